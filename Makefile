@@ -1,0 +1,74 @@
+# The commands of the project. Each sets up .venv first when it is not there
+# or older than setup.py, and otherwise does just its own work.
+
+# ---------------------------------------------------------------- settings
+VENV      ?= .venv
+EXTRAS    ?= dev,box2d
+GIN_FILE  ?= gin_configs/mountain_car.gin
+ROOT_DIR  ?= runs/mountain_car
+SEED      ?=
+# More flags of train_eval, such as --gin_bindings='a.b=1'.
+TRAIN_ARGS ?=
+# What to test, and with how many processes (0: in this one).
+TESTS     ?= tests
+TEST_JOBS ?= 2
+PYTEST_ARGS ?=
+
+# TensorFlow's C++ side speaks of CUDA factories and CPU flags at each start;
+# what goes wrong reaches Python as an exception.
+export TF_CPP_MIN_LOG_LEVEL ?= 3
+export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup train test lint clean
+.DEFAULT_GOAL := help
+
+help:  ## List the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' \
+	  $(MAKEFILE_LIST)
+
+# ------------------------------------------------------------------ set-up
+# The first Python of these that runs (a name on PATH may be an empty shim).
+define find_python
+for candidate in $(PYTHON) python3.11 python3.10; do \
+  if $$candidate -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 12))' \
+     2>/dev/null; then python=$$candidate; break; fi; \
+done; \
+if [ -z "$$python" ]; then \
+  echo 'rnd_agents needs Python 3.10 or 3.11: install one of them (on Debian:' \
+    'apt-get install python3.11-venv) so that python3.11 or python3.10 is on' \
+    'PATH, or say where it is: make PYTHON=/path/to/python3.11.' >&2; \
+  exit 1; \
+fi
+endef
+
+$(BIN)/pip:
+	@$(find_python); \
+	echo "Making $(VENV) with $$($$python --version)."; \
+	$$python -m venv $(VENV)
+
+# Editable, so that what runs is what lies here.
+$(STAMP): setup.py rnd_agents/version.py | $(BIN)/pip
+	@echo "Installing rnd_agents[$(EXTRAS)] into $(VENV) (some minutes)."
+	@$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'
+	@touch $@
+
+setup: $(STAMP)  ## Make .venv and install the package into it.
+
+# ---------------------------------------------------------------- commands
+train: $(STAMP)  ## Train: GIN_FILE= ROOT_DIR= SEED= TRAIN_ARGS= to change it.
+	$(BIN)/python -m train.train_eval --gin_file=$(GIN_FILE) \
+	  --root_dir=$(ROOT_DIR) $(if $(SEED),--seed=$(SEED)) $(TRAIN_ARGS)
+
+test: $(STAMP)  ## Run the tests: TESTS= TEST_JOBS= PYTEST_ARGS= to change it.
+	$(BIN)/python -m pytest $(TESTS) -n $(TEST_JOBS) $(PYTEST_ARGS)
+
+lint: $(STAMP)  ## Check the style of the code.
+	$(BIN)/ruff check .
+
+clean:  ## Remove caches and builds; .venv and runs/ stay.
+	rm -rf build dist *.egg-info .pytest_cache .ruff_cache
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print0 \
+	  | xargs -0 rm -rf

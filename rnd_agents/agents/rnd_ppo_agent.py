@@ -1,0 +1,921 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""PPO that explores by Random Network Distillation.
+
+Burda et al., 2018 (arXiv 1810.12894), on TF-Agents' `PPOAgent`, in the order
+and with the constants of the authors' code; docs/rnd_ppo.md numbers every
+difference from the paper, from that code and from TF-Agents.
+"""
+
+import collections
+import inspect
+
+import gin
+import tensorflow as tf
+from tf_agents.agents import data_converter
+from tf_agents.agents import tf_agent
+from tf_agents.agents.ppo import ppo_agent
+from tf_agents.agents.ppo import ppo_utils
+from tf_agents.networks import network
+from tf_agents.policies import greedy_policy
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
+from tf_agents.utils import nest_utils
+
+from rnd_agents.agents import optimizers
+from rnd_agents.agents import rnd_ppo_policy
+from rnd_agents.curiosity import random_network_distillation
+from rnd_agents.networks import normalizers
+from rnd_agents.ops import gae
+from rnd_agents.ops import losses
+from rnd_agents.ops import rnd
+
+# Means over the minibatches of one `train`.
+_LOSS_FIELDS = ppo_agent.PPOLossInfo._fields + (
+    'extrinsic_value_loss',
+    'intrinsic_value_loss',
+    'rnd_loss',
+    'entropy',
+    'approximate_kl',
+    'gradient_norm',
+    'rnd_gradient_norm',
+)
+# Of the rollout, before the update; 0 where `preprocess_sequence` did that part.
+_ROLLOUT_FIELDS = (
+    'bonus_mean',
+    'bonus_std',
+    'bonus_max',
+    'intrinsic_reward_mean',
+    'extrinsic_return_mean',
+    'intrinsic_return_mean',
+    'extrinsic_explained_variance',
+    'intrinsic_explained_variance',
+)
+
+RNDPPOLossInfo = collections.namedtuple(
+    'RNDPPOLossInfo', _LOSS_FIELDS + _ROLLOUT_FIELDS
+)
+
+# What the sequence-shaped part of an update hands to the sample-shaped part.
+_Streams = collections.namedtuple(
+    '_Streams', ('advantages', 'returns', 'values', 'valid', 'statistics')
+)
+
+# Arguments of PPOAgent that RND-PPO decides itself.
+_FIXED_PPO_ARGUMENTS = dict(
+    use_gae=True,
+    use_td_lambda_return=True,
+    kl_cutoff_factor=0.0,
+    kl_cutoff_coef=0.0,
+    initial_adaptive_kl_beta=0.0,
+)
+_IGNORED_PPO_ARGUMENTS = ('adaptive_kl_target', 'adaptive_kl_tolerance')
+
+
+@gin.configurable(module='rnd_agents')
+class RNDPPOAgent(ppo_agent.PPOAgent):
+  """A `PPOAgent` with an intrinsic return stream from RND.
+
+  Two ways of use, as for `PPOAgent`:
+
+  * `compute_value_and_advantage_in_train=True` (the default): `train` takes whole
+    rollouts [B, T+1] from any TF-Agents replay buffer and runs `num_epochs` times
+    `num_minibatches` optimizer steps on them, shuffled.
+  * False: `preprocess_sequence` takes whole rollouts and `train` what a
+    `PPOLearner` cuts from them; each call is one optimizer step an epoch.
+
+  `train_step_counter` counts optimizer steps.
+  """
+
+  def __init__(
+      self,
+      time_step_spec,
+      action_spec,
+      optimizer=None,
+      actor_net=None,
+      value_net=None,
+      rnd_network=None,
+      target_rnd_network=None,
+      rnd_optimizer=None,
+      rnd_loss_fn=rnd.rnd_error,
+      rnd_observation_fn=None,
+      observation_clip_value=5.0,
+      predictor_proportion=0.25,
+      discount_factor=0.999,
+      intrinsic_discount_factor=0.99,
+      extrinsic_advantage_coefficient=2.0,
+      intrinsic_advantage_coefficient=1.0,
+      episodic_intrinsic_stream=False,
+      bootstrap_at_time_limit=True,
+      normalize_advantages=False,
+      normalize_observations=False,
+      normalize_rewards=False,
+      num_epochs=4,
+      num_minibatches=4,
+      importance_ratio_clipping=0.1,
+      entropy_regularization=0.001,
+      name='RNDPPOAgent',
+      **ppo_arguments,
+  ):
+    """Creates the agent. Defaults are the paper's Atari values (its table 5).
+
+    Args:
+      time_step_spec: A `TimeStep` spec of the expected time steps.
+      action_spec: A nest of `BoundedTensorSpec`.
+      optimizer: Trains policy and values, and the predictor where it has none
+        of its own.
+      actor_net: A `Network` from observations to action distributions.
+      value_net: A `Network` from observations to [..., 2]: extrinsic and
+        intrinsic value. Two `views` of one `ActorCriticNetwork` are evaluated
+        in one pass.
+      rnd_network: The predictor, a `Network` on
+        `curiosity.observation_spec(observation_spec, rnd_observation_fn)`.
+      target_rnd_network: The target, not trainable.
+      rnd_optimizer: Trains the predictor; None leaves it to `optimizer`.
+      rnd_loss_fn: Error of each sample from (predictions, targets) [..., F].
+      rnd_observation_fn: Of what the observation RND sees: a function of a nest
+        of tensors [outer..., *shape]. None for all of it.
+      observation_clip_value: Bound on RND's whitened input, in standard
+        deviations; None for no clipping.
+      predictor_proportion: Share of each minibatch that the predictor learns
+        from, above 0 and at most 1.
+      discount_factor: gamma_E.
+      intrinsic_discount_factor: gamma_I.
+      extrinsic_advantage_coefficient: c_E.
+      intrinsic_advantage_coefficient: c_I. At 0 no bonus is computed, nothing of
+        RND is trained, and the agent is PPO.
+      episodic_intrinsic_stream: Whether the intrinsic return ends with the
+        episode (section 2.3 of the paper argues that it should not).
+      bootstrap_at_time_limit: Whether the extrinsic return bootstraps where a
+        time limit cut the episode. False is what the authors' code does.
+      normalize_advantages: Whether combined advantages get mean 0 and variance 1
+        over each rollout. The authors do not.
+      normalize_observations: Whether policy and values see floating
+        observations whitened by running statistics of their own.
+      normalize_rewards: Whether extrinsic rewards are divided by the running
+        standard deviation of their discounted return.
+      num_epochs: Passes over the data of one `train`.
+      num_minibatches: Optimizer steps a pass; only for whole rollouts.
+      importance_ratio_clipping: PPO's epsilon, above 0.
+      entropy_regularization: Coefficient of the entropy bonus.
+      name: Name of the agent.
+      **ppo_arguments: The other arguments of `PPOAgent`: `greedy_eval`,
+        `lambda_value`, `value_pred_loss_coef`, `gradient_clipping`,
+        `value_clipping`, `policy_l2_reg`, `check_numerics`,
+        `compute_value_and_advantage_in_train`, `update_normalizers_in_train`,
+        `debug_summaries`, `train_step_counter` ...
+
+    Raises:
+      TypeError: If an argument is unknown or a network is missing.
+      ValueError: If an argument or a network cannot serve.
+    """
+    _check_ppo_arguments(ppo_arguments)
+    _check_networks(
+        time_step_spec, actor_net, value_net, rnd_network, target_rnd_network
+    )
+    if not 0 < predictor_proportion <= 1:
+      raise ValueError(
+          'predictor_proportion must be above 0 and at most 1, got'
+          f' {predictor_proportion}. To train without RND set'
+          ' intrinsic_advantage_coefficient to 0.'
+      )
+    if importance_ratio_clipping <= 0:
+      raise ValueError(
+          'importance_ratio_clipping must be above 0, got'
+          f' {importance_ratio_clipping}.'
+      )
+    if num_minibatches < 1 or num_epochs < 1:
+      raise ValueError(
+          'num_epochs and num_minibatches must be at least 1, got'
+          f' {num_epochs} and {num_minibatches}.'
+      )
+    super().__init__(
+        time_step_spec,
+        action_spec,
+        optimizer,
+        actor_net,
+        rnd_ppo_policy.ExtrinsicValueNetwork(value_net),
+        importance_ratio_clipping=importance_ratio_clipping,
+        discount_factor=discount_factor,
+        entropy_regularization=entropy_regularization,
+        num_epochs=num_epochs,
+        # Own normalizers take the place of the parent's: see docs/rnd_ppo.md.
+        normalize_rewards=False,
+        normalize_observations=False,
+        name=name,
+        **dict(ppo_arguments, **_FIXED_PPO_ARGUMENTS),
+    )
+    self._rnd_optimizer = rnd_optimizer
+    self._predictor_proportion = predictor_proportion
+    self._intrinsic_discount_factor = intrinsic_discount_factor
+    self._extrinsic_coefficient = extrinsic_advantage_coefficient
+    self._intrinsic_coefficient = intrinsic_advantage_coefficient
+    self._episodic_intrinsic_stream = episodic_intrinsic_stream
+    self._bootstrap_at_time_limit = bootstrap_at_time_limit
+    self._normalize_advantages = normalize_advantages
+    self._num_minibatches = num_minibatches
+    self._curiosity = random_network_distillation.RandomNetworkDistillation(
+        self.time_step_spec.observation,
+        rnd_network,
+        target_rnd_network,
+        observation_fn=rnd_observation_fn,
+        loss_fn=rnd_loss_fn,
+        observation_clip_value=observation_clip_value,
+        discount_factor=intrinsic_discount_factor,
+    )
+    if normalize_observations:
+      self._observation_normalizer = normalizers.ObservationNormalizer(
+          self.time_step_spec.observation
+      )
+    if normalize_rewards:
+      self._reward_normalizer = normalizers.ReturnScaler(discount_factor)
+    self._build_policies(ppo_arguments.get('greedy_eval', True))
+    self._build_optimizers()
+
+  # ---------------------------------------------------------------------------
+  # Construction.
+
+  def _build_policies(self, greedy_eval):
+    """Replaces the parent's policies and what was derived from their specs."""
+
+    def build(collect):
+      return rnd_ppo_policy.RNDPPOPolicy(
+          self.time_step_spec,
+          self.action_spec,
+          self._actor_net,
+          value_network=self._value_net,
+          observation_normalizer=self._observation_normalizer,
+          clip=False,
+          collect=collect,
+          compute_value_and_advantage_in_train=(
+              self._compute_value_and_advantage_in_train
+          ),
+          curiosity=self._curiosity if collect else None,
+      )
+
+    self._policy = build(collect=False)
+    if greedy_eval:
+      self._policy = greedy_policy.GreedyPolicy(self._policy)
+    self._collect_policy = build(collect=True)
+    self._collect_data_context = data_converter.DataContext(
+        time_step_spec=self.time_step_spec,
+        action_spec=self.action_spec,
+        info_spec=self._collect_policy.info_spec,
+    )
+    training_info_spec = self._collect_policy.info_spec
+    if not self._compute_value_and_advantage_in_train:
+      scalar = tf.TensorSpec([], tf.float32)
+      training_info_spec = dict(
+          training_info_spec,
+          advantage=scalar,
+          **{'return': scalar},
+          intrinsic_return=scalar,
+          valid_mask=scalar,
+          next_observation=self.time_step_spec.observation,
+      )
+      self._training_data_spec = self._collect_policy.trajectory_spec.replace(
+          policy_info=training_info_spec
+      )
+    self._data_context = data_converter.DataContext(
+        time_step_spec=self.time_step_spec,
+        action_spec=self.action_spec,
+        info_spec=training_info_spec,
+    )
+    self._collected_as_transition = data_converter.AsTransition(
+        self.collect_data_context, squeeze_time_dim=False
+    )
+    self._as_trajectory = data_converter.AsTrajectory(
+        self.data_context, sequence_length=None
+    )
+
+  def _build_optimizers(self):
+    variables = common_variables(self._actor_net, self._value_net)
+    predictor_variables = list(self._curiosity.trainable_variables)
+    # Sorted: the same order in every process.
+    self._ppo_variables = sorted(variables, key=lambda v: v.name)
+    self._predictor_variables = predictor_variables
+    if self._optimizer is None:
+      return
+    if not self._explores:
+      optimizers.build(self._optimizer, self._ppo_variables)
+    elif self._rnd_optimizer is None:
+      optimizers.build(
+          self._optimizer, self._ppo_variables + predictor_variables
+      )
+    else:
+      optimizers.build(self._optimizer, self._ppo_variables)
+      optimizers.build(self._rnd_optimizer, predictor_variables)
+
+  @property
+  def curiosity(self):
+    """The agent's `RandomNetworkDistillation`."""
+    return self._curiosity
+
+  @property
+  def _explores(self):
+    return self._intrinsic_coefficient != 0
+
+  # ---------------------------------------------------------------------------
+  # What a user calls besides `train`.
+
+  def rnd_loss(self, observations):
+    """Prediction errors of raw observations.
+
+    Args:
+      observations: A nest of tensors [B, T, ...].
+
+    Returns:
+      A tuple (errors [B, T], their mean []).
+    """
+    errors = self._curiosity.errors(observations)
+    return errors, tf.reduce_mean(errors)
+
+  def update_observation_statistics(self, observations, mask=None):
+    """Takes raw observations into RND's and the policy's whitening.
+
+    Call it on a random policy's observations before training starts (section
+    2.4 of the paper); `train` goes on from there by itself.
+
+    Args:
+      observations: A nest of tensors [outer..., ...].
+      mask: Optional booleans [outer...].
+    """
+    self._curiosity.update_observation_statistics(observations, mask)
+    if self._observation_normalizer is not None:
+      self._observation_normalizer.update(observations, mask)
+
+  def update_observation_normalizer(self, batched_observations):
+    """What `PPOLearner` calls once a rollout, before it trains.
+
+    It hands over observations [B, T+1, ...] and no step types, so here, unlike
+    in `train`, the first observation of an episode earns a bonus that enters
+    the statistics of the intrinsic return.
+    """
+    if self._observation_normalizer is not None:
+      self._observation_normalizer.update(batched_observations)
+    if self._explores:
+      arrivals = self._arrivals(batched_observations)
+      self._curiosity.update_observation_statistics(arrivals)
+      self._curiosity.update_return_statistics(self._curiosity.bonus(arrivals))
+
+  def update_reward_normalizer(self, batched_rewards):
+    """What `PPOLearner` calls once a rollout, with rewards [B, T+1]."""
+    if self._reward_normalizer is not None:
+      self._reward_normalizer.update(
+          batched_rewards, tf.ones_like(batched_rewards, tf.bool)
+      )
+
+  # ---------------------------------------------------------------------------
+  # Sequences: [B, T+1] rows in, one number a transition out.
+
+  def _arrivals(self, observations):
+    """The observations [B, T, ...] that T transitions lead to."""
+    return tf.nest.map_structure(lambda x: x[:, 1:], observations)
+
+  def _intrinsic_weights(self, is_boundary, discounts, next_is_last):
+    """(discounts, trace weights) of the intrinsic stream, each [B, T]."""
+    if self._episodic_intrinsic_stream:
+      return gae.episodic_weights(
+          self._intrinsic_discount_factor, self._lambda, discounts, next_is_last
+      )
+    return gae.continuing_weights(
+        self._intrinsic_discount_factor, self._lambda, is_boundary
+    )
+
+  def _extrinsic_advantages(self, rewards, values, discounts, next_is_last):
+    """GAE [B, T] of the environment's rewards."""
+    weights = gae.episodic_weights(
+        self._discount_factor,
+        self._lambda,
+        discounts,
+        next_is_last,
+        self._bootstrap_at_time_limit,
+    )
+    return gae.generalized_advantage_estimation(
+        rewards, values[:, :-1], values[:, -1], *weights
+    )
+
+  def _intrinsic_advantages(
+      self, rewards, values, is_boundary, discounts, next_is_last
+  ):
+    """GAE [B, T] of the normalised bonus."""
+    if not self._episodic_intrinsic_stream:
+      values = gae.bridge_boundary_values(values, is_boundary)
+    weights = self._intrinsic_weights(is_boundary, discounts, next_is_last)
+    return gae.generalized_advantage_estimation(
+        rewards, values[:, :-1], values[:, -1], *weights
+    )
+
+  def _streams(self, experience, values, bonus):
+    """Both return streams and their combined advantage.
+
+    Args:
+      experience: A `Trajectory` [B, T+1].
+      values: Both values of every row, float [B, T+1, 2].
+      bonus: Raw bonus of every transition, float [B, T]; None without RND.
+
+    Returns:
+      `_Streams`: advantages [B, T], returns [B, T, 2], values [B, T, 2], valid
+      [B, T] (False at boundaries between episodes), statistics by name.
+    """
+    is_boundary = tf.equal(experience.step_type[:, :-1], ts.StepType.LAST)
+    next_is_last = tf.equal(
+        experience.next_step_type[:, :-1], ts.StepType.LAST
+    )
+    discounts = experience.discount[:, :-1]
+    rewards = experience.reward[:, :-1]
+    if self._reward_normalizer is not None:
+      rewards = self._reward_normalizer.scale(rewards)
+    valid = tf.logical_not(is_boundary)
+    extrinsic = self._extrinsic_advantages(
+        rewards, values[..., 0], discounts, next_is_last
+    )
+    statistics = dict.fromkeys(_ROLLOUT_FIELDS, tf.constant(0.0))
+    if bonus is None:
+      intrinsic = tf.zeros_like(extrinsic)
+      advantages = self._extrinsic_coefficient * extrinsic
+    else:
+      intrinsic_rewards = tf.where(
+          valid, self._curiosity.normalize_bonus(bonus), 0.0
+      )
+      intrinsic = self._intrinsic_advantages(
+          intrinsic_rewards,
+          values[..., 1],
+          is_boundary,
+          discounts,
+          next_is_last,
+      )
+      advantages = losses.combine_advantages(
+          extrinsic,
+          intrinsic,
+          self._extrinsic_coefficient,
+          self._intrinsic_coefficient,
+      )
+      statistics.update(_bonus_statistics(bonus, intrinsic_rewards, valid))
+    if self._normalize_advantages:
+      advantages = losses.normalize_advantages(advantages, valid)
+    old_values = values[:, :-1]
+    returns = tf.stack([extrinsic, intrinsic], axis=-1) + old_values
+    statistics.update(_return_statistics(returns, old_values, valid))
+    return _Streams(advantages, returns, old_values, valid, statistics)
+
+  def _preprocess(self, experience):
+    """Both streams of a rollout, for a `PPOLearner`; changes no variable.
+
+    Args:
+      experience: A `Trajectory` [B, T+1] or [T+1] of `collect_data_spec`.
+
+    Returns:
+      A `Trajectory` of `training_data_spec` with the same outer dimensions.
+      Its last row is padding, with a valid mask of 0.
+    """
+    outer_rank = nest_utils.get_outer_rank(
+        experience.discount, self.collect_data_spec.discount
+    )
+    if outer_rank == 1:
+      experience = nest_utils.batch_nested_tensors(experience)
+    num_rows = experience.discount.shape[1]
+    if num_rows is not None and num_rows < 2:
+      raise ValueError(
+          'A rollout needs at least 2 rows: T+1 rows make T transitions.'
+      )
+    info = experience.policy_info
+    values = tf.stack(
+        [info['value_prediction'], info['intrinsic_value_prediction']], axis=-1
+    )
+    arrivals = self._arrivals(experience.observation)
+    bonus = self._curiosity.bonus(arrivals) if self._explores else None
+    streams = self._streams(experience, values, bonus)
+
+    def pad(x):
+      return tf.concat([x, tf.zeros_like(x[:, :1])], axis=1)
+
+    processed = experience.replace(
+        policy_info=dict(
+            info,
+            advantage=pad(streams.advantages),
+            **{'return': pad(streams.returns[..., 0])},
+            intrinsic_return=pad(streams.returns[..., 1]),
+            valid_mask=pad(tf.cast(streams.valid, tf.float32)),
+            next_observation=tf.nest.map_structure(pad, arrivals),
+        )
+    )
+    if outer_rank == 1:
+      processed = nest_utils.unbatch_nested_tensors(processed)
+    return processed
+
+  def _rollout_rows(self, experience):
+    """Statistics and streams of a whole rollout, flattened to rows.
+
+    The authors' order: bonus under the statistics of the collection; the
+    return's statistics take it in before they divide it; then the observation
+    statistics move on, and the predictor learns under the new ones.
+
+    Args:
+      experience: A `Trajectory` [B, T+1].
+
+    Returns:
+      A tuple (rows, statistics): tensors [B * (T+1), ...] by name.
+    """
+    arrivals = self._arrivals(experience.observation)
+    bonus = None
+    valid = tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
+    if self._explores:
+      bonus = self._curiosity.bonus(arrivals)
+    if self.update_normalizers_in_train:
+      if self._explores:
+        self._curiosity.update_return_statistics(bonus, valid)
+      if self._reward_normalizer is not None:
+        self._reward_normalizer.update(
+            experience.reward[:, :-1],
+            valid,
+            tf.equal(experience.step_type[:, :-1], ts.StepType.FIRST),
+        )
+    values = self._collect_policy.values(
+        experience.observation, experience.step_type
+    )
+    streams = self._streams(experience, values, bonus)
+    if self._explores and self.update_normalizers_in_train:
+      self._curiosity.update_observation_statistics(arrivals, valid)
+
+    def flatten(x):
+      # The last row has no transition: padding that no index reaches.
+      padded = tf.concat([x, tf.zeros_like(x[:, :1])], axis=1)
+      return tf.reshape(padded, tf.concat([[-1], tf.shape(x)[2:]], 0))
+
+    rows = dict(
+        observation=_merge_outer(experience.observation),
+        step_type=_merge_outer(experience.step_type),
+        action=_merge_outer(experience.action),
+        old_log_probability=_merge_outer(self._log_probability(experience)),
+        advantage=flatten(streams.advantages),
+        returns=flatten(streams.returns),
+        old_values=flatten(streams.values),
+        valid=flatten(tf.cast(streams.valid, tf.float32)),
+    )
+    if self._explores:
+      # Once a rollout: they stay the same while the statistics do.
+      rows['target_features'] = flatten(
+          self._curiosity.target_features(arrivals)
+      )
+    return rows, streams.statistics
+
+  def _preprocessed_rows(self, experience):
+    """Rows of what `preprocess_sequence` and a `PPOLearner` made."""
+    info = experience.policy_info
+    rows = dict(
+        observation=experience.observation,
+        step_type=experience.step_type,
+        action=experience.action,
+        old_log_probability=self._log_probability(experience),
+        advantage=info['advantage'],
+        returns=tf.stack([info['return'], info['intrinsic_return']], -1),
+        old_values=tf.stack(
+            [info['value_prediction'], info['intrinsic_value_prediction']], -1
+        ),
+        valid=info['valid_mask'],
+        next_observation=info['next_observation'],
+    )
+    return tf.nest.map_structure(_merge_outer, rows)
+
+  def _log_probability(self, experience):
+    """Log probability [B, T] of the actions under the collecting policy."""
+    distributions = ppo_utils.distribution_from_spec(
+        self._action_distribution_spec,
+        experience.policy_info['dist_params'],
+        legacy_distribution_network=isinstance(
+            self._actor_net, network.DistributionNetwork
+        ),
+    )
+    return common.log_probability(
+        distributions, experience.action, self._action_spec
+    )
+
+  # ---------------------------------------------------------------------------
+  # Samples: shuffled rows in, optimizer steps out.
+
+  def _train(self, experience, weights):
+    if self._optimizer is None:
+      raise ValueError('RNDPPOAgent needs an optimizer to train.')
+    experience = self._as_trajectory(experience)
+    if self._compute_value_and_advantage_in_train:
+      rows, statistics = self._rollout_rows(experience)
+      num_minibatches = self._num_minibatches
+    else:
+      rows = self._preprocessed_rows(experience)
+      statistics = dict.fromkeys(_ROLLOUT_FIELDS, tf.constant(0.0))
+      num_minibatches = 1
+    if weights is not None:
+      rows['weight'] = _row_weights(weights, experience.step_type)
+    means = self._optimize(rows, num_minibatches)
+    if (
+        self._compute_value_and_advantage_in_train
+        and self.update_normalizers_in_train
+        and self._observation_normalizer is not None
+    ):
+      # Last: the probabilities of this rollout belong to the old statistics.
+      self._observation_normalizer.update(
+          tf.nest.map_structure(lambda x: x[:, :-1], experience.observation)
+      )
+    info = RNDPPOLossInfo(
+        **dict(zip(_LOSS_FIELDS, tf.unstack(means[1:]), strict=True)),
+        **statistics,
+    )
+    self._summarize(info)
+    return tf_agent.LossInfo(means[0], info)
+
+  def _optimize(self, rows, num_minibatches):
+    """Epochs of minibatches over the valid rows, in one loop of the graph.
+
+    Returns:
+      Means over all steps of (total loss, *_LOSS_FIELDS), a float tensor.
+    """
+    # [M]: boundaries between episodes and padding are no samples.
+    indices = tf.squeeze(tf.where(rows['valid'] > 0), axis=-1)
+    num_samples = tf.size(indices)
+    tf.debugging.assert_greater_equal(
+        num_samples,
+        num_minibatches,
+        'Fewer transitions than minibatches: collect more steps or lower'
+        ' num_minibatches.',
+    )
+    shuffled = tf.concat(
+        [tf.random.shuffle(indices) for _ in range(self._num_epochs)], axis=0
+    )
+    num_steps = self._num_epochs * num_minibatches
+
+    def step(i, sums):
+      # Parts of a pass differ by one sample at most; none is left out.
+      epoch, part = i // num_minibatches, i % num_minibatches
+      start = part * num_samples // num_minibatches
+      end = (part + 1) * num_samples // num_minibatches
+      chosen = shuffled[epoch * num_samples + start : epoch * num_samples + end]
+      return i + 1, sums + self._step(rows, chosen)
+
+    _, sums = tf.while_loop(
+        lambda i, _: i < num_steps,
+        step,
+        (tf.constant(0), tf.zeros([1 + len(_LOSS_FIELDS)])),
+        parallel_iterations=1,
+    )
+    return sums / num_steps
+
+  def _step(self, rows, chosen):
+    """One optimizer step on the chosen rows [m].
+
+    Returns:
+      (total loss, *_LOSS_FIELDS), a float tensor.
+    """
+    with tf.GradientTape() as tape:
+      terms = self._ppo_terms(rows, chosen)
+      terms['rnd_loss'] = self._predictor_loss(rows, chosen)
+      total = tf.add_n([
+          terms[name]
+          for name in (
+              'policy_gradient_loss',
+              'value_estimation_loss',
+              'l2_regularization_loss',
+              'entropy_regularization_loss',
+              'rnd_loss',
+          )
+      ])
+      if self._check_numerics:
+        total = tf.debugging.check_numerics(total, 'total loss')
+    variables = self._ppo_variables
+    predictor_variables = self._predictor_variables if self._explores else []
+    gradients = tape.gradient(total, variables + predictor_variables)
+    ppo_gradients = gradients[: len(variables)]
+    predictor_gradients = gradients[len(variables) :]
+    terms['rnd_gradient_norm'] = tf.constant(0.0)
+    if self._explores:
+      terms['rnd_gradient_norm'] = tf.linalg.global_norm(predictor_gradients)
+    ppo_gradients, terms['gradient_norm'] = optimizers.clip(
+        ppo_gradients, self._gradient_clipping
+    )
+    if self._rnd_optimizer is None:
+      optimizers.apply(
+          self._optimizer,
+          ppo_gradients + predictor_gradients,
+          variables + predictor_variables,
+      )
+    else:
+      optimizers.apply(self._optimizer, ppo_gradients, variables)
+      if self._explores:
+        optimizers.apply(
+            self._rnd_optimizer, predictor_gradients, predictor_variables
+        )
+    self.train_step_counter.assign_add(1)
+    return tf.stack([total] + [terms[name] for name in _LOSS_FIELDS])
+
+  def _ppo_terms(self, rows, chosen):
+    """Terms of the PPO objective on the chosen rows, scalars by name."""
+    batch = {
+        name: tf.nest.map_structure(lambda x: tf.gather(x, chosen), value)
+        for name, value in rows.items()
+        if name not in ('target_features', 'next_observation', 'valid')
+    }
+    weight = batch.get('weight', tf.ones_like(batch['advantage']))
+
+    def mean(per_sample):
+      return common.aggregate_losses(
+          per_example_loss=per_sample, sample_weight=weight
+      ).total_loss
+
+    distributions, values = self._collect_policy.distribution_and_values(
+        batch['observation'], batch['step_type']
+    )
+    log_probability = common.log_probability(
+        distributions, batch['action'], self._action_spec
+    )
+    if self._log_prob_clipping > 0:
+      log_probability = tf.clip_by_value(
+          log_probability, -self._log_prob_clipping, self._log_prob_clipping
+      )
+    surrogate, ratio = losses.clipped_surrogate_loss(
+        log_probability,
+        batch['old_log_probability'],
+        batch['advantage'],
+        self._importance_ratio_clipping,
+    )
+    entropy = common.entropy(distributions, self._action_spec, outer_rank=1)
+    if entropy is None:
+      entropy = tf.zeros_like(ratio)
+    errors = losses.squared_value_error(
+        values, batch['returns'], batch['old_values'], self._value_clipping
+    )
+    value_losses = [
+        self._value_pred_loss_coef * mean(errors[..., head]) for head in (0, 1)
+    ]
+    if not self._explores:
+      value_losses[1] = tf.constant(0.0)
+    off = tf.abs(ratio - 1.0) > self._importance_ratio_clipping
+    return dict(
+        policy_gradient_loss=mean(surrogate),
+        value_estimation_loss=value_losses[0] + value_losses[1],
+        l2_regularization_loss=self.l2_regularization_loss(),
+        entropy_regularization_loss=-self._entropy_regularization
+        * mean(entropy),
+        kl_penalty_loss=tf.constant(0.0),
+        clip_fraction=tf.reduce_mean(tf.cast(off, tf.float32)),
+        extrinsic_value_loss=value_losses[0],
+        intrinsic_value_loss=value_losses[1],
+        entropy=tf.reduce_mean(entropy),
+        # Schulman's estimator of KL(old, new): never negative.
+        approximate_kl=tf.reduce_mean(ratio - 1.0 - tf.math.log(ratio)),
+    )
+
+  def _predictor_loss(self, rows, chosen):
+    """Loss of the predictor on its share of the chosen rows.
+
+    The rows come shuffled, so the first ones are a random subset: drawn before
+    the forward pass, of a fixed size, where the authors mask a whole pass by
+    coin tosses. The expected loss is the same.
+    """
+    if not self._explores:
+      return tf.constant(0.0)
+    share = self._predictor_proportion * tf.cast(tf.size(chosen), tf.float32)
+    chosen = chosen[: tf.maximum(1, tf.cast(tf.round(share), tf.int32))]
+
+    def gather(name, offset=0):
+      if name not in rows:
+        return None
+      return tf.nest.map_structure(
+          lambda x: tf.gather(x, chosen + offset), rows[name]
+      )
+
+    if 'next_observation' in rows:
+      arrivals = gather('next_observation')
+    else:
+      arrivals = self._row_arrivals(rows, chosen)
+    return self._curiosity.loss(
+        arrivals,
+        mask=gather('weight'),
+        target_features=gather('target_features'),
+    )
+
+  def _row_arrivals(self, rows, chosen):
+    """What the chosen transitions of flattened rollouts lead to: next rows."""
+    return tf.nest.map_structure(
+        lambda x: tf.gather(x, chosen + 1), rows['observation']
+    )
+
+  def _summarize(self, info):
+    """Writes scalars of one `train`, at the step after it."""
+    step = self.train_step_counter
+    for name, value in info._asdict().items():
+      scope = 'Losses' if name.endswith('_loss') else 'RNDPPO'
+      tf.summary.scalar(f'{scope}/{name}', value, step=step)
+    tf.summary.scalar(
+        'LearningRate/learning_rate',
+        ppo_utils.get_learning_rate(self._optimizer),
+        step=step,
+    )
+    if self._summarize_grads_and_vars:
+      for variable in self._ppo_variables + self._predictor_variables:
+        name = variable.name.replace(':', '_')
+        tf.summary.histogram(f'Variables/{name}', variable, step=step)
+
+
+def common_variables(*networks):
+  """Trainable variables of several networks, each once."""
+  unique = {
+      variable.ref(): variable
+      for net in networks
+      for variable in net.trainable_weights
+  }
+  return list(unique.values())
+
+
+def _merge_outer(nest):
+  """[B, T, ...] -> [B * T, ...] in every tensor of a nest."""
+  return tf.nest.map_structure(
+      lambda x: tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], axis=0)), nest
+  )
+
+
+def _row_weights(weights, step_types):
+  """Weights [], [B] or [B, T] as one weight a row, [B * T]."""
+  weights = tf.convert_to_tensor(weights, tf.float32)
+  if weights.shape.rank == 1:
+    weights = weights[:, tf.newaxis]
+  return tf.reshape(weights * tf.ones_like(step_types, tf.float32), [-1])
+
+
+def _masked_moments(x, valid):
+  kept = tf.boolean_mask(x, valid)
+  return tf.reduce_mean(kept), tf.math.reduce_std(kept), tf.reduce_max(kept)
+
+
+def _bonus_statistics(bonus, intrinsic_rewards, valid):
+  mean, std, largest = _masked_moments(bonus, valid)
+  return dict(
+      bonus_mean=mean,
+      bonus_std=std,
+      bonus_max=largest,
+      intrinsic_reward_mean=_masked_moments(intrinsic_rewards, valid)[0],
+  )
+
+
+def _return_statistics(returns, values, valid):
+  statistics = {}
+  for head, stream in enumerate(('extrinsic', 'intrinsic')):
+    statistics[f'{stream}_return_mean'] = _masked_moments(
+        returns[..., head], valid
+    )[0]
+    statistics[f'{stream}_explained_variance'] = losses.explained_variance(
+        values[..., head], returns[..., head], valid
+    )
+  return statistics
+
+
+def _check_ppo_arguments(arguments):
+  """Refuses what PPOAgent does not know and what RND-PPO has decided."""
+  known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
+  unknown = sorted(set(arguments) - set(known))
+  if unknown:
+    raise TypeError(
+        f'RNDPPOAgent has no argument {", ".join(unknown)}. Its own arguments'
+        ' and those of tf_agents.agents.ppo.ppo_agent.PPOAgent are known.'
+    )
+  for name, value in _FIXED_PPO_ARGUMENTS.items():
+    if arguments.get(name, value) != value:
+      raise ValueError(
+          f'RNDPPOAgent always has {name}={value}, got {arguments[name]}:'
+          ' leave the argument out.'
+      )
+  for name in _IGNORED_PPO_ARGUMENTS:
+    arguments.pop(name, None)
+
+
+def _check_networks(
+    time_step_spec, actor_net, value_net, rnd_network, target_rnd_network
+):
+  """Refuses networks that are missing or of the wrong kind."""
+  for label, net in (
+      ('actor_net', actor_net),
+      ('value_net', value_net),
+      ('rnd_network', rnd_network),
+      ('target_rnd_network', target_rnd_network),
+  ):
+    if not isinstance(net, network.Network):
+      raise TypeError(
+          f'{label} must be a tf_agents Network, got {type(net).__name__}.'
+          ' rnd_agents.networks.create_networks builds all four.'
+      )
+    if net.state_spec:
+      raise ValueError(
+          f'{label} has a recurrent state, which RNDPPOAgent does not train'
+          ' yet: use a feed-forward network.'
+      )
+  observation_spec = tensor_spec.from_spec(time_step_spec.observation)
+  output_spec = value_net.create_variables(observation_spec)
+  if (
+      not isinstance(output_spec, tf.TypeSpec)
+      or not output_spec.shape.is_compatible_with([2])
+  ):
+    raise ValueError(
+        'value_net must have two heads, extrinsic and intrinsic value, as one'
+        f' output of shape [..., 2]; got {output_spec}.'
+        ' rnd_agents.networks.create_networks builds such a network.'
+    )

@@ -1,0 +1,19 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Intrinsic motivation that is not tied to one learning algorithm."""
+
+from rnd_agents.curiosity.random_network_distillation import (
+    RandomNetworkDistillation,
+)
+from rnd_agents.curiosity.random_network_distillation import key_observation_fn
+from rnd_agents.curiosity.random_network_distillation import (
+    newest_frame_observation_fn,
+)
+from rnd_agents.curiosity.random_network_distillation import observation_spec
+
+__all__ = [
+    'RandomNetworkDistillation',
+    'key_observation_fn',
+    'newest_frame_observation_fn',
+    'observation_spec',
+]

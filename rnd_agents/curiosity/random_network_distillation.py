@@ -1,0 +1,258 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Random Network Distillation as a module that any agent can hold."""
+
+import gin
+import tensorflow as tf
+
+from rnd_agents.networks import encoders
+from rnd_agents.networks import normalizers
+from rnd_agents.ops import rnd
+
+
+def observation_spec(environment_observation_spec, observation_fn=None):
+  """The specs of what RND sees: what its networks are built on.
+
+  Args:
+    environment_observation_spec: A nest of tensor specs.
+    observation_fn: Of what the observation RND sees: a function of a nest of
+      tensors [outer..., *shape] to another. None for all of it.
+
+  Returns:
+    A nest of float32 specs.
+  """
+  if observation_fn is None:
+    return encoders.float_spec(environment_observation_spec)
+  example = tf.nest.map_structure(
+      lambda spec: tf.zeros([1, 1] + spec.shape.as_list(), spec.dtype),
+      environment_observation_spec,
+  )
+  return tf.nest.map_structure(
+      lambda x: tf.TensorSpec(x.shape[2:], tf.float32), observation_fn(example)
+  )
+
+
+def key_observation_fn(key):
+  """An `observation_fn` that shows RND one entry of a dict observation."""
+  return lambda observation: observation[key]
+
+
+def newest_frame_observation_fn(observation):
+  """An `observation_fn` for stacked frames: the last channel alone."""
+  return observation[..., -1:]
+
+
+@gin.configurable(module='rnd_agents')
+class RandomNetworkDistillation(tf.Module):
+  """Bonus, loss and statistics of RND (Burda et al., 2018, arXiv 1810.12894).
+
+  Independent of the learning algorithm: hand it raw observations, add its
+  normalised bonus to your rewards, minimise its loss. All of its state
+  (predictor, target, observation statistics, statistics and state of the
+  return filter) is tracked by `tf.Module` and so by any checkpoint of its owner.
+
+  A rollout goes, in the authors' order:
+
+      bonus = curiosity.bonus(next_observations)              # [B, T]
+      curiosity.update_return_statistics(bonus, valid)
+      rewards = curiosity.normalize_bonus(bonus)
+      curiosity.update_observation_statistics(next_observations, valid)
+      loss = curiosity.loss(minibatch_of_next_observations)
+  """
+
+  def __init__(
+      self,
+      environment_observation_spec,
+      rnd_network,
+      target_rnd_network,
+      observation_fn=None,
+      loss_fn=rnd.rnd_error,
+      observation_clip_value=5.0,
+      discount_factor=0.99,
+      name='RandomNetworkDistillation',
+  ):
+    """Creates the module.
+
+    Args:
+      environment_observation_spec: A nest of tensor specs: raw observations.
+      rnd_network: The predictor: a `Network` on `observation_spec(...)`.
+      target_rnd_network: The target, of the same output shape, not trainable.
+      observation_fn: Of what the observation RND sees; see `observation_spec`.
+      loss_fn: Error of each sample, from (predictions, targets) [..., F] to
+        [...], with no gradient into the targets.
+      observation_clip_value: Bound on whitened observations, in standard
+        deviations; None for no clipping.
+      discount_factor: gamma_I, of the return whose standard deviation scales
+        the bonus.
+      name: Name of the module.
+
+    Raises:
+      ValueError: If the two networks cannot serve: equal weights, different
+        output shapes, a trainable target, a wrong input.
+    """
+    super().__init__(name=name)
+    self._environment_spec = environment_observation_spec
+    self._observation_fn = observation_fn
+    self._loss_fn = loss_fn
+    self._clip_value = observation_clip_value
+    self._spec = observation_spec(environment_observation_spec, observation_fn)
+    self.rnd_network = rnd_network
+    self.target_rnd_network = target_rnd_network
+    self._check_networks()
+    self._flat_moments = [
+        normalizers.RunningMoments(spec.shape, 'rnd_observation')
+        for spec in tf.nest.flatten(self._spec)
+    ]
+    self._return_scaler = normalizers.ReturnScaler(discount_factor)
+
+  def _check_networks(self):
+    """Refuses pairs of networks that cannot give a bonus."""
+    specs = []
+    for label, network in (
+        ('rnd_network', self.rnd_network),
+        ('target_rnd_network', self.target_rnd_network),
+    ):
+      try:
+        specs.append(network.create_variables(self._spec))
+        tf.nest.assert_same_structure(network.input_tensor_spec, self._spec)
+        tf.nest.map_structure(
+            lambda a, b: b.shape.assert_is_compatible_with(a.shape),
+            network.input_tensor_spec,
+            self._spec,
+        )
+      except (TypeError, ValueError) as error:
+        raise ValueError(
+            f'{label} does not take what RND sees, {self._spec}. Build it on'
+            ' curiosity.observation_spec(observation_spec, observation_fn):'
+            f' {error}'
+        ) from error
+    predictor, target = self.rnd_network, self.target_rnd_network
+    if predictor is target:
+      raise ValueError(
+          'rnd_network and target_rnd_network are one object: the error would'
+          ' be 0 for ever. Build two networks.'
+      )
+    if specs[0] != specs[1] and specs[0].shape != specs[1].shape:
+      raise ValueError(
+          'rnd_network and target_rnd_network must have outputs of one shape,'
+          f' got {specs[0].shape} and {specs[1].shape}.'
+      )
+    if target.trainable_variables:
+      raise ValueError(
+          'target_rnd_network must stay as it is drawn, but has'
+          f' {len(target.trainable_variables)} trainable variables. Set'
+          ' `target_rnd_network.trainable = False` after building it.'
+      )
+    example = tf.nest.map_structure(
+        lambda spec: tf.random.stateless_normal([8] + spec.shape, seed=[1, 2]),
+        self._spec,
+    )
+    error = rnd.rnd_error(predictor(example)[0], target(example)[0])
+    if not tf.reduce_max(error) > 0:
+      raise ValueError(
+          'rnd_network equals target_rnd_network: its error is 0 on random'
+          ' input, so no observation would ever earn a bonus. This comes from'
+          ' `copy()` or from an initializer shared by both; give each layer an'
+          ' initializer of its own (rnd_agents.networks.RNDNetwork does).'
+      )
+
+  @property
+  def trainable_variables(self):
+    """The predictor's."""
+    return self.rnd_network.trainable_variables
+
+  def observe(self, observations):
+    """What RND sees of raw observations, as float32, not whitened.
+
+    Args:
+      observations: A nest of tensors [outer..., *shape].
+
+    Returns:
+      A nest of float32 tensors [outer..., ...].
+    """
+    if self._observation_fn is not None:
+      seen = self._observation_fn(observations)
+      return tf.nest.map_structure(lambda x: tf.cast(x, tf.float32), seen)
+    return tf.nest.map_structure(
+        encoders.to_float, observations, self._environment_spec
+    )
+
+  def whiten(self, observations):
+    """Network inputs for raw observations: selected, whitened and clipped."""
+    flat = tf.nest.flatten(self.observe(observations))
+    return tf.nest.pack_sequence_as(
+        self._spec,
+        [
+            leaf_moments.whiten(leaf, self._clip_value)
+            for leaf_moments, leaf in zip(self._flat_moments, flat, strict=True)
+        ],
+    )
+
+  def target_features(self, observations):
+    """The target's output [outer..., F] for raw observations."""
+    features, _ = self.target_rnd_network(self.whiten(observations))
+    return tf.stop_gradient(features)
+
+  def errors(self, observations, target_features=None):
+    """Prediction errors [outer...], with a gradient into the predictor.
+
+    Args:
+      observations: A nest of raw tensors [outer..., *shape].
+      target_features: `target_features(observations)` where already known: they
+        stay the same for as long as the observation statistics do.
+
+    Returns:
+      A float32 tensor [outer...].
+    """
+    if target_features is None:
+      target_features = self.target_features(observations)
+    predictions, _ = self.rnd_network(self.whiten(observations), training=True)
+    return self._loss_fn(predictions, target_features)
+
+  def bonus(self, observations):
+    """The raw intrinsic reward [outer...] of arriving at raw observations."""
+    return tf.stop_gradient(self.errors(observations))
+
+  def loss(self, observations, mask=None, target_features=None):
+    """Mean error of the samples that the mask keeps: what to minimise.
+
+    Args:
+      observations: A nest of raw tensors [M, *shape].
+      mask: Booleans or weights [M]; None keeps all.
+      target_features: As for `errors`.
+
+    Returns:
+      A float scalar.
+    """
+    errors = self.errors(observations, target_features)
+    if mask is None:
+      mask = tf.ones_like(errors)
+    return rnd.predictor_loss(errors, mask)
+
+  def update_observation_statistics(self, observations, mask=None):
+    """Takes raw observations [outer..., *shape] into the whitening."""
+    flat = tf.nest.flatten(self.observe(observations))
+    for leaf_moments, leaf in zip(self._flat_moments, flat, strict=True):
+      leaf_moments.update(leaf, mask)
+
+  def update_return_statistics(self, bonus, valid=None):
+    """Runs the bonus through the return filter and takes in its values.
+
+    The filter is never reset: not at an episode's end, not between rollouts
+    (section 2.3: the intrinsic return is non-episodic).
+
+    Args:
+      bonus: Raw bonus, a float tensor [B, T]; row b of every call belongs to
+        environment b. Another B than before starts all sums at 0.
+      valid: Booleans [B, T]; False rows are passed over.
+    """
+    if valid is None:
+      valid = tf.ones_like(bonus, tf.bool)
+    self._return_scaler.update(bonus, valid)
+
+  def normalize_bonus(self, bonus):
+    """The bonus over the running standard deviation of its return.
+
+    No mean is subtracted and nothing is clipped (section 2.4).
+    """
+    return self._return_scaler.scale(bonus)

@@ -1,0 +1,349 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Deep Sea: the smallest environment that random exploration cannot solve.
+
+A diver falls one row a step through an N x N grid and steers left or right.
+Steering right costs a little, and only steering right N times in a row, of
+2^N ways to play, reaches the treasure. Which of the two actions means right
+differs from cell to cell, so that nothing is learnt from one cell for another.
+
+Source: Osband et al., "Behaviour Suite for Reinforcement Learning", 2019
+(arXiv 1908.03568), and its package `bsuite`, whose rules these are. With the
+same `mapping_seed` the action mapping is the same as there.
+"""
+
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Union
+
+import gymnasium
+from gymnasium import spaces
+from gymnasium import vector
+from gymnasium.utils import seeding
+import numpy as np
+
+TREASURE_REWARD = 1.0
+DEFAULT_SIZE = 10
+DEFAULT_MOVE_COST = 0.01  # Of a whole episode of steering right.
+# That of bsuite's own experiments.
+DEFAULT_MAPPING_SEED = 42
+
+
+class Transition(NamedTuple):
+  """What one step does. Each field has shape [B].
+
+  Attributes:
+    row: the rows reached.
+    column: the columns reached.
+    reward: float64.
+    treasure: whether the step found the treasure.
+  """
+
+  row: np.ndarray
+  column: np.ndarray
+  reward: np.ndarray
+  treasure: np.ndarray
+
+
+def make_action_mapping(
+    size: int, mapping_seed: Optional[int], randomize_actions: bool
+) -> np.ndarray:
+  """Returns which action steers right in each cell, int64 [size, size]."""
+  if not randomize_actions:
+    return np.ones([size, size], np.int64)
+  random_state = np.random.RandomState(mapping_seed)
+  return random_state.binomial(1, 0.5, [size, size])
+
+
+def transition(
+    row: np.ndarray,
+    column: np.ndarray,
+    steers_right: np.ndarray,
+    wind: np.ndarray,
+    noise: np.ndarray,
+    size: int,
+    unscaled_move_cost: float,
+) -> Transition:
+  """The rules of Deep Sea, for B divers at once.
+
+  Args:
+    row: int64 [B], 0 at the top, less than `size`.
+    column: int64 [B], 0 at the left.
+    steers_right: bool [B].
+    wind: bool [B], whether it keeps those from moving who steer right.
+    noise: float64 [B], added to the reward at the two ends of the last row.
+    size: N.
+    unscaled_move_cost: cost of steering right N times.
+  """
+  in_last_column = column == size - 1
+  treasure = in_last_column & steers_right
+  at_an_end = (row == size - 1) & (in_last_column | (column == 0))
+  reward = TREASURE_REWARD * treasure + noise * at_an_end
+  reward -= unscaled_move_cost / size * steers_right
+  # Those who steer right cost themselves the move even when the wind stops
+  # them; only who steers left moves left.
+  move = np.where(steers_right, ~wind, -1)
+  column = np.minimum(np.maximum(column + move, 0), size - 1)
+  return Transition(row + 1, column, reward, treasure)
+
+
+class DeepSeaVectorEnv(vector.VectorEnv):
+  """B Deep Seas stepped together. Autoreset: NEXT_STEP.
+
+  Observations are float32 [B, N, N], 1 where the diver is; all zeros when the
+  episode has ended, after exactly N steps, in termination. At that step
+  `infos['is_success']` (bool [B], valid where `infos['_is_success']`) tells who
+  found the treasure.
+
+  Environment i draws from its own generator: in the windy variant N uniforms
+  for the wind and a normal for the noise, at the start of each episode.
+  """
+
+  metadata = {
+      'autoreset_mode': vector.AutoresetMode.NEXT_STEP,
+      'render_modes': [],
+  }
+
+  def __init__(
+      self,
+      num_envs: int = 1,
+      size: int = DEFAULT_SIZE,
+      deterministic: bool = True,
+      unscaled_move_cost: float = DEFAULT_MOVE_COST,
+      randomize_actions: bool = True,
+      mapping_seed: Optional[int] = DEFAULT_MAPPING_SEED,
+      max_episode_steps: Optional[int] = None,
+      render_mode: None = None,
+  ):
+    """Creates a DeepSeaVectorEnv.
+
+    Args:
+      num_envs: B.
+      size: N, the rows, the columns and the steps of an episode.
+      deterministic: False for the windy variant: steering right fails with
+        probability 1/N, and the two ends of the last row pay N(0, 1) more.
+      unscaled_move_cost: cost of steering right N times, so that the best
+        return is 1 less this.
+      randomize_actions: False makes action 1 steer right everywhere. This is
+        for debugging, and not Deep Sea.
+      mapping_seed: of the action mapping, the same for all B. None draws one
+        that no other environment shares: train and evaluate on one instance.
+      max_episode_steps: truncates episodes; None, as in the source, never.
+      render_mode: None; there is nothing to see.
+
+    Raises:
+      ValueError: a number is out of range.
+    """
+    for name, number in (('num_envs', num_envs), ('size', size)):
+      if number < 1:
+        raise ValueError(f'{name} must be at least 1, not {number}.')
+    if max_episode_steps is not None and max_episode_steps < 1:
+      raise ValueError(
+          f'max_episode_steps must be None or at least 1, not '
+          f'{max_episode_steps}.'
+      )
+    if render_mode is not None:
+      raise ValueError(f'Deep Sea does not render ({render_mode!r}).')
+    self.num_envs = num_envs
+    self._size = size
+    self._deterministic = deterministic
+    self._unscaled_move_cost = unscaled_move_cost
+    self._max_episode_steps = max_episode_steps
+    self._action_mapping = make_action_mapping(
+        size, mapping_seed, randomize_actions
+    )
+    self.single_observation_space = spaces.Box(0.0, 1.0, (size, size))
+    self.single_action_space = spaces.Discrete(2)
+    self.observation_space = vector.utils.batch_space(
+        self.single_observation_space, num_envs
+    )
+    self.action_space = vector.utils.batch_space(
+        self.single_action_space, num_envs
+    )
+    self._generators = None
+    self._all = np.arange(num_envs)
+    self._row = np.zeros(num_envs, np.int64)
+    self._column = np.zeros(num_envs, np.int64)
+    self._ended = np.zeros(num_envs, np.bool_)
+    self._wind = np.zeros([num_envs, size], np.bool_)  # Of the episode, by row.
+    self._noise = np.zeros(num_envs, np.float64)  # Of the episode's last step.
+
+  @property
+  def action_mapping(self) -> np.ndarray:
+    """Which action steers right in each cell, [N, N]. A copy."""
+    return self._action_mapping.copy()
+
+  def reset(
+      self,
+      *,
+      seed: Optional[Union[int, Sequence[Optional[int]]]] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[np.ndarray, Dict[str, Any]]:
+    """Puts all divers in the top left corner.
+
+    Args:
+      seed: None continues the random streams; a number s seeds environment i
+        with s + i; a list holds one seed or None for each environment.
+      options: ignored.
+
+    Returns:
+      Observations [B, N, N] and an empty dict.
+
+    Raises:
+      ValueError: `seed` is a list of the wrong length.
+    """
+    del options
+    if isinstance(seed, (int, np.integer)):
+      seed = [int(seed) + i for i in range(self.num_envs)]
+    elif seed is None:
+      seed = [None] * self.num_envs
+    if len(seed) != self.num_envs:
+      raise ValueError(f'{self.num_envs} seeds are needed; got {len(seed)}.')
+    old = self._generators or [None] * self.num_envs
+    self.use_generators([
+        seeding.np_random(s)[0] if s is not None or g is None else g
+        for s, g in zip(seed, old)
+    ])
+    self._ended[:] = False
+    self._start_episodes(self._all)
+    return self._observations(), {}
+
+  def use_generators(self, generators: Sequence[np.random.Generator]) -> None:
+    """Sets the random streams of the B environments."""
+    self._generators = list(generators)
+
+  def step(
+      self, actions: np.ndarray
+  ) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Dict[str, Any]]:
+    """Steps all environments; those that ended before start anew instead.
+
+    Args:
+      actions: integers [B], 0 or 1.
+
+    Returns:
+      Observations [B, N, N], rewards float64 [B], terminated and truncated
+      bool [B], infos.
+
+    Raises:
+      gymnasium.error.ResetNeeded: before the first reset.
+      gymnasium.error.InvalidAction: an action is neither 0 nor 1.
+    """
+    if self._generators is None:
+      raise gymnasium.error.ResetNeeded('Call reset() before step().')
+    actions = np.asarray(actions)
+    valid = (actions == 0) | (actions == 1)
+    if actions.shape != self._row.shape or not valid.all():
+      raise gymnasium.error.InvalidAction(
+          f'{self.num_envs} actions, each 0 or 1, are needed; got {actions}.'
+      )
+    starting = self._ended
+    if starting.any():
+      # Also keeps the rows below within the grid.
+      self._start_episodes(np.flatnonzero(starting))
+    right = actions == self._action_mapping[self._row, self._column]
+    step = transition(
+        self._row,
+        self._column,
+        right,
+        self._wind[self._all, self._row],
+        self._noise,
+        self._size,
+        self._unscaled_move_cost,
+    )
+    going = ~starting
+    self._row = step.row * going
+    self._column = step.column * going
+    terminated = self._row == self._size
+    if self._max_episode_steps is None:
+      truncated = np.zeros(self.num_envs, np.bool_)
+    else:
+      truncated = self._row >= self._max_episode_steps
+    self._ended = terminated | truncated
+    infos = {}
+    if self._ended.any():
+      infos['is_success'] = step.treasure & self._ended
+      infos['_is_success'] = self._ended.copy()
+    reward = step.reward * going
+    return self._observations(), reward, terminated, truncated, infos
+
+  def _start_episodes(self, indices):
+    self._row[indices] = 0
+    self._column[indices] = 0
+    if self._deterministic:
+      return
+    for i in indices:
+      # bsuite: a move succeeds where a uniform number exceeds 1 / N.
+      self._wind[i] = self._generators[i].random(self._size) <= 1 / self._size
+      self._noise[i] = self._generators[i].standard_normal()
+
+  def _observations(self):
+    """Returns fresh float32 [B, N, N]; zeros for who is below the last row."""
+    cells = self._size * self._size
+    observations = np.zeros([self.num_envs, cells], np.float32)
+    cell = self._row * self._size + self._column
+    inside = self._row < self._size
+    if inside.all():
+      observations[self._all, cell] = 1.0
+    else:
+      observations[self._all[inside], cell[inside]] = 1.0
+    return observations.reshape(self.num_envs, self._size, self._size)
+
+
+class DeepSeaEnv(gymnasium.Env):
+  """One Deep Sea, for wrappers that want a single environment.
+
+  Drives a DeepSeaVectorEnv of one, whose documentation describes it.
+  """
+
+  metadata = {'render_modes': []}
+
+  def __init__(
+      self,
+      size: int = DEFAULT_SIZE,
+      deterministic: bool = True,
+      unscaled_move_cost: float = DEFAULT_MOVE_COST,
+      randomize_actions: bool = True,
+      mapping_seed: Optional[int] = DEFAULT_MAPPING_SEED,
+      render_mode: None = None,
+  ):
+    """Creates a DeepSeaEnv. The arguments are those of DeepSeaVectorEnv."""
+    self._vector_env = DeepSeaVectorEnv(
+        num_envs=1,
+        size=size,
+        deterministic=deterministic,
+        unscaled_move_cost=unscaled_move_cost,
+        randomize_actions=randomize_actions,
+        mapping_seed=mapping_seed,
+        render_mode=render_mode,
+    )
+    self.observation_space = self._vector_env.single_observation_space
+    self.action_space = self._vector_env.single_action_space
+    self._needs_reset = True
+
+  @property
+  def action_mapping(self) -> np.ndarray:
+    """Which action steers right in each cell, [N, N]. A copy."""
+    return self._vector_env.action_mapping
+
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[np.ndarray, Dict[str, Any]]:
+    super().reset(seed=seed)
+    self._vector_env.use_generators([self.np_random])
+    observations, infos = self._vector_env.reset(options=options)
+    self._needs_reset = False
+    return observations[0], infos
+
+  def step(
+      self, action: int
+  ) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
+    if self._needs_reset:
+      # The vector environment would begin the next episode.
+      raise gymnasium.error.ResetNeeded('Call reset() first.')
+    observations, rewards, terminated, _, infos = self._vector_env.step(
+        np.array([action])
+    )
+    self._needs_reset = bool(terminated[0])
+    info = {'is_success': bool(infos['is_success'][0])} if infos else {}
+    return observations[0], float(rewards[0]), self._needs_reset, False, info

@@ -1,0 +1,213 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Gymnasium spaces as TF-Agents specs, and batches carried between the two.
+
+Each function walks a space once and returns the nest of specs together with a
+function that converts one batch, so that no space is inspected while stepping.
+Dict spaces become dicts, Tuple spaces tuples.
+"""
+
+from typing import Any, Callable, Tuple
+
+from absl import logging
+from gymnasium import spaces
+import numpy as np
+from tf_agents.specs import array_spec
+from tf_agents.typing import types
+
+Converter = Callable[[Any], types.NestedArray]
+
+# What networks and replay buffers take as it is; the rest is widened, but for
+# float64, which only environments want.
+_SPEC_DTYPES = {
+    'float16': np.float32,
+    'float32': np.float32,
+    'float64': np.float32,
+    'bool': np.uint8,
+    'uint8': np.uint8,
+    'int8': np.int32,
+    'int16': np.int32,
+    'uint16': np.int32,
+    'int32': np.int32,
+    'uint32': np.int64,
+    'int64': np.int64,
+}
+
+
+def observation_converter(
+    space: spaces.Space, name: str = 'observation'
+) -> Tuple[types.NestedArraySpec, Converter]:
+  """Returns the spec of `space` and a function for batched observations.
+
+  The function returns fresh arrays of the spec's dtypes, never views of what it
+  is given, and raises ValueError where a floating one is not finite. Text is
+  dropped, since a spec cannot hold it, and said so in the log.
+
+  Args:
+    space: the observation space of one environment.
+    name: the name of the spec, and the prefix of its parts' names.
+
+  Raises:
+    ValueError: a part of the space cannot be an array of fixed shape.
+  """
+  if isinstance(space, (spaces.Dict, spaces.Tuple)):
+    return _nested_observation_converter(space, name)
+  if _is_text(space):
+    raise ValueError(
+        f'{name!r} is text only, which a TF-Agents spec cannot hold; add a '
+        'wrapper that encodes it as an array.'
+    )
+  spec = _array_spec(space, name)
+  dtype = spec.dtype
+  is_floating = np.issubdtype(dtype, np.floating)
+
+  def convert(observation):
+    array = np.array(observation, dtype=dtype)  # Copies, always.
+    if is_floating:
+      check_finite(array, name)
+    return array
+
+  return spec, convert
+
+
+def action_converter(
+    space: spaces.Space, num_environments: int, name: str = 'action'
+) -> Tuple[types.NestedArraySpec, Converter]:
+  """Returns the spec of `space` and a function for batches of actions.
+
+  The function takes NumPy arrays or EagerTensors [B, ...] and returns arrays of
+  the space's own dtype. It raises ValueError for a wrong shape or an action
+  that is not finite and TypeError for fractions where integers belong.
+
+  Args:
+    space: the action space of one environment.
+    num_environments: B.
+    name: the name of the spec, and the prefix of its parts' names.
+
+  Raises:
+    ValueError: a part of the space cannot be an array of fixed shape.
+  """
+  if isinstance(space, spaces.Dict):
+    parts = {
+        key: action_converter(part, num_environments, f'{name}/{key}')
+        for key, part in space.spaces.items()
+    }
+    spec = {key: part[0] for key, part in parts.items()}
+    return spec, lambda action: {
+        key: part[1](action[key]) for key, part in parts.items()
+    }
+  if isinstance(space, spaces.Tuple):
+    items = [
+        action_converter(part, num_environments, f'{name}/{i}')
+        for i, part in enumerate(space.spaces)
+    ]
+    return tuple(item[0] for item in items), lambda action: tuple(
+        item[1](part) for item, part in zip(items, action, strict=True)
+    )
+  spec = _array_spec(space, name, round_inward=True)
+  shape = (num_environments,) + spec.shape
+
+  def convert(action):
+    array = np.asarray(action)
+    if array.shape != shape:
+      raise ValueError(
+          f'{name!r} must have shape {shape} (environments first), but has '
+          f'{array.shape}.'
+      )
+    if array.dtype.kind == 'f':
+      if space.dtype.kind != 'f':
+        raise TypeError(f'{name!r} must be {spec.dtype}, not {array.dtype}.')
+      check_finite(array, name)
+    return array.astype(space.dtype, copy=False)
+
+  return spec, convert
+
+
+def check_finite(array: np.ndarray, name: str) -> None:
+  """Raises ValueError if the batch [B, ...] holds a NaN or an infinity."""
+  finite = np.isfinite(array)
+  if finite.all():
+    return
+  index = tuple(int(i) for i in np.argwhere(~finite)[0])
+  raise ValueError(
+      f'Environment {index[0]}: {name!r} is {array[index]}'
+      + (f' at index {index[1:]}' if len(index) > 1 else '')
+      + '. An environment and a policy must give finite numbers; mend the one'
+      ' this comes from, or replace the value in a wrapper.'
+  )
+
+
+def _nested_observation_converter(space, name):
+  """As `observation_converter`, for Dict and Tuple spaces."""
+  is_dict = isinstance(space, spaces.Dict)
+  items = space.spaces.items() if is_dict else enumerate(space.spaces)
+  parts = {}
+  for key, part in items:
+    if _is_text(part):
+      logging.info('%s/%s is text, which no spec holds: dropped.', name, key)
+    else:
+      parts[key] = observation_converter(part, f'{name}/{key}')
+  if not parts:
+    raise ValueError(f'{name!r} has no part that is an array: {space}.')
+  if is_dict:
+    return {key: part[0] for key, part in parts.items()}, lambda batch: {
+        key: part[1](batch[key]) for key, part in parts.items()
+    }
+  return tuple(part[0] for part in parts.values()), lambda batch: tuple(
+      part[1](batch[i]) for i, part in parts.items()
+  )
+
+
+def _is_text(space):
+  # MiniGrid's missions are no spaces.Text, but share its dtype.
+  return isinstance(space, spaces.Text) or (
+      space.dtype is not None and np.dtype(space.dtype).kind == 'U'
+  )
+
+
+def _array_spec(space, name, round_inward=False):
+  """Returns the BoundedArraySpec of a space that holds one array."""
+  if isinstance(space, spaces.Box):
+    minimum, maximum = space.low, space.high
+  elif isinstance(space, spaces.Discrete):
+    minimum, maximum = space.start, space.start + space.n - 1
+  elif isinstance(space, spaces.MultiDiscrete):
+    minimum, maximum = space.start, space.start + space.nvec - 1
+  elif isinstance(space, spaces.MultiBinary):
+    minimum, maximum = 0, 1
+  else:
+    raise ValueError(
+        f'{name!r} is a {type(space).__name__} space, which is no array of '
+        'fixed shape. Supported are Box, Discrete, MultiDiscrete, MultiBinary, '
+        'and Dict and Tuple of these; add a wrapper that converts it.'
+    )
+  dtype = _SPEC_DTYPES.get(np.dtype(space.dtype).name)
+  if dtype is None:
+    raise ValueError(f'{name!r} has dtype {space.dtype}, which is unsupported.')
+  minimum, maximum = _cast_bounds(minimum, maximum, dtype, round_inward)
+  return array_spec.BoundedArraySpec(
+      space.shape, dtype, minimum=minimum, maximum=maximum, name=name
+  )
+
+
+def _cast_bounds(minimum, maximum, dtype, round_inward):
+  """Casts bounds, and makes uniform ones scalar so that specs print briefly.
+
+  Args:
+    minimum: scalar or array.
+    maximum: scalar or array.
+    dtype: of the spec.
+    round_inward: whether what lies inside the new bounds must lie inside the
+      old ones: an action goes back to the environment, which may check it.
+
+  Returns:
+    The two bounds.
+  """
+  with np.errstate(over='ignore'):  # The float64 maximum becomes infinity.
+    low, high = np.asarray(minimum, dtype), np.asarray(maximum, dtype)
+  if round_inward and np.issubdtype(dtype, np.floating):
+    low = np.where(low < minimum, np.nextafter(low, dtype(np.inf)), low)
+    high = np.where(high > maximum, np.nextafter(high, dtype(-np.inf)), high)
+  if low.size and (low == low.flat[0]).all() and (high == high.flat[0]).all():
+    low, high = low.flat[0], high.flat[0]
+  return low, high

@@ -1,0 +1,31 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Networks: actor-critic with two value heads, RND predictor and target."""
+
+from rnd_agents.networks import actor_critic_network
+from rnd_agents.networks import encoders
+from rnd_agents.networks import factory
+from rnd_agents.networks import initializers
+from rnd_agents.networks import normalizers
+from rnd_agents.networks import policy_heads
+from rnd_agents.networks import rnd_network
+from rnd_agents.networks.actor_critic_network import ActorCriticNetwork
+from rnd_agents.networks.factory import create_atari_networks
+from rnd_agents.networks.factory import create_networks
+from rnd_agents.networks.factory import Networks
+from rnd_agents.networks.rnd_network import RNDNetwork
+
+__all__ = [
+    'ActorCriticNetwork',
+    'Networks',
+    'RNDNetwork',
+    'actor_critic_network',
+    'create_atari_networks',
+    'create_networks',
+    'encoders',
+    'factory',
+    'initializers',
+    'normalizers',
+    'policy_heads',
+    'rnd_network',
+]

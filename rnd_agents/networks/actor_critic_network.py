@@ -1,0 +1,133 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Policy head and two value heads, on one trunk or two."""
+
+import tensorflow as tf
+from tf_agents.networks import network
+from tf_agents.specs import tensor_spec
+
+from rnd_agents.networks import initializers
+from rnd_agents.networks import policy_heads
+
+
+class ActorCriticNetwork(network.Network):
+  """One pass gives the action distribution and both values.
+
+  TF-Agents' components each want a network of their own: `views` gives two that
+  share this one's weights. `RNDPPOAgent` recognises two views of one network
+  and runs it once a sample.
+  """
+
+  def __init__(
+      self,
+      observation_spec,
+      action_spec,
+      encoder,
+      value_encoder=None,
+      residual_units=None,
+      policy_init_gain=0.01,
+      value_init_gain=0.01,
+      name='ActorCriticNetwork',
+  ):
+    """Creates the network.
+
+    Args:
+      observation_spec: A nest of tensor specs.
+      action_spec: A nest of bounded tensor specs.
+      encoder: A `Network` from observations to features: the trunk.
+      value_encoder: A second trunk for the values; None shares the first.
+      residual_units: Width of the trunk's features where each head stands on a
+        residual layer `x + relu(W x)` of its own, as in the RND authors' code;
+        None puts the heads on the features.
+      policy_init_gain: Gain of the policy head's orthogonal weights.
+      value_init_gain: Gain of the value heads' orthogonal weights.
+      name: Name of the network.
+    """
+    super().__init__(observation_spec, state_spec=(), name=name)
+    self._encoder = encoder
+    self._value_encoder = value_encoder
+    self._policy_residual = None
+    self._value_residual = None
+    if residual_units is not None:
+      self._policy_residual = _residual_layer(residual_units)
+      self._value_residual = _residual_layer(residual_units)
+    flat_heads = [
+        policy_heads.create_policy_head(spec, policy_init_gain)
+        for spec in tf.nest.flatten(action_spec)
+    ]
+    self._flat_heads = flat_heads
+    self._action_structure = tf.nest.map_structure(lambda _: None, action_spec)
+    # One Dense of two units would make the two heads orthogonal to each other:
+    # each head is a layer of its own, as in the authors' code.
+    self._value_heads = [
+        tf.keras.layers.Dense(
+            1,
+            kernel_initializer=initializers.FreshOrthogonal(value_init_gain),
+            name=f'{stream}_value',
+        )
+        for stream in ('extrinsic', 'intrinsic')
+    ]
+    self.__call__(
+        tensor_spec.sample_spec_nest(observation_spec, outer_dims=(1,))
+    )
+
+  def views(self):
+    """Returns (policy network, value network [..., 2]) on this one's weights."""
+    # Made anew at each call: held as attributes they would close a cycle of
+    # layers, which Keras walks when it collects weights.
+    return (
+        HeadView(self, 0, name='PolicyNetwork'),
+        HeadView(self, 1, name='ValueNetwork'),
+    )
+
+  def call(
+      self, observation, step_type=None, network_state=(), training=False
+  ):
+    """Returns ((distributions, values [..., 2]), network_state)."""
+    features, _ = self._encoder(observation, step_type, training=training)
+    value_features = features
+    if self._value_encoder is not None:
+      value_features, _ = self._value_encoder(
+          observation, step_type, training=training
+      )
+    if self._policy_residual is not None:
+      features += self._policy_residual(features)
+      value_features += self._value_residual(value_features)
+    distributions = tf.nest.pack_sequence_as(
+        self._action_structure, [head(features) for head in self._flat_heads]
+    )
+    values = tf.concat(
+        [head(value_features) for head in self._value_heads], axis=-1
+    )
+    return (distributions, tf.cast(values, tf.float32)), network_state
+
+
+class HeadView(network.Network):
+  """One output of an `ActorCriticNetwork` as a `Network` of its own."""
+
+  def __init__(self, actor_critic, index, name):
+    """Creates the view.
+
+    Args:
+      actor_critic: The network.
+      index: 0 for the distributions, 1 for the values.
+      name: Name of the view.
+    """
+    super().__init__(actor_critic.input_tensor_spec, state_spec=(), name=name)
+    self.actor_critic = actor_critic
+    self._index = index
+    self.create_variables()
+
+  def call(
+      self, observation, step_type=None, network_state=(), training=False
+  ):
+    outputs, _ = self.actor_critic(observation, step_type, training=training)
+    return outputs[self._index], network_state
+
+
+def _residual_layer(units):
+  return tf.keras.layers.Dense(
+      units,
+      activation='relu',
+      kernel_initializer=initializers.FreshOrthogonal(0.1),
+  )

@@ -1,0 +1,208 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""From any observation to one feature vector, as an `EncodingNetwork`."""
+
+import gin
+import tensorflow as tf
+from tf_agents.networks import encoding_network
+from tf_agents.specs import tensor_spec
+
+from rnd_agents.networks import initializers
+
+# Convolutions as (filters, kernel size, stride), VALID padding.
+# Mnih et al., 2015; the RND authors' RND networks use the same.
+NATURE_CONV_LAYERS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
+# The RND authors' policy: their code has a 4x4 third kernel.
+RND_PAPER_POLICY_CONV_LAYERS = ((32, 8, 4), (64, 4, 2), (64, 4, 1))
+# For grids of a few cells, such as MiniGrid's 7x7 view.
+GRID_CONV_LAYERS = ((32, 3, 1), (64, 3, 1))
+
+_SMALLEST_NATURE_IMAGE = 36
+_SMALLEST_GRID = 5
+_LARGEST_ONE_HOT = 4096
+
+
+def is_image(spec):
+  """Whether a spec is an image: [height, width, channels]."""
+  return spec.shape.rank == 3
+
+
+def one_hot_depth(spec):
+  """Number of values of a discrete scalar spec, or None for any other."""
+  if spec.shape.rank != 0 or not spec.dtype.is_integer:
+    return None
+  if not tensor_spec.is_bounded(spec):
+    return None
+  depth = int(spec.maximum) - int(spec.minimum) + 1
+  return depth if depth <= _LARGEST_ONE_HOT else None
+
+
+def to_float(value, spec):
+  """One observation leaf as float32: one-hot where it is a discrete scalar.
+
+  Args:
+    value: A tensor [outer..., *spec.shape].
+    spec: Its spec.
+
+  Returns:
+    A float32 tensor [outer..., *spec.shape], or [outer..., depth].
+  """
+  depth = one_hot_depth(spec)
+  if depth is None:
+    return tf.cast(value, tf.float32)
+  return tf.one_hot(tf.cast(value, tf.int64) - int(spec.minimum), depth)
+
+
+def float_spec(observation_spec):
+  """The specs of a nest of observations after `to_float`."""
+
+  def leaf_spec(spec):
+    depth = one_hot_depth(spec)
+    shape = spec.shape if depth is None else [depth]
+    return tf.TensorSpec(shape, tf.float32, spec.name)
+
+  return tf.nest.map_structure(leaf_spec, observation_spec)
+
+
+def discrete_spec(num_values):
+  """The spec of one choice among `num_values`."""
+  return tensor_spec.BoundedTensorSpec([], tf.int64, 0, num_values - 1)
+
+
+@tf.keras.utils.register_keras_serializable('rnd_agents')
+class VectorInput(tf.keras.layers.Layer):
+  """Casts one leaf to float32 and flattens it; one-hot for a discrete scalar."""
+
+  def __init__(self, one_hot_minimum=None, one_hot_depth=None, **kwargs):
+    super().__init__(**kwargs)
+    self._one_hot_minimum = one_hot_minimum
+    self._one_hot_depth = one_hot_depth
+    self._flatten = tf.keras.layers.Flatten()
+
+  def call(self, inputs):
+    if self._one_hot_depth is not None:
+      indices = tf.cast(inputs, tf.int64) - self._one_hot_minimum
+      return tf.one_hot(indices, self._one_hot_depth)
+    return self._flatten(tf.cast(inputs, tf.float32))
+
+  def get_config(self):
+    return dict(
+        super().get_config(),
+        one_hot_minimum=self._one_hot_minimum,
+        one_hot_depth=self._one_hot_depth,
+    )
+
+
+@tf.keras.utils.register_keras_serializable('rnd_agents')
+class ImageInput(tf.keras.layers.Layer):
+  """Convolutions over one image leaf [B, H, W, C], flattened.
+
+  The cast from uint8 and the scaling happen here, so that replay keeps bytes.
+  """
+
+  def __init__(self, conv_layers, activation, scale=1.0, **kwargs):
+    """Creates the layer.
+
+    Args:
+      conv_layers: Tuples (filters, kernel size, stride).
+      activation: A Keras activation, for every convolution.
+      scale: Factor on the input: 1/255 for bytes.
+      **kwargs: Of `tf.keras.layers.Layer`.
+    """
+    super().__init__(**kwargs)
+    self._conv_layers = [tuple(layer) for layer in conv_layers]
+    self._activation = activation
+    self._scale = scale
+    self._convolutions = [
+        tf.keras.layers.Conv2D(
+            filters,
+            kernel_size,
+            strides,
+            activation=activation,
+            kernel_initializer=initializers.FreshOrthogonal(2**0.5),
+        )
+        for filters, kernel_size, strides in self._conv_layers
+    ]
+    self._flatten = tf.keras.layers.Flatten()
+
+  def call(self, inputs):
+    features = tf.cast(inputs, tf.float32)
+    if self._scale != 1.0:
+      features *= self._scale
+    for convolution in self._convolutions:
+      features = convolution(features)
+    return self._flatten(features)
+
+  def get_config(self):
+    return dict(
+        super().get_config(),
+        conv_layers=self._conv_layers,
+        activation=self._activation,
+        scale=self._scale,
+    )
+
+
+def default_conv_layers(spec):
+  """Convolutions that fit an image's size; none for one under 5x5."""
+  side = min(spec.shape[:2])
+  if side >= _SMALLEST_NATURE_IMAGE:
+    return NATURE_CONV_LAYERS
+  return GRID_CONV_LAYERS if side >= _SMALLEST_GRID else ()
+
+
+def input_layer(spec, conv_layers, activation):
+  """The layer that turns one observation leaf into a flat float vector."""
+  if is_image(spec):
+    layers = default_conv_layers(spec) if conv_layers is None else conv_layers
+    if layers:
+      # Bytes with a small range (MiniGrid's one-hot planes) are not pixels.
+      largest = getattr(spec, 'maximum', None)
+      pixels = spec.dtype == tf.uint8 and (
+          largest is None or largest.max() > 32
+      )
+      return ImageInput(layers, activation, 1.0 / 255.0 if pixels else 1.0)
+  depth = one_hot_depth(spec)
+  if depth is None:
+    return VectorInput()
+  return VectorInput(int(spec.minimum), depth)
+
+
+@gin.configurable(module='rnd_agents')
+def create_encoder(
+    observation_spec,
+    fc_layer_params=(64, 64),
+    conv_layers=None,
+    activation='tanh',
+    conv_activation='relu',
+    name='Encoder',
+):
+  """Builds an encoder for flat, image, discrete and nested observations.
+
+  Args:
+    observation_spec: A nest of tensor specs. Leaves of rank 3 are images and
+      pass convolutions; discrete scalars become one-hot; all others are cast to
+      float32 and flattened. The leaves' features are concatenated.
+    fc_layer_params: Units of the fully connected layers after that.
+    conv_layers: Tuples (filters, kernel size, stride); None picks by the
+      image's size, `()` flattens images as they are.
+    activation: Keras activation of the fully connected layers.
+    conv_activation: Keras activation of the convolutions.
+    name: Name of the network.
+
+  Returns:
+    An `EncodingNetwork` with orthogonal weights (gain sqrt 2) and zero biases.
+  """
+  layers = tf.nest.map_structure(
+      lambda spec: input_layer(spec, conv_layers, conv_activation),
+      observation_spec,
+  )
+  several = len(tf.nest.flatten(layers)) > 1
+  return encoding_network.EncodingNetwork(
+      observation_spec,
+      preprocessing_layers=layers,
+      preprocessing_combiner=tf.keras.layers.Concatenate() if several else None,
+      fc_layer_params=fc_layer_params,
+      activation_fn=tf.keras.activations.get(activation),
+      kernel_initializer=initializers.FreshOrthogonal(2**0.5),
+      name=name,
+  )

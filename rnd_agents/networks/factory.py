@@ -1,0 +1,122 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The usual sets of networks in one call."""
+
+import collections
+
+import gin
+import tensorflow as tf
+
+from rnd_agents.networks import actor_critic_network
+from rnd_agents.networks import encoders
+from rnd_agents.networks import rnd_network
+
+# What RNDPPOAgent takes, by the names of its arguments:
+# `RNDPPOAgent(..., **create_networks(...)._asdict())`.
+Networks = collections.namedtuple(
+    'Networks', ('actor_net', 'value_net', 'rnd_network', 'target_rnd_network')
+)
+
+
+@gin.configurable(module='rnd_agents')
+def create_networks(
+    observation_spec,
+    action_spec,
+    rnd_observation_spec=None,
+    fc_layer_params=(64, 64),
+    value_fc_layer_params=None,
+    activation='tanh',
+    conv_layers=None,
+    residual_heads=False,
+    rnd_fc_layer_params=(128, 128),
+    target_rnd_fc_layer_params=(128,),
+    rnd_output_size=64,
+    rnd_conv_layers=None,
+):
+  """Builds policy, values, RND predictor and target for one environment.
+
+  Args:
+    observation_spec: A nest of tensor specs: flat, images, discrete, or mixed.
+    action_spec: A nest of bounded tensor specs.
+    rnd_observation_spec: What RND sees, as floats; None for all of the
+      observation. `curiosity.observation_spec` gives it for a function.
+    fc_layer_params: Units of the trunk.
+    value_fc_layer_params: Units of a trunk for the values alone; None shares the
+      policy's. Wide images want one trunk, small tasks learn sooner with two.
+    activation: Keras activation of the trunks.
+    conv_layers: Convolutions of the trunks as (filters, kernel size, stride);
+      None picks by the image's size.
+    residual_heads: Whether each head has a residual layer of its own.
+    rnd_fc_layer_params: Hidden units of the predictor.
+    target_rnd_fc_layer_params: Hidden units of the target.
+    rnd_output_size: Features of both.
+    rnd_conv_layers: Convolutions of both, like `conv_layers`.
+
+  Returns:
+    `Networks`.
+  """
+  if rnd_observation_spec is None:
+    rnd_observation_spec = encoders.float_spec(observation_spec)
+
+  def trunk(units, name):
+    return encoders.create_encoder(
+        observation_spec, units, conv_layers, activation, name=name
+    )
+
+  actor_critic = actor_critic_network.ActorCriticNetwork(
+      observation_spec,
+      action_spec,
+      trunk(fc_layer_params, 'Trunk'),
+      value_encoder=(
+          None
+          if value_fc_layer_params is None
+          else trunk(value_fc_layer_params, 'ValueTrunk')
+      ),
+      residual_units=fc_layer_params[-1] if residual_heads else None,
+  )
+  predictor = rnd_network.RNDNetwork(
+      rnd_observation_spec,
+      rnd_fc_layer_params,
+      rnd_output_size,
+      rnd_conv_layers,
+      name='RNDPredictor',
+  )
+  target = rnd_network.RNDNetwork(
+      rnd_observation_spec,
+      target_rnd_fc_layer_params,
+      rnd_output_size,
+      rnd_conv_layers,
+      trainable=False,
+      name='RNDTarget',
+  )
+  return Networks(*actor_critic.views(), predictor, target)
+
+
+def create_atari_networks(num_actions=18):
+  """The sizes of the RND authors' code for 84x84 Atari frames.
+
+  Policy: 4 stacked frames, convolutions 32 8x8/4, 64 4x4/2, 64 4x4/1, dense 256
+  and 448, residual heads. RND: the newest frame, convolutions 32 8x8/4, 64
+  4x4/2, 64 3x3/1, target 512, predictor 512, 512, 512. With 18 actions the
+  policy has 1,223,156 parameters, the target 1,677,984 and the predictor
+  2,203,296.
+
+  Args:
+    num_actions: Number of discrete actions.
+
+  Returns:
+    `Networks` on uint8 frames [84, 84, 4] and RND input [84, 84, 1].
+  """
+  return create_networks(
+      tf.TensorSpec([84, 84, 4], tf.uint8),
+      encoders.discrete_spec(num_actions),
+      tf.TensorSpec([84, 84, 1], tf.float32),
+      fc_layer_params=(256, 448),
+      activation='relu',
+      conv_layers=encoders.RND_PAPER_POLICY_CONV_LAYERS,
+      residual_heads=True,
+      rnd_fc_layer_params=(512, 512),
+      target_rnd_fc_layer_params=(),
+      rnd_output_size=512,
+      rnd_conv_layers=encoders.NATURE_CONV_LAYERS,
+  )

@@ -1,0 +1,178 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Running statistics as modules: what they hold is saved with their owner."""
+
+import tensorflow as tf
+
+from rnd_agents.ops import moments
+from rnd_agents.ops import rnd
+
+# A fresh statistic weighs as much as this many samples of N(0, 1): the first
+# real sample replaces it (Burda et al.'s code).
+_INITIAL_COUNT = 1e-4
+
+
+class RunningMoments(tf.Module):
+  """Mean and population variance of everything seen so far, in float64."""
+
+  def __init__(self, shape, name='RunningMoments'):
+    """Creates the statistics.
+
+    Args:
+      shape: Shape of one sample.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+
+    def variable(value, variable_shape, variable_name):
+      return tf.Variable(
+          tf.fill(variable_shape, tf.constant(value, tf.float64)),
+          trainable=False,
+          name=variable_name,
+      )
+
+    self.mean = variable(0.0, shape, 'mean')
+    self.variance = variable(1.0, shape, 'variance')
+    self.count = variable(_INITIAL_COUNT, [], 'count')
+
+  @property
+  def standard_deviation(self):
+    """Square root of the variance, float64, of the shape of a sample."""
+    return tf.sqrt(self.variance)
+
+  def update(self, values, mask=None):
+    """Takes in new samples.
+
+    Args:
+      values: A float tensor [outer..., *shape].
+      mask: Optional booleans [outer...]: False samples do not count.
+    """
+    num_outer_dims = values.shape.rank - self.mean.shape.rank
+    merged = moments.merge_moments(
+        self.mean,
+        self.variance,
+        self.count,
+        *moments.batch_moments(
+            tf.cast(values, tf.float64), mask, num_outer_dims
+        ),
+    )
+    for variable, value in zip(
+        (self.mean, self.variance, self.count), merged, strict=True
+    ):
+      variable.assign(value)
+
+  def whiten(self, values, clip_value):
+    """`clip((x - mean) / std, -clip_value, clip_value)` in `values`' dtype."""
+    return rnd.whiten_and_clip(values, self.mean, self.variance, clip_value)
+
+
+class ObservationNormalizer(tf.Module):
+  """Whitens the floating leaves of a nest of observations.
+
+  Speaks the part of TF-Agents' `TensorNormalizer` that policies use. Unlike that
+  one it starts at variance 1, adds no epsilon of 1e-3 (which would hide
+  MountainCar's velocities), keeps float64 statistics and leaves integer leaves
+  (images, masks, categories) alone.
+  """
+
+  def __init__(self, observation_spec, clip_value=5.0, name='Normalizer'):
+    """Creates the normalizer.
+
+    Args:
+      observation_spec: A nest of tensor specs.
+      clip_value: Bound on the whitened values, in standard deviations.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self._clip_value = clip_value
+    self._spec = observation_spec
+    self._flat_moments = [
+        RunningMoments(spec.shape) if spec.dtype.is_floating else None
+        for spec in tf.nest.flatten(observation_spec)
+    ]
+
+  def _map(self, fn, observations):
+    return tf.nest.pack_sequence_as(
+        self._spec,
+        [
+            leaf if leaf_moments is None else fn(leaf_moments, leaf)
+            for leaf_moments, leaf in zip(
+                self._flat_moments, tf.nest.flatten(observations), strict=True
+            )
+        ],
+    )
+
+  def normalize(self, observations):
+    """Whitens a nest of tensors [outer..., *spec.shape]."""
+    return self._map(
+        lambda m, leaf: m.whiten(leaf, self._clip_value), observations
+    )
+
+  def update(self, observations, mask=None):
+    """Takes in observations [outer..., *spec.shape] that the mask keeps."""
+
+    def update_leaf(leaf_moments, leaf):
+      leaf_moments.update(leaf, mask)
+      return leaf
+
+    self._map(update_leaf, observations)
+
+
+class ReturnScaler(tf.Module):
+  """Divides rewards by the running standard deviation of their returns.
+
+  The returns are sums discounted forwards in time, one an environment, that
+  live on from rollout to rollout (Burda et al., 2018, section 2.4).
+  """
+
+  def __init__(self, discount_factor, name='ReturnScaler'):
+    """Creates the scaler.
+
+    Args:
+      discount_factor: Of the returns.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self._discount_factor = discount_factor
+    self.moments = RunningMoments([], 'return_moments')
+    # The first rollout says how many environments there are.
+    self._sums = tf.Variable(
+        tf.zeros([0]),
+        shape=[None],
+        trainable=False,
+        validate_shape=False,
+        name='return_sums',
+    )
+    # Not tf.size(self._sums): TensorFlow 2.15's graph optimiser takes an equal
+    # size for granted where the result is assigned back to the variable.
+    self._num_sums = tf.Variable(0, trainable=False, name='num_sums')
+
+  def update(self, rewards, valid, starts=None):
+    """Runs rewards through the sums and takes in the values on the way.
+
+    Args:
+      rewards: A float tensor [B, T]; row b of every call belongs to environment
+        b. Another B than before starts all sums at 0.
+      valid: Booleans [B, T]; False rows are passed over.
+      starts: Booleans [B, T]: where an episode's first reward stands and the
+        sum starts again. None for a stream that never ends.
+    """
+    batch_size = tf.shape(rewards)[0]
+    sums = tf.cond(
+        tf.equal(self._num_sums, batch_size),
+        self._sums.read_value,
+        lambda: tf.zeros([batch_size]),
+    )
+    discounts = self._discount_factor
+    if starts is not None:
+      discounts = tf.where(starts, 0.0, discounts)
+    filtered, last = moments.discounted_return_filter(
+        rewards, discounts, sums, valid
+    )
+    self._sums.assign(last)
+    self._num_sums.assign(batch_size)
+    self.moments.update(filtered, valid)
+
+  def scale(self, rewards):
+    """Rewards over the standard deviation; no mean taken off, no clipping."""
+    return rewards / tf.cast(self.moments.standard_deviation, rewards.dtype)

@@ -1,0 +1,129 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""From features to an action distribution, one head for each action spec."""
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_probability as tfp
+from tf_agents.specs import tensor_spec
+
+from rnd_agents.networks import initializers
+
+# Logit of an action that does not exist: probability exactly 0 in float32, and
+# unlike minus infinity it leaves the entropy finite.
+_IMPOSSIBLE_LOGIT = -1e9
+
+
+class CategoricalHead(tf.keras.layers.Layer):
+  """Independent categorical choices: `Discrete` and `MultiDiscrete` actions."""
+
+  def __init__(self, action_spec, init_gain=0.01, name='CategoricalHead'):
+    """Creates the head.
+
+    Args:
+      action_spec: An integer `BoundedTensorSpec` with minimum 0; its maximum may
+        differ from one entry to the next.
+      init_gain: Gain of the orthogonal weights. Small: the first policy is
+        nearly uniform.
+      name: Name of the layer.
+
+    Raises:
+      ValueError: If the minimum is not 0.
+    """
+    super().__init__(name=name)
+    if np.any(np.asarray(action_spec.minimum) != 0):
+      raise ValueError(
+          'Discrete actions must start at 0, got the minimum'
+          f' {action_spec.minimum}. Shift them in the environment, as'
+          ' rnd_agents.environments does for Discrete(start=...).'
+      )
+    self._action_dtype = action_spec.dtype
+    self._action_shape = tuple(action_spec.shape)
+    counts = np.broadcast_to(action_spec.maximum, self._action_shape) + 1
+    num_logits = int(np.max(counts))
+    # [*action_shape, num_logits]
+    self._impossible = (
+        np.arange(num_logits) >= np.asarray(counts)[..., np.newaxis]
+    )
+    self._num_logits = num_logits
+    self._dense = tf.keras.layers.Dense(
+        int(np.prod(self._action_shape, dtype=int)) * num_logits,
+        kernel_initializer=initializers.FreshOrthogonal(init_gain),
+    )
+
+  def call(self, features):
+    logits = self._dense(features)
+    outer_shape = tf.shape(features)[:-1]
+    inner_shape = self._action_shape + (self._num_logits,)
+    static_shape = features.shape[:-1].concatenate(inner_shape)
+    logits = tf.reshape(logits, tf.concat([outer_shape, inner_shape], 0))
+    logits = tf.ensure_shape(logits, static_shape)
+    if self._impossible.any():
+      logits = tf.where(self._impossible, _IMPOSSIBLE_LOGIT, logits)
+    return tfp.distributions.Categorical(
+        logits=tf.cast(logits, tf.float32), dtype=self._action_dtype
+    )
+
+
+class NormalHead(tf.keras.layers.Layer):
+  """A diagonal normal with a state-independent scale: `Box` actions.
+
+  Location and scale are measured in half ranges around the middle of the spec,
+  so that one initial scale suits any range. Samples may leave the range; the
+  environment clips them.
+  """
+
+  def __init__(
+      self, action_spec, init_gain=0.01, init_scale=0.6, name='NormalHead'
+  ):
+    """Creates the head.
+
+    Args:
+      action_spec: A floating `TensorSpec`, bounded or not.
+      init_gain: Gain of the orthogonal weights.
+      init_scale: First standard deviation, in half ranges.
+      name: Name of the layer.
+    """
+    super().__init__(name=name)
+    self._action_shape = tuple(action_spec.shape)
+    middle = np.zeros(self._action_shape, np.float32)
+    half_range = np.ones(self._action_shape, np.float32)
+    if tensor_spec.is_bounded(action_spec):
+      low = np.broadcast_to(action_spec.minimum, self._action_shape)
+      high = np.broadcast_to(action_spec.maximum, self._action_shape)
+      # Box spaces without bounds have huge or infinite ones.
+      finite = (np.abs(low) < 1e6) & (np.abs(high) < 1e6)
+      middle = np.where(finite, (low + high) / 2, 0).astype(np.float32)
+      half_range = np.where(finite, (high - low) / 2, 1).astype(np.float32)
+    self._middle = middle
+    self._half_range = half_range
+    self._dense = tf.keras.layers.Dense(
+        int(np.prod(self._action_shape, dtype=int)),
+        kernel_initializer=initializers.FreshOrthogonal(init_gain),
+    )
+    self._log_scale = self.add_weight(
+        'log_scale',
+        shape=self._action_shape,
+        initializer=tf.keras.initializers.Constant(np.log(init_scale)),
+    )
+
+  def call(self, features):
+    outer_shape = tf.shape(features)[:-1]
+    mean = tf.reshape(
+        self._dense(features), tf.concat([outer_shape, self._action_shape], 0)
+    )
+    mean = tf.ensure_shape(
+        mean, features.shape[:-1].concatenate(self._action_shape)
+    )
+    location = self._middle + self._half_range * tf.cast(mean, tf.float32)
+    scale = self._half_range * tf.exp(self._log_scale) * tf.ones_like(location)
+    return tfp.distributions.Normal(location, scale)
+
+
+def create_policy_head(action_spec, init_gain=0.01):
+  """Builds the head for one leaf of an action spec."""
+  if action_spec.dtype.is_integer:
+    if not tensor_spec.is_bounded(action_spec):
+      raise ValueError(f'Discrete actions need bounds, got {action_spec}.')
+    return CategoricalHead(action_spec, init_gain)
+  return NormalHead(action_spec, init_gain)

@@ -1,0 +1,126 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Generalised advantage estimation for two return streams.
+
+Layout: TF-Agents' rows. Row t holds s_t, a_t and the reward, discount and step
+type that follow; T+1 rows make T transitions. Where an episode ends, the row of
+its last observation is a *boundary*: a transition LAST -> FIRST that no action
+caused, with reward 0 and discount 1.
+
+What happens at an episode's end is said by two numbers a transition, not by
+separate functions:
+
+| transition into s_{t+1}     | bootstrap discount | trace weight |
+|-----------------------------|--------------------|--------------|
+| inside an episode           | gamma              | gamma lambda |
+| termination                 | 0                  | 0            |
+| truncation (time limit)     | gamma              | 0            |
+| boundary, episodic stream   | anything           | 0            |
+| boundary, continuing stream | 1                  | 1            |
+"""
+
+import tensorflow as tf
+
+from rnd_agents.ops import recurrences
+
+
+def generalized_advantage_estimation(
+    rewards, values, final_value, discounts, trace_weights
+):
+  """Computes GAE with separate bootstrap discounts and trace weights.
+
+      delta_t = r_t + d_t V(s_{t+1}) - V(s_t)
+      A_t     = delta_t + w_t A_{t+1},     A_T = 0
+
+  (Schulman et al., 2016, arXiv 1506.02438, equations 11 to 16, with the product
+  gamma lambda split in two so that a time limit can bootstrap without letting
+  the trace run into the next episode.)
+
+  Args:
+    rewards: `r`, a float tensor [B, T].
+    values: `V(s_0) .. V(s_{T-1})`, a float tensor [B, T].
+    final_value: `V(s_T)`, a float tensor [B]. The true value of the state after
+      the last transition, not `values[:, -1]`.
+    discounts: `d`, bootstrap discounts, a float tensor [B, T].
+    trace_weights: `w`, a float tensor [B, T].
+
+  Returns:
+    Advantages, a float tensor [B, T]. `A + V` is the TD(lambda) return.
+  """
+  rewards = tf.convert_to_tensor(rewards)
+  values = tf.convert_to_tensor(values)
+  final_value = tf.convert_to_tensor(final_value)
+  tf.debugging.assert_rank(rewards, 2, 'rewards must be [B, T]')
+  tf.debugging.assert_rank(values, 2, 'values must be [B, T]')
+  tf.debugging.assert_rank(final_value, 1, 'final_value must be [B]')
+  next_values = tf.concat([values[:, 1:], final_value[:, tf.newaxis]], axis=1)
+  deltas = rewards + discounts * next_values - values
+  return recurrences.reverse_linear_recurrence(deltas, trace_weights)
+
+
+def episodic_weights(
+    discount_factor,
+    lambda_value,
+    environment_discounts,
+    next_is_last,
+    bootstrap_at_time_limit=True,
+):
+  """Discounts and trace weights of a stream that ends with the episode.
+
+  Args:
+    discount_factor: gamma, a float.
+    lambda_value: lambda, a float.
+    environment_discounts: What the environment said at s_{t+1}: 0 where the
+      episode terminated, 1 elsewhere, at a time limit too. Float [B, T].
+    next_is_last: Whether s_{t+1} is the last of its episode. Boolean [B, T].
+    bootstrap_at_time_limit: Whether V(s_LAST) stands for the future that a time
+      limit cut off (Pardo et al., 2018, arXiv 1712.00378). False treats every
+      end as a death, as the RND authors' code does.
+
+  Returns:
+    A tuple (discounts, trace_weights), each a float tensor [B, T].
+  """
+  discounts = discount_factor * environment_discounts
+  goes_on = 1.0 - tf.cast(next_is_last, discounts.dtype)
+  trace_weights = lambda_value * discounts * goes_on
+  if not bootstrap_at_time_limit:
+    discounts *= goes_on
+  return discounts, trace_weights
+
+
+def continuing_weights(discount_factor, lambda_value, is_boundary):
+  """Discounts and trace weights of a stream that no episode end cuts.
+
+  The boundary row passes value and trace through unchanged, so the advantages
+  of the other rows equal those of the stream with that row deleted: the value
+  after an episode's last action is that of the next episode's first observation
+  (Burda et al., 2018, section 2.3).
+
+  Args:
+    discount_factor: gamma, a float.
+    lambda_value: lambda, a float.
+    is_boundary: Whether row t is an episode's last. Boolean [B, T].
+
+  Returns:
+    A tuple (discounts, trace_weights), each a float tensor [B, T].
+  """
+  ones = tf.ones_like(is_boundary, tf.float32)
+  discounts = tf.where(is_boundary, ones, discount_factor * ones)
+  trace_weights = tf.where(
+      is_boundary, ones, discount_factor * lambda_value * ones
+  )
+  return discounts, trace_weights
+
+
+def bridge_boundary_values(values, is_boundary):
+  """Gives each boundary row the value of the row after it.
+
+  Args:
+    values: `V(s_0) .. V(s_T)`, a float tensor [B, T+1].
+    is_boundary: Whether row t is an episode's last. Boolean [B, T].
+
+  Returns:
+    A float tensor [B, T+1]: what `continuing_weights` needs as values.
+  """
+  bridged = tf.where(is_boundary, values[:, 1:], values[:, :-1])
+  return tf.concat([bridged, values[:, -1:]], axis=1)

@@ -1,0 +1,74 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Random Network Distillation: input whitening, error, predictor loss."""
+
+import tensorflow as tf
+
+
+def whiten_and_clip(values, mean, variance, clip_value):
+  """`clip((x - mean) / sqrt(variance), -c, c)` (Burda et al., 2018, 2.4).
+
+  No epsilon joins the variance: it would crush inputs whose natural scale is
+  small. An input that never varied is clipped as soon as it does.
+
+  Args:
+    values: A float tensor [..., inner...].
+    mean: A tensor [inner...].
+    variance: A tensor [inner...], above 0.
+    clip_value: `c`, a float above 0, or None for no clipping.
+
+  Returns:
+    A tensor like `values`.
+  """
+  # The moments may be float64: only their quotient is needed in float32.
+  mean = tf.cast(mean, values.dtype)
+  scale = tf.cast(tf.math.rsqrt(variance), values.dtype)
+  whitened = (values - mean) * scale
+  if clip_value is None:
+    return whitened
+  return tf.clip_by_value(whitened, -clip_value, clip_value)
+
+
+def rnd_error(predictions, targets):
+  """Prediction error of each sample: mean of squares over the features.
+
+      e(x) = 1/F sum_j (f^_j(x) - f_j(x))^2
+
+  The paper (section 2.2) writes the squared norm; its code takes the mean. The
+  factor cancels when the bonus is normalised. No gradient reaches the targets.
+
+  Args:
+    predictions: f^, a float tensor [..., F].
+    targets: f, a float tensor [..., F].
+
+  Returns:
+    A float tensor [...].
+  """
+  predictions = tf.convert_to_tensor(predictions)
+  targets = tf.convert_to_tensor(targets)
+  if not predictions.shape.is_compatible_with(targets.shape):
+    raise ValueError(
+        'predictions and targets must have equal shapes, got'
+        f' {predictions.shape} and {targets.shape}.'
+    )
+  return tf.reduce_mean(
+      tf.math.squared_difference(predictions, tf.stop_gradient(targets)), -1
+  )
+
+
+def predictor_loss(errors, mask):
+  """Mean error of the samples that the mask keeps; 0 when it keeps none.
+
+      L = sum_i m_i e_i / max(sum_i m_i, 1)
+
+  (The authors' code; appendix A.4 of the paper gives the kept proportion.)
+
+  Args:
+    errors: `e`, a float tensor [M].
+    mask: `m`, booleans or weights [M].
+
+  Returns:
+    A float scalar.
+  """
+  mask = tf.cast(mask, errors.dtype)
+  return tf.reduce_sum(mask * errors) / tf.maximum(tf.reduce_sum(mask), 1.0)

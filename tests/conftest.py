@@ -1,0 +1,28 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What every test relies on: no screen, no noise, no settings left behind."""
+
+import os
+import sys
+
+import pytest
+
+# Read by the libraries when they are first imported, which is after this.
+os.environ.setdefault('MPLBACKEND', 'Agg')
+os.environ.setdefault('SDL_VIDEODRIVER', 'dummy')
+os.environ.setdefault('SDL_AUDIODRIVER', 'dummy')
+os.environ.setdefault('PYGAME_HIDE_SUPPORT_PROMPT', '1')
+os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+if 'PYTEST_XDIST_WORKER' in os.environ:  # The workers share the cores.
+  os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
+  os.environ.setdefault('TF_NUM_INTEROP_THREADS', '1')
+  os.environ.setdefault('OMP_NUM_THREADS', '1')
+
+
+@pytest.fixture(autouse=True)
+def _forget_gin_bindings():
+  """Drops the bindings that a test made, so that the next starts clean."""
+  yield
+  gin = sys.modules.get('gin')
+  if gin is not None:
+    gin.clear_config()

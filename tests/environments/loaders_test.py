@@ -1,0 +1,176 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for loaders."""
+
+import functools
+import sys
+
+import gin
+import gymnasium
+from gymnasium.envs.classic_control import mountain_car
+import numpy as np
+import pytest
+
+from rnd_agents.environments import deep_sea
+from rnd_agents.environments import loaders
+
+DEEP_SEA_ID = 'rnd_agents/DeepSea-v0'
+
+
+class DoubledReward(gymnasium.RewardWrapper):
+
+  def reward(self, reward):
+    return 2 * reward
+
+
+class ShiftedReward(gymnasium.RewardWrapper):
+
+  def reward(self, reward):
+    return reward + 1
+
+
+def first_episode(env):
+  """Plays action 0 until an episode ends."""
+  env.reset()
+  for _ in range(1000):
+    env.step(np.zeros(env.batch_size, int))
+    for episode in env.pop_episodes():
+      return episode
+
+
+@pytest.mark.parametrize('env, limit, length', [
+    ('MountainCar-v0', None, 200),  # The registered one.
+    ('MountainCar-v0', 7, 7),
+    ('MountainCar-v0', 300, 300),  # Beyond it.
+    (functools.partial(gymnasium.make, 'MountainCar-v0'), None, 200),
+    (mountain_car.MountainCarEnv, 9, 9),
+])
+def test_time_limits_are_truncations(env, limit, length):
+  env = loaders.load_environment(env, max_episode_steps=limit)
+  assert first_episode(env) == (0, -float(length), length, False, None)
+  np.testing.assert_array_equal(env.current_time_step().discount, [1])
+
+
+def test_time_limit_of_a_registered_vector_environment():
+  env = loaders.load_environment(
+      'CartPole-v1', 2, max_episode_steps=4, vectorization='vector_entry_point'
+  )
+  assert first_episode(env) == (0, 4.0, 4, False, None)
+
+
+def test_a_second_time_limit_is_refused():
+  with pytest.raises(ValueError, match='cannot replace the TimeLimit'):
+    loaders.load_environment(
+        lambda: gymnasium.make('MountainCar-v0'), max_episode_steps=300
+    )
+
+
+def test_kwargs_and_wrappers_in_order():
+  make = functools.partial(deep_sea.DeepSeaEnv, size=2)
+  for env in (make, DEEP_SEA_ID):
+    env = loaders.load_environment(
+        env,
+        num_environments=3,
+        env_kwargs={'unscaled_move_cost': 1.0, 'size': 2,
+                    'randomize_actions': False},
+        wrappers=[ShiftedReward, DoubledReward],
+    )
+    env.reset()
+    # Left costs nothing and right 1 / 2; the treasure is far.
+    reward = env.step(np.array([0, 1, 1])).reward
+    np.testing.assert_array_equal(reward, [2 * (0 + 1), 2 * 0.5, 2 * 0.5])
+
+
+def test_the_three_vectorizations_agree():
+  actions = np.random.RandomState(0).randint(2, size=[12, 3])
+  runs = []
+  for vectorization in ('sync', 'async', 'vector_entry_point'):
+    env = loaders.load_environment(
+        DEEP_SEA_ID,
+        num_environments=3,
+        seed=4,
+        vectorization=vectorization,
+        env_kwargs={'size': 3, 'deterministic': False},
+    )
+    steps = [env.reset()] + [env.step(action) for action in actions]
+    runs.append((np.array([s.observation for s in steps]),
+                 np.array([s.reward for s in steps]), env.pop_episodes()))
+    env.close()
+  for run in runs[1:]:
+    np.testing.assert_array_equal(run[0], runs[0][0])
+    np.testing.assert_array_equal(run[1], runs[0][1])
+    assert run[2] == runs[0][2]
+  # 12 steps: three episodes of 3 steps and a reset each.
+  assert len(runs[0][2]) == 9
+
+
+@pytest.mark.parametrize('kwargs, error, message', [
+    (dict(env='CartPole-v1', num_environments=0), ValueError,
+     'num_environments must be at least 1, not 0'),
+    (dict(env='CartPole-v1', num_environments=-2), ValueError, 'not -2'),
+    (dict(env='CartPole-v1', max_episode_steps=0), ValueError,
+     'max_episode_steps must be None .* not 0'),
+    (dict(env='CartPole-v1', vectorization='threads'), ValueError,
+     "one of .*'async'.*, not 'threads'"),
+    (dict(env='Cartpole-v1'), ValueError, 'Close to it: .*CartPole-v1'),
+    (dict(env='LunarLandr-v3'), ValueError, 'LunarLander-v3'),
+    (dict(env='zzzz'), ValueError, "no environment 'zzzz'. Import"),
+    (dict(env=deep_sea.DeepSeaEnv()), TypeError, 'callable, not DeepSeaEnv'),
+    (dict(env=lambda: 3), TypeError, 'must return a gymnasium.Env.* int'),
+    (dict(env=deep_sea.DeepSeaEnv, vectorization='vector_entry_point'),
+     ValueError, 'needs a Gymnasium id'),
+    (dict(env=DEEP_SEA_ID, vectorization='vector_entry_point',
+          wrappers=[DoubledReward]), ValueError, 'for single environments'),
+    (dict(env='CartPole-v1', seed=-1), ValueError, 'not negative'),
+])
+def test_bad_arguments(kwargs, error, message):
+  with pytest.raises(error, match=message):
+    loaders.load_environment(**kwargs)
+
+
+def test_one_environment_twice():
+  env = deep_sea.DeepSeaEnv()
+  with pytest.raises(ValueError, match='same environment more than once'):
+    loaders.load_environment(lambda: env, num_environments=2)
+
+
+@pytest.mark.parametrize('env_id, module, extra', [
+    ('ALE/MontezumaRevenge-v5', 'ale_py', 'atari'),
+    ('MiniGrid-DoorKey-8x8-v0', 'minigrid', 'minigrid'),
+    ('BabyAI-GoToObj-v0', 'minigrid', 'minigrid'),
+    ('LunarLander-v3', 'Box2D', 'box2d'),
+    ('BipedalWalkerHardcore-v3', 'Box2D', 'box2d'),
+    ('CarRacing-v3', 'Box2D', 'box2d'),
+])
+def test_missing_packages_come_with_the_line_to_type(
+    monkeypatch, env_id, module, extra
+):
+  monkeypatch.setitem(sys.modules, module, None)  # As if not installed.
+  line = rf'{env_id} needs .* {module}: pip install "rnd_agents\[{extra}\]"'
+  with pytest.raises(ImportError, match=line):
+    loaders.load_environment(env_id)
+
+
+def test_default_names():
+  name = loaders.default_name
+  assert name('CartPole-v1') == 'CartPole-v1'
+  assert name('some.module:ALE/Pong-v5') == 'ALE-Pong-v5'
+  assert name(deep_sea.DeepSeaEnv) == 'DeepSeaEnv'
+  partial = functools.partial(deep_sea.DeepSeaEnv, size=3)
+  assert name(functools.partial(partial, mapping_seed=1)) == 'DeepSeaEnv'
+  assert name(lambda: None) == 'environment'
+
+
+def test_gin_configures_it():
+  with gin.unlock_config():
+    gin.parse_config("""
+        rnd_agents.load_environment.env = 'rnd_agents/DeepSea-v0'
+        rnd_agents.load_environment.num_environments = 2
+        rnd_agents.load_environment.env_kwargs = {'size': 3}
+    """)
+  try:
+    env = loaders.load_environment()
+  finally:
+    gin.clear_config()
+  assert env.batch_size == 2
+  assert env.observation_spec().shape == (3, 3)

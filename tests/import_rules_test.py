@@ -1,0 +1,109 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Imports point one way: from what decides much to what decides little.
+
+ops <- networks <- curiosity <- agents <- training <- train, each importing
+only itself and what stands left of it. environments, evaluation and plotting
+know nothing of how an agent learns.
+"""
+
+import pytest
+
+from tests import source_tree
+
+# What the files of a package may import of the project, besides their own
+# package and the files that lie directly in rnd_agents/. A new package of
+# rnd_agents is added here, with as little as it can do with.
+_LEARNING = {'ops', 'networks', 'curiosity', 'agents'}
+_ALLOWED = {
+    'rnd_agents': set(),
+    'ops': set(),
+    'networks': {'ops'},
+    'curiosity': {'ops', 'networks'},
+    'agents': {'ops', 'networks', 'curiosity'},
+    'environments': set(),
+    'evaluation': {'environments'},
+    'plotting': set(),
+    'training': _LEARNING | {'environments', 'evaluation', 'plotting'},
+    'train': _LEARNING | {
+        'environments', 'evaluation', 'plotting', 'training'
+    },
+}
+
+# Installed by an extra, or by hand: a module that needs one imports it in the
+# function that does, and says there how to install it.
+_OPTIONAL = {'ale_py', 'Box2D', 'cv2', 'minigrid', 'reverb'}
+
+
+def _package(path):
+  """Returns the package of a file: a key of _ALLOWED, if all is well."""
+  parts = path.split('/')
+  if parts[0] != 'rnd_agents':
+    return parts[0]
+  return parts[1] if len(parts) > 2 else 'rnd_agents'
+
+
+def _faults(root=source_tree.ROOT):
+  """Returns a sentence for every import that the rules forbid."""
+  faults = []
+  for path in source_tree.python_files(root):
+    package = _package(path)
+    if path.split('/')[0] not in ('rnd_agents', 'train'):
+      continue  # Tests, examples and benchmarks are users.
+    if package not in _ALLOWED:
+      faults.append(f'{path}: {package} has no line in _ALLOWED')
+      continue
+    allowed = _ALLOWED[package] | {package, 'rnd_agents'}
+    for imported in sorted(source_tree.project_imports(path, root)):
+      if _package(imported) not in allowed:
+        faults.append(f'{path} imports {imported}')
+    for name, at_once in source_tree.imports(path, root):
+      if at_once and name.split('.')[0] in _OPTIONAL:
+        faults.append(f'{path} imports {name} outside of a function')
+  return faults
+
+
+def test_imports_of_the_project():
+  files = source_tree.python_files()
+  assert 'rnd_agents/ops/gae.py' in files  # It looks at the right tree.
+  assert not _faults()
+
+
+_PLANTED = [
+    ('rnd_agents/ops/a.py', 'from rnd_agents.networks import b', True),
+    ('rnd_agents/ops/a.py', 'from rnd_agents.ops import b', False),
+    ('rnd_agents/networks/a.py', 'import rnd_agents.curiosity.b', True),
+    ('rnd_agents/networks/a.py', 'import rnd_agents.ops.b as b', False),
+    ('rnd_agents/curiosity/a.py', 'from rnd_agents import agents', True),
+    ('rnd_agents/agents/a.py', 'from ..training import b', True),
+    ('rnd_agents/agents/a.py', 'from ..curiosity.b import Name', False),
+    ('rnd_agents/agents/a.py', 'from . import b', False),
+    ('rnd_agents/environments/a.py', 'from rnd_agents.agents import b', True),
+    ('rnd_agents/evaluation/a.py', 'from rnd_agents.agents import b', True),
+    ('rnd_agents/plotting/a.py', 'from rnd_agents.agents import b', True),
+    ('rnd_agents/training/a.py', 'from rnd_agents.plotting import b', False),
+    ('rnd_agents/training/a.py', 'def f():\n  from train import b', True),
+    ('rnd_agents/a.py', 'import train.b', True),
+    ('train/a.py', 'from rnd_agents.training import b', False),
+    ('rnd_agents/unheard_of/a.py', 'import os', True),
+    ('rnd_agents/environments/a.py', 'if True:\n  import ale_py', True),
+    ('rnd_agents/environments/a.py', 'def f():\n  import ale_py', False),
+    ('tests/a.py', 'import train.b, rnd_agents.agents.b', False),
+]
+
+
+@pytest.mark.parametrize(('path', 'line', 'forbidden'), _PLANTED)
+def test_planted_import(tmp_path, path, line, forbidden):
+  folders = [f'rnd_agents/{name}' for name in _ALLOWED if name != 'train']
+  for folder in folders + ['rnd_agents', 'train', 'tests']:
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    (tmp_path / folder / '__init__.py').touch()
+    (tmp_path / folder / 'b.py').write_text('Name = 1\n')
+  assert not _faults(tmp_path)
+
+  (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+  (tmp_path / path).write_text(line + '\n')
+
+  faults = _faults(tmp_path)
+  assert len(faults) == forbidden
+  assert all(fault.startswith(path) for fault in faults)
