@@ -5,8 +5,9 @@
 VENV      ?= .venv
 EXTRAS    ?= dev,box2d
 GIN_FILE  ?= gin_configs/mountain_car.gin
-ROOT_DIR  ?= runs/mountain_car
 SEED      ?=
+# One folder for each experiment and seed: a run goes on from what lies there.
+ROOT_DIR  ?= runs/$(basename $(notdir $(GIN_FILE)))$(if $(SEED),/seed_$(SEED))
 # More flags of train_eval, such as --gin_bindings='a.b=1'.
 TRAIN_ARGS ?=
 # What to test, and with how many processes (0: in this one).

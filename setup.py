@@ -43,7 +43,7 @@ INSTALL_REQUIRES = [
     'absl-py>=1.0',
     'gin-config>=0.5.0',
     'gymnasium>=1.1,<1.4',  # 1.4 refuses the typing-extensions of tf-agents.
-    'matplotlib>=3.6',
+    'matplotlib>=3.7',
     'numpy>=1.23.5,<2',
     'setuptools<81',  # TensorBoard 2.15 imports pkg_resources.
     'tensorflow>=2.15,<2.16',

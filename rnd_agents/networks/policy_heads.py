@@ -60,8 +60,11 @@ class CategoricalHead(tf.keras.layers.Layer):
     logits = tf.ensure_shape(logits, static_shape)
     if self._impossible.any():
       logits = tf.where(self._impossible, _IMPOSSIBLE_LOGIT, logits)
-    return tfp.distributions.Categorical(
-        logits=tf.cast(logits, tf.float32), dtype=self._action_dtype
+    return _joint(
+        tfp.distributions.Categorical(
+            logits=tf.cast(logits, tf.float32), dtype=self._action_dtype
+        ),
+        self._action_shape,
     )
 
 
@@ -117,7 +120,14 @@ class NormalHead(tf.keras.layers.Layer):
     )
     location = self._middle + self._half_range * tf.cast(mean, tf.float32)
     scale = self._half_range * tf.exp(self._log_scale) * tf.ones_like(location)
-    return tfp.distributions.Normal(location, scale)
+    return _joint(tfp.distributions.Normal(location, scale), self._action_shape)
+
+
+def _joint(distribution, action_shape):
+  """One distribution of whole actions, as TF-Agents wants, from one of parts."""
+  if not action_shape:
+    return distribution
+  return tfp.distributions.Independent(distribution, len(action_shape))
 
 
 def create_policy_head(action_spec, init_gain=0.01):

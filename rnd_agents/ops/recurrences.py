@@ -61,6 +61,7 @@ def linear_recurrence(inputs, weights, initial):
   """
   inputs = tf.convert_to_tensor(inputs)
   weights = tf.convert_to_tensor(weights, dtype=inputs.dtype)
+  initial = tf.convert_to_tensor(initial, dtype=inputs.dtype)
   first = inputs[:, :1] + weights[:, :1] * initial[:, tf.newaxis]
   inputs = tf.concat([first, inputs[:, 1:]], axis=1)
   backwards = reverse_linear_recurrence(

@@ -82,7 +82,8 @@ def read_rows(root_dir: str) -> List[Row]:
       continue
     row = _parse(header, cells)
     if row is None:
-      warnings.warn(f'{path}: line {number} is damaged and was left out.')
+      warnings.warn(
+          f'{path}: line {number} is damaged and was left out.', stacklevel=2)
       continue
     if row.iteration <= last[row.phase]:
       rows = [other for other in rows if not _undoes(row, other)]

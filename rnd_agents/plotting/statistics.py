@@ -4,9 +4,9 @@
 
 The interquartile mean (IQM) and the stratified percentile bootstrap follow
 Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical
-Precipice", 2021 (arXiv:2108.13264), sections 4.1 and 4.3. They are written here
-because the paper's own package ignores the random state it is given, and
-brings five large dependencies.
+Precipice", 2021 (arXiv:2108.13264). They are written here because the paper's
+own package ignores the random state it is given, and brings five large
+dependencies.
 """
 
 from typing import Callable, Optional, Sequence, Tuple, Union
@@ -63,8 +63,8 @@ def stratified_bootstrap_interval(
   Trailing axes, such as the points of a learning curve, go with their run, so a
   whole curve costs as many calls of `statistic` as one number.
 
-  The interval speaks about new seeds, not about new tasks. It is too narrow
-  with few runs: see the coverage that the paper finds (its figure A.16).
+  The interval speaks about new seeds, not about new tasks. With few runs it is
+  too narrow, as any percentile bootstrap: five are few.
 
   Args:
     scores: [runs, tasks, ...]; with a single task, [runs, 1, ...].

@@ -260,22 +260,29 @@ def test_success_is_read_only_where_the_info_is_known():
 
 def test_what_an_autoreset_step_claims_is_ignored():
   zeros = np.zeros([2, 1], np.float32)
-  false, true = np.array([False, False]), np.array([True, True])
+  none, both = np.array([False, False]), np.array([True, True])
+  only_0 = np.array([True, False])
+  rewards = np.array([7.0, 3.0])
+  # A careless vector environment: at the second step, environment 0 begins
+  # anew and its reward and its end are still those of the step before.
   steps = [
-      (zeros, np.ones(2), true, false, {}),
-      # A careless vector environment that leaves its arrays as they were.
-      (zeros, np.full(2, 7.0), true, false, {}),
-      (zeros, np.full(2, 2.0), false, true, {}),
+      (zeros, rewards, only_0, none, {}),
+      (zeros, rewards, both, none, {}),
+      (zeros, rewards, none, both, {}),
   ]
   env = playback(spaces.Box(-1, 1, (1,)), zeros, steps)
   env.reset()
   time_steps = [env.step(np.zeros(2, int)) for _ in steps]
-  np.testing.assert_array_equal(time_steps[1].step_type, [FIRST, FIRST])
-  np.testing.assert_array_equal(time_steps[1].reward, [0, 0])
-  np.testing.assert_array_equal(time_steps[1].discount, [1, 1])
-  np.testing.assert_array_equal(time_steps[2].step_type, [LAST, LAST])
+  np.testing.assert_array_equal(time_steps[1].step_type, [FIRST, LAST])
+  np.testing.assert_array_equal(time_steps[1].reward, [0, 3])
+  np.testing.assert_array_equal(time_steps[1].discount, [1, 0])
+  np.testing.assert_array_equal(time_steps[2].step_type, [LAST, FIRST])
+  np.testing.assert_array_equal(time_steps[2].reward, [7, 0])
   np.testing.assert_array_equal(time_steps[2].discount, [1, 1])
-  assert [e.return_ for e in env.pop_episodes()] == [1.0, 1.0, 2.0, 2.0]
+  assert env.pop_episodes() == [
+      (0, 7.0, 1, True, None), (1, 6.0, 2, True, None), (0, 7.0, 1, False, None)
+  ]
+  np.testing.assert_array_equal(rewards, [7.0, 3.0])  # Not written to.
 
 
 def test_not_finite_numbers_are_named():

@@ -1,0 +1,177 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Draws learning curves over seeds and prints a table of them.
+
+  python -m rnd_agents.plotting runs/rnd runs/ppo --out returns.png
+
+Each argument is the folder of a run, or a folder with such folders in it, at
+any depth. Runs that lie in the same folder are the seeds of one curve, which
+is named after it.
+"""
+
+import argparse
+import os
+import sys
+from typing import Dict, List, Optional, Sequence
+
+from rnd_agents.plotting import group_curves
+from rnd_agents.plotting import learning_curves
+from rnd_agents.plotting import metrics_file
+
+
+def find_runs(folders: Sequence[str]) -> List[str]:
+  """The run folders in `folders`, each one once, sorted within each folder.
+
+  Args:
+    folders: Run folders, or folders that have some somewhere below them.
+
+  Returns:
+    Absolute paths.
+
+  Raises:
+    ValueError: If there is no run in one of the folders.
+  """
+  runs = {}
+  for folder in folders:
+    found = []
+    for path, below, _ in os.walk(os.path.abspath(folder)):
+      if metrics_file.has_metrics(path):
+        found.append(path)
+        below.clear()  # What lies in a run is no other run.
+    if not found:
+      raise ValueError(
+          f'{folder} is no run folder and has none in it: there is no '
+          f'{metrics_file.FILE_NAME}.')
+    for path in sorted(found):
+      runs.setdefault(os.path.realpath(path), path)
+  return list(runs.values())
+
+
+def group_runs(runs: Sequence[str], label_by: str) -> Dict[str, List[str]]:
+  """Run folders by label.
+
+  Args:
+    runs: Absolute paths of run folders.
+    label_by: 'parent', one group for each folder that holds runs; or 'run', one
+      for each run.
+
+  Returns:
+    Lists of run folders by the name of the folder. Folders of the same name
+    stay apart, by as much of the path before it as that takes.
+  """
+  folders = {}
+  for run in runs:
+    folder = os.path.dirname(run) if label_by == 'parent' else run
+    folders.setdefault(folder, []).append(run)
+  parts = {folder: folder.strip(os.sep).split(os.sep) for folder in folders}
+  length = 1
+  while len({tuple(p[-length:]) for p in parts.values()}) < len(parts):
+    length += 1
+  return {'/'.join(parts[folder][-length:]): members
+          for folder, members in folders.items()}
+
+
+def table(
+    curves: Dict[str, group_curves.GroupCurve],
+    confidence: float,
+    threshold: Optional[float] = None) -> str:
+  """The curves in numbers, as text."""
+  header = ['label', 'seeds', 'env_steps', 'final IQM',
+            f'{100 * confidence:g} % interval', 'best IQM']
+  if threshold is not None:
+    header += [f'env_steps to {threshold:g}', f'seeds at {threshold:g}']
+  lines = [header]
+  for label, curve in curves.items():
+    summary = group_curves.summarize(curve, threshold)
+    if summary is None:
+      lines.append([label, str(len(curve.values))]
+                   + ['-'] * (len(header) - 2))
+      continue
+    interval = '-'  # One run has none.
+    if summary.num_runs > 1:
+      interval = f'[{summary.low:.4g}, {summary.high:.4g}]'
+    line = [label, str(summary.num_runs), str(summary.final_env_steps),
+            f'{summary.final:.4g}', interval, f'{summary.best:.4g}']
+    if threshold is not None:
+      steps = summary.steps_to_threshold
+      line += ['never' if steps is None else str(steps),
+               f'{summary.runs_at_threshold}/{summary.num_runs}']
+    lines.append(line)
+  widths = [max(len(cell) for cell in column) for column in zip(*lines)]
+  return '\n'.join(
+      '  '.join([line[0].ljust(widths[0])] + [
+          cell.rjust(width) for cell, width in zip(line[1:], widths[1:])])
+      for line in lines)
+
+
+def _parser() -> argparse.ArgumentParser:
+  """The flags."""
+  parser = argparse.ArgumentParser(
+      prog='python -m rnd_agents.plotting', description=__doc__,
+      formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument('runs', nargs='+', metavar='RUNS',
+                      help='run folders, or folders with run folders in them')
+  parser.add_argument('--out', required=True, metavar='FILE',
+                      help='picture to write; a .csv is written beside it')
+  parser.add_argument('--metric', default='return_mean',
+                      help='column of metrics.csv (default: %(default)s)')
+  parser.add_argument('--phase', default='eval', choices=('eval', 'train'),
+                      help='default: %(default)s')
+  parser.add_argument('--label-by', default='parent',
+                      choices=('parent', 'run'),
+                      help='a curve for each folder of runs, or for each run '
+                      '(default: %(default)s)')
+  parser.add_argument('--threshold', type=float,
+                      help='tell when the IQM reaches this value')
+  parser.add_argument('--confidence', type=float, default=0.95,
+                      help='of the interval (default: %(default)s)')
+  parser.add_argument('--title')
+  parser.add_argument('--ylabel')
+  return parser
+
+
+def _readable(runs: Sequence[str], phase: str, metric: str) -> List[str]:
+  """The runs that have the metric; says on stderr which have not, and why."""
+  kept = []
+  for run in runs:
+    try:
+      metrics_file.read_metrics(run, phase, metric)
+      kept.append(run)
+    except (OSError, ValueError) as error:
+      print(f'Left out: {error}', file=sys.stderr)
+  return kept
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+  """Runs the command line; returns its exit status."""
+  parser = _parser()
+  args = parser.parse_args(argv)
+  if not 0.0 < args.confidence < 1.0:
+    parser.error(f'--confidence must be inside (0, 1), got {args.confidence}')
+  try:
+    runs = find_runs(args.runs)
+  except ValueError as error:
+    parser.error(str(error))
+  runs = _readable(runs, args.phase, args.metric)
+  if not runs:
+    parser.error(f'no run has {args.metric!r} in phase {args.phase!r}')
+  groups = group_runs(runs, args.label_by)
+  curves = {
+      label: group_curves.group_curve(
+          members, args.metric, args.phase, args.confidence)
+      for label, members in groups.items()}
+  ylabel = args.ylabel
+  if ylabel is None:
+    ylabel = learning_curves.metric_label(args.metric, args.phase)
+  learning_curves.draw_group_curves(
+      curves, args.out, args.title, ylabel, args.confidence)
+  print(table(curves, args.confidence, args.threshold))
+  for label, curve in curves.items():
+    if not curve.complete[-1]:
+      print(f'Note: not all runs of {label} reach env_steps '
+            f'{curve.env_steps[-1]}; its numbers are of the part that all do.')
+  return 0
+
+
+if __name__ == '__main__':
+  sys.exit(main())

@@ -1,0 +1,141 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the pictures share: size, colours, ticks, and how they are written.
+
+Figures are made without pyplot, so they need no display, leave no global state
+behind, and may be drawn from within a training process.
+"""
+
+import csv
+import math
+import os
+from typing import Any, Iterable, Sequence
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart, without
+# its yellow (too pale for lines). Markers and dashes say the same once more.
+COLORS = (
+    '#0072B2',
+    '#D55E00',
+    '#009E73',
+    '#CC79A7',
+    '#E69F00',
+    '#56B4E9',
+    '#000000',
+)
+DASHES = ('-', '--', '-.')
+MARKERS = 'osDvPXp'
+
+_SIZE_INCHES = (10.0, 4.2)
+_DPI = 120
+
+
+def new_figure() -> Any:
+  """An empty matplotlib figure of 1200 x 504 pixels."""
+  try:
+    from matplotlib import figure
+  except ImportError as error:
+    raise ImportError(
+        'Drawing needs matplotlib: pip install matplotlib'
+    ) from error
+  return figure.Figure(
+      figsize=_SIZE_INCHES, dpi=_DPI, layout='constrained', facecolor='white'
+  )
+
+
+def save(fig: Any, out: str) -> None:
+  """Writes the figure, making its folder where needed."""
+  os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
+  fig.savefig(out, dpi=_DPI)
+
+
+def write_csv(
+    out: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+  """Writes the numbers of a picture to its name with '.csv'.
+
+  Args:
+    out: File name of the picture.
+    header: Names of the columns.
+    rows: Cells; a NaN becomes an empty cell.
+  """
+  path = os.path.splitext(out)[0] + '.csv'
+  with open(path, 'w', encoding='utf-8', newline='') as file:
+    writer = csv.writer(file, lineterminator='\n')
+    writer.writerow(header)
+    for row in rows:
+      writer.writerow(
+          '' if isinstance(x, float) and math.isnan(x) else x for x in row
+      )
+
+
+def style(axes: Any) -> None:
+  """Grid and frame."""
+  axes.grid(True, alpha=0.3)
+  axes.spines[['top', 'right']].set_visible(False)
+
+
+def step_axis(axes: Any) -> None:
+  """Makes the x axis one of environment steps: 0, 200k, 1.5M."""
+  from matplotlib import ticker
+
+  axes.xaxis.set_major_locator(
+      ticker.MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10], integer=True)
+  )
+  axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=''))
+  axes.set_xlabel('Environment steps')
+
+
+def log_axis(axes: Any, thousands: bool = False) -> None:
+  """Makes the y axis logarithmic, with plain numbers at its ticks.
+
+  Args:
+    axes: With the final limits of y.
+    thousands: Whether to write 10k and 1M rather than 10000 and 1e+06.
+  """
+  from matplotlib import ticker
+
+  axes.set_yscale('log')
+  low, high = axes.get_ylim()
+  decades = math.log10(high / low)
+  subs = (1, 2, 5) if decades < 2.5 else (1,)
+  axes.yaxis.set_major_locator(ticker.LogLocator(subs=subs))
+  axes.yaxis.set_minor_formatter(ticker.NullFormatter())
+  if thousands:
+    axes.yaxis.set_major_formatter(ticker.EngFormatter(sep=''))
+  else:
+    axes.yaxis.set_major_formatter(
+        ticker.FuncFormatter(lambda value, _: f'{value:g}')
+    )
+
+
+def legend_label(label: str) -> str:
+  """A label that the legend shows; matplotlib hides those with '_' in front."""
+  return f' {label}' if label.startswith('_') else label
+
+
+def legend_beside(axes: Any, **kwargs: Any) -> None:
+  """A legend right of the axes, where it covers nothing."""
+  axes.legend(
+      loc='upper left',
+      bbox_to_anchor=(1.01, 1.0),
+      borderaxespad=0.0,
+      frameon=False,
+      alignment='left',
+      **kwargs,
+  )
+
+
+def legend_below(fig: Any, all_axes: Sequence[Any]) -> None:
+  """One legend for all axes, below them; a label that recurs is shown once."""
+  handles = {}
+  for axes in all_axes:
+    for handle, label in zip(*axes.get_legend_handles_labels()):
+      handles.setdefault(label, handle)
+  if handles:
+    fig.legend(
+        handles.values(),
+        handles.keys(),
+        loc='outside lower center',
+        ncols=len(handles),
+        frameon=False,
+    )

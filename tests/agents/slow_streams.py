@@ -1,0 +1,112 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Returns and statistics of RND-PPO as obvious loops, to compare with."""
+
+import dataclasses
+import typing
+
+import numpy as np
+
+FIRST, LAST = 0, 2
+
+
+@dataclasses.dataclass
+class Settings:
+  """What both sides are told."""
+
+  discount_factor: float = 0.999
+  intrinsic_discount_factor: float = 0.99
+  lambda_value: float = 0.95
+  extrinsic_advantage_coefficient: float = 2.0
+  intrinsic_advantage_coefficient: float = 1.0
+  episodic_intrinsic_stream: bool = False
+  bootstrap_at_time_limit: bool = True
+  normalize_advantages: bool = False
+  normalize_observations: bool = False
+  normalize_rewards: bool = False
+  observation_clip_value: typing.Optional[float] = 5.0
+  predictor_proportion: float = 0.25
+  num_epochs: int = 2
+  num_minibatches: int = 3
+  importance_ratio_clipping: float = 0.1
+  entropy_regularization: float = 0.001
+  value_pred_loss_coef: float = 0.5
+  value_clipping: float = 0.0
+  gradient_clipping: float = 0.0
+  log_prob_clipping: float = 0.0
+  policy_l2_reg: float = 0.0
+  value_function_l2_reg: float = 0.0
+  shared_vars_l2_reg: float = 0.0
+
+
+class Samples:
+  """Moments of everything ever seen, by keeping all of it.
+
+  The prior of mean 0 and variance 1 weighs as much as 1e-4 samples.
+  """
+
+  def __init__(self):
+    self._kept = []
+
+  def __len__(self):
+    return len(self._kept)
+
+  def add(self, values):
+    self._kept.extend(np.asarray(values, np.float64))
+
+  def moments(self):
+    if not self._kept:
+      return 0.0, 1.0
+    kept = np.array(self._kept)
+    count = 1e-4 + len(kept)
+    mean = kept.sum(0) / count
+    square = (1e-4 + np.square(kept).sum(0)) / count
+    return mean, square - mean**2
+
+  def whiten(self, values, clip):
+    mean, variance = self.moments()
+    values = (np.asarray(values, np.float64) - mean) / np.sqrt(variance)
+    return values if clip is None else np.clip(values, -clip, clip)
+
+
+def gae_extrinsic(settings, rewards, values, step_types, discounts):
+  """One environment: every episode's part on its own."""
+  gamma, lambda_ = settings.discount_factor, settings.lambda_value
+  advantages = np.zeros(len(rewards))
+  carried = 0.0
+  for t in reversed(range(len(rewards))):
+    if step_types[t] == LAST:
+      carried = 0.0
+      continue
+    ends = step_types[t + 1] == LAST
+    died = ends and (
+        discounts[t] == 0 or not settings.bootstrap_at_time_limit
+    )
+    future = 0.0 if died else values[t + 1]
+    if ends:
+      carried = 0.0
+    delta = rewards[t] + gamma * future - values[t]
+    carried = delta + gamma * lambda_ * carried
+    advantages[t] = carried
+  return advantages
+
+
+def gae_intrinsic(settings, rewards, values, step_types, discounts):
+  """One environment: the boundary rows deleted, then one endless episode."""
+  if settings.episodic_intrinsic_stream:
+    episodic = dataclasses.replace(
+        settings,
+        discount_factor=settings.intrinsic_discount_factor,
+        bootstrap_at_time_limit=True,
+    )
+    return gae_extrinsic(episodic, rewards, values, step_types, discounts)
+  gamma, lambda_ = settings.intrinsic_discount_factor, settings.lambda_value
+  steps = [t for t in range(len(rewards)) if step_types[t] != LAST]
+  advantages = np.zeros(len(rewards))
+  carried, future = 0.0, values[len(rewards)]
+  for t in reversed(steps):
+    delta = rewards[t] + gamma * future - values[t]
+    carried = delta + gamma * lambda_ * carried
+    advantages[t] = carried
+    future = values[t]
+  return advantages

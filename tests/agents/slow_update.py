@@ -1,0 +1,318 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The update of RND-PPO written out slowly, to compare the agent with.
+
+Nothing of `rnd_agents` runs here but the networks: returns, statistics and
+filter are loops of numpy in float64, losses are spelled out.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+from tests.agents import agent_test_utils
+from tests.agents import slow_streams
+
+
+class SlowAgent:
+  """Trains the networks of `twin`, and nothing else of it.
+
+  Args:
+    twin: An agent whose networks and optimizers this takes over.
+    settings: `slow_streams.Settings`.
+  """
+
+  def __init__(self, twin, settings):
+    self.twin = twin
+    self.settings = settings
+    self.actor_net = twin.actor_net
+    self.value_net = twin._value_net.value_net
+    self.predictor = twin.curiosity.rnd_network
+    self.target = twin.curiosity.target_rnd_network
+    self.optimizer = twin._optimizer
+    self.rnd_optimizer = twin._rnd_optimizer
+    self.rnd_observations = slow_streams.Samples()
+    self.intrinsic_returns = slow_streams.Samples()
+    self.extrinsic_returns = slow_streams.Samples()
+    self.policy_observations = slow_streams.Samples()
+    self.filter = None
+    self.extrinsic_filter = None
+
+  # Statistics.
+
+  def _whiten(self, observations):
+    clip = self.settings.observation_clip_value
+    return self.rnd_observations.whiten(observations, clip).astype(np.float32)
+
+  def _inputs(self, observations):
+    if not self.settings.normalize_observations:
+      return observations
+    return self.policy_observations.whiten(observations, 5.0).astype(np.float32)
+
+  def _run_filters(self, bonus, rewards, step_types):
+    settings = self.settings
+    if self.filter is None:
+      self.filter = np.zeros(len(bonus))
+      self.extrinsic_filter = np.zeros(len(bonus))
+    for b in range(len(bonus)):
+      for t in range(bonus.shape[1]):
+        if step_types[b, t] == slow_streams.LAST:
+          continue
+        if step_types[b, t] == slow_streams.FIRST:
+          self.extrinsic_filter[b] = 0.0
+        self.extrinsic_filter[b] *= settings.discount_factor
+        self.extrinsic_filter[b] += rewards[b, t]
+        self.extrinsic_returns.add([self.extrinsic_filter[b]])
+        self.filter[b] *= settings.intrinsic_discount_factor
+        self.filter[b] += bonus[b, t]
+        self.intrinsic_returns.add([self.filter[b]])
+
+  # Losses, on one minibatch.
+
+  def _distribution_terms(self, observations, actions):
+    """(log probabilities, entropies), each [M], leaf by leaf."""
+    distributions, _ = self.actor_net(observations)
+    logs, entropies = 0.0, 0.0
+    for distribution, action in zip(
+        tf.nest.flatten(distributions), tf.nest.flatten(actions), strict=True
+    ):
+      log, entropy = _log_probability(distribution.parameters, action)
+      logs, entropies = logs + log, entropies + entropy
+    return logs, entropies
+
+  def _loss(self, batch):
+    settings = self.settings
+    weight = batch['weight']
+    observations = tf.nest.map_structure(
+        self._inputs, batch['observation']
+    )
+    logs, entropies = self._distribution_terms(observations, batch['action'])
+    if settings.log_prob_clipping:
+      logs = tf.clip_by_value(
+          logs, -settings.log_prob_clipping, settings.log_prob_clipping
+      )
+    values, _ = self.value_net(observations)
+    ratio = tf.exp(logs - batch['old_log'])
+    epsilon = settings.importance_ratio_clipping
+    gain = tf.minimum(
+        ratio * batch['advantage'],
+        tf.minimum(tf.maximum(ratio, 1 - epsilon), 1 + epsilon)
+        * batch['advantage'],
+    )
+    terms = {
+        'policy': -tf.reduce_mean(weight * gain),
+        'entropy': -settings.entropy_regularization
+        * tf.reduce_mean(weight * entropies),
+        'l2': self._l2_loss(),
+    }
+    for head, name in enumerate(('extrinsic', 'intrinsic')):
+      if head == 1 and not settings.intrinsic_advantage_coefficient:
+        continue
+      value, old = values[:, head], batch['old_values'][:, head]
+      error = (value - batch['returns'][:, head]) ** 2
+      if settings.value_clipping:
+        move = tf.maximum(value - old, -settings.value_clipping)
+        near = old + tf.minimum(move, settings.value_clipping)
+        error = tf.maximum(error, (near - batch['returns'][:, head]) ** 2)
+      terms[name] = settings.value_pred_loss_coef * tf.reduce_mean(
+          weight * error
+      )
+    return terms
+
+  def _l2_loss(self):
+    settings = self.settings
+    policy = {v.ref() for v in self.actor_net.trainable_weights}
+    value = {v.ref() for v in self.value_net.trainable_weights}
+    total = tf.constant(0.0)
+    for variables, coefficient in (
+        (policy - value, settings.policy_l2_reg),
+        (value - policy, settings.value_function_l2_reg),
+        (policy & value, settings.shared_vars_l2_reg),
+    ):
+      for variable in variables:
+        variable = variable.deref()
+        if 'kernel' in variable.name:
+          total += coefficient * tf.reduce_sum(variable**2)
+    return total
+
+  def _predictor_loss(self, arrivals, weight):
+    inputs = self._whiten(arrivals)
+    features, _ = self.predictor(inputs)
+    goal = self.target(inputs)[0].numpy()
+    errors = tf.reduce_mean((features - goal) ** 2, axis=-1)
+    return tf.reduce_sum(weight * errors) / max(weight.sum(), 1.0)
+
+  # The update.
+
+  def train(self, experience, weights=None):
+    """One rollout; returns (mean loss by name, streams by name)."""
+    data = self._streams(experience)
+    step_types = experience.step_type.numpy()
+    batch_size, num_rows = step_types.shape
+    weight = np.ones([batch_size, num_rows], np.float32)
+    if weights is not None:
+      weights = np.asarray(weights, np.float32)
+      weight *= weights[:, np.newaxis] if weights.ndim == 1 else weights
+    data['weight'] = weight
+    samples = [
+        (b, t)
+        for b in range(batch_size)
+        for t in range(num_rows - 1)
+        if step_types[b, t] != slow_streams.LAST
+    ]
+    sums = {}
+    for epoch in range(self.settings.num_epochs):
+      order = agent_test_utils.FixedShuffle.permutation(
+          tf.range(len(samples)), epoch
+      ).numpy()
+      bounds = [
+          len(samples) * part // self.settings.num_minibatches
+          for part in range(self.settings.num_minibatches + 1)
+      ]
+      for start, end in zip(bounds[:-1], bounds[1:], strict=True):
+        chosen = [samples[i] for i in order[start:end]]
+        for name, loss in self._step(data, chosen).items():
+          sums[name] = sums.get(name, 0.0) + loss.numpy()
+    if self.settings.normalize_observations:
+      for b in range(batch_size):
+        for t in range(num_rows - 1):
+          self.policy_observations.add(experience.observation[b, t : t + 1])
+    num_steps = self.settings.num_epochs * self.settings.num_minibatches
+    return {name: total / num_steps for name, total in sums.items()}, data
+
+  def _streams(self, experience):
+    settings = self.settings
+    step_types = experience.step_type.numpy()
+    discounts = experience.discount.numpy()
+    rewards = experience.reward.numpy().astype(np.float64)[:, :-1]
+    explores = settings.intrinsic_advantage_coefficient != 0
+    batch_size, num_rows = step_types.shape
+    observations = experience.observation
+    inputs = tf.nest.map_structure(
+        lambda x: tf.convert_to_tensor(self._inputs(x)), observations
+    )
+    values = self.value_net(inputs)[0].numpy().astype(np.float64)
+    bonus = np.zeros([batch_size, num_rows - 1])
+    if explores:
+      arrivals = tf.nest.map_structure(lambda x: x[:, 1:], observations)
+      seen = self._whiten(arrivals)
+      difference = self.predictor(seen)[0] - self.target(seen)[0]
+      bonus = np.mean(np.square(difference.numpy()), axis=-1)
+    self._run_filters(bonus, rewards, step_types)
+    if settings.normalize_rewards:
+      rewards = rewards / np.sqrt(self.extrinsic_returns.moments()[1])
+    intrinsic_rewards = bonus / np.sqrt(self.intrinsic_returns.moments()[1])
+    streams = []
+    for head, (fn, stream) in enumerate((
+        (slow_streams.gae_extrinsic, rewards),
+        (slow_streams.gae_intrinsic, intrinsic_rewards),
+    )):
+      streams.append(
+          np.array([
+              fn(
+                  settings,
+                  stream[b],
+                  values[b, :, head],
+                  step_types[b],
+                  discounts[b],
+              )
+              for b in range(batch_size)
+          ])
+      )
+    advantages = (
+        settings.extrinsic_advantage_coefficient * streams[0]
+        + settings.intrinsic_advantage_coefficient * streams[1] * explores
+    )
+    if settings.normalize_advantages:
+      kept = advantages[step_types[:, :-1] != slow_streams.LAST]
+      advantages = (advantages - kept.mean()) / np.sqrt(kept.var() + 1e-8)
+    if explores:
+      for b in range(batch_size):
+        for t in range(num_rows - 1):
+          if step_types[b, t] != slow_streams.LAST:
+            self.rnd_observations.add(observations[b, t + 1 : t + 2])
+    old_log = sum(
+        _log_probability(parameters, action)[0]
+        for parameters, action in _old_distributions(experience)
+    )
+    return dict(
+        experience=experience,
+        advantage=advantages,
+        returns=np.stack(streams, -1) + values[:, :-1],
+        old_values=values[:, :-1],
+        old_log=old_log.numpy(),
+        bonus=bonus,
+        intrinsic_rewards=intrinsic_rewards,
+    )
+
+  def _step(self, data, chosen):
+    def pick(x):
+      return np.stack([np.asarray(x[b, t]) for b, t in chosen])
+
+    experience = data['experience']
+    batch = {
+        name: pick(data[name]).astype(np.float32)
+        for name in ('advantage', 'returns', 'old_values', 'old_log', 'weight')
+    }
+    batch['observation'] = tf.nest.map_structure(pick, experience.observation)
+    batch['action'] = tf.nest.map_structure(pick, experience.action)
+    explores = self.settings.intrinsic_advantage_coefficient != 0
+    share = self.settings.predictor_proportion * len(chosen)
+    share = chosen[: max(1, int(np.round(share)))]
+    with tf.GradientTape() as tape:
+      losses = self._loss(batch)
+      if explores:
+        arrivals = np.stack([
+            experience.observation[b, t + 1].numpy() for b, t in share
+        ])
+        losses['rnd'] = self._predictor_loss(
+            arrivals, batch['weight'][: len(share)]
+        )
+      total = sum(losses.values())
+    ppo = list(self.twin._ppo_variables)
+    rnd = list(self.predictor.trainable_variables) if explores else []
+    gradients = tape.gradient(total, ppo + rnd)
+    pairs = [
+        pair
+        for pair in zip(gradients[: len(ppo)], ppo, strict=True)
+        if pair[0] is not None
+    ]
+    norm = np.sqrt(sum(np.sum(np.square(x)) for x, _ in pairs))
+    limit = self.settings.gradient_clipping
+    if limit and norm > limit:
+      pairs = [(x * (limit / norm), variable) for x, variable in pairs]
+    rnd_pairs = list(zip(gradients[len(ppo) :], rnd, strict=True))
+    if self.rnd_optimizer is None:
+      self.optimizer.apply_gradients(pairs + rnd_pairs)
+    else:
+      self.optimizer.apply_gradients(pairs)
+      self.rnd_optimizer.apply_gradients(rnd_pairs)
+    return dict(losses, total=total)
+
+
+def _old_distributions(experience):
+  """Pairs (parameters, actions) of the collecting policy, leaf by leaf."""
+  parameters = experience.policy_info['dist_params']
+  if not isinstance(experience.action, dict):
+    return [(parameters, experience.action)]
+  return [
+      (parameters[name], experience.action[name])
+      for name in sorted(experience.action)
+  ]
+
+
+def _log_probability(parameters, action):
+  """(log probability, entropy) [...] of categorical or normal parameters."""
+  if 'distribution' in parameters:  # Independent parts of one action.
+    parts = parameters['distribution']
+    log, entropy = _log_probability(getattr(parts, 'parameters', parts), action)
+    return tf.reduce_sum(log, -1), tf.reduce_sum(entropy, -1)
+  if parameters.get('logits') is not None:
+    logs = tf.nn.log_softmax(parameters['logits'])
+    taken = tf.gather(logs, action, batch_dims=len(action.shape))
+    entropy = -tf.reduce_sum(tf.exp(logs) * logs, axis=-1)
+    return taken, entropy
+  scale = parameters['scale']
+  distance = (action - parameters['loc']) / scale
+  logs = -0.5 * distance**2 - tf.math.log(scale) - 0.5 * np.log(2 * np.pi)
+  entropy = 0.5 + 0.5 * np.log(2 * np.pi) + tf.math.log(scale)
+  return logs, entropy

@@ -1,0 +1,207 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What enters the running statistics of the agent, when, and what does not."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.agents import agent_test_utils
+from tests.agents import slow_streams
+
+# Rewards and bonus alone, at their step: returns are then the rewards.
+ONE_STEP = {'lambda_value': 0.0}
+
+
+def _observation_moments(agent):
+  """(mean, variance, count) of RND's only observation leaf."""
+  moments = agent.curiosity._flat_moments[0]
+  return [x.numpy() for x in (moments.mean, moments.variance, moments.count)]
+
+
+def _return_moments(scaler):
+  moments = scaler.moments
+  return [x.numpy() for x in (moments.mean, moments.variance, moments.count)]
+
+
+def _assert_moments(found, samples):
+  """Compares with the moments of all samples, and of the prior's 1e-4."""
+  mean, variance = samples.moments()
+  np.testing.assert_allclose(found[0], mean, rtol=1e-5, atol=1e-6)
+  np.testing.assert_allclose(found[1], variance, rtol=1e-5, atol=1e-6)
+  np.testing.assert_allclose(found[2], 1e-4 + len(samples), rtol=1e-9)
+
+
+def _bonus_rollout(agent, bonus, row='FMMM'):
+  """Environments with a bonus [B, T] of arriving, and values of 0."""
+  parts = []
+  for line in bonus:
+    zeros = np.zeros(len(line) + 1)
+    parts.append(
+        agent_test_utils.readable_rollout(
+            agent, row, zeros[1:], np.append(25.0, line), zeros, zeros
+        )
+    )
+  return tf.nest.map_structure(lambda *x: tf.concat(x, axis=0), *parts)
+
+
+def test_return_statistics_take_the_bonus_in_before_they_divide_it():
+  # Worked out by hand: sums 1, 3.99, 8.9501 and 2, 5.98, 11.9202 in the first
+  # rollout; the sums live on in the second.
+  agent = agent_test_utils.readable_agent(
+      True, update_normalizers_in_train=True, **ONE_STEP
+  )
+  expected = (
+      [[0.261092, 0.783275, 1.305458], [0.522183, 1.044366, 1.566549]],
+      [[0.0, 0.221980, 0.0], [0.443961, 0.0, 0.443961]],
+  )
+  bonuses = ([[1.0, 3, 5], [2.0, 4, 6]], [[0.0, 1, 0], [2.0, 0, 2]])
+  for bonus, rewards in zip(bonuses, expected, strict=True):
+    experience = _bonus_rollout(agent, bonus)
+    # Back to no whitening, which would change the next bonus.
+    rows, statistics = agent._rollout_rows(experience)
+    moments = agent.curiosity._flat_moments[0]
+    moments.mean.assign([0.0])
+    moments.variance.assign([1.0])
+    # Values are 0, and lambda * gamma * V too: a return is its reward.
+    found = tf.reshape(rows['returns'][:, 1], [2, 4])[:, :3]
+    np.testing.assert_allclose(found, rewards, atol=2e-6)
+    np.testing.assert_allclose(
+        statistics['intrinsic_reward_mean'], np.mean(rewards), atol=2e-6
+    )
+  np.testing.assert_allclose(
+      _return_moments(agent.curiosity._return_scaler),
+      [8.761386, 20.294160, 12.0001],
+      rtol=1e-6,
+  )
+
+
+def test_bonus_under_old_and_predictor_loss_under_new_statistics():
+  # The error is x**2 of a whitened x: its mean is that of the raw squares while
+  # nothing is known, and 1 once these very samples have set the variance.
+  agent = agent_test_utils.readable_agent(
+      True,
+      update_normalizers_in_train=True,
+      num_epochs=1,
+      num_minibatches=1,
+      predictor_proportion=1.0,
+  )
+  bonus = [[1.0, 4, 9], [16.0, 9, 49]]
+  info = agent.train(_bonus_rollout(agent, bonus)).extra
+  np.testing.assert_allclose(info.bonus_mean, np.mean(bonus), rtol=1e-5)
+  np.testing.assert_allclose(info.bonus_max, 49, rtol=1e-5)
+  np.testing.assert_allclose(info.rnd_loss, 1.0, rtol=1e-4)
+
+
+def test_statistics_hold_the_valid_arrivals_and_nothing_else():
+  agent = agent_test_utils.build_agent(
+      normalize_rewards=True, discount_factor=0.9, num_minibatches=2
+  )
+  experience = agent_test_utils.rollout(agent)
+  step_types = experience.step_type.numpy()
+  bonus = agent.curiosity.errors(experience.observation[:, 1:]).numpy()
+  arrivals, sums, reward_sums = (slow_streams.Samples() for _ in range(3))
+  for b in range(len(bonus)):
+    total, reward_total = 0.0, 0.0
+    for t in range(bonus.shape[1]):
+      if step_types[b, t] == slow_streams.LAST:
+        continue
+      if step_types[b, t] == slow_streams.FIRST:
+        reward_total = 0.0
+      total = 0.99 * total + bonus[b, t]
+      reward_total = 0.9 * reward_total + experience.reward[b, t].numpy()
+      arrivals.add([experience.observation[b, t + 1].numpy()])
+      sums.add([total])
+      reward_sums.add([reward_total])
+  assert len(arrivals) == 32 - 5
+  agent.train(experience)
+  _assert_moments(_observation_moments(agent), arrivals)
+  _assert_moments(_return_moments(agent.curiosity._return_scaler), sums)
+  _assert_moments(_return_moments(agent._reward_normalizer), reward_sums)
+
+
+@pytest.mark.parametrize('part', ['boundary rows', 'last row'])
+def test_rows_without_a_transition_change_nothing(monkeypatch, part):
+  """Their action, policy info, reward and discount are nobody's."""
+
+  def train(garbage):
+    agent = agent_test_utils.build_agent(
+        normalize_rewards=True, normalize_advantages=True
+    )
+    monkeypatch.setattr(tf.random, 'shuffle', agent_test_utils.FixedShuffle(2))
+    experience = agent_test_utils.rollout(agent)
+    rows = np.zeros([4, 9], bool)
+    if part == 'last row':
+      rows[:, -1] = True
+    else:
+      rows[:, :-1] = experience.step_type[:, :-1] == slow_streams.LAST
+    assert rows.sum() in (4, 5)
+
+    def spoil(x, value):
+      x = x.numpy()
+      x[rows] = value
+      return tf.constant(x)
+
+    if garbage:
+      logits = experience.policy_info['dist_params']['logits']
+      experience = experience.replace(
+          action=spoil(experience.action, 1),
+          policy_info={'dist_params': {'logits': spoil(logits, 1e4)}},
+          reward=spoil(experience.reward, -1e3),
+          discount=spoil(experience.discount, 0.3),
+      )
+    loss_info = agent.train(experience)
+    return agent.variables + tf.nest.flatten(loss_info)
+
+  for a, b in zip(train(False), train(True), strict=True):
+    np.testing.assert_array_equal(a, b)
+
+
+def test_statistics_rest_when_told_so():
+  agent = agent_test_utils.build_agent(
+      update_normalizers_in_train=False,
+      normalize_observations=True,
+      normalize_rewards=True,
+  )
+  trained = {v.ref() for v in agent._ppo_variables}
+  trained |= {v.ref() for v in agent._predictor_variables}
+  others = [
+      v
+      for v in agent.variables
+      if v.ref() not in trained and v.dtype.is_floating
+  ]
+  before = [v.numpy() for v in others]
+  # Three sets of moments, two of return filters with sums, the target.
+  assert len(before) == 4 * 3 + 2 + 4
+  agent.train(agent_test_utils.rollout(agent))
+  for a, b in zip(others, before, strict=True):
+    np.testing.assert_array_equal(a, b)
+
+
+def test_random_observations_can_come_first():
+  agent = agent_test_utils.build_agent(normalize_observations=True)
+  observations = agent_test_utils.sample(agent_test_utils.FLAT, [5, 7], 3)
+  mask = np.random.RandomState(0).uniform(size=[5, 7]) > 0.4
+  agent.update_observation_statistics(observations, tf.constant(mask))
+  samples = slow_streams.Samples()
+  samples.add(observations.numpy()[mask])
+  _assert_moments(_observation_moments(agent), samples)
+  moments = agent._observation_normalizer._flat_moments[0]
+  np.testing.assert_allclose(moments.mean, samples.moments()[0], rtol=1e-6)
+  np.testing.assert_allclose(moments.variance, samples.moments()[1], rtol=1e-6)
+
+
+def test_rnd_loss_is_the_error_of_whitened_observations():
+  agent = agent_test_utils.build_agent(observation_clip_value=1.0)
+  observations = agent_test_utils.sample(agent_test_utils.FLAT, [5, 7], 3)
+  agent.update_observation_statistics(3.0 * observations)
+  samples = slow_streams.Samples()
+  samples.add(3.0 * observations.numpy().reshape([-1, 3]))
+  inputs = samples.whiten(observations, 1.0).astype(np.float32)
+  difference = (
+      agent.curiosity.rnd_network(inputs)[0]
+      - agent.curiosity.target_rnd_network(inputs)[0]
+  ).numpy()
+  errors, mean = agent.rnd_loss(observations)
+  np.testing.assert_allclose(errors, np.mean(difference**2, -1), rtol=1e-4)
+  np.testing.assert_allclose(mean, np.mean(difference**2), rtol=1e-4)

@@ -1,0 +1,284 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""One `train` against the same update written out slowly, variable by variable."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.utils import common
+
+from tests.agents import agent_test_utils
+from tests.agents import slow_streams
+from tests.agents import slow_update
+
+PLAIN = {'intrinsic_advantage_coefficient': 0.0}
+
+
+def _separate_networks(observation_spec, action_spec):
+  """Policy and values that share no weights, each a network of its own."""
+  tf.random.set_seed(3)
+  first = agent_test_utils.small_networks(observation_spec, action_spec)
+  second = agent_test_utils.small_networks(observation_spec, action_spec)
+  return first._replace(value_net=second.value_net)._asdict()
+
+
+def _pair(
+    settings,
+    action_spec=agent_test_utils.DISCRETE,
+    separate=False,
+    rnd_optimizer=False,
+):
+  """(agent, the same update written slowly), of equal variables."""
+  observation_spec = agent_test_utils.FLAT
+  known = dataclasses.asdict(slow_streams.Settings(**settings))
+  agents = []
+  for seed in (1, 2):
+    arguments = dict(known)
+    if rnd_optimizer:
+      arguments['rnd_optimizer'] = agent_test_utils.adam(1e-3)
+    if separate:
+      arguments['nets'] = _separate_networks(observation_spec, action_spec)
+    agents.append(
+        agent_test_utils.build_agent(
+            observation_spec, action_spec, seed, **arguments
+        )
+    )
+  agent_test_utils.stir(agents[0])
+  agent_test_utils.copy_variables(*agents)
+  slow = slow_update.SlowAgent(agents[1], slow_streams.Settings(**settings))
+  return agents[0], slow
+
+
+def _assert_equal_variables(agent, slow):
+  """Weights, Adam's moments, and the target, each to 1e-5."""
+  explores = slow.settings.intrinsic_advantage_coefficient != 0
+  twin = slow.twin
+  assert len(agent.variables) == len(twin.variables)
+  pairs = [
+      (agent._optimizer, a, twin._optimizer, b)
+      for a, b in zip(agent._ppo_variables, twin._ppo_variables, strict=True)
+  ]
+  predictors = zip(
+      agent.curiosity.rnd_network.variables,
+      twin.curiosity.rnd_network.variables,
+      strict=True,
+  )
+  for a, b in predictors:
+    np.testing.assert_allclose(a, b, rtol=0, atol=1e-5, err_msg=a.name)
+    if explores:
+      pairs.append((
+          agent._rnd_optimizer or agent._optimizer,
+          a,
+          twin._rnd_optimizer or twin._optimizer,
+          b,
+      ))
+  assert len(pairs) >= 8
+  for optimizer_a, a, optimizer_b, b in pairs:
+    np.testing.assert_allclose(a, b, rtol=0, atol=1e-5, err_msg=a.name)
+    slots = zip(
+        agent_test_utils.adam_slots(optimizer_a, a),
+        agent_test_utils.adam_slots(optimizer_b, b),
+        strict=True,
+    )
+    for x, y in slots:
+      np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5, err_msg=a.name)
+
+
+def _assert_equal_losses(loss_info, losses):
+  info = loss_info.extra
+  for name, ours in (
+      ('policy', info.policy_gradient_loss),
+      ('entropy', info.entropy_regularization_loss),
+      ('extrinsic', info.extrinsic_value_loss),
+      ('intrinsic', info.intrinsic_value_loss),
+      ('l2', info.l2_regularization_loss),
+      ('rnd', info.rnd_loss),
+      ('total', loss_info.loss),
+  ):
+    np.testing.assert_allclose(
+        ours, losses.get(name, 0.0), rtol=1e-4, atol=1e-6, err_msg=name
+    )
+  np.testing.assert_allclose(
+      info.value_estimation_loss,
+      info.extrinsic_value_loss + info.intrinsic_value_loss,
+      rtol=1e-5,
+  )
+
+
+def _assert_equal_statistics(info, data):
+  """What a loss info says about the rollout before the update."""
+  valid = data['experience'].step_type.numpy()[:, :-1] != slow_streams.LAST
+  expected = {}
+  for head, name in enumerate(('extrinsic', 'intrinsic')):
+    returns = data['returns'][..., head][valid]
+    rest = returns - data['old_values'][..., head][valid]
+    expected[f'{name}_return_mean'] = returns.mean()
+    expected[f'{name}_explained_variance'] = 1 - rest.var() / returns.var()
+  bonus = data['bonus'][valid]
+  expected['bonus_mean'] = bonus.mean()
+  expected['bonus_std'] = bonus.std()
+  expected['bonus_max'] = bonus.max()
+  expected['intrinsic_reward_mean'] = data['intrinsic_rewards'][valid].mean()
+  for name, value in expected.items():
+    np.testing.assert_allclose(
+        getattr(info, name), value, rtol=1e-3, atol=1e-5, err_msg=name
+    )
+
+
+def _compare(monkeypatch, settings, graph, weights=None, **pair):
+  """Trains both on one rollout and compares everything."""
+  agent, slow = _pair(settings, **pair)
+  target = [v.numpy() for v in agent.curiosity.target_rnd_network.variables]
+  experience = agent_test_utils.rollout(agent)
+  num_epochs = slow.settings.num_epochs
+  monkeypatch.setattr(
+      tf.random, 'shuffle', agent_test_utils.FixedShuffle(num_epochs)
+  )
+  train = common.function(agent.train) if graph else agent.train
+  loss_info = train(experience, weights)
+  losses, data = slow.train(experience, weights)
+  _assert_equal_variables(agent, slow)
+  for a, b in zip(
+      agent.curiosity.target_rnd_network.variables, target, strict=True
+  ):
+    np.testing.assert_array_equal(a, b)
+  _assert_equal_losses(loss_info, losses)
+  if slow.settings.intrinsic_advantage_coefficient:
+    _assert_equal_statistics(loss_info.extra, data)
+  num_steps = num_epochs * slow.settings.num_minibatches
+  assert agent.train_step_counter.numpy() == num_steps
+  return agent, slow
+
+
+@pytest.mark.parametrize(
+    ('settings', 'space', 'graph'),
+    [
+        (PLAIN, agent_test_utils.DISCRETE, False),
+        (PLAIN, agent_test_utils.BOX, False),
+        (PLAIN, agent_test_utils.DICT, True),
+        ({}, agent_test_utils.DISCRETE, True),
+        ({}, agent_test_utils.BOX, False),
+        ({}, agent_test_utils.DICT, False),
+    ],
+    ids=[
+        'ppo-discrete-eager',
+        'ppo-continuous-eager',
+        'ppo-dict-graph',
+        'rnd-discrete-graph',
+        'rnd-continuous-eager',
+        'rnd-dict-eager',
+    ],
+)
+def test_update_equals_the_slow_one(monkeypatch, settings, space, graph):
+  _compare(monkeypatch, settings, graph, action_spec=space)
+
+
+# Several options a case: each of them, if wrong, makes the case fail.
+CLIPPED = {
+    'value_clipping': 0.05,
+    'gradient_clipping': 0.1,
+    'normalize_advantages': True,
+    'log_prob_clipping': 1.1,
+}
+REGULAR = {
+    'entropy_regularization': 0.3,
+    'normalize_rewards': True,
+    'policy_l2_reg': 0.1,
+    'shared_vars_l2_reg': 0.2,
+    'bootstrap_at_time_limit': False,
+}
+UNLIKE_DEFAULT = {
+    'discount_factor': 0.6,
+    'lambda_value': 0.5,
+    'extrinsic_advantage_coefficient': 0.3,
+    'importance_ratio_clipping': 0.25,
+    'value_pred_loss_coef': 2.0,
+    'num_epochs': 3,
+    'num_minibatches': 4,
+}
+
+
+@pytest.mark.parametrize(
+    'settings',
+    [
+        dict(PLAIN, **CLIPPED),
+        dict(PLAIN, **REGULAR),
+        dict(
+            CLIPPED,
+            intrinsic_advantage_coefficient=-0.8,
+            predictor_proportion=1.0,
+            observation_clip_value=0.5,
+        ),
+        dict(REGULAR, observation_clip_value=None, predictor_proportion=0.6),
+        dict(
+            UNLIKE_DEFAULT,
+            intrinsic_discount_factor=0.5,
+            episodic_intrinsic_stream=True,
+            predictor_proportion=0.001,
+        ),
+    ],
+    ids=['ppo-clipped', 'ppo-regular', 'clipped', 'regular', 'unlike-default'],
+)
+def test_update_with_options_equals_the_slow_one(monkeypatch, settings):
+  _compare(monkeypatch, settings, graph=False)
+
+
+def test_separate_networks_equal_the_slow_update(monkeypatch):
+  # Views of two networks: the unused heads of each get no gradient.
+  settings = {
+      'policy_l2_reg': 0.1,
+      'value_function_l2_reg': 0.2,
+      'shared_vars_l2_reg': 0.4,
+  }
+  agent, _ = _compare(monkeypatch, settings, graph=False, separate=True)
+  assert len(agent._ppo_variables) == 16
+
+
+def test_own_optimizer_of_the_predictor(monkeypatch):
+  settings = {'gradient_clipping': 0.1}
+  agent, _ = _compare(monkeypatch, settings, graph=True, rnd_optimizer=True)
+  assert agent._rnd_optimizer.iterations.numpy() == 6
+  assert agent._optimizer.iterations.numpy() == 6
+
+
+def test_statistics_live_on_in_the_next_update(monkeypatch):
+  settings = {'normalize_observations': True, 'normalize_rewards': True}
+  agent, slow = _compare(monkeypatch, settings, graph=False)
+  experience = agent_test_utils.rollout(agent, seed=50)
+  loss_info = agent.train(experience)
+  losses, data = slow.train(experience)
+  _assert_equal_variables(agent, slow)
+  _assert_equal_losses(loss_info, losses)
+  _assert_equal_statistics(loss_info.extra, data)
+
+
+@pytest.mark.parametrize(
+    'weights',
+    [
+        [0.5, 0.0, 2.0, 1.0],
+        np.random.RandomState(0).uniform(size=[4, 9]).tolist(),
+    ],
+    ids=['environments', 'rows'],
+)
+def test_weights_multiply_losses(monkeypatch, weights):
+  weights = tf.constant(weights)
+  _compare(monkeypatch, {}, graph=False, weights=weights)
+
+
+def test_weight_of_zero_silences_an_environment(monkeypatch):
+  weights = tf.constant([1.0, 0.0, 1.0, 1.0])
+  results = []
+  for reward in (0.0, 1e6):
+    agent, _ = _pair(PLAIN)
+    experience = agent_test_utils.rollout(agent)
+    rewards = experience.reward.numpy()
+    rewards[1] = reward
+    monkeypatch.setattr(
+        tf.random, 'shuffle', agent_test_utils.FixedShuffle(2)
+    )
+    agent.train(experience.replace(reward=tf.constant(rewards)), weights)
+    results.append([v.numpy() for v in agent._ppo_variables])
+  for a, b in zip(*results, strict=True):
+    np.testing.assert_array_equal(a, b)

@@ -1,0 +1,102 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of evaluation on fixed seeds."""
+
+import gymnasium
+import numpy as np
+import tensorflow as tf
+from tf_agents.environments import tf_py_environment
+from tf_agents.policies import random_tf_policy
+
+from rnd_agents.environments import loaders
+from rnd_agents.environments import vector_environment
+from rnd_agents.evaluation import evaluator
+
+
+class SeededLength(gymnasium.Env):
+  """An episode of 1 to 5 steps, as its seed says, rewarded 1, 10, 100 ..."""
+
+  observation_space = gymnasium.spaces.Box(0, 9, (1,), np.float32)
+  action_space = gymnasium.spaces.Discrete(2)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._left = 1 + seed % 5 if seed is not None else 1
+    self._reward = 1.0
+    return np.zeros(1, np.float32), {}
+
+  def step(self, action):
+    self._left -= 1
+    reward, self._reward = self._reward, self._reward * 10
+    return np.zeros(1, np.float32), reward, self._left == 0, False, {}
+
+
+def _evaluator(seeds):
+  environment = loaders.load_environment(SeededLength, len(seeds))
+  tf_env = tf_py_environment.TFPyEnvironment(environment)
+  policy = random_tf_policy.RandomTFPolicy(
+      tf_env.time_step_spec(), tf_env.action_spec()
+  )
+  return evaluator.Evaluator(environment, policy, seeds)
+
+
+def test_one_episode_from_each_seed_also_when_others_last_longer():
+  # Seed 0 ends after one step and plays several more episodes meanwhile.
+  evaluation = _evaluator([0, 3, 4])
+  for _ in range(2):
+    episodes = evaluation.run()
+    assert [e.length_env_steps for e in episodes] == [1, 4, 5]
+    assert [e.return_ for e in episodes] == [1.0, 1111.0, 11111.0]
+
+
+def test_the_policy_that_is_trained_is_the_one_that_plays():
+  class Follow(gymnasium.Env):
+    """Pays the action."""
+
+    observation_space = gymnasium.spaces.Box(0, 9, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(5)
+
+    def reset(self, *, seed=None, options=None):
+      return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+      return np.zeros(1, np.float32), float(action), True, False, {}
+
+  environment = loaders.load_environment(Follow, 2)
+  tf_env = tf_py_environment.TFPyEnvironment(environment)
+  variable = tf.Variable(1, dtype=tf.int64)
+
+  class Constant(random_tf_policy.RandomTFPolicy):
+
+    def _action(self, time_step, policy_state, seed):
+      step = super()._action(time_step, policy_state, seed)
+      return step._replace(action=tf.fill([2], variable))
+
+  evaluation = evaluator.Evaluator(
+      environment, Constant(tf_env.time_step_spec(), tf_env.action_spec()), [1, 2]
+  )
+  assert [e.return_ for e in evaluation.run()] == [1.0, 1.0]
+  variable.assign(3)  # Training goes on between two evaluations.
+  assert [e.return_ for e in evaluation.run()] == [3.0, 3.0]
+
+
+def test_summary_numbers():
+  def episode(return_, length, terminated, success):
+    return vector_environment.Episode(0, return_, length, terminated, success)
+
+  assert evaluator.summarize([
+      episode(1.0, 2, True, True),
+      episode(2.0, 4, False, False),
+      episode(6.0, 6, False, None),
+  ]) == dict(
+      episodes=3,
+      return_mean=3.0,
+      return_min=1.0,
+      return_max=6.0,
+      length_mean=4.0,
+      terminated_rate=1 / 3,
+      success_rate=0.5,
+  )
+  assert 'success_rate' not in evaluator.summarize(
+      [episode(1.0, 2, True, None)]
+  )

@@ -1,0 +1,146 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for rnd: whitening, error and loss, by hand and by differences."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnd_agents.ops import rnd
+from tests import tensors
+
+_MEAN = np.array([2.0, 100.0])
+_VARIANCE = np.array([4.0, 0.25])
+_VALUES = [[3.0, 100.5], [14.0, 97.0], [-9.0, 102.5]]
+_PREDICTIONS = [[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0]]
+_TARGETS = [[1.0, 0.0, 3.0, 2.0], [0.5, -0.5, 0.5, -0.5]]
+# TV10: a uniform number a sample, kept below 0.25.
+_UNIFORMS = np.array([0.1, 0.3, 0.24, 0.9])
+_ERRORS = [4.0, 1.0, 2.0, 8.0]
+
+
+def _whiten(values, mean, variance):
+  return rnd.whiten_and_clip(values, mean, variance, 5.0)
+
+
+@tensors.in_every_mode
+def test_whitening(run):
+  # TV3; moments in float64 beside values in float32.
+  whitened = run(_whiten, _VALUES, _MEAN, _VARIANCE)
+  assert whitened.dtype == np.float32
+  np.testing.assert_array_equal(whitened, [[0.5, 1], [5, -5], [-5, 5]])
+  # With an epsilon of 1e-3 beside the variance.
+  np.testing.assert_allclose(
+      run(_whiten, _VALUES, _MEAN, _VARIANCE + 1e-3),
+      [[0.499938, 0.998006], [5, -5], [-5, 4.99003]],
+      atol=1e-6,
+  )
+  # By the variance instead of its root; without the mean.
+  assert run(_whiten, _VALUES, _MEAN, _VARIANCE**2)[0, 0] == 0.25
+  assert run(_whiten, _VALUES, 0 * _MEAN, _VARIANCE)[0, 0] == 1.5
+
+
+@tensors.in_every_mode
+def test_whitening_without_clipping(run):
+  np.testing.assert_allclose(
+      run(
+          lambda *x: rnd.whiten_and_clip(*x, None), _VALUES, _MEAN, _VARIANCE
+      ),
+      [[0.5, 1], [6, -6], [-5.5, 5]],
+      rtol=1e-6,
+  )
+  np.testing.assert_allclose(
+      run(lambda *x: rnd.whiten_and_clip(*x, 0.75), _VALUES, _MEAN, _VARIANCE),
+      [[0.5, 0.75], [0.75, -0.75], [-0.75, 0.75]],
+      rtol=1e-6,
+  )
+
+
+@tensors.in_every_mode
+def test_whitening_keeps_inputs_of_a_small_scale(run):
+  # MountainCar's velocity: variance 1e-4, so 0.02 is two deviations; with
+  # TF-Agents' epsilon of 1e-3 it would be 0.6.
+  whitened = run(
+      _whiten,
+      [[[0.02], [-0.01]]],
+      np.zeros(1),
+      np.array([1e-4]),
+  )
+  np.testing.assert_allclose(whitened, [[[2.0], [-1.0]]], rtol=1e-6)
+
+
+@tensors.in_every_mode
+def test_error_is_the_mean_over_the_features(run):
+  # TV4.
+  error = run(rnd.rnd_error, _PREDICTIONS, _TARGETS)
+  np.testing.assert_array_equal(error, [2.0, 0.25])
+  squares = np.subtract(_PREDICTIONS, _TARGETS) ** 2
+  # CleanRL's half sum, and the paper's squared norm.
+  np.testing.assert_array_equal(squares.sum(-1) / 2, [4.0, 0.5])
+  np.testing.assert_array_equal(squares.sum(-1), [8.0, 1.0])
+  # Over samples instead of features.
+  assert squares.mean(0).shape != error.shape
+  # Any number of outer dimensions.
+  np.testing.assert_array_equal(
+      run(rnd.rnd_error, [[_PREDICTIONS]], [[_TARGETS]]), [[[2.0, 0.25]]]
+  )
+
+
+def test_shapes_that_would_broadcast_are_refused():
+  for targets in (np.zeros([2, 1]), np.zeros([4]), np.zeros([1, 4])):
+    with pytest.raises(ValueError, match='equal shapes, got'):
+      rnd.rnd_error(np.zeros([2, 4]), targets)
+
+
+def test_gradient_of_the_error():
+  by_prediction, by_target = tensors.gradient(
+      rnd.rnd_error, _PREDICTIONS, _TARGETS
+  )
+  # 2 (f^ - f) / F: of a sum it would be four times that.
+  np.testing.assert_allclose(
+      by_prediction, [[0, 1, 0, 1], [-0.25, 0.25, -0.25, 0.25]]
+  )
+  assert by_target is None
+  # The same square without the stop: a gradient, of the other sign.
+  leaking = tensors.gradient(
+      lambda p, t: tf.reduce_mean(tf.square(p - t), -1), _PREDICTIONS, _TARGETS
+  )
+  np.testing.assert_allclose(leaking[1], -by_prediction)
+
+
+@tensors.in_every_mode
+def test_loss_is_the_mean_of_the_kept(run):
+  # TV10.
+  mask = _UNIFORMS < 0.25
+  np.testing.assert_array_equal(mask, [True, False, True, False])
+  assert run(rnd.predictor_loss, _ERRORS, mask) == 3.0
+  assert run(rnd.predictor_loss, _ERRORS, mask & False) == 0.0
+  assert run(rnd.predictor_loss, _ERRORS, mask | True) == 3.75
+  # Divided by all samples instead: half of it here, and a step whose size
+  # depends on how many happened to be kept.
+  assert (mask * _ERRORS).mean() == 1.5
+  # Weights: (.5 * 4 + 1 * 1 + 2 * 8) / 3.5
+  np.testing.assert_allclose(
+      run(rnd.predictor_loss, _ERRORS, [0.5, 1.0, 0.0, 2.0]), 19 / 3.5
+  )
+
+
+@pytest.mark.parametrize('kept', [[1, 0, 1, 1, 0], [0, 0, 0, 0, 0]])
+def test_gradient_of_the_loss_equals_finite_differences(kept):
+  rng = np.random.default_rng(0)
+  predictions, targets = rng.normal(size=[2, 5, 3])
+  mask = np.array(kept, bool)
+
+  def loss(p, t):
+    return rnd.predictor_loss(rnd.rnd_error(p, t), mask)
+
+  by_prediction, by_target = tensors.gradient(loss, predictions, targets)
+  assert by_target is None
+  for index in np.ndindex(5, 3):
+    step = np.zeros([5, 3])
+    step[index] = 1e-5
+    slope = (
+        loss(predictions + step, targets) - loss(predictions - step, targets)
+    ) / 2e-5
+    np.testing.assert_allclose(by_prediction[index], slope, atol=1e-9)
+    assert (by_prediction[index] != 0) == mask[index[0]]

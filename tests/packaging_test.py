@@ -1,0 +1,304 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""setup.py, the Makefile and BUILD say what is true of the tree."""
+
+import ast
+import collections
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+
+import pytest
+import setuptools
+
+from rnd_agents import version
+from tests import source_tree
+
+_ROOT = source_tree.ROOT
+_VERSION_INFO = collections.namedtuple('_VERSION_INFO', 'major minor micro')
+
+
+# ----------------------------------------------------------------- setup.py
+def _setup_arguments(monkeypatch, argv=('setup.py',), python=None):
+  """Runs setup.py; returns what it says to setuptools."""
+  said = {}
+  monkeypatch.setattr(setuptools, 'setup', lambda **kwargs: said.update(kwargs))
+  monkeypatch.setattr(sys, 'argv', list(argv))
+  monkeypatch.chdir(_ROOT)
+  if python is not None:
+    monkeypatch.setattr(sys, 'version_info', _VERSION_INFO(*python))
+  runpy.run_path('setup.py', run_name='__main__')
+  return said
+
+
+def test_setup_requirements(monkeypatch):
+  said = _setup_arguments(monkeypatch)
+  assert said['name'] == 'rnd_agents'
+  assert said['version'] == version.__version__
+  assert said['python_requires'] == '>=3.10,<3.12'
+  assert {
+      'tf-agents==0.19.0',
+      'tensorflow>=2.15,<2.16',
+      'gymnasium>=1.1,<1.4',
+  } <= set(said['install_requires'])
+  extras = said['extras_require']
+  assert set(extras) == {'atari', 'box2d', 'dev', 'minigrid', 'reverb'}
+  assert extras['box2d'] == ['box2d==2.3.10']
+  assert 'ale-py>=0.12.1' in extras['atari']
+
+
+@pytest.mark.parametrize('python', [(3, 9, 18), (3, 12, 1), (2, 7, 18)])
+def test_setup_refuses_other_pythons_in_one_sentence(monkeypatch, python):
+  with pytest.raises(SystemExit) as stopped:
+    _setup_arguments(monkeypatch, ('setup.py', 'install'), python)
+  sentence = str(stopped.value)
+  assert 'needs Python 3.10 or 3.11' in sentence
+  assert f'this is Python {python[0]}.{python[1]}.' in sentence
+  assert '\n' not in sentence
+
+
+@pytest.mark.parametrize('python', [(3, 10, 0), (3, 11, 9)])
+def test_setup_accepts_its_pythons(monkeypatch, python):
+  said = _setup_arguments(monkeypatch, ('setup.py', 'install'), python)
+  assert said['name'] == 'rnd_agents'
+
+
+def test_setup_tells_pip_the_versions_on_other_pythons(monkeypatch):
+  # pip asks, and then refuses in one line of its own.
+  said = _setup_arguments(monkeypatch, ('setup.py', 'egg_info'), (3, 13, 0))
+  assert said['python_requires'] == '>=3.10,<3.12'
+
+
+def test_build_holds_the_packages_and_the_gin_files(tmp_path):
+  source = tmp_path / 'source'
+  source.mkdir()
+  for name in ('setup.py', 'rnd_agents', 'train', 'gin_configs', 'tests'):
+    path = _ROOT / name
+    if path.is_dir():
+      ignore = shutil.ignore_patterns('__pycache__')
+      shutil.copytree(path, source / name, ignore=ignore)
+    else:
+      shutil.copy(path, source / name)
+  (source / 'gin_configs' / 'deeper').mkdir(parents=True, exist_ok=True)
+  (source / 'gin_configs' / 'planted.gin').touch()
+  (source / 'gin_configs' / 'deeper' / 'planted.gin').touch()
+
+  subprocess.run(
+      [sys.executable, 'setup.py', '--quiet', 'build_py', '--build-lib', 'lib'],
+      check=True,
+      capture_output=True,
+      cwd=source,
+  )
+
+  expected = {
+      path
+      for path in source_tree.python_files(source)
+      if path.startswith(('rnd_agents/', 'train/'))
+  } | {
+      f'rnd_agents/{path.relative_to(source).as_posix()}'
+      for path in (source / 'gin_configs').rglob('*.gin')
+  }
+  assert 'rnd_agents/gin_configs/deeper/planted.gin' in expected
+  lib = source / 'lib'
+  assert expected == {
+      path.relative_to(lib).as_posix()
+      for path in lib.rglob('*')
+      if path.is_file()
+  }
+
+
+def test_changelog_begins_with_this_version():
+  headings = re.findall(
+      r'^## (.*)$', (_ROOT / 'CHANGELOG.md').read_text(), re.MULTILINE
+  )
+  assert version.__version__ in headings[0]
+
+
+@pytest.mark.parametrize('path', source_tree.python_files() + ['setup.py'])
+def test_file_names_its_licence(path):
+  assert (_ROOT / path).read_text(encoding='utf-8').startswith(
+      '# Copyright 2026 The rnd_agents Authors.\n'
+      '# SPDX-License-Identifier: Apache-2.0\n'
+  )
+
+
+# ----------------------------------------------------------------- Makefile
+_make = pytest.mark.skipif(shutil.which('make') is None, reason='needs make')
+
+
+def _run_make(*arguments, **kwargs):
+  return subprocess.run(
+      [shutil.which('make'), *arguments],
+      capture_output=True,
+      cwd=_ROOT,
+      text=True,
+      check=False,
+      **kwargs,
+  )
+
+
+@_make
+def test_make_train_passes_its_variables_on():
+  said = _run_make('--dry-run', 'train', 'ROOT_DIR=here', 'SEED=3').stdout
+  command = ' '.join(said.replace('\\\n', ' ').split())
+  assert command.endswith(
+      '-m train.train_eval --gin_file=gin_configs/mountain_car.gin'
+      ' --root_dir=here --seed=3'
+  )
+  assert '--seed' not in _run_make('--dry-run', 'train').stdout
+
+
+@_make
+def test_make_says_which_python_to_install(tmp_path):
+  environment = {
+      name: value
+      for name, value in os.environ.items()
+      if not name.startswith(('MAKE', 'MFLAGS'))
+  }
+  environment['PATH'] = str(tmp_path)
+  finished = _run_make(
+      'setup', f'VENV={tmp_path}/venv', 'PYTHON=', env=environment
+  )
+  assert finished.returncode != 0
+  assert finished.stderr.startswith('rnd_agents needs Python 3.10 or 3.11')
+  assert 'apt-get install python3.11-venv' in finished.stderr
+  assert not (tmp_path / 'venv').exists()
+
+
+# -------------------------------------------------------------------- BUILD
+_Rule = collections.namedtuple('_Rule', 'kind name srcs deps')
+
+
+def _rules():
+  """Returns the py_* rules of BUILD; its syntax is Python's."""
+  rules = []
+  for node in ast.parse((_ROOT / 'BUILD').read_text(encoding='utf-8')).body:
+    call = node.value
+    if call.func.id in ('py_library', 'py_test', 'py_binary'):
+      given = {
+          word.arg: ast.literal_eval(word.value)
+          for word in call.keywords
+          if word.arg in ('name', 'srcs', 'deps')
+      }
+      rules.append(
+          _Rule(
+              call.func.id,
+              given['name'],
+              given['srcs'],
+              given.get('deps', []),
+          )
+      )
+  return rules
+
+
+def _owners(rules):
+  """Returns the rules that a file belongs to, by file; programs own none."""
+  owners = collections.defaultdict(list)
+  for rule in rules:
+    if rule.kind != 'py_binary':
+      for path in rule.srcs:
+        owners[path].append(f':{rule.name}')
+  return owners
+
+
+def test_every_file_is_in_one_rule():
+  owners = _owners(_rules())
+  assert sorted(owners) == source_tree.python_files()
+  assert {path: names for path, names in owners.items() if len(names) > 1} == {}
+
+
+def test_tests_are_tests():
+  for rule in _rules():
+    tests = [path for path in rule.srcs if path.endswith('_test.py')]
+    assert tests == (rule.srcs if rule.kind == 'py_test' else []), rule
+    assert rule.kind != 'py_test' or len(rule.srcs) == 1, rule
+
+
+def test_program_runs_a_file_of_a_library():
+  rules = _rules()
+  (program,) = (rule for rule in rules if rule.kind == 'py_binary')
+  assert program.name == 'train_eval'
+  assert program.srcs == ['train/train_eval.py']
+  assert program.deps == _owners(rules)['train/train_eval.py']
+
+
+def test_rules_are_unique_and_sorted():
+  rules = _rules()
+  names = [rule.name for rule in rules]
+  assert len(set(names)) == len(names)
+  for rule in rules:
+    assert rule.srcs == sorted(rule.srcs), rule.name
+    assert rule.deps == sorted(rule.deps), rule.name
+  tests = [rule.name for rule in rules if rule.kind == 'py_test']
+  assert tests == sorted(tests)
+
+
+def test_deps_are_the_imports():
+  rules = _rules()
+  owners = _owners(rules)
+  for rule in rules:
+    if rule.kind == 'py_binary':
+      continue
+    needed = set()
+    for path in rule.srcs:
+      imported = source_tree.project_imports(path)
+      # Importing a file runs the __init__.py of the folders above it.
+      parts = path.split('/')[:-1]
+      imported |= {
+          '/'.join(parts[:length]) + '/__init__.py'
+          for length in range(1, len(parts) + 1)
+      } & set(owners)
+      if rule.kind == 'py_test':
+        imported.add('tests/conftest.py')
+      needed.update(*(owners[file] for file in imported))
+    assert set(rule.deps) == needed - {f':{rule.name}'}, rule.name
+
+
+def _old_enough_bazel():
+  """Whether there is a Bazel that has the rules for Python built in."""
+  if shutil.which('bazel') is None:
+    return False
+  said = subprocess.run(
+      ['bazel', '--version'],
+      capture_output=True,
+      cwd=_ROOT.parent,
+      text=True,
+      check=False,
+  )
+  major = re.search(r'bazel (\d+)', said.stdout)
+  # Debian's build gives no number; it is 4.2.
+  return said.returncode == 0 and (major is None or int(major[1]) < 8)
+
+
+@pytest.mark.skipif(not _old_enough_bazel(), reason='needs bazel below 8')
+def test_bazel_reads_it(tmp_path):
+  # A copy: Bazel leaves links behind in the tree that it works on.
+  tree = tmp_path / 'tree'
+  tree.mkdir()
+  for name in ('BUILD', 'WORKSPACE'):
+    shutil.copy(_ROOT / name, tree / name)
+  shutil.copytree(
+      _ROOT / 'tests', tree / 'tests',
+      ignore=shutil.ignore_patterns('__pycache__'),
+  )
+  finished = subprocess.run(
+      [
+          'bazel',
+          '--batch',
+          f'--output_user_root={tmp_path}/out',
+          'query',
+          'kind("py_.*", //...)',
+      ],
+      capture_output=True,
+      cwd=tree,
+      text=True,
+      check=False,
+  )
+  shutil.rmtree(tmp_path / 'out', ignore_errors=True)
+  assert finished.returncode == 0, finished.stderr
+  assert sorted(finished.stdout.split()) == sorted(
+      f'//:{rule.name}' for rule in _rules()
+  )

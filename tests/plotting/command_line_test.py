@@ -1,0 +1,140 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+import csv
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from rnd_agents.plotting import __main__ as command_line
+from tests.plotting import fake_runs
+
+
+def _run(*argv):
+  return command_line.main([str(arg) for arg in argv])
+
+
+def _labels(path):
+  """Labels of the CSV with the number of runs at their first point."""
+  with open(path, newline='', encoding='utf-8') as file:
+    rows = list(csv.DictReader(file))
+  return {row['label']: int(row['num_runs']) for row in reversed(rows)}
+
+
+@pytest.fixture(name='runs')
+def _runs(tmp_path):
+  """rnd with three seeds, ppo with one that ended early."""
+  runs = tmp_path / 'runs'
+  for seed, returns in enumerate([[0, 4, 8], [0, 2, 9], [0, 6, 10]]):
+    fake_runs.evaluations(runs / 'rnd' / f'seed_{seed}', [0, 50, 100], returns)
+  fake_runs.evaluations(runs / 'ppo' / 'seed_0', [0, 50, 100], [0, 3, 1])
+  fake_runs.evaluations(runs / 'ppo' / 'seed_1', [0, 50], [0, 5])
+  return runs
+
+
+def test_table(runs, tmp_path, capsys):
+  assert _run(runs / 'rnd', runs / 'ppo', '--out', tmp_path / 'o.png',
+              '--threshold', '4') == 0
+  lines = capsys.readouterr().out.splitlines()
+  assert [line.split('  ') for line in lines[:1]][0][0] == 'label'
+  cells = [[cell.strip() for cell in line.split('  ') if cell.strip()]
+           for line in lines]
+  assert cells[:3] == [
+      ['label', 'seeds', 'env_steps', 'final IQM', '95 % interval',
+       'best IQM', 'env_steps to 4', 'seeds at 4'],
+      ['rnd', '3', '100', '9', '[8, 10]', '9', '50', '3/3'],
+      ['ppo', '2', '50', '4', '[3, 5]', '4', '50', '1/2'],
+  ]
+  assert len({len(line) for line in lines[:3]}) == 1  # Columns line up.
+  assert lines[3] == ('Note: not all runs of ppo reach env_steps 100; its '
+                      'numbers are of the part that all do.')
+  assert len(lines) == 4
+  assert _labels(tmp_path / 'o.csv') == {'rnd': 3, 'ppo': 2}
+  assert (tmp_path / 'o.png').read_bytes().startswith(b'\x89PNG')
+
+
+def test_one_run_has_no_interval(runs, tmp_path, capsys):
+  _run(runs / 'rnd' / 'seed_1', '--out', tmp_path / 'o.png', '--threshold',
+       '9.5')
+  assert capsys.readouterr().out.splitlines()[1].split() == [
+      'rnd', '1', '100', '9', '-', '9', 'never', '0/1']
+
+
+def test_folders_at_any_depth_each_run_once(runs, tmp_path):
+  # The second seed holds a copy of itself, as a backup might: no other run.
+  fake_runs.evaluations(runs / 'rnd' / 'seed_1' / 'old', [0], [0])
+  _run(runs, runs / 'rnd', runs / 'rnd' / 'seed_2', '--out',
+       tmp_path / 'o.png')
+  assert _labels(tmp_path / 'o.csv') == {'ppo': 2, 'rnd': 3}
+
+
+def test_relative_run(runs, tmp_path, monkeypatch):
+  monkeypatch.chdir(runs / 'ppo' / 'seed_1')
+  _run('.', '--out', 'o.png')
+  assert _labels('o.csv') == {'ppo': 1}
+
+
+def test_label_by_run(runs, tmp_path):
+  _run(runs, '--label-by', 'run', '--out', tmp_path / 'o.png')
+  # Of the same name in both folders, so that it takes the folder as well.
+  assert sorted(_labels(tmp_path / 'o.csv')) == [
+      'ppo/seed_0', 'ppo/seed_1', 'rnd/seed_0', 'rnd/seed_1', 'rnd/seed_2']
+
+
+def test_groups_of_the_same_name_stay_apart(tmp_path):
+  for task in ('deep_sea', 'mountain_car'):
+    fake_runs.evaluations(tmp_path / task / 'rnd' / 's0', [0], [0])
+  _run(tmp_path, '--out', tmp_path / 'o.png')
+  assert _labels(tmp_path / 'o.csv') == {
+      'deep_sea/rnd': 1, 'mountain_car/rnd': 1}
+
+
+def test_phase_metric_and_confidence(tmp_path, capsys):
+  for seed in range(2):
+    fake_runs.write(tmp_path / 'g' / str(seed), [
+        {'phase': 'train', 'iteration': 1, 'env_steps': 10, 'bonus_mean': seed},
+        {'phase': 'eval', 'iteration': 1, 'env_steps': 10, 'bonus_mean': 7}])
+  _run(tmp_path, '--phase', 'train', '--metric', 'bonus_mean', '--confidence',
+       '0.4', '--out', tmp_path / 'o.png')
+  header, row = capsys.readouterr().out.splitlines()
+  assert '40 % interval' in header
+  assert '[0.5, 0.5]' in row  # A half of all resamples has the mean 1/2.
+
+
+def test_run_without_the_metric_is_left_out_loudly(runs, tmp_path, capsys):
+  fake_runs.write(runs / 'rnd' / 'seed_9', [
+      {'phase': 'train', 'iteration': 1, 'env_steps': 10, 'bonus_mean': 1}])
+  _run(runs, '--out', tmp_path / 'o.png')
+  captured = capsys.readouterr()
+  assert captured.err.startswith('Left out: ')
+  assert os.path.join('rnd', 'seed_9') in captured.err
+  assert _labels(tmp_path / 'o.csv') == {'ppo': 2, 'rnd': 3}
+
+
+@pytest.mark.parametrize(('argv', 'message'), [
+    (['--metric', 'length_mean'], "no run has 'length_mean' in phase 'eval'"),
+    (['--confidence', '95'], 'inside (0, 1)'),
+    (['nowhere'], 'nowhere is no run folder'),
+])
+def test_bad_arguments(runs, tmp_path, capsys, argv, message):
+  with pytest.raises(SystemExit) as stop:
+    _run(runs, *argv, '--out', tmp_path / 'o.png')
+  assert stop.value.code == 2
+  assert message in capsys.readouterr().err
+  assert not (tmp_path / 'o.png').exists()
+
+
+def test_starts_without_tensorflow(runs, tmp_path):
+  code = (
+      'import sys\n'
+      'from rnd_agents.plotting import __main__ as m\n'
+      'print("matplotlib" in sys.modules)\n'
+      f'm.main([{str(runs)!r}, "--out", {str(tmp_path / "o.png")!r}])\n'
+      'heavy = ["tensorflow", "tf_agents", "gymnasium", "matplotlib.pyplot"]\n'
+      'print([name for name in heavy if name in sys.modules])\n')
+  output = subprocess.run(
+      [sys.executable, '-c', code], check=True, capture_output=True, text=True,
+      cwd=pathlib.Path(__file__).parents[2]).stdout.splitlines()
+  assert (output[0], output[-1]) == ('False', '[]')

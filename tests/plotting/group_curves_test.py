@@ -1,0 +1,100 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+from rnd_agents.plotting import group_curves
+from rnd_agents.plotting import statistics
+from tests.plotting import fake_runs
+
+_NAN = np.nan
+
+
+def test_runs_on_one_grid(tmp_path):
+  returns = np.random.default_rng(0).normal(size=[5, 3])
+  runs = [fake_runs.evaluations(tmp_path / str(i), [0, 100, 200], row)
+          for i, row in enumerate(returns)]
+
+  curve = group_curves.group_curve(runs, confidence=0.9, resamples=300, seed=3)
+
+  np.testing.assert_array_equal(curve.env_steps, [0, 100, 200])
+  np.testing.assert_array_equal(curve.num_runs, [5, 5, 5])
+  np.testing.assert_allclose(curve.values, returns)
+  for i in range(3):
+    column = np.sort(returns[:, i])
+    assert curve.iqm[i] == pytest.approx(column[1:4].mean())
+    low, high = statistics.stratified_bootstrap_interval(
+        returns[:, i:i + 1], statistics.interquartile_mean, 0.9, 300, 3)
+    assert (curve.low[i], curve.high[i]) == pytest.approx((low, high))
+  assert curve.complete.all()
+
+
+def test_runs_of_different_lengths(tmp_path):
+  runs = [
+      fake_runs.evaluations(tmp_path / 'a', [0, 10, 20, 30], [0, 1, 2, 3]),
+      fake_runs.evaluations(tmp_path / 'b', [0, 20], [10, 30]),
+      fake_runs.evaluations(tmp_path / 'c', [10, 20], [4, 4]),
+  ]
+  curve = group_curves.group_curve(runs)
+  np.testing.assert_array_equal(curve.env_steps, [0, 10, 20, 30])
+  np.testing.assert_array_equal(curve.num_runs, [2, 3, 3, 1])
+  np.testing.assert_array_equal(curve.complete, [False, True, True, False])
+  np.testing.assert_allclose(curve.iqm, [5, 25 / 3, 12, 3])
+  # Means of two and three draws, whose ends have chances over 2.5 %.
+  np.testing.assert_allclose(curve.low, [0, 1, 2, _NAN])
+  np.testing.assert_allclose(curve.high, [10, 20, 30, _NAN])
+
+
+def test_many_points(tmp_path):
+  x = np.arange(0, 4001, 4)
+  runs = [fake_runs.evaluations(tmp_path / 'a', x, x / 2),
+          fake_runs.evaluations(tmp_path / 'b', x[1:-1] + 1, x[1:-1])]
+  curve = group_curves.group_curve(runs, resamples=20)
+  assert 500 <= curve.env_steps.size <= 502
+  assert (np.diff(curve.env_steps) > 0).all()
+  # Both runs at all the points from the second one's start to its end.
+  np.testing.assert_array_equal(
+      curve.complete, (curve.env_steps >= 5) & (curve.env_steps <= 3997))
+  shared = curve.env_steps[curve.complete]
+  assert shared[0] == 5 and shared[-1] == 3997
+  np.testing.assert_allclose(
+      curve.iqm[curve.complete], (shared / 2 + shared - 1) / 2)
+
+
+def test_runs_that_never_overlap(tmp_path):
+  runs = [fake_runs.evaluations(tmp_path / 'a', [0, 10], [1, 2]),
+          fake_runs.evaluations(tmp_path / 'b', [20, 30], [3, 4])]
+  curve = group_curves.group_curve(runs)
+  np.testing.assert_array_equal(curve.num_runs, [1, 1, 1, 1])
+  np.testing.assert_allclose(curve.iqm, [1, 2, 3, 4])
+  assert not curve.complete.any()
+  assert group_curves.summarize(curve) is None
+
+
+def test_summary(tmp_path):
+  runs = [
+      fake_runs.evaluations(tmp_path / 'a', [0, 10, 20, 30], [0, 9, 6, 0]),
+      fake_runs.evaluations(tmp_path / 'b', [0, 10, 20, 30], [0, 3, 0, 0]),
+      fake_runs.evaluations(
+          tmp_path / 'c', [0, 10, 20, 30, 40], [0, 3, 3, 3, 99]),
+  ]
+  curve = group_curves.group_curve(runs)
+  # Step 40, which only one run reached, counts for nothing but that run.
+  summary = group_curves.summarize(curve, threshold=4)
+  assert summary[:3] == (3, 30, 1.0)
+  assert (summary.low, summary.high) == (0.0, 3.0)
+  assert summary.best == 5.0
+  assert summary.steps_to_threshold == 10
+  assert summary.runs_at_threshold == 2
+  summary = group_curves.summarize(curve, threshold=5.5)
+  assert summary.steps_to_threshold is None
+  assert summary.runs_at_threshold == 2
+  assert group_curves.summarize(curve, 0.0).steps_to_threshold == 0
+
+
+def test_refuses(tmp_path):
+  with pytest.raises(ValueError, match='at least one run'):
+    group_curves.group_curve([])
+  run = fake_runs.evaluations(tmp_path / 'a', [0, 10], [1, 2])
+  with pytest.raises(ValueError, match='has no value of .success_rate'):
+    group_curves.group_curve([run], metric='success_rate')

@@ -1,0 +1,161 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+from rnd_agents.plotting import metrics_file
+from tests.plotting import fake_runs
+
+_HEADER = 'phase,iteration,env_steps,return_mean,bonus_mean\n'
+
+
+def _run(tmp_path, text):
+  (tmp_path / 'metrics.csv').write_text(text)
+  return str(tmp_path)
+
+
+def _points(root_dir, phase='train', metric='return_mean'):
+  x, y = metrics_file.read_metrics(root_dir, phase, metric)
+  assert x.dtype == np.int64 and y.dtype == np.float64
+  return dict(zip(x.tolist(), y.tolist()))
+
+
+def test_reads_phases_apart(tmp_path):
+  root_dir = fake_runs.write(tmp_path, [
+      {'phase': 'eval', 'iteration': 0, 'env_steps': 0, 'return_mean': -9.5},
+      {'phase': 'train', 'iteration': 1, 'env_steps': 128, 'return_mean': 1.0,
+       'bonus_mean': 2e-3, 'git_sha': 'abc,"d"'},
+      {'phase': 'train', 'iteration': 2, 'env_steps': 256, 'return_mean': '',
+       'bonus_mean': 1e-3},
+      {'phase': 'train', 'iteration': 3, 'env_steps': '384.0',
+       'return_mean': 'nan', 'bonus_mean': 'inf'},
+      {'phase': 'eval', 'iteration': 3, 'env_steps': 384, 'return_mean': 4},
+  ])
+  assert _points(root_dir, 'eval') == {0: -9.5, 384: 4.0}
+  assert _points(root_dir, 'train') == {128: 1.0}
+  assert _points(root_dir, metric='bonus_mean') == {128: 2e-3, 256: 1e-3}
+
+
+@pytest.mark.parametrize('end', [
+    'train,3,300,3,0.5',  # Whole, or 0.5 of 0.55: nobody knows.
+    'train,3,300,3,',
+    'train,3,3',
+    't',
+    'train,3,300,"3',
+])
+def test_line_cut_short(tmp_path, end):
+  root_dir = _run(
+      tmp_path, _HEADER + 'train,1,100,1,\ntrain,2,200,2,\n' + end)
+  assert _points(root_dir) == {100: 1.0, 200: 2.0}
+
+
+def test_appended_to_a_line_cut_short(tmp_path):
+  root_dir = _run(tmp_path, _HEADER + 'train,1,100,1,\ntrain,2,2'
+                  'train,2,200,7,\ntrain,3,300,3,\n')
+  with pytest.warns(UserWarning, match='line 3 is damaged'):
+    assert _points(root_dir) == {100: 1.0, 300: 3.0}
+
+
+def test_other_damage(tmp_path):
+  root_dir = _run(tmp_path, _HEADER + 'train,1,100,1,\n'
+                  '\x00\x00\x00\n'  # As a file system leaves after a crash.
+                  '\n'
+                  'train,x,200,2,\n'
+                  'trai,3,300,3,\n'
+                  'train,4,400,4,\n')
+  with pytest.warns(UserWarning) as caught:
+    assert _points(root_dir) == {100: 1.0, 400: 4.0}
+  assert [str(w.message).split()[2] for w in caught] == ['3', '5', '6']
+
+
+def test_lines_of_windows(tmp_path):
+  (tmp_path / 'metrics.csv').write_bytes(
+      (_HEADER + 'train,1,100,1,0.25\n').replace('\n', '\r\n').encode())
+  assert _points(str(tmp_path), metric='bonus_mean') == {100: 0.25}
+
+
+def test_resumed_run_repeats_iterations(tmp_path):
+  root_dir = _run(
+      tmp_path, _HEADER + ''.join(
+          f'train,{i},{100 * i},{i},\n' for i in range(1, 6)) +
+      'train,3,300,33,\ntrain,4,400,44,\ntrain,5,500,55,\ntrain,6,600,66,\n')
+  assert _points(root_dir) == {
+      100: 1, 200: 2, 300: 33, 400: 44, 500: 55, 600: 66}
+
+
+def test_resumed_run_forgets_what_it_has_not_done_again(tmp_path):
+  # Killed after 5, resumed from the checkpoint after 2, now at 3. The step
+  # counts differ: iterations are of unequal length.
+  root_dir = _run(
+      tmp_path, _HEADER + 'eval,0,0,0,\ntrain,1,100,1,\ntrain,2,200,2,\n'
+      'eval,2,200,20,\ntrain,3,300,3,\ntrain,4,400,4,\neval,4,400,40,\n'
+      'train,5,500,5,\ntrain,3,310,33,\n')
+  assert _points(root_dir) == {100: 1, 200: 2, 310: 33}
+  assert _points(root_dir, 'eval') == {0: 0, 200: 20}
+
+
+def test_late_evaluation_undoes_no_training(tmp_path):
+  root_dir = _run(
+      tmp_path, _HEADER + 'train,1,100,1,\ntrain,2,200,2,\ntrain,3,300,3,\n'
+      'eval,1,100,10,\neval,1,100,11,\n')
+  assert _points(root_dir) == {100: 1, 200: 2, 300: 3}
+  assert _points(root_dir, 'eval') == {100: 11}
+
+
+def test_started_anew_in_the_same_folder(tmp_path):
+  root_dir = _run(
+      tmp_path, _HEADER + 'eval,0,0,0,\ntrain,1,100,1,\neval,1,100,10,\n'
+      'eval,0,0,5,\ntrain,1,100,6,\n')
+  assert _points(root_dir) == {100: 6}
+  assert _points(root_dir, 'eval') == {0: 5}
+
+
+def test_second_header(tmp_path):
+  root_dir = _run(
+      tmp_path, _HEADER + 'train,1,100,1,0.5\n'
+      'phase,iteration,env_steps,new_loss,return_mean\n'
+      'train,2,200,8,2\n')
+  assert _points(root_dir) == {100: 1, 200: 2}
+  assert _points(root_dir, metric='new_loss') == {200: 8}
+
+
+def test_rows_at_the_same_step(tmp_path):
+  root_dir = _run(tmp_path, _HEADER + 'eval,1,100,1,\neval,2,100,2,\n')
+  assert _points(root_dir, 'eval') == {100: 2}
+
+
+def test_steps_that_fall(tmp_path):
+  root_dir = _run(tmp_path, _HEADER + 'train,1,100,1,\ntrain,2,50,2,\n')
+  with pytest.raises(ValueError, match='fall from 100 in iteration 1 to 50'):
+    metrics_file.read_metrics(root_dir, 'train', 'return_mean')
+
+
+def test_no_file(tmp_path):
+  assert not metrics_file.has_metrics(str(tmp_path))
+  with pytest.raises(FileNotFoundError, match='--root_dir'):
+    metrics_file.read_metrics(str(tmp_path), 'eval', 'return_mean')
+
+
+def test_missing_metric_lists_those_there(tmp_path):
+  root_dir = _run(
+      tmp_path, _HEADER + 'train,1,100,1,0.5\neval,1,100,1,\n')
+  with pytest.raises(ValueError, match="'bonus_mean' in phase 'eval'.*"
+                     r'It has return_mean\.$'):
+    metrics_file.read_metrics(root_dir, 'eval', 'bonus_mean')
+  with pytest.raises(ValueError, match=r'It has bonus_mean, return_mean\.$'):
+    metrics_file.read_metrics(root_dir, 'train', 'retrun_mean')
+
+
+def test_missing_phase(tmp_path):
+  root_dir = _run(tmp_path, _HEADER + 'train,1,100,1,0.5\n')
+  with pytest.raises(ValueError, match='no such rows'):
+    metrics_file.read_metrics(root_dir, 'eval', 'return_mean')
+  with pytest.raises(ValueError, match="'eval', got 'test'"):
+    metrics_file.read_metrics(root_dir, 'test', 'return_mean')
+
+
+@pytest.mark.parametrize('text', ['', 'step,loss\n1,2\n', 'phase,itera'])
+def test_no_metrics_file(tmp_path, text):
+  root_dir = _run(tmp_path, text)
+  with pytest.raises(ValueError, match='must start with a header'):
+    metrics_file.read_rows(root_dir)

@@ -1,0 +1,146 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of whole runs, tiny ones."""
+
+import csv
+import os
+import signal
+import threading
+import time
+
+import gin
+import pytest
+import tensorflow as tf
+
+from rnd_agents.training import gin_files
+from rnd_agents.training import trainer
+
+_TINY = (
+    'DEEP_SEA_SIZE = 4',
+    'train_eval.num_environments = 8',
+    'train_eval.rollout_length = 16',
+    'train_eval.warm_up_env_steps = 64',
+    'train_eval.num_eval_episodes = 3',
+    'train_eval.eval_interval_env_steps = 256',
+    'train_eval.learning_rate = 1e-2',
+    'create_networks.fc_layer_params = (8,)',
+    'create_networks.value_fc_layer_params = (8,)',
+    'create_networks.rnd_fc_layer_params = (8, 8)',
+    'create_networks.target_rnd_fc_layer_params = (8,)',
+    'create_networks.rnd_output_size = 4',
+)
+
+
+def _run(root_dir, num_env_steps, *bindings, **arguments):
+  gin.clear_config()
+  gin_files.parse(
+      ['deep_sea'],
+      (*_TINY, f'train_eval.num_env_steps = {num_env_steps}', *bindings),
+  )
+  return trainer.train_eval(os.fspath(root_dir), **arguments)
+
+
+def _rows(root_dir, phase):
+  with open(
+      os.path.join(root_dir, 'metrics.csv'), newline='', encoding='utf-8'
+  ) as file:
+    return [row for row in csv.DictReader(file) if row['phase'] == phase]
+
+
+def _without_times(rows):
+  return [
+      {k: v for k, v in row.items() if not k.endswith(('_s', '_per_s'))}
+      for row in rows
+  ]
+
+
+def test_learns_and_leaves_what_it_promises(tmp_path):
+  # A random policy finds the treasure of a 4x4 sea once in 16 episodes.
+  result = _run(tmp_path, 6000, 'train_eval.stop_at_success_rate = 0.95')
+  assert result.finished
+  assert result.eval_return == pytest.approx(0.99)
+  assert result.env_steps < 6000  # It stopped at the first solution.
+  rows = _rows(tmp_path, 'train')
+  # 64 random steps and the reset rows' share: of 4 + 1 rows an episode 4 are
+  # steps, and the first rollout has one row more.
+  assert int(rows[0]['env_steps']) == 64 + 8 * (17 - 3)
+  assert [int(row['iteration']) for row in rows] == list(
+      range(1, len(rows) + 1)
+  )
+  assert [int(row['train_steps']) for row in rows] == [
+      16 * int(row['iteration']) for row in rows
+  ]
+  assert _rows(tmp_path, 'eval')[-1]['success_rate'] == '1'
+  assert os.path.getsize(result.picture) > 10_000
+  policy = tf.saved_model.load(os.fspath(tmp_path / 'policies' / 'policy'))
+  assert policy.get_initial_state(3) == ()
+
+
+def test_same_seed_same_numbers_other_seed_other_numbers(tmp_path):
+  runs = {}
+  for name, seed in (('a', 1), ('b', 1), ('c', 2)):
+    _run(tmp_path / name, 600, seed=seed)
+    runs[name] = _without_times(
+        _rows(tmp_path / name, 'train') + _rows(tmp_path / name, 'eval')
+    )
+  assert runs['a'] == runs['b']
+  assert runs['a'] != runs['c']
+
+
+def test_resumes_where_the_checkpoint_is(tmp_path):
+  _run(tmp_path, 600)
+  before = _rows(tmp_path, 'train')
+  _run(tmp_path, 1200)
+  after = _rows(tmp_path, 'train')
+  assert after[: len(before)] == before
+  steps = [int(row['env_steps']) for row in after]
+  assert steps == sorted(set(steps))
+  assert steps[-1] >= 1200
+  assert [int(row['iteration']) for row in after] == list(
+      range(1, len(after) + 1)
+  )
+  # The optimizer steps and with them the weights go on as well.
+  assert int(after[-1]['train_steps']) == 16 * len(after)
+  # A finished run is left as it is.
+  assert _run(tmp_path, 1200).env_steps == steps[-1]
+  assert _rows(tmp_path, 'train') == after
+
+
+def test_signal_saves_and_the_same_command_goes_on(tmp_path):
+  def interrupt():
+    while not os.path.exists(tmp_path / 'metrics.csv'):
+      time.sleep(0.05)
+    while not _rows(tmp_path, 'train'):
+      time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+  thread = threading.Thread(target=interrupt)
+  thread.start()
+  result = _run(tmp_path, 10_000_000)
+  thread.join()
+  assert not result.finished
+  rows = _rows(tmp_path, 'train')
+  assert int(rows[-1]['env_steps']) == result.env_steps
+  again = _run(tmp_path, result.env_steps + 300)
+  assert again.finished
+  assert _rows(tmp_path, 'train')[: len(rows)] == rows
+  # The handlers are back to what they were.
+  assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+@pytest.mark.parametrize(
+    'binding, message',
+    [
+        ('train_eval.rollout_length = 0', 'rollout_length must be above 0'),
+        ('train_eval.learning_rate = -1.0', 'learning_rate must be above 0'),
+        ("load_environment.env = 'DeepSee-v0'", 'knows no environment'),
+        ('RNDPPOAgent.num_epoch = 1', 'no argument num_epoch'),
+        ('RNDPPOAgent.predictor_proportion = 2.0', 'predictor_proportion'),
+    ],
+)
+def test_what_cannot_run_says_so_before_the_first_step(
+    tmp_path, binding, message
+):
+  with pytest.raises(trainer.SetupError, match=message):
+    _run(tmp_path, 600, binding)
+  assert not (tmp_path / 'metrics.csv').exists()
