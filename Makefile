@@ -21,7 +21,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
 BIN   := $(VENV)/bin
-STAMP := $(VENV)/.installed
+STAMP := $(VENV)/.installed-$(EXTRAS)
 
 .PHONY: help setup train test lint clean
 .DEFAULT_GOAL := help
@@ -48,7 +48,12 @@ endef
 $(BIN)/pip:
 	@$(find_python); \
 	echo "Making $(VENV) with $$($$python --version)."; \
-	$$python -m venv $(VENV)
+	if $$python -c 'import ensurepip' 2>/dev/null; then \
+	  $$python -m venv $(VENV); \
+	else \
+	  $$python -m venv --without-pip $(VENV) && \
+	    $$python -m pip --python $(BIN)/python install --quiet pip; \
+	fi  # Debian without python3-venv has only a pip outside.
 
 # Editable, so that what runs is what lies here.
 $(STAMP): setup.py rnd_agents/version.py | $(BIN)/pip

@@ -129,43 +129,58 @@ def test_file_names_its_licence(path):
 _make = pytest.mark.skipif(shutil.which('make') is None, reason='needs make')
 
 
-def _run_make(*arguments, **kwargs):
+def _run_make(*arguments, **changes):
+  """Runs make as if from a shell, with `changes` to the environment."""
+  ours = ('MAKE', 'MFLAGS', 'GIN_FILE', 'ROOT_DIR', 'SEED', 'TRAIN_ARGS')
+  environment = {
+      name: value
+      for name, value in os.environ.items()
+      if not name.startswith(ours)  # A `make test` may have set them.
+  }
   return subprocess.run(
-      [shutil.which('make'), *arguments],
+      [shutil.which('make'), '--no-print-directory', *arguments],
       capture_output=True,
-      cwd=_ROOT,
-      text=True,
       check=False,
-      **kwargs,
+      cwd=_ROOT,
+      env={**environment, **changes},
+      text=True,
   )
+
+
+def _train_command(*arguments):
+  """Returns the last command that `make train` would run."""
+  said = _run_make('--dry-run', 'train', *arguments).stdout
+  return ' '.join(said.replace('\\\n', ' ').split()).split(' -m ')[-1]
 
 
 @_make
 def test_make_train_passes_its_variables_on():
-  said = _run_make('--dry-run', 'train', 'ROOT_DIR=here', 'SEED=3').stdout
-  command = ' '.join(said.replace('\\\n', ' ').split())
-  assert command.endswith(
-      '-m train.train_eval --gin_file=gin_configs/mountain_car.gin'
-      ' --root_dir=here --seed=3'
+  assert _train_command() == (
+      'train.train_eval --gin_file=gin_configs/mountain_car.gin'
+      ' --root_dir=runs/mountain_car'
   )
-  assert '--seed' not in _run_make('--dry-run', 'train').stdout
+  assert _train_command('ROOT_DIR=here', 'SEED=3', 'TRAIN_ARGS=--more') == (
+      'train.train_eval --gin_file=gin_configs/mountain_car.gin'
+      ' --root_dir=here --seed=3 --more'
+  )
+
+
+@_make
+def test_make_train_keeps_experiments_and_seeds_apart():
+  assert _train_command('GIN_FILE=some/where.gin', 'SEED=0') == (
+      'train.train_eval --gin_file=some/where.gin'
+      ' --root_dir=runs/where/seed_0 --seed=0'
+  )
 
 
 @_make
 def test_make_says_which_python_to_install(tmp_path):
-  environment = {
-      name: value
-      for name, value in os.environ.items()
-      if not name.startswith(('MAKE', 'MFLAGS'))
-  }
-  environment['PATH'] = str(tmp_path)
-  finished = _run_make(
-      'setup', f'VENV={tmp_path}/venv', 'PYTHON=', env=environment
-  )
+  venv = tmp_path / 'venv'
+  finished = _run_make('setup', f'VENV={venv}', 'PYTHON=', PATH=str(tmp_path))
   assert finished.returncode != 0
   assert finished.stderr.startswith('rnd_agents needs Python 3.10 or 3.11')
   assert 'apt-get install python3.11-venv' in finished.stderr
-  assert not (tmp_path / 'venv').exists()
+  assert not venv.exists()
 
 
 # -------------------------------------------------------------------- BUILD

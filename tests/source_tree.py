@@ -77,5 +77,5 @@ def _walk(node, at_once):
   """Yields the nodes under `node` with whether they run at import."""
   for child in ast.iter_child_nodes(node):
     yield child, at_once
-    lazy = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+    lazy = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
     yield from _walk(child, at_once and not lazy)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains RND-PPO as a gin file says.
 
-    python -m train.train_eval --gin_file=mountain_car.gin --seed=0
+python -m train.train_eval --gin_file=mountain_car.gin --seed=0
 """
 
 import os
@@ -25,7 +25,7 @@ _GIN_FILE = flags.DEFINE_multi_string(
     ' Later ones win.',
 )
 _GIN_BINDINGS = flags.DEFINE_multi_string(
-    'gin_bindings', [], "A gin binding, such as 'train_eval.num_env_steps=1000'."
+    'gin_bindings', [], 'A gin binding, such as train_eval.learning_rate=0.001.'
 )
 _GIN_PARAM = flags.DEFINE_multi_string(
     'gin_param', [], 'The older name of --gin_bindings.'
@@ -36,6 +36,7 @@ _SEED = flags.DEFINE_integer(
 
 
 def main(argv):
+  """Flags, gin, run."""
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
   if not _GIN_FILE.value:

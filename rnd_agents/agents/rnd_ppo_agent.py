@@ -18,20 +18,20 @@ from tf_agents.agents.ppo import ppo_agent
 from tf_agents.agents.ppo import ppo_utils
 from tf_agents.networks import network
 from tf_agents.policies import greedy_policy
-from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 from tf_agents.utils import nest_utils
 
+from rnd_agents.agents import checks
 from rnd_agents.agents import optimizers
+from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_policy
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import normalizers
-from rnd_agents.ops import gae
 from rnd_agents.ops import losses
 from rnd_agents.ops import rnd
 
-# Means over the minibatches of one `train`.
+# Means over the optimizer steps of one `train`.
 _LOSS_FIELDS = ppo_agent.PPOLossInfo._fields + (
     'extrinsic_value_loss',
     'intrinsic_value_loss',
@@ -41,36 +41,14 @@ _LOSS_FIELDS = ppo_agent.PPOLossInfo._fields + (
     'gradient_norm',
     'rnd_gradient_norm',
 )
-# Of the rollout, before the update; 0 where `preprocess_sequence` did that part.
-_ROLLOUT_FIELDS = (
-    'bonus_mean',
-    'bonus_std',
-    'bonus_max',
-    'intrinsic_reward_mean',
-    'extrinsic_return_mean',
-    'intrinsic_return_mean',
-    'extrinsic_explained_variance',
-    'intrinsic_explained_variance',
-)
 
+# After them the statistics of the rollout before the update, which are 0 where
+# `preprocess_sequence` did that part.
 RNDPPOLossInfo = collections.namedtuple(
-    'RNDPPOLossInfo', _LOSS_FIELDS + _ROLLOUT_FIELDS
+    'RNDPPOLossInfo', _LOSS_FIELDS + return_streams.STATISTICS
 )
 
-# What the sequence-shaped part of an update hands to the sample-shaped part.
-_Streams = collections.namedtuple(
-    '_Streams', ('advantages', 'returns', 'values', 'valid', 'statistics')
-)
-
-# Arguments of PPOAgent that RND-PPO decides itself.
-_FIXED_PPO_ARGUMENTS = dict(
-    use_gae=True,
-    use_td_lambda_return=True,
-    kl_cutoff_factor=0.0,
-    kl_cutoff_coef=0.0,
-    initial_adaptive_kl_beta=0.0,
-)
-_IGNORED_PPO_ARGUMENTS = ('adaptive_kl_target', 'adaptive_kl_tolerance')
+_UNUSED_PPO_ARGUMENTS = ('adaptive_kl_target', 'adaptive_kl_tolerance')
 
 
 @gin.configurable(module='rnd_agents')
@@ -79,14 +57,17 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
 
   Two ways of use, as for `PPOAgent`:
 
-  * `compute_value_and_advantage_in_train=True` (the default): `train` takes whole
-    rollouts [B, T+1] from any TF-Agents replay buffer and runs `num_epochs` times
-    `num_minibatches` optimizer steps on them, shuffled.
+  * `compute_value_and_advantage_in_train=True` (the default): `train` takes
+    whole rollouts [B, T+1] from any TF-Agents replay buffer and runs
+    `num_epochs` times `num_minibatches` optimizer steps on them, shuffled.
   * False: `preprocess_sequence` takes whole rollouts and `train` what a
     `PPOLearner` cuts from them; each call is one optimizer step an epoch.
 
   `train_step_counter` counts optimizer steps.
   """
+
+  # For subclasses that arrange the return streams otherwise.
+  STREAMS_CLASS = return_streams.ReturnStreams
 
   def __init__(
       self,
@@ -143,14 +124,14 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       discount_factor: gamma_E.
       intrinsic_discount_factor: gamma_I.
       extrinsic_advantage_coefficient: c_E.
-      intrinsic_advantage_coefficient: c_I. At 0 no bonus is computed, nothing of
-        RND is trained, and the agent is PPO.
+      intrinsic_advantage_coefficient: c_I. At 0 no bonus is computed, nothing
+        of RND is trained, and the agent is PPO.
       episodic_intrinsic_stream: Whether the intrinsic return ends with the
         episode (section 2.3 of the paper argues that it should not).
       bootstrap_at_time_limit: Whether the extrinsic return bootstraps where a
         time limit cut the episode. False is what the authors' code does.
-      normalize_advantages: Whether combined advantages get mean 0 and variance 1
-        over each rollout. The authors do not.
+      normalize_advantages: Whether combined advantages get mean 0 and variance
+        1 over each rollout. The authors do not.
       normalize_observations: Whether policy and values see floating
         observations whitened by running statistics of their own.
       normalize_rewards: Whether extrinsic rewards are divided by the running
@@ -170,26 +151,24 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       TypeError: If an argument is unknown or a network is missing.
       ValueError: If an argument or a network cannot serve.
     """
-    _check_ppo_arguments(ppo_arguments)
-    _check_networks(
-        time_step_spec, actor_net, value_net, rnd_network, target_rnd_network
+    checks.check_ppo_arguments(
+        ppo_arguments, inspect.signature(RNDPPOAgent.__init__).parameters
     )
-    if not 0 < predictor_proportion <= 1:
-      raise ValueError(
-          'predictor_proportion must be above 0 and at most 1, got'
-          f' {predictor_proportion}. To train without RND set'
-          ' intrinsic_advantage_coefficient to 0.'
-      )
-    if importance_ratio_clipping <= 0:
-      raise ValueError(
-          'importance_ratio_clipping must be above 0, got'
-          f' {importance_ratio_clipping}.'
-      )
-    if num_minibatches < 1 or num_epochs < 1:
-      raise ValueError(
-          'num_epochs and num_minibatches must be at least 1, got'
-          f' {num_epochs} and {num_minibatches}.'
-      )
+    checks.check_networks(
+        time_step_spec.observation,
+        actor_net=actor_net,
+        value_net=value_net,
+        rnd_network=rnd_network,
+        target_rnd_network=target_rnd_network,
+    )
+    checks.check_numbers(
+        predictor_proportion,
+        importance_ratio_clipping,
+        num_epochs,
+        num_minibatches,
+    )
+    for unused in _UNUSED_PPO_ARGUMENTS:
+      ppo_arguments.pop(unused, None)
     super().__init__(
         time_step_spec,
         action_spec,
@@ -204,16 +183,20 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         normalize_rewards=False,
         normalize_observations=False,
         name=name,
-        **dict(ppo_arguments, **_FIXED_PPO_ARGUMENTS),
+        **dict(ppo_arguments, **checks.FIXED_PPO_ARGUMENTS),
     )
     self._rnd_optimizer = rnd_optimizer
     self._predictor_proportion = predictor_proportion
-    self._intrinsic_discount_factor = intrinsic_discount_factor
-    self._extrinsic_coefficient = extrinsic_advantage_coefficient
-    self._intrinsic_coefficient = intrinsic_advantage_coefficient
-    self._episodic_intrinsic_stream = episodic_intrinsic_stream
-    self._bootstrap_at_time_limit = bootstrap_at_time_limit
-    self._normalize_advantages = normalize_advantages
+    self._return_streams = self.STREAMS_CLASS(
+        discount_factor,
+        intrinsic_discount_factor,
+        self._lambda,
+        extrinsic_advantage_coefficient,
+        intrinsic_advantage_coefficient,
+        episodic_intrinsic_stream,
+        bootstrap_at_time_limit,
+        normalize_advantages,
+    )
     self._num_minibatches = num_minibatches
     self._curiosity = random_network_distillation.RandomNetworkDistillation(
         self.time_step_spec.observation,
@@ -290,10 +273,11 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     )
 
   def _build_optimizers(self):
-    variables = common_variables(self._actor_net, self._value_net)
+    variables = _unique_variables(self._actor_net, self._value_net)
     predictor_variables = list(self._curiosity.trainable_variables)
-    # Sorted: the same order in every process.
-    self._ppo_variables = sorted(variables, key=lambda v: v.name)
+    # In the networks' order, which checkpoints rely on. Names will not do:
+    # Keras numbers layers through a process, and dense_10 sorts before dense_9.
+    self._ppo_variables = variables
     self._predictor_variables = predictor_variables
     if self._optimizer is None:
       return
@@ -314,7 +298,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
 
   @property
   def _explores(self):
-    return self._intrinsic_coefficient != 0
+    return self._return_streams.intrinsic_coefficient != 0
 
   # ---------------------------------------------------------------------------
   # What a user calls besides `train`.
@@ -373,42 +357,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     """The observations [B, T, ...] that T transitions lead to."""
     return tf.nest.map_structure(lambda x: x[:, 1:], observations)
 
-  def _intrinsic_weights(self, is_boundary, discounts, next_is_last):
-    """(discounts, trace weights) of the intrinsic stream, each [B, T]."""
-    if self._episodic_intrinsic_stream:
-      return gae.episodic_weights(
-          self._intrinsic_discount_factor, self._lambda, discounts, next_is_last
-      )
-    return gae.continuing_weights(
-        self._intrinsic_discount_factor, self._lambda, is_boundary
-    )
-
-  def _extrinsic_advantages(self, rewards, values, discounts, next_is_last):
-    """GAE [B, T] of the environment's rewards."""
-    weights = gae.episodic_weights(
-        self._discount_factor,
-        self._lambda,
-        discounts,
-        next_is_last,
-        self._bootstrap_at_time_limit,
-    )
-    return gae.generalized_advantage_estimation(
-        rewards, values[:, :-1], values[:, -1], *weights
-    )
-
-  def _intrinsic_advantages(
-      self, rewards, values, is_boundary, discounts, next_is_last
-  ):
-    """GAE [B, T] of the normalised bonus."""
-    if not self._episodic_intrinsic_stream:
-      values = gae.bridge_boundary_values(values, is_boundary)
-    weights = self._intrinsic_weights(is_boundary, discounts, next_is_last)
-    return gae.generalized_advantage_estimation(
-        rewards, values[:, :-1], values[:, -1], *weights
-    )
-
   def _streams(self, experience, values, bonus):
-    """Both return streams and their combined advantage.
+    """Both return streams of a rollout under the statistics of now.
 
     Args:
       experience: A `Trajectory` [B, T+1].
@@ -416,49 +366,17 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       bonus: Raw bonus of every transition, float [B, T]; None without RND.
 
     Returns:
-      `_Streams`: advantages [B, T], returns [B, T, 2], values [B, T, 2], valid
-      [B, T] (False at boundaries between episodes), statistics by name.
+      `return_streams.Streams`.
     """
-    is_boundary = tf.equal(experience.step_type[:, :-1], ts.StepType.LAST)
-    next_is_last = tf.equal(
-        experience.next_step_type[:, :-1], ts.StepType.LAST
-    )
-    discounts = experience.discount[:, :-1]
     rewards = experience.reward[:, :-1]
     if self._reward_normalizer is not None:
       rewards = self._reward_normalizer.scale(rewards)
-    valid = tf.logical_not(is_boundary)
-    extrinsic = self._extrinsic_advantages(
-        rewards, values[..., 0], discounts, next_is_last
+    intrinsic_rewards = None
+    if bonus is not None:
+      intrinsic_rewards = self._curiosity.normalize_bonus(bonus)
+    return self._return_streams(
+        experience, rewards, bonus, intrinsic_rewards, values
     )
-    statistics = dict.fromkeys(_ROLLOUT_FIELDS, tf.constant(0.0))
-    if bonus is None:
-      intrinsic = tf.zeros_like(extrinsic)
-      advantages = self._extrinsic_coefficient * extrinsic
-    else:
-      intrinsic_rewards = tf.where(
-          valid, self._curiosity.normalize_bonus(bonus), 0.0
-      )
-      intrinsic = self._intrinsic_advantages(
-          intrinsic_rewards,
-          values[..., 1],
-          is_boundary,
-          discounts,
-          next_is_last,
-      )
-      advantages = losses.combine_advantages(
-          extrinsic,
-          intrinsic,
-          self._extrinsic_coefficient,
-          self._intrinsic_coefficient,
-      )
-      statistics.update(_bonus_statistics(bonus, intrinsic_rewards, valid))
-    if self._normalize_advantages:
-      advantages = losses.normalize_advantages(advantages, valid)
-    old_values = values[:, :-1]
-    returns = tf.stack([extrinsic, intrinsic], axis=-1) + old_values
-    statistics.update(_return_statistics(returns, old_values, valid))
-    return _Streams(advantages, returns, old_values, valid, statistics)
 
   def _preprocess(self, experience):
     """Both streams of a rollout, for a `PPOLearner`; changes no variable.
@@ -604,7 +522,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       num_minibatches = self._num_minibatches
     else:
       rows = self._preprocessed_rows(experience)
-      statistics = dict.fromkeys(_ROLLOUT_FIELDS, tf.constant(0.0))
+      statistics = dict.fromkeys(
+          return_streams.STATISTICS, tf.constant(0.0)
+      )
       num_minibatches = 1
     if weights is not None:
       rows['weight'] = _row_weights(weights, experience.step_type)
@@ -817,7 +737,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         tf.summary.histogram(f'Variables/{name}', variable, step=step)
 
 
-def common_variables(*networks):
+def _unique_variables(*networks):
   """Trainable variables of several networks, each once."""
   unique = {
       variable.ref(): variable
@@ -840,82 +760,3 @@ def _row_weights(weights, step_types):
   if weights.shape.rank == 1:
     weights = weights[:, tf.newaxis]
   return tf.reshape(weights * tf.ones_like(step_types, tf.float32), [-1])
-
-
-def _masked_moments(x, valid):
-  kept = tf.boolean_mask(x, valid)
-  return tf.reduce_mean(kept), tf.math.reduce_std(kept), tf.reduce_max(kept)
-
-
-def _bonus_statistics(bonus, intrinsic_rewards, valid):
-  mean, std, largest = _masked_moments(bonus, valid)
-  return dict(
-      bonus_mean=mean,
-      bonus_std=std,
-      bonus_max=largest,
-      intrinsic_reward_mean=_masked_moments(intrinsic_rewards, valid)[0],
-  )
-
-
-def _return_statistics(returns, values, valid):
-  statistics = {}
-  for head, stream in enumerate(('extrinsic', 'intrinsic')):
-    statistics[f'{stream}_return_mean'] = _masked_moments(
-        returns[..., head], valid
-    )[0]
-    statistics[f'{stream}_explained_variance'] = losses.explained_variance(
-        values[..., head], returns[..., head], valid
-    )
-  return statistics
-
-
-def _check_ppo_arguments(arguments):
-  """Refuses what PPOAgent does not know and what RND-PPO has decided."""
-  known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
-  unknown = sorted(set(arguments) - set(known))
-  if unknown:
-    raise TypeError(
-        f'RNDPPOAgent has no argument {", ".join(unknown)}. Its own arguments'
-        ' and those of tf_agents.agents.ppo.ppo_agent.PPOAgent are known.'
-    )
-  for name, value in _FIXED_PPO_ARGUMENTS.items():
-    if arguments.get(name, value) != value:
-      raise ValueError(
-          f'RNDPPOAgent always has {name}={value}, got {arguments[name]}:'
-          ' leave the argument out.'
-      )
-  for name in _IGNORED_PPO_ARGUMENTS:
-    arguments.pop(name, None)
-
-
-def _check_networks(
-    time_step_spec, actor_net, value_net, rnd_network, target_rnd_network
-):
-  """Refuses networks that are missing or of the wrong kind."""
-  for label, net in (
-      ('actor_net', actor_net),
-      ('value_net', value_net),
-      ('rnd_network', rnd_network),
-      ('target_rnd_network', target_rnd_network),
-  ):
-    if not isinstance(net, network.Network):
-      raise TypeError(
-          f'{label} must be a tf_agents Network, got {type(net).__name__}.'
-          ' rnd_agents.networks.create_networks builds all four.'
-      )
-    if net.state_spec:
-      raise ValueError(
-          f'{label} has a recurrent state, which RNDPPOAgent does not train'
-          ' yet: use a feed-forward network.'
-      )
-  observation_spec = tensor_spec.from_spec(time_step_spec.observation)
-  output_spec = value_net.create_variables(observation_spec)
-  if (
-      not isinstance(output_spec, tf.TypeSpec)
-      or not output_spec.shape.is_compatible_with([2])
-  ):
-    raise ValueError(
-        'value_net must have two heads, extrinsic and intrinsic value, as one'
-        f' output of shape [..., 2]; got {output_spec}.'
-        ' rnd_agents.networks.create_networks builds such a network.'
-    )

@@ -109,8 +109,11 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     ):
       (distributions, values), _ = shared(inputs, step_types, training=True)
       return distributions, values
-    distributions, _ = self._actor_network(inputs, step_types, training=True)
-    values, _ = value_net(inputs, step_types, training=True)
+    # `network_state` has no default in TF-Agents' ActorDistributionNetwork.
+    distributions, _ = self._actor_network(
+        inputs, step_types, network_state=(), training=True
+    )
+    values, _ = value_net(inputs, step_types, network_state=(), training=True)
     return distributions, values
 
   def _variables(self):

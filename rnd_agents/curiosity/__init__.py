@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intrinsic motivation that is not tied to one learning algorithm."""
 
-from rnd_agents.curiosity.random_network_distillation import (
-    RandomNetworkDistillation,
-)
 from rnd_agents.curiosity.random_network_distillation import key_observation_fn
 from rnd_agents.curiosity.random_network_distillation import (
     newest_frame_observation_fn,
 )
 from rnd_agents.curiosity.random_network_distillation import observation_spec
+from rnd_agents.curiosity.random_network_distillation import (
+    RandomNetworkDistillation,
+)
 
 __all__ = [
     'RandomNetworkDistillation',

@@ -49,7 +49,8 @@ class RandomNetworkDistillation(tf.Module):
   Independent of the learning algorithm: hand it raw observations, add its
   normalised bonus to your rewards, minimise its loss. All of its state
   (predictor, target, observation statistics, statistics and state of the
-  return filter) is tracked by `tf.Module` and so by any checkpoint of its owner.
+  return filter) is tracked by `tf.Module` and so by any checkpoint of its
+  owner.
 
   A rollout goes, in the authors' order:
 

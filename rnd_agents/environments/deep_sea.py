@@ -132,14 +132,13 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     Raises:
       ValueError: a number is out of range.
     """
-    for name, number in (('num_envs', num_envs), ('size', size)):
-      if number < 1:
+    for name, number in (
+        ('num_envs', num_envs),
+        ('size', size),
+        ('max_episode_steps', max_episode_steps),
+    ):
+      if number is not None and number < 1:
         raise ValueError(f'{name} must be at least 1, not {number}.')
-    if max_episode_steps is not None and max_episode_steps < 1:
-      raise ValueError(
-          f'max_episode_steps must be None or at least 1, not '
-          f'{max_episode_steps}.'
-      )
     if render_mode is not None:
       raise ValueError(f'Deep Sea does not render ({render_mode!r}).')
     self.num_envs = num_envs
@@ -158,12 +157,17 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     self.action_space = vector.utils.batch_space(
         self.single_action_space, num_envs
     )
+    self._allocate()
+
+  def _allocate(self):
+    """Makes the state of the B environments."""
+    num_envs = self.num_envs
     self._generators = None
     self._all = np.arange(num_envs)
     self._row = np.zeros(num_envs, np.int64)
     self._column = np.zeros(num_envs, np.int64)
     self._ended = np.zeros(num_envs, np.bool_)
-    self._wind = np.zeros([num_envs, size], np.bool_)  # Of the episode, by row.
+    self._wind = np.zeros([num_envs, self._size], np.bool_)  # [B, row].
     self._noise = np.zeros(num_envs, np.float64)  # Of the episode's last step.
 
   @property

@@ -50,7 +50,7 @@ def load_environment(
     num_environments: how many.
     seed: environment i starts from seed + i; None takes entropy.
     vectorization: 'sync' steps them one after the other; 'async' in a process
-      each, which pays off where a step takes longer than about 0.1 ms;
+      each, which pays off where a step takes longer than the hand-over does;
       'vector_entry_point' uses the vector implementation registered for the id.
     max_episode_steps: a time limit in place of the registered one, reported as
       truncation; None keeps that. Limits inside an environment stay, so raise
@@ -65,34 +65,17 @@ def load_environment(
 
   Raises:
     ImportError: the environment needs a package that is not installed.
-    TypeError: `env` is neither an id nor a callable that returns an Env.
+    TypeError: `env` is neither an id nor a callable that returns an Env, or a
+      registered vector environment does not take an argument.
     ValueError: an unknown id, or an argument out of range.
   """
-  if num_environments < 1:
-    raise ValueError(
-        f'num_environments must be at least 1, not {num_environments}.'
-    )
-  if max_episode_steps is not None and max_episode_steps < 1:
-    raise ValueError(
-        'max_episode_steps must be None (the registered limit) or at least 1, '
-        f'not {max_episode_steps}.'
-    )
-  if vectorization not in _VECTORIZATIONS:
-    raise ValueError(
-        f'vectorization must be one of {_VECTORIZATIONS}, not '
-        f'{vectorization!r}.'
-    )
+  _check_arguments(env, num_environments, vectorization, max_episode_steps)
   env_kwargs = dict(env_kwargs or {})
   if isinstance(env, str):
     _import_optional(env)
     _check_registered(env)
     if max_episode_steps is not None:
       env_kwargs['max_episode_steps'] = max_episode_steps
-  elif not callable(env):
-    raise TypeError(
-        f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
-        'For an environment of your own: load_environment(lambda: MyEnv()).'
-    )
 
   if vectorization == 'vector_entry_point':
     vector_env = _make_registered_vector(
@@ -119,6 +102,29 @@ def default_name(env: EnvOrId) -> str:
     env = env.func
   name = getattr(env, '__name__', type(env).__name__)
   return 'environment' if name == '<lambda>' else name
+
+
+def _check_arguments(env, num_environments, vectorization, max_episode_steps):
+  """Raises TypeError or ValueError for what no environment could have."""
+  if num_environments < 1:
+    raise ValueError(
+        f'num_environments must be at least 1, not {num_environments}.'
+    )
+  if max_episode_steps is not None and max_episode_steps < 1:
+    raise ValueError(
+        'max_episode_steps must be None (the registered limit) or at least 1, '
+        f'not {max_episode_steps}.'
+    )
+  if vectorization not in _VECTORIZATIONS:
+    raise ValueError(
+        f'vectorization must be one of {_VECTORIZATIONS}, not '
+        f'{vectorization!r}.'
+    )
+  if not isinstance(env, str) and not callable(env):
+    raise TypeError(
+        f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
+        'For an environment of your own: load_environment(lambda: MyEnv()).'
+    )
 
 
 def _make_single(env, max_episode_steps, env_kwargs, wrappers):
@@ -152,12 +158,18 @@ def _make_registered_vector(env, num_environments, env_kwargs, wrappers):
         'wrappers are for single environments, and '
         "vectorization='vector_entry_point' has none; use 'sync' or 'async'."
     )
-  return gymnasium.make_vec(
-      env,
-      num_envs=num_environments,
-      vectorization_mode='vector_entry_point',
-      **env_kwargs,
-  )
+  try:
+    return gymnasium.make_vec(
+        env,
+        num_envs=num_environments,
+        vectorization_mode='vector_entry_point',
+        **env_kwargs,
+    )
+  except TypeError as error:  # ALE's says no more than that.
+    raise TypeError(
+        f'The vector environment of {env} did not take {env_kwargs}. ALE has '
+        'max_num_frames_per_episode for max_episode_steps.'
+    ) from error
 
 
 def _import_optional(env_id):

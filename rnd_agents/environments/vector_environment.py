@@ -146,14 +146,19 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
           f'reset_with_seeds needs {self._num_envs} seeds, one an environment, '
           f'and got {len(seeds)}.'
       )
-    self._next_seed = [_checked_seed(seed) for seed in seeds]
-    try:
-      return self.reset()
-    except (TypeError, gymnasium.error.Error) as error:
-      raise ValueError(
-          f'{self._vector_env} did not reset with a list of seeds. Those of '
-          "vectorization='sync' and 'async' do."
-      ) from error
+    seeds = [_checked_seed(seed) for seed in seeds]
+    first_error = None
+    # Gymnasium's vector environments take a list, ALE's an array.
+    for form in (seeds, np.array(seeds)):
+      self._next_seed = form
+      try:
+        return self.reset()
+      except (TypeError, gymnasium.error.Error) as error:
+        first_error = first_error or error
+    raise ValueError(
+        f'{self._vector_env} did not reset with a list of seeds. Those of '
+        "vectorization='sync' and 'async' do."
+    ) from first_error
 
   def pop_episodes(self) -> List[Episode]:
     """Returns the episodes finished since the last call, oldest first.

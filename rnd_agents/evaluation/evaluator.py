@@ -70,9 +70,9 @@ def summarize(episodes):
     episodes: A list of `Episode`, at least one.
 
   Returns:
-    A dict: `episodes`, `return_mean`, `return_min`, `return_max`, `length_mean`,
-    `terminated_rate` (share that ended by itself and not by a time limit) and,
-    where the environment tells, `success_rate`.
+    A dict: `episodes`, `return_mean`, `return_min`, `return_max`,
+    `length_mean`, `terminated_rate` (share that ended by itself and not by a
+    time limit) and, where the environment tells, `success_rate`.
   """
   returns = np.array([episode.return_ for episode in episodes])
   metrics = dict(

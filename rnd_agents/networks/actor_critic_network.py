@@ -72,7 +72,7 @@ class ActorCriticNetwork(network.Network):
     )
 
   def views(self):
-    """Returns (policy network, value network [..., 2]) on this one's weights."""
+    """Returns (policy network, value network [..., 2]) on these weights."""
     # Made anew at each call: held as attributes they would close a cycle of
     # layers, which Keras walks when it collects weights.
     return (

@@ -71,7 +71,7 @@ def discrete_spec(num_values):
 
 @tf.keras.utils.register_keras_serializable('rnd_agents')
 class VectorInput(tf.keras.layers.Layer):
-  """Casts one leaf to float32 and flattens it; one-hot for a discrete scalar."""
+  """Casts one leaf to float32 and flattens it; discrete scalars one-hot."""
 
   def __init__(self, one_hot_minimum=None, one_hot_depth=None, **kwargs):
     super().__init__(**kwargs)

@@ -41,8 +41,9 @@ def create_networks(
     rnd_observation_spec: What RND sees, as floats; None for all of the
       observation. `curiosity.observation_spec` gives it for a function.
     fc_layer_params: Units of the trunk.
-    value_fc_layer_params: Units of a trunk for the values alone; None shares the
-      policy's. Wide images want one trunk, small tasks learn sooner with two.
+    value_fc_layer_params: Units of a trunk for the values alone; None shares
+      the policy's. Wide images want one trunk, small tasks learn sooner with
+      two.
     activation: Keras activation of the trunks.
     conv_layers: Convolutions of the trunks as (filters, kernel size, stride);
       None picks by the image's size.

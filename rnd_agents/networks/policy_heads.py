@@ -21,8 +21,8 @@ class CategoricalHead(tf.keras.layers.Layer):
     """Creates the head.
 
     Args:
-      action_spec: An integer `BoundedTensorSpec` with minimum 0; its maximum may
-        differ from one entry to the next.
+      action_spec: An integer `BoundedTensorSpec` with minimum 0; its maximum
+        may differ from one entry to the next.
       init_gain: Gain of the orthogonal weights. Small: the first policy is
         nearly uniform.
       name: Name of the layer.
@@ -96,8 +96,9 @@ class NormalHead(tf.keras.layers.Layer):
       high = np.broadcast_to(action_spec.maximum, self._action_shape)
       # Box spaces without bounds have huge or infinite ones.
       finite = (np.abs(low) < 1e6) & (np.abs(high) < 1e6)
-      middle = np.where(finite, (low + high) / 2, 0).astype(np.float32)
-      half_range = np.where(finite, (high - low) / 2, 1).astype(np.float32)
+      low, high = np.where(finite, low, -1), np.where(finite, high, 1)
+      middle = ((low + high) / 2).astype(np.float32)
+      half_range = ((high - low) / 2).astype(np.float32)
     self._middle = middle
     self._half_range = half_range
     self._dense = tf.keras.layers.Dense(
@@ -124,7 +125,7 @@ class NormalHead(tf.keras.layers.Layer):
 
 
 def _joint(distribution, action_shape):
-  """One distribution of whole actions, as TF-Agents wants, from one of parts."""
+  """One distribution of whole actions, which TF-Agents wants, from parts."""
   if not action_shape:
     return distribution
   return tfp.distributions.Independent(distribution, len(action_shape))

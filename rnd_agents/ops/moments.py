@@ -85,8 +85,8 @@ def discounted_return_filter(rewards, discounts, initial, valid):
     valid: Boolean tensor [B, T].
 
   Returns:
-    A tuple (filtered [B, T], last [B]): `R` at every row and after the last one,
-    to be handed in as `initial` next time.
+    A tuple (filtered [B, T], last [B]): `R` at every row and after the last
+    one, to be handed in as `initial` next time.
   """
   rewards = tf.convert_to_tensor(rewards)
   discounts = discounts * tf.ones_like(rewards)

@@ -87,8 +87,8 @@ class MetricsLog:
 
     Args:
       root_dir: The run's folder.
-      last_iteration: On resuming, the iteration of the checkpoint: rows after it
-        are of work that is lost and will be done again. None starts anew.
+      last_iteration: On resuming, the iteration of the checkpoint: rows after
+        it are of work that is lost and will be done again. None starts anew.
     """
     self._path = os.path.join(root_dir, METRICS_FILE)
     self._columns = ['phase', *_COUNTERS]

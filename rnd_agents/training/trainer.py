@@ -63,6 +63,7 @@ def train_eval(
     learning_rate=3e-4,
     rnd_learning_rate=None,
     rnd_observation_fn=None,
+    agent_class=rnd_ppo_agent.RNDPPOAgent,
     num_eval_episodes=20,
     eval_interval_env_steps=25_000,
     checkpoint_interval_env_steps=100_000,
@@ -87,6 +88,7 @@ def train_eval(
     rnd_learning_rate: Of an Adam of its own for the predictor; None trains
       everything with one.
     rnd_observation_fn: Of what the observation RND sees; None for all of it.
+    agent_class: `RNDPPOAgent` or a subclass.
     num_eval_episodes: Greedy episodes an evaluation, on seeds that stay.
     eval_interval_env_steps: Environment steps between evaluations.
     checkpoint_interval_env_steps: Environment steps between checkpoints.
@@ -120,7 +122,11 @@ def train_eval(
     with gin.config_scope('eval'):
       eval_env = loaders.load_environment(num_environments=num_eval_episodes)
     agent = _create_agent(
-        train_env, learning_rate, rnd_learning_rate, rnd_observation_fn
+        agent_class,
+        train_env,
+        learning_rate,
+        rnd_learning_rate,
+        rnd_observation_fn,
     )
     eval_seeds = [seeds[2] + i for i in range(num_eval_episodes)]
     run = _Run(
@@ -195,7 +201,9 @@ def _check_positive(**values):
       raise ValueError(f'train_eval.{name} must be above 0, got {value}.')
 
 
-def _create_agent(tf_env, learning_rate, rnd_learning_rate, rnd_observation_fn):
+def _create_agent(
+    agent_class, tf_env, learning_rate, rnd_learning_rate, rnd_observation_fn
+):
   """Builds networks, optimizers and agent for an environment."""
   observation_spec = tf_env.observation_spec()
   networks = factory.create_networks(
@@ -205,7 +213,7 @@ def _create_agent(tf_env, learning_rate, rnd_learning_rate, rnd_observation_fn):
           observation_spec, rnd_observation_fn
       ),
   )
-  agent = rnd_ppo_agent.RNDPPOAgent(
+  agent = agent_class(
       tf_env.time_step_spec(),
       tf_env.action_spec(),
       optimizer=tf.keras.optimizers.Adam(learning_rate, epsilon=1e-8),

@@ -9,9 +9,6 @@ import tensorflow as tf
 from tests.agents import agent_test_utils
 from tests.agents import slow_streams
 
-# Rewards and bonus alone, at their step: returns are then the rewards.
-ONE_STEP = {'lambda_value': 0.0}
-
 
 def _observation_moments(agent):
   """(mean, variance, count) of RND's only observation leaf."""
@@ -49,7 +46,7 @@ def test_return_statistics_take_the_bonus_in_before_they_divide_it():
   # Worked out by hand: sums 1, 3.99, 8.9501 and 2, 5.98, 11.9202 in the first
   # rollout; the sums live on in the second.
   agent = agent_test_utils.readable_agent(
-      True, update_normalizers_in_train=True, **ONE_STEP
+      True, update_normalizers_in_train=True, lambda_value=0.0
   )
   expected = (
       [[0.261092, 0.783275, 1.305458], [0.522183, 1.044366, 1.566549]],
@@ -58,12 +55,12 @@ def test_return_statistics_take_the_bonus_in_before_they_divide_it():
   bonuses = ([[1.0, 3, 5], [2.0, 4, 6]], [[0.0, 1, 0], [2.0, 0, 2]])
   for bonus, rewards in zip(bonuses, expected, strict=True):
     experience = _bonus_rollout(agent, bonus)
-    # Back to no whitening, which would change the next bonus.
     rows, statistics = agent._rollout_rows(experience)
+    # Back to no whitening, which would change the next bonus.
     moments = agent.curiosity._flat_moments[0]
     moments.mean.assign([0.0])
     moments.variance.assign([1.0])
-    # Values are 0, and lambda * gamma * V too: a return is its reward.
+    # With values of 0 and lambda 0 a return is its reward.
     found = tf.reshape(rows['returns'][:, 1], [2, 4])[:, :3]
     np.testing.assert_allclose(found, rewards, atol=2e-6)
     np.testing.assert_allclose(
@@ -113,7 +110,7 @@ def test_statistics_hold_the_valid_arrivals_and_nothing_else():
       arrivals.add([experience.observation[b, t + 1].numpy()])
       sums.add([total])
       reward_sums.add([reward_total])
-  assert len(arrivals) == 32 - 5
+  assert len(arrivals) == 32 - 6
   agent.train(experience)
   _assert_moments(_observation_moments(agent), arrivals)
   _assert_moments(_return_moments(agent.curiosity._return_scaler), sums)
@@ -135,7 +132,7 @@ def test_rows_without_a_transition_change_nothing(monkeypatch, part):
       rows[:, -1] = True
     else:
       rows[:, :-1] = experience.step_type[:, :-1] == slow_streams.LAST
-    assert rows.sum() in (4, 5)
+    assert rows.sum() in (4, 6)
 
     def spoil(x, value):
       x = x.numpy()
@@ -151,7 +148,7 @@ def test_rows_without_a_transition_change_nothing(monkeypatch, part):
           discount=spoil(experience.discount, 0.3),
       )
     loss_info = agent.train(experience)
-    return agent.variables + tf.nest.flatten(loss_info)
+    return [*agent.variables, *tf.nest.flatten(loss_info)]
 
   for a, b in zip(train(False), train(True), strict=True):
     np.testing.assert_array_equal(a, b)

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One `train` against the same update written out slowly, variable by variable."""
+"""`train` against the same update written out slowly, variable by variable."""
 
 import dataclasses
 

@@ -121,6 +121,8 @@ def test_the_three_vectorizations_agree():
      ValueError, 'needs a Gymnasium id'),
     (dict(env=DEEP_SEA_ID, vectorization='vector_entry_point',
           wrappers=[DoubledReward]), ValueError, 'for single environments'),
+    (dict(env=DEEP_SEA_ID, vectorization='vector_entry_point',
+          env_kwargs={'sise': 3}), TypeError, "did not take {'sise': 3}"),
     (dict(env='CartPole-v1', seed=-1), ValueError, 'not negative'),
 ])
 def test_bad_arguments(kwargs, error, message):

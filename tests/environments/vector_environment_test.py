@@ -6,7 +6,6 @@ import os
 
 os.environ.setdefault('SDL_VIDEODRIVER', 'dummy')
 
-import gymnasium
 from gymnasium import spaces
 from gymnasium import vector
 import numpy as np
@@ -20,102 +19,9 @@ from tf_agents.replay_buffers import tf_uniform_replay_buffer
 
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
+from tests.environments import known
 
-FIRST, MID, LAST = 0, 1, 2
-
-
-class ScriptedEnv(gymnasium.Env):
-  """Episode e ends at step ends[e]. Observes (e, step), pays 10 e + step."""
-
-  observation_space = spaces.Box(-1.0, 99.0, (2,), np.float64)
-  action_space = spaces.Discrete(2)
-
-  def __init__(self, ends):
-    self._ends = ends
-    self._episode = -1
-    self.actions = []
-
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    self._episode += 1
-    self._step = 0
-    return self._observation(), {}
-
-  def step(self, action):
-    self.actions.append(action)
-    self._step += 1
-    terminated = self._step == self._ends[self._episode]
-    info = {'is_success': self._episode == 0} if terminated else {}
-    reward = 10.0 * self._episode + self._step
-    return self._observation(), reward, terminated, False, info
-
-  def _observation(self):
-    return np.array([self._episode, self._step], np.float64)
-
-
-def scripted_vector(**kwargs):
-  """Two scripted environments, out of phase, cut after 3 steps."""
-  return vector.SyncVectorEnv(
-      [
-          lambda: gymnasium.wrappers.TimeLimit(ScriptedEnv([2, 9, 1, 9]), 3),
-          lambda: gymnasium.wrappers.TimeLimit(ScriptedEnv([9, 1, 3, 9]), 3),
-      ],
-      **kwargs,
-  )
-
-
-# Worked out by hand. Columns: environment 0, environment 1. Each entry is
-# (step type, reward, discount, episode, step).
-SCRIPT = [
-    ((FIRST, 0, 1, 0, 0), (FIRST, 0, 1, 0, 0)),
-    ((MID, 1, 1, 0, 1), (MID, 1, 1, 0, 1)),
-    ((LAST, 2, 0, 0, 2), (MID, 2, 1, 0, 2)),  # 0 terminates.
-    ((FIRST, 0, 1, 1, 0), (LAST, 3, 1, 0, 3)),  # 1 is truncated.
-    ((MID, 11, 1, 1, 1), (FIRST, 0, 1, 1, 0)),
-    ((MID, 12, 1, 1, 2), (LAST, 11, 0, 1, 1)),  # 1 terminates at once.
-    ((LAST, 13, 1, 1, 3), (FIRST, 0, 1, 2, 0)),  # 0 is truncated.
-    ((FIRST, 0, 1, 2, 0), (MID, 21, 1, 2, 1)),
-    ((LAST, 21, 0, 2, 1), (MID, 22, 1, 2, 2)),
-    ((FIRST, 0, 1, 3, 0), (LAST, 23, 0, 2, 3)),  # Both at once: terminated.
-]
-# (environment, return, length, terminated, success)
-SCRIPT_EPISODES = [
-    (0, 3.0, 2, True, True),
-    (1, 6.0, 3, False, None),
-    (1, 11.0, 1, True, False),
-    (0, 36.0, 3, False, None),
-    (0, 21.0, 1, True, False),
-    (1, 66.0, 3, True, False),
-]
-
-
-class PlaybackVectorEnv(vector.VectorEnv):
-  """Returns what it is given: tuples as of `VectorEnv.step`."""
-
-  metadata = {'autoreset_mode': vector.AutoresetMode.NEXT_STEP}
-
-  def __init__(self, space, first, steps=()):
-    self.num_envs = 2
-    self.single_observation_space = space
-    self.observation_space = vector.utils.batch_space(space, 2)
-    self.single_action_space = spaces.Discrete(2)
-    self.action_space = vector.utils.batch_space(self.single_action_space, 2)
-    self._first = first
-    self._steps = iter(steps)
-    self.seeds = []
-
-  def reset(self, *, seed=None, options=None):
-    self.seeds.append(seed)
-    return self._first, {}
-
-  def step(self, actions):
-    return next(self._steps)
-
-
-def playback(space, first, steps=()):
-  return vector_environment.VectorPyEnvironment(
-      PlaybackVectorEnv(space, first, steps)
-  )
+FIRST, MID, LAST = known.FIRST, known.MID, known.LAST
 
 
 def assert_time_step(time_step, rows):
@@ -133,29 +39,29 @@ def assert_time_step(time_step, rows):
 
 
 def test_every_number_of_a_scripted_run():
-  env = vector_environment.VectorPyEnvironment(scripted_vector())
+  env = known.scripted()
   assert env.batched and env.batch_size == 2
   assert env.observation_spec().dtype == np.float32  # The space is float64.
-  assert_time_step(env.reset(), SCRIPT[0])
-  for rows in SCRIPT[1:]:
+  assert_time_step(env.reset(), known.SCRIPT[0])
+  for rows in known.SCRIPT[1:]:
     assert_time_step(env.step(np.array([0, 1])), rows)
     assert_time_step(env.current_time_step(), rows)
-  assert env.pop_episodes() == SCRIPT_EPISODES
+  assert env.pop_episodes() == known.SCRIPT_EPISODES
   assert env.pop_episodes() == []
 
 
 def test_time_steps_do_not_change_afterwards():
   # copy=False: the vector environment writes into one buffer for ever.
-  env = vector_environment.VectorPyEnvironment(scripted_vector(copy=False))
+  env = known.scripted(copy=False)
   time_steps = [env.reset()]
-  time_steps += [env.step(np.array([0, 1])) for _ in SCRIPT[1:]]
-  for time_step, rows in zip(time_steps, SCRIPT, strict=True):
+  time_steps += [env.step(np.array([0, 1])) for _ in known.SCRIPT[1:]]
+  for time_step, rows in zip(time_steps, known.SCRIPT, strict=True):
     assert_time_step(time_step, rows)
 
 
 def test_step_before_reset_and_reset_within_an_episode():
-  env = vector_environment.VectorPyEnvironment(scripted_vector())
-  assert_time_step(env.step(np.array([0, 0])), SCRIPT[0])
+  env = known.scripted()
+  assert_time_step(env.step(np.array([0, 0])), known.SCRIPT[0])
   for _ in range(2):
     env.step(np.array([0, 0]))
   assert len(env.pop_episodes()) == 1
@@ -168,9 +74,7 @@ def test_step_before_reset_and_reset_within_an_episode():
 
 
 def test_through_tf_environment_driver_and_replay_buffer():
-  env = tf_py_environment.TFPyEnvironment(
-      vector_environment.VectorPyEnvironment(scripted_vector())
-  )
+  env = tf_py_environment.TFPyEnvironment(known.scripted())
   policy = random_tf_policy.RandomTFPolicy(
       env.time_step_spec(), env.action_spec()
   )
@@ -182,8 +86,8 @@ def test_through_tf_environment_driver_and_replay_buffer():
       env, policy, observers=[replay_buffer.add_batch], num_steps=13
   ).run()
   rows = replay_buffer.gather_all()  # [B, T, ...]
-  script = np.array(SCRIPT)  # [T + 1, B, 5]
-  assert rows.reward.shape == (2, len(SCRIPT) - 1)
+  script = np.array(known.SCRIPT)  # [T + 1, B, 5]
+  assert rows.reward.shape == (2, len(known.SCRIPT) - 1)
   np.testing.assert_array_equal(rows.step_type, script[:-1, :, 0].T)
   np.testing.assert_array_equal(rows.next_step_type, script[1:, :, 0].T)
   np.testing.assert_array_equal(rows.reward, script[1:, :, 1].T)
@@ -191,7 +95,7 @@ def test_through_tf_environment_driver_and_replay_buffer():
   np.testing.assert_array_equal(
       rows.observation, script[:-1, :, 3:].transpose([1, 0, 2])
   )
-  assert env.pyenv.pop_episodes() == SCRIPT_EPISODES
+  assert env.pyenv.pop_episodes() == known.SCRIPT_EPISODES
 
 
 @pytest.mark.parametrize('action', [
@@ -201,7 +105,7 @@ def test_through_tf_environment_driver_and_replay_buffer():
     [0, 1],
 ])
 def test_actions_reach_the_environments(action):
-  env = vector_environment.VectorPyEnvironment(scripted_vector())
+  env = known.scripted()
   assert env.action_spec().dtype == np.int64
   env.reset()
   env.step(action)
@@ -211,7 +115,7 @@ def test_actions_reach_the_environments(action):
 
 
 def test_bad_actions_are_refused():
-  env = vector_environment.VectorPyEnvironment(scripted_vector())
+  env = known.scripted()
   env.reset()
   with pytest.raises(ValueError, match=r"'action' must have shape \(2,\)"):
     env.step(np.array([0, 1, 1]))
@@ -225,7 +129,7 @@ def test_raw_returns_are_summed_in_float64():
       (np.zeros([2, 1]), np.array([1e8, 1]), [0, 0], [0, 0], {}),
       (np.zeros([2, 1]), np.array([1.0, 2]), [1, 0], [0, 0], {}),
   ]
-  env = playback(spaces.Box(-1, 1, (1,)), np.zeros([2, 1]), steps)
+  env = known.playback(spaces.Box(-1, 1, (1,)), np.zeros([2, 1]), steps)
   env.reset()
   env.step(np.zeros(2, int))
   env.step(np.zeros(2, int))
@@ -248,7 +152,7 @@ def test_success_is_read_only_where_the_info_is_known():
       (zeros, np.ones(2), going if i % 2 else ended, going, info)
       for i, info in enumerate(infos)
   ]
-  env = playback(spaces.Box(-1, 1, (1,)), zeros, steps)
+  env = known.playback(spaces.Box(-1, 1, (1,)), zeros, steps)
   env.reset()
   for info in infos:
     env.step(np.zeros(2, int))
@@ -270,7 +174,7 @@ def test_what_an_autoreset_step_claims_is_ignored():
       (zeros, rewards, both, none, {}),
       (zeros, rewards, none, both, {}),
   ]
-  env = playback(spaces.Box(-1, 1, (1,)), zeros, steps)
+  env = known.playback(spaces.Box(-1, 1, (1,)), zeros, steps)
   env.reset()
   time_steps = [env.step(np.zeros(2, int)) for _ in steps]
   np.testing.assert_array_equal(time_steps[1].step_type, [FIRST, LAST])
@@ -290,114 +194,46 @@ def test_not_finite_numbers_are_named():
   good = np.zeros([2, 2])
   bad = np.array([[0, 0], [0, np.nan]])
   false = np.array([False, False])
-  env = playback(box, bad)
+  env = known.playback(box, bad)
   with pytest.raises(ValueError, match=r"Environment 1: 'observation' is nan "
                      r'at index \(1,\)'):
     env.reset()
-  env = playback(box, good, [(good, np.array([-np.inf, 0]), false, false, {})])
+  step = (good, np.array([-np.inf, 0]), false, false, {})
+  env = known.playback(box, good, [step])
   env.reset()
   with pytest.raises(ValueError, match="Environment 0: 'reward' is -inf"):
     env.step(np.zeros(2, int))
-  env = playback(spaces.Dict(a=box, b=box), {'a': good, 'b': bad})
+  env = known.playback(spaces.Dict(a=box, b=box), {'a': good, 'b': bad})
   with pytest.raises(ValueError, match="Environment 1: 'observation/b' is nan"):
     env.reset()
 
 
-def test_seed_gives_environment_i_seed_plus_i():
-  env = loaders.load_environment('CartPole-v1', 3, seed=5)
-  expected = [
-      gymnasium.make('CartPole-v1').reset(seed=5 + i)[0] for i in range(3)
-  ]
-  np.testing.assert_array_equal(env.reset().observation, expected)
-
-
-def play(env, num_steps=60):
-  """Observations of a fixed sequence of actions, with a reset half way."""
-  actions = np.random.RandomState(0).randint(2, size=[num_steps, 2])
-  observations = [env.reset().observation]
-  for i, action in enumerate(actions):
-    if i == num_steps // 2:
-      observations.append(env.reset().observation)
-    observations.append(env.step(action).observation)
-  return np.array(observations)
-
-
-def test_runs_repeat_with_the_seed_and_differ_without():
-  one, same, other = (
-      play(loaders.load_environment('CartPole-v1', 2, seed=s))
-      for s in (1, 1, 2)
-  )
-  np.testing.assert_array_equal(one, same)
-  # Environment 1 of seed 1 has the seed of environment 0 of seed 2.
-  assert (one[:, 0] != other[:, 0]).any(axis=-1).all()
-  # The second reset continues the stream.
-  assert (one[0] != one[31]).all()
-
-
-def test_seed_is_used_at_the_next_reset_only():
-  vector_env = PlaybackVectorEnv(spaces.Discrete(2), np.zeros(2, int))
-  env = vector_environment.VectorPyEnvironment(vector_env, seed=3)
-  for _ in range(2):
-    env.reset()
-  assert env.seed(np.int64(8)) == 8
-  for _ in range(2):
-    env.reset()
-  env.reset_with_seeds([4, 4])
-  env.reset()
-  assert vector_env.seeds == [3, None, 8, None, [4, 4], None]
-  with pytest.raises(ValueError, match='not negative; got -1'):
-    env.seed(-1)
-
-
-def test_reset_with_seeds_repeats_each_episode():
-  env = loaders.load_environment('CartPole-v1', 2, seed=0)
-  make = gymnasium.make('CartPole-v1')
-  expected = [make.reset(seed=seed)[0] for seed in (11, 7)]
-  for _ in range(2):
-    np.testing.assert_array_equal(
-        env.reset_with_seeds([11, 7]).observation, expected
-    )
-    assert (env.current_time_step().step_type == FIRST).all()
-    for _ in range(5):
-      env.step(np.array([0, 1]))
-  with pytest.raises(ValueError, match='needs 2 seeds'):
-    env.reset_with_seeds([1])
-
-
-def test_reset_with_seeds_where_no_list_is_taken():
-  env = loaders.load_environment(
-      'CartPole-v1', 2, vectorization='vector_entry_point'
-  )
-  with pytest.raises(ValueError, match='did not reset with a list of seeds'):
-    env.reset_with_seeds([1, 2])
-
-
 @pytest.mark.parametrize('mode', ['SAME_STEP', 'DISABLED'])
 def test_other_autoreset_modes_are_refused(mode):
-  good = scripted_vector()
-  bad = scripted_vector(autoreset_mode=vector.AutoresetMode[mode])
+  good = known.scripted_vector()
+  bad = known.scripted_vector(autoreset_mode=vector.AutoresetMode[mode])
   with pytest.raises(ValueError, match='autoreset mode .*' + mode):
     vector_environment.VectorPyEnvironment(bad)
   # Both share the metadata of ScriptedEnv's class, now that of `bad`.
   vector_environment.VectorPyEnvironment(good)
-  silent = PlaybackVectorEnv(spaces.Discrete(2), np.zeros(2, int))
+  silent = known.PlaybackVectorEnv(spaces.Discrete(2), np.zeros(2, int))
   silent.metadata = {}
   with pytest.raises(ValueError, match='autoreset mode None'):
     vector_environment.VectorPyEnvironment(silent)
 
 
 def test_a_single_environment_is_refused():
-  with pytest.raises(TypeError, match='not ScriptedEnv'):
-    vector_environment.VectorPyEnvironment(ScriptedEnv([1]))
+  with pytest.raises(TypeError, match='not Scripted'):
+    vector_environment.VectorPyEnvironment(known.ScriptedEnv([1]))
 
 
 def test_old_episodes_are_dropped_when_nobody_asks(monkeypatch):
   monkeypatch.setattr(vector_environment, 'MAX_KEPT_EPISODES', 4)
-  env = vector_environment.VectorPyEnvironment(scripted_vector())
+  env = known.scripted()
   env.reset()
-  for _ in SCRIPT[1:]:
+  for _ in known.SCRIPT[1:]:
     env.step(np.array([0, 0]))
-  assert env.pop_episodes() == SCRIPT_EPISODES[2:]
+  assert env.pop_episodes() == known.SCRIPT_EPISODES[2:]
 
 
 def test_render_and_close():

@@ -72,9 +72,8 @@ def test_the_policy_that_is_trained_is_the_one_that_plays():
       step = super()._action(time_step, policy_state, seed)
       return step._replace(action=tf.fill([2], variable))
 
-  evaluation = evaluator.Evaluator(
-      environment, Constant(tf_env.time_step_spec(), tf_env.action_spec()), [1, 2]
-  )
+  policy = Constant(tf_env.time_step_spec(), tf_env.action_spec())
+  evaluation = evaluator.Evaluator(environment, policy, [1, 2])
   assert [e.return_ for e in evaluation.run()] == [1.0, 1.0]
   variable.assign(3)  # Training goes on between two evaluations.
   assert [e.return_ for e in evaluation.run()] == [3.0, 3.0]

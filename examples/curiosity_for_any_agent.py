@@ -1,0 +1,139 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Random Network Distillation without PPO: a curious DQN.
+
+    python -m examples.curiosity_for_any_agent --num_iterations=20000
+
+`RandomNetworkDistillation` knows nothing of the agent. Here it watches what the
+driver collects, and adds its bonus to the rewards of replayed batches, so that
+an old transition is worth what its novelty is today.
+"""
+
+from absl import app
+from absl import flags
+from absl import logging
+import tensorflow as tf
+from tf_agents.agents.dqn import dqn_agent
+from tf_agents.drivers import dynamic_step_driver
+from tf_agents.environments import tf_py_environment
+from tf_agents.metrics import tf_metrics
+from tf_agents.networks import q_network
+from tf_agents.replay_buffers import tf_uniform_replay_buffer
+from tf_agents.utils import common
+
+from rnd_agents import curiosity
+from rnd_agents import environments
+from rnd_agents import networks
+
+
+def create_curiosity(observation_spec):
+  """A predictor and a smaller, fixed target."""
+  seen_spec = curiosity.observation_spec(observation_spec)
+  return curiosity.RandomNetworkDistillation(
+      observation_spec,
+      networks.RNDNetwork(seen_spec, (128, 128), 64),
+      networks.RNDNetwork(seen_spec, (128,), 64, trainable=False),
+  )
+
+
+def watch(rnd, row):
+  """Observer of a driver: takes the statistics of a row of all environments.
+
+  The bonus is of arriving at the row's observation. Nothing arrives at the
+  first observation of an episode.
+  """
+  arrived = ~row.is_first()
+  rnd.update_observation_statistics(row.observation, arrived)
+  bonus = rnd.bonus(row.observation)
+  # [B] -> [B, 1]: one step in time of the filter that each environment has.
+  rnd.update_return_statistics(bonus[:, tf.newaxis], arrived[:, tf.newaxis])
+
+
+def add_bonus(rnd, experience, weight):
+  """Replayed pairs of rows [M, 2] with the bonus of arriving at the second."""
+  bonus = rnd.normalize_bonus(rnd.bonus(experience.observation[:, 1]))
+  padded = tf.stack([bonus, tf.zeros_like(bonus)], axis=1)
+  return experience.replace(reward=experience.reward + weight * padded)
+
+
+def train(env_name, num_iterations, bonus_weight=1.0, num_envs=8):
+  """Trains a DQN; an iteration is a step of each environment and an update.
+
+  Args:
+    env_name: A Gymnasium id with discrete actions.
+    num_iterations: How many.
+    bonus_weight: What the bonus is multiplied with; 0 is plain DQN.
+    num_envs: Environments stepped as one batch.
+
+  Returns:
+    A tuple (agent, RandomNetworkDistillation, replay buffer).
+  """
+  env = tf_py_environment.TFPyEnvironment(
+      environments.loaders.load_environment(env_name, num_envs)
+  )
+  agent = dqn_agent.DqnAgent(
+      env.time_step_spec(),
+      env.action_spec(),
+      q_network.QNetwork(
+          env.observation_spec(), env.action_spec(), fc_layer_params=(64, 64)
+      ),
+      tf.keras.optimizers.Adam(1e-3),
+      epsilon_greedy=0.1,
+      target_update_period=100,
+      td_errors_loss_fn=common.element_wise_huber_loss,
+      gamma=0.99,
+  )
+  agent.initialize()
+  rnd = create_curiosity(env.observation_spec())
+  rnd_optimizer = tf.keras.optimizers.Adam(1e-4)
+  average_return = tf_metrics.AverageReturnMetric(batch_size=num_envs)
+  replay_buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
+      agent.collect_data_spec, batch_size=num_envs, max_length=10_000
+  )
+  collect = common.function(
+      dynamic_step_driver.DynamicStepDriver(
+          env,
+          agent.collect_policy,
+          [replay_buffer.add_batch, average_return, lambda r: watch(rnd, r)],
+          num_steps=num_envs,
+      ).run
+  )
+
+  @common.function
+  def train_step(experience):
+    loss = agent.train(add_bonus(rnd, experience, bonus_weight)).loss
+    with tf.GradientTape() as tape:
+      rnd_loss = rnd.loss(
+          experience.observation[:, 1], mask=~experience.is_boundary()[:, 0]
+      )
+    variables = rnd.trainable_variables
+    gradients = tape.gradient(rnd_loss, variables)
+    rnd_optimizer.apply_gradients(zip(gradients, variables, strict=True))
+    return loss, rnd_loss
+
+  for _ in range(100):
+    collect()
+  batches = iter(replay_buffer.as_dataset(sample_batch_size=64, num_steps=2))
+  for iteration in range(1, num_iterations + 1):
+    collect()
+    loss, rnd_loss = train_step(next(batches)[0])
+    if iteration % 500 == 0:
+      logging.info(
+          'Iteration %d: average return %.1f, loss %.4f, RND loss %.5f',
+          iteration, average_return.result(), loss, rnd_loss,
+      )
+  return agent, rnd, replay_buffer
+
+
+def main(argv):
+  del argv
+  logging.set_verbosity(logging.INFO)
+  args = flags.FLAGS
+  train(args.env_name, args.num_iterations, args.bonus_weight)
+
+
+if __name__ == '__main__':  # Flags here, so that others may import this file.
+  flags.DEFINE_string('env_name', 'MountainCar-v0', 'A Gymnasium id.')
+  flags.DEFINE_integer('num_iterations', 20_000, 'Steps of the 8 environments.')
+  flags.DEFINE_float('bonus_weight', 1.0, 'What the bonus is multiplied with.')
+  app.run(main)

@@ -1,0 +1,335 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the constructor takes and refuses, and every kind of optimizer."""
+
+import gin
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.networks import actor_distribution_network
+from tf_agents.networks import actor_distribution_rnn_network
+from tf_agents.networks import value_network
+from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
+
+from rnd_agents import networks
+from rnd_agents.agents import rnd_ppo_agent
+from tests.agents import agent_test_utils
+
+FLAT, DISCRETE = agent_test_utils.FLAT, agent_test_utils.DISCRETE
+
+
+def _networks(**changed):
+  nets = agent_test_utils.small_networks(FLAT, DISCRETE)._asdict()
+  return dict(nets, **changed)
+
+
+def _refused(error, match, nets=None, **settings):
+  with pytest.raises(error, match=match):
+    agent_test_utils.build_agent(nets=nets, **settings)
+
+
+def test_one_headed_value_network_is_refused():
+  one_head = value_network.ValueNetwork(FLAT, fc_layer_params=(4,))
+  _refused(
+      ValueError,
+      r'value_net must have two heads.*\[\.\.\., 2\].*create_networks',
+      _networks(value_net=one_head),
+  )
+
+
+@pytest.mark.parametrize('width', [1, 3])
+def test_value_network_of_another_width_is_refused(width):
+  _refused(
+      ValueError,
+      'value_net must have two heads',
+      _networks(value_net=agent_test_utils.Slice(FLAT, 0, width)),
+  )
+
+
+def test_predictor_that_equals_its_target_is_refused():
+  tf.random.set_seed(0)
+  predictor = networks.RNDNetwork(FLAT, (4,), 3)
+  target = networks.RNDNetwork(FLAT, (4,), 3, trainable=False)
+  for a, b in zip(predictor.variables, target.variables, strict=True):
+    b.assign(a)
+  _refused(
+      ValueError,
+      'rnd_network equals target_rnd_network.*initializer',
+      _networks(rnd_network=predictor, target_rnd_network=target),
+  )
+
+
+def test_copy_as_target_is_refused():
+  predictor = agent_test_utils.Slice(FLAT, 0, 2)
+  _refused(
+      ValueError,
+      r'rnd_network equals target_rnd_network.*copy\(\)',
+      _networks(rnd_network=predictor, target_rnd_network=predictor.copy()),
+  )
+
+
+def test_one_object_as_predictor_and_target_is_refused():
+  predictor = networks.RNDNetwork(FLAT, (4,), 3)
+  _refused(
+      ValueError,
+      'are one object',
+      _networks(rnd_network=predictor, target_rnd_network=predictor),
+  )
+
+
+def test_outputs_of_two_sizes_are_refused():
+  _refused(
+      ValueError,
+      r'outputs of one shape, got \(3,\) and \(5,\)',
+      _networks(
+          rnd_network=networks.RNDNetwork(FLAT, (4,), 3),
+          target_rnd_network=networks.RNDNetwork(FLAT, (), 5, trainable=False),
+      ),
+  )
+
+
+def test_trainable_target_is_refused():
+  _refused(
+      ValueError,
+      '4 trainable variables.*trainable = False',
+      _networks(target_rnd_network=networks.RNDNetwork(FLAT, (4,), 4)),
+  )
+
+
+def test_networks_on_another_observation_are_refused():
+  _refused(
+      ValueError,
+      'rnd_network does not take what RND sees',
+      _networks(),
+      rnd_observation_fn=lambda x: x[..., :2],
+  )
+
+
+@pytest.mark.parametrize(
+    'name', ['actor_net', 'value_net', 'rnd_network', 'target_rnd_network']
+)
+def test_missing_network_is_refused(name):
+  nets = _networks(**{name: None})
+  _refused(TypeError, f'{name} must be a tf_agents Network', nets)
+
+
+def test_recurrent_network_is_refused():
+  recurrent = actor_distribution_rnn_network.ActorDistributionRnnNetwork(
+      FLAT, DISCRETE, input_fc_layer_params=None, lstm_size=(4,)
+  )
+  _refused(
+      ValueError,
+      'actor_net has a recurrent state.*feed-forward',
+      _networks(actor_net=recurrent),
+  )
+
+
+@pytest.mark.parametrize(
+    ('settings', 'error', 'match'),
+    [
+        (
+            {'num_epoch': 3},
+            TypeError,
+            'no argument num_epoch',
+        ),
+        ({'use_gae': False}, ValueError, 'always has use_gae=True, got False'),
+        (
+            {'use_td_lambda_return': False},
+            ValueError,
+            'always has use_td_lambda_return=True',
+        ),
+        (
+            {'initial_adaptive_kl_beta': 1.0},
+            ValueError,
+            'always has initial_adaptive_kl_beta=0.0, got 1.0',
+        ),
+        (
+            {'kl_cutoff_factor': 2.0},
+            ValueError,
+            'always has kl_cutoff_factor=0.0',
+        ),
+        (
+            {'importance_ratio_clipping': 0},
+            ValueError,
+            'importance_ratio_clipping must be above 0, got 0',
+        ),
+        (
+            {'predictor_proportion': 0},
+            ValueError,
+            'predictor_proportion must be above 0.*intrinsic_advantage_coef',
+        ),
+        (
+            {'predictor_proportion': 1.5},
+            ValueError,
+            'predictor_proportion must be .* at most 1, got 1.5',
+        ),
+        ({'num_minibatches': 0}, ValueError, 'at least 1, got 2 and 0'),
+        ({'num_epochs': 0}, ValueError, 'at least 1, got 0 and 3'),
+    ],
+    ids=lambda x: next(iter(x)) if isinstance(x, dict) else '',
+)
+def test_argument_is_refused(settings, error, match):
+  _refused(error, match, **settings)
+
+
+def test_fewer_transitions_than_minibatches_are_refused():
+  agent = agent_test_utils.build_agent(num_minibatches=4)
+  # 3 transitions, of which one is a boundary: too few by two.
+  experience = agent_test_utils.rollout(agent, ['FTFM'])
+  before = [v.numpy() for v in agent._ppo_variables]
+  with pytest.raises(
+      tf.errors.InvalidArgumentError, match='Fewer transitions than minibatches'
+  ):
+    agent.train(experience)
+  for a, b in zip(agent._ppo_variables, before, strict=True):
+    np.testing.assert_array_equal(a, b)
+
+
+def test_a_sequence_of_one_row_is_refused():
+  agent = agent_test_utils.build_agent(
+      compute_value_and_advantage_in_train=False
+  )
+  with pytest.raises(ValueError, match='at least 2 rows'):
+    agent.preprocess_sequence(agent_test_utils.rollout(agent, ['F', 'M']))
+
+
+def test_training_without_an_optimizer_is_refused():
+  agent = agent_test_utils.build_agent(optimizer=None)
+  with pytest.raises(ValueError, match='needs an optimizer'):
+    agent.train(agent_test_utils.rollout(agent))
+
+
+def test_takes_what_upstream_examples_pass(monkeypatch):
+  """The arguments of TF-Agents' PPO example, and they change nothing."""
+  monkeypatch.setattr(tf.random, 'shuffle', agent_test_utils.FixedShuffle(2))
+  upstream = {
+      'greedy_eval': False,
+      'use_gae': True,
+      'use_td_lambda_return': True,
+      'log_prob_clipping': 0.0,
+      'kl_cutoff_factor': 0.0,
+      'kl_cutoff_coef': 0.0,
+      'initial_adaptive_kl_beta': 0.0,
+      'adaptive_kl_target': 0.02,
+      'adaptive_kl_tolerance': 0.5,
+      'reward_norm_clipping': 10.0,
+      'aggregate_losses_across_replicas': False,
+      'gradient_clipping': None,
+      'value_clipping': None,
+      'check_numerics': True,
+      'debug_summaries': True,
+      'summarize_grads_and_vars': True,
+  }
+  results = []
+  for settings in ({}, upstream):
+    agent = agent_test_utils.build_agent(**settings)
+    agent.initialize()
+    agent.train(agent_test_utils.rollout(agent))
+    results.append([v.numpy() for v in agent.variables])
+  for a, b in zip(*results, strict=True):
+    np.testing.assert_array_equal(a, b)
+
+
+def test_networks_of_tf_agents_serve():
+  agent = agent_test_utils.build_agent(
+      nets=_networks(
+          actor_net=actor_distribution_network.ActorDistributionNetwork(
+              FLAT, DISCRETE, fc_layer_params=(8,)
+          ),
+      ),
+      num_epochs=10,
+      optimizer=tf.keras.optimizers.Adam(0.01),
+      extrinsic_advantage_coefficient=1.0,
+      intrinsic_advantage_coefficient=1e-6,
+      lambda_value=0.0,
+      discount_factor=0.0,
+  )
+  experience = agent_test_utils.rollout(agent, drift=0.0)
+  # Action 2 pays, whatever is observed.
+  reward = tf.cast(tf.equal(experience.action, 2), tf.float32)
+  experience = experience.replace(reward=reward)
+  time_step = ts.restart(experience.observation[:, 0], 4)
+
+  def probability():
+    distribution = agent.collect_policy.distribution(time_step).action
+    return distribution.probs_parameter().numpy()[..., 2]
+
+  before = probability()
+  agent.train(experience)
+  assert np.all(probability() > before + 0.02)
+
+
+OPTIMIZERS = {
+    'keras': lambda: tf.keras.optimizers.Adam(1e-2, epsilon=1e-5),
+    'legacy': lambda: tf.keras.optimizers.legacy.Adam(1e-2, epsilon=1e-5),
+    'v1': lambda: tf.compat.v1.train.AdamOptimizer(1e-2, epsilon=1e-5),
+}
+
+
+def _adam_by_hand(before, gradient_moments):
+  """Where Adam's first step leads, from its moments after that step."""
+  momentum, velocity = gradient_moments
+  rate = 1e-2 * np.sqrt(1 - 0.999) / (1 - 0.9)
+  return before - rate * momentum / (np.sqrt(velocity) + 1e-5)
+
+
+def test_every_generation_of_adam_makes_the_same_step(monkeypatch):
+  results = {}
+  for name, build in OPTIMIZERS.items():
+    # Two of a kind, each with its share of the variables, do the work of one.
+    settings = {} if name == 'keras' else {'rnd_optimizer': build()}
+    agent = agent_test_utils.build_agent(
+        optimizer=build(), num_epochs=1, num_minibatches=1, **settings
+    )
+    monkeypatch.setattr(tf.random, 'shuffle', agent_test_utils.FixedShuffle(1))
+    variables = agent._ppo_variables + agent._predictor_variables
+    before = [v.numpy() for v in variables]
+    experience = agent_test_utils.rollout(agent)
+    train = common.function(agent.train)
+    train(experience)
+    assert agent.train_step_counter.numpy() == 1
+    after = [v.numpy() for v in variables]
+    optimizers = [agent._optimizer] * len(agent._ppo_variables)
+    rnd_optimizer = agent._rnd_optimizer or agent._optimizer
+    optimizers += [rnd_optimizer] * len(agent._predictor_variables)
+    for optimizer, v, a, b in zip(
+        optimizers, variables, before, after, strict=True
+    ):
+      moments = agent_test_utils.adam_slots(optimizer, v)
+      np.testing.assert_allclose(
+          _adam_by_hand(a, moments), b, rtol=0, atol=1e-6
+      )
+    # Once more through the same trace.
+    train(experience)
+    assert agent.train_step_counter.numpy() == 2
+    results[name] = after, [v.numpy() for v in variables]
+  for name in ('legacy', 'v1'):
+    for first, second in zip(results[name], results['keras'], strict=True):
+      for a, b in zip(first, second, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=2e-5, err_msg=name)
+
+
+def test_gin_binds_arguments():
+  gin.parse_config("""
+      RNDPPOAgent.num_epochs = 7
+      RNDPPOAgent.num_minibatches = 2
+      RNDPPOAgent.lambda_value = 0.5
+  """)
+  nets = agent_test_utils.small_networks(FLAT, DISCRETE)
+  agent = rnd_ppo_agent.RNDPPOAgent(
+      ts.time_step_spec(FLAT),
+      DISCRETE,
+      optimizer=agent_test_utils.adam(),
+      train_step_counter=tf.Variable(0, dtype=tf.int64),
+      **nets._asdict(),
+  )
+  agent.train(agent_test_utils.rollout(agent))
+  assert agent.train_step_counter.numpy() == 14
+  assert agent._lambda == 0.5
+
+
+def test_misspelt_gin_binding_is_refused():
+  with pytest.raises((ValueError, TypeError), match='num_epoch'):
+    gin.parse_config('RNDPPOAgent.num_epoch = 7')
+    agent_test_utils.build_agent()

@@ -1,0 +1,216 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints of the agent and SavedModels of its policies."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.policies import policy_saver
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
+
+from tests.agents import agent_test_utils
+
+# Layers of equal shapes, so that a mix-up would go unnoticed.
+DEEP = {'fc_layer_params': (4, 4, 4), 'rnd_fc_layer_params': (4, 4, 4)}
+NORMALIZED = {'normalize_observations': True, 'normalize_rewards': True}
+IMAGE = tensor_spec.BoundedTensorSpec([6, 6, 2], tf.uint8, 0, 255)
+DICT_OBSERVATION = {
+    'position': tf.TensorSpec([2], tf.float32),
+    'room': tensor_spec.BoundedTensorSpec([], tf.int64, 0, 4),
+}
+
+
+def _agent(seed, first_layer_number, rnd_optimizer=None, **settings):
+  """An agent whose layers are named from dense_<first_layer_number> on."""
+  tf.keras.backend.reset_uids()
+  for _ in range(first_layer_number):
+    tf.keras.layers.Dense(1)
+  agent = agent_test_utils.build_agent(
+      seed=seed,
+      sizes=DEEP,
+      rnd_optimizer=rnd_optimizer,
+      **dict(NORMALIZED, **settings),
+  )
+  tf.keras.backend.reset_uids()
+  return agent
+
+
+def _state(agent):
+  """Everything that training changes, by kind."""
+  state = {
+      'agent': agent.variables,
+      'predictor': agent.curiosity.rnd_network.variables,
+      'target': agent.curiosity.target_rnd_network.variables,
+  }
+  state = {k: [v.numpy() for v in x] for k, x in state.items()}
+  state['slots'] = []
+  rnd_optimizer = agent._rnd_optimizer or agent._optimizer
+  for optimizer, variables in (
+      (agent._optimizer, agent._ppo_variables),
+      (rnd_optimizer, agent._predictor_variables),
+  ):
+    for variable in variables:
+      state['slots'] += agent_test_utils.adam_slots(optimizer, variable)
+  scaler = agent.curiosity._return_scaler
+  state['filter'] = [scaler._sums.numpy(), scaler._num_sums.numpy()]
+  return state
+
+
+def _assert_equal_states(a, b):
+  for kind in a:
+    for x, y in zip(a[kind], b[kind], strict=True):
+      np.testing.assert_array_equal(x, y, err_msg=kind)
+
+
+def _different(a, b):
+  pairs = zip(a, b, strict=True)
+  return sum(not np.array_equal(x, y) for x, y in pairs)
+
+
+@pytest.mark.parametrize(
+    'build_optimizers',
+    [
+        lambda: {'optimizer': agent_test_utils.adam()},
+        lambda: {
+            'optimizer': tf.compat.v1.train.AdamOptimizer(1e-3),
+            'rnd_optimizer': tf.keras.optimizers.legacy.Adam(1e-3),
+        },
+    ],
+    ids=['keras', 'v1-and-legacy'],
+)
+def test_a_restored_agent_goes_on_as_if_nothing_had_happened(
+    monkeypatch, tmp_path, build_optimizers
+):
+  monkeypatch.setattr(tf.random, 'shuffle', agent_test_utils.FixedShuffle(2))
+  # In another process the layers have other numbers: dense_10 sorts before
+  # dense_9, and Keras keeps Adam's moments by position.
+  first = _agent(1, 0, **build_optimizers())
+  second = _agent(2, 8, **build_optimizers())
+  assert any('dense_10/' in v.name for v in second._ppo_variables)
+
+  first.train(agent_test_utils.rollout(first, seed=3))
+  saver = common.Checkpointer(
+      str(tmp_path), agent=first, train_step=first.train_step_counter
+  )
+  saver.save(global_step=first.train_step_counter)
+  saved = _state(first)
+  assert _different(saved['agent'], _state(second)['agent']) > 30
+  restored = common.Checkpointer(
+      str(tmp_path), agent=second, train_step=second.train_step_counter
+  )
+  assert restored.checkpoint_exists
+  restored.initialize_or_restore().assert_existing_objects_matched()
+  _assert_equal_states(saved, _state(second))
+  assert second.train_step_counter.numpy() == 6
+
+  experience = agent_test_utils.rollout(first, seed=4)
+  infos = [agent.train(experience) for agent in (first, second)]
+  after = _state(first)
+  _assert_equal_states(after, _state(second))
+  for a, b in zip(*map(tf.nest.flatten, infos), strict=True):
+    np.testing.assert_array_equal(a, b)
+  assert _different(after['predictor'], saved['predictor']) == 8
+  assert _different(after['target'], saved['target']) == 0
+  assert _different(after['filter'], saved['filter']) == 1
+
+
+def _save_and_load(policy, path):
+  saver = policy_saver.PolicySaver(policy, batch_size=None)
+  saver.save(str(path))
+  return tf.saved_model.load(str(path))
+
+
+def _ready_agent(observation_spec, action_spec, **settings):
+  """(agent, time step): statistics far from N(0, 1), policy far from uniform."""
+  agent = agent_test_utils.stir(
+      agent_test_utils.build_agent(
+          observation_spec,
+          action_spec,
+          normalize_observations=True,
+          **settings,
+      )
+  )
+  warm_up = tf.nest.map_structure(
+      lambda x: x if x.dtype.is_integer else 3 + 2 * x,
+      agent_test_utils.sample(observation_spec, [6], 1),
+  )
+  agent.update_observation_statistics(warm_up)
+  observations = agent_test_utils.sample(observation_spec, [6], 2)
+  return agent, ts.restart(observations, 6)
+
+
+def _assert_close(a, b):
+  tf.nest.map_structure(
+      lambda x, y: np.testing.assert_allclose(x, y, atol=1e-6), a, b
+  )
+
+
+def test_saved_policies_act_as_the_agent_does(tmp_path):
+  agent, time_step = _ready_agent(
+      agent_test_utils.FLAT, agent_test_utils.DISCRETE
+  )
+  logits = agent.collect_policy.action(time_step).info['dist_params']['logits']
+  loaded = _save_and_load(agent.collect_policy, tmp_path / 'collect')
+  info = loaded.action(time_step, ()).info
+  np.testing.assert_allclose(info['dist_params']['logits'], logits, atol=1e-6)
+  # The statistics came along: without them the answers are others.
+  agent.collect_policy._observation_normalizer = None
+  bare = agent.collect_policy.action(time_step).info['dist_params']['logits']
+  assert not np.allclose(bare, logits, atol=1e-2)
+
+  kept = [v.numpy() for v in loaded.model_variables]
+  curiosity = agent.curiosity
+  wanted = [
+      *curiosity.rnd_network.variables,
+      *curiosity.target_rnd_network.variables,
+      *curiosity._flat_moments[0].variables,
+      *curiosity._return_scaler.variables,
+      *agent._observation_normalizer.variables,
+      *agent._ppo_variables,
+  ]
+  assert len(wanted) == 4 + 4 + 3 + 5 + 3 + 8
+  for variable in wanted:
+    assert any(
+        x.shape == variable.numpy().shape and np.array_equal(x, variable)
+        for x in kept
+    ), variable.name
+
+  greedy = _save_and_load(agent.policy, tmp_path / 'greedy')
+  actions = greedy.action(time_step, ()).action
+  np.testing.assert_array_equal(actions, np.argmax(logits, -1))
+  assert len(set(actions.numpy())) > 1
+  # The policy that only acts is spared what it does not need.
+  assert len(greedy.model_variables) == 3 + 8
+
+
+def test_saved_policy_for_dicts(tmp_path):
+  agent, time_step = _ready_agent(DICT_OBSERVATION, agent_test_utils.DICT)
+  parameters = agent.collect_policy.action(time_step).info['dist_params']
+  greedy = _save_and_load(agent.policy, tmp_path)
+  actions = greedy.action(time_step, ()).action
+  np.testing.assert_array_equal(
+      actions['jump'], np.argmax(parameters['jump']['logits'], -1)
+  )
+  np.testing.assert_allclose(
+      actions['steer'], parameters['steer']['distribution']['loc'], atol=1e-6
+  )
+
+
+def test_saved_policy_for_images_records_both_values(tmp_path):
+  agent, time_step = _ready_agent(
+      IMAGE,
+      agent_test_utils.DISCRETE,
+      compute_value_and_advantage_in_train=False,
+  )
+  mine = agent.collect_policy.action(time_step).info
+  loaded = _save_and_load(agent.collect_policy, tmp_path)
+  info = loaded.action(time_step, ()).info
+  _assert_close(info, mine)
+  values = agent._value_net.value_net(time_step.observation)[0].numpy()
+  assert np.abs(values[:, 0] - values[:, 1]).min() > 1e-4
+  np.testing.assert_allclose(info['value_prediction'], values[:, 0], atol=1e-6)
+  np.testing.assert_allclose(
+      info['intrinsic_value_prediction'], values[:, 1], atol=1e-6
+  )

@@ -1,0 +1,235 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for encoders: what reaches the first layer, and what it makes of it."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.specs import tensor_spec
+
+from rnd_agents.networks import encoders
+
+_BOX = tf.TensorSpec([2], tf.float32)
+_CHOICE = tensor_spec.BoundedTensorSpec([], tf.int32, 3, 6)
+
+
+def _image_spec(shape, maximum, dtype=tf.uint8):
+  return tensor_spec.BoundedTensorSpec(shape, dtype, 0, maximum)
+
+
+def _features(spec, observation, **kwargs):
+  """What the fully connected layers would be given."""
+  encoder = encoders.create_encoder(spec, fc_layer_params=(), **kwargs)
+  return encoder(observation)[0].numpy()
+
+
+def test_one_hot_counts_from_the_minimum():
+  one_hot = encoders.to_float(tf.constant([3, 4, 6]), _CHOICE)
+  expected = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+  np.testing.assert_array_equal(one_hot, expected)
+  observation = tf.constant([3, 4, 6], tf.int32)
+  np.testing.assert_array_equal(_features(_CHOICE, observation), expected)
+  # Counted from 0, as tf.one_hot does, 4 and 6 would be no value at all.
+  assert tf.reduce_sum(tf.one_hot([4, 6], 4)) == 0
+
+
+def test_one_hot_below_zero():
+  spec = tensor_spec.BoundedTensorSpec([], tf.int64, -2, 0)
+  np.testing.assert_array_equal(
+      _features(spec, tf.constant([-2, 0], tf.int64)), [[1, 0, 0], [0, 0, 1]]
+  )
+
+
+@pytest.mark.parametrize(
+    ('spec', 'depth'),
+    [
+        (_CHOICE, 4),
+        (tensor_spec.BoundedTensorSpec([], tf.uint8, 0, 1), 2),
+        (encoders.discrete_spec(9), 9),
+        (tensor_spec.BoundedTensorSpec([], tf.int64, 1, 4096), 4096),
+        (tensor_spec.BoundedTensorSpec([], tf.int64, 0, 4096), None),
+        (tensor_spec.BoundedTensorSpec([1], tf.int64, 0, 3), None),
+        (tensor_spec.BoundedTensorSpec([], tf.float32, 0, 3), None),
+        (tf.TensorSpec([], tf.int32), None),
+    ],
+)
+def test_what_becomes_one_hot(spec, depth):
+  assert encoders.one_hot_depth(spec) == depth
+  value = tf.ones([2] + spec.shape, spec.dtype)
+  result = encoders.to_float(value, spec)
+  assert result.dtype == tf.float32
+  assert encoders.float_spec([spec]) == [
+      tf.TensorSpec(result.shape[1:], tf.float32)
+  ]
+  if depth is None:
+    np.testing.assert_array_equal(result, value)
+  else:
+    values = np.arange(int(spec.minimum), int(spec.maximum) + 1)
+    np.testing.assert_array_equal(result, [values == 1] * 2)
+
+
+def _one_pixel_conv(spec, image, activation='linear'):
+  """A 1x1 convolution with weight 2 and bias -0.5 over an image."""
+  encoder = encoders.create_encoder(
+      spec,
+      fc_layer_params=(),
+      conv_layers=((1, 1, 1),),
+      conv_activation=activation,
+  )
+  encoder.create_variables()
+  kernel, bias = encoder.variables
+  kernel.assign(tf.fill(kernel.shape, 2.0))
+  bias.assign([-0.5])
+  return encoder(image)[0].numpy()
+
+
+@pytest.mark.parametrize(
+    ('spec', 'scale'),
+    [
+        (_image_spec([2, 3, 1], 255), 1 / 255),
+        (tf.TensorSpec([2, 3, 1], tf.uint8), 1 / 255),
+        (_image_spec([2, 3, 1], 33), 1 / 255),
+        # MiniGrid's planes, one-hot or of small codes.
+        (_image_spec([2, 3, 1], 32), 1),
+        (_image_spec([2, 3, 1], 1), 1),
+        (_image_spec([2, 3, 1], 255, tf.float32), 1),
+        (_image_spec([2, 3, 1], 255, tf.int32), 1),
+    ],
+)
+def test_bytes_are_scaled_and_small_ranges_are_not(spec, scale):
+  image = np.array([[0, 1, 30], [2, 3, 5]]).reshape([1, 2, 3, 1])
+  features = _one_pixel_conv(spec, tf.cast(image, spec.dtype))
+  np.testing.assert_allclose(
+      features, image.reshape([1, 6]) * scale * 2 - 0.5, rtol=1e-5
+  )
+
+
+def test_activation_of_convolutions():
+  image = tf.constant([[[[0.0], [0.25]], [[1.0], [0.1]]]])
+  spec = tf.TensorSpec([2, 2, 1], tf.float32)
+  np.testing.assert_allclose(
+      _one_pixel_conv(spec, image, 'relu'), [[0, 0, 1.5, 0]]
+  )
+
+
+@pytest.mark.parametrize(
+    ('shape', 'kernels'),
+    [
+        ([84, 84, 4], [(8, 8, 4, 32), (4, 4, 32, 64), (3, 3, 64, 64)]),
+        ([36, 50, 1], [(8, 8, 1, 32), (4, 4, 32, 64), (3, 3, 64, 64)]),
+        ([50, 35, 1], [(3, 3, 1, 32), (3, 3, 32, 64)]),
+        ([7, 7, 3], [(3, 3, 3, 32), (3, 3, 32, 64)]),
+        ([5, 5, 3], [(3, 3, 3, 32), (3, 3, 32, 64)]),
+        ([4, 9, 3], []),
+    ],
+)
+def test_convolutions_fit_the_image(shape, kernels):
+  spec = _image_spec(shape, 255)
+  encoder = encoders.create_encoder(spec, fc_layer_params=())
+  encoder.create_variables()
+  found = [tuple(v.shape) for v in encoder.variables if v.shape.rank == 4]
+  assert found == kernels
+
+
+def test_without_convolutions_images_pass_as_they_are():
+  image = np.arange(2 * 4 * 4 * 3).reshape([2, 4, 4, 3]).astype(np.uint8)
+  for kwargs in ({}, {'conv_layers': ()}):
+    np.testing.assert_array_equal(
+        _features(_image_spec([4, 4, 3], 255), image, **kwargs),
+        image.reshape([2, -1]),
+    )
+
+
+_MIXED = {
+    'b': _BOX,
+    'c': _CHOICE,
+    'a': tf.TensorSpec([2, 2], tf.float64),
+    'd': (tf.TensorSpec([], tf.bool),),
+}
+
+
+def _mixed(batch_shape, seed=0):
+  rng = np.random.default_rng(seed)
+  return {
+      'b': tf.constant(rng.normal(size=batch_shape + [2]), tf.float32),
+      'c': tf.constant(rng.integers(3, 7, batch_shape), tf.int32),
+      'a': tf.constant(rng.normal(size=batch_shape + [2, 2])),
+      'd': (tf.constant(rng.random(batch_shape) < 0.5),),
+  }
+
+
+def _mixed_by_hand(observation):
+  """Leaves in the order of their keys, flattened."""
+  return np.concatenate(
+      [
+          observation['a'].numpy().reshape([-1, 4]),
+          observation['b'].numpy(),
+          np.eye(4)[observation['c'].numpy() - 3],
+          observation['d'][0].numpy().reshape([-1, 1]),
+      ],
+      axis=1,
+  )
+
+
+def test_leaves_are_concatenated():
+  observation = _mixed([5])
+  expected = _mixed_by_hand(observation)
+  assert expected.shape == (5, 11) and len(np.unique(expected[:, -1])) == 2
+  np.testing.assert_allclose(
+      _features(_MIXED, observation), expected, rtol=1e-6
+  )
+
+
+@pytest.mark.parametrize('activation', ['tanh', 'relu'])
+def test_dense_layers_by_hand(activation):
+  observation = _mixed([5])
+  encoder = encoders.create_encoder(
+      _MIXED, fc_layer_params=(8, 6, 6), activation=activation
+  )
+  features = encoder(observation)[0].numpy()
+  expected = _mixed_by_hand(observation)
+  fn = np.tanh if activation == 'tanh' else lambda x: np.maximum(x, 0)
+  kernels = []
+  for kernel, bias in zip(
+      encoder.variables[::2], encoder.variables[1::2], strict=True
+  ):
+    np.testing.assert_array_equal(bias, 0 * bias)
+    expected = fn(expected @ kernel.numpy() + bias.numpy())
+    kernels.append(kernel.numpy())
+  np.testing.assert_allclose(features, expected, atol=1e-5)
+  # Orthogonal with gain sqrt 2; layers of one shape differ.
+  for kernel in kernels:
+    np.testing.assert_allclose(np.linalg.svd(kernel)[1], 2**0.5, rtol=1e-5)
+
+
+def test_layers_of_one_shape_differ():
+  encoder = encoders.create_encoder(_BOX, fc_layer_params=(2, 2, 2))
+  encoder.create_variables()
+  kernels = [v.numpy() for v in encoder.variables if v.shape.rank == 2]
+  assert len(kernels) == 3
+  for i in range(3):
+    assert np.abs(kernels[i] - kernels[i - 1]).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ('spec', 'observation'),
+    [
+        (_MIXED, _mixed([3, 4])),
+        (_CHOICE, _mixed([3, 4])['c']),
+        (_BOX, _mixed([3, 4])['b']),
+        (
+            _image_spec([6, 6, 2], 255),
+            tf.cast(tf.reshape(tf.range(864) % 251, [3, 4, 6, 6, 2]), tf.uint8),
+        ),
+    ],
+    ids=['mixed', 'choice', 'box', 'image'],
+)
+def test_time_is_one_more_batch_dimension(spec, observation):
+  encoder = encoders.create_encoder(spec, fc_layer_params=(8,))
+  by_time = encoder(observation)[0].numpy()
+  merged = tf.nest.map_structure(
+      lambda x: tf.reshape(x, [12] + x.shape[2:]), observation
+  )
+  at_once = encoder(merged)[0].numpy()
+  np.testing.assert_allclose(by_time.reshape([12, 8]), at_once, atol=1e-6)
+  assert len(np.unique(at_once[:, 0])) > 1
