@@ -120,16 +120,14 @@ def _apply_with(monkeypatch, versions):
 
   mended = []
   monkeypatch.setattr(metadata, 'version', version)
-  monkeypatch.delenv('TF_USE_LEGACY_KERAS', raising=False)
+  monkeypatch.setattr(os, 'environ', {})
   monkeypatch.setattr(
       _compat,
       'tolerate_unreadable_objects',
       lambda protocol, method: mended.append((protocol.__name__, method)),
   )
   _compat.apply()
-  legacy_keras = os.environ.get('TF_USE_LEGACY_KERAS')
-  monkeypatch.delenv('TF_USE_LEGACY_KERAS', raising=False)
-  return mended, legacy_keras
+  return mended, os.environ.get('TF_USE_LEGACY_KERAS')
 
 
 _MENDED = [('SupportsTracingProtocol', _METHOD)]

@@ -42,6 +42,11 @@ def newest_frame_observation_fn(observation):
   return observation[..., -1:]
 
 
+def _assert_compatible(spec, expected):
+  if not expected.is_compatible_with(tf.TensorSpec(spec.shape, spec.dtype)):
+    raise ValueError(f'its input is {spec}.')
+
+
 @gin.configurable(module='rnd_agents')
 class RandomNetworkDistillation(tf.Module):
   """Bonus, loss and statistics of RND (Burda et al., 2018, arXiv 1810.12894).
@@ -117,9 +122,7 @@ class RandomNetworkDistillation(tf.Module):
         specs.append(network.create_variables(self._spec))
         tf.nest.assert_same_structure(network.input_tensor_spec, self._spec)
         tf.nest.map_structure(
-            lambda a, b: b.shape.assert_is_compatible_with(a.shape),
-            network.input_tensor_spec,
-            self._spec,
+            _assert_compatible, network.input_tensor_spec, self._spec
         )
       except (TypeError, ValueError) as error:
         raise ValueError(

@@ -79,6 +79,10 @@ def action_converter(
   the space's own dtype. It raises ValueError for a wrong shape or an action
   that is not finite and TypeError for fractions where integers belong.
 
+  Discrete actions count from 0 in the spec, whatever the space's start, since
+  that is what TF-Agents' networks give. Continuous ones are clipped to the
+  space: a PPO policy samples from a normal distribution, which has no bounds.
+
   Args:
     space: the action space of one environment.
     num_environments: B.
@@ -105,6 +109,11 @@ def action_converter(
         item[1](part) for item, part in zip(items, action, strict=True)
     )
   spec = _array_spec(space, name, round_inward=True)
+  start = getattr(space, 'start', None)
+  if start is not None:
+    spec = array_spec.BoundedArraySpec(
+        spec.shape, spec.dtype, 0, spec.maximum - start, spec.name
+    )
   shape = (num_environments,) + spec.shape
 
   def convert(action):
@@ -118,7 +127,9 @@ def action_converter(
       if space.dtype.kind != 'f':
         raise TypeError(f'{name!r} must be {spec.dtype}, not {array.dtype}.')
       check_finite(array, name)
-    return array.astype(space.dtype, copy=False)
+      array = np.clip(array, spec.minimum, spec.maximum)
+    array = array.astype(space.dtype, copy=False)
+    return array if start is None else array + start
 
   return spec, convert
 

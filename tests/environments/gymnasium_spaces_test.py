@@ -121,15 +121,33 @@ def test_unsupported_spaces_are_named():
     gymnasium_spaces.action_converter(spaces.Text(2), 1)
 
 
-def test_discrete_actions_keep_their_start():
+def test_discrete_actions_count_from_zero_in_the_spec():
   spec, convert = gymnasium_spaces.action_converter(
       spaces.Discrete(3, start=4), 2
   )
-  assert spec == array_spec.BoundedArraySpec((), np.int64, 4, 6, name='action')
-  for action in (np.array([4, 6], np.int32), tf.constant([4, 6])):
+  assert spec == array_spec.BoundedArraySpec((), np.int64, 0, 2, name='action')
+  for action in (np.array([0, 2], np.int32), tf.constant([0, 2])):
     converted = convert(action)
     np.testing.assert_array_equal(converted, [4, 6])
     assert converted.dtype == np.int64
+
+
+def test_multi_discrete_actions_count_from_zero_in_the_spec():
+  spec, convert = gymnasium_spaces.action_converter(
+      spaces.MultiDiscrete([3, 5], start=[1, -2]), 1
+  )
+  np.testing.assert_array_equal(spec.minimum, [0, 0])
+  np.testing.assert_array_equal(spec.maximum, [2, 4])
+  np.testing.assert_array_equal(convert(np.array([[2, 0]])), [[3, -2]])
+
+
+def test_continuous_actions_are_clipped_to_the_space():
+  _, convert = gymnasium_spaces.action_converter(
+      spaces.Box(np.float32([-1, 0]), np.float32([1, 9])), 2
+  )
+  np.testing.assert_array_equal(
+      convert(np.float32([[-3, 4], [0.5, 11]])), [[-1, 4], [0.5, 9]]
+  )
 
 
 def test_nested_actions_go_back_in_the_dtypes_of_the_space():

@@ -1,0 +1,183 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the experiments behind the figures of README and docs.
+
+    python benchmarks/experiments.py GROUP [--jobs=2] [--out=runs/experiments]
+
+Each run is a process of `train.train_eval` with one thread. What is finished is
+skipped, so the same command goes on after a kill; benchmarks/report.py makes
+tables and pictures of what there is.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import subprocess
+import sys
+from typing import NamedTuple, Tuple
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class Job(NamedTuple):
+  """One run.
+
+  Attributes:
+    label: what is compared; the folder of the runs of all seeds.
+    gin_file: the experiment.
+    seed: its seed.
+    bindings: gin bindings on top.
+  """
+
+  label: str
+  gin_file: str
+  seed: int
+  bindings: Tuple[str, ...] = ()
+
+
+# An ablation stops as soon as it is solved: what is asked is when.
+_STOP = 'train_eval.stop_at_success_rate = 0.95'
+
+
+def _pair(name, seeds, *bindings):
+  return [
+      Job(label, gin_file, seed, bindings)
+      for seed in seeds
+      for label, gin_file in (
+          ('RND-PPO', f'{name}.gin'),
+          ('PPO', f'{name}_ppo.gin'),
+      )
+  ]
+
+
+def _scaling(size, seeds):
+  return [
+      Job(
+          f'N={size}',
+          'deep_sea.gin',
+          seed,
+          (
+              f'DEEP_SEA_SIZE = {size}',
+              'train_eval.num_env_steps = 5_000_000',
+              _STOP,
+          ),
+      )
+      for seed in seeds
+  ]
+
+
+_AGENT = 'train_eval.agent_class'
+_ABLATIONS = {
+    'as in deep_sea.gin': (),
+    'one value head': (
+        'import benchmarks.ablation_agents',
+        f'{_AGENT} = @OneValueHeadAgent',
+    ),
+    'episodic intrinsic stream': (
+        'RNDPPOAgent.episodic_intrinsic_stream = True',
+    ),
+    'no observation clipping': ('RNDPPOAgent.observation_clip_value = None',),
+    'gamma_I = gamma_E = 0.99': ('RNDPPOAgent.discount_factor = 0.99',),
+    'gamma_I = gamma_E = 0.999': (
+        'RNDPPOAgent.intrinsic_discount_factor = 0.999',
+    ),
+    'current observation': (
+        'import benchmarks.ablation_agents',
+        f'{_AGENT} = @CurrentObservationAgent',
+    ),
+    'advantages not normalised': ('RNDPPOAgent.normalize_advantages = False',),
+}
+
+GROUPS = {
+    'mountain_car': _pair('mountain_car', range(10)),
+    'deep_sea': _pair('deep_sea', range(10)),
+    'deep_sea_scaling': (
+        _scaling(10, range(3))
+        + _scaling(15, range(3))
+        + _scaling(20, range(3))
+        + _scaling(25, range(3))
+        + _scaling(30, range(1))
+        + _scaling(40, range(1))
+    ),
+    'lunar_lander': _pair('lunar_lander', range(3)),
+    'ablations': [
+        Job(label, 'deep_sea.gin', seed, (*bindings, _STOP))
+        for seed in range(5)
+        for label, bindings in _ABLATIONS.items()
+    ],
+}
+
+
+def root_dir(out, group, job):
+  """Folder of a run."""
+  return os.path.join(
+      out, group, job.label.replace(' ', '_'), f'seed_{job.seed}'
+  )
+
+
+def is_finished(folder):
+  """Whether a run came to its end."""
+  return os.path.exists(os.path.join(folder, 'finished'))
+
+
+def run(out, group, job):
+  """Runs one job in a process of its own; returns whether it came to its end."""
+  folder = root_dir(out, group, job)
+  if not is_finished(folder):
+    os.makedirs(folder, exist_ok=True)
+    threads = {
+        name: '1'
+        for name in (
+            'TF_NUM_INTRAOP_THREADS',
+            'TF_NUM_INTEROP_THREADS',
+            'OMP_NUM_THREADS',
+        )
+    }
+    with open(os.path.join(folder, 'log'), 'a', encoding='utf-8') as log:
+      result = subprocess.run(
+          [
+              sys.executable,
+              '-m',
+              'train.train_eval',
+              f'--gin_file={os.path.join("gin_configs", job.gin_file)}',
+              f'--root_dir={os.path.abspath(folder)}',
+              f'--seed={job.seed}',
+              *(f'--gin_bindings={binding}' for binding in job.bindings),
+          ],
+          cwd=_ROOT,
+          env=dict(os.environ, TF_CPP_MIN_LOG_LEVEL='3', **threads),
+          stdout=log,
+          stderr=log,
+          check=False,
+      )
+    if result.returncode == 0:
+      with open(os.path.join(folder, 'finished'), 'w', encoding='utf-8'):
+        pass
+  return is_finished(folder)
+
+
+def main():
+  """Runs the groups of the command line."""
+  parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
+  parser.add_argument('groups', nargs='+', choices=GROUPS)
+  parser.add_argument('--jobs', type=int, default=2)
+  parser.add_argument('--out', default=os.path.join('runs', 'experiments'))
+  arguments = parser.parse_args()
+  jobs = [(group, job) for group in arguments.groups for job in GROUPS[group]]
+  failed = 0
+  with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+    results = pool.map(lambda pair: run(arguments.out, *pair), jobs)
+    for number, ((group, job), good) in enumerate(
+        zip(jobs, results, strict=True), start=1
+    ):
+      failed += not good
+      print(
+          f'{number}/{len(jobs)} {group}: {job.label}, seed {job.seed}:'
+          f' {"done" if good else "FAILED"}',
+          flush=True,
+      )
+  sys.exit(1 if failed else 0)
+
+
+if __name__ == '__main__':
+  main()
