@@ -121,7 +121,7 @@ def is_finished(folder):
 
 
 def run(out, group, job):
-  """Runs one job in a process of its own; returns whether it came to its end."""
+  """Runs one job in its own process; returns whether it came to its end."""
   folder = root_dir(out, group, job)
   if not is_finished(folder):
     os.makedirs(folder, exist_ok=True)

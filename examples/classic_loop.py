@@ -35,6 +35,7 @@ def create_agent(env):
   return agents.RNDPPOAgent(
       env.time_step_spec(), env.action_spec(), optimizer, **nets._asdict(),
       discount_factor=0.99, normalize_observations=True, normalize_rewards=True,
+      train_step_counter=tf.Variable(0, dtype=tf.int64),
   )
 
 

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random Network Distillation without PPO: a curious DQN.
 
-    python -m examples.curiosity_for_any_agent --num_iterations=20000
+    python -m examples.curiosity_for_any_agent
+    python -m examples.curiosity_for_any_agent --bonus_weight=0
 
 `RandomNetworkDistillation` knows nothing of the agent. Here it watches what the
 driver collects, and adds its bonus to the rewards of replayed batches, so that
-an old transition is worth what its novelty is today.
+an old transition is worth what its novelty is today. The first command finds
+Deep Sea's treasure (an average return near 1), the second one does not.
 """
 
 from absl import app
@@ -133,7 +135,7 @@ def main(argv):
 
 
 if __name__ == '__main__':  # Flags here, so that others may import this file.
-  flags.DEFINE_string('env_name', 'MountainCar-v0', 'A Gymnasium id.')
-  flags.DEFINE_integer('num_iterations', 20_000, 'Steps of the 8 environments.')
+  flags.DEFINE_string('env_name', 'rnd_agents/DeepSea-v0', 'A Gymnasium id.')
+  flags.DEFINE_integer('num_iterations', 5_000, 'Steps of the 8 environments.')
   flags.DEFINE_float('bonus_weight', 1.0, 'What the bonus is multiplied with.')
   app.run(main)

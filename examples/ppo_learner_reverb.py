@@ -93,10 +93,13 @@ def create_buffers(agent, sequence_length):
         'This example needs Reverb: pip install "rnd_agents[reverb]"'
     ) from error
   fifo = reverb.selectors.Fifo
-  start = reverb.rate_limiters.MinSize(1)
-  server = reverb.Server(
-      [reverb.Table(name, fifo(), fifo(), 10, start, 1) for name in _TABLES]
-  )
+  server = reverb.Server([
+      reverb.Table(
+          name, fifo(), fifo(), max_size=10, max_times_sampled=1,
+          rate_limiter=reverb.rate_limiters.MinSize(1),
+      )
+      for name in _TABLES
+  ])
   return server, {
       name: reverb_replay_buffer.ReverbReplayBuffer(
           agent.collect_data_spec, name, sequence_length,

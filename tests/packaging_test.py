@@ -260,14 +260,16 @@ def test_deps_are_the_imports():
     needed = set()
     for path in rule.srcs:
       imported = source_tree.project_imports(path)
-      # Importing a file runs the __init__.py of the folders above it.
+      # What runs without being asked for, of the folders above the file.
+      names = ['__init__.py']
+      if rule.kind == 'py_test':
+        names.append('conftest.py')
       parts = path.split('/')[:-1]
       imported |= {
-          '/'.join(parts[:length]) + '/__init__.py'
+          '/'.join(parts[:length] + [name])
           for length in range(1, len(parts) + 1)
+          for name in names
       } & set(owners)
-      if rule.kind == 'py_test':
-        imported.add('tests/conftest.py')
       needed.update(*(owners[file] for file in imported))
     assert set(rule.deps) == needed - {f':{rule.name}'}, rule.name
 

@@ -95,9 +95,7 @@ def gae_intrinsic(settings, rewards, values, step_types, discounts):
   """One environment: the boundary rows deleted, then one endless episode."""
   if settings.episodic_intrinsic_stream:
     episodic = dataclasses.replace(
-        settings,
-        discount_factor=settings.intrinsic_discount_factor,
-        bootstrap_at_time_limit=True,
+        settings, discount_factor=settings.intrinsic_discount_factor
     )
     return gae_extrinsic(episodic, rewards, values, step_types, discounts)
   gamma, lambda_ = settings.intrinsic_discount_factor, settings.lambda_value

@@ -160,22 +160,25 @@ def test_intrinsic_stream_ends_at_the_last_row(whole_rollout):
 
 
 @BOTH_WAYS
-@pytest.mark.parametrize('episodic', [False, True])
-def test_many_episodes_as_the_slow_loops(whole_rollout, episodic):
+@pytest.mark.parametrize(
+    'settings',
+    [
+        {},
+        {'episodic_intrinsic_stream': True},
+        {'episodic_intrinsic_stream': True, 'bootstrap_at_time_limit': False},
+    ],
+    ids=['continuing', 'episodic', 'time-limit-as-death'],
+)
+def test_many_episodes_as_the_slow_loops(whole_rollout, settings):
   rows = agent_test_utils.ROLLOUT
-  settings = slow_streams.Settings(
+  settings = dict(
+      settings,
       discount_factor=0.9,
       intrinsic_discount_factor=0.8,
       lambda_value=0.7,
-      episodic_intrinsic_stream=episodic,
   )
-  agent = agent_test_utils.readable_agent(
-      whole_rollout,
-      discount_factor=0.9,
-      intrinsic_discount_factor=0.8,
-      lambda_value=0.7,
-      episodic_intrinsic_stream=episodic,
-  )
+  agent = agent_test_utils.readable_agent(whole_rollout, **settings)
+  settings = slow_streams.Settings(**settings)
   experience = agent_test_utils.rollout(agent)
   observations = experience.observation.numpy()
   _, returns, intrinsic_returns, mask = _streams(agent, experience)

@@ -1,0 +1,208 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tables and pictures of what benchmarks/experiments.py has run.
+
+    python benchmarks/report.py GROUP... [--out=runs/experiments]
+        [--pictures=docs/images]
+
+Tables go to the terminal, as Markdown. Numbers come from metrics.csv alone.
+"""
+
+import argparse
+import os
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from benchmarks import experiments  # noqa: E402
+from rnd_agents.plotting import learning_curves  # noqa: E402
+from rnd_agents.plotting import metrics_file  # noqa: E402
+
+_SOLVED = 0.95
+
+
+def _folders(out, group):
+  """{label: [folders of finished runs]}, in the order of the jobs."""
+  folders = {}
+  for job in experiments.GROUPS[group]:
+    folder = experiments.root_dir(out, group, job)
+    if experiments.is_finished(folder):
+      folders.setdefault(job.label, []).append(folder)
+  return folders
+
+
+def _first_env_steps(folder, phase, metric, threshold):
+  """Environment steps when a metric first reached a threshold, or None."""
+  if metric not in metrics_file.metric_names(folder, phase):
+    return None
+  steps, values = metrics_file.read_metrics(folder, phase, metric)
+  reached = np.flatnonzero(np.asarray(values) >= threshold)
+  return int(steps[reached[0]]) if len(reached) else None
+
+
+def _last(folder, phase, metric):
+  return float(metrics_file.read_metrics(folder, phase, metric)[1][-1])
+
+
+def _env_steps(folder):
+  return int(metrics_file.read_metrics(folder, 'eval', 'return_mean')[0][-1])
+
+
+def _thousands(values):
+  """Environment steps in thousands, '–' for never."""
+  return ', '.join(
+      '–' if value is None else f'{value / 1000:.0f}' for value in values
+  )
+
+
+def _median(values):
+  """Median with 'never' as infinity."""
+  numbers = sorted(np.inf if v is None else v for v in values)
+  middle = len(numbers) // 2
+  if len(numbers) % 2:
+    return numbers[middle]
+  return (numbers[middle - 1] + numbers[middle]) / 2
+
+
+def _print_table(header, rows):
+  print('| ' + ' | '.join(header) + ' |')
+  print('|' + '---|' * len(header))
+  for row in rows:
+    print('| ' + ' | '.join(str(cell) for cell in row) + ' |')
+  print()
+
+
+def report_returns(out, group, pictures, title):
+  """Final evaluations and first flags, and the learning curves."""
+  folders = _folders(out, group)
+  rows = []
+  for label, runs in folders.items():
+    returns = [_last(run, 'eval', 'return_mean') for run in runs]
+    flags = [
+        _first_env_steps(run, 'train', 'terminated_rate', 1e-9) for run in runs
+    ]
+    seconds = [_last(run, 'eval', 'wall_time_s') for run in runs]
+    rows.append((
+        label,
+        len(runs),
+        f'{np.median(returns):.1f}',
+        f'{min(returns):.1f}',
+        ', '.join(f'{value:.0f}' for value in returns),
+        f'{_median(flags) / 1000:.0f}',
+        _thousands(flags),
+        f'{np.median(seconds):.0f}',
+    ))
+  _print_table(
+      (
+          'agent',
+          'seeds',
+          'median',
+          'worst',
+          'each seed',
+          'first termination, median (k steps)',
+          'each seed (k steps)',
+          'median time (s, one thread)',
+      ),
+      rows,
+  )
+  learning_curves.plot_groups(
+      folders,
+      os.path.join(pictures, f'{group}.png'),
+      title=title,
+      ylabel='Greedy return',
+  )
+
+
+def report_solved(out, group, pictures, title):
+  """How many seeds of each label solved it, and when."""
+  folders = _folders(out, group)
+  rows = []
+  for label, runs in folders.items():
+    solved = [
+        _first_env_steps(run, 'eval', 'success_rate', _SOLVED) for run in runs
+    ]
+    good_at_end = [_last(run, 'eval', 'success_rate') for run in runs]
+    median = _median(solved)
+    rows.append((
+        label,
+        f'{sum(step is not None for step in solved)} of {len(runs)}',
+        f'{sum(rate >= _SOLVED for rate in good_at_end)} of {len(runs)}',
+        'never' if np.isinf(median) else f'{median / 1000:.0f}',
+        _thousands(solved),
+    ))
+  _print_table(
+      (
+          'agent',
+          'solved',
+          'at the end',
+          'median (k steps)',
+          'each seed (k steps)',
+      ),
+      rows,
+  )
+  learning_curves.plot_groups(
+      folders,
+      os.path.join(pictures, f'{group}.png'),
+      metric='success_rate',
+      title=title,
+      ylabel='Greedy success rate',
+  )
+
+
+def report_scaling(out, group, pictures):
+  """Steps to solve DeepSea against its size."""
+  points, rows = [], []
+  for label, runs in _folders(out, group).items():
+    size = int(label.partition('=')[2])
+    solved = [
+        _first_env_steps(run, 'eval', 'success_rate', _SOLVED) for run in runs
+    ]
+    for run, step in zip(runs, solved, strict=True):
+      points.append(
+          dict(
+              label='RND-PPO',
+              x=size,
+              y=_env_steps(run) if step is None else step,
+              solved=step is not None,
+          )
+      )
+    random_steps = f'{size * 2.0**size:.1e}'
+    rows.append((size, len(runs), _thousands(solved), random_steps))
+  _print_table(
+      ('N', 'seeds', 'solved at (k steps)', 'random policy, N 2^N steps'), rows
+  )
+  learning_curves.plot_scaling(
+      points,
+      os.path.join(pictures, f'{group}.png'),
+      reference=(lambda n: n * 2.0**n, 'random policy: N 2^N'),
+      title='DeepSea: environment steps until solved',
+      xlabel='Size N',
+      ylabel='Environment steps',
+  )
+
+
+def main():
+  """Reports the groups of the command line."""
+  parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
+  parser.add_argument('groups', nargs='+', choices=experiments.GROUPS)
+  parser.add_argument('--out', default=os.path.join('runs', 'experiments'))
+  parser.add_argument('--pictures', default=os.path.join('docs', 'images'))
+  arguments = parser.parse_args()
+  os.makedirs(arguments.pictures, exist_ok=True)
+  place = (arguments.out,)
+  for group in arguments.groups:
+    print(f'## {group}\n')
+    if group == 'deep_sea_scaling':
+      report_scaling(*place, group, arguments.pictures)
+    elif group == 'mountain_car':
+      report_returns(*place, group, arguments.pictures, 'MountainCar-v0')
+    elif group == 'lunar_lander':
+      report_returns(*place, group, arguments.pictures, 'LunarLander-v3')
+    else:
+      report_solved(*place, group, arguments.pictures, 'DeepSea, N = 20')
+
+
+if __name__ == '__main__':
+  main()
