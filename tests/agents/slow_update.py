@@ -116,7 +116,13 @@ class SlowAgent:
       terms[name] = settings.value_pred_loss_coef * tf.reduce_mean(
           weight * error
       )
-    return terms
+    ratio = ratio.numpy()
+    figures = {
+        'mean_entropy': np.mean(entropies),
+        'clip_fraction': np.mean(np.abs(ratio - 1) > epsilon),
+        'kl': np.mean(ratio - 1 - np.log(ratio)),
+    }
+    return terms, figures
 
   def _l2_loss(self):
     settings = self.settings
@@ -144,7 +150,7 @@ class SlowAgent:
   # The update.
 
   def train(self, experience, weights=None):
-    """One rollout; returns (mean loss by name, streams by name)."""
+    """One rollout; returns (means of its steps, streams), both by name."""
     data = self._streams(experience)
     step_types = experience.step_type.numpy()
     batch_size, num_rows = step_types.shape
@@ -170,8 +176,8 @@ class SlowAgent:
       ]
       for start, end in zip(bounds[:-1], bounds[1:], strict=True):
         chosen = [samples[i] for i in order[start:end]]
-        for name, loss in self._step(data, chosen).items():
-          sums[name] = sums.get(name, 0.0) + loss.numpy()
+        for name, number in self._step(data, chosen).items():
+          sums[name] = sums.get(name, 0.0) + float(number)
     if self.settings.normalize_observations:
       for b in range(batch_size):
         for t in range(num_rows - 1):
@@ -259,7 +265,7 @@ class SlowAgent:
     share = self.settings.predictor_proportion * len(chosen)
     share = chosen[: max(1, int(np.round(share)))]
     with tf.GradientTape() as tape:
-      losses = self._loss(batch)
+      losses, figures = self._loss(batch)
       if explores:
         arrivals = np.stack([
             experience.observation[b, t + 1].numpy() for b, t in share
@@ -286,7 +292,11 @@ class SlowAgent:
     else:
       self.optimizer.apply_gradients(pairs)
       self.rnd_optimizer.apply_gradients(rnd_pairs)
-    return dict(losses, total=total)
+    figures['norm'] = norm
+    figures['rnd_norm'] = np.sqrt(
+        sum(np.sum(np.square(x)) for x, _ in rnd_pairs)
+    )
+    return dict(losses, total=total, **figures)
 
 
 def _old_distributions(experience):

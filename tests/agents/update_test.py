@@ -95,11 +95,18 @@ def _assert_equal_losses(loss_info, losses):
       ('intrinsic', info.intrinsic_value_loss),
       ('l2', info.l2_regularization_loss),
       ('rnd', info.rnd_loss),
+      ('mean_entropy', info.entropy),
+      ('clip_fraction', info.clip_fraction),
+      ('kl', info.approximate_kl),
+      ('norm', info.gradient_norm),
+      ('rnd_norm', info.rnd_gradient_norm),
       ('total', loss_info.loss),
   ):
     np.testing.assert_allclose(
         ours, losses.get(name, 0.0), rtol=1e-4, atol=1e-6, err_msg=name
     )
+  assert losses['clip_fraction'] > 0.1
+  assert info.kl_penalty_loss == 0
   np.testing.assert_allclose(
       info.value_estimation_loss,
       info.extrinsic_value_loss + info.intrinsic_value_loss,
@@ -155,7 +162,6 @@ def _compare(monkeypatch, settings, graph, weights=None, **pair):
 @pytest.mark.parametrize(
     ('settings', 'space', 'graph'),
     [
-        (PLAIN, agent_test_utils.DISCRETE, False),
         (PLAIN, agent_test_utils.BOX, False),
         (PLAIN, agent_test_utils.DICT, True),
         ({}, agent_test_utils.DISCRETE, True),
@@ -163,7 +169,6 @@ def _compare(monkeypatch, settings, graph, weights=None, **pair):
         ({}, agent_test_utils.DICT, False),
     ],
     ids=[
-        'ppo-discrete-eager',
         'ppo-continuous-eager',
         'ppo-dict-graph',
         'rnd-discrete-graph',

