@@ -43,7 +43,7 @@ _NUM_EPOCHS = 4
 _NUM_MINIBATCHES = 4
 _UNITS = (64, 64)
 
-# Arguments of `load_environment`; whether observations and rewards are whitened.
+# Arguments of `load_environment`; whether the normalizers are on.
 _CASES = {
     'mountain_car': (dict(env='MountainCar-v0'), True),
     'deep_sea': (
@@ -268,14 +268,14 @@ def main(argv):
       f'{args.case}, predictor_proportion={args.predictor_proportion:g},'
       f' {args.num_rounds} rounds, foreign load {foreign_load}'
   )
-  print(f'{"":10} {"RND-PPO":>10} {"stock":>10}  RND-PPO / stock, median (span)')
+  print('Time of one (medians), and RND-PPO over stock: median (span)')
   for part, part_times in times.items():
     rnd_ms, stock_ms = (
         1000 * paired.median_s(part_times, name) / repeats
         for name in ('rnd', 'stock')
     )
     print(
-        f'{part:10} {rnd_ms:7.1f} ms {stock_ms:7.1f} ms '
+        f'{part:10} RND-PPO {rnd_ms:7.1f} ms, stock {stock_ms:7.1f} ms;'
         f' wall {paired.ratios(part_times, "rnd", "stock")},'
         f' CPU {paired.ratios(part_times, "rnd", "stock", cpu=True)}'
     )

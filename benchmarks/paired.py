@@ -61,9 +61,8 @@ def in_turns(
 
 def ratios(times, name, reference, cpu=False):
   """The `Span` of `name` over `reference`, round by round."""
-  return span([
-      a[cpu] / b[cpu] for a, b in zip(times[name], times[reference], strict=True)
-  ])
+  pairs = zip(times[name], times[reference], strict=True)
+  return span([a[cpu] / b[cpu] for a, b in pairs])
 
 
 def median_s(times, name):

@@ -128,8 +128,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         of RND is trained, and the agent is PPO.
       episodic_intrinsic_stream: Whether the intrinsic return ends with the
         episode (section 2.3 of the paper argues that it should not).
-      bootstrap_at_time_limit: Whether the extrinsic return bootstraps where a
-        time limit cut the episode. False is what the authors' code does.
+      bootstrap_at_time_limit: Whether a return that ends with the episode
+        bootstraps where a time limit cut it: the extrinsic one, and the
+        intrinsic one if it is episodic. False is what the authors' code does.
       normalize_advantages: Whether combined advantages get mean 0 and variance
         1 over each rollout. The authors do not.
       normalize_observations: Whether policy and values see floating
@@ -697,12 +698,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     share = self._predictor_proportion * tf.cast(tf.size(chosen), tf.float32)
     chosen = chosen[: tf.maximum(1, tf.cast(tf.round(share), tf.int32))]
 
-    def gather(name, offset=0):
+    def gather(name):
       if name not in rows:
         return None
-      return tf.nest.map_structure(
-          lambda x: tf.gather(x, chosen + offset), rows[name]
-      )
+      return tf.nest.map_structure(lambda x: tf.gather(x, chosen), rows[name])
 
     if 'next_observation' in rows:
       arrivals = gather('next_observation')

@@ -218,6 +218,9 @@ def test_a_mask_of_another_shape_is_refused():
   for mask in (np.ones([3], bool), np.ones([4, 3], bool)):
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
       moments.batch_moments(np.ones([4, 3]), mask)
+  # [T, B] for [B, T] has the right number of entries.
+  with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+    moments.batch_moments(np.ones([4, 3]), np.ones([3, 4], bool), 2)
 
 
 def _filter_loop(rewards, discounts, initial, valid):

@@ -1,0 +1,49 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What one `train` leaves for TensorBoard."""
+
+import glob
+
+import numpy as np
+import tensorflow as tf
+from tf_agents.utils import common
+
+from tests.agents import agent_test_utils
+
+
+def _read(folder):
+  """(step, value) of every scalar, by tag, and the tags of histograms."""
+  scalars, histograms = {}, set()
+  (path,) = glob.glob(f'{folder}/*')
+  for record in tf.data.TFRecordDataset(path):
+    event = tf.compat.v1.Event.FromString(record.numpy())
+    for value in event.summary.value:
+      if value.metadata.plugin_data.plugin_name == 'histograms':
+        histograms.add(value.tag)
+      elif value.metadata.plugin_data.plugin_name == 'scalars':
+        number = float(tf.make_ndarray(value.tensor))
+        scalars.setdefault(value.tag, []).append((event.step, number))
+  return scalars, histograms
+
+
+def test_scalars_of_every_update_at_the_step_after_it(tmp_path):
+  agent = agent_test_utils.build_agent(
+      optimizer=tf.keras.optimizers.Adam(3e-3), summarize_grads_and_vars=True
+  )
+  experience = agent_test_utils.rollout(agent)
+  train = common.function(agent.train)
+  writer = tf.summary.create_file_writer(str(tmp_path))
+  with writer.as_default(), tf.summary.record_if(True):
+    infos = [train(experience).extra for _ in range(2)]
+  writer.close()
+
+  scalars, histograms = _read(tmp_path)
+  for name in infos[0]._fields:
+    scope = 'Losses' if name.endswith('_loss') else 'RNDPPO'
+    written = scalars.pop(f'{scope}/{name}')
+    expected = [(6, getattr(infos[0], name)), (12, getattr(infos[1], name))]
+    np.testing.assert_allclose(written, expected, rtol=1e-6, err_msg=name)
+  rates = scalars.pop('LearningRate/learning_rate')
+  np.testing.assert_allclose(rates, [(6, 3e-3), (12, 3e-3)], rtol=1e-6)
+  assert not scalars
+  assert len(histograms) == 8 + 4
