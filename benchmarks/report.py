@@ -17,6 +17,7 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from benchmarks import experiments  # noqa: E402
+from rnd_agents.plotting import drawing  # noqa: E402
 from rnd_agents.plotting import learning_curves  # noqa: E402
 from rnd_agents.plotting import metrics_file  # noqa: E402
 
@@ -35,9 +36,8 @@ def _folders(out, group):
 
 def _first_env_steps(folder, phase, metric, threshold):
   """Environment steps when a metric first reached a threshold, or None."""
-  if metric not in metrics_file.metric_names(folder, phase):
-    return None
-  steps, values = metrics_file.read_metrics(folder, phase, metric)
+  rows = metrics_file.read_rows(folder)
+  steps, values = metrics_file.series(rows, phase, metric)
   reached = np.flatnonzero(np.asarray(values) >= threshold)
   return int(steps[reached[0]]) if len(reached) else None
 
@@ -142,13 +142,44 @@ def report_solved(out, group, pictures, title):
       ),
       rows,
   )
-  learning_curves.plot_groups(
-      folders,
-      os.path.join(pictures, f'{group}.png'),
-      metric='success_rate',
+  if group == 'deep_sea':
+    plot_solved(folders, os.path.join(pictures, f'{group}.png'), title)
+
+
+def plot_solved(folders, out, title):
+  """Share of the seeds that have solved it, over environment steps."""
+  figure = drawing.new_figure()
+  axes = figure.subplots()
+  for color, (label, runs) in zip(
+      drawing.COLORS, folders.items(), strict=False
+  ):
+    end = max(_env_steps(run) for run in runs)
+    solved = sorted(
+        step
+        for step in (
+            _first_env_steps(run, 'eval', 'success_rate', _SOLVED)
+            for run in runs
+        )
+        if step is not None
+    )
+    shares = [i / len(runs) for i in range(len(solved) + 1)]
+    axes.step(
+        [0, *solved, end],
+        [*shares, shares[-1]],
+        where='post',
+        color=color,
+        label=f'{label} ({len(runs)} seeds)',
+    )
+  axes.set(
       title=title,
-      ylabel='Greedy success rate',
+      xlabel='Environment steps',
+      ylabel='Share of seeds that have solved it',
+      ylim=(-0.03, 1.03),
   )
+  drawing.style(axes)
+  drawing.step_axis(axes)
+  axes.legend()
+  drawing.save(figure, out)
 
 
 def report_scaling(out, group, pictures):

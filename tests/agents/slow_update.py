@@ -207,23 +207,18 @@ class SlowAgent:
     if settings.normalize_rewards:
       rewards = rewards / np.sqrt(self.extrinsic_returns.moments()[1])
     intrinsic_rewards = bonus / np.sqrt(self.intrinsic_returns.moments()[1])
-    streams = []
-    for head, (fn, stream) in enumerate((
-        (slow_streams.gae_extrinsic, rewards),
-        (slow_streams.gae_intrinsic, intrinsic_rewards),
-    )):
-      streams.append(
-          np.array([
-              fn(
-                  settings,
-                  stream[b],
-                  values[b, :, head],
-                  step_types[b],
-                  discounts[b],
-              )
-              for b in range(batch_size)
-          ])
-      )
+    streams = [
+        np.stack([
+            fn(settings, rewards_b, values_b, step_types_b, discounts_b)
+            for rewards_b, values_b, step_types_b, discounts_b in zip(
+                stream, values[..., head], step_types, discounts, strict=True
+            )
+        ])
+        for head, (fn, stream) in enumerate((
+            (slow_streams.gae_extrinsic, rewards),
+            (slow_streams.gae_intrinsic, intrinsic_rewards),
+        ))
+    ]
     advantages = (
         settings.extrinsic_advantage_coefficient * streams[0]
         + settings.intrinsic_advantage_coefficient * streams[1] * explores
@@ -232,10 +227,8 @@ class SlowAgent:
       kept = advantages[step_types[:, :-1] != slow_streams.LAST]
       advantages = (advantages - kept.mean()) / np.sqrt(kept.var() + 1e-8)
     if explores:
-      for b in range(batch_size):
-        for t in range(num_rows - 1):
-          if step_types[b, t] != slow_streams.LAST:
-            self.rnd_observations.add(observations[b, t + 1 : t + 2])
+      for b, t in zip(*np.nonzero(step_types[:, :-1] != slow_streams.LAST)):
+        self.rnd_observations.add(observations[b, t + 1 : t + 2])
     old_log = sum(
         _log_probability(parameters, action)[0]
         for parameters, action in _old_distributions(experience)
