@@ -5,8 +5,8 @@
     python -m benchmarks.iteration_time --case=mountain_car
 
 Both have 64-64 tanh networks for the policy and for the values, Adam, the same
-normalizers, and make 16 optimizer steps (4 epochs of 4 minibatches of 1,024
-transitions) on a rollout of 32 environments and 128 transitions each.
+normalizers, and make `num_epochs` times 4 optimizer steps, on minibatches of
+1,024 transitions, on a rollout of 32 environments and 128 transitions each.
 
 *   RND-PPO: `RNDPPOAgent.train` on the rollout. That is all of it: bonus,
     statistics, both streams of advantages, policy, values, predictor.
@@ -39,7 +39,6 @@ from rnd_agents import networks
 
 _NUM_ENVS = 32
 _ROLLOUT_LENGTH = 128
-_NUM_EPOCHS = 4
 _NUM_MINIBATCHES = 4
 _UNITS = (64, 64)
 
@@ -60,8 +59,9 @@ _CASES = {
 class Contender:
   """An agent with its own environment, driver and buffer."""
 
-  def __init__(self, case):
+  def __init__(self, case, num_epochs):
     env_arguments, self._normalize = _CASES[case]
+    self._num_epochs = num_epochs
     self._env = tf_py_environment.TFPyEnvironment(
         environments.loaders.load_environment(
             num_environments=_NUM_ENVS, seed=0, **env_arguments
@@ -97,11 +97,11 @@ class Contender:
 
 
 class RndPpo(Contender):
-  """`RNDPPOAgent` with the settings of gin_configs/."""
+  """`RNDPPOAgent` with the networks of gin_configs/."""
 
-  def __init__(self, case, predictor_proportion):
+  def __init__(self, case, num_epochs, predictor_proportion):
     self._predictor_proportion = predictor_proportion
-    super().__init__(case)
+    super().__init__(case, num_epochs)
 
   def _create_agent(self):
     env = self._env
@@ -116,7 +116,7 @@ class RndPpo(Contender):
         env.action_spec(),
         tf.keras.optimizers.Adam(3e-4),
         rnd_optimizer=tf.keras.optimizers.Adam(1e-4),
-        num_epochs=_NUM_EPOCHS,
+        num_epochs=self._num_epochs,
         num_minibatches=_NUM_MINIBATCHES,
         importance_ratio_clipping=0.2,
         entropy_regularization=0.01,
@@ -200,7 +200,8 @@ class StockPpo(Contender):
     )
     indices = tf.concat(
         [
-            tf.random.shuffle(tf.range(num_rows)) for _ in range(_NUM_EPOCHS)
+            tf.random.shuffle(tf.range(num_rows))
+            for _ in range(self._num_epochs)
         ],
         axis=0,
     )
@@ -212,16 +213,17 @@ class StockPpo(Contender):
       return i + 1, agent.train(minibatch).loss
 
     return tf.while_loop(
-        lambda i, _: i < _NUM_EPOCHS * _NUM_MINIBATCHES,
+        lambda i, _: i < self._num_epochs * _NUM_MINIBATCHES,
         step,
         (tf.constant(0), tf.constant(0.0)),
         parallel_iterations=1,
     )[1]
 
 
-def measure(case, num_rounds, predictor_proportion, repeats=3):
+def measure(case, num_epochs, predictor_proportion, num_rounds, repeats):
   """Times both; returns by part ('train', 'iteration') what `in_turns` does."""
-  rnd, stock = RndPpo(case, predictor_proportion), StockPpo(case)
+  rnd = RndPpo(case, num_epochs, predictor_proportion)
+  stock = StockPpo(case, num_epochs)
   rollout = rnd.rollout()
   stock_rollout = stock.with_own_info(rollout)
   stock.rollout()  # Fills the buffer.
@@ -261,12 +263,17 @@ def main(argv):
   foreign_load = paired.ForeignLoad()
   repeats = 3
   times = measure(
-      args.case, args.num_rounds, args.predictor_proportion, repeats
+      args.case,
+      args.num_epochs,
+      args.predictor_proportion,
+      args.num_rounds,
+      repeats,
   )
   print(paired.machine())
   print(
-      f'{args.case}, predictor_proportion={args.predictor_proportion:g},'
-      f' {args.num_rounds} rounds, foreign load {foreign_load}'
+      f'{args.case}, num_epochs={args.num_epochs}, predictor_proportion='
+      f'{args.predictor_proportion:g}; {args.num_rounds} rounds, foreign load'
+      f' {foreign_load}'
   )
   print('Time of one (medians), and RND-PPO over stock: median (span)')
   for part, part_times in times.items():
@@ -284,7 +291,6 @@ def main(argv):
 if __name__ == '__main__':
   flags.DEFINE_enum('case', 'mountain_car', list(_CASES), 'The environment.')
   flags.DEFINE_integer('num_rounds', 30, 'Rounds that count.')
-  flags.DEFINE_float(
-      'predictor_proportion', 1.0, 'Of `RNDPPOAgent`; 1 as in gin_configs/.'
-  )
+  flags.DEFINE_integer('num_epochs', 4, 'Of both.')
+  flags.DEFINE_float('predictor_proportion', 0.25, 'Of `RNDPPOAgent`.')
   app.run(main)

@@ -6,6 +6,7 @@ In turns, because a slow minute then hits both: the ratio of each round keeps
 its meaning on a machine that others use too, which the times alone do not.
 """
 
+import multiprocessing
 import os
 import platform
 import statistics
@@ -31,6 +32,20 @@ def span(values):
   return Span(min(values), statistics.median(values), max(values))
 
 
+def cpu_s():
+  """CPU seconds of this process and its children so far."""
+  times = os.times()  # Coarse, and all that is known of children that ended.
+  total_s = time.process_time() + times.children_user + times.children_system
+  for child in multiprocessing.active_children():
+    try:
+      with open(f'/proc/{child.pid}/stat', encoding='utf-8') as file:
+        fields = file.read().rpartition(')')[2].split()
+    except OSError:
+      continue  # Not Linux.
+    total_s += sum(map(int, fields[11:13])) / os.sysconf('SC_CLK_TCK')
+  return total_s
+
+
 def in_turns(
     contenders: Dict[str, Callable[[], None]],
     num_rounds: int,
@@ -44,18 +59,18 @@ def in_turns(
     num_warm_up_rounds: Rounds before them, for tracing and caches.
 
   Returns:
-    A dict: by name, a list of (wall seconds, CPU seconds of this process).
+    A dict: by name, a list of (wall seconds, CPU seconds).
   """
   times = {name: [] for name in contenders}
   for i in range(num_warm_up_rounds + num_rounds):
     names = list(contenders) if i % 2 == 0 else list(contenders)[::-1]
     for name in names:
-      start_s, start_cpu_s = time.perf_counter(), time.process_time()
+      start_cpu_s = cpu_s()
+      start_s = time.perf_counter()
       contenders[name]()
-      cpu_s = time.process_time() - start_cpu_s
       wall_s = time.perf_counter() - start_s
       if i >= num_warm_up_rounds:
-        times[name].append((wall_s, cpu_s))
+        times[name].append((wall_s, cpu_s() - start_cpu_s))
   return times
 
 
@@ -77,7 +92,7 @@ class ForeignLoad:
     self._start_s, self._start_busy_s = time.monotonic(), self._busy_s()
 
   def _busy_s(self) -> Optional[float]:
-    """CPU seconds of the machine without this process and its dead children."""
+    """CPU seconds of the machine without this process and its children."""
     try:
       with open('/proc/stat', encoding='ascii') as file:
         fields = [int(field) for field in file.readline().split()[1:]]
@@ -85,7 +100,7 @@ class ForeignLoad:
       return None  # Not Linux.
     # user, nice, system, idle, iowait, irq, softirq, steal
     busy = sum(fields[:3]) + sum(fields[5:8])
-    return busy / os.sysconf('SC_CLK_TCK') - sum(os.times()[:4])
+    return busy / os.sysconf('SC_CLK_TCK') - cpu_s()
 
   def __str__(self):
     if self._start_busy_s is None:
