@@ -91,7 +91,9 @@ def load_environment(
     else:
       vector_env = vector.SyncVectorEnv(makers)
       _check_distinct(vector_env.envs)
-  return vector_environment.VectorPyEnvironment(vector_env, seed=seed)
+  return vector_environment.VectorPyEnvironment(
+      vector_env, seed=seed, name=default_name(env)
+  )
 
 
 def default_name(env: EnvOrId) -> str:

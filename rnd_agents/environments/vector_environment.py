@@ -58,7 +58,10 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
   """
 
   def __init__(
-      self, vector_env: vector.VectorEnv, seed: Optional[int] = None
+      self,
+      vector_env: vector.VectorEnv,
+      seed: Optional[int] = None,
+      name: str = 'environment',
   ):
     """Creates a VectorPyEnvironment.
 
@@ -67,6 +70,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       seed: given to the first reset, which seeds environment i with seed + i.
         Later episodes go on with the random streams this starts: they differ,
         and the whole run repeats. None takes entropy from the system.
+      name: what to call it, on a picture for example.
 
     Raises:
       TypeError: `vector_env` is no VectorEnv.
@@ -76,6 +80,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     # the vector environment does by itself.
     super().__init__(handle_auto_reset=False)
     _check_vector_env(vector_env)
+    self.name = name
     self._vector_env = vector_env
     self._num_envs = vector_env.num_envs
     self._observation_spec, self._convert_observation = (

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from typing import NamedTuple, Optional
+import warnings
 
 from absl import logging
 import gin
@@ -416,15 +417,18 @@ class _Run:
 
   def _finish(self):
     """Policies, picture and the closing words."""
-    for name, policy in (
-        ('policy', self._agent.policy),
-        ('collect_policy', self._agent.collect_policy),
-    ):
-      policy_saver.PolicySaver(policy, batch_size=None).save(
-          os.path.join(self._root_dir, 'policies', name)
-      )
+    with _quiet_saving():
+      for name, policy in (
+          ('policy', self._agent.policy),
+          ('collect_policy', self._agent.collect_policy),
+      ):
+        policy_saver.PolicySaver(policy, batch_size=None).save(
+            os.path.join(self._root_dir, 'policies', name)
+        )
     picture = os.path.join(self._root_dir, 'learning_curve.png')
-    learning_curves.plot_run(self._root_dir, picture)
+    learning_curves.plot_run(
+        self._root_dir, picture, title=self._env.pyenv.name
+    )
     self._log.close()
     return Result(
         not self._stopped,
@@ -433,6 +437,19 @@ class _Run:
         float(self._wall_time_s.numpy()),
         picture,
     )
+
+
+@contextlib.contextmanager
+def _quiet_saving():
+  """Keeps TensorFlow's remarks on each SavedModel off the closing lines."""
+  verbosity = logging.get_verbosity()
+  logging.set_verbosity(logging.ERROR)
+  try:
+    with warnings.catch_warnings():
+      warnings.simplefilter('ignore', UserWarning)
+      yield
+  finally:
+    logging.set_verbosity(verbosity)
 
 
 def _next_multiple(value, interval):
