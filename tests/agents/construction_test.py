@@ -231,6 +231,24 @@ def test_takes_what_upstream_examples_pass(monkeypatch):
     np.testing.assert_array_equal(a, b)
 
 
+def test_greedy_eval_decides_how_the_policy_acts():
+  time_step = ts.restart(tf.zeros([200, 3]), 200)
+  for greedy, counts in ((True, [1]), (False, [2, 3])):
+    agent = agent_test_utils.build_agent(greedy_eval=greedy)
+    assert len(set(agent.policy.action(time_step).action.numpy())) in counts
+    assert len(set(agent.collect_policy.action(time_step).action.numpy())) > 1
+
+
+def test_check_numerics_stops_before_a_bad_step():
+  agent = agent_test_utils.build_agent(check_numerics=True)
+  experience = agent_test_utils.rollout(agent)
+  before = [v.numpy() for v in agent._ppo_variables]
+  with pytest.raises(tf.errors.InvalidArgumentError, match='total loss'):
+    agent.train(experience.replace(reward=experience.reward * np.inf))
+  for a, b in zip(agent._ppo_variables, before, strict=True):
+    np.testing.assert_array_equal(a, b)
+
+
 def test_networks_of_tf_agents_serve():
   agent = agent_test_utils.build_agent(
       nets=_networks(
