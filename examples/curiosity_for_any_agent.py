@@ -8,8 +8,11 @@
 `RandomNetworkDistillation` knows nothing of the agent. Here it watches what the
 driver collects, and adds its bonus to the rewards of replayed batches, so that
 an old transition is worth what its novelty is today. The first command finds
-Deep Sea's treasure (an average return near 1), the second one does not.
+the treasure of a 20 x 20 Deep Sea within 8,000 iterations (the average return
+leaves 0). The second one, without a bonus, has a chance in 1,000 or so.
 """
+
+import functools
 
 from absl import app
 from absl import flags
@@ -58,11 +61,11 @@ def add_bonus(rnd, experience, weight):
   return experience.replace(reward=experience.reward + weight * padded)
 
 
-def train(env_name, num_iterations, bonus_weight=1.0, num_envs=8):
+def train(env_or_id, num_iterations, bonus_weight=1.0, num_envs=8):
   """Trains a DQN; an iteration is a step of each environment and an update.
 
   Args:
-    env_name: A Gymnasium id with discrete actions.
+    env_or_id: As for `load_environment`, with discrete actions.
     num_iterations: How many.
     bonus_weight: What the bonus is multiplied with; 0 is plain DQN.
     num_envs: Environments stepped as one batch.
@@ -71,7 +74,7 @@ def train(env_name, num_iterations, bonus_weight=1.0, num_envs=8):
     A tuple (agent, RandomNetworkDistillation, replay buffer).
   """
   env = tf_py_environment.TFPyEnvironment(
-      environments.loaders.load_environment(env_name, num_envs)
+      environments.loaders.load_environment(env_or_id, num_envs)
   )
   agent = dqn_agent.DqnAgent(
       env.time_step_spec(),
@@ -131,11 +134,12 @@ def main(argv):
   del argv
   logging.set_verbosity(logging.INFO)
   args = flags.FLAGS
-  train(args.env_name, args.num_iterations, args.bonus_weight)
+  deep_sea = functools.partial(environments.deep_sea.DeepSeaEnv, size=20)
+  train(args.env_name or deep_sea, args.num_iterations, args.bonus_weight)
 
 
 if __name__ == '__main__':  # Flags here, so that others may import this file.
-  flags.DEFINE_string('env_name', 'rnd_agents/DeepSea-v0', 'A Gymnasium id.')
-  flags.DEFINE_integer('num_iterations', 5_000, 'Steps of the 8 environments.')
+  flags.DEFINE_string('env_name', None, 'A Gymnasium id; none for Deep Sea.')
+  flags.DEFINE_integer('num_iterations', 8_000, 'Steps of the 8 environments.')
   flags.DEFINE_float('bonus_weight', 1.0, 'What the bonus is multiplied with.')
   app.run(main)
