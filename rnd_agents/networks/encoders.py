@@ -167,6 +167,27 @@ def input_layer(spec, conv_layers, activation):
   return VectorInput(int(spec.minimum), depth)
 
 
+def preprocessing(observation_spec, conv_layers, activation):
+  """What an `EncodingNetwork` needs to take any observation.
+
+  Args:
+    observation_spec: A nest of tensor specs.
+    conv_layers: As for `create_encoder`.
+    activation: Keras activation of the convolutions.
+
+  Returns:
+    Its arguments `preprocessing_layers` and `preprocessing_combiner`, by name.
+  """
+  layers = tf.nest.map_structure(
+      lambda spec: input_layer(spec, conv_layers, activation), observation_spec
+  )
+  several = len(tf.nest.flatten(layers)) > 1
+  return dict(
+      preprocessing_layers=layers,
+      preprocessing_combiner=tf.keras.layers.Concatenate() if several else None,
+  )
+
+
 @gin.configurable(module='rnd_agents')
 def create_encoder(
     observation_spec,
@@ -192,15 +213,9 @@ def create_encoder(
   Returns:
     An `EncodingNetwork` with orthogonal weights (gain sqrt 2) and zero biases.
   """
-  layers = tf.nest.map_structure(
-      lambda spec: input_layer(spec, conv_layers, conv_activation),
-      observation_spec,
-  )
-  several = len(tf.nest.flatten(layers)) > 1
   return encoding_network.EncodingNetwork(
       observation_spec,
-      preprocessing_layers=layers,
-      preprocessing_combiner=tf.keras.layers.Concatenate() if several else None,
+      **preprocessing(observation_spec, conv_layers, conv_activation),
       fc_layer_params=fc_layer_params,
       activation_fn=tf.keras.activations.get(activation),
       kernel_initializer=initializers.FreshOrthogonal(2**0.5),

@@ -47,16 +47,10 @@ class RNDNetwork(encoding_network.EncodingNetwork):
     """
     if conv_activation == 'leaky_relu':
       conv_activation = tf.nn.leaky_relu  # Slope 0.2; Keras's own has 0.3.
-    layers = tf.nest.map_structure(
-        lambda spec: encoders.input_layer(spec, conv_layers, conv_activation),
-        observation_spec,
-    )
-    several = len(tf.nest.flatten(layers)) > 1
     super().__init__(
         observation_spec,
-        preprocessing_layers=layers,
-        preprocessing_combiner=(
-            tf.keras.layers.Concatenate() if several else None
+        **encoders.preprocessing(
+            observation_spec, conv_layers, conv_activation
         ),
         name=name,
     )
