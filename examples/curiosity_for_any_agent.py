@@ -7,10 +7,9 @@
 
 `RandomNetworkDistillation` knows nothing of the agent. Here it watches what the
 driver collects, and adds its bonus to the rewards of replayed batches, so that
-an old transition is worth what its novelty is today. The first command found the
-treasure of a 20 x 20 Deep Sea in each of the three runs tried (the average
-return leaves 0 after some 4,000 to 7,000 iterations); the second one did not in
-its one run.
+an old transition is worth what its novelty is today. The first command found
+the treasure of a 20 x 20 Deep Sea in each of the three runs tried (the average
+return leaves 0 after 4,000 to 7,000 iterations); the second did not in its one.
 """
 
 import functools

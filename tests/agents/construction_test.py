@@ -328,6 +328,16 @@ def test_every_generation_of_adam_makes_the_same_step(monkeypatch):
         np.testing.assert_allclose(a, b, rtol=0, atol=2e-5, err_msg=name)
 
 
+@pytest.mark.parametrize('name', OPTIMIZERS)
+def test_optimizer_variables_exist_before_the_first_step(name):
+  """So that a checkpoint taken now, or read now, knows them."""
+  agent = agent_test_utils.build_agent(optimizer=OPTIMIZERS[name]())
+  variables = agent._ppo_variables + agent._predictor_variables
+  for variable in variables:
+    for slot in agent_test_utils.adam_slots(agent._optimizer, variable):
+      np.testing.assert_array_equal(slot, np.zeros(variable.shape))
+
+
 def test_gin_binds_arguments():
   gin.parse_config("""
       RNDPPOAgent.num_epochs = 7

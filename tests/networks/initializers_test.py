@@ -67,6 +67,17 @@ def test_global_seed_decides():
   assert np.abs(first - draw(8)).max() > 0.1
 
 
+def test_inside_a_graph_without_a_layer():
+  # Keras layers lift their initializers out of the graph; others do not.
+  initializer = initializers.FreshOrthogonal()
+  draws = tf.function(lambda: [initializer([6, 4]), initializer([6, 4])])()
+  for draw in draws:
+    np.testing.assert_allclose(
+        tf.matmul(draw, draw, transpose_a=True), np.eye(4), atol=1e-5
+    )
+  assert np.abs(draws[0] - draws[1]).max() > 0.1
+
+
 def test_without_a_seed_every_draw_is_new():
   initializer = initializers.FreshOrthogonal()
   draws = [initializer([6, 4]).numpy() for _ in range(4)]
