@@ -55,7 +55,22 @@ def create_networks(
 
   Returns:
     `Networks`.
+
+  Raises:
+    ValueError: If residual heads do not fit the trunks they stand on.
   """
+  if residual_heads:
+    widths = {
+        tuple(units)[-1:]
+        for units in (fc_layer_params, value_fc_layer_params)
+        if units is not None
+    }
+    if len(widths) > 1 or () in widths:
+      raise ValueError(
+          'residual_heads needs trunks that end in layers of one width, got'
+          f' fc_layer_params={fc_layer_params} and'
+          f' value_fc_layer_params={value_fc_layer_params}.'
+      )
   if rnd_observation_spec is None:
     rnd_observation_spec = encoders.float_spec(observation_spec)
 

@@ -269,10 +269,7 @@ class FixedShuffle:
 def adam_slots(optimizer, variable):
   """(momentum, velocity) of a variable under any generation of Adam."""
   if hasattr(optimizer, 'get_slot'):
-    names = optimizer.get_slot_names()
-    return [
-        optimizer.get_slot(variable, name).numpy() for name in sorted(names)
-    ]
+    return [optimizer.get_slot(variable, name).numpy() for name in ('m', 'v')]
   index = optimizer._index_dict[optimizer._var_key(variable)]
   return [
       optimizer._momentums[index].numpy(),

@@ -146,3 +146,19 @@ def test_activation_of_the_trunk(activation):
   values = networks.value_net(tf.constant([[-0.5], [3.0]]))[0][:, 0]
   expected = np.tanh([-0.5, 3]) if activation == 'tanh' else [0, 3]
   np.testing.assert_allclose(values, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    'units, value_units', [((8, 4), (8, 1)), ((8, 4), (8,)), ((), None)]
+)
+def test_residual_heads_on_trunks_of_other_widths_are_refused(
+    units, value_units
+):
+  with pytest.raises(ValueError, match='end in layers of one width'):
+    factory.create_networks(
+        tf.TensorSpec([3], tf.float32),
+        encoders.discrete_spec(2),
+        fc_layer_params=units,
+        value_fc_layer_params=value_units,
+        residual_heads=True,
+    )

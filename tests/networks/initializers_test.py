@@ -70,7 +70,12 @@ def test_global_seed_decides():
 def test_inside_a_graph_without_a_layer():
   # Keras layers lift their initializers out of the graph; others do not.
   initializer = initializers.FreshOrthogonal()
-  draws = tf.function(lambda: [initializer([6, 4]), initializer([6, 4])])()
+
+  @tf.function(autograph=False)
+  def draw_two():
+    return [initializer([6, 4]), initializer([6, 4])]
+
+  draws = draw_two()
   for draw in draws:
     np.testing.assert_allclose(
         tf.matmul(draw, draw, transpose_a=True), np.eye(4), atol=1e-5
