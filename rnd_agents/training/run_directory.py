@@ -142,15 +142,6 @@ class MetricsLog:
         scope = 'Losses' if name.endswith('_loss') else 'Metrics'
         tf.summary.scalar(_TAGS.get(name, f'{scope}/{name}'), value)
 
-  def best(self, phase, metric):
-    """Largest value of a metric so far, or None."""
-    values = [
-        float(row[metric])
-        for row in self._rows
-        if row['phase'] == phase and row.get(metric)
-    ]
-    return max(values, default=None)
-
   def last(self, phase, metric):
     """Newest value of a metric, or None."""
     for row in reversed(self._rows):
