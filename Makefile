@@ -3,11 +3,11 @@
 
 # ---------------------------------------------------------------- settings
 VENV      ?= .venv
-EXTRAS    ?= dev,box2d
+EXTRAS    ?= dev,box2d,video
 GIN_FILE  ?= gin_configs/mountain_car.gin
 SEED      ?=
 # One folder for each experiment and seed: a run goes on from what lies there.
-ROOT_DIR  ?= runs/$(basename $(notdir $(GIN_FILE)))$(if $(SEED),/seed_$(SEED))
+ROOT_DIR  ?= runs/$(basename $(notdir $(GIN_FILE)))/seed_$(or $(SEED),0)
 # More flags of train_eval, such as --gin_bindings='a.b=1'.
 TRAIN_ARGS ?=
 # What to test, and with how many processes (0: in this one).

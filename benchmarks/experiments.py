@@ -4,19 +4,21 @@
 
     python benchmarks/experiments.py GROUP [--jobs=2] [--out=runs/experiments]
 
-Each run is a process of `train.train_eval` with one thread. What is finished is
-skipped, so the same command goes on after a kill; benchmarks/report.py makes
-tables and pictures of what there is.
+Each run is a process of `train.train_eval` with one thread, run as by
+`train.sweep`: what is finished is skipped, so the same command goes on after a
+kill. benchmarks/report.py makes tables and pictures of what there is.
 """
 
 import argparse
-import concurrent.futures
 import os
-import subprocess
 import sys
 from typing import NamedTuple, Tuple
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, _ROOT)
+
+from train import runs  # noqa: E402
+from train import sweep  # noqa: E402
 
 
 class Job(NamedTuple):
@@ -118,43 +120,24 @@ def root_dir(out, group, job):
 
 def is_finished(folder):
   """Whether a run came to its end."""
-  return os.path.exists(os.path.join(folder, 'finished'))
+  return runs.read_status(folder).get('state') == 'finished'
 
 
-def run(out, group, job):
-  """Runs one job in its own process; returns whether it came to its end."""
-  folder = root_dir(out, group, job)
-  if not is_finished(folder):
-    os.makedirs(folder, exist_ok=True)
-    threads = {
-        name: '1'
-        for name in (
-            'TF_NUM_INTRAOP_THREADS',
-            'TF_NUM_INTEROP_THREADS',
-            'OMP_NUM_THREADS',
-        )
-    }
-    with open(os.path.join(folder, 'log'), 'a', encoding='utf-8') as log:
-      result = subprocess.run(
-          [
-              sys.executable,
-              '-m',
-              'train.train_eval',
-              f'--gin_file={os.path.join("gin_configs", job.gin_file)}',
-              f'--root_dir={os.path.abspath(folder)}',
-              f'--seed={job.seed}',
-              *(f'--gin_bindings={binding}' for binding in job.bindings),
-          ],
-          cwd=_ROOT,
-          env=dict(os.environ, TF_CPP_MIN_LOG_LEVEL='3', **threads),
-          stdout=log,
-          stderr=log,
-          check=False,
-      )
-    if result.returncode == 0:
-      with open(os.path.join(folder, 'finished'), 'w', encoding='utf-8'):
-        pass
-  return is_finished(folder)
+def sweep_job(out, group, job):
+  """The job as a sweep runs it."""
+  folder = os.path.abspath(root_dir(out, group, job))
+  gin_file = os.path.join('gin_configs', job.gin_file)
+  return runs.Job(
+      f'{group}: {job.label}, seed {job.seed}',
+      folder,
+      (
+          f'--gin_file={gin_file}',
+          f'--root_dir={folder}',
+          f'--seed={job.seed}',
+          *(f'--gin_bindings={binding}' for binding in job.bindings),
+      ),
+      os.path.join(_ROOT, gin_file),
+  )
 
 
 def main():
@@ -164,20 +147,17 @@ def main():
   parser.add_argument('--jobs', type=int, default=2)
   parser.add_argument('--out', default=os.path.join('runs', 'experiments'))
   arguments = parser.parse_args()
-  jobs = [(group, job) for group in arguments.groups for job in GROUPS[group]]
-  failed = 0
-  with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-    results = pool.map(lambda pair: run(arguments.out, *pair), jobs)
-    for number, ((group, job), good) in enumerate(
-        zip(jobs, results, strict=True), start=1
-    ):
-      failed += not good
-      print(
-          f'{number}/{len(jobs)} {group}: {job.label}, seed {job.seed}:'
-          f' {"done" if good else "FAILED"}',
-          flush=True,
-      )
-  sys.exit(1 if failed else 0)
+  experiments = sweep.Sweep(
+      [
+          sweep_job(arguments.out, group, job)
+          for group in arguments.groups
+          for job in GROUPS[group]
+      ],
+      arguments.jobs,
+      threads=1,
+      cwd=_ROOT,
+  )
+  sys.exit(sweep.exit_status(experiments, experiments.run()))
 
 
 if __name__ == '__main__':

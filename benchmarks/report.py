@@ -5,7 +5,8 @@
     python benchmarks/report.py GROUP... [--out=runs/experiments]
         [--pictures=docs/images]
 
-Tables go to the terminal, as Markdown. Numbers come from metrics.csv alone.
+Tables go to the terminal, as Markdown. Numbers come from metrics.csv, seconds
+from timings.csv.
 """
 
 import argparse
@@ -83,7 +84,7 @@ def report_returns(out, group, pictures, title):
     flags = [
         _first_env_steps(run, 'train', 'terminated_rate', 1e-9) for run in runs
     ]
-    seconds = [_last(run, 'eval', 'wall_time_s') for run in runs]
+    seconds = [metrics_file.wall_time_s(run) for run in runs]
     rows.append((
         label,
         len(runs),

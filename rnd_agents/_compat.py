@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lets TF-Agents 0.19 run beside newer versions of what it depends on.
 
-`apply` is called once, when `rnd_agents` is imported, and mends two things:
+`apply` is called once, when `rnd_agents` is imported, and mends three things:
 
 *   TensorFlow below 2.16 with typing-extensions above 4.5 (which newer releases
     of many packages ask for, Gymnasium 1.4 among them). To tell how to trace
@@ -15,6 +15,8 @@
     (tensorflow/tensorflow#62217, tensorflow/agents#950).
 *   TensorFlow 2.16 and later, where `tf.keras` is Keras 3 unless
     `TF_USE_LEGACY_KERAS` is set; TF-Agents needs Keras 2.
+*   The old Gym asks at each import to be replaced by Gymnasium, which is what
+    this package uses.
 """
 
 from importlib import metadata
@@ -66,12 +68,22 @@ def tolerate_unreadable_objects(protocol, method):
   protocol.__class__ = TolerantMeta
 
 
+def _silence_gym():
+  """Keeps the old Gym, which TF-Agents imports, from asking to be replaced."""
+  try:
+    from gym_notices import notices  # pylint: disable=g-import-not-at-top
+  except ImportError:
+    return
+  notices.notices.clear()
+
+
 def apply():
   """Mends what the installed versions need mended; see the module's text.
 
   It goes by the installed versions and imports TensorFlow only when there is
   something to mend in it.
   """
+  _silence_gym()
   tensorflow = _version(*_TENSORFLOW_PACKAGES)
   if tensorflow is None:
     return

@@ -22,7 +22,7 @@ _ALLOWED = {
     'curiosity': {'ops', 'networks'},
     'agents': {'ops', 'networks', 'curiosity'},
     'environments': set(),
-    'evaluation': {'environments'},
+    'evaluation': {'environments', 'plotting'},
     'plotting': set(),
     'training': _LEARNING | {'environments', 'evaluation', 'plotting'},
     'train': _LEARNING | {

@@ -45,7 +45,9 @@ def test_setup_requirements(monkeypatch):
       'gymnasium>=1.1,<1.4',
   } <= set(said['install_requires'])
   extras = said['extras_require']
-  assert set(extras) == {'atari', 'box2d', 'dev', 'minigrid', 'reverb'}
+  assert set(extras) == {
+      'atari', 'box2d', 'dev', 'minigrid', 'mujoco', 'reverb', 'video'
+  }
   assert extras['box2d'] == ['box2d==2.3.10']
   assert 'ale-py>=0.12.1' in extras['atari']
 
@@ -157,7 +159,7 @@ def _train_command(*arguments):
 def test_make_train_passes_its_variables_on():
   assert _train_command() == (
       'train.train_eval --gin_file=gin_configs/mountain_car.gin'
-      ' --root_dir=runs/mountain_car'
+      ' --root_dir=runs/mountain_car/seed_0'
   )
   assert _train_command('ROOT_DIR=here', 'SEED=3', 'TRAIN_ARGS=--more') == (
       'train.train_eval --gin_file=gin_configs/mountain_car.gin'

@@ -53,7 +53,12 @@ def main(argv):
   try:
     gin_files.parse(_GIN_FILE.value, _GIN_PARAM.value + _GIN_BINDINGS.value)
     result = trainer.train_eval(root_dir, seed=_SEED.value)
-  except (FileNotFoundError, gin_files.GinError, trainer.SetupError) as error:
+  except (
+      FileNotFoundError,
+      gin_files.GinError,
+      trainer.SetupError,
+      trainer.RunError,
+  ) as error:
     logging.debug('Where it happened:', exc_info=True)
     # Gin appends where it was called from; the sentence comes first.
     message = str(error).partition('\n  In call to')[0]

@@ -4,6 +4,7 @@
 
 import difflib
 import inspect
+import numbers
 
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_agent
@@ -47,26 +48,58 @@ def check_ppo_arguments(arguments, own_names):
       )
 
 
-def check_numbers(
-    predictor_proportion, importance_ratio_clipping, num_epochs, num_minibatches
-):
-  """Refuses numbers out of range with a ValueError."""
-  if not 0 < predictor_proportion <= 1:
-    raise ValueError(
-        'predictor_proportion must be above 0 and at most 1, got'
-        f' {predictor_proportion}. To train without RND set'
-        ' intrinsic_advantage_coefficient to 0.'
-    )
-  if importance_ratio_clipping <= 0:
-    raise ValueError(
-        'importance_ratio_clipping must be above 0, got'
-        f' {importance_ratio_clipping}.'
-    )
-  if num_minibatches < 1 or num_epochs < 1:
-    raise ValueError(
-        'num_epochs and num_minibatches must be at least 1, got'
-        f' {num_epochs} and {num_minibatches}.'
-    )
+# name: (whether a number serves, in words, whether None does too, what else to
+# do). For arguments of RNDPPOAgent and for those that it passes on.
+_AT_LEAST_0 = (lambda x: x >= 0, 'at least 0', False, '')
+_WITHIN_0_AND_1 = (lambda x: 0 <= x <= 1, 'between 0 and 1', False, '')
+_COUNT = (lambda x: x >= 1 and x == int(x), 'an integer from 1', False, '')
+_BOUND = (lambda x: x > 0, 'above 0', True, '')
+_RANGES = dict(
+    predictor_proportion=(
+        lambda x: 0 < x <= 1,
+        'above 0 and at most 1',
+        False,
+        ' To train without RND set intrinsic_advantage_coefficient to 0.',
+    ),
+    importance_ratio_clipping=(lambda x: x > 0, 'above 0', False, ''),
+    num_epochs=_COUNT,
+    num_minibatches=_COUNT,
+    discount_factor=_WITHIN_0_AND_1,
+    intrinsic_discount_factor=_WITHIN_0_AND_1,
+    lambda_value=_WITHIN_0_AND_1,
+    observation_clip_value=_BOUND,
+    # TF-Agents takes 0 for no clipping.
+    gradient_clipping=(lambda x: x >= 0, 'at least 0', True, ''),
+    value_clipping=(lambda x: x >= 0, 'at least 0', True, ''),
+    entropy_regularization=_AT_LEAST_0,
+    value_pred_loss_coef=_AT_LEAST_0,
+    policy_l2_reg=_AT_LEAST_0,
+    value_function_l2_reg=_AT_LEAST_0,
+    shared_vars_l2_reg=_AT_LEAST_0,
+    log_prob_clipping=_AT_LEAST_0,
+)
+
+
+def check_numbers(arguments):
+  """Refuses numbers out of range.
+
+  Args:
+    arguments: Of `RNDPPOAgent` by name; those that are no numbers are ignored.
+
+  Raises:
+    TypeError: If a number is something else.
+    ValueError: If it is out of range.
+  """
+  for name, (serves, words, may_be_none, hint) in _RANGES.items():
+    if name not in arguments:
+      continue
+    value = arguments[name]
+    if value is None and may_be_none or tf.is_tensor(value):
+      continue
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+      raise TypeError(f'{name} must be a number {words}, got {value!r}.')
+    if not serves(value):
+      raise ValueError(f'{name} must be {words}, got {value}.{hint}')
 
 
 def check_networks(observation_spec, **networks):

@@ -162,12 +162,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         rnd_network=rnd_network,
         target_rnd_network=target_rnd_network,
     )
-    checks.check_numbers(
-        predictor_proportion,
-        importance_ratio_clipping,
-        num_epochs,
-        num_minibatches,
-    )
+    checks.check_numbers({**locals(), **ppo_arguments})
     for unused in _UNUSED_PPO_ARGUMENTS:
       ppo_arguments.pop(unused, None)
     super().__init__(
@@ -199,6 +194,11 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         normalize_advantages,
     )
     self._num_minibatches = num_minibatches
+    # Its state is part of a checkpoint, where that of tf.random.shuffle is not:
+    # a run that is resumed draws what it would have drawn.
+    self._shuffling = tf.random.Generator.from_seed(
+        tf.random.uniform([], maxval=tf.int64.max, dtype=tf.int64)
+    )
     self._curiosity = random_network_distillation.RandomNetworkDistillation(
         self.time_step_spec.observation,
         rnd_network,
@@ -296,6 +296,16 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   def curiosity(self):
     """The agent's `RandomNetworkDistillation`."""
     return self._curiosity
+
+  @property
+  def num_minibatches(self):
+    """Optimizer steps a pass over a whole rollout."""
+    return self._num_minibatches
+
+  @property
+  def trains_on_rollouts(self):
+    """Whether `train` takes whole rollouts, and not a `PPOLearner`'s parts."""
+    return self._compute_value_and_advantage_in_train
 
   @property
   def _explores(self):
@@ -561,8 +571,13 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         'Fewer transitions than minibatches: collect more steps or lower'
         ' num_minibatches.',
     )
+    seeds = self._shuffling.make_seeds(self._num_epochs)  # [2, epochs].
     shuffled = tf.concat(
-        [tf.random.shuffle(indices) for _ in range(self._num_epochs)], axis=0
+        [
+            tf.random.experimental.stateless_shuffle(indices, seeds[:, epoch])
+            for epoch in range(self._num_epochs)
+        ],
+        axis=0,
     )
     num_steps = self._num_epochs * num_minibatches
 

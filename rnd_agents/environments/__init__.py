@@ -7,16 +7,32 @@ Importing this registers `rnd_agents/DeepSea-v0` with Gymnasium.
 
 import gymnasium
 
+from rnd_agents.environments import atari
 from rnd_agents.environments import deep_sea
+from rnd_agents.environments import episode_log
+from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import errors
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
+from rnd_agents.environments import minigrid_tasks
+from rnd_agents.environments import rewards
+from rnd_agents.environments import single_environment
 from rnd_agents.environments import vector_environment
+from rnd_agents.environments import wrappers
 
 __all__ = [
+    'atari',
     'deep_sea',
+    'episode_log',
+    'episode_seeds',
+    'errors',
     'gymnasium_spaces',
     'loaders',
+    'minigrid_tasks',
+    'rewards',
+    'single_environment',
     'vector_environment',
+    'wrappers',
 ]
 
 DEEP_SEA_ID = 'rnd_agents/DeepSea-v0'

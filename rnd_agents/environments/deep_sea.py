@@ -12,6 +12,7 @@ Source: Osband et al., "Behaviour Suite for Reinforcement Learning", 2019
 same `mapping_seed` the action mapping is the same as there.
 """
 
+import copy
 from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
 import gymnasium
@@ -25,6 +26,8 @@ DEFAULT_SIZE = 10
 DEFAULT_MOVE_COST = 0.01  # Of a whole episode of steering right.
 # That of bsuite's own experiments.
 DEFAULT_MAPPING_SEED = 42
+# Arrays that make up the state of a DeepSeaVectorEnv.
+_STATE = ('_action_mapping', '_row', '_column', '_ended', '_wind', '_noise')
 
 
 class Transition(NamedTuple):
@@ -213,6 +216,34 @@ class DeepSeaVectorEnv(vector.VectorEnv):
   def use_generators(self, generators: Sequence[np.random.Generator]) -> None:
     """Sets the random streams of the B environments."""
     self._generators = list(generators)
+
+  def get_state(self) -> Dict[str, Any]:
+    """Returns the divers, the random streams and the map, picklable.
+
+    Raises:
+      gymnasium.error.ResetNeeded: before the first reset.
+    """
+    if self._generators is None:
+      raise gymnasium.error.ResetNeeded('Call reset() before get_state().')
+    arrays = {name: getattr(self, name).copy() for name in _STATE}
+    return {**arrays, '_generators': copy.deepcopy(self._generators)}
+
+  def set_state(self, state: Dict[str, Any]) -> np.ndarray:
+    """Goes on from `state`, of `get_state`; returns the observations.
+
+    Raises:
+      ValueError: the state is of another number or size of environments.
+    """
+    for name in _STATE:
+      if state[name].shape != getattr(self, name).shape:
+        raise ValueError(
+            f'The saved state is of {state["_wind"].shape} environments and '
+            f'rows, and these are {self._wind.shape}.'
+        )
+    for name in _STATE:
+      setattr(self, name, state[name].copy())
+    self._generators = copy.deepcopy(state['_generators'])
+    return self._observations()
 
   def step(
       self, actions: np.ndarray

@@ -7,6 +7,7 @@ function that converts one batch, so that no space is inspected while stepping.
 Dict spaces become dicts, Tuple spaces tuples.
 """
 
+import math
 from typing import Any, Callable, Tuple
 
 from absl import logging
@@ -52,17 +53,22 @@ def observation_converter(
   """
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
     return _nested_observation_converter(space, name)
-  if _is_text(space):
+  if is_text(space):
     raise ValueError(
         f'{name!r} is text only, which a TF-Agents spec cannot hold; add a '
         'wrapper that encodes it as an array.'
     )
   spec = _array_spec(space, name)
-  dtype = spec.dtype
+  dtype, shape = spec.dtype, spec.shape
   is_floating = np.issubdtype(dtype, np.floating)
 
   def convert(observation):
-    array = np.array(observation, dtype=dtype)  # Copies, always.
+    array = np.array(observation, dtype=dtype, order='C')  # Copies, always.
+    if array.shape[1:] != shape:
+      raise ValueError(
+          f'{name!r} must have shape {shape} in each environment, as its space'
+          f' says, but has {array.shape[1:]}.'
+      )
     if is_floating:
       check_finite(array, name)
     return array
@@ -109,11 +115,13 @@ def action_converter(
         item[1](part) for item, part in zip(items, action, strict=True)
     )
   spec = _array_spec(space, name, round_inward=True)
-  start = getattr(space, 'start', None)
-  if start is not None:
+  start = getattr(space, 'start', 0)
+  if np.any(start):
     spec = array_spec.BoundedArraySpec(
         spec.shape, spec.dtype, 0, spec.maximum - start, spec.name
     )
+  else:
+    start = None
   shape = (num_environments,) + spec.shape
 
   def convert(action):
@@ -136,16 +144,22 @@ def action_converter(
 
 def check_finite(array: np.ndarray, name: str) -> None:
   """Raises ValueError if the batch [B, ...] holds a NaN or an infinity."""
+  # The squares add up to a finite number unless one is not, or is huge: much
+  # cheaper than looking at each.
+  if math.isfinite(np.vdot(array, array)):
+    return
   finite = np.isfinite(array)
   if finite.all():
     return
   index = tuple(int(i) for i in np.argwhere(~finite)[0])
-  raise ValueError(
+  error = ValueError(
       f'Environment {index[0]}: {name!r} is {array[index]}'
       + (f' at index {index[1:]}' if len(index) > 1 else '')
       + '. An environment and a policy must give finite numbers; mend the one'
       ' this comes from, or replace the value in a wrapper.'
   )
+  error.environment_index = index[0]
+  raise error
 
 
 def _nested_observation_converter(space, name):
@@ -154,7 +168,7 @@ def _nested_observation_converter(space, name):
   items = space.spaces.items() if is_dict else enumerate(space.spaces)
   parts = {}
   for key, part in items:
-    if _is_text(part):
+    if is_text(part):
       logging.info('%s/%s is text, which no spec holds: dropped.', name, key)
     else:
       parts[key] = observation_converter(part, f'{name}/{key}')
@@ -169,7 +183,8 @@ def _nested_observation_converter(space, name):
   )
 
 
-def _is_text(space):
+def is_text(space: spaces.Space) -> bool:
+  """Returns whether a space holds text."""
   # MiniGrid's missions are no spaces.Text, but share its dtype.
   return isinstance(space, spaces.Text) or (
       space.dtype is not None and np.dtype(space.dtype).kind == 'U'

@@ -10,17 +10,22 @@ from typing import Any, Callable, Dict, Optional, Sequence, Union
 
 import gin
 import gymnasium
-from gymnasium import vector
 
+from rnd_agents.environments import atari
+from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import minigrid_tasks
 from rnd_agents.environments import vector_environment
+from rnd_agents.environments import vectorizing
+from rnd_agents.environments import wrappers as env_wrappers
 
 EnvOrId = Union[str, Callable[..., gymnasium.Env]]
 
-_VECTORIZATIONS = ('sync', 'async', 'vector_entry_point')
+_KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)-v3$')
+_MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
 # (ids, the module that registers them or that they need, our extra with it)
 _OPTIONAL = (
     (re.compile(r'ALE/'), 'ale_py', 'atari'),
-    (re.compile(r'(MiniGrid|BabyAI)-'), 'minigrid', 'minigrid'),
+    (_MINIGRID, 'minigrid', 'minigrid'),
     (
         re.compile(
             r'(LunarLander(Continuous)?|BipedalWalker(Hardcore)?|CarRacing)'
@@ -28,6 +33,14 @@ _OPTIONAL = (
         ),
         'Box2D',
         'box2d',
+    ),
+    (
+        re.compile(
+            r'(Ant|HalfCheetah|Hopper|Humanoid(Standup)?|Inverted(Double)?'
+            r'Pendulum|Pusher|Reacher|Swimmer|Walker2d)-v5$'
+        ),
+        'mujoco',
+        'mujoco',
     ),
 )
 
@@ -41,29 +54,47 @@ def load_environment(
     max_episode_steps: Optional[int] = None,
     env_kwargs: Optional[Dict[str, Any]] = None,
     wrappers: Sequence[Callable[[gymnasium.Env], gymnasium.Env]] = (),
+    seeding: Optional[episode_seeds.EpisodeSeeds] = None,
+    reward_fn: Optional[vector_environment.RewardFn] = None,
+    success_key: str = vector_environment.SUCCESS_KEY,
+    step_timeout_s: Optional[float] = vectorizing.STEP_TIMEOUT_S,
+    preprocessing: bool = True,
 ) -> vector_environment.VectorPyEnvironment:
   """Makes `num_environments` copies of an environment, stepped as one batch.
+
+  Ids of Atari games ('ALE/...') go to `atari.load_atari` and those of MiniGrid
+  to `minigrid_tasks.load_minigrid`, whose own settings are configured there.
 
   Args:
     env: a Gymnasium id, also as 'module_to_import:id'; or a callable that
       returns a new `gymnasium.Env` each time.
     num_environments: how many.
-    seed: environment i starts from seed + i; None takes entropy.
+    seed: every episode has a seed of its own drawn from this one; a vector
+      environment of its own starts environment i from seed + i and goes on by
+      itself. None takes entropy.
     vectorization: 'sync' steps them one after the other; 'async' in a process
       each, which pays off where a step takes longer than the hand-over does;
       'vector_entry_point' uses the vector implementation registered for the id.
     max_episode_steps: a time limit in place of the registered one, reported as
       truncation; None keeps that. Limits inside an environment stay, so raise
-      MiniGrid's with `env_kwargs={'max_steps': ...}`, and ALE's with
-      'max_num_frames_per_episode'.
-    env_kwargs: for the environment's constructor, or for the callable.
+      MiniGrid's with `env_kwargs={'max_steps': ...}`.
+    env_kwargs: for the environment's constructor, for the callable, or for
+      `load_atari`.
     wrappers: each takes a single environment and returns one; the first is the
-      innermost. Outside the time limit.
+      innermost. Outside the time limit and the preprocessing.
+    seeding: a schedule of `episode_seeds` in place of `stream(seed)`.
+    reward_fn: of the rewards float64 [B], gives those that time steps carry,
+      such as `rewards.sign_of_reward`. Returns of episodes are sums without it.
+    success_key: where infos tell of success at the end of an episode.
+    step_timeout_s: longest wait for a worker process of 'async', after which it
+      counts as hung; None waits for ever.
+    preprocessing: False leaves ALE and MiniGrid ids as Gymnasium has them.
 
   Returns:
     A batched PyEnvironment.
 
   Raises:
+    EnvironmentFailure: a worker process did not come up.
     ImportError: the environment needs a package that is not installed.
     TypeError: `env` is neither an id nor a callable that returns an Env, or a
       registered vector environment does not take an argument.
@@ -71,56 +102,51 @@ def load_environment(
   """
   _check_arguments(env, num_environments, vectorization, max_episode_steps)
   env_kwargs = dict(env_kwargs or {})
+  common = dict(
+      num_environments=num_environments,
+      seed=seed,
+      seeding=seeding,
+      vectorization=vectorization,
+      reward_fn=reward_fn,
+      success_key=success_key,
+      step_timeout_s=step_timeout_s,
+  )
   if isinstance(env, str):
     _import_optional(env)
     _check_registered(env)
+    name = env.rpartition(':')[2]
+    outer = dict(max_episode_steps=max_episode_steps, wrappers=wrappers)
+    if preprocessing and name.startswith('ALE/'):
+      return atari.load_atari(name, **common, **outer, **env_kwargs)
+    if preprocessing and _MINIGRID.match(name):
+      return minigrid_tasks.load_minigrid(
+          name, **common, **outer, env_kwargs=env_kwargs
+      )
     if max_episode_steps is not None:
       env_kwargs['max_episode_steps'] = max_episode_steps
 
   if vectorization == 'vector_entry_point':
-    vector_env = _make_registered_vector(
-        env, num_environments, env_kwargs, wrappers
+    vectorizing.refuse_for_own_vector(wrappers, seeding)
+    return vector_environment.VectorPyEnvironment(
+        _make_registered_vector(env, num_environments, env_kwargs),
+        seed=seed,
+        name=vectorizing.default_name(env),
+        reward_fn=reward_fn,
+        success_key=success_key,
     )
-  else:
-    make = functools.partial(
-        _make_single, env, max_episode_steps, env_kwargs, tuple(wrappers)
-    )
-    makers = [make] * num_environments
-    if vectorization == 'async':
-      vector_env = vector.AsyncVectorEnv(makers)
-    else:
-      vector_env = vector.SyncVectorEnv(makers)
-      _check_distinct(vector_env.envs)
-  return vector_environment.VectorPyEnvironment(
-      vector_env, seed=seed, name=default_name(env)
+  make = functools.partial(
+      _make_single, env, max_episode_steps, env_kwargs, tuple(wrappers)
   )
-
-
-def default_name(env: EnvOrId) -> str:
-  """Returns a name for `env` that can be part of a file name."""
-  if isinstance(env, str):
-    return re.sub(r'[^\w.-]+', '-', env.rpartition(':')[2])
-  while isinstance(env, functools.partial):
-    env = env.func
-  name = getattr(env, '__name__', type(env).__name__)
-  return 'environment' if name == '<lambda>' else name
+  return vectorizing.vectorize(make, vectorizing.default_name(env), **common)
 
 
 def _check_arguments(env, num_environments, vectorization, max_episode_steps):
   """Raises TypeError or ValueError for what no environment could have."""
-  if num_environments < 1:
-    raise ValueError(
-        f'num_environments must be at least 1, not {num_environments}.'
-    )
+  vectorizing.check_arguments(num_environments, vectorization)
   if max_episode_steps is not None and max_episode_steps < 1:
     raise ValueError(
         'max_episode_steps must be None (the registered limit) or at least 1, '
         f'not {max_episode_steps}.'
-    )
-  if vectorization not in _VECTORIZATIONS:
-    raise ValueError(
-        f'vectorization must be one of {_VECTORIZATIONS}, not '
-        f'{vectorization!r}.'
     )
   if not isinstance(env, str) and not callable(env):
     raise TypeError(
@@ -132,15 +158,13 @@ def _check_arguments(env, num_environments, vectorization, max_episode_steps):
 def _make_single(env, max_episode_steps, env_kwargs, wrappers):
   """Makes one environment; runs in the worker where there is one."""
   if isinstance(env, str):
-    single = gymnasium.make(env, **env_kwargs)
+    # What it checks at each step, the adapter does for the whole batch.
+    single = gymnasium.make(env, disable_env_checker=True, **env_kwargs)
+    if _KEEPS_WORLD.match(env):
+      single = env_wrappers.FreshWorld(single)
   else:
     single = env(**env_kwargs)
-    if not isinstance(single, gymnasium.Env):
-      raise TypeError(
-          f'{default_name(env)} must return a gymnasium.Env, and returned '
-          f'{type(single).__name__}.'
-      )
-    if max_episode_steps is not None:
+    if max_episode_steps is not None and isinstance(single, gymnasium.Env):
       _check_no_time_limit(single)
       single = gymnasium.wrappers.TimeLimit(single, max_episode_steps)
   for wrapper in wrappers:
@@ -148,17 +172,12 @@ def _make_single(env, max_episode_steps, env_kwargs, wrappers):
   return single
 
 
-def _make_registered_vector(env, num_environments, env_kwargs, wrappers):
+def _make_registered_vector(env, num_environments, env_kwargs):
   """Makes the vector environment registered for the id `env`."""
   if not isinstance(env, str):
     raise ValueError(
         "vectorization='vector_entry_point' needs a Gymnasium id; for a vector "
         'environment of your own, use VectorPyEnvironment(vector_env).'
-    )
-  if wrappers:
-    raise ValueError(
-        'wrappers are for single environments, and '
-        "vectorization='vector_entry_point' has none; use 'sync' or 'async'."
     )
   try:
     return gymnasium.make_vec(
@@ -169,8 +188,7 @@ def _make_registered_vector(env, num_environments, env_kwargs, wrappers):
     )
   except TypeError as error:  # ALE's says no more than that.
     raise TypeError(
-        f'The vector environment of {env} did not take {env_kwargs}. ALE has '
-        'max_num_frames_per_episode for max_episode_steps.'
+        f'The vector environment of {env} did not take {env_kwargs}.'
     ) from error
 
 
@@ -216,12 +234,3 @@ def _check_no_time_limit(env):
           'put on its environment. Set the limit in one of the two places.'
       )
     env = env.env
-
-
-def _check_distinct(envs):
-  """Raises ValueError if a callable returned the same environment twice."""
-  if len({id(env.unwrapped) for env in envs}) < len(envs):
-    raise ValueError(
-        'The callable returned the same environment more than once; it must '
-        'make a new one each time.'
-    )

@@ -7,8 +7,10 @@ last one of an episode ignores the action and returns the first observation of
 the next episode. So B environments need one call per step, and no Python loop.
 """
 
-import collections
-from typing import Any, List, NamedTuple, Optional, Sequence
+import copy
+import threading
+import time
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import gymnasium
 from gymnasium import vector
@@ -17,29 +19,18 @@ from tf_agents.environments import py_environment
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
+from rnd_agents.environments import episode_log
+from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import episode_states
+from rnd_agents.environments import errors
 from rnd_agents.environments import gymnasium_spaces
+from rnd_agents.environments import vector_protocol
 
-# Finished episodes kept for `pop_episodes`: a program that never asks for them
-# must not run out of memory.
-MAX_KEPT_EPISODES = 100_000
-
-
-class Episode(NamedTuple):
-  """One finished episode.
-
-  Attributes:
-    environment_index: which of the B environments played it.
-    return_: sum of the rewards as the environment gave them, undiscounted.
-    length_env_steps: number of transitions.
-    terminated: False if a time limit cut it.
-    success: `is_success` of the last step's info; None where it has none.
-  """
-
-  environment_index: int
-  return_: float
-  length_env_steps: int
-  terminated: bool
-  success: Optional[bool]
+Episode = episode_log.Episode
+RewardFn = Callable[[np.ndarray], np.ndarray]
+SUCCESS_KEY = 'is_success'
+# (time step, Gymnasium's infos)
+StepObserver = Callable[[ts.TimeStep, Dict[str, Any]], None]
 
 
 class VectorPyEnvironment(py_environment.PyEnvironment):
@@ -55,6 +46,13 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
 
   Rewards are float32. Observations are fresh arrays; float64 ones become
   float32, uint8, int32 and int64 stay. Text is dropped.
+
+  Whatever goes wrong inside is an `EnvironmentFailure`, also kept as `failure`:
+  TensorFlow reports what its graph called as text only.
+
+  Attributes:
+    name: of the environment.
+    failure: None, or the EnvironmentFailure that was raised.
   """
 
   def __init__(
@@ -62,6 +60,9 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       vector_env: vector.VectorEnv,
       seed: Optional[int] = None,
       name: str = 'environment',
+      seeding: Optional[episode_seeds.EpisodeSeeds] = None,
+      reward_fn: Optional[RewardFn] = None,
+      success_key: str = SUCCESS_KEY,
   ):
     """Creates a VectorPyEnvironment.
 
@@ -71,6 +72,11 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         Later episodes go on with the random streams this starts: they differ,
         and the whole run repeats. None takes entropy from the system.
       name: what to call it, on a picture for example.
+      seeding: the schedule of the `SeededEpisodes` that each environment is
+        wrapped in; `seed` starts another. None where they are not wrapped so.
+      reward_fn: of the rewards float64 [B], gives those of the time steps.
+        Returns of episodes are sums without it.
+      success_key: where infos tell of success at the end of an episode.
 
     Raises:
       TypeError: `vector_env` is no VectorEnv.
@@ -79,9 +85,12 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     # PyEnvironment's own auto reset would reset all B when all are LAST, which
     # the vector environment does by itself.
     super().__init__(handle_auto_reset=False)
-    _check_vector_env(vector_env)
+    vector_protocol.check_vector_env(vector_env)
     self.name = name
+    self.failure = None
     self._vector_env = vector_env
+    self._is_seeded = seeding is not None
+    self._reward_fn = reward_fn
     self._num_envs = vector_env.num_envs
     self._observation_spec, self._convert_observation = (
         gymnasium_spaces.observation_converter(
@@ -97,8 +106,13 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._next_seed = None
     self.seed(seed)
     self._infos = {}
-    self._episodes = collections.deque(maxlen=MAX_KEPT_EPISODES)
-    self._start_episodes()
+    self._episodes = episode_log.EpisodeLog(
+        self._num_envs, success_key, seeding
+    )
+    self._step_observers = []
+    self._busy_since = None
+    self._restored = None  # A time step that the next reset returns.
+    self._ended_indices = []  # Of environments, in the step before.
 
   @property
   def batched(self) -> bool:
@@ -123,12 +137,13 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     """Stores the seed that the next `reset()` uses, and returns it.
 
     Args:
-      seed: as in the constructor; None leaves the random streams alone.
+      seed: as in the constructor; where `SeededEpisodes` seed, they begin
+        `episode_seeds.stream(seed)`. None leaves the random streams alone.
 
     Raises:
       ValueError: `seed` is negative.
     """
-    self._next_seed = None if seed is None else _checked_seed(seed)
+    self._next_seed = None if seed is None else episode_seeds.checked_seed(seed)
     return self._next_seed
 
   def reset_with_seeds(self, seeds: Sequence[int]) -> ts.TimeStep:
@@ -151,15 +166,23 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
           f'reset_with_seeds needs {self._num_envs} seeds, one an environment, '
           f'and got {len(seeds)}.'
       )
-    seeds = [_checked_seed(seed) for seed in seeds]
+    seeds = [episode_seeds.checked_seed(seed) for seed in seeds]
+    if self._is_seeded:
+      self._next_seed = seeds
+      return self.reset()
     first_error = None
     # Gymnasium's vector environments take a list, ALE's an array.
     for form in (seeds, np.array(seeds)):
       self._next_seed = form
       try:
         return self.reset()
-      except (TypeError, gymnasium.error.Error) as error:
-        first_error = first_error or error
+      except errors.EnvironmentFailure as failure:
+        if not isinstance(
+            failure.__cause__, (TypeError, gymnasium.error.Error)
+        ):
+          raise
+        self.failure = None
+        first_error = first_error or failure.__cause__
     raise ValueError(
         f'{self._vector_env} did not reset with a list of seeds. Those of '
         "vectorization='sync' and 'async' do."
@@ -168,12 +191,83 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
   def pop_episodes(self) -> List[Episode]:
     """Returns the episodes finished since the last call, oldest first.
 
-    Of more than MAX_KEPT_EPISODES the oldest are lost. An episode that a reset
+    Of more than 100,000 the oldest are lost. An episode that a reset
     cut short is not among them.
     """
-    episodes = list(self._episodes)
-    self._episodes.clear()
-    return episodes
+    return self._episodes.pop()
+
+  def add_step_observer(self, observer: StepObserver) -> None:
+    """Calls `observer(time_step, infos)` after each reset and each step."""
+    self._step_observers.append(observer)
+
+  def busy_since(self) -> Optional[Tuple[int, float]]:
+    """Returns since when the environment has been at work, for a watchdog.
+
+    Returns:
+      While inside a reset or a step of the adapted environment, the identifier
+      of the thread and the `time.monotonic()` at which it went in; else None.
+    """
+    return self._busy_since
+
+  def get_state(self) -> Dict[str, Any]:
+    """Returns what `set_state` needs to go on from here, picklable.
+
+    The running episodes, the current time step and the episodes that were not
+    popped. An episode is saved as its seed and actions, so that the size grows
+    with its length.
+
+    Raises:
+      EnvironmentFailure: the environment raised.
+      NotImplementedError: the vector environment cannot tell.
+    """
+    if self._current_time_step is None:
+      self.reset()
+    return copy.deepcopy({
+        'time_step': self._current_time_step,
+        'ended_indices': self._ended_indices,
+        'next_seed': self._next_seed,
+        'episodes': self._episodes.get_state(),
+        'running': self._inside(
+            'get_state', episode_states.save, self._vector_env, self._is_seeded
+        ),
+    })
+
+  def set_state(self, state: Dict[str, Any]) -> None:
+    """Goes on from `state` as if the run had never been broken.
+
+    The next `reset()` begins no new episodes: it returns the saved time step.
+
+    Args:
+      state: of `get_state` of an environment made with the same arguments.
+
+    Raises:
+      EnvironmentFailure: the environment raised.
+      StateNotRestored: an environment, played again, went another way.
+      ValueError: the state is of another number of environments.
+    """
+    state = copy.deepcopy(state)
+    time_step = state['time_step']
+    if len(time_step.step_type) != self._num_envs:
+      raise ValueError(
+          f'The saved state is of {len(time_step.step_type)} environments, and '
+          f'there are {self._num_envs}.'
+      )
+    observation = self._inside(
+        'set_state',
+        episode_states.restore,
+        self._vector_env,
+        self._is_seeded,
+        state['running'],
+    )
+    if observation is not None:
+      episode_states.check_restored(
+          time_step.observation, self._convert_observation(observation)
+      )
+    self._ended_indices = state['ended_indices']
+    self._next_seed = state['next_seed']
+    self._episodes.set_state(state['episodes'])
+    self._infos = {}
+    self._restored = self._current_time_step = time_step
 
   def get_info(self) -> Any:
     """Returns Gymnasium's infos of the last step or reset: a dict of arrays."""
@@ -200,95 +294,96 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
   def close(self) -> None:
     self._vector_env.close()
 
-  def _start_episodes(self):
-    """Forgets the running episodes of all environments."""
-    self._ended = np.zeros(self._num_envs, np.bool_)  # In the step before.
-    self._returns = np.zeros(self._num_envs, np.float64)
-    self._lengths = np.zeros(self._num_envs, np.int64)
-
   def _reset(self):
+    if self._restored is not None and self._next_seed is None:
+      time_step, self._restored = self._restored, None
+      return time_step
+    self._restored = None
     seed, self._next_seed = self._next_seed, None
-    observation, self._infos = self._vector_env.reset(seed=seed)
-    self._start_episodes()
-    return ts.TimeStep(
-        step_type=np.full(self._num_envs, ts.StepType.FIRST, np.int32),
-        reward=np.zeros(self._num_envs, np.float32),
-        discount=self._all_one.copy(),
-        observation=self._convert_observation(observation),
+    if self._is_seeded and isinstance(seed, int):
+      self._inside('reset', self._start_schedule, episode_seeds.stream(seed))
+      seed = None
+    observation, self._infos = self._inside('reset', self._raw_reset, seed)
+    self._ended_indices = []
+    self._episodes.start(None if isinstance(seed, int) else seed)
+    return self._observed(
+        ts.TimeStep(
+            step_type=np.full(self._num_envs, ts.StepType.FIRST, np.int32),
+            reward=np.zeros(self._num_envs, np.float32),
+            discount=self._all_one.copy(),
+            observation=observation,
+        )
     )
 
-  def _step(self, action):
-    observation, reward, terminated, truncated, self._infos = (
-        self._vector_env.step(self._convert_action(action))
+  def _start_schedule(self, schedule):
+    self._vector_env.call('start_schedule', schedule)
+    self._episodes.start_schedule(schedule)
+
+  def _raw_reset(self, seed):
+    """Returns the converted observation and the infos."""
+    observation, infos = self._vector_env.reset(seed=seed)
+    return self._convert_observation(observation), infos
+
+  def _raw_step(self, action):
+    """Returns what the vector environment does, and the time step's reward."""
+    observation, reward, terminated, truncated, infos = self._vector_env.step(
+        action
     )
     observation = self._convert_observation(observation)
     raw_reward = np.array(reward, np.float64)  # [B], a copy.
     reward = raw_reward.astype(np.float32)
     gymnasium_spaces.check_finite(reward, 'reward')
+    if self._reward_fn is not None:
+      reward = np.array(self._reward_fn(raw_reward), np.float32)
+      gymnasium_spaces.check_finite(reward, 'reward')
+    return observation, raw_reward, reward, terminated, truncated, infos
+
+  def _inside(self, doing, function, *args):
+    """Calls `function`; what it raises becomes an EnvironmentFailure."""
+    self._busy_since = (threading.get_ident(), time.monotonic())
+    try:
+      return function(*args)
+    except (errors.StateNotRestored, NotImplementedError):
+      raise
+    except errors.EnvironmentFailure as failure:
+      failure.environment_name = self.name
+      self.failure = failure
+      raise
+    except Exception as error:
+      misshaped = vector_protocol.misshaped(self._vector_env)
+      self.failure = misshaped or errors.failure_of(error, doing)
+      self.failure.environment_name = self.name
+      raise self.failure from error
+    finally:
+      self._busy_since = None
+
+  def _observed(self, time_step):
+    """Shows `time_step` to the observers and returns it."""
+    for observer in self._step_observers:
+      observer(time_step, self._infos)
+    return time_step
+
+  def _step(self, action):
+    self._restored = None
+    observation, raw_reward, reward, terminated, truncated, self._infos = (
+        self._inside('step', self._raw_step, self._convert_action(action))
+    )
     step_type = self._all_mid.copy()
     discount = self._all_one.copy()
     ended = np.logical_or(terminated, truncated)
-
-    first = self._ended
-    self._lengths += 1
-    if first.any():
-      step_type[first] = ts.StepType.FIRST
+    first = self._ended_indices
+    if first:
+      # What the autoreset step claims of reward and end is of no transition.
       reward[first] = raw_reward[first] = 0.0
-      ended &= ~first
-      self._lengths[first] = 0
-    self._returns += raw_reward
-    if ended.any():
-      terminated = np.logical_and(terminated, ended)
-      step_type[ended] = ts.StepType.LAST
-      discount[terminated] = 0.0
-      self._record_episodes(ended, terminated)
-    self._ended = ended
-    return ts.TimeStep(step_type, reward, discount, observation)
-
-  def _record_episodes(self, ended, terminated):
-    """Keeps what is known of the episodes that end with this step, bool [B]."""
-    success = self._infos.get('is_success')
-    # Gymnasium marks with an underscore which environments gave the key.
-    known = self._infos.get('_is_success', ended)
-    for i in np.flatnonzero(ended):
-      self._episodes.append(
-          Episode(
-              environment_index=int(i),
-              return_=float(self._returns[i]),
-              length_env_steps=int(self._lengths[i]),
-              terminated=bool(terminated[i]),
-              success=None
-              if success is None or not known[i]
-              else bool(success[i]),
-          )
-      )
-    self._returns[ended] = 0.0
-
-
-def _check_vector_env(vector_env):
-  """Raises unless it is a vector environment that resets at the next step."""
-  if not isinstance(vector_env, vector.VectorEnv):
-    raise TypeError(
-        'VectorPyEnvironment needs a gymnasium.vector.VectorEnv, not '
-        f'{type(vector_env).__name__}. For a gymnasium.Env, use '
-        'loaders.load_environment(lambda: env).'
+      ended[first] = False
+      step_type[first] = ts.StepType.FIRST
+    self._episodes.add(raw_reward)
+    self._episodes.begin(first)
+    self._ended_indices = last = ended.nonzero()[0].tolist()
+    if last:
+      step_type[last] = ts.StepType.LAST
+      discount[last] = 1.0 - np.asarray(terminated)[last]
+      self._episodes.finish(last, terminated, self._infos)
+    return self._observed(
+        ts.TimeStep(step_type, reward, discount, observation)
     )
-  # Of the two places that name the mode, the metadata of SyncVectorEnv is the
-  # dict of the environment's class, which a later vector of it overwrites.
-  mode = getattr(
-      vector_env.unwrapped,
-      'autoreset_mode',
-      vector_env.metadata.get('autoreset_mode'),
-  )
-  if mode != vector.AutoresetMode.NEXT_STEP:
-    raise ValueError(
-        f'{vector_env} has autoreset mode {mode}, which would lose the last '
-        'observation of an episode. Make it with autoreset_mode='
-        'gymnasium.vector.AutoresetMode.NEXT_STEP.'
-    )
-
-
-def _checked_seed(seed):
-  if seed < 0:
-    raise ValueError(f'Seeds are not negative; got {seed}.')
-  return int(seed)

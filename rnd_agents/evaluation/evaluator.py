@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One episode from each of a fixed list of seeds, all at once."""
+"""One episode from each of a fixed list of seeds, many at once."""
 
 import numpy as np
 import tensorflow as tf
@@ -18,29 +18,61 @@ class Evaluator:
     """Creates the evaluator.
 
     Args:
-      environment: A `VectorPyEnvironment` with as many environments as seeds.
-      policy: A `TFPolicy`.
-      seeds: Environment i starts from `seeds[i]`.
+      environment: A `VectorPyEnvironment`. With fewer environments than seeds
+        the episodes are played in rounds.
+      policy: A `TFPolicy`, or what `tf.saved_model.load` returns for one.
+      seeds: One episode begins from each; at least one.
+
+    Raises:
+      ValueError: If there are no seeds.
     """
     self._environment = environment
     self._policy = policy
     self._seeds = list(seeds)
+    if not self._seeds:
+      raise ValueError('An evaluation needs at least one seed.')
     self._action = common.function(policy.action)
+    self._rooms = []
+
+  @property
+  def environment(self):
+    """The environment that the episodes are played in."""
+    return self._environment
+
+  @property
+  def rooms_visited(self):
+    """How many rooms each episode of the last `run` saw; None: not told.
+
+    Of `rooms_visited` among the infos of an episode's last step, as
+    `wrappers.RoomsVisited` puts it there.
+    """
+    return list(self._rooms)
 
   def run(self):
-    """Plays one episode in each environment.
+    """Plays one episode from each seed.
 
     Returns:
-      A list of `Episode`, by environment index.
+      A list of `Episode`, in the order of the seeds, each with its seed.
 
     Raises:
       RuntimeError: If an episode does not end.
     """
+    size = self._environment.batch_size
+    self._rooms = []
+    episodes = []
+    for start in range(0, len(self._seeds), size):
+      episodes += self._play(self._seeds[start : start + size])
+    return episodes
+
+  def _play(self, seeds):
+    """One round: environment i plays the episode of `seeds[i]`."""
     environment = self._environment
-    time_step = environment.reset_with_seeds(self._seeds)
+    # Environments to spare play along and do not count.
+    spare = environment.batch_size - len(seeds)
+    time_step = environment.reset_with_seeds(seeds + spare * seeds[-1:])
     environment.pop_episodes()
     state = self._policy.get_initial_state(environment.batch_size)
-    episodes = {}
+    episodes, rooms = {}, {}
     for _ in range(_MAX_EPISODE_STEPS):
       step = self._action(_as_tensors(time_step), state)
       state = step.state
@@ -49,18 +81,43 @@ class Evaluator:
         for episode in environment.pop_episodes():
           # Those that finish early go on with unseeded episodes: only the
           # first one counts.
-          episodes.setdefault(episode.environment_index, episode)
-        if len(episodes) == len(self._seeds):
-          return [episodes[i] for i in range(len(self._seeds))]
+          i = episode.environment_index
+          if i not in episodes:
+            episodes[i] = episode
+            rooms[i] = _info(environment, 'rooms_visited', i)
+        if all(i in episodes for i in range(len(seeds))):
+          self._rooms += [rooms[i] for i in range(len(seeds))]
+          return [
+              episodes[i]._replace(seed=seed) for i, seed in enumerate(seeds)
+          ]
+    ended = sum(i in episodes for i in range(len(seeds)))
     raise RuntimeError(
-        f'After {_MAX_EPISODE_STEPS} steps only {len(episodes)} of'
-        f' {len(self._seeds)} evaluation episodes have ended. Set'
+        f'After {_MAX_EPISODE_STEPS} steps only {ended} of {len(seeds)}'
+        ' evaluation episodes have ended. Set'
         ' load_environment.max_episode_steps.'
     )
 
 
+def _info(environment, key, index):
+  """What an environment's last info says of `key`, None if nothing."""
+  infos = environment.get_info()
+  values, given = infos.get(key), infos.get(f'_{key}')
+  if values is None or (given is not None and not given[index]):
+    return None
+  return int(values[index])
+
+
 def _as_tensors(time_step):
   return tf.nest.map_structure(tf.convert_to_tensor, time_step)
+
+
+def best_episode(episodes):
+  """The episode of the highest return; of equals the first.
+
+  Args:
+    episodes: A list of `Episode`, at least one.
+  """
+  return max(episodes, key=lambda episode: episode.return_)
 
 
 def summarize(episodes):

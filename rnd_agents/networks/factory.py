@@ -3,6 +3,7 @@
 """The usual sets of networks in one call."""
 
 import collections
+import numbers
 
 import gin
 import tensorflow as tf
@@ -57,8 +58,27 @@ def create_networks(
     `Networks`.
 
   Raises:
-    ValueError: If residual heads do not fit the trunks they stand on.
+    ValueError: If a layer has no units, if there are convolutions and no image,
+      or if residual heads do not fit the trunks they stand on.
   """
+  _check_units(
+      fc_layer_params=fc_layer_params,
+      value_fc_layer_params=value_fc_layer_params or (),
+      rnd_fc_layer_params=rnd_fc_layer_params,
+      target_rnd_fc_layer_params=target_rnd_fc_layer_params,
+      rnd_output_size=(rnd_output_size,),
+  )
+  try:
+    tf.keras.activations.get(activation)
+  except ValueError as error:
+    raise ValueError(
+        f'create_networks.activation: Keras knows no {activation!r}; there are'
+        " 'tanh', 'relu', 'elu' and more."
+    ) from error
+  _check_convolutions(observation_spec, conv_layers=conv_layers)
+  _check_convolutions(
+      rnd_observation_spec or observation_spec, rnd_conv_layers=rnd_conv_layers
+  )
   if residual_heads:
     widths = {
         tuple(units)[-1:]
@@ -106,6 +126,38 @@ def create_networks(
       name='RNDTarget',
   )
   return Networks(*actor_critic.views(), predictor, target)
+
+
+def _check_units(**layers):
+  for name, units in layers.items():
+    for number in units:
+      if not isinstance(number, numbers.Integral) or number < 1:
+        raise ValueError(
+            f'create_networks.{name} must hold integers from 1, got {number!r}.'
+        )
+
+
+def _check_convolutions(observation_spec, **layers):
+  """Refuses convolutions that are no triples or have nothing to look at."""
+  for name, convolutions in layers.items():
+    if not convolutions:
+      continue
+    for layer in convolutions:
+      if (
+          not isinstance(layer, (tuple, list))
+          or len(layer) != 3
+          or not all(isinstance(n, numbers.Integral) and n >= 1 for n in layer)
+      ):
+        raise ValueError(
+            f'create_networks.{name} must hold triples (filters, kernel size,'
+            f' stride) of integers from 1, got {layer!r}.'
+        )
+    if not any(map(encoders.is_image, tf.nest.flatten(observation_spec))):
+      raise ValueError(
+          f'create_networks.{name} are convolutions, and no observation is an'
+          ' image [height, width, channels]: leave it out, or reshape the'
+          ' observation in a wrapper.'
+      )
 
 
 def create_atari_networks(num_actions=18):

@@ -1,15 +1,17 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Draws learning curves over seeds and prints a table of them.
+"""Draws learning curves over seeds and prints two tables of them.
 
   python -m rnd_agents.plotting runs/rnd runs/ppo --out returns.png
 
 Each argument is the folder of a run, or a folder with such folders in it, at
 any depth. Runs that lie in the same folder are the seeds of one curve, which
-is named after it.
+is named after it. One table has the end of the curves, the other one how many
+environment steps they need to get somewhere; picture and CSV have the numbers.
 """
 
 import argparse
+import math
 import os
 import sys
 from typing import Dict, List, Optional, Sequence
@@ -17,6 +19,7 @@ from typing import Dict, List, Optional, Sequence
 from rnd_agents.plotting import group_curves
 from rnd_agents.plotting import learning_curves
 from rnd_agents.plotting import metrics_file
+from rnd_agents.plotting import sample_efficiency
 
 
 def find_runs(folders: Sequence[str]) -> List[str]:
@@ -72,36 +75,65 @@ def group_runs(runs: Sequence[str], label_by: str) -> Dict[str, List[str]]:
 
 
 def table(
-    curves: Dict[str, group_curves.GroupCurve],
-    confidence: float,
-    threshold: Optional[float] = None) -> str:
+    curves: Dict[str, group_curves.GroupCurve], confidence: float) -> str:
   """The curves in numbers, as text."""
-  header = ['label', 'seeds', 'env_steps', 'final IQM',
-            f'{100 * confidence:g} % interval', 'best IQM']
-  if threshold is not None:
-    header += [f'env_steps to {threshold:g}', f'seeds at {threshold:g}']
-  lines = [header]
+  lines = [['label', 'seeds', 'env_steps', 'final IQM',
+            f'{100 * confidence:g} % interval', 'best IQM']]
   for label, curve in curves.items():
-    summary = group_curves.summarize(curve, threshold)
+    summary = group_curves.summarize(curve)
     if summary is None:
-      lines.append([label, str(len(curve.values))]
-                   + ['-'] * (len(header) - 2))
+      lines.append([label, str(len(curve.values)), '-', '-', '-', '-'])
       continue
     interval = '-'  # One run has none.
     if summary.num_runs > 1:
       interval = f'[{summary.low:.4g}, {summary.high:.4g}]'
-    line = [label, str(summary.num_runs), str(summary.final_env_steps),
-            f'{summary.final:.4g}', interval, f'{summary.best:.4g}']
-    if threshold is not None:
-      steps = summary.steps_to_threshold
-      line += ['never' if steps is None else str(steps),
-               f'{summary.runs_at_threshold}/{summary.num_runs}']
-    lines.append(line)
+    lines.append([
+        label, str(summary.num_runs), str(summary.final_env_steps),
+        f'{summary.final:.4g}', interval, f'{summary.best:.4g}'])
+  return _aligned(lines)
+
+
+def efficiency_table(
+    rows: Sequence[sample_efficiency.StepsTo], confidence: float) -> str:
+  """The sample efficiencies, as text."""
+  lines = [['label', 'reaches', 'seeds', 'env_steps, IQM',
+            f'{100 * confidence:g} % interval']]
+  for row in rows:
+    interval = '-'
+    if row.num_runs > 1:
+      interval = f'[{_steps(row.low)}, {_steps(row.high)}]'
+    lines.append([
+        row.label, f'{row.metric} {row.threshold:g}',
+        f'{row.num_reached}/{row.num_runs}', _steps(row.iqm), interval])
+  return _aligned(lines)
+
+
+def _steps(steps: float) -> str:
+  return 'never' if math.isinf(steps) else f'{steps:.0f}'
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+  """Columns of equal width, the first one to the left."""
   widths = [max(len(cell) for cell in column) for column in zip(*lines)]
   return '\n'.join(
       '  '.join([line[0].ljust(widths[0])] + [
           cell.rjust(width) for cell, width in zip(line[1:], widths[1:])])
       for line in lines)
+
+
+def _efficiencies(
+    groups: Dict[str, List[str]], args: argparse.Namespace
+) -> List[sample_efficiency.StepsTo]:
+  """Of the metric, and of the success rate where all the runs have it."""
+  rows = sample_efficiency.steps_to(
+      groups, args.metric, args.phase, args.threshold, args.confidence)
+  if args.metric != 'success_rate' and args.threshold is None:
+    try:
+      rows += sample_efficiency.steps_to(
+          groups, 'success_rate', args.phase, confidence=args.confidence)
+    except ValueError:
+      pass  # Not every environment tells.
+  return rows
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -112,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
   parser.add_argument('runs', nargs='+', metavar='RUNS',
                       help='run folders, or folders with run folders in them')
   parser.add_argument('--out', required=True, metavar='FILE',
-                      help='picture to write; a .csv is written beside it')
+                      help='picture to write; numbers go to a .csv beside it')
   parser.add_argument('--metric', default='return_mean',
                       help='column of metrics.csv (default: %(default)s)')
   parser.add_argument('--phase', default='eval', choices=('eval', 'train'),
@@ -121,8 +153,10 @@ def _parser() -> argparse.ArgumentParser:
                       choices=('parent', 'run'),
                       help='a curve for each folder of runs, or for each run '
                       '(default: %(default)s)')
-  parser.add_argument('--threshold', type=float,
-                      help='tell when the IQM reaches this value')
+  parser.add_argument('--threshold', type=float, action='append',
+                      help='tell how many steps it takes to reach this value; '
+                      'several times for several values (default: some between '
+                      'the first and the best, and success rates)')
   parser.add_argument('--confidence', type=float, default=0.95,
                       help='of the interval (default: %(default)s)')
   parser.add_argument('--title')
@@ -163,13 +197,17 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
   ylabel = args.ylabel
   if ylabel is None:
     ylabel = learning_curves.metric_label(args.metric, args.phase)
+  efficiencies = _efficiencies(groups, args)
   learning_curves.draw_group_curves(
-      curves, args.out, args.title, ylabel, args.confidence)
-  print(table(curves, args.confidence, args.threshold))
+      curves, args.out, args.title, ylabel, args.confidence, efficiencies)
+  print(table(curves, args.confidence))
   for label, curve in curves.items():
     if not curve.complete[-1]:
       print(f'Note: not all runs of {label} reach env_steps '
             f'{curve.env_steps[-1]}; its numbers are of the part that all do.')
+  if efficiencies:
+    print('\nEnvironment steps until a run first gets there:')
+    print(efficiency_table(efficiencies, args.confidence))
   return 0
 
 

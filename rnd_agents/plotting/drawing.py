@@ -9,7 +9,7 @@ behind, and may be drawn from within a training process.
 import csv
 import math
 import os
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, Sequence, Tuple
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart, without
 # its yellow (too pale for lines). Markers and dashes say the same once more.
@@ -29,8 +29,10 @@ _SIZE_INCHES = (10.0, 4.2)
 _DPI = 120
 
 
-def new_figure() -> Any:
-  """An empty matplotlib figure of 1200 x 504 pixels."""
+def new_figure(
+    size_inches: Tuple[float, float] = _SIZE_INCHES, dpi: int = _DPI
+) -> Any:
+  """An empty matplotlib figure, of 1200 x 504 pixels by default."""
   try:
     from matplotlib import figure
   except ImportError as error:
@@ -38,14 +40,14 @@ def new_figure() -> Any:
         'Drawing needs matplotlib: pip install matplotlib'
     ) from error
   return figure.Figure(
-      figsize=_SIZE_INCHES, dpi=_DPI, layout='constrained', facecolor='white'
+      figsize=size_inches, dpi=dpi, layout='constrained', facecolor='white'
   )
 
 
 def save(fig: Any, out: str) -> None:
   """Writes the figure, making its folder where needed."""
   os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
-  fig.savefig(out, dpi=_DPI)
+  fig.savefig(out)
 
 
 def write_csv(

@@ -91,17 +91,13 @@ class Summary(NamedTuple):
   low: float  # NaN with one run.
   high: float  # NaN with one run.
   best: float  # Highest IQM.
-  steps_to_threshold: Optional[int]  # First point with IQM >= threshold.
-  runs_at_threshold: int  # How many runs reached it at any of their points.
 
 
-def summarize(
-    curve: GroupCurve, threshold: Optional[float] = None) -> Optional[Summary]:
-  """The end, the peak and the speed of a group; None if its runs never overlap.
+def summarize(curve: GroupCurve) -> Optional[Summary]:
+  """The end and the peak of a group; None if its runs never overlap.
 
   Args:
     curve: From `group_curve`.
-    threshold: Value to reach, None for none.
 
   Returns:
     A `Summary`.
@@ -110,17 +106,10 @@ def summarize(
   if not common.size:
     return None
   last = common[-1]
-  steps_to_threshold = None
-  runs_at_threshold = 0
-  if threshold is not None:
-    reached = common[curve.iqm[common] >= threshold]
-    if reached.size:
-      steps_to_threshold = int(curve.env_steps[reached[0]])
-    runs_at_threshold = int((curve.values >= threshold).any(axis=1).sum())
   return Summary(
       curve.values.shape[0], int(curve.env_steps[last]),
       float(curve.iqm[last]), float(curve.low[last]), float(curve.high[last]),
-      float(curve.iqm[common].max()), steps_to_threshold, runs_at_threshold)
+      float(curve.iqm[common].max()))
 
 
 def _iqm_over_runs(scores: np.ndarray) -> np.ndarray:

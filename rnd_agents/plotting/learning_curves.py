@@ -11,6 +11,11 @@ import numpy as np
 from rnd_agents.plotting import drawing
 from rnd_agents.plotting import group_curves
 from rnd_agents.plotting import metrics_file
+from rnd_agents.plotting import sample_efficiency
+
+CSV_COLUMNS = (
+    'label', 'env_steps', 'iqm', 'low', 'high', 'num_runs', 'kind', 'metric',
+    'threshold', 'num_reached')
 
 _LABELS = {
     ('eval', 'return_mean'): 'Evaluation return',
@@ -101,7 +106,8 @@ def draw_group_curves(
     out: str,
     title: Optional[str] = None,
     ylabel: str = '',
-    confidence: float = 0.95) -> Any:
+    confidence: float = 0.95,
+    steps_to: Sequence[sample_efficiency.StepsTo] = ()) -> Any:
   """Draws curves: line = IQM over runs, band = interval, legend = seeds.
 
   Where only some of the runs of a group have a value, the line is dotted: the
@@ -109,11 +115,14 @@ def draw_group_curves(
 
   Args:
     curves: From `group_curves.group_curve`, by label.
-    out: File to write; the numbers go to the same name with '.csv', columns
-      label, env_steps, iqm, low, high, num_runs.
+    out: File to write; the numbers go to the same name with '.csv', one row a
+      point of a curve.
     title: Above the picture.
     ylabel: Beside it.
     confidence: That the curves were made with, for the legend.
+    steps_to: Sample efficiencies, which are not drawn but get rows in the CSV:
+      of kind 'steps_to', with iqm, low and high in environment steps ('inf' for
+      never), the metric, the threshold and how many runs reached it.
 
   Returns:
     The matplotlib figure.
@@ -136,13 +145,17 @@ def draw_group_curves(
     axes.set_title(title)
   drawing.legend_beside(axes, title=f'IQM, {100 * confidence:g} % interval')
   drawing.save(fig, out)
-  drawing.write_csv(
-      out, ('label', 'env_steps', 'iqm', 'low', 'high', 'num_runs'),
-      [(label, *point)
-       for label, curve in curves.items()
-       for point in zip(
-           curve.env_steps.tolist(), curve.iqm.tolist(), curve.low.tolist(),
-           curve.high.tolist(), curve.num_runs.tolist())])
+  curve_rows = [
+      (label, *point, 'curve', '', '', '')
+      for label, curve in curves.items()
+      for point in zip(
+          curve.env_steps.tolist(), curve.iqm.tolist(), curve.low.tolist(),
+          curve.high.tolist(), curve.num_runs.tolist())]
+  efficiency_rows = [
+      (row.label, '', row.iqm, row.low, row.high, row.num_runs, 'steps_to',
+       row.metric, row.threshold, row.num_reached)
+      for row in steps_to]
+  drawing.write_csv(out, CSV_COLUMNS, curve_rows + efficiency_rows)
   return fig
 
 

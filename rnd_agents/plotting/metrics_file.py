@@ -25,6 +25,8 @@ import warnings
 import numpy as np
 
 FILE_NAME = 'metrics.csv'
+# Seconds, which differ from run to run, lie apart from what a seed decides.
+TIMINGS_FILE_NAME = 'timings.csv'
 TRAIN = 'train'
 EVAL = 'eval'
 _REQUIRED = ('phase', 'iteration', 'env_steps')
@@ -43,11 +45,12 @@ def has_metrics(root_dir: str) -> bool:
   return os.path.isfile(os.path.join(root_dir, FILE_NAME))
 
 
-def read_rows(root_dir: str) -> List[Row]:
+def read_rows(root_dir: str, file_name: str = FILE_NAME) -> List[Row]:
   """Reads what is valid of `root_dir/metrics.csv`.
 
   Args:
     root_dir: Folder of a run.
+    file_name: 'metrics.csv', or 'timings.csv', which is written alike.
 
   Returns:
     The rows in the order of the file, without those that a resumption undid.
@@ -56,7 +59,7 @@ def read_rows(root_dir: str) -> List[Row]:
     FileNotFoundError: If there is no such file.
     ValueError: If the file does not start with the expected header.
   """
-  path = os.path.join(root_dir, FILE_NAME)
+  path = os.path.join(root_dir, file_name)
   if not os.path.isfile(path):
     raise FileNotFoundError(
         f'{path} does not exist. Name the folder of a run, the --root_dir that '
@@ -128,6 +131,28 @@ def series(
     last = row
   return (np.array(list(points), np.int64),
           np.array(list(points.values()), np.float64))
+
+
+def wall_time_s(root_dir: str) -> float:
+  """Seconds that a run has taken so far, start-up apart.
+
+  Args:
+    root_dir: Folder of a run, with a `timings.csv`.
+
+  Returns:
+    `wall_time_s` of the last row that has it.
+
+  Raises:
+    FileNotFoundError: If the folder holds no such file.
+    ValueError: If no row has it.
+  """
+  rows = read_rows(root_dir, TIMINGS_FILE_NAME)
+  seconds = [row.values['wall_time_s'] for row in rows
+             if 'wall_time_s' in row.values]
+  if not seconds:
+    raise ValueError(
+        f'{os.path.join(root_dir, TIMINGS_FILE_NAME)} has no wall_time_s.')
+  return seconds[-1]
 
 
 def read_metrics(

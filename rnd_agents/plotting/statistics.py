@@ -81,6 +81,33 @@ def stratified_bootstrap_interval(
       one run would have no width, which is not what one run tells), or if
       `confidence` or `resamples` is out of range.
   """
+  if not 0.0 < confidence < 1.0:
+    raise ValueError(f'confidence must be inside (0, 1), got {confidence}.')
+  samples = stratified_bootstrap(scores, statistic, resamples, seed)
+  tail = (1.0 - confidence) / 2.0
+  low, high = np.quantile(samples, [tail, 1.0 - tail], axis=0)
+  return low, high
+
+
+def stratified_bootstrap(
+    scores: np.ndarray,
+    statistic: Callable[[np.ndarray], np.ndarray],
+    resamples: int = 2000,
+    seed: int = 0) -> np.ndarray:
+  """The statistic of resampled runs, of which an interval takes the quantiles.
+
+  Args:
+    scores: As for `stratified_bootstrap_interval`, and so the others.
+    statistic: Likewise.
+    resamples: Likewise.
+    seed: Likewise.
+
+  Returns:
+    [resamples, ...], whatever `statistic` returned.
+
+  Raises:
+    ValueError: As `stratified_bootstrap_interval`.
+  """
   scores = np.asarray(scores, np.float64)
   if scores.ndim < 2:
     raise ValueError(
@@ -89,8 +116,6 @@ def stratified_bootstrap_interval(
   num_runs, num_tasks = scores.shape[:2]
   if num_runs < 2:
     raise ValueError(f'An interval needs at least two runs, got {num_runs}.')
-  if not 0.0 < confidence < 1.0:
-    raise ValueError(f'confidence must be inside (0, 1), got {confidence}.')
   if resamples < 1:
     raise ValueError(f'resamples must be at least 1, got {resamples}.')
   rng = np.random.default_rng(seed)
@@ -99,9 +124,7 @@ def stratified_bootstrap_interval(
   for _ in range(resamples):
     runs = rng.integers(num_runs, size=(num_runs, num_tasks))
     samples.append(statistic(scores[runs, tasks]))
-  tail = (1.0 - confidence) / 2.0
-  low, high = np.quantile(np.asarray(samples), [tail, 1.0 - tail], axis=0)
-  return low, high
+  return np.asarray(samples)
 
 
 def align_runs(

@@ -2,8 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """The collect, train, evaluate loop and the files that a run leaves."""
 
+from rnd_agents.training import checkpoints
+from rnd_agents.training import errors
 from rnd_agents.training import gin_files
+from rnd_agents.training import metrics_log
 from rnd_agents.training import run_directory
+from rnd_agents.training import seeded_policy
+from rnd_agents.training import settings
 from rnd_agents.training import trainer
+from rnd_agents.training import training_loop
+from rnd_agents.training import watchdog
+from rnd_agents.training import watching
 
-__all__ = ['gin_files', 'run_directory', 'trainer']
+__all__ = [
+    'checkpoints',
+    'errors',
+    'gin_files',
+    'metrics_log',
+    'run_directory',
+    'seeded_policy',
+    'settings',
+    'trainer',
+    'training_loop',
+    'watchdog',
+    'watching',
+]

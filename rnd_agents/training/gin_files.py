@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finding and reading gin files, with errors that help."""
 
+import contextlib
 import difflib
 import importlib.resources
+import inspect
+import logging
+import numbers
 import os
 import re
 
@@ -75,18 +79,127 @@ def parse(files, bindings=()):
   folders = [os.path.dirname(os.path.abspath(path)) for path in paths]
   shipped = shipped_directory()
   for folder in folders + ([shipped] if shipped else []):
-    gin.add_config_file_search_path(folder)
+    # Gin keeps what it was told before, however often.
+    if folder not in gin.config._LOCATION_PREFIXES:  # pylint: disable=protected-access
+      gin.add_config_file_search_path(folder)
   try:
-    gin.parse_config_files_and_bindings(
-        paths, list(bindings), skip_unknown=False
-    )
-  except (ValueError, AttributeError, SyntaxError) as error:
+    with _quiet_search():
+      gin.parse_config_files_and_bindings(
+          paths, list(bindings), skip_unknown=False
+      )
+  except (
+      ValueError,
+      AttributeError,
+      ImportError,
+      OSError,
+      SyntaxError,
+      TypeError,
+  ) as error:
     raise GinError(_explain(error)) from error
+  _check_types()
+
+
+@contextlib.contextmanager
+def _quiet_search():
+  """Gin logs an error for each folder in which a file does not lie."""
+
+  def hide(record):
+    return not str(record.msg).startswith('Path not found')
+
+  logging.getLogger().addFilter(hide)
+  try:
+    yield
+  finally:
+    logging.getLogger().removeFilter(hide)
+
+
+# For a default of this type: (what serves as well, how to say it).
+_TYPES = {
+    bool: ((bool,), 'True or False'),
+    int: ((int,), 'an integer'),
+    float: ((numbers.Real, type(None)), 'a number'),
+    str: ((str,), 'a text in quotes'),
+    tuple: ((tuple, list, type(None)), 'a list, such as (64, 64)'),
+}
+
+
+def _check_types():
+  """Compares what is bound with the type of the default that it replaces.
+
+  Raises:
+    GinError: If a parameter of this package got what it cannot use. Python
+      would say so in the middle of the building, and not name the parameter.
+  """
+  # Gin has no public list of its bindings. pylint: disable=protected-access
+  for (scope, selector), bindings in gin.config._CONFIG.items():
+    if not selector.startswith('rnd_agents'):
+      continue
+    function = gin.config._REGISTRY[selector].wrapped
+    parameters = inspect.signature(function).parameters
+    for name, value in bindings.items():
+      value = _macro_value(value)
+      default = getattr(parameters.get(name), 'default', None)
+      if isinstance(value, gin.config.ConfigurableReference):
+        continue
+      fitting, words = _TYPES.get(type(default), ((object,), ''))
+      wrong_bool = isinstance(value, bool) and bool not in fitting
+      if isinstance(value, fitting) and not (wrong_bool and words):
+        continue
+      where = f'{scope}/' if scope else ''
+      hint = ''
+      if words == 'an integer' and isinstance(value, float):
+        hint = f' Write {int(value)}.' if value == int(value) else ''
+      raise GinError(
+          f'The gin configuration does not fit: {where}'
+          f'{selector.rpartition(".")[2]}.{name} must be {words}, not'
+          f' {value!r}.{hint}'
+      )
+
+
+def explain_missing(error):
+  """One sentence for a required parameter that gin has not bound.
+
+  Args:
+    error: A `TypeError` that gin raised.
+
+  Returns:
+    The sentence, or the error's own text where it is about something else.
+  """
+  match = re.search(
+      r"(\w+)\(\) missing .*\n  No values supplied by Gin or caller for"
+      r" arguments: \['(\w+)'", str(error)
+  )
+  if not match:
+    return str(error)
+  return (
+      f'{match.group(1)}.{match.group(2)} has no value: bind it in the gin'
+      ' file.'
+  )
+
+
+def _macro_value(value):
+  """What a macro stands for; anything else as it is."""
+  seen = 0
+  while (
+      isinstance(value, gin.config.ConfigurableReference)
+      and value.configurable.selector == 'gin.macro'
+      and seen < 20
+  ):
+    seen += 1
+    try:
+      name = value.scoped_selector.rpartition('/')[0]
+      value = gin.query_parameter(f'%{name}')
+    except ValueError:  # Not bound: gin says so when it is used.
+      return value
+  return value
 
 
 def _explain(error):
   """Gin's message on one line, with close matches for an unknown name."""
-  message = re.sub(r'\s+', ' ', str(error)).strip()
+  message = re.sub(r'\s+', ' ', str(error)).strip().rstrip('^ ')
+  match = re.match(r"No bindings specified for '(\w+)/gin.macro'", message)
+  if match:  # Gin goes on with the whole configuration.
+    message = f'%{match.group(1)} is used and has no value.'
   match = re.search(r"[Nn]o configurable matching '([^']+)'", message)
   if match:
     known = {

@@ -248,22 +248,33 @@ def readable_rollout(agent, rows, rewards, bonus, values, intrinsic_values):
   )
 
 
+_STATELESS_SHUFFLE = tf.random.experimental.stateless_shuffle
+
+
+def fix_shuffles(monkeypatch, period):
+  """Makes agents shuffle as a `FixedShuffle` does."""
+  monkeypatch.setattr(
+      tf.random.experimental, 'stateless_shuffle', FixedShuffle(period)
+  )
+
+
 class FixedShuffle:
-  """Stands in for `tf.random.shuffle`: the same permutations every time."""
+  """The same permutations every time, whatever the seed."""
 
   def __init__(self, period):
     """Takes the number of shuffles after which to begin again."""
     self._period = period
     self._calls = 0
 
-  def __call__(self, values):
+  def __call__(self, values, seed):
+    del seed
     shuffled = self.permutation(values, self._calls % self._period)
     self._calls += 1
     return shuffled
 
   @staticmethod
   def permutation(values, call):
-    return tf.random.experimental.stateless_shuffle(values, seed=[call, 7])
+    return _STATELESS_SHUFFLE(values, seed=[call, 7])
 
 
 def adam_slots(optimizer, variable):

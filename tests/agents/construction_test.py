@@ -164,8 +164,8 @@ def test_recurrent_network_is_refused():
             ValueError,
             'predictor_proportion must be .* at most 1, got 1.5',
         ),
-        ({'num_minibatches': 0}, ValueError, 'at least 1, got 2 and 0'),
-        ({'num_epochs': 0}, ValueError, 'at least 1, got 0 and 3'),
+        ({'num_minibatches': 0}, ValueError, 'an integer from 1, got 0'),
+        ({'num_epochs': 0.5}, ValueError, 'an integer from 1, got 0.5'),
     ],
     ids=lambda x: next(iter(x)) if isinstance(x, dict) else '',
 )
@@ -202,7 +202,7 @@ def test_training_without_an_optimizer_is_refused():
 
 def test_takes_what_upstream_examples_pass(monkeypatch):
   """The arguments of TF-Agents' PPO example, and they change nothing."""
-  monkeypatch.setattr(tf.random, 'shuffle', agent_test_utils.FixedShuffle(2))
+  agent_test_utils.fix_shuffles(monkeypatch, 2)
   upstream = {
       'greedy_eval': False,
       'use_gae': True,
@@ -300,7 +300,7 @@ def test_every_generation_of_adam_makes_the_same_step(monkeypatch):
     agent = agent_test_utils.build_agent(
         optimizer=build(), num_epochs=1, num_minibatches=1, **settings
     )
-    monkeypatch.setattr(tf.random, 'shuffle', agent_test_utils.FixedShuffle(1))
+    agent_test_utils.fix_shuffles(monkeypatch, 1)
     variables = agent._ppo_variables + agent._predictor_variables
     before = [v.numpy() for v in variables]
     experience = agent_test_utils.rollout(agent)

@@ -123,7 +123,7 @@ def test_rows_without_a_transition_change_nothing(monkeypatch):
     agent = agent_test_utils.build_agent(
         normalize_rewards=True, normalize_advantages=True
     )
-    monkeypatch.setattr(tf.random, 'shuffle', agent_test_utils.FixedShuffle(2))
+    agent_test_utils.fix_shuffles(monkeypatch, 2)
     experience = agent_test_utils.rollout(agent)
     rows = np.zeros([4, 9], bool)
     if part == 'last row':

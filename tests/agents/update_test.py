@@ -140,9 +140,7 @@ def _compare(monkeypatch, settings, graph, weights=None, **pair):
   target = [v.numpy() for v in agent.curiosity.target_rnd_network.variables]
   experience = agent_test_utils.rollout(agent)
   num_epochs = slow.settings.num_epochs
-  monkeypatch.setattr(
-      tf.random, 'shuffle', agent_test_utils.FixedShuffle(num_epochs)
-  )
+  agent_test_utils.fix_shuffles(monkeypatch, num_epochs)
   train = common.function(agent.train) if graph else agent.train
   loss_info = train(experience, weights)
   losses, data = slow.train(experience, weights)
@@ -280,9 +278,7 @@ def test_weight_of_zero_silences_an_environment(monkeypatch):
     experience = agent_test_utils.rollout(agent)
     rewards = experience.reward.numpy()
     rewards[1] = reward
-    monkeypatch.setattr(
-        tf.random, 'shuffle', agent_test_utils.FixedShuffle(2)
-    )
+    agent_test_utils.fix_shuffles(monkeypatch, 2)
     agent.train(experience.replace(reward=tf.constant(rewards)), weights)
     results.append([v.numpy() for v in agent._ppo_variables])
   for a, b in zip(*results, strict=True):

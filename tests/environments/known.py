@@ -70,14 +70,14 @@ SCRIPT = [
     ((LAST, 21, 0, 2, 1), (MID, 22, 1, 2, 2)),
     ((FIRST, 0, 1, 3, 0), (LAST, 23, 0, 2, 3)),  # Both at once: terminated.
 ]
-# (environment, return, length, terminated, success)
+# (environment, return, length, terminated, success, seed)
 SCRIPT_EPISODES = [
-    (0, 3.0, 2, True, True),
-    (1, 6.0, 3, False, None),
-    (1, 11.0, 1, True, False),
-    (0, 36.0, 3, False, None),
-    (0, 21.0, 1, True, False),
-    (1, 66.0, 3, True, False),
+    (0, 3.0, 2, True, True, None),
+    (1, 6.0, 3, False, None, None),
+    (1, 11.0, 1, True, False, None),
+    (0, 36.0, 3, False, None, None),
+    (0, 21.0, 1, True, False, None),
+    (1, 66.0, 3, True, False, None),
 ]
 
 

@@ -7,17 +7,43 @@ from gymnasium import spaces
 import numpy as np
 import pytest
 
+from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from tests.environments import known
 
 
-def test_seed_gives_environment_i_seed_plus_i():
+def test_episodes_have_the_seeds_of_the_stream():
   env = loaders.load_environment('CartPole-v1', 3, seed=5)
-  expected = [
-      gymnasium.make('CartPole-v1').reset(seed=5 + i)[0] for i in range(3)
-  ]
-  np.testing.assert_array_equal(env.reset().observation, expected)
+  stream = episode_seeds.stream(5)
+  for episode in range(2):
+    expected = [
+        gymnasium.make('CartPole-v1').reset(
+            seed=stream.seed_of(i, 3, episode)
+        )[0]
+        for i in range(3)
+    ]
+    np.testing.assert_array_equal(env.reset().observation, expected)
+
+
+def test_a_vector_environment_of_its_own_gets_seed_plus_i():
+  env = loaders.load_environment(
+      'rnd_agents/DeepSea-v0',
+      3,
+      seed=5,
+      vectorization='vector_entry_point',
+      env_kwargs={'size': 1, 'deterministic': False},
+  )
+  env.reset()
+  # Of one row: a uniform for the wind, and a normal on the only reward.
+  noise = []
+  for i in range(3):
+    rng = np.random.default_rng(5 + i)
+    rng.random(1)
+    noise.append(rng.standard_normal())
+  reward = env.step(np.zeros(3, int)).reward
+  treasure = reward - np.float32(noise)
+  np.testing.assert_allclose(np.abs(treasure - 0.495), 0.495, atol=1e-6)
 
 
 def play(env, num_steps=60):
@@ -37,8 +63,7 @@ def test_runs_repeat_with_the_seed_and_differ_without():
       for s in (1, 1, 2)
   )
   np.testing.assert_array_equal(one, same)
-  # Environment 1 of seed 1 has the seed of environment 0 of seed 2.
-  assert (one[:, 0] != other[:, 0]).any(axis=-1).all()
+  assert (one != other).any(axis=-1).all()
   # The second reset continues the stream.
   assert (one[0] != one[31]).all()
 

@@ -17,6 +17,8 @@ from tf_agents.environments import utils
 from tf_agents.policies import random_tf_policy
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 
+from rnd_agents.environments import episode_log
+from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from tests.environments import known
@@ -70,7 +72,7 @@ def test_step_before_reset_and_reset_within_an_episode():
   step = env.step(np.array([0, 0]))
   assert_time_step(step, [(MID, 11, 1, 1, 1), (LAST, 11, 0, 1, 1)])
   # The two steps before the reset are in no return.
-  assert env.pop_episodes() == [(1, 11.0, 1, True, False)]
+  assert env.pop_episodes() == [(1, 11.0, 1, True, False, None)]
 
 
 def test_through_tf_environment_driver_and_replay_buffer():
@@ -184,7 +186,9 @@ def test_what_an_autoreset_step_claims_is_ignored():
   np.testing.assert_array_equal(time_steps[2].reward, [7, 0])
   np.testing.assert_array_equal(time_steps[2].discount, [1, 1])
   assert env.pop_episodes() == [
-      (0, 7.0, 1, True, None), (1, 6.0, 2, True, None), (0, 7.0, 1, False, None)
+      (0, 7.0, 1, True, None, None),
+      (1, 6.0, 2, True, None, None),
+      (0, 7.0, 1, False, None, None),
   ]
   np.testing.assert_array_equal(rewards, [7.0, 3.0])  # Not written to.
 
@@ -195,16 +199,24 @@ def test_not_finite_numbers_are_named():
   bad = np.array([[0, 0], [0, np.nan]])
   false = np.array([False, False])
   env = known.playback(box, bad)
-  with pytest.raises(ValueError, match=r"Environment 1: 'observation' is nan "
-                     r'at index \(1,\)'):
+  failure = errors.EnvironmentFailure
+  with pytest.raises(failure, match=r"Environment 1: 'observation' is nan "
+                     r'at index \(1,\)') as caught:
     env.reset()
+  assert env.failure is caught.value and caught.value.environment_index == 1
   step = (good, np.array([-np.inf, 0]), false, false, {})
   env = known.playback(box, good, [step])
   env.reset()
-  with pytest.raises(ValueError, match="Environment 0: 'reward' is -inf"):
+  with pytest.raises(failure, match="Environment 0: 'reward' is -inf"):
+    env.step(np.zeros(2, int))
+  # Not in float64, but time steps are float32.
+  step = (good, np.array([0, 1e300]), false, false, {})
+  env = known.playback(box, good, [step])
+  env.reset()
+  with pytest.raises(failure, match="Environment 1: 'reward' is inf"):
     env.step(np.zeros(2, int))
   env = known.playback(spaces.Dict(a=box, b=box), {'a': good, 'b': bad})
-  with pytest.raises(ValueError, match="Environment 1: 'observation/b' is nan"):
+  with pytest.raises(failure, match="Environment 1: 'observation/b' is nan"):
     env.reset()
 
 
@@ -228,7 +240,7 @@ def test_a_single_environment_is_refused():
 
 
 def test_old_episodes_are_dropped_when_nobody_asks(monkeypatch):
-  monkeypatch.setattr(vector_environment, 'MAX_KEPT_EPISODES', 4)
+  monkeypatch.setattr(episode_log, 'MAX_KEPT_EPISODES', 4)
   env = known.scripted()
   env.reset()
   for _ in known.SCRIPT[1:]:
@@ -273,7 +285,7 @@ def test_tf_agents_validation(env_id, num_environments, vectorization):
     if env_id == 'CartPole-v1':
       assert episode.terminated and episode.return_ == episode.length_env_steps
     elif env_id == 'MountainCar-v0':
-      assert episode == (0, -200.0, 200, False, None)
+      assert episode[:5] == (0, -200.0, 200, False, None)
     elif env_id == 'Pendulum-v1':
       assert episode.length_env_steps == 200 and not episode.terminated
     elif env_id == 'rnd_agents/DeepSea-v0':

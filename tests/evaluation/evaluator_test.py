@@ -4,6 +4,7 @@
 
 import gymnasium
 import numpy as np
+import pytest
 import tensorflow as tf
 from tf_agents.environments import tf_py_environment
 from tf_agents.policies import random_tf_policy
@@ -31,8 +32,10 @@ class SeededLength(gymnasium.Env):
     return np.zeros(1, np.float32), reward, self._left == 0, False, {}
 
 
-def _evaluator(seeds):
-  environment = loaders.load_environment(SeededLength, len(seeds))
+def _evaluator(seeds, num_environments=None):
+  environment = loaders.load_environment(
+      SeededLength, num_environments or len(seeds)
+  )
   tf_env = tf_py_environment.TFPyEnvironment(environment)
   policy = random_tf_policy.RandomTFPolicy(
       tf_env.time_step_spec(), tf_env.action_spec()
@@ -47,6 +50,48 @@ def test_one_episode_from_each_seed_also_when_others_last_longer():
     episodes = evaluation.run()
     assert [e.length_env_steps for e in episodes] == [1, 4, 5]
     assert [e.return_ for e in episodes] == [1.0, 1111.0, 11111.0]
+    assert [e.seed for e in episodes] == [0, 3, 4]
+
+
+def test_more_seeds_than_environments_take_rounds():
+  # Two environments: 0 and 3, then 4 and 1, then 2 and nobody.
+  episodes = _evaluator([0, 3, 4, 1, 2], 2).run()
+  assert [e.length_env_steps for e in episodes] == [1, 4, 5, 2, 3]
+  assert [e.seed for e in episodes] == [0, 3, 4, 1, 2]
+  assert [e.environment_index for e in episodes] == [0, 1, 0, 1, 0]
+
+
+class Rooms(SeededLength):
+  """Says at each step how many rooms it saw: as many as steps."""
+
+  def reset(self, *, seed=None, options=None):
+    self._rooms = 0
+    return super().reset(seed=seed)
+
+  def step(self, action):
+    *result, info = super().step(action)
+    self._rooms += 1
+    return *result, {'rooms_visited': self._rooms}
+
+
+def test_rooms_are_those_of_the_end_of_each_episode():
+  environment = loaders.load_environment(Rooms, 2)
+  tf_env = tf_py_environment.TFPyEnvironment(environment)
+  policy = random_tf_policy.RandomTFPolicy(
+      tf_env.time_step_spec(), tf_env.action_spec()
+  )
+  evaluation = evaluator.Evaluator(environment, policy, [3, 0, 4])
+  for _ in range(2):
+    evaluation.run()
+    assert evaluation.rooms_visited == [4, 1, 5]
+  evaluation = _evaluator([0, 3])
+  evaluation.run()
+  assert evaluation.rooms_visited == [None, None]
+
+
+def test_no_seeds():
+  with pytest.raises(ValueError, match='at least one seed'):
+    _evaluator([], 2)
 
 
 def test_the_policy_that_is_trained_is_the_one_that_plays():
@@ -79,14 +124,32 @@ def test_the_policy_that_is_trained_is_the_one_that_plays():
   assert [e.return_ for e in evaluation.run()] == [3.0, 3.0]
 
 
-def test_summary_numbers():
-  def episode(return_, length, terminated, success):
-    return vector_environment.Episode(0, return_, length, terminated, success)
+def _episode(return_, length=1, terminated=True, success=None, seed=0):
+  """Named and not by place, for an Episode may have more to tell."""
+  fields = vector_environment.Episode._fields
+  return vector_environment.Episode(**dict.fromkeys(fields))._replace(
+      environment_index=0,
+      return_=return_,
+      length_env_steps=length,
+      terminated=terminated,
+      success=success,
+      seed=seed,
+  )
 
+
+def test_best_episode_is_the_first_of_the_highest_return():
+  episodes = [
+      _episode(return_, seed=seed)
+      for seed, return_ in enumerate([-3.0, -1.0, -2.0, -1.0])
+  ]
+  assert evaluator.best_episode(episodes).seed == 1
+
+
+def test_summary_numbers():
   assert evaluator.summarize([
-      episode(1.0, 2, True, True),
-      episode(2.0, 4, False, False),
-      episode(6.0, 6, False, None),
+      _episode(1.0, 2, True, True),
+      _episode(2.0, 4, False, False),
+      _episode(6.0, 6, False, None),
   ]) == dict(
       episodes=3,
       return_mean=3.0,
@@ -97,5 +160,5 @@ def test_summary_numbers():
       success_rate=0.5,
   )
   assert 'success_rate' not in evaluator.summarize(
-      [episode(1.0, 2, True, None)]
+      [_episode(1.0, 2, True, None)]
   )

@@ -38,28 +38,59 @@ def test_table(runs, tmp_path, capsys):
   assert _run(runs / 'rnd', runs / 'ppo', '--out', tmp_path / 'o.png',
               '--threshold', '4') == 0
   lines = capsys.readouterr().out.splitlines()
-  assert [line.split('  ') for line in lines[:1]][0][0] == 'label'
   cells = [[cell.strip() for cell in line.split('  ') if cell.strip()]
            for line in lines]
   assert cells[:3] == [
       ['label', 'seeds', 'env_steps', 'final IQM', '95 % interval',
-       'best IQM', 'env_steps to 4', 'seeds at 4'],
-      ['rnd', '3', '100', '9', '[8, 10]', '9', '50', '3/3'],
-      ['ppo', '2', '50', '4', '[3, 5]', '4', '50', '1/2'],
+       'best IQM'],
+      ['rnd', '3', '100', '9', '[8, 10]', '9'],
+      ['ppo', '2', '50', '4', '[3, 5]', '4'],
   ]
   assert len({len(line) for line in lines[:3]}) == 1  # Columns line up.
   assert lines[3] == ('Note: not all runs of ppo reach env_steps 100; its '
                       'numbers are of the part that all do.')
-  assert len(lines) == 4
+  # Of rnd, seed 1 has 4 only at its end; of ppo, seed 0 never.
+  assert cells[6:] == [
+      ['label', 'reaches', 'seeds', 'env_steps, IQM', '95 % interval'],
+      ['rnd', 'return_mean 4', '3/3', '67', '[50, 100]'],
+      ['ppo', 'return_mean 4', '1/2', 'never', '[50, never]'],
+  ]
   assert _labels(tmp_path / 'o.csv') == {'rnd': 3, 'ppo': 2}
   assert (tmp_path / 'o.png').read_bytes().startswith(b'\x89PNG')
+  with open(tmp_path / 'o.csv', newline='', encoding='utf-8') as file:
+    rows = [row for row in csv.DictReader(file) if row['kind'] == 'steps_to']
+  assert [tuple(row.values()) for row in rows] == [
+      ('rnd', '', '66.66666666666667', '50.0', '100.0', '3', 'steps_to',
+       'return_mean', '4.0', '3'),
+      ('ppo', '', 'inf', '50.0', 'inf', '2', 'steps_to', 'return_mean', '4.0',
+       '1'),
+  ]
 
 
 def test_one_run_has_no_interval(runs, tmp_path, capsys):
   _run(runs / 'rnd' / 'seed_1', '--out', tmp_path / 'o.png', '--threshold',
-       '9.5')
-  assert capsys.readouterr().out.splitlines()[1].split() == [
-      'rnd', '1', '100', '9', '-', '9', 'never', '0/1']
+       '9.5', '--threshold', '2')
+  lines = capsys.readouterr().out.splitlines()
+  assert lines[1].split() == ['rnd', '1', '100', '9', '-', '9']
+  assert [line.split()[-3:] for line in lines[-2:]] == [
+      ['0/1', 'never', '-'], ['1/1', '50', '-']]
+
+
+def test_success_comes_with_the_returns(tmp_path, capsys):
+  fake_runs.write(tmp_path / 'g' / 's', [
+      {'phase': 'eval', 'iteration': i, 'env_steps': 10 * i, 'return_mean': i,
+       'success_rate': i / 4} for i in range(5)])
+  _run(tmp_path, '--out', tmp_path / 'o.png')
+  lines = capsys.readouterr().out.splitlines()
+  # 25, 50, 75 and 95 % of the way from 0 to 4, rounded down to tenths.
+  assert [line.split()[1:5] for line in lines[-6:]] == [
+      ['return_mean', '1', '1/1', '10'],
+      ['return_mean', '2', '1/1', '20'],
+      ['return_mean', '3', '1/1', '30'],
+      ['return_mean', '3.8', '1/1', '40'],
+      ['success_rate', '0.5', '1/1', '20'],
+      ['success_rate', '0.95', '1/1', '40'],
+  ]
 
 
 def test_folders_at_any_depth_each_run_once(runs, tmp_path):
@@ -98,7 +129,7 @@ def test_phase_metric_and_confidence(tmp_path, capsys):
         {'phase': 'eval', 'iteration': 1, 'env_steps': 10, 'bonus_mean': 7}])
   _run(tmp_path, '--phase', 'train', '--metric', 'bonus_mean', '--confidence',
        '0.4', '--out', tmp_path / 'o.png')
-  header, row = capsys.readouterr().out.splitlines()
+  header, row = capsys.readouterr().out.splitlines()[:2]
   assert '40 % interval' in header
   assert '[0.5, 0.5]' in row  # A half of all resamples has the mean 1/2.
 

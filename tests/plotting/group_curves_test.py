@@ -80,16 +80,10 @@ def test_summary(tmp_path):
   ]
   curve = group_curves.group_curve(runs)
   # Step 40, which only one run reached, counts for nothing but that run.
-  summary = group_curves.summarize(curve, threshold=4)
+  summary = group_curves.summarize(curve)
   assert summary[:3] == (3, 30, 1.0)
   assert (summary.low, summary.high) == (0.0, 3.0)
   assert summary.best == 5.0
-  assert summary.steps_to_threshold == 10
-  assert summary.runs_at_threshold == 2
-  summary = group_curves.summarize(curve, threshold=5.5)
-  assert summary.steps_to_threshold is None
-  assert summary.runs_at_threshold == 2
-  assert group_curves.summarize(curve, 0.0).steps_to_threshold == 0
 
 
 def test_refuses(tmp_path):

@@ -152,8 +152,10 @@ def test_plot_groups(tmp_path):
   assert {'0', '200k', '1M'} <= set(_tick_labels(axes.xaxis))
 
   header, *rows = _read_csv(tmp_path / 'a.b' / 'groups.csv')
-  assert header == ['label', 'env_steps', 'iqm', 'low', 'high', 'num_runs']
-  assert [row[:2] + row[5:] for row in rows] == [
+  assert header[:6] == [
+      'label', 'env_steps', 'iqm', 'low', 'high', 'num_runs']
+  assert {tuple(row[6:]) for row in rows} == {('curve', '', '', '')}
+  assert [row[:2] + row[5:6] for row in rows] == [
       ['rnd', '0', '5'], ['rnd', '1000000', '5'],
       ['_ppo', '0', '1'], ['_ppo', '500000', '1']]
   np.testing.assert_allclose(

@@ -159,3 +159,13 @@ def test_no_metrics_file(tmp_path, text):
   root_dir = _run(tmp_path, text)
   with pytest.raises(ValueError, match='must start with a header'):
     metrics_file.read_rows(root_dir)
+
+
+def test_wall_time_is_that_of_the_last_row_of_timings(tmp_path):
+  (tmp_path / 'timings.csv').write_text(
+      'phase,iteration,env_steps,wall_time_s,collect_time_s\n'
+      'train,1,10,2.5,1\ntrain,2,20,5.0,1\neval,2,20,7.25,\n'
+      'train,3,30,9')  # Killed while writing.
+  assert metrics_file.wall_time_s(str(tmp_path)) == 7.25
+  with pytest.raises(FileNotFoundError, match='timings.csv does not exist'):
+    metrics_file.wall_time_s(str(tmp_path / 'other'))

@@ -13,6 +13,7 @@ import pytest
 import tensorflow as tf
 
 from rnd_agents.training import gin_files
+from rnd_agents.training import run_directory
 from rnd_agents.training import trainer
 
 _TINY = (
@@ -47,13 +48,6 @@ def _rows(root_dir, phase):
     return [row for row in csv.DictReader(file) if row['phase'] == phase]
 
 
-def _without_times(rows):
-  return [
-      {k: v for k, v in row.items() if not k.endswith(('_s', '_per_s'))}
-      for row in rows
-  ]
-
-
 def test_learns_and_leaves_what_it_promises(tmp_path):
   # A random policy finds the treasure of a 4x4 sea once in 16 episodes.
   result = _run(tmp_path, 6000, 'train_eval.stop_at_success_rate = 0.95')
@@ -76,15 +70,40 @@ def test_learns_and_leaves_what_it_promises(tmp_path):
   assert policy.get_initial_state(3) == ()
 
 
-def test_same_seed_same_numbers_other_seed_other_numbers(tmp_path):
-  runs = {}
+def test_same_seed_same_file_other_seed_other_numbers(tmp_path):
   for name, seed in (('a', 1), ('b', 1), ('c', 2)):
     _run(tmp_path / name, 600, seed=seed)
-    runs[name] = _without_times(
-        _rows(tmp_path / name, 'train') + _rows(tmp_path / name, 'eval')
-    )
-  assert runs['a'] == runs['b']
-  assert runs['a'] != runs['c']
+  metrics = {
+      name: (tmp_path / name / 'metrics.csv').read_bytes() for name in 'abc'
+  }
+  assert metrics['a'] == metrics['b']
+  assert metrics['a'] != metrics['c']
+  a, c = (_rows(tmp_path / name, 'train') for name in 'ac')
+  assert all(x['rnd_loss'] != y['rnd_loss'] for x, y in zip(a, c, strict=False))
+
+
+def test_the_run_says_how_it_stands_and_how_it_was_made(tmp_path):
+  result = _run(tmp_path, 600, seed=3)
+  status = run_directory.read_status(tmp_path)
+  assert status['state'] == 'finished'
+  assert status['env_steps'] == result.env_steps
+  assert status['num_env_steps'] == 600
+  record = run_directory.read_record(tmp_path)
+  assert record['settings']['--seed'] == '3'
+  assert record['settings']['DEEP_SEA_SIZE'] == '4'
+  assert record['settings']['train_eval.num_env_steps'] == '600'
+
+
+def test_a_learning_rate_may_change_on_the_way(tmp_path):
+  _run(tmp_path / 'a', 600)
+  _run(tmp_path / 'a', 1200, 'train_eval.learning_rate = 0.5')
+  _run(tmp_path / 'b', 600)
+  _run(tmp_path / 'b', 1200)
+  a, b = (_rows(tmp_path / name, 'train') for name in 'ab')
+  same = [x == y for x, y in zip(a, b, strict=True)]
+  resumed = same.index(False)
+  assert int(a[resumed - 1]['env_steps']) >= 600  # The rates in between count.
+  assert not any(same[resumed:])
 
 
 def test_resumes_where_the_checkpoint_is(tmp_path):

@@ -1,0 +1,82 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What checkpoints, logs and pictures cost of a training run's time.
+
+    python -m benchmarks.watching_cost --gin_file=mountain_car.gin
+
+Runs the experiment once and takes the time of each part inside it: a difference
+of a few percent between two runs would drown in the noise of most machines. The
+share is of the loop's time, start-up apart.
+"""
+
+import functools
+import tempfile
+import time
+
+from absl import app
+from absl import flags
+import gin
+
+from rnd_agents.evaluation import visits
+from rnd_agents.training import checkpoints
+from rnd_agents.training import gin_files
+from rnd_agents.training import metrics_log
+from rnd_agents.training import trainer
+from rnd_agents.training import training_loop
+from rnd_agents.training import watching
+
+_GIN_FILE = flags.DEFINE_string('gin_file', 'mountain_car.gin', 'Experiment.')
+_GIN_BINDINGS = flags.DEFINE_multi_string('gin_bindings', [], 'More of gin.')
+
+# Parts, and what they are made of: none lies inside another.
+_PARTS = {
+    'state of the episodes': (
+        training_loop.TrainingLoop, '_environment_state'
+    ),
+    'checkpoint': (checkpoints.Checkpoints, 'save'),
+    'metrics.csv and TensorBoard': (metrics_log.MetricsLog, 'write'),
+    'counting visits': (visits.VisitCounts, 'observe'),
+    'learning curve': (watching.Watcher, '_draw_curve'),
+    'heat map': (watching.Watcher, '_draw_visits'),
+    'film': (watching.Watcher, '_film'),
+}
+
+
+def _timed(function, seconds):
+  """The function; appends to `seconds` how long each call took."""
+
+  @functools.wraps(function)
+  def wrapped(*args, **kwargs):
+    start = time.perf_counter()
+    try:
+      return function(*args, **kwargs)
+    finally:
+      seconds.append(time.perf_counter() - start)
+
+  return wrapped
+
+
+def main(argv):
+  """Runs the experiment and prints the table."""
+  del argv
+  gin_files.parse([_GIN_FILE.value], _GIN_BINDINGS.value)
+  seconds = {name: [] for name in _PARTS}
+  for name, (cls, method) in _PARTS.items():
+    setattr(cls, method, _timed(getattr(cls, method), seconds[name]))
+  with tempfile.TemporaryDirectory() as root_dir:
+    result = trainer.train_eval(root_dir)
+  print(gin.query_parameter('load_environment.env'))
+  print(f'loop: {result.wall_time_s:.1f} s, {result.env_steps:,} env steps')
+  total = 0.0
+  for name, values in seconds.items():
+    total += sum(values)
+    print(
+        f'{name:28} {len(values):6} calls {sum(values):7.3f} s'
+        f' {100 * sum(values) / result.wall_time_s:6.2f} %'
+    )
+  print(f'{"all":28} {"":12} {total:7.3f} s'
+        f' {100 * total / result.wall_time_s:6.2f} %')
+
+
+if __name__ == '__main__':
+  app.run(main)

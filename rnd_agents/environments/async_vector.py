@@ -1,0 +1,215 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Gymnasium's AsyncVectorEnv, which neither hangs nor loses a traceback."""
+
+import multiprocessing
+import queue
+import select
+import signal
+import time
+from typing import Callable, Optional, Sequence
+
+import gymnasium
+from gymnasium import vector
+from gymnasium.vector import async_vector_env
+
+from rnd_agents.environments import errors
+
+# A worker says that it failed, then says how: the second follows at once.
+_ERROR_WAIT_S = 10.0
+_CLOSE_WAIT_S = 10.0
+_PIPE_ERRORS = (EOFError, ConnectionError, OSError)
+
+
+def _worker(index, env_fn, pipe, *args):
+  """Gymnasium's worker; Ctrl-C is for the parent, which then closes it."""
+  signal.signal(signal.SIGINT, signal.SIG_IGN)
+  # pylint: disable=protected-access
+  async_vector_env._async_worker(index, env_fn, pipe, *args)
+
+
+class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
+  """A process an environment; whatever befalls one is an EnvironmentFailure.
+
+  A worker that raised gives its traceback, one that died its exit code, one
+  that does not answer within `timeout_s` is killed with the others at `close`.
+  """
+
+  def __init__(
+      self,
+      env_fns: Sequence[Callable[[], gymnasium.Env]],
+      timeout_s: Optional[float] = None,
+  ):
+    """Creates a WatchedAsyncVectorEnv.
+
+    Args:
+      env_fns: make the environments, in their processes; the first is also
+        called here once, for its spaces.
+      timeout_s: longest wait for a step, a reset or a call; None is for ever.
+
+    Raises:
+      EnvironmentFailure: a worker did not come up.
+    """
+    self._timeout_s = timeout_s
+    self._broken = False
+    self._pollers = None
+    self.processes = []
+    try:
+      super().__init__(env_fns, copy=False, worker=_worker)
+    except _PIPE_ERRORS as error:
+      if not self.processes:  # The first environment raised it, here.
+        raise
+      failure = self._failure_of_the_dead(error)
+      self._kill()
+      raise failure from error
+
+  def step_wait(self, timeout=None):
+    return self._guarded(super().step_wait, timeout)
+
+  def reset_wait(self, timeout=None):
+    return self._guarded(super().reset_wait, timeout)
+
+  def call_wait(self, timeout=None):
+    return self._guarded(super().call_wait, timeout)
+
+  def step_async(self, actions):
+    self._guarded(super().step_async, actions)
+
+  def reset_async(self, seed=None, options=None):
+    self._guarded(super().reset_async, seed, options)
+
+  def call_async(self, name, *args, **kwargs):
+    self._guarded(super().call_async, name, *args, **kwargs)
+
+  def set_attr(self, name, values):
+    self._guarded(super().set_attr, name, values)
+
+  def _guarded(self, function, *args, **kwargs):
+    """Calls `function`, and turns what may befall a pipe into a failure."""
+    if self._broken:
+      raise errors.EnvironmentFailure(
+          'its worker processes stopped after an earlier failure. Make a new'
+          ' environment.'
+      )
+    try:
+      return function(*args, **kwargs)
+    except multiprocessing.TimeoutError as error:
+      self._broken = True
+      raise self._failure_of_the_silent() from error
+    except _PIPE_ERRORS as error:
+      self._broken = True
+      raise self._failure_of_the_dead(error) from error
+
+  def _check_spaces(self):
+    # Gymnasium waits for this answer for ever; a call has our limit.
+    self.call('render_mode')
+    super()._check_spaces()
+
+  def _poll_pipe_envs(self, timeout=None):
+    """Waits until every worker has answered or died; False after `timeout`.
+
+    Gymnasium's own makes a selector for each pipe at each step, which costs
+    more than a cheap environment.
+    """
+    self._assert_is_running()
+    timeout = self._timeout_s if timeout is None else timeout
+    if timeout is None:
+      return True
+    if self._pollers is None:
+      self._pollers = []
+      for pipe in self.parent_pipes:
+        poller = select.poll()
+        poller.register(pipe.fileno(), select.POLLIN)
+        self._pollers.append(poller)
+    end_s = time.monotonic() + timeout
+    return all(
+        poller.poll(max(end_s - time.monotonic(), 0) * 1000)
+        for poller in self._pollers
+    )
+
+  def _raise_if_errors(self, successes):
+    """Raises the error of the first worker that sent one."""
+    if all(successes):
+      return
+    received = []
+    for _ in range(len(successes) - sum(successes)):
+      try:
+        received.append(self.error_queue.get(timeout=_ERROR_WAIT_S))
+      except queue.Empty:  # An exception that could not be pickled.
+        break
+    self._state = async_vector_env.AsyncState.DEFAULT
+    self._broken = True
+    if not received:
+      raise errors.EnvironmentFailure(
+          'its worker raised something that cannot be pickled; see its log.',
+          environment_index=list(successes).index(False),
+      )
+    index, kind, value, trace = min(received, key=lambda entry: entry[0])
+    if isinstance(value, (errors.EnvironmentFailure, errors.StateNotRestored)):
+      raise value
+    raise errors.EnvironmentFailure(
+        f'its worker raised {kind.__name__}: {value}',
+        environment_index=index,
+        traceback_text=trace,
+    )
+
+  def _failure_of_the_silent(self):
+    """Says which workers have not answered."""
+    silent = [
+        i for i, poller in enumerate(self._pollers) if not poller.poll(0)
+    ]
+    return errors.EnvironmentFailure(
+        f'no answer from worker(s) {silent} within {self._timeout_s} s. They'
+        ' hang, or need a longer load_environment.step_timeout_s.',
+        environment_index=silent[0] if silent else None,
+    )
+
+  def _failure_of_the_dead(self, error):
+    """Says which workers have died, and how."""
+    dead = []
+    end_s = time.monotonic() + 1.0
+    while not dead and time.monotonic() < end_s:
+      dead = [
+          (i, process.exitcode)
+          for i, process in enumerate(self.processes)
+          if process.exitcode is not None
+      ]
+      time.sleep(0.01)  # A pipe breaks a little before its process is gone.
+    if not dead:
+      return errors.failure_of(error, 'the pipe to a worker')
+    index, code = dead[0]
+    how = f'was killed by signal {-code}' if code < 0 else f'exited with {code}'
+    return errors.EnvironmentFailure(
+        f'its worker process {how}. A crash in native code, os._exit or too'
+        ' little memory does that; the standard error of this program may say'
+        " more, and vectorization='sync' shows where.",
+        environment_index=index,
+    )
+
+  def close_extras(self, timeout=None, terminate=False):
+    """Closes the environments; kills those that take over ten seconds."""
+    timeout = _CLOSE_WAIT_S if timeout is None else timeout
+    waiting = self._state != async_vector_env.AsyncState.DEFAULT
+    if terminate or self._broken or waiting:
+      self._kill()
+      return
+    for pipe in self.parent_pipes:
+      try:
+        pipe.send(('close', None))
+      except _PIPE_ERRORS:
+        pass  # It is dead already.
+    end_s = time.monotonic() + timeout
+    for process in self.processes:
+      process.join(max(end_s - time.monotonic(), 0))
+    self._kill()
+
+  def _kill(self):
+    """Ends what still runs."""
+    for process in self.processes:
+      if process.is_alive():
+        process.kill()
+      process.join()
+    for pipe in self.parent_pipes:
+      if pipe is not None:
+        pipe.close()
+    self.closed = True

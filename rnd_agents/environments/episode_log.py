@@ -1,0 +1,174 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Returns, lengths and outcomes of the episodes of B environments."""
+
+import collections
+import copy
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from rnd_agents.environments import episode_seeds
+
+# Finished episodes kept for `pop_episodes`: a program that never asks for them
+# must not run out of memory.
+MAX_KEPT_EPISODES = 100_000
+
+
+class Episode(NamedTuple):
+  """One finished episode.
+
+  Attributes:
+    environment_index: which of the B environments played it.
+    return_: sum of the rewards as the environment gave them, undiscounted; or
+      what Gymnasium's RecordEpisodeStatistics said, if it is among its
+      wrappers, which the wrappers outside it cannot change.
+    length_env_steps: number of transitions.
+    terminated: False if a time limit cut it.
+    success: the info's `is_success`, or the key that the adapter was told, at
+      the last step; None where it has none.
+    seed: what the episode was reset with; None where it is not known.
+  """
+
+  environment_index: int
+  return_: float
+  length_env_steps: int
+  terminated: bool
+  success: Optional[bool]
+  seed: Optional[int] = None
+
+
+class EpisodeLog:
+  """Adds up what the environments pay, and keeps finished episodes."""
+
+  def __init__(
+      self,
+      num_environments: int,
+      success_key: str,
+      schedule: Optional[episode_seeds.EpisodeSeeds],
+  ):
+    """Creates an EpisodeLog.
+
+    Args:
+      num_environments: B.
+      success_key: where infos tell of success at the end of an episode.
+      schedule: that the `SeededEpisodes` of all environments follow; None if
+        they are not wrapped so, and seeds are not known.
+    """
+    self._num_environments = num_environments
+    self._success_key = success_key
+    self._finished = collections.deque(maxlen=MAX_KEPT_EPISODES)
+    self._returns = np.zeros(num_environments, np.float64)
+    self._num_steps = 0
+    self._first_steps = [0] * num_environments  # Of `_num_steps`.
+    self._seeds = [None] * num_environments
+    self.start_schedule(schedule)
+
+  def start_schedule(
+      self, schedule: Optional[episode_seeds.EpisodeSeeds]
+  ) -> None:
+    """Does as `SeededEpisodes.start_schedule`, to know the seeds they use."""
+    self._schedule = schedule
+    self._episode_indices = [-1] * self._num_environments
+
+  def start(self, seeds: Optional[Sequence[int]]) -> None:
+    """Forgets the running episodes: all environments begin new ones.
+
+    Args:
+      seeds: B, if they do not come from the schedule.
+    """
+    self._returns[:] = 0.0
+    self.begin(range(self._num_environments))
+    if seeds is not None:
+      self._seeds = [int(seed) for seed in seeds]
+
+  def add(self, reward: np.ndarray) -> None:
+    """Takes one step of all environments in: rewards float64 [B], 0 if FIRST.
+
+    `begin` and `finish` follow, for whom the step was the first or the last.
+    """
+    self._num_steps += 1
+    self._returns += reward
+
+  def begin(self, indices: Sequence[int]) -> None:
+    """Notes that these environments have just begun an episode."""
+    for i in indices:
+      self._first_steps[i] = self._num_steps
+      if self._schedule is None:
+        self._seeds[i] = None
+        continue
+      self._episode_indices[i] += 1
+      self._seeds[i] = self._schedule.seed_of(
+          i, self._num_environments, self._episode_indices[i]
+      )
+
+  def finish(
+      self,
+      indices: Sequence[int],
+      terminated: np.ndarray,
+      infos: Dict[str, Any],
+  ) -> None:
+    """Keeps what is known of the episodes that end with this step.
+
+    Args:
+      indices: of the environments.
+      terminated: bool [B], who was not cut by a time limit.
+      infos: Gymnasium's, of this step.
+    """
+    success = _known(infos, self._success_key, indices)
+    recorded = infos.get('episode')
+    returns = {}
+    if isinstance(recorded, dict):  # Of RecordEpisodeStatistics.
+      returns = _known(recorded, 'r', indices)
+    for i in indices:
+      self._finished.append(
+          Episode(
+              environment_index=i,
+              return_=float(returns.get(i, self._returns[i])),
+              length_env_steps=self._num_steps - self._first_steps[i],
+              terminated=bool(terminated[i]),
+              success=bool(success[i]) if i in success else None,
+              seed=self._seeds[i],
+          )
+      )
+      self._returns[i] = 0.0
+
+  def pop(self) -> List[Episode]:
+    """Returns the finished episodes, oldest first, and forgets them."""
+    episodes = list(self._finished)
+    self._finished.clear()
+    return episodes
+
+  def get_state(self) -> Dict[str, Any]:
+    """Returns all of it, picklable."""
+    return copy.deepcopy({
+        'returns': self._returns,
+        'num_steps': self._num_steps,
+        'first_steps': self._first_steps,
+        'seeds': self._seeds,
+        'schedule': self._schedule,
+        'episode_indices': self._episode_indices,
+        'finished': list(self._finished),
+    })
+
+  def set_state(self, state: Dict[str, Any]) -> None:
+    """Goes on from `state`, of `get_state`."""
+    state = copy.deepcopy(state)
+    self._returns = state['returns']
+    self._num_steps = state['num_steps']
+    self._first_steps = state['first_steps']
+    self._seeds = state['seeds']
+    self._schedule = state['schedule']
+    self._episode_indices = state['episode_indices']
+    self._finished.clear()
+    self._finished.extend(state['finished'])
+
+
+def _known(infos, key, indices):
+  """Returns {i: infos[key][i]} of those of `indices` that gave it."""
+  values = infos.get(key)
+  if values is None:
+    return {}
+  # Gymnasium marks with an underscore which environments gave the key.
+  known = infos.get('_' + key)
+  return {i: values[i] for i in indices if known is None or known[i]}

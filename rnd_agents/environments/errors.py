@@ -1,0 +1,75 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What can go wrong with an environment while it runs."""
+
+import traceback
+from typing import Optional
+
+
+class EnvironmentFailure(RuntimeError):
+  """An environment raised, hung, died, or gave what its space does not hold.
+
+  Pickles as text only, so that it passes from a worker process to its parent
+  whatever the environment raised.
+
+  Attributes:
+    what: one line or more, what happened.
+    environment_index: of the B environments; None where it is not known.
+    environment_name: None until the adapter, which knows it, has filled it in.
+    traceback_text: where in the environment's code; None if nothing was raised.
+  """
+
+  def __init__(
+      self,
+      what: str,
+      environment_index: Optional[int] = None,
+      environment_name: Optional[str] = None,
+      traceback_text: Optional[str] = None,
+  ):
+    super().__init__(what)
+    self.what = what
+    self.environment_index = environment_index
+    self.environment_name = environment_name
+    self.traceback_text = traceback_text
+
+  def __str__(self):
+    where = self.environment_name or 'The environment'
+    if self.environment_index is not None:
+      where += f', environment {self.environment_index} of the batch'
+    text = f'{where}: {self.what}'
+    if self.traceback_text:
+      text += f'\n\nInside the environment:\n{self.traceback_text}'
+    return text
+
+  def __reduce__(self):
+    return type(self), (
+        self.what,
+        self.environment_index,
+        self.environment_name,
+        self.traceback_text,
+    )
+
+
+class StateNotRestored(RuntimeError):
+  """A saved state cannot be reached again: a run would go on wrongly."""
+
+
+def failure_of(
+    error: BaseException, doing: str, environment_index: Optional[int] = None
+) -> EnvironmentFailure:
+  """Returns an EnvironmentFailure that tells of `error`.
+
+  Args:
+    error: what was raised; one that is an EnvironmentFailure is returned.
+    doing: such as 'step'.
+    environment_index: None where it is not known.
+  """
+  if isinstance(error, EnvironmentFailure):
+    return error
+  return EnvironmentFailure(
+      f'{doing} raised {type(error).__name__}: {error}',
+      environment_index=getattr(error, 'environment_index', environment_index),
+      traceback_text=''.join(
+          traceback.format_exception(type(error), error, error.__traceback__)
+      ),
+  )

@@ -1,0 +1,191 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A single environment whose episodes have known seeds and can be replayed."""
+
+import copy
+from typing import Any, Dict, Optional
+
+import gymnasium
+from gymnasium import spaces
+from gymnasium import vector
+
+from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import errors
+
+# Actions are packed into one array after so many: an episode without an end
+# must not cost an object a step.
+_CHUNK_STEPS = 4096
+
+
+class SeededEpisodes(gymnasium.Wrapper):
+  """Seeds every episode from a schedule and keeps what it takes to replay it.
+
+  The outermost wrapper of each environment of a batch. An episode is its seed
+  and its actions, which holds if the environment draws from nothing but what
+  `reset(seed=...)` seeds, and if nothing passes from one episode to the next.
+  A wrapper with a memory longer than an episode, such as a running mean of
+  observations, cannot be replayed.
+
+  Errors of the environment become `EnvironmentFailure`, which also passes from
+  a worker process.
+  """
+
+  def __init__(
+      self,
+      env: gymnasium.Env,
+      seeds: episode_seeds.EpisodeSeeds,
+      environment_index: int = 0,
+      num_environments: int = 1,
+  ):
+    """Creates a SeededEpisodes.
+
+    Args:
+      env: one environment.
+      seeds: its schedule.
+      environment_index: which of the batch it is.
+      num_environments: how many are in the batch.
+    """
+    super().__init__(env)
+    self._environment_index = environment_index
+    self._num_environments = num_environments
+    # What iterating over a batch gives of other spaces are views of it.
+    self._is_discrete = isinstance(env.action_space, spaces.Discrete)
+    self.saved_state = None
+    self.start_schedule(seeds)
+    self._start_episode(None, None)
+
+  def start_schedule(self, seeds: episode_seeds.EpisodeSeeds) -> None:
+    """Makes the next reset the first one of `seeds`."""
+    self._seeds = seeds
+    self._episode_index = -1
+
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ):
+    """Starts the next episode of the schedule.
+
+    Args:
+      seed: for this episode in place of the schedule's, which goes on as if
+        it had been used.
+      options: of the environment.
+
+    Raises:
+      EnvironmentFailure: the environment raised.
+    """
+    self._episode_index += 1
+    if seed is None:
+      seed = self._seeds.seed_of(
+          self._environment_index, self._num_environments, self._episode_index
+      )
+    self._start_episode(seed, options)
+    try:
+      return self.env.reset(seed=seed, options=options)
+    except Exception as error:
+      raise errors.failure_of(
+          error, 'reset', self._environment_index
+      ) from error
+
+  def step(self, action):
+    """Steps the environment.
+
+    Args:
+      action: ignored right after an episode that had ended was restored: that
+        step begins the next one, as the vector environment's own would.
+
+    Raises:
+      EnvironmentFailure: the environment raised.
+    """
+    if self._resets_next:
+      observation, info = self.reset()
+      return observation, 0.0, False, False, info
+    self._actions.append(
+        action if self._is_discrete else copy.deepcopy(action)
+    )
+    if len(self._actions) == _CHUNK_STEPS:
+      self._pack()
+    try:
+      step = self.env.step(action)
+      _, _, terminated, truncated, _ = step
+    except Exception as error:
+      raise errors.failure_of(error, 'step', self._environment_index) from error
+    self._ended = terminated or truncated
+    return step
+
+  def get_episode_state(self) -> Dict[str, Any]:
+    """Returns what `set_episode_state` needs, picklable.
+
+    `seed` and `options` of the running episode, its index, its actions stacked
+    in chunks, whether it has `ended`, and the schedule.
+    """
+    self._pack()
+    return {
+        'seed': self._seed,
+        'options': self._options,
+        'episode_index': self._episode_index,
+        'actions': list(self._chunks),
+        'ended': bool(self._ended),
+        'schedule': self._seeds,
+    }
+
+  def set_episode_state(self, state: Dict[str, Any]):
+    """Replays the episode of `state` and returns its latest observation.
+
+    Args:
+      state: of `get_episode_state`, also of another instance.
+
+    Raises:
+      EnvironmentFailure: the environment raised.
+      StateNotRestored: the episode ends at another step than it did.
+    """
+    observation, _ = self.reset(seed=state['seed'], options=state['options'])
+    for length, chunk in state['actions']:
+      space = vector.utils.batch_space(self.action_space, length)
+      for action in vector.utils.iterate(space, chunk):
+        if self._ended:
+          raise self._not_restored('earlier than')
+        observation = self.step(action)[0]
+    if self._ended != state['ended']:
+      raise self._not_restored('not where')
+    self._episode_index = state['episode_index']
+    self._seeds = state['schedule']
+    self._resets_next = state['ended']
+    return observation
+
+  def restore_saved_state(self):
+    """As `set_episode_state`, of the attribute `saved_state`.
+
+    A vector environment can call a method with one argument for all, and set an
+    attribute for each.
+    """
+    state, self.saved_state = self.saved_state, None
+    return self.set_episode_state(state)
+
+  def _start_episode(self, seed, options):
+    self._seed = seed
+    self._options = options
+    self._actions = []  # Since the last chunk.
+    self._chunks = []  # (length, actions stacked [length, ...])
+    self._ended = False
+    self._resets_next = False
+
+  def _pack(self):
+    """Moves the actions into a chunk."""
+    if not self._actions:
+      return
+    length = len(self._actions)
+    stacked = vector.utils.create_empty_array(self.action_space, length)
+    stacked = vector.utils.concatenate(
+        self.action_space, self._actions, stacked
+    )
+    self._chunks.append((length, stacked))
+    self._actions = []
+
+  def _not_restored(self, where):
+    return errors.StateNotRestored(
+        f'Environment {self._environment_index}: replayed from its seed'
+        f' {self._seed}, the episode ends {where} it did. Its reset(seed=...)'
+        ' must make the episode depend on nothing but the seed and the actions.'
+    )

@@ -1,0 +1,180 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""One environment that already exists, as an unbatched PyEnvironment."""
+
+from typing import Any, Dict, Optional, Union
+
+import gymnasium
+import numpy as np
+import tensorflow as tf
+from tf_agents.environments import gym_wrapper
+from tf_agents.environments import py_environment
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
+
+from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import vector_environment
+from rnd_agents.environments import vectorizing
+
+
+def from_gymnasium(
+    env: gymnasium.Env,
+    seed: Optional[int] = None,
+    seeding: Optional[episode_seeds.EpisodeSeeds] = None,
+    name: Optional[str] = None,
+) -> 'SinglePyEnvironment':
+  """Adapts a `gymnasium.Env`, of which there is just one.
+
+  To train on several copies, which is faster, give `load_environment`
+  something that makes them instead.
+
+  Args:
+    env: the environment.
+    seed: every episode has a seed of its own drawn from this one; None takes
+      entropy.
+    seeding: a schedule of `episode_seeds` in its place.
+    name: what to call it; None takes its id or its class.
+
+  Returns:
+    An unbatched PyEnvironment.
+
+  Raises:
+    TypeError: `env` is no `gymnasium.Env`.
+    ValueError: a space has no spec.
+  """
+  if not isinstance(env, gymnasium.Env):
+    raise TypeError(
+        f'from_gymnasium needs a gymnasium.Env, not {type(env).__name__}. Of'
+        ' the old gym, from_old_gym takes them; callables and ids are for'
+        ' load_environment.'
+    )
+  if name is None:
+    name = type(env.unwrapped).__name__ if env.spec is None else env.spec.id
+  return SinglePyEnvironment(
+      vectorizing.vectorize(
+          lambda: env,
+          vectorizing.default_name(name),
+          seed=seed,
+          seeding=seeding,
+      ),
+      env,
+  )
+
+
+def from_old_gym(
+    env: Union[str, Any], discount: float = 1.0
+) -> 'OldGymPyEnvironment':
+  """Adapts an environment of the old Gym, whose `step` returns four values.
+
+  Where Gym's TimeLimit cut an episode, the last discount stays `discount`;
+  TF-Agents' own wrapper would call it an end.
+
+  Args:
+    env: a `gym.Env`, or the id of one.
+    discount: of each step but a terminal one.
+
+  Returns:
+    An unbatched PyEnvironment.
+  """
+  if isinstance(env, str):
+    import gym  # pylint: disable=import-outside-toplevel
+
+    env = gym.make(env)
+  return OldGymPyEnvironment(env, discount=discount)
+
+
+class OldGymPyEnvironment(gym_wrapper.GymWrapper):
+  """TF-Agents' GymWrapper, with a time limit told apart from an end."""
+
+  def _step(self, action):
+    time_step = super()._step(np.asarray(action))
+    if time_step.is_last() and self.get_info().get('TimeLimit.truncated'):
+      time_step = ts.truncation(
+          time_step.observation, time_step.reward, self._discount
+      )
+    return time_step
+
+
+class SinglePyEnvironment(py_environment.PyEnvironment):
+  """A VectorPyEnvironment of one, without its batch axis."""
+
+  def __init__(
+      self,
+      batched_env: vector_environment.VectorPyEnvironment,
+      env: Optional[gymnasium.Env] = None,
+  ):
+    """Creates a SinglePyEnvironment.
+
+    Args:
+      batched_env: of one environment.
+      env: what it adapts.
+    """
+    super().__init__(handle_auto_reset=False)  # The batched one does it.
+    self._batched_env = batched_env
+    self._env = env
+    self.name = batched_env.name
+
+  @property
+  def gym(self) -> Optional[gymnasium.Env]:
+    """The adapted environment. Stepping it directly breaks the adapter."""
+    return self._env
+
+  @property
+  def failure(self) -> Optional[Exception]:
+    """None, or the EnvironmentFailure that was raised."""
+    return self._batched_env.failure
+
+  def observation_spec(self) -> types.NestedArraySpec:
+    return self._batched_env.observation_spec()
+
+  def action_spec(self) -> types.NestedArraySpec:
+    return self._batched_env.action_spec()
+
+  def seed(self, seed: Optional[types.Seed]) -> Optional[int]:
+    """See `VectorPyEnvironment.seed`."""
+    return self._batched_env.seed(seed)
+
+  def pop_episodes(self):
+    """See `VectorPyEnvironment.pop_episodes`."""
+    return self._batched_env.pop_episodes()
+
+  def get_info(self) -> Dict[str, Any]:
+    """Returns Gymnasium's info of the last step or reset."""
+    return _info_of_one(self._batched_env.get_info())
+
+  def get_state(self) -> Dict[str, Any]:
+    """See `VectorPyEnvironment.get_state`."""
+    return self._batched_env.get_state()
+
+  def set_state(self, state: Dict[str, Any]) -> None:
+    """See `VectorPyEnvironment.set_state`."""
+    self._batched_env.set_state(state)
+    self._current_time_step = _first(self._batched_env.current_time_step())
+
+  def render(self, mode: str = 'rgb_array') -> Optional[np.ndarray]:
+    """Returns the frame, uint8 [height, width, 3]."""
+    frames = self._batched_env.render(mode)
+    return None if frames is None else frames[0]
+
+  def close(self) -> None:
+    self._batched_env.close()
+
+  def _reset(self):
+    return _first(self._batched_env.reset())
+
+  def _step(self, action):
+    action = tf.nest.map_structure(lambda a: np.asarray(a)[np.newaxis], action)
+    return _first(self._batched_env.step(action))
+
+
+def _first(time_step):
+  return tf.nest.map_structure(lambda array: array[0], time_step)
+
+
+def _info_of_one(infos):
+  """Undoes what a vector environment of one does to an info."""
+  return {
+      key: _info_of_one(value) if isinstance(value, dict) else value[0]
+      for key, value in infos.items()
+      if not (key.startswith('_') and key[1:] in infos)
+  }

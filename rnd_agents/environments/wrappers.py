@@ -1,0 +1,241 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Wrappers of single environments that Gymnasium lacks.
+
+For `load_environment.wrappers`. What Gymnasium has, take from there: for one,
+its RecordEpisodeStatistics inside a wrapper that changes rewards keeps the
+returns of episodes raw.
+"""
+
+import copy
+from typing import Any, Dict, Optional, Set, Tuple
+
+import gin
+import gymnasium
+from gymnasium import spaces
+import numpy as np
+
+
+@gin.configurable(module='rnd_agents')
+class PreviousActionReward(gymnasium.Wrapper):
+  """Adds the action and the reward that led here to the observation.
+
+  Observations become dicts of `observation`, `previous_action` and
+  `previous_reward` (float32 [1]). At the start of an episode the reward is 0
+  and so is the action, or the least one where 0 is none. For recurrent
+  policies, which take both as inputs (Kapturowski et al., 2019).
+  """
+
+  def __init__(self, env: gymnasium.Env):
+    """Creates a PreviousActionReward of `env`."""
+    super().__init__(env)
+    action_space, self._no_action = _with_cleared(env.action_space)
+    self.observation_space = spaces.Dict({
+        'observation': env.observation_space,
+        'previous_action': action_space,
+        'previous_reward': spaces.Box(-np.inf, np.inf, (1,), np.float32),
+    })
+
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+    observation, info = self.env.reset(seed=seed, options=options)
+    return self._with(observation, self._no_action, 0.0), info
+
+  def step(self, action: Any):
+    observation, reward, terminated, truncated, info = self.env.step(action)
+    observation = self._with(observation, action, reward)
+    return observation, reward, terminated, truncated, info
+
+  def _with(self, observation, action, reward):
+    return {
+        'observation': observation,
+        # The caller may write the next action into the same array.
+        'previous_action': copy.deepcopy(action),
+        'previous_reward': np.array([reward], np.float32),
+    }
+
+
+@gin.configurable(module='rnd_agents')
+class RoomsVisited(gymnasium.Wrapper):
+  """Tells in which room of Montezuma's Revenge the agent is.
+
+  Each info has `room` and `rooms_visited`, how many of them this episode has
+  seen, the first included. ALE's vector environment shows no RAM: evaluate
+  with vectorization 'sync' or 'async'.
+  """
+
+  # Of the agent's room, as in the code of Burda et al., 2018.
+  ROOM_ADDRESS = 3
+
+  def __init__(self, env: gymnasium.Env, ram_address: int = ROOM_ADDRESS):
+    """Creates a RoomsVisited.
+
+    Args:
+      env: an ALE game, itself or wrapped.
+      ram_address: the byte of RAM that tells the room.
+
+    Raises:
+      ValueError: `env` is no ALE game.
+    """
+    super().__init__(env)
+    if not hasattr(env.unwrapped, 'ale'):
+      raise ValueError(f'RoomsVisited needs an ALE game, not {env}.')
+    self._ram_address = ram_address
+    self._rooms: Set[int] = set()
+
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[Any, Dict[str, Any]]:
+    observation, info = self.env.reset(seed=seed, options=options)
+    self._rooms = set()
+    return observation, {**info, **self._visit()}
+
+  def step(self, action: Any):
+    observation, reward, terminated, truncated, info = self.env.step(action)
+    info = {**info, **self._visit()}
+    return observation, reward, terminated, truncated, info
+
+  def _visit(self):
+    room = int(self.unwrapped.ale.getRAM()[self._ram_address])
+    self._rooms.add(room)
+    return {'room': room, 'rooms_visited': len(self._rooms)}
+
+
+@gin.configurable(module='rnd_agents')
+class DelayedReward(gymnasium.Wrapper):
+  """Pays the rewards of several steps at once, at their end."""
+
+  def __init__(self, env: gymnasium.Env, delay_env_steps: int):
+    """Creates a DelayedReward.
+
+    Args:
+      env: any environment.
+      delay_env_steps: pays after so many steps; the end of an episode pays
+        what is left, so that returns do not change.
+
+    Raises:
+      ValueError: `delay_env_steps` is less than 1.
+    """
+    super().__init__(env)
+    if delay_env_steps < 1:
+      raise ValueError(
+          f'delay_env_steps must be at least 1, not {delay_env_steps}.'
+      )
+    self._delay_env_steps = delay_env_steps
+    self._start()
+
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[Any, Dict[str, Any]]:
+    self._start()
+    return self.env.reset(seed=seed, options=options)
+
+  def step(self, action: Any):
+    observation, reward, terminated, truncated, info = self.env.step(action)
+    self._owed += float(reward)
+    self._waited += 1
+    reward = 0.0
+    if self._waited == self._delay_env_steps or terminated or truncated:
+      reward = self._owed
+      self._start()
+    return observation, reward, terminated, truncated, info
+
+  def _start(self):
+    self._owed = 0.0
+    self._waited = 0
+
+
+@gin.configurable(module='rnd_agents')
+class AgentPosition(gymnasium.Wrapper):
+  """Puts the agent's cell of MiniGrid into each info: `position`, (x, y)."""
+
+  def __init__(self, env: gymnasium.Env):
+    """Creates an AgentPosition.
+
+    Args:
+      env: a MiniGrid task, itself or wrapped.
+
+    Raises:
+      ValueError: `env` is none.
+    """
+    super().__init__(env)
+    if not hasattr(env.unwrapped, 'agent_pos'):
+      raise ValueError(f'AgentPosition needs a MiniGrid task, not {env}.')
+
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[Any, Dict[str, Any]]:
+    observation, info = self.env.reset(seed=seed, options=options)
+    return observation, {**info, 'position': self._position()}
+
+  def step(self, action: Any):
+    observation, reward, terminated, truncated, info = self.env.step(action)
+    info = {**info, 'position': self._position()}
+    return observation, reward, terminated, truncated, info
+
+  def _position(self):
+    return np.array(self.unwrapped.agent_pos, np.int64)
+
+
+class FreshWorld(gymnasium.Wrapper):
+  """Gives Gymnasium's BipedalWalker and CarRacing a new world each episode.
+
+  They empty the world of the last episode and fill it again, and Box2D then
+  takes its bodies in another order: an episode would depend on those before
+  it, not on its seed alone. Gymnasium's LunarLander does this by itself, see
+  github.com/Farama-Foundation/Gymnasium/issues/728.
+  """
+
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[Any, Dict[str, Any]]:
+    env = self.unwrapped
+    env._destroy()  # pylint: disable=protected-access
+    # Bodies keep their world alive for as long as it takes.
+    env.world = type(env.world)(gravity=env.world.gravity)
+    return self.env.reset(seed=seed, options=options)
+
+
+def _with_cleared(space):
+  """Returns a space that also holds "no action yet", and what stands for it."""
+  if isinstance(space, spaces.Dict):
+    parts = {key: _with_cleared(part) for key, part in space.items()}
+    return spaces.Dict({key: part[0] for key, part in parts.items()}), {
+        key: part[1] for key, part in parts.items()
+    }
+  if isinstance(space, spaces.Tuple):
+    items = [_with_cleared(part) for part in space]
+    return spaces.Tuple([item[0] for item in items]), tuple(
+        item[1] for item in items
+    )
+  if isinstance(space, spaces.Box):
+    zeros = np.zeros(space.shape, space.dtype)
+    low, high = np.minimum(space.low, zeros), np.maximum(space.high, zeros)
+    return spaces.Box(low, high, space.shape, space.dtype), zeros
+  if isinstance(space, spaces.Discrete):
+    least = 0 if space.contains(0) else space.start
+    return space, np.int64(least)
+  if isinstance(space, spaces.MultiDiscrete):
+    return space, space.start.copy()
+  if isinstance(space, spaces.MultiBinary):
+    return space, np.zeros(space.shape, space.dtype)
+  raise ValueError(
+      f'PreviousActionReward cannot observe actions of {space}; it takes Box,'
+      ' Discrete, MultiDiscrete, MultiBinary, and Dict and Tuple of these.'
+  )

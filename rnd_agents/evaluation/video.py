@@ -1,0 +1,326 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""One episode as a film.
+
+An evaluation does not render: of its best episode the seed is known, and the
+same policy plays it once more in front of the camera. That gives the same
+episode where the seed decides the environment and the policy is greedy. A
+policy that samples (`collect_policy`) draws other actions in the replay, and
+some environments do not repeat; the result says which return the film shows.
+"""
+
+import contextlib
+import functools
+import os
+import subprocess
+from typing import List, NamedTuple, Optional
+
+from absl import logging
+import gin
+import numpy as np
+import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
+
+from rnd_agents.environments import errors
+from rnd_agents.environments import loaders
+
+MAX_FRAMES = 9
+_DEFAULT_FPS = 30
+
+
+class RecordingError(RuntimeError):
+  """A film that cannot be made; the message says why."""
+
+
+class Recording(NamedTuple):
+  """A film.
+
+  Attributes:
+    return_: sum of the rewards as the environment gave them.
+    length_env_steps: number of transitions; there is one frame more.
+    path: of the file.
+    frames: at most 9 of the frames, evenly spread, the first and the last among
+      them: list of uint8 [height, width, 3].
+    matches: whether the return is the expected one; None if none was given.
+  """
+
+  return_: float
+  length_env_steps: int
+  path: str
+  frames: List[np.ndarray]
+  matches: Optional[bool]
+
+
+def rendering_environment(scope='eval', **arguments):
+  """Loads one environment that can be filmed, as gin binds it otherwise.
+
+  Args:
+    scope: The gin scope of its `load_environment`.
+    **arguments: More for `load_environment`.
+
+  Returns:
+    A `VectorPyEnvironment` of one environment.
+
+  Raises:
+    RecordingError: If the environment has no pictures to show.
+  """
+  # A film is silent; pygame would look for a sound card and complain.
+  os.environ.setdefault('SDL_AUDIODRIVER', 'dummy')
+  if 'DISPLAY' not in os.environ:
+    os.environ.setdefault('MUJOCO_GL', 'egl')
+  with gin.config_scope(scope):
+    bound = gin.get_bindings(loaders.load_environment)
+    env_kwargs = dict(
+        arguments.pop('env_kwargs', None) or bound.get('env_kwargs') or {},
+        render_mode='rgb_array',
+    )
+    try:
+      return loaders.load_environment(
+          num_environments=1,
+          # Vector environments of their own play on many and render none.
+          vectorization='sync',
+          env_kwargs=env_kwargs,
+          **arguments,
+      )
+    except Exception as error:  # Any constructor may say it in its own way.
+      # Gin appends where it was called from.
+      reason = str(error).partition('\n  In call to')[0]
+      raise RecordingError(
+          f'The environment cannot be made with render_mode=rgb_array: {reason}'
+      ) from error
+
+
+def record_episode(
+    make_environment,
+    policy,
+    seed,
+    path,
+    max_env_steps=200_000,
+    expected_return=None,
+    batch_size=1,
+    row=0,
+):
+  """Plays one episode and writes it as an MP4.
+
+  The file gets its name when it is complete. There is a frame for the first
+  time step and for each one after it.
+
+  Args:
+    make_environment: Called once, returns a `VectorPyEnvironment` of one
+      environment with render_mode 'rgb_array', such as `rendering_environment`;
+      it is closed.
+    policy: A `TFPolicy` or `SavedPolicy`.
+    seed: Of the episode.
+    path: Of the film, ending in .mp4.
+    max_env_steps: The film ends here if the episode does not.
+    expected_return: That of the episode in the evaluation; where the replay's
+      differs, a warning tells and `matches` is False.
+    batch_size: Rows that the policy is given, of which all are the same. That
+      of the evaluation, or the last bits of an action may differ.
+    row: The row whose action counts: the episode's `environment_index`.
+
+  Returns:
+    A `Recording`.
+
+  Raises:
+    ImportError: If imageio-ffmpeg is missing.
+    RecordingError: If the environment does not render, or fails, or the file
+      cannot be written.
+  """
+  ffmpeg = _find_ffmpeg()
+  environment = make_environment()
+  try:
+    if environment.batch_size != 1:
+      raise RecordingError(
+          f'A film is of one environment, not of {environment.batch_size}.'
+      )
+    with _Film(ffmpeg, path, _fps(environment)) as film:
+      return_, length = _play(
+          environment, policy, seed, max_env_steps, batch_size, row, film
+      )
+  except OSError as error:
+    raise RecordingError(
+        f'{path} could not be written: {error.strerror}.'
+    ) from error
+  except errors.EnvironmentFailure as error:
+    raise RecordingError(str(error)) from error
+  finally:
+    environment.close()
+  matches = None
+  if expected_return is not None:
+    matches = return_ == expected_return
+    if not matches:
+      _warn(seed, return_, expected_return, path)
+  return Recording(return_, length, path, film.selection(), matches)
+
+
+def _warn(seed, return_, expected_return, path):
+  """Says that the film is not of the episode that was asked for."""
+  logging.warning(
+      'The replay of the episode with seed %d returned %g and not %g as in the'
+      ' evaluation: the policy draws random actions, or the seed does not'
+      ' decide the environment. %s shows the replay.',
+      seed,
+      return_,
+      expected_return,
+      path,
+  )
+
+
+def _play(environment, policy, seed, max_env_steps, batch_size, row, film):
+  """Plays an episode into `film`; returns its return and its length."""
+  action_fn = _graph_action(policy)
+  time_step = environment.reset_with_seeds([seed])
+  environment.pop_episodes()
+  film.add(_frame(environment))
+  state = policy.get_initial_state(batch_size)
+  return_ = 0.0
+  for length in range(1, max_env_steps + 1):
+    step = action_fn(_repeated(time_step, batch_size), state)
+    state = step.state
+    time_step = environment.step(
+        tf.nest.map_structure(lambda a: a.numpy()[row : row + 1], step.action)
+    )
+    film.add(_frame(environment))
+    if time_step.step_type[0] == ts.StepType.LAST:
+      # Not the sum of `reward`, which may be scaled and is float32.
+      return environment.pop_episodes()[-1].return_, length
+    return_ += float(time_step.reward[0])
+  return return_, max_env_steps
+
+
+@functools.lru_cache(maxsize=4)
+def _graph_action(policy):
+  """The policy's action as a graph, as in the evaluation; traced once."""
+  return common.function(policy.action)
+
+
+def _repeated(time_step, batch_size):
+  return tf.nest.map_structure(
+      lambda x: tf.convert_to_tensor(np.repeat(x, batch_size, axis=0)),
+      time_step,
+  )
+
+
+def _frame(environment):
+  """The picture of now, uint8 [height, width, 3]."""
+  try:
+    frame = np.asarray(environment.render()[0])
+  except Exception as error:  # MuJoCo without a display, and many others.
+    raise RecordingError(
+        f'{environment.name} does not render ({type(error).__name__}: {error}).'
+        ' MuJoCo without a display needs MUJOCO_GL=egl in the environment.'
+    ) from error
+  if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
+    raise RecordingError(
+        f'{environment.name} renders {frame.dtype} {list(frame.shape)} and not'
+        ' uint8 [height, width, 3].'
+    )
+  return frame
+
+
+def _fps(environment):
+  return environment.gymnasium_vector_env.metadata.get(
+      'render_fps', _DEFAULT_FPS
+  )
+
+
+class _Film:
+  """Writes frames to a file as they come and keeps a few of them."""
+
+  def __init__(self, ffmpeg, path, fps):
+    folder, name = os.path.split(os.path.abspath(path))
+    os.makedirs(folder, exist_ok=True)
+    self._ffmpeg = ffmpeg
+    self._fps = fps
+    self._path = path
+    self._aside = os.path.join(folder, f'.{name}.new')
+    self._process = None  # The size of a frame comes first.
+    self._kept = []
+    self._last = None
+    self._stride = 1
+    self._count = 0
+
+  def add(self, frame):
+    """Adds a frame; odd sizes, which H.264 has not, lose nothing."""
+    height, width, _ = frame.shape
+    if height % 2 or width % 2:
+      padding = [(0, height % 2), (0, width % 2), (0, 0)]
+      self._write(np.pad(frame, padding, mode='edge'))
+    else:
+      self._write(frame)
+    if self._count % self._stride == 0:
+      self._kept.append(frame)
+      if len(self._kept) > 8 * MAX_FRAMES:
+        # However long the film, a few frames of it are in memory.
+        self._kept = self._kept[::2]
+        self._stride *= 2
+    self._last = frame
+    self._count += 1
+
+  def selection(self):
+    """At most MAX_FRAMES frames, from the first to the last."""
+    frames = list(self._kept)
+    if (self._count - 1) % self._stride:
+      frames.append(self._last)
+    places = np.linspace(0, len(frames) - 1, min(MAX_FRAMES, len(frames)))
+    return [frames[round(place)] for place in places]
+
+  def _write(self, frame):
+    if self._process is None:
+      self._start(frame.shape)
+    with contextlib.suppress(BrokenPipeError):  # `_close` knows why.
+      self._process.stdin.write(np.ascontiguousarray(frame))
+
+  def _start(self, shape):
+    height, width, _ = shape
+    source = f'-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {self._fps}'
+    target = '-an -c:v libx264 -preset veryfast -pix_fmt yuv420p -f mp4'
+    self._process = subprocess.Popen(
+        [
+            self._ffmpeg, '-y', '-loglevel', 'error', *source.split(), '-i',
+            '-', *target.split(), self._aside,
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,  # A Ctrl-C is not for it.
+    )
+
+  def _close(self):
+    """Waits until the file is whole; raises RecordingError if it is not."""
+    with contextlib.suppress(BrokenPipeError):
+      self._process.stdin.close()
+    message = self._process.stderr.read().decode(errors='replace')
+    self._process.stderr.close()
+    if self._process.wait():
+      lines = message.strip().splitlines() or ['it did not say why']
+      raise RecordingError(
+          f'{self._path} could not be written by FFmpeg: {lines[-1]}'
+      )
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, error_type, error, traceback):
+    try:
+      if self._process is not None:
+        self._close()
+      if error is None:
+        os.replace(self._aside, self._path)
+    finally:
+      with contextlib.suppress(OSError):
+        os.remove(self._aside)
+
+
+def _find_ffmpeg():
+  """The program that comes with imageio-ffmpeg."""
+  try:
+    import imageio_ffmpeg
+
+    return imageio_ffmpeg.get_ffmpeg_exe()
+  except (ImportError, RuntimeError) as error:
+    raise ImportError(
+        'Films need imageio-ffmpeg: pip install "rnd_agents[video]"'
+    ) from error

@@ -1,0 +1,149 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""How many environment steps the runs of a group need to reach a value.
+
+A run that never reaches it counts as infinitely slow: to leave it out would
+reward the agent that fails most often. So a mean can be infinite ('never'),
+and so can the upper end of an interval.
+"""
+
+import math
+from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from rnd_agents.plotting import metrics_file
+from rnd_agents.plotting import statistics
+
+# Of the way from the first value to the best one, where nobody names any.
+_SHARES = (0.25, 0.5, 0.75, 0.95)
+_SUCCESS_THRESHOLDS = (0.5, 0.95)
+
+
+class StepsTo(NamedTuple):
+  """How fast a group reaches a value.
+
+  Attributes:
+    label: of the group.
+    metric: column of `metrics.csv`.
+    threshold: value to reach, from below.
+    iqm: interquartile mean over the runs of the environment steps of the first
+      point at or above it; infinite where too many runs have none.
+    low: lower end of the interval, NaN with one run.
+    high: upper end, NaN with one run, infinite where it is open.
+    num_reached: how many runs have such a point.
+    num_runs: how many there are.
+  """
+  label: str
+  metric: str
+  threshold: float
+  iqm: float
+  low: float
+  high: float
+  num_reached: int
+  num_runs: int
+
+
+def first_env_steps(
+    env_steps: np.ndarray, values: np.ndarray, threshold: float) -> float:
+  """Environment steps of the first value at or above a threshold.
+
+  Args:
+    env_steps: [n], increasing.
+    values: [n], as they were measured, not interpolated.
+    threshold: Value to reach.
+
+  Returns:
+    An element of `env_steps`, or infinity.
+  """
+  reached = np.flatnonzero(np.asarray(values) >= threshold)
+  return float(env_steps[reached[0]]) if reached.size else math.inf
+
+
+def steps_to(
+    groups: Mapping[str, Sequence[str]],
+    metric: str = 'return_mean',
+    phase: str = 'eval',
+    thresholds: Optional[Sequence[float]] = None,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0) -> List[StepsTo]:
+  """The sample efficiency of groups of runs.
+
+  Args:
+    groups: Run folders by label.
+    metric: Column of `metrics.csv`.
+    phase: 'train' or 'eval'.
+    thresholds: Values to reach, the same for all groups; None takes those of
+      `default_thresholds`.
+    confidence: Of the stratified bootstrap interval.
+    resamples: Number of bootstrap samples.
+    seed: Of the bootstrap.
+
+  Returns:
+    One `StepsTo` for each threshold and group, groups inside thresholds.
+
+  Raises:
+    ValueError: If a run has no such metric.
+  """
+  runs = {label: [metrics_file.read_metrics(folder, phase, metric)
+                  for folder in folders]
+          for label, folders in groups.items()}
+  if thresholds is None:
+    thresholds = default_thresholds(runs, metric)
+  rows = []
+  for threshold in thresholds:
+    for label, members in runs.items():
+      steps = np.array([first_env_steps(x, y, threshold) for x, y in members])
+      low = high = math.nan
+      if steps.size > 1:
+        low, high = _interval(steps, confidence, resamples, seed)
+      rows.append(StepsTo(
+          label, metric, float(threshold),
+          float(statistics.interquartile_mean(steps)), low, high,
+          int(np.isfinite(steps).sum()), steps.size))
+  return rows
+
+
+def default_thresholds(runs: Mapping, metric: str) -> List[float]:
+  """Values worth reaching: of success a half and 95 %, else between the ends.
+
+  Args:
+    runs: Lists of (env_steps, values) by label.
+    metric: Its name.
+
+  Returns:
+    Increasing values; of other metrics than the success rate 25, 50, 75 and
+    95 % of the way from the median first value of all runs to the best value
+    that half of the runs of some group have reached, rounded down to a
+    hundredth to a tenth of that way.
+  """
+  if metric == 'success_rate':
+    return list(_SUCCESS_THRESHOLDS)
+  start = float(np.median(
+      [y[0] for members in runs.values() for _, y in members]))
+  best = max(float(np.median([y.max() for _, y in members]))
+             for members in runs.values())
+  if best <= start:
+    return []  # Nobody got anywhere.
+  step = 10.0 ** (math.floor(math.log10(best - start)) - 1)
+  thresholds = set()
+  for share in _SHARES:
+    # Down, so that rounding asks for no more than there is.
+    target = start + share * (best - start)
+    rounded = math.floor(target / step + 1e-9) * step
+    thresholds.add(float(f'{rounded:.10g}'))
+  return sorted(thresholds)
+
+
+def _interval(
+    steps: np.ndarray, confidence: float, resamples: int, seed: int
+) -> Tuple[float, float]:
+  """Bootstrap interval of the IQM of steps, some of which may be infinite."""
+  samples = np.sort(statistics.stratified_bootstrap(
+      steps[:, np.newaxis], statistics.interquartile_mean, resamples, seed))
+  # The samples next to the quantiles, outwards: between a finite number and
+  # infinity there is nothing to interpolate.
+  tail = (1.0 - confidence) / 2.0 * (samples.size - 1)
+  low, high = math.floor(tail), math.ceil(samples.size - 1 - tail)
+  return float(samples[low]), float(samples[high])

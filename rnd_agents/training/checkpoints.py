@@ -1,0 +1,269 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots of a run that survive a kill at any moment.
+
+    checkpoints/iteration_00000012/
+        variables.index, variables.data-*   a `tf.train.Checkpoint`
+        state.pickle                        what is no variable
+        manifest.json                       size and CRC-32 of each
+
+A snapshot is written in a folder of another name, brought to the disk and then
+renamed, so that one that has its name is whole. Should a disk damage it later,
+the manifest tells, and the one before it is taken.
+"""
+
+import errno
+import json
+import os
+import pickle
+import re
+import shutil
+from typing import Any, NamedTuple
+import zlib
+
+from absl import logging
+import tensorflow as tf
+
+from rnd_agents.training import errors
+from rnd_agents.training import files
+
+_NAME = re.compile(r'iteration_(\d+)$')
+_ASIDE = '.being_written'
+_MANIFEST = 'manifest.json'
+_STATE = 'state.pickle'
+_VARIABLES = 'variables'
+
+
+class Snapshot(NamedTuple):
+  """A snapshot found on the disk.
+
+  Attributes:
+    iteration: iterations of training that it has behind it.
+    folder: where it lies.
+    state: what was saved besides the variables.
+  """
+
+  iteration: int
+  folder: str
+  state: Any
+
+
+class Checkpoints:
+  """The last few snapshots of a run.
+
+  Made and used by the one process that holds the lock of the run's folder.
+  """
+
+  def __init__(self, folder, max_to_keep=3, **trackables):
+    """Creates the object; nothing is read or written yet.
+
+    Args:
+      folder: Where the snapshots lie.
+      max_to_keep: How many of them stay.
+      **trackables: What `tf.train.Checkpoint` takes. All of their variables
+        must exist before the first `save`.
+
+    Raises:
+      ValueError: If `max_to_keep` is below 1.
+    """
+    if max_to_keep < 1:
+      raise ValueError(f'max_to_keep must be at least 1, got {max_to_keep}.')
+    self._folder = folder
+    self._max_to_keep = max_to_keep
+    self._checkpoint = tf.train.Checkpoint(**trackables)
+    # From a graph a snapshot takes a tenth of the time, most of which would go
+    # into looking at Python objects that stay the same.
+    self._write = tf.function(
+        self._checkpoint.write,
+        input_signature=[tf.TensorSpec([], tf.string)],
+        autograph=False,
+    )
+
+  def iterations(self):
+    """Iterations with a snapshot, oldest first; whole or damaged."""
+    if not os.path.isdir(self._folder):
+      return []
+    matches = map(_NAME.match, os.listdir(self._folder))
+    return sorted(int(match.group(1)) for match in matches if match)
+
+  def path(self, iteration):
+    """Folder of the snapshot of an iteration."""
+    return os.path.join(self._folder, f'iteration_{iteration:08d}')
+
+  def save(self, iteration, state=None):
+    """Writes a snapshot and removes the oldest beyond `max_to_keep`.
+
+    Args:
+      iteration: Iterations of training so far.
+      state: Anything that can be pickled.
+
+    Raises:
+      RunError: If the disk does not take it. Those before it stay.
+    """
+    aside = os.path.join(self._folder, _ASIDE)
+    try:
+      shutil.rmtree(aside, ignore_errors=True)
+      os.makedirs(aside)
+      self._write(tf.constant(os.path.join(aside, _VARIABLES)))
+      with open(os.path.join(aside, _STATE), 'wb') as file:
+        pickle.dump(state, file, pickle.HIGHEST_PROTOCOL)
+      names = sorted(os.listdir(aside))
+      with open(os.path.join(aside, _MANIFEST), 'w', encoding='utf-8') as file:
+        json.dump({name: _fingerprint(aside, name) for name in names}, file)
+      for name in [*names, _MANIFEST, '']:
+        files.sync(os.path.join(aside, name))
+      shutil.rmtree(self.path(iteration), ignore_errors=True)
+      os.replace(aside, self.path(iteration))
+      files.sync(self._folder)
+    except (OSError, tf.errors.OpError) as error:
+      shutil.rmtree(aside, ignore_errors=True)
+      raise errors.RunError(
+          f'The checkpoint of iteration {iteration} could not be written to'
+          f' {self._folder}: {_reason(error)} {self.kept()} Make room, or make'
+          ' the folder writable; the same command then goes on.'
+      ) from error
+    for old in self.iterations()[: -self._max_to_keep]:
+      shutil.rmtree(self.path(old), ignore_errors=True)
+
+  def kept(self):
+    """A sentence on what a new start would find."""
+    iterations = self.iterations()
+    if not iterations:
+      return 'No checkpoint was kept.'
+    return (
+        f'The last good checkpoint is {self.path(iterations[-1])}, of iteration'
+        f' {iterations[-1]}.'
+    )
+
+  def find(self):
+    """The newest whole `Snapshot`, or None; warns of damaged ones.
+
+    Raises:
+      SetupError: If there are snapshots and all of them are damaged: starting
+        anew would remove what may still be mended.
+    """
+    iterations = self.iterations()
+    for iteration in reversed(iterations):
+      folder = self.path(iteration)
+      try:
+        return Snapshot(iteration, folder, _read_state(folder))
+      except _DAMAGES as error:
+        logging.warning(
+            'The checkpoint %s is damaged (%s); taking the one before it.',
+            folder,
+            error,
+        )
+    if iterations:
+      raise errors.SetupError(
+          f'All {len(iterations)} checkpoints in {self._folder} are damaged.'
+          ' Bring back a copy, or start anew with another --root_dir.'
+      )
+    return None
+
+  def restore(self, snapshot):
+    """Gives the variables their values.
+
+    Args:
+      snapshot: What `find` returned.
+
+    Raises:
+      SetupError: If the variables are not those that were saved; the message
+        names the first few that differ.
+    """
+    prefix = os.path.join(snapshot.folder, _VARIABLES)
+    status = None
+    try:
+      status = self._checkpoint.read(prefix)
+      status.assert_existing_objects_matched()
+      status.assert_consumed()
+    except (AssertionError, ValueError, tf.errors.OpError) as error:
+      if status is not None:
+        status.expect_partial()  # It is said here, and not once a variable.
+      differences = self._differences(prefix)
+      raise errors.SetupError(
+          f'The checkpoint {snapshot.folder} is of other networks or another'
+          f' agent: {"; ".join(differences) or _reason(error)}. Bring back the'
+          ' settings in operative_config.gin, or choose another --root_dir.'
+      ) from error
+
+  def _differences(self, prefix):
+    """What differs between a checkpoint and the program, a few sentences."""
+    shutil.rmtree(os.path.join(self._folder, _ASIDE), ignore_errors=True)
+    os.makedirs(os.path.join(self._folder, _ASIDE))
+    ours = os.path.join(self._folder, _ASIDE, _VARIABLES)
+    self._checkpoint.write(ours)
+    saved, now = _shapes(prefix), _shapes(ours)
+    shutil.rmtree(os.path.join(self._folder, _ASIDE))
+    differences = [
+        f'{name} has shape {saved[name]} there and {now[name]} here'
+        for name in sorted(saved.keys() & now.keys())
+        # An empty one has not got its shape yet.
+        if saved[name] != now[name] and 0 not in now[name]
+    ]
+    differences += [
+        f'{name} is only there' for name in sorted(saved.keys() - now.keys())
+    ]
+    differences += [
+        f'{name} is only here' for name in sorted(now.keys() - saved.keys())
+    ]
+    more = len(differences) - 4
+    return differences[:4] + ([f'{more} more'] if more > 0 else [])
+
+
+# What reading a damaged file may end in.
+_DAMAGES = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    pickle.UnpicklingError,
+    AttributeError,
+    ImportError,
+)
+
+
+def _fingerprint(folder, name):
+  with open(os.path.join(folder, name), 'rb') as file:
+    content = file.read()
+  return dict(size=len(content), crc32=zlib.crc32(content))
+
+
+def _read_state(folder):
+  """The pickled state of a snapshot; raises one of _DAMAGES if not whole."""
+  with open(os.path.join(folder, _MANIFEST), encoding='utf-8') as file:
+    manifest = json.load(file)
+  for name, expected in manifest.items():
+    if _fingerprint(folder, name) != expected:
+      raise ValueError(f'{name} is not what was written')
+  if _STATE not in manifest or f'{_VARIABLES}.index' not in manifest:
+    raise ValueError('files are missing')
+  with open(os.path.join(folder, _STATE), 'rb') as file:
+    return pickle.load(file)
+
+
+def _reason(error):
+  """The short text of an error of Python or TensorFlow."""
+  if isinstance(error, OSError) and error.strerror:
+    return f'{error.strerror}.'
+  text = str(error)
+  # TensorFlow has the system's words somewhere in many lines of its own.
+  for code in _DISK_ERRORS:
+    if os.strerror(code) in text:
+      return f'{os.strerror(code)}.'
+  lines = text.strip().splitlines() or [repr(error)]
+  return f'{lines[-1].rstrip(".")}.'
+
+
+_DISK_ERRORS = (
+    errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO
+)
+
+
+def _shapes(prefix):
+  """{readable name: shape} of the variables of a checkpoint."""
+  reader = tf.train.load_checkpoint(prefix)
+  return {
+      name.removesuffix('/.ATTRIBUTES/VARIABLE_VALUE'): shape
+      for name, shape in reader.get_variable_to_shape_map().items()
+      if name.endswith('VARIABLE_VALUE')
+  }

@@ -1,0 +1,196 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a run measures, as CSV files and for TensorBoard."""
+
+import csv
+import os
+import uuid
+
+from tensorboard.compat.proto import summary_pb2
+from tensorboard.plugins.hparams import api as hparams_api
+from tensorboard.plugins.scalar import summary_v2 as scalar_summary
+import tensorflow as tf
+
+from rnd_agents.training import files
+
+METRICS_FILE = 'metrics.csv'
+TIMINGS_FILE = 'timings.csv'
+PHASES = ('train', 'eval')
+# TensorBoard tags that TF-Agents' tools know.
+_TAGS = {
+    'return_mean': 'Metrics/AverageReturn',
+    'length_mean': 'Metrics/AverageEpisodeLength',
+}
+
+
+class Table:
+  """A CSV file that grows, in rows and in columns.
+
+  A column that appears later rewrites the file with a wider header. Every row
+  is with the operating system when `append` returns.
+  """
+
+  def __init__(self, path, columns, last_iteration=None):
+    """Opens the table.
+
+    Args:
+      path: The file.
+      columns: The first columns; 'iteration' is among them.
+      last_iteration: Rows after this iteration go: they are of work that was
+        lost and will be done again. None starts an empty table.
+    """
+    self._path = path
+    self._columns = list(columns)
+    self.rows = []
+    if last_iteration is not None and os.path.exists(path):
+      with open(path, newline='', encoding='utf-8') as file:
+        reader = csv.DictReader(file)
+        self._columns = list(reader.fieldnames or self._columns)
+        for row in reader:
+          # A kill may have cut the last line short.
+          if None in row.values() or not row['iteration'].isdigit():
+            continue
+          if int(row['iteration']) <= last_iteration:
+            self.rows.append(row)
+    self._rewrite()
+
+  def append(self, row):
+    """Adds a row, a dict of column to text or number."""
+    self.rows.append(row)
+    new = [name for name in row if name not in self._columns]
+    if new:
+      self._columns += new
+      self._rewrite()
+    else:
+      with open(self._path, 'a', newline='', encoding='utf-8') as file:
+        csv.DictWriter(file, self._columns, restval='').writerow(row)
+
+  def _rewrite(self):
+    with files.replacing(self._path) as file:
+      writer = csv.DictWriter(file, self._columns, restval='')
+      writer.writeheader()
+      writer.writerows(self.rows)
+
+
+class MetricsLog:
+  """One row an iteration or evaluation.
+
+  `metrics.csv` holds what the seed decides, the same for every run with it;
+  `timings.csv` what the machine decides. TensorBoard has both.
+  """
+
+  def __init__(self, root_dir, last_iteration=None):
+    """Opens the log.
+
+    Args:
+      root_dir: The run's folder.
+      last_iteration: On resuming, the iteration of the checkpoint. None starts
+        anew.
+    """
+    self._metrics = Table(
+        os.path.join(root_dir, METRICS_FILE),
+        ('phase', 'iteration', 'env_steps', 'train_steps', 'total_episodes'),
+        last_iteration,
+    )
+    self._timings = Table(
+        os.path.join(root_dir, TIMINGS_FILE),
+        ('phase', 'iteration', 'env_steps', 'wall_time_s'),
+        last_iteration,
+    )
+    self._writers = {
+        phase: tf.summary.create_file_writer(
+            os.path.join(root_dir, phase), flush_millis=10_000
+        )
+        for phase in PHASES
+    }
+
+  def write(self, phase, counters, metrics, timings):
+    """Writes one row.
+
+    Args:
+      phase: 'train' or 'eval'.
+      counters: `iteration`, `env_steps`, `train_steps` and
+        `total_episodes`.
+      metrics: Numbers by name.
+      timings: Numbers that differ from run to run, by name; `wall_time_s` is
+        the time of the run so far.
+    """
+    row = {'phase': phase, **counters}
+    row.update((name, f'{value:.8g}') for name, value in metrics.items())
+    self._metrics.append(row)
+    row = {name: row[name] for name in ('phase', 'iteration', 'env_steps')}
+    row.update((name, f'{value:.6g}') for name, value in timings.items())
+    self._timings.append(row)
+    scalars = {
+        'Metrics/EnvironmentSteps': counters['env_steps'],
+        'Metrics/NumberOfEpisodes': counters['total_episodes'],
+    }
+    for name, value in metrics.items():
+      scope = 'Losses' if name.endswith('_loss') else 'Metrics'
+      scalars[_TAGS.get(name, f'{scope}/{name}')] = value
+    for name, value in timings.items():
+      scalars[f'Speed/{name}'] = value
+    # All in one event: a call of tf.summary.scalar for each takes ten times as
+    # long, a few percent of the time of a small iteration.
+    summary = summary_pb2.Summary()
+    for tag, value in scalars.items():
+      summary.MergeFrom(scalar_summary.scalar_pb(tag, value))
+    with self._writers[phase].as_default(step=counters['env_steps']):
+      tf.summary.experimental.write_raw_pb(summary.SerializeToString())
+
+  def write_images(self, phase, name, images, env_steps):
+    """Shows pictures in TensorBoard.
+
+    Args:
+      phase: 'train' or 'eval'.
+      name: Their tag.
+      images: uint8 [K, H, W, 3].
+      env_steps: Environment steps so far.
+    """
+    with self._writers[phase].as_default(step=env_steps):
+      tf.summary.image(name, images, max_outputs=len(images))
+
+  def write_settings(self, settings, seed):
+    """Shows the settings in TensorBoard: as text, and in its HPARAMS page.
+
+    Args:
+      settings: Dict of names to text.
+      seed: Of the run.
+    """
+    rows = ''.join(f'|{k}|`{v}`|\n' for k, v in settings.items())
+    values = {'seed': seed}
+    values.update((name, _plain(value)) for name, value in settings.items())
+    with self._writers['train'].as_default(step=0):
+      tf.summary.text('settings', '|name|value|\n|---|---|\n' + rows)
+      hparams_api.hparams(values, trial_id=uuid.uuid4().hex)
+
+  def last(self, phase, metric):
+    """Newest value of a metric, or None."""
+    for row in reversed(self._metrics.rows):
+      if row['phase'] == phase and row.get(metric):
+        return float(row[metric])
+    return None
+
+  def best(self, phase, metric):
+    """Largest value of a metric, or None."""
+    values = [
+        float(row[metric])
+        for row in self._metrics.rows
+        if row['phase'] == phase and row.get(metric)
+    ]
+    return max(values, default=None)
+
+  def close(self):
+    """Flushes the events."""
+    for writer in self._writers.values():
+      writer.close()
+
+
+def _plain(text):
+  """A setting as the HPARAMS page takes it: number or text."""
+  if text in ('True', 'False'):
+    return text == 'True'
+  try:
+    return float(text)
+  except ValueError:
+    return text

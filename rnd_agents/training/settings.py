@@ -1,0 +1,75 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The settings of a run, and which of them a resumed run may change."""
+
+import re
+
+import gin
+
+# A run goes on from where it was, so what its past depends on stays: the
+# environments, the shape of a rollout, the networks. The rest may change.
+_STAYS = re.compile(
+    r"""(train/)?(.*\.)?(
+        train_eval\.(num_environments|rollout_length|warm_up_env_steps|
+                     agent_class|rnd_observation_fn)
+      | create_\w*networks\.\w+
+      | load_\w+\.(?!vectorization)\w+
+      | RNDPPOAgent\.normalize_(observations|rewards)
+      | [A-Z][A-Z0-9_]*                              # Macros.
+    )$""",
+    re.VERBOSE,
+)
+_OWN = re.compile(
+    r'(train/|eval/)?'
+    r'(train_eval|create_\w*networks|RNDPPOAgent|load_\w+)\.|[A-Z][A-Z0-9_]*$'
+)
+_BINDING = re.compile(r'^(\S+) = (.*)$')
+
+
+def operative(**more):
+  """The settings in force, as text.
+
+  Args:
+    **more: Settings that do not come from gin.
+
+  Returns:
+    A dict from gin's name of a parameter, its scope before it, to its value as
+    gin writes it.
+  """
+  text = gin.operative_config_str(max_line_length=1_000_000)
+  found = {f'--{name}': repr(value) for name, value in more.items()}
+  for line in text.splitlines():
+    match = _BINDING.match(line)
+    if match:
+      found[match.group(1)] = match.group(2)
+  return found
+
+
+def own(settings):
+  """Those of `operative` that are of this package: what a run is about."""
+  return {name: settings[name] for name in settings if _OWN.match(name)}
+
+
+def changes(old, new):
+  """What differs between two runs' settings.
+
+  A parameter that only one of them knows is none: it came or went with a
+  version of the software.
+
+  Args:
+    old: What `operative` returned when the run began.
+    new: What it returns now.
+
+  Returns:
+    A tuple of two lists of sentences: changes that cannot be resumed from, and
+    those that can.
+  """
+  fatal, harmless = [], []
+  for name in sorted(old.keys() & new.keys()):
+    if old[name] == new[name]:
+      continue
+    stays = name == '--seed' or _STAYS.match(name)
+    (fatal if stays else harmless).append(
+        f'{name} was {old[name]} and is now {new[name]}'
+    )
+  return fatal, harmless

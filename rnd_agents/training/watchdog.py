@@ -1,0 +1,73 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Ends a process whose environment does not come back."""
+
+import os
+import sys
+import threading
+import time
+import traceback
+
+from absl import logging
+
+
+class Watchdog:
+  """Watches from a thread of its own how long environments take for a step.
+
+  Nothing else can: the step runs inside a TensorFlow operation, in a thread
+  that no signal and no exception reaches.
+  """
+
+  def __init__(self, environments, limit_s, on_hang, end=os._exit):
+    """Creates the watchdog; it works inside `with`.
+
+    Args:
+      environments: `VectorPyEnvironment`s.
+      limit_s: Seconds that a step or reset may take; None for any time.
+      on_hang: Called with the message before the process ends.
+      end: Ends the process; for tests.
+    """
+    self._environments = environments
+    self._limit_s = limit_s
+    self._on_hang = on_hang
+    self._end = end
+    self._done = threading.Event()
+    self._thread = None
+
+  def __enter__(self):
+    if self._limit_s is not None:
+      self._thread = threading.Thread(target=self._watch, daemon=True)
+      self._thread.start()
+    return self
+
+  def __exit__(self, *exception):
+    self._done.set()
+    if self._thread is not None:
+      self._thread.join()
+
+  def _watch(self):
+    while not self._done.wait(min(1.0, self._limit_s / 4)):
+      for environment in self._environments:
+        busy = environment.busy_since()
+        if busy is None:
+          continue
+        thread, since = busy
+        if time.monotonic() - since > self._limit_s:
+          self._bite(environment, thread)
+          return
+
+  def _bite(self, environment, thread):
+    frame = sys._current_frames().get(thread)  # pylint: disable=protected-access
+    where = ''.join(traceback.format_stack(frame)) if frame else '  unknown\n'
+    message = (
+        f'{environment.name} has been in one step or reset for more than'
+        f' {self._limit_s:g} s. Mend it, or raise'
+        ' train_eval.environment_timeout_s (None waits for ever).'
+    )
+    try:
+      self._on_hang(message)
+      logging.error('%s Where it is:\n%s', message, where)
+      logging.flush()
+      sys.stderr.flush()
+    finally:
+      self._end(1)

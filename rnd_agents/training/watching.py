@@ -1,0 +1,132 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a run shows besides numbers: heat map, film and curve as it goes."""
+
+import os
+import time
+
+from absl import logging
+import numpy as np
+
+from rnd_agents.evaluation import evaluator
+from rnd_agents.evaluation import video
+from rnd_agents.evaluation import visits
+from rnd_agents.plotting import heat_maps
+from rnd_agents.plotting import learning_curves
+
+# What the first pictures are expected to take; then it is known.
+_FIRST_S = 1.0
+
+
+class Watcher:
+  """Draws after evaluations, within a share of the run's time.
+
+  The pictures of the end are always made. All of them can be lost and the run
+  goes on: what cannot be drawn is said once in the log.
+  """
+
+  def __init__(
+      self,
+      root_dir,
+      train_env,
+      policy,
+      time_share=0.02,
+      record_video=True,
+  ):
+    """Creates the watcher.
+
+    Args:
+      root_dir: The run's folder.
+      train_env: The `VectorPyEnvironment` whose visits are counted.
+      policy: The `TFPolicy` that is evaluated.
+      time_share: Pictures on the way wait until all of them together took no
+        more than this share of the run's time.
+      record_video: Whether to film.
+    """
+    self._root_dir = root_dir
+    self._name = train_env.name
+    self._policy = policy
+    self._time_share = time_share
+    self._records = record_video
+    self._spent_s = 0.0
+    self._last_s = _FIRST_S
+    self._best_return = -np.inf
+    self.visits = visits.VisitCounts.create(train_env)
+    if self.visits is not None:
+      train_env.add_step_observer(self.visits.observe)
+
+  def state(self):
+    """What a checkpoint keeps, picklable."""
+    return dict(
+        spent_s=self._spent_s,
+        best_return=self._best_return,
+        visits=None if self.visits is None else self.visits.state(),
+    )
+
+  def restore(self, state):
+    """Goes on from `state()`."""
+    self._spent_s = state['spent_s']
+    self._best_return = state['best_return']
+    if self.visits is not None and state['visits'] is not None:
+      self.visits.restore(state['visits'])
+
+  def after_evaluation(self, log, env_steps, wall_time_s, episodes, done):
+    """Draws what is due.
+
+    Args:
+      log: The run's `MetricsLog`.
+      env_steps: Environment steps so far.
+      wall_time_s: Seconds of the run so far.
+      episodes: Of the evaluation.
+      done: Whether the run ends with it.
+    """
+    spent_s = self._spent_s + self._last_s
+    if not done and spent_s > self._time_share * wall_time_s:
+      return
+    start = time.monotonic()
+    self._draw_curve()
+    self._draw_visits(log, env_steps)
+    best = evaluator.best_episode(episodes)
+    if self._records and (done or best.return_ > self._best_return):
+      self._best_return = max(self._best_return, best.return_)
+      self._film(log, env_steps, best, len(episodes))
+    self._last_s = time.monotonic() - start
+    self._spent_s += self._last_s
+
+  def _draw_curve(self):
+    learning_curves.plot_run(
+        self._root_dir, self.picture('learning_curve.png'), title=self._name
+    )
+
+  def picture(self, name):
+    """Path of a picture of the run."""
+    return os.path.join(self._root_dir, name)
+
+  def _draw_visits(self, log, env_steps):
+    image = None if self.visits is None else self.visits.image()
+    if image is not None:
+      heat_maps.save(image, self.picture('visits.png'))
+      log.write_images('train', 'visits', image[np.newaxis], env_steps)
+
+  def _film(self, log, env_steps, episode, num_episodes):
+    """Films the episode by playing it again."""
+    name = (
+        f'env_steps_{env_steps}_return_{episode.return_:g}'
+        f'_seed_{episode.seed}.mp4'
+    )
+    try:
+      recording = video.record_episode(
+          video.rendering_environment,
+          self._policy,
+          episode.seed,
+          os.path.join(self._root_dir, 'videos', name),
+          expected_return=episode.return_,
+          batch_size=num_episodes,
+          row=episode.environment_index,
+      )
+    except (ImportError, video.RecordingError) as error:
+      self._records = False
+      logging.info('No films: %s', error)
+      return
+    frames = np.stack(recording.frames)
+    log.write_images('eval', 'best_episode', frames, env_steps)

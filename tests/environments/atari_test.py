@@ -1,0 +1,222 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for atari."""
+
+import sys
+
+import gin
+import gymnasium
+import numpy as np
+import pytest
+
+from rnd_agents.environments import atari
+from rnd_agents.environments import loaders
+from rnd_agents.environments import wrappers
+
+pytest.importorskip('ale_py')
+
+MONTEZUMA = 'ALE/MontezumaRevenge-v5'
+
+
+def ale_seed(seed):
+  """What a single ALE environment makes of `seed`; its vector takes it as is.
+
+  Both cast to int32, and the vector environment takes a negative number for
+  none, so that not every seed has a counterpart.
+  """
+  words = np.random.SeedSequence(seed).generate_state(2)
+  number = int(words[1].astype(np.int32))
+  assert number >= 0
+  return number
+
+
+class UnseededAfterTheFirst(gymnasium.Wrapper):
+  """As AtariVectorEnv does, which seeds a run and not each episode."""
+
+  is_first = True
+
+  def reset(self, *, seed=None, options=None):
+    seed, self.is_first = (seed if self.is_first else None), False
+    return self.env.reset(seed=seed, options=options)
+
+
+@pytest.mark.parametrize('game, seed', [('MontezumaRevenge', 4), ('Qbert', 6)])
+def test_single_and_vector_pipelines_are_bit_identical(game, seed):
+  # A limit of 400 steps, so that there are ends of both kinds.
+  single = atari.load_atari(
+      game, max_num_frames_per_episode=1_600, wrappers=[UnseededAfterTheFirst]
+  )
+  many = atari.load_atari(
+      game,
+      max_num_frames_per_episode=1_600,
+      vectorization='vector_entry_point',
+  )
+  assert single.observation_spec() == many.observation_spec()
+  assert single.action_spec() == many.action_spec()
+  one = single.reset_with_seeds([seed])
+  other = many.reset_with_seeds([ale_seed(seed)])
+  np.testing.assert_array_equal(one.observation, other.observation)
+  num_actions = single.action_spec().maximum + 1
+  for action in np.random.RandomState(0).randint(num_actions, size=[2_000, 1]):
+    one, other = single.step(action), many.step(action)
+    for a, b in zip(one, other, strict=True):
+      np.testing.assert_array_equal(a, b)
+    assert other.observation.flags.c_contiguous
+  episodes, others = single.pop_episodes(), many.pop_episodes()
+  assert len(episodes) >= 3
+  assert [e[:5] for e in episodes] == [e[:5] for e in others]
+  assert {e.terminated for e in episodes} == {True, False}
+  assert others[0].seed == ale_seed(seed) and others[1].seed is None
+  if game == 'Qbert':
+    # Rewards are raw: the least score of Q*bert is 25.
+    assert max(e.return_ for e in episodes) >= 25
+
+
+def test_observations():
+  env = atari.load_atari('Pong', seed=0)
+  frames = [env.reset().observation[0]]
+  assert frames[0].shape == (84, 84, 4) and frames[0].dtype == np.uint8
+  assert not frames[0][..., :3].any()
+  for _ in range(9):
+    frames.append(env.step(np.array([2])).observation[0])
+  for before, after in zip(frames, frames[1:]):
+    np.testing.assert_array_equal(after[..., :3], before[..., 1:])
+  assert frames[-1][..., 3].any()
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'vector_entry_point'])
+def test_the_frame_limit_is_a_truncation(vectorization):
+  env = atari.load_atari(
+      'MontezumaRevenge',
+      2,
+      seed=0,
+      vectorization=vectorization,
+      max_num_frames_per_episode=120,
+  )
+  env.reset()
+  for _ in range(30):
+    time_step = env.step(np.zeros(2, int))
+  np.testing.assert_array_equal(time_step.step_type, [2, 2])
+  np.testing.assert_array_equal(time_step.discount, [1, 1])
+  for episode in env.pop_episodes():
+    assert episode[1:4] == (0.0, 30, False)
+
+
+def test_defaults_of_the_paper():
+  env = loaders.load_environment(MONTEZUMA)
+  ale = env.gymnasium_vector_env.envs[0].unwrapped.ale
+  assert ale.getFloat('repeat_action_probability') == 0.25
+  assert ale.getInt('max_num_frames_per_episode') == 18_000
+  env = loaders.load_environment(MONTEZUMA, max_episode_steps=100)
+  ale = env.gymnasium_vector_env.envs[0].unwrapped.ale
+  assert ale.getInt('max_num_frames_per_episode') == 400
+
+
+def test_raw_ids_stay_gymnasiums():
+  env = loaders.load_environment(
+      MONTEZUMA, env_kwargs={'obs_type': 'ram'}, preprocessing=False
+  )
+  assert env.observation_spec().shape == (128,)
+
+
+def test_rooms_in_montezuma():
+  env = atari.load_atari('MontezumaRevenge', 2, seed=0,
+                         wrappers=[wrappers.RoomsVisited])
+  env.reset()
+  infos = env.get_info()
+  # The first room of the first level.
+  np.testing.assert_array_equal(infos['room'], [1, 1])
+  np.testing.assert_array_equal(infos['rooms_visited'], [1, 1])
+  ale = env.gymnasium_vector_env.envs[1].unwrapped.ale
+  for room, visited in ((1, 1), (2, 2), (1, 2), (7, 3)):
+    ale.setRAM(3, room)
+    env.step(np.zeros(2, int))
+    infos = env.get_info()
+    assert infos['room'][0] == 1 and infos['rooms_visited'][0] == 1
+    assert infos['room'][1] == room and infos['rooms_visited'][1] == visited
+  env.reset()
+  assert env.get_info()['rooms_visited'][1] == 1
+
+
+SCOPES = """
+    load_environment.env = 'ALE/MontezumaRevenge-v5'
+    load_environment.max_episode_steps = 50
+    train/load_environment.reward_fn = @sign_of_reward
+"""
+
+
+def test_the_scopes_differ_in_the_sign_of_rewards_only():
+  with gin.unlock_config():
+    gin.parse_config(SCOPES)
+  try:
+    with gin.config_scope('train'):
+      train = loaders.load_environment(seed=1)
+    with gin.config_scope('eval'):
+      evaluation = loaders.load_environment(seed=1)
+    text = gin.operative_config_str()
+  finally:
+    gin.clear_config()
+  # Everything else is bound without a scope, or not at all.
+  lines = [
+      line for line in text.splitlines() if line.startswith(('train/', 'eval/'))
+  ]
+  by_scope = {'train': {}, 'eval': {}}
+  for line in lines:
+    name, _, value = line.partition(' = ')
+    scope, _, parameter = name.partition('/')
+    by_scope[scope][parameter] = value.strip()
+  difference = {
+      key: (by_scope['train'].get(key), by_scope['eval'].get(key))
+      for key in {**by_scope['train'], **by_scope['eval']}
+      if by_scope['train'].get(key) != by_scope['eval'].get(key)
+  }
+  print(difference)
+  assert difference == {
+      'load_environment.reward_fn': ('@sign_of_reward', 'None')
+  }
+  # The chains of wrappers are the same, and so is what they do.
+  assert str(train.gymnasium_vector_env.envs[0]) == str(
+      evaluation.gymnasium_vector_env.envs[0]
+  )
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'vector_entry_point'])
+def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
+  from rnd_agents.environments import rewards
+
+  env = atari.load_atari(
+      'Qbert',
+      4,
+      seed=0,
+      vectorization=vectorization,
+      max_episode_steps=250,
+      reward_fn=rewards.sign_of_reward,
+  )
+  env.reset()
+  seen = set()
+  for action in np.random.RandomState(0).randint(6, size=[250, 4]):
+    seen |= set(env.step(action).reward.tolist())
+  assert seen == {0.0, 1.0}
+  returns = [episode.return_ for episode in env.pop_episodes()]
+  assert len(returns) >= 4 and max(returns) >= 100
+  assert all(return_ % 25 == 0 for return_ in returns)
+
+
+@pytest.mark.parametrize('kwargs, error, message', [
+    (dict(game='Montezuma'), ValueError, "no game 'Montezuma'"),
+    (dict(game='ALE/Pong-v4'), ValueError, 'no game'),
+    (dict(game='Pong', vectorization='vector_entry_point',
+          wrappers=[wrappers.RoomsVisited]), ValueError, 'wrappers are for'),
+    (dict(game='Pong', vectorization='vector_entry_point',
+          render_mode='rgb_array'), ValueError, 'does not render'),
+    (dict(game='Pong', num_environments=0), ValueError, 'at least 1'),
+])
+def test_bad_arguments(kwargs, error, message):
+  with pytest.raises(error, match=message):
+    atari.load_atari(**kwargs)
+
+
+def test_ale_not_installed(monkeypatch):
+  monkeypatch.setitem(sys.modules, 'ale_py', None)
+  with pytest.raises(ImportError, match=r'pip install "rnd_agents\[atari\]"'):
+    atari.load_atari('Pong')

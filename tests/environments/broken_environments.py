@@ -1,0 +1,540 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A sound environment, and one for each rule that breaks just that rule."""
+
+import random
+import threading
+
+import gymnasium
+from gymnasium import spaces
+import numpy as np
+
+LIMIT = 20  # Steps.
+
+
+class Sound(gymnasium.Env):
+  """A walk on a line from a random start. Ends outside of [-1, 1]."""
+
+  observation_space = spaces.Box(-2.0, 2.0, (3,), np.float32)
+  action_space = spaces.Discrete(2)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self.place = self.np_random.uniform(-0.5, 0.5)
+    self.steps = 0
+    return self.observation(), {}
+
+  def step(self, action):
+    self.steps += 1
+    self.place += 0.2 * (2 * int(action) - 1) + self.np_random.normal(0, 0.05)
+    terminated = bool(abs(self.place) > 1)
+    truncated = self.steps >= LIMIT
+    return self.observation(), self.reward(), terminated, truncated, {}
+
+  def observation(self):
+    return np.array(
+        [self.place, self.steps / LIMIT, abs(self.place)], np.float32
+    )
+
+  def reward(self):
+    return float(self.place)
+
+
+# ---------------------------------------------------------------- construction
+class NeedsAnArgument(Sound):
+
+  def __init__(self, size):
+    self.size = size
+
+
+class NotAnEnvironment:
+  """Has the methods, and is none."""
+
+  observation_space = Sound.observation_space
+  action_space = Sound.action_space
+  reset = Sound.reset
+  step = Sound.step
+
+
+_ONLY = Sound()
+
+
+def same_instance():
+  return _ONLY
+
+
+class SpacesOfChance(Sound):
+  """Each instance has other bounds."""
+
+  _instances = 0
+
+  def __init__(self):
+    SpacesOfChance._instances += 1
+    self.observation_space = spaces.Box(
+        -2.0 - SpacesOfChance._instances, 2.0, (3,), np.float32
+    )
+
+
+class TextOnly(Sound):
+  observation_space = spaces.Text(8)
+
+  def observation(self):
+    return 'abc'
+
+
+class NoObservationSpace(Sound):
+  observation_space = None
+
+
+class SequenceAction(Sound):
+  action_space = spaces.Sequence(spaces.Discrete(2))
+
+  def step(self, action):
+    return super().step(len(action) % 2)
+
+
+class UnboundedAction(Sound):
+  action_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
+
+  def step(self, action):
+    return super().step(action[0] > 0)
+
+
+# ------------------------------------------------------------------------- API
+class NoSeedArgument(Sound):
+
+  def reset(self):
+    return super().reset()
+
+
+class OldGym(Sound):
+  """Gym before 0.26."""
+
+  def reset(self):
+    return super().reset()[0]
+
+  def step(self, action):
+    observation, reward, terminated, truncated, info = super().step(action)
+    return observation, reward, terminated or truncated, info
+
+
+class ObservationAlone(Sound):
+
+  def reset(self, **kwargs):
+    return super().reset(**kwargs)[0]
+
+
+class FourValues(Sound):
+
+  def step(self, action):
+    observation, reward, terminated, truncated, info = super().step(action)
+    return observation, reward, terminated or truncated, info
+
+
+class RefusesAnAction(Sound):
+
+  def step(self, action):
+    return super().step({0: 0}[int(action)])
+
+
+class ChangesTheAction(Sound):
+  action_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+
+  def step(self, action):
+    action *= 0.5
+    return super().step(action[0] > 0)
+
+
+class ClosesOnce(Sound):
+
+  def __init__(self):
+    self.window = 'open'
+
+  def close(self):
+    del self.window
+
+
+class ClosesNever(Sound):
+
+  def close(self):
+    raise OSError('no window')
+
+
+# ---------------------------------------------------------------- observations
+class ListObservation(Sound):
+
+  def observation(self):
+    return super().observation().tolist()
+
+
+class MissingKey(Sound):
+  observation_space = spaces.Dict(
+      place=Sound.observation_space, door=spaces.Discrete(2)
+  )
+
+  def observation(self):
+    return {'place': super().observation()}
+
+
+class Float64(Sound):
+
+  def observation(self):
+    return super().observation().astype(np.float64)
+
+
+class NestedFloat64(Sound):
+  observation_space = spaces.Dict(
+      place=Sound.observation_space,
+      more=spaces.Tuple([Sound.observation_space, spaces.Discrete(3, start=1)]),
+  )
+
+  def observation(self):
+    good = super().observation()
+    return {'place': good, 'more': (good.astype(np.float64), 3)}
+
+
+class WrongShape(Sound):
+
+  def observation(self):
+    return super().observation()[:2]
+
+
+class LateOutOfBounds(Sound):
+  """Wrong from step 15 only, which the first steps do not show."""
+
+  action_space = spaces.Discrete(1)  # Stays.
+
+  def step(self, action):
+    self.place = 0.9 * self.place
+    self.steps += 1
+    return self.observation(), 0.0, False, self.steps >= LIMIT, {}
+
+  def observation(self):
+    observation = super().observation()
+    observation[1] += 5 * (self.steps >= 15)
+    return observation
+
+
+class DiscreteOutOfBounds(Sound):
+  observation_space = spaces.Discrete(LIMIT // 2)
+
+  def observation(self):
+    return self.steps + int(self.place * 0)
+
+
+class NaNObservation(Sound):
+
+  def observation(self):
+    observation = super().observation()
+    observation[2] = np.nan if self.steps == 3 else 0.0
+    return observation
+
+
+class Float32Overflow(Sound):
+  observation_space = spaces.Box(-np.inf, np.inf, (3,), np.float64)
+
+  def observation(self):
+    return super().observation() * np.float64(1e39)
+
+
+class PlanesAsPixels(Sound):
+  """Planes of 0 and 1 in a space of bytes."""
+
+  observation_space = spaces.Dict(
+      grid=spaces.Box(0, 255, (5, 5, 2), np.uint8),
+      camera=spaces.Box(0, 255, (5, 5, 1), np.uint8),
+      planes=spaces.Box(0, 1, (5, 5, 2), np.uint8),
+  )
+
+  def observation(self):
+    grid = np.zeros([5, 5, 2], np.uint8)
+    grid[self.steps % 5, int(2 + self.place), 0] = 1
+    return {
+        'grid': grid, 'camera': 200 * grid[..., :1], 'planes': grid.copy()
+    }
+
+
+class ReusedBuffer(Sound):
+
+  def observation(self):
+    if not hasattr(self, 'buffer'):
+      self.buffer = np.zeros(3, np.float32)
+    self.buffer[:] = super().observation()
+    return self.buffer
+
+
+class BuffersInTurn(Sound):
+  """Writes into three arrays in turns."""
+
+  def __init__(self):
+    self.buffers = np.zeros([3, 3], np.float32)
+
+  def observation(self):
+    buffer = self.buffers[self.steps % 3]
+    buffer[:] = super().observation()
+    return buffer
+
+
+class NestedView(Sound):
+  """A view of the state in a dict: neither the dict nor the view is reused."""
+
+  observation_space = spaces.Dict(state=Sound.observation_space)
+
+  def observation(self):
+    if not hasattr(self, 'state'):
+      self.state = np.zeros(6, np.float32)
+    self.state[:3] = super().observation()
+    return {'state': self.state[:3]}
+
+
+class SharedConstant(Sound):
+  observation_space = spaces.Dict(
+      place=Sound.observation_space,
+      map=spaces.Box(0, 1, (4,), np.uint8),
+  )
+  _map = np.array([0, 1, 1, 0], np.uint8)
+
+  def observation(self):
+    return {'place': super().observation(), 'map': self._map}
+
+
+# ----------------------------------------------------------- rewards and flags
+class ArrayReward(Sound):
+
+  def reward(self):
+    return np.array([self.place])
+
+
+class InfiniteReward(Sound):
+
+  def reward(self):
+    return float('inf') if self.steps == 2 else 1.0
+
+
+class ArrayTerminated(Sound):
+
+  def step(self, action):
+    observation, reward, terminated, truncated, info = super().step(action)
+    return observation, reward, np.array([terminated]), truncated, info
+
+
+class NoneTruncated(Sound):
+
+  def step(self, action):
+    observation, reward, terminated, truncated, info = super().step(action)
+    return observation, reward, terminated or truncated, None, info
+
+
+class InfoIsNone(Sound):
+
+  def step(self, action):
+    return super().step(action)[:4] + (None,)
+
+
+class WrongReturn(Sound):
+  """Leaves the last reward out of the return that it reports."""
+
+  def reset(self, **kwargs):
+    self.sum = 0.0
+    return super().reset(**kwargs)
+
+  def step(self, action):
+    result = super().step(action)
+    result[4]['episode'] = {'r': self.sum, 'l': self.steps}
+    self.sum += result[1]
+    return result
+
+
+# ------------------------------------------------------------------------ ends
+class Endless(Sound):
+
+  def step(self, action):
+    self.steps = (self.steps + 1) % LIMIT
+    self.place = 0.9 * self.place
+    return self.observation(), 0.0, False, False, {}
+
+
+class LimitAsDeath(Sound):
+
+  def step(self, action):
+    self.steps += 1
+    self.place = 0.9 * self.place
+    return self.observation(), 0.0, self.steps == LIMIT, False, {}
+
+
+# ----------------------------------------------------------------------- seeds
+class IgnoresTheSeed(Sound):
+
+  def reset(self, *, seed=None, options=None):
+    return super().reset()
+
+
+class KeepsOldSteps(Sound):
+  """Forgets at reset to set the number of steps to 0."""
+
+  total = 0
+
+  def step(self, action):
+    self.total += 1
+    observation, reward, terminated, _, info = super().step(action)
+    return observation, reward, terminated, self.total % LIMIT == 0, info
+
+
+class ClearsAtTheEnd(Sound):
+  """Clears in its last step, so that an episode cut short leaves its steps."""
+
+  total = 0
+
+  def step(self, action):
+    self.total += 1
+    observation, reward, terminated, _, info = super().step(action)
+    truncated = self.total >= LIMIT
+    if terminated or truncated:
+      self.total = 0
+    return observation, reward, terminated, truncated, info
+
+
+class OldContacts(Sound):
+  """What an episode leaves shows in the next one without a seed only."""
+
+  left = 0.0
+
+  def reset(self, *, seed=None, options=None):
+    old = self.left if seed is None else 0.0
+    super().reset(seed=seed)
+    self.place += 0.3 * np.sin(old)
+    return self.observation(), {}
+
+  def step(self, action):
+    self.left += self.place
+    return super().step(action)
+
+
+class RepeatsTheFirstEpisode(Sound):
+
+  def reset(self, *, seed=None, options=None):
+    self.first_seed = getattr(self, 'first_seed', 0) if seed is None else seed
+    return super().reset(seed=self.first_seed)
+
+
+class NewGeneratorAtEachReset(Sound):
+
+  def reset(self, *, seed=None, options=None):
+    self.np_random = np.random.default_rng(seed)
+    return super().reset()
+
+
+class NoRandomness(Sound):
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self.place = 0.0
+    self.steps = 0
+    return self.observation(), {}
+
+  def step(self, action):
+    self.steps += 1
+    self.place += 0.2 * (2 * int(action) - 1)
+    ended = abs(self.place) > 1
+    return self.observation(), 0.0, ended, self.steps >= LIMIT, {}
+
+
+class LastBits(Sound):
+  """A simulator whose additions come in another order each time."""
+
+  def observation(self):
+    return super().observation() + np.float32(
+        1e-6 * np.random.default_rng().random()
+    )
+
+
+class DrawsFromNumPy(Sound):
+
+  def step(self, action):
+    np.random.rand()
+    return super().step(action)
+
+
+class SeedsNumPy(Sound):
+  """Repeats alone, and disturbs whoever is stepped in turns with it."""
+
+  def reset(self, *, seed=None, options=None):
+    if seed is not None:
+      np.random.seed(seed)
+    return super().reset(seed=seed)
+
+  def reward(self):
+    return float(np.random.rand())
+
+
+class DrawsFromPython(Sound):
+
+  def __init__(self):
+    self.name = random.random()
+
+
+class ClassState(Sound):
+  """Its place is an attribute of the class."""
+
+  shared = [0.0]
+
+  @property
+  def place(self):
+    return self.shared[0]
+
+  @place.setter
+  def place(self, value):
+    self.shared[0] = value
+
+
+# --------------------------------------------------------------------- adapter
+class RaggedInfo(Sound):
+  """An array in info that has another length at each step."""
+
+  def step(self, action):
+    result = super().step(action)
+    result[4]['moves'] = np.arange(1 + int(10 * abs(self.place)))
+    return result
+
+
+def not_picklable():
+  lock = threading.Lock()
+
+  def make():
+    with lock:
+      return Sound()
+
+  return make
+
+
+class FloatFrame(Sound):
+  metadata = {'render_modes': ['rgb_array'], 'render_fps': 4}
+
+  def __init__(self, render_mode=None):
+    self.render_mode = render_mode
+
+  def render(self):
+    return np.zeros([4, 6, 3])
+
+
+class RenderFails(FloatFrame):
+
+  def render(self):
+    raise NotImplementedError('no pictures')
+
+
+class OwnGenerator(Sound):
+  """Repeats, but leaves `env.np_random`, which wrappers use, unseeded."""
+
+  def reset(self, *, seed=None, options=None):
+    if seed is not None or not hasattr(self, 'own'):
+      self.own = np.random.default_rng(seed)
+    self.place = self.own.uniform(-0.5, 0.5)
+    self.steps = 0
+    return self.observation(), {}
+
+  def step(self, action):
+    self.steps += 1
+    self.place += 0.2 * (2 * int(action) - 1)
+    ended = bool(abs(self.place) > 1)
+    return self.observation(), self.reward(), ended, self.steps >= LIMIT, {}

@@ -1,0 +1,213 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What happens when an environment raises, hangs or dies."""
+
+import os
+import pickle
+import threading
+import time
+
+import gymnasium
+from gymnasium import spaces
+import numpy as np
+import pytest
+
+from rnd_agents.environments import errors
+from rnd_agents.environments import loaders
+
+FAILING = 1  # Which of the environments.
+
+
+class Fragile(gymnasium.Env):
+  """Fails at the third step after a reset with seed FAILING."""
+
+  observation_space = spaces.Box(-1, 1, (2,))
+  action_space = spaces.Discrete(2)
+
+  def __init__(self, how):
+    self._how = how
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._fails = seed == FAILING
+    self._steps = 0
+    return np.zeros(2, np.float32), {}
+
+  def step(self, action):
+    self._steps += 1
+    observation = np.zeros(2, np.float32)
+    if self._fails and self._steps == 3:
+      observation = self._fail()
+    return observation, 0.0, False, False, {}
+
+  def _fail(self):
+    if self._how == 'raise':
+      raise KeyError('the door is not there')
+    if self._how == 'unpicklable':
+      error = RuntimeError('with a lock')
+      error.lock = threading.Lock()
+      raise error
+    if self._how == 'exit':
+      os._exit(7)
+    if self._how == 'hang':
+      time.sleep(600)
+    if self._how == 'shape':
+      return np.zeros(3, np.float32)
+    return np.full(2, np.nan, np.float32)
+
+
+def load(how, vectorization, **kwargs):
+  env = loaders.load_environment(
+      Fragile,
+      3,
+      env_kwargs={'how': how},
+      vectorization=vectorization,
+      **kwargs,
+  )
+  env.reset_with_seeds(range(3))
+  for _ in range(2):
+    env.step(np.zeros(3, int))
+  assert env.failure is None
+  return env
+
+
+CASES = [
+    ('sync', 'raise', 'step raised KeyError: .the door is not there'),
+    ('sync', 'unpicklable', 'step raised RuntimeError: with a lock'),
+    ('sync', 'shape', r'shape \(3,\) is not in its space Box'),
+    ('sync', 'nan', "'observation' is nan"),
+    ('async', 'raise', 'step raised KeyError: .the door is not there'),
+    ('async', 'unpicklable', 'step raised RuntimeError: with a lock'),
+    ('async', 'shape', 'raised ValueError'),
+    ('async', 'nan', "'observation' is nan"),
+    ('async', 'exit', 'its worker process exited with 7'),
+    ('async', 'hang', r'no answer from worker\(s\) \[1\] within 1.5 s'),
+]
+
+
+@pytest.mark.parametrize('vectorization, how, message', CASES)
+def test_a_failure_names_the_environment(vectorization, how, message):
+  env = load(how, vectorization, step_timeout_s=1.5)
+  start_s = time.monotonic()
+  with pytest.raises(errors.EnvironmentFailure, match=message) as caught:
+    env.step(np.zeros(3, int))
+  failure = caught.value
+  assert str(failure).startswith(f'Fragile, environment {FAILING} of the batch')
+  assert failure.environment_index == FAILING
+  assert env.failure is failure
+  if how in ('raise', 'unpicklable'):
+    # The environment's own line is in the text.
+    assert 'in _fail' in failure.traceback_text
+    assert 'raise ' in str(failure) and __file__ in str(failure)
+  env.close()
+  assert time.monotonic() - start_s < 6.0
+  for process in getattr(env.gymnasium_vector_env, 'processes', ()):
+    assert not process.is_alive()
+
+
+@pytest.mark.parametrize('how', ['raise', 'exit'])
+def test_after_a_failure_workers_are_not_asked_again(how):
+  env = load(how, 'async')
+  with pytest.raises(errors.EnvironmentFailure):
+    env.step(np.zeros(3, int))
+  with pytest.raises(errors.EnvironmentFailure, match='Make a new environment'):
+    env.reset()
+  with pytest.raises(errors.EnvironmentFailure, match='Make a new environment'):
+    env.get_state()
+  env.close()
+
+
+class DiesWhenMade(Fragile):
+  """Can be made only in the process of the tests."""
+
+  parent = os.getpid()
+
+  def __init__(self):
+    super().__init__('raise')
+    if os.getpid() != self.parent:
+      os._exit(3)
+
+
+class HangsWhenMade(Fragile):
+
+  def __init__(self):
+    super().__init__('raise')
+    if os.getpid() != DiesWhenMade.parent:
+      time.sleep(600)
+
+
+@pytest.mark.parametrize('env, message', [
+    (DiesWhenMade, 'its worker process exited with 3'),
+    (HangsWhenMade, r'no answer from worker\(s\) \[0, 1\] within 1 s'),
+])
+def test_a_worker_that_does_not_come_up(env, message):
+  with pytest.raises(errors.EnvironmentFailure, match=message):
+    loaders.load_environment(env, 2, vectorization='async', step_timeout_s=1)
+
+
+def test_errors_of_the_caller_are_none_of_the_environment():
+  env = load('raise', 'sync')
+  with pytest.raises(ValueError, match='must have shape'):
+    env.step(np.zeros(4, int))
+  assert env.failure is None
+
+
+def test_a_failure_passes_through_a_pipe():
+  failure = errors.EnvironmentFailure('what', 2, 'name', 'trace')
+  again = pickle.loads(pickle.dumps(failure))
+  assert str(again) == str(failure) == (
+      'name, environment 2 of the batch: what\n\nInside the environment:\ntrace'
+  )
+
+
+class Slow(Fragile):
+
+  def __init__(self):
+    super().__init__('raise')
+    self.goes_on = threading.Event()
+    self.is_in = threading.Event()
+
+  def step(self, action):
+    self.is_in.set()
+    assert self.goes_on.wait(10)
+    return super().step(action)
+
+
+def test_busy_since():
+  slow = Slow()
+  env = loaders.load_environment(lambda: slow, 1)
+  env.reset()
+  assert env.busy_since() is None
+  start_s = time.monotonic()
+  thread = threading.Thread(target=env.step, args=(np.zeros(1, int),))
+  thread.start()
+  assert slow.is_in.wait(10)
+  identifier, since_s = env.busy_since()
+  assert identifier == thread.ident
+  assert start_s <= since_s <= time.monotonic()
+  slow.goes_on.set()
+  thread.join()
+  assert env.busy_since() is None
+  # Also after a failure.
+  env.seed(0)
+  env.reset_with_seeds([FAILING])
+  with pytest.raises(errors.EnvironmentFailure):
+    for _ in range(3):
+      env.step(np.zeros(1, int))
+  assert env.busy_since() is None
+
+
+def test_observers_see_each_time_step_once():
+  env = loaders.load_environment('CartPole-v1', 2, seed=0)
+  seen = []
+  env.add_step_observer(lambda *args: seen.append(args))
+  steps = [env.reset()]
+  infos = [env.get_info()]
+  for _ in range(30):
+    steps.append(env.step(np.array([0, 1])))
+    infos.append(env.get_info())
+  steps.append(env.reset())
+  infos.append(env.get_info())
+  assert len(seen) == 32
+  for (time_step, info), step, expected in zip(seen, steps, infos, strict=True):
+    assert time_step is step and info is expected

@@ -1,0 +1,103 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for minigrid_tasks."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from rnd_agents.environments import loaders
+from rnd_agents.environments import minigrid_tasks
+from rnd_agents.environments import wrappers
+
+pytest.importorskip('minigrid')
+
+DOOR_KEY = 'MiniGrid-DoorKey-5x5-v0'
+
+
+def load(**kwargs):
+  return minigrid_tasks.load_minigrid(DOOR_KEY, 2, seed=0, **kwargs)
+
+
+def test_one_hot_says_what_the_numbers_say():
+  numbers, one_hot = load(observation='dict'), load()
+  assert set(numbers.observation_spec()) == {'direction', 'image'}
+  steps = [numbers.reset()], [one_hot.reset()]
+  for action in np.random.RandomState(0).randint(7, size=[40, 2]):
+    steps[0].append(numbers.step(action))
+    steps[1].append(one_hot.step(action))
+  for given, encoded in zip(*steps, strict=True):
+    image = given.observation['image']
+    # Kinds, colours and states, one after the other.
+    expected = np.concatenate(
+        [np.eye(n)[image[..., k]] for k, n in enumerate((11, 6, 3))], axis=-1
+    )
+    np.testing.assert_array_equal(encoded.observation, expected)
+    assert encoded.observation.dtype == np.uint8
+
+
+def test_pixels():
+  env = load(observation='pixels', tile_size=5)
+  observation = env.reset().observation
+  assert observation.shape == (2, 35, 35, 3) and observation.dtype == np.uint8
+  numbers = load(observation='dict').reset().observation['image']
+  # Cells of equal numbers look alike, others do not. Those out of sight, 0,
+  # are grey throughout; the agent's own is at the bottom, in the middle.
+  tiles = observation.reshape(2, 7, 5, 7, 5, 3).swapaxes(2, 3)
+  looks = {}
+  for i in range(2):
+    for row in range(7):
+      for column in range(7):
+        if (row, column) != (6, 3):
+          cell = tuple(numbers[i, column, row])
+          looks.setdefault(cell, set()).add(tiles[i, row, column].tobytes())
+  assert len(looks) >= 4 and all(len(look) == 1 for look in looks.values())
+  assert len(set.union(*looks.values())) == len(looks)
+
+
+def test_the_id_alone_and_raw():
+  env = loaders.load_environment(DOOR_KEY, seed=0)
+  np.testing.assert_array_equal(
+      env.reset().observation[0], load(seeding=None).reset().observation[0]
+  )
+  for vectorization in ('sync', 'async'):
+    env = loaders.load_environment(
+        DOOR_KEY, seed=0, preprocessing=False, vectorization=vectorization
+    )
+    assert set(env.observation_spec()) == {'direction', 'image'}
+    np.testing.assert_array_equal(
+        env.reset().observation['image'][0],
+        load(observation='dict').reset().observation['image'][0],
+    )
+    env.close()
+
+
+def test_time_limit_and_positions():
+  env = load(env_kwargs={'max_steps': 9}, wrappers=[wrappers.AgentPosition])
+  env.reset()
+  cells = [e.unwrapped for e in env.gymnasium_vector_env.envs]
+  turns = np.full(2, 0)
+  forward = np.full(2, 2)
+  for t in range(9):
+    positions = env.get_info()['position']
+    np.testing.assert_array_equal(positions, [c.agent_pos for c in cells])
+    time_step = env.step(turns if t % 3 else forward)
+  np.testing.assert_array_equal(time_step.step_type, [2, 2])
+  np.testing.assert_array_equal(time_step.discount, [1, 1])
+  assert {e[2:4] for e in env.pop_episodes()} == {(9, False)}
+  env = load(max_episode_steps=4)
+  env.reset()
+  for _ in range(4):
+    time_step = env.step(turns)
+  np.testing.assert_array_equal(time_step.step_type, [2, 2])
+
+
+def test_bad_arguments(monkeypatch):
+  with pytest.raises(ValueError, match="observation must be one of .*'pixels'"):
+    load(observation='rgb')
+  with pytest.raises(ValueError, match='registers no vector environment'):
+    load(vectorization='vector_entry_point')
+  monkeypatch.setitem(sys.modules, 'minigrid', None)
+  with pytest.raises(ImportError, match=r'install "rnd_agents\[minigrid\]"'):
+    load()

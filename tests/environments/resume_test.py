@@ -1,0 +1,322 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A run that is saved, ended and resumed equals one that was not."""
+
+import functools
+import os
+import pickle
+
+os.environ.setdefault('SDL_VIDEODRIVER', 'dummy')
+
+import gymnasium
+from gymnasium import spaces
+from gymnasium import vector
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.specs import array_spec
+
+from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import errors
+from rnd_agents.environments import loaders
+from rnd_agents.environments import seeded_episodes
+from rnd_agents.environments import vector_environment
+from tests.environments import known
+
+NUM_ENVIRONMENTS = 2
+
+
+def ale():
+  """An ALE game with sticky actions, whose frames every reset seeds."""
+  ale_py = pytest.importorskip('ale_py')
+  gymnasium.register_envs(ale_py)
+  return functools.partial(
+      gymnasium.make, 'ALE/Freeway-v5', obs_type='ram', max_episode_steps=150
+  )
+
+
+def minigrid():
+  minigrid_wrappers = pytest.importorskip('minigrid.wrappers')
+  return lambda: minigrid_wrappers.ImgObsWrapper(
+      gymnasium.make('MiniGrid-DoorKey-5x5-v0', max_steps=70)
+  )
+
+
+def lunar_lander():
+  pytest.importorskip('Box2D')
+  return 'LunarLander-v3'
+
+
+class Hybrid(gymnasium.Env):
+  """Dict and Tuple actions, all of which the observation shows."""
+
+  observation_space = spaces.Box(-9, 9, (8,), np.float32)
+  action_space = spaces.Dict(
+      kind=spaces.Discrete(3, start=2),
+      parts=spaces.Tuple([
+          spaces.Box(-1, 1, (2,), np.float64),
+          spaces.MultiDiscrete([2, 3]),
+          spaces.MultiBinary(2),
+      ]),
+  )
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._sum = self.np_random.random(8)
+    return self._sum.astype(np.float32), {}
+
+  def step(self, action):
+    assert self.action_space.contains(action)
+    numbers = np.concatenate([[action['kind']], *action['parts']])
+    self._sum = 0.9 * self._sum + 0.1 * np.append(numbers, 1)
+    is_over = self.np_random.random() < 0.05
+    return self._sum.astype(np.float32), 1.0, is_over, False, {}
+
+
+def bipedal_walker():
+  pytest.importorskip('Box2D')
+  return 'BipedalWalker-v3'
+
+
+ENVIRONMENTS = {
+    # Out of phase, so that some saved steps are LAST and their neighbours not.
+    'MountainCar': lambda: 'MountainCar-v0',
+    'CartPole': lambda: 'CartPole-v1',
+    'Pendulum': lambda: 'Pendulum-v1',  # Continuous actions.
+    'Hybrid': lambda: Hybrid,
+    'LunarLander': lunar_lander,
+    'BipedalWalker': bipedal_walker,
+    'MiniGrid': minigrid,
+    'ALE': ale,
+    'DeepSea': lambda: functools.partial(
+        gymnasium.make, 'rnd_agents/DeepSea-v0', size=7, deterministic=False
+    ),
+}
+
+
+def actions_of(env, num_steps):
+  """Random actions of T steps, the same each time."""
+  rng = np.random.RandomState(0)
+  spec = env.action_spec()
+  return [
+      tf.nest.map_structure(
+          lambda *parts: np.stack(parts),
+          *(array_spec.sample_spec_nest(spec, rng)
+            for _ in range(env.batch_size)),
+      )
+      for _ in range(num_steps)
+  ]
+
+
+def assert_equal_steps(one, other):
+  for a, b in zip(tf.nest.flatten(one), tf.nest.flatten(other), strict=True):
+    np.testing.assert_array_equal(a, b)
+
+
+def check_resumed(make, num_steps, num_after, saves=4):
+  """Plays through, saving on the way, then resumes from every save."""
+  env = make()
+  actions = actions_of(env, num_steps)
+  steps, episodes, states = [env.reset()], [], {}
+  last_was_saved = False
+  for t, action in enumerate(actions):
+    steps.append(env.step(action))
+    is_last = (steps[-1].step_type == known.LAST).any()
+    if (is_last and not last_was_saved) or t % (num_steps // saves) == 5:
+      last_was_saved |= bool(is_last)
+      # Pickled at once: what happens later must not change it.
+      states[t + 1] = pickle.dumps(env.get_state())
+    episodes.append(env.pop_episodes())
+  env.close()
+  assert last_was_saved and sum(len(e) for e in episodes) > 0
+  for t, state in states.items():
+    env = make()
+    env.set_state(pickle.loads(state))
+    assert_equal_steps(env.reset(), steps[t])
+    # Episodes that ended with step t were still to be popped.
+    popped = env.pop_episodes()
+    assert popped == episodes[t - 1]
+    for i in range(t, min(t + num_after, num_steps)):
+      assert_equal_steps(env.step(actions[i]), steps[i + 1])
+      assert env.pop_episodes() == episodes[i]
+    env.close()
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+@pytest.mark.parametrize('name', list(ENVIRONMENTS))
+def test_resumed_equals_unbroken(name, vectorization):
+  env = ENVIRONMENTS[name]()
+
+  def make():
+    return loaders.load_environment(
+        env, NUM_ENVIRONMENTS, seed=3, vectorization=vectorization
+    )
+
+  check_resumed(make, num_steps=600, num_after=300, saves=2)
+
+
+def test_resumed_deep_sea_vector():
+  for seed in (0, None):
+    make = functools.partial(
+        loaders.load_environment,
+        'rnd_agents/DeepSea-v0',
+        5,
+        seed=seed,
+        vectorization='vector_entry_point',
+        # A map that only the state can bring back.
+        env_kwargs={'size': 6, 'deterministic': False, 'mapping_seed': None},
+    )
+    check_resumed(make, num_steps=200, num_after=100)
+
+
+def test_resumed_in_the_middle_of_a_long_episode(monkeypatch):
+  # Actions are kept in several chunks.
+  monkeypatch.setattr(seeded_episodes, '_CHUNK_STEPS', 16)
+  make = functools.partial(
+      loaders.load_environment, 'Pendulum-v1', 2, seed=1
+  )
+  check_resumed(make, num_steps=300, num_after=150, saves=6)
+
+
+class Remembers(gymnasium.Env):
+  """Shows how many it has begun, which no seed brings back."""
+
+  observation_space = spaces.Box(0, 99, (1,))
+  action_space = spaces.Discrete(2)
+  begun = 0
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self.begun += 1
+    return np.float32([self.begun]), {}
+
+  def step(self, action):
+    return np.float32([self.begun]), 0.0, self.begun == 3, False, {}
+
+
+def test_what_cannot_be_replayed_is_not_restored_in_silence():
+  env = loaders.load_environment(Remembers, 2)
+  for _ in range(4):
+    env.reset()
+  for _ in range(2):
+    env.step(np.zeros(2, int))
+  with pytest.raises(errors.StateNotRestored, match='Environment 0'):
+    loaders.load_environment(Remembers, 2).set_state(env.get_state())
+
+
+class DrawsElsewhere(Remembers):
+  """Ends at a step that global random numbers decide."""
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self.left = next(self.ends)
+    return np.float32([0]), {}
+
+  def step(self, action):
+    self.left -= 1
+    return np.float32([0]), 0.0, self.left == 0, False, {}
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_an_episode_that_ends_elsewhere_is_not_restored(vectorization):
+
+  def load(ends):
+    class Ends(DrawsElsewhere):
+      pass
+
+    def make():
+      env = Ends()
+      env.ends = iter(ends)
+      return env
+
+    return loaders.load_environment(make, 2, vectorization=vectorization)
+
+  env = load([5, 9])
+  env.reset()
+  for _ in range(5):
+    env.step(np.zeros(2, int))
+  state = env.get_state()
+  env.close()
+  assert (state['time_step'].step_type == known.LAST).all()
+  for ends in ([9, 4], [9, 6]):  # Resetting takes the first.
+    other = load(ends)
+    with pytest.raises(errors.StateNotRestored, match='Environment 0.* ends'):
+      other.set_state(state)
+    other.close()
+
+
+def test_a_state_of_another_number_of_environments():
+  state = loaders.load_environment('CartPole-v1', 2).get_state()
+  with pytest.raises(ValueError, match='2 environments, and there are 3'):
+    loaders.load_environment('CartPole-v1', 3).set_state(state)
+
+
+def test_a_vector_environment_that_cannot_tell():
+  env = loaders.load_environment(
+      'CartPole-v1', 2, vectorization='vector_entry_point'
+  )
+  env.reset()
+  with pytest.raises(NotImplementedError, match='CartPoleVectorEnv cannot be'):
+    env.get_state()
+  bare = vector_environment.VectorPyEnvironment(
+      vector.SyncVectorEnv([lambda: gymnasium.make('CartPole-v1')])
+  )
+  with pytest.raises(NotImplementedError, match='SyncVectorEnv cannot be'):
+    bare.get_state()
+
+
+def test_reset_after_the_restored_one_begins_new_episodes():
+  make = functools.partial(loaders.load_environment, 'CartPole-v1', 2, seed=0)
+  env = make()
+  env.reset()
+  env.step(np.array([0, 1]))
+  resumed = make()
+  resumed.set_state(env.get_state())
+  expected = env.reset()
+  resumed.reset()
+  assert_equal_steps(resumed.reset(), expected)
+  # Also when a step came first.
+  resumed = make()
+  resumed.set_state(env.get_state())
+  assert_equal_steps(resumed.current_time_step(), expected)
+  assert_equal_steps(
+      resumed.step(np.array([1, 1])), env.step(np.array([1, 1]))
+  )
+  assert_equal_steps(resumed.reset(), env.reset())
+  # And when a new seed was asked for.
+  resumed.set_state(env.get_state())
+  resumed.seed(9)
+  env.seed(9)
+  assert_equal_steps(resumed.reset(), env.reset())
+
+
+def test_an_unseeded_run_goes_on_with_its_own_schedule():
+  env = loaders.load_environment('CartPole-v1', 2)
+  env.reset()
+  other = loaders.load_environment('CartPole-v1', 2)
+  assert (other.reset().observation != env.reset().observation).any()
+  other.set_state(env.get_state())
+  other.reset()
+  assert_equal_steps(other.reset(), env.reset())
+
+
+def test_episodes_tell_their_seed_and_it_replays_them():
+  env = loaders.load_environment(
+      'CartPole-v1', 2, seeding=episode_seeds.cycle([5, 6, 7])
+  )
+  env.reset()
+  actions = actions_of(env, 200)
+  steps = [env.step(action) for action in actions]
+  episodes = env.pop_episodes()
+  for i in range(2):
+    seeds = [e.seed for e in episodes if e.environment_index == i]
+    expected = [5 + (2 * k + i) % 3 for k in range(len(seeds))]
+    assert len(seeds) > 3 and seeds == expected
+  # The second episode of environment 1, alone.
+  single = gymnasium.make('CartPole-v1')
+  first = [t for t, s in enumerate(steps) if s.step_type[1] == known.FIRST][0]
+  observation, _ = single.reset(seed=5)
+  np.testing.assert_array_equal(steps[first].observation[1], observation)
+  for t in range(first + 1, first + 6):
+    observation = single.step(actions[t][1])[0]
+    np.testing.assert_array_equal(steps[t].observation[1], observation)

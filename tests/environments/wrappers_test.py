@@ -1,0 +1,186 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for wrappers."""
+
+import gymnasium
+from gymnasium import spaces
+import numpy as np
+import pytest
+
+from rnd_agents.environments import loaders
+from rnd_agents.environments import wrappers
+from tests.environments import known
+
+
+class Counts(gymnasium.Env):
+  """Observes and pays the step; ends after `length` of them."""
+
+  observation_space = spaces.Box(0, 99, (1,), np.float32)
+
+  def __init__(self, length=7, action_space=None):
+    self._length = length
+    self.action_space = action_space or spaces.Discrete(5)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._step = 0
+    return np.float32([0]), {}
+
+  def step(self, action):
+    self._step += 1
+    is_over = self._step == self._length
+    info = {'won': self._step % 2 == 1} if is_over else {}
+    return np.float32([self._step]), self._step, is_over, False, info
+
+
+def ale():
+  ale_py = pytest.importorskip('ale_py')
+  gymnasium.register_envs(ale_py)
+  return gymnasium.make('ALE/MontezumaRevenge-v5', max_episode_steps=60)
+
+
+def minigrid():
+  minigrid_module = pytest.importorskip('minigrid')
+  gymnasium.register_envs(minigrid_module)
+  return gymnasium.make('MiniGrid-DoorKey-5x5-v0', max_steps=40)
+
+
+def hybrid():
+  return Counts(
+      action_space=spaces.Dict(
+          kind=spaces.Discrete(3, start=2),
+          where=spaces.Tuple([
+              spaces.Box(1, 2, (2,), np.float32),
+              spaces.MultiDiscrete([2, 3]),
+              spaces.MultiBinary(2),
+          ]),
+      )
+  )
+
+
+@pytest.mark.parametrize('make, wrap', [
+    (lambda: gymnasium.make('CartPole-v1'), wrappers.PreviousActionReward),
+    (lambda: gymnasium.make('Pendulum-v1'), wrappers.PreviousActionReward),
+    (hybrid, wrappers.PreviousActionReward),
+    (minigrid, wrappers.PreviousActionReward),
+    (ale, wrappers.RoomsVisited),
+    (lambda: gymnasium.make('Pendulum-v1'),
+     lambda env: wrappers.DelayedReward(env, 3)),
+    (minigrid, wrappers.AgentPosition),
+])
+def test_observations_and_actions_lie_in_the_spaces(make, wrap):
+  env = wrap(make())
+  env.action_space.seed(0)
+  for episode in range(2):
+    observation, info = env.reset(seed=episode)
+    assert env.observation_space.contains(observation)
+    done = False
+    while not done:
+      action = env.action_space.sample()
+      observation, reward, terminated, truncated, info = env.step(action)
+      done = terminated or truncated
+      assert env.observation_space.contains(observation)
+      assert np.isfinite(reward) and isinstance(info, dict)
+
+
+def test_previous_action_and_reward_are_right_by_one_step():
+  env = loaders.load_environment(
+      Counts, 2, wrappers=[wrappers.PreviousActionReward]
+  )
+  steps = [env.reset()]
+  actions = np.random.RandomState(0).randint(1, 5, size=[20, 2])
+  buffer = np.empty(2, int)
+  for action in actions:
+    buffer[:] = action  # The same array each time.
+    steps.append(env.step(buffer))
+  for t, step in enumerate(steps):
+    observation = step.observation
+    if t % 8 == 0:  # FIRST: 7 steps and a reset.
+      assert (step.step_type == known.FIRST).all()
+      np.testing.assert_array_equal(observation['previous_action'], [0, 0])
+      np.testing.assert_array_equal(observation['previous_reward'], [[0], [0]])
+    else:
+      np.testing.assert_array_equal(
+          observation['previous_action'], actions[t - 1]
+      )
+      np.testing.assert_array_equal(
+          observation['previous_reward'], step.reward[:, np.newaxis]
+      )
+      np.testing.assert_array_equal(step.reward, [t % 8, t % 8])
+    np.testing.assert_array_equal(observation['observation'], [[t % 8]] * 2)
+
+
+def test_what_stands_for_no_action():
+  env = wrappers.PreviousActionReward(hybrid())
+  observation, _ = env.reset()
+  action = observation['previous_action']
+  assert action['kind'] == 2  # 0 is none of them.
+  np.testing.assert_array_equal(action['where'][0], [0, 0])
+  with pytest.raises(ValueError, match='cannot observe actions of Text'):
+    wrappers.PreviousActionReward(Counts(action_space=spaces.Text(3)))
+
+
+@pytest.mark.parametrize('delay, paid', [
+    (1, [1, 2, 3, 4, 5, 6, 7]),
+    (3, [0, 0, 6, 0, 0, 15, 7]),
+    (100, [0, 0, 0, 0, 0, 0, 28]),
+])
+def test_delayed_rewards(delay, paid):
+  env = loaders.load_environment(
+      Counts, 1, wrappers=[lambda e: wrappers.DelayedReward(e, delay)]
+  )
+  env.reset()
+  for _ in range(2):
+    rewards = [float(env.step(np.zeros(1, int)).reward[0]) for _ in range(8)]
+    assert rewards == paid + [0]
+  assert [e.return_ for e in env.pop_episodes()] == [28.0, 28.0]
+  # A reset in the middle forgets what is owed.
+  single = wrappers.DelayedReward(Counts(), 3)
+  for _ in range(2):
+    single.reset()
+    rewards = [single.step(0)[1] for _ in range(4)]
+    assert rewards == [0, 0, 6, 0]
+  with pytest.raises(ValueError, match='at least 1, not 0'):
+    wrappers.DelayedReward(Counts(), 0)
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_statistics_from_inside_a_wrapper_that_changes_rewards(vectorization):
+  env = loaders.load_environment(
+      Counts,
+      2,
+      env_kwargs={'length': 4},
+      wrappers=[
+          gymnasium.wrappers.RecordEpisodeStatistics,
+          lambda e: gymnasium.wrappers.TransformReward(e, np.sign),
+      ],
+      success_key='won',
+      vectorization=vectorization,
+  )
+  env.reset()
+  rewards = [env.step(np.zeros(2, int)).reward for _ in range(5)]
+  np.testing.assert_array_equal(rewards[:4], np.ones([4, 2]))
+  # Raw: 1 + 2 + 3 + 4; `won` after an odd number of steps.
+  assert [e[:5] for e in env.pop_episodes()] == [
+      (0, 10.0, 4, True, False), (1, 10.0, 4, True, False)
+  ]
+  env.close()
+
+
+def test_success_of_another_key():
+  env = loaders.load_environment(
+      Counts, 1, env_kwargs={'length': 3}, success_key='won'
+  )
+  env.reset()
+  for _ in range(3):
+    env.step(np.zeros(1, int))
+  assert env.pop_episodes()[0].success is True
+
+
+@pytest.mark.parametrize('wrap, message', [
+    (wrappers.RoomsVisited, 'needs an ALE game'),
+    (wrappers.AgentPosition, 'needs a MiniGrid task'),
+])
+def test_environments_that_do_not_fit(wrap, message):
+  with pytest.raises(ValueError, match=message):
+    wrap(Counts())

@@ -1,0 +1,195 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the counts behind the heat maps."""
+
+import collections
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from tf_agents.specs import array_spec
+from tf_agents.trajectories import time_step as ts
+
+from rnd_agents.environments import loaders
+from rnd_agents.evaluation import visits
+
+
+def _spec(shape=(2,), low=-np.inf, high=np.inf):
+  return array_spec.BoundedArraySpec(shape, np.float32, low, high)
+
+
+def _step(observation):
+  observation = np.asarray(observation, np.float32)
+  return ts.restart(observation, batch_size=len(observation))
+
+
+def _slow_plane(points, low, high):
+  """Cell by cell, [50, 50]."""
+  counts = np.zeros([50, 50], int)
+  for point in points:
+    x, y = (
+        min(max(int(50 * (p - a) // (b - a)), 0), 49)
+        for p, a, b in zip(point, low, high)
+    )
+    counts[y, x] += 1
+  return counts
+
+
+def test_plane_within_bounds_equals_the_slow_loop():
+  rng = np.random.default_rng(0)
+  counts = visits.VisitCounts(_spec(low=[-1, -2], high=[1, 6]))
+  points = []
+  for _ in range(600):  # Twice into the counts, with a rest.
+    observation = rng.normal(size=[4, 2]) * [0.5, 2]
+    points += list(observation.astype(np.float32))
+    counts.observe(_step(observation), {})
+  np.testing.assert_array_equal(
+      counts.counts(), _slow_plane(points, [-1, -2], [1, 6])
+  )
+  assert counts.counts().sum() == 2400
+  assert counts.kind == 'plane'
+
+
+def test_plane_without_bounds_takes_the_range_of_the_first_256_steps():
+  rng = np.random.default_rng(1)
+  observations = rng.uniform(0, 1, size=[300, 2, 2]).astype(np.float32)
+  observations[0, 0], observations[1, 1] = [0, 0], [1, 1]
+  observations[280:] *= 9  # Comes too late to change the range.
+  seen, unseen = visits.VisitCounts(_spec()), visits.VisitCounts(_spec())
+  for i, observation in enumerate(observations):
+    seen.observe(_step(observation), {})
+    unseen.observe(_step(observation), {})
+    if i % 50 == 0:
+      assert seen.counts().sum() == 2 * (i + 1)
+      assert seen.image().shape == (480, 640, 3)
+  expected = _slow_plane(
+      observations.reshape(-1, 2).astype(np.float64), [-0.1] * 2, [1.1] * 2
+  )
+  np.testing.assert_array_equal(unseen.counts(), expected)
+  np.testing.assert_array_equal(seen.counts(), expected)
+
+
+@pytest.mark.parametrize('stop', [100, 256, 300])
+def test_state_goes_on_where_it_was(stop):
+  rng = np.random.default_rng(2)
+  steps = [_step(rng.normal(size=[3, 2])) for _ in range(600)]
+  whole, first, second = (visits.VisitCounts(_spec()) for _ in range(3))
+  for step in steps:
+    whole.observe(step, {})
+  for step in steps[:stop]:
+    first.observe(step, {})
+  second.restore(pickle.loads(pickle.dumps(first.state())))
+  for step in steps[stop:]:
+    second.observe(step, {})
+  np.testing.assert_array_equal(second.counts(), whole.counts())
+  assert first.counts().sum() == 3 * stop
+
+
+def test_positions_from_infos_of_those_that_gave_one():
+  counts = visits.VisitCounts(_spec((7, 7, 3), 0, 255))
+  observation = np.zeros([3, 7, 7, 3])
+  for _ in range(2):
+    counts.observe(_step(observation), {
+        'position': np.array([[1, 2], [4, 1], [9, 9]]),
+        '_position': np.array([True, True, False]),
+    })
+  counts.observe(_step(observation), {})  # Nobody.
+  counts.observe(_step(observation), {
+      'position': np.array([(0, 3), 0, (1, 2)], object),  # As Gymnasium fills.
+      '_position': np.array([True, False, True]),
+  })
+  expected = np.zeros([4, 5], int)
+  expected[2, 1], expected[1, 4], expected[3, 0] = 3, 2, 1
+  np.testing.assert_array_equal(counts.counts(), expected)
+  assert counts.kind == 'grid'
+  assert counts.image().shape == (480, 640, 3)
+
+
+def test_rooms_from_infos():
+  counts = visits.VisitCounts(_spec((4, 84, 84), 0, 255))
+  for room in (1, 1, 4, 23, 77):
+    counts.observe(_step(np.zeros([2, 1])), {'room': np.array([room, 1])})
+  assert collections.Counter(
+      {i: n for i, n in enumerate(counts.counts()) if n}
+  ) == {1: 7, 4: 1, 23: 1}
+  assert counts.counts().shape == (24,)
+  assert counts.kind == 'rooms'
+  assert counts.image().shape == (480, 640, 3)
+
+
+def test_deep_sea_is_a_board():
+  # Always left from the corner on top: one square of each row, N of them.
+  environment = loaders.load_environment(
+      'rnd_agents/DeepSea-v0', 3, vectorization='vector_entry_point',
+      env_kwargs={'size': 4},
+  )
+  counts = visits.VisitCounts.create(environment)
+  boards = []
+  time_step = environment.reset()
+  for _ in range(12):
+    counts.observe(time_step, environment.get_info())
+    boards.append(time_step.observation)
+    time_step = environment.step(np.zeros(3, np.int64))
+  assert counts.kind == 'board'
+  np.testing.assert_array_equal(
+      counts.counts(), np.sum(boards, axis=(0, 1)).astype(int)
+  )
+
+
+class Infos(gymnasium.Env):
+  """Tells a position, and observes three numbers."""
+
+  observation_space = gymnasium.spaces.Box(0, 9, (3,), np.float32)
+  action_space = gymnasium.spaces.Discrete(2)
+  info = {'position': (2, 1)}  # MiniGrid's is a tuple, or an array.
+
+  def reset(self, *, seed=None, options=None):
+    return np.zeros(3, np.float32), dict(self.info)
+
+  def step(self, action):
+    return np.zeros(3, np.float32), 0.0, False, False, dict(self.info)
+
+
+class NoInfos(Infos):
+  info = {'other': 1}
+
+
+def test_create_says_what_there_is_to_count():
+  with_infos = loaders.load_environment(Infos, 2)
+  without = loaders.load_environment(NoInfos, 2)
+  assert visits.VisitCounts.create(with_infos) is not None
+  with_infos.reset()
+  without.reset()
+  assert visits.VisitCounts.create(without) is None
+  counts = visits.VisitCounts.create(with_infos)
+  assert counts.image() is None
+  counts.observe(with_infos.current_time_step(), with_infos.get_info())
+  np.testing.assert_array_equal(counts.counts(), [[0, 0, 0], [0, 0, 2]])
+
+
+def test_create_takes_the_bounds_of_mountain_car():
+  environment = loaders.load_environment('MountainCar-v0', 4, seed=0)
+  counts = visits.VisitCounts.create(environment)
+  points = []
+  time_step = environment.reset()
+  for _ in range(30):
+    counts.observe(time_step, environment.get_info())
+    points += list(time_step.observation)
+    time_step = environment.step(np.full(4, 2))
+  np.testing.assert_array_equal(
+      counts.counts(),
+      _slow_plane(points, np.float32([-1.2, -0.07]), np.float32([0.6, 0.07])),
+  )
+
+
+def test_observing_is_cheap():
+  """At most a hundredth of a MountainCar vector step, a few microseconds."""
+  import time
+
+  counts = visits.VisitCounts(_spec(low=[-1, -1], high=[1, 1]))
+  step = _step(np.random.default_rng(0).normal(size=[32, 2]))
+  start = time.perf_counter()
+  for _ in range(2560):
+    counts.observe(step, {})
+  assert (time.perf_counter() - start) / 2560 < 50e-6

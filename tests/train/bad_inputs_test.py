@@ -1,0 +1,287 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot run ends in one sentence with the mend, before the first step."""
+
+import os
+
+from absl import flags
+import gin
+import gymnasium
+import numpy as np
+import pytest
+
+from rnd_agents.training import run_directory
+from train import train_eval
+
+_TINY = (
+    'DEEP_SEA_SIZE = 4',
+    'train_eval.num_env_steps = 200',
+    'train_eval.num_environments = 4',
+    'train_eval.rollout_length = 8',
+    'train_eval.warm_up_env_steps = 32',
+    'train_eval.num_eval_episodes = 2',
+    'train_eval.record_video = False',
+    'create_networks.fc_layer_params = (4,)',
+    'create_networks.value_fc_layer_params = (4,)',
+    'create_networks.rnd_fc_layer_params = (4,)',
+    'create_networks.target_rnd_fc_layer_params = (4,)',
+    'create_networks.rnd_output_size = 2',
+)
+_GIN = 'The gin configuration does not fit: '
+
+
+class _Environment(gymnasium.Env):
+  """Three zeros for ever."""
+
+  observation_space = gymnasium.spaces.Box(-1, 1, (3,))
+  action_space = gymnasium.spaces.Discrete(2)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    return np.zeros(3, np.float32), {}
+
+  def step(self, action):
+    return np.zeros(3, np.float32), 0.0, False, False, {}
+
+
+class _TextEnvironment(_Environment):
+  observation_space = gymnasium.spaces.Text(5)
+
+
+class _SequenceEnvironment(_Environment):
+  action_space = gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(2))
+
+
+@gin.configurable(module='bad_inputs_test')
+def text_environment():
+  return _TextEnvironment()
+
+
+@gin.configurable(module='bad_inputs_test')
+def sequence_environment():
+  return _SequenceEnvironment()
+
+
+@gin.configurable(module='bad_inputs_test')
+def no_environment():
+  return 7
+
+
+def _message(root_dir, *bindings, gin_files=('deep_sea',), seed=0):
+  """What the binary says as it ends; None where it does its work."""
+  values = flags.FLAGS
+  if not values.is_parsed():
+    values(['train_eval'])
+  gin.clear_config()
+  values.gin_file = list(gin_files)
+  values.gin_bindings = [*_TINY, *bindings]
+  values.root_dir = os.fspath(root_dir)
+  values.seed = seed
+  try:
+    train_eval.main(['train_eval'])
+  except SystemExit as end:
+    return end.code
+  return None
+
+
+def _environment(name):
+  return (
+      f"load_environment.env = {name}",
+      "load_environment.vectorization = 'sync'",
+      'load_environment.env_kwargs = None',
+  )
+
+
+_BAD = {
+    # Names, types and files of gin.
+    'Nope.a = 1': _GIN + "No configurable matching 'Nope'. In bindings string"
+    ' line 13 Nope.a = 1',
+    'train_eval.learning_rat = 1.0': _GIN + "Configurable 'train_eval' doesn't"
+    " have a parameter named 'learning_rat'. In bindings string line 13"
+    ' train_eval.learning_rat = 1.0',
+    'train_eval.seed = = 1': _GIN + 'Unable to parse value. (line 13)',
+    'train_eval.num_env_steps = 1e6': _GIN + 'train_eval.num_env_steps must be'
+    ' an integer, not 1000000.0. Write 1000000.',
+    "train_eval.rollout_length = 'a'": _GIN + 'train_eval.rollout_length must'
+    " be an integer, not 'a'.",
+    "train_eval.learning_rate = 'fast'": _GIN + 'train_eval.learning_rate must'
+    " be a number, not 'fast'.",
+    'RNDPPOAgent.normalize_rewards = 1': _GIN + 'RNDPPOAgent.normalize_rewards'
+    ' must be True or False, not 1.',
+    'create_networks.fc_layer_params = 64': _GIN
+    + 'create_networks.fc_layer_params must be a list, such as (64, 64), not'
+    ' 64.',
+    'train/load_environment.vectorization = True': _GIN
+    + 'train/load_environment.vectorization must be a text in quotes, not'
+    ' True.',
+    'train_eval.agent_class = @Nope': _GIN + 'No configurable matching'
+    " reference '@Nope'. In bindings string line 13 train_eval.agent_class ="
+    ' @Nope',
+    'train_eval.rollout_length = %NOPE': _GIN + '%NOPE is used and has no'
+    ' value.',
+    'import nope': _GIN + "No module named 'nope' In bindings string line 13"
+    ' import nope',
+    # Numbers of the run.
+    'train_eval.num_environments = 0': 'train_eval.num_environments must be'
+    ' above 0, got 0.',
+    'train_eval.rollout_length = 0': 'train_eval.rollout_length must be above'
+    ' 0, got 0.',
+    'train_eval.num_env_steps = -1': 'train_eval.num_env_steps must be above 0,'
+    ' got -1.',
+    'train_eval.learning_rate = None': 'train_eval.learning_rate must be above'
+    ' 0, got None.',
+    'train_eval.rnd_learning_rate = -1.0': 'train_eval.rnd_learning_rate must'
+    ' be above 0, got -1.0.',
+    'train_eval.num_eval_episodes = 0': 'train_eval.num_eval_episodes must be'
+    ' above 0, got 0.',
+    'train_eval.num_checkpoints = 0': 'train_eval.num_checkpoints must be above'
+    ' 0, got 0.',
+    'train_eval.warm_up_env_steps = -1': 'train_eval.warm_up_env_steps must be'
+    ' at least 0 and less than num_env_steps, which include it: got -1 and'
+    ' 200.',
+    'train_eval.warm_up_env_steps = 200': 'train_eval.warm_up_env_steps must be'
+    ' at least 0 and less than num_env_steps, which include it: got 200 and'
+    ' 200.',
+    'train_eval.environment_timeout_s = 0.0': 'train_eval.environment_timeout_s'
+    ' must be above 0, got 0.0.',
+    'train_eval.agent_class = 3': 'train_eval.agent_class must be RNDPPOAgent'
+    ' or a subclass, such as @RNDPPOAgent, not 3.',
+    # The agent.
+    'RNDPPOAgent.num_epoch = 1': 'RNDPPOAgent has no argument num_epoch. Did'
+    " you mean num_epochs? It knows its own arguments and those of TF-Agents'"
+    ' PPOAgent.',
+    'RNDPPOAgent.num_epochs = 0': 'num_epochs must be an integer from 1, got'
+    ' 0.',
+    'RNDPPOAgent.num_minibatches = 100': 'train_eval.num_environments *'
+    ' rollout_length are 32 transitions, too few for'
+    ' RNDPPOAgent.num_minibatches = 100: at least two a minibatch are needed.',
+    'RNDPPOAgent.compute_value_and_advantage_in_train = False': 'train_eval'
+    ' trains on whole rollouts: leave'
+    ' RNDPPOAgent.compute_value_and_advantage_in_train at True.',
+    'RNDPPOAgent.predictor_proportion = 2.0': 'predictor_proportion must be'
+    ' above 0 and at most 1, got 2.0. To train without RND set'
+    ' intrinsic_advantage_coefficient to 0.',
+    'RNDPPOAgent.discount_factor = 1.5': 'discount_factor must be between 0 and'
+    ' 1, got 1.5.',
+    "RNDPPOAgent.gradient_clipping = 'a'": 'gradient_clipping must be a number'
+    " at least 0, got 'a'.",
+    'RNDPPOAgent.observation_clip_value = -1.0': 'observation_clip_value must'
+    ' be above 0, got -1.0.',
+    # Networks that do not fit.
+    'create_networks.conv_layers = ((8, 3, 1),)': 'create_networks.conv_layers'
+    ' are convolutions, and no observation is an image [height, width,'
+    ' channels]: leave it out, or reshape the observation in a wrapper.',
+    'create_networks.fc_layer_params = (0,)': 'create_networks.fc_layer_params'
+    ' must hold integers from 1, got 0.',
+    'create_networks.rnd_conv_layers = ((8, 3),)':
+    'create_networks.rnd_conv_layers must hold triples (filters, kernel size,'
+    ' stride) of integers from 1, got (8, 3).',
+    "create_networks.activation = 'tan'": "create_networks.activation: Keras"
+    " knows no 'tan'; there are 'tanh', 'relu', 'elu' and more.",
+    # The environment.
+    "load_environment.vectorization = 'threads'": "vectorization must be one of"
+    " ('sync', 'async', 'vector_entry_point'), not 'threads'.",
+    'load_environment.max_episode_steps = 0': 'max_episode_steps must be None'
+    ' (the registered limit) or at least 1, not 0.',
+    'load_environment.env = 3': 'env must be a Gymnasium id or a callable, not'
+    ' int. For an environment of your own: load_environment(lambda: MyEnv()).',
+}
+
+
+@pytest.mark.parametrize('binding', _BAD)
+def test_a_bad_binding_is_explained(tmp_path, binding):
+  assert _message(tmp_path / 'run', binding) == f'train_eval: {_BAD[binding]}'
+  assert not (tmp_path / 'run' / 'metrics.csv').exists()
+
+
+@pytest.mark.parametrize(
+    'name, message',
+    [
+        (
+            '@text_environment',
+            "'observation' is text only, which a TF-Agents spec cannot hold;"
+            ' add a wrapper that encodes it as an array.',
+        ),
+        (
+            '@sequence_environment',
+            "'action' is a Sequence space, which is no array of fixed shape."
+            ' Supported are Box, Discrete, MultiDiscrete, MultiBinary, and Dict'
+            ' and Tuple of these; add a wrapper that converts it.',
+        ),
+        (
+            '@no_environment',
+            'no_environment must return a gymnasium.Env, and returned int.',
+        ),
+        (
+            "'ALE/MontezumasRevenge-v5'",
+            "Gymnasium knows no environment 'ALE/MontezumasRevenge-v5'. Close"
+            ' to it: ALE/MontezumaRevenge-v5',
+        ),
+    ],
+)
+def test_a_bad_environment_is_explained(tmp_path, name, message):
+  said = _message(tmp_path, *_environment(name))
+  assert said.startswith(f'train_eval: {message}')
+  assert '\n' not in said
+
+
+def test_files_that_are_missing(tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  assert _message('run', gin_files=['cartpol']).startswith(
+      "train_eval: No gin file 'cartpol', here or among those of the package."
+      ' Did you mean cartpole.gin'
+  )
+  (tmp_path / 'mine.gin').write_text("include 'nope.gin'\n")
+  assert _message('run', gin_files=['mine.gin']).startswith(
+      f'train_eval: {_GIN}Unable to open file: nope.gin.'
+  )
+  (tmp_path / 'empty.gin').write_text('')
+  assert _message('run', gin_files=['empty.gin']) == (
+      'train_eval: load_environment.env has no value: bind it in the gin file.'
+  )
+
+
+def test_folders_and_seeds_that_will_not_do(tmp_path):
+  (tmp_path / 'file').write_text('')
+  file = tmp_path / 'file'
+  assert _message(file) == (
+      f'train_eval: --root_dir={file} cannot be written: File exists. Choose'
+      ' another folder.'
+  )
+  assert _message(tmp_path / 'run', seed=-1) == (
+      'train_eval: The seed must not be negative, got -1.'
+  )
+  with run_directory.locked(tmp_path / 'run'):
+    assert _message(tmp_path / 'run').startswith(
+        f'train_eval: --root_dir={tmp_path / "run"} is in use by process'
+        f' {os.getpid()} on '
+    )
+
+
+def test_settings_that_a_resumed_run_cannot_change(tmp_path):
+  assert _message(tmp_path) is None
+  with open(tmp_path / 'metrics.csv', 'rb') as file:
+    metrics = file.read()
+  cannot = f'train_eval: The run in {tmp_path} cannot go on with other'
+  mend = 'Set them back, or choose another --root_dir.'
+  assert _message(
+      tmp_path,
+      'train_eval.rollout_length = 9',
+      'create_networks.fc_layer_params = (5,)',
+      'DEEP_SEA_SIZE = 5',
+      seed=3,
+  ) == (
+      f'{cannot} settings: --seed was 0 and is now 3; DEEP_SEA_SIZE was 4 and'
+      ' is now 5; create_networks.fc_layer_params was (4,) and is now (5,);'
+      f' train_eval.rollout_length was 8 and is now 9. {mend}'
+  )
+  said = _message(tmp_path, 'train_eval.rnd_learning_rate = None')
+  assert 'is of other networks or another agent: agent/_rnd_optimizer' in said
+  for checkpoint in (tmp_path / 'checkpoints').iterdir():
+    (checkpoint / 'state.pickle').write_bytes(b'')
+  assert _message(tmp_path) == (
+      f'train_eval: All 3 checkpoints in {tmp_path}/checkpoints are damaged.'
+      ' Bring back a copy, or start anew with another --root_dir.'
+  )
+  with open(tmp_path / 'metrics.csv', 'rb') as file:
+    assert metrics == file.read()

@@ -1,0 +1,183 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of playing with a saved policy from the command line."""
+
+import csv
+import os
+import subprocess
+import sys
+
+import gin
+import gymnasium
+import pytest
+import tensorflow as tf
+from tf_agents.environments import tf_py_environment
+from tf_agents.policies import policy_saver
+from tf_agents.policies import random_tf_policy
+
+from rnd_agents.environments import loaders
+from train import evaluate
+
+_ROOT = os.path.dirname(
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+)
+_LIMIT = 40
+# Of a run, shortened: of most of it this program knows nothing.
+_CONFIG = f"""
+# Parameters for NeverHeardOf:
+# ==============================================================================
+NeverHeardOf.agent_class = @NorOfThis
+NeverHeardOf.size = 3
+
+# Parameters for eval/load_environment:
+# ==============================================================================
+eval/load_environment.env = 'CartPole-v1'
+eval/load_environment.max_episode_steps = {_LIMIT}
+train/load_environment.env = 'MountainCar-v0'
+"""
+
+
+class PushTowardsTheLean(random_tf_policy.RandomTFPolicy):
+  """Holds the pole for some 40 steps."""
+
+  def _action(self, time_step, policy_state, seed):
+    step = super()._action(time_step, policy_state, seed)
+    return step._replace(
+        action=tf.cast(time_step.observation[:, 2] > 0, tf.int64)
+    )
+
+
+def _length(seed):
+  """Of the same policy's episode, by gymnasium alone, and if the pole fell."""
+  env = gymnasium.make('CartPole-v1', max_episode_steps=_LIMIT)
+  observation, _ = env.reset(seed=seed)
+  for length in range(1, 1000):
+    observation, _, terminated, truncated, _ = env.step(int(observation[2] > 0))
+    if terminated or truncated:
+      return length, int(terminated)
+
+
+@pytest.fixture(name='run', scope='module')
+def _run(tmp_path_factory):
+  run = tmp_path_factory.mktemp('run')
+  (run / 'operative_config.gin').write_text(_CONFIG)
+  tf_env = tf_py_environment.TFPyEnvironment(
+      loaders.load_environment('CartPole-v1', 1)
+  )
+  policy = PushTowardsTheLean(tf_env.time_step_spec(), tf_env.action_spec())
+  policy_saver.PolicySaver(policy, batch_size=None).save(
+      str(run / 'policies' / 'policy')
+  )
+  return run
+
+
+@pytest.fixture(autouse=True)
+def _no_gin():
+  gin.clear_config()
+  yield
+  gin.clear_config()
+
+
+def _evaluate(run, *argv):
+  return evaluate.main(
+      ['--policy_dir', str(run / 'policies' / 'policy'), *argv]
+  )
+
+
+def test_each_episode_is_that_of_its_seed(run, tmp_path, capsys):
+  path = tmp_path / 'new' / 'episodes.csv'
+  assert _evaluate(
+      run, '--episodes', '18', '--seed', '3', '--csv', str(path)) == 0
+  expected = {seed: _length(seed) for seed in range(3, 21)}
+  assert len({length for length, _ in expected.values()}) > 3
+  with open(path, newline='', encoding='utf-8') as file:
+    rows = list(csv.DictReader(file))
+  assert {
+      int(row['seed']): (int(row['length_env_steps']), int(row['terminated']))
+      for row in rows
+  } == expected
+  for row in rows:
+    assert float(row['return']) == int(row['length_env_steps'])
+    assert int(row['truncated']) == 1 - int(row['terminated'])
+    assert row['success'] == row['rooms'] == ''
+  lines = capsys.readouterr().out.splitlines()
+  assert lines[0].split() == [
+      'seed', 'return', 'length_env_steps', 'terminated', 'truncated']
+  length, fell = expected[3]
+  assert lines[1].split() == [
+      '3', str(length), str(length), str(fell), str(1 - fell)]
+  mean = sum(length for length, _ in expected.values()) / 18
+  assert f'return_mean: {mean:.6g}' in lines
+
+
+def test_env_and_bindings_win_over_the_run(run, capsys):
+  assert _evaluate(
+      run, '--episodes', '1', '--env', 'CartPole-v0',
+      '--gin_bindings', 'load_environment.max_episode_steps = 2') == 0
+  assert capsys.readouterr().out.splitlines()[1].split()[1] == '2'
+
+
+def test_film_of_the_best_in_a_fresh_process(run, tmp_path):
+  imageio_ffmpeg = pytest.importorskip('imageio_ffmpeg')
+  best = max(range(4), key=lambda seed: _length(seed)[0])
+  length = _length(best)[0]
+  result = subprocess.run(
+      [
+          sys.executable, '-m', 'train.evaluate', '--episodes=4',
+          f'--policy_dir={run / "policies" / "policy"}', '--video=best.mp4',
+      ],
+      cwd=tmp_path,
+      env=dict(os.environ, PYTHONPATH=_ROOT),
+      capture_output=True,
+      text=True,
+      check=False,
+      timeout=300,
+  )
+  assert result.returncode == 0, result.stderr
+  assert result.stdout.endswith(
+      f'Film of seed {best}, return {length}, {length} steps: best.mp4\n'
+  )
+  frames, _ = imageio_ffmpeg.count_frames_and_secs(tmp_path / 'best.mp4')
+  assert frames == length + 1
+
+
+@pytest.mark.parametrize(
+    ('argv', 'message'),
+    [
+        (('--env', 'Acrobot-v1'), 'The policy is not one for Acrobot-v1: its'
+         ' observation is float32 [4], that of the environment float32 [6].'),
+        (('--env', 'CartPol-v1'), "no environment 'CartPol-v1'. Close to it"),
+        (('--gin_bindings', 'load_environment.envv = 1'),
+         "doesn't have a parameter named 'envv'"),
+        (('--policy_dir', 'nowhere'), 'nowhere is no folder'),
+    ],
+)
+def test_mistakes_end_with_one_sentence(run, capsys, argv, message):
+  assert _evaluate(run, '--episodes', '2', *argv) == 1
+  error = capsys.readouterr().err.strip()
+  assert error.startswith('evaluate: ')
+  assert message in error
+  assert '\n' not in error
+
+
+@pytest.mark.parametrize(
+    ('argv', 'message'),
+    [
+        (('--episodes', '0'), '--episodes must be at least 1, got 0'),
+        (('--seed', '-1'), '--seed must not be negative'),
+        (('--video', 'a.gif'), 'must end in .mp4, got a.gif'),
+    ],
+)
+def test_wrong_flags(run, capsys, argv, message):
+  with pytest.raises(SystemExit) as stop:
+    _evaluate(run, *argv)
+  assert stop.value.code == 2
+  assert message in capsys.readouterr().err
+
+
+def test_without_the_run_the_environment_is_asked_for(run, tmp_path, capsys):
+  policies = tmp_path / 'policies'
+  policies.mkdir()
+  (policies / 'policy').symlink_to(run / 'policies' / 'policy')
+  assert evaluate.main(['--policy_dir', str(policies / 'policy')]) == 1
+  assert 'which one? --env=ID' in capsys.readouterr().err

@@ -1,0 +1,331 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of sweeps, most of them with a stand-in for train_eval."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import gin
+import pytest
+
+from train import runs
+from train import sweep
+
+_ROOT = os.path.dirname(
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+)
+# Writes what train_eval writes. A run named bad fails, one named slow waits for
+# a signal, saves and ends as train_eval does; each start leaves a mark.
+_STAND_IN = '''
+import json, os, signal, sys, time
+flags = dict(flag[2:].split('=', 1) for flag in sys.argv[1:])
+root_dir = flags['root_dir']
+def write(name, **content):
+  with open(os.path.join(root_dir, name), 'w') as file:
+    json.dump(content, file)
+with open(os.path.join(root_dir, 'starts'), 'a') as file:
+  file.write('%d %f\\n' % (os.getpid(), time.time()))
+write('run.json', command=[sys.executable] + sys.argv)
+write('status.json', state='running', num_env_steps=200)
+print('threads', os.environ['OMP_NUM_THREADS'])
+print('own session', os.getsid(0) == os.getpid())  # Out of Ctrl-C's reach.
+with open(os.path.join(root_dir, 'metrics.csv'), 'w') as file:
+  file.write('phase,iteration,env_steps,return_mean\\neval,1,50,7\\n')
+if 'bad' in root_dir and not os.path.exists('mended'):
+  sys.exit('no such\\nluck today')
+if 'killed' in root_dir:
+  os.kill(os.getpid(), signal.SIGKILL)
+def stop(number, frame):
+  write('status.json', state='stopped')
+  with open(os.path.join(root_dir, 'saved'), 'w'):
+    pass
+  sys.exit(1)
+if not os.path.exists('unready'):
+  signal.signal(signal.SIGTERM, stop)
+time.sleep(60 if 'slow' in root_dir and not os.path.exists('mended') else 0.3)
+with open(os.path.join(root_dir, 'ends'), 'a') as file:
+  file.write('%f\\n' % time.time())
+write('status.json', state='finished', num_env_steps=200)
+'''
+
+
+@pytest.fixture(name='command')
+def _command(tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  (tmp_path / 'stand_in.py').write_text(_STAND_IN)
+  return [sys.executable, str(tmp_path / 'stand_in.py')]
+
+
+def _run(jobs, num_jobs, command):
+  swept = sweep.Sweep(jobs, num_jobs, command=command)
+  outcomes = swept.run()
+  return [outcome.state for outcome in outcomes], sweep.exit_status(
+      swept, outcomes
+  )
+
+
+def _starts(job):
+  with open(os.path.join(job.root_dir, 'starts'), encoding='utf-8') as file:
+    return len(file.readlines())
+
+
+@pytest.mark.parametrize(
+    ('text', 'seeds'),
+    [
+        ('4', [4]),
+        ('0-3', [0, 1, 2, 3]),
+        ('0,3,5', [0, 3, 5]),
+        ('7,0-2', [7, 0, 1, 2]),
+        ('0-2, 1-3', [0, 1, 2, 3]),
+    ],
+)
+def test_seeds(text, seeds):
+  assert runs.parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('', "'' is no seed and no range; write '0-9', '0,3,5' or '0-3,7'."),
+        ('1,a', "'a' is no seed"),
+        ('-1', "'-1' is no seed"),
+        ('3-', "'3-' is no seed"),
+        ('5-2', '5-2 runs backwards.'),
+    ],
+)
+def test_bad_seeds(text, message):
+  with pytest.raises(runs.SweepError) as error:
+    runs.parse_seeds(text)
+  assert message in str(error.value)
+
+
+def test_jobs_are_gin_files_times_seeds():
+  jobs = runs.make_jobs(['x/a.gin', 'b'], [0, 2], 'out', ['q.r = 1'])
+  assert [job.root_dir for job in jobs] == [
+      'out/a/seed_0', 'out/b/seed_0', 'out/a/seed_2', 'out/b/seed_2']
+  assert jobs[2].name == 'a seed 2'
+  assert jobs[2].flags == (
+      '--gin_file=x/a.gin', '--root_dir=out/a/seed_2', '--seed=2',
+      '--gin_bindings=q.r = 1')
+  with pytest.raises(runs.SweepError, match='named a, .* folder out/a: rename'):
+    runs.make_jobs(['x/a.gin', 'y/a'], [0], 'out')
+
+
+def test_one_fails_the_others_go_on_and_the_same_command_mends(
+    command, tmp_path, capsys
+):
+  jobs = runs.make_jobs(['good', 'bad', 'killed'], [0, 1], 'out')
+  states = ['finished', 'failed', 'failed'] * 2
+  assert _run(jobs, 2, command) == (states, 1)
+  out = capsys.readouterr().out
+  assert out.startswith('6 runs: 0 finished before, 6 to go, 2 at a time with')
+  assert 'good seed 1: finished, return 7 at 50 steps (' in out
+  assert (
+      '  exit status 1, out/bad/seed_0/sweep.log ends:\n'
+      f'  threads {max(1, len(os.sched_getaffinity(0)) // 2)}\n'
+      '  own session True\n  no such\n  luck today\n'
+  ) in out
+  assert 'killed by SIGKILL, out/killed/seed_1/sweep.log ends:' in out
+  table = out[out.index('run '):].splitlines()
+  assert [line.split() for line in table[:2]] == [
+      ['run', 'state', 'log'],
+      ['bad', 'seed', '0', 'FAILED', 'out/bad/seed_0/sweep.log']]
+  assert 'good' not in '\n'.join(table)
+
+  (tmp_path / 'mended').touch()
+  assert _run(jobs[:2] + jobs[3:5], 2, command) == (4 * ['finished'], 0)
+  assert [_starts(job) for job in jobs] == [1, 2, 1, 1, 2, 1]
+  out = capsys.readouterr().out
+  assert out.startswith('4 runs: 2 finished before, 2 to go')
+  assert 'FAILED' not in out
+
+
+def test_no_more_than_the_jobs_at_a_time(command):
+  jobs = runs.make_jobs(['a'], range(5), 'out')
+  assert _run(jobs, 2, command) == (5 * ['finished'], 0)
+  events = []
+  for job in jobs:
+    for name, change in (('starts', 1), ('ends', -1)):
+      with open(os.path.join(job.root_dir, name), encoding='utf-8') as file:
+        events.append((float(file.read().split()[-1]), change))
+  level = highest = 0
+  for _, change in sorted(events):
+    level += change
+    highest = max(highest, level)
+  assert highest == 2
+
+
+def test_what_is_finished_runs_again_when_its_settings_differ(
+    command, tmp_path
+):
+  gin_file = tmp_path / 'a.gin'
+  gin_file.touch()
+
+  def jobs(*bindings):
+    return runs.make_jobs(
+        ['a.gin'], [0], 'out', bindings, [os.fspath(gin_file)]
+    )
+
+  job, = jobs()
+  for wanted in (1, 1):
+    _run(jobs(), 1, command)
+    assert _starts(job) == wanted
+  _run(jobs('train_eval.num_env_steps = 9'), 1, command)
+  assert _starts(job) == 2
+  _run(jobs('train_eval.num_env_steps = 9'), 1, command)
+  assert _starts(job) == 2
+  os.utime(gin_file, (time.time() + 5, time.time() + 5))  # Edited.
+  _run(jobs('train_eval.num_env_steps = 9'), 1, command)
+  assert _starts(job) == 3
+
+
+def _sweep_process(tmp_path):
+  """A sweep of two slow runs and a third one, in a process of its own."""
+  code = (
+      'import sys\nfrom train import runs, sweep\n'
+      'jobs = runs.make_jobs(["slow"], [0, 1, 2], "out")\n'
+      's = sweep.Sweep(jobs, 2, command=[sys.executable, "stand_in.py"])\n'
+      'sys.exit(sweep.exit_status(s, s.run()))\n'
+  )
+  process = subprocess.Popen(
+      [sys.executable, '-c', code],
+      cwd=tmp_path,
+      env=dict(os.environ, PYTHONPATH=_ROOT),
+      stdout=subprocess.PIPE,
+      stderr=subprocess.PIPE,
+      text=True,
+  )
+  deadline = time.monotonic() + 60
+  while len(list(tmp_path.glob('out/slow/*/metrics.csv'))) < 2:
+    assert time.monotonic() < deadline
+    time.sleep(0.05)
+  time.sleep(0.2)  # The handler is set right after the metrics.
+  return process
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_runs_and_the_same_command_goes_on(
+    command, tmp_path, number
+):
+  process = _sweep_process(tmp_path)
+  process.send_signal(number)
+  out, error = process.communicate(timeout=60)
+  assert process.returncode == 128 + number
+  assert f'{number.name}: 2 runs are saving' in error
+  assert (
+      f'Stopped by {number.name}, 1 runs have not begun. The same command goes'
+      ' on.'
+  ) in out
+  assert re.findall(r'slow seed (\d) +(\w+)', out) == [
+      ('0', 'stopped'), ('1', 'stopped')]
+  assert len(list(tmp_path.glob('out/slow/*/saved'))) == 2
+  assert not (tmp_path / 'out' / 'slow' / 'seed_2').exists()
+  (tmp_path / 'mended').touch()
+  jobs = runs.make_jobs(['slow'], [0, 1, 2], 'out')
+  assert _run(jobs, 2, command) == (3 * ['finished'], 0)
+
+
+def test_a_run_that_is_not_ready_to_save_is_stopped_and_not_failed(
+    command, tmp_path
+):
+  (tmp_path / 'unready').touch()  # As while TensorFlow is loading.
+  process = _sweep_process(tmp_path)
+  process.terminate()
+  out, _ = process.communicate(timeout=60)
+  assert re.findall(r'slow seed (\d) +(\w+)', out) == [
+      ('0', 'stopped'), ('1', 'stopped')]
+  assert 'failed' not in out
+
+
+def test_runs_of_a_sweep_that_was_killed_save_and_stop(command, tmp_path):
+  process = _sweep_process(tmp_path)
+  process.kill()
+  process.communicate(timeout=60)
+  deadline = time.monotonic() + 30
+  while len(list(tmp_path.glob('out/slow/*/saved'))) < 2:
+    assert time.monotonic() < deadline
+    time.sleep(0.05)
+
+
+def test_line_on_how_it_stands(tmp_path):
+  jobs = runs.make_jobs(['a', 'b', 'c'], [0], str(tmp_path))
+  swept = sweep.Sweep(jobs, 2)
+  os.makedirs(jobs[1].root_dir)
+  with open(os.path.join(jobs[1].root_dir, 'status.json'), 'w') as file:
+    file.write('{"state": "running", "num_env_steps": 200}')
+  with open(os.path.join(jobs[1].root_dir, 'metrics.csv'), 'w') as file:
+    file.write('phase,iteration,env_steps,x\ntrain,1,50,7\neval,1,90,8\n')
+  swept._outcomes[jobs[0]] = runs.Outcome(jobs[0], 'failed')
+  swept._running = {jobs[1]: None, jobs[2]: None}
+  assert swept._describe() == (
+      '1 of 3 runs done, 1 failed, b seed 0 45 %, c seed 0 starting'
+  )
+
+
+@pytest.mark.parametrize(
+    ('argv', 'message'),
+    [
+        (('--gin_file=a', '--seeds=x'), "'x' is no seed and no range"),
+        (('--gin_file=a', '--jobs=0'), '--jobs must be at least 1, got 0.'),
+        (('--gin_file=a', '--gin_file=d/a.gin'), 'Two of the gin files'),
+        (('--gin_file=nope',), "No gin file 'nope'"),
+        (
+            ('--gin_file=cartpole', '--gin_bindings=train_eval.sead = 1'),
+            "doesn't have a parameter named 'sead'",
+        ),
+    ],
+)
+def test_mistakes_end_with_one_sentence(
+    tmp_path, monkeypatch, capsys, argv, message
+):
+  monkeypatch.chdir(tmp_path)
+  # In this process, once for all.
+  monkeypatch.setattr(sweep, '_in_other_process', lambda f, *a: f(*a))
+  from rnd_agents.training import gin_files  # noqa: F401 (speaks as it loads)
+
+  capsys.readouterr()
+  try:
+    assert sweep.main(list(argv)) == 2
+  finally:
+    gin.clear_config()
+  error = capsys.readouterr().err.strip()
+  assert error.startswith('sweep: ')
+  assert message in error
+  assert '\n' not in error
+  assert not os.listdir(tmp_path)
+
+
+def test_a_real_sweep(tmp_path, monkeypatch):
+  bindings = [
+      'train_eval.num_env_steps = 1000',
+      'train_eval.warm_up_env_steps = 64',
+      'train_eval.num_environments = 4',
+      'train_eval.num_eval_episodes = 2',
+  ]
+  result = subprocess.run(
+      [
+          sys.executable, '-m', 'train.sweep', '--gin_file=cartpole',
+          '--seeds=3-4', '--jobs=2',
+          *(f'--gin_bindings={binding}' for binding in bindings),
+      ],
+      cwd=tmp_path,
+      env=dict(os.environ, PYTHONPATH=_ROOT),
+      capture_output=True,
+      text=True,
+      check=False,
+      timeout=300,
+  )
+  assert result.returncode == 0, result.stdout + result.stderr
+  assert '2 runs: 0 finished before, 2 to go' in result.stdout
+  monkeypatch.chdir(tmp_path)
+  jobs = runs.make_jobs(['cartpole'], [3, 4], 'runs', bindings)
+  for job in jobs:
+    assert os.path.exists(f'{job.root_dir}/policies/policy/saved_model.pb')
+    assert f'{job.name}: finished, return ' in result.stdout
+    # Of what train_eval itself wrote; with other settings it is not finished.
+    assert runs.is_finished(job)
+    assert not runs.is_finished(job._replace(flags=job.flags[:-1]))

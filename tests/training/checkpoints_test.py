@@ -1,0 +1,144 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the snapshots of a run."""
+
+import os
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnd_agents.training import checkpoints
+from rnd_agents.training import errors
+
+
+class _Run:
+  """Two variables and their snapshots."""
+
+  def __init__(self, folder, shape=(2,), **arguments):
+    self.weights = tf.Variable(tf.zeros(shape), name='weights')
+    self.steps = tf.Variable(0, dtype=tf.int64)
+    self.snapshots = checkpoints.Checkpoints(
+        os.fspath(folder),
+        weights=self.weights,
+        steps=self.steps,
+        **arguments,
+    )
+
+  def save(self, iteration):
+    self.weights.assign(tf.fill(self.weights.shape, float(iteration)))
+    self.steps.assign(10 * iteration)
+    self.snapshots.save(iteration, {'row': np.arange(iteration)})
+
+
+def test_newest_snapshot_comes_back_whole(tmp_path):
+  run = _Run(tmp_path)
+  for iteration in (1, 2, 3):
+    run.save(iteration)
+  again = _Run(tmp_path)
+  snapshot = again.snapshots.find()
+  assert snapshot.iteration == 3
+  np.testing.assert_array_equal(snapshot.state['row'], [0, 1, 2])
+  again.snapshots.restore(snapshot)
+  np.testing.assert_array_equal(again.weights, [3.0, 3.0])
+  assert again.steps.numpy() == 30
+
+
+def test_only_the_last_ones_stay(tmp_path):
+  run = _Run(tmp_path, max_to_keep=2)
+  for iteration in (1, 2, 9, 10):
+    run.save(iteration)
+  assert run.snapshots.iterations() == [9, 10]
+  assert sorted(os.listdir(tmp_path)) == [
+      'iteration_00000009', 'iteration_00000010'
+  ]
+
+
+def test_nothing_to_find_in_an_empty_folder(tmp_path):
+  assert _Run(tmp_path / 'none').snapshots.find() is None
+
+
+def _truncate(path):
+  with open(path, 'r+b') as file:
+    file.truncate(os.path.getsize(path) - 1)
+
+
+def _flip_a_bit(path):
+  with open(path, 'r+b') as file:
+    first = file.read(1)
+    file.seek(0)
+    file.write(bytes([first[0] ^ 1]))
+
+
+@pytest.mark.parametrize('harm', [_truncate, _flip_a_bit, os.remove])
+@pytest.mark.parametrize(
+    'name', ['variables.index', 'variables.data', 'state.pickle', 'manifest']
+)
+def test_a_damaged_newest_one_is_skipped_and_named(
+    tmp_path, caplog, name, harm
+):
+  run = _Run(tmp_path)
+  run.save(1)
+  run.save(2)
+  newest = run.snapshots.path(2)
+  harmed = [file for file in os.listdir(newest) if file.startswith(name)]
+  harm(os.path.join(newest, harmed[0]))
+  assert run.snapshots.find().iteration == 1
+  assert f'{newest} is damaged' in caplog.text
+
+
+def test_if_all_are_damaged_nothing_begins_anew(tmp_path):
+  run = _Run(tmp_path)
+  run.save(1)
+  os.remove(os.path.join(run.snapshots.path(1), 'state.pickle'))
+  with pytest.raises(errors.SetupError, match='All 1 checkpoints in .*damaged'):
+    run.snapshots.find()
+
+
+def test_what_a_kill_left_half_written_is_no_snapshot(tmp_path):
+  run = _Run(tmp_path)
+  run.save(1)
+  os.rename(run.snapshots.path(1), tmp_path / '.being_written')
+  assert run.snapshots.find() is None
+  run.save(2)
+  assert os.listdir(tmp_path) == ['iteration_00000002']
+
+
+def test_other_variables_are_named(tmp_path):
+  _Run(tmp_path, shape=(2,)).save(1)
+  other = _Run(tmp_path, shape=(3,))
+  with pytest.raises(
+      errors.SetupError, match=r'weights has shape \[2\] there and \[3\] here'
+  ):
+    other.snapshots.restore(other.snapshots.find())
+
+
+def test_missing_and_additional_variables_are_named(tmp_path):
+  _Run(tmp_path).save(1)
+  fewer = checkpoints.Checkpoints(
+      os.fspath(tmp_path), steps=tf.Variable(0, dtype=tf.int64)
+  )
+  with pytest.raises(errors.SetupError, match='weights is only there'):
+    fewer.restore(fewer.find())
+  more = _Run(tmp_path, offset=tf.Variable(1.0))
+  with pytest.raises(errors.SetupError, match='offset is only here'):
+    more.snapshots.restore(more.snapshots.find())
+
+
+def test_a_disk_that_refuses_is_reported_with_what_was_kept(tmp_path):
+  run = _Run(tmp_path)
+  run.save(1)
+  # A file in the place of the folder that is written to.
+  (tmp_path / '.being_written').write_text('')
+  with pytest.raises(
+      errors.RunError,
+      match='iteration 2 could not be written.*File exists.*'
+      'last good checkpoint is .*iteration_00000001',
+  ):
+    run.save(2)
+  assert run.snapshots.iterations() == [1]
+
+
+def test_keeping_none_is_refused(tmp_path):
+  with pytest.raises(ValueError, match='max_to_keep must be at least 1'):
+    _Run(tmp_path, max_to_keep=0)

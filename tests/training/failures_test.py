@@ -1,0 +1,141 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong while a run is under way is named, and what it has stays."""
+
+import os
+import time
+
+import gin
+import gymnasium
+import numpy as np
+import pytest
+
+from rnd_agents.training import errors
+from rnd_agents.training import gin_files
+from rnd_agents.training import run_directory
+from rnd_agents.training import trainer
+from tests.training import tiny_runs
+
+# Warm-up: 64 + 4 rows; an iteration: 16 or 17 rows, all of 4 environments.
+_STEPS_OF_TWO_ITERATIONS = 16 + 17 + 16
+
+
+class _Failing(gymnasium.Env):
+  """Ten steps an episode; goes wrong after a number of steps."""
+
+  observation_space = gymnasium.spaces.Box(-1.0, 1.0, (3,))
+  action_space = gymnasium.spaces.Discrete(2)
+
+  def __init__(self, fault):
+    self._fault = fault
+    self._total_steps = 0
+    self._episode_steps = 0
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._episode_steps = 0
+    return self.np_random.uniform(-1, 1, 3).astype(np.float32), {}
+
+  def step(self, action):
+    self._total_steps += 1
+    self._episode_steps += 1
+    observation = self.np_random.uniform(-1, 1, 3).astype(np.float32)
+    reward = float(action)
+    if self._total_steps > _STEPS_OF_TWO_ITERATIONS:
+      if self._fault == 'raises':
+        raise RuntimeError('the motor is off')
+      if self._fault == 'hangs':
+        time.sleep(120)
+      if self._fault == 'nan observation':
+        observation[1] = np.nan
+      if self._fault == 'nan reward':
+        reward = np.nan
+      if self._fault == 'shape':
+        observation = np.zeros(4, np.float32)
+    return observation, reward, self._episode_steps == 10, False, {}
+
+
+@gin.configurable(module='failures_test')
+def failing_environment(fault):
+  return _Failing(fault)
+
+
+def _train(root_dir, fault, *bindings, num_env_steps=10**6):
+  gin.clear_config()
+  gin_files.parse(
+      [],
+      (
+          *tiny_runs.SETTINGS,
+          'load_environment.env = @failing_environment',
+          f'failing_environment.fault = {fault!r}',
+          f'train_eval.num_env_steps = {num_env_steps}',
+          'train_eval.eval_interval_env_steps = 10_000_000',
+          *bindings,
+      ),
+  )
+  return trainer.train_eval(os.fspath(root_dir), seed=5)
+
+
+@pytest.mark.parametrize(
+    'fault, words',
+    [
+        ('raises', ['the motor is off', "raise RuntimeError('the motor is"]),
+        ('nan observation', ['nan']),
+        ('nan reward', ['nan']),
+        ('shape', ['(4,)']),
+    ],
+)
+def test_a_failing_environment_is_named_and_the_run_can_go_on(
+    tmp_path, fault, words
+):
+  with pytest.raises(errors.RunError) as caught:
+    _train(tmp_path, fault)
+  message = str(caught.value)
+  assert message.startswith('failing_environment')
+  for word in words:
+    assert word in message
+  saved, seen = tiny_runs.iterations(tmp_path)
+  assert saved == seen == 2
+  assert 'iteration_00000002, of iteration 2.' in message
+  status = run_directory.read_status(tmp_path)
+  assert status['state'] == 'failed'
+  assert words[0] in status['message']
+  # Mended, it goes on from there.
+  _train(tmp_path, 'none', num_env_steps=64 * 6)
+  assert tiny_runs.iterations(tmp_path)[0] > 4
+
+
+def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):
+  with pytest.raises(errors.RunError) as caught:
+    _train(tmp_path, 'none', 'train_eval.learning_rate = 1e30')
+  message = str(caught.value)
+  saved, _ = tiny_runs.iterations(tmp_path)
+  assert message.startswith(f'In iteration {saved + 1}, at ')
+  assert ' became nan' in message or ' is not finite' in message
+  assert f'of iteration {saved}. Lower train_eval.learning_rate' in message
+  # Every variable that was saved is a number.
+  _, variables = tiny_runs.checkpoint(tmp_path)
+  for name, value in variables.items():
+    if value.dtype.kind == 'f':
+      assert np.isfinite(value).all(), name
+
+
+def _train_where_steps_hang(root_dir):
+  _train(root_dir, 'hangs', 'train_eval.environment_timeout_s = 1.0')
+
+
+def test_an_environment_that_hangs_ends_the_process(tmp_path):
+  process = tiny_runs.context().Process(
+      target=_train_where_steps_hang, args=(os.fspath(tmp_path),)
+  )
+  start = time.monotonic()
+  process.start()
+  process.join(100)
+  assert process.exitcode == 1
+  assert time.monotonic() - start < 100
+  status = run_directory.read_status(tmp_path)
+  assert status['state'] == 'failed'
+  assert status['message'].startswith(
+      'failing_environment has been in one step or reset for more than 1 s.'
+  )
+  assert tiny_runs.iterations(tmp_path)[0] == 2

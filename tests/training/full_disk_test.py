@@ -1,0 +1,59 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A run on a disk that fills up."""
+
+import os
+import subprocess
+
+import gin
+import pytest
+
+from rnd_agents.training import errors
+from rnd_agents.training import gin_files
+from rnd_agents.training import run_directory
+from rnd_agents.training import trainer
+from tests.training import tiny_runs
+
+
+@pytest.fixture(name='disk')
+def small_disk(tmp_path):
+  """A file system of less than half a megabyte."""
+  folder = tmp_path / 'disk'
+  folder.mkdir()
+  mounted = subprocess.run(
+      ['mount', '-t', 'tmpfs', '-o', 'size=448k', 'tmpfs', folder],
+      capture_output=True,
+      check=False,
+  )
+  if mounted.returncode:
+    pytest.skip('Mounting a tmpfs needs more rights than these.')
+  yield folder
+  subprocess.run(['umount', '--lazy', folder], check=True)
+
+
+def _train(root_dir, num_env_steps):
+  gin.clear_config()
+  gin_files.parse(
+      [],
+      (*tiny_runs.SETTINGS, f'train_eval.num_env_steps = {num_env_steps}'),
+  )
+  return trainer.train_eval(os.fspath(root_dir), seed=5)
+
+
+def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
+    disk, tmp_path
+):
+  root_dir = disk / 'run'
+  with pytest.raises(errors.RunError, match='No space left on') as caught:
+    _train(root_dir, 10**9)
+  assert 'The last good checkpoint is' in str(caught.value)
+  saved, _ = tiny_runs.iterations(root_dir)
+  assert f'iteration_{saved:08d}, of iteration {saved}.' in str(caught.value)
+  subprocess.run(['mount', '-o', 'remount,size=64m', disk], check=True)
+  num_env_steps = 64 * (saved + 12)
+  assert _train(root_dir, num_env_steps).finished
+  assert run_directory.read_status(root_dir)['state'] == 'finished'
+  _train(tmp_path / 'whole', num_env_steps)
+  assert (root_dir / 'metrics.csv').read_text() == (
+      tmp_path / 'whole' / 'metrics.csv'
+  ).read_text()

@@ -1,0 +1,71 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A run that is killed twenty times is the run that was left alone."""
+
+import os
+import random
+import signal
+import time
+
+import numpy as np
+
+from tests.training import tiny_runs
+
+_NUM_KILLS = 20
+
+
+def _train(root_dir, num_env_steps):
+  """What the process to be killed does."""
+  # pylint: disable=g-import-not-at-top
+  from rnd_agents.training import gin_files
+  from rnd_agents.training import trainer
+
+  length = f'train_eval.num_env_steps = {num_env_steps}'
+  gin_files.parse([], (*tiny_runs.SETTINGS, length))
+  trainer.train_eval(root_dir, seed=5)
+
+
+def _wait_for_progress(process, root_dir):
+  """Waits until the process has saved something new."""
+  before = tiny_runs.iterations(root_dir)[0]
+  deadline = time.monotonic() + 120
+  while tiny_runs.iterations(root_dir)[0] <= before:
+    assert process.is_alive() and time.monotonic() < deadline
+    time.sleep(0.01)
+
+
+def test_twenty_kills_change_nothing(tmp_path):
+  processes = tiny_runs.context()
+  broken, whole = os.fspath(tmp_path / 'broken'), os.fspath(tmp_path / 'whole')
+  moments = random.Random(0)  # When, not what: any seed must do.
+  for kill in range(_NUM_KILLS):
+    process = processes.Process(target=_train, args=(broken, 10**9))
+    process.start()
+    if kill % 4 == 3:  # Anywhere, the start-up included.
+      time.sleep(moments.uniform(0.0, 4.0))
+    else:  # Inside an iteration, an evaluation or a checkpoint.
+      _wait_for_progress(process, broken)
+      time.sleep(moments.uniform(0.0, 0.3))
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    saved, seen = tiny_runs.iterations(broken)
+    assert seen - saved <= 1, f'kill {kill} lost iterations {saved} to {seen}'
+  saved, _ = tiny_runs.iterations(broken)
+  assert saved > _NUM_KILLS / 2
+  # The last start runs to an end that lies ahead; so does the unbroken run.
+  num_env_steps = 64 * (saved + 12)
+  for root_dir in (broken, whole):
+    process = processes.Process(target=_train, args=(root_dir, num_env_steps))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+  with open(os.path.join(broken, 'metrics.csv'), 'rb') as file:
+    metrics = file.read()
+  with open(os.path.join(whole, 'metrics.csv'), 'rb') as file:
+    assert metrics == file.read()
+  iteration, variables = tiny_runs.checkpoint(broken)
+  expected_iteration, expected = tiny_runs.checkpoint(whole)
+  assert iteration == expected_iteration > saved
+  assert variables.keys() == expected.keys()
+  for name, value in expected.items():
+    np.testing.assert_array_equal(variables[name], value, err_msg=name)

@@ -1,0 +1,66 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Small runs, and what lies in their folders."""
+
+import csv
+import multiprocessing
+import os
+
+import tensorflow as tf
+
+# CartPole, 64 environment steps an iteration, networks of 8 units.
+SETTINGS = (
+    "load_environment.env = 'CartPole-v1'",
+    'train_eval.num_environments = 4',
+    'train_eval.rollout_length = 16',
+    'train_eval.warm_up_env_steps = 64',
+    'train_eval.num_eval_episodes = 2',
+    'train_eval.eval_interval_env_steps = 640',
+    'train_eval.learning_rate = 1e-2',
+    'create_networks.fc_layer_params = (8,)',
+    'create_networks.value_fc_layer_params = (8,)',
+    'create_networks.rnd_fc_layer_params = (8, 8)',
+    'create_networks.target_rnd_fc_layer_params = (8,)',
+    'create_networks.rnd_output_size = 4',
+    'RNDPPOAgent.normalize_observations = True',
+    'RNDPPOAgent.normalize_rewards = True',
+)
+
+
+def context():
+  """Starts each process as a copy of one that has TensorFlow imported."""
+  processes = multiprocessing.get_context('forkserver')
+  processes.set_forkserver_preload(['rnd_agents.training.trainer'])
+  return processes
+
+
+def iterations(root_dir):
+  """(iteration of the newest checkpoint, of the newest row); -1 for none."""
+  folder = os.path.join(root_dir, 'checkpoints')
+  names = os.listdir(folder) if os.path.isdir(folder) else []
+  saved = [int(n.split('_')[1]) for n in names if n.startswith('iteration_')]
+  rows = []
+  path = os.path.join(root_dir, 'metrics.csv')
+  if os.path.exists(path):
+    with open(path, newline='', encoding='utf-8') as file:
+      rows = [
+          int(row['iteration'])
+          for row in csv.DictReader(file)
+          if None not in row.values() and row['iteration'].isdigit()
+      ]
+  return max(saved, default=-1), max(rows, default=-1)
+
+
+def checkpoint(root_dir):
+  """(iteration, {name: array}) of the newest checkpoint."""
+  iteration, _ = iterations(root_dir)
+  reader = tf.train.load_checkpoint(
+      os.path.join(
+          root_dir, 'checkpoints', f'iteration_{iteration:08d}', 'variables'
+      )
+  )
+  return iteration, {
+      name: reader.get_tensor(name)
+      for name in reader.get_variable_to_shape_map()
+      if name.endswith('VARIABLE_VALUE') and 'wall_time_s' not in name
+  }

@@ -1,0 +1,81 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the pictures that a run leaves."""
+
+import os
+
+import gin
+import imageio_ffmpeg
+import numpy as np
+import tensorflow as tf
+
+from rnd_agents.training import gin_files
+from rnd_agents.training import trainer
+from tests.training import tiny_runs
+
+
+def _images(folder):
+  """{tag: (step, [arrays])} of the pictures in event files."""
+  images = {}
+  for path in folder.glob('events*'):
+    for event in tf.compat.v1.train.summary_iterator(os.fspath(path)):
+      for value in event.summary.value:
+        if value.metadata.plugin_data.plugin_name == 'images':
+          _, _, *pngs = tf.make_ndarray(value.tensor)
+          images[value.tag] = (
+              event.step, [tf.io.decode_png(png).numpy() for png in pngs]
+          )
+  return images
+
+
+def test_mountain_car_leaves_its_heat_map_and_film(tmp_path):
+  gin.clear_config()
+  gin_files.parse(
+      [],
+      (
+          *tiny_runs.SETTINGS,
+          "load_environment.env = 'MountainCar-v0'",
+          'load_environment.max_episode_steps = 20',
+          'train_eval.num_env_steps = 300',
+      ),
+  )
+  result = trainer.train_eval(os.fspath(tmp_path), seed=5)
+  (step, (visits,)) = _images(tmp_path / 'train')['visits']
+  assert step == result.env_steps
+  saved = tf.io.decode_png((tmp_path / 'visits.png').read_bytes()).numpy()
+  np.testing.assert_array_equal(saved[..., :3], visits)
+  # A random car stays in the valley: most cells of the plane are empty, and
+  # those that are not are of more than one colour.
+  colours, counts = np.unique(visits.reshape(-1, 3), axis=0, return_counts=True)
+  assert len(colours) > 20 and counts.max() < visits[..., 0].size
+  films = os.listdir(tmp_path / 'videos')
+  assert [name.partition('_seed_')[0] for name in films] == [
+      f'env_steps_{result.env_steps}_return_-20'
+  ]
+  film = os.fspath(tmp_path / 'videos' / films[0])
+  assert imageio_ffmpeg.count_frames_and_secs(film)[0] == 21
+  (step, frames) = _images(tmp_path / 'eval')['best_episode']
+  assert step == result.env_steps
+  assert len(frames) == 9 and frames[0].shape == (400, 600, 3)
+  assert (frames[0] != frames[-1]).any()  # The car moves.
+
+
+def test_an_environment_that_shows_nothing_costs_nothing_but_a_line(
+    tmp_path, caplog
+):
+  caplog.set_level('INFO', logger='absl')
+  gin.clear_config()
+  gin_files.parse(
+      ['deep_sea'],
+      (
+          *tiny_runs.SETTINGS,
+          "load_environment.env = 'rnd_agents/DeepSea-v0'",
+          'DEEP_SEA_SIZE = 4',
+          'train_eval.num_env_steps = 300',
+      ),
+  )
+  assert trainer.train_eval(os.fspath(tmp_path), seed=5).finished
+  assert 'No films: ' in caplog.text
+  assert not (tmp_path / 'videos').exists()
+  (_, (board,)) = _images(tmp_path / 'train')['visits']
+  assert len(np.unique(board.reshape(-1, 3), axis=0)) > 4
