@@ -53,7 +53,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     self._timeout_s = timeout_s
     self._broken = False
     self._pollers = None
-    self.processes = []
+    self.processes, self.parent_pipes = [], []
     try:
       super().__init__(env_fns, copy=False, worker=_worker)
     except _PIPE_ERRORS as error:
@@ -62,6 +62,9 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
       failure = self._failure_of_the_dead(error)
       self._kill()
       raise failure from error
+    except Exception:
+      self._kill()
+      raise
 
   def step_wait(self, timeout=None):
     return self._guarded(super().step_wait, timeout)

@@ -29,6 +29,7 @@ from rnd_agents.environments.checks import episodes
 from rnd_agents.environments.checks import interface
 from rnd_agents.environments.checks import repeats
 from rnd_agents.environments.checks import rules
+from rnd_agents.environments.checks import watches
 
 DEFAULT_EPISODES = 5
 DEFAULT_MAX_STEPS = 10_000
@@ -189,7 +190,7 @@ class _Check:
     envs = self._envs
     envs.append(self._make())
     # The second, since the first may import what seeds itself.
-    global_random = episodes.GlobalRandom(findings)
+    global_random = watches.GlobalRandom(findings)
     envs.append(self._make())
     global_random.check('The constructor')
     interface.check_spaces(envs, findings)

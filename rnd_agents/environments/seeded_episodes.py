@@ -101,18 +101,16 @@ class SeededEpisodes(gymnasium.Wrapper):
     if self._resets_next:
       observation, info = self.reset()
       return observation, 0.0, False, False, info
-    self._actions.append(
-        action if self._is_discrete else copy.deepcopy(action)
-    )
-    if len(self._actions) == _CHUNK_STEPS:
+    actions = self._actions
+    actions.append(action if self._is_discrete else copy.deepcopy(action))
+    if len(actions) == _CHUNK_STEPS:
       self._pack()
     try:
       step = self.env.step(action)
-      _, _, terminated, truncated, _ = step
+      self._ended = step[2] or step[3]
+      return step
     except Exception as error:
       raise errors.failure_of(error, 'step', self._environment_index) from error
-    self._ended = terminated or truncated
-    return step
 
   def get_episode_state(self) -> Dict[str, Any]:
     """Returns what `set_episode_state` needs, picklable.

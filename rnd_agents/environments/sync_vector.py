@@ -25,11 +25,16 @@ class LeanSyncVectorEnv(vector.SyncVectorEnv):
   def _batch(self, observations):
     """Stacks the observations; raises ValueError if one has another shape."""
     space = self.single_observation_space
-    if isinstance(space, spaces.Box) and space.shape == np.shape(
-        observations[0]
-    ) != ():
+    if (
+        isinstance(space, spaces.Box)
+        and space.shape
+        and space.shape == np.shape(observations[0])
+    ):
       # A good deal faster than stack(), for many small ones.
-      return np.concatenate(observations).reshape(self._observations.shape)
+      batch = np.concatenate(observations).reshape(self._observations.shape)
+      if batch.dtype == space.dtype:
+        return batch
+    # Casts, or refuses to.
     return vector.utils.concatenate(space, observations, self._observations)
 
   def step(

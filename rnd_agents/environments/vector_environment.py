@@ -26,6 +26,7 @@ from rnd_agents.environments import errors
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import vector_protocol
 
+_NO_INDICES = np.zeros(0, np.int64)
 Episode = episode_log.Episode
 RewardFn = Callable[[np.ndarray], np.ndarray]
 SUCCESS_KEY = 'is_success'
@@ -112,7 +113,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._step_observers = []
     self._busy_since = None
     self._restored = None  # A time step that the next reset returns.
-    self._ended_indices = []  # Of environments, in the step before.
+    self._ended_indices = _NO_INDICES  # Of environments, in the step before.
 
   @property
   def batched(self) -> bool:
@@ -304,7 +305,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       self._inside('reset', self._start_schedule, episode_seeds.stream(seed))
       seed = None
     observation, self._infos = self._inside('reset', self._raw_reset, seed)
-    self._ended_indices = []
+    self._ended_indices = _NO_INDICES
     self._episodes.start(None if isinstance(seed, int) else seed)
     return self._observed(
         ts.TimeStep(
@@ -372,18 +373,18 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     discount = self._all_one.copy()
     ended = np.logical_or(terminated, truncated)
     first = self._ended_indices
-    if first:
+    if first.size:
       # What the autoreset step claims of reward and end is of no transition.
       reward[first] = raw_reward[first] = 0.0
       ended[first] = False
       step_type[first] = ts.StepType.FIRST
     self._episodes.add(raw_reward)
-    self._episodes.begin(first)
-    self._ended_indices = last = ended.nonzero()[0].tolist()
-    if last:
+    self._episodes.begin(first.tolist())
+    self._ended_indices = last = ended.nonzero()[0]
+    if last.size:
       step_type[last] = ts.StepType.LAST
       discount[last] = 1.0 - np.asarray(terminated)[last]
-      self._episodes.finish(last, terminated, self._infos)
+      self._episodes.finish(last.tolist(), terminated, self._infos)
     return self._observed(
         ts.TimeStep(step_type, reward, discount, observation)
     )

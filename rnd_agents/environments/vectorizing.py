@@ -12,6 +12,7 @@ from gymnasium import spaces
 
 from rnd_agents.environments import async_vector
 from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import errors
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import seeded_episodes
 from rnd_agents.environments import sync_vector
@@ -49,7 +50,11 @@ def vectorize(
       for i in range(num_environments)
   ]
   if vectorization == 'async':
-    vector_env = async_vector.WatchedAsyncVectorEnv(makers, step_timeout_s)
+    try:
+      vector_env = async_vector.WatchedAsyncVectorEnv(makers, step_timeout_s)
+    except errors.EnvironmentFailure as failure:
+      failure.environment_name = name
+      raise
   else:
     vector_env = sync_vector.LeanSyncVectorEnv(makers)
     _check_distinct(vector_env.envs)

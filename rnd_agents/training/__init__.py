@@ -9,6 +9,7 @@ from rnd_agents.training import metrics_log
 from rnd_agents.training import run_directory
 from rnd_agents.training import seeded_policy
 from rnd_agents.training import settings
+from rnd_agents.training import stop_signals
 from rnd_agents.training import trainer
 from rnd_agents.training import training_loop
 from rnd_agents.training import watchdog
@@ -22,6 +23,7 @@ __all__ = [
     'run_directory',
     'seeded_policy',
     'settings',
+    'stop_signals',
     'trainer',
     'training_loop',
     'watchdog',

@@ -27,7 +27,8 @@ class Table:
   """A CSV file that grows, in rows and in columns.
 
   A column that appears later rewrites the file with a wider header. Every row
-  is with the operating system when `append` returns.
+  is with the operating system when `append` returns, and none is kept in
+  memory.
   """
 
   def __init__(self, path, columns, last_iteration=None):
@@ -41,35 +42,37 @@ class Table:
     """
     self._path = path
     self._columns = list(columns)
-    self.rows = []
-    if last_iteration is not None and os.path.exists(path):
-      with open(path, newline='', encoding='utf-8') as file:
-        reader = csv.DictReader(file)
-        self._columns = list(reader.fieldnames or self._columns)
-        for row in reader:
-          # A kill may have cut the last line short.
-          if None in row.values() or not row['iteration'].isdigit():
-            continue
-          if int(row['iteration']) <= last_iteration:
-            self.rows.append(row)
-    self._rewrite()
+    if last_iteration is None or not os.path.exists(path):
+      self._rewrite([])
+      return
+    with open(path, newline='', encoding='utf-8') as file:
+      self._columns = list(csv.DictReader(file).fieldnames or columns)
+    self._rewrite(
+        row for row in self.rows() if int(row['iteration']) <= last_iteration
+    )
+
+  def rows(self):
+    """Yields the rows on the disk, dicts of text."""
+    with open(self._path, newline='', encoding='utf-8') as file:
+      for row in csv.DictReader(file):
+        # A kill may have cut the last line short.
+        if None not in row.values() and row['iteration'].isdigit():
+          yield row
 
   def append(self, row):
     """Adds a row, a dict of column to text or number."""
-    self.rows.append(row)
     new = [name for name in row if name not in self._columns]
     if new:
       self._columns += new
-      self._rewrite()
-    else:
-      with open(self._path, 'a', newline='', encoding='utf-8') as file:
-        csv.DictWriter(file, self._columns, restval='').writerow(row)
+      self._rewrite(self.rows())
+    with open(self._path, 'a', newline='', encoding='utf-8') as file:
+      csv.DictWriter(file, self._columns, restval='').writerow(row)
 
-  def _rewrite(self):
+  def _rewrite(self, rows):
     with files.replacing(self._path) as file:
       writer = csv.DictWriter(file, self._columns, restval='')
       writer.writeheader()
-      writer.writerows(self.rows)
+      writer.writerows(rows)
 
 
 class MetricsLog:
@@ -97,6 +100,9 @@ class MetricsLog:
         ('phase', 'iteration', 'env_steps', 'wall_time_s'),
         last_iteration,
     )
+    self._last = {}
+    for row in self._metrics.rows():
+      self._remember(row)
     self._writers = {
         phase: tf.summary.create_file_writer(
             os.path.join(root_dir, phase), flush_millis=10_000
@@ -118,6 +124,7 @@ class MetricsLog:
     row = {'phase': phase, **counters}
     row.update((name, f'{value:.8g}') for name, value in metrics.items())
     self._metrics.append(row)
+    self._remember(row)
     row = {name: row[name] for name in ('phase', 'iteration', 'env_steps')}
     row.update((name, f'{value:.6g}') for name, value in timings.items())
     self._timings.append(row)
@@ -137,6 +144,12 @@ class MetricsLog:
       summary.MergeFrom(scalar_summary.scalar_pb(tag, value))
     with self._writers[phase].as_default(step=counters['env_steps']):
       tf.summary.experimental.write_raw_pb(summary.SerializeToString())
+
+  def _remember(self, row):
+    """Takes in the numbers of a row of metrics."""
+    for name, value in row.items():
+      if name != 'phase' and value != '':
+        self._last[row['phase'], name] = float(value)
 
   def write_images(self, phase, name, images, env_steps):
     """Shows pictures in TensorBoard.
@@ -166,19 +179,7 @@ class MetricsLog:
 
   def last(self, phase, metric):
     """Newest value of a metric, or None."""
-    for row in reversed(self._metrics.rows):
-      if row['phase'] == phase and row.get(metric):
-        return float(row[metric])
-    return None
-
-  def best(self, phase, metric):
-    """Largest value of a metric, or None."""
-    values = [
-        float(row[metric])
-        for row in self._metrics.rows
-        if row['phase'] == phase and row.get(metric)
-    ]
-    return max(values, default=None)
+    return self._last.get((phase, metric))
 
   def close(self):
     """Flushes the events."""

@@ -10,7 +10,6 @@ wherever the environments can be put back (`VectorPyEnvironment.get_state`).
 
 import contextlib
 import os
-import signal
 import time
 from typing import NamedTuple, Optional
 
@@ -30,6 +29,7 @@ from rnd_agents.training import errors
 from rnd_agents.training import metrics_log
 from rnd_agents.training import progress
 from rnd_agents.training import seeded_policy
+from rnd_agents.training import stop_signals
 
 
 class Schedule(NamedTuple):
@@ -76,6 +76,7 @@ class TrainingLoop:
     self._seeds = seeds
     self._root_dir = root_dir
     self._log = None
+    self._resumed = False
     self._stopped_by = None  # The name of the signal, once there was one.
     self._warned_of_episodes = False
     self._last_row = None  # Of the rollout before, NumPy.
@@ -160,6 +161,7 @@ class TrainingLoop:
       SetupError: If it is of another agent.
     """
     self.checkpoints.restore(snapshot)
+    self._resumed = True
     state = snapshot.state
     if self._watcher is not None and state['watcher'] is not None:
       self._watcher.restore(state['watcher'])
@@ -217,12 +219,11 @@ class TrainingLoop:
     Raises:
       RunError: If it has to stop.
     """
-    with _stop_signals(self._stop):
-      resumed = self.checkpoints.find() is not None
+    with stop_signals.calling(self._stop):
       self._log = metrics_log.MetricsLog(
-          self._root_dir, self.iteration if resumed else None
+          self._root_dir, self.iteration if self._resumed else None
       )
-      if not resumed:
+      if not self._resumed:
         on_start(self._log)
         self._warm_up(schedule.warm_up_env_steps)
         self._save()
@@ -416,31 +417,6 @@ class TrainingLoop:
       if isinstance(error, environment_errors.EnvironmentFailure):
         raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
       raise
-
-
-@contextlib.contextmanager
-def _stop_signals(stop):
-  """Calls `stop` at SIGINT and SIGTERM; a second one acts as usual."""
-  signals = (signal.SIGINT, signal.SIGTERM)
-  usual = {}
-
-  def handle(number, frame):
-    del frame
-    signal.signal(number, usual[number])
-    name = signal.Signals(number).name
-    logging.info('%s: saving after this iteration.', name)
-    stop(name)
-
-  try:
-    for number in signals:
-      usual[number] = signal.signal(number, handle)
-  except ValueError:
-    pass  # Not the main thread: whoever runs this handles signals.
-  try:
-    yield
-  finally:
-    for number, handler in usual.items():
-      signal.signal(number, handler)
 
 
 def _next_multiple(value, interval):

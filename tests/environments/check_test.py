@@ -523,6 +523,25 @@ def test_statistics_inside_of_a_reward_wrapper_are_right():
   assert _rules(report) == ['return-in-info']
 
 
+class _OneTooMuch(gymnasium.wrappers.RecordEpisodeStatistics):
+
+  def step(self, action):
+    result = super().step(action)
+    if 'episode' in result[4]:
+      result[4]['episode']['r'] += 1
+    return result
+
+
+def test_statistics_outside_of_a_reward_wrapper_are_checked():
+  report = _examine(lambda: _OneTooMuch(_Halved(broken.Sound())))
+  assert _rules(report) == ['return-in-info']
+
+
+def test_gymnasiums_own_warnings_are_not_shown(recwarn):
+  _examine(functools.partial(gymnasium.make, 'CartPole-v1'))
+  assert not [w for w in recwarn if issubclass(w.category, UserWarning)]
+
+
 def test_buffers_are_seen_through_a_frame_stack():
   stack = functools.partial(
       gymnasium.wrappers.FrameStackObservation, stack_size=3

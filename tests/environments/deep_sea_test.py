@@ -280,6 +280,26 @@ def test_misuse():
     single.step(0)
 
 
+def test_saved_states():
+  env = deep_sea.DeepSeaVectorEnv(2, size=3, deterministic=False)
+  with pytest.raises(gymnasium.error.ResetNeeded):
+    env.get_state()
+  env.reset(seed=0)
+  env.step(np.array([0, 1]))
+  state = env.get_state()
+  # Four more episodes, each of which draws wind and noise.
+  actions = np.random.RandomState(0).randint(2, size=[12, 2])
+  expected = [env.step(action) for action in actions]
+  for _ in range(2):  # The state itself does not move.
+    other = deep_sea.DeepSeaVectorEnv(2, size=3, deterministic=False)
+    other.set_state(state)
+    for action, step in zip(actions, expected, strict=True):
+      for a, b in zip(other.step(action)[:4], step[:4], strict=True):
+        np.testing.assert_array_equal(a, b)
+  with pytest.raises(ValueError, match=r'of \(2, 3\) environments and rows'):
+    deep_sea.DeepSeaVectorEnv(2, size=4).set_state(state)
+
+
 class _Recorded:
   """Stands in for bsuite's RandomState: gives the numbers that ours drew."""
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens when an environment raises, hangs or dies."""
 
+import multiprocessing
 import os
 import pickle
 import threading
@@ -141,8 +142,19 @@ class HangsWhenMade(Fragile):
     (HangsWhenMade, r'no answer from worker\(s\) \[0, 1\] within 1 s'),
 ])
 def test_a_worker_that_does_not_come_up(env, message):
-  with pytest.raises(errors.EnvironmentFailure, match=message):
+  before = set(multiprocessing.active_children())
+  with pytest.raises(errors.EnvironmentFailure, match=message) as caught:
     loaders.load_environment(env, 2, vectorization='async', step_timeout_s=1)
+  assert str(caught.value).startswith(env.__name__)
+  assert set(multiprocessing.active_children()) <= before
+
+
+def test_what_the_first_environment_raises_here_stays_what_it_is():
+  def make():
+    raise FileNotFoundError('no map')
+
+  with pytest.raises(FileNotFoundError, match='no map'):
+    loaders.load_environment(make, 2, vectorization='async')
 
 
 def test_errors_of_the_caller_are_none_of_the_environment():

@@ -290,6 +290,50 @@ def test_reset_after_the_restored_one_begins_new_episodes():
   assert_equal_steps(resumed.reset(), env.reset())
 
 
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_an_environment_that_has_just_ended_takes_a_state(vectorization):
+  load = functools.partial(
+      loaders.load_environment,
+      'CartPole-v1',
+      2,
+      vectorization=vectorization,
+      max_episode_steps=3,
+  )
+  env, other = load(), load()
+  env.reset()
+  env.step(np.array([0, 1]))
+  other.reset()
+  for _ in range(3):
+    other.step(np.array([0, 1]))
+  assert other.current_time_step().is_last().all()
+  other.set_state(env.get_state())
+  for _ in range(4):
+    assert_equal_steps(
+        other.step(np.array([1, 0])), env.step(np.array([1, 0]))
+    )
+  env.close()
+  other.close()
+
+
+def test_actions_in_an_array_that_is_used_again():
+  env = seeded_episodes.SeededEpisodes(
+      gymnasium.make('Pendulum-v1'), episode_seeds.stream(0)
+  )
+  env.reset()
+  buffer = np.zeros(1, np.float32)
+  for i in range(5):
+    buffer[:] = i / 5
+    observation = env.step(buffer)[0]
+  other = seeded_episodes.SeededEpisodes(
+      gymnasium.make('Pendulum-v1'), episode_seeds.stream(1)
+  )
+  restored = other.set_episode_state(env.get_episode_state())
+  np.testing.assert_array_equal(restored, observation)
+  # Saving does not end it, and the schedule comes along.
+  np.testing.assert_array_equal(env.step(buffer)[0], other.step(buffer)[0])
+  np.testing.assert_array_equal(env.reset()[0], other.reset()[0])
+
+
 def test_an_unseeded_run_goes_on_with_its_own_schedule():
   env = loaders.load_environment('CartPole-v1', 2)
   env.reset()

@@ -213,8 +213,9 @@ def test_not_finite_numbers_are_named():
   step = (good, np.array([0, 1e300]), false, false, {})
   env = known.playback(box, good, [step])
   env.reset()
-  with pytest.raises(failure, match="Environment 1: 'reward' is inf"):
-    env.step(np.zeros(2, int))
+  with np.errstate(over='ignore'):
+    with pytest.raises(failure, match="Environment 1: 'reward' is inf"):
+      env.step(np.zeros(2, int))
   env = known.playback(spaces.Dict(a=box, b=box), {'a': good, 'b': bad})
   with pytest.raises(failure, match="Environment 1: 'observation/b' is nan"):
     env.reset()
@@ -232,6 +233,28 @@ def test_other_autoreset_modes_are_refused(mode):
   silent.metadata = {}
   with pytest.raises(ValueError, match='autoreset mode None'):
     vector_environment.VectorPyEnvironment(silent)
+
+
+def test_a_function_of_rewards():
+  # A constant, too: the first step of an episode has no reward.
+  env = vector_environment.VectorPyEnvironment(
+      known.scripted_vector(), reward_fn=lambda reward: 100 - 2 * reward
+  )
+  rewards = [env.reset().reward]
+  rewards += [env.step(np.array([0, 1])).reward for _ in known.SCRIPT[1:]]
+  expected = [
+      [0 if row[0] == FIRST else 100 - 2 * row[1] for row in rows]
+      for rows in known.SCRIPT
+  ]
+  np.testing.assert_array_equal(rewards, expected)
+  assert env.pop_episodes() == known.SCRIPT_EPISODES
+  env = vector_environment.VectorPyEnvironment(
+      known.scripted_vector(), reward_fn=lambda reward: np.log(0 * reward)
+  )
+  env.reset()
+  with np.errstate(divide='ignore'):
+    with pytest.raises(errors.EnvironmentFailure, match="'reward' is -inf"):
+      env.step(np.array([0, 1]))
 
 
 def test_a_single_environment_is_refused():

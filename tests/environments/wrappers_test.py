@@ -110,6 +110,21 @@ def test_previous_action_and_reward_are_right_by_one_step():
     np.testing.assert_array_equal(observation['observation'], [[t % 8]] * 2)
 
 
+def test_the_previous_action_does_not_change_afterwards():
+  space = spaces.Box(-1, 1, (2,), np.float32)
+  env = wrappers.PreviousActionReward(Counts(action_space=space))
+  observations = [env.reset()[0]]
+  buffer = np.zeros(2, np.float32)
+  for i in range(3):
+    buffer[:] = i / 3
+    observations.append(env.step(buffer)[0])
+  np.testing.assert_allclose(
+      [o['previous_action'] for o in observations],
+      [[0, 0], [0, 0], [1 / 3] * 2, [2 / 3] * 2],
+      rtol=1e-6,
+  )
+
+
 def test_what_stands_for_no_action():
   env = wrappers.PreviousActionReward(hybrid())
   observation, _ = env.reset()

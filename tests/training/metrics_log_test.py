@@ -60,9 +60,11 @@ def test_rows_are_on_disk_at_once_and_columns_grow(tmp_path):
   assert [row['env_steps'] for row in rows] == ['100', '100', '200']
   assert [row['total_episodes'] for row in rows] == ['2', '2', '4']
   assert log.last('train', 'a_loss') == 0.25
-  assert log.best('train', 'a_loss') == 0.5
   assert log.last('train', 'return_mean') is None
-  assert log.best('train', 'return_mean') is None
+  # A log that goes on remembers.
+  again = metrics_log.MetricsLog(tmp_path, last_iteration=1)
+  assert again.last('train', 'a_loss') == 0.5
+  assert again.last('eval', 'return_mean') == -3.0
 
 
 def test_times_are_kept_apart_from_what_the_seed_decides(tmp_path):

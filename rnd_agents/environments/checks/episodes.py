@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plays whole episodes with random actions and checks all that comes back."""
 
-import collections
 import contextlib
 import copy
 import os
-import random
 import re
 import traceback
 from typing import Any, Callable, Iterator, List, NamedTuple, Optional
@@ -17,9 +15,8 @@ import numpy as np
 
 from rnd_agents.environments.checks import rules
 from rnd_agents.environments.checks import values
+from rnd_agents.environments.checks import watches
 
-# Observations kept to see whether they change: more than any frame stack.
-_KEPT = 16
 # A common length of fewer episodes or steps may be chance.
 _TIME_LIMIT_EPISODES = 3
 _TIME_LIMIT_STEPS = 5
@@ -93,81 +90,6 @@ def describe(error: Exception) -> str:
   return f'{type(error).__name__}: {error} ({place})'
 
 
-class GlobalRandom:
-  """Watches the global generators of NumPy and Python."""
-
-  def __init__(self, findings: rules.Findings):
-    self._findings = findings
-    self.ignore()
-
-  def ignore(self) -> None:
-    """Takes the generators as they are now."""
-    self._states = self._read()
-
-  def check(self, where: str) -> None:
-    """Adds a finding if a generator is not as it was."""
-    before, self._states = self._states, self._read()
-    for name, state in self._states.items():
-      if state != before[name]:
-        self._findings.add(
-            'global-random', f'{where} drew from the global {name}, or seeded '
-            'it.', name
-        )
-
-  def _read(self):
-    _, keys, position, has_gauss, gauss = np.random.get_state()
-    return {
-        'np.random': (keys.tobytes(), position, has_gauss, gauss),
-        'random': random.getstate(),
-    }
-
-
-class _KeptObservations:
-  """The last observations, as returned and as copied then."""
-
-  def __init__(self, findings):
-    self._findings = findings
-    # name of the part -> [(where, array, copy)].
-    self._kept = collections.defaultdict(
-        lambda: collections.deque(maxlen=_KEPT)
-    )
-    self._changed = set()
-    self._shared = {}
-
-  def verify(self, where):
-    """Finds observations that have changed since they were returned."""
-    for name, kept in self._kept.items():
-      for given, array, before in kept:
-        if name not in self._changed and not values.equal(array, before):
-          self._changed.add(name)
-          self._findings.add(
-              'observation-copy',
-              f'{name} as {given} returned it has changed after {where}.',
-              name,
-          )
-
-  def add(self, observation, where):
-    """Keeps an observation."""
-    for name, array in values.leaves(observation):
-      if not isinstance(array, np.ndarray):
-        continue
-      for given, other, _ in self._kept[name]:
-        if np.shares_memory(array, other):
-          self._shared.setdefault(name, (given, where))
-      self._kept[name].append((where, array, array.copy()))
-
-  def finish(self):
-    """Finds those that share memory, though nothing was seen to change."""
-    for name, (given, where) in self._shared.items():
-      if name not in self._changed:
-        self._findings.add(
-            'observation-shared',
-            f'{name} as {given} and {where} returned it lies in the same '
-            'memory.',
-            name,
-        )
-
-
 class Examination:
   """Plays episodes of one environment and checks each value."""
 
@@ -185,8 +107,8 @@ class Examination:
     self._seed = seed
     self._findings = findings
     self._actions = sample_actions(env.action_space, seed)
-    self._kept = _KeptObservations(findings)
-    self._global_random = GlobalRandom(findings)
+    self._kept = watches.KeptObservations(findings)
+    self._global_random = watches.GlobalRandom(findings)
     # Of images of bytes in [0, 255].
     self._largest = {
         name: 0
@@ -385,7 +307,7 @@ def check_inside(
   inner = env.unwrapped
   if inner is env or findings.has('observation-copy'):
     return
-  kept = _KeptObservations(findings)
+  kept = watches.KeptObservations(findings)
   name = f'{type(inner).__name__} inside of the wrappers'
   actions = sample_actions(inner.action_space, seed)
   try:

@@ -40,8 +40,8 @@ RULES: Dict[str, Rule] = {
         FAULT,
         'the callable returns a gymnasium.Env',
         'Nothing else has the reset, step and spaces that the adapter calls.',
-        'Return an instance of a subclass of gymnasium.Env from the callable; '
-        'an environment of the old Gym has a loader of its own.',
+        'Return an instance of a subclass of gymnasium.Env; one of the old Gym '
+        'goes through single_environment.from_old_gym.',
     ),
     'fresh-instance': Rule(
         FAULT,
@@ -101,7 +101,7 @@ RULES: Dict[str, Rule] = {
         'This is the API of Gym before 0.26; its one `done` cannot tell a '
         'death (no value follows) from a time limit (the value goes on).',
         'Return terminated (the task is over) and truncated (time is up) in '
-        'place of done; an environment of the old Gym has a loader of its own.',
+        'place of done.',
     ),
     'raises': Rule(
         FAULT,
