@@ -7,6 +7,8 @@ from typing import Any, Callable, Dict, Optional, Sequence
 
 import gin
 import gymnasium
+from gymnasium import spaces
+import numpy as np
 
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import vector_environment
@@ -114,8 +116,10 @@ def make_single(
 
   env = gymnasium.make(env_id, disable_env_checker=True, **(env_kwargs or {}))
   if observation == 'one_hot':
-    env = minigrid_wrappers.ImgObsWrapper(
-        minigrid_wrappers.OneHotPartialObsWrapper(env)
+    env = _zeros_and_ones(
+        minigrid_wrappers.ImgObsWrapper(
+            minigrid_wrappers.OneHotPartialObsWrapper(env)
+        )
     )
   elif observation == 'pixels':
     env = minigrid_wrappers.ImgObsWrapper(
@@ -124,3 +128,9 @@ def make_single(
   for wrapper in wrappers:
     env = wrapper(env)
   return env
+
+
+def _zeros_and_ones(env):
+  """Bounds of 0 and 1 in place of 255, by which networks would divide."""
+  space = spaces.Box(0, 1, env.observation_space.shape, np.uint8)
+  return gymnasium.wrappers.TransformObservation(env, lambda x: x, space)

@@ -7,7 +7,7 @@ last one of an episode ignores the action and returns the first observation of
 the next episode. So B environments need one call per step, and no Python loop.
 """
 
-import copy
+import pickle
 import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -223,7 +223,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     """
     if self._current_time_step is None:
       self.reset()
-    return copy.deepcopy({
+    return _copied({
         'time_step': self._current_time_step,
         'ended_indices': self._ended_indices,
         'next_seed': self._next_seed,
@@ -246,7 +246,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       StateNotRestored: an environment, played again, went another way.
       ValueError: the state is of another number of environments.
     """
-    state = copy.deepcopy(state)
+    state = _copied(state)
     time_step = state['time_step']
     if len(time_step.step_type) != self._num_envs:
       raise ValueError(
@@ -388,3 +388,8 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     return self._observed(
         ts.TimeStep(step_type, reward, discount, observation)
     )
+
+
+def _copied(state):
+  """A deep copy, several times as fast as Python's; the state is picklable."""
+  return pickle.loads(pickle.dumps(state, pickle.HIGHEST_PROTOCOL))

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One episode from each of a fixed list of seeds, many at once."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
@@ -9,6 +11,12 @@ from tf_agents.utils import common
 
 # An environment without a time limit must not hang an evaluation.
 _MAX_EPISODE_STEPS = 200_000
+
+
+@functools.lru_cache(maxsize=4)
+def graph_action(policy):
+  """The policy's action as a graph; traced once, whoever asks for it."""
+  return common.function(policy.action)
 
 
 class Evaluator:
@@ -31,7 +39,7 @@ class Evaluator:
     self._seeds = list(seeds)
     if not self._seeds:
       raise ValueError('An evaluation needs at least one seed.')
-    self._action = common.function(policy.action)
+    self._action = graph_action(policy)
     self._rooms = []
 
   @property

@@ -10,7 +10,6 @@ some environments do not repeat; the result says which return the film shows.
 """
 
 import contextlib
-import functools
 import os
 import subprocess
 from typing import List, NamedTuple, Optional
@@ -20,10 +19,10 @@ import gin
 import numpy as np
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
-from tf_agents.utils import common
 
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
+from rnd_agents.evaluation import evaluator
 
 MAX_FRAMES = 9
 _DEFAULT_FPS = 30
@@ -170,7 +169,7 @@ def _warn(seed, return_, expected_return, path):
 
 def _play(environment, policy, seed, max_env_steps, batch_size, row, film):
   """Plays an episode into `film`; returns its return and its length."""
-  action_fn = _graph_action(policy)
+  action_fn = evaluator.graph_action(policy)
   time_step = environment.reset_with_seeds([seed])
   environment.pop_episodes()
   film.add(_frame(environment))
@@ -188,12 +187,6 @@ def _play(environment, policy, seed, max_env_steps, batch_size, row, film):
       return environment.pop_episodes()[-1].return_, length
     return_ += float(time_step.reward[0])
   return return_, max_env_steps
-
-
-@functools.lru_cache(maxsize=4)
-def _graph_action(policy):
-  """The policy's action as a graph, as in the evaluation; traced once."""
-  return common.function(policy.action)
 
 
 def _repeated(time_step, batch_size):

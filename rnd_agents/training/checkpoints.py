@@ -7,11 +7,14 @@
         state.pickle                        what is no variable
         manifest.json                       size and CRC-32 of each
 
-A snapshot is written in a folder of another name, brought to the disk and then
-renamed, so that one that has its name is whole. Should a disk damage it later,
-the manifest tells, and the one before it is taken.
+A snapshot is written in a folder of another name and then renamed, so that a
+kill leaves none that is half there. A thread brings it to the disk meanwhile,
+before the next one is written, so that a power cut costs one snapshot more at
+the most. What is damaged all the same the manifest tells, and the snapshot
+before it is taken.
 """
 
+import concurrent.futures
 import errno
 import json
 import os
@@ -71,6 +74,8 @@ class Checkpoints:
     self._folder = folder
     self._max_to_keep = max_to_keep
     self._checkpoint = tf.train.Checkpoint(**trackables)
+    self._syncing = None  # A future, while the disk is at work.
+    self._thread = concurrent.futures.ThreadPoolExecutor(1)
     # From a graph a snapshot takes a tenth of the time, most of which would go
     # into looking at Python objects that stay the same.
     self._write = tf.function(
@@ -102,6 +107,7 @@ class Checkpoints:
     """
     aside = os.path.join(self._folder, _ASIDE)
     try:
+      self.wait()
       shutil.rmtree(aside, ignore_errors=True)
       os.makedirs(aside)
       self._write(tf.constant(os.path.join(aside, _VARIABLES)))
@@ -110,11 +116,11 @@ class Checkpoints:
       names = sorted(os.listdir(aside))
       with open(os.path.join(aside, _MANIFEST), 'w', encoding='utf-8') as file:
         json.dump({name: _fingerprint(aside, name) for name in names}, file)
-      for name in [*names, _MANIFEST, '']:
-        files.sync(os.path.join(aside, name))
       shutil.rmtree(self.path(iteration), ignore_errors=True)
       os.replace(aside, self.path(iteration))
-      files.sync(self._folder)
+      self._syncing = self._thread.submit(
+          _sync, self._folder, self.path(iteration), [*names, _MANIFEST]
+      )
     except (OSError, tf.errors.OpError) as error:
       shutil.rmtree(aside, ignore_errors=True)
       raise errors.RunError(
@@ -124,6 +130,16 @@ class Checkpoints:
       ) from error
     for old in self.iterations()[: -self._max_to_keep]:
       shutil.rmtree(self.path(old), ignore_errors=True)
+
+  def wait(self):
+    """Waits until the last snapshot is on the disk.
+
+    Raises:
+      OSError: If the disk did not take it.
+    """
+    syncing, self._syncing = self._syncing, None
+    if syncing is not None:
+      syncing.result()
 
   def kept(self):
     """A sentence on what a new start would find."""
@@ -208,6 +224,12 @@ class Checkpoints:
     ]
     more = len(differences) - 4
     return differences[:4] + ([f'{more} more'] if more > 0 else [])
+
+
+def _sync(parent, folder, names):
+  for name in [*names, '']:
+    files.sync(os.path.join(folder, name))
+  files.sync(parent)
 
 
 # What reading a damaged file may end in.

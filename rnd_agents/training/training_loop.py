@@ -230,6 +230,7 @@ class TrainingLoop:
       bar = progress.Progress(schedule.num_env_steps, self.env_steps)
       try:
         self._repeat(schedule, bar)
+        self.checkpoints.wait()
       finally:
         bar.close()
     if self._stopped_by:

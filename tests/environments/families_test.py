@@ -73,8 +73,6 @@ ENV_KWARGS = {'rnd_agents/DeepSea-v0': {'deterministic': False}}
 
 # Steps that the checker may take where they are slow.
 CHECKED_STEPS = {'ale': 50, 'box2d': 200, 'CarRacing-v3': 20}
-# Its world outlives an episode: docs/environments.md.
-ACCEPTED = {'BipedalWalker-v3': ['reset-clears']}
 
 
 def load(env_id, module, seed):
@@ -116,7 +114,7 @@ def test_a_thousand_random_steps(env_id, module):
   returns = np.zeros(NUM_ENVIRONMENTS)
   expected = []
   for step in steps:
-    array_spec.check_arrays_nest(step.observation, spec)
+    assert array_spec.check_arrays_nest(step.observation, spec)
     # FIRST after LAST, and only then.
     np.testing.assert_array_equal(
         step.step_type == known.FIRST, previous == known.LAST
@@ -165,11 +163,10 @@ def test_checker(env_id, module):
       check.find_callable(env_id, ENV_KWARGS.get(env_id, {})),
       num_episodes=2,
       max_steps=CHECKED_STEPS.get(env_id, CHECKED_STEPS.get(family, 700)),
-      accept=ACCEPTED.get(env_id, ()),
   )
   # What is left is what the few steps do not reach, or no fault at all.
   assert {found.rule for found in report.findings} <= {
-      'byte-range', 'episode-end', 'seeds-equal', *ACCEPTED.get(env_id, ())
+      'episode-end', 'seeds-equal'
   }
 
 

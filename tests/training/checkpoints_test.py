@@ -98,6 +98,7 @@ def test_if_all_are_damaged_nothing_begins_anew(tmp_path):
 def test_what_a_kill_left_half_written_is_no_snapshot(tmp_path):
   run = _Run(tmp_path)
   run.save(1)
+  run.snapshots.wait()
   os.rename(run.snapshots.path(1), tmp_path / '.being_written')
   assert run.snapshots.find() is None
   run.save(2)
