@@ -69,7 +69,8 @@ train: $(STAMP)  ## Train: GIN_FILE= ROOT_DIR= SEED= TRAIN_ARGS= to change it.
 	  --root_dir=$(ROOT_DIR) $(if $(SEED),--seed=$(SEED)) $(TRAIN_ARGS)
 
 test: $(STAMP)  ## Run the tests: TESTS= TEST_JOBS= PYTEST_ARGS= to change it.
-	$(BIN)/python -m pytest $(TESTS) -n $(TEST_JOBS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(TESTS) -n $(TEST_JOBS) --dist worksteal \
+	  $(PYTEST_ARGS)
 
 lint: $(STAMP)  ## Check the style of the code.
 	$(BIN)/ruff check .
