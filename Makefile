@@ -10,9 +10,13 @@ SEED      ?=
 ROOT_DIR  ?= runs/$(basename $(notdir $(GIN_FILE)))/seed_$(or $(SEED),0)
 # More flags of train_eval, such as --gin_bindings='a.b=1'.
 TRAIN_ARGS ?=
+# Versions in place of the newest that setup.py admits, such as
+# PINS=gymnasium==1.1.0; with a VENV of their own.
+PINS      ?=
 # What to test, and with how many processes (0: in this one).
 TESTS     ?= tests
 TEST_JOBS ?= 2
+OLDEST_TESTS ?= tests/environments tests/evaluation
 PYTEST_ARGS ?=
 
 # TensorFlow's C++ side speaks of CUDA factories and CPU flags at each start;
@@ -23,11 +27,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(EXTRAS)
 
-.PHONY: help setup train test lint clean
+.PHONY: help setup train test test-oldest lint clean
 .DEFAULT_GOAL := help
 
 help:  ## List the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' \
 	  $(MAKEFILE_LIST)
 
 # ------------------------------------------------------------------ set-up
@@ -58,7 +62,8 @@ $(BIN)/pip:
 # Editable, so that what runs is what lies here.
 $(STAMP): setup.py rnd_agents/version.py | $(BIN)/pip
 	@echo "Installing rnd_agents[$(EXTRAS)] into $(VENV) (some minutes)."
-	@$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'
+	@$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' \
+	  $(PINS)
 	@touch $@
 
 setup: $(STAMP)  ## Make .venv and install the package into it.
@@ -71,6 +76,10 @@ train: $(STAMP)  ## Train: GIN_FILE= ROOT_DIR= SEED= TRAIN_ARGS= to change it.
 test: $(STAMP)  ## Run the tests: TESTS= TEST_JOBS= PYTEST_ARGS= to change it.
 	$(BIN)/python -m pytest $(TESTS) -n $(TEST_JOBS) --dist worksteal \
 	  $(PYTEST_ARGS)
+
+test-oldest:  ## Test environments with the oldest Gymnasium, in its own .venv.
+	$(MAKE) test VENV=.venv-oldest PINS=gymnasium==1.1.0 TESTS='$(OLDEST_TESTS)' \
+	  EXTRAS=dev,box2d,minigrid,atari,mujoco,reverb,video
 
 lint: $(STAMP)  ## Check the style of the code.
 	$(BIN)/ruff check .
