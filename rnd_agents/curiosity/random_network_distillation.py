@@ -32,11 +32,13 @@ def observation_spec(environment_observation_spec, observation_fn=None):
   )
 
 
+@gin.configurable(module='rnd_agents')
 def key_observation_fn(key):
   """An `observation_fn` that shows RND one entry of a dict observation."""
   return lambda observation: observation[key]
 
 
+@gin.configurable(module='rnd_agents')
 def newest_frame_observation_fn(observation):
   """An `observation_fn` for stacked frames: the last channel alone."""
   return observation[..., -1:]

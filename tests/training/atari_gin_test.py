@@ -1,0 +1,105 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The Atari experiments are those of the paper."""
+
+import os
+
+import gin
+import numpy as np
+import pytest
+
+from rnd_agents.training import gin_files
+from rnd_agents.training import metrics_log
+from rnd_agents.training import trainer
+from rnd_agents.training import training_loop
+
+pytest.importorskip('ale_py')
+
+# Burda et al., 2018, tables 2 to 5 and appendices A.3 to A.5, typed in from
+# there and not from the gin file.
+_PAPER = {
+    'load_atari.max_num_frames_per_episode': 18_000,
+    'load_atari.repeat_action_probability': 0.25,
+    'load_atari.frame_skip': 4,
+    'load_atari.stack_size': 4,
+    'load_atari.screen_size': 84,
+    'load_atari.terminal_on_life_loss': False,
+    'load_atari.noop_max': 0,
+    'train_eval.num_environments': 128,
+    'train_eval.rollout_length': 128,
+    'train_eval.warm_up_env_steps': 6_400 * 128,
+    'train_eval.num_env_steps': 6_400 * 128 + 30_000 * 128 * 128,
+    'train_eval.learning_rate': 0.0001,
+    'RNDPPOAgent.num_epochs': 4,
+    'RNDPPOAgent.num_minibatches': 4,
+    'RNDPPOAgent.lambda_value': 0.95,
+    'RNDPPOAgent.discount_factor': 0.999,
+    'RNDPPOAgent.intrinsic_discount_factor': 0.99,
+    'RNDPPOAgent.extrinsic_advantage_coefficient': 2,
+    'RNDPPOAgent.intrinsic_advantage_coefficient': 1,
+    'RNDPPOAgent.importance_ratio_clipping': 0.1,
+    'RNDPPOAgent.entropy_regularization': 0.001,
+    'RNDPPOAgent.predictor_proportion': 0.25,
+    'RNDPPOAgent.observation_clip_value': 5,
+}
+_GAMES = {
+    'montezuma_revenge': 'ALE/MontezumaRevenge-v5',
+    'venture': 'ALE/Venture-v5',
+    'private_eye': 'ALE/PrivateEye-v5',
+    'gravitar': 'ALE/Gravitar-v5',
+    'pitfall': 'ALE/Pitfall-v5',
+    'solaris': 'ALE/Solaris-v5',
+}
+
+
+@pytest.mark.parametrize('game', _GAMES)
+def test_every_game_has_the_numbers_of_the_paper(game):
+  gin.clear_config()
+  gin_files.parse([game])
+  assert {name: gin.query_parameter(name) for name in _PAPER} == _PAPER
+  assert gin.query_parameter('load_environment.env') == _GAMES[game]
+
+
+def test_montezuma_runs_at_full_width(tmp_path, monkeypatch):
+  """The networks have the authors' sizes, and the rewards that learn a sign."""
+  counts, rewards = {}, []
+  create_agent = trainer._create_agent
+
+  def counting(*args, **kwargs):
+    agent = create_agent(*args, **kwargs)
+    counts['policy'] = sum(np.prod(v.shape) for v in agent._ppo_variables)
+    counts['predictor'] = sum(
+        np.prod(v.shape) for v in agent._predictor_variables
+    )
+    return agent
+
+  monkeypatch.setattr(trainer, '_create_agent', counting)
+  iterate = training_loop.TrainingLoop._iterate
+
+  def watching(loop, save_time_s):
+    loop._env.pyenv.add_step_observer(
+        lambda time_step, infos: rewards.extend(time_step.reward)
+    )
+    return iterate(loop, save_time_s)
+
+  monkeypatch.setattr(training_loop.TrainingLoop, '_iterate', watching)
+  gin.clear_config()
+  gin_files.parse(
+      ['montezuma_revenge_cpu'],
+      (
+          'train_eval.num_environments = 2',
+          'train_eval.rollout_length = 8',
+          'train_eval.warm_up_env_steps = 16',
+          'train_eval.num_env_steps = 20',
+          'train_eval.num_eval_episodes = 1',
+          'train_eval.record_video = False',
+          'eval/load_atari.max_num_frames_per_episode = 80',
+      ),
+  )
+  assert trainer.train_eval(os.fspath(tmp_path)).finished
+  assert counts == {'policy': 1_223_156, 'predictor': 2_203_296}
+  assert set(rewards) <= {-1.0, 0.0, 1.0} and rewards
+  log = metrics_log.MetricsLog(tmp_path, last_iteration=10)
+  assert log.last('eval', 'length_mean') == 20
+  assert log.last('eval', 'rooms_visited_mean') == 1
+  assert log.last('train', 'bonus_mean') > 0
