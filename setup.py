@@ -55,7 +55,8 @@ EXTRAS_REQUIRE = {
     'atari': ['ale-py>=0.12.1', 'opencv-python-headless<4.12'],
     'box2d': ['box2d==2.3.10'],
     'minigrid': ['minigrid>=3.0'],
-    'mujoco': ['mujoco>=3.1'],
+    # Gymnasium's renderer of MuJoCo imports imageio, whether it films or not.
+    'mujoco': ['imageio>=2.14', 'mujoco>=3.1'],
     'reverb': ['dm-reverb~=0.14.0'],
     'video': ['imageio-ffmpeg>=0.4.9'],
     'dev': ['pytest>=7.4', 'pytest-xdist>=3.3', 'ruff>=0.8'],

@@ -108,9 +108,21 @@ def make_jobs(
   return jobs
 
 
-def read_status(root_dir: str) -> dict:
-  """The `status.json` of a run; empty where there is none."""
-  return _read_json(os.path.join(root_dir, 'status.json'))
+def read_status(root_dir: str, since_s: float = 0.0) -> dict:
+  """The `status.json` of a run; empty where there is none.
+
+  Args:
+    root_dir: The run's folder.
+    since_s: One that was written before this time is an earlier start's, and
+      counts as none.
+  """
+  path = os.path.join(root_dir, 'status.json')
+  try:
+    if os.path.getmtime(path) < since_s:
+      return {}
+  except OSError:
+    return {}
+  return _read_json(path)
 
 
 def is_finished(job: Job) -> bool:

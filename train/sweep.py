@@ -52,7 +52,8 @@ class Sweep:
     self._num_jobs = num_jobs
     self._command = list(command)
     self._cwd = cwd
-    self._running = {}  # Job -> (process, length of its log before).
+    # Job -> (process, length of its log before, when it began).
+    self._running = {}
     self._outcomes = {}
     self._must_signal = False
     self._line = _StatusLine()
@@ -120,7 +121,7 @@ class Sweep:
     self._must_signal = True
 
   def _signal_children(self):
-    for process, _ in self._running.values():
+    for process, _, _ in self._running.values():
       if process.poll() is None:
         process.terminate()
 
@@ -147,15 +148,15 @@ class Sweep:
           start_new_session=True,
           preexec_fn=_stop_with_parent,
       )
-      self._running[job] = (process, log.tell())
+      self._running[job] = (process, log.tell(), time.time())
 
   def _collect(self):
     """Takes the processes that have ended out of `_running`."""
-    for job, (process, log_start) in list(self._running.items()):
+    for job, (process, log_start, start_s) in list(self._running.items()):
       status = process.poll()
       if status is not None:
         del self._running[job]
-        self._end(self._outcome(job, status, log_start))
+        self._end(self._outcome(job, status, log_start, start_s))
 
   def _end(self, outcome):
     """Notes and reports what became of a run."""
@@ -167,10 +168,10 @@ class Sweep:
     if outcome.state == 'failed':
       print(f'  {outcome.message}', flush=True)
 
-  def _outcome(self, job, status, log_start):
+  def _outcome(self, job, status, log_start, start_s):
     if status == 0:
       return runs.Outcome(job, 'finished')
-    if runs.read_status(job.root_dir).get('state') == 'stopped':
+    if runs.read_status(job.root_dir, start_s).get('state') == 'stopped':
       return runs.Outcome(job, 'stopped')
     how = f'exit status {status}'
     if status < 0:

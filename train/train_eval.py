@@ -41,7 +41,8 @@ def main(argv):
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
   if not _GIN_FILE.value:
     raise app.UsageError('--gin_file is missing: which experiment?')
-  logging.set_verbosity(logging.INFO)
+  # What goes wrong in TensorFlow reaches Python as an exception.
+  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   # Here and not above: flags answer at once, TensorFlow takes seconds.
   from rnd_agents.training import gin_files  # pylint: disable=g-import-not-at-top
   from rnd_agents.training import trainer  # pylint: disable=g-import-not-at-top
@@ -52,6 +53,7 @@ def main(argv):
   )
   try:
     gin_files.parse(_GIN_FILE.value, _GIN_PARAM.value + _GIN_BINDINGS.value)
+    logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
     result = trainer.train_eval(root_dir, seed=_SEED.value)
   except (
       FileNotFoundError,

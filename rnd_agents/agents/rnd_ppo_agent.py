@@ -685,6 +685,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     ]
     if not self._explores:
       value_losses[1] = tf.constant(0.0)
+    # Not the logarithm of the ratio, which may be 0 in float32.
+    log_ratio = log_probability - batch['old_log_probability']
     off = tf.abs(ratio - 1.0) > self._importance_ratio_clipping
     return dict(
         policy_gradient_loss=mean(surrogate),
@@ -698,7 +700,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         intrinsic_value_loss=value_losses[1],
         entropy=tf.reduce_mean(entropy),
         # Schulman's estimator of KL(old, new): never negative.
-        approximate_kl=tf.reduce_mean(ratio - 1.0 - tf.math.log(ratio)),
+        approximate_kl=tf.reduce_mean(ratio - 1.0 - log_ratio),
     )
 
   def _predictor_loss(self, rows, chosen):

@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gymnasium's AsyncVectorEnv, which neither hangs nor loses a traceback."""
 
+import atexit
 import multiprocessing
+import os
 import queue
 import select
 import signal
+import threading
 import time
 from typing import Callable, Optional, Sequence
+import weakref
 
 import gymnasium
 from gymnasium import vector
@@ -21,9 +25,36 @@ _CLOSE_WAIT_S = 10.0
 _PIPE_ERRORS = (EOFError, ConnectionError, OSError)
 
 
+_PARENT_CHECK_S = 2.0
+
+_alive = weakref.WeakSet()
+
+
+def _kill_all():
+  for vector_env in list(_alive):
+    vector_env._kill()  # pylint: disable=protected-access
+
+
+# Before multiprocessing's own, which would wait for who ignores SIGTERM.
+atexit.register(_kill_all)
+
+
+def _end_with(parent):
+  """Ends this process when its parent has died, even inside a long step."""
+  while os.getppid() == parent:
+    time.sleep(_PARENT_CHECK_S)
+  os._exit(1)
+
+
 def _worker(index, env_fn, pipe, *args):
-  """Gymnasium's worker; Ctrl-C is for the parent, which then closes it."""
+  """Gymnasium's worker.
+
+  Signals that stop a run are for the parent, which saves, with its workers, and
+  then closes them.
+  """
   signal.signal(signal.SIGINT, signal.SIG_IGN)
+  signal.signal(signal.SIGTERM, signal.SIG_IGN)
+  threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
   # pylint: disable=protected-access
   async_vector_env._async_worker(index, env_fn, pipe, *args)
 
@@ -53,6 +84,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     self._timeout_s = timeout_s
     self._broken = False
     self._pollers = None
+    _alive.add(self)
     self.processes, self.parent_pipes = [], []
     try:
       super().__init__(env_fns, copy=False, worker=_worker)

@@ -304,7 +304,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         arguments.accept,
     )
   except (ImportError, ValueError, gymnasium.error.Error) as error:
-    parser.error(str(error))
+    parser.error(str(error).partition('\n  In call to')[0])
   print(f'{arguments.env}\n{report}')
   return 1 if report.faults else 0
 

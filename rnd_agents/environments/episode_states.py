@@ -11,6 +11,13 @@ from tf_agents.typing import types
 
 from rnd_agents.environments import errors
 
+# Of environments stepped in this process or one each, which replay them.
+_EPISODES = 'single environments'
+
+
+def _kind(vector_env):
+  return type(vector_env.unwrapped).__name__
+
 
 def save(vector_env: vector.VectorEnv, is_seeded: bool) -> Any:
   """Returns the running episodes, picklable.
@@ -23,7 +30,7 @@ def save(vector_env: vector.VectorEnv, is_seeded: bool) -> Any:
     NotImplementedError: it has no way to tell.
   """
   if is_seeded:
-    return list(vector_env.call('get_episode_state'))
+    return _EPISODES, list(vector_env.call('get_episode_state'))
   get_state = getattr(vector_env, 'get_state', None)
   if get_state is None:
     raise NotImplementedError(
@@ -32,7 +39,7 @@ def save(vector_env: vector.VectorEnv, is_seeded: bool) -> Any:
         " begin new ones, or use vectorization='sync' or 'async', which"
         ' replay them.'
     )
-  return get_state()
+  return _kind(vector_env), get_state()
 
 
 def restore(vector_env: vector.VectorEnv, is_seeded: bool, state: Any) -> Any:
@@ -48,9 +55,17 @@ def restore(vector_env: vector.VectorEnv, is_seeded: bool, state: Any) -> Any:
     say.
 
   Raises:
-    StateNotRestored: an episode goes otherwise than it went.
+    StateNotRestored: an episode goes otherwise than it went, or the state is
+      of another kind of vector environment.
     ValueError: `state` is of another number of environments.
   """
+  kind, state = state
+  now = _EPISODES if is_seeded else _kind(vector_env)
+  if kind != now:
+    raise errors.StateNotRestored(
+        f'It was saved by {kind}, and this is {now}: load_environment.'
+        'vectorization was another one.'
+    )
   if not is_seeded:
     return vector_env.set_state(state)
   if len(state) != vector_env.num_envs:
@@ -62,6 +77,9 @@ def restore(vector_env: vector.VectorEnv, is_seeded: bool, state: Any) -> Any:
   vector_env.reset()
   vector_env.set_attr('saved_state', list(state))
   observations = vector_env.call('restore_saved_state')
+  for observation in observations:
+    if isinstance(observation, errors.StateNotRestored):
+      raise observation
   space = vector_env.single_observation_space
   return vector.utils.concatenate(
       space,

@@ -13,6 +13,9 @@ import numpy as np
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import errors
 
+# An episode beyond this is not saved: a task without an end would make every
+# checkpoint larger than the one before, and take as long to replay.
+MAX_REPLAYED_STEPS = 50_000
 # Actions are packed into one array after so many: an episode without an end
 # must not cost an object a step.
 _CHUNK_STEPS = 4096
@@ -51,6 +54,14 @@ class SeededEpisodes(gymnasium.Wrapper):
     self._num_environments = num_environments
     # What iterating over a batch gives of other spaces are views of it.
     self._is_discrete = isinstance(env.action_space, spaces.Discrete)
+    if self._is_discrete:
+      # Of the largest of them; a negative one needs the space's own type.
+      space = env.action_space
+      self._packed_dtype = (
+          np.min_scalar_type(int(space.start + space.n - 1))
+          if space.start >= 0
+          else space.dtype
+      )
     self.saved_state = None
     self.start_schedule(seeds)
     self._start_episode(None, None)
@@ -117,14 +128,15 @@ class SeededEpisodes(gymnasium.Wrapper):
     """Returns what `set_episode_state` needs, picklable.
 
     `seed` and `options` of the running episode, its index, its actions stacked
-    in chunks, whether it has `ended`, and the schedule.
+    in chunks (None if they are more than MAX_REPLAYED_STEPS), whether it has
+    `ended`, and the schedule.
     """
     self._pack()
     return {
         'seed': self._seed,
         'options': self._options,
         'episode_index': self._episode_index,
-        'actions': list(self._chunks),
+        'actions': None if self._chunks is None else list(self._chunks),
         'ended': bool(self._ended),
         'schedule': self._seeds,
     }
@@ -139,8 +151,15 @@ class SeededEpisodes(gymnasium.Wrapper):
       EnvironmentFailure: the environment raised.
       StateNotRestored: the episode ends at another step than it did.
     """
+    if state['actions'] is None:
+      raise errors.StateNotRestored(
+          f'Environment {self._environment_index}: the episode had more than'
+          f' {MAX_REPLAYED_STEPS:,} steps, too many to play again.'
+      )
     observation, _ = self.reset(seed=state['seed'], options=state['options'])
     for length, chunk in state['actions']:
+      if self._is_discrete:
+        chunk = chunk.astype(self.action_space.dtype)
       space = vector.utils.batch_space(self.action_space, length)
       for action in vector.utils.iterate(space, chunk):
         if self._ended:
@@ -158,33 +177,47 @@ class SeededEpisodes(gymnasium.Wrapper):
 
     A vector environment can call a method with one argument for all, and set an
     attribute for each.
+
+    Returns:
+      The observation, or a StateNotRestored: raised, it would end a worker.
     """
     state, self.saved_state = self.saved_state, None
-    return self.set_episode_state(state)
+    try:
+      return self.set_episode_state(state)
+    except (errors.StateNotRestored, errors.EnvironmentFailure) as error:
+      return errors.StateNotRestored(str(error))
 
   def _start_episode(self, seed, options):
     self._seed = seed
     self._options = options
     self._actions = []  # Since the last chunk.
-    self._chunks = []  # (length, actions stacked [length, ...])
+    # (length, actions stacked [length, ...]); None: too many of them.
+    self._chunks = []
     self._ended = False
     self._resets_next = False
 
   def _pack(self):
-    """Moves the actions into a chunk."""
+    """Moves the actions into a chunk; forgets all of a very long episode."""
     if not self._actions:
       return
-    length = len(self._actions)
-    if self._is_discrete:  # The same, in a tenth of the time.
-      stacked = np.array(self._actions, self.action_space.dtype)
+    actions, self._actions = self._actions, []
+    if self._chunks is None:
+      return
+    length = len(actions)
+    if self._is_discrete:  # The same, in a tenth of the time and space.
+      stacked = np.array(actions, self._packed_dtype)
+      if self._chunks and self._chunks[-1][0] < _CHUNK_STEPS:
+        last_length, last = self._chunks.pop()
+        length, stacked = length + last_length, np.concatenate([last, stacked])
     else:
       stacked = vector.utils.concatenate(
           self.action_space,
-          self._actions,
+          actions,
           vector.utils.create_empty_array(self.action_space, length),
       )
     self._chunks.append((length, stacked))
-    self._actions = []
+    if sum(length for length, _ in self._chunks) > MAX_REPLAYED_STEPS:
+      self._chunks = None
 
   def _not_restored(self, where):
     return errors.StateNotRestored(

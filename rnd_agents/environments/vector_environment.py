@@ -332,12 +332,21 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     )
     observation = self._convert_observation(observation)
     raw_reward = np.array(reward, np.float64)  # [B], a copy.
+    self._check_shape('reward', raw_reward)
     reward = raw_reward.astype(np.float32)
     gymnasium_spaces.check_finite(reward, 'reward')
     if self._reward_fn is not None:
       reward = np.array(self._reward_fn(raw_reward), np.float32)
+      self._check_shape('reward of reward_fn', reward)
       gymnasium_spaces.check_finite(reward, 'reward')
     return observation, raw_reward, reward, terminated, truncated, infos
+
+  def _check_shape(self, name, array):
+    if array.shape != (self._num_envs,):
+      raise ValueError(
+          f'the {name} must be one number an environment, [{self._num_envs}],'
+          f' and has shape {list(array.shape)}'
+      )
 
   def _inside(self, doing, function, *args):
     """Calls `function`; what it raises becomes an EnvironmentFailure."""

@@ -19,6 +19,10 @@ def graph_action(policy):
   return common.function(policy.action)
 
 
+class EndlessEpisode(RuntimeError):
+  """An evaluation that does not come to its end."""
+
+
 class Evaluator:
   """Plays the same episodes again and again, so that curves are comparable."""
 
@@ -63,7 +67,7 @@ class Evaluator:
       A list of `Episode`, in the order of the seeds, each with its seed.
 
     Raises:
-      RuntimeError: If an episode does not end.
+      EndlessEpisode: If an episode does not end.
     """
     size = self._environment.batch_size
     self._rooms = []
@@ -99,10 +103,10 @@ class Evaluator:
               episodes[i]._replace(seed=seed) for i, seed in enumerate(seeds)
           ]
     ended = sum(i in episodes for i in range(len(seeds)))
-    raise RuntimeError(
+    raise EndlessEpisode(
         f'After {_MAX_EPISODE_STEPS} steps only {ended} of {len(seeds)}'
         ' evaluation episodes have ended. Set'
-        ' load_environment.max_episode_steps.'
+        ' eval/load_environment.max_episode_steps.'
     )
 
 
@@ -137,7 +141,8 @@ def summarize(episodes):
   Returns:
     A dict: `episodes`, `return_mean`, `return_min`, `return_max`,
     `length_mean`, `terminated_rate` (share that ended by itself and not by a
-    time limit) and, where the environment tells, `success_rate`.
+    time limit) and, where an episode tells of it, `success_rate`: an episode
+    that does not is none.
   """
   returns = np.array([episode.return_ for episode in episodes])
   metrics = dict(
@@ -148,7 +153,8 @@ def summarize(episodes):
       length_mean=float(np.mean([e.length_env_steps for e in episodes])),
       terminated_rate=float(np.mean([e.terminated for e in episodes])),
   )
-  successes = [e.success for e in episodes if e.success is not None]
-  if successes:
+  if any(episode.success is not None for episode in episodes):
+    # An environment that tells of successes only has not told of failures.
+    successes = [bool(episode.success) for episode in episodes]
     metrics['success_rate'] = float(np.mean(successes))
   return metrics

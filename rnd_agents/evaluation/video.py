@@ -12,6 +12,7 @@ some environments do not repeat; the result says which return the film shows.
 import contextlib
 import os
 import subprocess
+import time
 from typing import List, NamedTuple, Optional
 
 from absl import logging
@@ -99,6 +100,7 @@ def record_episode(
     expected_return=None,
     batch_size=1,
     row=0,
+    max_wall_time_s=None,
 ):
   """Plays one episode and writes it as an MP4.
 
@@ -118,6 +120,9 @@ def record_episode(
     batch_size: Rows that the policy is given, of which all are the same. That
       of the evaluation, or the last bits of an action may differ.
     row: The row whose action counts: the episode's `environment_index`.
+    max_wall_time_s: The film ends here if the episode does not, and is not
+      compared; None for any time. MuJoCo without a GPU draws five frames a
+      second.
 
   Returns:
     A `Recording`.
@@ -135,8 +140,14 @@ def record_episode(
           f'A film is of one environment, not of {environment.batch_size}.'
       )
     with _Film(ffmpeg, path, _fps(environment)) as film:
-      return_, length = _play(
-          environment, policy, seed, max_env_steps, batch_size, row, film
+      return_, length, is_whole = _play(
+          environment,
+          policy,
+          seed,
+          (max_env_steps, max_wall_time_s),
+          batch_size,
+          row,
+          film,
       )
   except OSError as error:
     raise RecordingError(
@@ -147,7 +158,9 @@ def record_episode(
   finally:
     environment.close()
   matches = None
-  if expected_return is not None:
+  if not is_whole:
+    logging.warning('%s ends before the episode, at step %d.', path, length)
+  elif expected_return is not None:
     matches = return_ == expected_return
     if not matches:
       _warn(seed, return_, expected_return, path)
@@ -167,8 +180,10 @@ def _warn(seed, return_, expected_return, path):
   )
 
 
-def _play(environment, policy, seed, max_env_steps, batch_size, row, film):
-  """Plays an episode into `film`; returns its return and its length."""
+def _play(environment, policy, seed, limits, batch_size, row, film):
+  """Plays an episode; returns its return, its length and whether it ended."""
+  max_env_steps, max_wall_time_s = limits
+  start_s = time.monotonic()
   action_fn = evaluator.graph_action(policy)
   time_step = environment.reset_with_seeds([seed])
   environment.pop_episodes()
@@ -184,9 +199,14 @@ def _play(environment, policy, seed, max_env_steps, batch_size, row, film):
     film.add(_frame(environment))
     if time_step.step_type[0] == ts.StepType.LAST:
       # Not the sum of `reward`, which may be scaled and is float32.
-      return environment.pop_episodes()[-1].return_, length
+      return environment.pop_episodes()[-1].return_, length, True
     return_ += float(time_step.reward[0])
-  return return_, max_env_steps
+    if (
+        max_wall_time_s is not None
+        and time.monotonic() - start_s > max_wall_time_s
+    ):
+      break
+  return return_, length, False
 
 
 def _repeated(time_step, batch_size):

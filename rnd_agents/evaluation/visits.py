@@ -11,6 +11,8 @@ BOARD = 'board'
 GRID = 'grid'
 ROOMS = 'rooms'
 
+# Width and height of a grid that is drawn cell by cell.
+_LARGEST_GRID = 1_000
 _CELLS = (50, 50)  # Of a plane: y, x.
 # Vector steps kept before they are counted: one call of NumPy for all of them.
 _MAX_PENDING = 256
@@ -46,6 +48,7 @@ class VisitCounts:
     """
     self._name = name
     self._kind = None  # Not known before there are infos.
+    self._is_undrawable = False
     self._counts = np.zeros((0, 0), np.int64)  # [H, W]; rooms: [1, 24].
     self._low = self._high = None  # [2], of a plane.
     self._pending = []  # Arrays [n, ...].
@@ -92,10 +95,12 @@ class VisitCounts:
         must not be written to later.
       infos: Gymnasium's, of a vector environment.
     """
-    if self._kind is None:
+    if self._kind is None and not self._is_undrawable:
       self._kind = self._decide(time_step.observation, infos)
-      if self._kind is None:
-        return
+      # The first time step has it, or none has.
+      self._is_undrawable = self._kind is None
+    if self._kind is None:
+      return
     if self._kind == PLANE:
       values = time_step.observation
     elif self._kind == BOARD:
@@ -108,10 +113,11 @@ class VisitCounts:
         self._count_pending()
 
   def _decide(self, observation, infos):
-    """What to count, from the first time step."""
-    if 'room' in infos:
+    """What to count, from a time step."""
+    # Of another environment's infos of these names nothing is known.
+    if _are_integers(infos.get('room'), 1, heat_maps.NUM_ROOMS):
       return ROOMS
-    if 'position' in infos:
+    if _are_integers(infos.get('position'), 2, _LARGEST_GRID):
       return GRID
     if self._observation_shape == (2,):
       return PLANE
@@ -206,6 +212,21 @@ class VisitCounts:
     return heat_maps.visitation_image(
         counts, x_label, y_label, (low[0], high[0], low[1], high[1]), title
     )
+
+
+def _are_integers(values, rank, limit):
+  """Whether values are a batch [B] or [B, 2] of integers within a limit."""
+  if isinstance(values, np.ndarray) and values.dtype == object:
+    # Tuples, and None where there is nothing.
+    try:
+      values = np.array([value for value in values if value is not None])
+    except ValueError:  # Of several lengths.
+      return False
+  if not isinstance(values, np.ndarray) or values.ndim != rank:
+    return False
+  if rank == 2 and values.shape[1] != 2:
+    return False
+  return values.dtype.kind in 'iu' and bool((np.abs(values) < limit).all())
 
 
 def _squares(boards):

@@ -119,7 +119,7 @@ class Checkpoints:
       shutil.rmtree(self.path(iteration), ignore_errors=True)
       os.replace(aside, self.path(iteration))
       self._syncing = self._thread.submit(
-          _sync, self._folder, self.path(iteration), [*names, _MANIFEST]
+          self._sync, iteration, [*names, _MANIFEST]
       )
     except (OSError, tf.errors.OpError) as error:
       shutil.rmtree(aside, ignore_errors=True)
@@ -128,6 +128,11 @@ class Checkpoints:
           f' {self._folder}: {_reason(error)} {self.kept()} Make room, or make'
           ' the folder writable; the same command then goes on.'
       ) from error
+  def _sync(self, iteration, names):
+    """Brings a snapshot to the disk; then those before it may go."""
+    for name in [*names, '']:
+      files.sync(os.path.join(self.path(iteration), name))
+    files.sync(self._folder)
     for old in self.iterations()[: -self._max_to_keep]:
       shutil.rmtree(self.path(old), ignore_errors=True)
 
@@ -201,6 +206,13 @@ class Checkpoints:
           f' agent: {"; ".join(differences) or _reason(error)}. Bring back the'
           ' settings in operative_config.gin, or choose another --root_dir.'
       ) from error
+    self._forget_after(snapshot.iteration)
+
+  def _forget_after(self, iteration):
+    """Removes damaged snapshots, which would count as the newest ones."""
+    for other in self.iterations():
+      if other > iteration:
+        shutil.rmtree(self.path(other), ignore_errors=True)
 
   def _differences(self, prefix):
     """What differs between a checkpoint and the program, a few sentences."""
@@ -224,12 +236,6 @@ class Checkpoints:
     ]
     more = len(differences) - 4
     return differences[:4] + ([f'{more} more'] if more > 0 else [])
-
-
-def _sync(parent, folder, names):
-  for name in [*names, '']:
-    files.sync(os.path.join(folder, name))
-  files.sync(parent)
 
 
 # What reading a damaged file may end in.

@@ -22,7 +22,8 @@ class Progress:
       done_env_steps: Where it goes on from.
     """
     self._total = total_env_steps
-    self._start = (time.monotonic(), done_env_steps)
+    # From the first report on: what comes before it is mostly tracing.
+    self._start = None
     self._last_line = time.monotonic()
     self._notes = {}
     self._bar = None
@@ -51,6 +52,9 @@ class Progress:
       self._bar.update(min(env_steps, self._total) - self._bar.n)
       return
     now = time.monotonic()
+    if self._start is None:
+      self._start = (now, env_steps)
+      return
     if now - self._last_line < _SECONDS_BETWEEN_LINES:
       return
     self._last_line = now
@@ -61,7 +65,7 @@ class Progress:
         '%d of %d steps (%d %%), %d steps/s, %d s left: %s',
         env_steps,
         self._total,
-        100 * env_steps // self._total,
+        min(100, 100 * env_steps // self._total),
         rate,
         left,
         text,

@@ -25,8 +25,30 @@ STATUS_FILE = 'status.json'
 CONFIG_FILE = 'operative_config.gin'
 _LOCK_FILE = '.lock'
 _RECORDED_PACKAGES = (
-    'rnd_agents', 'tensorflow', 'tf-agents', 'gymnasium', 'numpy'
+    'rnd_agents',
+    'tensorflow',
+    'tensorflow-probability',
+    'tf-agents',
+    'gymnasium',
+    'numpy',
+    'ale-py',
+    'minigrid',
+    'mujoco',
+    'box2d',
 )
+
+
+_held = set()  # File descriptors of the locks of this process.
+
+
+def _let_go():
+  for descriptor in _held:
+    with contextlib.suppress(OSError):
+      os.close(descriptor)
+  _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 @contextlib.contextmanager
@@ -53,31 +75,43 @@ def locked(root_dir):
         ' another folder.'
     ) from error
   with file:
+    # A lock belongs to the open file, which worker processes would inherit and
+    # keep when this process is killed.
+    _held.add(file.fileno())
     try:
-      fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-      if error.errno not in (errno.EAGAIN, errno.EACCES):
-        logging.warning(
-            '%s cannot be locked (%s): see to it that no other process trains'
-            ' there.', root_dir, error.strerror,
-        )
-      else:
-        file.seek(0)
-        owner = file.read().strip() or 'another process'
-        raise errors.SetupError(
-            f'--root_dir={root_dir} is in use by {owner}. Wait for it, stop it,'
-            ' or choose another folder.'
-        ) from error
-    try:
-      file.truncate(0)
-      file.write(f'process {os.getpid()} on {socket.gethostname()}')
-      file.flush()
-    except OSError as error:
+      _lock(file, root_dir)
+      yield
+    finally:
+      _held.discard(file.fileno())
+
+
+def _lock(file, root_dir):
+  """Locks the open file and writes down who has it."""
+  try:
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+  except OSError as error:
+    if error.errno in (errno.EAGAIN, errno.EACCES):
+      file.seek(0)
+      owner = file.read().strip() or 'another process'
       raise errors.SetupError(
-          f'--root_dir={root_dir} cannot be written: {error.strerror}. Make'
-          ' room, or choose another folder.'
+          f'--root_dir={root_dir} is in use by {owner}. Wait for it, stop it,'
+          ' or choose another folder.'
       ) from error
-    yield
+    logging.warning(
+        '%s cannot be locked (%s): see to it that no other process trains'
+        ' there.',
+        root_dir,
+        error.strerror,
+    )
+  try:
+    file.truncate(0)
+    file.write(f'process {os.getpid()} on {socket.gethostname()}')
+    file.flush()
+  except OSError as error:
+    raise errors.SetupError(
+        f'--root_dir={root_dir} cannot be written: {error.strerror}. Make room,'
+        ' or choose another folder.'
+    ) from error
 
 
 def read_record(root_dir):
@@ -85,24 +119,35 @@ def read_record(root_dir):
   return _read_json(os.path.join(root_dir, RECORD_FILE))
 
 
-def record_run(root_dir, settings, **facts):
+def record_run(root_dir, settings, changes=(), **facts):
   """Writes `run.json` and `operative_config.gin`: how to get this run again.
+
+  Where there is a record already, the run is resumed: what is written is of
+  this start, `starts` keeps the ones before it.
 
   Args:
     root_dir: The run's folder.
     settings: What `settings.operative` returned.
+    changes: Sentences on the settings that are others than before.
     **facts: More entries for `run.json`.
   """
+  start = dict(
+      time=_now(),
+      command=[sys.executable] + sys.argv,
+      commit=_commit(),
+      changes=list(changes),
+      env_steps=facts.get('env_steps', 0),
+  )
   record = dict(
       facts,
       settings=settings,
-      command=[sys.executable] + sys.argv,
-      started=_now(),
+      command=start['command'],
+      starts=[*read_record(root_dir).get('starts', ()), start],
       python=platform.python_version(),
       machine=platform.platform(),
       processor=_processor(),
       cpus=os.cpu_count(),
-      commit=_commit(),
+      commit=start['commit'],
       packages={name: _package_version(name) for name in _RECORDED_PACKAGES},
   )
   with files.replacing(os.path.join(root_dir, RECORD_FILE)) as file:
@@ -121,8 +166,9 @@ def write_status(root_dir, state, **facts):
 
   Args:
     root_dir: The run's folder.
-    state: 'running', 'finished', 'stopped' (by a signal; the same command goes
-      on) or 'failed'. A run that was killed stays 'running'.
+    state: 'running' (written every few seconds; a run that was killed stays
+      so), 'finished', 'stopped' (by a signal; the same command goes on) or
+      'failed'.
     **facts: More entries.
   """
   with files.replacing(os.path.join(root_dir, STATUS_FILE)) as file:

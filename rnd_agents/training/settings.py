@@ -13,7 +13,9 @@ _STAYS = re.compile(
         train_eval\.(num_environments|rollout_length|warm_up_env_steps|
                      agent_class|rnd_observation_fn)
       | create_\w*networks\.\w+
-      | load_\w+\.(?!vectorization)\w+
+      | load_\w+\.(?!vectorization|step_timeout_s)\w+
+      | (DelayedReward|PreviousActionReward|RoomsVisited|AgentPosition)\.\w+
+      | (episode_seeds\.)?(stream|fixed|cycle)\.\w+
       | RNDPPOAgent\.normalize_(observations|rewards)
       | [A-Z][A-Z0-9_]*                              # Macros.
     )$""",

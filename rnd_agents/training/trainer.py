@@ -138,6 +138,13 @@ def train_eval(
             f' num_env_steps, which include it: got {warm_up_env_steps} and'
             f' {num_env_steps}.'
         )
+      _check_unbound('train_eval.seed', 'the flag --seed')
+      for scope in ('', 'train/', 'eval/'):
+        _check_unbound(f'{scope}load_environment.seed', 'the flag --seed')
+        _check_unbound(
+            f'{scope}load_environment.num_environments',
+            'train_eval.num_environments and num_eval_episodes',
+        )
       if seed < 0:
         raise ValueError(f'The seed must not be negative, got {seed}.')
       if not (isinstance(agent_class, type) and issubclass(
@@ -159,6 +166,7 @@ def train_eval(
       with gin.config_scope('eval'):
         eval_env = loaders.load_environment(num_environments=num_eval_episodes)
       stack.callback(_close, eval_env)
+      _check_alike(train_env, eval_env)
       tf_env = tf_py_environment.TFPyEnvironment(train_env)
       optimizers = _create_optimizers(learning_rate, rnd_learning_rate)
       agent = _create_agent(
@@ -187,7 +195,7 @@ def train_eval(
       optimizers.optimizer.learning_rate = learning_rate
       if optimizers.rnd_optimizer is not None:
         optimizers.rnd_optimizer.learning_rate = rnd_learning_rate
-    stack.enter_context(_status(root_dir, loop, num_env_steps))
+    on_progress = stack.enter_context(_status(root_dir, loop, num_env_steps))
     stack.enter_context(
         watchdog.Watchdog(
             [train_env, eval_env],
@@ -206,6 +214,7 @@ def train_eval(
             stop_at_success_rate,
         ),
         on_start=lambda log: log.write_settings(settings.own(in_force), seed),
+        on_progress=on_progress,
     )
     return _finish(root_dir, loop, agent, train_env.name)
 
@@ -216,6 +225,7 @@ def _resume_or_record(root_dir, loop, now, seed):
   Raises:
     SetupError: If settings were changed that cannot be.
   """
+  harmless = []
   snapshot = loop.checkpoints.find()
   if snapshot is not None:
     before = run_directory.read_record(root_dir).get('settings', {})
@@ -228,7 +238,9 @@ def _resume_or_record(root_dir, loop, now, seed):
     for change in harmless:
       logging.warning('Going on with a change: %s.', change)
     loop.restore(snapshot)
-  run_directory.record_run(root_dir, now, seed=seed)
+  run_directory.record_run(
+      root_dir, now, harmless, seed=seed, env_steps=loop.env_steps
+  )
 
 
 @contextlib.contextmanager
@@ -247,7 +259,7 @@ def _status(root_dir, loop, num_env_steps):
 
   try:
     write('running')
-    yield
+    yield lambda: write('running')
     write('stopped' if loop.stopped_by else 'finished', loop.stopped_by or '')
   except BaseException as error:
     with contextlib.suppress(OSError):
@@ -292,6 +304,15 @@ def _small(seed):
   return int(seed) % 2**30
 
 
+def _check_unbound(name, instead):
+  """Refuses a binding that the arguments of a call would hide."""
+  try:
+    gin.query_parameter(name)
+  except ValueError:
+    return
+  raise ValueError(f'{name} has no effect: use {instead}.')
+
+
 def _without_none(**values):
   return {k: v for k, v in values.items() if v is not None}
 
@@ -333,6 +354,19 @@ def _create_agent(agent_class, tf_env, optimizers, rnd_observation_fn):
   )
   agent.initialize()
   return agent
+
+
+def _check_alike(train_env, eval_env):
+  """Refuses an evaluation environment that would fail hours later."""
+  for what in ('observation_spec', 'action_spec'):
+    train, evaluation = (getattr(e, what)() for e in (train_env, eval_env))
+    if train != evaluation:
+      raise ValueError(
+          f'The evaluation environment has another {what} than the one for'
+          f' training: {evaluation}, and not {train}. See to the bindings of'
+          ' eval/load_environment.'
+      )
+  eval_env.reset_with_seeds([0] * eval_env.batch_size)
 
 
 def _check_rollout(agent, num_transitions):

@@ -31,6 +31,8 @@ from rnd_agents.training import progress
 from rnd_agents.training import seeded_policy
 from rnd_agents.training import stop_signals
 
+_SECONDS_BETWEEN_REPORTS = 10.0
+
 
 class Schedule(NamedTuple):
   """When a run does what; `trainer.train_eval` explains the fields."""
@@ -170,13 +172,18 @@ class TrainingLoop:
         raise environment_errors.StateNotRestored('It was not saved.')
       self._env.pyenv.set_state(state['environment'])
       self._last_row = state['last_row']
-    except (NotImplementedError, environment_errors.StateNotRestored) as error:
+    except (
+        NotImplementedError,
+        environment_errors.StateNotRestored,
+        environment_errors.EnvironmentFailure,
+    ) as error:
+      self._env.pyenv.failure = None
       # Other episodes than those already played.
       seed = np.random.SeedSequence(
           (*self._seeds.generate_state(1), self.iteration)
       )
       self._env.pyenv.seed(int(seed.generate_state(1)[0]) % 2**30)
-      logging.info(
+      logging.warning(
           'The episodes in progress cannot go on; new ones begin. %s', error
       )
     if self._last_row is not None:
@@ -209,12 +216,18 @@ class TrainingLoop:
   # ---------------------------------------------------------------------------
   # The loop.
 
-  def run(self, schedule, on_start=lambda log: None):
+  def run(
+      self,
+      schedule,
+      on_start=lambda log: None,
+      on_progress=lambda: None,
+  ):
     """Runs to the end, or to a signal.
 
     Args:
       schedule: A `Schedule`.
       on_start: Called with the `MetricsLog` where the run is a new one.
+      on_progress: Called every few seconds.
 
     Raises:
       RunError: If it has to stop.
@@ -229,7 +242,7 @@ class TrainingLoop:
         self._save()
       bar = progress.Progress(schedule.num_env_steps, self.env_steps)
       try:
-        self._repeat(schedule, bar)
+        self._repeat(schedule, bar, on_progress)
         self.checkpoints.wait()
       finally:
         bar.close()
@@ -240,23 +253,23 @@ class TrainingLoop:
           self.env_steps,
       )
 
-  def _repeat(self, schedule, bar):
+  def _repeat(self, schedule, bar, on_progress):
     """Iterations until the run is done or stopped."""
     interval = schedule.eval_interval_env_steps
     next_eval = _next_multiple(self.env_steps, interval)
     save_time_s = 0.0
-    done = self.env_steps >= schedule.num_env_steps
+    reported = time.monotonic()
+    done = self.env_steps >= schedule.num_env_steps or self._solved(schedule)
     while not done and not self._stopped_by:
       metrics = self._iterate(save_time_s)
       done = self.env_steps >= schedule.num_env_steps
       if self.env_steps >= next_eval or done:
         next_eval = _next_multiple(self.env_steps, interval)
         start = time.monotonic()
-        episodes, evaluation = self._evaluate()
-        if schedule.stop_at_success_rate is not None:
-          success_rate = evaluation.get('success_rate', 0.0)
-          done = done or success_rate >= schedule.stop_at_success_rate
-        if self._watcher is not None:
+        episodes = self._evaluate()
+        done = done or self._solved(schedule)
+        # Who stops a run may have little time until it is killed.
+        if self._watcher is not None and not self._stopped_by:
           self._watcher.after_evaluation(
               self._log, self.env_steps, self.wall_time_s, episodes, done
           )
@@ -271,6 +284,15 @@ class TrainingLoop:
       due = self.iteration % schedule.checkpoint_interval_iterations == 0
       if due or done or self._stopped_by:
         save_time_s = self._save()
+      if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
+        reported = time.monotonic()
+        on_progress()
+
+  def _solved(self, schedule):
+    """Whether the last evaluation, of an earlier start maybe, was the end."""
+    rate = self._log.last('eval', 'success_rate')
+    limit = schedule.stop_at_success_rate
+    return rate is not None and limit is not None and rate >= limit
 
   def _stop(self, signal_name):
     self._stopped_by = signal_name
@@ -394,7 +416,7 @@ class TrainingLoop:
             wall_time_s=self.wall_time_s + eval_time_s, eval_time_s=eval_time_s
         ),
     )
-    return episodes, metrics
+    return episodes
 
   def _counters(self):
     return dict(
@@ -415,7 +437,10 @@ class TrainingLoop:
           raise errors.RunError(
               f'{environment.failure}\n{self.checkpoints.kept()}'
           ) from error
-      if isinstance(error, environment_errors.EnvironmentFailure):
+      if isinstance(
+          error,
+          (environment_errors.EnvironmentFailure, evaluator.EndlessEpisode),
+      ):
         raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
       raise
 

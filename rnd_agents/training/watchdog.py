@@ -65,9 +65,9 @@ class Watchdog:
         ' train_eval.environment_timeout_s (None waits for ever).'
     )
     try:
-      self._on_hang(message)
       logging.error('%s Where it is:\n%s', message, where)
       logging.flush()
       sys.stderr.flush()
+      self._on_hang(message)
     finally:
       self._end(1)

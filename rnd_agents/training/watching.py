@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run shows besides numbers: heat map, film and curve as it goes."""
 
+import contextlib
 import os
 import time
 
@@ -14,6 +15,7 @@ from rnd_agents.evaluation import visits
 from rnd_agents.plotting import heat_maps
 from rnd_agents.plotting import learning_curves
 
+_LONGEST_FILM_S = 30.0
 # What the first pictures are expected to take; then it is known.
 _FIRST_S = 1.0
 
@@ -53,7 +55,24 @@ class Watcher:
     self._best_return = -np.inf
     self.visits = visits.VisitCounts.create(train_env)
     if self.visits is not None:
-      train_env.add_step_observer(self.visits.observe)
+      train_env.add_step_observer(self._observe)
+
+  def _observe(self, time_step, infos):
+    if self.visits is not None:
+      with self._harmless('heat map'):
+        self.visits.observe(time_step, infos)
+        return
+      self.visits = None
+
+  @contextlib.contextmanager
+  def _harmless(self, what):
+    """Lets a picture fail, and the run go on."""
+    try:
+      yield
+    except Exception as error:  # pylint: disable=broad-exception-caught
+      logging.warning(
+          'No %s: %s: %s', what, type(error).__name__, error, exc_info=True
+      )
 
   def state(self):
     """What a checkpoint keeps, picklable."""
@@ -84,12 +103,15 @@ class Watcher:
     if not done and spent_s > self._time_share * wall_time_s:
       return
     start = time.monotonic()
-    self._draw_curve()
-    self._draw_visits(log, env_steps)
+    with self._harmless('learning curve'):
+      self._draw_curve()
+    with self._harmless('heat map'):
+      self._draw_visits(log, env_steps)
     best = evaluator.best_episode(episodes)
     if self._records and (done or best.return_ > self._best_return):
       self._best_return = max(self._best_return, best.return_)
-      self._film(log, env_steps, best, len(episodes))
+      with self._harmless('film'):
+        self._film(log, env_steps, best, len(episodes))
     self._last_s = time.monotonic() - start
     self._spent_s += self._last_s
 
@@ -114,6 +136,7 @@ class Watcher:
         f'env_steps_{env_steps}_return_{episode.return_:g}'
         f'_seed_{episode.seed}.mp4'
     )
+    logging.info('Filming an episode of return %g.', episode.return_)
     try:
       recording = video.record_episode(
           video.rendering_environment,
@@ -123,6 +146,7 @@ class Watcher:
           expected_return=episode.return_,
           batch_size=num_episodes,
           row=episode.environment_index,
+          max_wall_time_s=_LONGEST_FILM_S,
       )
     except (ImportError, video.RecordingError) as error:
       self._records = False

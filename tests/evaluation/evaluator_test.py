@@ -157,7 +157,7 @@ def test_summary_numbers():
       return_max=6.0,
       length_mean=4.0,
       terminated_rate=1 / 3,
-      success_rate=0.5,
+      success_rate=1 / 3,  # Who tells of no success had none.
   )
   assert 'success_rate' not in evaluator.summarize(
       [_episode(1.0, 2, True, None)]

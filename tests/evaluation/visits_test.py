@@ -193,3 +193,26 @@ def test_observing_is_cheap():
   for _ in range(2560):
     counts.observe(step, {})
   assert (time.perf_counter() - start) / 2560 < 50e-6
+
+
+@pytest.mark.parametrize(
+    'infos',
+    [
+        {'position': np.array([1.5, 2.5])},
+        {'position': np.zeros([2, 3], np.int64)},
+        {'position': np.full([2, 2], 3_000_000)},
+        {'position': np.array([None, 'left'], object)},
+        {'position': np.array([(1, 2), (1, 2, 3)], dtype=object)},
+        {'room': np.array(['kitchen', 'hall'])},
+        {'room': np.array([[1], [2]])},
+        {'room': np.array([1, 99])},
+    ],
+)
+def test_infos_of_the_same_name_that_mean_something_else(infos):
+  spec = array_spec.ArraySpec([5], np.float32)
+  counts = visits.VisitCounts(spec, 'Mine-v0')
+  step = ts.restart(np.zeros([2, 5], np.float32), 2)
+  for _ in range(300):
+    counts.observe(step, infos)
+  assert counts.kind is None
+  assert counts.image() is None

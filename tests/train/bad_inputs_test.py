@@ -146,6 +146,11 @@ _BAD = {
     ' must be above 0, got 0.0.',
     'train_eval.agent_class = 3': 'train_eval.agent_class must be RNDPPOAgent'
     ' or a subclass, such as @RNDPPOAgent, not 3.',
+    'train_eval.seed = 5': 'train_eval.seed has no effect: use the flag'
+    ' --seed.',
+    'eval/load_environment.num_environments = 3':
+    'eval/load_environment.num_environments has no effect: use'
+    ' train_eval.num_environments and num_eval_episodes.',
     # The agent.
     'RNDPPOAgent.num_epoch = 1': 'RNDPPOAgent has no argument num_epoch. Did'
     " you mean num_epochs? It knows its own arguments and those of TF-Agents'"
@@ -223,6 +228,21 @@ def test_a_bad_environment_is_explained(tmp_path, name, message):
   said = _message(tmp_path, *_environment(name))
   assert said.startswith(f'train_eval: {message}')
   assert '\n' not in said
+
+
+def test_an_evaluation_environment_that_will_not_do(tmp_path):
+  said = _message(tmp_path, "eval/load_environment.env_kwargs = {'size': 5}")
+  assert said.startswith(
+      'train_eval: The evaluation environment has another observation_spec than'
+      ' the one for training: BoundedArraySpec(shape=(5, 5)'
+  )
+  said = _message(
+      tmp_path,
+      "load_environment.env = 'CartPole-v1'",
+      'load_environment.env_kwargs = None',
+  )
+  assert 'did not reset with a list of seeds' in said
+  assert not (tmp_path / 'metrics.csv').exists()
 
 
 def test_files_that_are_missing(tmp_path, monkeypatch):

@@ -329,3 +329,14 @@ def test_a_real_sweep(tmp_path, monkeypatch):
     # Of what train_eval itself wrote; with other settings it is not finished.
     assert runs.is_finished(job)
     assert not runs.is_finished(job._replace(flags=job.flags[:-1]))
+
+
+def test_a_stop_of_an_earlier_start_hides_no_failure(command, tmp_path):
+  job = runs.make_jobs(['bad'], [0], str(tmp_path))[0]
+  os.makedirs(job.root_dir)
+  status = os.path.join(job.root_dir, 'status.json')
+  with open(status, 'w', encoding='utf-8') as file:
+    file.write('{"state": "stopped"}')
+  os.utime(status, (1.0, 1.0))
+  failing = [sys.executable, '-c', 'raise SystemExit("no settings")']
+  assert _run([job], 1, failing) == (['failed'], 1)

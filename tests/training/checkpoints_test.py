@@ -48,6 +48,7 @@ def test_only_the_last_ones_stay(tmp_path):
   run = _Run(tmp_path, max_to_keep=2)
   for iteration in (1, 2, 9, 10):
     run.save(iteration)
+  run.snapshots.wait()
   assert run.snapshots.iterations() == [9, 10]
   assert sorted(os.listdir(tmp_path)) == [
       'iteration_00000009', 'iteration_00000010'
@@ -87,6 +88,17 @@ def test_a_damaged_newest_one_is_skipped_and_named(
   assert f'{newest} is damaged' in caplog.text
 
 
+def test_a_damaged_one_is_gone_once_another_is_restored(tmp_path):
+  run = _Run(tmp_path, max_to_keep=2)
+  run.save(1)
+  run.save(2)
+  run.snapshots.wait()
+  os.remove(os.path.join(run.snapshots.path(2), 'manifest.json'))
+  run.snapshots.restore(run.snapshots.find())
+  assert run.snapshots.iterations() == [1]
+  assert 'iteration_00000001, of iteration 1' in run.snapshots.kept()
+
+
 def test_if_all_are_damaged_nothing_begins_anew(tmp_path):
   run = _Run(tmp_path)
   run.save(1)
@@ -102,6 +114,7 @@ def test_what_a_kill_left_half_written_is_no_snapshot(tmp_path):
   os.rename(run.snapshots.path(1), tmp_path / '.being_written')
   assert run.snapshots.find() is None
   run.save(2)
+  run.snapshots.wait()
   assert os.listdir(tmp_path) == ['iteration_00000002']
 
 

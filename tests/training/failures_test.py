@@ -50,6 +50,8 @@ class _Failing(gymnasium.Env):
         observation[1] = np.nan
       if self._fault == 'nan reward':
         reward = np.nan
+      if self._fault == 'reward shape':
+        reward = np.array([reward])
       if self._fault == 'shape':
         observation = np.zeros(4, np.float32)
     return observation, reward, self._episode_steps == 10, False, {}
@@ -58,6 +60,50 @@ class _Failing(gymnasium.Env):
 @gin.configurable(module='failures_test')
 def failing_environment(fault):
   return _Failing(fault)
+
+
+class _Unrepeatable(gymnasium.Env):
+  """Whatever the seed, every episode is another one."""
+
+  observation_space = gymnasium.spaces.Box(-1.0, 1.0, (3,))
+  action_space = gymnasium.spaces.Discrete(2)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._left = 10
+    return self._observation(), {}
+
+  def step(self, action):
+    self._left -= 1
+    return self._observation(), 1.0, self._left == 0, False, {}
+
+  def _observation(self):
+    return np.random.default_rng().uniform(-1, 1, 3).astype(np.float32)
+
+
+@gin.configurable(module='failures_test')
+def unrepeatable_environment():
+  return _Unrepeatable()
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_episodes_that_do_not_repeat_begin_anew(
+    tmp_path, caplog, vectorization
+):
+  caplog.set_level('INFO', logger='absl')
+  for num_env_steps in (64 * 3, 64 * 6):
+    caplog.clear()
+    result = _train(
+        tmp_path,
+        'none',
+        'load_environment.env = @unrepeatable_environment',
+        f'load_environment.vectorization = {vectorization!r}',
+        'train_eval.num_environments = 2',
+        num_env_steps=num_env_steps,
+    )
+    assert result.finished and result.env_steps >= num_env_steps
+  assert 'new ones begin' in caplog.text
+  assert 'another observation than it did' in caplog.text
 
 
 def _train(root_dir, fault, *bindings, num_env_steps=10**6):
@@ -83,6 +129,7 @@ def _train(root_dir, fault, *bindings, num_env_steps=10**6):
         ('nan observation', ['nan']),
         ('nan reward', ['nan']),
         ('shape', ['(4,)']),
+        ('reward shape', ['the reward must be one number an environment']),
     ],
 )
 def test_a_failing_environment_is_named_and_the_run_can_go_on(

@@ -3,9 +3,11 @@
 """Tests of the folder of a run."""
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 import tensorflow as tf
@@ -54,6 +56,18 @@ def test_a_killed_process_gives_the_lock_back(tmp_path):
   process.wait()
   with run_directory.locked(tmp_path):
     pass
+
+
+def test_a_worker_process_does_not_keep_the_lock(tmp_path):
+  with run_directory.locked(tmp_path):
+    worker = multiprocessing.get_context('fork').Process(
+        target=time.sleep, args=(30,)
+    )
+    worker.start()
+  with run_directory.locked(tmp_path):  # Although the worker is alive.
+    assert worker.is_alive()
+  worker.kill()
+  worker.join()
 
 
 def test_record_names_versions_settings_and_command(tmp_path):

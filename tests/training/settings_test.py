@@ -47,6 +47,7 @@ def test_a_long_value_stays_on_one_line():
         'load_environment.env',
         'train/load_environment.env_kwargs',
         'RNDPPOAgent.normalize_rewards',
+        'DelayedReward.delay_env_steps',
         'DEEP_SEA_SIZE',
     ],
 )
@@ -64,6 +65,10 @@ def test_what_the_past_of_a_run_depends_on_stays(name):
         'train_eval.num_eval_episodes',
         'eval/load_environment.env_kwargs',
         'load_environment.vectorization',
+        'load_environment.step_timeout_s',
+        'eval/load_environment.max_episode_steps',
+        'train_eval.environment_timeout_s',
+        'RNDPPOAgent.gradient_clipping',
         'RNDPPOAgent.entropy_regularization',
     ],
 )

@@ -94,6 +94,29 @@ def test_the_run_says_how_it_stands_and_how_it_was_made(tmp_path):
   assert record['settings']['train_eval.num_env_steps'] == '600'
 
 
+def test_a_run_that_was_solved_stays_as_it_is(tmp_path):
+  stop = 'train_eval.stop_at_success_rate = 0.0'  # The first evaluation does.
+  first = _run(tmp_path, 6000, stop)
+  assert first.finished and first.env_steps < 1000
+  metrics = (tmp_path / 'metrics.csv').read_bytes()
+  assert _run(tmp_path, 6000, stop).env_steps == first.env_steps
+  assert (tmp_path / 'metrics.csv').read_bytes() == metrics
+
+
+def test_a_run_goes_on_with_another_vectorization(tmp_path):
+  for num_env_steps, vectorization in (
+      (300, 'sync'), (600, 'vector_entry_point'), (900, 'sync')
+  ):
+    result = _run(
+        tmp_path,
+        num_env_steps,
+        f'load_environment.vectorization = {vectorization!r}',
+    )
+    assert result.finished and result.env_steps >= num_env_steps
+  steps = [int(row['env_steps']) for row in _rows(tmp_path, 'train')]
+  assert steps == sorted(set(steps))
+
+
 def test_a_learning_rate_may_change_on_the_way(tmp_path):
   _run(tmp_path / 'a', 600)
   _run(tmp_path / 'a', 1200, 'train_eval.learning_rate = 0.5')
