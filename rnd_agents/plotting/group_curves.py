@@ -38,7 +38,9 @@ def group_curve(
 
   Points are the environment steps at which any run has a value (an even grid
   instead, if those are very many); runs are interpolated linearly between their
-  own points and never extended beyond them.
+  own points. Their first and last value hold for less than half of the distance
+  of their points beyond them, since no two runs stop at the very same step;
+  further out a run has no value.
 
   Args:
     root_dirs: Run folders, one for each seed.
@@ -59,6 +61,7 @@ def group_curve(
   runs = [metrics_file.read_metrics(root_dir, phase, metric)
           for root_dir in root_dirs]
   grid = np.unique(np.concatenate([x for x, _ in runs]))
+  runs = [_carried(run, grid[0], grid[-1]) for run in runs]
   if grid.size > _MAX_GRID_POINTS:
     common = [max(x[0] for x, _ in runs), min(x[-1] for x, _ in runs)]
     even = np.linspace(grid[0], grid[-1], _MAX_GRID_POINTS).round()
@@ -77,6 +80,19 @@ def group_curve(
       low[points], high[points] = statistics.stratified_bootstrap_interval(
           scores, _iqm_over_runs, confidence, resamples, seed)
   return GroupCurve(grid, iqm, low, high, present.sum(axis=0), values)
+
+
+def _carried(run, first, last):
+  """The run (env_steps, values), its ends held as far as `group_curve` says."""
+  x, y = run
+  if len(x) < 2:
+    return run
+  reach = np.median(np.diff(x)) / 2
+  if first < x[0] < first + reach:
+    x, y = np.append(first, x), np.append(y[0], y)
+  if last - reach < x[-1] < last:
+    x, y = np.append(x, last), np.append(y, y[-1])
+  return x, y
 
 
 class Summary(NamedTuple):

@@ -45,6 +45,22 @@ def test_runs_of_different_lengths(tmp_path):
   np.testing.assert_allclose(curve.high, [10, 20, 30, _NAN])
 
 
+def test_runs_that_stop_at_almost_the_same_step(tmp_path):
+  runs = [
+      fake_runs.evaluations(tmp_path / 'a', [0, 100, 200], [0, 1, 2]),
+      fake_runs.evaluations(tmp_path / 'b', [3, 100, 205], [6, 7, 8]),
+      # Half of its distance away and more: not carried.
+      fake_runs.evaluations(tmp_path / 'c', [0, 20, 40], [9, 9, 9]),
+  ]
+  curve = group_curves.group_curve(runs)
+  np.testing.assert_array_equal(curve.env_steps, [0, 3, 20, 40, 100, 200, 205])
+  np.testing.assert_allclose(curve.values[0, [0, -2, -1]], [0, 2, 2])
+  np.testing.assert_allclose(curve.values[1, [0, 1, -1]], [6, 6, 8])
+  np.testing.assert_array_equal(
+      np.isnan(curve.values[2]), [False] * 4 + [True] * 3
+  )
+
+
 def test_many_points(tmp_path):
   x = np.arange(0, 4001, 4)
   runs = [fake_runs.evaluations(tmp_path / 'a', x, x / 2),
