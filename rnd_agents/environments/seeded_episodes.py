@@ -122,7 +122,12 @@ class SeededEpisodes(gymnasium.Wrapper):
       self._ended = step[2] or step[3]
       return step
     except Exception as error:
-      raise errors.failure_of(error, 'step', self._environment_index) from error
+      length = len(self._actions) + sum(n for n, _ in self._chunks or ())
+      raise errors.failure_of(
+          error,
+          f'step {length} of the episode with seed {self._seed}',
+          self._environment_index,
+      ) from error
 
   def get_episode_state(self) -> Dict[str, Any]:
     """Returns what `set_episode_state` needs, picklable.

@@ -75,6 +75,15 @@ class Table:
       writer.writerows(rows)
 
 
+def has_rows(root_dir):
+  """Whether a folder holds metrics of a run."""
+  try:
+    with open(os.path.join(root_dir, METRICS_FILE), encoding='utf-8') as file:
+      return len(file.readlines(10_000)) > 1
+  except FileNotFoundError:
+    return False
+
+
 class MetricsLog:
   """One row an iteration or evaluation.
 

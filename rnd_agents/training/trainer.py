@@ -23,6 +23,7 @@ from rnd_agents.networks import factory
 from rnd_agents.plotting import learning_curves
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
+from rnd_agents.training import metrics_log
 from rnd_agents.training import run_directory
 from rnd_agents.training import settings
 from rnd_agents.training import training_loop
@@ -227,6 +228,11 @@ def _resume_or_record(root_dir, loop, now, seed):
   """
   harmless = []
   snapshot = loop.checkpoints.find()
+  if snapshot is None and metrics_log.has_rows(root_dir):
+    raise errors.SetupError(
+        f'{root_dir} holds results and no checkpoint to go on from. Move them'
+        ' away, or choose another --root_dir.'
+    )
   if snapshot is not None:
     before = run_directory.read_record(root_dir).get('settings', {})
     fatal, harmless = settings.changes(before, now)

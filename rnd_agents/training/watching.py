@@ -50,6 +50,10 @@ class Watcher:
     self._policy = policy
     self._time_share = time_share
     self._records = record_video
+    modes = train_env.gymnasium_vector_env.metadata.get('render_modes')
+    if record_video and modes is not None and 'rgb_array' not in modes:
+      self._records = False
+      logging.info('No films: %s does not render.', self._name)
     self._spent_s = 0.0
     self._last_s = _FIRST_S
     self._best_return = -np.inf

@@ -72,13 +72,17 @@ def load(how, vectorization, **kwargs):
   return env
 
 
+# Environment i plays the episode of seed i.
+THIRD_STEP = f'step 3 of the episode with seed {FAILING} raised '
+NO_DOOR = f'{THIRD_STEP}KeyError: .the door is not there'
+LOCKED = f'{THIRD_STEP}RuntimeError: with a lock'
 CASES = [
-    ('sync', 'raise', 'step raised KeyError: .the door is not there'),
-    ('sync', 'unpicklable', 'step raised RuntimeError: with a lock'),
+    ('sync', 'raise', NO_DOOR),
+    ('sync', 'unpicklable', LOCKED),
     ('sync', 'shape', r'shape \(3,\) is not in its space Box'),
     ('sync', 'nan', "'observation' is nan"),
-    ('async', 'raise', 'step raised KeyError: .the door is not there'),
-    ('async', 'unpicklable', 'step raised RuntimeError: with a lock'),
+    ('async', 'raise', NO_DOOR),
+    ('async', 'unpicklable', LOCKED),
     ('async', 'shape', 'raised ValueError'),
     ('async', 'nan', "'observation' is nan"),
     ('async', 'exit', 'its worker process exited with 7'),

@@ -3,6 +3,7 @@
 """What cannot run ends in one sentence with the mend, before the first step."""
 
 import os
+import shutil
 
 from absl import flags
 import gin
@@ -302,6 +303,11 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
   assert _message(tmp_path) == (
       f'train_eval: All 3 checkpoints in {tmp_path}/checkpoints are damaged.'
       ' Bring back a copy, or start anew with another --root_dir.'
+  )
+  shutil.rmtree(tmp_path / 'checkpoints')
+  assert _message(tmp_path) == (
+      f'train_eval: {tmp_path} holds results and no checkpoint to go on from.'
+      ' Move them away, or choose another --root_dir.'
   )
   with open(tmp_path / 'metrics.csv', 'rb') as file:
     assert metrics == file.read()
