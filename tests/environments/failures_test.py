@@ -4,7 +4,11 @@
 
 import multiprocessing
 import os
+import pathlib
 import pickle
+import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -16,6 +20,7 @@ import pytest
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
 
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAILING = 1  # Which of the environments.
 
 
@@ -227,3 +232,49 @@ def test_observers_see_each_time_step_once():
   assert len(seen) == 32
   for (time_step, info), step, expected in zip(seen, steps, infos, strict=True):
     assert time_step is step and info is expected
+
+
+def test_signals_that_stop_a_run_leave_its_workers_alone():
+  env = load('raise', 'async')
+  for process in env.gymnasium_vector_env.processes:
+    os.kill(process.pid, signal.SIGTERM)
+    os.kill(process.pid, signal.SIGINT)
+  time.sleep(0.2)
+  env.reset_with_seeds(range(3))
+  assert not env.step(np.zeros(3, int)).is_last().any()
+  env.close()
+
+
+def _is_running(pid):
+  try:
+    stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
+  except FileNotFoundError:
+    return False
+  return stat.rpartition(')')[2].split()[0] != 'Z'  # Dead, and not fetched yet.
+
+
+def test_workers_end_with_their_parent_even_inside_a_step(tmp_path):
+  pids = tmp_path / 'pids'
+  program = f'''
+import os
+import numpy as np
+from tests.environments import failures_test
+env = failures_test.load('hang', 'async')
+with open({str(pids)!r} + '.new', 'w') as file:
+  file.write(' '.join(str(p.pid) for p in env.gymnasium_vector_env.processes))
+os.rename({str(pids)!r} + '.new', {str(pids)!r})
+env.step(np.zeros(3, int))
+'''
+  parent = subprocess.Popen([sys.executable, '-c', program], cwd=_ROOT)
+  deadline_s = time.monotonic() + 60
+  while not pids.exists():
+    assert time.monotonic() < deadline_s and parent.poll() is None
+    time.sleep(0.05)
+  time.sleep(0.5)  # Until it waits for the worker that hangs.
+  parent.kill()
+  parent.wait()
+  workers = [int(pid) for pid in pids.read_text().split()]
+  assert len(workers) == 3
+  while any(map(_is_running, workers)):
+    assert time.monotonic() < deadline_s
+    time.sleep(0.1)
