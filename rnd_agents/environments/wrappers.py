@@ -157,7 +157,10 @@ class DelayedReward(gymnasium.Wrapper):
 
 @gin.configurable(module='rnd_agents')
 class AgentPosition(gymnasium.Wrapper):
-  """Puts the agent's cell of MiniGrid into each info: `position`, (x, y)."""
+  """Puts the agent's cell of MiniGrid into each info: `position`, (x, y).
+
+  The info of a reset has the `grid_size`, (width, height), too.
+  """
 
   def __init__(self, env: gymnasium.Env):
     """Creates an AgentPosition.
@@ -179,7 +182,12 @@ class AgentPosition(gymnasium.Wrapper):
       options: Optional[Dict[str, Any]] = None,
   ) -> Tuple[Any, Dict[str, Any]]:
     observation, info = self.env.reset(seed=seed, options=options)
-    return observation, {**info, 'position': self._position()}
+    task = self.unwrapped
+    return observation, {
+        **info,
+        'position': self._position(),
+        'grid_size': np.array([task.width, task.height], np.int64),
+    }
 
   def step(self, action: Any):
     observation, reward, terminated, truncated, info = self.env.step(action)

@@ -49,6 +49,7 @@ class VisitCounts:
     self._name = name
     self._kind = None  # Not known before there are infos.
     self._is_undrawable = False
+    self._grid_shape = (1, 1)  # Of a grid, at least.
     self._counts = np.zeros((0, 0), np.int64)  # [H, W]; rooms: [1, 24].
     self._low = self._high = None  # [2], of a plane.
     self._pending = []  # Arrays [n, ...].
@@ -101,6 +102,11 @@ class VisitCounts:
       self._is_undrawable = self._kind is None
     if self._kind is None:
       return
+    if self._kind == GRID and self._grid_shape == (1, 1):
+      sizes = infos.get('grid_size')
+      if _are_integers(sizes, 2, _LARGEST_GRID):
+        width, height = sizes.max(axis=0).tolist()
+        self._grid_shape = (max(height, 1), max(width, 1))
     if self._kind == PLANE:
       values = time_step.observation
     elif self._kind == BOARD:
@@ -144,8 +150,10 @@ class VisitCounts:
           values[inside].astype(np.int64), minlength=heat_maps.NUM_ROOMS
       )[np.newaxis]
     else:
-      add = _grid_counts(values, self._observation_shape
-                         if self._kind == BOARD else (1, 1))
+      least = (
+          self._observation_shape if self._kind == BOARD else self._grid_shape
+      )
+      add = _grid_counts(values, least)
     self._counts = _sum(self._counts, add)
 
   def counts(self):

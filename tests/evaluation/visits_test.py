@@ -216,3 +216,15 @@ def test_infos_of_the_same_name_that_mean_something_else(infos):
     counts.observe(step, infos)
   assert counts.kind is None
   assert counts.image() is None
+
+
+def test_a_grid_is_drawn_whole_where_its_size_is_told():
+  spec = array_spec.ArraySpec([5], np.float32)
+  counts = visits.VisitCounts(spec, 'MiniGrid')
+  first = {'position': np.array([[1, 2]]), 'grid_size': np.array([[4, 5]])}
+  counts.observe(ts.restart(np.zeros([1, 5], np.float32), 1), first)
+  later = {'position': np.array([[2, 2]])}
+  counts.observe(ts.restart(np.zeros([1, 5], np.float32), 1), later)
+  expected = np.zeros([5, 4])
+  expected[2, 1:3] = 1
+  np.testing.assert_array_equal(counts.counts(), expected)
