@@ -87,6 +87,8 @@ def train(env_or_id, num_iterations, bonus_weight=1.0, num_envs=8):
       target_update_period=100,
       td_errors_loss_fn=common.element_wise_huber_loss,
       gamma=0.99,
+      # TensorFlow's global step, otherwise, which every agent shares.
+      train_step_counter=tf.Variable(0, dtype=tf.int64),
   )
   agent.initialize()
   rnd = create_curiosity(env.observation_spec())

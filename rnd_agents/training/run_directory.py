@@ -83,6 +83,9 @@ def locked(root_dir):
       yield
     finally:
       _held.discard(file.fileno())
+      # Not left to the closing: a worker may just have been forked.
+      with contextlib.suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _lock(file, root_dir):

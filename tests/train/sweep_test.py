@@ -198,6 +198,8 @@ def _sweep_process(tmp_path):
       stdout=subprocess.PIPE,
       stderr=subprocess.PIPE,
       text=True,
+      # A shell has its background jobs ignore Ctrl-C, and what they start.
+      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
   )
   deadline = time.monotonic() + 60
   while len(list(tmp_path.glob('out/slow/*/metrics.csv'))) < 2:

@@ -5,6 +5,7 @@
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import tensorflow as tf
 
 from rnd_agents.training import errors
 from rnd_agents.training import run_directory
+from tests.training import tiny_runs
 
 
 def test_unwritable_folder_is_refused_by_name(tmp_path):
@@ -58,16 +60,39 @@ def test_a_killed_process_gives_the_lock_back(tmp_path):
     pass
 
 
-def test_a_worker_process_does_not_keep_the_lock(tmp_path):
-  with run_directory.locked(tmp_path):
+def _hold_the_lock_with_a_worker(root_dir):
+  with run_directory.locked(root_dir):
     worker = multiprocessing.get_context('fork').Process(
-        target=time.sleep, args=(30,)
+        target=time.sleep, args=(60,)
     )
     worker.start()
-  with run_directory.locked(tmp_path):  # Although the worker is alive.
-    assert worker.is_alive()
-  worker.kill()
-  worker.join()
+    time.sleep(0.5)  # Until the worker has let go of what it inherited.
+    with open(os.path.join(root_dir, 'pid'), 'w', encoding='utf-8') as file:
+      file.write(f'{worker.pid}.')
+    time.sleep(60)
+
+
+def test_a_worker_of_a_killed_process_does_not_keep_the_lock(tmp_path):
+  process = tiny_runs.context().Process(
+      target=_hold_the_lock_with_a_worker, args=(os.fspath(tmp_path),)
+  )
+  process.start()
+  pid = tmp_path / 'pid'
+  deadline_s = time.monotonic() + 60
+  while not (pid.exists() and pid.read_text().endswith('.')):
+    assert time.monotonic() < deadline_s
+    time.sleep(0.05)
+  with pytest.raises(errors.SetupError, match=f'process {process.pid} on'):
+    with run_directory.locked(tmp_path):
+      pass
+  process.kill()
+  process.join()
+  worker = int(pid.read_text()[:-1])
+  try:
+    with run_directory.locked(tmp_path):
+      os.kill(worker, 0)  # It is alive.
+  finally:
+    os.kill(worker, signal.SIGKILL)
 
 
 def test_record_names_versions_settings_and_command(tmp_path):
