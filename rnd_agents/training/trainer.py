@@ -133,28 +133,7 @@ def train_eval(
               environment_timeout_s=environment_timeout_s,
           ),
       )
-      if not 0 <= warm_up_env_steps < num_env_steps:
-        raise ValueError(
-            'train_eval.warm_up_env_steps must be at least 0 and less than'
-            f' num_env_steps, which include it: got {warm_up_env_steps} and'
-            f' {num_env_steps}.'
-        )
-      _check_unbound('train_eval.seed', 'the flag --seed')
-      for scope in ('', 'train/', 'eval/'):
-        _check_unbound(f'{scope}load_environment.seed', 'the flag --seed')
-        _check_unbound(
-            f'{scope}load_environment.num_environments',
-            'train_eval.num_environments and num_eval_episodes',
-        )
-      if seed < 0:
-        raise ValueError(f'The seed must not be negative, got {seed}.')
-      if not (isinstance(agent_class, type) and issubclass(
-          agent_class, rnd_ppo_agent.RNDPPOAgent
-      )):
-        raise TypeError(
-            'train_eval.agent_class must be RNDPPOAgent or a subclass, such as'
-            f' @RNDPPOAgent, not {agent_class!r}.'
-        )
+      _check_settings(seed, num_env_steps, warm_up_env_steps, agent_class)
       stack.enter_context(run_directory.locked(root_dir))
       sequence = np.random.SeedSequence(seed)
       seeds = [_small(s) for s in sequence.generate_state(3)]
@@ -308,6 +287,33 @@ def _close(environment):
 def _small(seed):
   """A seed with room for seed + i below 2**31."""
   return int(seed) % 2**30
+
+
+def _check_settings(seed, num_env_steps, warm_up_env_steps, agent_class):
+  """Refuses arguments of `train_eval` that cannot run or have no effect."""
+  if seed < 0:
+    raise ValueError(f'The seed must not be negative, got {seed}.')
+  if not 0 <= warm_up_env_steps < num_env_steps:
+    raise ValueError(
+        'train_eval.warm_up_env_steps must be at least 0 and less than'
+        f' num_env_steps, which include it: got {warm_up_env_steps} and'
+        f' {num_env_steps}.'
+    )
+  if not (
+      isinstance(agent_class, type)
+      and issubclass(agent_class, rnd_ppo_agent.RNDPPOAgent)
+  ):
+    raise TypeError(
+        'train_eval.agent_class must be RNDPPOAgent or a subclass, such as'
+        f' @RNDPPOAgent, not {agent_class!r}.'
+    )
+  _check_unbound('train_eval.seed', 'the flag --seed')
+  for scope in ('', 'train/', 'eval/'):
+    _check_unbound(f'{scope}load_environment.seed', 'the flag --seed')
+    _check_unbound(
+        f'{scope}load_environment.num_environments',
+        'train_eval.num_environments and num_eval_episodes',
+    )
 
 
 def _check_unbound(name, instead):
