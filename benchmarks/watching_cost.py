@@ -6,7 +6,8 @@
 
 Runs the experiment once and takes the time of each part inside it: a difference
 of a few percent between two runs would drown in the noise of most machines. The
-share is of the loop's time, start-up apart.
+share is of the loop's time, start-up apart; the curve of the end, drawn after
+it, counts as well.
 """
 
 import functools
@@ -18,6 +19,7 @@ from absl import flags
 import gin
 
 from rnd_agents.evaluation import visits
+from rnd_agents.plotting import learning_curves
 from rnd_agents.training import checkpoints
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
@@ -36,7 +38,7 @@ _PARTS = {
     'checkpoint': (checkpoints.Checkpoints, 'save'),
     'metrics.csv and TensorBoard': (metrics_log.MetricsLog, 'write'),
     'counting visits': (visits.VisitCounts, 'observe'),
-    'learning curve': (watching.Watcher, '_draw_curve'),
+    'learning curve': (learning_curves, 'plot_run'),
     'heat map': (watching.Watcher, '_draw_visits'),
     'film': (watching.Watcher, '_film'),
 }
@@ -61,8 +63,8 @@ def main(argv):
   del argv
   gin_files.parse([_GIN_FILE.value], _GIN_BINDINGS.value)
   seconds = {name: [] for name in _PARTS}
-  for name, (cls, method) in _PARTS.items():
-    setattr(cls, method, _timed(getattr(cls, method), seconds[name]))
+  for name, (owner, function) in _PARTS.items():
+    setattr(owner, function, _timed(getattr(owner, function), seconds[name]))
   with tempfile.TemporaryDirectory() as root_dir:
     result = trainer.train_eval(root_dir)
   print(gin.query_parameter('load_environment.env'))

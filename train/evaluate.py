@@ -90,8 +90,7 @@ def main(argv=None):
       saved_policy.SavedPolicyError,
       video.RecordingError,
   ) as error:
-    message = str(error).partition('\n  In call to')[0]
-    print(f'evaluate: {message}', file=sys.stderr)
+    print(f'evaluate: {errors.message_of(error)}', file=sys.stderr)
     return 1
 
 

@@ -44,6 +44,7 @@ def main(argv):
   # What goes wrong in TensorFlow reaches Python as an exception.
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   # Here and not above: flags answer at once, TensorFlow takes seconds.
+  from rnd_agents.environments import errors as environment_errors  # pylint: disable=g-import-not-at-top
   from rnd_agents.training import gin_files  # pylint: disable=g-import-not-at-top
   from rnd_agents.training import trainer  # pylint: disable=g-import-not-at-top
 
@@ -62,9 +63,7 @@ def main(argv):
       trainer.RunError,
   ) as error:
     logging.debug('Where it happened:', exc_info=True)
-    # Gin appends where it was called from; the sentence comes first.
-    message = str(error).partition('\n  In call to')[0]
-    sys.exit(f'train_eval: {message}')
+    sys.exit(f'train_eval: {environment_errors.message_of(error)}')
   if result.eval_return is not None:
     print(f'Mean return of the last evaluation: {result.eval_return:.1f}')
   print(

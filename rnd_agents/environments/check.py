@@ -23,6 +23,7 @@ import warnings
 import gymnasium
 from gymnasium.utils import env_checker
 
+from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
 from rnd_agents.environments.checks import adapter
 from rnd_agents.environments.checks import episodes
@@ -304,7 +305,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         arguments.accept,
     )
   except (ImportError, ValueError, gymnasium.error.Error) as error:
-    parser.error(str(error).partition('\n  In call to')[0])
+    parser.error(errors.message_of(error))
   print(f'{arguments.env}\n{report}')
   return 1 if report.faults else 0
 

@@ -3,7 +3,6 @@
 """Returns, lengths and outcomes of the episodes of B environments."""
 
 import collections
-import copy
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
@@ -115,11 +114,11 @@ class EpisodeLog:
       terminated: bool [B], who was not cut by a time limit.
       infos: Gymnasium's, of this step.
     """
-    success = _known(infos, self._success_key, indices)
+    success = known(infos, self._success_key, indices)
     recorded = infos.get('episode')
     returns = {}
     if isinstance(recorded, dict):  # Of RecordEpisodeStatistics.
-      returns = _known(recorded, 'r', indices)
+      returns = known(recorded, 'r', indices)
     for i in indices:
       self._finished.append(
           Episode(
@@ -140,8 +139,8 @@ class EpisodeLog:
     return episodes
 
   def get_state(self) -> Dict[str, Any]:
-    """Returns all of it, picklable."""
-    return copy.deepcopy({
+    """Returns all of it, picklable. Not a copy: the caller makes one."""
+    return {
         'returns': self._returns,
         'num_steps': self._num_steps,
         'first_steps': self._first_steps,
@@ -149,11 +148,10 @@ class EpisodeLog:
         'schedule': self._schedule,
         'episode_indices': self._episode_indices,
         'finished': list(self._finished),
-    })
+    }
 
   def set_state(self, state: Dict[str, Any]) -> None:
-    """Goes on from `state`, of `get_state`."""
-    state = copy.deepcopy(state)
+    """Goes on from `state`, a copy of what `get_state` returned."""
     self._returns = state['returns']
     self._num_steps = state['num_steps']
     self._first_steps = state['first_steps']
@@ -164,11 +162,11 @@ class EpisodeLog:
     self._finished.extend(state['finished'])
 
 
-def _known(infos, key, indices):
+def known(infos, key, indices):
   """Returns {i: infos[key][i]} of those of `indices` that gave it."""
   values = infos.get(key)
   if values is None:
     return {}
   # Gymnasium marks with an underscore which environments gave the key.
-  known = infos.get('_' + key)
-  return {i: values[i] for i in indices if known is None or known[i]}
+  given = infos.get('_' + key)
+  return {i: values[i] for i in indices if given is None or given[i]}

@@ -54,6 +54,11 @@ class StateNotRestored(RuntimeError):
   """A saved state cannot be reached again: a run would go on wrongly."""
 
 
+def message_of(error: BaseException) -> str:
+  """The text of `error` without where gin was called from, which it appends."""
+  return str(error).partition('\n  In call to')[0]
+
+
 def failure_of(
     error: BaseException, doing: str, environment_index: Optional[int] = None
 ) -> EnvironmentFailure:

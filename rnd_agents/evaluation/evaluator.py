@@ -9,6 +9,8 @@ import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
+from rnd_agents.environments import episode_log
+
 # An environment without a time limit must not hang an evaluation.
 _MAX_EPISODE_STEPS = 200_000
 
@@ -96,7 +98,7 @@ class Evaluator:
           i = episode.environment_index
           if i not in episodes:
             episodes[i] = episode
-            rooms[i] = _info(environment, 'rooms_visited', i)
+            rooms[i] = _rooms(environment.get_info(), i)
         if all(i in episodes for i in range(len(seeds))):
           self._rooms += [rooms[i] for i in range(len(seeds))]
           return [
@@ -110,13 +112,9 @@ class Evaluator:
     )
 
 
-def _info(environment, key, index):
-  """What an environment's last info says of `key`, None if nothing."""
-  infos = environment.get_info()
-  values, given = infos.get(key), infos.get(f'_{key}')
-  if values is None or (given is not None and not given[index]):
-    return None
-  return int(values[index])
+def _rooms(infos, index):
+  rooms = episode_log.known(infos, 'rooms_visited', [index]).get(index)
+  return None if rooms is None else int(rooms)
 
 
 def _as_tensors(time_step):

@@ -84,10 +84,9 @@ def rendering_environment(scope='eval', **arguments):
           **arguments,
       )
     except Exception as error:  # Any constructor may say it in its own way.
-      # Gin appends where it was called from.
-      reason = str(error).partition('\n  In call to')[0]
       raise RecordingError(
-          f'The environment cannot be made with render_mode=rgb_array: {reason}'
+          'The environment cannot be made with render_mode=rgb_array:'
+          f' {errors.message_of(error)}'
       ) from error
 
 

@@ -107,8 +107,9 @@ class Watcher:
     if not done and spent_s > self._time_share * wall_time_s:
       return
     start = time.monotonic()
-    with self._harmless('learning curve'):
-      self._draw_curve()
+    if not done:  # The one of the end is drawn by who ends the run.
+      with self._harmless('learning curve'):
+        self._draw_curve()
     with self._harmless('heat map'):
       self._draw_visits(log, env_steps)
     best = evaluator.best_episode(episodes)
