@@ -11,6 +11,9 @@ from tf_agents.agents.ppo import ppo_agent
 from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
 
+from rnd_agents.agents import samples
+from rnd_agents.replay import sequences
+
 # Arguments of PPOAgent that RND-PPO decides itself.
 FIXED_PPO_ARGUMENTS = dict(
     use_gae=True,
@@ -103,7 +106,7 @@ def check_numbers(arguments):
 
 
 def check_networks(observation_spec, **networks):
-  """Refuses networks that are missing, recurrent or of one head.
+  """Refuses networks that are missing, of one head, or RND's with memory.
 
   Args:
     observation_spec: The environment's.
@@ -119,10 +122,10 @@ def check_networks(observation_spec, **networks):
           f'{label} must be a tf_agents Network, got {type(net).__name__}.'
           ' rnd_agents.networks.create_networks builds all four.'
       )
-    if net.state_spec:
+    if net.state_spec and label not in ('actor_net', 'value_net'):
       raise ValueError(
-          f'{label} has a recurrent state, which RNDPPOAgent does not train'
-          ' yet: use a feed-forward network.'
+          f'{label} has a recurrent state. RND judges single observations: use'
+          ' a feed-forward network.'
       )
   output_spec = networks['value_net'].create_variables(
       tensor_spec.from_spec(observation_spec)
@@ -136,3 +139,35 @@ def check_networks(observation_spec, **networks):
         f' output of shape [..., 2]; got {output_spec}.'
         ' rnd_agents.networks.create_networks builds such a network.'
     )
+
+
+def check_sequences(settings, is_recurrent):
+  """Refuses settings of sequences that cannot be, or that have no effect.
+
+  Args:
+    settings: `samples.SequenceSettings`.
+    is_recurrent: Whether policy or values have a memory.
+
+  Raises:
+    TypeError: If a length is no number.
+    ValueError: If a setting is out of range or needs recurrent networks.
+  """
+  if settings.recurrent_state_init not in ('stored', 'zero'):
+    raise ValueError(
+        "RNDPPOAgent.recurrent_state_init must be 'stored' or 'zero', got"
+        f' {settings.recurrent_state_init!r}.'
+    )
+  sequences.check_arguments(
+      settings.unroll_length,
+      settings.burn_in_length,
+      settings.unroll_remainder,
+      owner='RNDPPOAgent',
+  )
+  if is_recurrent:
+    return
+  for name, default in samples.SequenceSettings()._asdict().items():
+    if getattr(settings, name) != default:
+      raise ValueError(
+          f'RNDPPOAgent.{name} is for recurrent networks, and these have no'
+          ' memory: set create_networks.core = @LSTMCore(), or leave it out.'
+      )

@@ -26,6 +26,7 @@ from rnd_agents.agents import checks
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_policy
+from rnd_agents.agents import samples
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import normalizers
 from rnd_agents.ops import losses
@@ -96,6 +97,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       num_minibatches=4,
       importance_ratio_clipping=0.1,
       entropy_regularization=0.001,
+      recurrent_state_init='stored',
+      unroll_length=None,
+      burn_in_length=0,
+      unroll_remainder='pad',
       name='RNDPPOAgent',
       **ppo_arguments,
   ):
@@ -138,9 +143,18 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       normalize_rewards: Whether extrinsic rewards are divided by the running
         standard deviation of their discounted return.
       num_epochs: Passes over the data of one `train`.
-      num_minibatches: Optimizer steps a pass; only for whole rollouts.
+      num_minibatches: Optimizer steps a pass; only for whole rollouts. Of
+        recurrent networks each takes a part of the chunks.
       importance_ratio_clipping: PPO's epsilon, above 0.
       entropy_regularization: Coefficient of the entropy bonus.
+      recurrent_state_init: What recurrent networks remember at the start of a
+        chunk they learn from: 'stored', what they did when it was collected, or
+        'zero', nothing.
+      unroll_length: Steps of a chunk; None for the whole rollout.
+      burn_in_length: Steps before a chunk that bring its state up to date and
+        are not learned from with it.
+      unroll_remainder: What becomes of the rollout's last chunk where it is too
+        short: 'fill', 'drop' or 'pad' (`replay.sequences.cut`).
       name: Name of the agent.
       **ppo_arguments: The other arguments of `PPOAgent`: `greedy_eval`,
         `lambda_value`, `value_pred_loss_coef`, `gradient_clipping`,
@@ -163,6 +177,11 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         target_rnd_network=target_rnd_network,
     )
     checks.check_numbers({**locals(), **ppo_arguments})
+    self._sequences = samples.SequenceSettings(
+        recurrent_state_init, unroll_length, burn_in_length, unroll_remainder
+    )
+    self._is_recurrent = bool(actor_net.state_spec or value_net.state_spec)
+    checks.check_sequences(self._sequences, self._is_recurrent)
     for unused in _UNUSED_PPO_ARGUMENTS:
       ppo_arguments.pop(unused, None)
     super().__init__(
@@ -236,6 +255,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
               self._compute_value_and_advantage_in_train
           ),
           curiosity=self._curiosity if collect else None,
+          stores_state=self._sequences.recurrent_state_init == 'stored',
       )
 
     self._policy = build(collect=False)
@@ -462,7 +482,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
             tf.equal(experience.step_type[:, :-1], ts.StepType.FIRST),
         )
     values = self._collect_policy.values(
-        experience.observation, experience.step_type
+        experience.observation,
+        experience.step_type,
+        self._first_states(experience),
     )
     streams = self._streams(experience, values, bonus)
     if self._explores and self.update_normalizers_in_train:
@@ -483,6 +505,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         old_values=flatten(streams.values),
         valid=flatten(tf.cast(streams.valid, tf.float32)),
     )
+    if 'network_state' in experience.policy_info:
+      rows['network_state'] = _merge_outer(
+          experience.policy_info['network_state']
+      )
     if self._explores:
       # Once a rollout: they stay the same while the statistics do.
       rows['target_features'] = flatten(
@@ -506,7 +532,18 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         valid=info['valid_mask'],
         next_observation=info['next_observation'],
     )
+    if 'network_state' in info:
+      rows['network_state'] = info['network_state']
     return tf.nest.map_structure(_merge_outer, rows)
+
+  def _first_states(self, experience):
+    """What the networks remember before the first row; () for nothing."""
+    stored = experience.policy_info.get('network_state')
+    if stored is None:
+      return ()
+    return self._collect_policy.unpack_state(
+        tf.nest.map_structure(lambda x: x[:, 0], stored)
+    )
 
   def _log_probability(self, experience):
     """Log probability [B, T] of the actions under the collecting policy."""
@@ -539,7 +576,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       num_minibatches = 1
     if weights is not None:
       rows['weight'] = _row_weights(weights, experience.step_type)
-    means = self._optimize(rows, num_minibatches)
+    num_rows = experience.discount.shape[1] or tf.shape(experience.discount)[1]
+    means = self._optimize(rows, self._samples(rows, num_rows), num_minibatches)
     if (
         self._compute_value_and_advantage_in_train
         and self.update_normalizers_in_train
@@ -556,20 +594,27 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     self._summarize(info)
     return tf_agent.LossInfo(means[0], info)
 
-  def _optimize(self, rows, num_minibatches):
-    """Epochs of minibatches over the valid rows, in one loop of the graph.
+  def _samples(self, rows, num_rows):
+    """What minibatches of a rollout's rows are drawn from."""
+    if not self._is_recurrent:
+      return samples.Transitions(rows)
+    return samples.Chunks(
+        rows, num_rows, self._sequences, self._collect_policy, self._shuffling
+    )
+
+  def _optimize(self, rows, samples_, num_minibatches):
+    """Epochs of minibatches over all samples, in one loop of the graph.
 
     Returns:
       Means over all steps of (total loss, *_LOSS_FIELDS), a float tensor.
     """
-    # [M]: boundaries between episodes and padding are no samples.
-    indices = tf.squeeze(tf.where(rows['valid'] > 0), axis=-1)
+    indices = samples_.indices
     num_samples = tf.size(indices)
     tf.debugging.assert_greater_equal(
         num_samples,
         num_minibatches,
-        'Fewer transitions than minibatches: collect more steps or lower'
-        ' num_minibatches.',
+        'Fewer transitions, or chunks of them, than minibatches: collect more'
+        ' steps or lower num_minibatches.',
     )
     seeds = self._shuffling.make_seeds(self._num_epochs)  # [2, epochs].
     shuffled = tf.concat(
@@ -587,7 +632,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       start = part * num_samples // num_minibatches
       end = (part + 1) * num_samples // num_minibatches
       chosen = shuffled[epoch * num_samples + start : epoch * num_samples + end]
-      return i + 1, sums + self._step(rows, chosen)
+      return i + 1, sums + self._step(rows, samples_.minibatch(chosen))
 
     _, sums = tf.while_loop(
         lambda i, _: i < num_steps,
@@ -597,15 +642,15 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     )
     return sums / num_steps
 
-  def _step(self, rows, chosen):
-    """One optimizer step on the chosen rows [m].
+  def _step(self, rows, minibatch):
+    """One optimizer step on a `samples.Minibatch` of the rows.
 
     Returns:
       (total loss, *_LOSS_FIELDS), a float tensor.
     """
     with tf.GradientTape() as tape:
-      terms = self._ppo_terms(rows, chosen)
-      terms['rnd_loss'] = self._predictor_loss(rows, chosen)
+      terms = self._ppo_terms(minibatch)
+      terms['rnd_loss'] = self._predictor_loss(rows, minibatch.transitions)
       total = tf.add_n([
           terms[name]
           for name in (
@@ -644,22 +689,23 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     self.train_step_counter.assign_add(1)
     return tf.stack([total] + [terms[name] for name in _LOSS_FIELDS])
 
-  def _ppo_terms(self, rows, chosen):
-    """Terms of the PPO objective on the chosen rows, scalars by name."""
-    batch = {
-        name: tf.nest.map_structure(lambda x: tf.gather(x, chosen), value)
-        for name, value in rows.items()
-        if name not in ('target_features', 'next_observation', 'valid')
-    }
-    weight = batch.get('weight', tf.ones_like(batch['advantage']))
+  def _ppo_terms(self, minibatch):
+    """Terms of the PPO objective on a minibatch, scalars by name."""
+    batch = minibatch.rows
+    counts = minibatch.counts
+    if counts is None:
+      counts = tf.ones_like(batch['advantage'])
 
-    def mean(per_sample):
+    def average(per_sample, weight):
       return common.aggregate_losses(
           per_example_loss=per_sample, sample_weight=weight
       ).total_loss
 
+    def mean(per_sample):
+      return average(per_sample, counts * batch.get('weight', 1.0))
+
     distributions, values = self._collect_policy.distribution_and_values(
-        batch['observation'], batch['step_type']
+        batch['observation'], batch['step_type'], minibatch.states
     )
     log_probability = common.log_probability(
         distributions, batch['action'], self._action_spec
@@ -668,13 +714,19 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       log_probability = tf.clip_by_value(
           log_probability, -self._log_prob_clipping, self._log_prob_clipping
       )
+    # What is no sample may hold anything: its ratio must not overflow.
+    log_probability = tf.where(
+        counts > 0, log_probability, batch['old_log_probability']
+    )
     surrogate, ratio = losses.clipped_surrogate_loss(
         log_probability,
         batch['old_log_probability'],
         batch['advantage'],
         self._importance_ratio_clipping,
     )
-    entropy = common.entropy(distributions, self._action_spec, outer_rank=1)
+    entropy = common.entropy(
+        distributions, self._action_spec, outer_rank=counts.shape.rank
+    )
     if entropy is None:
       entropy = tf.zeros_like(ratio)
     errors = losses.squared_value_error(
@@ -695,16 +747,16 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         entropy_regularization_loss=-self._entropy_regularization
         * mean(entropy),
         kl_penalty_loss=tf.constant(0.0),
-        clip_fraction=tf.reduce_mean(tf.cast(off, tf.float32)),
+        clip_fraction=average(tf.cast(off, tf.float32), counts),
         extrinsic_value_loss=value_losses[0],
         intrinsic_value_loss=value_losses[1],
-        entropy=tf.reduce_mean(entropy),
+        entropy=average(entropy, counts),
         # Schulman's estimator of KL(old, new): never negative.
-        approximate_kl=tf.reduce_mean(ratio - 1.0 - log_ratio),
+        approximate_kl=average(ratio - 1.0 - log_ratio, counts),
     )
 
   def _predictor_loss(self, rows, chosen):
-    """Loss of the predictor on its share of the chosen rows.
+    """Loss of the predictor on its share of the chosen rows [n].
 
     The rows come shuffled, so the first ones are a random subset: drawn before
     the forward pass, of a fixed size, where the authors mask a whole pass by

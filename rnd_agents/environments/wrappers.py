@@ -8,7 +8,7 @@ returns of episodes raw.
 """
 
 import copy
-from typing import Any, Dict, Optional, Set, Tuple
+from typing import Any, Dict, Optional, Sequence, Set, Tuple
 
 import gin
 import gymnasium
@@ -57,6 +57,43 @@ class PreviousActionReward(gymnasium.Wrapper):
         'previous_action': copy.deepcopy(action),
         'previous_reward': np.array([reward], np.float32),
     }
+
+
+@gin.configurable(module='rnd_agents')
+class SomeEntries(gymnasium.ObservationWrapper):
+  """Shows some entries of a flat observation and hides the rest.
+
+  CartPole and MountainCar without their velocities ask for a memory.
+  """
+
+  def __init__(self, env: gymnasium.Env, entries: Sequence[int]):
+    """Creates a SomeEntries.
+
+    Args:
+      env: an environment whose observation is a flat Box.
+      entries: indices of the entries to show, in the order to show them in.
+
+    Raises:
+      ValueError: the observation is no flat Box, or has no such entry.
+    """
+    super().__init__(env)
+    space = env.observation_space
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+      raise ValueError(f'SomeEntries needs a flat Box, not {space}.')
+    self._entries = np.array(list(entries), np.int64)
+    if not self._entries.size or not all(
+        0 <= entry < space.shape[0] for entry in self._entries
+    ):
+      raise ValueError(
+          f'SomeEntries.entries must hold indices from 0 to'
+          f' {space.shape[0] - 1}, at least one, not {tuple(entries)}.'
+      )
+    self.observation_space = spaces.Box(
+        space.low[self._entries], space.high[self._entries], dtype=space.dtype
+    )
+
+  def observation(self, observation: np.ndarray) -> np.ndarray:
+    return observation[self._entries]
 
 
 @gin.configurable(module='rnd_agents')

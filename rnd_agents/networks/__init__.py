@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Networks: actor-critic with two value heads, RND predictor and target."""
+"""Networks: actor-critic with two value heads, cores, RND's pair."""
 
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
@@ -8,15 +8,20 @@ from rnd_agents.networks import factory
 from rnd_agents.networks import initializers
 from rnd_agents.networks import normalizers
 from rnd_agents.networks import policy_heads
+from rnd_agents.networks import recurrent_cores
 from rnd_agents.networks import rnd_network
 from rnd_agents.networks.actor_critic_network import ActorCriticNetwork
 from rnd_agents.networks.factory import create_atari_networks
 from rnd_agents.networks.factory import create_networks
 from rnd_agents.networks.factory import Networks
+from rnd_agents.networks.recurrent_cores import GRUCore
+from rnd_agents.networks.recurrent_cores import LSTMCore
 from rnd_agents.networks.rnd_network import RNDNetwork
 
 __all__ = [
     'ActorCriticNetwork',
+    'GRUCore',
+    'LSTMCore',
     'Networks',
     'RNDNetwork',
     'actor_critic_network',
@@ -27,5 +32,6 @@ __all__ = [
     'initializers',
     'normalizers',
     'policy_heads',
+    'recurrent_cores',
     'rnd_network',
 ]

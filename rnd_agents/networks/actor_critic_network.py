@@ -13,6 +13,9 @@ from rnd_agents.networks import policy_heads
 class ActorCriticNetwork(network.Network):
   """One pass gives the action distribution and both values.
 
+  With a core the network is recurrent: trunk, core, heads; its inputs are
+  sequences [B, T, ...] or single steps [B, ...], and its state is the core's.
+
   TF-Agents' components each want a network of their own: `views` gives two that
   share this one's weights. `RNDPPOAgent` recognises two views of one network
   and runs it once a sample.
@@ -27,6 +30,7 @@ class ActorCriticNetwork(network.Network):
       residual_units=None,
       policy_init_gain=0.01,
       value_init_gain=0.01,
+      core=None,
       name='ActorCriticNetwork',
   ):
     """Creates the network.
@@ -35,16 +39,31 @@ class ActorCriticNetwork(network.Network):
       observation_spec: A nest of tensor specs.
       action_spec: A nest of bounded tensor specs.
       encoder: A `Network` from observations to features: the trunk.
-      value_encoder: A second trunk for the values; None shares the first.
-      residual_units: Width of the trunk's features where each head stands on a
+      value_encoder: A second trunk for the values; None shares the first. Not
+        with a core.
+      residual_units: Width of what the heads see where each stands on a
         residual layer `x + relu(W x)` of its own, as in the RND authors' code;
         None puts the heads on the features.
       policy_init_gain: Gain of the policy head's orthogonal weights.
       value_init_gain: Gain of the value heads' orthogonal weights.
+      core: A `RecurrentCore` on the trunk; None for a feed-forward network.
       name: Name of the network.
+
+    Raises:
+      ValueError: If there are a core and a second trunk.
     """
-    super().__init__(observation_spec, state_spec=(), name=name)
+    if core is not None and value_encoder is not None:
+      raise ValueError(
+          'A recurrent ActorCriticNetwork has one trunk and one core: leave'
+          ' value_encoder at None.'
+      )
+    super().__init__(
+        observation_spec,
+        state_spec=() if core is None else core.state_spec,
+        name=name,
+    )
     self._encoder = encoder
+    self._core = core
     self._value_encoder = value_encoder
     self._policy_residual = None
     self._value_residual = None
@@ -85,6 +104,10 @@ class ActorCriticNetwork(network.Network):
   ):
     """Returns ((distributions, values [..., 2]), network_state)."""
     features, _ = self._encoder(observation, step_type, training=training)
+    if self._core is not None:
+      features, network_state = self._core(
+          features, step_type, network_state, training=training
+      )
     value_features = features
     if self._value_encoder is not None:
       value_features, _ = self._value_encoder(
@@ -113,7 +136,11 @@ class HeadView(network.Network):
       index: 0 for the distributions, 1 for the values.
       name: Name of the view.
     """
-    super().__init__(actor_critic.input_tensor_spec, state_spec=(), name=name)
+    super().__init__(
+        actor_critic.input_tensor_spec,
+        state_spec=actor_critic.state_spec,
+        name=name,
+    )
     self.actor_critic = actor_critic
     self._index = index
     self.create_variables()
@@ -121,7 +148,9 @@ class HeadView(network.Network):
   def call(
       self, observation, step_type=None, network_state=(), training=False
   ):
-    outputs, _ = self.actor_critic(observation, step_type, training=training)
+    outputs, network_state = self.actor_critic(
+        observation, step_type, network_state, training=training
+    )
     return outputs[self._index], network_state
 
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
+from rnd_agents.networks import recurrent_cores
 from rnd_agents.networks import rnd_network
 
 # What RNDPPOAgent takes, by the names of its arguments:
@@ -33,6 +34,7 @@ def create_networks(
     target_rnd_fc_layer_params=(128,),
     rnd_output_size=64,
     rnd_conv_layers=None,
+    core=None,
 ):
   """Builds policy, values, RND predictor and target for one environment.
 
@@ -53,13 +55,17 @@ def create_networks(
     target_rnd_fc_layer_params: Hidden units of the target.
     rnd_output_size: Features of both.
     rnd_conv_layers: Convolutions of both, like `conv_layers`.
+    core: A `RecurrentCore`, such as `LSTMCore(128)`, between trunk and heads:
+      memory for what one observation does not tell. None for none. RND's
+      networks never have one.
 
   Returns:
     `Networks`.
 
   Raises:
     ValueError: If a layer has no units, if there are convolutions and no image,
-      or if residual heads do not fit the trunks they stand on.
+      if a core would stand on two trunks, or if residual heads do not fit the
+      trunks they stand on.
   """
   _check_units(
       fc_layer_params=fc_layer_params,
@@ -79,7 +85,8 @@ def create_networks(
   _check_convolutions(
       rnd_observation_spec or observation_spec, rnd_conv_layers=rnd_conv_layers
   )
-  if residual_heads:
+  _check_core(core, value_fc_layer_params)
+  if residual_heads and core is None:
     widths = {
         tuple(units)[-1:]
         for units in (fc_layer_params, value_fc_layer_params)
@@ -99,6 +106,9 @@ def create_networks(
         observation_spec, units, conv_layers, activation, name=name
     )
 
+  residual_units = None
+  if residual_heads:
+    residual_units = fc_layer_params[-1] if core is None else core.units
   actor_critic = actor_critic_network.ActorCriticNetwork(
       observation_spec,
       action_spec,
@@ -108,7 +118,8 @@ def create_networks(
           if value_fc_layer_params is None
           else trunk(value_fc_layer_params, 'ValueTrunk')
       ),
-      residual_units=fc_layer_params[-1] if residual_heads else None,
+      residual_units=residual_units,
+      core=core,
   )
   predictor = rnd_network.RNDNetwork(
       rnd_observation_spec,
@@ -135,6 +146,23 @@ def _check_units(**layers):
         raise ValueError(
             f'create_networks.{name} must hold integers from 1, got {number!r}.'
         )
+
+
+def _check_core(core, value_fc_layer_params):
+  """Refuses what is no core, and a core on two trunks."""
+  if core is None:
+    return
+  if not isinstance(core, recurrent_cores.RecurrentCore):
+    raise ValueError(
+        'create_networks.core must be a core, such as @LSTMCore() or @GRUCore()'
+        f' (with the brackets), got {core!r}.'
+    )
+  if value_fc_layer_params is not None:
+    raise ValueError(
+        'create_networks.core stands on one trunk: set'
+        ' create_networks.value_fc_layer_params = None, got'
+        f' {value_fc_layer_params}.'
+    )
 
 
 def _check_convolutions(observation_spec, **layers):

@@ -3,8 +3,8 @@
 """Collects, trains, evaluates and saves, so that any of it can be broken off.
 
 All that decides how a run goes on lies in its checkpoint: variables, generators
-of random numbers, the episodes in progress and the row that the last rollout
-shares with the next. A run that was killed and resumed is the run that was not,
+of random numbers, the episodes in progress, what the policy remembers of them,
+and the row that the last rollout shares with the next. A run that was killed and resumed is the run that was not,
 wherever the environments can be put back (`VectorPyEnvironment.get_state`).
 """
 
@@ -81,7 +81,11 @@ class TrainingLoop:
     self._resumed = False
     self._stopped_by = None  # The name of the signal, once there was one.
     self._warned_of_episodes = False
-    self._last_row = None  # Of the rollout before, NumPy.
+    # Of the rollout before, NumPy.
+    self._last_row = None
+    self._policy_state = _as_numpy(
+        agent.collect_policy.get_initial_state(tf_env.batch_size)
+    )
     self._iteration = tf.Variable(0, dtype=tf.int64, name='iteration')
     self._episodes = tf.Variable(0, dtype=tf.int64, name='episodes')
     self._wall_time_s = tf.Variable(0.0, dtype=tf.float64, name='wall_time_s')
@@ -172,6 +176,7 @@ class TrainingLoop:
         raise environment_errors.StateNotRestored('It was not saved.')
       self._env.pyenv.set_state(state['environment'])
       self._last_row = state['last_row']
+      self._policy_state = state.get('policy_state', self._policy_state)
     except (
         NotImplementedError,
         environment_errors.StateNotRestored,
@@ -187,9 +192,7 @@ class TrainingLoop:
           'The episodes in progress cannot go on; new ones begin. %s', error
       )
     if self._last_row is not None:
-      self._buffer.add_batch(
-          tf.nest.map_structure(tf.convert_to_tensor, self._last_row)
-      )
+      self._buffer.add_batch(_as_tensors(self._last_row))
     logging.info('Resuming at %d environment steps.', self.env_steps)
 
   def _save(self):
@@ -199,6 +202,7 @@ class TrainingLoop:
         dict(
             environment=self._environment_state(),
             last_row=self._last_row,
+            policy_state=self._policy_state,
             watcher=None if self._watcher is None else self._watcher.state(),
         ),
     )
@@ -342,7 +346,10 @@ class TrainingLoop:
     steps_before = self.env_steps
     rows = self._rollout_length + (self._last_row is None)
     with self._environment_errors():
-      self._collect(maximum_iterations=tf.constant(rows))
+      _, policy_state = self._collect(
+          policy_state=_as_tensors(self._policy_state),
+          maximum_iterations=tf.constant(rows),
+      )
     collected = time.monotonic()
     loss_info, finite, last_row = self._train()
     self._iteration.assign_add(1)
@@ -352,7 +359,8 @@ class TrainingLoop:
     }
     metrics['loss'] = float(loss_info.loss.numpy())
     self._check_finite(metrics, finite.numpy())
-    self._last_row = tf.nest.map_structure(lambda x: x.numpy(), last_row)
+    self._last_row = _as_numpy(last_row)
+    self._policy_state = _as_numpy(policy_state)
     end = time.monotonic()
     steps = self.env_steps - steps_before
     self._wall_time_s.assign_add(end - start + save_time_s)
@@ -443,6 +451,14 @@ class TrainingLoop:
       ):
         raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
       raise
+
+
+def _as_numpy(nest):
+  return tf.nest.map_structure(lambda x: x.numpy(), nest)
+
+
+def _as_tensors(nest):
+  return tf.nest.map_structure(tf.convert_to_tensor, nest)
 
 
 def _next_multiple(value, interval):

@@ -1,0 +1,122 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Memory between a trunk and its heads: LSTM and GRU."""
+
+import abc
+import numbers
+
+import gin
+import tensorflow as tf
+from tf_agents.keras_layers import dynamic_unroll_layer
+from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
+
+from rnd_agents.networks import initializers
+
+
+class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
+  """Features in, features out, and a state that one step hands to the next.
+
+  The state is 0 wherever an episode begins, inside a sequence too: whatever it
+  was before, a row of step type FIRST starts afresh.
+
+  Attributes:
+    units: Number of output features.
+    state_spec: Nest of tensor specs, of one state.
+  """
+
+  def __init__(self, units, state_spec, name):
+    """Creates the core.
+
+    Args:
+      units: Number of output features.
+      state_spec: Nest of tensor specs, of one state.
+      name: Name of the layer.
+
+    Raises:
+      ValueError: If `units` is no integer from 1.
+    """
+    super().__init__(name=name)
+    self.units = units
+    self.state_spec = state_spec
+    self._unroll = dynamic_unroll_layer.DynamicUnroll(self._create_cell())
+
+  @abc.abstractmethod
+  def _create_cell(self):
+    """Returns a Keras cell of `self.units`."""
+
+  def call(self, features, step_type=None, state=(), training=False):
+    """Unrolls the core over a sequence, or takes one step.
+
+    Args:
+      features: A float tensor [B, T, F], or [B, F] for one step.
+      step_type: Integer tensor [B, T] or [B]; None where no episode begins.
+      state: Nest of tensors [B, ...] of `state_spec`; () for 0.
+      training: Whether the output is used for training.
+
+    Returns:
+      A tuple (outputs [B, T, units] or [B, units], state after the last step).
+    """
+    resets = None
+    if step_type is not None:
+      resets = tf.equal(step_type, ts.StepType.FIRST)
+      if features.shape.rank == 2:
+        resets = resets[:, tf.newaxis]
+    # Keras's cells know states as lists, which Reverb's tables refuse.
+    outputs, flat_state = self._unroll(
+        features,
+        initial_state=tf.nest.flatten(state) if common.safe_has_state(state) else None,
+        reset_mask=resets,
+        training=training,
+    )
+    return outputs, tf.nest.pack_sequence_as(
+        self.state_spec, tf.nest.flatten(flat_state)
+    )
+
+
+@gin.configurable(module='rnd_agents')
+class LSTMCore(RecurrentCore):
+  """Long short-term memory (Hochreiter and Schmidhuber, 1997).
+
+  Its state is a tuple (output, cell). Forget gates start with a bias of 1.
+  """
+
+  def __init__(self, units=128, name='LSTMCore'):
+    """Creates the core; `units` is the number of output features."""
+    spec = _state_spec('LSTMCore', units)
+    super().__init__(units, (spec, spec), name)
+
+  def _create_cell(self):
+    return tf.keras.layers.LSTMCell(
+        self.units,
+        kernel_initializer=initializers.FreshOrthogonal(),
+        recurrent_initializer=initializers.FreshOrthogonal(),
+    )
+
+
+@gin.configurable(module='rnd_agents')
+class GRUCore(RecurrentCore):
+  """Gated recurrent unit (Cho et al., 2014), as in the RND authors' policy.
+
+  The reset gate acts before the recurrent product and all biases start at 0.
+  """
+
+  def __init__(self, units=128, name='GRUCore'):
+    """Creates the core; `units` is the number of output features."""
+    super().__init__(units, _state_spec('GRUCore', units), name)
+
+  def _create_cell(self):
+    return tf.keras.layers.GRUCell(
+        self.units,
+        reset_after=False,
+        kernel_initializer=initializers.FreshOrthogonal(),
+        recurrent_initializer=initializers.FreshOrthogonal(),
+    )
+
+
+def _state_spec(name, units):
+  if isinstance(units, bool) or not isinstance(units, numbers.Integral):
+    raise ValueError(f'{name}.units must be an integer from 1, got {units!r}.')
+  if units < 1:
+    raise ValueError(f'{name}.units must be an integer from 1, got {units}.')
+  return tf.TensorSpec([units], tf.float32, 'state')
