@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gymnasium environments as batched TF-Agents environments.
 
-Importing this registers `rnd_agents/DeepSea-v0` with Gymnasium.
+Importing this registers `rnd_agents/DeepSea-v0` with Gymnasium, and the tasks
+of `memory_tasks`: `rnd_agents/Recall-v0`, `rnd_agents/TMaze-v0` and
+`rnd_agents/CueLock-v0`.
 """
 
 import gymnasium
@@ -14,6 +16,7 @@ from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import errors
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
+from rnd_agents.environments import memory_tasks
 from rnd_agents.environments import minigrid_tasks
 from rnd_agents.environments import rewards
 from rnd_agents.environments import single_environment
@@ -28,6 +31,7 @@ __all__ = [
     'errors',
     'gymnasium_spaces',
     'loaders',
+    'memory_tasks',
     'minigrid_tasks',
     'rewards',
     'single_environment',
@@ -43,3 +47,10 @@ if DEEP_SEA_ID not in gymnasium.registry:  # A module may be imported anew.
       entry_point='rnd_agents.environments.deep_sea:DeepSeaEnv',
       vector_entry_point='rnd_agents.environments.deep_sea:DeepSeaVectorEnv',
   )
+
+for _task in ('Recall', 'TMaze', 'CueLock'):
+  if f'rnd_agents/{_task}-v0' not in gymnasium.registry:
+    gymnasium.register(
+        id=f'rnd_agents/{_task}-v0',
+        entry_point=f'rnd_agents.environments.memory_tasks:{_task}',
+    )

@@ -80,20 +80,58 @@ class SomeEntries(gymnasium.ObservationWrapper):
     space = env.observation_space
     if not isinstance(space, spaces.Box) or len(space.shape) != 1:
       raise ValueError(f'SomeEntries needs a flat Box, not {space}.')
-    self._entries = np.array(list(entries), np.int64)
-    if not self._entries.size or not all(
-        0 <= entry < space.shape[0] for entry in self._entries
+    indices = np.array(entries)
+    # A mask of bools would be read as indices, and fractions be cut off.
+    if (
+        indices.ndim != 1
+        or not indices.size
+        or indices.dtype.kind not in 'iu'
+        or not ((0 <= indices) & (indices < space.shape[0])).all()
     ):
       raise ValueError(
-          f'SomeEntries.entries must hold indices from 0 to'
-          f' {space.shape[0] - 1}, at least one, not {tuple(entries)}.'
+          'SomeEntries.entries must hold indices from 0 to'
+          f' {space.shape[0] - 1}, at least one, not {entries!r}.'
       )
+    self._entries = indices
     self.observation_space = spaces.Box(
         space.low[self._entries], space.high[self._entries], dtype=space.dtype
     )
 
   def observation(self, observation: np.ndarray) -> np.ndarray:
     return observation[self._entries]
+
+
+@gin.configurable(module='rnd_agents')
+class SomeActions(gymnasium.ActionWrapper):
+  """Offers some of an environment's discrete actions.
+
+  MiniGrid has seven for every task, of which many need three.
+  """
+
+  def __init__(self, env: gymnasium.Env, actions: Sequence[int]):
+    """Creates a SomeActions.
+
+    Args:
+      env: an environment with a Discrete action space.
+      actions: those to offer; action i is the i-th of them.
+
+    Raises:
+      ValueError: the action space is not Discrete, or has no such action.
+    """
+    super().__init__(env)
+    space = env.action_space
+    if not isinstance(space, spaces.Discrete):
+      raise ValueError(f'SomeActions needs Discrete actions, not {space}.')
+    self._actions = [np.int64(action) for action in actions]
+    if not self._actions or not all(map(space.contains, self._actions)):
+      raise ValueError(
+          f'SomeActions.actions must hold actions of {space}, at least one, not'
+          f' {tuple(actions)}.'
+      )
+    self.action_space = spaces.Discrete(len(self._actions))
+
+  def action(self, action: np.int64) -> np.int64:
+    return self._actions[action]
 
 
 @gin.configurable(module='rnd_agents')

@@ -9,7 +9,6 @@ import gin
 import tensorflow as tf
 from tf_agents.keras_layers import dynamic_unroll_layer
 from tf_agents.trajectories import time_step as ts
-from tf_agents.utils import common
 
 from rnd_agents.networks import initializers
 
@@ -62,16 +61,17 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
       resets = tf.equal(step_type, ts.StepType.FIRST)
       if features.shape.rank == 2:
         resets = resets[:, tf.newaxis]
-    # Keras's cells know states as lists, which Reverb's tables refuse.
-    outputs, flat_state = self._unroll(
+    cell_state = None
+    if state is not None and len(tf.nest.flatten(state)):
+      # Keras's LSTM knows its state as a list, which Reverb's tables refuse.
+      cell_state = _repacked(state, self._unroll.state_size)
+    outputs, cell_state = self._unroll(
         features,
-        initial_state=tf.nest.flatten(state) if common.safe_has_state(state) else None,
+        initial_state=cell_state,
         reset_mask=resets,
         training=training,
     )
-    return outputs, tf.nest.pack_sequence_as(
-        self.state_spec, tf.nest.flatten(flat_state)
-    )
+    return outputs, _repacked(cell_state, self.state_spec)
 
 
 @gin.configurable(module='rnd_agents')
@@ -112,6 +112,11 @@ class GRUCore(RecurrentCore):
         kernel_initializer=initializers.FreshOrthogonal(),
         recurrent_initializer=initializers.FreshOrthogonal(),
     )
+
+
+def _repacked(state, structure):
+  flat = [tf.convert_to_tensor(x) for x in tf.nest.flatten(state)]
+  return tf.nest.pack_sequence_as(structure, flat)
 
 
 def _state_spec(name, units):

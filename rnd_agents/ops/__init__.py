@@ -5,7 +5,19 @@
 from rnd_agents.ops import gae
 from rnd_agents.ops import losses
 from rnd_agents.ops import moments
+from rnd_agents.ops import priorities
+from rnd_agents.ops import q_learning
 from rnd_agents.ops import recurrences
 from rnd_agents.ops import rnd
+from rnd_agents.ops import value_rescaling
 
-__all__ = ['gae', 'losses', 'moments', 'recurrences', 'rnd']
+__all__ = [
+    'gae',
+    'losses',
+    'moments',
+    'priorities',
+    'q_learning',
+    'recurrences',
+    'rnd',
+    'value_rescaling',
+]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tf_agents.networks import actor_distribution_network
-from tf_agents.networks import actor_distribution_rnn_network
 from tf_agents.networks import value_network
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
@@ -112,17 +111,6 @@ def test_networks_on_another_observation_are_refused():
 def test_missing_network_is_refused(name):
   nets = _networks(**{name: None})
   _refused(TypeError, f'{name} must be a tf_agents Network', nets)
-
-
-def test_recurrent_network_is_refused():
-  recurrent = actor_distribution_rnn_network.ActorDistributionRnnNetwork(
-      FLAT, DISCRETE, input_fc_layer_params=None, lstm_size=(4,)
-  )
-  _refused(
-      ValueError,
-      'actor_net has a recurrent state.*feed-forward',
-      _networks(actor_net=recurrent),
-  )
 
 
 @pytest.mark.parametrize(

@@ -159,12 +159,7 @@ class SlowAgent:
       weights = np.asarray(weights, np.float32)
       weight *= weights[:, np.newaxis] if weights.ndim == 1 else weights
     data['weight'] = weight
-    samples = [
-        (b, t)
-        for b in range(batch_size)
-        for t in range(num_rows - 1)
-        if step_types[b, t] != slow_streams.LAST
-    ]
+    samples = self._samples(step_types)
     sums = {}
     for epoch in range(self.settings.num_epochs):
       order = agent_test_utils.FixedShuffle.permutation(
@@ -184,6 +179,21 @@ class SlowAgent:
           self.policy_observations.add(experience.observation[b, t : t + 1])
     num_steps = self.settings.num_epochs * self.settings.num_minibatches
     return {name: total / num_steps for name, total in sums.items()}, data
+
+  def _samples(self, step_types):
+    """What minibatches are drawn from: rows (b, t) that are no boundary."""
+    batch_size, num_rows = step_types.shape
+    return [
+        (b, t)
+        for b in range(batch_size)
+        for t in range(num_rows - 1)
+        if step_types[b, t] != slow_streams.LAST
+    ]
+
+  def _share(self, chosen):
+    """What of a minibatch the predictor learns from."""
+    size = self.settings.predictor_proportion * len(chosen)
+    return chosen[: max(1, int(np.round(size)))]
 
   def _streams(self, experience):
     settings = self.settings
@@ -255,8 +265,7 @@ class SlowAgent:
     batch['observation'] = tf.nest.map_structure(pick, experience.observation)
     batch['action'] = tf.nest.map_structure(pick, experience.action)
     explores = self.settings.intrinsic_advantage_coefficient != 0
-    share = self.settings.predictor_proportion * len(chosen)
-    share = chosen[: max(1, int(np.round(share)))]
+    share = self._share(chosen)
     with tf.GradientTape() as tape:
       losses, figures = self._loss(batch)
       if explores:

@@ -9,7 +9,9 @@ import pytest
 import tensorflow as tf
 from tf_agents.utils import common
 
+from rnd_agents import networks
 from tests.agents import agent_test_utils
+from tests.agents import slow_recurrent
 from tests.agents import slow_streams
 from tests.agents import slow_update
 
@@ -29,6 +31,8 @@ def _pair(
     action_spec=agent_test_utils.DISCRETE,
     separate=False,
     rnd_optimizer=False,
+    core=None,
+    chunking=None,
 ):
   """(agent, the same update written slowly), of equal variables."""
   observation_spec = agent_test_utils.FLAT
@@ -38,6 +42,9 @@ def _pair(
     arguments = dict(known)
     if rnd_optimizer:
       arguments['rnd_optimizer'] = agent_test_utils.adam(1e-3)
+    if core is not None:
+      arguments['sizes'] = {'core': core(5)}
+      arguments.update(chunking)
     if separate:
       arguments['nets'] = _separate_networks(observation_spec, action_spec)
     agents.append(
@@ -47,7 +54,11 @@ def _pair(
     )
   agent_test_utils.stir(agents[0])
   agent_test_utils.copy_variables(*agents)
-  slow = slow_update.SlowAgent(agents[1], slow_streams.Settings(**settings))
+  settings = slow_streams.Settings(**settings)
+  if core is not None:
+    slow = slow_recurrent.SlowRecurrentAgent(agents[1], settings, chunking)
+  else:
+    slow = slow_update.SlowAgent(agents[1], settings)
   return agents[0], slow
 
 
@@ -139,8 +150,12 @@ def _compare(monkeypatch, settings, graph, weights=None, **pair):
   agent, slow = _pair(settings, **pair)
   target = [v.numpy() for v in agent.curiosity.target_rnd_network.variables]
   experience = agent_test_utils.rollout(agent)
+  if 'network_state' in experience.policy_info:
+    experience = slow_recurrent.with_states(experience)
   num_epochs = slow.settings.num_epochs
-  agent_test_utils.fix_shuffles(monkeypatch, num_epochs)
+  # Recurrent agents go on to shuffle the rows of each minibatch.
+  period = 1_000 if pair.get('core') else num_epochs
+  agent_test_utils.fix_shuffles(monkeypatch, period)
   train = common.function(agent.train) if graph else agent.train
   loss_info = train(experience, weights)
   losses, data = slow.train(experience, weights)
@@ -283,3 +298,54 @@ def test_weight_of_zero_silences_an_environment(monkeypatch):
     results.append([v.numpy() for v in agent._ppo_variables])
   for a, b in zip(*results, strict=True):
     np.testing.assert_array_equal(a, b)
+
+
+# Of eight steps an environment, episodes end within chunks and between them.
+CHUNKING = {
+    'recurrent_state_init': 'stored',
+    'unroll_length': 3,
+    'burn_in_length': 0,
+    'unroll_remainder': 'pad',
+}
+
+
+@pytest.mark.parametrize(
+    ('core', 'chunking', 'settings', 'graph'),
+    [
+        ('LSTMCore', {}, {}, True),
+        ('GRUCore', {}, {}, False),
+        ('GRUCore', {'unroll_length': None}, {}, True),
+        ('LSTMCore', {'unroll_length': 1}, {}, True),
+        ('LSTMCore', {'recurrent_state_init': 'zero'}, {}, True),
+        ('LSTMCore', {'burn_in_length': 2}, {}, True),
+        ('GRUCore', {'burn_in_length': 4, 'unroll_length': 2}, {}, True),
+        (
+            'GRUCore',
+            {'burn_in_length': 3, 'recurrent_state_init': 'zero'},
+            {},
+            True,
+        ),
+        ('GRUCore', {'unroll_remainder': 'fill'}, {}, True),
+        ('GRUCore', {'unroll_remainder': 'drop'}, {}, True),
+        ('GRUCore', {'burn_in_length': 2}, dict(PLAIN, **CLIPPED), True),
+        (
+            'LSTMCore',
+            {},
+            {'normalize_rewards': True, 'gradient_clipping': 0.1},
+            True,
+        ),
+    ],
+)
+def test_recurrent_update_equals_the_slow_one(
+    monkeypatch, core, chunking, settings, graph
+):
+  settings = dict({'predictor_proportion': 1.0}, **settings)
+  if chunking.get('unroll_length') is None:
+    settings['num_minibatches'] = 2
+  _compare(
+      monkeypatch,
+      settings,
+      graph,
+      core=getattr(networks, core),
+      chunking=dict(CHUNKING, **chunking),
+  )

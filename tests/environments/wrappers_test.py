@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for wrappers."""
 
+import functools
+
+import gin
 import gymnasium
 from gymnasium import spaces
 import numpy as np
 import pytest
 
+from rnd_agents.environments import check
 from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
 from tests.environments import known
@@ -67,6 +71,8 @@ def hybrid():
     (lambda: gymnasium.make('Pendulum-v1'),
      lambda env: wrappers.DelayedReward(env, 3)),
     (minigrid, wrappers.AgentPosition),
+    (lambda: gymnasium.make('CartPole-v1'),
+     lambda env: wrappers.SomeEntries(env, (0, 2))),
 ])
 def test_observations_and_actions_lie_in_the_spaces(make, wrap):
   env = wrap(make())
@@ -190,6 +196,124 @@ def test_success_of_another_key():
   for _ in range(3):
     env.step(np.zeros(1, int))
   assert env.pop_episodes()[0].success is True
+
+
+class Entries(gymnasium.Env):
+  """Observes 10 t, 10 t + 1, ..., always in the same array."""
+
+  action_space = spaces.Discrete(2)
+
+  def __init__(self, size=4, dtype=np.float64):
+    self.observation_space = spaces.Box(
+        np.arange(size, dtype=dtype) - 1,
+        np.arange(size, dtype=dtype) + 100,
+        dtype=dtype,
+    )
+    self._buffer = np.arange(size, dtype=dtype)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._buffer -= self._buffer[0]
+    return self._buffer, {'from': 'reset'}
+
+  def step(self, action):
+    self._buffer += 10
+    ended = bool(self._buffer[0] == 50)
+    return self._buffer, float(action), ended, False, {'from': 'step'}
+
+
+@pytest.mark.parametrize('entries', [(2,), [3, 0], (1, 3, 1), np.array([0, 2])])
+@pytest.mark.parametrize('dtype', [np.float64, np.float32, np.int32])
+def test_some_entries_in_their_order(entries, dtype):
+  env = wrappers.SomeEntries(Entries(dtype=dtype), entries)
+  indices = [int(entry) for entry in entries]
+  space = env.observation_space
+  assert space.dtype == dtype and space.shape == (len(indices),)
+  assert space.low.tolist() == [i - 1 for i in indices]
+  assert space.high.tolist() == [i + 100 for i in indices]
+  if isinstance(entries, np.ndarray):
+    entries[:] = 3  # It keeps its own.
+  seen, info = env.reset(seed=0)
+  observations = [seen]
+  assert info == {'from': 'reset'}
+  for t in range(1, 6):
+    seen, reward, terminated, truncated, info = env.step(1)
+    observations.append(seen)
+    assert (reward, terminated, truncated) == (1.0, t == 5, False)
+    assert info == {'from': 'step'}
+  # None is a view of the buffer, which has gone on.
+  np.testing.assert_array_equal(
+      observations, [[10 * t + i for i in indices] for t in range(6)]
+  )
+  assert all(seen.dtype == dtype for seen in observations)
+
+
+@pytest.mark.parametrize('env_id, entries', [
+    ('CartPole-v1', (0, 2)), ('MountainCar-v0', (0,))
+])
+def test_some_entries_of_a_batch_from_gin(env_id, entries):
+  def load():
+    return loaders.load_environment(env_id, 3, seed=11)
+
+  whole = load()
+  with gin.unlock_config():
+    gin.parse_config(f"""
+        load_environment.wrappers = [@SomeEntries]
+        SomeEntries.entries = {entries}
+    """)
+  try:
+    part = load()
+  finally:
+    gin.clear_config()
+  # Nothing else changes: the same episodes, bit for bit, seen through a slit.
+  bounds = whole.observation_spec()
+  np.testing.assert_array_equal(
+      part.observation_spec().maximum, bounds.maximum[list(entries)]
+  )
+  actions = np.random.RandomState(0).randint(2, size=[60, 3])
+  steps = [(whole.reset(), part.reset())]
+  steps += [(whole.step(action), part.step(action)) for action in actions]
+  for full, seen in steps:
+    np.testing.assert_array_equal(
+        seen.observation, full.observation[:, list(entries)]
+    )
+    for name in ('step_type', 'reward', 'discount'):
+      np.testing.assert_array_equal(getattr(seen, name), getattr(full, name))
+  # 60 steps: those of MountainCar take 200.
+  episodes = part.pop_episodes()
+  assert episodes == whole.pop_episodes()
+  assert bool(episodes) is (env_id == 'CartPole-v1')
+
+
+@pytest.mark.parametrize('env_id, entries', [
+    ('CartPole-v1', (0, 2)), ('MountainCar-v0', (0,))
+])
+def test_some_entries_pass_the_checker(env_id, entries):
+  def make(**kwargs):
+    return wrappers.SomeEntries(gymnasium.make(env_id, **kwargs), entries)
+
+  report = check.check_environment(make, max_steps=1000)
+  assert report.findings == []
+
+
+@pytest.mark.parametrize('entries', [
+    (), (4,), (0, -1), (0.0, 1.5), (True, False, True, False), 2, [[0, 1]],
+    ('0',), (None,),
+])
+def test_entries_that_there_are_not(entries):
+  with pytest.raises(ValueError, match='indices from 0 to 3, at least one, '):
+    wrappers.SomeEntries(Entries(), entries)
+
+
+@pytest.mark.parametrize('make', [
+    minigrid,
+    lambda: gymnasium.make('FrozenLake-v1'),
+    lambda: wrappers.PreviousActionReward(Entries()),
+    functools.partial(gymnasium.make, 'rnd_agents/DeepSea-v0'),
+])
+def test_some_entries_need_a_flat_box(make):
+  with pytest.raises(ValueError, match='needs a flat Box, not '):
+    wrappers.SomeEntries(make(), (0,))
 
 
 @pytest.mark.parametrize('wrap, message', [

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for factory: the sizes of the RND authors' networks, layer by layer."""
 
+import gin
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -9,6 +10,7 @@ from tf_agents.specs import tensor_spec
 
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
+from rnd_agents.networks import recurrent_cores
 
 
 @pytest.fixture(name='atari', scope='module')
@@ -161,4 +163,153 @@ def test_residual_heads_on_trunks_of_other_widths_are_refused(
         fc_layer_params=units,
         value_fc_layer_params=value_units,
         residual_heads=True,
+    )
+
+
+# -------------------------------------------------------------------- with core
+def _recurrent(core, **kwargs):
+  """Networks on three numbers."""
+  return factory.create_networks(
+      tf.TensorSpec([3], tf.float32),
+      encoders.discrete_spec(2),
+      core=core,
+      **kwargs,
+  )
+
+
+def _count(network):
+  return sum(int(np.prod(v.shape)) for v in network.variables)
+
+
+def test_recurrent_atari_policy():
+  # The RND authors' CnnGruPolicy: their trunk to 256 features, 256 units of
+  # memory, a residual layer for the policy and one for the values.
+  networks = factory.create_networks(
+      tf.TensorSpec([84, 84, 4], tf.uint8),
+      encoders.discrete_spec(18),
+      rnd_observation_spec=tf.TensorSpec([2], tf.float32),
+      fc_layer_params=(256,),
+      activation='relu',
+      conv_layers=encoders.RND_PAPER_POLICY_CONV_LAYERS,
+      residual_heads=True,
+      core=recurrent_cores.GRUCore(256),
+  )
+  expected = [
+      8 * 8 * 4 * 32 + 32,
+      4 * 4 * 32 * 64 + 64,
+      4 * 4 * 64 * 64 + 64,
+      # 84 -> 20 -> 9 -> 6: 6 * 6 * 64 = 2304 features.
+      2304 * 256 + 256,
+      # Two gates and a candidate see features, outputs and a bias.
+      3 * (256 * 256 + 256 * 256 + 256),
+      256 * 256 + 256,
+      256 * 256 + 256,
+      256 * 18 + 18,
+      256 + 1,
+      256 + 1,
+  ]
+  assert sum(expected) == 1_227_444
+  assert _count(networks.actor_net) == _count(networks.value_net) == 1_227_444
+  shapes = [tuple(v.shape) for v in networks.actor_net.variables]
+  assert shapes[6:15] == [
+      (2304, 256), (256,), (256, 768), (256, 768), (768,),
+      (256, 256), (256,), (256, 256), (256,),
+  ]
+  # Frames in sequences, one state for both views.
+  frames = tf.cast(
+      tf.reshape(tf.range(2 * 84 * 84 * 4) * 7 % 256, [1, 2, 84, 84, 4]),
+      tf.uint8,
+  )
+  values, state = networks.value_net(frames)
+  probabilities, policy_state = networks.actor_net(frames)
+  np.testing.assert_allclose(
+      probabilities.probs_parameter(), np.full([1, 2, 18], 1 / 18), atol=0.01
+  )
+  np.testing.assert_array_equal(state, policy_state)
+  step, between = networks.value_net(frames[:, 0])
+  np.testing.assert_allclose(step, values[:, 0], atol=1e-5)
+  step, final = networks.value_net(frames[:, 1], network_state=between)
+  np.testing.assert_allclose(step, values[:, 1], atol=1e-5)
+  np.testing.assert_allclose(final, state, atol=1e-5)
+
+
+def test_sizes_with_a_core():
+  lstm = recurrent_cores.LSTMCore(5)
+  networks = _recurrent(lstm, fc_layer_params=(8, 7))
+  # Four gates of an LSTM; the heads stand on its 5 outputs.
+  trunk, memory, heads = 4 * 8 + 9 * 7, 4 * 5 * (7 + 5 + 1), 6 * 2 + 6 + 6
+  assert _count(networks.actor_net) == trunk + memory + heads
+  # Residual layers are as wide as the core, whatever the trunk ends in.
+  gru = recurrent_cores.GRUCore(5)
+  networks = _recurrent(gru, fc_layer_params=(8, 7), residual_heads=True)
+  memory, residuals = 3 * 5 * (7 + 5 + 1), 2 * 6 * 5
+  assert _count(networks.actor_net) == trunk + memory + residuals + heads
+  # No trunk at all: the core sees the three numbers.
+  gru = recurrent_cores.GRUCore(5)
+  networks = _recurrent(gru, fc_layer_params=(), residual_heads=True)
+  assert _count(networks.actor_net) == (
+      3 * 5 * (3 + 5 + 1) + residuals + heads
+  )
+  # RND has no memory.
+  assert networks.actor_net.state_spec == gru.state_spec
+  assert networks.rnd_network.state_spec == ()
+  assert networks.target_rnd_network.state_spec == ()
+  assert _sizes(networks.rnd_network) == [4 * 128, 129 * 128, 129 * 64]
+
+
+def test_core_from_gin():
+  gin.parse_config("""
+      create_networks.core = @GRUCore()
+      GRUCore.units = 4
+      create_networks.fc_layer_params = (6,)
+  """)
+  first, second = [
+      factory.create_networks(
+          tf.TensorSpec([3], tf.float32), encoders.discrete_spec(2)
+      )
+      for _ in range(2)
+  ]
+  size = 4 * 6 + 3 * 4 * (6 + 4 + 1) + 5 * 2 + 5 + 5
+  assert _count(first.actor_net) == _count(second.actor_net) == size
+  # Each call makes a core of its own.
+  assert not {v.ref() for v in first.actor_net.variables} & {
+      v.ref() for v in second.actor_net.variables
+  }
+
+
+@pytest.mark.parametrize(
+    'core',
+    [recurrent_cores.LSTMCore, 'LSTMCore', 64, tf.keras.layers.LSTMCell(4)],
+)
+def test_what_is_no_core_is_refused(core):
+  with pytest.raises(ValueError, match=r'@LSTMCore\(\) .*with the brackets'):
+    _recurrent(core)
+
+
+def test_core_without_brackets_in_gin_is_refused():
+  gin.parse_config('create_networks.core = @LSTMCore')
+  with pytest.raises(ValueError, match='with the brackets'):
+    factory.create_networks(
+        tf.TensorSpec([3], tf.float32), encoders.discrete_spec(2)
+    )
+
+
+@pytest.mark.parametrize('value_units', [(64, 64), ()])
+def test_core_on_two_trunks_is_refused(value_units):
+  with pytest.raises(
+      ValueError, match='set create_networks.value_fc_layer_params = None'
+  ):
+    _recurrent(
+        recurrent_cores.LSTMCore(4), value_fc_layer_params=value_units
+    )
+
+
+def test_core_without_units_is_refused():
+  gin.parse_config("""
+      create_networks.core = @GRUCore()
+      GRUCore.units = 0
+  """)
+  with pytest.raises(ValueError, match='GRUCore.units must be an integer'):
+    factory.create_networks(
+        tf.TensorSpec([3], tf.float32), encoders.discrete_spec(2)
     )

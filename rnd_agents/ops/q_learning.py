@@ -1,0 +1,376 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Q-learning on sequences: targets, losses and demonstrations' margin.
+
+What R2D2 (Kapturowski et al., 2019), DQfD (Hester et al., 2018, arXiv
+1704.03732) and R2D3 (Paine et al., 2019, arXiv 1909.01387) compute from the Q
+values of one unroll.
+
+Layout: TF-Agents' rows. Frame t holds s_t and a_t, and the reward and discount
+received *after* a_t; T+1 frames make T steps, the last frame serves to
+bootstrap. Where an episode ends, the frame of its last observation (step type
+LAST) has no action: it carries no loss, and neither does padding, whose frames
+are LAST too. Sequences may go on with another episode after it.
+
+A step before padding needs the frame that it led to: whoever pads a sequence
+keeps the LAST frame of the episode, or the frame to bootstrap from.
+"""
+
+import numbers
+
+import numpy as np
+import tensorflow as tf
+
+from rnd_agents.ops import value_rescaling
+
+
+def valid_steps(is_last):
+  """Which steps of a sequence carry a loss: those in which somebody acted.
+
+  Args:
+    is_last: Whether each frame's step type is LAST, booleans [B, T+1].
+
+  Returns:
+    Booleans [B, T].
+  """
+  return tf.logical_not(tf.convert_to_tensor(is_last)[:, :-1])
+
+
+def dueling_q_values(values, advantages):
+  """`Q = V + A - mean_a A` (Wang et al., 2016, arXiv 1511.06581, equation 9).
+
+  Args:
+    values: V, a float tensor [..., 1].
+    advantages: A, a float tensor [..., A].
+
+  Returns:
+    Q values, a float tensor [..., A].
+  """
+  advantages = tf.convert_to_tensor(advantages)
+  return values + advantages - tf.reduce_mean(advantages, -1, keepdims=True)
+
+
+def action_values(q_values, actions):
+  """Q(s, a) of one action a state.
+
+  Args:
+    q_values: Q(s, .), a float tensor [..., A].
+    actions: a, integers from 0 [...].
+
+  Returns:
+    A float tensor [...].
+  """
+  actions = tf.convert_to_tensor(actions)
+  return tf.gather(q_values, actions, batch_dims=actions.shape.rank, axis=-1)
+
+
+def bootstrap_values(
+    online_q_values, target_q_values, rescaling_epsilon=None, double_q=True
+):
+  """What each state is worth, in units of the reward.
+
+      b_t = h^-1(Q'(s_t, argmax_a Q(s_t, a)))    with double Q
+      b_t = h^-1(max_a Q'(s_t, a))               without
+
+  (van Hasselt et al., 2016, arXiv 1509.06461.) Actions that are not allowed
+  are to be -infinity in the Q values that choose: the online network's, the
+  target network's without double Q.
+
+  Args:
+    online_q_values: Q, a float tensor [..., A].
+    target_q_values: Q', a float tensor [..., A].
+    rescaling_epsilon: Epsilon of h if the networks speak in rescaled values,
+      None if in rewards.
+    double_q: Whether the online network chooses the action.
+
+  Returns:
+    b, a float tensor [...].
+  """
+  if double_q:
+    chosen = tf.argmax(online_q_values, axis=-1)
+    values = action_values(target_q_values, chosen)
+  else:
+    values = tf.reduce_max(target_q_values, axis=-1)
+  if rescaling_epsilon is None:
+    return values
+  return value_rescaling.inverse_rescale(values, rescaling_epsilon)
+
+
+def n_step_returns(
+    rewards, discounts, values, is_last, discount_factor, num_steps
+):
+  """Sums of n discounted rewards and the value of the state after them.
+
+      G_t = sum_{k<m} c_{t,k} r_{t+k} + c_{t,m} b_{t+m}
+      c_{t,k} = prod_{j<k} gamma d_{t+j}
+
+  m is n, or less where the sequence or the episode ends before: at the last
+  frame of the sequence and at a LAST frame the sum stops and bootstraps. There
+  a death, d = 0, leaves the rewards alone, and a time limit, d = 1, stands for
+  the future that it cut off (Pardo et al., 2018, arXiv 1712.00378). Nothing
+  after a LAST frame enters, be it NaN.
+
+  Args:
+    rewards: r, a float tensor [B, T].
+    discounts: d, what the environment said: 0 on a death, float [B, T].
+    values: b, a float tensor [B, T+1].
+    is_last: Whether each frame is the last of its episode, booleans [B, T+1].
+    discount_factor: gamma, a float.
+    num_steps: n, an int from 1.
+
+  Returns:
+    G, a float tensor [B, T]; 0 where no action was taken.
+
+  Raises:
+    TypeError: If num_steps is no integer.
+    ValueError: If num_steps is below 1 or the shapes do not fit.
+  """
+  _check_num_steps(num_steps)
+  rewards = tf.convert_to_tensor(rewards)
+  discounts = tf.convert_to_tensor(discounts)
+  values = tf.convert_to_tensor(values)
+  is_last = tf.convert_to_tensor(is_last)
+  tf.debugging.assert_shapes(
+      [
+          (rewards, ('B', 'T')),
+          (discounts, ('B', 'T')),
+          (values[:, 1:], ('B', 'T')),
+          (is_last[:, 1:], ('B', 'T')),
+      ],
+      message=(
+          'rewards and discounts must be [B, T], values and is_last [B, T+1]:'
+          " drop the last frame's reward and discount"
+      ),
+  )
+  valid = valid_steps(is_last)
+  weights = discount_factor * discounts
+  # One pass a step of n: the k-step return is one reward and the (k-1)-step
+  # return of the frame after it, and 0 steps from an end are its value.
+  returns = values
+  for _ in range(num_steps):
+    # A death cuts off even an infinite value.
+    future = tf.math.multiply_no_nan(returns[:, 1:], weights)
+    returns = tf.where(valid, rewards + future, values[:, :-1])
+    returns = tf.concat([returns, values[:, -1:]], axis=1)
+  returns = returns[:, :-1]
+  return tf.where(valid, returns, tf.zeros_like(returns))
+
+
+def n_step_targets(
+    online_q_values,
+    target_q_values,
+    rewards,
+    discounts,
+    is_last,
+    discount_factor,
+    num_steps,
+    rescaling_epsilon=None,
+    double_q=True,
+):
+  """Targets of n-step Q-learning: `y_t = h(G_t)`, see `n_step_returns`.
+
+  With 1 step these are the targets of DQfD's J_1; R2D2 and R2D3 take 5.
+
+  Args:
+    online_q_values: Q of every frame by the network in training, float
+      [B, T+1, A].
+    target_q_values: Q of every frame by the target network, float
+      [B, T+1, A].
+    rewards: Float [B, T].
+    discounts: Of the environment, float [B, T].
+    is_last: Whether each frame's step type is LAST, booleans [B, T+1].
+    discount_factor: gamma, a float.
+    num_steps: n, an int from 1.
+    rescaling_epsilon: Epsilon of h, see `value_rescaling`; None for no h.
+    double_q: Whether the online network chooses the action to bootstrap from.
+
+  Returns:
+    y, a float tensor [B, T] that passes no gradient; 0 where no action was
+    taken.
+  """
+  values = bootstrap_values(
+      online_q_values, target_q_values, rescaling_epsilon, double_q
+  )
+  targets = n_step_returns(
+      rewards, discounts, values, is_last, discount_factor, num_steps
+  )
+  if rescaling_epsilon is not None:
+    targets = value_rescaling.rescale(targets, rescaling_epsilon)
+  return tf.stop_gradient(targets)
+
+
+def td_errors(q_values, actions, targets, valid_mask):
+  """`y_t - Q(s_t, a_t)`, 0 where no action was taken.
+
+  Args:
+    q_values: Q of the T steps by the network in training, float [B, T, A].
+    actions: a, integers from 0 [B, T].
+    targets: y, a float tensor [B, T].
+    valid_mask: Booleans [B, T], see `valid_steps`.
+
+  Returns:
+    A float tensor [B, T].
+  """
+  errors = targets - action_values(q_values, actions)
+  return tf.where(valid_mask, errors, tf.zeros_like(errors))
+
+
+def large_margin_losses(q_values, actions, margin, is_demonstration=None):
+  """How far a demonstrator's action is from being the best by a margin.
+
+      J_E = max_a (Q(s, a) + l(a_E, a)) - Q(s, a_E)
+
+  with l = margin for every other action, 0 for the demonstrator's (Hester et
+  al., 2018, equation 2, margin 0.8). Never negative. The gradient passes
+  through both terms. The margin is in the units of the Q values: with value
+  rescaling, those of h, where a return of 1 is 0.415.
+
+  Args:
+    q_values: Q, a float tensor [..., A].
+    actions: a_E, integers from 0 [...].
+    margin: A float, at least 0.
+    is_demonstration: Which actions are a demonstrator's, booleans or numbers
+      [...]; None if all are. The others' loss is 0.
+
+  Returns:
+    J_E, a float tensor [...].
+
+  Raises:
+    ValueError: If margin is negative or is_demonstration has another rank.
+  """
+  if margin < 0:
+    raise ValueError(f'margin must be at least 0, got {margin}.')
+  q_values = tf.convert_to_tensor(q_values)
+  actions = tf.convert_to_tensor(actions)
+  margins = tf.one_hot(
+      actions, tf.shape(q_values)[-1], 0.0, margin, dtype=q_values.dtype
+  )
+  best = tf.reduce_max(q_values + margins, axis=-1)
+  losses = best - action_values(q_values, actions)
+  if is_demonstration is None:
+    return losses
+  is_demonstration = tf.cast(is_demonstration, tf.bool)
+  if is_demonstration.shape.rank != actions.shape.rank:
+    raise ValueError(
+        'is_demonstration must have the shape of the actions,'
+        f' {actions.shape}, got {is_demonstration.shape}: repeat a flag of a'
+        ' sequence for each of its steps.'
+    )
+  return tf.where(is_demonstration, losses, tf.zeros_like(losses))
+
+
+def step_losses(
+    n_step_errors,
+    one_step_errors=None,
+    margin_losses=None,
+    n_step_weight=1.0,
+    one_step_weight=1.0,
+    margin_weight=1.0,
+    squared_error_scale=0.5,
+):
+  """Loss of each step: R2D2's alone, or with DQfD's terms beside it.
+
+      L_t = c lambda_n d_n^2 + c lambda_1 d_1^2 + lambda_E J_E
+
+  R2D2 and R2D3's paper: the first term, c = 1/2. DI-engine's R2D3: all three,
+  c = 1. (DQfD's L2 term is left to the optimizer's weight decay.)
+
+  Args:
+    n_step_errors: d_n, a float tensor [B, T].
+    one_step_errors: d_1, [B, T], or None for no such term.
+    margin_losses: J_E, [B, T], or None for no such term.
+    n_step_weight: lambda_n, a float.
+    one_step_weight: lambda_1, a float.
+    margin_weight: lambda_E, a float.
+    squared_error_scale: c, a float.
+
+  Returns:
+    A float tensor [B, T].
+  """
+  losses = n_step_weight * squared_error_scale * tf.square(n_step_errors)
+  if one_step_errors is not None:
+    scale = one_step_weight * squared_error_scale
+    losses += scale * tf.square(one_step_errors)
+  if margin_losses is not None:
+    losses += margin_weight * margin_losses
+  return losses
+
+
+def sequence_losses(losses, valid_mask, mean_over_time=False):
+  """Loss of each sequence: of its steps, those that count.
+
+  Args:
+    losses: Of each step, a float tensor [B, T].
+    valid_mask: Which steps count, booleans [B, T].
+    mean_over_time: False sums over the steps, as acme's R2D2 does; True takes
+      the mean of those that count, as DI-engine's does.
+
+  Returns:
+    A float tensor [B]; 0 where no step counts.
+  """
+  losses = tf.convert_to_tensor(losses)
+  totals = tf.reduce_sum(
+      tf.where(valid_mask, losses, tf.zeros_like(losses)), axis=1
+  )
+  if not mean_over_time:
+    return totals
+  counts = tf.reduce_sum(tf.cast(valid_mask, totals.dtype), axis=1)
+  return totals / tf.maximum(counts, 1.0)
+
+
+def batch_loss(losses, weights=None):
+  """`mean_B(w L)`: divided by the batch's size, not by the weights' sum.
+
+  Args:
+    losses: L, of each sequence, a float tensor [B].
+    weights: w, importance weights [B], or None for 1.
+
+  Returns:
+    A float scalar. No gradient reaches the weights.
+  """
+  losses = tf.convert_to_tensor(losses)
+  if weights is not None:
+    tf.debugging.assert_shapes(
+        [(losses, ('B',)), (weights, ('B',))],
+        message='losses and weights must both be [B]',
+    )
+    losses *= tf.stop_gradient(tf.cast(weights, losses.dtype))
+  return tf.reduce_mean(losses)
+
+
+def epsilon_ladder(num_environments, base=0.4, exponent=7.0):
+  """One epsilon an environment, from bold to nearly greedy.
+
+      epsilon_i = base^(1 + exponent i / (N - 1)),    i = 0 .. N-1
+
+  (Ape-X, Horgan et al., 2018, arXiv 1803.00933, section 4.1.) A lone
+  environment gets `base`.
+
+  Args:
+    num_environments: N, an int from 1.
+    base: epsilon, a float from 0 to 1.
+    exponent: alpha, a float.
+
+  Returns:
+    float32 array [N].
+
+  Raises:
+    ValueError: If there is no environment or base is no probability.
+  """
+  if num_environments < 1:
+    raise ValueError(
+        f'num_environments must be at least 1, got {num_environments}.'
+    )
+  if not 0.0 <= base <= 1.0:
+    raise ValueError(f'base must be a probability, got {base}.')
+  rungs = np.arange(num_environments) / max(num_environments - 1, 1)
+  return np.float32(base ** (1.0 + exponent * rungs))
+
+
+def _check_num_steps(num_steps):
+  if isinstance(num_steps, bool) or not isinstance(num_steps, numbers.Integral):
+    raise TypeError(
+        f'num_steps must be an integer number of steps, got {num_steps!r}.'
+    )
+  if num_steps < 1:
+    raise ValueError(f'num_steps must be at least 1, got {num_steps}.')

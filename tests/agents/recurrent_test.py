@@ -1,0 +1,494 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Recurrent policies: what is collected, what is learned from, what is saved."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.drivers import dynamic_step_driver
+from tf_agents.environments import tf_py_environment
+from tf_agents.networks import actor_distribution_rnn_network
+from tf_agents.networks import lstm_encoding_network
+from tf_agents.networks import network
+from tf_agents.policies import policy_saver
+from tf_agents.replay_buffers import tf_uniform_replay_buffer
+from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
+
+from rnd_agents import networks
+from rnd_agents.agents import samples
+from rnd_agents.environments import loaders
+from rnd_agents.evaluation import saved_policy
+from tests.agents import agent_test_utils
+from tests.agents import slow_recurrent
+
+CORES = pytest.mark.parametrize('core', [networks.LSTMCore, networks.GRUCore])
+NUM_ENVIRONMENTS = 3
+NUM_STEPS = 25  # Random episodes of CartPole last about 20.
+
+
+def _environment():
+  return tf_py_environment.TFPyEnvironment(
+      loaders.load_environment(
+          'CartPole-v1', num_environments=NUM_ENVIRONMENTS, seed=1
+      )
+  )
+
+
+def _agent(environment, core=networks.LSTMCore, nets=None, **settings):
+  arguments = {'sizes': {'core': core(6)}} if nets is None else {'nets': nets}
+  agent = agent_test_utils.build_agent(
+      environment.observation_spec(),
+      environment.action_spec(),
+      **arguments,
+      **dict({'unroll_length': 7}, **settings),
+  )
+  return agent_test_utils.stir(agent)
+
+
+def _collector(environment, policy):
+  """A function that gives one rollout [B, T+1] after the other."""
+  buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
+      policy.trajectory_spec, NUM_ENVIRONMENTS, max_length=NUM_STEPS + 1
+  )
+  driver = dynamic_step_driver.DynamicStepDriver(
+      environment,
+      policy,
+      observers=[buffer.add_batch],
+      num_steps=NUM_ENVIRONMENTS * (NUM_STEPS + 2),
+  )
+  state = policy.get_initial_state(NUM_ENVIRONMENTS)
+
+  def collect():
+    nonlocal state
+    buffer.clear()
+    _, state = driver.run(
+        policy_state=state, maximum_iterations=NUM_STEPS + 1
+    )
+    return buffer.gather_all()
+
+  return collect
+
+
+def _chunks(agent, experience):
+  """The samples of a rollout, as `train` makes them."""
+  rows, _ = agent._rollout_rows(experience)
+  return rows, agent._samples(rows, NUM_STEPS + 1)
+
+
+def _unrolled(agent, chunks):
+  """(logits, values, minibatch) of all chunks."""
+  minibatch = chunks.minibatch(chunks.indices)
+  distribution, values = agent.collect_policy.distribution_and_values(
+      minibatch.rows['observation'],
+      minibatch.rows['step_type'],
+      minibatch.states,
+  )
+  return distribution.logits, values, minibatch
+
+
+@CORES
+def test_chunks_unroll_to_what_was_collected(core):
+  environment = _environment()
+  # Values are recorded step by step where a learner is to find them.
+  agent = _agent(
+      environment, core, compute_value_and_advantage_in_train=False
+  )
+  collect = _collector(environment, agent.collect_policy)
+  collect()
+  experience = collect()  # Begins amid episodes.
+  step_types = experience.step_type.numpy()
+  assert (step_types[:, 1:-1] == ts.StepType.LAST).sum() >= NUM_ENVIRONMENTS
+  assert (step_types[:, 0] != ts.StepType.FIRST).any()
+  assert np.abs(experience.policy_info['network_state'][0][:, 0]).max() > 0.05
+  info = experience.policy_info
+  recorded = tf.stack(
+      [info['value_prediction'], info['intrinsic_value_prediction']], -1
+  )
+
+  def distances(state_init):
+    twin = _agent(environment, core, recurrent_state_init=state_init)
+    agent_test_utils.copy_variables(agent, twin)
+    rows, chunks = _chunks(twin, _without_values(experience, state_init))
+    logits, values, minibatch = _unrolled(twin, chunks)
+    steps = tf.gather(chunks._steps, chunks.indices)
+    flat = tf.reshape(info['dist_params']['logits'], [-1, logits.shape[-1]])
+    kept = minibatch.counts > 0
+    logit_errors = tf.abs(logits - tf.gather(flat, steps))[kept]
+    flat_values = tf.reshape(recorded, [-1, 2])
+    value_errors = tf.abs(values - tf.gather(flat_values, steps))[kept]
+    old_errors = tf.abs(rows['old_values'] - flat_values)[rows['valid'] > 0]
+    assert kept.numpy().sum() == (step_types[:, :-1] != ts.StepType.LAST).sum()
+    return [np.max(x) for x in (logit_errors, value_errors, old_errors)]
+
+  assert max(distances('stored')) < 1e-5
+  assert min(distances('zero')) > 1e-2
+
+
+def _without_values(experience, state_init):
+  """The same rollout as an agent with another policy info has it."""
+  kept = ['dist_params'] + ['network_state'] * (state_init == 'stored')
+  info = {name: experience.policy_info[name] for name in kept}
+  return experience.replace(policy_info=info)
+
+
+@pytest.mark.parametrize('state_init', ['stored', 'zero'])
+def test_ratios_before_the_first_step_of_an_update(state_init):
+  environment = _environment()
+  agent = _agent(
+      environment,
+      optimizer=tf.keras.optimizers.SGD(0.0),
+      recurrent_state_init=state_init,
+      burn_in_length=3,
+  )
+  collect = _collector(environment, agent.collect_policy)
+  collect()
+  info = common.function(agent.train)(collect()).extra
+  if state_init == 'stored':
+    assert info.clip_fraction == 0
+    assert abs(info.approximate_kl) < 1e-7
+  else:
+    assert info.approximate_kl > 1e-5
+
+
+@CORES
+@pytest.mark.parametrize('graph', [False, True])
+def test_one_chunk_a_rollout_is_the_whole_sequence(core, graph, monkeypatch):
+  variables = []
+  for unroll_length in (None, 8):
+    agent = agent_test_utils.stir(
+        agent_test_utils.build_agent(
+            sizes={'core': core(5)},
+            unroll_length=unroll_length,
+            num_minibatches=2,
+        )
+    )
+    agent_test_utils.fix_shuffles(monkeypatch, 1_000)
+    experience = slow_recurrent.with_states(agent_test_utils.rollout(agent))
+    train = common.function(agent.train) if graph else agent.train
+    before = [v.numpy() for v in agent._ppo_variables]
+    train(experience)
+    variables.append([v.numpy() for v in agent._ppo_variables])
+    assert all(
+        np.abs(x - y).max() > 1e-4
+        for x, y in zip(before, variables[-1], strict=True)
+    )
+  for x, y in zip(*variables, strict=True):
+    np.testing.assert_allclose(x, y, rtol=0, atol=1e-5)
+
+
+def _terms_and_gradients(agent, minibatch, rows):
+  with tf.GradientTape() as tape:
+    terms = agent._ppo_terms(minibatch)
+    terms['rnd_loss'] = agent._predictor_loss(rows, minibatch.transitions)
+    total = tf.add_n([v for k, v in terms.items() if k.endswith('_loss')])
+  variables = agent._ppo_variables + agent._predictor_variables
+  return terms, tape.gradient(total, variables)
+
+
+@pytest.mark.parametrize('garbage', [7.0, 1e4])
+def test_padding_and_boundaries_weigh_nothing(garbage):
+  agent = agent_test_utils.stir(
+      agent_test_utils.build_agent(
+          sizes={'core': networks.LSTMCore(5)},
+          unroll_length=3,
+          value_clipping=0.1,
+      )
+  )
+  experience = slow_recurrent.with_states(agent_test_utils.rollout(agent))
+  rows, _ = agent._rollout_rows(experience)
+  chunks = agent._samples(rows, 9)
+  minibatch = chunks.minibatch(chunks.indices)
+  is_nothing = minibatch.counts == 0
+  padding = (4, 2), (5, 2)
+  assert is_nothing.numpy().sum() > len(padding)
+
+  def spoil(x):
+    if not x.dtype.is_floating:
+      return x
+    mask = tf.reshape(
+        is_nothing, is_nothing.shape + [1] * (x.shape.rank - 2)
+    )
+    return tf.where(mask, tf.cast(garbage, x.dtype), x)
+
+  spoiled = dict(minibatch.rows)
+  for name in ('advantage', 'returns', 'old_values', 'old_log_probability'):
+    spoiled[name] = spoil(spoiled[name])
+  # What a step that is none observed must not reach those after it. A boundary
+  # may: the policy was asked there, and FIRST forgets it.
+  steps = tf.gather(chunks._steps, chunks.indices)
+  is_padding = tf.concat(
+      [tf.zeros_like(steps[:, :1], tf.bool), steps[:, 1:] == steps[:, :-1]], 1
+  )
+  assert is_padding.numpy().sum() == 4
+  spoiled['observation'] = tf.where(
+      is_padding[..., tf.newaxis], garbage, spoiled['observation']
+  )
+  expected = _terms_and_gradients(agent, minibatch, rows)
+  results = _terms_and_gradients(agent, minibatch._replace(rows=spoiled), rows)
+  for x, y in zip(*map(tf.nest.flatten, (expected, results)), strict=True):
+    np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-7)
+
+
+def test_no_gradient_passes_the_burn_in():
+  agent = agent_test_utils.stir(
+      agent_test_utils.build_agent(
+          sizes={'core': networks.GRUCore(5)},
+          unroll_length=2,
+          burn_in_length=2,
+          intrinsic_advantage_coefficient=0.0,
+      )
+  )
+  experience = slow_recurrent.with_states(
+      agent_test_utils.rollout(agent, ['MMMMMMMMM'])
+  )
+  rows, _ = agent._rollout_rows(experience)
+  with tf.GradientTape() as tape:
+    tape.watch(rows['observation'])
+    chunks = agent._samples(rows, 9)
+    # The last chunk alone: rows 6 and 7, after a burn-in of rows 4 and 5.
+    minibatch = chunks.minibatch(chunks.indices[3:])
+    terms = agent._ppo_terms(minibatch)
+    loss = terms['policy_gradient_loss'] + terms['value_estimation_loss']
+  gradient = tf.convert_to_tensor(tape.gradient(loss, rows['observation']))
+  sizes = np.abs(gradient).sum(-1)
+  assert np.all(sizes[6:8] > 1e-6)
+  assert np.all(np.delete(sizes, [6, 7]) == 0)
+  # And yet the loss depends on it.
+  moved = rows['observation'] + tf.one_hot(4, 9)[:, tf.newaxis]
+  others = dict(rows, observation=moved)
+  chunks = samples.Chunks(
+      others, 9, agent._sequences, agent.collect_policy, agent._shuffling
+  )
+  moved = agent._ppo_terms(chunks.minibatch(chunks.indices[3:]))
+  assert abs(moved['policy_gradient_loss'] - terms['policy_gradient_loss']) > 0
+
+
+def test_minibatches_draw_chunks_whole_and_each_once():
+  agent = agent_test_utils.build_agent(
+      sizes={'core': networks.GRUCore(5)}, unroll_length=3
+  )
+  experience = agent_test_utils.rollout(agent)
+  rows, _ = agent._rollout_rows(experience)
+  rows['advantage'] = tf.range(36, dtype=tf.float32)  # A number for each row.
+  chunks = agent._samples(rows, 9)
+  seen = []
+  for chosen in tf.split(chunks.indices, [5, 7]):
+    minibatch = chunks.minibatch(chosen)
+    numbers = minibatch.rows['advantage'].numpy().astype(int)
+    for row_numbers in numbers:
+      first = row_numbers[0]
+      last = first // 9 * 9 + 7  # The last transition of its environment.
+      np.testing.assert_array_equal(
+          row_numbers, [min(first + i, last) for i in range(3)]
+      )
+    counts = minibatch.counts.numpy()
+    np.testing.assert_allclose(counts.mean(), 1.0, rtol=1e-6)
+    drawn = sorted(numbers[counts > 0])
+    assert sorted(minibatch.transitions.numpy()) == drawn
+    seen += drawn
+  step_types = experience.step_type.numpy()
+  step_types[:, -1] = ts.StepType.LAST
+  np.testing.assert_array_equal(
+      sorted(seen), np.flatnonzero(step_types != ts.StepType.LAST)
+  )
+
+
+@CORES
+def test_learner_path_equals_whole_rollouts(core):
+  results = []
+  for in_train in (True, False):
+    agent = agent_test_utils.stir(
+        agent_test_utils.build_agent(
+            sizes={'core': core(5)},
+            unroll_length=3,
+            num_epochs=1,
+            num_minibatches=1,
+            predictor_proportion=1.0,
+            compute_value_and_advantage_in_train=in_train,
+            update_normalizers_in_train=False,
+        )
+    )
+    start = [v.numpy() for v in agent._ppo_variables]
+    experience = agent_test_utils.rollout(agent, ['FMMTFMMLF'])
+    if not in_train:
+      # Recorded while stepping, where the test's rollout restarts at each row.
+      values = agent.collect_policy.values(
+          experience.observation, experience.step_type
+      )
+      experience = experience.replace(
+          policy_info=dict(
+              experience.policy_info,
+              value_prediction=values[..., 0],
+              intrinsic_value_prediction=values[..., 1],
+          )
+      )
+      experience = agent.preprocess_sequence(experience)
+    results.append((agent, start, agent.train(experience)))
+  (first, start, info), (second, other_start, other_info) = results
+  for x, y in zip(start, other_start, strict=True):
+    np.testing.assert_array_equal(x, y)
+  np.testing.assert_allclose(info.loss, other_info.loss, rtol=1e-5)
+  for x, y in zip(first._ppo_variables, second._ppo_variables, strict=True):
+    np.testing.assert_allclose(x, y, rtol=0, atol=1e-5)
+
+
+class _TwoValues(lstm_encoding_network.LSTMEncodingNetwork):
+  """A recurrent value network of a user's own, with TF-Agents' layers."""
+
+  def __init__(self, observation_spec):
+    super().__init__(
+        observation_spec, input_fc_layer_params=(5,), lstm_size=(4,),
+        output_fc_layer_params=(2,), name='TwoValues',
+    )
+
+
+def _separate_networks(environment):
+  spec = environment.observation_spec()
+  nets = agent_test_utils.small_networks(spec, environment.action_spec())
+  return nets._replace(
+      actor_net=actor_distribution_rnn_network.ActorDistributionRnnNetwork(
+          spec,
+          environment.action_spec(),
+          input_fc_layer_params=(5,),
+          output_fc_layer_params=(5,),
+          lstm_size=(4,),
+      ),
+      value_net=_TwoValues(spec),
+  )._asdict()
+
+
+def test_recurrent_networks_of_tf_agents_serve_too():
+  environment = _environment()
+  agent = _agent(
+      environment,
+      nets=_separate_networks(environment),
+      optimizer=tf.keras.optimizers.SGD(0.0),
+  )
+  assert sorted(agent.collect_policy.policy_state_spec) == [
+      'actor_network_state', 'value_network_state'
+  ]
+  assert sorted(agent.policy.policy_state_spec) == ['actor_network_state']
+  collect = _collector(environment, agent.collect_policy)
+  collect()
+  experience = collect()
+  info = common.function(agent.train)(experience).extra
+  assert info.clip_fraction == 0
+  assert abs(info.approximate_kl) < 1e-7
+  # Values from their own stored state: those of one unroll from its start.
+  _, chunks = _chunks(agent, experience)
+  _, values, minibatch = _unrolled(agent, chunks)
+  kept = minibatch.counts > 0
+  np.testing.assert_allclose(
+      values[kept], minibatch.rows['old_values'][kept], atol=1e-5
+  )
+
+
+@CORES
+@pytest.mark.parametrize('greedy', [True, False])
+def test_saved_policies_remember(core, greedy, tmp_path):
+  environment = _environment()
+  agent = _agent(environment, core)
+  policy = agent.policy if greedy else agent.collect_policy
+  policy_saver.PolicySaver(policy, batch_size=None).save(str(tmp_path))
+  if greedy:
+    loaded = saved_policy.SavedPolicy(str(tmp_path))
+  else:
+    loaded = tf.saved_model.load(str(tmp_path))
+  for batch_size in (1, 5):  # Of a saved policy it was one for ever (#660).
+    states = [p.get_initial_state(batch_size) for p in (policy, loaded)]
+    for x, y in zip(*map(tf.nest.flatten, states), strict=True):
+      np.testing.assert_array_equal(x, np.zeros([batch_size, 6]))
+      np.testing.assert_array_equal(x, y)
+    differs = False
+    for i in range(12):
+      observation = 10 * agent_test_utils.sample(
+          environment.observation_spec(), [batch_size], i
+      )
+      step = ts.transition(observation, tf.zeros([batch_size]))
+      if i in (0, 7):
+        step = ts.restart(observation, batch_size)
+      steps = [
+          p.action(step, state)
+          for p, state in zip((policy, loaded), states, strict=True)
+      ]
+      if greedy:
+        np.testing.assert_array_equal(steps[0].action, steps[1].action)
+      else:
+        logits = [s.info['dist_params']['logits'] for s in steps]
+        np.testing.assert_allclose(*logits, atol=1e-5)
+        fresh = policy.action(step).info['dist_params']['logits']
+        differs |= np.abs(fresh - logits[0]).max() > 1e-2
+      states = [s.state for s in steps]
+      for x, y in zip(*map(tf.nest.flatten, states), strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-5)
+    assert differs or greedy
+
+
+class _Memory(network.Network):
+  """A network for RND that has a state, which it must not."""
+
+  def __init__(self):
+    super().__init__(
+        agent_test_utils.FLAT, state_spec=tf.TensorSpec([1], tf.float32)
+    )
+
+
+@pytest.mark.parametrize(
+    ('settings', 'error', 'match'),
+    [
+        (
+            {'recurrent_state_init': 'random'},
+            ValueError,
+            "recurrent_state_init must be 'stored' or 'zero', got 'random'",
+        ),
+        ({'unroll_length': 0}, ValueError, 'unroll_length must be at least 1'),
+        ({'unroll_length': 2.5}, TypeError, 'integer number of steps from 1'),
+        (
+            {'burn_in_length': -1, 'unroll_length': 4},
+            ValueError,
+            'burn_in_length must be at least 0, got -1',
+        ),
+        ({'burn_in_length': 4}, ValueError, 'needs an unroll_length'),
+        ({'unroll_remainder': 'keep'}, ValueError, "'fill', 'drop', 'pad'"),
+    ],
+)
+def test_sequences_that_cannot_be_are_refused(settings, error, match):
+  with pytest.raises(error, match=match):
+    agent_test_utils.build_agent(
+        sizes={'core': networks.GRUCore(5)}, **settings
+    )
+
+
+@pytest.mark.parametrize(
+    'settings',
+    [
+        {'unroll_length': 8},
+        {'burn_in_length': 2, 'unroll_length': 8},
+        {'recurrent_state_init': 'zero'},
+        {'unroll_remainder': 'drop'},
+    ],
+)
+def test_feed_forward_networks_have_no_sequences(settings):
+  with pytest.raises(ValueError, match='is for recurrent networks.*@LSTMCore'):
+    agent_test_utils.build_agent(**settings)
+
+
+@pytest.mark.parametrize('name', ['rnd_network', 'target_rnd_network'])
+def test_rnd_networks_have_no_memory(name):
+  nets = agent_test_utils.small_networks(
+      agent_test_utils.FLAT, agent_test_utils.DISCRETE
+  )._asdict()
+  nets[name] = _Memory()
+  with pytest.raises(ValueError, match=f'{name} has a recurrent state'):
+    agent_test_utils.build_agent(nets=nets)
+
+
+def test_a_rollout_needs_a_chunk_for_each_minibatch():
+  agent = agent_test_utils.build_agent(
+      sizes={'core': networks.GRUCore(5)}, num_minibatches=5
+  )
+  with pytest.raises(
+      tf.errors.InvalidArgumentError, match='chunks of them, than minibatches'
+  ):
+    agent.train(agent_test_utils.rollout(agent))

@@ -1,0 +1,391 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for recurrent_cores: the equations in NumPy, one step after another."""
+
+import gin
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+
+from rnd_agents.networks import recurrent_cores
+from tests import tensors
+
+_FIRST, _MID, _LAST = (
+    int(ts.StepType.FIRST), int(ts.StepType.MID), int(ts.StepType.LAST)
+)
+_UNITS = 3
+# Three rows: one that begins in the second step and ends, one that begins
+# twice, one that never does.
+_STEP_TYPES = np.int32([
+    [_MID, _FIRST, _MID, _LAST, _FIRST],
+    [_FIRST, _FIRST, _MID, _MID, _MID],
+    [_MID, _MID, _LAST, _MID, _MID],
+])
+
+
+def _sigmoid(x):
+  return 1 / (1 + np.exp(-x))
+
+
+def _lstm_step(x, state, kernel, recurrent, bias):
+  """Hochreiter and Schmidhuber's cell with forget gates; (output, cell)."""
+  h, c = state
+  i, f, candidate, o = np.split(x @ kernel + h @ recurrent + bias, 4)
+  c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(candidate)
+  h = _sigmoid(o) * np.tanh(c)
+  return h, (h, c)
+
+
+def _gru_step(x, state, kernel, recurrent, bias):
+  """Cho's cell; its update gate z keeps, its reset gate r forgets."""
+  (h,) = state
+  w_z, w_r, w_h = np.split(kernel, 3, axis=1)
+  u_z, u_r, u_h = np.split(recurrent, 3, axis=1)
+  b_z, b_r, b_h = np.split(bias, 3)
+  z = _sigmoid(x @ w_z + h @ u_z + b_z)
+  r = _sigmoid(x @ w_r + h @ u_r + b_r)
+  candidate = np.tanh(x @ w_h + (r * h) @ u_h + b_h)
+  h = z * h + (1 - z) * candidate
+  return h, (h,)
+
+
+_CORES = {
+    'lstm': (recurrent_cores.LSTMCore, _lstm_step, 2, 4),
+    'gru': (recurrent_cores.GRUCore, _gru_step, 1, 3),
+}
+
+
+class _Case:
+  """A core with weights of the order of 1, and its slow twin."""
+
+  def __init__(self, name, seed=3):
+    core_class, self._step, self.num_states, self.num_gates = _CORES[name]
+    self.core = core_class(_UNITS)
+    self._rng = np.random.default_rng(seed)
+    self.core(tf.zeros([1, 2]))
+    for variable in self.core.variables:
+      variable.assign(self._rng.normal(0, 0.8, size=variable.shape))
+
+  def features(self, *shape):
+    return self._rng.normal(size=[*shape, 2]).astype(np.float32)
+
+  def flat_states(self, batch_size):
+    """Arrays [B, units], one for each tensor of a state."""
+    return [
+        self._rng.normal(size=[batch_size, _UNITS]).astype(np.float32)
+        for _ in range(self.num_states)
+    ]
+
+  def pack(self, flat_states):
+    return tuple(flat_states) if self.num_states > 1 else flat_states[0]
+
+  def call(self, features, step_types, *flat_states):
+    """The core, and its new state as a list."""
+    state = self.pack(flat_states) if flat_states else ()
+    outputs, state = self.core(features, step_types, state)
+    return outputs, tf.nest.flatten(state)
+
+  def by_hand(self, features, step_types=None, flat_states=None):
+    """The same row for row and step for step, in float64."""
+    weights = [v.numpy().astype(np.float64) for v in self.core.variables]
+    outputs, finals = np.zeros([*features.shape[:2], _UNITS]), []
+    for b, row in enumerate(features):
+      zeros = (np.zeros(_UNITS),) * self.num_states
+      state = zeros
+      if flat_states is not None:
+        state = tuple(x[b].astype(np.float64) for x in flat_states)
+      for t, x in enumerate(row.astype(np.float64)):
+        if step_types is not None and step_types[b, t] == _FIRST:
+          state = zeros
+        outputs[b, t], state = self._step(x, state, *weights)
+      finals.append(state)
+    return outputs, [np.stack(x) for x in zip(*finals)]
+
+
+@pytest.fixture(name='case', params=list(_CORES))
+def _case(request):
+  return _Case(request.param)
+
+
+def _assert_close(found, expected):
+  """Compares (outputs, flat states)."""
+  np.testing.assert_allclose(found[0], expected[0], rtol=1e-5, atol=1e-6)
+  assert len(found[1]) == len(expected[1])
+  for x, y in zip(found[1], expected[1]):
+    np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
+
+
+# ---------------------------------------------------------- the two equations
+@tensors.in_every_mode
+def test_unroll_by_hand(run, case):
+  features, states = case.features(3, 5), case.flat_states(3)
+  _assert_close(
+      run(case.call, features, _STEP_TYPES, *states),
+      case.by_hand(features, _STEP_TYPES, states),
+  )
+
+
+@tensors.in_every_mode
+def test_sequences_of_one_step_by_hand(run, case):
+  features, states = case.features(3, 1), case.flat_states(3)
+  found = run(case.call, features, _STEP_TYPES[:, :1], *states)
+  assert found[0].shape == (3, 1, _UNITS)
+  _assert_close(found, case.by_hand(features, _STEP_TYPES[:, :1], states))
+
+
+@tensors.in_every_mode
+def test_single_steps_by_hand(run, case):
+  features, states = case.features(3, 1), case.flat_states(3)
+  found = run(case.call, features[:, 0], _STEP_TYPES[:, 0], *states)
+  outputs, finals = case.by_hand(features, _STEP_TYPES[:, :1], states)
+  _assert_close(found, (outputs[:, 0], finals))
+  # Each row was reset or kept by its own step type.
+  kept = case.by_hand(features, None, states)[0][:, 0]
+  differs = np.abs(found[0] - kept).max(axis=1) > 1e-3
+  assert differs.tolist() == [False, True, False]
+
+
+def test_numpy_arrays_are_taken(case):
+  features, states = case.features(3, 5), case.flat_states(3)
+  _assert_close(
+      case.call(features, _STEP_TYPES, *states),
+      case.by_hand(features, _STEP_TYPES, states),
+  )
+
+
+# --------------------------------------------------------------------- states
+def test_steps_are_the_unroll(case):
+  features, states = case.features(3, 5), case.flat_states(3)
+  unrolled, final = case.call(features, _STEP_TYPES, *states)
+  for t in range(5):
+    output, states = case.call(features[:, t], _STEP_TYPES[:, t], *states)
+    np.testing.assert_allclose(output, unrolled[:, t], atol=1e-6)
+  for x, y in zip(states, final):
+    np.testing.assert_allclose(x, y, atol=1e-6)
+
+
+def test_unrolls_continue_each_other(case):
+  features, states = case.features(3, 5), case.flat_states(3)
+  whole = case.call(features, _STEP_TYPES, *states)
+  first, between = case.call(features[:, :2], _STEP_TYPES[:, :2], *states)
+  second, final = case.call(features[:, 2:], _STEP_TYPES[:, 2:], *between)
+  outputs = np.concatenate([first, second], axis=1)
+  np.testing.assert_allclose(outputs, whole[0], atol=1e-6)
+  for x, y in zip(final, whole[1]):
+    np.testing.assert_allclose(x, y, atol=1e-6)
+
+
+def test_episode_that_begins_inside_is_a_fresh_one(case):
+  features, states = case.features(3, 5), case.flat_states(3)
+  outputs, final = case.call(features, _STEP_TYPES, *states)
+  # Where each row's last episode begins; the third's never does.
+  for row, start in ((0, 4), (1, 1)):
+    fresh, fresh_final = case.call(features[row : row + 1, start:], None)
+    np.testing.assert_allclose(outputs[row, start:], fresh[0], atol=1e-6)
+    for x, y in zip(final, fresh_final):
+      np.testing.assert_allclose(x[row], y[0], atol=1e-6)
+  continued, _ = case.call(features, None, *states)
+  differs = np.abs(outputs - continued).max(axis=-1) > 1e-3
+  np.testing.assert_array_equal(
+      differs.any(axis=1), [True, True, False]
+  )
+  # A step of type LAST belongs to its episode, and nothing changes before one
+  # begins.
+  assert differs[0].tolist()[:2] == [False, True]
+  # What the state was does not matter to an episode that begins in the row.
+  other, _ = case.call(features, _STEP_TYPES, *case.flat_states(3))
+  same = np.abs(outputs - other).max(axis=-1) < 1e-6
+  np.testing.assert_array_equal(same[:, 0], [False, True, False])
+  assert same[0, 1:].all() and same[1].all()
+
+
+def test_no_step_type_resets_nothing(case):
+  features, states = case.features(3, 5), case.flat_states(3)
+  found = case.call(features, None, *states)
+  _assert_close(found, case.by_hand(features, None, states))
+  mid = case.call(features, np.full([3, 5], _MID, np.int32), *states)
+  np.testing.assert_allclose(found[0], mid[0], atol=1e-6)
+
+
+@pytest.mark.parametrize('nothing', [(), None])
+def test_no_state_is_zero(case, nothing):
+  features = case.features(3, 5)
+  zeros = case.by_hand(
+      features, None, [np.zeros([3, _UNITS])] * case.num_states
+  )
+  outputs, state = case.core(features, None, nothing)
+  _assert_close((outputs, tf.nest.flatten(state)), zeros)
+  step, _ = case.core(features[:, 0], None, nothing)
+  np.testing.assert_allclose(step, zeros[0][:, 0], rtol=1e-5, atol=1e-6)
+
+
+def test_state_is_what_the_spec_says(case):
+  spec = case.core.state_spec
+  assert spec == case.pack(
+      [tf.TensorSpec([_UNITS], tf.float32, 'state')] * case.num_states
+  )
+  # Reverb's tables refuse lists, wrapped ones too.
+  for step_types in (None, _STEP_TYPES):
+    _, state = case.core(case.features(3, 5), step_types)
+    if case.num_states == 2:
+      assert type(spec) is tuple and type(state) is tuple
+    for leaf, leaf_spec in zip(tf.nest.flatten(state), tf.nest.flatten(spec)):
+      assert leaf_spec.is_compatible_with(leaf[0])
+
+
+def test_output_is_the_first_of_an_lstms_state():
+  case = _Case('lstm')
+  outputs, (h, c) = case.core(case.features(3, 5))
+  np.testing.assert_array_equal(outputs[:, -1], h)
+  assert np.abs(h - c).max() > 0.05
+
+
+# -------------------------------------------------------------------- weights
+def test_first_weights(case):
+  tf.random.set_seed(1)
+  core = type(case.core)(_UNITS)
+  core(tf.zeros([1, 2]))
+  kernel, recurrent, bias = [v.numpy() for v in core.variables]
+  width = case.num_gates * _UNITS
+  assert kernel.shape == (2, width)
+  # Rows of length 1 at right angles.
+  np.testing.assert_allclose(kernel @ kernel.T, np.eye(2), atol=1e-5)
+  np.testing.assert_allclose(
+      recurrent @ recurrent.T, np.eye(_UNITS), atol=1e-5
+  )
+  # Forget gates are the second of an LSTM's four.
+  expected = np.zeros(width)
+  if case.num_gates == 4:
+    expected[_UNITS : 2 * _UNITS] = 1
+  np.testing.assert_array_equal(bias, expected)
+
+
+def test_two_cores_start_with_weights_of_their_own(case):
+  def weights():
+    core = type(case.core)(_UNITS)
+    core(tf.zeros([1, 2]))
+    return [v.numpy() for v in core.variables[:2]]
+
+  tf.random.set_seed(7)
+  first, second = weights(), weights()
+  tf.random.set_seed(7)
+  again = weights()
+  for x, y, z in zip(first, second, again):
+    assert np.abs(x - y).max() > 0.05
+    np.testing.assert_array_equal(x, z)
+  # Input and recurrent weights of one size are no copies of each other.
+  square = type(case.core)(_UNITS)
+  square(tf.zeros([1, _UNITS]))
+  kernel, recurrent, _ = [v.numpy() for v in square.variables]
+  assert np.abs(kernel - recurrent).max() > 0.05
+
+
+def test_gradient_goes_through_time_and_stops_where_an_episode_begins(case):
+  features, states = case.features(3, 5), case.flat_states(3)
+
+  def last_outputs(features, *states):
+    outputs, _ = case.call(features, _STEP_TYPES, *states)
+    return tf.reduce_sum(outputs[:, 3])
+
+  by_features, *by_states = tensors.gradient(last_outputs, features, *states)
+  reached = np.abs(by_features).max(axis=-1) > 1e-7
+  np.testing.assert_array_equal(
+      reached,
+      np.array([
+          [False, True, True, True, False],
+          [False, True, True, True, False],
+          [True, True, True, True, False],
+      ]),
+  )
+  for gradient in by_states:
+    np.testing.assert_array_equal(
+        np.abs(gradient).max(axis=-1) > 1e-7, [False, False, True]
+    )
+  # One weight's derivative by differences.
+  recurrent = case.core.trainable_variables[1]
+  with tf.GradientTape() as tape:
+    loss = last_outputs(features, *states)
+  gradient = tape.gradient(loss, recurrent).numpy()[1, 2]
+  values = recurrent.numpy().astype(np.float64)
+  shifted = []
+  for shift in (1e-2, -1e-2):
+    moved = values.copy()
+    moved[1, 2] += shift
+    recurrent.assign(moved)
+    outputs, _ = case.by_hand(features, _STEP_TYPES, states)
+    shifted.append(outputs[:, 3].sum())
+  slope = (shifted[0] - shifted[1]) / 2e-2
+  assert abs(slope) > 1e-3
+  np.testing.assert_allclose(gradient, slope, rtol=0.02)
+
+
+def test_checkpoint_brings_the_weights_back(case, tmp_path):
+  assert len(case.core.trainable_variables) == 3
+  path = tf.train.Checkpoint(core=case.core).save(tmp_path / 'core')
+  other = type(case.core)(_UNITS)
+  other(tf.zeros([1, 2]))
+  status = tf.train.Checkpoint(core=other).restore(path)
+  status.assert_consumed()
+  features = case.features(3, 5)
+  np.testing.assert_array_equal(other(features)[0], case.core(features)[0])
+
+
+# ------------------------------------------------------------------ arguments
+@pytest.mark.parametrize('name', list(_CORES))
+@pytest.mark.parametrize('units', [0, -2, 2.0, '8', True, None])
+def test_units_that_cannot_be(name, units):
+  core_class = _CORES[name][0]
+  with pytest.raises(
+      ValueError, match=f'{core_class.__name__}.units must be an integer from 1'
+  ):
+    core_class(units)
+
+
+def test_units_from_gin(case):
+  name = type(case.core).__name__
+  gin.parse_config(f'{name}.units = 4')
+  core = getattr(recurrent_cores, name)()
+  assert core.units == 4
+  assert core(case.features(1))[0].shape == (1, 4)
+  gin.clear_config()
+  assert getattr(recurrent_cores, name)().units == 128
+  assert core.state_spec == case.pack(
+      [tf.TensorSpec([4], tf.float32, 'state')] * case.num_states
+  )
+
+
+class _SumCell(tf.keras.layers.Layer):
+  """Adds up what it sees."""
+
+  def __init__(self, units):
+    super().__init__()
+    self.state_size = self.output_size = units
+
+  def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
+    return tf.zeros([batch_size, self.state_size], dtype)
+
+  def call(self, inputs, states, training=False):
+    total = states + inputs
+    return total, total
+
+
+class _SumCore(recurrent_cores.RecurrentCore):
+
+  def __init__(self, units):
+    super().__init__(units, tf.TensorSpec([units], tf.float32), 'SumCore')
+
+  def _create_cell(self):
+    return _SumCell(self.units)
+
+
+def test_a_core_of_ones_own():
+  outputs, state = _SumCore(1)(
+      tf.constant([[[1.0], [2.0], [4.0], [8.0]]]),
+      tf.constant([[_MID, _MID, _FIRST, _MID]]),
+      tf.constant([[100.0]]),
+  )
+  np.testing.assert_array_equal(outputs[0, :, 0], [101, 103, 4, 12])
+  np.testing.assert_array_equal(state, [[12]])
+  with pytest.raises(TypeError, match='_create_cell'):
+    recurrent_cores.RecurrentCore(3, tf.TensorSpec([3]), 'Core')
