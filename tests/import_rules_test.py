@@ -3,8 +3,8 @@
 """Imports point one way: from what decides much to what decides little.
 
 ops <- networks <- curiosity <- agents <- training <- train, each importing
-only itself and what stands left of it; replay, like ops, needs none of them. environments, evaluation and plotting
-know nothing of how an agent learns.
+only itself and what stands left of it; replay, like ops, needs none of them.
+environments, evaluation and plotting know nothing of how an agent learns.
 """
 
 import pytest

@@ -64,8 +64,8 @@ def create_networks(
 
   Raises:
     ValueError: If a layer has no units, if there are convolutions and no image,
-      if a core would stand on two trunks, or if residual heads do not fit the
-      trunks they stand on.
+      if a core would stand on two trunks or in two networks, or if residual
+      heads do not fit the trunks they stand on.
   """
   _check_units(
       fc_layer_params=fc_layer_params,
@@ -156,6 +156,11 @@ def _check_core(core, value_fc_layer_params):
     raise ValueError(
         'create_networks.core must be a core, such as @LSTMCore() or @GRUCore()'
         f' (with the brackets), got {core!r}.'
+    )
+  if core.built:
+    raise ValueError(
+        'create_networks.core is part of other networks already: give each set'
+        ' a core of its own.'
     )
   if value_fc_layer_params is not None:
     raise ValueError(

@@ -63,7 +63,7 @@ def check_arguments(
     )
   if remainder not in REMAINDERS:
     raise ValueError(
-        f'The remainder of a sequence can be one of {REMAINDERS}, not'
+        f'{owner}: the remainder of a sequence can be one of {REMAINDERS}, not'
         f' {remainder!r}.'
     )
 
@@ -105,6 +105,10 @@ def cut(num_steps, unroll_length=None, burn_in_length=0, remainder='pad'):
     ValueError: If an argument is out of range.
   """
   check_arguments(unroll_length, burn_in_length, remainder)
+  if tf.is_tensor(num_steps):
+    num_steps = tf.cast(num_steps, tf.int32)
+  else:
+    num_steps = int(num_steps)
   length = num_steps if unroll_length is None else int(unroll_length)
   if remainder == 'drop':
     num_chunks = num_steps // length
@@ -121,8 +125,9 @@ def cut(num_steps, unroll_length=None, burn_in_length=0, remainder='pad'):
       steps=tf.minimum(steps, num_steps - 1),
       is_padding=missing if remainder == 'pad' else tf.zeros_like(missing),
       weights=weights,
-      burn_in=tf.maximum(starts - int(burn_in_length), 0)
-      + tf.range(int(burn_in_length)),
+      burn_in=tf.maximum(
+          starts - int(burn_in_length) + tf.range(int(burn_in_length)), 0
+      ),
       has_burn_in=starts[:, 0] >= int(burn_in_length),
   )
 

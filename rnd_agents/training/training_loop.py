@@ -4,8 +4,9 @@
 
 All that decides how a run goes on lies in its checkpoint: variables, generators
 of random numbers, the episodes in progress, what the policy remembers of them,
-and the row that the last rollout shares with the next. A run that was killed and resumed is the run that was not,
-wherever the environments can be put back (`VectorPyEnvironment.get_state`).
+and the row that the last rollout shares with the next. A run that was killed
+and resumed is the run that was not, wherever the environments can be put back
+(`VectorPyEnvironment.get_state`).
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Recurrent policies: what is collected, what is learned from, what is saved."""
+"""Recurrent policies: what they collect, learn from and save."""
 
 import numpy as np
 import pytest

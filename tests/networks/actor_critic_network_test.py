@@ -289,7 +289,6 @@ def test_unrolling_is_stepping(observed, core_class):
   observations = _samples(_SPECS[observed], 2, 4)
   start = state = _states(network)
   (distribution, values), final = network(observations, _STEP_TYPES, start)
-  assert values.shape == [2, 4, 2]
   logits = distribution.logits_parameter()
   for t in range(4):
     (distribution, step_values), state = network(
@@ -360,7 +359,7 @@ def test_views_share_one_state(core_class):
       tf.nest.assert_same_structure(view_final, states)
       for x, y in zip(tf.nest.flatten(view_final), tf.nest.flatten(final)):
         np.testing.assert_array_equal(x, y)
-    # The state enters both, and its default is 0.
+    # The state enters both; without one it is 0.
     zeros = tf.nest.map_structure(tf.zeros_like, states)
     fresh = value_net(observations, step_types)[0]
     np.testing.assert_array_equal(
@@ -369,7 +368,6 @@ def test_views_share_one_state(core_class):
     assert np.abs(fresh - values).max() > 1e-3
     fresh = policy_net(observations, step_types)[0].logits_parameter()
     assert np.abs(fresh - distribution.logits_parameter()).max() > 1e-3
-  # Trunk, core (of three), two residual layers, three heads.
   own = {v.ref() for v in network.variables}
   assert len(own) == 2 + 3 + 4 + 6
   for view in (policy_net, value_net):

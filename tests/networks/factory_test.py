@@ -313,3 +313,11 @@ def test_core_without_units_is_refused():
     factory.create_networks(
         tf.TensorSpec([3], tf.float32), encoders.discrete_spec(2)
     )
+
+
+def test_a_core_serves_one_set_of_networks():
+  core = recurrent_cores.GRUCore(4)
+  spec = tf.TensorSpec([3], tf.float32)
+  factory.create_networks(spec, encoders.discrete_spec(2), core=core)
+  with pytest.raises(ValueError, match='part of other networks already'):
+    factory.create_networks(spec, encoders.discrete_spec(2), core=core)
