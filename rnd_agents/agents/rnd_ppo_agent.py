@@ -322,6 +322,21 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     """Optimizer steps a pass over a whole rollout."""
     return self._num_minibatches
 
+  def num_samples(self, num_environments, rollout_length):
+    """What minibatches of a whole rollout are drawn from, at most.
+
+    Args:
+      num_environments: Environments of the rollout.
+      rollout_length: Steps of each.
+
+    Returns:
+      The number of transitions, or of chunks where the networks are recurrent.
+    """
+    if not self._is_recurrent:
+      return num_environments * rollout_length
+    chunks = self._sequences.cut(rollout_length)
+    return num_environments * int(tf.shape(chunks.steps)[0])
+
   @property
   def trains_on_rollouts(self):
     """Whether `train` takes whole rollouts, and not a `PPOLearner`'s parts."""

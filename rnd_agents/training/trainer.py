@@ -152,7 +152,7 @@ def train_eval(
       agent = _create_agent(
           agent_class, tf_env, optimizers, rnd_observation_fn
       )
-      _check_rollout(agent, num_environments * rollout_length)
+      _check_rollout(agent, num_environments, rollout_length)
       loop = training_loop.TrainingLoop(
           root_dir,
           agent,
@@ -381,20 +381,27 @@ def _check_alike(train_env, eval_env):
   eval_env.reset_with_seeds([0] * eval_env.batch_size)
 
 
-def _check_rollout(agent, num_transitions):
+def _check_rollout(agent, num_environments, rollout_length):
   """Refuses an agent that cannot train on the rollouts of the loop."""
   if not agent.trains_on_rollouts:
     raise ValueError(
         'train_eval trains on whole rollouts: leave'
         ' RNDPPOAgent.compute_value_and_advantage_in_train at True.'
     )
-  if num_transitions < 2 * agent.num_minibatches:
-    # Every second one may be a boundary between episodes, and no sample.
+  rollout = 'train_eval.num_environments * rollout_length'
+  # Every second transition may be a boundary between episodes, and no sample.
+  if num_environments * rollout_length < 2 * agent.num_minibatches:
     raise ValueError(
-        'train_eval.num_environments * rollout_length are'
-        f' {num_transitions} transitions, too few for'
-        f' RNDPPOAgent.num_minibatches = {agent.num_minibatches}: at least two'
-        ' a minibatch are needed.'
+        f'{rollout} are {num_environments * rollout_length} transitions, too'
+        f' few for RNDPPOAgent.num_minibatches = {agent.num_minibatches}: at'
+        ' least two a minibatch are needed.'
+    )
+  num_samples = agent.num_samples(num_environments, rollout_length)
+  if num_samples < agent.num_minibatches:
+    raise ValueError(
+        f'{rollout} are cut into {num_samples} chunks, too few for'
+        f' RNDPPOAgent.num_minibatches = {agent.num_minibatches}: lower that,'
+        ' or RNDPPOAgent.unroll_length.'
     )
 
 

@@ -60,7 +60,34 @@ def test_every_game_has_the_numbers_of_the_paper(game):
   assert gin.query_parameter('load_environment.env') == _GAMES[game]
 
 
-def test_montezuma_runs_at_full_width(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ('files', 'game'),
+    [
+        (['atari_paper_rnn'], 'montezuma_revenge'),
+        (['venture', 'atari_rnn'], 'venture'),
+    ],
+)
+def test_the_recurrent_policy_changes_nothing_else(files, game):
+  gin.clear_config()
+  gin_files.parse(files)
+  assert {name: gin.query_parameter(name) for name in _PAPER} == _PAPER
+  assert gin.query_parameter('load_environment.env') == _GAMES[game]
+  assert gin.query_parameter('RNDPPOAgent.unroll_length') is None
+
+
+@pytest.mark.parametrize(
+    ('files', 'num_policy_parameters'),
+    [
+        (['montezuma_revenge_cpu'], 1_223_156),
+        # Convolutions 106,656, dense 590,080, GRU 393,984, residual layers
+        # 131,584, logits 4,626 and values 514.
+        (['montezuma_revenge_cpu', 'atari_rnn'], 1_227_444),
+    ],
+    ids=['feed-forward', 'recurrent'],
+)
+def test_montezuma_runs_at_full_width(
+    files, num_policy_parameters, tmp_path, monkeypatch
+):
   """The networks have the authors' sizes, and the rewards that learn a sign."""
   counts, rewards = {}, []
   create_agent = trainer._create_agent
@@ -85,19 +112,21 @@ def test_montezuma_runs_at_full_width(tmp_path, monkeypatch):
   monkeypatch.setattr(training_loop.TrainingLoop, '_iterate', watching)
   gin.clear_config()
   gin_files.parse(
-      ['montezuma_revenge_cpu'],
+      files,
       (
-          'train_eval.num_environments = 2',
+          'train_eval.num_environments = 4',
           'train_eval.rollout_length = 8',
           'train_eval.warm_up_env_steps = 16',
-          'train_eval.num_env_steps = 20',
+          'train_eval.num_env_steps = 24',
           'train_eval.num_eval_episodes = 1',
           'train_eval.record_video = False',
           'eval/load_atari.max_num_frames_per_episode = 80',
       ),
   )
   assert trainer.train_eval(os.fspath(tmp_path)).finished
-  assert counts == {'policy': 1_223_156, 'predictor': 2_203_296}
+  assert counts == {
+      'policy': num_policy_parameters, 'predictor': 2_203_296
+  }
   assert set(rewards) <= {-1.0, 0.0, 1.0} and rewards
   log = metrics_log.MetricsLog(tmp_path, last_iteration=10)
   assert log.last('eval', 'length_mean') == 20

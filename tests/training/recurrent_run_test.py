@@ -1,0 +1,136 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs of policies that remember."""
+
+import os
+
+import gin
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnd_agents.environments import loaders
+from rnd_agents.evaluation import evaluator
+from rnd_agents.evaluation import saved_policy
+from rnd_agents.training import gin_files
+from rnd_agents.training import trainer
+from tests.training import tiny_runs
+
+# Episodes of CartPole are longer than a rollout of 16 steps, so that what the
+# policy remembers has to pass from one to the next.
+_RECURRENT = (
+    'create_networks.core = @LSTMCore()',
+    'create_networks.value_fc_layer_params = None',
+    'LSTMCore.units = 6',
+    'RNDPPOAgent.unroll_length = 5',
+    'RNDPPOAgent.burn_in_length = 2',
+    'load_environment.wrappers = [@SomeEntries]',
+    'SomeEntries.entries = (0, 2)',
+)
+
+
+def _run(root_dir, num_env_steps, *bindings):
+  gin.clear_config()
+  gin_files.parse(
+      [],
+      (
+          *tiny_runs.SETTINGS,
+          *_RECURRENT,
+          f'train_eval.num_env_steps = {num_env_steps}',
+          *bindings,
+      ),
+  )
+  return trainer.train_eval(os.fspath(root_dir), seed=3)
+
+
+def test_a_resumed_run_is_the_run_that_went_through(tmp_path):
+  broken, whole = tmp_path / 'broken', tmp_path / 'whole'
+  for num_env_steps in (64 + 64 * 5, 64 + 64 * 11):
+    _run(broken, num_env_steps)
+  _run(whole, num_env_steps)
+  metrics = [
+      [
+          line
+          for line in (root / 'metrics.csv').read_text().splitlines()
+          if line.startswith('train')
+      ]
+      for root in (broken, whole)
+  ]
+  assert metrics[0] == metrics[1] and len(metrics[0]) >= 11
+  (_, variables), (_, expected) = map(tiny_runs.checkpoint, (broken, whole))
+  assert sum('_ppo_variables' in name for name in expected) == 11
+  for name, value in expected.items():
+    np.testing.assert_array_equal(variables[name], value, err_msg=name)
+
+
+def test_a_saved_policy_plays_what_the_run_evaluated(tmp_path):
+  result = _run(tmp_path, 64 + 64 * 12)
+  policy = saved_policy.SavedPolicy(
+      os.path.join(tmp_path, 'policies', 'policy')
+  )
+  # The evaluation's seeds: the third number that the run draws, and those
+  # after it.
+  first = int(np.random.SeedSequence(3).generate_state(3)[2]) % 2**30
+  with gin.config_scope('eval'):
+    environment = loaders.load_environment(num_environments=2)
+  policy.check_fits(environment)
+  seeds = [first, first + 1]
+  returns = [
+      [
+          episode.return_
+          for episode in evaluator.Evaluator(environment, player, seeds).run()
+      ]
+      for player in (policy, _Forgetful(policy))
+  ]
+  assert np.mean(returns[0]) == result.eval_return
+  assert returns[0] != returns[1]
+
+
+class _Forgetful:
+  """A policy that remembers nothing from step to step."""
+
+  def __init__(self, policy):
+    self._policy = policy
+    self.get_initial_state = policy.get_initial_state
+
+  def action(self, time_step, state):
+    return self._policy.action(
+        time_step, tf.nest.map_structure(tf.zeros_like, state)
+    )
+
+
+@pytest.mark.parametrize(
+    ('bindings', 'match'),
+    [
+        (
+            [
+                'RNDPPOAgent.unroll_length = None',
+                'RNDPPOAgent.burn_in_length = 0',
+                'RNDPPOAgent.num_minibatches = 5',
+            ],
+            'are cut into 4 chunks, too few for .*num_minibatches = 5',
+        ),
+        (
+            ['create_networks.value_fc_layer_params = (8,)'],
+            'create_networks.value_fc_layer_params = None',
+        ),
+        (
+            ['create_networks.core = @LSTMCore'],
+            r'must be a core, such as @LSTMCore\(\)',
+        ),
+        (
+            ['create_networks.core = None'],
+            'RNDPPOAgent.unroll_length is for recurrent networks',
+        ),
+        (['LSTMCore.units = 0'], 'LSTMCore.units must be an integer from 1'),
+        (
+            ['SomeEntries.entries = (4,)'],
+            'SomeEntries.entries must hold indices from 0 to 3',
+        ),
+    ],
+)
+def test_what_cannot_run_says_so_before_the_first_step(
+    bindings, match, tmp_path
+):
+  with pytest.raises(trainer.SetupError, match=match):
+    _run(tmp_path, 1_000, *bindings)
