@@ -42,15 +42,21 @@ class Job(NamedTuple):
 _STOP = 'train_eval.stop_at_success_rate = 0.95'
 
 
-def _pair(name, seeds, *bindings):
+def _twins(name, seeds, labels, *bindings):
+  """An experiment and its twins: {label: what the gin file's name ends in}."""
   return [
-      Job(label, gin_file, seed, bindings)
+      Job(label, f'{name}{suffix}.gin', seed, bindings)
       for seed in seeds
-      for label, gin_file in (
-          ('RND-PPO', f'{name}.gin'),
-          ('PPO', f'{name}_ppo.gin'),
-      )
+      for label, suffix in labels.items()
   ]
+
+
+def _pair(name, seeds, *bindings):
+  return _twins(name, seeds, {'RND-PPO': '', 'PPO': '_ppo'}, *bindings)
+
+
+def _memory(name, seeds):
+  return _twins(name, seeds, {'recurrent': '', 'feed-forward': '_ff'})
 
 
 def _scaling(size, seeds):
@@ -103,6 +109,10 @@ GROUPS = {
         + _scaling(40, range(1))
     ),
     'lunar_lander': _pair('lunar_lander', range(3)),
+    'cartpole_masked': _memory('cartpole_masked', range(5)),
+    't_maze': _memory('t_maze', range(5)),
+    'mountain_car_masked': _memory('mountain_car_masked', range(5)),
+    'minigrid_memory': _memory('minigrid_memory', range(1)),
     'ablations': [
         Job(label, 'deep_sea.gin', seed, (*bindings, _STOP))
         for seed in range(5)

@@ -24,6 +24,16 @@ from rnd_agents.plotting import metrics_file  # noqa: E402
 
 _SOLVED = 0.95
 
+# Groups that are told by their returns, and the titles of their pictures.
+_RETURNS = {
+    'mountain_car': 'MountainCar-v0',
+    'lunar_lander': 'LunarLander-v3',
+    'cartpole_masked': 'CartPole-v1 without velocities',
+    't_maze': 'T-maze',
+    'mountain_car_masked': 'MountainCar-v0 without velocity',
+    'minigrid_memory': 'MiniGrid-MemoryS7-v0',
+}
+
 
 def _folders(out, group):
   """{label: [folders of finished runs]}, in the order of the jobs."""
@@ -228,10 +238,8 @@ def main():
     print(f'## {group}\n')
     if group == 'deep_sea_scaling':
       report_scaling(*place, group, arguments.pictures)
-    elif group == 'mountain_car':
-      report_returns(*place, group, arguments.pictures, 'MountainCar-v0')
-    elif group == 'lunar_lander':
-      report_returns(*place, group, arguments.pictures, 'LunarLander-v3')
+    elif group in _RETURNS:
+      report_returns(*place, group, arguments.pictures, _RETURNS[group])
     else:
       report_solved(*place, group, arguments.pictures, 'DeepSea, N = 20')
 

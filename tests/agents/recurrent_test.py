@@ -12,6 +12,7 @@ from tf_agents.networks import lstm_encoding_network
 from tf_agents.networks import network
 from tf_agents.policies import policy_saver
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
+from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
@@ -123,6 +124,49 @@ def test_chunks_unroll_to_what_was_collected(core):
 
   assert max(distances('stored')) < 1e-5
   assert min(distances('zero')) > 1e-2
+
+
+@pytest.mark.parametrize(
+    'observation_spec',
+    [
+        tensor_spec.BoundedTensorSpec([6, 6, 2], tf.uint8, 0, 255),
+        {
+            'observation': agent_test_utils.FLAT,
+            'previous_action': agent_test_utils.DISCRETE,
+            'previous_reward': tf.TensorSpec([1], tf.float32),
+        },
+    ],
+    ids=['image', 'dict'],
+)
+def test_images_and_dicts_unroll_to_what_was_collected(observation_spec):
+  agent = agent_test_utils.stir(
+      agent_test_utils.build_agent(
+          observation_spec, sizes={'core': networks.LSTMCore(6)},
+          unroll_length=3,
+      )
+  )
+  experience = agent_test_utils.rollout(agent)
+  policy = agent.collect_policy
+  state, infos = policy.get_initial_state(4), []
+  for t in range(9):
+    row = tf.nest.map_structure(lambda x, t=t: x[:, t], experience)
+    step = policy.action(
+        ts.TimeStep(row.step_type, row.reward, row.discount, row.observation),
+        state,
+    )
+    state = step.state
+    infos.append(step.info)
+  info = tf.nest.map_structure(lambda *x: tf.stack(x, 1), *infos)
+  rows, _ = agent._rollout_rows(experience.replace(policy_info=info))
+  chunks = agent._samples(rows, 9)
+  logits, _, minibatch = _unrolled(agent, chunks)
+  collected = tf.reshape(info['dist_params']['logits'], [36, -1])
+  steps = tf.gather(chunks._steps, chunks.indices)
+  kept = minibatch.counts > 0
+  np.testing.assert_allclose(
+      logits[kept], tf.gather(collected, steps)[kept], atol=1e-5
+  )
+  assert np.abs(info['network_state'][0]).max() > 0.05
 
 
 def _without_values(experience, state_init):

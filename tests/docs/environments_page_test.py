@@ -33,6 +33,9 @@ def _titles():
 @pytest.fixture(name='in_a_folder_with_the_files')
 def _in_a_folder_with_the_files(tmp_path, monkeypatch):
   """What a reader has after copying the blocks that are files."""
+  # What an installed package registers stays: no second import brings it back.
+  if importlib.util.find_spec('minigrid'):
+    importlib.import_module('minigrid')
   before = set(gymnasium.registry)
   for kind, _, name, code in _BLOCKS:
     if kind == 'file':
