@@ -6,10 +6,11 @@
     python -m examples.curiosity_for_any_agent --bonus_weight=0
 
 `RandomNetworkDistillation` knows nothing of the agent. Here it watches what the
-driver collects, and adds its bonus to the rewards of replayed batches, so that
-an old transition is worth what its novelty is today. The first command found
-the treasure of a 20 x 20 Deep Sea in each of the three runs tried (the average
-return leaves 0 after 4,000 to 7,000 iterations); the second did not in its one.
+driver collects, and `curiosity.replayed_bonus` adds its bonus to the rewards of
+replayed batches, so that an old transition is worth what its novelty is today.
+The first command found the treasure of a 20 x 20 Deep Sea in each of the three
+runs tried (the average return leaves 0 after 4,000 to 7,000 iterations); the
+second did not in its one.
 """
 
 import functools
@@ -39,26 +40,6 @@ def create_curiosity(observation_spec):
       networks.RNDNetwork(seen_spec, (128, 128), 64),
       networks.RNDNetwork(seen_spec, (128,), 64, trainable=False),
   )
-
-
-def watch(rnd, row):
-  """Observer of a driver: takes the statistics of a row of all environments.
-
-  The bonus is of arriving at the row's observation. Nothing arrives at the
-  first observation of an episode.
-  """
-  arrived = ~row.is_first()
-  rnd.update_observation_statistics(row.observation, arrived)
-  bonus = rnd.bonus(row.observation)
-  # [B] -> [B, 1]: one step in time of the filter that each environment has.
-  rnd.update_return_statistics(bonus[:, tf.newaxis], arrived[:, tf.newaxis])
-
-
-def add_bonus(rnd, experience, weight):
-  """Replayed pairs of rows [M, 2] with the bonus of arriving at the second."""
-  bonus = rnd.normalize_bonus(rnd.bonus(experience.observation[:, 1]))
-  padded = tf.stack([bonus, tf.zeros_like(bonus)], axis=1)
-  return experience.replace(reward=experience.reward + weight * padded)
 
 
 def train(env_or_id, num_iterations, bonus_weight=1.0, num_envs=8):
@@ -101,18 +82,21 @@ def train(env_or_id, num_iterations, bonus_weight=1.0, num_envs=8):
       dynamic_step_driver.DynamicStepDriver(
           env,
           agent.collect_policy,
-          [replay_buffer.add_batch, average_return, lambda r: watch(rnd, r)],
+          [
+              replay_buffer.add_batch,
+              average_return,
+              lambda row: curiosity.replayed_bonus.watch(rnd, row),
+          ],
           num_steps=num_envs,
       ).run
   )
 
   @common.function
   def train_step(experience):
-    loss = agent.train(add_bonus(rnd, experience, bonus_weight)).loss
+    paid = curiosity.replayed_bonus.add_bonus(rnd, experience, bonus_weight)
+    loss = agent.train(paid).loss
     with tf.GradientTape() as tape:
-      rnd_loss = rnd.loss(
-          experience.observation[:, 1], mask=~experience.is_boundary()[:, 0]
-      )
+      rnd_loss = curiosity.replayed_bonus.predictor_loss(rnd, experience)
     variables = rnd.trainable_variables
     gradients = tape.gradient(rnd_loss, variables)
     rnd_optimizer.apply_gradients(zip(gradients, variables, strict=True))

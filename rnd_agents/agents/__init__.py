@@ -2,9 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents: TF-Agents' algorithms with a curiosity of their own."""
 
+from rnd_agents.agents import q_policy
+from rnd_agents.agents import r2d3_agent
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.agents import rnd_ppo_policy
+from rnd_agents.agents.q_policy import EpsilonGreedyQPolicy
+from rnd_agents.agents.r2d3_agent import R2D3Agent
+from rnd_agents.agents.r2d3_agent import R2D3LossInfo
 from rnd_agents.agents.rnd_ppo_agent import RNDPPOAgent
 from rnd_agents.agents.rnd_ppo_agent import RNDPPOLossInfo
 
-__all__ = ['RNDPPOAgent', 'RNDPPOLossInfo', 'rnd_ppo_agent', 'rnd_ppo_policy']
+__all__ = [
+    'EpsilonGreedyQPolicy',
+    'R2D3Agent',
+    'R2D3LossInfo',
+    'RNDPPOAgent',
+    'RNDPPOLossInfo',
+    'q_policy',
+    'r2d3_agent',
+    'rnd_ppo_agent',
+    'rnd_ppo_policy',
+]

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intrinsic motivation that is not tied to one learning algorithm."""
 
+from rnd_agents.curiosity import replayed_bonus
 from rnd_agents.curiosity.random_network_distillation import key_observation_fn
 from rnd_agents.curiosity.random_network_distillation import (
     newest_frame_observation_fn,
@@ -16,4 +17,5 @@ __all__ = [
     'key_observation_fn',
     'newest_frame_observation_fn',
     'observation_spec',
+    'replayed_bonus',
 ]

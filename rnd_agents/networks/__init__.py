@@ -8,12 +8,16 @@ from rnd_agents.networks import factory
 from rnd_agents.networks import initializers
 from rnd_agents.networks import normalizers
 from rnd_agents.networks import policy_heads
+from rnd_agents.networks import q_network
 from rnd_agents.networks import recurrent_cores
 from rnd_agents.networks import rnd_network
 from rnd_agents.networks.actor_critic_network import ActorCriticNetwork
 from rnd_agents.networks.factory import create_atari_networks
 from rnd_agents.networks.factory import create_networks
 from rnd_agents.networks.factory import Networks
+from rnd_agents.networks.q_network import create_q_networks
+from rnd_agents.networks.q_network import QNetworks
+from rnd_agents.networks.q_network import RecurrentQNetwork
 from rnd_agents.networks.recurrent_cores import GRUCore
 from rnd_agents.networks.recurrent_cores import LSTMCore
 from rnd_agents.networks.rnd_network import RNDNetwork
@@ -23,15 +27,19 @@ __all__ = [
     'GRUCore',
     'LSTMCore',
     'Networks',
+    'QNetworks',
     'RNDNetwork',
+    'RecurrentQNetwork',
     'actor_critic_network',
     'create_atari_networks',
     'create_networks',
+    'create_q_networks',
     'encoders',
     'factory',
     'initializers',
     'normalizers',
     'policy_heads',
+    'q_network',
     'recurrent_cores',
     'rnd_network',
 ]

@@ -85,7 +85,13 @@ def create_networks(
   _check_convolutions(
       rnd_observation_spec or observation_spec, rnd_conv_layers=rnd_conv_layers
   )
-  _check_core(core, value_fc_layer_params)
+  check_core(core, 'create_networks')
+  if core is not None and value_fc_layer_params is not None:
+    raise ValueError(
+        'create_networks.core stands on one trunk: set'
+        ' create_networks.value_fc_layer_params = None, got'
+        f' {value_fc_layer_params}.'
+    )
   if residual_heads and core is None:
     widths = {
         tuple(units)[-1:]
@@ -148,25 +154,27 @@ def _check_units(**layers):
         )
 
 
-def _check_core(core, value_fc_layer_params):
-  """Refuses what is no core, and a core on two trunks."""
+def check_core(core, owner):
+  """Refuses what is no core, and a core that is in use.
+
+  Args:
+    core: A `RecurrentCore` or None.
+    owner: The function whose argument it is.
+
+  Raises:
+    ValueError: If it is another thing, or part of other networks.
+  """
   if core is None:
     return
   if not isinstance(core, recurrent_cores.RecurrentCore):
     raise ValueError(
-        'create_networks.core must be a core, such as @LSTMCore() or @GRUCore()'
-        f' (with the brackets), got {core!r}.'
+        f'{owner}.core must be a core, such as @LSTMCore() or @GRUCore() (with'
+        f' the brackets), got {core!r}.'
     )
   if core.built:
     raise ValueError(
-        'create_networks.core is part of other networks already: give each set'
-        ' a core of its own.'
-    )
-  if value_fc_layer_params is not None:
-    raise ValueError(
-        'create_networks.core stands on one trunk: set'
-        ' create_networks.value_fc_layer_params = None, got'
-        f' {value_fc_layer_params}.'
+        f'{owner}.core is part of other networks already: give each set a core'
+        ' of its own.'
     )
 
 

@@ -44,6 +44,10 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
   def _create_cell(self):
     """Returns a Keras cell of `self.units`."""
 
+  def fresh(self):
+    """Returns a core like this one, with weights of its own."""
+    return type(self)(self.units)
+
   def call(self, features, step_type=None, state=(), training=False):
     """Unrolls the core over a sequence, or takes one step.
 

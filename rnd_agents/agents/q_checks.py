@@ -1,0 +1,130 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What `R2D3Agent` refuses, and what it says then."""
+
+import numbers
+
+from tf_agents.networks import network
+
+from rnd_agents.curiosity import random_network_distillation
+
+_CHOICES = dict(
+    recurrent_state_init=('stored', 'zero'),
+    priorities_from=('n_step_errors', 'both_errors', 'losses'),
+)
+
+# name: (whether a number serves, in words, whether None does too).
+_COUNT = (lambda x: x >= 1 and x == int(x), 'an integer from 1', False)
+_AT_LEAST_0 = (lambda x: x >= 0, 'at least 0', False)
+_WITHIN_0_AND_1 = (lambda x: 0 <= x <= 1, 'between 0 and 1', False)
+_RANGES = dict(
+    burn_in_length=(
+        lambda x: x >= 0 and x == int(x), 'an integer from 0', False
+    ),
+    n_step=_COUNT,
+    target_update_period_train_steps=_COUNT,
+    discount_factor=_WITHIN_0_AND_1,
+    priority_max_weight=_WITHIN_0_AND_1,
+    value_rescaling_epsilon=(lambda x: x >= 0, 'at least 0', True),
+    n_step_weight=_AT_LEAST_0,
+    one_step_weight=_AT_LEAST_0,
+    margin_weight=_AT_LEAST_0,
+    margin=_AT_LEAST_0,
+    squared_error_scale=(lambda x: x > 0, 'above 0', False),
+    target_update_tau=(lambda x: 0 < x <= 1, 'above 0 and at most 1', False),
+    gradient_clipping=(lambda x: x > 0, 'above 0', True),
+    bonus_weight=_AT_LEAST_0,
+)
+
+
+def check_numbers(arguments):
+  """Refuses numbers out of range and words that mean nothing.
+
+  Args:
+    arguments: Of `R2D3Agent` by name.
+
+  Raises:
+    TypeError: If a number is something else.
+    ValueError: If an argument is out of range.
+  """
+  for name, (serves, words, may_be_none) in _RANGES.items():
+    value = arguments[name]
+    if value is None and may_be_none:
+      continue
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+      raise TypeError(
+          f'R2D3Agent.{name} must be a number {words}, got {value!r}.'
+      )
+    if not serves(value):
+      raise ValueError(f'R2D3Agent.{name} must be {words}, got {value}.')
+  for name, choices in _CHOICES.items():
+    if arguments[name] not in choices:
+      raise ValueError(
+          f'R2D3Agent.{name} must be one of {choices}, got'
+          f' {arguments[name]!r}.'
+      )
+
+
+def check_networks(time_step_spec, q_network, target_q_network):
+  """Refuses networks that are missing, one, or unlike each other.
+
+  Args:
+    time_step_spec: A `TimeStep` spec.
+    q_network: The online network.
+    target_q_network: Its target.
+
+  Raises:
+    TypeError: If one is no `Network`.
+    ValueError: If they share weights or differ in shape.
+  """
+  for label, net in (
+      ('q_network', q_network), ('target_q_network', target_q_network)
+  ):
+    if not isinstance(net, network.Network):
+      raise TypeError(
+          f'{label} must be a tf_agents Network, got {type(net).__name__}.'
+          ' rnd_agents.networks.create_q_networks builds both.'
+      )
+    net.create_variables(time_step_spec.observation)
+  shapes = [
+      [variable.shape for variable in net.variables]
+      for net in (q_network, target_q_network)
+  ]
+  if shapes[0] != shapes[1]:
+    raise ValueError(
+        'q_network and target_q_network must have variables of the same'
+        f' shapes, got {shapes[0]} and {shapes[1]}.'
+    )
+  own = {variable.ref() for variable in q_network.variables}
+  if any(variable.ref() in own for variable in target_q_network.variables):
+    raise ValueError(
+        'q_network and target_q_network share weights: build two networks, as'
+        ' rnd_agents.networks.create_q_networks does.'
+    )
+
+
+def check_curiosity(curiosity, rnd_optimizer):
+  """Refuses a curiosity that is none or that nothing trains.
+
+  Args:
+    curiosity: A `RandomNetworkDistillation` or None.
+    rnd_optimizer: An optimizer or None.
+
+  Raises:
+    TypeError: If the curiosity is something else.
+    ValueError: If it has no optimizer.
+  """
+  if curiosity is None:
+    return
+  if not isinstance(
+      curiosity, random_network_distillation.RandomNetworkDistillation
+  ):
+    raise TypeError(
+        'R2D3Agent.curiosity must be a RandomNetworkDistillation, got'
+        f' {type(curiosity).__name__}.'
+    )
+  if rnd_optimizer is None:
+    raise ValueError(
+        'R2D3Agent.rnd_optimizer is missing: the predictor of the curiosity'
+        ' needs one to learn.'
+    )

@@ -1,0 +1,81 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Epsilon-greedy actions of a Q network that may have a memory."""
+
+import tensorflow as tf
+import tensorflow_probability as tfp
+from tf_agents.policies import tf_policy
+from tf_agents.trajectories import policy_step
+
+
+class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
+  """Takes the best action, or with probability epsilon any one.
+
+  As a distribution: epsilon / A for every action, and the rest for the best. So
+  a `GreedyPolicy` around it is greedy, and whoever samples brings the random
+  numbers.
+
+  With `stores_state` the policy info is a dict of `network_state`, what a
+  recurrent network remembered before the step, as a flat tuple.
+  """
+
+  def __init__(
+      self,
+      time_step_spec,
+      action_spec,
+      q_network,
+      epsilon=0.0,
+      stores_state=False,
+      name='EpsilonGreedyQPolicy',
+  ):
+    """Creates the policy.
+
+    Args:
+      time_step_spec: A `TimeStep` spec.
+      action_spec: One discrete action from 0.
+      q_network: A `Network` with outputs [..., A].
+      epsilon: A number, or a tensor or variable [] or [B] of one for each
+        environment.
+      stores_state: Whether the policy info has the network's state.
+      name: Name of the policy.
+    """
+    info_spec = ()
+    if stores_state:
+      info_spec = dict(
+          network_state=tuple(tf.nest.flatten(q_network.state_spec))
+      )
+    super().__init__(
+        time_step_spec,
+        action_spec,
+        policy_state_spec=q_network.state_spec,
+        info_spec=info_spec,
+        clip=False,
+        name=name,
+    )
+    self._q_network = q_network
+    self._epsilon = epsilon
+    self._stores_state = stores_state
+
+  def _variables(self):
+    return self._q_network.variables
+
+  def _distribution(self, time_step, policy_state):
+    if self._policy_state_spec and not tf.nest.flatten(policy_state):
+      policy_state = self.get_initial_state(tf.shape(time_step.step_type)[0])
+    q_values, state = self._q_network(
+        time_step.observation, time_step.step_type, network_state=policy_state
+    )
+    num_actions = q_values.shape[-1]
+    epsilon = tf.cast(self._epsilon, tf.float32)[..., tf.newaxis]
+    best = tf.one_hot(tf.argmax(q_values, axis=-1), num_actions)
+    info = ()
+    if self._stores_state:
+      info = dict(network_state=tuple(tf.nest.flatten(policy_state)))
+    return policy_step.PolicyStep(
+        tfp.distributions.Categorical(
+            probs=epsilon / num_actions + (1.0 - epsilon) * best,
+            dtype=self._action_spec.dtype,
+        ),
+        state,
+        info,
+    )

@@ -1,0 +1,428 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Recurrent Q-learning from replayed sequences and demonstrations.
+
+R2D2 (Kapturowski et al., 2019): double Q-learning with n-step targets of
+rescaled values, a dueling network with a memory, stored states and burn-in.
+R2D3 (Paine et al., 2019, arXiv 1909.01387) replays demonstrations beside its
+own experience. DI-engine's R2D3 adds the losses of DQfD (Hester et al., 2018,
+arXiv 1704.03732). Each of them is a setting here; docs/r2d3.md has the table.
+"""
+
+import collections
+
+import gin
+import tensorflow as tf
+from tf_agents.agents import tf_agent
+from tf_agents.policies import greedy_policy
+from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
+
+from rnd_agents.agents import optimizers
+from rnd_agents.agents import q_checks
+from rnd_agents.agents import q_policy
+from rnd_agents.curiosity import replayed_bonus
+from rnd_agents.ops import priorities as priority_ops
+from rnd_agents.ops import q_learning
+
+# Scalars of one `train`.
+METRICS = (
+    'td_loss',
+    'one_step_loss',
+    'margin_loss',
+    'rnd_loss',
+    'td_error_mean',
+    'q_mean',
+    'target_mean',
+    'bonus_mean',
+    'gradient_norm',
+    'demonstration_rate',
+    'demonstration_agreement',
+)
+
+# After them a float [B]: the new priority of each sequence.
+R2D3LossInfo = collections.namedtuple('R2D3LossInfo', METRICS + ('priorities',))
+
+
+@gin.configurable(module='rnd_agents')
+class R2D3Agent(tf_agent.TFAgent):
+  """R2D2, and R2D3 where some of the sequences are demonstrations.
+
+  `train` takes sequences [B, L] of L = burn_in_length + T + 1 frames: T steps
+  are learned from, the last frame serves to bootstrap. Frame t holds s_t, a_t
+  and the reward and discount received after it. Whoever replays them
+  (`rnd_agents.replay`) hands over what was stored with their first frames,
+  whether they are demonstrations, and importance weights, and takes back their
+  priorities.
+
+  `train_step_counter` counts optimizer steps.
+  """
+
+  def __init__(
+      self,
+      time_step_spec,
+      action_spec,
+      q_network,
+      target_q_network,
+      optimizer=None,
+      burn_in_length=0,
+      recurrent_state_init='stored',
+      n_step=5,
+      discount_factor=0.997,
+      value_rescaling_epsilon=1e-3,
+      double_q=True,
+      n_step_weight=1.0,
+      one_step_weight=0.0,
+      margin_weight=0.0,
+      margin=0.8,
+      squared_error_scale=0.5,
+      mean_over_time=False,
+      priority_max_weight=0.9,
+      priorities_from='n_step_errors',
+      target_update_tau=1.0,
+      target_update_period_train_steps=2_500,
+      gradient_clipping=None,
+      collect_epsilon=0.1,
+      curiosity=None,
+      rnd_optimizer=None,
+      bonus_weight=1.0,
+      train_step_counter=None,
+      debug_summaries=False,
+      name='R2D3Agent',
+  ):
+    """Creates the agent. Defaults are R2D2's, with no demonstrations' losses.
+
+    Args:
+      time_step_spec: A `TimeStep` spec of the expected time steps.
+      action_spec: One discrete action from 0.
+      q_network: A `Network` from observations to Q values [..., A].
+      target_q_network: Another of the same variables' shapes.
+      optimizer: Trains the Q network. Decoupled weight decay is its matter:
+        `tf.keras.optimizers.AdamW`.
+      burn_in_length: First frames of a sequence, which only warm the states:
+        each network's by itself, without a gradient.
+      recurrent_state_init: States before the first frame: 'stored', those that
+        `train` is given, or 'zero'.
+      n_step: n of the targets.
+      discount_factor: gamma.
+      value_rescaling_epsilon: Epsilon of h, of which the networks speak; None
+        for values in units of the reward.
+      double_q: Whether the online network chooses what to bootstrap from.
+      n_step_weight: Weight of the squared n-step errors.
+      one_step_weight: Weight of the squared one-step errors (DQfD's J_1); 0
+        leaves them out.
+      margin_weight: Weight of the large-margin loss of demonstrations (DQfD's
+        J_E); 0 leaves it out.
+      margin: How much better than all others the demonstrator's action is to
+        be, in the networks' units. With value rescaling a return of 1 is
+        0.415: take 0.05 to 0.1 where rewards are up to 1, 0.8 where they are
+        tens.
+      squared_error_scale: 0.5, or 1 as in DI-engine.
+      mean_over_time: Whether a sequence's loss is the mean of its steps'
+        (DI-engine) and not their sum (R2D2).
+      priority_max_weight: eta: weight of the largest error against the mean.
+      priorities_from: 'n_step_errors'; 'both_errors', the sum of the sizes of
+        n-step and one-step error; or 'losses' of the steps, as DI-engine does.
+      target_update_tau: Share of the online weights in a target update; 1
+        copies them.
+      target_update_period_train_steps: Train steps between target updates.
+      gradient_clipping: Largest global norm; None for any.
+      collect_epsilon: Of the collect policy: a number, or a tensor or variable
+        [] or [B] of one for each environment (`q_learning.epsilon_ladder`).
+      curiosity: A `RandomNetworkDistillation` whose bonus is added to the
+        rewards. Its statistics follow `replayed_bonus.watch`.
+      rnd_optimizer: Trains the predictor; needed with a curiosity.
+      bonus_weight: What the normalised bonus is multiplied with.
+      train_step_counter: An integer variable; None takes the global step.
+      debug_summaries: Whether to write scalars.
+      name: Name of the agent.
+
+    Raises:
+      TypeError: If a number or a network is something else.
+      ValueError: If an argument is out of range or the networks do not fit.
+    """
+    tf.Module.__init__(self, name=name)
+    q_checks.check_numbers(locals())
+    q_checks.check_networks(time_step_spec, q_network, target_q_network)
+    q_checks.check_curiosity(curiosity, rnd_optimizer)
+    self._q_network = q_network
+    self._target_q_network = target_q_network
+    self._optimizer = optimizer
+    self._burn_in_length = burn_in_length
+    self._recurrent_state_init = recurrent_state_init
+    self._n_step = n_step
+    self._discount_factor = discount_factor
+    self._rescaling_epsilon = value_rescaling_epsilon
+    self._double_q = double_q
+    self._n_step_weight = n_step_weight
+    self._one_step_weight = one_step_weight
+    self._margin_weight = margin_weight
+    self._margin = margin
+    self._squared_error_scale = squared_error_scale
+    self._mean_over_time = mean_over_time
+    self._priority_max_weight = priority_max_weight
+    self._priorities_from = priorities_from
+    self._target_update_tau = target_update_tau
+    self._target_update_period = target_update_period_train_steps
+    self._gradient_clipping = gradient_clipping
+    self._curiosity = curiosity
+    self._rnd_optimizer = rnd_optimizer
+    self._bonus_weight = bonus_weight
+
+    def policy(epsilon, stores_state):
+      return q_policy.EpsilonGreedyQPolicy(
+          time_step_spec,
+          action_spec,
+          q_network,
+          epsilon,
+          stores_state,
+      )
+
+    super().__init__(
+        time_step_spec,
+        action_spec,
+        greedy_policy.GreedyPolicy(policy(0.0, False)),
+        policy(collect_epsilon, bool(q_network.state_spec)),
+        train_sequence_length=None,
+        debug_summaries=debug_summaries,
+        train_step_counter=train_step_counter,
+    )
+    self._variables_to_train = list(q_network.trainable_variables)
+    if optimizer is not None:
+      optimizers.build(optimizer, self._variables_to_train)
+    if curiosity is not None:
+      optimizers.build(rnd_optimizer, list(curiosity.trainable_variables))
+
+  @property
+  def curiosity(self):
+    """The agent's `RandomNetworkDistillation`, or None."""
+    return self._curiosity
+
+  @property
+  def burn_in_length(self):
+    """First frames of a sequence that only warm the states."""
+    return self._burn_in_length
+
+  def _initialize(self):
+    self._update_target(1.0)
+
+  def _update_target(self, tau):
+    """Moves the target towards the online network; returns True."""
+    common.soft_variables_update(
+        self._q_network.variables, self._target_q_network.variables, tau
+    )
+    return True
+
+  def _unroll(self, net, experience, states):
+    """Q values [B, T+1, A] of the frames after the burn-in."""
+    start = self._burn_in_length
+
+    def part(x, from_, to):
+      return tf.nest.map_structure(lambda y: y[:, from_:to], x)
+
+    if start and net.state_spec:
+      _, states = net(
+          part(experience.observation, 0, start),
+          experience.step_type[:, :start],
+          network_state=states,
+      )
+      states = tf.nest.map_structure(tf.stop_gradient, states)
+    q_values, _ = net(
+        part(experience.observation, start, None),
+        experience.step_type[:, start:],
+        network_state=states,
+        training=net is self._q_network,
+    )
+    return q_values
+
+  def _states(self, network_state, batch_size):
+    """States before the first frames."""
+    spec = self._q_network.state_spec
+    if not spec:
+      return ()
+    if self._recurrent_state_init == 'zero' or network_state is None:
+      return self._q_network.get_initial_state(batch_size)
+    return tf.nest.pack_sequence_as(spec, tf.nest.flatten(network_state))
+
+  def _sequence_terms(self, experience, network_state, is_demonstration):
+    """What each step of the batch says, [B, T] by name."""
+    states = self._states(network_state, tf.shape(experience.discount)[0])
+    q_values = self._unroll(self._q_network, experience, states)
+    target_q_values = self._unroll(self._target_q_network, experience, states)
+    start = self._burn_in_length
+    is_last = tf.equal(experience.step_type[:, start:], ts.StepType.LAST)
+    valid = q_learning.valid_steps(is_last)
+    actions = experience.action[:, start:-1]
+    step_q_values = q_values[:, :-1]
+
+    def targets(n_step):
+      return q_learning.n_step_targets(
+          q_values,
+          target_q_values,
+          experience.reward[:, start:-1],
+          experience.discount[:, start:-1],
+          is_last,
+          self._discount_factor,
+          n_step,
+          self._rescaling_epsilon,
+          self._double_q,
+      )
+
+    n_step_targets = targets(self._n_step)
+    terms = dict(
+        valid=valid,
+        targets=n_step_targets,
+        q_values=q_learning.action_values(step_q_values, actions),
+        n_step_errors=q_learning.td_errors(
+            step_q_values, actions, n_step_targets, valid
+        ),
+        one_step_errors=None,
+        margin_losses=None,
+        agrees=tf.equal(
+            tf.argmax(step_q_values, -1), tf.cast(actions, tf.int64)
+        ),
+    )
+    demonstrated = valid & is_demonstration[:, tf.newaxis]
+    terms['demonstrated'] = demonstrated
+    if self._one_step_weight:
+      terms['one_step_errors'] = q_learning.td_errors(
+          step_q_values, actions, targets(1), valid
+      )
+    if self._margin_weight:
+      terms['margin_losses'] = q_learning.large_margin_losses(
+          step_q_values, actions, self._margin, demonstrated
+      )
+    terms['losses'] = q_learning.step_losses(
+        terms['n_step_errors'],
+        terms['one_step_errors'],
+        terms['margin_losses'],
+        self._n_step_weight,
+        self._one_step_weight,
+        self._margin_weight,
+        self._squared_error_scale,
+    )
+    return terms
+
+  def _priorities(self, terms):
+    errors = terms['n_step_errors']
+    if self._priorities_from == 'losses':
+      errors = terms['losses']
+    elif self._priorities_from == 'both_errors':
+      errors = tf.abs(errors)
+      if terms['one_step_errors'] is not None:
+        errors += tf.abs(terms['one_step_errors'])
+    return priority_ops.sequence_priorities(
+        errors, terms['valid'], self._priority_max_weight
+    )
+
+  def _loss(
+      self,
+      experience,
+      weights=None,
+      training=False,
+      network_state=None,
+      is_demonstration=None,
+  ):
+    """Loss of sequences; see `_train`."""
+    del training
+    batch_size = tf.shape(experience.discount)[0]
+    if is_demonstration is None:
+      is_demonstration = tf.fill([batch_size], False)
+    bonus_mean = tf.constant(0.0)
+    if self._curiosity is not None:
+      paid = replayed_bonus.add_bonus(
+          self._curiosity, experience, self._bonus_weight
+      )
+      bonus_mean = tf.reduce_mean((paid.reward - experience.reward)[:, :-1])
+      experience = paid
+    terms = self._sequence_terms(experience, network_state, is_demonstration)
+    sequence_losses = q_learning.sequence_losses(
+        terms['losses'], terms['valid'], self._mean_over_time
+    )
+    loss = q_learning.batch_loss(sequence_losses, weights)
+
+    def mean(values, mask):
+      if values is None:
+        return tf.constant(0.0)
+      mask = tf.cast(mask, tf.float32)
+      return tf.math.divide_no_nan(
+          tf.reduce_sum(tf.cast(values, tf.float32) * mask),
+          tf.reduce_sum(mask),
+      )
+
+    def mean_square(errors):
+      return None if errors is None else tf.square(errors)
+
+    valid, demonstrated = terms['valid'], terms['demonstrated']
+    return tf_agent.LossInfo(
+        loss,
+        R2D3LossInfo(
+            td_loss=mean(mean_square(terms['n_step_errors']), valid),
+            one_step_loss=mean(mean_square(terms['one_step_errors']), valid),
+            margin_loss=mean(terms['margin_losses'], demonstrated),
+            rnd_loss=tf.constant(0.0),
+            td_error_mean=mean(tf.abs(terms['n_step_errors']), valid),
+            q_mean=mean(terms['q_values'], valid),
+            target_mean=mean(terms['targets'], valid),
+            bonus_mean=bonus_mean,
+            gradient_norm=tf.constant(0.0),
+            demonstration_rate=tf.reduce_mean(
+                tf.cast(is_demonstration, tf.float32)
+            ),
+            demonstration_agreement=mean(terms['agrees'], demonstrated),
+            priorities=self._priorities(terms),
+        ),
+    )
+
+  def _train(
+      self,
+      experience,
+      weights=None,
+      network_state=None,
+      is_demonstration=None,
+  ):
+    """One optimizer step.
+
+    Args:
+      experience: A `Trajectory` [B, L].
+      weights: Importance weights [B]; None for 1.
+      network_state: What was stored with the first frames: a nest [B, ...] of
+        the network's state spec, or flat; None for 0.
+      is_demonstration: Booleans [B]; None for none.
+
+    Returns:
+      A `LossInfo` with an `R2D3LossInfo`.
+    """
+    if self._optimizer is None:
+      raise ValueError('R2D3Agent needs an optimizer to train.')
+    with tf.GradientTape() as tape:
+      loss, info = self._loss(
+          experience, weights, True, network_state, is_demonstration
+      )
+    gradients = tape.gradient(loss, self._variables_to_train)
+    gradients, norm = optimizers.clip(gradients, self._gradient_clipping)
+    optimizers.apply(self._optimizer, gradients, self._variables_to_train)
+    info = info._replace(gradient_norm=norm)
+    if self._curiosity is not None:
+      info = info._replace(rnd_loss=self._train_predictor(experience))
+    self.train_step_counter.assign_add(1)
+    tf.cond(
+        tf.equal(self.train_step_counter % self._target_update_period, 0),
+        lambda: self._update_target(self._target_update_tau),
+        lambda: False,
+    )
+    if self._debug_summaries:
+      for name in METRICS:
+        tf.summary.scalar(
+            f'R2D3/{name}', getattr(info, name), step=self.train_step_counter
+        )
+    return tf_agent.LossInfo(loss, info)
+
+  def _train_predictor(self, experience):
+    variables = list(self._curiosity.trainable_variables)
+    with tf.GradientTape() as tape:
+      loss = replayed_bonus.predictor_loss(self._curiosity, experience)
+    optimizers.apply(
+        self._rnd_optimizer, tape.gradient(loss, variables), variables
+    )
+    return loss

@@ -1,0 +1,170 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Q values of discrete actions, with a memory and a dueling head."""
+
+import collections
+
+import gin
+import tensorflow as tf
+from tf_agents.networks import network
+from tf_agents.specs import tensor_spec
+
+from rnd_agents.networks import encoders
+from rnd_agents.networks import factory
+from rnd_agents.networks import initializers
+from rnd_agents.ops import q_learning
+
+# What R2D3Agent takes, by the names of its arguments:
+# `R2D3Agent(..., **create_q_networks(...)._asdict())`.
+QNetworks = collections.namedtuple(
+    'QNetworks', ('q_network', 'target_q_network')
+)
+
+
+class RecurrentQNetwork(network.Network):
+  """Trunk, core, head: Q(s, .) of single steps or of sequences.
+
+  With the dueling head of R2D2 (Kapturowski et al., 2019; Wang et al., 2016)
+  value and advantages have a hidden layer each:
+
+      Q = V + A - mean_a A
+  """
+
+  def __init__(
+      self,
+      observation_spec,
+      action_spec,
+      encoder,
+      core=None,
+      head_units=64,
+      dueling=True,
+      name='RecurrentQNetwork',
+  ):
+    """Creates the network.
+
+    Args:
+      observation_spec: A nest of tensor specs.
+      action_spec: One integer `BoundedTensorSpec` [] from 0.
+      encoder: A `Network` from observations to features: the trunk.
+      core: A `RecurrentCore`; None for a feed-forward network.
+      head_units: Units of the hidden layers of the head; None for none.
+      dueling: Whether value and advantages are apart.
+      name: Name of the network.
+
+    Raises:
+      ValueError: If the actions are not one discrete choice from 0.
+    """
+    _check_action_spec(action_spec)
+    super().__init__(
+        observation_spec,
+        state_spec=() if core is None else core.state_spec,
+        name=name,
+    )
+    self._encoder = encoder
+    self._core = core
+    num_actions = int(action_spec.maximum) + 1
+    self._advantage_head = _head(head_units, num_actions, 'Advantages')
+    self._value_head = _head(head_units, 1, 'Value') if dueling else None
+    self.__call__(
+        tensor_spec.sample_spec_nest(observation_spec, outer_dims=(1,))
+    )
+
+  def call(
+      self, observation, step_type=None, network_state=(), training=False
+  ):
+    """Returns (Q values [..., num_actions], network_state)."""
+    features, _ = self._encoder(observation, step_type, training=training)
+    if self._core is not None:
+      features, network_state = self._core(
+          features, step_type, network_state, training=training
+      )
+    q_values = self._advantage_head(features)
+    if self._value_head is not None:
+      q_values = q_learning.dueling_q_values(
+          self._value_head(features), q_values
+      )
+    return q_values, network_state
+
+
+@gin.configurable(module='rnd_agents')
+def create_q_networks(
+    observation_spec,
+    action_spec,
+    fc_layer_params=(64,),
+    activation='relu',
+    conv_layers=None,
+    core=None,
+    head_units=64,
+    dueling=True,
+):
+  """Builds a Q network and its target for one environment.
+
+  Args:
+    observation_spec: A nest of tensor specs: flat, images, discrete, or mixed.
+    action_spec: One discrete action.
+    fc_layer_params: Units of the trunk.
+    activation: Keras activation of the trunk.
+    conv_layers: Convolutions of the trunk as (filters, kernel size, stride);
+      None picks by the image's size.
+    core: A `RecurrentCore`; the target gets one like it. None for none.
+    head_units: Units of the hidden layers of the head; None for none.
+    dueling: Whether value and advantages are apart.
+
+  Returns:
+    `QNetworks`, of unlike weights until the agent copies them.
+
+  Raises:
+    ValueError: If the actions are not one discrete choice from 0, or the core
+      is none or has been used.
+  """
+  factory.check_core(core, 'create_q_networks')
+  cores = (None, None) if core is None else (core, core.fresh())
+  return QNetworks(*(
+      RecurrentQNetwork(
+          observation_spec,
+          action_spec,
+          encoders.create_encoder(
+              observation_spec,
+              fc_layer_params,
+              conv_layers,
+              activation,
+              name=f'{name}Trunk',
+          ),
+          own_core,
+          head_units,
+          dueling,
+          name=name,
+      )
+      for name, own_core in zip(('Q', 'TargetQ'), cores, strict=True)
+  ))
+
+
+def _head(units, num_outputs, name):
+  layers = []
+  if units is not None:
+    layers.append(
+        tf.keras.layers.Dense(
+            units,
+            activation='relu',
+            kernel_initializer=initializers.FreshOrthogonal(2**0.5),
+        )
+    )
+  layers.append(
+      tf.keras.layers.Dense(
+          num_outputs, kernel_initializer=initializers.FreshOrthogonal(1.0)
+      )
+  )
+  return tf.keras.Sequential(layers, name=name)
+
+
+def _check_action_spec(action_spec):
+  if (
+      not isinstance(action_spec, tensor_spec.BoundedTensorSpec)
+      or action_spec.shape.rank != 0
+      or not action_spec.dtype.is_integer
+      or int(action_spec.minimum) != 0
+  ):
+    raise ValueError(
+        'Q-learning needs one discrete action from 0, an integer'
+        f' BoundedTensorSpec of shape [], got {action_spec}.'
+    )
