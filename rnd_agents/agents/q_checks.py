@@ -14,12 +14,12 @@ _CHOICES = dict(
 )
 
 # name: (whether a number serves, in words, whether None does too).
-_COUNT = (lambda x: x >= 1 and x == int(x), 'an integer from 1', False)
+_COUNT = (lambda x: x >= 1 and x % 1 == 0, 'an integer from 1', False)
 _AT_LEAST_0 = (lambda x: x >= 0, 'at least 0', False)
 _WITHIN_0_AND_1 = (lambda x: 0 <= x <= 1, 'between 0 and 1', False)
 _RANGES = dict(
     burn_in_length=(
-        lambda x: x >= 0 and x == int(x), 'an integer from 0', False
+        lambda x: x >= 0 and x % 1 == 0, 'an integer from 0', False
     ),
     n_step=_COUNT,
     target_update_period_train_steps=_COUNT,

@@ -148,9 +148,9 @@ class R2D3Agent(tf_agent.TFAgent):
     self._q_network = q_network
     self._target_q_network = target_q_network
     self._optimizer = optimizer
-    self._burn_in_length = burn_in_length
+    self._burn_in_length = int(burn_in_length)
     self._recurrent_state_init = recurrent_state_init
-    self._n_step = n_step
+    self._n_step = int(n_step)
     self._discount_factor = discount_factor
     self._rescaling_epsilon = value_rescaling_epsilon
     self._double_q = double_q
@@ -163,7 +163,7 @@ class R2D3Agent(tf_agent.TFAgent):
     self._priority_max_weight = priority_max_weight
     self._priorities_from = priorities_from
     self._target_update_tau = target_update_tau
-    self._target_update_period = target_update_period_train_steps
+    self._target_update_period = int(target_update_period_train_steps)
     self._gradient_clipping = gradient_clipping
     self._curiosity = curiosity
     self._rnd_optimizer = rnd_optimizer
@@ -284,7 +284,7 @@ class R2D3Agent(tf_agent.TFAgent):
     )
     demonstrated = valid & is_demonstration[:, tf.newaxis]
     terms['demonstrated'] = demonstrated
-    if self._one_step_weight:
+    if self._one_step_weight or self._priorities_from == 'both_errors':
       terms['one_step_errors'] = q_learning.td_errors(
           step_q_values, actions, targets(1), valid
       )
@@ -308,9 +308,7 @@ class R2D3Agent(tf_agent.TFAgent):
     if self._priorities_from == 'losses':
       errors = terms['losses']
     elif self._priorities_from == 'both_errors':
-      errors = tf.abs(errors)
-      if terms['one_step_errors'] is not None:
-        errors += tf.abs(terms['one_step_errors'])
+      errors = tf.abs(errors) + tf.abs(terms['one_step_errors'])
     return priority_ops.sequence_priorities(
         errors, terms['valid'], self._priority_max_weight
     )

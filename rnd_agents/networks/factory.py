@@ -127,22 +127,56 @@ def create_networks(
       residual_units=residual_units,
       core=core,
   )
-  predictor = rnd_network.RNDNetwork(
-      rnd_observation_spec,
-      rnd_fc_layer_params,
-      rnd_output_size,
-      rnd_conv_layers,
-      name='RNDPredictor',
+  return Networks(
+      *actor_critic.views(),
+      *create_rnd_networks(
+          rnd_observation_spec,
+          rnd_fc_layer_params,
+          target_rnd_fc_layer_params,
+          rnd_output_size,
+          rnd_conv_layers,
+      ),
   )
-  target = rnd_network.RNDNetwork(
-      rnd_observation_spec,
-      target_rnd_fc_layer_params,
-      rnd_output_size,
-      rnd_conv_layers,
-      trainable=False,
-      name='RNDTarget',
+
+
+@gin.configurable(module='rnd_agents')
+def create_rnd_networks(
+    observation_spec,
+    fc_layer_params=(128, 128),
+    target_fc_layer_params=(128,),
+    output_size=64,
+    conv_layers=None,
+):
+  """Builds RND's predictor and target for one environment.
+
+  Args:
+    observation_spec: What RND sees, as floats: `curiosity.observation_spec`.
+    fc_layer_params: Hidden units of the predictor.
+    target_fc_layer_params: Hidden units of the target.
+    output_size: Features of both.
+    conv_layers: Convolutions of both as (filters, kernel size, stride); None
+      picks by the image's size.
+
+  Returns:
+    A tuple (predictor, target).
+  """
+  return (
+      rnd_network.RNDNetwork(
+          observation_spec,
+          fc_layer_params,
+          output_size,
+          conv_layers,
+          name='RNDPredictor',
+      ),
+      rnd_network.RNDNetwork(
+          observation_spec,
+          target_fc_layer_params,
+          output_size,
+          conv_layers,
+          trainable=False,
+          name='RNDTarget',
+      ),
   )
-  return Networks(*actor_critic.views(), predictor, target)
 
 
 def _check_units(**layers):

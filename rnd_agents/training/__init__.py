@@ -6,6 +6,8 @@ from rnd_agents.training import checkpoints
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
+from rnd_agents.training import rollout_loop
+from rnd_agents.training import run
 from rnd_agents.training import run_directory
 from rnd_agents.training import seeded_policy
 from rnd_agents.training import settings
@@ -20,6 +22,8 @@ __all__ = [
     'errors',
     'gin_files',
     'metrics_log',
+    'rollout_loop',
+    'run',
     'run_directory',
     'seeded_policy',
     'settings',

@@ -14,16 +14,20 @@ _STAYS = re.compile(
                      agent_class|rnd_observation_fn)
       | create_\w*networks\.\w+
       | load_\w+\.(?!vectorization|step_timeout_s)\w+
-      | (DelayedReward|PreviousActionReward|RoomsVisited|AgentPosition)\.\w+
+      | (LSTMCore|GRUCore)\.\w+
+      | (DelayedReward|PreviousActionReward|RoomsVisited|AgentPosition|
+         SomeActions|SomeEntries)\.\w+
+      | (Recall|TMaze|CueLock)\.\w+
       | (episode_seeds\.)?(stream|fixed|cycle)\.\w+
-      | RNDPPOAgent\.normalize_(observations|rewards)
+      | RNDPPOAgent\.(normalize_(observations|rewards)|recurrent_state_init)
       | [A-Z][A-Z0-9_]*                              # Macros.
     )$""",
     re.VERBOSE,
 )
 _OWN = re.compile(
     r'(train/|eval/)?'
-    r'(train_eval|create_\w*networks|RNDPPOAgent|load_\w+)\.|[A-Z][A-Z0-9_]*$'
+    r'(train_eval|create_\w*networks|RNDPPOAgent|load_\w+|LSTMCore|GRUCore)\.'
+    r'|[A-Z][A-Z0-9_]*$'
 )
 _BINDING = re.compile(r'^(\S+) = (.*)$')
 

@@ -1,14 +1,12 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Collects, trains, evaluates and saves, so that any of it can be broken off.
+"""Learns, evaluates and saves, so that any of it can be broken off.
 
-All that decides how a run goes on lies in its checkpoint: variables, generators
-of random numbers, the episodes in progress, what the policy remembers of them,
-and the row that the last rollout shares with the next. A run that was killed
-and resumed is the run that was not, wherever the environments can be put back
-(`VectorPyEnvironment.get_state`).
+All that decides how a run goes on lies in its checkpoint: variables, the
+episodes in progress, and what each way of learning adds.
 """
 
+import abc
 import contextlib
 import os
 import time
@@ -17,11 +15,6 @@ from typing import NamedTuple, Optional
 from absl import logging
 import numpy as np
 import tensorflow as tf
-from tf_agents.drivers import dynamic_step_driver
-from tf_agents.metrics import tf_metrics
-from tf_agents.policies import random_tf_policy
-from tf_agents.replay_buffers import tf_uniform_replay_buffer
-from tf_agents.utils import common
 
 from rnd_agents.environments import errors as environment_errors
 from rnd_agents.evaluation import evaluator
@@ -29,7 +22,6 @@ from rnd_agents.training import checkpoints
 from rnd_agents.training import errors
 from rnd_agents.training import metrics_log
 from rnd_agents.training import progress
-from rnd_agents.training import seeded_policy
 from rnd_agents.training import stop_signals
 
 _SECONDS_BETWEEN_REPORTS = 10.0
@@ -45,93 +37,109 @@ class Schedule(NamedTuple):
   stop_at_success_rate: Optional[float]
 
 
-class TrainingLoop:
-  """The state of a run and the steps of its loop."""
+class Learned(NamedTuple):
+  """What one iteration brought.
+
+  Attributes:
+    metrics: floats by name.
+    finite: whether each of the loop's floating variables is finite, [n].
+    timings: seconds by name.
+  """
+
+  metrics: dict
+  finite: np.ndarray
+  timings: dict
+
+
+class TrainingLoop(abc.ABC):
+  """The state of a run and the steps of its loop.
+
+  Subclasses know how to learn: they collect and train in `_learn`.
+  """
+
+  # What to do about numbers that are not finite.
+  REMEDY = 'Lower the learning rate'
 
   def __init__(
       self,
       root_dir,
       agent,
-      tf_env,
+      environment,
       evaluator_,
-      rollout_length,
       seeds,
+      floating_variables,
       num_checkpoints=3,
       watcher=None,
+      **tracked,
   ):
     """Builds the loop; nothing runs and nothing is written yet.
 
     Args:
       root_dir: The run's folder.
-      agent: An `RNDPPOAgent`.
-      tf_env: A `TFPyEnvironment` of a `VectorPyEnvironment`.
+      agent: A `TFAgent`.
+      environment: A `VectorPyEnvironment`.
       evaluator_: An `Evaluator` of the agent's policy.
-      rollout_length: Steps of each environment between two updates.
       seeds: A `numpy.random.SeedSequence` that nothing else draws from.
+      floating_variables: Names to variables that must stay finite.
       num_checkpoints: Checkpoints that stay.
       watcher: A `watching.Watcher`, or None.
+      **tracked: What else of TensorFlow's a checkpoint holds.
     """
     self._watcher = watcher
     self._agent = agent
-    self._env = tf_env
+    self._environment = environment
     self._evaluator = evaluator_
-    self._rollout_length = rollout_length
     self._seeds = seeds
     self._root_dir = root_dir
+    self._floating_variables = floating_variables
     self._log = None
     self._resumed = False
     self._stopped_by = None  # The name of the signal, once there was one.
     self._warned_of_episodes = False
-    # Of the rollout before, NumPy.
-    self._last_row = None
-    self._policy_state = _as_numpy(
-        agent.collect_policy.get_initial_state(tf_env.batch_size)
-    )
     self._iteration = tf.Variable(0, dtype=tf.int64, name='iteration')
     self._episodes = tf.Variable(0, dtype=tf.int64, name='episodes')
     self._wall_time_s = tf.Variable(0.0, dtype=tf.float64, name='wall_time_s')
-    self._env_steps = tf_metrics.EnvironmentSteps(dtype=tf.int64)
-    generator = tf.random.Generator.from_seed(
-        int(seeds.generate_state(1, np.uint64)[0] >> np.uint64(1))
-    )
     self.checkpoints = checkpoints.Checkpoints(
         os.path.join(root_dir, 'checkpoints'),
         max_to_keep=num_checkpoints,
         agent=agent,
-        collecting=generator,
         iteration=self._iteration,
         episodes=self._episodes,
-        env_steps=self._env_steps,
         wall_time_s=self._wall_time_s,
+        **tracked,
     )
-    # T transitions need T+1 rows. The buffer is a ring of just that size, so
-    # the last row of a rollout is the first one of the next, and no transition
-    # is lost between two updates.
-    self._buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
-        agent.collect_data_spec,
-        batch_size=tf_env.batch_size,
-        max_length=rollout_length + 1,
-    )
-    self._collect = common.function(
-        dynamic_step_driver.DynamicStepDriver(
-            tf_env,
-            seeded_policy.SeededPolicy(agent.collect_policy, generator),
-            observers=[self._buffer.add_batch, self._env_steps],
-            # Out of reach: `run` is told how many rows to make, so that every
-            # rollout has the same shape however its episodes end.
-            num_steps=tf_env.batch_size * (rollout_length + 2),
-        ).run
-    )
-    self._floating_variables = {
-        f'{group} {v.name}': v
-        for group, variables in (
-            ('policy or value', agent.collect_policy.variables()),
-            ('RND', agent.curiosity.variables),
-        )
-        for v in variables
-        if v.dtype.is_floating
-    }
-    self._train = common.function(self._train_on_buffer)
+
+  # ---------------------------------------------------------------------------
+  # What subclasses do.
+
+  @property
+  @abc.abstractmethod
+  def env_steps(self):
+    """Environment steps so far, of all environments together."""
+
+  @abc.abstractmethod
+  def _begin(self, schedule):
+    """What a new run does before its first iteration."""
+
+  @abc.abstractmethod
+  def _learn(self):
+    """One iteration; returns `Learned`."""
+
+  @abc.abstractmethod
+  def _own_state(self):
+    """What a checkpoint keeps besides variables, picklable, by name."""
+
+  @abc.abstractmethod
+  def _restore_own_state(self, state, episodes_go_on):
+    """Goes on from `_own_state()`.
+
+    Args:
+      state: A dict with it.
+      episodes_go_on: Whether the episodes in progress do, too.
+    """
+
+  def close(self):  # noqa: B027
+    """Lets go of what the loop holds, where it holds anything."""
 
   # ---------------------------------------------------------------------------
   # Where the run stands.
@@ -139,10 +147,6 @@ class TrainingLoop:
   @property
   def iteration(self):
     return int(self._iteration.numpy())
-
-  @property
-  def env_steps(self):
-    return int(self._env_steps.result().numpy())
 
   @property
   def wall_time_s(self):
@@ -172,28 +176,27 @@ class TrainingLoop:
     state = snapshot.state
     if self._watcher is not None and state['watcher'] is not None:
       self._watcher.restore(state['watcher'])
+    episodes_go_on = True
     try:
       if state['environment'] is None:
         raise environment_errors.StateNotRestored('It was not saved.')
-      self._env.pyenv.set_state(state['environment'])
-      self._last_row = state['last_row']
-      self._policy_state = state.get('policy_state', self._policy_state)
+      self._environment.set_state(state['environment'])
     except (
         NotImplementedError,
         environment_errors.StateNotRestored,
         environment_errors.EnvironmentFailure,
     ) as error:
-      self._env.pyenv.failure = None
+      episodes_go_on = False
+      self._environment.failure = None
       # Other episodes than those already played.
       seed = np.random.SeedSequence(
           (*self._seeds.generate_state(1), self.iteration)
       )
-      self._env.pyenv.seed(int(seed.generate_state(1)[0]) % 2**30)
+      self._environment.seed(int(seed.generate_state(1)[0]) % 2**30)
       logging.warning(
           'The episodes in progress cannot go on; new ones begin. %s', error
       )
-    if self._last_row is not None:
-      self._buffer.add_batch(_as_tensors(self._last_row))
+    self._restore_own_state(state, episodes_go_on)
     logging.info('Resuming at %d environment steps.', self.env_steps)
 
   def _save(self):
@@ -202,16 +205,15 @@ class TrainingLoop:
         self.iteration,
         dict(
             environment=self._environment_state(),
-            last_row=self._last_row,
-            policy_state=self._policy_state,
             watcher=None if self._watcher is None else self._watcher.state(),
+            **self._own_state(),
         ),
     )
     return time.monotonic() - start
 
   def _environment_state(self):
     try:
-      return self._env.pyenv.get_state()
+      return self._environment.get_state()
     except NotImplementedError as error:
       if not self._warned_of_episodes:
         self._warned_of_episodes = True
@@ -243,7 +245,8 @@ class TrainingLoop:
       )
       if not self._resumed:
         on_start(self._log)
-        self._warm_up(schedule.warm_up_env_steps)
+        with self._environment_errors():
+          self._begin(schedule)
         self._save()
       bar = progress.Progress(schedule.num_env_steps, self.env_steps)
       try:
@@ -283,7 +286,7 @@ class TrainingLoop:
           self.env_steps,
           train=metrics.get('return_mean'),
           eval=self._log.last('eval', 'return_mean'),
-          bonus=metrics['bonus_mean'],
+          bonus=metrics.get('bonus_mean'),
       )
       save_time_s = 0.0
       due = self.iteration % schedule.checkpoint_interval_iterations == 0
@@ -302,70 +305,18 @@ class TrainingLoop:
   def _stop(self, signal_name):
     self._stopped_by = signal_name
 
-  def _warm_up(self, num_env_steps):
-    """Random steps that seed the observation statistics (section 2.4)."""
-    if num_env_steps:
-      driver = dynamic_step_driver.DynamicStepDriver(
-          self._env,
-          random_tf_policy.RandomTFPolicy(
-              self._env.time_step_spec(), self._env.action_spec()
-          ),
-          observers=[
-              lambda row: self._agent.update_observation_statistics(
-                  row.observation
-              ),
-              self._env_steps,
-          ],
-          num_steps=num_env_steps,
-      )
-      with self._environment_errors():
-        common.function(driver.run)()
-    # The episodes that the random policy began are not the agent's.
-    with self._environment_errors():
-      self._env.reset()
-    self._env.pyenv.pop_episodes()
-
-  def _train_on_buffer(self):
-    """One update, in a graph.
-
-    Returns:
-      A tuple (loss info, whether each of the floating variables is finite, the
-      last row of the rollout).
-    """
-    experience = self._buffer.gather_all()
-    loss_info = self._agent.train(experience)
-    finite = [
-        tf.reduce_all(tf.math.is_finite(variable))
-        for variable in self._floating_variables.values()
-    ]
-    last_row = tf.nest.map_structure(lambda x: x[:, -1], experience)
-    return loss_info, tf.stack(finite), last_row
-
   def _iterate(self, save_time_s):
-    """One rollout and one update; returns and logs its metrics."""
+    """One iteration; returns and logs its metrics."""
     start = time.monotonic()
     steps_before = self.env_steps
-    rows = self._rollout_length + (self._last_row is None)
-    with self._environment_errors():
-      _, policy_state = self._collect(
-          policy_state=_as_tensors(self._policy_state),
-          maximum_iterations=tf.constant(rows),
-      )
-    collected = time.monotonic()
-    loss_info, finite, last_row = self._train()
+    learned = self._learn()
     self._iteration.assign_add(1)
-    metrics = {
-        name: float(value.numpy())
-        for name, value in loss_info.extra._asdict().items()
-    }
-    metrics['loss'] = float(loss_info.loss.numpy())
-    self._check_finite(metrics, finite.numpy())
-    self._last_row = _as_numpy(last_row)
-    self._policy_state = _as_numpy(policy_state)
+    metrics = learned.metrics
+    self._check_finite(metrics, learned.finite)
     end = time.monotonic()
     steps = self.env_steps - steps_before
     self._wall_time_s.assign_add(end - start + save_time_s)
-    episodes = self._env.pyenv.pop_episodes()
+    episodes = self._environment.pop_episodes()
     if episodes:
       self._episodes.assign_add(len(episodes))
       metrics.update(evaluator.summarize(episodes))
@@ -375,12 +326,11 @@ class TrainingLoop:
         metrics,
         dict(
             wall_time_s=self.wall_time_s,
-            collect_time_s=collected - start,
-            train_time_s=end - collected,
             save_time_s=save_time_s,
             env_steps_per_s=steps / (end - start + save_time_s),
-            collect_env_steps_per_s=steps / (collected - start),
-            train_env_steps_per_s=steps / (end - collected),
+            collect_env_steps_per_s=steps / learned.timings['collect_time_s'],
+            train_env_steps_per_s=steps / learned.timings['train_time_s'],
+            **learned.timings,
         ),
     )
     return metrics
@@ -402,9 +352,8 @@ class TrainingLoop:
     more = f' (and {len(bad) - 1} more)' if len(bad) > 1 else ''
     raise errors.RunError(
         f'In iteration {self.iteration}, at {self.env_steps} environment steps,'
-        f' {bad[0]}{more}. {self.checkpoints.kept()} Lower'
-        ' train_eval.learning_rate, or set RNDPPOAgent.gradient_clipping, and'
-        ' give the same command to go on from there.'
+        f' {bad[0]}{more}. {self.checkpoints.kept()} {self.REMEDY}, and give'
+        ' the same command to go on from there.'
     )
 
   def _evaluate(self):
@@ -441,7 +390,7 @@ class TrainingLoop:
     try:
       yield
     except Exception as error:
-      for environment in (self._env.pyenv, self._evaluator.environment):
+      for environment in (self._environment, self._evaluator.environment):
         if environment.failure is not None:
           raise errors.RunError(
               f'{environment.failure}\n{self.checkpoints.kept()}'
@@ -454,11 +403,20 @@ class TrainingLoop:
       raise
 
 
-def _as_numpy(nest):
+def are_finite(variables):
+  """Whether each of several variables is finite, booleans [n]; in a graph."""
+  return tf.stack(
+      [tf.reduce_all(tf.math.is_finite(variable)) for variable in variables]
+  )
+
+
+def as_numpy(nest):
+  """A nest of tensors as NumPy arrays."""
   return tf.nest.map_structure(lambda x: x.numpy(), nest)
 
 
-def _as_tensors(nest):
+def as_tensors(nest):
+  """A nest of NumPy arrays as tensors."""
   return tf.nest.map_structure(tf.convert_to_tensor, nest)
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
+from rnd_agents.training import rollout_loop
 from rnd_agents.training import trainer
-from rnd_agents.training import training_loop
 
 pytest.importorskip('ale_py')
 
@@ -101,15 +101,15 @@ def test_montezuma_runs_at_full_width(
     return agent
 
   monkeypatch.setattr(trainer, '_create_agent', counting)
-  iterate = training_loop.TrainingLoop._iterate
+  iterate = rollout_loop.RolloutLoop._iterate
 
   def watching(loop, save_time_s):
-    loop._env.pyenv.add_step_observer(
+    loop._environment.add_step_observer(
         lambda time_step, infos: rewards.extend(time_step.reward)
     )
     return iterate(loop, save_time_s)
 
-  monkeypatch.setattr(training_loop.TrainingLoop, '_iterate', watching)
+  monkeypatch.setattr(rollout_loop.RolloutLoop, '_iterate', watching)
   gin.clear_config()
   gin_files.parse(
       files,

@@ -1,0 +1,53 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Experts that are a few lines: functions of a batch of observations.
+
+  python -m train.collect_demos --env=MountainCar-v0 --episodes=10 \
+      --expert=rnd_agents.environments.scripted_experts:mountain_car \
+      --out=demos.tfrecord
+
+One of your own takes observations [B, ...] and returns actions [B].
+"""
+
+import gin
+import numpy as np
+
+from rnd_agents.environments import deep_sea as deep_sea_module
+
+_LEFT, _RIGHT = 0, 2  # Of MountainCar.
+
+
+def mountain_car(observation: np.ndarray) -> np.ndarray:
+  """Pushes where the car rolls, which swings it up: MountainCar-v0.
+
+  Not the best there is: some 120 steps an episode.
+
+  Args:
+    observation: float32 [B, 2], position and velocity.
+
+  Returns:
+    int64 [B].
+  """
+  return np.where(observation[:, 1] < 0, _LEFT, _RIGHT).astype(np.int64)
+
+
+@gin.configurable(module='rnd_agents')
+def deep_sea(
+    observation: np.ndarray,
+    mapping_seed: int = deep_sea_module.DEFAULT_MAPPING_SEED,
+    randomize_actions: bool = True,
+) -> np.ndarray:
+  """Steers right in every row: rnd_agents/DeepSea-v0.
+
+  Args:
+    observation: float32 [B, N, N], 1 where the diver is; zeros at the end.
+    mapping_seed: as the environment's.
+    randomize_actions: as the environment's.
+
+  Returns:
+    int64 [B].
+  """
+  mapping = deep_sea_module.make_action_mapping(
+      observation.shape[-1], mapping_seed, randomize_actions
+  )
+  return np.sum(observation * mapping, axis=(1, 2)).astype(np.int64)

@@ -1,0 +1,450 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Prioritised replay of sequences: an agent's own beside demonstrations.
+
+Two tables of one Reverb server in this process. What the agent has lived
+through goes in and out; demonstrations stay. Each table is prioritised for
+itself, and each element of a batch is a demonstration with one probability
+(R2D3, Paine et al., 2019, section 3).
+
+A sequence is one step to Reverb: its arrays are stored whole, with the
+recurrent state of its first frame only.
+
+Batches are drawn when they are asked for, one table after the other, so that
+every draw knows all priorities. A `reverb.TrajectoryDataset` is faster by a few
+milliseconds a batch, and draws batches ahead.
+"""
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from typing import Any, NamedTuple
+import uuid
+
+import gin
+import numpy as np
+import tensorflow as tf
+from tf_agents.utils import nest_utils
+
+AGENT = 'agent'
+DEMONSTRATIONS = 'demonstrations'
+# What has priority 0 would never be drawn again.
+MIN_PRIORITY = 1e-6
+_CHECKPOINT = re.compile(r'replay_(\d+)$')
+_ASIDE = '.being_written'
+_STATE = 'state.json'
+
+
+class Batch(NamedTuple):
+  """What `PrioritizedReplay.sample` returns.
+
+  Attributes:
+    sequences: nest like the spec, of arrays [B, ...].
+    keys: uint64 [B], for `update_priorities`.
+    probabilities: float64 [B], of each to be drawn from its table.
+    table_sizes: int64 [B], the number of sequences in its table.
+  """
+
+  sequences: Any
+  keys: np.ndarray
+  probabilities: np.ndarray
+  table_sizes: np.ndarray
+
+
+@gin.configurable(module='rnd_agents')
+class PrioritizedReplay:
+  """Two prioritised tables of sequences; for one thread.
+
+  `seed` settles which elements of a batch are demonstrations. Which sequences
+  of a table are drawn is left to Reverb, whose samplers take no seed: two runs
+  are never the same.
+
+  Reverb runs threads: processes that are forked, such as environments, are to
+  be started before.
+  """
+
+  def __init__(
+      self,
+      spec,
+      max_sequences,
+      max_demonstrations=0,
+      priority_exponent=0.9,
+      min_sequences=1,
+      seed=None,
+      checkpoint_dir=None,
+      restore_from=None,
+  ):
+    """Creates the tables, or restores them.
+
+    Args:
+      spec: Nest of `TensorSpec`s of one sequence, `is_demonstration` among its
+        attributes, such as `windows.sequence_spec` returns.
+      max_sequences: Size of the agent's table; the oldest make room.
+      max_demonstrations: Size of the table of demonstrations, which never make
+        room; 0 for none.
+      priority_exponent: alpha of P(i) = p_i^alpha / sum p^alpha, from 0.
+      min_sequences: How many the agent must have stored before any is drawn.
+      seed: None, or of the draws between the tables.
+      checkpoint_dir: Folder of this replay's own, for `checkpoint`. The newest
+        one in it is restored.
+      restore_from: Restores this one instead: what `checkpoint` returned,
+        wherever it was moved or copied since.
+
+    Raises:
+      ImportError: If Reverb is not installed.
+      OSError: If there is no checkpoint where restore_from says.
+      RuntimeError: If a checkpoint is damaged.
+      ValueError: If an argument is out of range, or other than in the
+        checkpoint.
+    """
+    if not 0 < min_sequences <= max_sequences:
+      raise ValueError(
+          f'PrioritizedReplay: min_sequences={min_sequences} must be from 1 to'
+          f' max_sequences={max_sequences}.'
+      )
+    if max_demonstrations < 0 or priority_exponent < 0.0:
+      raise ValueError(
+          'PrioritizedReplay: max_demonstrations and priority_exponent must be'
+          f' at least 0, got {max_demonstrations} and {priority_exponent}.'
+      )
+    self._spec = spec
+    self._settings = {
+        'max_sequences': int(max_sequences),
+        'max_demonstrations': int(max_demonstrations),
+        'priority_exponent': float(priority_exponent),
+        'min_sequences': int(min_sequences),
+        'spec': [
+            f'{name}: {leaf.dtype.name} {leaf.shape.as_list()}'
+            for name, leaf in nest_utils.flatten_with_joined_paths(spec)
+        ],
+    }
+    self._checkpoint_dir = checkpoint_dir
+    self._generator = np.random.default_rng(seed)
+    self._max_priorities = {AGENT: 1.0, DEMONSTRATIONS: 1.0}
+    if restore_from is None and checkpoint_dir is not None:
+      restore_from = self._newest_checkpoint()
+    saved = None if restore_from is None else self._read_state(restore_from)
+    self._server = self._create_server(restore_from)
+    self._client = self._server.localhost_client()
+    self._writer = self._client.trajectory_writer(num_keep_alive_refs=1)
+    if saved is not None:
+      self.set_state(saved['state'])
+      # Of files that are cut short Reverb restores nothing, and says nothing.
+      if self.sizes() != saved['sizes']:
+        self.close()
+        raise RuntimeError(f'The replay in {restore_from} is damaged.')
+
+  def add(self, sequence, priority=None):
+    """Adds a sequence of the agent's own.
+
+    Args:
+      sequence: Nest of arrays that fits the spec.
+      priority: A number from 0; None for the largest one that the table has
+        seen, 1 at least.
+
+    Raises:
+      ValueError: If the sequence or its priority does not fit.
+    """
+    self._insert(AGENT, sequence, priority)
+
+  def add_demonstration(self, sequence, priority=None):
+    """Adds a demonstration, for good.
+
+    Args:
+      sequence: As for `add`.
+      priority: As for `add`.
+
+    Raises:
+      ValueError: If the sequence or its priority does not fit, or if the table
+        is full.
+    """
+    if self.sizes()[DEMONSTRATIONS] >= self._settings['max_demonstrations']:
+      raise ValueError(
+          f'The {self._settings["max_demonstrations"]} sequences of'
+          ' PrioritizedReplay.max_demonstrations are there already, and'
+          ' demonstrations are never thrown out: raise it, or add fewer.'
+      )
+    self._insert(DEMONSTRATIONS, sequence, priority)
+
+  def sample(self, batch_size, demonstration_ratio=0.0):
+    """Draws sequences, with replacement.
+
+    Args:
+      batch_size: B.
+      demonstration_ratio: rho, the probability of each element to be a
+        demonstration, whatever the others are.
+
+    Returns:
+      `Batch`.
+
+    Raises:
+      ValueError: If a table that could be drawn from is too short yet, or if an
+        argument is out of range.
+    """
+    self._check_ready(batch_size, demonstration_ratio)
+    is_demonstration = self._generator.random(batch_size) < demonstration_ratio
+    drawn = [None] * batch_size
+    for table, chosen in (
+        (AGENT, np.flatnonzero(~is_demonstration)),
+        (DEMONSTRATIONS, np.flatnonzero(is_demonstration)),
+    ):
+      if chosen.size:
+        found = self._open_client().sample(
+            table, chosen.size, emit_timesteps=False
+        )
+        for i, sample in zip(chosen, found):
+          drawn[i] = sample
+    infos = [sample.info for sample in drawn]
+    return Batch(
+        sequences=tf.nest.pack_sequence_as(
+            self._spec,
+            # An item is an array [1, ...].
+            [np.concatenate(c) for c in zip(*[s.data for s in drawn])],
+        ),
+        keys=np.array([info.key for info in infos], np.uint64),
+        probabilities=np.array([i.probability for i in infos], np.float64),
+        table_sizes=np.array([info.table_size for info in infos], np.int64),
+    )
+
+  def update_priorities(self, keys, priorities, is_demonstration):
+    """Sets the priorities of sequences that were sampled.
+
+    Of a key that comes twice the last priority counts; one whose sequence is
+    gone is ignored.
+
+    Args:
+      keys: uint64 [B], of a `Batch`.
+      priorities: Numbers from 0 [B]; 1e-6 takes the place of less.
+      is_demonstration: Booleans [B]: which table each is of.
+
+    Raises:
+      ValueError: If a priority is negative or not finite, or if the lengths
+        differ.
+    """
+    keys = np.asarray(keys, np.uint64)
+    is_demonstration = np.asarray(is_demonstration, np.bool_)
+    priorities = _checked(priorities)
+    if not keys.shape == priorities.shape == is_demonstration.shape:
+      raise ValueError(
+          'keys, priorities and is_demonstration must all be [B], got shapes'
+          f' {keys.shape}, {priorities.shape} and {is_demonstration.shape}.'
+      )
+    for table, chosen in (
+        (AGENT, ~is_demonstration), (DEMONSTRATIONS, is_demonstration)
+    ):
+      if chosen.any():
+        self._open_client().mutate_priorities(
+            table, dict(zip(keys[chosen].tolist(), priorities[chosen].tolist()))
+        )
+        self._raise_max_priority(table, priorities[chosen].max())
+
+  def sizes(self):
+    """The number of sequences in each table, by its name."""
+    # Table.info would not know what was restored.
+    tables = self._open_client().server_info()
+    sizes = {name: info.current_size for name, info in tables.items()}
+    return {AGENT: 0, DEMONSTRATIONS: 0, **sizes}
+
+  def is_ready(self, demonstration_ratio=0.0):
+    """Whether enough is stored for `sample` to draw from."""
+    sizes = self.sizes()
+    return (
+        demonstration_ratio >= 1.0
+        or sizes[AGENT] >= self._settings['min_sequences']
+    ) and (demonstration_ratio <= 0.0 or sizes[DEMONSTRATIONS] > 0)
+
+  def state(self):
+    """What the tables do not hold: for `set_state`, as JSON can write it."""
+    return {
+        'generator': self._generator.bit_generator.state,
+        'max_priorities': dict(self._max_priorities),
+    }
+
+  def set_state(self, state):
+    """Goes on from a `state`; a checkpoint has its own."""
+    self._generator.bit_generator.state = state['generator']
+    self._max_priorities = dict(state['max_priorities'])
+
+  def checkpoint(self):
+    """Writes everything to the disk.
+
+    A kill leaves the one before or this one. The one before is deleted, unless
+    it was moved away.
+
+    Returns:
+      The path of the checkpoint, a folder in `checkpoint_dir`.
+
+    Raises:
+      ValueError: If there is no `checkpoint_dir`.
+    """
+    if self._checkpoint_dir is None:
+      raise ValueError('PrioritizedReplay has no checkpoint_dir to write to.')
+    before = self._checkpoints()
+    written = self._open_client().checkpoint()
+    saved = {
+        'settings': self._settings,
+        'sizes': self.sizes(),
+        'state': self.state(),
+    }
+    with open(os.path.join(written, _STATE), 'w', encoding='utf-8') as file:
+      json.dump(saved, file)
+    number = max(before, default=-1) + 1
+    path = os.path.join(self._checkpoint_dir, f'replay_{number:08d}')
+    os.rename(written, path)
+    for old in before.values():
+      shutil.rmtree(old)
+    return path
+
+  def close(self):
+    """Stops the server; what was not written to a checkpoint is gone."""
+    if self._server is not None:
+      self._writer.close()
+      self._server.stop()
+      self._writer = self._client = self._server = None
+
+  def _create_server(self, restore_from):
+    try:
+      import reverb  # pylint: disable=g-import-not-at-top
+    except ImportError as error:
+      raise ImportError(
+          'PrioritizedReplay needs Reverb: pip install "rnd_agents[reverb]"'
+      ) from error
+
+    def table(name, size_name, min_size):
+      return reverb.Table(
+          name,
+          sampler=reverb.selectors.Prioritized(
+              self._settings['priority_exponent']
+          ),
+          remover=reverb.selectors.Fifo(),
+          max_size=self._settings[size_name],
+          rate_limiter=reverb.rate_limiters.MinSize(min_size),
+          signature=[
+              tf.TensorSpec([1] + leaf.shape.as_list(), leaf.dtype)
+              for leaf in tf.nest.flatten(self._spec)
+          ],
+      )
+
+    tables = [table(AGENT, 'max_sequences', self._settings['min_sequences'])]
+    if self._settings['max_demonstrations']:
+      tables.append(table(DEMONSTRATIONS, 'max_demonstrations', 1))
+    # Reverb restores what it finds in its folder without a look at settings:
+    # that one is empty, and what is to be restored is named.
+    if self._checkpoint_dir is None:
+      # Never made. Reverb's own choice would be, and never deleted.
+      folder = os.path.join(tempfile.gettempdir(), uuid.uuid4().hex)
+    else:
+      folder = os.path.join(self._checkpoint_dir, _ASIDE)
+      if os.path.isdir(folder):
+        shutil.rmtree(folder)  # Of a process that was killed.
+    checkpointer = reverb.checkpointers.DefaultCheckpointer(
+        folder, fallback_checkpoint_path=restore_from
+    )
+    try:
+      return reverb.Server(tables, checkpointer=checkpointer)
+    except RuntimeError as error:
+      if restore_from is None:
+        raise
+      raise RuntimeError(
+          f'The replay in {restore_from} is damaged: {error}'
+      ) from error
+
+  def _open_client(self):
+    if self._server is None:
+      raise RuntimeError('This PrioritizedReplay has been closed.')
+    return self._client
+
+  def _insert(self, table, sequence, priority):
+    self._open_client()
+    leaves = self._checked_leaves(sequence)
+    if bool(sequence.is_demonstration) != (table == DEMONSTRATIONS):
+      raise ValueError(
+          f'A sequence for the table {table!r} says is_demonstration='
+          f'{bool(sequence.is_demonstration)}: it would be trained as that.'
+      )
+    if priority is None:
+      priority = self._max_priorities[table]
+    priority = float(_checked(priority))
+    self._writer.append(leaves)
+    self._writer.create_item(
+        table, priority, [column[-1:] for column in self._writer.history]
+    )
+    self._writer.flush()  # Until then nobody can draw it.
+    self._raise_max_priority(table, priority)
+
+  def _checked_leaves(self, sequence):
+    tf.nest.assert_same_structure(self._spec, sequence, check_types=False)
+    leaves = [np.asarray(leaf) for leaf in tf.nest.flatten(sequence)]
+    for i, (leaf, spec) in enumerate(zip(leaves, tf.nest.flatten(self._spec))):
+      if leaf.shape != tuple(spec.shape) or leaf.dtype != spec.dtype:
+        raise ValueError(
+            f'A sequence has {leaf.dtype} {list(leaf.shape)} where the spec of'
+            f' the replay says {self._settings["spec"][i]}.'
+        )
+    return leaves
+
+  def _raise_max_priority(self, table, priority):
+    self._max_priorities[table] = max(
+        self._max_priorities[table], float(priority)
+    )
+
+  def _check_ready(self, batch_size, demonstration_ratio):
+    """Refuses what Reverb would wait for without end."""
+    if batch_size < 1 or not 0.0 <= demonstration_ratio <= 1.0:
+      raise ValueError(
+          f'sample: batch_size={batch_size} must be at least 1, and'
+          f' demonstration_ratio={demonstration_ratio} from 0 to 1.'
+      )
+    sizes = self.sizes()
+    least = self._settings['min_sequences']
+    if demonstration_ratio < 1.0 and sizes[AGENT] < least:
+      raise ValueError(
+          f'The agent has stored {sizes[AGENT]} sequences, and min_sequences='
+          f'{least} must be there before any is drawn: collect more, or draw'
+          ' demonstrations only (demonstration_ratio=1).'
+      )
+    if demonstration_ratio > 0.0 and not sizes[DEMONSTRATIONS]:
+      raise ValueError(
+          f'demonstration_ratio={demonstration_ratio}, but there are no'
+          ' demonstrations: add_demonstration() first, or make it 0.'
+      )
+
+  def _checkpoints(self):
+    """Paths of the checkpoints by their numbers."""
+    if not os.path.isdir(self._checkpoint_dir):
+      return {}
+    names = map(_CHECKPOINT.match, os.listdir(self._checkpoint_dir))
+    return {
+        int(name[1]): os.path.join(self._checkpoint_dir, name[0])
+        for name in names if name
+    }
+
+  def _newest_checkpoint(self):
+    checkpoints = self._checkpoints()
+    return checkpoints[max(checkpoints)] if checkpoints else None
+
+  def _read_state(self, path):
+    """The state in a checkpoint of the same settings."""
+    with open(os.path.join(path, _STATE), encoding='utf-8') as file:
+      saved = json.load(file)
+    for name, ours in self._settings.items():
+      theirs = saved['settings'][name]
+      if theirs != ours:
+        raise ValueError(
+            f'The replay in {path} has {name}={theirs}, not {ours}, and Reverb'
+            ' restores it as it was: set that, or begin a new replay.'
+        )
+    return saved
+
+
+def _checked(priorities):
+  """Priorities as float64, none of them so low that it is never drawn."""
+  priorities = np.asarray(priorities, np.float64)
+  if not (np.isfinite(priorities).all() and (priorities >= 0.0).all()):
+    raise ValueError(
+        f'Priorities must be finite and at least 0, got {priorities}: a NaN or'
+        ' an infinity here comes from the loss.'
+    )
+  return np.maximum(priorities, MIN_PRIORITY)

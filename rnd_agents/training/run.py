@@ -1,0 +1,383 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What every run does around its loop, whatever it learns by."""
+
+import contextlib
+import os
+from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
+import warnings
+
+from absl import logging
+import gin
+import numpy as np
+import tensorflow as tf
+from tf_agents.policies import policy_saver
+from tf_agents.specs import tensor_spec
+
+from rnd_agents.environments import errors as environment_errors
+from rnd_agents.environments import loaders
+from rnd_agents.environments import vector_environment
+from rnd_agents.evaluation import evaluator
+from rnd_agents.plotting import learning_curves
+from rnd_agents.training import errors
+from rnd_agents.training import gin_files
+from rnd_agents.training import metrics_log
+from rnd_agents.training import run_directory
+from rnd_agents.training import settings
+from rnd_agents.training import training_loop
+from rnd_agents.training import watchdog
+from rnd_agents.training import watching
+
+
+class Result(NamedTuple):
+  """What a run came to.
+
+  Attributes:
+    finished: False where a signal stopped it; the same command goes on.
+    eval_return: mean return of the last evaluation, None before the first.
+    env_steps: environment steps, the random ones of the warm-up included.
+    wall_time_s: seconds of the loop, start-up apart.
+    picture: path of the learning curve.
+  """
+
+  finished: bool
+  eval_return: Optional[float]
+  env_steps: int
+  wall_time_s: float
+  picture: str
+
+
+class Arguments(NamedTuple):
+  """What all training functions take; `trainer.train_eval` explains them."""
+
+  root_dir: str
+  seed: int
+  num_env_steps: int
+  num_environments: int
+  warm_up_env_steps: int
+  num_eval_episodes: int
+  eval_interval_env_steps: int
+  checkpoint_interval_iterations: int
+  num_checkpoints: int
+  stop_at_success_rate: Optional[float]
+  environment_timeout_s: Optional[float]
+  record_video: bool
+
+
+class Parts(NamedTuple):
+  """What a loop is built of.
+
+  Attributes:
+    root_dir: The run's folder.
+    environment: The `VectorPyEnvironment` to learn in.
+    seeds: A `numpy.random.SeedSequence` of the loop's own.
+    loop_settings: Of a policy to evaluate, the arguments of `TrainingLoop`
+      by name that no way of learning decides.
+  """
+
+  root_dir: str
+  environment: vector_environment.VectorPyEnvironment
+  seeds: np.random.SeedSequence
+  loop_settings: Callable[[Any], dict]
+
+
+class Built(NamedTuple):
+  """What is to run.
+
+  Attributes:
+    agent: A `TFAgent`.
+    loop: A `TrainingLoop`.
+    learning_rates: Pairs of an optimizer and its rate, which wins over that in
+      a checkpoint.
+  """
+
+  agent: Any
+  loop: training_loop.TrainingLoop
+  learning_rates: Sequence[Tuple[Any, Any]]
+
+
+def execute(name, arguments, check, build):
+  """Makes the environments, builds, runs and leaves everything in order.
+
+  Args:
+    name: gin's name of the training function.
+    arguments: `Arguments`.
+    check: Called first; raises what is wrong with the other arguments.
+    build: A function of `Parts` that returns `Built`.
+
+  Returns:
+    A `Result`.
+
+  Raises:
+    SetupError: If the settings cannot run; before the first step.
+    RunError: If the run had to stop: an environment failed, a number was not
+      finite, the disk was full.
+  """
+  root_dir, seed = arguments.root_dir, arguments.seed
+  with contextlib.ExitStack() as stack:
+    with _setup_errors():
+      _check_arguments(name, arguments)
+      check()
+      stack.enter_context(run_directory.locked(root_dir))
+      sequence = np.random.SeedSequence(seed)
+      seeds = [_small(s) for s in sequence.generate_state(3)]
+      tf.keras.utils.set_random_seed(seeds[0])
+      with gin.config_scope('train'):
+        train_env = loaders.load_environment(
+            num_environments=arguments.num_environments, seed=seeds[1]
+        )
+      stack.callback(_close, train_env)
+      with gin.config_scope('eval'):
+        eval_env = loaders.load_environment(
+            num_environments=arguments.num_eval_episodes
+        )
+      stack.callback(_close, eval_env)
+      _check_alike(train_env, eval_env)
+
+      def loop_settings(policy):
+        return dict(
+            evaluator_=evaluator.Evaluator(
+                eval_env,
+                policy,
+                [seeds[2] + i for i in range(arguments.num_eval_episodes)],
+            ),
+            num_checkpoints=arguments.num_checkpoints,
+            watcher=watching.Watcher(
+                root_dir,
+                train_env,
+                policy,
+                record_video=arguments.record_video,
+            ),
+        )
+
+      agent, loop, learning_rates = build(
+          Parts(root_dir, train_env, sequence.spawn(1)[0], loop_settings)
+      )
+      stack.callback(loop.close)
+      in_force = settings.operative(seed=seed)
+      _resume_or_record(root_dir, loop, in_force, seed)
+      for optimizer, rate in learning_rates:
+        optimizer.learning_rate = rate
+    on_progress = stack.enter_context(
+        _status(root_dir, loop, arguments.num_env_steps)
+    )
+    stack.enter_context(
+        watchdog.Watchdog(
+            [train_env, eval_env],
+            arguments.environment_timeout_s,
+            on_hang=lambda message: run_directory.write_status(
+                root_dir, 'failed', message=message, env_steps=loop.env_steps
+            ),
+        )
+    )
+    loop.run(
+        training_loop.Schedule(
+            arguments.num_env_steps,
+            arguments.warm_up_env_steps,
+            arguments.eval_interval_env_steps,
+            arguments.checkpoint_interval_iterations,
+            arguments.stop_at_success_rate,
+        ),
+        on_start=lambda log: log.write_settings(settings.own(in_force), seed),
+        on_progress=on_progress,
+    )
+    return _finish(root_dir, loop, agent, train_env.name)
+
+
+def _resume_or_record(root_dir, loop, now, seed):
+  """Goes on from a checkpoint if there is one, and writes down the settings.
+
+  Raises:
+    SetupError: If settings were changed that cannot be.
+  """
+  harmless = []
+  snapshot = loop.checkpoints.find()
+  if snapshot is None and metrics_log.has_rows(root_dir):
+    raise errors.SetupError(
+        f'{root_dir} holds results and no checkpoint to go on from. Move them'
+        ' away, or choose another --root_dir.'
+    )
+  if snapshot is not None:
+    before = run_directory.read_record(root_dir).get('settings', {})
+    fatal, harmless = settings.changes(before, now)
+    if fatal:
+      raise errors.SetupError(
+          f'The run in {root_dir} cannot go on with other settings:'
+          f' {"; ".join(fatal)}. Set them back, or choose another --root_dir.'
+      )
+    for change in harmless:
+      logging.warning('Going on with a change: %s.', change)
+    loop.restore(snapshot)
+  run_directory.record_run(
+      root_dir, now, harmless, seed=seed, env_steps=loop.env_steps
+  )
+
+
+@contextlib.contextmanager
+def _status(root_dir, loop, num_env_steps):
+  """Keeps `status.json`: running, and in the end what became of it."""
+
+  def write(state, message=''):
+    run_directory.write_status(
+        root_dir,
+        state,
+        message=message,
+        env_steps=loop.env_steps,
+        num_env_steps=num_env_steps,
+        iteration=loop.iteration,
+    )
+
+  try:
+    write('running')
+    yield lambda: write('running')
+    write('stopped' if loop.stopped_by else 'finished', loop.stopped_by or '')
+  except BaseException as error:
+    with contextlib.suppress(OSError):
+      write('failed', f'{type(error).__name__}: {error}')
+    if isinstance(error, OSError):
+      raise errors.RunError(
+          f'A file of {root_dir} could not be written: {error.strerror}.'
+          f' {loop.checkpoints.kept()} Make room, and the same command goes on.'
+      ) from error
+    raise
+
+
+@contextlib.contextmanager
+def _setup_errors():
+  """Turns what may go wrong before the first step into `SetupError`."""
+  try:
+    yield
+  except errors.SetupError:
+    raise
+  except (
+      AttributeError,
+      ImportError,
+      OSError,
+      TypeError,
+      ValueError,
+      tf.errors.OpError,
+      environment_errors.EnvironmentFailure,
+  ) as error:
+    raise errors.SetupError(gin_files.explain_missing(error)) from error
+
+
+def tensor_specs(environment):
+  """`TimeStep` spec and action spec of a `PyEnvironment`, for agents."""
+  return (
+      tensor_spec.from_spec(environment.time_step_spec()),
+      tensor_spec.from_spec(environment.action_spec()),
+  )
+
+
+def _close(environment):
+  """Closes an environment; one that is broken does not hide why."""
+  try:
+    environment.close()
+  except Exception as error:  # pylint: disable=broad-exception-caught
+    logging.warning('%s did not close: %s', environment.name, error)
+
+
+def _small(seed):
+  """A seed with room for seed + i below 2**31."""
+  return int(seed) % 2**30
+
+
+def _check_arguments(name, arguments):
+  """Refuses `Arguments` that cannot run or have no effect."""
+  check_positive(
+      name,
+      num_env_steps=arguments.num_env_steps,
+      num_environments=arguments.num_environments,
+      num_eval_episodes=arguments.num_eval_episodes,
+      eval_interval_env_steps=arguments.eval_interval_env_steps,
+      checkpoint_interval_iterations=arguments.checkpoint_interval_iterations,
+      num_checkpoints=arguments.num_checkpoints,
+      **without_none(environment_timeout_s=arguments.environment_timeout_s),
+  )
+  if arguments.seed < 0:
+    raise ValueError(
+        f'The seed must not be negative, got {arguments.seed}.'
+    )
+  if not 0 <= arguments.warm_up_env_steps < arguments.num_env_steps:
+    raise ValueError(
+        f'{name}.warm_up_env_steps must be at least 0 and less than'
+        f' num_env_steps, which include it: got {arguments.warm_up_env_steps}'
+        f' and {arguments.num_env_steps}.'
+    )
+  check_unbound(f'{name}.seed', 'the flag --seed')
+  for scope in ('', 'train/', 'eval/'):
+    check_unbound(f'{scope}load_environment.seed', 'the flag --seed')
+    check_unbound(
+        f'{scope}load_environment.num_environments',
+        f'{name}.num_environments and num_eval_episodes',
+    )
+
+
+def check_unbound(name, instead):
+  """Refuses a binding that the arguments of a call would hide."""
+  try:
+    gin.query_parameter(name)
+  except ValueError:
+    return
+  raise ValueError(f'{name} has no effect: use {instead}.')
+
+
+def without_none(**values):
+  """Those values that are not None."""
+  return {k: v for k, v in values.items() if v is not None}
+
+
+def check_positive(owner, **values):
+  """Raises ValueError where a number is not above 0."""
+  for name, value in values.items():
+    # The rest are schedules of TensorFlow.
+    if isinstance(value, (int, float, type(None))) and not (value or 0) > 0:
+      raise ValueError(f'{owner}.{name} must be above 0, got {value}.')
+
+
+def _check_alike(train_env, eval_env):
+  """Refuses an evaluation environment that would fail hours later."""
+  for what in ('observation_spec', 'action_spec'):
+    train, evaluation = (getattr(e, what)() for e in (train_env, eval_env))
+    if train != evaluation:
+      raise ValueError(
+          f'The evaluation environment has another {what} than the one for'
+          f' training: {evaluation}, and not {train}. See to the bindings of'
+          ' eval/load_environment.'
+      )
+  eval_env.reset_with_seeds([0] * eval_env.batch_size)
+
+
+def _finish(root_dir, loop, agent, title):
+  """Policies and picture."""
+  with _quiet_saving():
+    for name, policy in (
+        ('policy', agent.policy),
+        ('collect_policy', agent.collect_policy),
+    ):
+      policy_saver.PolicySaver(policy, batch_size=None).save(
+          os.path.join(root_dir, 'policies', name)
+      )
+  picture = os.path.join(root_dir, 'learning_curve.png')
+  learning_curves.plot_run(root_dir, picture, title=title)
+  loop.log.close()
+  return Result(
+      loop.stopped_by is None,
+      loop.log.last('eval', 'return_mean'),
+      loop.env_steps,
+      loop.wall_time_s,
+      picture,
+  )
+
+
+@contextlib.contextmanager
+def _quiet_saving():
+  """Keeps TensorFlow's remarks on each SavedModel off the closing lines."""
+  verbosity = logging.get_verbosity()
+  logging.set_verbosity(logging.ERROR)
+  try:
+    with warnings.catch_warnings():
+      warnings.simplefilter('ignore', UserWarning)
+      yield
+  finally:
+    logging.set_verbosity(verbosity)

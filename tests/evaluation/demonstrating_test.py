@@ -1,0 +1,299 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of recording episodes."""
+
+import gymnasium
+from gymnasium import spaces
+from gymnasium import vector
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.policies import random_tf_policy
+from tf_agents.policies import tf_policy
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import policy_step
+from tf_agents.trajectories import time_step as ts
+
+from rnd_agents.environments import loaders
+from rnd_agents.environments import rewards
+from rnd_agents.environments import vector_environment
+from rnd_agents.evaluation import demonstrating
+from rnd_agents.evaluation import evaluator
+
+
+class Countdown(gymnasium.Env):
+  """Shows how many steps are left, of 3 to 6 as the seed says.
+
+  The reward is 10 times the number of the step, the actions are 5, 6, 7, and
+  the expert plays 5 + the number left modulo 3.
+  """
+
+  observation_space = spaces.Box(0, 10, (1,), np.float32)
+  action_space = spaces.Discrete(3, start=5)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self.left = int(self.np_random.integers(3, 7))
+    self.count = 0
+    return np.array([self.left], np.float32), {}
+
+  def step(self, action):
+    assert action == self.expert_action()
+    self.left -= 1
+    self.count += 1
+    observation = np.array([self.left], np.float32)
+    return observation, 10.0 * self.count, self.left == 0, False, {}
+
+  def expert_action(self):
+    return 5 + self.left % 3
+
+
+def _expected_length(seed):
+  env = Countdown()
+  env.reset(seed=seed)
+  return env.left
+
+
+def _countdowns(size, **kwargs):
+  return loaders.load_environment(Countdown, size, **kwargs)
+
+
+def _check_countdown(demo, reward_scale=1.0):
+  length = _expected_length(demo.seed)
+  steps = np.arange(length + 1)
+  frames = demo.trajectory
+  assert demo.length_env_steps == length
+  assert demo.return_ == 10.0 * sum(range(length + 1))
+  np.testing.assert_array_equal(frames.observation[:, 0], length - steps)
+  action = (length - steps) % 3
+  action[-1] = 0  # Of the boundary.
+  np.testing.assert_array_equal(frames.action, action)
+  reward = reward_scale * 10.0 * (steps + 1)
+  reward[-1] = 0.0
+  np.testing.assert_array_equal(frames.reward, reward)
+  discount = np.ones(length + 1)
+  discount[-2] = 0.0
+  np.testing.assert_array_equal(frames.discount, discount)
+  step_type = [0] + (length - 1) * [1] + [2]
+  np.testing.assert_array_equal(frames.step_type, step_type)
+  np.testing.assert_array_equal(frames.next_step_type, step_type[1:] + [0])
+  assert frames.policy_info == ()
+
+
+@pytest.mark.parametrize(
+    ('size', 'vectorization'), [(1, 'sync'), (4, 'sync'), (4, 'async')]
+)
+def test_expert_of_the_environment(size, vectorization):
+  seeds = [5, 0, 1, 9, 3, 2]  # More than one round of 4, the last not full.
+  assert len({_expected_length(seed) for seed in seeds}) > 2
+  env = _countdowns(size, vectorization=vectorization)
+  try:
+    actor = demonstrating.ExpertActor(env)
+    demos = list(demonstrating.collect(env, actor, seeds))
+  finally:
+    env.close()
+  assert [demo.seed for demo in demos] == seeds
+  for demo in demos:
+    _check_countdown(demo)
+
+
+def test_rewards_are_those_of_training_and_returns_are_not():
+  env = _countdowns(2, reward_fn=lambda reward: reward / 8)
+  for demo in demonstrating.collect(
+      env, demonstrating.ExpertActor(env), range(2)
+  ):
+    _check_countdown(demo, 1 / 8)
+  env = _countdowns(1, reward_fn=rewards.sign_of_reward)
+  (demo,) = demonstrating.collect(env, demonstrating.ExpertActor(env), [0])
+  assert set(demo.trajectory.reward[:-1]) == {1.0}
+
+
+def test_a_function_plays_and_may_write_into_what_it_sees():
+  def play(observation):
+    actions = [int(left) % 3 for left in observation[:, 0]]
+    observation[:] = -1
+    return actions
+
+  env = _countdowns(3)
+  actor = demonstrating.FunctionActor(play, env)
+  for demo in demonstrating.collect(env, actor, range(3)):
+    _check_countdown(demo)
+
+
+class _Counting(tf_policy.TFPolicy):
+  """Its state counts; plays the rest of the state's number by 2."""
+
+  def __init__(self, time_step_spec, action_spec):
+    super().__init__(
+        time_step_spec,
+        action_spec,
+        policy_state_spec=[
+            tf.TensorSpec([], tf.int32), tf.TensorSpec([2], tf.float32)],
+    )
+
+  def _variables(self):
+    return []
+
+  def _action(self, time_step, policy_state, seed):
+    count, more = policy_state
+    # As recurrent networks do where an episode begins.
+    first = time_step.is_first()
+    count = tf.where(first, 0, count)
+    more = tf.where(first[:, tf.newaxis], 0.0, more)
+    state = [count + 1, more + [1.0, 10.0]]
+    return policy_step.PolicyStep(tf.cast(count % 2, tf.int64), state, ())
+
+
+def test_states_before_each_frame():
+  env = loaders.load_environment('CartPole-v1', 2)
+  policy = _Counting(
+      ts.time_step_spec(tensor_spec.from_spec(env.observation_spec())),
+      tensor_spec.from_spec(env.action_spec()),
+  )
+  actor = demonstrating.PolicyActor(policy, env)
+  spec = demonstrating.network_state_spec(actor)
+  assert [(s.shape, s.dtype) for s in spec] == [
+      ((), np.int32), ((2,), np.float32)]
+  demos = list(demonstrating.collect(env, actor, range(5), True))
+  assert len(demos) == 5 and len({d.length_env_steps for d in demos}) > 1
+  for demo in demos:
+    steps = np.arange(demo.length_env_steps + 1)
+    count, more = demo.trajectory.policy_info['network_state']
+    np.testing.assert_array_equal(count, steps)  # Also of the boundary.
+    np.testing.assert_array_equal(more, np.outer(steps, [1, 10]))
+    assert (count.dtype, more.dtype) == (np.int32, np.float32)
+    np.testing.assert_array_equal(demo.trajectory.action[:-1], steps[:-1] % 2)
+  without = list(demonstrating.collect(env, actor, range(2)))
+  assert without[1].trajectory.policy_info == ()
+
+
+def test_no_state_to_keep():
+  env = _countdowns(1)
+  actor = demonstrating.ExpertActor(env)
+  with pytest.raises(ValueError, match='no memory'):
+    next(demonstrating.collect(env, actor, [0], keep_network_state=True))
+
+
+def test_continuous_actions_are_recorded_within_their_bounds():
+  env = loaders.load_environment('Pendulum-v1', 1, max_episode_steps=6)
+  wide = tensor_spec.BoundedTensorSpec([1], tf.float32, -9.0, 9.0)
+  policy = random_tf_policy.RandomTFPolicy(
+      ts.time_step_spec(tensor_spec.from_spec(env.observation_spec())), wide
+  )
+  actor = demonstrating.PolicyActor(policy, env)
+  demos = list(demonstrating.collect(env, actor, range(3)))
+  actions = np.concatenate([demo.trajectory.action[:-1] for demo in demos])
+  assert actions.max() == 2.0 and actions.min() == -2.0
+  for demo in demos:
+    frames = demo.trajectory
+    assert frames.discount[-2] == 1.0  # A time limit is no termination.
+    assert frames.step_type[-1] == 2 and len(frames.step_type) == 7
+    again = gymnasium.make('Pendulum-v1')
+    observation, _ = again.reset(seed=demo.seed)
+    for t in range(6):
+      np.testing.assert_allclose(frames.observation[t], observation, rtol=1e-6)
+      observation = again.step(frames.action[t])[0]
+    np.testing.assert_allclose(frames.observation[6], observation, rtol=1e-6)
+
+
+def test_stopping_keeps_what_is_complete():
+  seeds = list(range(9))
+  lengths = [_expected_length(seed) for seed in seeds]
+  shortest = min(lengths[3:6])
+  assert shortest < max(lengths[3:6])  # A round of unlike ones.
+  env = _countdowns(3)
+  calls = []
+
+  def play(observation):
+    calls.append(0)
+    return observation[:, 0].astype(np.int64) % 3
+
+  until = max(lengths[:3]) + shortest  # The shortest of the second round have ended.
+  demos = list(demonstrating.collect(
+      env, demonstrating.FunctionActor(play, env), seeds,
+      should_stop=lambda: len(calls) == until))
+  assert [demo.seed for demo in demos] == [0, 1, 2] + [
+      seed for seed in seeds[3:6] if lengths[seed] == shortest]
+  assert len(calls) == until
+  for demo in demos:
+    _check_countdown(demo)
+
+
+class _OwnExpert(vector.SyncVectorEnv):
+  """A vector environment that tells for all at once."""
+
+  def expert_action(self):
+    return np.array([env.expert_action() for env in self.envs])
+
+
+def test_expert_of_a_vector_environment():
+  env = vector_environment.VectorPyEnvironment(
+      _OwnExpert([Countdown, Countdown])
+  )
+  demos = list(
+      demonstrating.collect(env, demonstrating.ExpertActor(env), [4, 6, 8])
+  )
+  assert len(demos) == 3
+  for demo in demos:
+    _check_countdown(demo)
+
+
+@pytest.mark.parametrize(
+    ('actions', 'message'),
+    [
+        (np.zeros(3, int), 'gave int64 [3] for actions that are int64 [2]'),
+        (np.zeros(2), 'gave float64 [2]'),
+        (np.array([0, 3]), 'gave actions from 0 to 3; they go from 0 to 2'),
+        (np.array([-1, 1]), 'gave actions from -1 to 1'),
+        ({'a': np.zeros(2, np.int64)}, 'gave object []'),
+        (None, 'gave object []'),
+    ],
+)
+def test_actions_that_do_not_fit(actions, message):
+  env = _countdowns(2)
+
+  def wrong(observation):
+    del observation
+    return actions
+
+  actor = demonstrating.FunctionActor(wrong, env)
+  with pytest.raises(ValueError) as error:
+    list(demonstrating.collect(env, actor, [0]))
+  assert str(error.value).startswith('wrong ') and message in str(error.value)
+
+
+def test_no_expert():
+  env = loaders.load_environment('CartPole-v1', 1)
+  with pytest.raises(ValueError, match=r'CartPole-v1 has no expert_action\(\)'):
+    list(demonstrating.collect(env, demonstrating.ExpertActor(env), [0]))
+
+
+def test_an_episode_without_an_end(monkeypatch):
+  monkeypatch.setattr(demonstrating, '_MAX_EPISODE_STEPS', 4)
+  env = _countdowns(2)
+  actor = demonstrating.ExpertActor(env)
+  short, long = (
+      next(s for s in range(99) if _expected_length(s) == n) for n in (3, 6))
+  assert len(list(demonstrating.collect(env, actor, [short, short]))) == 2
+  with pytest.raises(evaluator.EndlessEpisode, match='4 steps 1 of 2'):
+    list(demonstrating.collect(env, actor, [short, long]))
+
+
+@pytest.mark.parametrize(
+    ('name', 'message'),
+    [
+        ('module', "must be 'module:function'"),
+        (':f', "must be 'module:function'"),
+        ('no_such_thing:f', "No module named 'no_such_thing'"),
+        ('os:no_such_thing', "os has no function 'no_such_thing'"),
+        ('os:sep', "os has no function 'sep'"),
+    ],
+)
+def test_functions_that_are_none(name, message):
+  with pytest.raises(ValueError) as error:
+    demonstrating.load_function(name)
+  assert message in str(error.value)
+
+
+def test_a_function_by_its_name():
+  assert demonstrating.load_function('os.path:join')('a', 'b') == 'a/b'

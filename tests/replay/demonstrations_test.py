@@ -1,0 +1,399 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of files of demonstrations."""
+
+import logging
+import os
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.drivers import py_driver
+from tf_agents.environments import random_py_environment
+from tf_agents.policies import random_py_policy
+from tf_agents.specs import array_spec
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import trajectory
+from tf_agents.utils import example_encoding_dataset
+
+from rnd_agents.replay import demonstrations
+
+_F32, _U8 = np.float32, np.uint8
+_OBSERVATION = {
+    'pixels': array_spec.BoundedArraySpec((3, 2), _U8, 0, 255),
+    'body': (
+        array_spec.ArraySpec((2,), np.float64),
+        array_spec.BoundedArraySpec((), np.int32, 0, 4),
+    ),
+}
+_ACTION = array_spec.BoundedArraySpec((), np.int64, 0, 3)
+_STATE = [array_spec.ArraySpec((5,), _F32), array_spec.ArraySpec((), _F32)]
+
+
+def _spec(observation=None, action=None, state=()):
+  return demonstrations.trajectory_spec(
+      observation or _OBSERVATION, action or _ACTION, state
+  )
+
+
+def _episode(length, seed, with_state=False):
+  """T = length steps of noise."""
+  random = np.random.RandomState(seed)
+  frames = length + 1
+  step_type = np.ones(frames, np.int32)
+  step_type[0], step_type[-1] = 0, 2
+  info = ()
+  if with_state:
+    info = {
+        'network_state': (
+            random.randn(frames, 5).astype(_F32),
+            random.randn(frames).astype(_F32),
+        )
+    }
+  return trajectory.Trajectory(
+      step_type=step_type,
+      observation={
+          'pixels': random.randint(256, size=(frames, 3, 2)).astype(_U8),
+          'body': (
+              random.randn(frames, 2),
+              random.randint(5, size=frames).astype(np.int32),
+          ),
+      },
+      action=random.randint(4, size=frames).astype(np.int64),
+      policy_info=info,
+      next_step_type=np.append(step_type[1:], 0).astype(np.int32),
+      reward=random.randn(frames).astype(_F32),
+      discount=random.rand(frames).astype(_F32),
+  )
+
+
+def _assert_equal(episodes, expected):
+  assert len(episodes) == len(expected)
+  for episode, other in zip(episodes, expected):
+    assert isinstance(episode, trajectory.Trajectory)
+    tf.nest.assert_same_structure(episode, other)
+    for a, b in zip(tf.nest.flatten(episode), tf.nest.flatten(other)):
+      assert isinstance(a, np.ndarray) and a.dtype == b.dtype
+      np.testing.assert_array_equal(a, b)
+
+
+@pytest.fixture(name='file')
+def _file(tmp_path):
+  """A path, and the three episodes in it: 3, 1 and 300 steps."""
+  path = str(tmp_path / 'demos.tfrecord')
+  episodes = [_episode(3, 0), _episode(1, 1), _episode(300, 2)]
+  demonstrations.write(path, _spec(), episodes)
+  return path, episodes
+
+
+def test_what_is_read_is_what_was_written(file):
+  path, episodes = file
+  _assert_equal(demonstrations.read(path, _spec()), episodes)
+  assert sorted(os.listdir(os.path.dirname(path))) == [
+      'demos.tfrecord', 'demos.tfrecord.spec']
+  # TF-Agents' own reader agrees, frame by frame.
+  frames = list(example_encoding_dataset.load_tfrecord_dataset(
+      [path], as_trajectories=True, add_batch_dim=False))
+  assert len(frames) == 4 + 2 + 301
+  np.testing.assert_array_equal(
+      frames[4].observation['body'][0], episodes[1].observation['body'][0][0])
+  np.testing.assert_array_equal(frames[-1].reward, episodes[2].reward[-1])
+
+
+def test_states_are_kept(tmp_path):
+  episodes = [_episode(2, 0, with_state=True), _episode(4, 1, with_state=True)]
+  spec = _spec(state=_STATE)
+  demonstrations.write(tmp_path / 'a', spec, episodes)
+  _assert_equal(demonstrations.read(tmp_path / 'a', spec), episodes)
+  # Whoever has no use for them takes the same file.
+  _assert_equal(demonstrations.read(tmp_path / 'a', _spec()), episodes)
+
+
+def test_returns_and_lengths():
+  episode = _episode(3, 0)._replace(
+      reward=np.array([0.5, -2.0, 4.0, 100.0], _F32))  # 100: of the reset.
+  other = _episode(1, 0)._replace(reward=np.array([0.25, 0.0], _F32))
+  np.testing.assert_array_equal(
+      demonstrations.returns([episode, other]), [2.5, 0.25])
+  np.testing.assert_array_equal(
+      demonstrations.lengths([episode, other]), [3, 1])
+  # Many small rewards: float32 would have lost them.
+  long = _episode(2, 0)._replace(reward=np.array([2.0**24, 1.0, 0.0], _F32))
+  assert demonstrations.returns([long])[0] == 2.0**24 + 1.0
+  assert demonstrations.returns([]).shape == (0,)
+
+
+class _Recorded:
+  """Keeps what the observer beside it is given."""
+
+  def __init__(self):
+    self.frames = []
+
+  def __call__(self, frame):
+    self.frames.append(frame)
+
+
+def test_what_a_driver_of_tf_agents_recorded(tmp_path, caplog):
+  env = random_py_environment.RandomPyEnvironment(
+      array_spec.BoundedArraySpec((2,), _F32, -1, 1), _ACTION,
+      episode_end_probability=0.2, seed=3)
+  spec = demonstrations.trajectory_spec(env.observation_spec(), _ACTION)
+  path = str(tmp_path / 'stock')
+  observer = example_encoding_dataset.TFRecordObserver(path, spec, py_mode=True)
+  seen = _Recorded()
+  policy = random_py_policy.RandomPyPolicy(env.time_step_spec(), _ACTION)
+  py_driver.PyDriver(
+      env, policy, [observer, seen], max_steps=40).run(env.reset())
+  observer.close()
+  last = [t for t, frame in enumerate(seen.frames) if frame.step_type == 2]
+  assert 2 <= len(last) and last[-1] < len(seen.frames) - 1  # One is cut.
+  with caplog.at_level(logging.WARNING):
+    episodes = demonstrations.read(path, spec)
+  num_left = len(seen.frames) - 1 - last[-1]
+  assert f'the last {num_left} frames' in caplog.text
+  starts = [0] + [t + 1 for t in last]
+  assert len(episodes) == len(last)
+  for start, end, episode in zip(starts, last, episodes):
+    np.testing.assert_array_equal(
+        episode.observation,
+        np.stack([f.observation for f in seen.frames[start : end + 1]]))
+    np.testing.assert_array_equal(
+        episode.reward, [f.reward for f in seen.frames[start : end + 1]])
+
+
+_BOX = array_spec.BoundedArraySpec
+_MISFITS = [
+    (
+        dict(observation=dict(
+            _OBSERVATION, pixels=_BOX((3, 4), _U8, 0, 255))),
+        ['observation/pixels is uint8 [3, 2] of 0 to 255 and must be uint8'
+         ' [3, 4] of 0 to 255'],
+    ),
+    (
+        dict(observation=dict(_OBSERVATION, pixels=_BOX((3, 2), _U8, 0, 1))),
+        ['observation/pixels is uint8 [3, 2] of 0 to 255 and must be uint8'
+         ' [3, 2] of 0 to 1'],
+    ),
+    (
+        dict(observation={'pixels': _OBSERVATION['pixels']}),
+        ['observation/body/0 is float64 [2] and must be nothing',
+         'observation/body/1 is int32 [] of 0 to 4 and must be nothing'],
+    ),
+    (
+        dict(observation=dict(_OBSERVATION, more=_BOX((1,), _F32, 0, 1))),
+        ['observation/more is nothing and must be float32 [1]'],
+    ),
+    (
+        dict(action=_BOX((), np.int64, 0, 4)),
+        ['action is int64 [] of 0 to 3 and must be int64 [] of 0 to 4'],
+    ),
+    (
+        dict(
+            action=_BOX((), np.int32, 0, 3),
+            observation=_OBSERVATION['pixels'],
+        ),
+        ['action is int64 [] of 0 to 3 and must be int32 [] of 0 to 3',
+         'observation is nothing and must be uint8 [3, 2]',
+         'observation/pixels is uint8 [3, 2] of 0 to 255 and must be nothing',
+         'observation/body/0 is float64 [2] and must be nothing',
+         'observation/body/1 is int32 [] of 0 to 4 and must be nothing'],
+    ),
+    (
+        dict(state=_STATE),
+        ['policy_info/network_state/0 is nothing and must be float32 [5]',
+         'policy_info/network_state/1 is nothing and must be float32 []',
+         '--keep_network_state'],
+    ),
+]
+
+
+@pytest.mark.parametrize(('changes', 'faults'), _MISFITS)
+def test_each_part_that_does_not_fit_is_named(file, changes, faults):
+  path, _ = file
+  with pytest.raises(demonstrations.DemonstrationError) as error:
+    demonstrations.read(path, _spec(**changes))
+  message = str(error.value)
+  assert message.startswith(f'{path} does not fit: ')
+  for fault in faults:
+    assert fault in message
+  named = sum(' must be ' in fault for fault in faults)
+  assert message.count(' must be ') == named  # And no other part.
+
+
+def test_what_is_no_misfit():
+  # Bounds of floats, and of wide integers, were infinite once or will be.
+  def spec(bound):
+    return _spec(observation=(
+        _BOX((2,), _F32, -bound, bound), _BOX((), np.int32, 0, 1000 * bound)))
+
+  demonstrations.check(spec(1), spec(2))
+  box = _spec(action=_BOX((2,), _F32, -1, 1))
+  demonstrations.check(box, _spec(action=_BOX((2,), _F32, [-1, -1], 1)))
+  with pytest.raises(demonstrations.DemonstrationError, match='-2.0 to 1.0'):
+    demonstrations.check(_spec(action=_BOX((2,), _F32, [-2, -1], 1)), box)
+  some = _spec(action=_BOX((3,), _F32, [-2, -1, -1], 1))
+  others = _spec(action=_BOX((3,), _F32, [-2, -2, -1], 1))
+  with pytest.raises(demonstrations.DemonstrationError, match='other bounds'):
+    demonstrations.check(some, others)
+
+
+def _sizes(path):
+  """Where each record of a file ends, in bytes."""
+  ends = [0]
+  for record in tf.data.TFRecordDataset(path).as_numpy_iterator():
+    ends.append(ends[-1] + 8 + 4 + len(record) + 4)
+  assert ends[-1] == os.path.getsize(path)
+  return ends
+
+
+@pytest.mark.parametrize(
+    ('num_frames', 'num_episodes'), [(300, 2), (5, 1), (2, 0), (0, 0)])
+def test_a_file_that_was_cut(file, caplog, num_frames, num_episodes):
+  path, episodes = file
+  os.truncate(path, _sizes(path)[num_frames] + 20)
+  with pytest.raises(demonstrations.DemonstrationError) as error:
+    demonstrations.read(path)
+  assert f'damaged after {num_frames} frames (truncated' in str(error.value)
+  if num_episodes:
+    assert f'returns the {num_episodes} before it' in str(error.value)
+    with caplog.at_level(logging.WARNING):
+      _assert_equal(
+          demonstrations.read(path, salvage=True), episodes[:num_episodes])
+    assert f'damaged after {num_frames} frames' in caplog.text
+    assert 'of an episode that was not recorded to its end' in caplog.text
+  else:
+    assert 'No whole episode' in str(error.value)
+    with pytest.raises(demonstrations.DemonstrationError, match='no whole'):
+      demonstrations.read(path, salvage=True)
+
+
+def test_a_file_with_a_wrong_byte(file):
+  path, episodes = file
+  place = _sizes(path)[4] + 30  # Within the first frame of the second.
+  with open(path, 'r+b') as stream:
+    stream.seek(place)
+    byte = stream.read(1)[0]
+    stream.seek(place)
+    stream.write(bytes([byte ^ 0xFF]))
+  with pytest.raises(demonstrations.DemonstrationError) as error:
+    demonstrations.read(path)
+  assert 'damaged after 4 frames (corrupted record' in str(error.value)
+  _assert_equal(demonstrations.read(path, salvage=True), episodes[:1])
+
+
+def test_a_file_cut_between_frames_loses_the_unfinished_episode(file, caplog):
+  path, episodes = file
+  # With a few bytes of the next frame, which TensorFlow does not mind.
+  os.truncate(path, _sizes(path)[4 + 2 + 9] + 7)
+  with caplog.at_level(logging.WARNING):
+    _assert_equal(demonstrations.read(path), episodes[:2])
+  assert 'the last 9 frames' in caplog.text
+
+
+def test_files_that_are_none(file, tmp_path):
+  path, _ = file
+  def message(path):
+    with pytest.raises(demonstrations.DemonstrationError) as error:
+      demonstrations.read(path)
+    return str(error.value)
+
+  assert f'no file {tmp_path}/other' in message(f'{tmp_path}/other')
+  text = tmp_path / 'notes.txt'
+  text.write_text('Not at all a file of records.\n')
+  assert 'notes.txt.spec is missing' in message(text)
+  shutil.copy(path + '.spec', str(text) + '.spec')
+  assert 'after 0 frames (corrupted record at 0' in message(text)
+  text.write_text('')
+  assert 'holds no whole episode' in message(text)
+  for content in (b'', b'no spec'):
+    with open(path + '.spec', 'wb') as spec:
+      spec.write(content)
+    assert f'{path}.spec is damaged' in message(path)
+  example_encoding_dataset.encode_spec_to_file(
+      path + '.spec', tensor_spec.from_spec(_ACTION))
+  assert 'not of Trajectory' in message(path)
+  # The spec of other demonstrations.
+  example_encoding_dataset.encode_spec_to_file(
+      path + '.spec', _spec(observation=_OBSERVATION['pixels']))
+  assert 'damaged after 0 frames' in message(path)
+
+
+def test_a_name_stands_for_a_complete_file(file, caplog):
+  path, episodes = file
+  new = [_episode(2, 7), _episode(5, 8)]
+  with pytest.raises(KeyboardInterrupt):
+    with demonstrations.DemonstrationWriter(path, _spec()) as writer:
+      writer.write(new[0])
+      _assert_equal(demonstrations.read(path), episodes)
+      # What a kill would leave here.
+      _assert_equal(demonstrations.read(path + '.partial'), new[:1])
+      raise KeyboardInterrupt
+  assert 'holds the 1 episodes' in caplog.text
+  _assert_equal(demonstrations.read(path), episodes)
+  _assert_equal(demonstrations.read(path + '.partial'), new[:1])
+  os.remove(path)
+  with pytest.raises(demonstrations.DemonstrationError) as error:
+    demonstrations.read(path)
+  assert f'{path}.partial: its collection was killed' in str(error.value)
+  demonstrations.write(path, _spec(), iter(new))
+  _assert_equal(demonstrations.read(path), new)
+  assert not os.path.exists(path + '.partial')
+
+
+def test_no_episodes_leave_what_was_there(file):
+  path, episodes = file
+  with pytest.raises(demonstrations.DemonstrationError, match='no episodes'):
+    demonstrations.write(path, _spec(), [])
+  assert len(os.listdir(os.path.dirname(path))) == 2
+  _assert_equal(demonstrations.read(path), episodes)
+
+
+def _bad_episodes():
+  good = _episode(4, 0)
+  body = good.observation['body']
+  nan = body[0].copy()
+  nan[2, 1] = np.nan
+  mid = good.step_type.copy()
+  mid[-1] = 1
+  return [
+      (good._replace(action=good.action.astype(np.int32)),
+       'Episode 0: action is int32 [5] and must be int64 [5]'),
+      (good._replace(action=good.action - 4), 'action goes from -'),
+      (good._replace(action=good.action + 4), 'beyond its bounds, 0 to 3'),
+      (good._replace(reward=good.reward[:-1]),
+       'reward is float32 [4] and must be float32 [5]'),
+      (good._replace(observation=dict(good.observation, body=(nan, body[1]))),
+       'observation/body/0 has a NaN'),
+      (good._replace(observation=good.observation['pixels']),
+       'Episode 0 has step_type, observation, action'),
+      (good._replace(step_type=mid), 'step types [0 1 1 1 1]'),
+      (tf.nest.map_structure(lambda x: x[1:], good), 'step types [1 1 1 2]'),
+      (tf.nest.map_structure(lambda x: np.concatenate([x, x]), good),
+       'step types [0 1 1 ... 1 1 2]'),
+      (tf.nest.map_structure(lambda x: x[:1], good), 'step types [0]'),
+      (good._replace(next_step_type=good.step_type), 'next step types [0 1'),
+  ]
+
+
+@pytest.mark.parametrize('index', range(11))
+def test_no_bad_episode_is_written(tmp_path, index):
+  episode, message = _bad_episodes()[index]
+  with pytest.raises(demonstrations.DemonstrationError) as error:
+    demonstrations.write(tmp_path / 'a', _spec(), [episode])
+  assert message in str(error.value)
+  assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ('leaf', 'text'),
+    [
+        (array_spec.ArraySpec((2,), np.bool_), 'observation/x is bool [2]'),
+        (array_spec.ArraySpec((2, 0), _F32), 'observation/x is float32 [2, 0]'),
+    ],
+)
+def test_what_the_format_cannot_hold(tmp_path, leaf, text):
+  with pytest.raises(demonstrations.DemonstrationError) as error:
+    demonstrations.DemonstrationWriter(
+        tmp_path / 'a', _spec(observation={'x': leaf}))
+  assert text in str(error.value)

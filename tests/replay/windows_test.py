@@ -1,0 +1,481 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Windows: the six steps of the documentation, and a slow list of frames."""
+
+import collections
+import pickle
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.drivers import py_driver
+from tf_agents.environments import batched_py_environment
+from tf_agents.environments import py_environment
+from tf_agents.policies import random_py_policy
+from tf_agents.specs import array_spec
+from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory
+
+from rnd_agents.replay import windows
+
+_FIRST, _MID, _LAST = 0, 1, 2
+
+
+def _row(k, num_steps, offset=0):
+  """Frame k of an episode of steps x1, x2, ...: step k + 1, or the boundary.
+
+  As a driver has it: rewards 10, 20, ...; the last step is terminal, and the
+  boundary's discount is that of a reset, 1.
+  """
+  def step_type(i):
+    return np.int32(_FIRST if i == 0 else _LAST if i == num_steps else _MID)
+
+  boundary = k == num_steps
+  return trajectory.Trajectory(
+      step_type=step_type(k),
+      observation={
+          'x': np.array([offset + k + 1, -k], np.float32),
+          'n': np.int64(k),
+      },
+      action=np.int64(k + 100),
+      policy_info=(),
+      next_step_type=np.int32(_FIRST) if boundary else step_type(k + 1),
+      reward=np.float32(0 if boundary else offset + 10 * (k + 1)),
+      discount=np.float32(k != num_steps - 1),
+  )
+
+
+def _state(k, offset=0):
+  """What a network remembers before frame k: never zeros."""
+  return (
+      np.array([offset + k + 0.5, 7.0], np.float32), np.float64(offset - k - 1)
+  )
+
+
+def _cut(lengths, *settings):
+  """Windows of episodes of 1,000, 2,000, ... and their settings."""
+  found = []
+  cutter = windows.WindowCutter(
+      windows.WindowSettings(*settings), found.append
+  )
+  for episode, num_steps in enumerate(lengths):
+    offset = 1000 * episode
+    for k in range(num_steps + 1):
+      cutter.add(_row(k, num_steps, offset), _state(k, offset))
+  return found
+
+
+def _slow_frames(num_steps, unroll_length, burn_in_length, period, remainder):
+  """The frames of each window as a list of numbers, from below 0 to above T."""
+  starts = []
+  start = 0
+  while start + unroll_length <= num_steps:
+    starts.append(start)
+    start += period
+  trained = {start + i for start in starts for i in range(unroll_length)}
+  if trained != set(range(num_steps)):
+    if remainder == 'pad' or remainder == 'shift' and num_steps < unroll_length:
+      starts.append(start)
+    elif remainder == 'shift':
+      starts.append(num_steps - unroll_length)
+  return [
+      list(range(start - burn_in_length, start + unroll_length + 1))
+      for start in starts
+  ]
+
+
+def _slow_window(frames, num_steps, offset):
+  """Arrays of one window, and its state, a frame after the other."""
+  rows = []
+  for k in frames:
+    row = _row(min(max(k, 0), num_steps), num_steps, offset)
+    if k < 0:
+      row = row.replace(step_type=np.int32(_MID))
+    if k > num_steps:
+      row = row.replace(
+          step_type=np.int32(_LAST), next_step_type=np.int32(_FIRST),
+          action=np.int64(0), reward=np.float32(0), discount=np.float32(0),
+      )
+    rows.append(row)
+  stacked = tf.nest.map_structure(lambda *x: np.array(x), *rows)
+  scale = 0 if frames[0] < 0 else 1
+  return stacked, tuple(
+      np.asarray(part) * scale for part in _state(max(frames[0], 0), offset)
+  )
+
+
+def _assert_same(found, expected):
+  for a, b in zip(
+      tf.nest.flatten(found), tf.nest.flatten(expected), strict=True
+  ):
+    np.testing.assert_array_equal(a, b)
+    assert np.asarray(a).dtype == np.asarray(b).dtype
+
+
+def _names(window):
+  """Steps as x1, x2, ... are called; 'end' of the boundary, None of padding."""
+  row = window.trajectory
+  names = []
+  for x, step_type, discount in zip(
+      row.observation['x'][:, 0].tolist(), row.step_type, row.discount
+  ):
+    is_end = step_type == _LAST
+    names.append(int(x) if not is_end else 'end' if discount else None)
+  return names
+
+
+@pytest.mark.parametrize(('num_steps', 'unroll', 'remainder', 'expected'), [
+    (6, 3, 'pad', [[1, 2, 3, 4], [4, 5, 6, 'end']]),
+    (6, 3, 'drop', [[1, 2, 3, 4], [4, 5, 6, 'end']]),
+    (6, 3, 'shift', [[1, 2, 3, 4], [4, 5, 6, 'end']]),
+    (6, 4, 'pad', [[1, 2, 3, 4, 5], [5, 6, 'end', None, None]]),
+    (6, 4, 'drop', [[1, 2, 3, 4, 5]]),
+    (6, 4, 'shift', [[1, 2, 3, 4, 5], [3, 4, 5, 6, 'end']]),
+    (2, 4, 'pad', [[1, 2, 'end', None, None]]),
+    (2, 4, 'drop', []),
+    (2, 4, 'shift', [[1, 2, 'end', None, None]]),
+    (2, 1, 'pad', [[1, 2], [2, 'end']]),
+])
+def test_steps_of_the_documentation(num_steps, unroll, remainder, expected):
+  found = _cut([num_steps], unroll, 0, None, remainder)
+
+  assert [_names(window) for window in found] == expected
+
+
+def test_remainder_of_the_documentation_holds_the_end_and_nothing_else():
+  window = _cut([6], 4)[1]
+
+  row = window.trajectory
+  np.testing.assert_array_equal(row.reward, [50, 60, 0, 0, 0])
+  np.testing.assert_array_equal(row.discount, [1, 0, 1, 0, 0])
+  np.testing.assert_array_equal(row.step_type, [1, 1, 2, 2, 2])
+  np.testing.assert_array_equal(row.next_step_type, [1, 2, 0, 0, 0])
+  np.testing.assert_array_equal(row.action, [104, 105, 106, 0, 0])
+  np.testing.assert_array_equal(row.observation['n'], [4, 5, 6, 6, 6])
+  assert row.policy_info == ()
+  np.testing.assert_array_equal(window.network_state[0], [4.5, 7.0])
+  assert window.network_state[1] == -5.0
+
+
+def test_burn_in_of_2_before_4_steps_makes_7_frames():
+  found = _cut([8], 4, 2)
+
+  assert [_names(window) for window in found] == [
+      [1, 1, 1, 2, 3, 4, 5], [3, 4, 5, 6, 7, 8, 'end']
+  ]
+  # Steps 5 to 8, frames 2 to 5, are trained, from the state before step 3.
+  np.testing.assert_array_equal(
+      found[1].trajectory.reward[2:6], [50, 60, 70, 80]
+  )
+  np.testing.assert_array_equal(found[1].network_state[0], [2.5, 7.0])
+  # What comes before the episode is no beginning; step 1 is.
+  np.testing.assert_array_equal(
+      found[0].trajectory.step_type, [1, 1, 0, 1, 1, 1, 1]
+  )
+  np.testing.assert_array_equal(found[0].network_state[0], [0.0, 0.0])
+
+
+def test_r2d2_windows_overlap_by_half():
+  found = _cut([200], 80, 40, 40)
+
+  # 80 + 40 + 1 frames; steps 1-80, 41-120, 81-160, 121-200.
+  assert [len(_names(window)) for window in found] == [121] * 4
+  assert [_names(window)[40] for window in found] == [1, 41, 81, 121]
+  assert [window.network_state[0][0] for window in found] == [
+      0.0, 0.5, 40.5, 80.5  # The second begins with frame 0's own state.
+  ]
+
+
+def _random_cases():
+  rng = np.random.default_rng(0)
+  for remainder in windows.REMAINDERS:
+    for _ in range(40):
+      unroll = int(rng.integers(1, 7))
+      yield (
+          rng.integers(1, 16, size=4).tolist(), unroll,
+          int(rng.integers(0, 6)), int(rng.integers(1, unroll + 1)), remainder,
+      )
+    for unroll in (1, 3, 5):  # Tiles.
+      yield list(range(1, 14)), unroll, 2, unroll, remainder
+
+
+@pytest.mark.parametrize('case', _random_cases())
+def test_windows_of_random_episodes(case):
+  lengths, unroll, burn_in, period, remainder = case
+  found = _cut(lengths, unroll, burn_in, period, remainder)
+
+  expected, owners = [], []
+  for episode, num_steps in enumerate(lengths):
+    for frames in _slow_frames(num_steps, unroll, burn_in, period, remainder):
+      expected.append(_slow_window(frames, num_steps, 1000 * episode))
+      owners.append((episode, frames))
+  assert len(found) == len(expected)
+  for window, (row, state) in zip(found, expected):
+    _assert_same(window.trajectory, row)
+    _assert_same(window.network_state, state)
+
+  # What is promised, whatever the slow list says.
+  trained = collections.Counter()
+  for window, (episode, frames) in zip(found, owners):
+    row = window.trajectory
+    valid = row.step_type[burn_in:-1] != _LAST
+    assert valid.any()
+    for x in row.observation['x'][burn_in:-1, 0][valid]:
+      trained[int(x)] += 1
+    firsts = np.flatnonzero(row.step_type == _FIRST).tolist()
+    assert firsts == ([-frames[0]] if frames[0] <= 0 else [])
+    assert set(row.observation['x'][:, 0] // 1000) == {episode}
+  steps = [
+      1000 * episode + k + 1
+      for episode, num_steps in enumerate(lengths) for k in range(num_steps)
+  ]
+  if remainder != 'drop':
+    assert set(trained) == set(steps)
+    rewards = np.concatenate([w.trajectory.reward[burn_in:-1] for w in found])
+    for episode, num_steps in enumerate(lengths):
+      assert 1000 * episode + 10 * num_steps in rewards
+  if period == unroll and remainder != 'shift':
+    assert set(trained.values()) <= {1}
+
+
+def test_arrays_that_are_used_again_do_not_change_windows():
+  found = []
+  cutter = windows.WindowCutter(windows.WindowSettings(4), found.append)
+  row = tf.nest.map_structure(np.array, _row(0, 4))
+  state = tuple(np.array(part) for part in _state(0))
+  for k in range(5):
+    for old, new in zip(
+        tf.nest.flatten((row, state)),
+        tf.nest.flatten((_row(k, 4), _state(k))),
+    ):
+      old[...] = new
+    cutter.add(row, state)
+
+  _assert_same(found, _cut([4], 4))
+
+
+@pytest.mark.parametrize('remainder', windows.REMAINDERS)
+def test_goes_on_in_mid_episode(remainder):
+  settings = windows.WindowSettings(3, 2, 2, remainder)
+  lengths = [7, 1, 5]
+  rows = [
+      (_row(k, n, 1000 * i), _state(k, 1000 * i))
+      for i, n in enumerate(lengths) for k in range(n + 1)
+  ]
+  expected = _cut(lengths, *settings)
+  for stop in range(len(rows) + 1):
+    found = []
+    cutter = windows.WindowCutter(settings, found.append, True)
+    for row in rows[:stop]:
+      cutter.add(*row)
+    saved = pickle.dumps(cutter.get_state())
+    num_found = len(found)
+    cutter.add(*(rows + [(_row(0, 9), _state(0))])[stop])  # Is forgotten.
+    del found[num_found:]
+    resumed = windows.WindowCutter(settings, found.append, False)
+    resumed.set_state(pickle.loads(saved))
+    for row in rows[stop:]:
+      resumed.add(*row)
+    _assert_same([w[:2] for w in found], [w[:2] for w in expected])
+
+
+def test_state_of_other_settings_is_refused():
+  cutter = windows.WindowCutter(windows.WindowSettings(3), print)
+  other = windows.WindowCutter(windows.WindowSettings(3, 1), print)
+  with pytest.raises(ValueError, match=r'\(3, 0, None, .pad.\), not to.*=1'):
+    other.set_state(cutter.get_state())
+
+
+def test_reset_forgets_an_unfinished_episode():
+  found = []
+  cutter = windows.WindowCutter(windows.WindowSettings(4), found.append)
+  for k in range(3):
+    cutter.add(_row(k, 9, offset=5000))
+  cutter.reset()
+  for k in range(6):
+    cutter.add(_row(k, 5), _state(k))
+
+  _assert_same(found, _cut([5], 4))
+
+
+def test_rows_out_of_order_are_refused():
+  cutter = windows.WindowCutter(windows.WindowSettings(4), print)
+  for k in (1, 9):
+    with pytest.raises(ValueError, match='first row of an episode'):
+      cutter.add(_row(k, 9))
+  cutter.add(_row(0, 9))
+  cutter.add(_row(1, 9))
+  with pytest.raises(ValueError, match='begins after 2 frames.*LAST'):
+    cutter.add(_row(0, 9))
+  cutter.reset()
+  cutter.add(_row(0, 9))
+  with pytest.raises(TypeError, match='flat tuple.*ndarray'):
+    cutter.add(_row(1, 9), np.zeros(3))
+  batched = tf.nest.map_structure(lambda x: np.stack([x]), _row(1, 9))
+  with pytest.raises(ValueError, match='BatchWindowCutter'):
+    cutter.add(batched)
+
+
+@pytest.mark.parametrize(('settings', 'error', 'match'), [
+    ((0,), ValueError, 'unroll_length must be at least 1, got 0'),
+    ((2.0,), TypeError, 'unroll_length must be an integer.*2.0'),
+    ((True,), TypeError, 'unroll_length must be an integer.*True'),
+    ((4, -1), ValueError, 'burn_in_length must be at least 0, got -1'),
+    ((4, None), TypeError, 'burn_in_length must be an integer.*None'),
+    ((4, 0, 0), ValueError, 'period must be at least 1, got 0'),
+    ((4, 0, 5), ValueError, 'period=5 is more than unroll_length=4'),
+    ((4, 0, 4, 'last'), ValueError, "not 'last'"),
+])
+def test_settings_that_cut_nothing(settings, error, match):
+  with pytest.raises(error, match=match):
+    windows.WindowCutter(windows.WindowSettings(*settings), print)
+
+
+def test_spec_fits_the_windows():
+  settings = windows.WindowSettings(4, np.int64(2))
+  frame_spec = tf.nest.map_structure(
+      lambda x: tf.TensorSpec(np.shape(x), np.asarray(x).dtype), _row(0, 6)
+  ).replace(policy_info={'more': tf.TensorSpec([3], tf.float32)})
+  spec = windows.sequence_spec(
+      frame_spec, settings,
+      [tf.TensorSpec([2], tf.float32), tf.TensorSpec([], tf.float64)],
+  )
+  tf.nest.map_structure(
+      lambda s, x: np.testing.assert_equal(
+          (tuple(s.shape), s.dtype.as_numpy_dtype), (x.shape, x.dtype.type)
+      ),
+      spec, _cut([6], *settings)[0],
+  )
+  assert spec.trajectory.observation['x'].shape == [7, 2]
+
+
+class _Info(NamedTuple):
+  network_state: list
+  other: np.ndarray
+
+
+def _batched(rows, info):
+  batch = tf.nest.map_structure(lambda *x: np.stack(x), *rows)
+  return batch.replace(policy_info=info)
+
+
+@pytest.mark.parametrize('kind', ['dict', 'tuple', 'tensors', 'argument'])
+def test_batch_is_each_environment_for_itself(kind):
+  settings = windows.WindowSettings(3, 1, 2)
+  # Three environments whose episodes end at different times.
+  streams = [
+      [(k, n, 10_000 * env + 1000 * i)
+       for i, n in enumerate(lengths) for k in range(n + 1)]
+      for env, lengths in enumerate([[4, 6], [1, 9], [11]])
+  ]
+  expected, found = [], []
+  for stream in streams:
+    cutter = windows.WindowCutter(settings, expected.append, True)
+    for k, n, offset in stream:
+      cutter.add(_row(k, n, offset), _state(k, offset))
+  batch_cutter = windows.BatchWindowCutter(3, settings, found.append, True)
+  for step in zip(*streams, strict=True):
+    state = [
+        np.stack(parts)
+        for parts in zip(*[_state(k, offset) for k, _, offset in step])
+    ]
+    info = {
+        'dict': {'network_state': state, 'other': np.zeros(3)},
+        'argument': {'network_state': [np.full(3, np.nan)]},
+    }.get(kind, _Info(state, np.zeros(3)))
+    rows = _batched([_row(*args) for args in step], info)
+    if kind == 'argument':
+      batch_cutter.add(rows, tuple(state))
+    elif kind == 'tensors':
+      batch_cutter(tf.nest.map_structure(tf.constant, rows))
+    else:
+      batch_cutter(rows)
+    resumed = windows.BatchWindowCutter(3, settings, found.append, True)
+    resumed.set_state(pickle.loads(pickle.dumps(batch_cutter.get_state())))
+    batch_cutter = resumed
+
+  assert len(found) == len(expected)
+  order = sorted(  # By environment; within one they are in order already.
+      found, key=lambda w: w.trajectory.observation['x'][0, 0] // 10_000
+  )
+  _assert_same(order, expected)
+
+
+def test_batch_refuses_other_sizes():
+  settings = windows.WindowSettings(3)
+  cutter = windows.BatchWindowCutter(2, settings, print)
+  rows = _batched([_row(0, 5)] * 3, ())
+  with pytest.raises(ValueError, match=r'2 environments.*\(3,\)'):
+    cutter(rows)
+  rows = _batched([_row(0, 5)] * 2, {'network_state': (np.zeros([1, 4]),)})
+  with pytest.raises(ValueError, match=r'2 environments.*\(1, 4\)'):
+    cutter(rows)
+  with pytest.raises(ValueError, match='of 2 environments, not of 3'):
+    windows.BatchWindowCutter(3, settings, print).set_state(cutter.get_state())
+  rows = _batched([_row(0, 5)] * 2, ())
+  cutter(rows)
+  with pytest.raises(ValueError, match='begins after 1 frames'):
+    cutter(rows)
+  cutter.reset()
+  cutter(rows)
+
+
+class _Countdown(py_environment.PyEnvironment):
+  """Episodes of N steps, the last of which earns 1."""
+
+  def __init__(self, num_steps):
+    super().__init__()
+    self._num_steps = num_steps
+    self._t = 0
+
+  def observation_spec(self):
+    return array_spec.ArraySpec((1,), np.float32)
+
+  def action_spec(self):
+    return array_spec.BoundedArraySpec((), np.int64, 1, 4)
+
+  def _observation(self):
+    return np.array([self._t], np.float32)
+
+  def _reset(self):
+    self._t = 0
+    return ts.restart(self._observation())
+
+  def _step(self, action):
+    del action
+    if self._t == self._num_steps:
+      return self.reset()
+    self._t += 1
+    if self._t == self._num_steps:
+      return ts.termination(self._observation(), np.float32(1.0))
+    return ts.transition(self._observation(), np.float32(0.0))
+
+
+def test_rows_of_a_driver():
+  env = batched_py_environment.BatchedPyEnvironment(
+      [_Countdown(5), _Countdown(2)]
+  )
+  policy = random_py_policy.RandomPyPolicy(
+      env.time_step_spec(), env.action_spec()
+  )
+  found = []
+  observer = windows.BatchWindowCutter(
+      2, windows.WindowSettings(3), found.append
+  )
+  # Of both together, boundaries not counted.
+  py_driver.PyDriver(env, policy, [observer], max_steps=20).run(env.reset())
+
+  summary = [
+      (w.trajectory.observation[:, 0].tolist(), w.trajectory.reward.tolist())
+      for w in found
+  ]
+  long = [([0, 1, 2, 3], [0, 0, 0, 0]), ([3, 4, 5, 5], [0, 1, 0, 0])]
+  short = ([0, 1, 2, 2], [0, 1, 0, 0])
+  assert summary[:4] == [short, long[0], long[1], short]
+  for window in found:
+    row = window.trajectory
+    terminal = row.next_step_type == _LAST
+    np.testing.assert_array_equal(row.reward, terminal)
+    np.testing.assert_array_equal(row.discount[terminal], 0.0)
+  assert found[0].trajectory.step_type.tolist() == [0, 1, 2, 2]

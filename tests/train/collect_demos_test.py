@@ -1,0 +1,315 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of recording demonstrations from the command line."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.environments import tf_py_environment
+from tf_agents.policies import policy_saver
+from tf_agents.policies import random_tf_policy
+
+from rnd_agents import environments
+from rnd_agents.replay import demonstrations
+from train import collect_demos
+
+_ROOT = os.path.dirname(
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+)
+_LIMIT = 60
+_CUE_LOCK = 'rnd_agents/CueLock-v0'
+_SCRIPTED = 'rnd_agents.environments.scripted_experts'
+# Of a run, shortened.
+_CONFIG = f"""
+NeverHeardOf.size = 3
+load_environment.env = 'CartPole-v1'
+eval/load_environment.max_episode_steps = 7
+train/load_environment.max_episode_steps = {_LIMIT}
+"""
+
+
+def _collect(out, *argv):
+  return collect_demos.main(['--out', str(out), *argv])
+
+
+def _table(out):
+  with open(f'{out}.csv', newline='', encoding='utf-8') as file:
+    rows = list(csv.DictReader(file))
+  return [
+      (int(row['seed']), float(row['return']), int(row['length_env_steps']))
+      for row in rows
+  ]
+
+
+def _replay(env_id, seed, frames):
+  """Plays the actions again; asserts that all came as recorded.
+
+  Returns:
+    The return, and whether it terminated.
+  """
+  env = gymnasium.make(env_id)
+  observation, _ = env.reset(seed=seed)
+  total = 0.0
+  for t, action in enumerate(frames.action[:-1]):
+    np.testing.assert_array_equal(frames.observation[t], observation)
+    observation, reward, terminated, truncated, _ = env.step(action)
+    total += reward
+    assert frames.reward[t] == np.float32(reward)
+    assert frames.discount[t] == 1.0 - terminated
+    assert (frames.step_type[t + 1] == 2) == (terminated or truncated)
+  np.testing.assert_array_equal(frames.observation[-1], observation)
+  return total, terminated
+
+
+def test_cue_lock(tmp_path, capsys):
+  out = tmp_path / 'demos.tfrecord'
+  assert _collect(
+      out, '--env', _CUE_LOCK, '--expert', '--episodes=5', '--seed=3',
+      '--num_environments=2') == 0
+  env = environments.loaders.load_environment(_CUE_LOCK)
+  episodes = demonstrations.read(
+      out,
+      demonstrations.trajectory_spec(env.observation_spec(), env.action_spec()),
+  )
+  np.testing.assert_array_equal(demonstrations.returns(episodes), np.ones(5))
+  np.testing.assert_array_equal(demonstrations.lengths(episodes), 5 * [10])
+  for seed, frames in zip(range(3, 8), episodes, strict=True):
+    assert _replay(_CUE_LOCK, seed, frames) == (1.0, True)
+  # The seeds count: both cues are among them.
+  assert {frames.observation[0].argmax() for frames in episodes} == {0, 1}
+  assert _table(out) == [(seed, 1.0, 10) for seed in range(3, 8)]
+  lines = capsys.readouterr().out.splitlines()
+  assert lines[1] == 'seed 4: return 1, 10 steps (2 of 5)'
+  assert lines[-1] == (
+      '5 demonstrations, mean return 1, best 1 (seed 3), mean length 10:'
+      f' {out}')
+
+
+def test_scripted_mountain_car(tmp_path, capsys):
+  out = tmp_path / 'demos'
+  assert _collect(
+      out, '--env=MountainCar-v0', '--episodes=3',
+      f'--expert={_SCRIPTED}:mountain_car') == 0
+  episodes = demonstrations.read(out)
+  table = _table(out)
+  for seed, frames in enumerate(episodes):
+    return_, terminated = _replay('MountainCar-v0', seed, frames)
+    assert terminated and return_ > -130
+    assert table[seed] == (seed, return_, -return_)
+  best = max(table, key=lambda row: row[1])
+  assert f'best {best[1]:g} (seed {best[0]})' in capsys.readouterr().out
+
+
+def test_deep_sea_of_a_gin_file(tmp_path):
+  out = tmp_path / 'demos'
+  assert _collect(
+      out, '--gin_file=deep_sea.gin', '--gin_bindings=DEEP_SEA_SIZE = 7',
+      '--episodes=2', f'--expert={_SCRIPTED}:deep_sea') == 0
+  for frames in demonstrations.read(out):
+    assert frames.observation.shape == (8, 7, 7)
+    np.testing.assert_allclose(frames.reward[-2], 1 - 0.01 / 7, rtol=1e-6)
+    assert demonstrations.returns([frames])[0] == pytest.approx(0.99)
+
+
+def test_door_key(tmp_path):
+  pytest.importorskip('minigrid')
+  out = tmp_path / 'demos'
+  assert _collect(
+      out, '--env=MiniGrid-DoorKey-5x5-v0', '--episodes=4', '--expert',
+      '--gin_bindings=load_environment.wrappers = [@MiniGridExpert]') == 0
+  episodes = demonstrations.read(out)
+  assert demonstrations.returns(episodes).min() > 0.9
+  assert episodes[0].observation.shape[1:] == (7, 7, 20)
+
+
+class PushTowardsTheLean(random_tf_policy.RandomTFPolicy):
+  """Holds the pole for some 40 steps."""
+
+  def _action(self, time_step, policy_state, seed):
+    step = super()._action(time_step, policy_state, seed)
+    return step._replace(
+        action=tf.cast(time_step.observation[:, 2] > 0, tf.int64)
+    )
+
+
+def _length(seed):
+  """Of the same policy's episode, by gymnasium alone."""
+  env = gymnasium.make('CartPole-v1', max_episode_steps=_LIMIT)
+  observation, _ = env.reset(seed=seed)
+  for length in range(1, 1000):
+    observation, _, terminated, truncated, _ = env.step(int(observation[2] > 0))
+    if terminated or truncated:
+      return length
+
+
+@pytest.fixture(name='policy_dir', scope='module')
+def _policy_dir(tmp_path_factory):
+  run = tmp_path_factory.mktemp('run')
+  (run / 'operative_config.gin').write_text(_CONFIG)
+  env = environments.loaders.load_environment('CartPole-v1', 1)
+  tf_env = tf_py_environment.TFPyEnvironment(env)
+  policy = PushTowardsTheLean(tf_env.time_step_spec(), tf_env.action_spec())
+  directory = str(run / 'policies' / 'policy')
+  policy_saver.PolicySaver(policy, batch_size=None).save(directory)
+  return directory
+
+
+def test_saved_policy_in_the_environment_of_its_training(policy_dir, tmp_path):
+  out = tmp_path / 'new' / 'demos'
+  assert _collect(
+      out, '--policy_dir', policy_dir, '--episodes=9', '--seed=2') == 0
+  lengths = [_length(seed) for seed in range(2, 11)]
+  assert max(lengths) == _LIMIT and len(set(lengths)) > 3
+  episodes = demonstrations.read(out)
+  np.testing.assert_array_equal(demonstrations.lengths(episodes), lengths)
+  np.testing.assert_array_equal(demonstrations.returns(episodes), lengths)
+  for frames in episodes:
+    np.testing.assert_array_equal(
+        frames.action[:-1], frames.observation[:-1, 2] > 0)
+    assert frames.discount[-2] == (len(frames.action) == _LIMIT + 1)
+
+
+def test_only_good_ones(policy_dir, tmp_path, capsys):
+  lengths = {seed: _length(seed) for seed in range(24)}
+  least = float(np.sort(list(lengths.values()))[12])
+  good = [seed for seed, length in lengths.items() if length >= least][:5]
+  assert good != list(range(5))
+  out = tmp_path / 'demos'
+  argv = ['--policy_dir', policy_dir, f'--min_return={least}']
+  assert _collect(out, *argv, '--episodes=5') == 0
+  assert _table(out) == [(seed, lengths[seed], lengths[seed]) for seed in good]
+  np.testing.assert_array_equal(
+      demonstrations.lengths(demonstrations.read(out)),
+      [lengths[seed] for seed in good])
+  assert 'too low' in capsys.readouterr().out
+  # Not enough of them.
+  few = tmp_path / 'few'
+  attempts = good[1] + 1
+  assert _collect(few, *argv, f'--max_attempts={attempts}') == 1
+  assert [row[0] for row in _table(few)] == good[:2]
+  assert '2 of 20 demonstrations: --min_return' in capsys.readouterr().err
+  none = tmp_path / 'none'
+  assert _collect(
+      none, '--policy_dir', policy_dir, '--min_return=1000', '--episodes=2',
+      '--max_attempts=3') == 1
+  assert 'no file was written' in capsys.readouterr().err
+  assert sorted(os.listdir(tmp_path)) == sorted(
+      f'{name}{end}' for name in ('demos', 'few') for end in
+      ('', '.csv', '.spec'))
+
+
+_calls = []
+
+
+def push_and_interrupt(observation):
+  """MountainCar's expert, for 300 steps."""
+  _calls.append(0)
+  if len(_calls) == 300:
+    os.kill(os.getpid(), signal.SIGINT)
+  return np.where(observation[:, 1] < 0, 0, 2)
+
+
+def test_ctrl_c_keeps_what_is_complete(tmp_path, capsys):
+  _calls.clear()
+  out = tmp_path / 'demos'
+  assert _collect(
+      out, '--env=MountainCar-v0', '--episodes=20', '--num_environments=1',
+      f'--expert={__name__}:push_and_interrupt') == 1
+  assert len(_calls) == 300  # Two of some 120 steps, and a part of the third.
+  episodes = demonstrations.read(out)
+  assert len(episodes) == 2 == len(_table(out))
+  for seed, frames in enumerate(episodes):
+    assert _replay('MountainCar-v0', seed, frames)[1]
+  assert '2 of 20 demonstrations: stopped' in capsys.readouterr().err
+
+
+_KILLER = """
+import os, signal
+import numpy as np
+calls = []
+def play(observation):
+  calls.append(0)
+  if len(calls) == 300:
+    os.kill(os.getpid(), signal.SIGKILL)
+  return np.where(observation[:, 1] < 0, 0, 2)
+"""
+
+
+def test_a_kill_leaves_what_can_be_read(tmp_path, capsys):
+  (tmp_path / 'killer.py').write_text(_KILLER)
+  result = subprocess.run(
+      [
+          sys.executable, '-m', 'train.collect_demos', '--env=MountainCar-v0',
+          '--expert=killer:play', '--num_environments=1', '--out=demos',
+      ],
+      cwd=tmp_path,
+      env=dict(os.environ, PYTHONPATH=_ROOT),
+      capture_output=True,
+      text=True,
+      check=False,
+      timeout=300,
+  )
+  assert result.returncode == -signal.SIGKILL, result.stderr
+  lines = result.stdout.splitlines()
+  assert len(lines) == 2 and lines[1].startswith('seed 1: return -1')
+  out = tmp_path / 'demos'
+  with pytest.raises(demonstrations.DemonstrationError, match='was killed'):
+    demonstrations.read(out)
+  episodes = demonstrations.read(f'{out}.partial', salvage=True)
+  assert len(episodes) == 2
+  for seed, frames in enumerate(episodes):
+    assert _replay('MountainCar-v0', seed, frames)[1]
+  # The next one does not write over it.
+  with pytest.raises(SystemExit):
+    _collect(out, '--env=MountainCar-v0', '--expert')
+  assert 'demos.partial exists' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('argv', 'message'),
+    [
+        (('--env=CartPole-v1', '--expert'), 'has no expert_action()'),
+        (('--env=CartPole-v1', '--expert=nowhere:f'), "module named 'nowhere'"),
+        (('--env=CartPole-v1', '--expert=os:sep'), "no function 'sep'"),
+        (('--env=CartPol-v1', '--expert'), "no environment 'CartPol-v1'"),
+        (('--gin_file=deep_see', '--expert'), 'Did you mean deep_sea'),
+        (('--policy_dir=nowhere',), 'nowhere is no folder'),
+        ((f'--env={_CUE_LOCK}', '--expert', '--keep_network_state'),
+         'has no memory'),
+    ],
+)
+def test_mistakes_end_with_one_sentence(tmp_path, capsys, argv, message):
+  assert _collect(tmp_path / 'demos', *argv) == 1
+  error = capsys.readouterr().err.strip().splitlines()[-1]
+  assert error.startswith('collect_demos: ') and message in error
+  assert not os.listdir(tmp_path)
+
+
+def test_a_policy_of_another_environment(policy_dir, tmp_path, capsys):
+  assert _collect(
+      tmp_path / 'a', '--policy_dir', policy_dir, '--env=Acrobot-v1') == 1
+  assert 'The policy is not one for Acrobot-v1' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('argv', 'message'),
+    [
+        (('--expert',), '--expert plays where?'),
+        (('--env=CartPole-v1',), 'one of the arguments --policy_dir --expert'),
+        (('--policy_dir=a', '--expert'), 'not allowed with'),
+        (('--policy_dir=a', '--episodes=0'), '--episodes must be at least 1'),
+        (('--policy_dir=a', '--seed=-1'), '--seed must not be negative'),
+    ],
+)
+def test_wrong_flags(tmp_path, capsys, argv, message):
+  with pytest.raises(SystemExit) as stop:
+    _collect(tmp_path / 'demos', *argv)
+  assert stop.value.code == 2
+  assert message in capsys.readouterr().err

@@ -1,0 +1,79 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the training binaries have in common: flags -> gin -> run."""
+
+import importlib
+import os
+import sys
+
+from absl import app
+from absl import flags
+from absl import logging
+
+_ROOT_DIR = flags.DEFINE_string(
+    'root_dir',
+    None,
+    'Where the run leaves its files; the same folder again resumes it. Default:'
+    ' runs/NAME_OF_GIN_FILE/seed_SEED.',
+)
+_GIN_FILE = flags.DEFINE_multi_string(
+    'gin_file',
+    None,
+    'A gin file: a path, or the bare name of one that comes with the package.'
+    ' Later ones win.',
+)
+_GIN_BINDINGS = flags.DEFINE_multi_string(
+    'gin_bindings', [], 'A gin binding, such as train_eval.learning_rate=0.001.'
+)
+_GIN_PARAM = flags.DEFINE_multi_string(
+    'gin_param', [], 'The older name of --gin_bindings.'
+)
+_SEED = flags.DEFINE_integer(
+    'seed', 0, 'Decides environments, networks, policy and shuffling.'
+)
+
+
+def main(argv, module_name, function_name):
+  """Parses gin files and trains as they say.
+
+  Args:
+    argv: What is left of the command line after the flags.
+    module_name: Of `rnd_agents.training`, with the function.
+    function_name: Of the root folder and a seed.
+  """
+  if len(argv) > 1:
+    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
+  if not _GIN_FILE.value:
+    raise app.UsageError('--gin_file is missing: which experiment?')
+  # What goes wrong in TensorFlow reaches Python as an exception.
+  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  # Here and not above: flags answer at once, TensorFlow takes seconds.
+  from rnd_agents.environments import errors as environment_errors  # pylint: disable=g-import-not-at-top
+  from rnd_agents.training import gin_files  # pylint: disable=g-import-not-at-top
+
+  trainer = importlib.import_module(f'rnd_agents.training.{module_name}')
+  name = os.path.splitext(os.path.basename(_GIN_FILE.value[-1]))[0]
+  root_dir = _ROOT_DIR.value or os.path.join(
+      'runs', name, f'seed_{_SEED.value}'
+  )
+  try:
+    gin_files.parse(_GIN_FILE.value, _GIN_PARAM.value + _GIN_BINDINGS.value)
+    logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
+    result = getattr(trainer, function_name)(root_dir, seed=_SEED.value)
+  except (
+      FileNotFoundError,
+      gin_files.GinError,
+      trainer.SetupError,
+      trainer.RunError,
+  ) as error:
+    logging.debug('Where it happened:', exc_info=True)
+    sys.exit(f'{function_name}: {environment_errors.message_of(error)}')
+  if result.eval_return is not None:
+    print(f'Mean return of the last evaluation: {result.eval_return:.1f}')
+  print(
+      f'{result.env_steps:,} environment steps in {result.wall_time_s:.0f} s\n'
+      f'Learning curve: {result.picture}\n'
+      f'TensorBoard: tensorboard --logdir={root_dir}'
+  )
+  if not result.finished:
+    sys.exit('Stopped before the end: the same command goes on.')
