@@ -12,6 +12,10 @@ _STAYS = re.compile(
     r"""(train/)?(.*\.)?(
         train_eval\.(num_environments|rollout_length|warm_up_env_steps|
                      agent_class|rnd_observation_fn)
+      | train_eval_r2d3\.(num_environments|warm_up_env_steps|unroll_length|
+                     burn_in_length|window_\w+|weight_decay|demonstrations|
+                     num_pretraining_steps|explores_with_rnd|rnd_observation_fn)
+      | PrioritizedReplay\.\w+
       | create_\w*networks\.\w+
       | load_\w+\.(?!vectorization|step_timeout_s)\w+
       | (LSTMCore|GRUCore)\.\w+
@@ -26,7 +30,8 @@ _STAYS = re.compile(
 )
 _OWN = re.compile(
     r'(train/|eval/)?'
-    r'(train_eval|create_\w*networks|RNDPPOAgent|load_\w+|LSTMCore|GRUCore)\.'
+    r'(train_eval(_r2d3)?|create_\w*networks|RNDPPOAgent|R2D3Agent|load_\w+|'
+    r'LSTMCore|GRUCore|PrioritizedReplay|\w+_epsilon)\.'
     r'|[A-Z][A-Z0-9_]*$'
 )
 _BINDING = re.compile(r'^(\S+) = (.*)$')

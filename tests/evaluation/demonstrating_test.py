@@ -208,7 +208,7 @@ def test_stopping_keeps_what_is_complete():
     calls.append(0)
     return observation[:, 0].astype(np.int64) % 3
 
-  until = max(lengths[:3]) + shortest  # The shortest of the second round have ended.
+  until = max(lengths[:3]) + shortest
   demos = list(demonstrating.collect(
       env, demonstrating.FunctionActor(play, env), seeds,
       should_stop=lambda: len(calls) == until))

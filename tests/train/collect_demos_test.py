@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import gin
 import gymnasium
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from train import collect_demos
 _ROOT = os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 )
-_LIMIT = 60
+_LIMIT = 45
 _CUE_LOCK = 'rnd_agents/CueLock-v0'
 _SCRIPTED = 'rnd_agents.environments.scripted_experts'
 # Of a run, shortened.
@@ -36,6 +37,7 @@ train/load_environment.max_episode_steps = {_LIMIT}
 
 
 def _collect(out, *argv):
+  gin.clear_config()  # As for a new process.
   return collect_demos.main(['--out', str(out), *argv])
 
 
