@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Epsilon-greedy actions of a Q network that may have a memory."""
 
+import numbers
+
 import tensorflow as tf
 import tensorflow_probability as tfp
 from tf_agents.policies import tf_policy
@@ -38,7 +40,12 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
         environment.
       stores_state: Whether the policy info has the network's state.
       name: Name of the policy.
+
+    Raises:
+      ValueError: If epsilon is a number and no probability.
     """
+    if isinstance(epsilon, numbers.Real) and not 0.0 <= epsilon <= 1.0:
+      raise ValueError(f'epsilon must be between 0 and 1, got {epsilon}.')
     info_spec = ()
     if stores_state:
       info_spec = dict(

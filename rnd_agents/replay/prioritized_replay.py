@@ -10,15 +10,12 @@ itself, and each element of a batch is a demonstration with one probability
 A sequence is one step to Reverb: its arrays are stored whole, with the
 recurrent state of its first frame only.
 
-Batches are drawn when they are asked for, one table after the other, so that
-every draw knows all priorities. A `reverb.TrajectoryDataset` is faster by a few
-milliseconds a batch, and draws batches ahead.
+Batches are drawn when they are asked for, so that every draw knows all
+priorities. A `reverb.TrajectoryDataset`, which draws batches ahead, saves little
+(benchmarks/replay_speed.py).
 """
 
-import json
 import os
-import re
-import shutil
 import tempfile
 from typing import Any, NamedTuple
 import uuid
@@ -28,13 +25,12 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.utils import nest_utils
 
+from rnd_agents.replay import replay_checkpoints
+
 AGENT = 'agent'
 DEMONSTRATIONS = 'demonstrations'
 # What has priority 0 would never be drawn again.
 MIN_PRIORITY = 1e-6
-_CHECKPOINT = re.compile(r'replay_(\d+)$')
-_ASIDE = '.being_written'
-_STATE = 'state.json'
 
 
 class Batch(NamedTuple):
@@ -124,14 +120,15 @@ class PrioritizedReplay:
     self._generator = np.random.default_rng(seed)
     self._max_priorities = {AGENT: 1.0, DEMONSTRATIONS: 1.0}
     if restore_from is None and checkpoint_dir is not None:
-      restore_from = self._newest_checkpoint()
-    saved = None if restore_from is None else self._read_state(restore_from)
+      restore_from = replay_checkpoints.newest(checkpoint_dir)
+    saved = None
+    if restore_from is not None:
+      saved = replay_checkpoints.read(restore_from, self._settings)
     self._server = self._create_server(restore_from)
     self._client = self._server.localhost_client()
     self._writer = self._client.trajectory_writer(num_keep_alive_refs=1)
     if saved is not None:
       self.set_state(saved['state'])
-      # Of files that are cut short Reverb restores nothing, and says nothing.
       if self.sizes() != saved['sizes']:
         self.close()
         raise RuntimeError(f'The replay in {restore_from} is damaged.')
@@ -157,8 +154,7 @@ class PrioritizedReplay:
       priority: As for `add`.
 
     Raises:
-      ValueError: If the sequence or its priority does not fit, or if the table
-        is full.
+      ValueError: As for `add`, or if the table is full.
     """
     if self.sizes()[DEMONSTRATIONS] >= self._settings['max_demonstrations']:
       raise ValueError(
@@ -186,16 +182,10 @@ class PrioritizedReplay:
     self._check_ready(batch_size, demonstration_ratio)
     is_demonstration = self._generator.random(batch_size) < demonstration_ratio
     drawn = [None] * batch_size
-    for table, chosen in (
-        (AGENT, np.flatnonzero(~is_demonstration)),
-        (DEMONSTRATIONS, np.flatnonzero(is_demonstration)),
-    ):
-      if chosen.size:
-        found = self._open_client().sample(
-            table, chosen.size, emit_timesteps=False
-        )
-        for i, sample in zip(chosen, found):
-          drawn[i] = sample
+    for table, chosen in _by_table(is_demonstration):
+      found = self._client.sample(table, chosen.size, emit_timesteps=False)
+      for i, sample in zip(chosen, found):
+        drawn[i] = sample
     infos = [sample.info for sample in drawn]
     return Batch(
         sequences=tf.nest.pack_sequence_as(
@@ -231,14 +221,11 @@ class PrioritizedReplay:
           'keys, priorities and is_demonstration must all be [B], got shapes'
           f' {keys.shape}, {priorities.shape} and {is_demonstration.shape}.'
       )
-    for table, chosen in (
-        (AGENT, ~is_demonstration), (DEMONSTRATIONS, is_demonstration)
-    ):
-      if chosen.any():
-        self._open_client().mutate_priorities(
-            table, dict(zip(keys[chosen].tolist(), priorities[chosen].tolist()))
-        )
-        self._raise_max_priority(table, priorities[chosen].max())
+    for table, chosen in _by_table(is_demonstration):
+      self._open_client().mutate_priorities(
+          table, dict(zip(keys[chosen].tolist(), priorities[chosen].tolist()))
+      )
+      self._raise_max_priority(table, priorities[chosen].max())
 
   def sizes(self):
     """The number of sequences in each table, by its name."""
@@ -281,21 +268,13 @@ class PrioritizedReplay:
     """
     if self._checkpoint_dir is None:
       raise ValueError('PrioritizedReplay has no checkpoint_dir to write to.')
-    before = self._checkpoints()
     written = self._open_client().checkpoint()
-    saved = {
+    state = {
         'settings': self._settings,
         'sizes': self.sizes(),
         'state': self.state(),
     }
-    with open(os.path.join(written, _STATE), 'w', encoding='utf-8') as file:
-      json.dump(saved, file)
-    number = max(before, default=-1) + 1
-    path = os.path.join(self._checkpoint_dir, f'replay_{number:08d}')
-    os.rename(written, path)
-    for old in before.values():
-      shutil.rmtree(old)
-    return path
+    return replay_checkpoints.publish(written, self._checkpoint_dir, state)
 
   def close(self):
     """Stops the server; what was not written to a checkpoint is gone."""
@@ -336,9 +315,7 @@ class PrioritizedReplay:
       # Never made. Reverb's own choice would be, and never deleted.
       folder = os.path.join(tempfile.gettempdir(), uuid.uuid4().hex)
     else:
-      folder = os.path.join(self._checkpoint_dir, _ASIDE)
-      if os.path.isdir(folder):
-        shutil.rmtree(folder)  # Of a process that was killed.
+      folder = replay_checkpoints.aside(self._checkpoint_dir)
     checkpointer = reverb.checkpointers.DefaultCheckpointer(
         folder, fallback_checkpoint_path=restore_from
     )
@@ -411,32 +388,14 @@ class PrioritizedReplay:
           ' demonstrations: add_demonstration() first, or make it 0.'
       )
 
-  def _checkpoints(self):
-    """Paths of the checkpoints by their numbers."""
-    if not os.path.isdir(self._checkpoint_dir):
-      return {}
-    names = map(_CHECKPOINT.match, os.listdir(self._checkpoint_dir))
-    return {
-        int(name[1]): os.path.join(self._checkpoint_dir, name[0])
-        for name in names if name
-    }
 
-  def _newest_checkpoint(self):
-    checkpoints = self._checkpoints()
-    return checkpoints[max(checkpoints)] if checkpoints else None
-
-  def _read_state(self, path):
-    """The state in a checkpoint of the same settings."""
-    with open(os.path.join(path, _STATE), encoding='utf-8') as file:
-      saved = json.load(file)
-    for name, ours in self._settings.items():
-      theirs = saved['settings'][name]
-      if theirs != ours:
-        raise ValueError(
-            f'The replay in {path} has {name}={theirs}, not {ours}, and Reverb'
-            ' restores it as it was: set that, or begin a new replay.'
-        )
-    return saved
+def _by_table(is_demonstration):
+  """Pairs of a table and the indices [n] of its elements, none empty."""
+  pairs = (
+      (AGENT, np.flatnonzero(~is_demonstration)),
+      (DEMONSTRATIONS, np.flatnonzero(is_demonstration)),
+  )
+  return [(table, chosen) for table, chosen in pairs if chosen.size]
 
 
 def _checked(priorities):

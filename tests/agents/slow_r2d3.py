@@ -79,12 +79,13 @@ def build_agent(nets=None, core='lstm', seed=0, **settings):
   settings = {
       **Settings()._asdict(),
       'optimizer': tf.keras.optimizers.SGD(0.1),
+      'action_spec': ACTION,
       'train_step_counter': tf.Variable(0, dtype=tf.int64),
       **nets._asdict(),
       **settings,
   }
-  spec = settings['q_network'].input_tensor_spec
-  return r2d3_agent.R2D3Agent(ts.time_step_spec(spec), ACTION, **settings)
+  spec = nets.q_network.input_tensor_spec
+  return r2d3_agent.R2D3Agent(ts.time_step_spec(spec), **settings)
 
 
 def sequences(rows=ROWS, seed=0):

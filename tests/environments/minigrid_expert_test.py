@@ -116,6 +116,22 @@ def test_a_plan_can_begin_anywhere():
   assert len(states) >= 3
 
 
+def test_a_key_in_the_way_is_picked_up():
+  from minigrid.core import world_object  # pylint: disable=import-outside-toplevel
+
+  env = _make('MiniGrid-Empty-5x5-v0')
+  env.reset(seed=0)
+  env.unwrapped.grid.set(1, 2, world_object.Wall())
+  env.unwrapped.grid.set(2, 1, world_object.Key('red'))
+  actions, terminated = [], False
+  while not terminated and len(actions) < 20:
+    actions.append(env.expert_action())
+    _, _, terminated, _, _ = env.step(actions[-1])
+  # The first with the hands, on, to the right, two on, to the left, on; or
+  # another way that is as long.
+  assert terminated and actions[:2] == [3, 2] and len(actions) == 7
+
+
 def test_where_there_is_no_way():
   env = _make('MiniGrid-KeyCorridorS3R1-v0')  # Asks for a ball.
   env.reset(seed=0)

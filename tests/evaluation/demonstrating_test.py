@@ -97,6 +97,16 @@ def test_expert_of_the_environment(size, vectorization):
     _check_countdown(demo)
 
 
+def test_episodes_of_before_do_not_count():
+  env = _countdowns(1)
+  env.reset_with_seeds([0])
+  for _ in range(_expected_length(0)):
+    env.step(np.array(env.gymnasium_vector_env.call('expert_action')) - 5)
+  seed = next(s for s in range(99) if _expected_length(s) == 6)
+  (demo,) = demonstrating.collect(env, demonstrating.ExpertActor(env), [seed])
+  _check_countdown(demo)
+
+
 def test_rewards_are_those_of_training_and_returns_are_not():
   env = _countdowns(2, reward_fn=lambda reward: reward / 8)
   for demo in demonstrating.collect(

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -171,6 +172,13 @@ def test_draws_follow_the_priorities(create):
   assert np.sum((counts - uniform) ** 2 / uniform) > 40
 
 
+class _Small(NamedTuple):
+  """The least that can be replayed; it takes less time."""
+
+  number: np.ndarray
+  is_demonstration: np.ndarray
+
+
 class _NaiveTable:
   """A table as a dict of priorities in order of arrival."""
 
@@ -201,7 +209,7 @@ class _NaiveTable:
 
 
 def _check_batch(batch, tables, exponent):
-  for i, number in enumerate(_numbers(batch)):
+  for i, number in enumerate(batch.sequences.number.tolist()):
     table = tables[bool(batch.sequences.is_demonstration[i])]
     assert number in table.priorities  # Or it was evicted.
     assert batch.table_sizes[i] == len(table.priorities)
@@ -213,7 +221,8 @@ def _check_batch(batch, tables, exponent):
 
 def test_agrees_with_a_naive_dict(create):
   rng = np.random.default_rng(0)
-  replay = create(30, 12, priority_exponent=0.9)
+  spec = _Small(tf.TensorSpec([], tf.int64), tf.TensorSpec([], tf.bool))
+  replay = create(30, 12, priority_exponent=0.9, spec=spec)
   tables = {False: _NaiveTable(30), True: _NaiveTable(12)}
   done = collections.Counter()
   for number in range(10_000):
@@ -225,7 +234,7 @@ def test_agrees_with_a_naive_dict(create):
       if rng.random() < 0.7:
         priority = float(rng.choice([0.0, 1e-9, 1.0]) * rng.exponential(3.0))
       add = replay.add_demonstration if is_demonstration else replay.add
-      sequence = _sequence(number, is_demonstration)
+      sequence = _Small(np.int64(number), np.bool_(is_demonstration))
       if is_demonstration and len(table.priorities) == 12:
         with pytest.raises(ValueError, match='never thrown out'):
           add(sequence, priority)
@@ -433,7 +442,7 @@ def test_checkpoint_brings_everything_back(create, tmp_path):
   upcoming = _choices(replay)
   replay.add(_sequence(99), 500.0)  # After the checkpoint.
   replay.close()
-  os.makedirs(tmp_path / '.being_written' / '2199-01-01')  # As a kill leaves it.
+  os.makedirs(tmp_path / '.being_written' / '2199-01-01')  # Left by a kill.
 
   restored = create(4, 5, 0.8, seed=7, checkpoint_dir=folder)
 

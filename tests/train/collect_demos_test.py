@@ -24,7 +24,7 @@ from train import collect_demos
 _ROOT = os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 )
-_LIMIT = 45
+_LIMIT = 47
 _CUE_LOCK = 'rnd_agents/CueLock-v0'
 _SCRIPTED = 'rnd_agents.environments.scripted_experts'
 # Of a run, shortened.

@@ -1,0 +1,194 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What R2D3Agent refuses, and what it takes though it looks odd."""
+
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnd_agents import networks
+from rnd_agents.curiosity import random_network_distillation
+from tests.agents import slow_r2d3
+
+INTEGERS = {
+    'burn_in_length': 0, 'n_step': 1, 'target_update_period_train_steps': 1
+}
+NAN, INF = float('nan'), float('inf')
+
+
+@pytest.fixture(name='nets', scope='module')
+def _nets():
+  return slow_r2d3.build_networks('none')
+
+
+def _refused(nets, error, message, **settings):
+  with pytest.raises(error, match=re.escape(message)):
+    slow_r2d3.build_agent(nets, **settings)
+
+
+@pytest.mark.parametrize('name', INTEGERS)
+@pytest.mark.parametrize('value', [-1, 1.5, NAN, INF, -INF])
+def test_whole_numbers(nets, name, value):
+  _refused(
+      nets,
+      ValueError,
+      f'R2D3Agent.{name} must be an integer from {INTEGERS[name]}, got {value}.',
+      **{name: value},
+  )
+
+
+@pytest.mark.parametrize('name', ['n_step', 'target_update_period_train_steps'])
+def test_counts_begin_with_1(nets, name):
+  _refused(nets, ValueError, 'must be an integer from 1, got 0', **{name: 0})
+
+
+@pytest.mark.parametrize(
+    ('name', 'values', 'words'),
+    [
+        ('discount_factor', (-0.1, 1.01, NAN), 'between 0 and 1'),
+        ('priority_max_weight', (-0.1, 1.01, NAN), 'between 0 and 1'),
+        ('value_rescaling_epsilon', (-1e-3, NAN), 'at least 0'),
+        ('n_step_weight', (-1, NAN), 'at least 0'),
+        ('one_step_weight', (-1, NAN), 'at least 0'),
+        ('margin_weight', (-1, NAN), 'at least 0'),
+        ('margin', (-0.1, NAN), 'at least 0'),
+        ('bonus_weight', (-0.1, NAN), 'at least 0'),
+        ('squared_error_scale', (0, -0.5, NAN), 'above 0'),
+        ('gradient_clipping', (0, -1, NAN), 'above 0'),
+        ('target_update_tau', (0, 1.01, NAN), 'above 0 and at most 1'),
+    ],
+)
+def test_numbers_out_of_range(nets, name, values, words):
+  for value in values:
+    message = f'R2D3Agent.{name} must be {words}, got {value}.'
+    _refused(nets, ValueError, message, **{name: value})
+  for value in ('1', True, [1.0]):
+    message = f'R2D3Agent.{name} must be a number {words}, got {value!r}.'
+    _refused(nets, TypeError, message, **{name: value})
+  if name not in ('value_rescaling_epsilon', 'gradient_clipping'):
+    _refused(nets, TypeError, 'got None', **{name: None})
+
+
+@pytest.mark.parametrize('name', INTEGERS)
+@pytest.mark.parametrize('value', ['3', True, None, (3,)])
+def test_lengths_that_are_no_numbers(nets, name, value):
+  message = f'R2D3Agent.{name} must be a number an integer from'
+  _refused(nets, TypeError, message, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ('name', 'choices'),
+    [
+        ('recurrent_state_init', "('stored', 'zero')"),
+        ('priorities_from', "('n_step_errors', 'both_errors', 'losses')"),
+    ],
+)
+def test_words_that_mean_nothing(nets, name, choices):
+  _refused(
+      nets,
+      ValueError,
+      f"R2D3Agent.{name} must be one of {choices}, got 'random'.",
+      **{name: 'random'},
+  )
+  _refused(nets, ValueError, 'must be one of', **{name: None})
+
+
+def test_epsilon_of_the_collect_policy(nets):
+  _refused(
+      nets,
+      ValueError,
+      'epsilon must be between 0 and 1, got 1.5.',
+      collect_epsilon=1.5,
+  )
+
+
+def test_bounds_and_whole_floats_are_taken():
+  # As a gin file may write them; NumPy's numbers are numbers.
+  settings = dict(
+      burn_in_length=2.0,
+      n_step=np.int64(3),
+      target_update_period_train_steps=2e0,
+      discount_factor=1,
+      priority_max_weight=np.float32(0.5),
+      target_update_tau=1,
+      margin=0,
+  )
+  losses = []
+  for n_step in (3.0, np.int64(3), 3):
+    agent = slow_r2d3.build_agent(
+        core='none', **dict(settings, n_step=n_step)
+    )
+    for _ in range(2):
+      losses.append(float(agent.train(slow_r2d3.sequences()).loss))
+    assert agent.burn_in_length == 2
+    for x, y in zip(
+        agent._q_network.variables, agent._target_q_network.variables
+    ):
+      np.testing.assert_array_equal(x, y)
+  assert losses[0] > losses[1] > 0
+  assert losses == losses[:2] * 3
+
+
+def test_networks_that_cannot_serve(nets):
+  other = slow_r2d3.build_networks('gru')
+  _refused(
+      nets._replace(target_q_network=None),
+      TypeError,
+      'target_q_network must be a tf_agents Network, got NoneType.'
+      ' rnd_agents.networks.create_q_networks builds both.',
+  )
+  _refused(
+      nets,
+      TypeError,
+      'q_network must be a tf_agents Network, got Dense.',
+      q_network=tf.keras.layers.Dense(3),
+  )
+  _refused(
+      nets._replace(target_q_network=other.target_q_network),
+      ValueError,
+      'must have variables of the same shapes, got [TensorShape([3, 6]),',
+  )
+  _refused(
+      nets._replace(target_q_network=nets.q_network),
+      ValueError,
+      'q_network and target_q_network share weights: build two networks',
+  )
+  # Two networks on one trunk.
+  spec, action = slow_r2d3.OBSERVATION, slow_r2d3.ACTION
+  trunk = nets.q_network._encoder
+  half = networks.RecurrentQNetwork(spec, action, trunk, head_units=4)
+  _refused(
+      nets._replace(target_q_network=half), ValueError, 'share weights'
+  )
+
+
+def test_a_curiosity_needs_an_optimizer_and_a_type(nets):
+  _refused(
+      nets,
+      TypeError,
+      'R2D3Agent.curiosity must be a RandomNetworkDistillation, got str.',
+      curiosity='rnd',
+      rnd_optimizer=tf.keras.optimizers.SGD(0.1),
+  )
+  spec = slow_r2d3.OBSERVATION
+  rnd = random_network_distillation.RandomNetworkDistillation(
+      spec,
+      networks.RNDNetwork(spec, (4,), 2),
+      networks.RNDNetwork(spec, (4,), 2, trainable=False),
+  )
+  _refused(
+      nets,
+      ValueError,
+      'R2D3Agent.rnd_optimizer is missing: the predictor of the curiosity',
+      curiosity=rnd,
+  )
+
+
+def test_training_needs_an_optimizer():
+  agent = slow_r2d3.build_agent(core='none', optimizer=None)
+  with pytest.raises(ValueError, match='R2D3Agent needs an optimizer to train'):
+    agent.train(slow_r2d3.sequences())
+  # To act and to judge it needs none.
+  assert agent.loss(slow_r2d3.sequences()).loss > 0

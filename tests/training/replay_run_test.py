@@ -1,0 +1,278 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs of R2D3, tiny ones."""
+
+import csv
+import os
+
+import gin
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnd_agents.environments import loaders
+from rnd_agents.evaluation import demonstrating
+from rnd_agents.replay import demonstrations
+from rnd_agents.training import gin_files
+from rnd_agents.training import r2d3_trainer
+from rnd_agents.training import replay_loop
+from rnd_agents.training import run
+
+pytest.importorskip('reverb')
+
+_NUM_DEMONSTRATIONS = 3
+# Recall with two blanks: four steps an episode.
+_TINY = (
+    'load_environment.env = @Recall',
+    'Recall.delay_env_steps = 2',
+    'train_eval_r2d3.num_environments = 2',
+    'train_eval_r2d3.rollout_length = 10',
+    'train_eval_r2d3.warm_up_env_steps = 16',
+    'train_eval_r2d3.unroll_length = 3',
+    'train_eval_r2d3.burn_in_length = 1',
+    'train_eval_r2d3.batch_size = 4',
+    'train_eval_r2d3.env_steps_per_update = 4',
+    'train_eval_r2d3.learning_rate = 1e-2',
+    'train_eval_r2d3.num_eval_episodes = 2',
+    'train_eval_r2d3.eval_interval_env_steps = 40',
+    'train_eval_r2d3.checkpoint_interval_iterations = 1',
+    'train_eval_r2d3.record_video = False',
+    'create_q_networks.core = @LSTMCore()',
+    'create_q_networks.fc_layer_params = (6,)',
+    'create_q_networks.head_units = 6',
+    'LSTMCore.units = 5',
+    'R2D3Agent.n_step = 2',
+    'R2D3Agent.margin_weight = 1.0',
+    'PrioritizedReplay.max_sequences = 30',
+    'PrioritizedReplay.max_demonstrations = 20',
+    'PrioritizedReplay.min_sequences = 4',
+)
+
+
+@pytest.fixture(name='demonstration_file', scope='module')
+def _demonstration_file(tmp_path_factory):
+  """Episodes of the expert, of return 1."""
+  path = os.fspath(tmp_path_factory.mktemp('demos') / 'recall.tfrecord')
+  environment = loaders.load_environment(
+      'rnd_agents/Recall-v0',
+      num_environments=1,
+      env_kwargs=dict(delay_env_steps=2),
+  )
+  time_step_spec, action_spec = run.tensor_specs(environment)
+  spec = demonstrations.trajectory_spec(time_step_spec.observation, action_spec)
+  episodes = [
+      found.trajectory
+      for found in demonstrating.collect(
+          environment,
+          demonstrating.ExpertActor(environment),
+          range(_NUM_DEMONSTRATIONS),
+      )
+  ]
+  demonstrations.write(path, spec, episodes)
+  return path
+
+
+def _with_demonstrations(path, ratio=0.5, num_pretraining_steps=0):
+  return (
+      f"train_eval_r2d3.demonstrations = '{path}'",
+      f'train_eval_r2d3.demonstration_ratio = {ratio}',
+      f'train_eval_r2d3.num_pretraining_steps = {num_pretraining_steps}',
+  )
+
+
+def _run(root_dir, num_env_steps, *bindings, seed=3):
+  gin.clear_config()
+  gin_files.parse(
+      [],
+      (
+          *_TINY,
+          f'train_eval_r2d3.num_env_steps = {num_env_steps}',
+          *bindings,
+      ),
+  )
+  return r2d3_trainer.train_eval_r2d3(os.fspath(root_dir), seed=seed)
+
+
+def _rows(root_dir, phase):
+  with open(
+      os.path.join(root_dir, 'metrics.csv'), newline='', encoding='utf-8'
+  ) as file:
+    return [row for row in csv.DictReader(file) if row['phase'] == phase]
+
+
+def test_counts_of_a_run_with_demonstrations(tmp_path, demonstration_file):
+  result = _run(
+      tmp_path,
+      100,
+      *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
+  )
+  assert result.finished
+  rows = _rows(tmp_path, 'train')
+  # Two environments; of 5 rows of an episode one only begins the next.
+  assert [int(row['env_steps']) for row in rows] == [32, 48, 64, 80, 96, 112]
+  # Seven updates came before the first step; one for four steps after the
+  # random ones.
+  assert [int(row['train_steps']) for row in rows] == [
+      7 + 4 * i for i in range(1, 7)
+  ]
+  # A window of three trained steps and one of the last: two an episode.
+  for row in rows:
+    assert float(row['demonstration_sequences']) == 2 * _NUM_DEMONSTRATIONS
+  # 32 steps are 8 episodes; the last frames of two come with the next step.
+  assert float(rows[0]['replay_sequences']) == 2 * 8 - 2
+  assert float(rows[-1]['replay_sequences']) == 30
+  rates = [float(row['demonstration_rate']) for row in rows]
+  assert 0.2 < np.mean(rates) < 0.8
+  assert os.path.isfile(
+      tmp_path / 'policies' / 'policy' / 'saved_model.pb'
+  )
+
+
+def test_pretraining_comes_before_the_first_step(
+    tmp_path, demonstration_file, monkeypatch
+):
+  seen = []
+  update = replay_loop.ReplayLoop._update
+
+  def watching(loop, demonstration_ratio):
+    info = update(loop, demonstration_ratio)
+    steps = int(loop._agent.train_step_counter.numpy())
+    seen.append((loop.env_steps, steps, info))
+    return info
+
+  monkeypatch.setattr(replay_loop.ReplayLoop, '_update', watching)
+  _run(
+      tmp_path,
+      60,
+      *_with_demonstrations(
+          demonstration_file, ratio=0.25, num_pretraining_steps=300
+      ),
+  )
+  before = [entry for entry in seen if entry[0] == 0]
+  assert [steps for _, steps, _ in before] == list(range(1, 301))
+  assert all(info['demonstration_rate'] == 1.0 for _, _, info in before)
+  agreement = [info['demonstration_agreement'] for _, _, info in before]
+  assert np.mean(agreement[-50:]) > np.mean(agreement[:50]) + 0.1
+
+
+def test_everything_comes_back(tmp_path, demonstration_file, monkeypatch):
+  bindings = _with_demonstrations(demonstration_file)
+  states = []
+
+  def summary(loop):
+    """Of all that a resumed run must have again."""
+    sizes = loop.replay.sizes()
+    found = {}
+    for table, size in sizes.items():
+      samples = loop.replay._client.sample(
+          table, 400, emit_timesteps=False
+      )
+      for sample in samples:
+        found[sample.info.key] = (
+            sample.info.priority,
+            [np.asarray(leaf).tolist() for leaf in sample.data],
+        )
+      assert sum(1 for _ in found) <= sum(sizes.values()) and size
+    return dict(
+        sizes=sizes,
+        items=found,
+        replay_state=loop.replay.state(),
+        env_steps=loop.env_steps,
+        train_steps=int(loop._agent.train_step_counter.numpy()),
+        iteration=loop.iteration,
+        updates_due=loop._updates_due,
+        cutter=str(loop._cutter.get_state()),
+        policy_state=[x.tolist() for x in tf.nest.flatten(loop._policy_state)],
+        observation=loop._time_step.observation.tolist(),
+        step_type=loop._time_step.step_type.tolist(),
+        variables=[v.numpy().tolist() for v in loop._agent.variables],
+    )
+
+  close = replay_loop.ReplayLoop.close
+  restore = replay_loop.ReplayLoop._restore_own_state
+
+  def closing(loop):
+    states.append(summary(loop))
+    close(loop)
+
+  def restoring(loop, state, episodes_go_on):
+    assert episodes_go_on
+    restore(loop, state, episodes_go_on)
+    states.append(summary(loop))
+
+  monkeypatch.setattr(replay_loop.ReplayLoop, 'close', closing)
+  monkeypatch.setattr(replay_loop.ReplayLoop, '_restore_own_state', restoring)
+  _run(tmp_path, 60, *bindings)
+  _run(tmp_path, 120, *bindings)
+  saved, restored, end = states
+  # Each table was drawn from often enough to see all of it, or nearly.
+  items = saved.pop('items'), restored.pop('items')
+  common = items[0].keys() & items[1].keys()
+  assert len(common) > 0.8 * sum(saved['sizes'].values())
+  for key in common:
+    assert items[0][key] == items[1][key]
+  assert saved == restored
+  assert end['env_steps'] >= 120 and end['train_steps'] > saved['train_steps']
+  assert [int(row['iteration']) for row in _rows(tmp_path, 'train')] == list(
+      range(1, end['iteration'] + 1)
+  )
+
+
+def test_a_curious_run_pays_a_bonus(tmp_path):
+  _run(
+      tmp_path,
+      60,
+      'train_eval_r2d3.explores_with_rnd = True',
+      'train_eval_r2d3.rnd_learning_rate = 1e-2',
+      'create_rnd_networks.fc_layer_params = (6,)',
+      'create_rnd_networks.target_fc_layer_params = (6,)',
+      'R2D3Agent.margin_weight = 0.0',
+  )
+  rows = _rows(tmp_path, 'train')
+  assert all(float(row['bonus_mean']) > 0 for row in rows)
+  assert float(rows[-1]['rnd_loss']) < float(rows[0]['rnd_loss'])
+
+
+@pytest.mark.parametrize(
+    ('bindings', 'match'),
+    [
+        (
+            ['train_eval_r2d3.demonstration_ratio = 0.5'],
+            'train_eval_r2d3.demonstrations is missing.*collect_demos',
+        ),
+        (
+            [
+                "train_eval_r2d3.demonstrations = 'no_such_file'",
+                'train_eval_r2d3.demonstration_ratio = 0.5',
+            ],
+            'no_such_file',
+        ),
+        (
+            ["train_eval_r2d3.demonstrations = 'file'"],
+            'would never be used: set demonstration_ratio',
+        ),
+        (
+            ['train_eval_r2d3.demonstration_ratio = 1.5'],
+            'demonstration_ratio must be between 0 and 1, got 1.5',
+        ),
+        (['train_eval_r2d3.batch_size = 0'], 'batch_size must be above 0'),
+        (
+            ['train_eval_r2d3.window_remainder = "keep"'],
+            "'pad', 'drop', 'shift'",
+        ),
+        (
+            ['R2D3Agent.burn_in_length = 3'],
+            'no effect: use train_eval_r2d3.burn_in_length',
+        ),
+        (['R2D3Agent.n_step = 0'], 'n_step must be an integer from 1'),
+        (
+            ["load_environment.env = 'Pendulum-v1'"],
+            'needs one discrete action from 0',
+        ),
+    ],
+)
+def test_what_cannot_run_says_so_before_the_first_step(
+    bindings, match, tmp_path
+):
+  with pytest.raises(r2d3_trainer.SetupError, match=match):
+    _run(tmp_path, 100, *bindings)
