@@ -187,7 +187,7 @@ def _configure(args):
     del trainer
     gin_files.parse(args.gin_file, args.gin_bindings)
     return args.gin_scope, {} if args.env is None else {'env': args.env}
-  scope, arguments = evaluate._configure(args)  # pylint: disable=protected-access
+  scope, arguments = evaluate.configure(args)
   return args.gin_scope if scope else None, arguments
 
 

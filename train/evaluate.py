@@ -103,7 +103,7 @@ def _evaluate(args):
   from rnd_agents.evaluation import saved_policy
 
   policy = saved_policy.SavedPolicy(args.policy_dir)
-  scope, arguments = _configure(args)
+  scope, arguments = configure(args)
   size = min(args.episodes, _NUM_ENVIRONMENTS)
   with gin.config_scope(scope):
     environment = loaders.load_environment(num_environments=size, **arguments)
@@ -131,7 +131,7 @@ def _evaluate(args):
   return 0
 
 
-def _configure(args):
+def configure(args):
   """Reads the run's settings; returns scope and arguments of the loader."""
   import gin
 

@@ -17,8 +17,10 @@ from rnd_agents.environments import errors
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
 from rnd_agents.environments import memory_tasks
+from rnd_agents.environments import minigrid_expert
 from rnd_agents.environments import minigrid_tasks
 from rnd_agents.environments import rewards
+from rnd_agents.environments import scripted_experts
 from rnd_agents.environments import single_environment
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import wrappers
@@ -32,8 +34,10 @@ __all__ = [
     'gymnasium_spaces',
     'loaders',
     'memory_tasks',
+    'minigrid_expert',
     'minigrid_tasks',
     'rewards',
+    'scripted_experts',
     'single_environment',
     'vector_environment',
     'wrappers',

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Playing episodes with a trained policy, and looking at them."""
 
+from rnd_agents.evaluation import demonstrating
 from rnd_agents.evaluation import evaluator
 from rnd_agents.evaluation import saved_policy
 from rnd_agents.evaluation import video
 from rnd_agents.evaluation import visits
 
-__all__ = ['evaluator', 'saved_policy', 'video', 'visits']
+__all__ = ['demonstrating', 'evaluator', 'saved_policy', 'video', 'visits']

@@ -2,6 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequences for networks with memory, whatever learns from them."""
 
+from rnd_agents.replay import demonstration_specs
+from rnd_agents.replay import demonstrations
+from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences
+from rnd_agents.replay import windows
 
-__all__ = ['sequences']
+__all__ = [
+    'demonstration_specs',
+    'demonstrations',
+    'prioritized_replay',
+    'sequences',
+    'windows',
+]

@@ -159,7 +159,10 @@ def _bounds(name, spec):
   high = np.broadcast_to(spec.maximum, spec.shape)
   if name.startswith('action'):
     return low, high
-  narrow = spec.dtype.is_integer and high.max() - low.min() < _MAX_RANGE
+  if not spec.dtype.is_integer:
+    return None
+  # Python's integers, since the range of an int32 is none.
+  narrow = int(high.max()) - int(low.min()) < _MAX_RANGE
   return (low, high) if narrow else None
 
 

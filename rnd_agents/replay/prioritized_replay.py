@@ -11,8 +11,8 @@ A sequence is one step to Reverb: its arrays are stored whole, with the
 recurrent state of its first frame only.
 
 Batches are drawn when they are asked for, so that every draw knows all
-priorities. A `reverb.TrajectoryDataset`, which draws batches ahead, saves little
-(benchmarks/replay_speed.py).
+priorities. Drawing ahead, as `reverb.TrajectoryDataset` does, would save some
+milliseconds a batch (benchmarks/replay_speed.py).
 """
 
 import os
@@ -31,6 +31,7 @@ AGENT = 'agent'
 DEMONSTRATIONS = 'demonstrations'
 # What has priority 0 would never be drawn again.
 MIN_PRIORITY = 1e-6
+_DAMAGED = 'The replay in {} is damaged: restore another, or begin anew.'
 
 
 class Batch(NamedTuple):
@@ -92,18 +93,17 @@ class PrioritizedReplay:
       ImportError: If Reverb is not installed.
       OSError: If there is no checkpoint where restore_from says.
       RuntimeError: If a checkpoint is damaged.
-      ValueError: If an argument is out of range, or other than in the
-        checkpoint.
+      ValueError: If an argument is out of range or not the checkpoint's.
     """
     if not 0 < min_sequences <= max_sequences:
       raise ValueError(
-          f'PrioritizedReplay: min_sequences={min_sequences} must be from 1 to'
-          f' max_sequences={max_sequences}.'
+          f'min_sequences={min_sequences} must be from 1 to max_sequences='
+          f'{max_sequences}.'
       )
     if max_demonstrations < 0 or priority_exponent < 0.0:
       raise ValueError(
-          'PrioritizedReplay: max_demonstrations and priority_exponent must be'
-          f' at least 0, got {max_demonstrations} and {priority_exponent}.'
+          'max_demonstrations and priority_exponent must be at least 0, got'
+          f' {max_demonstrations} and {priority_exponent}.'
       )
     self._spec = spec
     self._settings = {
@@ -131,7 +131,7 @@ class PrioritizedReplay:
       self.set_state(saved['state'])
       if self.sizes() != saved['sizes']:
         self.close()
-        raise RuntimeError(f'The replay in {restore_from} is damaged.')
+        raise RuntimeError(_DAMAGED.format(restore_from))
 
   def add(self, sequence, priority=None):
     """Adds a sequence of the agent's own.
@@ -154,13 +154,13 @@ class PrioritizedReplay:
       priority: As for `add`.
 
     Raises:
-      ValueError: As for `add`, or if the table is full.
+      ValueError: If the table is full; and as for `add`.
     """
     if self.sizes()[DEMONSTRATIONS] >= self._settings['max_demonstrations']:
       raise ValueError(
           f'The {self._settings["max_demonstrations"]} sequences of'
-          ' PrioritizedReplay.max_demonstrations are there already, and'
-          ' demonstrations are never thrown out: raise it, or add fewer.'
+          ' max_demonstrations are there already, and demonstrations are never'
+          ' thrown out: raise it, or add fewer.'
       )
     self._insert(DEMONSTRATIONS, sequence, priority)
 
@@ -187,12 +187,9 @@ class PrioritizedReplay:
       for i, sample in zip(chosen, found):
         drawn[i] = sample
     infos = [sample.info for sample in drawn]
+    columns = map(np.concatenate, zip(*[s.data for s in drawn]))  # [1, ...]
     return Batch(
-        sequences=tf.nest.pack_sequence_as(
-            self._spec,
-            # An item is an array [1, ...].
-            [np.concatenate(c) for c in zip(*[s.data for s in drawn])],
-        ),
+        sequences=tf.nest.pack_sequence_as(self._spec, list(columns)),
         keys=np.array([info.key for info in infos], np.uint64),
         probabilities=np.array([i.probability for i in infos], np.float64),
         table_sizes=np.array([info.table_size for info in infos], np.int64),
@@ -201,8 +198,8 @@ class PrioritizedReplay:
   def update_priorities(self, keys, priorities, is_demonstration):
     """Sets the priorities of sequences that were sampled.
 
-    Of a key that comes twice the last priority counts; one whose sequence is
-    gone is ignored.
+    Keys whose sequences are gone are ignored; of one that comes twice the last
+    priority counts.
 
     Args:
       keys: uint64 [B], of a `Batch`.
@@ -257,8 +254,7 @@ class PrioritizedReplay:
   def checkpoint(self):
     """Writes everything to the disk.
 
-    A kill leaves the one before or this one. The one before is deleted, unless
-    it was moved away.
+    A kill leaves this one or the one before, which is deleted otherwise.
 
     Returns:
       The path of the checkpoint, a folder in `checkpoint_dir`.
@@ -292,11 +288,10 @@ class PrioritizedReplay:
       ) from error
 
     def table(name, size_name, min_size):
+      exponent = self._settings['priority_exponent']
       return reverb.Table(
           name,
-          sampler=reverb.selectors.Prioritized(
-              self._settings['priority_exponent']
-          ),
+          sampler=reverb.selectors.Prioritized(exponent),
           remover=reverb.selectors.Fifo(),
           max_size=self._settings[size_name],
           rate_limiter=reverb.rate_limiters.MinSize(min_size),
@@ -309,24 +304,21 @@ class PrioritizedReplay:
     tables = [table(AGENT, 'max_sequences', self._settings['min_sequences'])]
     if self._settings['max_demonstrations']:
       tables.append(table(DEMONSTRATIONS, 'max_demonstrations', 1))
-    # Reverb restores what it finds in its folder without a look at settings:
-    # that one is empty, and what is to be restored is named.
+    # Reverb would restore what its folder holds, whatever that is: it is empty.
     if self._checkpoint_dir is None:
       # Never made. Reverb's own choice would be, and never deleted.
       folder = os.path.join(tempfile.gettempdir(), uuid.uuid4().hex)
     else:
       folder = replay_checkpoints.aside(self._checkpoint_dir)
     checkpointer = reverb.checkpointers.DefaultCheckpointer(
-        folder, fallback_checkpoint_path=restore_from
+        folder, '', restore_from
     )
     try:
       return reverb.Server(tables, checkpointer=checkpointer)
     except RuntimeError as error:
       if restore_from is None:
         raise
-      raise RuntimeError(
-          f'The replay in {restore_from} is damaged: {error}'
-      ) from error
+      raise RuntimeError(_DAMAGED.format(restore_from)) from error
 
   def _open_client(self):
     if self._server is None:
@@ -363,9 +355,8 @@ class PrioritizedReplay:
     return leaves
 
   def _raise_max_priority(self, table, priority):
-    self._max_priorities[table] = max(
-        self._max_priorities[table], float(priority)
-    )
+    seen = self._max_priorities
+    seen[table] = max(seen[table], float(priority))
 
   def _check_ready(self, batch_size, demonstration_ratio):
     """Refuses what Reverb would wait for without end."""
@@ -401,7 +392,7 @@ def _by_table(is_demonstration):
 def _checked(priorities):
   """Priorities as float64, none of them so low that it is never drawn."""
   priorities = np.asarray(priorities, np.float64)
-  if not (np.isfinite(priorities).all() and (priorities >= 0.0).all()):
+  if not (np.isfinite(priorities) & (priorities >= 0.0)).all():
     raise ValueError(
         f'Priorities must be finite and at least 0, got {priorities}: a NaN or'
         ' an infinity here comes from the loss.'

@@ -86,6 +86,7 @@ class ReplayLoop(training_loop.TrainingLoop):
     self._env_steps = tf.Variable(0, dtype=tf.int64, name='env_steps')
     self._updates_due = 0.0
     self._time_step = None
+    self._ready = False
     generator = tf.random.Generator.from_seed(
         int(action_seed >> np.uint64(1))
     )
@@ -250,10 +251,11 @@ class ReplayLoop(training_loop.TrainingLoop):
 
   def _is_ready(self):
     """Whether batches can be drawn; until then updates are not owed."""
-    ready = self._replay.is_ready(self._settings.demonstration_ratio)
-    if not ready:
-      self._updates_due = 0.0
-    return ready
+    if not self._ready:  # Tables do not become shorter again.
+      self._ready = self._replay.is_ready(self._settings.demonstration_ratio)
+      if not self._ready:
+        self._updates_due = 0.0
+    return self._ready
 
   def _step(self, epsilon):
     """One step of all environments; returns how many of them acted."""

@@ -34,7 +34,8 @@ def test_whole_numbers(nets, name, value):
   _refused(
       nets,
       ValueError,
-      f'R2D3Agent.{name} must be an integer from {INTEGERS[name]}, got {value}.',
+      f'R2D3Agent.{name} must be an integer from {INTEGERS[name]}, got'
+      f' {value}.',
       **{name: value},
   )
 

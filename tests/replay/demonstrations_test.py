@@ -228,6 +228,10 @@ def test_what_is_no_misfit():
         _BOX((2,), _F32, -bound, bound), _BOX((), np.int32, 0, 1000 * bound)))
 
   demonstrations.check(spec(1), spec(2))
+  most = np.iinfo(np.int32)
+  demonstrations.check(
+      _spec(observation=_BOX((), np.int32, most.min, most.max)),
+      _spec(observation=_BOX((), np.int32, most.min + 1, most.max)))
   box = _spec(action=_BOX((2,), _F32, -1, 1))
   demonstrations.check(box, _spec(action=_BOX((2,), _F32, [-1, -1], 1)))
   with pytest.raises(demonstrations.DemonstrationError, match='-2.0 to 1.0'):

@@ -142,9 +142,12 @@ def test_number_of_demonstrations_is_binomial(create):
 
 def test_ratio_of_0_and_1(create):
   replay = create(9, 9)
+  assert not replay.is_ready(1.0)
   replay.add_demonstration(_sequence(5, True))
+  assert replay.is_ready(1.0) and not replay.is_ready(0.5)
   assert _numbers(replay.sample(20, 1.0)) == [5] * 20  # Before the agent acts.
   replay.add(_sequence(4))
+  assert replay.is_ready(0.5) and replay.is_ready(0.0)
   assert _numbers(replay.sample(20, 0.0)) == [4] * 20
   assert _numbers(replay.sample(20, 1)) == [5] * 20
 
@@ -332,9 +335,11 @@ def test_the_oldest_make_room(create):
 def test_tables_that_are_too_short_do_not_hang(create):
   replay = create(9, 2, min_sequences=3)
   for i in range(3):
+    assert not replay.is_ready()
     with pytest.raises(ValueError, match=f'stored {i} sequences.*=3'):
       replay.sample(4)
     replay.add(_sequence(i))
+  assert replay.is_ready(0.0) and not replay.is_ready(0.1)
   assert set(_numbers(replay.sample(4))) <= {0, 1, 2}
   before = replay.state()
   with pytest.raises(ValueError, match='no demonstrations'):
@@ -442,7 +447,6 @@ def test_checkpoint_brings_everything_back(create, tmp_path):
   upcoming = _choices(replay)
   replay.add(_sequence(99), 500.0)  # After the checkpoint.
   replay.close()
-  os.makedirs(tmp_path / '.being_written' / '2199-01-01')  # Left by a kill.
 
   restored = create(4, 5, 0.8, seed=7, checkpoint_dir=folder)
 
@@ -491,6 +495,28 @@ def test_restores_a_checkpoint_that_was_moved(create, tmp_path):
     elsewhere.checkpoint()
   with pytest.raises(FileNotFoundError, match='nowhere'):
     create(4, restore_from=str(tmp_path / 'nowhere'))
+
+
+def test_what_a_kill_leaves_is_not_restored(create, tmp_path):
+  replay = _filled(create, str(tmp_path))
+  shutil.copytree(replay.checkpoint(), tmp_path / 'copy')
+  replay.add(_sequence(20))
+  replay.checkpoint()
+  # Killed before the one before was deleted.
+  os.rename(tmp_path / 'copy', tmp_path / 'replay_00000000')
+  replay.add(_sequence(21))
+  # Killed when Reverb was ready, and its files had no name yet.
+  written = replay._client.checkpoint()
+  assert os.path.exists(os.path.join(written, 'DONE'))
+  replay.close()
+
+  restored = create(4, 5, 0.8, checkpoint_dir=str(tmp_path))
+  assert set(_contents(restored)) == {3, 4, 5, 20}
+  path = restored.checkpoint()
+  assert os.listdir(tmp_path / '.being_written') == []
+  assert sorted(os.listdir(tmp_path)) == [
+      '.being_written', os.path.basename(path)
+  ]
 
 
 def test_checkpoint_of_other_settings_is_refused(create, tmp_path):

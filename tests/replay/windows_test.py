@@ -25,8 +25,8 @@ _FIRST, _MID, _LAST = 0, 1, 2
 def _row(k, num_steps, offset=0):
   """Frame k of an episode of steps x1, x2, ...: step k + 1, or the boundary.
 
-  As a driver has it: rewards 10, 20, ...; the last step is terminal, and the
-  boundary's discount is that of a reset, 1.
+  Rewards are 10, 20, ...; the last step is terminal. The boundary has
+  the discount of a reset, 1, and a reward that is not to be repeated.
   """
   def step_type(i):
     return np.int32(_FIRST if i == 0 else _LAST if i == num_steps else _MID)
@@ -41,7 +41,7 @@ def _row(k, num_steps, offset=0):
       action=np.int64(k + 100),
       policy_info=(),
       next_step_type=np.int32(_FIRST) if boundary else step_type(k + 1),
-      reward=np.float32(0 if boundary else offset + 10 * (k + 1)),
+      reward=np.float32(-7 if boundary else offset + 10 * (k + 1)),
       discount=np.float32(k != num_steps - 1),
   )
 
@@ -147,7 +147,7 @@ def test_remainder_of_the_documentation_holds_the_end_and_nothing_else():
   window = _cut([6], 4)[1]
 
   row = window.trajectory
-  np.testing.assert_array_equal(row.reward, [50, 60, 0, 0, 0])
+  np.testing.assert_array_equal(row.reward, [50, 60, -7, 0, 0])
   np.testing.assert_array_equal(row.discount, [1, 0, 1, 0, 0])
   np.testing.assert_array_equal(row.step_type, [1, 1, 2, 2, 2])
   np.testing.assert_array_equal(row.next_step_type, [1, 2, 0, 0, 0])
