@@ -99,8 +99,10 @@ def train(
   checkpointer.initialize_or_restore()
   if iteration == 0:
     warm_up(agent, env, num_env_steps=num_envs * 200)
+  # A recurrent policy goes on remembering; without memory the state is ().
+  time_step, state = None, agent.collect_policy.get_initial_state(num_envs)
   while iteration < num_iterations:
-    collect()
+    time_step, state = collect(time_step, state)
     loss = train_step()
     replay_buffer.clear()
     iteration.assign_add(1)

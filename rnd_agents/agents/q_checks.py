@@ -103,6 +103,24 @@ def check_networks(time_step_spec, q_network, target_q_network):
     )
 
 
+def check_length(num_frames, burn_in_length):
+  """Refuses sequences of which no step is left to learn from.
+
+  Args:
+    num_frames: L; None if it is not known yet.
+    burn_in_length: Frames that only warm the states.
+
+  Raises:
+    ValueError: If there are too few.
+  """
+  if num_frames is not None and num_frames < burn_in_length + 2:
+    raise ValueError(
+        f'R2D3Agent needs sequences of at least {burn_in_length + 2} frames:'
+        f' burn_in_length={burn_in_length}, a step, and the frame after it;'
+        f' got {num_frames}.'
+    )
+
+
 def check_curiosity(curiosity, rnd_optimizer):
   """Refuses a curiosity that is none or that nothing trains.
 

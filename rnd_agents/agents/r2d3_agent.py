@@ -323,6 +323,7 @@ class R2D3Agent(tf_agent.TFAgent):
   ):
     """Loss of sequences; see `_train`."""
     del training
+    q_checks.check_length(experience.discount.shape[1], self._burn_in_length)
     batch_size = tf.shape(experience.discount)[0]
     if is_demonstration is None:
       is_demonstration = tf.fill([batch_size], False)

@@ -322,20 +322,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     """Optimizer steps a pass over a whole rollout."""
     return self._num_minibatches
 
-  def num_samples(self, num_environments, rollout_length):
-    """What minibatches of a whole rollout are drawn from, at most.
-
-    Args:
-      num_environments: Environments of the rollout.
-      rollout_length: Steps of each.
-
-    Returns:
-      The number of transitions, or of chunks where the networks are recurrent.
-    """
-    if not self._is_recurrent:
-      return num_environments * rollout_length
-    chunks = self._sequences.cut(rollout_length)
-    return num_environments * int(tf.shape(chunks.steps)[0])
+  @property
+  def sequences(self):
+    """How rollouts are cut: `SequenceSettings`; None without memory."""
+    return self._sequences if self._is_recurrent else None
 
   @property
   def trains_on_rollouts(self):
@@ -629,7 +619,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         num_samples,
         num_minibatches,
         'Fewer transitions, or chunks of them, than minibatches: collect more'
-        ' steps or lower num_minibatches.',
+        ' steps, or lower num_minibatches or unroll_length.',
     )
     seeds = self._shuffling.make_seeds(self._num_epochs)  # [2, epochs].
     shuffled = tf.concat(

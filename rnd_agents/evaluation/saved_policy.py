@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A policy from the SavedModel that a run left, and what it must be given."""
 
+import collections.abc
 import os
 
 import tensorflow as tf
@@ -91,7 +92,11 @@ def _described(spec):
 
   if hasattr(spec, 'dtype'):
     return describe(spec)
-  return str(tf.nest.map_structure(describe, spec)).replace("'", '')
+  if isinstance(spec, collections.abc.Mapping):
+    # A file keeps the keys in another order, which means nothing.
+    parts = (f'{name}: {_described(spec[name])}' for name in sorted(spec))
+    return f'{{{", ".join(parts)}}}'
+  return f'({", ".join(map(_described, spec))})'
 
 
 def _no_policy(directory):

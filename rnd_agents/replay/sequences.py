@@ -109,6 +109,8 @@ def cut(num_steps, unroll_length=None, burn_in_length=0, remainder='pad'):
     num_steps = tf.cast(num_steps, tf.int32)
   else:
     num_steps = int(num_steps)
+    if num_steps < 1:
+      raise ValueError(f'A sequence has 1 step at least, not {num_steps}.')
   length = num_steps if unroll_length is None else int(unroll_length)
   if remainder == 'drop':
     num_chunks = num_steps // length
@@ -155,7 +157,8 @@ def take(trajectory, chunks):
   masked = tf.tile(chunks.is_padding, [batch_size, 1])  # [B * C, L]
 
   def mask(x, padding):
-    return tf.where(masked, tf.cast(padding, x.dtype), x)
+    shape = tf.concat([tf.shape(masked), [1] * (x.shape.rank - 2)], axis=0)
+    return tf.where(tf.reshape(masked, shape), tf.cast(padding, x.dtype), x)
 
   return taken.replace(
       step_type=mask(taken.step_type, ts.StepType.LAST),

@@ -5,6 +5,7 @@
 from typing import NamedTuple, Optional
 
 import gin
+import numpy as np
 import tensorflow as tf
 
 from rnd_agents.agents import rnd_ppo_agent
@@ -192,10 +193,26 @@ def _check_rollout(agent, num_environments, rollout_length):
         f' few for RNDPPOAgent.num_minibatches = {agent.num_minibatches}: at'
         ' least two a minibatch are needed.'
     )
-  num_samples = agent.num_samples(num_environments, rollout_length)
-  if num_samples < agent.num_minibatches:
+  if agent.sequences is not None:
+    _check_sequences(agent, num_environments, rollout_length, rollout)
+
+
+def _check_sequences(agent, num_environments, rollout_length, rollout):
+  """Refuses chunks that are too few, and a burn-in that never happens."""
+  chunks = agent.sequences.cut(rollout_length)
+  # A single step may be a boundary, and then no sample.
+  num_steps = np.sum(~chunks.is_padding.numpy(), axis=1)
+  num_samples = num_environments * int(np.sum(num_steps > 1))
+  if num_samples < agent.num_minibatches and agent.sequences.unroll_length != 1:
     raise ValueError(
-        f'{rollout} are cut into {num_samples} chunks, too few for'
-        f' RNDPPOAgent.num_minibatches = {agent.num_minibatches}: lower that,'
-        ' or RNDPPOAgent.unroll_length.'
+        f'{rollout} are cut into {num_samples} chunks of two steps or more, too'
+        f' few for RNDPPOAgent.num_minibatches = {agent.num_minibatches}: lower'
+        ' that, or RNDPPOAgent.unroll_length.'
+    )
+  burn_in_length = agent.sequences.burn_in_length
+  if burn_in_length and not np.any(chunks.has_burn_in):
+    raise ValueError(
+        f'RNDPPOAgent.burn_in_length = {burn_in_length} is longer than what'
+        f' comes before the last chunk of {rollout_length} steps: no chunk'
+        ' would have a burn-in. Lower it, or RNDPPOAgent.unroll_length.'
     )

@@ -187,6 +187,19 @@ def test_a_curiosity_needs_an_optimizer_and_a_type(nets):
   )
 
 
+def test_sequences_need_a_step_to_learn_from(nets):
+  agent = slow_r2d3.build_agent(nets, burn_in_length=2)
+  short = slow_r2d3.sequences(['FMM'])
+  with pytest.raises(
+      ValueError, match='at least 4 frames: burn_in_length=2, .* got 3'
+  ):
+    agent.train(short)
+  # One step and the frame after it are enough.
+  info = agent.loss(slow_r2d3.sequences(['FMMM'])).extra
+  np.testing.assert_allclose(info.priorities, [info.td_error_mean], rtol=1e-6)
+  assert info.td_error_mean > 0
+
+
 def test_training_needs_an_optimizer():
   agent = slow_r2d3.build_agent(core='none', optimizer=None)
   with pytest.raises(ValueError, match='R2D3Agent needs an optimizer to train'):

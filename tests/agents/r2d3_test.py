@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""R2D3's update against a slow one, worked numbers, and what may not matter."""
+"""R2D3's update against a slow one, and worked numbers."""
 
 import numpy as np
 import pytest
@@ -11,13 +11,9 @@ from tf_agents.trajectories import trajectory
 from tf_agents.utils import common
 
 from rnd_agents import networks
-from rnd_agents.curiosity import random_network_distillation
-from tests.agents import agent_test_utils
 from tests.agents import slow_r2d3
 from tests.ops import q_sequences
 
-WEIGHTS = np.float32([0.3, 1.0, 0.7, 0.5, 0.9])
-DEMONSTRATIONS = np.array([True, False, True, False, True])
 SGD = (lambda: tf.keras.optimizers.SGD(0.1), lambda: slow_r2d3.Sgd(0.1))
 # R2D2's epsilon, which keeps the noise of float32 from being scaled up.
 ADAM = (
@@ -93,29 +89,6 @@ CASES = {
 }
 
 
-def _copy(nets, others):
-  for net, other in zip(nets, others, strict=True):
-    for x, y in zip(net.variables, other.variables, strict=True):
-      y.assign(x)
-
-
-def _assert_networks_equal(agent, nets, tolerance=1e-5):
-  for net, other in zip(
-      (agent._q_network, agent._target_q_network), nets, strict=True
-  ):
-    for x, y in zip(net.variables, other.variables, strict=True):
-      np.testing.assert_allclose(x, y, rtol=0, atol=tolerance, err_msg=x.name)
-
-
-def _train(agent, experience, states, weights=WEIGHTS, train=None):
-  return (train or agent.train)(
-      experience,
-      weights=tf.constant(weights),
-      network_state=tuple(map(tf.constant, states)),
-      is_demonstration=tf.constant(DEMONSTRATIONS),
-  )
-
-
 # ------------------------------------------------- against a slow, plain update
 # Under a `tf.function`: of each core one, which takes time to trace.
 GRAPHS = {'r2d2': [False, True], 'di-engine': [True], 'dqn': [True]}
@@ -133,20 +106,22 @@ def test_train_is_the_slow_update(name):
     agent = slow_r2d3.build_agent(
         core=core, optimizer=optimizers[0](), **settings
     )
-    _copy(nets, (agent._q_network, agent._target_q_network))
+    slow_r2d3.copy_networks(nets, (agent._q_network, agent._target_q_network))
     agents.append(agent)
     trains.append(common.function(agent.train) if graph else agent.train)
   for step in range(2):
     experience = slow_r2d3.sequences(seed=step)
     states = slow_r2d3.random_states(nets.q_network, 5, seed=step)
     before = [v.numpy() for v in nets.q_network.variables]
-    loss, info = slow.train(experience, WEIGHTS, states, DEMONSTRATIONS)
+    loss, info = slow.train(
+        experience, slow_r2d3.WEIGHTS, states, slow_r2d3.DEMONSTRATIONS
+    )
     moved = [np.abs(x - y).max() for x, y in zip(
         before, nets.q_network.variables, strict=True
     )]
     assert min(moved) > 1e-4
     for agent, train in zip(agents, trains, strict=True):
-      result = _train(agent, experience, states, train=train)
+      result = slow_r2d3.train(agent, experience, states, function=train)
       np.testing.assert_allclose(result.loss, loss, rtol=2e-5)
       assert set(info) == set(result.extra._fields)
       for key, value in info.items():
@@ -154,7 +129,7 @@ def test_train_is_the_slow_update(name):
             getattr(result.extra, key), value, rtol=5e-5, atol=2e-6,
             err_msg=key,
         )
-      _assert_networks_equal(agent, nets)
+      slow_r2d3.assert_networks_equal(agent, nets)
       assert agent.train_step_counter.numpy() == step + 1
   assert info['priorities'][4] == 0 and min(info['priorities'][:4]) > 0.01
 
@@ -351,209 +326,6 @@ def test_summaries_of_every_metric(tmp_path):
   assert found == expected and len(found) == 11
 
 
-# ----------------------------------------------- what matters and what does not
-def _loss_of(agent, experience, states=None, **kwargs):
-  return float(agent.loss(experience, network_state=states, **kwargs).loss)
-
-
-@pytest.mark.parametrize('core', ['lstm', 'gru'])
-def test_states_before_the_first_frames(core):
-  agent = slow_r2d3.build_agent(core=core)
-  spec = agent._q_network.state_spec
-  experience = slow_r2d3.sequences()
-  flat = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
-  stored = _loss_of(agent, experience, tf.nest.pack_sequence_as(spec, flat))
-  for same in (tuple(flat), flat):
-    assert _loss_of(agent, experience, same) == stored
-  zeros = _loss_of(agent, experience, tuple(map(tf.zeros_like, flat)))
-  assert abs(zeros - stored) > 1e-3
-  assert _loss_of(agent, experience) == zeros
-  twin = slow_r2d3.build_agent(core=core, recurrent_state_init='zero')
-  _copy(
-      (agent._q_network, agent._target_q_network),
-      (twin._q_network, twin._target_q_network),
-  )
-  assert _loss_of(twin, experience, tuple(flat)) == zeros
-  # Where an episode begins, nothing was before.
-  fresh = slow_r2d3.sequences(['FMMMMMMM'] * 5)
-  assert _loss_of(agent, fresh, flat) == _loss_of(agent, fresh)
-  if core == 'lstm':
-    # Output and cell are not each other.
-    assert abs(_loss_of(agent, experience, flat[::-1]) - stored) > 1e-3
-
-
-@pytest.mark.parametrize('core', ['lstm', 'gru', 'none'])
-def test_no_gradient_passes_the_burn_in(core):
-  settings = {'one_step_weight': 1.0, 'margin_weight': 1.0}
-  agent = slow_r2d3.build_agent(core=core, **settings)
-  experience = slow_r2d3.sequences(['MMMMMMMM'] * 5)
-  states = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
-  target = agent._target_q_network.variables
-  with tf.GradientTape() as tape:
-    tape.watch([experience.observation, *states])
-    loss = agent.loss(
-        experience,
-        network_state=states,
-        is_demonstration=tf.constant(DEMONSTRATIONS),
-    ).loss
-  gradient, to_states, to_target = tape.gradient(
-      loss, [experience.observation, states, target]
-  )
-  sizes = np.abs(tf.convert_to_tensor(gradient)).sum(-1)
-  assert np.all(sizes[:, :2] == 0)
-  # The last frame only serves to bootstrap.
-  assert np.all(sizes[:, 7] == 0) and np.all(sizes[:, 2:7].max(0) > 1e-3)
-  assert all(x is None or np.all(x == 0) for x in to_states)
-  assert all(x is None for x in to_target)
-  # And yet a recurrent network remembers the burn-in.
-  moved = experience.replace(
-      observation=experience.observation
-      + tf.one_hot(0, 8)[tf.newaxis, :, tf.newaxis]
-  )
-  change = abs(_loss_of(agent, moved, states) - _loss_of(
-      agent, experience, states
-  ))
-  assert change == 0 if core == 'none' else change > 1e-4
-  # Without one the gradient reaches every frame but the last.
-  agent = slow_r2d3.build_agent(core=core, burn_in_length=0)
-  with tf.GradientTape() as tape:
-    tape.watch(experience.observation)
-    loss = agent.loss(experience, network_state=states).loss
-  gradient = tape.gradient(loss, experience.observation)
-  sizes = np.abs(tf.convert_to_tensor(gradient)).sum(-1)
-  assert np.all(sizes[:, :7].max(0) > 1e-3) and np.all(sizes[:, 7] == 0)
-
-
-def _garbage(experience, mask, observation):
-  """Frames [B, L] where the mask is True hold nothing that makes sense."""
-  mask = tf.constant(mask)
-
-  def spoil(x, value):
-    value = tf.cast(value, x.dtype)
-    return tf.where(
-        tf.reshape(mask, mask.shape + [1] * (x.shape.rank - 2)), value, x
-    )
-
-  return experience.replace(
-      action=spoil(experience.action, 2),
-      reward=spoil(experience.reward, np.nan),
-      discount=spoil(experience.discount, np.nan),
-      observation=spoil(experience.observation, observation),
-  )
-
-
-def _loss_and_gradients(agent, experience, states):
-  with tf.GradientTape() as tape:
-    loss, info = agent.loss(
-        experience,
-        weights=tf.constant(WEIGHTS),
-        network_state=states,
-        is_demonstration=tf.constant(DEMONSTRATIONS),
-    )
-  gradients = tape.gradient(loss, agent._q_network.trainable_variables)
-  return [loss, *info, *map(tf.convert_to_tensor, gradients)]
-
-
-@pytest.mark.parametrize('core', ['lstm', 'none'])
-def test_nothing_after_the_end_matters(core):
-  agent = slow_r2d3.build_agent(
-      core=core,
-      one_step_weight=1.0,
-      margin_weight=1.0,
-      priorities_from='losses',
-  )
-  states = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
-  experience = slow_r2d3.sequences([
-      'FMMTLLLL', 'MMMMLLLL', 'MLLLLLLL', 'MMMMMMMT', 'FMMMMTLL',
-  ])
-  is_last = experience.step_type.numpy() == slow_r2d3.LAST
-  padding = np.cumsum(is_last, 1) > 1
-  expected = _loss_and_gradients(agent, experience, states)
-  assert expected[0] > 0.1
-  # Of the frame that ends an episode the observation matters, nothing else.
-  spoiled = _garbage(experience, padding, 1e3)
-  spoiled = spoiled.replace(
-      reward=_garbage(experience, is_last, 0).reward,
-      discount=_garbage(experience, is_last, 0).discount,
-      action=_garbage(experience, is_last, 0).action,
-      next_step_type=tf.ones_like(experience.next_step_type),
-  )
-  found = _loss_and_gradients(agent, spoiled, states)
-  for x, y in zip(expected, found, strict=True):
-    np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
-  at_the_end = _garbage(experience, is_last & ~padding, 0).observation
-  moved = experience.replace(observation=at_the_end)
-  assert abs(_loss_of(agent, moved, states) - _loss_of(
-      agent, experience, states
-  )) > 1e-4
-
-
-def test_frames_of_the_last_row_only_bootstrap():
-  agent = slow_r2d3.build_agent(core='gru')
-  experience = slow_r2d3.sequences(['MMMMMMMM'] * 5)
-  states = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
-  last = np.tile(np.arange(8) == 7, [5, 1])
-  spoiled = _garbage(experience, last, 0).replace(
-      observation=experience.observation
-  )
-  expected = _loss_and_gradients(agent, experience, states)
-  for x, y in zip(
-      expected, _loss_and_gradients(agent, spoiled, states), strict=True
-  ):
-    np.testing.assert_allclose(x, y, rtol=1e-6)
-
-
-def test_order_of_the_batch_is_that_of_the_priorities():
-  agent = slow_r2d3.build_agent(
-      core='lstm', one_step_weight=1.0, margin_weight=1.0
-  )
-  experience = slow_r2d3.sequences()
-  states = slow_r2d3.random_states(agent._q_network, 5)
-  order = [3, 0, 4, 2, 1]
-
-  def run(order):
-    return agent.loss(
-        tf.nest.map_structure(lambda x: tf.gather(x, order), experience),
-        weights=tf.constant(WEIGHTS[order]),
-        network_state=[tf.constant(x[order]) for x in states],
-        is_demonstration=tf.constant(DEMONSTRATIONS[order]),
-    )
-
-  first, second = run(list(range(5))), run(order)
-  np.testing.assert_allclose(first.loss, second.loss, rtol=1e-6)
-  priorities = first.extra.priorities.numpy()
-  assert len(set(priorities.round(3))) == 5
-  np.testing.assert_allclose(
-      second.extra.priorities, priorities[order], rtol=1e-6
-  )
-
-
-# ------------------------------------------------------------------ the target
-def test_hard_updates_at_the_period_only():
-  agent = slow_r2d3.build_agent(
-      core='none', target_update_period_train_steps=3
-  )
-  online, target = agent._q_network.variables, agent._target_q_network.variables
-  assert not any(np.array_equal(x, y) for x, y in zip(online, target))
-  agent.initialize()
-  for x, y in zip(online, target, strict=True):
-    np.testing.assert_array_equal(x, y)
-  train = common.function(agent.train)
-  experience = slow_r2d3.sequences()
-  kept = [x.numpy() for x in online]
-  for step in range(1, 8):
-    before = [x.numpy() for x in online]
-    train(experience)
-    assert all(
-        np.abs(x - y).max() > 0 for x, y in zip(before, online, strict=True)
-    )
-    if step % 3 == 0:
-      kept = [x.numpy() for x in online]
-    for x, y in zip(kept, target, strict=True):
-      np.testing.assert_array_equal(x, y)
-  assert agent.train_step_counter.numpy() == 7
-
-
 @pytest.mark.parametrize('graph', [False, True])
 def test_soft_updates(graph):
   online = np.tile(np.float32([1, 2, 1]), [6, 1])
@@ -576,196 +348,3 @@ def test_soft_updates(graph):
   # At the start it is a copy, whatever tau.
   agent.initialize()
   np.testing.assert_array_equal(agent._target_q_network.variables[0], online)
-
-
-# ------------------------------------------------------------------- curiosity
-def _curiosity():
-  spec = slow_r2d3.OBSERVATION
-  return random_network_distillation.RandomNetworkDistillation(
-      spec,
-      networks.RNDNetwork(spec, (8,), 4),
-      networks.RNDNetwork(spec, (8,), 4, trainable=False),
-      observation_clip_value=None,
-  )
-
-
-def _bonus(rnd, experience):
-  """Of each transition by hand, [B, L - 1], and which there are."""
-  arrivals = experience.observation[:, 1:]
-  features = [
-      net(arrivals)[0].numpy()
-      for net in (rnd.rnd_network, rnd.target_rnd_network)
-  ]
-  acted = experience.step_type[:, :-1].numpy() != slow_r2d3.LAST
-  # Without any statistics: whitening and scale are the identity.
-  return np.mean((features[0] - features[1]) ** 2, -1), acted
-
-
-def test_rewards_get_the_bonus_of_the_arrival():
-  tf.random.set_seed(3)
-  rnd = _curiosity()
-  agent = slow_r2d3.build_agent(
-      curiosity=rnd,
-      rnd_optimizer=tf.keras.optimizers.SGD(0.5),
-      bonus_weight=0.7,
-  )
-  plain = slow_r2d3.build_agent()
-  _copy(
-      (agent._q_network, agent._target_q_network),
-      (plain._q_network, plain._target_q_network),
-  )
-  experience = slow_r2d3.sequences()
-  states = slow_r2d3.random_states(agent._q_network, 5)
-  bonus, acted = _bonus(rnd, experience)
-  assert bonus.min() > 0.01
-  paid = experience.reward.numpy()
-  paid[:, :-1] += 0.7 * bonus * acted
-  before = {
-      'predictor': [v.numpy() for v in rnd.rnd_network.variables],
-      'target': [v.numpy() for v in rnd.target_rnd_network.variables],
-      'statistics': [
-          v.numpy()
-          for v in (*rnd._flat_moments[0].variables,
-                    *rnd._return_scaler.variables)
-      ],
-  }
-  result = _train(
-      agent, experience, states, train=common.function(agent.train)
-  )
-  expected = _train(
-      plain, experience.replace(reward=tf.constant(paid)), states
-  )
-  # All that Q-learning does is what it does with the other rewards.
-  np.testing.assert_allclose(result.loss, expected.loss, rtol=1e-5)
-  for key in ('td_loss', 'priorities', 'target_mean', 'gradient_norm'):
-    np.testing.assert_allclose(
-        getattr(result.extra, key), getattr(expected.extra, key), rtol=1e-5
-    )
-  _assert_networks_equal(
-      agent, (plain._q_network, plain._target_q_network), 1e-6
-  )
-  np.testing.assert_allclose(
-      result.extra.bonus_mean, np.mean(0.7 * bonus * acted), rtol=1e-4
-  )
-  assert expected.extra.bonus_mean == expected.extra.rnd_loss == 0
-  # The predictor learns from the transitions that there are, nothing else does.
-  np.testing.assert_allclose(
-      result.extra.rnd_loss, bonus[acted].mean(), rtol=1e-5
-  )
-  assert _bonus(rnd, experience)[0][acted].mean() < 0.9 * bonus[acted].mean()
-  assert all(
-      np.abs(x - y).max() > 1e-5
-      for x, y in zip(before['predictor'], rnd.rnd_network.variables)
-  )
-  after = (
-      *rnd.target_rnd_network.variables,
-      *rnd._flat_moments[0].variables,
-      *rnd._return_scaler.variables,
-  )
-  for x, y in zip(
-      before['target'] + before['statistics'], after, strict=True
-  ):
-    np.testing.assert_array_equal(x, y)
-
-
-def test_a_predictor_learns_from_its_own_loss_alone():
-  rnd = _curiosity()
-  agent = slow_r2d3.build_agent(
-      core='none',
-      curiosity=rnd,
-      rnd_optimizer=tf.keras.optimizers.SGD(0.5),
-      optimizer=tf.keras.optimizers.SGD(0.1),
-  )
-  assert agent.curiosity is rnd
-  assert slow_r2d3.build_agent(core='none').curiosity is None
-  experience = slow_r2d3.sequences()
-  bonus, acted = _bonus(rnd, experience)
-  predictor = rnd.rnd_network
-  with tf.GradientTape() as tape:
-    arrivals = experience.observation[:, 1:][acted]
-    errors = predictor(arrivals)[0] - rnd.target_rnd_network(arrivals)[0]
-    loss = tf.reduce_mean(tf.square(errors))
-  np.testing.assert_allclose(loss, bonus[acted].mean(), rtol=1e-5)
-  gradients = tape.gradient(loss, predictor.trainable_variables)
-  expected = [
-      x - 0.5 * g
-      for x, g in zip(predictor.trainable_variables, gradients, strict=True)
-  ]
-  agent.train(experience, weights=tf.constant(WEIGHTS))
-  for x, y in zip(expected, predictor.trainable_variables, strict=True):
-    np.testing.assert_allclose(x, y, atol=1e-6)
-
-
-# ----------------------------------------------------------------- checkpoints
-def _everything(agent):
-  """All that training changes, as arrays."""
-  result = [
-      v.numpy()
-      for net in (agent._q_network, agent._target_q_network)
-      for v in net.variables
-  ]
-  for variable in agent._q_network.trainable_variables:
-    result += agent_test_utils.adam_slots(agent._optimizer, variable)
-  if agent.curiosity is not None:
-    rnd = agent.curiosity
-    result += [
-        v.numpy()
-        for v in (
-            *rnd.rnd_network.variables,
-            *rnd.target_rnd_network.variables,
-            *rnd._flat_moments[0].variables,
-            *rnd._return_scaler.variables,
-        )
-    ]
-    for variable in rnd.trainable_variables:
-      result += agent_test_utils.adam_slots(agent._rnd_optimizer, variable)
-  return result + [agent.train_step_counter.numpy()]
-
-
-def _agent_with_everything(seed, first_layer_number):
-  """An agent whose layers are named from dense_<first_layer_number> on."""
-  tf.keras.backend.reset_uids()
-  for _ in range(first_layer_number):
-    tf.keras.layers.Dense(1)
-  agent = slow_r2d3.build_agent(
-      seed=seed,
-      optimizer=agent_test_utils.adam(),
-      curiosity=_curiosity(),
-      rnd_optimizer=tf.keras.optimizers.Adam(1e-2),
-      target_update_period_train_steps=3,
-  )
-  tf.keras.backend.reset_uids()
-  return agent
-
-
-def test_a_restored_agent_goes_on_bit_for_bit(tmp_path):
-  # In another process the layers have other numbers.
-  first, second = _agent_with_everything(1, 0), _agent_with_everything(2, 8)
-  states = slow_r2d3.random_states(first._q_network, 5)
-  for seed in range(2):
-    _train(first, slow_r2d3.sequences(seed=seed), states)
-  path = tf.train.Checkpoint(agent=first).save(str(tmp_path / 'agent'))
-  saved = _everything(first)
-  assert sum(
-      not np.array_equal(x, y) for x, y in zip(saved, _everything(second))
-  ) > 40
-  status = tf.train.Checkpoint(agent=second).restore(path)
-  status.assert_existing_objects_matched()
-  status.assert_consumed()
-  for x, y in zip(saved, _everything(second), strict=True):
-    np.testing.assert_array_equal(x, y)
-  # The very next train step is the third, at which the target follows.
-  for seed in range(2, 4):
-    infos = [
-        _train(agent, slow_r2d3.sequences(seed=seed), states)
-        for agent in (first, second)
-    ]
-    for x, y in zip(*map(tf.nest.flatten, infos), strict=True):
-      np.testing.assert_array_equal(x, y)
-    for x, y in zip(_everything(first), _everything(second), strict=True):
-      np.testing.assert_array_equal(x, y)
-    if seed == 2:
-      for x, y in zip(
-          second._q_network.variables, second._target_q_network.variables
-      ):
-        np.testing.assert_array_equal(x, y)

@@ -230,7 +230,7 @@ def _terms_and_gradients(agent, minibatch, rows):
   return terms, tape.gradient(total, variables)
 
 
-@pytest.mark.parametrize('garbage', [7.0, 1e4])
+@pytest.mark.parametrize('garbage', [7.0, 1e4, -1e4])
 def test_padding_and_boundaries_weigh_nothing(garbage):
   agent = agent_test_utils.stir(
       agent_test_utils.build_agent(
@@ -329,7 +329,10 @@ def test_minibatches_draw_chunks_whole_and_each_once():
     counts = minibatch.counts.numpy()
     np.testing.assert_allclose(counts.mean(), 1.0, rtol=1e-6)
     drawn = sorted(numbers[counts > 0])
-    assert sorted(minibatch.transitions.numpy()) == drawn
+    transitions = list(minibatch.transitions.numpy())
+    assert sorted(transitions) == drawn
+    # Shuffled: the predictor's share is the first ones.
+    assert transitions != list(numbers[counts > 0])
     seen += drawn
   step_types = experience.step_type.numpy()
   step_types[:, -1] = ts.StepType.LAST
@@ -354,11 +357,15 @@ def test_learner_path_equals_whole_rollouts(core):
         )
     )
     start = [v.numpy() for v in agent._ppo_variables]
-    experience = agent_test_utils.rollout(agent, ['FMMTFMMLF'])
+    experience = slow_recurrent.with_states(
+        agent_test_utils.rollout(agent, ['MMMTFMMLF'])
+    )
     if not in_train:
       # Recorded while stepping, where the test's rollout restarts at each row.
       values = agent.collect_policy.values(
-          experience.observation, experience.step_type
+          experience.observation,
+          experience.step_type,
+          agent._first_states(experience),
       )
       experience = experience.replace(
           policy_info=dict(

@@ -30,6 +30,8 @@ CORES = {'lstm': networks.LSTMCore, 'gru': networks.GRUCore, 'none': None}
 # death and by a time limit, in the burn-in and after it; the last row is
 # nothing but padding.
 ROWS = ('FMMTFMMM', 'MMMMLFMM', 'MLFMMTLL', 'MMMMMMMM', 'LLLLLLLL')
+WEIGHTS = np.float32([0.3, 1.0, 0.7, 0.5, 0.9])
+DEMONSTRATIONS = np.array([True, False, True, False, True])
 
 
 class Settings(NamedTuple):
@@ -111,6 +113,32 @@ def random_states(q_network, batch_size, seed=0):
       np.float32(0.7 * random.normal(size=[batch_size, *spec.shape]))
       for spec in tf.nest.flatten(q_network.state_spec)
   ]
+
+
+def copy_networks(nets, others):
+  """Gives `others` the weights of `nets`."""
+  for net, other in zip(nets, others, strict=True):
+    for x, y in zip(net.variables, other.variables, strict=True):
+      y.assign(x)
+
+
+def assert_networks_equal(agent, nets, tolerance=1e-5):
+  """Compares both networks of an agent with others."""
+  for net, other in zip(
+      (agent._q_network, agent._target_q_network), nets, strict=True
+  ):
+    for x, y in zip(net.variables, other.variables, strict=True):
+      np.testing.assert_allclose(x, y, rtol=0, atol=tolerance, err_msg=x.name)
+
+
+def train(agent, experience, states, function=None):
+  """One train step with all that a replay hands over."""
+  return (function or agent.train)(
+      experience,
+      weights=tf.constant(WEIGHTS),
+      network_state=tuple(map(tf.constant, states)),
+      is_demonstration=tf.constant(DEMONSTRATIONS),
+  )
 
 
 class Sgd:

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tf_agents.environments import tf_py_environment
 from tf_agents.policies import policy_saver
 from tf_agents.policies import random_tf_policy
+from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.environments import loaders
@@ -102,3 +103,17 @@ def test_folders_without_a_policy(directory, tmp_path):
   (tmp_path / 'saved_model.pb').write_bytes(b'cut short')
   with pytest.raises(saved_policy.SavedPolicyError, match='can be loaded'):
     saved_policy.SavedPolicy(str(tmp_path))
+
+
+def test_order_of_the_keys_means_nothing():
+  # Protocol buffers keep maps in an order of their own.
+  spec = tf.TensorSpec([2], tf.float32)
+  other = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 3)
+  texts = {
+      saved_policy._described({'x': order, 'parts': (spec, other)})
+      for order in ({'a': spec, 'b': other}, {'b': other, 'a': spec})
+  }
+  assert texts == {
+      '{parts: (float32 [2], int64 [] of 0 to 3),'
+      ' x: {a: float32 [2], b: int64 [] of 0 to 3}}'
+  }

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import evaluator
 from rnd_agents.evaluation import saved_policy
@@ -63,6 +64,36 @@ def test_a_resumed_run_is_the_run_that_went_through(tmp_path):
     np.testing.assert_array_equal(variables[name], value, err_msg=name)
 
 
+def test_what_is_remembered_passes_from_rollout_to_rollout(
+    tmp_path, monkeypatch
+):
+  seen = []  # (step types, stored states) of each rollout.
+  train = rnd_ppo_agent.RNDPPOAgent._train
+
+  def watching(agent, experience, weights):
+    tf.numpy_function(
+        lambda *arrays: seen.append(arrays) or np.int32(0),
+        [experience.step_type, experience.policy_info['network_state'][0]],
+        tf.int32,
+    )
+    return train(agent, experience, weights)
+
+  monkeypatch.setattr(rnd_ppo_agent.RNDPPOAgent, '_train', watching)
+  _run(tmp_path, 64 + 64 * 4, 'train_eval.learning_rate = 1e-9')
+  assert len(seen) >= 4
+  goes_on = 0
+  for (_, before), (step_types, after) in zip(
+      seen[:-1], seen[1:], strict=True
+  ):
+    # The row that two rollouts share.
+    np.testing.assert_array_equal(before[:, -1], after[:, 0])
+    # The one after it remembers, unless an episode begins.
+    remembers = np.abs(after[:, 1]).max(axis=-1) > 1e-6
+    np.testing.assert_array_equal(remembers, step_types[:, 1] != 0)
+    goes_on += remembers.sum()
+  assert goes_on > len(seen)
+
+
 def test_a_saved_policy_plays_what_the_run_evaluated(tmp_path):
   result = _run(tmp_path, 64 + 64 * 12)
   policy = saved_policy.SavedPolicy(
@@ -74,29 +105,31 @@ def test_a_saved_policy_plays_what_the_run_evaluated(tmp_path):
   with gin.config_scope('eval'):
     environment = loaders.load_environment(num_environments=2)
   policy.check_fits(environment)
-  seeds = [first, first + 1]
-  returns = [
-      [
-          episode.return_
-          for episode in evaluator.Evaluator(environment, player, seeds).run()
-      ]
-      for player in (policy, _Forgetful(policy))
-  ]
-  assert np.mean(returns[0]) == result.eval_return
-  assert returns[0] != returns[1]
+  player = _Watched(policy)
+  episodes = evaluator.Evaluator(
+      environment, player, [first, first + 1]
+  ).run()
+  assert np.mean([e.return_ for e in episodes]) == result.eval_return
+  # It was asked with what it remembered: nothing at first, and more later.
+  assert player.sizes[0] == 0 and min(player.sizes[1:]) > 1e-3
 
 
-class _Forgetful:
-  """A policy that remembers nothing from step to step."""
+class _Watched:
+  """A policy; `sizes` of the states that it was handed."""
 
   def __init__(self, policy):
     self._policy = policy
     self.get_initial_state = policy.get_initial_state
+    self.sizes = []
 
   def action(self, time_step, state):
-    return self._policy.action(
-        time_step, tf.nest.map_structure(tf.zeros_like, state)
+    size = tf.numpy_function(
+        lambda x: self.sizes.append(np.abs(x).max()) or np.int32(0),
+        [tf.nest.flatten(state)[0]],
+        tf.int32,
     )
+    with tf.control_dependencies([size]):
+      return self._policy.action(time_step, state)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +141,11 @@ class _Forgetful:
                 'RNDPPOAgent.burn_in_length = 0',
                 'RNDPPOAgent.num_minibatches = 5',
             ],
-            'are cut into 4 chunks, too few for .*num_minibatches = 5',
+            'are cut into 4 chunks of two steps or more, too few for',
+        ),
+        (
+            ['RNDPPOAgent.burn_in_length = 16'],
+            'no chunk would have a burn-in',
         ),
         (
             ['create_networks.value_fc_layer_params = (8,)'],

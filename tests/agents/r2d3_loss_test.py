@@ -1,0 +1,220 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What R2D3's loss depends on, and what may not matter."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.agents import slow_r2d3
+
+
+def _loss_of(agent, experience, states=None, **kwargs):
+  return float(agent.loss(experience, network_state=states, **kwargs).loss)
+
+
+@pytest.mark.parametrize('core', ['lstm', 'gru'])
+def test_states_before_the_first_frames(core):
+  agent = slow_r2d3.build_agent(core=core)
+  spec = agent._q_network.state_spec
+  experience = slow_r2d3.sequences()
+  flat = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
+  stored = _loss_of(agent, experience, tf.nest.pack_sequence_as(spec, flat))
+  for same in (tuple(flat), flat):
+    assert _loss_of(agent, experience, same) == stored
+  zeros = _loss_of(agent, experience, tuple(map(tf.zeros_like, flat)))
+  assert abs(zeros - stored) > 1e-3
+  assert _loss_of(agent, experience) == zeros
+  twin = slow_r2d3.build_agent(core=core, recurrent_state_init='zero')
+  slow_r2d3.copy_networks(
+      (agent._q_network, agent._target_q_network),
+      (twin._q_network, twin._target_q_network),
+  )
+  assert _loss_of(twin, experience, tuple(flat)) == zeros
+  # Where an episode begins, nothing was before.
+  fresh = slow_r2d3.sequences(['FMMMMMMM'] * 5)
+  assert _loss_of(agent, fresh, flat) == _loss_of(agent, fresh)
+  if core == 'lstm':
+    # Output and cell are not each other.
+    assert abs(_loss_of(agent, experience, flat[::-1]) - stored) > 1e-3
+
+
+@pytest.mark.parametrize('core', ['lstm', 'gru', 'none'])
+def test_no_gradient_passes_the_burn_in(core):
+  settings = {'one_step_weight': 1.0, 'margin_weight': 1.0}
+  agent = slow_r2d3.build_agent(core=core, **settings)
+  experience = slow_r2d3.sequences(['MMMMMMMM'] * 5)
+  states = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
+  target = agent._target_q_network.variables
+  with tf.GradientTape() as tape:
+    tape.watch([experience.observation, *states])
+    loss = agent.loss(
+        experience,
+        network_state=states,
+        is_demonstration=tf.constant(slow_r2d3.DEMONSTRATIONS),
+    ).loss
+  gradient, to_states, to_target = tape.gradient(
+      loss, [experience.observation, states, target]
+  )
+  sizes = np.abs(tf.convert_to_tensor(gradient)).sum(-1)
+  assert np.all(sizes[:, :2] == 0)
+  # The last frame only serves to bootstrap.
+  assert np.all(sizes[:, 7] == 0) and np.all(sizes[:, 2:7].max(0) > 1e-3)
+  assert all(x is None or np.all(x == 0) for x in to_states)
+  assert all(x is None for x in to_target)
+  # And yet a recurrent network remembers the burn-in.
+  moved = experience.replace(
+      observation=experience.observation
+      + tf.one_hot(0, 8)[tf.newaxis, :, tf.newaxis]
+  )
+  change = abs(_loss_of(agent, moved, states) - _loss_of(
+      agent, experience, states
+  ))
+  assert change == 0 if core == 'none' else change > 1e-4
+  # Without one the gradient reaches every frame but the last.
+  agent = slow_r2d3.build_agent(core=core, burn_in_length=0)
+  with tf.GradientTape() as tape:
+    tape.watch(experience.observation)
+    loss = agent.loss(experience, network_state=states).loss
+  gradient = tape.gradient(loss, experience.observation)
+  sizes = np.abs(tf.convert_to_tensor(gradient)).sum(-1)
+  assert np.all(sizes[:, :7].max(0) > 1e-3) and np.all(sizes[:, 7] == 0)
+
+
+def _garbage(experience, mask, observation):
+  """Frames [B, L] where the mask is True hold nothing that makes sense."""
+  mask = tf.constant(mask)
+
+  def spoil(x, value):
+    value = tf.cast(value, x.dtype)
+    return tf.where(
+        tf.reshape(mask, mask.shape + [1] * (x.shape.rank - 2)), value, x
+    )
+
+  return experience.replace(
+      action=spoil(experience.action, 2),
+      reward=spoil(experience.reward, np.nan),
+      discount=spoil(experience.discount, np.nan),
+      observation=spoil(experience.observation, observation),
+  )
+
+
+def _loss_and_gradients(agent, experience, states):
+  with tf.GradientTape() as tape:
+    loss, info = agent.loss(
+        experience,
+        weights=tf.constant(slow_r2d3.WEIGHTS),
+        network_state=states,
+        is_demonstration=tf.constant(slow_r2d3.DEMONSTRATIONS),
+    )
+  gradients = tape.gradient(loss, agent._q_network.trainable_variables)
+  return [loss, *info, *map(tf.convert_to_tensor, gradients)]
+
+
+@pytest.mark.parametrize('core', ['lstm', 'none'])
+def test_nothing_after_the_end_matters(core):
+  agent = slow_r2d3.build_agent(
+      core=core,
+      one_step_weight=1.0,
+      margin_weight=1.0,
+      priorities_from='losses',
+  )
+  states = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
+  experience = slow_r2d3.sequences([
+      'FMMTLLLL', 'MMMMLLLL', 'MLLLLLLL', 'MMMMMMMT', 'FMMMMTLL',
+  ])
+  is_last = experience.step_type.numpy() == slow_r2d3.LAST
+  padding = np.cumsum(is_last, 1) > 1
+  expected = _loss_and_gradients(agent, experience, states)
+  assert expected[0] > 0.1
+  # Of the frame that ends an episode the observation matters, nothing else.
+  spoiled = _garbage(experience, padding, 1e3)
+  spoiled = spoiled.replace(
+      reward=_garbage(experience, is_last, 0).reward,
+      discount=_garbage(experience, is_last, 0).discount,
+      action=_garbage(experience, is_last, 0).action,
+      next_step_type=tf.ones_like(experience.next_step_type),
+  )
+  found = _loss_and_gradients(agent, spoiled, states)
+  for x, y in zip(expected, found, strict=True):
+    np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
+  at_the_end = _garbage(experience, is_last & ~padding, 0).observation
+  moved = experience.replace(observation=at_the_end)
+  assert abs(_loss_of(agent, moved, states) - _loss_of(
+      agent, experience, states
+  )) > 1e-4
+
+
+def test_frames_of_the_last_row_only_bootstrap():
+  agent = slow_r2d3.build_agent(core='gru')
+  experience = slow_r2d3.sequences(['MMMMMMMM'] * 5)
+  states = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
+  last = np.tile(np.arange(8) == 7, [5, 1])
+  spoiled = _garbage(experience, last, 0).replace(
+      observation=experience.observation
+  )
+  expected = _loss_and_gradients(agent, experience, states)
+  for x, y in zip(
+      expected, _loss_and_gradients(agent, spoiled, states), strict=True
+  ):
+    np.testing.assert_allclose(x, y, rtol=1e-6)
+
+
+def test_order_of_the_batch_is_that_of_the_priorities():
+  agent = slow_r2d3.build_agent(
+      core='lstm', one_step_weight=1.0, margin_weight=1.0
+  )
+  experience = slow_r2d3.sequences()
+  states = slow_r2d3.random_states(agent._q_network, 5)
+  order = [3, 0, 4, 2, 1]
+
+  def run(order):
+    return agent.loss(
+        tf.nest.map_structure(lambda x: tf.gather(x, order), experience),
+        weights=tf.constant(slow_r2d3.WEIGHTS[order]),
+        network_state=[tf.constant(x[order]) for x in states],
+        is_demonstration=tf.constant(slow_r2d3.DEMONSTRATIONS[order]),
+    )
+
+  first, second = run(list(range(5))), run(order)
+  np.testing.assert_allclose(first.loss, second.loss, rtol=1e-6)
+  priorities = first.extra.priorities.numpy()
+  assert len(set(priorities.round(3))) == 5
+  np.testing.assert_allclose(
+      second.extra.priorities, priorities[order], rtol=1e-6
+  )
+
+
+@pytest.mark.parametrize('core', ['gru', 'none'])
+def test_shapes_need_not_be_known(core):
+  agent = slow_r2d3.build_agent(core=core, margin_weight=1.0)
+  states = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
+  experience = slow_r2d3.sequences()
+  arguments = experience, states, tf.constant(slow_r2d3.WEIGHTS), tf.constant(
+      slow_r2d3.DEMONSTRATIONS
+  )
+  signature = tf.nest.map_structure(
+      lambda x: tf.TensorSpec(
+          [None] * min(x.shape.rank, 2) + x.shape[2:].as_list(), x.dtype
+      ),
+      arguments,
+  )
+  signature[1][:] = [tf.TensorSpec([None, *x.shape[1:]]) for x in states]
+
+  @tf.function(input_signature=signature, autograph=False)
+  def run(experience, states, weights, is_demonstration):
+    return agent.loss(
+        experience,
+        weights=weights,
+        network_state=states,
+        is_demonstration=is_demonstration,
+    )
+
+  expected = agent.loss(
+      experience,
+      weights=arguments[2],
+      network_state=states,
+      is_demonstration=arguments[3],
+  )
+  for x, y in zip(*map(tf.nest.flatten, (expected, run(*arguments)))):
+    np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
