@@ -73,7 +73,15 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
         time_step.observation, time_step.step_type, network_state=policy_state
     )
     num_actions = q_values.shape[-1]
-    epsilon = tf.cast(self._epsilon, tf.float32)[..., tf.newaxis]
+    epsilon = tf.cast(self._epsilon, tf.float32)
+    if epsilon.shape.rank:
+      tf.debugging.assert_equal(
+          tf.shape(epsilon)[0],
+          tf.shape(q_values)[0],
+          'There is an epsilon for each environment, and another number of'
+          ' environments: EpsilonGreedyQPolicy.',
+      )
+      epsilon = epsilon[:, tf.newaxis]
     best = tf.one_hot(tf.argmax(q_values, axis=-1), num_actions)
     info = ()
     if self._stores_state:

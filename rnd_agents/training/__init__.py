@@ -3,6 +3,7 @@
 """The collect, train, evaluate loop and the files that a run leaves."""
 
 from rnd_agents.training import checkpoints
+from rnd_agents.training import epsilons
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
@@ -19,6 +20,7 @@ from rnd_agents.training import watching
 
 __all__ = [
     'checkpoints',
+    'epsilons',
     'errors',
     'gin_files',
     'metrics_log',
