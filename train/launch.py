@@ -10,6 +10,9 @@ from absl import app
 from absl import flags
 from absl import logging
 
+# Each is a module of this folder, too.
+_FUNCTIONS = ('train_eval', 'train_eval_r2d3')
+
 _ROOT_DIR = flags.DEFINE_string(
     'root_dir',
     None,
@@ -59,6 +62,12 @@ def main(argv, module_name, function_name):
   try:
     gin_files.parse(_GIN_FILE.value, _GIN_PARAM.value + _GIN_BINDINGS.value)
     logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
+    for other in _FUNCTIONS:
+      if gin_files.binds(other) and not gin_files.binds(function_name):
+        sys.exit(
+            f'{function_name}: {name} is an experiment of {other}. Run it with'
+            f' python -m train.{other}.'
+        )
     result = getattr(trainer, function_name)(root_dir, seed=_SEED.value)
   except (
       FileNotFoundError,

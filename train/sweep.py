@@ -305,6 +305,12 @@ def main(argv=None):
       '--root_dir', default='runs', help='default: %(default)s'
   )
   parser.add_argument(
+      '--binary',
+      default='train_eval',
+      choices=('train_eval', 'train_eval_r2d3'),
+      help='which one the experiments are of; default: %(default)s',
+  )
+  parser.add_argument(
       '--gin_bindings',
       action='append',
       default=[],
@@ -328,7 +334,8 @@ def main(argv=None):
   except (OSError, runs.SweepError) as error:
     print(f'sweep: {error}', file=sys.stderr)
     return 2
-  sweep = Sweep(jobs, args.jobs)
+  command = (sys.executable, '-m', f'train.{args.binary}')
+  sweep = Sweep(jobs, args.jobs, command=command)
   outcomes = sweep.run()
   folders = dict.fromkeys(os.path.dirname(job.root_dir) for job in jobs)
   status = exit_status(sweep, outcomes)

@@ -7,6 +7,8 @@ from rnd_agents.training import epsilons
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
+from rnd_agents.training import r2d3_trainer
+from rnd_agents.training import replay_loop
 from rnd_agents.training import rollout_loop
 from rnd_agents.training import run
 from rnd_agents.training import run_directory
@@ -24,6 +26,8 @@ __all__ = [
     'errors',
     'gin_files',
     'metrics_log',
+    'r2d3_trainer',
+    'replay_loop',
     'rollout_loop',
     'run',
     'run_directory',

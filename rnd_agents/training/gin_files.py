@@ -211,3 +211,9 @@ def _explain(error):
     if close:
       message += f' Did you mean {", ".join(close)}?'
   return f'The gin configuration does not fit: {message}'
+
+
+def binds(name):
+  """Whether the configuration binds a parameter of the configurable."""
+  lines = gin.config_str(max_line_length=1_000_000).splitlines()
+  return any(line.startswith(f'{name}.') for line in lines)

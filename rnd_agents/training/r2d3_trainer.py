@@ -125,6 +125,11 @@ def train_eval_r2d3(
         **run.without_none(rnd_learning_rate=rnd_rate),
     )
     window.check()
+    if not callable(epsilon_fn):
+      raise TypeError(
+          'train_eval_r2d3.epsilon_fn must be a function, such as'
+          f' @ladder_epsilon or @linear_epsilon, not {epsilon_fn!r}.'
+      )
     run.check_unbound(
         'R2D3Agent.burn_in_length', 'train_eval_r2d3.burn_in_length'
     )
@@ -223,9 +228,9 @@ def _check_demonstrations(path, ratio, num_pretraining_steps):
     )
   if path is None and (ratio or num_pretraining_steps):
     raise ValueError(
-        'train_eval_r2d3.demonstrations is missing: demonstration_ratio ='
-        f' {ratio} and num_pretraining_steps = {num_pretraining_steps} need a'
-        ' file. python -m train.collect_demos makes one.'
+        'train_eval_r2d3.demonstrations is missing, for a demonstration_ratio'
+        f' of {ratio} and {num_pretraining_steps} num_pretraining_steps: python'
+        ' -m train.collect_demos makes such a file.'
     )
   if path is not None and not ratio and not num_pretraining_steps:
     raise ValueError(

@@ -22,8 +22,15 @@ from rnd_agents.agents import r2d3_agent
 from rnd_agents.curiosity import replayed_bonus
 from rnd_agents.ops import priorities
 from rnd_agents.replay import windows
+from rnd_agents.training import errors
+from rnd_agents.training import gin_files
 from rnd_agents.training import seeded_policy
 from rnd_agents.training import training_loop
+
+# What is 0 without demonstrations, and says nothing then.
+_OF_DEMONSTRATIONS = (
+    'margin_loss', 'demonstration_rate', 'demonstration_agreement'
+)
 
 
 class ReplaySettings(NamedTuple):
@@ -174,14 +181,18 @@ class ReplayLoop(training_loop.TrainingLoop):
   # Beginning.
 
   def _begin(self, schedule):
-    self._replay = self._create_replay(
-        self._replay_seed, self._replay_dir, None
-    )
-    self._add_demonstrations()
+    try:
+      self._replay = self._create_replay(
+          self._replay_seed, self._replay_dir, None
+      )
+      self._add_demonstrations()
+    except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
+      raise errors.SetupError(gin_files.explain_missing(error)) from error
     self._pretrain()
     self._time_step = self._environment.reset()
     # At random, and not as a demonstrator would.
     while self.env_steps < schedule.warm_up_env_steps:
+      self._check_not_stopped()
       self._step(np.ones([self._environment.batch_size], np.float32))
     self._environment.pop_episodes()
 
@@ -207,6 +218,7 @@ class ReplayLoop(training_loop.TrainingLoop):
     """Updates on demonstrations before the first environment step."""
     num_steps = self._settings.num_pretraining_steps
     for i in range(num_steps):
+      self._check_not_stopped()
       info = self._update(demonstration_ratio=1.0)
       if i % max(num_steps // 20, 1) == 0 or i + 1 == num_steps:
         logging.info(
@@ -214,6 +226,14 @@ class ReplayLoop(training_loop.TrainingLoop):
             ' %.2f',
             i + 1, num_steps, info['loss'], info['demonstration_agreement'],
         )
+
+  def _check_not_stopped(self):
+    """Ends a run that is stopped before there is anything to go on from."""
+    if self.stopped_by:
+      raise errors.RunError(
+          f'Stopped by {self.stopped_by} before the first iteration: the same'
+          ' command begins again.'
+      )
 
   # ---------------------------------------------------------------------------
   # Learning.
@@ -231,13 +251,20 @@ class ReplayLoop(training_loop.TrainingLoop):
         infos.append(self._update(self._settings.demonstration_ratio))
         self._updates_due -= 1.0
       train_time_s += time.monotonic() - train_start
+    sizes = self._replay.sizes()
+    unmeasured = set()
+    if self._agent.curiosity is None:
+      unmeasured.update(('bonus_mean', 'rnd_loss'))
+    if not sizes['demonstrations']:
+      unmeasured.update(_OF_DEMONSTRATIONS)
     metrics = {
         name: float(np.mean([info[name] for info in infos]))
         for name in (infos[0] if infos else ())
+        if name not in unmeasured
     }
-    sizes = self._replay.sizes()
     metrics['replay_sequences'] = sizes['agent']
-    metrics['demonstration_sequences'] = sizes['demonstrations']
+    if sizes['demonstrations']:
+      metrics['demonstration_sequences'] = sizes['demonstrations']
     metrics['epsilon_mean'] = float(np.mean(self._epsilon.numpy()))
     total_s = time.monotonic() - start
     return training_loop.Learned(
@@ -255,6 +282,13 @@ class ReplayLoop(training_loop.TrainingLoop):
       self._ready = self._replay.is_ready(self._settings.demonstration_ratio)
       if not self._ready:
         self._updates_due = 0.0
+        logging.log_every_n_seconds(
+            logging.INFO,
+            'No update yet: %d sequences are fewer than'
+            ' PrioritizedReplay.min_sequences.',
+            10,
+            self._replay.sizes()['agent'],
+        )
     return self._ready
 
   def _step(self, epsilon):

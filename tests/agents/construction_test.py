@@ -167,7 +167,7 @@ def test_fewer_transitions_than_minibatches_are_refused():
   experience = agent_test_utils.rollout(agent, ['FTFM'])
   before = [v.numpy() for v in agent._ppo_variables]
   with pytest.raises(
-      tf.errors.InvalidArgumentError, match='Fewer transitions, or chunks of them, than'
+      tf.errors.InvalidArgumentError, match='Fewer transitions, or chunks'
   ):
     agent.train(experience)
   for a, b in zip(agent._ppo_variables, before, strict=True):

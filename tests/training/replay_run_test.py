@@ -4,6 +4,7 @@
 
 import csv
 import os
+import sys
 
 import gin
 import numpy as np
@@ -234,6 +235,7 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
   )
   rows = _rows(tmp_path, 'train')
   assert all(float(row['bonus_mean']) > 0 for row in rows)
+  assert 'demonstration_rate' not in rows[0]
   assert float(rows[-1]['rnd_loss']) < float(rows[0]['rnd_loss'])
 
 
@@ -261,6 +263,14 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
         ),
         (['train_eval_r2d3.batch_size = 0'], 'batch_size must be above 0'),
         (
+            ["train_eval_r2d3.epsilon_fn = 'greedy'"],
+            'epsilon_fn must be a function, such as @ladder_epsilon',
+        ),
+        (
+            ['PrioritizedReplay.min_sequences = 100'],
+            'min_sequences=100 must be from 1 to max_sequences=30',
+        ),
+        (
             ['train_eval_r2d3.window_remainder = "keep"'],
             "'pad', 'drop', 'shift'",
         ),
@@ -280,3 +290,9 @@ def test_what_cannot_run_says_so_before_the_first_step(
 ):
   with pytest.raises(r2d3_trainer.SetupError, match=match):
     _run(tmp_path, 100, *bindings)
+
+
+def test_without_reverb_it_says_what_to_install(tmp_path, monkeypatch):
+  monkeypatch.setitem(sys.modules, 'reverb', None)
+  with pytest.raises(r2d3_trainer.SetupError, match='pip install'):
+    _run(tmp_path, 100)
