@@ -127,16 +127,15 @@ def create_networks(
       residual_units=residual_units,
       core=core,
   )
-  return Networks(
-      *actor_critic.views(),
-      *create_rnd_networks(
-          rnd_observation_spec,
-          rnd_fc_layer_params,
-          target_rnd_fc_layer_params,
-          rnd_output_size,
-          rnd_conv_layers,
-      ),
+  # Before the views, which draw random numbers, too: a seed's runs stay.
+  rnd_networks = create_rnd_networks(
+      rnd_observation_spec,
+      rnd_fc_layer_params,
+      target_rnd_fc_layer_params,
+      rnd_output_size,
+      rnd_conv_layers,
   )
+  return Networks(*actor_critic.views(), *rnd_networks)
 
 
 @gin.configurable(module='rnd_agents')
