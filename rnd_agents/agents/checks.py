@@ -53,9 +53,9 @@ def check_ppo_arguments(arguments, own_names):
 
 # name: (whether a number serves, in words, whether None does too, what else to
 # do). For arguments of RNDPPOAgent and for those that it passes on.
-_AT_LEAST_0 = (lambda x: x >= 0, 'at least 0', False, '')
-_WITHIN_0_AND_1 = (lambda x: 0 <= x <= 1, 'between 0 and 1', False, '')
-_COUNT = (lambda x: x >= 1 and x == int(x), 'an integer from 1', False, '')
+AT_LEAST_0 = (lambda x: x >= 0, 'at least 0', False, '')
+WITHIN_0_AND_1 = (lambda x: 0 <= x <= 1, 'between 0 and 1', False, '')
+COUNT = (lambda x: x >= 1 and x % 1 == 0, 'an integer from 1', False, '')
 _BOUND = (lambda x: x > 0, 'above 0', True, '')
 _RANGES = dict(
     predictor_proportion=(
@@ -65,21 +65,21 @@ _RANGES = dict(
         ' To train without RND set intrinsic_advantage_coefficient to 0.',
     ),
     importance_ratio_clipping=(lambda x: x > 0, 'above 0', False, ''),
-    num_epochs=_COUNT,
-    num_minibatches=_COUNT,
-    discount_factor=_WITHIN_0_AND_1,
-    intrinsic_discount_factor=_WITHIN_0_AND_1,
-    lambda_value=_WITHIN_0_AND_1,
+    num_epochs=COUNT,
+    num_minibatches=COUNT,
+    discount_factor=WITHIN_0_AND_1,
+    intrinsic_discount_factor=WITHIN_0_AND_1,
+    lambda_value=WITHIN_0_AND_1,
     observation_clip_value=_BOUND,
     # TF-Agents takes 0 for no clipping.
     gradient_clipping=(lambda x: x >= 0, 'at least 0', True, ''),
     value_clipping=(lambda x: x >= 0, 'at least 0', True, ''),
-    entropy_regularization=_AT_LEAST_0,
-    value_pred_loss_coef=_AT_LEAST_0,
-    policy_l2_reg=_AT_LEAST_0,
-    value_function_l2_reg=_AT_LEAST_0,
-    shared_vars_l2_reg=_AT_LEAST_0,
-    log_prob_clipping=_AT_LEAST_0,
+    entropy_regularization=AT_LEAST_0,
+    value_pred_loss_coef=AT_LEAST_0,
+    policy_l2_reg=AT_LEAST_0,
+    value_function_l2_reg=AT_LEAST_0,
+    shared_vars_l2_reg=AT_LEAST_0,
+    log_prob_clipping=AT_LEAST_0,
 )
 
 
@@ -93,16 +93,37 @@ def check_numbers(arguments):
     TypeError: If a number is something else.
     ValueError: If it is out of range.
   """
-  for name, (serves, words, may_be_none, hint) in _RANGES.items():
+  # Tensors and variables are schedules, whose values nobody knows yet.
+  check_ranges(
+      _RANGES, {k: v for k, v in arguments.items() if not tf.is_tensor(v)}
+  )
+
+
+def check_ranges(ranges, arguments, owner=''):
+  """Refuses numbers out of their ranges.
+
+  Args:
+    ranges: By name: whether a number serves, in words, whether None does too,
+      and what else to do.
+    arguments: Values by name; those without a range are ignored.
+    owner: What stands before the names in messages, with its dot.
+
+  Raises:
+    TypeError: If a number is something else.
+    ValueError: If it is out of range.
+  """
+  for name, (serves, words, may_be_none, hint) in ranges.items():
     if name not in arguments:
       continue
     value = arguments[name]
-    if value is None and may_be_none or tf.is_tensor(value):
+    if value is None and may_be_none:
       continue
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-      raise TypeError(f'{name} must be a number {words}, got {value!r}.')
+      raise TypeError(
+          f'{owner}{name} must be a number {words}, got {value!r}.'
+      )
     if not serves(value):
-      raise ValueError(f'{name} must be {words}, got {value}.{hint}')
+      raise ValueError(f'{owner}{name} must be {words}, got {value}.{hint}')
 
 
 def check_networks(observation_spec, **networks):

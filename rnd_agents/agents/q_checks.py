@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `R2D3Agent` refuses, and what it says then."""
 
-import numbers
-
 from tf_agents.networks import network
 
+from rnd_agents.agents import checks
 from rnd_agents.curiosity import random_network_distillation
 
 _CHOICES = dict(
@@ -13,27 +12,26 @@ _CHOICES = dict(
     priorities_from=('n_step_errors', 'both_errors', 'losses'),
 )
 
-# name: (whether a number serves, in words, whether None does too).
-_COUNT = (lambda x: x >= 1 and x % 1 == 0, 'an integer from 1', False)
-_AT_LEAST_0 = (lambda x: x >= 0, 'at least 0', False)
-_WITHIN_0_AND_1 = (lambda x: 0 <= x <= 1, 'between 0 and 1', False)
+# As `checks.check_ranges` takes them.
 _RANGES = dict(
     burn_in_length=(
-        lambda x: x >= 0 and x % 1 == 0, 'an integer from 0', False
+        lambda x: x >= 0 and x % 1 == 0, 'an integer from 0', False, ''
     ),
-    n_step=_COUNT,
-    target_update_period_train_steps=_COUNT,
-    discount_factor=_WITHIN_0_AND_1,
-    priority_max_weight=_WITHIN_0_AND_1,
-    value_rescaling_epsilon=(lambda x: x >= 0, 'at least 0', True),
-    n_step_weight=_AT_LEAST_0,
-    one_step_weight=_AT_LEAST_0,
-    margin_weight=_AT_LEAST_0,
-    margin=_AT_LEAST_0,
-    squared_error_scale=(lambda x: x > 0, 'above 0', False),
-    target_update_tau=(lambda x: 0 < x <= 1, 'above 0 and at most 1', False),
-    gradient_clipping=(lambda x: x > 0, 'above 0', True),
-    bonus_weight=_AT_LEAST_0,
+    n_step=checks.COUNT,
+    target_update_period_train_steps=checks.COUNT,
+    discount_factor=checks.WITHIN_0_AND_1,
+    priority_max_weight=checks.WITHIN_0_AND_1,
+    value_rescaling_epsilon=(lambda x: x >= 0, 'at least 0', True, ''),
+    n_step_weight=checks.AT_LEAST_0,
+    one_step_weight=checks.AT_LEAST_0,
+    margin_weight=checks.AT_LEAST_0,
+    margin=checks.AT_LEAST_0,
+    squared_error_scale=(lambda x: x > 0, 'above 0', False, ''),
+    target_update_tau=(
+        lambda x: 0 < x <= 1, 'above 0 and at most 1', False, ''
+    ),
+    gradient_clipping=(lambda x: x > 0, 'above 0', True, ''),
+    bonus_weight=checks.AT_LEAST_0,
 )
 
 
@@ -47,16 +45,7 @@ def check_numbers(arguments):
     TypeError: If a number is something else.
     ValueError: If an argument is out of range.
   """
-  for name, (serves, words, may_be_none) in _RANGES.items():
-    value = arguments[name]
-    if value is None and may_be_none:
-      continue
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-      raise TypeError(
-          f'R2D3Agent.{name} must be a number {words}, got {value!r}.'
-      )
-    if not serves(value):
-      raise ValueError(f'R2D3Agent.{name} must be {words}, got {value}.')
+  checks.check_ranges(_RANGES, arguments, owner='R2D3Agent.')
   for name, choices in _CHOICES.items():
     if arguments[name] not in choices:
       raise ValueError(

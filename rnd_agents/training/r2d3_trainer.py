@@ -109,6 +109,7 @@ def train_eval_r2d3(
     SetupError: If the settings cannot run; before the first step.
     RunError: If the run had to stop.
   """
+  arguments = run.Arguments.of(locals())
   window = windows.WindowSettings(
       unroll_length, burn_in_length, window_period, window_remainder
   )
@@ -193,25 +194,7 @@ def train_eval_r2d3(
       rates.append((rnd_optimizer, rnd_learning_rate))
     return run.Built(agent, loop, rates)
 
-  return run.execute(
-      'train_eval_r2d3',
-      run.Arguments(
-          root_dir=root_dir,
-          seed=seed,
-          num_env_steps=num_env_steps,
-          num_environments=num_environments,
-          warm_up_env_steps=warm_up_env_steps,
-          num_eval_episodes=num_eval_episodes,
-          eval_interval_env_steps=eval_interval_env_steps,
-          checkpoint_interval_iterations=checkpoint_interval_iterations,
-          num_checkpoints=num_checkpoints,
-          stop_at_success_rate=stop_at_success_rate,
-          environment_timeout_s=environment_timeout_s,
-          record_video=record_video,
-      ),
-      check,
-      build,
-  )
+  return run.execute('train_eval_r2d3', arguments, check, build)
 
 
 def _check_demonstrations(path, ratio, num_pretraining_steps):

@@ -63,6 +63,11 @@ class Arguments(NamedTuple):
   environment_timeout_s: Optional[float]
   record_video: bool
 
+  @classmethod
+  def of(cls, values):
+    """Those among a training function's arguments by name."""
+    return cls(**{name: values[name] for name in cls._fields})
+
 
 class Parts(NamedTuple):
   """What a loop is built of.

@@ -85,6 +85,8 @@ def train_eval(
     RunError: If the run had to stop: an environment failed, a number was not
       finite, the disk was full.
   """
+  arguments = run.Arguments.of(locals())
+
   def check():
     run.check_positive(
         'train_eval',
@@ -113,25 +115,7 @@ def train_eval(
       rates.append((optimizers.rnd_optimizer, rnd_learning_rate))
     return run.Built(agent, loop, rates)
 
-  return run.execute(
-      'train_eval',
-      run.Arguments(
-          root_dir=root_dir,
-          seed=seed,
-          num_env_steps=num_env_steps,
-          num_environments=num_environments,
-          warm_up_env_steps=warm_up_env_steps,
-          num_eval_episodes=num_eval_episodes,
-          eval_interval_env_steps=eval_interval_env_steps,
-          checkpoint_interval_iterations=checkpoint_interval_iterations,
-          num_checkpoints=num_checkpoints,
-          stop_at_success_rate=stop_at_success_rate,
-          environment_timeout_s=environment_timeout_s,
-          record_video=record_video,
-      ),
-      check,
-      build,
-  )
+  return run.execute('train_eval', arguments, check, build)
 
 
 def _check_agent_class(agent_class):

@@ -123,6 +123,11 @@ def test_missing_network_is_refused(name):
         ),
         ({'use_gae': False}, ValueError, 'always has use_gae=True, got False'),
         (
+            {'num_epochs': float('inf')},
+            ValueError,
+            'num_epochs must be an integer from 1, got inf',
+        ),
+        (
             {'use_td_lambda_return': False},
             ValueError,
             'always has use_td_lambda_return=True',
