@@ -14,8 +14,8 @@ import os
 import sys
 from typing import NamedTuple, Tuple
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, _ROOT)
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, ROOT)
 
 from train import runs  # noqa: E402
 from train import sweep  # noqa: E402
@@ -146,28 +146,48 @@ def sweep_job(out, group, job):
           f'--seed={job.seed}',
           *(f'--gin_bindings={binding}' for binding in job.bindings),
       ),
-      os.path.join(_ROOT, gin_file),
+      os.path.join(ROOT, gin_file),
   )
+
+
+def parse(description, groups):
+  """The command line of a module of experiments."""
+  parser = argparse.ArgumentParser(description=description.partition('\n')[0])
+  parser.add_argument('groups', nargs='+', choices=groups)
+  parser.add_argument('--jobs', type=int, default=2)
+  parser.add_argument('--out', default=os.path.join('runs', 'experiments'))
+  return parser.parse_args()
+
+
+def run(groups, arguments, module='train.train_eval'):
+  """Runs what is not finished yet.
+
+  Args:
+    groups: {name: list of `Job`}.
+    arguments: Of `parse`.
+    module: The binary that all of them are of.
+
+  Returns:
+    The exit status.
+  """
+  experiments = sweep.Sweep(
+      [
+          sweep_job(arguments.out, group, job)
+          for group, jobs in groups.items()
+          for job in jobs
+      ],
+      arguments.jobs,
+      threads=1,
+      command=(sys.executable, '-m', module),
+      cwd=ROOT,
+  )
+  return sweep.exit_status(experiments, experiments.run())
 
 
 def main():
   """Runs the groups of the command line."""
-  parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
-  parser.add_argument('groups', nargs='+', choices=GROUPS)
-  parser.add_argument('--jobs', type=int, default=2)
-  parser.add_argument('--out', default=os.path.join('runs', 'experiments'))
-  arguments = parser.parse_args()
-  experiments = sweep.Sweep(
-      [
-          sweep_job(arguments.out, group, job)
-          for group in arguments.groups
-          for job in GROUPS[group]
-      ],
-      arguments.jobs,
-      threads=1,
-      cwd=_ROOT,
-  )
-  sys.exit(sweep.exit_status(experiments, experiments.run()))
+  arguments = parse(__doc__, GROUPS)
+  sys.exit(run({name: GROUPS[name] for name in arguments.groups}, arguments))
 
 
 if __name__ == '__main__':

@@ -8,6 +8,7 @@ from rnd_agents.networks import factory
 from rnd_agents.networks import initializers
 from rnd_agents.networks import normalizers
 from rnd_agents.networks import policy_heads
+from rnd_agents.networks import precision
 from rnd_agents.networks import q_network
 from rnd_agents.networks import recurrent_cores
 from rnd_agents.networks import rnd_network
@@ -39,6 +40,7 @@ __all__ = [
     'initializers',
     'normalizers',
     'policy_heads',
+    'precision',
     'q_network',
     'recurrent_cores',
     'rnd_network',

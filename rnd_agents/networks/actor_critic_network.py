@@ -8,6 +8,7 @@ from tf_agents.specs import tensor_spec
 
 from rnd_agents.networks import initializers
 from rnd_agents.networks import policy_heads
+from rnd_agents.networks import precision
 
 
 class ActorCriticNetwork(network.Network):
@@ -31,6 +32,7 @@ class ActorCriticNetwork(network.Network):
       policy_init_gain=0.01,
       value_init_gain=0.01,
       core=None,
+      compute_dtype=precision.FLOAT32,
       name='ActorCriticNetwork',
   ):
     """Creates the network.
@@ -47,6 +49,8 @@ class ActorCriticNetwork(network.Network):
       policy_init_gain: Gain of the policy head's orthogonal weights.
       value_init_gain: Gain of the value heads' orthogonal weights.
       core: A `RecurrentCore` on the trunk; None for a feed-forward network.
+      compute_dtype: Of the residual layers; see `precision.layer_policy`. The
+        heads are float32.
       name: Name of the network.
 
     Raises:
@@ -68,8 +72,8 @@ class ActorCriticNetwork(network.Network):
     self._policy_residual = None
     self._value_residual = None
     if residual_units is not None:
-      self._policy_residual = _residual_layer(residual_units)
-      self._value_residual = _residual_layer(residual_units)
+      self._policy_residual = _residual_layer(residual_units, compute_dtype)
+      self._value_residual = _residual_layer(residual_units, compute_dtype)
     flat_heads = [
         policy_heads.create_policy_head(spec, policy_init_gain)
         for spec in tf.nest.flatten(action_spec)
@@ -114,8 +118,8 @@ class ActorCriticNetwork(network.Network):
           observation, step_type, training=training
       )
     if self._policy_residual is not None:
-      features += self._policy_residual(features)
-      value_features += self._value_residual(value_features)
+      features = _add(features, self._policy_residual)
+      value_features = _add(value_features, self._value_residual)
     distributions = tf.nest.pack_sequence_as(
         self._action_structure, [head(features) for head in self._flat_heads]
     )
@@ -154,9 +158,15 @@ class HeadView(network.Network):
     return outputs[self._index], network_state
 
 
-def _residual_layer(units):
+def _add(features, residual_layer):
+  """`x + relu(W x)` in the features' numbers."""
+  return features + tf.cast(residual_layer(features), features.dtype)
+
+
+def _residual_layer(units, compute_dtype):
   return tf.keras.layers.Dense(
       units,
       activation='relu',
       kernel_initializer=initializers.FreshOrthogonal(0.1),
+      dtype=precision.layer_policy(compute_dtype),
   )

@@ -8,6 +8,7 @@ from tf_agents.networks import encoding_network
 from tf_agents.specs import tensor_spec
 
 from rnd_agents.networks import initializers
+from rnd_agents.networks import precision
 
 # Convolutions as (filters, kernel size, stride), VALID padding.
 # Mnih et al., 2015; the RND authors' RND networks use the same.
@@ -107,7 +108,8 @@ class ImageInput(tf.keras.layers.Layer):
       conv_layers: Tuples (filters, kernel size, stride).
       activation: A Keras activation, for every convolution.
       scale: Factor on the input: 1/255 for bytes.
-      **kwargs: Of `tf.keras.layers.Layer`.
+      **kwargs: Of `tf.keras.layers.Layer`, such as the `dtype` that
+        `precision.layer_policy` gives.
     """
     super().__init__(**kwargs)
     self._conv_layers = [tuple(layer) for layer in conv_layers]
@@ -120,13 +122,14 @@ class ImageInput(tf.keras.layers.Layer):
             strides,
             activation=activation,
             kernel_initializer=initializers.FreshOrthogonal(2**0.5),
+            dtype=self.dtype_policy,
         )
         for filters, kernel_size, strides in self._conv_layers
     ]
-    self._flatten = tf.keras.layers.Flatten()
+    self._flatten = tf.keras.layers.Flatten(dtype=self.dtype_policy)
 
   def call(self, inputs):
-    features = tf.cast(inputs, tf.float32)
+    features = tf.cast(inputs, self.compute_dtype)
     if self._scale != 1.0:
       features *= self._scale
     for convolution in self._convolutions:
@@ -150,7 +153,9 @@ def default_conv_layers(spec):
   return GRID_CONV_LAYERS if side >= _SMALLEST_GRID else ()
 
 
-def input_layer(spec, conv_layers, activation):
+def input_layer(
+    spec, conv_layers, activation, compute_dtype=precision.FLOAT32
+):
   """The layer that turns one observation leaf into a flat float vector."""
   if is_image(spec):
     layers = default_conv_layers(spec) if conv_layers is None else conv_layers
@@ -160,26 +165,35 @@ def input_layer(spec, conv_layers, activation):
       pixels = spec.dtype == tf.uint8 and (
           largest is None or largest.max() > 32
       )
-      return ImageInput(layers, activation, 1.0 / 255.0 if pixels else 1.0)
+      return ImageInput(
+          layers,
+          activation,
+          1.0 / 255.0 if pixels else 1.0,
+          dtype=precision.layer_policy(compute_dtype),
+      )
   depth = one_hot_depth(spec)
   if depth is None:
     return VectorInput()
   return VectorInput(int(spec.minimum), depth)
 
 
-def preprocessing(observation_spec, conv_layers, activation):
+def preprocessing(
+    observation_spec, conv_layers, activation, compute_dtype=precision.FLOAT32
+):
   """What an `EncodingNetwork` needs to take any observation.
 
   Args:
     observation_spec: A nest of tensor specs.
     conv_layers: As for `create_encoder`.
     activation: Keras activation of the convolutions.
+    compute_dtype: Of the convolutions; see `precision.layer_policy`.
 
   Returns:
     Its arguments `preprocessing_layers` and `preprocessing_combiner`, by name.
   """
   layers = tf.nest.map_structure(
-      lambda spec: input_layer(spec, conv_layers, activation), observation_spec
+      lambda spec: input_layer(spec, conv_layers, activation, compute_dtype),
+      observation_spec,
   )
   several = len(tf.nest.flatten(layers)) > 1
   return dict(
@@ -195,6 +209,7 @@ def create_encoder(
     conv_layers=None,
     activation='tanh',
     conv_activation='relu',
+    compute_dtype=precision.FLOAT32,
     name='Encoder',
 ):
   """Builds an encoder for flat, image, discrete and nested observations.
@@ -208,6 +223,7 @@ def create_encoder(
       image's size, `()` flattens images as they are.
     activation: Keras activation of the fully connected layers.
     conv_activation: Keras activation of the convolutions.
+    compute_dtype: What all layers compute in; see `precision.layer_policy`.
     name: Name of the network.
 
   Returns:
@@ -215,9 +231,12 @@ def create_encoder(
   """
   return encoding_network.EncodingNetwork(
       observation_spec,
-      **preprocessing(observation_spec, conv_layers, conv_activation),
+      **preprocessing(
+          observation_spec, conv_layers, conv_activation, compute_dtype
+      ),
       fc_layer_params=fc_layer_params,
       activation_fn=tf.keras.activations.get(activation),
       kernel_initializer=initializers.FreshOrthogonal(2**0.5),
+      dtype=precision.layer_policy(compute_dtype),
       name=name,
   )

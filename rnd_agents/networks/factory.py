@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
+from rnd_agents.networks import precision
 from rnd_agents.networks import recurrent_cores
 from rnd_agents.networks import rnd_network
 
@@ -35,6 +36,7 @@ def create_networks(
     rnd_output_size=64,
     rnd_conv_layers=None,
     core=None,
+    compute_dtype=precision.FLOAT32,
 ):
   """Builds policy, values, RND predictor and target for one environment.
 
@@ -58,6 +60,9 @@ def create_networks(
     core: A `RecurrentCore`, such as `LSTMCore(128)`, between trunk and heads:
       memory for what one observation does not tell. None for none. RND's
       networks never have one.
+    compute_dtype: What convolutions and hidden layers of all four compute in:
+      'float32', 'bfloat16', or 'auto', bfloat16 where the machine has
+      instructions for it.
 
   Returns:
     `Networks`.
@@ -109,7 +114,12 @@ def create_networks(
 
   def trunk(units, name):
     return encoders.create_encoder(
-        observation_spec, units, conv_layers, activation, name=name
+        observation_spec,
+        units,
+        conv_layers,
+        activation,
+        compute_dtype=compute_dtype,
+        name=name,
     )
 
   residual_units = None
@@ -126,6 +136,7 @@ def create_networks(
       ),
       residual_units=residual_units,
       core=core,
+      compute_dtype=compute_dtype,
   )
   # Before the views, which draw random numbers, too: a seed's runs stay.
   rnd_networks = create_rnd_networks(
@@ -134,6 +145,7 @@ def create_networks(
       target_rnd_fc_layer_params,
       rnd_output_size,
       rnd_conv_layers,
+      compute_dtype,
   )
   return Networks(*actor_critic.views(), *rnd_networks)
 
@@ -145,6 +157,7 @@ def create_rnd_networks(
     target_fc_layer_params=(128,),
     output_size=64,
     conv_layers=None,
+    compute_dtype=precision.FLOAT32,
 ):
   """Builds RND's predictor and target for one environment.
 
@@ -155,6 +168,7 @@ def create_rnd_networks(
     output_size: Features of both.
     conv_layers: Convolutions of both as (filters, kernel size, stride); None
       picks by the image's size.
+    compute_dtype: As for `create_networks`.
 
   Returns:
     A tuple (predictor, target).
@@ -165,6 +179,7 @@ def create_rnd_networks(
           fc_layer_params,
           output_size,
           conv_layers,
+          compute_dtype=compute_dtype,
           name='RNDPredictor',
       ),
       rnd_network.RNDNetwork(
@@ -173,6 +188,7 @@ def create_rnd_networks(
           output_size,
           conv_layers,
           trainable=False,
+          compute_dtype=compute_dtype,
           name='RNDTarget',
       ),
   )
@@ -234,7 +250,7 @@ def _check_convolutions(observation_spec, **layers):
       )
 
 
-def create_atari_networks(num_actions=18):
+def create_atari_networks(num_actions=18, compute_dtype=precision.FLOAT32):
   """The sizes of the RND authors' code for 84x84 Atari frames.
 
   Policy: 4 stacked frames, convolutions 32 8x8/4, 64 4x4/2, 64 4x4/1, dense 256
@@ -245,6 +261,7 @@ def create_atari_networks(num_actions=18):
 
   Args:
     num_actions: Number of discrete actions.
+    compute_dtype: As for `create_networks`.
 
   Returns:
     `Networks` on uint8 frames [84, 84, 4] and RND input [84, 84, 1].
@@ -261,4 +278,5 @@ def create_atari_networks(num_actions=18):
       target_rnd_fc_layer_params=(),
       rnd_output_size=512,
       rnd_conv_layers=encoders.NATURE_CONV_LAYERS,
+      compute_dtype=compute_dtype,
   )

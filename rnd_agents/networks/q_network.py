@@ -12,6 +12,7 @@ from tf_agents.specs import tensor_spec
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
 from rnd_agents.networks import initializers
+from rnd_agents.networks import precision
 from rnd_agents.ops import q_learning
 
 # What R2D3Agent takes, by the names of its arguments:
@@ -96,6 +97,7 @@ def create_q_networks(
     core=None,
     head_units=64,
     dueling=True,
+    compute_dtype=precision.FLOAT32,
 ):
   """Builds a Q network and its target for one environment.
 
@@ -109,6 +111,8 @@ def create_q_networks(
     core: A `RecurrentCore`; the target gets one like it. None for none.
     head_units: Units of the hidden layers of the head; None for none.
     dueling: Whether value and advantages are apart.
+    compute_dtype: What the trunk computes in, as for `create_networks`; core
+      and head are float32.
 
   Returns:
     `QNetworks`, of unlike weights until the agent copies them.
@@ -128,6 +132,7 @@ def create_q_networks(
               fc_layer_params,
               conv_layers,
               activation,
+              compute_dtype=compute_dtype,
               name=f'{name}Trunk',
           ),
           own_core,

@@ -8,6 +8,7 @@ from tf_agents.networks import encoding_network
 
 from rnd_agents.networks import encoders
 from rnd_agents.networks import initializers
+from rnd_agents.networks import precision
 
 
 @gin.configurable(module='rnd_agents')
@@ -29,6 +30,7 @@ class RNDNetwork(encoding_network.EncodingNetwork):
       conv_activation='leaky_relu',
       activation='relu',
       trainable=True,
+      compute_dtype=precision.FLOAT32,
       name='RNDNetwork',
   ):
     """Creates the network.
@@ -43,6 +45,8 @@ class RNDNetwork(encoding_network.EncodingNetwork):
       conv_activation: Keras activation of the convolutions.
       activation: Keras activation of the hidden layers.
       trainable: False for the target.
+      compute_dtype: Of all layers but the last, whose errors are what counts;
+        see `precision.layer_policy`.
       name: Name of the network.
     """
     if conv_activation == 'leaky_relu':
@@ -50,7 +54,7 @@ class RNDNetwork(encoding_network.EncodingNetwork):
     super().__init__(
         observation_spec,
         **encoders.preprocessing(
-            observation_spec, conv_layers, conv_activation
+            observation_spec, conv_layers, conv_activation, compute_dtype
         ),
         name=name,
     )
@@ -60,6 +64,7 @@ class RNDNetwork(encoding_network.EncodingNetwork):
             units,
             activation=activation,
             kernel_initializer=initializers.FreshOrthogonal(gain),
+            dtype=precision.layer_policy(compute_dtype),
         )
         for units in fc_layer_params
     ]

@@ -1,0 +1,168 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the experiments behind the figures of docs/r2d3.md.
+
+    python -m benchmarks.r2d3_experiments GROUP [--jobs=2]
+        [--out=runs/experiments]
+
+First the demonstrations that are not there yet are collected, into runs/demos
+of the checkout. Then all is as in benchmarks/experiments.py. At the end comes a
+Markdown table of what is finished: success in the last evaluation of each seed,
+or its return where an environment tells of no success, and when evaluations
+first reached 0.9.
+"""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+from benchmarks import experiments
+from rnd_agents.plotting import metrics_file
+
+_RUN = 'train_eval_r2d3'
+_SOLVED = 0.9
+_EXPERTS = 'rnd_agents.environments.scripted_experts'
+
+# Name of a file in runs/demos -> flags of train.collect_demos.
+_DEMOS = {
+    'cue_lock': ('--env=rnd_agents/CueLock-v0', '--expert', '--episodes=20'),
+    'deep_sea': (
+        '--gin_file=deep_sea.gin',
+        f'--expert={_EXPERTS}:deep_sea',
+        '--episodes=1',
+    ),
+    'door_key': (
+        '--gin_file=door_key_r2d3.gin',
+        '--expert',
+        '--episodes=50',
+    ),
+}
+
+_ZERO = ("R2D3Agent.recurrent_state_init = 'zero'",)
+_NO_DEMOS = (
+    f'{_RUN}.demonstrations = None',
+    f'{_RUN}.demonstration_ratio = 0.0',
+)
+_TRACE_8 = (f'{_RUN}.unroll_length = 8', f'{_RUN}.burn_in_length = 4')
+
+
+def _jobs(gin_file, settings, seeds=range(3)):
+  """A run for each setting and seed: {label: bindings}."""
+  return [
+      experiments.Job(label, gin_file, seed, bindings)
+      for label, bindings in settings.items()
+      for seed in seeds
+  ]
+
+
+# Group -> (its demonstrations, its runs).
+GROUPS = {
+    'cue_lock': (
+        ('cue_lock',),
+        _jobs(
+            'cue_lock_r2d3.gin',
+            {
+                'demonstrations': (),
+                'no demonstrations': _NO_DEMOS,
+                'no memory': ('create_q_networks.core = None',),
+                'ratio 1, no margin': (
+                    f'{_RUN}.demonstration_ratio = 1.0',
+                    'R2D3Agent.margin_weight = 0.0',
+                ),
+            },
+        ),
+    ),
+    'recall': (
+        (),
+        _jobs(
+            'recall_r2d2.gin',
+            {
+                'stored': (),
+                'zero': _ZERO,
+                'stored, trace 8, burn-in 4': _TRACE_8,
+                'zero, trace 8, burn-in 4': (*_ZERO, *_TRACE_8),
+            },
+        ),
+    ),
+    'deep_sea_demos': (
+        ('deep_sea',),
+        _jobs(
+            'deep_sea_r2d3.gin',
+            {'one demonstration': (), 'no demonstration': _NO_DEMOS},
+        )
+        + _jobs('deep_sea_r2d2_rnd.gin', {'bonus, no demonstration': ()}),
+    ),
+    'door_key': (
+        ('door_key',),
+        _jobs(
+            'door_key_r2d3.gin',
+            {
+                'margin 0.05': (),
+                'margin 0.8': ('R2D3Agent.margin = 0.8',),
+                'no demonstrations': _NO_DEMOS,
+            },
+        ),
+    ),
+}
+
+
+def collect(name):
+  """Records the demonstrations of `_DEMOS` that are not there yet."""
+  path = os.path.join('runs', 'demos', f'{name}.tfrecord')
+  if os.path.exists(os.path.join(experiments.ROOT, path)):
+    return
+  subprocess.run(
+      [
+          sys.executable,
+          '-m',
+          'train.collect_demos',
+          *_DEMOS[name],
+          f'--out={path}',
+      ],
+      cwd=experiments.ROOT,
+      check=True,
+  )
+
+
+def report(out, group):
+  """Prints how the greedy policy of a group's finished runs fared."""
+  print(f'\n{group}\n\n| setting | seed | result | from (k steps) | s |')
+  print('|---|---|---|---|---|')
+  for job in GROUPS[group][1]:
+    folder = experiments.root_dir(out, group, job)
+    if not experiments.is_finished(folder):
+      continue
+    rows = metrics_file.read_rows(folder)
+    # MiniGrid tells of no success; its returns are near 1 there.
+    for name in ('success_rate', 'return_mean'):
+      steps, results = metrics_file.series(rows, 'eval', name)
+      if len(results):
+        break
+    reached = np.flatnonzero(np.asarray(results) >= _SOLVED)
+    first = f'{steps[reached[0]] / 1000:.1f}' if len(reached) else 'never'
+    print(
+        f'| {job.label} | {job.seed} | {results[-1]:.2f} | {first} |'
+        f' {metrics_file.wall_time_s(folder):.0f} |'
+    )
+
+
+def main():
+  """Runs the groups of the command line."""
+  arguments = experiments.parse(__doc__, GROUPS)
+  for group in arguments.groups:
+    for name in GROUPS[group][0]:
+      collect(name)
+  status = experiments.run(
+      {group: GROUPS[group][1] for group in arguments.groups},
+      arguments,
+      'train.train_eval_r2d3',
+  )
+  for group in arguments.groups:
+    report(os.path.join(experiments.ROOT, arguments.out), group)
+  sys.exit(status)
+
+
+if __name__ == '__main__':
+  main()

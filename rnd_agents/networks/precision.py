@@ -1,0 +1,72 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What numbers the large layers compute in.
+
+In bfloat16 convolutions and hidden layers take and give half the bytes, and
+processors with units for it multiply several times as fast. It keeps float32's
+range and 8 bits of its 24: weights, statistics, losses, the last layer of every
+network and whatever a memory holds stay float32.
+"""
+
+import tensorflow as tf
+
+FLOAT32 = 'float32'
+BFLOAT16 = 'bfloat16'
+AUTO = 'auto'
+
+# Matrix units, and vector instructions, as Linux names them.
+_CPU_FLAGS = frozenset(('amx_bf16', 'avx512_bf16'))
+# NVIDIA's Ampere, and what came after it.
+_LEAST_COMPUTE_CAPABILITY = (8, 0)
+
+
+def layer_policy(compute_dtype):
+  """The Keras policy of layers that may compute in less than float32.
+
+  Args:
+    compute_dtype: 'float32'; 'bfloat16'; or 'auto', bfloat16 where the machine
+      has instructions for it.
+
+  Returns:
+    A `tf.keras.mixed_precision.Policy`; variables are float32 in any case.
+
+  Raises:
+    ValueError: If it is something else.
+  """
+  if compute_dtype not in (AUTO, FLOAT32, BFLOAT16):
+    raise ValueError(
+        f"compute_dtype must be 'auto', 'float32' or 'bfloat16', got"
+        f' {compute_dtype!r}.'
+    )
+  if compute_dtype == AUTO:
+    compute_dtype = BFLOAT16 if has_fast_bfloat16() else FLOAT32
+  return tf.keras.mixed_precision.Policy(
+      'mixed_bfloat16' if compute_dtype == BFLOAT16 else FLOAT32
+  )
+
+
+def has_fast_bfloat16():
+  """Whether the device that will compute has instructions for bfloat16."""
+  gpus = tf.config.list_physical_devices('GPU')
+  if gpus:
+    return all(
+        tf.config.experimental.get_device_details(gpu).get(
+            'compute_capability', (0, 0)
+        )
+        >= _LEAST_COMPUTE_CAPABILITY
+        for gpu in gpus
+    )
+  return bool(_CPU_FLAGS & _cpu_flags())
+
+
+def _cpu_flags():
+  """What /proc/cpuinfo says of the first core; nothing where there is none."""
+  try:
+    with open('/proc/cpuinfo', encoding='utf-8') as file:
+      for line in file:
+        name, _, flags = line.partition(':')
+        if name.strip() == 'flags':
+          return frozenset(flags.split())
+  except OSError:
+    pass
+  return frozenset()
