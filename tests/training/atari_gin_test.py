@@ -75,13 +75,33 @@ def test_the_recurrent_policy_changes_nothing_else(files, game):
   assert gin.query_parameter('RNDPPOAgent.unroll_length') is None
 
 
+def test_on_a_few_cores_an_update_is_that_of_the_paper():
+  gin.clear_config()
+  gin_files.parse(['venture', 'atari_cpu', 'atari_ppo'])
+  changed = {
+      name: gin.query_parameter(name)
+      for name, value in _PAPER.items()
+      if gin.query_parameter(name) != value
+  }
+  assert changed == {
+      'train_eval.num_environments': 32,
+      'train_eval.warm_up_env_steps': 1_600 * 32,
+      'train_eval.num_env_steps': 50_000_000,
+      # As many transitions a step of the predictor: all of 32, a quarter of
+      # 128 environments.
+      'RNDPPOAgent.predictor_proportion': 1.0,
+      'RNDPPOAgent.intrinsic_advantage_coefficient': 0.0,
+  }
+  assert gin.query_parameter('load_environment.env') == _GAMES['venture']
+
+
 @pytest.mark.parametrize(
     ('files', 'num_policy_parameters'),
     [
         (['montezuma_revenge_cpu'], 1_223_156),
         # Convolutions 106,656, dense 590,080, GRU 393,984, residual layers
         # 131,584, logits 4,626 and values 514.
-        (['montezuma_revenge_cpu', 'atari_rnn'], 1_227_444),
+        (['montezuma_revenge', 'atari_cpu', 'atari_rnn'], 1_227_444),
     ],
     ids=['feed-forward', 'recurrent'],
 )

@@ -1,0 +1,300 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Where the time of Atari's iterations goes, part by part: for `atari_speed`.
+
+Environment, agent and loop are those of `train_eval` under the gin bindings.
+"""
+
+import functools
+import subprocess
+import tempfile
+
+import gin
+import numpy as np
+import tensorflow as tf
+from tf_agents.utils import common
+
+from benchmarks import atari_rivals
+from benchmarks import paired
+from rnd_agents import agents
+from rnd_agents import environments
+from rnd_agents.training import rollout_loop
+from rnd_agents.training import seeded_policy
+from rnd_agents.training import trainer
+from rnd_agents.training import training_loop
+
+# What is measured, under the part that it is in.
+WITHIN = {
+    'collecting': ('environment', 'acting'),
+    'training': ('bonus', 'values', 'GAE', 'learning'),
+}
+
+
+class Session:
+  """A run of `train_eval` taken apart. Its loop has had one iteration."""
+
+  def __init__(self, **agent_arguments):
+    """Creates what the gin bindings say.
+
+    Args:
+      **agent_arguments: Of `RNDPPOAgent`, in place of bindings.
+    """
+    self.num_envs = gin.query_parameter('train_eval.num_environments')
+    self.rollout_length = gin.query_parameter('train_eval.rollout_length')
+    tf.keras.utils.set_random_seed(0)
+    with gin.config_scope('train'):
+      self._env = environments.loaders.load_environment(
+          num_environments=self.num_envs, seed=0
+      )
+    # As `train_eval` does. pylint: disable=protected-access
+    self.agent = trainer._create_agent(
+        functools.partial(agents.RNDPPOAgent, **agent_arguments),
+        self._env,
+        trainer._create_optimizers(
+            gin.query_parameter('train_eval.learning_rate'), None
+        ),
+        gin.query_parameter(
+            'train_eval.rnd_observation_fn'
+        ).scoped_configurable_fn,
+    )
+    self._root = tempfile.TemporaryDirectory()
+    self._loop = rollout_loop.RolloutLoop(
+        self._root.name,
+        self.agent,
+        self._env,
+        evaluator_=None,
+        seeds=np.random.SeedSequence(0),
+        rollout_length=self.rollout_length,
+    )
+    self._loop._begin(
+        training_loop.Schedule(
+            0, self.num_envs * self.rollout_length, 1, 1, None
+        )
+    )
+    self._loop._learn()
+    self.experience = self._loop._buffer.gather_all()
+    self.rows, _ = common.function(self.agent._rollout_rows)(self.experience)
+
+  def close(self):
+    self._env.close()
+    self._root.cleanup()
+
+  # Contenders of `paired.in_turns`. pylint: disable=protected-access
+
+  def collecting(self):
+    self._loop._collect(
+        policy_state=(), maximum_iterations=tf.constant(self.rollout_length)
+    )
+
+  def training(self):
+    loss_info, _, _ = self._loop._train()
+    loss_info.loss.numpy()
+
+  def environment(self):
+    """A function that takes the steps of a rollout, at random."""
+    actions = np.random.RandomState(0).randint(
+        18, size=[self.rollout_length, self.num_envs]
+    )
+
+    def run():
+      for action in actions:
+        self._env.step(action)
+
+    return run
+
+  def acting(self):
+    """A function that chooses the actions of a rollout."""
+    policy = seeded_policy.SeededPolicy(
+        self.agent.collect_policy, tf.random.Generator.from_seed(0)
+    )
+    time_step = self._loop._tf_env.current_time_step()
+
+    def step(i, total):
+      # The sum keeps the graph from leaving actions out.
+      actions = tf.cast(policy.action(time_step).action, tf.int64)
+      return i + 1, total + tf.reduce_sum(actions)
+
+    @common.function
+    def act():
+      return tf.while_loop(
+          lambda i, _: i < self.rollout_length,
+          step,
+          (tf.constant(0), tf.constant(0, tf.int64)),
+          parallel_iterations=1,
+      )[1]
+
+    return lambda: act().numpy()
+
+  def bonus(self):
+    """A function that does all that RND does once a rollout."""
+    curiosity = self.agent.curiosity
+    arrivals = self.agent._arrivals(self.experience.observation)
+
+    @common.function
+    def run():
+      bonus = curiosity.bonus(arrivals)
+      curiosity.update_return_statistics(bonus)
+      curiosity.update_observation_statistics(arrivals)
+      features = curiosity.target_features(arrivals)
+      return tf.reduce_sum(curiosity.normalize_bonus(bonus)) + tf.reduce_sum(
+          features
+      )
+
+    return lambda: run().numpy()
+
+  def values(self):
+    """A function that values all observations of a rollout."""
+    policy = self.agent.collect_policy
+    run = common.function(
+        lambda x: tf.reduce_sum(policy.values(x.observation, x.step_type))
+    )
+    return lambda: run(self.experience).numpy()
+
+  def gae(self):
+    """A function from rewards, bonus and values to advantages and returns."""
+    shape = [self.num_envs, self.rollout_length]
+    bonus = tf.random.uniform(shape)
+    values = tf.random.uniform([shape[0], shape[1] + 1, 2])
+
+    @common.function
+    def run(experience):
+      streams = self.agent._streams(experience, values, bonus)
+      return tf.reduce_sum(streams.advantages) + tf.reduce_sum(streams.returns)
+
+    return lambda: run(self.experience).numpy()
+
+  def learning(self, target=None):
+    """A function that makes all optimizer steps on a rollout.
+
+    Args:
+      target: When the target's features are computed: 'minibatch', in each of
+        them; 'rollout', once before them; None, they are known.
+    """
+    agent = self.agent
+    num_rows = self.rollout_length + 1
+
+    @common.function
+    def run(rows):
+      if target is not None:
+        features = rows.pop('target_features')
+      if target == 'rollout':
+        # Of the next row, as the bonus is. Those of the last rows are no
+        # samples.
+        features = agent.curiosity.target_features(rows['observation'])
+        rows['target_features'] = tf.roll(features, -1, axis=0)
+      return agent._optimize(
+          rows, agent._samples(rows, num_rows), agent.num_minibatches
+      )
+
+    return lambda: run(dict(self.rows)).numpy()
+
+  def num_steps(self):
+    """Optimizer steps so far."""
+    return self.agent.train_step_counter.numpy()
+
+
+def split(num_rounds):
+  """Times a rollout's parts in turns.
+
+  Returns:
+    A dict: by part, its median seconds. Those of `WITHIN` come besides the
+    whole that they are in.
+  """
+  session = Session()
+  times = paired.in_turns(
+      {
+          'collecting': session.collecting,
+          'environment': session.environment(),
+          'acting': session.acting(),
+          'training': session.training,
+          'bonus': session.bonus(),
+          'values': session.values(),
+          'GAE': session.gae(),
+          'learning': session.learning(),
+      },
+      num_rounds,
+      num_warm_up_rounds=1,
+  )
+  session.close()
+  return {part: paired.median_s(times, part) for part in times}
+
+
+class Twin:
+  """The learning in PyTorch, `atari_rivals twin`, in a process of its own."""
+
+  def __init__(self, python, script, num_samples, minibatch_size):
+    self._process = subprocess.Popen(
+        [python, script, 'twin', str(num_samples), str(minibatch_size)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    self.versions = self._answer()
+
+  def _answer(self):
+    line = self._process.stdout.readline()
+    if not line:
+      raise RuntimeError('The rival ended: its error is above.')
+    return line.strip()
+
+  def learn(self, variant, num_minibatches):
+    self._process.stdin.write(f'{variant} {num_minibatches}\n')
+    self._process.stdin.flush()
+    self._answer()
+
+  def close(self):
+    self._process.stdin.close()
+    self._process.wait()
+
+
+def compare_learning(rival_python, rival_script, num_rounds):
+  """Times minibatches of ours and, where there is one, of the rival.
+
+  Args:
+    rival_python: A Python with PyTorch, or None.
+    rival_script: Path of atari_rivals.py.
+    num_rounds: Rounds that count.
+
+  Returns:
+    A tuple (times, versions, foreign load): by name, (wall seconds, CPU
+    seconds) of a minibatch in each round. CPU seconds of the rival are not
+    known.
+  """
+  load = paired.ForeignLoad()
+  session = Session()
+  whole = Session(predictor_proportion=1.0)
+  num_steps = -session.num_steps()
+  session.learning()()
+  num_steps += session.num_steps()
+  num_samples = session.num_envs * session.rollout_length
+  size = num_samples // session.agent.num_minibatches
+  contenders = {
+      'ours: target once, predictor on a quarter': session.learning('rollout'),
+      'ours: target in each minibatch': session.learning('minibatch'),
+      'ours: target in each minibatch, predictor on all': whole.learning(
+          'minibatch'
+      ),
+  }
+  minibatches = dict.fromkeys(contenders, num_steps)
+  twin = None
+  versions = f'minibatches of {size}'
+  if rival_python is not None:
+    twin = Twin(rival_python, rival_script, num_samples, size)
+    versions += f'; torch: {twin.versions}'
+    for variant in atari_rivals.VARIANTS:
+      name = f'torch, {variant}'
+      contenders[name] = functools.partial(twin.learn, variant, 4)
+      minibatches[name] = 4
+  times = paired.in_turns(contenders, num_rounds, num_warm_up_rounds=1)
+  for each in (session, whole):
+    each.close()
+  if twin is not None:
+    twin.close()  # Now its CPU seconds are no foreign load.
+  per_minibatch = {
+      name: [
+          (wall_s / minibatches[name], used_s / minibatches[name])
+          for wall_s, used_s in times[name]
+      ]
+      for name in times
+  }
+  return per_minibatch, versions, str(load)
