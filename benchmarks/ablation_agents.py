@@ -47,3 +47,17 @@ class CurrentObservationAgent(rnd_ppo_agent.RNDPPOAgent):
     return tf.nest.map_structure(
         lambda x: tf.gather(x, chosen), rows['observation']
     )
+
+
+@gin.configurable(module='ablations')
+class CoinTossAgent(rnd_ppo_agent.RNDPPOAgent):
+  """The authors' mask: each transition of a minibatch by the toss of a coin."""
+
+  def _predictor_loss(self, rows, chosen):
+    arrivals = self._row_arrivals(rows, chosen)
+    tosses = tf.random.uniform(tf.shape(chosen)) < self._predictor_proportion
+    return self._curiosity.loss(
+        arrivals,
+        mask=tosses,
+        target_features=tf.gather(rows['target_features'], chosen),
+    )

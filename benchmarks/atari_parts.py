@@ -5,6 +5,7 @@
 Environment, agent and loop are those of `train_eval` under the gin bindings.
 """
 
+import collections
 import functools
 import subprocess
 import tempfile
@@ -33,12 +34,7 @@ WITHIN = {
 class Session:
   """A run of `train_eval` taken apart. Its loop has had one iteration."""
 
-  def __init__(self, **agent_arguments):
-    """Creates what the gin bindings say.
-
-    Args:
-      **agent_arguments: Of `RNDPPOAgent`, in place of bindings.
-    """
+  def __init__(self):
     self.num_envs = gin.query_parameter('train_eval.num_environments')
     self.rollout_length = gin.query_parameter('train_eval.rollout_length')
     tf.keras.utils.set_random_seed(0)
@@ -48,7 +44,7 @@ class Session:
       )
     # As `train_eval` does. pylint: disable=protected-access
     self.agent = trainer._create_agent(
-        functools.partial(agents.RNDPPOAgent, **agent_arguments),
+        agents.RNDPPOAgent,
         self._env,
         trainer._create_optimizers(
             gin.query_parameter('train_eval.learning_rate'), None
@@ -163,30 +159,37 @@ class Session:
 
     return lambda: run(self.experience).numpy()
 
-  def learning(self, target=None):
+  def learning(self, target=None, predictor_proportion=None):
     """A function that makes all optimizer steps on a rollout.
 
     Args:
       target: When the target's features are computed: 'minibatch', in each of
         them; 'rollout', once before them; None, they are known.
+      predictor_proportion: In place of the agent's.
     """
     agent = self.agent
+    own_proportion = agent._predictor_proportion
     num_rows = self.rollout_length + 1
 
     @common.function
     def run(rows):
+      rows = dict(rows)
       if target is not None:
-        features = rows.pop('target_features')
+        del rows['target_features']
       if target == 'rollout':
-        # Of the next row, as the bonus is. Those of the last rows are no
-        # samples.
+        # Of what a row leads to: the next one. The last ones are no samples.
         features = agent.curiosity.target_features(rows['observation'])
         rows['target_features'] = tf.roll(features, -1, axis=0)
-      return agent._optimize(
-          rows, agent._samples(rows, num_rows), agent.num_minibatches
-      )
+      if predictor_proportion is not None:
+        agent._predictor_proportion = predictor_proportion  # Of this graph.
+      try:
+        return agent._optimize(
+            rows, agent._samples(rows, num_rows), agent.num_minibatches
+        )
+      finally:
+        agent._predictor_proportion = own_proportion
 
-    return lambda: run(dict(self.rows)).numpy()
+    return lambda: run(self.rows).numpy()
 
   def num_steps(self):
     """Optimizer steps so far."""
@@ -230,6 +233,7 @@ class Twin:
         text=True,
     )
     self.versions = self._answer()
+    self.cpu_s = collections.defaultdict(list)  # By variant, of each call.
 
   def _answer(self):
     line = self._process.stdout.readline()
@@ -240,7 +244,7 @@ class Twin:
   def learn(self, variant, num_minibatches):
     self._process.stdin.write(f'{variant} {num_minibatches}\n')
     self._process.stdin.flush()
-    self._answer()
+    self.cpu_s[variant].append(float(self._answer()))
 
   def close(self):
     self._process.stdin.close()
@@ -257,25 +261,22 @@ def compare_learning(rival_python, rival_script, num_rounds):
 
   Returns:
     A tuple (times, versions, foreign load): by name, (wall seconds, CPU
-    seconds) of a minibatch in each round. CPU seconds of the rival are not
-    known.
+    seconds) of a minibatch in each round.
   """
   load = paired.ForeignLoad()
   session = Session()
-  whole = Session(predictor_proportion=1.0)
-  num_steps = -session.num_steps()
-  session.learning()()
-  num_steps += session.num_steps()
   num_samples = session.num_envs * session.rollout_length
   size = num_samples // session.agent.num_minibatches
   contenders = {
       'ours: target once, predictor on a quarter': session.learning('rollout'),
       'ours: target in each minibatch': session.learning('minibatch'),
-      'ours: target in each minibatch, predictor on all': whole.learning(
-          'minibatch'
+      'ours: target in each minibatch, predictor on all': session.learning(
+          'minibatch', predictor_proportion=1.0
       ),
   }
-  minibatches = dict.fromkeys(contenders, num_steps)
+  before = session.num_steps()
+  next(iter(contenders.values()))()
+  minibatches = dict.fromkeys(contenders, session.num_steps() - before)
   twin = None
   versions = f'minibatches of {size}'
   if rival_python is not None:
@@ -286,10 +287,17 @@ def compare_learning(rival_python, rival_script, num_rounds):
       contenders[name] = functools.partial(twin.learn, variant, 4)
       minibatches[name] = 4
   times = paired.in_turns(contenders, num_rounds, num_warm_up_rounds=1)
-  for each in (session, whole):
-    each.close()
+  session.close()
   if twin is not None:
     twin.close()  # Now its CPU seconds are no foreign load.
+    for variant in atari_rivals.VARIANTS:
+      name = f'torch, {variant}'
+      times[name] = [
+          (wall_s, used_s)
+          for (wall_s, _), used_s in zip(
+              times[name], twin.cpu_s[variant][-num_rounds:], strict=True
+          )
+      ]
   per_minibatch = {
       name: [
           (wall_s / minibatches[name], used_s / minibatches[name])

@@ -8,7 +8,7 @@
 Of `--only`, all where it is left out:
 
 *   end_to_end: agent steps/s of `train.train_eval`, in turns with CleanRL's
-    script if `--cleanrl` is given, each a process that ends after a few updates;
+    script if `--cleanrl` is given; each is a process of a few updates;
 *   parts: where an iteration's time goes;
 *   learning: seconds of a minibatch, and those of the same learning in PyTorch
     if `--rival_python` is given, in turns in processes that stay;
@@ -150,8 +150,7 @@ def run_ours(num_envs):
         return []
       return metrics_file.read_rows(root_dir, metrics_file.TIMINGS_FILE_NAME)
 
-    # The iteration that is under way then is the last one.
-    peak_gib = wait(process, log, lambda: len(rows()) >= num_rows - 1)
+    peak_gib = wait(process, log, lambda: len(rows()) >= num_rows)
     log.seek(0)
     done = rows()[:num_rows]
     if len(done) < num_rows:
@@ -308,14 +307,18 @@ def compare_learning():
   reference = next(iter(times))
   print(f'## Learning alone: {versions}\n')
   table(
-      ('what', 's a minibatch (median, span)', f'time over {reference}'),
+      (
+          'what',
+          's a minibatch (median)',
+          'time over the first (median, span)',
+          'the same of CPU time',
+      ),
       [
           (
               name,
-              '{0.median:.3f} ({0.low:.3f} to {0.high:.3f})'.format(
-                  paired.span([wall_s for wall_s, _ in times[name]])
-              ),
+              f'{paired.median_s(times, name):.3f}',
               paired.ratios(times, name, reference),
+              paired.ratios(times, name, reference, cpu=True),
           )
           for name in times
       ],

@@ -97,6 +97,20 @@ _ABLATIONS = {
     'advantages not normalised': ('RNDPPOAgent.normalize_advantages = False',),
 }
 
+_QUARTER = 'RNDPPOAgent.predictor_proportion = 0.25'
+_BFLOAT16 = "create_networks.compute_dtype = 'bfloat16'"
+# What makes an update cheaper, beside what it stands for.
+_SHORT_CUTS = {
+    'as in deep_sea.gin': (),
+    'bfloat16': (_BFLOAT16,),
+    'an exact quarter': (_QUARTER,),
+    'a quarter by coin tosses': (
+        'import benchmarks.ablation_agents',
+        f'{_AGENT} = @CoinTossAgent',
+        _QUARTER,
+    ),
+}
+
 GROUPS = {
     'mountain_car': _pair('mountain_car', range(10)),
     'deep_sea': _pair('deep_sea', range(10), _STOP),
@@ -117,6 +131,11 @@ GROUPS = {
         Job(label, 'deep_sea.gin', seed, (*bindings, _STOP))
         for seed in range(5)
         for label, bindings in _ABLATIONS.items()
+    ],
+    'short_cuts': [
+        Job(label, 'deep_sea.gin', seed, (*bindings, _STOP))
+        for seed in range(5)
+        for label, bindings in _SHORT_CUTS.items()
     ],
 }
 

@@ -320,8 +320,9 @@ class R2D3Agent(tf_agent.TFAgent):
       training=False,
       network_state=None,
       is_demonstration=None,
+      target_features=None,
   ):
-    """Loss of sequences; see `_train`."""
+    """Loss of sequences; see `_train`, and `replayed_bonus.target_features`."""
     del training
     q_checks.check_length(experience.discount.shape[1], self._burn_in_length)
     batch_size = tf.shape(experience.discount)[0]
@@ -330,24 +331,18 @@ class R2D3Agent(tf_agent.TFAgent):
     bonus_mean = tf.constant(0.0)
     if self._curiosity is not None:
       paid = replayed_bonus.add_bonus(
-          self._curiosity, experience, self._bonus_weight
+          self._curiosity, experience, self._bonus_weight, target_features
       )
-      bonus_mean = tf.reduce_mean((paid.reward - experience.reward)[:, :-1])
+      bonus_mean = _mean(
+          (paid.reward - experience.reward)[:, :-1],
+          replayed_bonus.arrived(experience),
+      )
       experience = paid
     terms = self._sequence_terms(experience, network_state, is_demonstration)
     sequence_losses = q_learning.sequence_losses(
         terms['losses'], terms['valid'], self._mean_over_time
     )
     loss = q_learning.batch_loss(sequence_losses, weights)
-
-    def mean(values, mask):
-      if values is None:
-        return tf.constant(0.0)
-      mask = tf.cast(mask, tf.float32)
-      return tf.math.divide_no_nan(
-          tf.reduce_sum(tf.cast(values, tf.float32) * mask),
-          tf.reduce_sum(mask),
-      )
 
     def mean_square(errors):
       return None if errors is None else tf.square(errors)
@@ -356,19 +351,19 @@ class R2D3Agent(tf_agent.TFAgent):
     return tf_agent.LossInfo(
         loss,
         R2D3LossInfo(
-            td_loss=mean(mean_square(terms['n_step_errors']), valid),
-            one_step_loss=mean(mean_square(terms['one_step_errors']), valid),
-            margin_loss=mean(terms['margin_losses'], demonstrated),
+            td_loss=_mean(mean_square(terms['n_step_errors']), valid),
+            one_step_loss=_mean(mean_square(terms['one_step_errors']), valid),
+            margin_loss=_mean(terms['margin_losses'], demonstrated),
             rnd_loss=tf.constant(0.0),
-            td_error_mean=mean(tf.abs(terms['n_step_errors']), valid),
-            q_mean=mean(terms['q_values'], valid),
-            target_mean=mean(terms['targets'], valid),
+            td_error_mean=_mean(tf.abs(terms['n_step_errors']), valid),
+            q_mean=_mean(terms['q_values'], valid),
+            target_mean=_mean(terms['targets'], valid),
             bonus_mean=bonus_mean,
             gradient_norm=tf.constant(0.0),
             demonstration_rate=tf.reduce_mean(
                 tf.cast(is_demonstration, tf.float32)
             ),
-            demonstration_agreement=mean(terms['agrees'], demonstrated),
+            demonstration_agreement=_mean(terms['agrees'], demonstrated),
             priorities=self._priorities(terms),
         ),
     )
@@ -394,16 +389,28 @@ class R2D3Agent(tf_agent.TFAgent):
     """
     if self._optimizer is None:
       raise ValueError('R2D3Agent needs an optimizer to train.')
+    target_features = None
+    if self._curiosity is not None:
+      target_features = replayed_bonus.target_features(
+          self._curiosity, experience
+      )
     with tf.GradientTape() as tape:
       loss, info = self._loss(
-          experience, weights, True, network_state, is_demonstration
+          experience,
+          weights,
+          True,
+          network_state,
+          is_demonstration,
+          target_features,
       )
     gradients = tape.gradient(loss, self._variables_to_train)
     gradients, norm = optimizers.clip(gradients, self._gradient_clipping)
     optimizers.apply(self._optimizer, gradients, self._variables_to_train)
     info = info._replace(gradient_norm=norm)
     if self._curiosity is not None:
-      info = info._replace(rnd_loss=self._train_predictor(experience))
+      info = info._replace(
+          rnd_loss=self._train_predictor(experience, target_features)
+      )
     self.train_step_counter.assign_add(1)
     tf.cond(
         tf.equal(self.train_step_counter % self._target_update_period, 0),
@@ -417,11 +424,23 @@ class R2D3Agent(tf_agent.TFAgent):
         )
     return tf_agent.LossInfo(loss, info)
 
-  def _train_predictor(self, experience):
+  def _train_predictor(self, experience, target_features):
     variables = list(self._curiosity.trainable_variables)
     with tf.GradientTape() as tape:
-      loss = replayed_bonus.predictor_loss(self._curiosity, experience)
+      loss = replayed_bonus.predictor_loss(
+          self._curiosity, experience, target_features
+      )
     optimizers.apply(
         self._rnd_optimizer, tape.gradient(loss, variables), variables
     )
     return loss
+
+
+def _mean(values, mask):
+  """Mean of the values that the mask keeps; 0 where there are none."""
+  if values is None:
+    return tf.constant(0.0)
+  mask = tf.cast(mask, tf.float32)
+  return tf.math.divide_no_nan(
+      tf.reduce_sum(tf.cast(values, tf.float32) * mask), tf.reduce_sum(mask)
+  )

@@ -34,7 +34,20 @@ def arrivals(experience):
   return tf.nest.map_structure(lambda x: x[:, 1:], experience.observation)
 
 
-def add_bonus(curiosity, experience, weight):
+def target_features(curiosity, experience):
+  """The target's output [B, T-1, F] for a batch's transitions.
+
+  For both functions below: they stay the same while the statistics do.
+  """
+  return curiosity.target_features(arrivals(experience))
+
+
+def arrived(experience):
+  """Which transitions [B, T-1] were made: none leads out of an episode."""
+  return ~experience.is_boundary()[:, :-1]
+
+
+def add_bonus(curiosity, experience, weight, features=None):
   """A replayed batch with the bonus of each transition added to its reward.
 
   Args:
@@ -42,26 +55,29 @@ def add_bonus(curiosity, experience, weight):
     experience: A `Trajectory` [B, T] of frames; frame t holds the reward of
       the transition to frame t + 1.
     weight: What the normalised bonus is multiplied with.
+    features: `target_features` of the batch, where already known.
 
   Returns:
     The `Trajectory` with other rewards. Those of the last frame, whose
     transition leads out of the batch, and of frames that end an episode, from
     which nobody acted, stay.
   """
-  bonus = curiosity.normalize_bonus(curiosity.bonus(arrivals(experience)))
-  bonus = tf.where(experience.is_boundary()[:, :-1], 0.0, bonus)
+  errors = curiosity.errors(arrivals(experience), features)
+  bonus = curiosity.normalize_bonus(tf.stop_gradient(errors))
+  bonus = tf.where(arrived(experience), bonus, 0.0)
   padded = tf.concat([bonus, tf.zeros_like(bonus[:, :1])], axis=1)
   return experience.replace(
       reward=experience.reward + tf.cast(weight * padded, tf.float32)
   )
 
 
-def predictor_loss(curiosity, experience):
+def predictor_loss(curiosity, experience, features=None):
   """The predictor's loss on the transitions of a replayed batch.
 
   Args:
     curiosity: A `RandomNetworkDistillation`.
     experience: A `Trajectory` [B, T].
+    features: `target_features` of the batch, where already known.
 
   Returns:
     A float scalar; 0 where there is no transition.
@@ -72,5 +88,6 @@ def predictor_loss(curiosity, experience):
 
   return curiosity.loss(
       tf.nest.map_structure(flatten, arrivals(experience)),
-      mask=flatten(tf.cast(~experience.is_boundary()[:, :-1], tf.float32)),
+      mask=flatten(tf.cast(arrived(experience), tf.float32)),
+      target_features=None if features is None else flatten(features),
   )

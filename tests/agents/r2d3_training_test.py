@@ -105,7 +105,7 @@ def test_rewards_get_the_bonus_of_the_arrival():
       agent, (plain._q_network, plain._target_q_network), 1e-6
   )
   np.testing.assert_allclose(
-      result.extra.bonus_mean, np.mean(0.7 * bonus * acted), rtol=1e-4
+      result.extra.bonus_mean, 0.7 * bonus[acted].mean(), rtol=1e-4
   )
   assert expected.extra.bonus_mean == expected.extra.rnd_loss == 0
   # The predictor learns from the transitions that there are, nothing else does.
