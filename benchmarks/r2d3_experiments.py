@@ -38,6 +38,11 @@ _DEMOS = {
         '--expert',
         '--episodes=50',
     ),
+    # Of a run of train.train_eval --gin_file=pong_ppo.gin.
+    'pong': (
+        '--policy_dir=runs/pong_ppo/seed_0/policies/policy',
+        '--episodes=20',
+    ),
 }
 
 _ZERO = ("R2D3Agent.recurrent_state_init = 'zero'",)
@@ -103,6 +108,18 @@ GROUPS = {
                 'margin 0.8': ('R2D3Agent.margin = 0.8',),
                 'no demonstrations': _NO_DEMOS,
             },
+        ),
+    ),
+    'pong': (
+        ('pong',),
+        _jobs(
+            'pong_r2d3.gin',
+            {
+                'ratio 0': _NO_DEMOS,
+                'ratio 1/16': (),
+                'ratio 1/4': (f'{_RUN}.demonstration_ratio = 0.25',),
+            },
+            range(1),
         ),
     ),
 }

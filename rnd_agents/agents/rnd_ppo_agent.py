@@ -30,6 +30,7 @@ from rnd_agents.agents import samples
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import normalizers
 from rnd_agents.ops import losses
+from rnd_agents.ops import parts
 from rnd_agents.ops import rnd
 
 # Means over the optimizer steps of one `train`.
@@ -476,7 +477,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     bonus = None
     valid = tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
     if self._explores:
-      bonus = self._curiosity.bonus(arrivals)
+      bonus = parts.by_environment(self._curiosity.bonus, arrivals)
     if self.update_normalizers_in_train:
       if self._explores:
         self._curiosity.update_return_statistics(bonus, valid)
@@ -486,7 +487,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
             valid,
             tf.equal(experience.step_type[:, :-1], ts.StepType.FIRST),
         )
-    values = self._collect_policy.values(
+    values = parts.by_environment(
+        self._collect_policy.values,
         experience.observation,
         experience.step_type,
         self._first_states(experience),
@@ -517,7 +519,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     if self._explores:
       # Once a rollout: they stay the same while the statistics do.
       rows['target_features'] = flatten(
-          self._curiosity.target_features(arrivals)
+          parts.by_environment(self._curiosity.target_features, arrivals)
       )
     return rows, streams.statistics
 

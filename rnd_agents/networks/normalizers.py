@@ -5,6 +5,7 @@
 import tensorflow as tf
 
 from rnd_agents.ops import moments
+from rnd_agents.ops import parts
 from rnd_agents.ops import rnd
 
 # A fresh statistic weighs as much as this many samples of N(0, 1): the first
@@ -48,22 +49,38 @@ class RunningMoments(tf.Module):
       mask: Optional booleans [outer...]: False samples do not count.
     """
     num_outer_dims = values.shape.rank - self.mean.shape.rank
-    merged = moments.merge_moments(
-        self.mean,
-        self.variance,
-        self.count,
-        *moments.batch_moments(
-            tf.cast(values, tf.float64), mask, num_outer_dims
-        ),
-    )
-    for variable, value in zip(
-        (self.mean, self.variance, self.count), merged, strict=True
-    ):
+    if num_outer_dims > 1 and parts.is_large(self.mean.shape):
+      if mask is None:
+        mask = tf.ones(tf.shape(values)[:num_outer_dims], tf.bool)
+      # In float64 all frames of a rollout at once would be gigabytes.
+      _, *merged = tf.while_loop(
+          lambda i, *_: i < tf.shape(values)[0],
+          lambda i, *so_far: (
+              i + 1,
+              *_take_in(so_far, values[i], mask[i], num_outer_dims - 1),
+          ),
+          (0, *(tf.convert_to_tensor(v) for v in self._variables())),
+          parallel_iterations=1,
+      )
+    else:
+      merged = _take_in(self._variables(), values, mask, num_outer_dims)
+    for variable, value in zip(self._variables(), merged, strict=True):
       variable.assign(value)
+
+  def _variables(self):
+    return self.mean, self.variance, self.count
 
   def whiten(self, values, clip_value):
     """`clip((x - mean) / std, -clip_value, clip_value)` in `values`' dtype."""
     return rnd.whiten_and_clip(values, self.mean, self.variance, clip_value)
+
+
+def _take_in(so_far, values, mask, num_outer_dims):
+  """(mean, variance, count) with more values in them."""
+  return moments.merge_moments(
+      *so_far,
+      *moments.batch_moments(tf.cast(values, tf.float64), mask, num_outer_dims),
+  )
 
 
 class ObservationNormalizer(tf.Module):

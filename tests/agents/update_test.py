@@ -10,6 +10,7 @@ import tensorflow as tf
 from tf_agents.utils import common
 
 from rnd_agents import networks
+from rnd_agents.ops import parts
 from tests.agents import agent_test_utils
 from tests.agents import slow_recurrent
 from tests.agents import slow_streams
@@ -349,3 +350,25 @@ def test_recurrent_update_equals_the_slow_one(
       core=getattr(networks, core),
       chunking=dict(CHUNKING, **chunking),
   )
+
+
+@pytest.mark.parametrize('core', [None, networks.GRUCore])
+@pytest.mark.parametrize('graph', [False, True])
+def test_large_observations_one_environment_at_a_time(
+    monkeypatch, graph, core
+):
+  # As for images of 64 x 64 pixels and more.
+  monkeypatch.setattr(parts, '_LARGE', 1)
+  used = []
+  map_fn = tf.map_fn
+  monkeypatch.setattr(
+      tf, 'map_fn', lambda *args, **kw: used.append(1) or map_fn(*args, **kw)
+  )
+  _compare(
+      monkeypatch,
+      {'normalize_rewards': True, 'predictor_proportion': 1.0},
+      graph,
+      core=core,
+      chunking=None if core is None else CHUNKING,
+  )
+  assert used

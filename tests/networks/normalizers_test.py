@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from rnd_agents.networks import normalizers
+from rnd_agents.ops import parts
 
 # A fresh statistic: this many samples of mean 0 and variance 1.
 _PRIOR = 1e-4
@@ -32,7 +33,10 @@ def _maybe_graph(fn, in_graph):
 
 @pytest.mark.parametrize('in_graph', [False, True])
 @pytest.mark.parametrize('shape', [(), (3,), (2, 3)])
-def test_moments_of_all_batches(shape, in_graph):
+@pytest.mark.parametrize('large', [False, True])
+def test_moments_of_all_batches(monkeypatch, shape, in_graph, large):
+  if large:  # Taken in row by row of the first axis.
+    monkeypatch.setattr(parts, '_LARGE', 1)
   rng = np.random.default_rng(0)
   moments = normalizers.RunningMoments(shape)
   _assert_moments(moments, np.zeros([0, *shape]))
@@ -49,7 +53,10 @@ def test_moments_of_all_batches(shape, in_graph):
 
 
 @pytest.mark.parametrize('in_graph', [False, True])
-def test_moments_of_masked_batches(in_graph):
+@pytest.mark.parametrize('large', [False, True])
+def test_moments_of_masked_batches(monkeypatch, in_graph, large):
+  if large:
+    monkeypatch.setattr(parts, '_LARGE', 1)
   rng = np.random.default_rng(1)
   moments = normalizers.RunningMoments([3])
   update = _maybe_graph(moments.update, in_graph)
