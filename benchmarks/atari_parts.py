@@ -89,7 +89,8 @@ class Session:
   def environment(self):
     """A function that takes the steps of a rollout, at random."""
     actions = np.random.RandomState(0).randint(
-        18, size=[self.rollout_length, self.num_envs]
+        self._env.action_spec().maximum + 1,
+        size=[self.rollout_length, self.num_envs],
     )
 
     def run():

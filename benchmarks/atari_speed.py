@@ -26,56 +26,25 @@ tyro tensorboard`. CleanRL's script is run as it is; `atari_rivals` gives it the
 API of envpool that it was written for.
 """
 
-import json
 import os
-import signal
 import statistics
-import subprocess
-import sys
-import tempfile
-import time
-from typing import List, NamedTuple
 
 from absl import app
 from absl import flags
+import gin
 
 from benchmarks import atari_parts
-from benchmarks import atari_rivals
+from benchmarks import atari_runs
 from benchmarks import paired
-from rnd_agents.plotting import metrics_file
+from rnd_agents.networks import precision
 from rnd_agents.training import gin_files
 
 _GIN_FILE = 'montezuma_revenge_cpu.gin'
-_RIVALS = os.path.join(os.path.dirname(__file__), 'atari_rivals.py')
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _FOREVER = 10**12
 
 
-class Run(NamedTuple):
-  """What a process that trained came to.
-
-  Attributes:
-    seconds: of each update but the first, which traces.
-    steps: agent steps of an update.
-    parts: by name, seconds of each update.
-    peak_gib: of the resident memory.
-    foreign_load: while it ran, start included.
-    versions: of what it ran on, where it told.
-  """
-
-  seconds: List[float]
-  steps: float
-  parts: dict
-  peak_gib: float
-  foreign_load: str
-  versions: str = ''
-
-  def steps_per_s(self):
-    return self.steps / statistics.median(self.seconds)
-
-
 def bindings(num_envs):
-  """Gin bindings of all that is measured."""
+  """Gin bindings of all that is measured of ours."""
   lines = [
       f'train_eval.num_environments = {num_envs}',
       f'train_eval.rollout_length = {flags.FLAGS.rollout_length}',
@@ -92,120 +61,20 @@ def bindings(num_envs):
   return lines + flags.FLAGS.gin_bindings
 
 
-def wait(process, log, until=None):
-  """Waits for a process to end; returns the peak of its memory in GiB.
-
-  Args:
-    process: A `subprocess.Popen`.
-    log: The file with its output.
-    until: Polled; once it is true, the process is asked to end.
-  """
-  asked = until is None
-  try:
-    while True:
-      pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-      if pid:
-        process.returncode = os.waitstatus_to_exitcode(status)
-        break
-      if not asked and until():
-        process.send_signal(signal.SIGTERM)
-        asked = True
-      time.sleep(0.2)
-  finally:
-    if process.returncode is None:
-      process.kill()
-      process.wait()
-  if process.returncode and not (asked and until is not None):
-    log.seek(0)
-    sys.exit(log.read()[-3000:])
-  return usage.ru_maxrss / 2**20
-
-
 def run_ours(num_envs):
-  """Runs `train.train_eval` for some iterations; returns a `Run`."""
-  load = paired.ForeignLoad()
-  num_rows = flags.FLAGS.num_updates + 1
-  with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile(
-      'w+'
-  ) as log:
-    root_dir = os.path.join(folder, 'run')
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            '-m',
-            'train.train_eval',
-            f'--gin_file={_GIN_FILE}',
-            f'--root_dir={root_dir}',
-            *(f'--gin_bindings={line}' for line in bindings(num_envs)),
-        ],
-        cwd=_ROOT,
-        stdout=log,
-        stderr=log,
-    )
-
-    def rows():
-      if not os.path.exists(
-          os.path.join(root_dir, metrics_file.TIMINGS_FILE_NAME)
-      ):
-        return []
-      return metrics_file.read_rows(root_dir, metrics_file.TIMINGS_FILE_NAME)
-
-    peak_gib = wait(process, log, lambda: len(rows()) >= num_rows)
-    log.seek(0)
-    done = rows()[:num_rows]
-    if len(done) < num_rows:
-      sys.exit(log.read()[-3000:])
-  clock = [row.values['wall_time_s'] for row in done]
-  seconds = [b - a for a, b in zip(clock, clock[1:])]
-  steps = (done[-1].env_steps - done[0].env_steps) / len(seconds)
-  parts = {
-      name: [row.values[f'{column}_time_s'] for row in done[1:]]
-      for name, column in (
-          ('collecting', 'collect'),
-          ('training', 'train'),
-          ('saving', 'save'),
-      )
-  }
-  return Run(seconds, steps, parts, peak_gib, str(load))
+  return atari_runs.run_ours(
+      _GIN_FILE, bindings(num_envs), flags.FLAGS.num_updates
+  )
 
 
 def run_cleanrl(num_envs):
-  """Runs the user's script of CleanRL for some updates; returns a `Run`."""
-  load = paired.ForeignLoad()
-  steps = num_envs * flags.FLAGS.rollout_length
-  num_updates = flags.FLAGS.num_updates + 1
-  with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile(
-      'w+'
-  ) as log:
-    out = os.path.join(folder, 'updates.json')
-    process = subprocess.Popen(
-        [
-            flags.FLAGS.rival_python,
-            _RIVALS,
-            'cleanrl',
-            os.path.abspath(flags.FLAGS.cleanrl),
-            out,
-            '--no-cuda',
-            f'--num-envs={num_envs}',
-            f'--num-steps={flags.FLAGS.rollout_length}',
-            '--num-iterations-obs-norm-init=1',
-            f'--total-timesteps={num_updates * steps}',
-        ],
-        cwd=folder,  # The script writes to a folder `runs`.
-        stdout=log,
-        stderr=log,
-    )
-    peak_gib = wait(process, log)
-    with open(out, encoding='utf-8') as file:
-      result = json.load(file)
-  updates = result['updates'][1:]
-  return Run(
-      [sum(update.values()) for update in updates],
-      steps,
-      {name: [u[name] for u in updates] for name in atari_rivals.Phases.NAMES},
-      peak_gib,
-      str(load),
-      result['versions'],
+  args = flags.FLAGS
+  return atari_runs.run_cleanrl(
+      args.rival_python,
+      args.cleanrl,
+      num_envs,
+      args.rollout_length,
+      args.num_updates,
   )
 
 
@@ -219,7 +88,7 @@ def table(header, rows):
 
 
 def table_of_runs(runs):
-  """Prints pairs of a name and a `Run`."""
+  """Prints pairs of a name and an `atari_runs.Run`."""
   table(
       (
           'what',
@@ -302,7 +171,7 @@ def show_parts():
 
 def compare_learning():
   times, versions, load = atari_parts.compare_learning(
-      flags.FLAGS.rival_python, _RIVALS, flags.FLAGS.num_rounds
+      flags.FLAGS.rival_python, atari_runs.RIVALS, flags.FLAGS.num_rounds
   )
   reference = next(iter(times))
   print(f'## Learning alone: {versions}\n')
@@ -378,9 +247,12 @@ def main(argv):
     raise app.UsageError('--cleanrl needs --rival_python: a Python with torch.')
   gin_files.parse([_GIN_FILE], bindings(args.num_envs))
   print(machine())
+  compute_dtype = gin.query_parameter('create_networks.compute_dtype')
+  policy = precision.layer_policy(compute_dtype)
   print(
-      f'{_GIN_FILE}, rollouts of {args.rollout_length} steps,'
-      f' compute_dtype {args.compute_dtype or "as bound"}\n',
+      f'{_GIN_FILE}, rollouts of {args.rollout_length} steps; large layers'
+      f' compute in {policy.compute_dtype} (compute_dtype ='
+      f' {compute_dtype!r})\n',
       flush=True,
   )
   for name in args.only:

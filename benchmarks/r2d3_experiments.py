@@ -103,11 +103,15 @@ GROUPS = {
         ('door_key',),
         _jobs(
             'door_key_r2d3.gin',
+            {'margin 0.05': ()},
+        )
+        + _jobs(
+            'door_key_r2d3.gin',
             {
-                'margin 0.05': (),
                 'margin 0.8': ('R2D3Agent.margin = 0.8',),
                 'no demonstrations': _NO_DEMOS,
             },
+            range(1),
         ),
     ),
     'pong': (

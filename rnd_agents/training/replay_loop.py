@@ -27,6 +27,9 @@ from rnd_agents.training import gin_files
 from rnd_agents.training import seeded_policy
 from rnd_agents.training import training_loop
 
+# Before the first iteration; afterwards iterations are counted.
+_SECONDS_BETWEEN_SAVES = 60.0
+
 # What is 0 without demonstrations, and says nothing then.
 _OF_DEMONSTRATIONS = (
     'margin_loss', 'demonstration_rate', 'demonstration_agreement'
@@ -92,6 +95,7 @@ class ReplayLoop(training_loop.TrainingLoop):
     self._replay_dir = os.path.join(root_dir, 'checkpoints', 'replay')
     self._env_steps = tf.Variable(0, dtype=tf.int64, name='env_steps')
     self._updates_due = 0.0
+    self._pretraining_steps = 0  # Done so far.
     self._time_step = None
     self._ready = False
     generator = tf.random.Generator.from_seed(
@@ -160,6 +164,7 @@ class ReplayLoop(training_loop.TrainingLoop):
         policy_state=self._policy_state,
         cutter=self._cutter.get_state(),
         updates_due=self._updates_due,
+        pretraining_steps=self._pretraining_steps,
     )
 
   def _restore_own_state(self, state, episodes_go_on):
@@ -172,6 +177,10 @@ class ReplayLoop(training_loop.TrainingLoop):
         self._replay_seed, self._replay_dir, path
     )
     self._updates_due = state['updates_due']
+    # Runs of older versions had all of it behind them.
+    self._pretraining_steps = state.get(
+        'pretraining_steps', self._settings.num_pretraining_steps
+    )
     self._time_step = self._environment.reset()  # The one that was saved.
     if episodes_go_on:
       self._policy_state = state['policy_state']
@@ -181,6 +190,7 @@ class ReplayLoop(training_loop.TrainingLoop):
   # Beginning.
 
   def _begin(self, schedule):
+    del schedule
     try:
       self._replay = self._create_replay(
           self._replay_seed, self._replay_dir, None
@@ -188,13 +198,35 @@ class ReplayLoop(training_loop.TrainingLoop):
       self._add_demonstrations()
     except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
       raise errors.SetupError(gin_files.explain_missing(error)) from error
-    self._pretrain()
     self._time_step = self._environment.reset()
+
+  def _prepare(self, schedule):
+    if self.iteration:
+      return
+    self._repeat_and_save(
+        lambda: (
+            self._pretraining_steps < self._settings.num_pretraining_steps
+        ),
+        self._pretrain,
+    )
     # At random, and not as a demonstrator would.
-    while self.env_steps < schedule.warm_up_env_steps:
-      self._check_not_stopped()
-      self._step(np.ones([self._environment.batch_size], np.float32))
+    epsilon = np.ones([self._environment.batch_size], np.float32)
+    self._repeat_and_save(
+        lambda: self.env_steps < schedule.warm_up_env_steps,
+        lambda: self._step(epsilon),
+    )
     self._environment.pop_episodes()
+
+  def _repeat_and_save(self, is_due, do):
+    """Does something while it is due and nobody stops the run."""
+    saved = time.monotonic()
+    while is_due() and not self.stopped_by:
+      do()
+      if time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
+        self._save()
+        saved = time.monotonic()
+    if self.stopped_by:
+      self._save()
 
   def _add_demonstrations(self):
     """Cuts the demonstrations as the agent's own episodes are cut."""
@@ -215,24 +247,16 @@ class ReplayLoop(training_loop.TrainingLoop):
       cutter.reset()
 
   def _pretrain(self):
-    """Updates on demonstrations before the first environment step."""
+    """An update on demonstrations before the first environment step."""
     num_steps = self._settings.num_pretraining_steps
-    for i in range(num_steps):
-      self._check_not_stopped()
-      info = self._update(demonstration_ratio=1.0)
-      if i % max(num_steps // 20, 1) == 0 or i + 1 == num_steps:
-        logging.info(
-            'Pretraining %d of %d: loss %.4f, agreement with the demonstrator'
-            ' %.2f',
-            i + 1, num_steps, info['loss'], info['demonstration_agreement'],
-        )
-
-  def _check_not_stopped(self):
-    """Ends a run that is stopped before there is anything to go on from."""
-    if self.stopped_by:
-      raise errors.RunError(
-          f'Stopped by {self.stopped_by} before the first iteration: the same'
-          ' command begins again.'
+    info = self._update(demonstration_ratio=1.0)
+    self._pretraining_steps += 1
+    done = self._pretraining_steps
+    if done % max(num_steps // 20, 1) == 0 or done in (1, num_steps):
+      logging.info(
+          'Pretraining %d of %d: loss %.4f, agreement with the demonstrator'
+          ' %.2f',
+          done, num_steps, info['loss'], info['demonstration_agreement'],
       )
 
   # ---------------------------------------------------------------------------

@@ -121,6 +121,13 @@ class TrainingLoop(abc.ABC):
   def _begin(self, schedule):
     """What a new run does before its first iteration."""
 
+  def _prepare(self, schedule):  # noqa: B027
+    """What else comes before the first iteration.
+
+    Long work, which saves itself on its way and ends early at a signal; called
+    again in a run that goes on.
+    """
+
   @abc.abstractmethod
   def _learn(self):
     """One iteration; returns `Learned`."""
@@ -248,6 +255,8 @@ class TrainingLoop(abc.ABC):
         with self._environment_errors():
           self._begin(schedule)
         self._save()
+      with self._environment_errors():
+        self._prepare(schedule)
       bar = progress.Progress(schedule.num_env_steps, self.env_steps)
       try:
         self._repeat(schedule, bar, on_progress)

@@ -4,6 +4,7 @@
 
 import csv
 import os
+import signal
 import sys
 
 import gin
@@ -158,6 +159,57 @@ def test_pretraining_comes_before_the_first_step(
   assert all(info['demonstration_rate'] == 1.0 for _, _, info in before)
   losses = [info['margin_loss'] for _, _, info in before]
   assert np.mean(losses[-100:]) < 0.5 * np.mean(losses[:20])
+
+
+@pytest.mark.parametrize('where', ['pretraining', 'random steps'])
+def test_a_run_that_is_stopped_before_its_first_iteration_goes_on(
+    tmp_path, demonstration_file, monkeypatch, where
+):
+  update, step = replay_loop.ReplayLoop._update, replay_loop.ReplayLoop._step
+  updates, steps, stops = [], [], []
+
+  def stop(loop):
+    if not stops:
+      stops.append(where)
+      os.kill(os.getpid(), signal.SIGTERM)
+      assert loop.stopped_by == 'SIGTERM'
+
+  def updating(loop, demonstration_ratio):
+    info = update(loop, demonstration_ratio)
+    if loop.env_steps == 0:
+      updates.append(int(loop._agent.train_step_counter.numpy()))
+      if where == 'pretraining' and len(updates) == 4:
+        stop(loop)
+    return info
+
+  def stepping(loop, epsilon):
+    acted = step(loop, epsilon)
+    if loop.iteration == 0 and epsilon.min() == 1.0:
+      steps.append(loop.env_steps)
+      if where == 'random steps' and len(steps) == 5:
+        stop(loop)
+    return acted
+
+  monkeypatch.setattr(replay_loop.ReplayLoop, '_update', updating)
+  monkeypatch.setattr(replay_loop.ReplayLoop, '_step', stepping)
+  bindings = (
+      *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
+      'linear_epsilon.first = 0.5',
+      'train_eval_r2d3.epsilon_fn = @linear_epsilon',
+  )
+  assert not _run(tmp_path, 60, *bindings).finished
+  assert stops == [where]
+  assert _run(tmp_path, 60, *bindings).finished
+  # None is done twice, and none is left out.
+  assert updates == [1, 2, 3, 4, 5, 6, 7]
+  # After four steps of each environment a row only begins the next episode.
+  assert steps == [2, 4, 6, 8, 8, 10, 12, 14, 16]
+  rows = _rows(tmp_path, 'train')
+  assert [int(row['env_steps']) for row in rows] == [32, 48, 64]
+  assert [int(row['train_steps']) for row in rows] == [11, 15, 19]
+  for row in rows:
+    assert float(row['demonstration_sequences']) == 2 * _NUM_DEMONSTRATIONS
+  assert float(rows[0]['replay_sequences']) == 2 * 8 - 2
 
 
 def test_everything_comes_back(tmp_path, demonstration_file, monkeypatch):
