@@ -62,11 +62,11 @@ class Session:
         seeds=np.random.SeedSequence(0),
         rollout_length=self.rollout_length,
     )
-    self._loop._begin(
-        training_loop.Schedule(
-            0, self.num_envs * self.rollout_length, 1, 1, None
-        )
+    schedule = training_loop.Schedule(
+        0, self.num_envs * self.rollout_length, 1, 1, None
     )
+    self._loop._begin(schedule)
+    self._loop._prepare(schedule)
     self._loop._learn()
     self.experience = self._loop._buffer.gather_all()
     self.rows, _ = common.function(self.agent._rollout_rows)(self.experience)
@@ -278,27 +278,26 @@ def compare_learning(rival_python, rival_script, num_rounds):
   before = session.num_steps()
   next(iter(contenders.values()))()
   minibatches = dict.fromkeys(contenders, session.num_steps() - before)
-  twin = None
   versions = f'minibatches of {size}'
+  twin = None
+  variants = {}
   if rival_python is not None:
     twin = Twin(rival_python, rival_script, num_samples, size)
     versions += f'; torch: {twin.versions}'
-    for variant in atari_rivals.VARIANTS:
-      name = f'torch, {variant}'
-      contenders[name] = functools.partial(twin.learn, variant, 4)
-      minibatches[name] = 4
+    variants = {f'torch, {name}': name for name in atari_rivals.VARIANTS}
+  for name, variant in variants.items():
+    contenders[name] = functools.partial(twin.learn, variant, 4)
+    minibatches[name] = 4
   times = paired.in_turns(contenders, num_rounds, num_warm_up_rounds=1)
   session.close()
   if twin is not None:
     twin.close()  # Now its CPU seconds are no foreign load.
-    for variant in atari_rivals.VARIANTS:
-      name = f'torch, {variant}'
-      times[name] = [
-          (wall_s, used_s)
-          for (wall_s, _), used_s in zip(
-              times[name], twin.cpu_s[variant][-num_rounds:], strict=True
-          )
-      ]
+  for name, variant in variants.items():
+    own_cpu_s = twin.cpu_s[variant][-num_rounds:]
+    times[name] = [
+        (wall_s, used_s)
+        for (wall_s, _), used_s in zip(times[name], own_cpu_s, strict=True)
+    ]
   per_minibatch = {
       name: [
           (wall_s / minibatches[name], used_s / minibatches[name])

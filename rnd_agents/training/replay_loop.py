@@ -27,9 +27,6 @@ from rnd_agents.training import gin_files
 from rnd_agents.training import seeded_policy
 from rnd_agents.training import training_loop
 
-# Before the first iteration; afterwards iterations are counted.
-_SECONDS_BETWEEN_SAVES = 60.0
-
 # What is 0 without demonstrations, and says nothing then.
 _OF_DEMONSTRATIONS = (
     'margin_loss', 'demonstration_rate', 'demonstration_agreement'
@@ -211,22 +208,8 @@ class ReplayLoop(training_loop.TrainingLoop):
     )
     # At random, and not as a demonstrator would.
     epsilon = np.ones([self._environment.batch_size], np.float32)
-    self._repeat_and_save(
-        lambda: self.env_steps < schedule.warm_up_env_steps,
-        lambda: self._step(epsilon),
-    )
+    self._warm_up(schedule, lambda: self._step(epsilon))
     self._environment.pop_episodes()
-
-  def _repeat_and_save(self, is_due, do):
-    """Does something while it is due and nobody stops the run."""
-    saved = time.monotonic()
-    while is_due() and not self.stopped_by:
-      do()
-      if time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
-        self._save()
-        saved = time.monotonic()
-    if self.stopped_by:
-      self._save()
 
   def _add_demonstrations(self):
     """Cuts the demonstrations as the agent's own episodes are cut."""

@@ -22,6 +22,8 @@ from tf_agents.utils import common
 from rnd_agents.training import seeded_policy
 from rnd_agents.training import training_loop
 
+_WARM_UP_ROWS = 256  # Of random steps, between two looks at signals.
+
 
 class RolloutLoop(training_loop.TrainingLoop):
   """Collects a rollout, trains on it, and again."""
@@ -118,22 +120,37 @@ class RolloutLoop(training_loop.TrainingLoop):
       self._buffer.add_batch(training_loop.as_tensors(self._last_row))
 
   def _begin(self, schedule):
+    del schedule
+    self._tf_env.reset()
+
+  def _prepare(self, schedule):
     """Random steps that seed the observation statistics (section 2.4)."""
-    if schedule.warm_up_env_steps:
-      driver = dynamic_step_driver.DynamicStepDriver(
-          self._tf_env,
-          random_tf_policy.RandomTFPolicy(
-              self._tf_env.time_step_spec(), self._tf_env.action_spec()
-          ),
-          observers=[
-              lambda row: self._agent.update_observation_statistics(
-                  row.observation
-              ),
-              self._env_steps,
-          ],
-          num_steps=schedule.warm_up_env_steps,
-      )
-      common.function(driver.run)()
+    if self.iteration:
+      return
+    total = schedule.warm_up_env_steps
+    batch_size = self._environment.batch_size
+    step = common.function(
+        dynamic_step_driver.DynamicStepDriver(
+            self._tf_env,
+            random_tf_policy.RandomTFPolicy(
+                self._tf_env.time_step_spec(), self._tf_env.action_spec()
+            ),
+            observers=[
+                lambda row: self._agent.update_observation_statistics(
+                    row.observation
+                ),
+                self._env_steps,
+            ],
+            num_steps=total + batch_size,  # Out of reach.
+        ).run
+    )
+
+    def some_steps():
+      # A row is a step of each environment, or less where episodes end.
+      rows = -(-(total - self.env_steps) // batch_size)
+      step(maximum_iterations=tf.constant(min(rows, _WARM_UP_ROWS)))
+
+    self._warm_up(schedule, some_steps)
     # The episodes that the random policy began are not the agent's.
     self._tf_env.reset()
     self._environment.pop_episodes()

@@ -25,6 +25,8 @@ from rnd_agents.training import progress
 from rnd_agents.training import stop_signals
 
 _SECONDS_BETWEEN_REPORTS = 10.0
+# Before the first iteration; afterwards iterations are counted.
+_SECONDS_BETWEEN_SAVES = 60.0
 
 
 class Schedule(NamedTuple):
@@ -269,6 +271,38 @@ class TrainingLoop(abc.ABC):
           self._stopped_by,
           self.env_steps,
       )
+
+  def _repeat_and_save(self, is_due, do, report=lambda: None):
+    """Does something before the first iteration, until a signal stops it.
+
+    Args:
+      is_due: Whether to do it once more.
+      do: A small part of it.
+      report: Called every few seconds.
+    """
+    saved = reported = time.monotonic()
+    while is_due() and not self._stopped_by:
+      do()
+      now = time.monotonic()
+      if now - saved > _SECONDS_BETWEEN_SAVES:
+        saved = now
+        self._save()
+      if now - reported > _SECONDS_BETWEEN_REPORTS:
+        reported = now
+        report()
+    if self._stopped_by:
+      self._save()
+
+  def _warm_up(self, schedule, do):
+    """Random steps until there are enough; `do` makes a few."""
+    total = schedule.warm_up_env_steps
+    self._repeat_and_save(
+        lambda: self.env_steps < total,
+        do,
+        lambda: logging.info(
+            '%d of %d random steps', self.env_steps, total
+        ),
+    )
 
   def _repeat(self, schedule, bar, on_progress):
     """Iterations until the run is done or stopped."""

@@ -13,6 +13,7 @@ import pytest
 import tensorflow as tf
 
 from rnd_agents.training import gin_files
+from rnd_agents.training import rollout_loop
 from rnd_agents.training import run_directory
 from rnd_agents.training import trainer
 
@@ -168,6 +169,30 @@ def test_signal_saves_and_the_same_command_goes_on(tmp_path):
   assert _rows(tmp_path, 'train')[: len(rows)] == rows
   # The handlers are back to what they were.
   assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_random_steps_that_are_stopped_go_on(tmp_path, monkeypatch):
+  monkeypatch.setattr(rollout_loop, '_WARM_UP_ROWS', 3)
+  warm_up = rollout_loop.RolloutLoop._warm_up
+  steps = []
+
+  def stopping(loop, schedule, do):
+    def some_steps():
+      do()
+      steps.append(loop.env_steps)
+      if len(steps) == 2:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    return warm_up(loop, schedule, some_steps)
+
+  monkeypatch.setattr(rollout_loop.RolloutLoop, '_warm_up', stopping)
+  stopped = _run(tmp_path, 600)
+  assert not stopped.finished and stopped.env_steps == 40
+  assert _run(tmp_path, 600).finished
+  # Three rows of eight environments; of five rows one only begins an episode.
+  assert steps == [24, 40, 64]
+  rows = _rows(tmp_path, 'train')
+  assert int(rows[0]['env_steps']) == 64 + 8 * (17 - 3)
 
 
 @pytest.mark.parametrize(
