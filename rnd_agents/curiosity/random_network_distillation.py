@@ -196,7 +196,10 @@ class RandomNetworkDistillation(tf.Module):
 
   def target_features(self, observations):
     """The target's output [outer..., F] for raw observations."""
-    features, _ = self.target_rnd_network(self.whiten(observations))
+    return self._target_features(self.whiten(observations))
+
+  def _target_features(self, whitened):
+    features, _ = self.target_rnd_network(whitened)
     return tf.stop_gradient(features)
 
   def errors(self, observations, target_features=None):
@@ -210,9 +213,10 @@ class RandomNetworkDistillation(tf.Module):
     Returns:
       A float32 tensor [outer...].
     """
+    whitened = self.whiten(observations)
     if target_features is None:
-      target_features = self.target_features(observations)
-    predictions, _ = self.rnd_network(self.whiten(observations), training=True)
+      target_features = self._target_features(whitened)
+    predictions, _ = self.rnd_network(whitened, training=True)
     return self._loss_fn(predictions, target_features)
 
   def bonus(self, observations):

@@ -46,13 +46,24 @@ class Watchdog:
       self._thread.join()
 
   def _watch(self):
-    while not self._done.wait(min(1.0, self._limit_s / 4)):
-      for environment in self._environments:
+    interval_s = min(1.0, self._limit_s / 4)
+    # (when a step began, seconds of it that were watched) of each environment.
+    watched = [(None, 0.0)] * len(self._environments)
+    last = time.monotonic()
+    while not self._done.wait(interval_s):
+      now = time.monotonic()
+      # Not all of it: a process that was suspended (Ctrl-Z, a laptop's sleep)
+      # finds that hours have gone by, in which nothing could happen.
+      passed_s = min(now - last, 2 * interval_s)
+      last = now
+      for i, environment in enumerate(self._environments):
         busy = environment.busy_since()
         if busy is None:
           continue
         thread, since = busy
-        if time.monotonic() - since > self._limit_s:
+        before_s = watched[i][1] if watched[i][0] == since else 0.0
+        watched[i] = since, before_s + passed_s
+        if watched[i][1] > self._limit_s:
           self._bite(environment, thread)
           return
 

@@ -4,6 +4,7 @@
 
 import threading
 import time
+import types
 
 from rnd_agents.training import watchdog
 
@@ -53,6 +54,23 @@ def test_steps_within_the_limit_are_left_alone():
   with watchdog.Watchdog([environment], 2.0, codes.append, codes.append):
     for _ in range(5):
       environment.slow_step(0.2)
+  assert not codes
+
+
+def test_time_in_which_the_process_was_suspended_does_not_count(monkeypatch):
+  # As after Ctrl-Z and fg, or a laptop's sleep: clocks go on, nothing else.
+  asleep_s = [0.0]
+  clock = types.SimpleNamespace(
+      monotonic=lambda: time.monotonic() + asleep_s[0]
+  )
+  monkeypatch.setattr(watchdog, 'time', clock)
+  environment = _Environment()
+  codes = []
+  with watchdog.Watchdog([environment], 2.0, codes.append, codes.append):
+    timer = threading.Timer(0.3, lambda: asleep_s.__setitem__(0, 3_600.0))
+    timer.start()
+    environment.slow_step(1.2)
+    timer.join()
   assert not codes
 
 
