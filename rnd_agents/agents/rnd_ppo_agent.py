@@ -8,6 +8,7 @@ difference from the paper, from that code and from TF-Agents.
 """
 
 import collections
+import functools
 import inspect
 
 import gin
@@ -487,8 +488,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
             valid,
             tf.equal(experience.step_type[:, :-1], ts.StepType.FIRST),
         )
-    values = parts.by_environment(
-        self._collect_policy.values,
+    values_of = self._collect_policy.values
+    if not self._is_recurrent:  # Or its memory would run B times over T steps.
+      values_of = functools.partial(parts.by_environment, values_of)
+    values = values_of(
         experience.observation,
         experience.step_type,
         self._first_states(experience),

@@ -228,6 +228,7 @@ def create_encoder(
 
   Returns:
     An `EncodingNetwork` with orthogonal weights (gain sqrt 2) and zero biases.
+    Its output is of `compute_dtype`; the networks of this package cast it.
   """
   return encoding_network.EncodingNetwork(
       observation_spec,

@@ -32,6 +32,7 @@ from rnd_agents.training import files
 
 _NAME = re.compile(r'iteration_(\d+)$')
 _ASIDE = '.being_written'
+_OLD = '.old'  # Of an iteration that is saved once more.
 _MANIFEST = 'manifest.json'
 _STATE = 'state.pickle'
 _VARIABLES = 'variables'
@@ -116,8 +117,13 @@ class Checkpoints:
       names = sorted(os.listdir(aside))
       with open(os.path.join(aside, _MANIFEST), 'w', encoding='utf-8') as file:
         json.dump({name: _fingerprint(aside, name) for name in names}, file)
-      shutil.rmtree(self.path(iteration), ignore_errors=True)
-      os.replace(aside, self.path(iteration))
+      # Before its first iteration a run is saved several times. At no moment
+      # is there none.
+      path = self.path(iteration)
+      if os.path.isdir(path):
+        shutil.rmtree(path + _OLD, ignore_errors=True)
+        os.replace(path, path + _OLD)
+      os.replace(aside, path)
       self._syncing = self._thread.submit(
           self._sync, iteration, [*names, _MANIFEST]
       )
@@ -133,6 +139,7 @@ class Checkpoints:
     for name in [*names, '']:
       files.sync(os.path.join(self.path(iteration), name))
     files.sync(self._folder)
+    shutil.rmtree(self.path(iteration) + _OLD, ignore_errors=True)
     for old in self.iterations()[: -self._max_to_keep]:
       shutil.rmtree(self.path(old), ignore_errors=True)
 
@@ -163,6 +170,7 @@ class Checkpoints:
       SetupError: If there are snapshots and all of them are damaged: starting
         anew would remove what may still be mended.
     """
+    self._bring_back()
     iterations = self.iterations()
     for iteration in reversed(iterations):
       folder = self.path(iteration)
@@ -180,6 +188,15 @@ class Checkpoints:
           ' Bring back a copy, or start anew with another --root_dir.'
       )
     return None
+
+  def _bring_back(self):
+    """Gives what a kill between two renames left behind its name again."""
+    if not os.path.isdir(self._folder):
+      return
+    for name in os.listdir(self._folder):
+      path = os.path.join(self._folder, name.removesuffix(_OLD))
+      if name.endswith(_OLD) and not os.path.exists(path):
+        os.replace(path + _OLD, path)
 
   def restore(self, snapshot):
     """Gives the variables their values.

@@ -27,6 +27,9 @@ from rnd_agents.training import gin_files
 from rnd_agents.training import seeded_policy
 from rnd_agents.training import training_loop
 
+# Before the first iteration; afterwards iterations are counted.
+_SECONDS_BETWEEN_SAVES = 60.0
+
 # What is 0 without demonstrations, and says nothing then.
 _OF_DEMONSTRATIONS = (
     'margin_loss', 'demonstration_rate', 'demonstration_agreement'
@@ -93,6 +96,7 @@ class ReplayLoop(training_loop.TrainingLoop):
     self._env_steps = tf.Variable(0, dtype=tf.int64, name='env_steps')
     self._updates_due = 0.0
     self._pretraining_steps = 0  # Done so far.
+    self._next_save_s = time.monotonic() + _SECONDS_BETWEEN_SAVES
     self._time_step = None
     self._ready = False
     generator = tf.random.Generator.from_seed(
@@ -200,16 +204,31 @@ class ReplayLoop(training_loop.TrainingLoop):
   def _prepare(self, schedule):
     if self.iteration:
       return
-    self._repeat_and_save(
-        lambda: (
-            self._pretraining_steps < self._settings.num_pretraining_steps
-        ),
-        self._pretrain,
-    )
+    pretraining = self._settings.num_pretraining_steps
+    while self._pretraining_steps < pretraining and not self.stopped_by:
+      self._pretrain()
+      self._save_now_and_then()
     # At random, and not as a demonstrator would.
     epsilon = np.ones([self._environment.batch_size], np.float32)
-    self._warm_up(schedule, lambda: self._step(epsilon))
+
+    def step():
+      self._step(epsilon)
+      self._save_now_and_then()
+
+    self._warm_up(schedule, step)
     self._environment.pop_episodes()
+    if self.stopped_by:
+      self._save()
+
+  def _save_now_and_then(self):
+    """Saves once a minute, and for a twentieth of the time at most."""
+    start = time.monotonic()
+    if start > self._next_save_s:
+      self._save()
+      end = time.monotonic()
+      self._next_save_s = end + max(
+          _SECONDS_BETWEEN_SAVES, 20 * (end - start)
+      )
 
   def _add_demonstrations(self):
     """Cuts the demonstrations as the agent's own episodes are cut."""

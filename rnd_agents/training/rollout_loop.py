@@ -22,7 +22,7 @@ from tf_agents.utils import common
 from rnd_agents.training import seeded_policy
 from rnd_agents.training import training_loop
 
-_WARM_UP_ROWS = 256  # Of random steps, between two looks at signals.
+_WARM_UP_ROWS = 64  # Of random steps, between two looks at signals.
 
 
 class RolloutLoop(training_loop.TrainingLoop):
@@ -124,10 +124,15 @@ class RolloutLoop(training_loop.TrainingLoop):
     self._tf_env.reset()
 
   def _prepare(self, schedule):
-    """Random steps that seed the observation statistics (section 2.4)."""
-    if self.iteration:
-      return
+    """Random steps that seed the observation statistics (section 2.4).
+
+    A run that is broken off here begins them again: no checkpoint holds the
+    generator of the random policy, and half of them from anew would be another
+    run.
+    """
     total = schedule.warm_up_env_steps
+    if self.iteration or self.env_steps >= total:
+      return
     batch_size = self._environment.batch_size
     step = common.function(
         dynamic_step_driver.DynamicStepDriver(
@@ -151,9 +156,12 @@ class RolloutLoop(training_loop.TrainingLoop):
       step(maximum_iterations=tf.constant(min(rows, _WARM_UP_ROWS)))
 
     self._warm_up(schedule, some_steps)
+    if self.stopped_by:
+      return
     # The episodes that the random policy began are not the agent's.
     self._tf_env.reset()
     self._environment.pop_episodes()
+    self._save()
 
   def _train_on_buffer(self):
     """One update, in a graph.

@@ -16,7 +16,7 @@ _STAYS = re.compile(
                      burn_in_length|window_\w+|weight_decay|demonstrations|
                      num_pretraining_steps|explores_with_rnd|rnd_observation_fn)
       | PrioritizedReplay\.\w+
-      | create_\w*networks\.\w+
+      | create_\w*networks\.(?!compute_dtype)\w+
       | load_\w+\.(?!vectorization|step_timeout_s)\w+
       | (LSTMCore|GRUCore)\.\w+
       | (DelayedReward|PreviousActionReward|RoomsVisited|AgentPosition|

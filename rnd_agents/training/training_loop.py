@@ -25,8 +25,6 @@ from rnd_agents.training import progress
 from rnd_agents.training import stop_signals
 
 _SECONDS_BETWEEN_REPORTS = 10.0
-# Before the first iteration; afterwards iterations are counted.
-_SECONDS_BETWEEN_SAVES = 60.0
 
 
 class Schedule(NamedTuple):
@@ -126,8 +124,7 @@ class TrainingLoop(abc.ABC):
   def _prepare(self, schedule):  # noqa: B027
     """What else comes before the first iteration.
 
-    Long work, which saves itself on its way and ends early at a signal; called
-    again in a run that goes on.
+    Long work, which ends early at a signal; called again in a run that goes on.
     """
 
   @abc.abstractmethod
@@ -199,7 +196,7 @@ class TrainingLoop(abc.ABC):
       self._environment.failure = None
       # Other episodes than those already played.
       seed = np.random.SeedSequence(
-          (*self._seeds.generate_state(1), self.iteration)
+          (*self._seeds.generate_state(1), self.iteration, self.env_steps)
       )
       self._environment.seed(int(seed.generate_state(1)[0]) % 2**30)
       logging.warning(
@@ -272,37 +269,15 @@ class TrainingLoop(abc.ABC):
           self.env_steps,
       )
 
-  def _repeat_and_save(self, is_due, do, report=lambda: None):
-    """Does something before the first iteration, until a signal stops it.
-
-    Args:
-      is_due: Whether to do it once more.
-      do: A small part of it.
-      report: Called every few seconds.
-    """
-    saved = reported = time.monotonic()
-    while is_due() and not self._stopped_by:
-      do()
-      now = time.monotonic()
-      if now - saved > _SECONDS_BETWEEN_SAVES:
-        saved = now
-        self._save()
-      if now - reported > _SECONDS_BETWEEN_REPORTS:
-        reported = now
-        report()
-    if self._stopped_by:
-      self._save()
-
   def _warm_up(self, schedule, do):
-    """Random steps until there are enough; `do` makes a few."""
+    """Random steps until there are enough, or a signal; `do` makes a few."""
     total = schedule.warm_up_env_steps
-    self._repeat_and_save(
-        lambda: self.env_steps < total,
-        do,
-        lambda: logging.info(
-            '%d of %d random steps', self.env_steps, total
-        ),
-    )
+    reported = time.monotonic()
+    while self.env_steps < total and not self._stopped_by:
+      do()
+      if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
+        reported = time.monotonic()
+        logging.info('%d of %d random steps', self.env_steps, total)
 
   def _repeat(self, schedule, bar, on_progress):
     """Iterations until the run is done or stopped."""

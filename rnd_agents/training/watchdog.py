@@ -62,7 +62,7 @@ class Watchdog:
           continue
         thread, since = busy
         before_s = watched[i][1] if watched[i][0] == since else 0.0
-        watched[i] = since, before_s + passed_s
+        watched[i] = since, before_s + min(passed_s, now - since)
         if watched[i][1] > self._limit_s:
           self._bite(environment, thread)
           return

@@ -55,6 +55,34 @@ def test_only_the_last_ones_stay(tmp_path):
   ]
 
 
+@pytest.mark.parametrize('killed_at', [1, 2])
+def test_an_iteration_that_is_saved_again_is_never_missing(
+    tmp_path, monkeypatch, killed_at
+):
+  run = _Run(tmp_path)
+  run.snapshots.save(0, 'first')
+  run.snapshots.wait()
+  renames = []
+
+  def replace(source, target):
+    renames.append(target)
+    if len(renames) == killed_at:
+      raise KeyboardInterrupt  # As good as a kill: nothing more is done.
+    return rename(source, target)
+
+  rename = os.replace
+  with monkeypatch.context() as context:
+    context.setattr(os, 'replace', replace)
+    with pytest.raises(KeyboardInterrupt):
+      run.snapshots.save(0, 'second')
+  assert _Run(tmp_path).snapshots.find().state == 'first'
+  again = _Run(tmp_path)
+  again.snapshots.save(0, 'third')
+  again.snapshots.wait()
+  assert _Run(tmp_path).snapshots.find().state == 'third'
+  assert os.listdir(tmp_path) == ['iteration_00000000']
+
+
 def test_nothing_to_find_in_an_empty_folder(tmp_path):
   assert _Run(tmp_path / 'none').snapshots.find() is None
 

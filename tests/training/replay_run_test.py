@@ -6,6 +6,7 @@ import csv
 import os
 import signal
 import sys
+import types
 
 import gin
 import numpy as np
@@ -210,6 +211,76 @@ def test_a_run_that_is_stopped_before_its_first_iteration_goes_on(
   for row in rows:
     assert float(row['demonstration_sequences']) == 2 * _NUM_DEMONSTRATIONS
   assert float(rows[0]['replay_sequences']) == 2 * 8 - 2
+
+
+@pytest.mark.parametrize('where', ['pretraining', 'random steps'])
+def test_a_run_that_is_killed_before_its_first_iteration_goes_on(
+    tmp_path, demonstration_file, monkeypatch, where
+):
+  update, step = replay_loop.ReplayLoop._update, replay_loop.ReplayLoop._step
+  updates, steps = [], []
+
+  class Killed(BaseException):
+    pass
+
+  def updating(loop, demonstration_ratio):
+    if loop.env_steps == 0:
+      if where == 'pretraining' and len(updates) == 4:
+        updates.append('killed')
+        raise Killed
+      updates.append(int(loop._agent.train_step_counter.numpy()))
+    return update(loop, demonstration_ratio)
+
+  def stepping(loop, epsilon):
+    if loop.iteration == 0 and loop.env_steps < 16:
+      if where == 'random steps' and len(steps) == 5:
+        steps.append('killed')
+        raise Killed
+      steps.append(loop.env_steps)
+    return step(loop, epsilon)
+
+  monkeypatch.setattr(replay_loop.ReplayLoop, '_update', updating)
+  monkeypatch.setattr(replay_loop.ReplayLoop, '_step', stepping)
+  # After each update and step.
+  monkeypatch.setattr(
+      replay_loop.ReplayLoop,
+      '_save_now_and_then',
+      lambda loop: loop._save(),
+  )
+  bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
+  with pytest.raises(Killed):
+    _run(tmp_path, 60, *bindings)
+  assert _run(tmp_path, 60, *bindings).finished
+  expected = {
+      'updates': list(range(7)),
+      'steps': [0, 2, 4, 6, 8, 8, 10, 12, 14],
+  }
+  if where == 'pretraining':
+    expected['updates'].insert(4, 'killed')
+  else:
+    expected['steps'].insert(5, 'killed')
+  assert {'updates': updates, 'steps': steps} == expected
+  rows = _rows(tmp_path, 'train')
+  assert [int(row['train_steps']) for row in rows] == [11, 15, 19]
+  assert float(rows[0]['replay_sequences']) == 2 * 8 - 2
+
+
+def test_saving_now_and_then(monkeypatch):
+  clock, saved = [0.0], []
+
+  def save():
+    clock[0] += 10.0
+    saved.append(clock[0])
+
+  monkeypatch.setattr(
+      replay_loop, 'time', types.SimpleNamespace(monotonic=lambda: clock[0])
+  )
+  loop = types.SimpleNamespace(_save=save, _next_save_s=60.0)
+  for _ in range(400):
+    clock[0] += 1.0
+    replay_loop.ReplayLoop._save_now_and_then(loop)
+  # A save takes ten seconds: two hundred pass before the next one.
+  assert saved == [71.0, 282.0]
 
 
 def test_everything_comes_back(tmp_path, demonstration_file, monkeypatch):

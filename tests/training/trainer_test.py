@@ -171,7 +171,8 @@ def test_signal_saves_and_the_same_command_goes_on(tmp_path):
   assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
-def test_random_steps_that_are_stopped_go_on(tmp_path, monkeypatch):
+def test_random_steps_that_are_stopped_begin_again(tmp_path, monkeypatch):
+  expected = _run(tmp_path / 'whole', 600)
   monkeypatch.setattr(rollout_loop, '_WARM_UP_ROWS', 3)
   warm_up = rollout_loop.RolloutLoop._warm_up
   steps = []
@@ -186,13 +187,44 @@ def test_random_steps_that_are_stopped_go_on(tmp_path, monkeypatch):
     return warm_up(loop, schedule, some_steps)
 
   monkeypatch.setattr(rollout_loop.RolloutLoop, '_warm_up', stopping)
-  stopped = _run(tmp_path, 600)
+  stopped = _run(tmp_path / 'stopped', 600)
   assert not stopped.finished and stopped.env_steps == 40
-  assert _run(tmp_path, 600).finished
+  again = _run(tmp_path / 'stopped', 600)
+  assert again.finished and again.eval_return == expected.eval_return
   # Three rows of eight environments; of five rows one only begins an episode.
-  assert steps == [24, 40, 64]
-  rows = _rows(tmp_path, 'train')
-  assert int(rows[0]['env_steps']) == 64 + 8 * (17 - 3)
+  assert steps == [24, 40, 24, 40, 64]
+  for phase in ('train', 'eval'):
+    assert _rows(tmp_path / 'stopped', phase) == _rows(
+        tmp_path / 'whole', phase
+    )
+
+
+def test_a_run_that_is_killed_after_its_random_steps_keeps_them(
+    tmp_path, monkeypatch
+):
+  _run(tmp_path / 'whole', 600)
+  learn = rollout_loop.RolloutLoop._learn
+  warm_up = rollout_loop.RolloutLoop._warm_up
+  calls = []
+
+  def killed(loop):
+    if not calls.count('learn'):
+      calls.append('learn')
+      raise KeyboardInterrupt
+    return learn(loop)
+
+  def counting(loop, *args):
+    calls.append('warm up')
+    return warm_up(loop, *args)
+
+  monkeypatch.setattr(rollout_loop.RolloutLoop, '_learn', killed)
+  monkeypatch.setattr(rollout_loop.RolloutLoop, '_warm_up', counting)
+  with pytest.raises(KeyboardInterrupt):
+    _run(tmp_path / 'killed', 600)
+  assert _run(tmp_path / 'killed', 600).finished
+  assert calls == ['warm up', 'learn']
+  for phase in ('train', 'eval'):
+    assert _rows(tmp_path / 'killed', phase) == _rows(tmp_path / 'whole', phase)
 
 
 @pytest.mark.parametrize(
