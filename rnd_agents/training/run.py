@@ -18,6 +18,7 @@ from rnd_agents.environments import errors as environment_errors
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import evaluator
+from rnd_agents.networks import precision
 from rnd_agents.plotting import learning_curves
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
@@ -214,7 +215,13 @@ def _resume_or_record(root_dir, loop, now, seed):
       logging.warning('Going on with a change: %s.', change)
     loop.restore(snapshot)
   run_directory.record_run(
-      root_dir, now, harmless, seed=seed, env_steps=loop.env_steps
+      root_dir,
+      now,
+      harmless,
+      seed=seed,
+      env_steps=loop.env_steps,
+      # What compute_dtype = 'auto' came to, where that was asked for.
+      auto_compute_dtype=precision.layer_policy(precision.AUTO).compute_dtype,
   )
 
 

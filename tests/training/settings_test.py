@@ -68,6 +68,8 @@ def test_what_the_past_of_a_run_depends_on_stays(name):
         'load_environment.step_timeout_s',
         'eval/load_environment.max_episode_steps',
         'train_eval.environment_timeout_s',
+        'create_networks.compute_dtype',
+        'create_q_networks.compute_dtype',
         'RNDPPOAgent.gradient_clipping',
         'RNDPPOAgent.entropy_regularization',
     ],

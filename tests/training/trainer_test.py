@@ -12,6 +12,7 @@ import gin
 import pytest
 import tensorflow as tf
 
+from rnd_agents.networks import precision
 from rnd_agents.training import gin_files
 from rnd_agents.training import rollout_loop
 from rnd_agents.training import run_directory
@@ -83,7 +84,11 @@ def test_same_seed_same_file_other_seed_other_numbers(tmp_path):
   assert all(x['rnd_loss'] != y['rnd_loss'] for x, y in zip(a, c, strict=False))
 
 
-def test_the_run_says_how_it_stands_and_how_it_was_made(tmp_path):
+def test_the_run_says_how_it_stands_and_how_it_was_made(
+    tmp_path, monkeypatch
+):
+  monkeypatch.setattr(precision, '_cpu_flags', lambda: {'amx_bf16'})
+  monkeypatch.setattr(tf.config, 'list_physical_devices', lambda kind: [])
   result = _run(tmp_path, 600, seed=3)
   status = run_directory.read_status(tmp_path)
   assert status['state'] == 'finished'
@@ -93,6 +98,7 @@ def test_the_run_says_how_it_stands_and_how_it_was_made(tmp_path):
   assert record['settings']['--seed'] == '3'
   assert record['settings']['DEEP_SEA_SIZE'] == '4'
   assert record['settings']['train_eval.num_env_steps'] == '600'
+  assert record['auto_compute_dtype'] == 'bfloat16'
 
 
 def test_a_run_that_was_solved_stays_as_it_is(tmp_path):
