@@ -162,106 +162,65 @@ def test_pretraining_comes_before_the_first_step(
   assert np.mean(losses[-100:]) < 0.5 * np.mean(losses[:20])
 
 
-@pytest.mark.parametrize('where', ['pretraining', 'random steps'])
-def test_a_run_that_is_stopped_before_its_first_iteration_goes_on(
-    tmp_path, demonstration_file, monkeypatch, where
+class _Killed(BaseException):
+  """Ends a run without anything being saved."""
+
+
+@pytest.mark.parametrize(
+    ('where', 'how'), [('pretraining', 'stopped'), ('random steps', 'killed')]
+)
+def test_a_run_that_ends_before_its_first_iteration_goes_on(
+    tmp_path, demonstration_file, monkeypatch, where, how
 ):
   update, step = replay_loop.ReplayLoop._update, replay_loop.ReplayLoop._step
-  updates, steps, stops = [], [], []
+  seen = {'pretraining': [], 'random steps': []}
+  ends = []
 
-  def stop(loop):
-    if not stops:
-      stops.append(where)
+  def note(part, value):
+    if part == where and len(seen[part]) == 4 and not ends:
+      ends.append(how)
+      if how == 'killed':
+        raise _Killed
       os.kill(os.getpid(), signal.SIGTERM)
-      assert loop.stopped_by == 'SIGTERM'
+    seen[part].append(value)
 
   def updating(loop, demonstration_ratio):
-    info = update(loop, demonstration_ratio)
     if loop.env_steps == 0:
-      updates.append(int(loop._agent.train_step_counter.numpy()))
-      if where == 'pretraining' and len(updates) == 4:
-        stop(loop)
-    return info
+      note('pretraining', int(loop._agent.train_step_counter.numpy()))
+    return update(loop, demonstration_ratio)
 
   def stepping(loop, epsilon):
-    acted = step(loop, epsilon)
-    if loop.iteration == 0 and epsilon.min() == 1.0:
-      steps.append(loop.env_steps)
-      if where == 'random steps' and len(steps) == 5:
-        stop(loop)
-    return acted
+    if loop.iteration == 0 and loop.env_steps < 16:
+      note('random steps', loop.env_steps)
+    return step(loop, epsilon)
 
   monkeypatch.setattr(replay_loop.ReplayLoop, '_update', updating)
   monkeypatch.setattr(replay_loop.ReplayLoop, '_step', stepping)
-  bindings = (
-      *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
-      'linear_epsilon.first = 0.5',
-      'train_eval_r2d3.epsilon_fn = @linear_epsilon',
-  )
-  assert not _run(tmp_path, 60, *bindings).finished
-  assert stops == [where]
+  if how == 'killed':  # Saved after each update and step.
+    monkeypatch.setattr(
+        replay_loop.ReplayLoop,
+        '_save_now_and_then',
+        lambda loop: loop._save(),
+    )
+  bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
+  if how == 'killed':
+    with pytest.raises(_Killed):
+      _run(tmp_path, 60, *bindings)
+  else:
+    assert not _run(tmp_path, 60, *bindings).finished
   assert _run(tmp_path, 60, *bindings).finished
-  # None is done twice, and none is left out.
-  assert updates == [1, 2, 3, 4, 5, 6, 7]
-  # After four steps of each environment a row only begins the next episode.
-  assert steps == [2, 4, 6, 8, 8, 10, 12, 14, 16]
+  # None is done twice, and none is left out. After four steps of each
+  # environment a row only begins the next episode.
+  assert seen == {
+      'pretraining': [0, 1, 2, 3, 4, 5, 6],
+      'random steps': [0, 2, 4, 6, 8, 8, 10, 12, 14],
+  }
+  assert ends == [how]
   rows = _rows(tmp_path, 'train')
   assert [int(row['env_steps']) for row in rows] == [32, 48, 64]
   assert [int(row['train_steps']) for row in rows] == [11, 15, 19]
   for row in rows:
     assert float(row['demonstration_sequences']) == 2 * _NUM_DEMONSTRATIONS
-  assert float(rows[0]['replay_sequences']) == 2 * 8 - 2
-
-
-@pytest.mark.parametrize('where', ['pretraining', 'random steps'])
-def test_a_run_that_is_killed_before_its_first_iteration_goes_on(
-    tmp_path, demonstration_file, monkeypatch, where
-):
-  update, step = replay_loop.ReplayLoop._update, replay_loop.ReplayLoop._step
-  updates, steps = [], []
-
-  class Killed(BaseException):
-    pass
-
-  def updating(loop, demonstration_ratio):
-    if loop.env_steps == 0:
-      if where == 'pretraining' and len(updates) == 4:
-        updates.append('killed')
-        raise Killed
-      updates.append(int(loop._agent.train_step_counter.numpy()))
-    return update(loop, demonstration_ratio)
-
-  def stepping(loop, epsilon):
-    if loop.iteration == 0 and loop.env_steps < 16:
-      if where == 'random steps' and len(steps) == 5:
-        steps.append('killed')
-        raise Killed
-      steps.append(loop.env_steps)
-    return step(loop, epsilon)
-
-  monkeypatch.setattr(replay_loop.ReplayLoop, '_update', updating)
-  monkeypatch.setattr(replay_loop.ReplayLoop, '_step', stepping)
-  # After each update and step.
-  monkeypatch.setattr(
-      replay_loop.ReplayLoop,
-      '_save_now_and_then',
-      lambda loop: loop._save(),
-  )
-  bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
-  with pytest.raises(Killed):
-    _run(tmp_path, 60, *bindings)
-  assert _run(tmp_path, 60, *bindings).finished
-  expected = {
-      'updates': list(range(7)),
-      'steps': [0, 2, 4, 6, 8, 8, 10, 12, 14],
-  }
-  if where == 'pretraining':
-    expected['updates'].insert(4, 'killed')
-  else:
-    expected['steps'].insert(5, 'killed')
-  assert {'updates': updates, 'steps': steps} == expected
-  rows = _rows(tmp_path, 'train')
-  assert [int(row['train_steps']) for row in rows] == [11, 15, 19]
   assert float(rows[0]['replay_sequences']) == 2 * 8 - 2
 
 
