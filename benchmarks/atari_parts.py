@@ -65,7 +65,7 @@ class Session:
     schedule = training_loop.Schedule(
         0, self.num_envs * self.rollout_length, 1, 1, None
     )
-    self._loop._begin(schedule)
+    self._loop._begin()
     self._loop._prepare(schedule)
     self._loop._learn()
     self.experience = self._loop._buffer.gather_all()

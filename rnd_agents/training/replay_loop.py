@@ -190,8 +190,7 @@ class ReplayLoop(training_loop.TrainingLoop):
   # ---------------------------------------------------------------------------
   # Beginning.
 
-  def _begin(self, schedule):
-    del schedule
+  def _begin(self):
     try:
       self._replay = self._create_replay(
           self._replay_seed, self._replay_dir, None

@@ -119,8 +119,7 @@ class RolloutLoop(training_loop.TrainingLoop):
     if self._last_row is not None:
       self._buffer.add_batch(training_loop.as_tensors(self._last_row))
 
-  def _begin(self, schedule):
-    del schedule
+  def _begin(self):
     self._tf_env.reset()
 
   def _prepare(self, schedule):

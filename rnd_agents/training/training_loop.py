@@ -118,7 +118,7 @@ class TrainingLoop(abc.ABC):
     """Environment steps so far, of all environments together."""
 
   @abc.abstractmethod
-  def _begin(self, schedule):
+  def _begin(self):
     """What a new run does before its first iteration."""
 
   def _prepare(self, schedule):  # noqa: B027
@@ -252,7 +252,7 @@ class TrainingLoop(abc.ABC):
       if not self._resumed:
         on_start(self._log)
         with self._environment_errors():
-          self._begin(schedule)
+          self._begin()
         self._save()
       with self._environment_errors():
         self._prepare(schedule)

@@ -87,7 +87,7 @@ def test_same_seed_same_file_other_seed_other_numbers(tmp_path):
 def test_the_run_says_how_it_stands_and_how_it_was_made(
     tmp_path, monkeypatch
 ):
-  monkeypatch.setattr(precision, '_cpu_flags', lambda: {'amx_bf16'})
+  monkeypatch.setattr(precision, 'cpu_flags', lambda: {'amx_bf16'})
   monkeypatch.setattr(tf.config, 'list_physical_devices', lambda kind: [])
   result = _run(tmp_path, 600, seed=3)
   status = run_directory.read_status(tmp_path)
