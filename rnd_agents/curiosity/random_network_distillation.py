@@ -219,9 +219,17 @@ class RandomNetworkDistillation(tf.Module):
     predictions, _ = self.rnd_network(whitened, training=True)
     return self._loss_fn(predictions, target_features)
 
-  def bonus(self, observations):
-    """The raw intrinsic reward [outer...] of arriving at raw observations."""
-    return tf.stop_gradient(self.errors(observations))
+  def bonus(self, observations, target_features=None):
+    """The raw intrinsic reward [outer...] of arriving at raw observations.
+
+    Args:
+      observations: As for `errors`.
+      target_features: As for `errors`.
+
+    Returns:
+      A float32 tensor [outer...], without a gradient.
+    """
+    return tf.stop_gradient(self.errors(observations, target_features))
 
   def loss(self, observations, mask=None, target_features=None):
     """Mean error of the samples that the mask keeps: what to minimise.

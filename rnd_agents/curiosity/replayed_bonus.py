@@ -62,8 +62,9 @@ def add_bonus(curiosity, experience, weight, features=None):
     transition leads out of the batch, and of frames that end an episode, from
     which nobody acted, stay.
   """
-  errors = curiosity.errors(arrivals(experience), features)
-  bonus = curiosity.normalize_bonus(tf.stop_gradient(errors))
+  bonus = curiosity.normalize_bonus(
+      curiosity.bonus(arrivals(experience), features)
+  )
   bonus = tf.where(arrived(experience), bonus, 0.0)
   padded = tf.concat([bonus, tf.zeros_like(bonus[:, :1])], axis=1)
   return experience.replace(
