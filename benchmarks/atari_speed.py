@@ -224,14 +224,7 @@ _PARTS = {
 
 def machine():
   """`paired.machine`, what the cores can do, and how many threads they get."""
-  features = set()
-  try:
-    with open('/proc/cpuinfo', encoding='utf-8') as file:
-      for line in file:
-        if line.startswith('flags'):
-          features.update(line.split())
-  except OSError:
-    pass  # Not Linux.
+  features = precision.cpu_flags()
   names = ('avx2', 'avx512f', 'avx512_bf16', 'amx_bf16')
   limits = [
       f'{name}={os.environ[name]}'

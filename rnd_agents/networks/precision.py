@@ -56,10 +56,10 @@ def has_fast_bfloat16():
         >= _LEAST_COMPUTE_CAPABILITY
         for gpu in gpus
     )
-  return bool(_CPU_FLAGS & _cpu_flags())
+  return bool(_CPU_FLAGS & cpu_flags())
 
 
-def _cpu_flags():
+def cpu_flags():
   """What /proc/cpuinfo says of the first core; nothing where there is none."""
   try:
     with open('/proc/cpuinfo', encoding='utf-8') as file:

@@ -184,7 +184,7 @@ def test_the_bonus_of_a_repeated_state_decays_a_hundredfold():
 def test_auto_asks_the_processor(monkeypatch, flags, expected):
   monkeypatch.setattr(tf.config, 'list_physical_devices', lambda kind: [])
   monkeypatch.setattr(
-      precision, '_cpu_flags', lambda: frozenset(flags.split())
+      precision, 'cpu_flags', lambda: frozenset(flags.split())
   )
   assert precision.has_fast_bfloat16() is expected
   policy = precision.layer_policy('auto')
@@ -208,7 +208,7 @@ def test_auto_asks_the_gpus_if_there_are_any(
       lambda gpu: {} if gpu is None else {'compute_capability': gpu},
   )
   monkeypatch.setattr(
-      precision, '_cpu_flags', lambda: frozenset(['avx512_bf16'])
+      precision, 'cpu_flags', lambda: frozenset(['avx512_bf16'])
   )
   assert precision.has_fast_bfloat16() is expected
 
