@@ -3,32 +3,15 @@
 """The binary of R2D3 as a user runs it."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
-_ROOT = os.path.dirname(
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-)
-
-
-def _run(cwd, binary, *flags):
-  environment = dict(os.environ, PYTHONPATH=_ROOT, TF_CPP_MIN_LOG_LEVEL='3')
-  return subprocess.run(
-      [sys.executable, '-m', f'train.{binary}', *flags],
-      cwd=cwd,
-      env=environment,
-      capture_output=True,
-      text=True,
-      check=False,
-      timeout=300,
-  )
+from tests.train import binaries
 
 
 def test_smoke_from_another_directory(tmp_path):
   pytest.importorskip('reverb')
-  result = _run(
+  result = binaries.run(
       tmp_path,
       'train_eval_r2d3',
       '--gin_file=recall_r2d2',
@@ -50,7 +33,7 @@ def test_files_of_the_other_binary_are_named(tmp_path):
       ('train_eval_r2d3', 'cartpole', 'train_eval'),
       ('train_eval', 'recall_r2d2', 'train_eval_r2d3'),
   ):
-    result = _run(tmp_path, binary, f'--gin_file={gin_file}')
+    result = binaries.run(tmp_path, binary, f'--gin_file={gin_file}')
     assert result.returncode != 0
     expected = f'an experiment of {other}. Run it with python -m train.{other}.'
     assert expected in result.stderr

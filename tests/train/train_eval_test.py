@@ -3,30 +3,14 @@
 """The binary as a user runs it."""
 
 import os
-import subprocess
-import sys
 
-_ROOT = os.path.dirname(
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-)
-
-
-def _train_eval(cwd, *flags):
-  environment = dict(os.environ, PYTHONPATH=_ROOT, TF_CPP_MIN_LOG_LEVEL='3')
-  return subprocess.run(
-      [sys.executable, '-m', 'train.train_eval', *flags],
-      cwd=cwd,
-      env=environment,
-      capture_output=True,
-      text=True,
-      check=False,
-      timeout=300,
-  )
+from tests.train import binaries
 
 
 def test_smoke_from_another_directory(tmp_path):
-  result = _train_eval(
+  result = binaries.run(
       tmp_path,
+      'train_eval',
       '--gin_file=cartpole',
       '--seed=3',
       '--gin_bindings=train_eval.num_env_steps = 3000',
@@ -52,7 +36,7 @@ def test_mistakes_end_with_one_sentence(tmp_path):
           "doesn't have a parameter named 'sead'",
       ),
   ):
-    result = _train_eval(tmp_path, *flags)
+    result = binaries.run(tmp_path, 'train_eval', *flags)
     assert result.returncode != 0
     assert message in result.stderr + result.stdout
     assert 'Traceback' not in result.stderr
