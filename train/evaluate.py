@@ -110,14 +110,10 @@ def _evaluate(args):
   try:
     policy.check_fits(environment)
     seeds = range(args.seed, args.seed + args.episodes)
-    evaluation = evaluator.Evaluator(environment, policy, seeds)
-    episodes = evaluation.run()
+    episodes = evaluator.Evaluator(environment, policy, seeds).run()
   finally:
     environment.close()
-  rows = [
-      _row(episode, rooms)
-      for episode, rooms in zip(episodes, evaluation.rooms_visited)
-  ]
+  rows = [_row(episode) for episode in episodes]
   print(_table(rows))
   print()
   for name, value in evaluator.summarize(episodes).items():
@@ -127,7 +123,7 @@ def _evaluate(args):
     print(f'Table: {args.csv}')
   if args.video:
     best = evaluator.best_episode(episodes)
-    _record(args.video, policy, best, size, scope, arguments)
+    _record(args.video, best, scope, arguments)
   return 0
 
 
@@ -155,7 +151,7 @@ def configure(args):
   return 'eval', {}
 
 
-def _row(episode, rooms):
+def _row(episode):
   """The cells of an episode, by column."""
   values = (
       episode.seed,
@@ -164,7 +160,7 @@ def _row(episode, rooms):
       int(episode.terminated),
       int(not episode.terminated),
       '' if episode.success is None else int(episode.success),
-      '' if rooms is None else rooms,
+      '' if episode.rooms_visited is None else episode.rooms_visited,
   )
   return dict(zip(_CSV_COLUMNS, values))
 
@@ -191,18 +187,14 @@ def _write_csv(path, rows):
     writer.writerows(rows)
 
 
-def _record(path, policy, episode, batch_size, scope, arguments):
+def _record(path, episode, scope, arguments):
   """Films an episode and says what is to be seen."""
   from rnd_agents.evaluation import video
 
   recording = video.record_episode(
       lambda: video.rendering_environment(scope, **arguments),
-      policy,
-      episode.seed,
+      episode,
       path,
-      expected_return=episode.return_,
-      batch_size=batch_size,
-      row=episode.environment_index,
   )
   print(
       f'Film of seed {episode.seed}, return {recording.return_:.6g},'

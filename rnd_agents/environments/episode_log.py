@@ -27,6 +27,10 @@ class Episode(NamedTuple):
     success: the info's `is_success`, or the key that the adapter was told, at
       the last step; None where it has none.
     seed: what the episode was reset with; None where it is not known.
+    rooms_visited: the info's, of `wrappers.RoomsVisited`, at the last step;
+      None where it has none.
+    actions: what an evaluation did in it, a nest of arrays
+      [length_env_steps, ...]; None elsewhere.
   """
 
   environment_index: int
@@ -35,6 +39,8 @@ class Episode(NamedTuple):
   terminated: bool
   success: Optional[bool]
   seed: Optional[int] = None
+  rooms_visited: Optional[int] = None
+  actions: Any = None
 
 
 class EpisodeLog:
@@ -115,6 +121,7 @@ class EpisodeLog:
       infos: Gymnasium's, of this step.
     """
     success = known(infos, self._success_key, indices)
+    rooms = known(infos, 'rooms_visited', indices)
     recorded = infos.get('episode')
     returns = {}
     if isinstance(recorded, dict):  # Of RecordEpisodeStatistics.
@@ -128,6 +135,7 @@ class EpisodeLog:
               terminated=bool(terminated[i]),
               success=bool(success[i]) if i in success else None,
               seed=self._seeds[i],
+              rooms_visited=int(rooms[i]) if i in rooms else None,
           )
       )
       self._returns[i] = 0.0

@@ -9,8 +9,6 @@ import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
-from rnd_agents.environments import episode_log
-
 # An environment without a time limit must not hang an evaluation.
 _MAX_EPISODE_STEPS = 200_000
 
@@ -46,33 +44,23 @@ class Evaluator:
     if not self._seeds:
       raise ValueError('An evaluation needs at least one seed.')
     self._action = graph_action(policy)
-    self._rooms = []
 
   @property
   def environment(self):
     """The environment that the episodes are played in."""
     return self._environment
 
-  @property
-  def rooms_visited(self):
-    """How many rooms each episode of the last `run` saw; None: not told.
-
-    Of `rooms_visited` among the infos of an episode's last step, as
-    `wrappers.RoomsVisited` puts it there.
-    """
-    return list(self._rooms)
-
   def run(self):
     """Plays one episode from each seed.
 
     Returns:
-      A list of `Episode`, in the order of the seeds, each with its seed.
+      A list of `Episode`, in the order of the seeds, each with its seed and
+      its actions.
 
     Raises:
       EndlessEpisode: If an episode does not end.
     """
     size = self._environment.batch_size
-    self._rooms = []
     episodes = []
     for start in range(0, len(self._seeds), size):
       episodes += self._play(self._seeds[start : start + size])
@@ -86,23 +74,24 @@ class Evaluator:
     time_step = environment.reset_with_seeds(seeds + spare * seeds[-1:])
     environment.pop_episodes()
     state = self._policy.get_initial_state(environment.batch_size)
-    episodes, rooms = {}, {}
+    episodes, actions = {}, []
     for _ in range(_MAX_EPISODE_STEPS):
       step = self._action(_as_tensors(time_step), state)
       state = step.state
-      time_step = environment.step(step.action)
+      actions.append(tf.nest.map_structure(np.asarray, step.action))
+      time_step = environment.step(actions[-1])
       if np.any(time_step.step_type == ts.StepType.LAST):
         for episode in environment.pop_episodes():
           # Those that finish early go on with unseeded episodes: only the
           # first one counts.
-          i = episode.environment_index
-          if i not in episodes:
-            episodes[i] = episode
-            rooms[i] = _rooms(environment.get_info(), i)
+          episodes.setdefault(episode.environment_index, episode)
         if all(i in episodes for i in range(len(seeds))):
-          self._rooms += [rooms[i] for i in range(len(seeds))]
           return [
-              episodes[i]._replace(seed=seed) for i, seed in enumerate(seeds)
+              episodes[i]._replace(
+                  seed=seed,
+                  actions=_first(actions, i, episodes[i].length_env_steps),
+              )
+              for i, seed in enumerate(seeds)
           ]
     ended = sum(i in episodes for i in range(len(seeds)))
     raise EndlessEpisode(
@@ -112,9 +101,12 @@ class Evaluator:
     )
 
 
-def _rooms(infos, index):
-  rooms = episode_log.known(infos, 'rooms_visited', [index]).get(index)
-  return None if rooms is None else int(rooms)
+def _first(actions, index, count):
+  """The first `count` actions of environment `index`."""
+  return tf.nest.map_structure(
+      lambda *steps: np.stack([step[index] for step in steps]),
+      *actions[:count],
+  )
 
 
 def _as_tensors(time_step):
@@ -139,8 +131,8 @@ def summarize(episodes):
   Returns:
     A dict: `episodes`, `return_mean`, `return_min`, `return_max`,
     `length_mean`, `terminated_rate` (share that ended by itself and not by a
-    time limit) and, where an episode tells of it, `success_rate`: an episode
-    that does not is none.
+    time limit) and, where an episode tells of it, `success_rate` (an episode
+    that does not is none), `rooms_visited_mean` and `rooms_visited_max`.
   """
   returns = np.array([episode.return_ for episode in episodes])
   metrics = dict(
@@ -155,4 +147,8 @@ def summarize(episodes):
     # An environment that tells of successes only has not told of failures.
     successes = [bool(episode.success) for episode in episodes]
     metrics['success_rate'] = float(np.mean(successes))
+  rooms = [e.rooms_visited for e in episodes if e.rooms_visited is not None]
+  if rooms:
+    metrics['rooms_visited_mean'] = float(np.mean(rooms))
+    metrics['rooms_visited_max'] = max(rooms)
   return metrics

@@ -22,7 +22,7 @@ class SavedPolicyError(ValueError):
 class SavedPolicy:
   """A policy without the program that made it.
 
-  Serves `Evaluator` and `video.record_episode` as a `TFPolicy` does.
+  Serves `Evaluator` as a `TFPolicy` does.
 
   Attributes:
     time_step_spec: `TimeStep` of tensor specs, of one environment.

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One episode as a film.
 
-An evaluation does not render: of its best episode the seed is known, and the
-same policy plays it once more in front of the camera. That gives the same
-episode where the seed decides the environment and the policy is greedy. A
-policy that samples (`collect_policy`) draws other actions in the replay, and
-some environments do not repeat; the result says which return the film shows.
+An evaluation does not render: of its best episode the seed and the actions are
+known, and are played once more in front of the camera. That gives the same
+episode wherever the seed decides the environment; some environments do not
+repeat, and the result says which return the film shows.
 """
 
 import contextlib
@@ -23,7 +22,6 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
-from rnd_agents.evaluation import evaluator
 
 MAX_FRAMES = 9
 _DEFAULT_FPS = 30
@@ -42,7 +40,8 @@ class Recording(NamedTuple):
     path: of the file.
     frames: at most 9 of the frames, evenly spread, the first and the last among
       them: list of uint8 [height, width, 3].
-    matches: whether the return is the expected one; None if none was given.
+    matches: whether it is the episode that was asked for, by its length and
+      its return; None if the film had to end before.
   """
 
   return_: float
@@ -90,18 +89,8 @@ def rendering_environment(scope='eval', **arguments):
       ) from error
 
 
-def record_episode(
-    make_environment,
-    policy,
-    seed,
-    path,
-    max_env_steps=200_000,
-    expected_return=None,
-    batch_size=1,
-    row=0,
-    max_wall_time_s=None,
-):
-  """Plays one episode and writes it as an MP4.
+def record_episode(make_environment, episode, path, max_wall_time_s=None):
+  """Plays an episode of an evaluation again and writes it as an MP4.
 
   The file gets its name when it is complete. There is a frame for the first
   time step and for each one after it.
@@ -110,15 +99,10 @@ def record_episode(
     make_environment: Called once, returns a `VectorPyEnvironment` of one
       environment with render_mode 'rgb_array', such as `rendering_environment`;
       it is closed.
-    policy: A `TFPolicy` or `SavedPolicy`.
-    seed: Of the episode.
+    episode: An `Episode` of `Evaluator.run`: its seed, its actions and what
+      came of them. Where the replay comes out otherwise, a warning tells and
+      `matches` is False.
     path: Of the film, ending in .mp4.
-    max_env_steps: The film ends here if the episode does not.
-    expected_return: That of the episode in the evaluation; where the replay's
-      differs, a warning tells and `matches` is False.
-    batch_size: Rows that the policy is given, of which all are the same. That
-      of the evaluation, or the last bits of an action may differ.
-    row: The row whose action counts: the episode's `environment_index`.
     max_wall_time_s: The film ends here if the episode does not, and is not
       compared; None for any time. MuJoCo without a GPU draws five frames a
       second.
@@ -139,14 +123,8 @@ def record_episode(
           f'A film is of one environment, not of {environment.batch_size}.'
       )
     with _Film(ffmpeg, path, _fps(environment)) as film:
-      return_, length, is_whole = _play(
-          environment,
-          policy,
-          seed,
-          (max_env_steps, max_wall_time_s),
-          batch_size,
-          row,
-          film,
+      return_, length, has_ended = _play(
+          environment, episode, film, max_wall_time_s
       )
   except OSError as error:
     raise RecordingError(
@@ -156,63 +134,53 @@ def record_episode(
     raise RecordingError(str(error)) from error
   finally:
     environment.close()
-  matches = None
-  if not is_whole:
+  if not has_ended and length < episode.length_env_steps:
+    matches = None
     logging.warning('%s ends before the episode, at step %d.', path, length)
-  elif expected_return is not None:
-    matches = return_ == expected_return
+  else:
+    matches = (has_ended, return_, length) == (
+        True, episode.return_, episode.length_env_steps
+    )
     if not matches:
-      _warn(seed, return_, expected_return, path)
+      logging.warning(
+          'The episode with seed %d, played again, returned %g in %d steps and'
+          ' not %g in %d: the seed does not decide the environment. %s shows'
+          ' the replay.',
+          episode.seed,
+          return_,
+          length,
+          episode.return_,
+          episode.length_env_steps,
+          path,
+      )
   return Recording(return_, length, path, film.selection(), matches)
 
 
-def _warn(seed, return_, expected_return, path):
-  """Says that the film is not of the episode that was asked for."""
-  logging.warning(
-      'The replay of the episode with seed %d returned %g and not %g as in the'
-      ' evaluation: the policy draws random actions, or the seed does not'
-      ' decide the environment. %s shows the replay.',
-      seed,
-      return_,
-      expected_return,
-      path,
-  )
-
-
-def _play(environment, policy, seed, limits, batch_size, row, film):
-  """Plays an episode; returns its return, its length and whether it ended."""
-  max_env_steps, max_wall_time_s = limits
+def _play(environment, episode, film, max_wall_time_s):
+  """Plays an episode again; returns its return, length and whether it ended."""
   start_s = time.monotonic()
-  action_fn = evaluator.graph_action(policy)
-  time_step = environment.reset_with_seeds([seed])
+  environment.reset_with_seeds([episode.seed])
   environment.pop_episodes()
   film.add(_frame(environment))
-  state = policy.get_initial_state(batch_size)
   return_ = 0.0
-  for length in range(1, max_env_steps + 1):
-    step = action_fn(_repeated(time_step, batch_size), state)
-    state = step.state
-    time_step = environment.step(
-        tf.nest.map_structure(lambda a: a.numpy()[row : row + 1], step.action)
-    )
+  for i in range(episode.length_env_steps):
+    time_step = environment.step(_of_step(episode.actions, i))
     film.add(_frame(environment))
     if time_step.step_type[0] == ts.StepType.LAST:
       # Not the sum of `reward`, which may be scaled and is float32.
-      return environment.pop_episodes()[-1].return_, length, True
+      return environment.pop_episodes()[-1].return_, i + 1, True
     return_ += float(time_step.reward[0])
     if (
         max_wall_time_s is not None
         and time.monotonic() - start_s > max_wall_time_s
     ):
       break
-  return return_, length, False
+  return return_, i + 1, False
 
 
-def _repeated(time_step, batch_size):
-  return tf.nest.map_structure(
-      lambda x: tf.convert_to_tensor(np.repeat(x, batch_size, axis=0)),
-      time_step,
-  )
+def _of_step(actions, index):
+  """The actions of a step, as a batch of one."""
+  return tf.nest.map_structure(lambda a: a[index : index + 1], actions)
 
 
 def _frame(environment):

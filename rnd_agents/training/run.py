@@ -151,7 +151,6 @@ def execute(name, arguments, check, build):
             watcher=watching.Watcher(
                 root_dir,
                 train_env,
-                policy,
                 record_video=arguments.record_video,
             ),
         )

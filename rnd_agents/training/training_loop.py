@@ -379,10 +379,6 @@ class TrainingLoop(abc.ABC):
     with self._environment_errors():
       episodes = self._evaluator.run()
     metrics = evaluator.summarize(episodes)
-    rooms = [n for n in self._evaluator.rooms_visited if n is not None]
-    if rooms:
-      metrics['rooms_visited_mean'] = float(np.mean(rooms))
-      metrics['rooms_visited_max'] = max(rooms)
     eval_time_s = time.monotonic() - start
     self._log.write(
         'eval',

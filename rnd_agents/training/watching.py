@@ -31,7 +31,6 @@ class Watcher:
       self,
       root_dir,
       train_env,
-      policy,
       time_share=0.02,
       record_video=True,
   ):
@@ -40,14 +39,12 @@ class Watcher:
     Args:
       root_dir: The run's folder.
       train_env: The `VectorPyEnvironment` whose visits are counted.
-      policy: The `TFPolicy` that is evaluated.
       time_share: Pictures on the way wait until all of them together took no
         more than this share of the run's time.
       record_video: Whether to film.
     """
     self._root_dir = root_dir
     self._name = train_env.name
-    self._policy = policy
     self._time_share = time_share
     self._records = record_video
     modes = train_env.gymnasium_vector_env.metadata.get('render_modes')
@@ -116,7 +113,7 @@ class Watcher:
     if self._records and (done or best.return_ > self._best_return):
       self._best_return = max(self._best_return, best.return_)
       with self._harmless('film'):
-        self._film(log, env_steps, best, len(episodes))
+        self._film(log, env_steps, best)
     self._last_s = time.monotonic() - start
     self._spent_s += self._last_s
 
@@ -135,7 +132,7 @@ class Watcher:
       heat_maps.save(image, self.picture('visits.png'))
       log.write_images('train', 'visits', image[np.newaxis], env_steps)
 
-  def _film(self, log, env_steps, episode, num_episodes):
+  def _film(self, log, env_steps, episode):
     """Films the episode by playing it again."""
     name = (
         f'env_steps_{env_steps}_return_{episode.return_:g}'
@@ -145,12 +142,8 @@ class Watcher:
     try:
       recording = video.record_episode(
           video.rendering_environment,
-          self._policy,
-          episode.seed,
+          episode,
           os.path.join(self._root_dir, 'videos', name),
-          expected_return=episode.return_,
-          batch_size=num_episodes,
-          row=episode.environment_index,
           max_wall_time_s=_LONGEST_FILM_S,
       )
     except (ImportError, video.RecordingError) as error:

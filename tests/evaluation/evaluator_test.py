@@ -82,11 +82,36 @@ def test_rooms_are_those_of_the_end_of_each_episode():
   )
   evaluation = evaluator.Evaluator(environment, policy, [3, 0, 4])
   for _ in range(2):
-    evaluation.run()
-    assert evaluation.rooms_visited == [4, 1, 5]
-  evaluation = _evaluator([0, 3])
-  evaluation.run()
-  assert evaluation.rooms_visited == [None, None]
+    assert [e.rooms_visited for e in evaluation.run()] == [4, 1, 5]
+  assert [e.rooms_visited for e in _evaluator([0, 3]).run()] == [None, None]
+
+
+class Diary(SeededLength):
+  """Pays the actions as digits, the first the lowest, and takes two a step."""
+
+  action_space = gymnasium.spaces.Dict(
+      digit=gymnasium.spaces.Discrete(10),
+      ignored=gymnasium.spaces.Box(-1, 1, (2,), np.float32),
+  )
+
+  def step(self, action):
+    observation, reward, *rest = super().step(action)
+    return observation, reward * float(action['digit']), *rest
+
+
+def test_actions_are_those_of_the_episode():
+  environment = loaders.load_environment(Diary, 2)
+  tf_env = tf_py_environment.TFPyEnvironment(environment)
+  policy = random_tf_policy.RandomTFPolicy(
+      tf_env.time_step_spec(), tf_env.action_spec()
+  )
+  # Seed 0 plays on after its one step, while seed 4 is not done.
+  episodes = evaluator.Evaluator(environment, policy, [0, 4, 2]).run()
+  for episode, length in zip(episodes, [1, 5, 3], strict=True):
+    digits = episode.actions['digit']
+    assert digits.shape == (length,)
+    assert episode.return_ == sum(10**i * d for i, d in enumerate(digits))
+    assert episode.actions['ignored'].shape == (length, 2)
 
 
 def test_no_seeds():
@@ -159,6 +184,11 @@ def test_summary_numbers():
       terminated_rate=1 / 3,
       success_rate=1 / 3,  # Who tells of no success had none.
   )
-  assert 'success_rate' not in evaluator.summarize(
-      [_episode(1.0, 2, True, None)]
-  )
+  summary = evaluator.summarize([_episode(1.0, 2, True, None)])
+  assert 'success_rate' not in summary
+  assert 'rooms_visited_mean' not in summary
+  summary = evaluator.summarize([
+      _episode(1.0)._replace(rooms_visited=rooms) for rooms in (1, 4, None)
+  ])
+  assert summary['rooms_visited_mean'] == 2.5
+  assert summary['rooms_visited_max'] == 4

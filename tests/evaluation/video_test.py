@@ -10,11 +10,9 @@ import gin
 import gymnasium
 import numpy as np
 import pytest
-import tensorflow as tf
-from tf_agents.environments import tf_py_environment
-from tf_agents.policies import random_tf_policy
 
 from rnd_agents.environments import loaders
+from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import video
 
 imageio_ffmpeg = pytest.importorskip('imageio_ffmpeg')
@@ -60,37 +58,34 @@ class Brighter(gymnasium.Env):
     return np.full(self._frame_shape, self._gain * self._step, np.uint8)
 
 
-class Row(random_tf_policy.RandomTFPolicy):
-  """In row i of the batch the action i."""
-
-  def _action(self, time_step, policy_state, seed):
-    step = super()._action(time_step, policy_state, seed)
-    return step._replace(
-        action=tf.range(tf.shape(step.action)[0], dtype=tf.int64)
-    )
-
-
 def _maker(**env_kwargs):
   return lambda: loaders.load_environment(
       Brighter, 1, env_kwargs={'render_mode': 'rgb_array', **env_kwargs}
   )
 
 
-@pytest.fixture(name='policy', scope='module')
-def _policy():
-  tf_env = tf_py_environment.TFPyEnvironment(
-      loaders.load_environment(Brighter, 1)
+def _episode(seed, actions, return_=None):
+  """That an evaluation played `actions` from `seed`, and what it got."""
+  return vector_environment.Episode(
+      environment_index=0,
+      return_=float(sum(actions)) if return_ is None else return_,
+      length_env_steps=len(actions),
+      terminated=True,
+      success=None,
+      seed=seed,
+      actions=np.array(actions),
   )
-  return Row(tf_env.time_step_spec(), tf_env.action_spec())
 
 
-def test_a_frame_for_each_time_step(policy, tmp_path):
+def test_a_frame_for_each_time_step(tmp_path):
   path = str(tmp_path / 'new' / 'film.mp4')
-  recording = video.record_episode(_maker(), policy, 4, path)
+  recording = video.record_episode(
+      _maker(), _episode(4, [0, 1, 2, 3, 4, 3, 2]), path
+  )
   assert recording.length_env_steps == 7
-  assert recording.return_ == 0.0
+  assert recording.return_ == 15.0
   assert recording.path == path
-  assert recording.matches is None
+  assert recording.matches is True
   assert [frame[0, 0, 0] for frame in recording.frames] == [
       0, 10, 20, 30, 40, 50, 60, 70]
   assert recording.frames[0].shape == (33, 35, 3)
@@ -104,24 +99,36 @@ def test_a_frame_for_each_time_step(policy, tmp_path):
   assert os.listdir(tmp_path / 'new') == ['film.mp4']
 
 
-def test_the_row_of_the_evaluation_acts(policy, tmp_path):
-  path = str(tmp_path / 'film.mp4')
-  for expected, matches in ((4 * 2.0, True), (7.0, False)):
-    recording = video.record_episode(
-        _maker(), policy, 1, path, expected_return=expected, batch_size=3, row=2
-    )
-    assert recording.return_ == 4 * 2.0
-    assert recording.matches is matches
-
-
-def test_an_episode_without_end_is_cut(policy, tmp_path):
+@pytest.mark.parametrize(
+    ('episode', 'return_', 'length'),
+    [
+        (_episode(1, [1, 2, 3, 4], return_=7.0), 10.0, 4),
+        (_episode(1, [1, 2, 3, 4, 0]), 10.0, 4),  # Ends before.
+        (_episode(1, [1, 2, 3]), 6.0, 3),  # Does not end.
+    ],
+)
+def test_another_episode_than_that_of_the_evaluation(
+    tmp_path, caplog, episode, return_, length
+):
   recording = video.record_episode(
-      _maker(), policy, 90, str(tmp_path / 'f.mp4'), max_env_steps=5,
-      batch_size=2, row=1,
+      _maker(), episode, str(tmp_path / 'film.mp4')
   )
-  assert recording.length_env_steps == 5
-  assert recording.return_ == 5.0
-  assert recording.frames[-1][0, 0, 0] == 50
+  assert recording.return_ == return_
+  assert recording.length_env_steps == length
+  assert recording.matches is False
+  assert 'the seed does not decide the environment' in caplog.text
+
+
+def test_a_film_that_takes_too_long_ends_before_the_episode(tmp_path, caplog):
+  recording = video.record_episode(
+      _maker(), _episode(90, [1] * 93), str(tmp_path / 'f.mp4'),
+      max_wall_time_s=0.0,
+  )
+  assert recording.length_env_steps == 1
+  assert recording.return_ == 1.0
+  assert recording.matches is None
+  assert recording.frames[-1][0, 0, 0] == 10
+  assert 'ends before the episode, at step 1' in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -132,11 +139,13 @@ def test_an_episode_without_end_is_cut(policy, tmp_path):
     ],
 )
 def test_what_does_not_render_says_so_and_leaves_no_file(
-    policy, tmp_path, frame_shape, message
+    tmp_path, frame_shape, message
 ):
   with pytest.raises(video.RecordingError, match=message):
     video.record_episode(
-        _maker(frame_shape=frame_shape), policy, 0, str(tmp_path / 'f.mp4')
+        _maker(frame_shape=frame_shape),
+        _episode(0, [0, 0, 0]),
+        str(tmp_path / 'f.mp4'),
     )
   assert not os.listdir(tmp_path)
 
@@ -173,18 +182,19 @@ def test_nine_frames_from_first_to_last_however_long(tmp_path, length):
     np.testing.assert_allclose(gaps, (length - 1) / 8, rtol=0.35)
 
 
-def test_a_file_that_cannot_be_written_says_so(policy, tmp_path):
+def test_a_file_that_cannot_be_written_says_so(tmp_path):
+  episode = _episode(2, [0] * 5)
   (tmp_path / '.f.mp4.new').mkdir()  # In the way.
   with pytest.raises(video.RecordingError) as error:
-    video.record_episode(_maker(), policy, 2, str(tmp_path / 'f.mp4'))
+    video.record_episode(_maker(), episode, str(tmp_path / 'f.mp4'))
   assert 'f.mp4 could not be written by FFmpeg' in str(error.value)
   assert 'Is a directory' in str(error.value)
   (tmp_path / 'file').touch()
   with pytest.raises(video.RecordingError, match='written: File exists'):
-    video.record_episode(_maker(), policy, 2, str(tmp_path / 'file' / 'f.mp4'))
+    video.record_episode(_maker(), episode, str(tmp_path / 'file' / 'f.mp4'))
 
 
-def test_without_imageio_the_error_says_what_to_install(monkeypatch, policy):
+def test_without_imageio_the_error_says_what_to_install(monkeypatch):
   monkeypatch.setitem(sys.modules, 'imageio_ffmpeg', None)
   with pytest.raises(ImportError, match=r'pip install "rnd_agents\[video\]"'):
-    video.record_episode(_maker(), policy, 0, 'f.mp4')
+    video.record_episode(_maker(), _episode(0, [0, 0, 0]), 'f.mp4')

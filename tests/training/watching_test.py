@@ -60,6 +60,27 @@ def test_mountain_car_leaves_its_heat_map_and_film(tmp_path):
   assert (frames[0] != frames[-1]).any()  # The car moves.
 
 
+def test_a_policy_that_draws_is_filmed_with_its_draws(tmp_path, caplog):
+  gin.clear_config()
+  gin_files.parse(
+      [],
+      (
+          *tiny_runs.SETTINGS,
+          "load_environment.env = 'CartPole-v1'",
+          'RNDPPOAgent.greedy_eval = False',
+          'train_eval.num_env_steps = 300',
+          'train_eval.num_eval_episodes = 4',
+      ),
+  )
+  trainer.train_eval(os.fspath(tmp_path), seed=5)
+  (name,) = os.listdir(tmp_path / 'videos')
+  return_ = float(name.partition('_return_')[2].partition('_')[0])
+  film = os.fspath(tmp_path / 'videos' / name)
+  # CartPole pays 1 a step; the first frame comes before the first.
+  assert imageio_ffmpeg.count_frames_and_secs(film)[0] == return_ + 1
+  assert 'played again, returned' not in caplog.text
+
+
 def test_an_environment_that_shows_nothing_costs_nothing_but_a_line(
     tmp_path, caplog
 ):
