@@ -142,9 +142,8 @@ GROUPS = {
 
 def root_dir(out, group, job):
   """Folder of a run."""
-  return os.path.join(
-      out, group, job.label.replace(' ', '_'), f'seed_{job.seed}'
-  )
+  label = job.label.replace(' ', '_').replace('/', '_of_')
+  return os.path.join(out, group, label, f'seed_{job.seed}')
 
 
 def is_finished(folder):

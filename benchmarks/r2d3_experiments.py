@@ -42,6 +42,7 @@ _DEMOS = {
     'pong': (
         '--policy_dir=runs/pong_ppo/seed_0/policies/policy',
         '--episodes=20',
+        '--min_return=20',
     ),
 }
 

@@ -349,13 +349,18 @@ class ReplayLoop(training_loop.TrainingLoop):
         tf.constant(batch.probabilities),
         tf.constant(batch.table_sizes),
     )
-    self._replay.update_priorities(
-        batch.keys, new_priorities.numpy(), batch.sequences.is_demonstration
-    )
-    return dict(
+    info = dict(
         zip(r2d3_agent.METRICS, metrics.numpy(), strict=True),
         loss=float(loss.numpy()),
     )
+    new_priorities = new_priorities.numpy()
+    if not np.all(np.isfinite(new_priorities)):
+      # Here and not after the iteration: the replay would refuse them.
+      self._check_finite(info, self._are_finite().numpy())
+    self._replay.update_priorities(
+        batch.keys, new_priorities, batch.sequences.is_demonstration
+    )
+    return info
 
   def _train_on_batch(self, sequences, probabilities, table_sizes):
     loss_info = self._agent.train(

@@ -328,9 +328,9 @@ class TrainingLoop(abc.ABC):
     start = time.monotonic()
     steps_before = self.env_steps
     learned = self._learn()
-    self._iteration.assign_add(1)
     metrics = learned.metrics
     self._check_finite(metrics, learned.finite)
+    self._iteration.assign_add(1)
     end = time.monotonic()
     steps = self.env_steps - steps_before
     self._wall_time_s.assign_add(end - start + save_time_s)
@@ -354,7 +354,12 @@ class TrainingLoop(abc.ABC):
     return metrics
 
   def _check_finite(self, metrics, finite):
-    """Raises RunError where a loss, a statistic or a variable is not finite."""
+    """Raises RunError where a loss, a statistic or a variable is not finite.
+
+    Args:
+      metrics: Numbers by name, of the iteration that is not counted yet.
+      finite: Whether each of the floating variables is finite.
+    """
     bad = [
         f'{name} became {value}'
         for name, value in metrics.items()
@@ -369,9 +374,9 @@ class TrainingLoop(abc.ABC):
       return
     more = f' (and {len(bad) - 1} more)' if len(bad) > 1 else ''
     raise errors.RunError(
-        f'In iteration {self.iteration}, at {self.env_steps} environment steps,'
-        f' {bad[0]}{more}. {self.checkpoints.kept()} {self.REMEDY}, and give'
-        ' the same command to go on from there.'
+        f'In iteration {self.iteration + 1}, at {self.env_steps} environment'
+        f' steps, {bad[0]}{more}. {self.checkpoints.kept()} {self.REMEDY},'
+        ' and give the same command to go on from there.'
     )
 
   def _evaluate(self):

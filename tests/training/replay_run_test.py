@@ -4,6 +4,7 @@
 
 import csv
 import os
+import re
 import signal
 import sys
 import types
@@ -16,6 +17,7 @@ import tensorflow as tf
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import demonstrating
 from rnd_agents.replay import demonstrations
+from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import r2d3_trainer
 from rnd_agents.training import replay_loop
@@ -222,6 +224,27 @@ def test_a_run_that_ends_before_its_first_iteration_goes_on(
   for row in rows:
     assert float(row['demonstration_sequences']) == 2 * _NUM_DEMONSTRATIONS
   assert float(rows[0]['replay_sequences']) == 2 * 8 - 2
+
+
+@pytest.mark.parametrize('num_pretraining_steps', [0, 5])
+def test_a_number_that_is_not_finite_is_named_with_its_iteration(
+    tmp_path, demonstration_file, num_pretraining_steps
+):
+  with pytest.raises(errors.RunError) as caught:
+    _run(
+        tmp_path,
+        100,
+        *_with_demonstrations(
+            demonstration_file, num_pretraining_steps=num_pretraining_steps
+        ),
+        'train_eval_r2d3.learning_rate = 1e30',
+    )
+  message = str(caught.value)
+  # The random steps are 16, and belong to the first iteration.
+  steps = '0' if num_pretraining_steps else '(1[6-9]|[23][0-9])'
+  assert re.match(f'In iteration 1, at {steps} environment steps, ', message)
+  assert ' became nan' in message or ' became inf' in message
+  assert 'Lower train_eval_r2d3.learning_rate, or set' in message
 
 
 def test_saving_now_and_then(monkeypatch):
