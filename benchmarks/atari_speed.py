@@ -36,6 +36,7 @@ import gin
 from benchmarks import atari_parts
 from benchmarks import atari_runs
 from benchmarks import paired
+from benchmarks import tables
 from rnd_agents.networks import precision
 from rnd_agents.training import gin_files
 
@@ -78,18 +79,9 @@ def run_cleanrl(num_envs):
   )
 
 
-def table(header, rows):
-  """Prints Markdown."""
-  print('| ' + ' | '.join(header) + ' |')
-  print('|' + '---|' * len(header))
-  for row in rows:
-    print('| ' + ' | '.join(map(str, row)) + ' |')
-  print(flush=True)
-
-
 def table_of_runs(runs):
   """Prints pairs of a name and an `atari_runs.Run`."""
-  table(
+  tables.print_table(
       (
           'what',
           's an update (median, span)',
@@ -165,7 +157,7 @@ def show_parts():
     rest_s = seconds[whole] - sum(seconds[part] for part in parts)
     add(f'rest of {whole}', rest_s, 'difference')
   print(f'## Parts of an update, {flags.FLAGS.num_envs} environments\n')
-  table(('part', 's', 'share', 'measured'), rows)
+  tables.print_table(('part', 's', 'share', 'measured'), rows)
   print(f'{flags.FLAGS.num_rounds} rounds, foreign load {load}\n')
 
 
@@ -175,7 +167,7 @@ def compare_learning():
   )
   reference = next(iter(times))
   print(f'## Learning alone: {versions}\n')
-  table(
+  tables.print_table(
       (
           'what',
           's a minibatch (median)',

@@ -19,6 +19,7 @@ import sys
 import numpy as np
 
 from benchmarks import experiments
+from benchmarks import tables
 from rnd_agents.plotting import metrics_file
 
 _RUN = 'train_eval_r2d3'
@@ -150,24 +151,30 @@ def collect(name):
 
 def report(out, group):
   """Prints how the greedy policy of a group's finished runs fared."""
-  print(f'\n{group}\n\n| setting | seed | result | from (k steps) | s |')
-  print('|---|---|---|---|---|')
+  rows = []
   for job in GROUPS[group][1]:
     folder = experiments.root_dir(out, group, job)
     if not experiments.is_finished(folder):
       continue
-    rows = metrics_file.read_rows(folder)
+    metrics = metrics_file.read_rows(folder)
     # MiniGrid tells of no success; its returns are near 1 there.
     for name in ('success_rate', 'return_mean'):
-      steps, results = metrics_file.series(rows, 'eval', name)
+      steps, results = metrics_file.series(metrics, 'eval', name)
       if len(results):
         break
     reached = np.flatnonzero(np.asarray(results) >= _SOLVED)
     first = f'{steps[reached[0]] / 1000:.1f}' if len(reached) else 'never'
-    print(
-        f'| {job.label} | {job.seed} | {results[-1]:.2f} | {first} |'
-        f' {metrics_file.wall_time_s(folder):.0f} |'
-    )
+    rows.append((
+        job.label,
+        job.seed,
+        f'{results[-1]:.2f}',
+        first,
+        f'{metrics_file.wall_time_s(folder):.0f}',
+    ))
+  print(f'\n{group}\n')
+  tables.print_table(
+      ('setting', 'seed', 'result', 'from (k steps)', 's'), rows
+  )
 
 
 def main():

@@ -18,6 +18,7 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from benchmarks import experiments  # noqa: E402
+from benchmarks import tables  # noqa: E402
 from rnd_agents.plotting import drawing  # noqa: E402
 from rnd_agents.plotting import learning_curves  # noqa: E402
 from rnd_agents.plotting import metrics_file  # noqa: E402
@@ -77,14 +78,6 @@ def _median(values):
   return (numbers[middle - 1] + numbers[middle]) / 2
 
 
-def _print_table(header, rows):
-  print('| ' + ' | '.join(header) + ' |')
-  print('|' + '---|' * len(header))
-  for row in rows:
-    print('| ' + ' | '.join(str(cell) for cell in row) + ' |')
-  print()
-
-
 def report_returns(out, group, pictures, title):
   """Final evaluations and first flags, and the learning curves."""
   folders = _folders(out, group)
@@ -105,7 +98,7 @@ def report_returns(out, group, pictures, title):
         _thousands(flags),
         f'{np.median(seconds):.0f}',
     ))
-  _print_table(
+  tables.print_table(
       (
           'agent',
           'seeds',
@@ -143,7 +136,7 @@ def report_solved(out, group, pictures, title):
         'never' if np.isinf(median) else f'{median / 1000:.0f}',
         _thousands(solved),
     ))
-  _print_table(
+  tables.print_table(
       (
           'agent',
           'solved',
@@ -212,7 +205,7 @@ def report_scaling(out, group, pictures):
       )
     random_steps = f'{size * 2.0**size:.1e}'
     rows.append((size, len(runs), _thousands(solved), random_steps))
-  _print_table(
+  tables.print_table(
       ('N', 'seeds', 'solved at (k steps)', 'random policy, N 2^N steps'), rows
   )
   learning_curves.plot_scaling(
