@@ -9,7 +9,7 @@ First the demonstrations that are not there yet are collected, into runs/demos
 of the checkout. Then all is as in benchmarks/experiments.py. At the end comes a
 Markdown table of what is finished: success in the last evaluation of each seed,
 or its return where an environment tells of no success, and when evaluations
-first reached 0.9.
+first reached 0.9 (Pong: 18).
 """
 
 import os
@@ -23,7 +23,8 @@ from benchmarks import tables
 from rnd_agents.plotting import metrics_file
 
 _RUN = 'train_eval_r2d3'
-_SOLVED = 0.9
+_SOLVED = 0.9  # But:
+_SOLVED_RETURNS = {'pong': 18.0}
 _EXPERTS = 'rnd_agents.environments.scripted_experts'
 
 # Name of a file in runs/demos -> flags of train.collect_demos.
@@ -162,7 +163,8 @@ def report(out, group):
       steps, results = metrics_file.series(metrics, 'eval', name)
       if len(results):
         break
-    reached = np.flatnonzero(np.asarray(results) >= _SOLVED)
+    solved = _SOLVED_RETURNS.get(group, _SOLVED)
+    reached = np.flatnonzero(np.asarray(results) >= solved)
     first = f'{steps[reached[0]] / 1000:.1f}' if len(reached) else 'never'
     rows.append((
         job.label,

@@ -15,8 +15,10 @@ compresses what it stores, so its speed depends on what they show.
 
 Memory: resident memory of a process of its own that stores sequences, the
 state with each one's first frame, or with every frame. Observations are small.
+Of the latter as many as half of the free memory holds; the rest is reckoned.
 """
 
+import math
 import multiprocessing
 import time
 
@@ -39,7 +41,6 @@ _OBSERVATIONS = {
     '4 floats': ((4,), 'float32'), '84x84x1': ((84, 84, 1), 'uint8')
 }
 _BATCHES_PER_ROUND = 16
-_PAPER_SEQUENCES = 100_000  # R2D2's replay.
 
 
 def _spec(observation, states_per_sequence=()):
@@ -181,22 +182,23 @@ def _store(states_per_sequence, num_sequences, results):
 def measure_memory(num_sequences):
   """Prints the memory of sequences with a state for all, and one a frame."""
   context = multiprocessing.get_context('spawn')
-  print(f'Memory of {num_sequences:,} sequences, LSTM of {_NUM_UNITS} units')
+  print(f'Memory of sequences, LSTM of {_NUM_UNITS} units')
   for name, states in (
       ('once a sequence', ()), ('once a step', (_SETTINGS.num_frames,))
   ):
+    state_bytes = 2 * _NUM_UNITS * 4 * math.prod(states)
+    room = psutil.virtual_memory().available // 2 // state_bytes
+    stored = min(num_sequences, room)
     results = context.Queue()
-    process = context.Process(
-        target=_store, args=(states, num_sequences, results)
-    )
+    process = context.Process(target=_store, args=(states, stored, results))
     process.start()
     size = results.get()
     process.join()
-    each = size / (num_sequences - 1)
+    each = size / (stored - 1)
     print(
-        f'  state {name:16} {size / 2**20:8,.0f} MiB, {each / 2**10:6.1f} KiB'
-        f' each; {_PAPER_SEQUENCES:,} would take'
-        f' {each * _PAPER_SEQUENCES / 2**30:.1f} GiB'
+        f'  state {name:16} {stored:7,} take {size / 2**20:8,.0f} MiB,'
+        f' {each / 2**10:6.1f} KiB each: {num_sequences:,} take'
+        f' {each * num_sequences / 2**30:.1f} GiB'
     )
 
 
@@ -215,5 +217,6 @@ def main(argv):
 if __name__ == '__main__':
   flags.DEFINE_integer('num_rounds', 10, 'Rounds that count.')
   flags.DEFINE_integer('num_speed_sequences', 500, 'In each table, for speed.')
-  flags.DEFINE_integer('num_sequences', 2_000, 'Stored, for memory.')
+  # As many as R2D2's replay has.
+  flags.DEFINE_integer('num_sequences', 100_000, 'For memory.')
   app.run(main)
