@@ -24,7 +24,6 @@ from rnd_agents.ops import priorities
 from rnd_agents.replay import windows
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
-from rnd_agents.training import seeded_policy
 from rnd_agents.training import training_loop
 
 # Before the first iteration; afterwards iterations are counted.
@@ -99,26 +98,13 @@ class ReplayLoop(training_loop.TrainingLoop):
     self._next_save_s = time.monotonic() + _SECONDS_BETWEEN_SAVES
     self._time_step = None
     self._ready = False
-    generator = tf.random.Generator.from_seed(
-        int(action_seed >> np.uint64(1))
-    )
-    floating = {
-        f'value {v.name}': v for v in agent.collect_policy.variables()
-        if v.dtype.is_floating
-    }
-    if agent.curiosity is not None:
-      floating.update(
-          (f'RND {v.name}', v) for v in agent.curiosity.variables
-          if v.dtype.is_floating
-      )
     super().__init__(
         root_dir,
         agent,
         environment,
         evaluator_,
         seeds,
-        floating,
-        collecting=generator,
+        action_seed,
         env_steps=self._env_steps,
         **settings,
     )
@@ -128,16 +114,12 @@ class ReplayLoop(training_loop.TrainingLoop):
     self._cutter = windows.BatchWindowCutter(
         environment.batch_size, replay_settings.window, self._add
     )
-    self._act = common.function(
-        seeded_policy.SeededPolicy(agent.collect_policy, generator).action
-    )
+    self._act = common.function(self._collect_policy.action)
     self._train = common.function(self._train_on_batch)
     self._watch = common.function(
         lambda row: replayed_bonus.watch(agent.curiosity, row)
     )
-    self._are_finite = common.function(
-        lambda: training_loop.are_finite(self._floating_variables.values())
-    )
+    self._finite = common.function(self._are_finite)
 
   @property
   def env_steps(self):
@@ -294,7 +276,7 @@ class ReplayLoop(training_loop.TrainingLoop):
     total_s = time.monotonic() - start
     return training_loop.Learned(
         metrics,
-        self._are_finite().numpy(),
+        self._finite().numpy(),
         dict(
             collect_time_s=max(total_s - train_time_s, 1e-9),
             train_time_s=max(train_time_s, 1e-9),
@@ -356,7 +338,7 @@ class ReplayLoop(training_loop.TrainingLoop):
     new_priorities = new_priorities.numpy()
     if not np.all(np.isfinite(new_priorities)):
       # Here and not after the iteration: the replay would refuse them.
-      self._check_finite(info, self._are_finite().numpy())
+      self._check_finite(info, self._finite().numpy())
     self._replay.update_priorities(
         batch.keys, new_priorities, batch.sequences.is_demonstration
     )

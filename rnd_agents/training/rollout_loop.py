@@ -19,7 +19,6 @@ from tf_agents.policies import random_tf_policy
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.utils import common
 
-from rnd_agents.training import seeded_policy
 from rnd_agents.training import training_loop
 
 _WARM_UP_ROWS = 64  # Of random steps, between two looks at signals.
@@ -61,25 +60,13 @@ class RolloutLoop(training_loop.TrainingLoop):
         agent.collect_policy.get_initial_state(environment.batch_size)
     )
     self._env_steps = tf_metrics.EnvironmentSteps(dtype=tf.int64)
-    generator = tf.random.Generator.from_seed(
-        int(seeds.generate_state(1, np.uint64)[0] >> np.uint64(1))
-    )
     super().__init__(
         root_dir,
         agent,
         environment,
         evaluator_,
         seeds,
-        {
-            f'{group} {v.name}': v
-            for group, variables in (
-                ('policy or value', agent.collect_policy.variables()),
-                ('RND', agent.curiosity.variables),
-            )
-            for v in variables
-            if v.dtype.is_floating
-        },
-        collecting=generator,
+        seeds.generate_state(1, np.uint64)[0],
         env_steps=self._env_steps,
         **settings,
     )
@@ -94,7 +81,7 @@ class RolloutLoop(training_loop.TrainingLoop):
     self._collect = common.function(
         dynamic_step_driver.DynamicStepDriver(
             self._tf_env,
-            seeded_policy.SeededPolicy(agent.collect_policy, generator),
+            self._collect_policy,
             observers=[self._buffer.add_batch, self._env_steps],
             # Out of reach: `_learn` tells how many rows to make, so that every
             # rollout has the same shape however its episodes end.
@@ -172,8 +159,7 @@ class RolloutLoop(training_loop.TrainingLoop):
     experience = self._buffer.gather_all()
     loss_info = self._agent.train(experience)
     last_row = tf.nest.map_structure(lambda x: x[:, -1], experience)
-    finite = training_loop.are_finite(self._floating_variables.values())
-    return loss_info, finite, last_row
+    return loss_info, self._are_finite(), last_row
 
   def _learn(self):
     start = time.monotonic()

@@ -22,6 +22,7 @@ from rnd_agents.training import checkpoints
 from rnd_agents.training import errors
 from rnd_agents.training import metrics_log
 from rnd_agents.training import progress
+from rnd_agents.training import seeded_policy
 from rnd_agents.training import stop_signals
 
 _SECONDS_BETWEEN_REPORTS = 10.0
@@ -67,7 +68,7 @@ class TrainingLoop(abc.ABC):
       environment,
       evaluator_,
       seeds,
-      floating_variables,
+      action_seed,
       num_checkpoints=3,
       watcher=None,
       **tracked,
@@ -76,11 +77,13 @@ class TrainingLoop(abc.ABC):
 
     Args:
       root_dir: The run's folder.
-      agent: A `TFAgent`.
+      agent: A `TFAgent`; its `curiosity` is a `RandomNetworkDistillation` or
+        None.
       environment: A `VectorPyEnvironment`.
       evaluator_: An `Evaluator` of the agent's policy.
       seeds: A `numpy.random.SeedSequence` that nothing else draws from.
-      floating_variables: Names to variables that must stay finite.
+      action_seed: An unsigned integer of 64 bits that the actions of the
+        collect policy are drawn from.
       num_checkpoints: Checkpoints that stay.
       watcher: A `watching.Watcher`, or None.
       **tracked: What else of TensorFlow's a checkpoint holds.
@@ -91,7 +94,11 @@ class TrainingLoop(abc.ABC):
     self._evaluator = evaluator_
     self._seeds = seeds
     self._root_dir = root_dir
-    self._floating_variables = floating_variables
+    generator = tf.random.Generator.from_seed(int(action_seed) >> 1)
+    self._collect_policy = seeded_policy.SeededPolicy(
+        agent.collect_policy, generator
+    )
+    self._floating_variables = _floating_variables(agent)
     self._log = None
     self._resumed = False
     self._stopped_by = None  # The name of the signal, once there was one.
@@ -103,6 +110,7 @@ class TrainingLoop(abc.ABC):
         os.path.join(root_dir, 'checkpoints'),
         max_to_keep=num_checkpoints,
         agent=agent,
+        collecting=generator,
         iteration=self._iteration,
         episodes=self._episodes,
         wall_time_s=self._wall_time_s,
@@ -353,6 +361,13 @@ class TrainingLoop(abc.ABC):
     )
     return metrics
 
+  def _are_finite(self):
+    """Whether each of the floating variables is finite, booleans [n]."""
+    return tf.stack([
+        tf.reduce_all(tf.math.is_finite(variable))
+        for variable in self._floating_variables.values()
+    ])
+
   def _check_finite(self, metrics, finite):
     """Raises RunError where a loss, a statistic or a variable is not finite.
 
@@ -422,11 +437,17 @@ class TrainingLoop(abc.ABC):
       raise
 
 
-def are_finite(variables):
-  """Whether each of several variables is finite, booleans [n]; in a graph."""
-  return tf.stack(
-      [tf.reduce_all(tf.math.is_finite(variable)) for variable in variables]
-  )
+def _floating_variables(agent):
+  """Those of policy, values and RND by name."""
+  groups = {'policy or value': agent.collect_policy.variables()}
+  if agent.curiosity is not None:
+    groups['RND'] = agent.curiosity.variables
+  return {
+      f'{group} {variable.name}': variable
+      for group, variables in groups.items()
+      for variable in variables
+      if variable.dtype.is_floating
+  }
 
 
 def as_numpy(nest):

@@ -39,7 +39,10 @@ def test_twenty_kills_change_nothing(tmp_path):
   broken, whole = os.fspath(tmp_path / 'broken'), os.fspath(tmp_path / 'whole')
   moments = random.Random(0)  # When, not what: any seed must do.
   for kill in range(_NUM_KILLS):
-    process = processes.Process(target=_train, args=(broken, 10**9))
+    # Daemonic, so that none goes on for ever where an assertion fails.
+    process = processes.Process(
+        target=_train, args=(broken, 10**9), daemon=True
+    )
     process.start()
     if kill % 4 == 3:  # Anywhere, the start-up included.
       time.sleep(moments.uniform(0.0, 4.0))

@@ -5,6 +5,7 @@
 import csv
 import multiprocessing
 import os
+import re
 
 import tensorflow as tf
 
@@ -38,7 +39,9 @@ def iterations(root_dir):
   """(iteration of the newest checkpoint, of the newest row); -1 for none."""
   folder = os.path.join(root_dir, 'checkpoints')
   names = os.listdir(folder) if os.path.isdir(folder) else []
-  saved = [int(n.split('_')[1]) for n in names if n.startswith('iteration_')]
+  # Others are being replaced, or being written.
+  found = [re.fullmatch(r'iteration_(\d+)', name) for name in names]
+  saved = [int(match[1]) for match in found if match]
   rows = []
   path = os.path.join(root_dir, 'metrics.csv')
   if os.path.exists(path):
