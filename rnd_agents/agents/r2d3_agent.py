@@ -235,6 +235,15 @@ class R2D3Agent(tf_agent.TFAgent):
     )
     return q_values
 
+  def _trained_part(self, experience):
+    """The frames after the burn-in.
+
+    Before an episode's first frame a burn-in is filled up with frames that
+    nobody arrived at: curiosity must not see them.
+    """
+    start = self._burn_in_length
+    return tf.nest.map_structure(lambda x: x[:, start:], experience)
+
   def _states(self, network_state, batch_size):
     """States before the first frames."""
     spec = self._q_network.state_spec
@@ -322,7 +331,11 @@ class R2D3Agent(tf_agent.TFAgent):
       is_demonstration=None,
       target_features=None,
   ):
-    """Loss of sequences; see `_train`, and `replayed_bonus.target_features`."""
+    """Loss of sequences; see `_train`.
+
+    The target features are `replayed_bonus.target_features` of the trained
+    part.
+    """
     del training
     q_checks.check_length(experience.discount.shape[1], self._burn_in_length)
     batch_size = tf.shape(experience.discount)[0]
@@ -330,14 +343,19 @@ class R2D3Agent(tf_agent.TFAgent):
       is_demonstration = tf.fill([batch_size], False)
     bonus_mean = tf.constant(0.0)
     if self._curiosity is not None:
+      trained = self._trained_part(experience)
       paid = replayed_bonus.add_bonus(
-          self._curiosity, experience, self._bonus_weight, target_features
+          self._curiosity, trained, self._bonus_weight, target_features
       )
       bonus_mean = _mean(
-          (paid.reward - experience.reward)[:, :-1],
-          replayed_bonus.arrived(experience),
+          (paid.reward - trained.reward)[:, :-1],
+          replayed_bonus.arrived(trained),
       )
-      experience = paid
+      experience = experience.replace(
+          reward=tf.concat(
+              [experience.reward[:, : self._burn_in_length], paid.reward], 1
+          )
+      )
     terms = self._sequence_terms(experience, network_state, is_demonstration)
     sequence_losses = q_learning.sequence_losses(
         terms['losses'], terms['valid'], self._mean_over_time
@@ -392,7 +410,7 @@ class R2D3Agent(tf_agent.TFAgent):
     target_features = None
     if self._curiosity is not None:
       target_features = replayed_bonus.target_features(
-          self._curiosity, experience
+          self._curiosity, self._trained_part(experience)
       )
     with tf.GradientTape() as tape:
       loss, info = self._loss(
@@ -428,7 +446,7 @@ class R2D3Agent(tf_agent.TFAgent):
     variables = list(self._curiosity.trainable_variables)
     with tf.GradientTape() as tape:
       loss = replayed_bonus.predictor_loss(
-          self._curiosity, experience, target_features
+          self._curiosity, self._trained_part(experience), target_features
       )
     optimizers.apply(
         self._rnd_optimizer, tape.gradient(loss, variables), variables

@@ -12,6 +12,38 @@ import numpy as np
 from rnd_agents.ops import q_learning
 
 
+def check(epsilon_fn, num_env_steps, num_environments):
+  """Refuses what is no function here, or leaves the numbers of probabilities.
+
+  Args:
+    epsilon_fn: One of those below, or a user's own.
+    num_env_steps: Of the whole run: it is asked for its beginning and its end.
+    num_environments: B.
+
+  Raises:
+    TypeError: If it is no function.
+    ValueError: If what it returns cannot be used.
+  """
+  if not callable(epsilon_fn):
+    raise TypeError(
+        'train_eval_r2d3.epsilon_fn must be a function, such as'
+        f' @ladder_epsilon or @linear_epsilon, not {epsilon_fn!r}.'
+    )
+  for env_steps in (0, num_env_steps):
+    epsilon = np.asarray(epsilon_fn(env_steps, num_environments))
+    if epsilon.shape != (num_environments,):
+      raise ValueError(
+          'train_eval_r2d3.epsilon_fn must return one epsilon for each of the'
+          f' {num_environments} environments, got shape {list(epsilon.shape)}.'
+      )
+    if not np.all((epsilon >= 0.0) & (epsilon <= 1.0)):
+      raise ValueError(
+          'Each epsilon must be between 0 and 1; at'
+          f' {env_steps} environment steps train_eval_r2d3.epsilon_fn gave'
+          f' {epsilon.tolist()}.'
+      )
+
+
 @gin.configurable(module='rnd_agents')
 def ladder_epsilon(env_steps, num_environments, base=0.4, exponent=7.0):
   """A fixed one for each environment, from bold to nearly greedy (Ape-X)."""
@@ -24,6 +56,7 @@ def linear_epsilon(
     env_steps, num_environments, first=1.0, last=0.05, num_env_steps=10_000
 ):
   """Falls from `first` to `last` within `num_env_steps`, and stays."""
+  _check_steps('linear_epsilon.num_env_steps', num_env_steps)
   share = min(env_steps / num_env_steps, 1.0)
   epsilon = first + share * (last - first)
   return np.full([num_environments], epsilon, np.float32)
@@ -38,5 +71,11 @@ def exponential_epsilon(
     decay_env_steps=100_000,
 ):
   """DI-engine's: `last + (first - last) exp(-env_steps / decay_env_steps)`."""
+  _check_steps('exponential_epsilon.decay_env_steps', decay_env_steps)
   epsilon = last + (first - last) * np.exp(-env_steps / decay_env_steps)
   return np.full([num_environments], epsilon, np.float32)
+
+
+def _check_steps(name, value):
+  if value <= 0:
+    raise ValueError(f'{name} must be above 0, got {value}.')

@@ -41,6 +41,7 @@ def train_eval_r2d3(
     adam_epsilon=1e-3,
     weight_decay=None,
     importance_exponent=0.6,
+    importance_anneal_train_steps=None,
     epsilon_fn=epsilons.ladder_epsilon,
     demonstrations=None,
     demonstration_ratio=0.0,
@@ -84,7 +85,9 @@ def train_eval_r2d3(
     learning_rate: Of Adam.
     adam_epsilon: Of Adam.
     weight_decay: Decoupled (AdamW); None for none.
-    importance_exponent: beta of the importance weights.
+    importance_exponent: beta of the importance weights, from 0 to 1.
+    importance_anneal_train_steps: Updates in which beta rises linearly from
+      there to 1; None for a constant one.
     epsilon_fn: Of `epsilons`: how often the agent acts at random.
     demonstrations: Path of a file of `collect_demos`; None for none.
     demonstration_ratio: rho: probability that an element of a batch is a
@@ -123,21 +126,32 @@ def train_eval_r2d3(
         env_steps_per_update=env_steps_per_update,
         learning_rate=learning_rate,
         adam_epsilon=adam_epsilon,
-        **run.without_none(rnd_learning_rate=rnd_rate),
+        **run.without_none(
+            rnd_learning_rate=rnd_rate,
+            importance_anneal_train_steps=importance_anneal_train_steps,
+        ),
     )
-    window.check()
-    if not callable(epsilon_fn):
-      raise TypeError(
-          'train_eval_r2d3.epsilon_fn must be a function, such as'
-          f' @ladder_epsilon or @linear_epsilon, not {epsilon_fn!r}.'
+    if not 0.0 <= importance_exponent <= 1.0:
+      raise ValueError(
+          'train_eval_r2d3.importance_exponent must be between 0 and 1, got'
+          f' {importance_exponent}.'
       )
+    window.check()
+    epsilons.check(epsilon_fn, num_env_steps, num_environments)
     run.check_unbound(
         'R2D3Agent.burn_in_length', 'train_eval_r2d3.burn_in_length'
     )
+    run.check_unbound('R2D3Agent.collect_epsilon', 'train_eval_r2d3.epsilon_fn')
     run.check_unbound('PrioritizedReplay.seed', 'the flag --seed')
     _check_demonstrations(
         demonstrations, demonstration_ratio, num_pretraining_steps
     )
+    if explores_with_rnd and num_pretraining_steps:
+      raise ValueError(
+          'train_eval_r2d3.explores_with_rnd pays by what the agent has seen,'
+          ' which is nothing before its first step: num_pretraining_steps must'
+          f' be 0, got {num_pretraining_steps}.'
+      )
 
   def build(parts):
     epsilon = tf.Variable(
@@ -179,10 +193,11 @@ def train_eval_r2d3(
             env_steps_per_update=env_steps_per_update,
             demonstration_ratio=demonstration_ratio,
             importance_exponent=importance_exponent,
+            importance_anneal_train_steps=importance_anneal_train_steps,
             num_pretraining_steps=num_pretraining_steps,
         ),
         create_replay=create_replay,
-        demonstrations=_read_demonstrations(
+        read_demonstrations=lambda: _read_demonstrations(
             demonstrations, parts.environment
         ),
         epsilon=epsilon,

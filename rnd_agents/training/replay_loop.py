@@ -8,8 +8,9 @@ it; it is not the run that would have been, for Reverb's samplers take no seed.
 """
 
 import os
+import shutil
 import time
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Optional
 
 from absl import logging
 import numpy as np
@@ -21,6 +22,7 @@ from tf_agents.utils import common
 from rnd_agents.agents import r2d3_agent
 from rnd_agents.curiosity import replayed_bonus
 from rnd_agents.ops import priorities
+from rnd_agents.replay import replay_checkpoints
 from rnd_agents.replay import windows
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
@@ -44,6 +46,7 @@ class ReplaySettings(NamedTuple):
   env_steps_per_update: float
   demonstration_ratio: float
   importance_exponent: float
+  importance_anneal_train_steps: Optional[int]
   num_pretraining_steps: int
 
 
@@ -63,7 +66,7 @@ class ReplayLoop(training_loop.TrainingLoop):
       seeds,
       replay_settings,
       create_replay: Callable,
-      demonstrations,
+      read_demonstrations: Callable,
       epsilon,
       epsilon_fn,
       **settings,
@@ -79,14 +82,17 @@ class ReplayLoop(training_loop.TrainingLoop):
       replay_settings: `ReplaySettings`.
       create_replay: Makes the `PrioritizedReplay`: a function of a seed, the
         folder for its checkpoints and which of them to restore, or None.
-      demonstrations: A list of episodes: `Trajectory` of arrays [T+1, ...].
+      read_demonstrations: Called by a new run, for a resumed one has them in
+        its replay; returns a list of episodes, each a `Trajectory` of arrays
+        [T+1, ...].
       epsilon: The variable [B] that the collect policy reads.
       epsilon_fn: Of `epsilons`: environment steps and B to [B].
       **settings: Of `TrainingLoop`.
     """
     self._settings = replay_settings
     self._create_replay = create_replay
-    self._demonstrations = demonstrations
+    self._read_demonstrations = read_demonstrations
+    self._demonstrations = []
     self._epsilon = epsilon
     self._epsilon_fn = epsilon_fn
     self._replay = None
@@ -135,6 +141,9 @@ class ReplayLoop(training_loop.TrainingLoop):
     if self._replay is not None:
       self._replay.close()
 
+  def load(self):
+    self._demonstrations = self._read_demonstrations()
+
   def _add(self, sequence):
     self._replay.add(sequence)
 
@@ -154,8 +163,13 @@ class ReplayLoop(training_loop.TrainingLoop):
     path = os.path.join(self._replay_dir, state['replay'])
     if not os.path.isdir(path):
       # The run was killed between the replay's checkpoint and its own.
+      path = replay_checkpoints.newest(self._replay_dir)
+      if path is None:
+        raise errors.SetupError(
+            f'{self._replay_dir} has no replay any more to go on with. Bring'
+            ' back a copy, or choose another --root_dir.'
+        )
       logging.info('The replay goes on from its newest checkpoint.')
-      path = None
     self._replay = self._create_replay(
         self._replay_seed, self._replay_dir, path
     )
@@ -173,6 +187,8 @@ class ReplayLoop(training_loop.TrainingLoop):
   # Beginning.
 
   def _begin(self):
+    # What a run saved that was killed before its own first checkpoint.
+    shutil.rmtree(self._replay_dir, ignore_errors=True)
     try:
       self._replay = self._create_replay(
           self._replay_seed, self._replay_dir, None
@@ -228,6 +244,18 @@ class ReplayLoop(training_loop.TrainingLoop):
             tuple(part[t] for part in states),
         )
       cutter.reset()
+    self._demonstrations = []  # The replay has them now.
+    needed = (
+        self._settings.demonstration_ratio
+        or self._settings.num_pretraining_steps
+    )
+    if needed and not self._replay.sizes()['demonstrations']:
+      raise ValueError(
+          'None of the demonstrations has'
+          f' {self._settings.window.unroll_length} steps, and'
+          " train_eval_r2d3.window_remainder = 'drop' leaves out what is"
+          " shorter: lower unroll_length, or take 'pad'."
+      )
 
   def _pretrain(self):
     """An update on demonstrations before the first environment step."""
@@ -348,7 +376,7 @@ class ReplayLoop(training_loop.TrainingLoop):
     loss_info = self._agent.train(
         sequences.trajectory,
         weights=priorities.importance_weights(
-            probabilities, table_sizes, self._settings.importance_exponent
+            probabilities, table_sizes, self._importance_exponent()
         ),
         network_state=sequences.network_state,
         is_demonstration=sequences.is_demonstration,
@@ -357,6 +385,16 @@ class ReplayLoop(training_loop.TrainingLoop):
         [getattr(loss_info.extra, name) for name in r2d3_agent.METRICS]
     )
     return loss_info.loss, metrics, loss_info.extra.priorities
+
+
+  def _importance_exponent(self):
+    """Beta of this update: rises linearly to 1 if it is annealed."""
+    first = self._settings.importance_exponent
+    num_steps = self._settings.importance_anneal_train_steps
+    if num_steps is None:
+      return first
+    done = tf.cast(self._agent.train_step_counter, tf.float32) / num_steps
+    return first + (1.0 - first) * tf.minimum(done, 1.0)
 
 
 def _stored_states(episode, spec):

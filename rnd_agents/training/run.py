@@ -213,6 +213,8 @@ def _resume_or_record(root_dir, loop, now, seed):
     for change in harmless:
       logging.warning('Going on with a change: %s.', change)
     loop.restore(snapshot)
+  else:
+    loop.load()
   run_directory.record_run(
       root_dir,
       now,

@@ -125,6 +125,14 @@ class TrainingLoop(abc.ABC):
   def env_steps(self):
     """Environment steps so far, of all environments together."""
 
+  def load(self):  # noqa: B027
+    """Reads the files that only a new run needs; before anything is written.
+
+    Raises:
+      OSError: If there are none.
+      ValueError: If they do not fit.
+    """
+
   @abc.abstractmethod
   def _begin(self):
     """What a new run does before its first iteration."""

@@ -50,13 +50,18 @@ def _curiosity():
 
 
 def _bonus(rnd, experience):
-  """Of each transition by hand, [B, L - 1], and which there are."""
+  """Of each transition by hand, [B, L - 1], and which are trained on.
+
+  Those of the burn-in are not: it may be filled up with frames that nobody
+  arrived at.
+  """
   arrivals = experience.observation[:, 1:]
   features = [
       net(arrivals)[0].numpy()
       for net in (rnd.rnd_network, rnd.target_rnd_network)
   ]
   acted = experience.step_type[:, :-1].numpy() != slow_r2d3.LAST
+  acted[:, : slow_r2d3.Settings().burn_in_length] = False
   # Without any statistics: whitening and scale are the identity.
   return np.mean((features[0] - features[1]) ** 2, -1), acted
 

@@ -28,6 +28,44 @@ def test_exponential(env_steps, expected):
   )
 
 
+@pytest.mark.parametrize(
+    ('epsilon_fn', 'message'),
+    [
+        (lambda steps, b: np.full([b], 1.5), 'at 0 environment steps .* gave'),
+        # Only its end is no probability.
+        (
+            lambda steps, b: np.full([b], 1.0 - steps / 500.0),
+            r'at 1000 environment steps .* gave \[-1.0, -1.0, -1.0\]',
+        ),
+        (lambda steps, b: np.full([b], np.nan), 'between 0 and 1'),
+        (lambda steps, b: 0.1, r'each of the 3 environments, got shape \[\]'),
+        (
+            lambda steps, b: epsilons.linear_epsilon(steps, b, num_env_steps=0),
+            'linear_epsilon.num_env_steps must be above 0, got 0',
+        ),
+        (
+            lambda steps, b: epsilons.exponential_epsilon(
+                steps, b, decay_env_steps=-1
+            ),
+            'exponential_epsilon.decay_env_steps must be above 0, got -1',
+        ),
+    ],
+)
+def test_what_gives_no_probabilities_is_refused(epsilon_fn, message):
+  with pytest.raises(ValueError, match=message):
+    epsilons.check(epsilon_fn, num_env_steps=1_000, num_environments=3)
+
+
+def test_all_that_there_are_give_probabilities():
+  for epsilon_fn in (
+      epsilons.ladder_epsilon,
+      epsilons.linear_epsilon,
+      epsilons.exponential_epsilon,
+  ):
+    for num_environments in (1, 3):
+      epsilons.check(epsilon_fn, 10**6, num_environments)
+
+
 def test_ladder_of_eight():
   expected = [
       0.4, 0.16, 0.064, 0.0256, 0.01024, 0.004096, 0.0016384, 0.00065536

@@ -5,6 +5,7 @@
 import csv
 import os
 import re
+import shutil
 import signal
 import sys
 import types
@@ -17,6 +18,7 @@ import tensorflow as tf
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import demonstrating
 from rnd_agents.replay import demonstrations
+from rnd_agents.training import checkpoints
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import r2d3_trainer
@@ -372,6 +374,32 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
             'epsilon_fn must be a function, such as @ladder_epsilon',
         ),
         (
+            [
+                'train_eval_r2d3.epsilon_fn = @linear_epsilon',
+                'linear_epsilon.first = 1.5',
+            ],
+            'Each epsilon must be between 0 and 1; at 0 environment steps',
+        ),
+        (
+            ['train_eval_r2d3.importance_exponent = -1.0'],
+            'importance_exponent must be between 0 and 1, got -1.0',
+        ),
+        (
+            ['train_eval_r2d3.importance_anneal_train_steps = 0'],
+            'importance_anneal_train_steps must be above 0, got 0',
+        ),
+        (
+            [
+                'train_eval_r2d3.explores_with_rnd = True',
+                *_with_demonstrations('file', num_pretraining_steps=3),
+            ],
+            'num_pretraining_steps must be 0, got 3',
+        ),
+        (
+            ['R2D3Agent.collect_epsilon = 0.1'],
+            'no effect: use train_eval_r2d3.epsilon_fn',
+        ),
+        (
             ['PrioritizedReplay.min_sequences = 100'],
             'min_sequences=100 must be from 1 to max_sequences=30',
         ),
@@ -395,6 +423,75 @@ def test_what_cannot_run_says_so_before_the_first_step(
 ):
   with pytest.raises(r2d3_trainer.SetupError, match=match):
     _run(tmp_path, 100, *bindings)
+
+
+def test_demonstrations_that_are_too_short_to_keep(
+    tmp_path, demonstration_file
+):
+  with pytest.raises(r2d3_trainer.SetupError, match='has 5 steps.*drop'):
+    _run(
+        tmp_path,
+        100,
+        *_with_demonstrations(demonstration_file),
+        'train_eval_r2d3.unroll_length = 5',
+        "train_eval_r2d3.window_remainder = 'drop'",
+    )
+
+
+@pytest.mark.parametrize('after_saves', [0, 2])
+def test_a_kill_between_replay_and_variables(
+    tmp_path, demonstration_file, monkeypatch, after_saves
+):
+  """The replay is saved first; nothing of it must come twice."""
+  path = tmp_path / 'moved.tfrecord'
+  for suffix in ('', '.spec'):
+    shutil.copy(demonstration_file + suffix, os.fspath(path) + suffix)
+  bindings = _with_demonstrations(path)
+  save, saves = checkpoints.Checkpoints.save, []
+
+  def dying(self, *args, **kwargs):
+    saves.append(len([*tmp_path.glob('run/checkpoints/replay/replay_*')]))
+    if len(saves) == after_saves + 1:
+      raise _Killed
+    return save(self, *args, **kwargs)
+
+  monkeypatch.setattr(checkpoints.Checkpoints, 'save', dying)
+  with pytest.raises(_Killed):
+    _run(tmp_path / 'run', 60, *bindings)
+  assert saves == [1] * (after_saves + 1)
+  if after_saves:
+    path.unlink()  # What was saved has the demonstrations.
+  assert _run(tmp_path / 'run', 60, *bindings).finished
+  for row in _rows(tmp_path / 'run', 'train'):
+    assert float(row['demonstration_sequences']) == 2 * _NUM_DEMONSTRATIONS
+
+
+def test_a_replay_that_is_gone(tmp_path):
+  _run(tmp_path, 40)
+  shutil.rmtree(tmp_path / 'checkpoints' / 'replay')
+  with pytest.raises(r2d3_trainer.SetupError, match='no replay any more'):
+    _run(tmp_path, 80)
+
+
+def test_the_importance_exponent_rises_to_one():
+  settings = types.SimpleNamespace(
+      importance_exponent=0.4, importance_anneal_train_steps=10
+  )
+  counter = tf.Variable(0, dtype=tf.int64)
+  loop = types.SimpleNamespace(
+      _settings=settings,
+      _agent=types.SimpleNamespace(train_step_counter=counter),
+  )
+  exponent = tf.function(
+      lambda: replay_loop.ReplayLoop._importance_exponent(loop)
+  )
+  found = []
+  for step in (0, 5, 10, 30):
+    counter.assign(step)
+    found.append(float(exponent()))
+  np.testing.assert_allclose(found, [0.4, 0.7, 1.0, 1.0], rtol=1e-6)
+  settings.importance_anneal_train_steps = None
+  assert replay_loop.ReplayLoop._importance_exponent(loop) == 0.4
 
 
 def test_without_reverb_it_says_what_to_install(tmp_path, monkeypatch):
