@@ -70,7 +70,10 @@ def _parser():
   parser.add_argument(
       '--keep_network_state',
       action='store_true',
-      help='also record what a recurrent policy remembered before each step',
+      help=(
+          'also record what a recurrent policy remembered before each step, of'
+          ' use to the very same network'
+      ),
   )
   parser.add_argument(
       '--env', metavar='ID', help='Gymnasium id, also module:id'

@@ -401,15 +401,32 @@ def _stored_states(episode, spec):
   """States of each frame, flat [T+1, ...]; zeros where none were stored.
 
   A demonstrator with a network of its own remembers what this one cannot read,
-  so that only states of the same shapes are taken.
+  so that only states of the same shapes are taken. Whether they are of the same
+  network nobody can tell: the log says which it was.
   """
   flat_spec = tf.nest.flatten(spec)
   info = episode.policy_info
   stored = info.get('network_state', ()) if isinstance(info, dict) else ()
   stored = tf.nest.flatten(stored)
-  shapes = [tuple(leaf.shape) for leaf in flat_spec]
-  if stored and [part.shape[1:] for part in stored] == shapes:
+  shapes = [leaf.shape.as_list() for leaf in flat_spec]
+  stored_shapes = [list(part.shape[1:]) for part in stored]
+  if stored and stored_shapes == shapes:
+    logging.log_first_n(
+        logging.INFO,
+        'The states that were recorded with the demonstrations are taken for'
+        ' those of this network.',
+        1,
+    )
     return stored
+  if stored:
+    logging.log_first_n(
+        logging.WARNING,
+        'The states that were recorded with the demonstrations have shapes %s,'
+        ' not %s: they begin from zero.',
+        1,
+        stored_shapes,
+        shapes,
+    )
   length = len(episode.step_type)
   return [
       np.zeros([length, *leaf.shape], leaf.dtype.as_numpy_dtype)

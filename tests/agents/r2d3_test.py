@@ -61,6 +61,7 @@ CASES = {
             'gradient_clipping': 0.3,
         },
     ),
+    'a network of the user': ('own', SGD, {}),
     'dqn': (
         'none',
         SGD,

@@ -12,6 +12,7 @@ from typing import NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
+from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
@@ -25,6 +26,7 @@ LAST = int(ts.StepType.LAST)
 UNITS = 5
 OBSERVATION = tf.TensorSpec([3], tf.float32, 'observation')
 ACTION = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 2)
+# Of `create_q_networks`; 'own' is no network of ours.
 CORES = {'lstm': networks.LSTMCore, 'gru': networks.GRUCore, 'none': None}
 # Letters as in `agent_test_utils`; after an end, L is padding. Episodes end by
 # death and by a time limit, in the burn-in and after it; the last row is
@@ -56,17 +58,50 @@ class Settings(NamedTuple):
   gradient_clipping: Optional[float] = None
 
 
+class OwnNetwork(network.Network):
+  """Q values of a fading sum of observations, as a user would write it."""
+
+  def __init__(self):
+    super().__init__(OBSERVATION, tf.TensorSpec([UNITS], tf.float32), 'Own')
+    self._into = tf.Variable(tf.random.normal([3, UNITS]), name='into')
+    self._out = tf.Variable(tf.random.normal([UNITS, 3]), name='out')
+
+  def call(self, observation, step_type, network_state=(), training=False):
+    del training
+    if observation.shape.rank == 2:
+      state = self._next(observation, step_type, network_state)
+      return tf.matmul(state, self._out), state
+    states = []
+    for t in range(observation.shape[1]):
+      network_state = self._next(
+          observation[:, t], step_type[:, t], network_state
+      )
+      states.append(network_state)
+    return tf.matmul(tf.stack(states, 1), self._out), network_state
+
+  def _next(self, observation, step_type, state):
+    goes_on = tf.cast(step_type != ts.StepType.FIRST, tf.float32)
+    return 0.7 * state * goes_on[:, tf.newaxis] + tf.tanh(
+        tf.matmul(observation, self._into)
+    )
+
+
 def build_networks(core='lstm', seed=0):
   """A small network and its target, of weights that are all unlike 0."""
   tf.random.set_seed(seed)
-  core_class = CORES[core]
-  nets = networks.create_q_networks(
-      OBSERVATION,
-      ACTION,
-      fc_layer_params=(6,),
-      core=None if core_class is None else core_class(UNITS),
-      head_units=4,
-  )
+  if core == 'own':
+    nets = networks.QNetworks(OwnNetwork(), OwnNetwork())
+    for net in nets:
+      net.create_variables()
+  else:
+    core_class = CORES[core]
+    nets = networks.create_q_networks(
+        OBSERVATION,
+        ACTION,
+        fc_layer_params=(6,),
+        core=None if core_class is None else core_class(UNITS),
+        head_units=4,
+    )
   random = np.random.RandomState(seed)
   for net in nets:
     for variable in net.variables:

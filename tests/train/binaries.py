@@ -1,10 +1,18 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Starts a binary as a user does, from any directory."""
+"""Starts binaries as a user does, and looks at what a run left."""
 
 import os
 import subprocess
 import sys
+
+import gin
+import numpy as np
+import tensorflow as tf
+
+from rnd_agents.evaluation import saved_policy
+from rnd_agents.replay import demonstrations
+from train import collect_demos
 
 _ROOT = os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -22,4 +30,48 @@ def run(cwd, name, *flags):
       text=True,
       check=False,
       timeout=300,
+  )
+
+
+def demonstrate(policy_dir, out, *flags):
+  """Records two episodes of a run's policy; asserts that they are its own.
+
+  Each action, and what the policy remembered, if that was recorded, is compared
+  with the saved policy's on the recorded observations alone.
+
+  Returns:
+    The episodes.
+  """
+  gin.clear_config()  # As for a new process.
+  argv = ['--policy_dir', str(policy_dir), '--out', str(out), '--episodes=2']
+  assert collect_demos.main([*argv, '--num_environments=1', *flags]) == 0
+  episodes = demonstrations.read(out)
+  assert len(episodes) == 2
+  policy = saved_policy.SavedPolicy(str(policy_dir))
+  for episode in episodes:
+    state = policy.get_initial_state(1)
+    for t in range(len(episode.step_type) - 1):
+      if episode.policy_info:
+        for stored, part in zip(
+            episode.policy_info['network_state'], tf.nest.flatten(state),
+            strict=True,
+        ):
+          np.testing.assert_allclose(stored[t], part[0], atol=1e-6)
+      step = policy.action(_time_step(policy, episode, t), state)
+      assert step.action[0] == episode.action[t]
+      state = step.state
+  return episodes
+
+
+def _time_step(policy, episode, t):
+  """Frame t as a batch of one."""
+  frame = (
+      episode.step_type[t],
+      np.float32(0.0 if t == 0 else episode.reward[t - 1]),
+      np.float32(1.0 if t == 0 else episode.discount[t - 1]),
+      tf.nest.map_structure(lambda x: x[t], episode.observation),
+  )
+  return tf.nest.map_structure(
+      lambda x: tf.convert_to_tensor(x)[tf.newaxis],
+      type(policy.time_step_spec)(*frame),
   )

@@ -4,6 +4,7 @@
 
 import os
 
+import numpy as np
 import pytest
 
 from tests.train import binaries
@@ -26,6 +27,15 @@ def test_smoke_from_another_directory(tmp_path):
   assert 'td_loss' in columns
   # There are neither a curiosity nor demonstrations to tell of.
   assert not {'bonus_mean', 'rnd_loss', 'margin_loss'} & set(columns)
+  # What the run left can demonstrate, and say what it remembered.
+  episodes = binaries.demonstrate(
+      tmp_path / root_dir / 'policies' / 'policy',
+      tmp_path / 'demos.tfrecord',
+      '--keep_network_state',
+  )
+  for episode in episodes:
+    states = episode.policy_info['network_state']
+    assert all(np.abs(part[1:]).max() > 0 for part in states)
 
 
 def test_files_of_the_other_binary_are_named(tmp_path):

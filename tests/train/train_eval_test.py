@@ -25,6 +25,12 @@ def test_smoke_from_another_directory(tmp_path):
     operative = file.read()
   assert 'train_eval.num_env_steps = 3000' in operative
   assert 'train_eval.num_environments = 4' in operative
+  # What the run left can demonstrate.
+  episodes = binaries.demonstrate(
+      tmp_path / root_dir / 'policies' / 'policy', tmp_path / 'demos.tfrecord'
+  )
+  for episode in episodes:  # CartPole pays 1 a step.
+    assert episode.reward[:-1].sum() == len(episode.step_type) - 1 > 5
 
 
 def test_mistakes_end_with_one_sentence(tmp_path):

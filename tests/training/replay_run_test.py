@@ -330,6 +330,66 @@ def test_everything_comes_back(tmp_path, demonstration_file, monkeypatch):
   )
 
 
+def test_an_evaluation_leaves_what_the_agent_remembers(tmp_path, monkeypatch):
+  evaluate, seen = replay_loop.ReplayLoop._evaluate, []
+
+  def watching(loop):
+    before = [part.copy() for part in tf.nest.flatten(loop._policy_state)]
+    episodes = evaluate(loop)
+    after = tf.nest.flatten(loop._policy_state)
+    for x, y in zip(before, after, strict=True):
+      np.testing.assert_array_equal(x, y)
+    seen.append(max(np.abs(x).max() for x in before))
+    return episodes
+
+  monkeypatch.setattr(replay_loop.ReplayLoop, '_evaluate', watching)
+  _run(tmp_path, 80)
+  assert len(seen) == 2 and min(seen) > 0
+
+
+@pytest.mark.parametrize(('weight_decay', 'kept'), [(0.2, 0.98), (None, 1.0)])
+@pytest.mark.parametrize('gradient', [0.0, 0.3])
+def test_weight_decay_is_decoupled_from_the_gradient(
+    gradient, weight_decay, kept
+):
+  optimizer = r2d3_trainer._create_optimizer(0.1, 1e-8, weight_decay)
+  variable = tf.Variable([3.0, -1.0])
+  optimizer.apply_gradients([(tf.constant([gradient, -gradient]), variable)])
+  # Loshchilov and Hutter, 2019, algorithm 2: Adam's first step is the sign.
+  sign = np.sign(gradient)
+  np.testing.assert_allclose(
+      variable, [3.0 * kept - 0.1 * sign, -kept + 0.1 * sign], rtol=1e-5
+  )
+
+
+def test_states_of_demonstrations(caplog):
+  """Those of another network's shapes are none; it is said."""
+  caplog.set_level('INFO', logger='absl')
+  spec = [tf.TensorSpec([5], tf.float32)] * 2
+  random = np.random.default_rng(0)
+
+  def episode(units, is_stored=True):
+    states = tuple(random.normal(size=[2, 4, units]).astype(np.float32))
+    return types.SimpleNamespace(
+        step_type=np.zeros([4], np.int32),
+        policy_info={'network_state': states} if is_stored else (),
+    )
+
+  fitting = episode(5)
+  states = replay_loop._stored_states(fitting, spec)
+  for x, y in zip(
+      states, fitting.policy_info['network_state'], strict=True
+  ):
+    np.testing.assert_array_equal(x, y)
+  assert 'taken for those of this network' in caplog.text
+  assert 'begin from zero' not in caplog.text
+  for other in (episode(6), episode(5, is_stored=False)):
+    states = replay_loop._stored_states(other, spec)
+    assert [part.shape for part in states] == [(4, 5), (4, 5)]
+    assert not np.any(states)
+  assert '[[6], [6]], not [[5], [5]]: they begin from zero' in caplog.text
+
+
 def test_a_curious_run_pays_a_bonus(tmp_path):
   _run(
       tmp_path,
