@@ -51,6 +51,7 @@ _OF_DEMONSTRATIONS = {
     'r2d3_diengine': {
         'train_eval_r2d3.demonstration_ratio': 1 / 4,
         'train_eval_r2d3.weight_decay': 1e-5,
+        'train_eval_r2d3.importance_anneal_train_steps': 100_000,
         'R2D3Agent.margin': 0.8,
         'PrioritizedReplay.max_demonstrations': 5_000,
     },
