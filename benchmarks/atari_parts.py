@@ -19,6 +19,7 @@ from benchmarks import atari_rivals
 from benchmarks import paired
 from rnd_agents import agents
 from rnd_agents import environments
+from rnd_agents.ops import parts
 from rnd_agents.training import rollout_loop
 from rnd_agents.training import seeded_policy
 from rnd_agents.training import trainer
@@ -129,10 +130,10 @@ class Session:
 
     @common.function
     def run():
-      bonus = curiosity.bonus(arrivals)
+      bonus = parts.by_environment(curiosity.bonus, arrivals)
       curiosity.update_return_statistics(bonus)
       curiosity.update_observation_statistics(arrivals)
-      features = curiosity.target_features(arrivals)
+      features = parts.by_environment(curiosity.target_features, arrivals)
       return tf.reduce_sum(curiosity.normalize_bonus(bonus)) + tf.reduce_sum(
           features
       )
@@ -143,7 +144,11 @@ class Session:
     """A function that values all observations of a rollout."""
     policy = self.agent.collect_policy
     run = common.function(
-        lambda x: tf.reduce_sum(policy.values(x.observation, x.step_type))
+        lambda x: tf.reduce_sum(
+            parts.by_environment(
+                policy.values, x.observation, x.step_type, ()
+            )
+        )
     )
     return lambda: run(self.experience).numpy()
 

@@ -20,6 +20,9 @@ def observation_spec(environment_observation_spec, observation_fn=None):
 
   Returns:
     A nest of float32 specs.
+
+  Raises:
+    ValueError: If the function does not fit the observations.
   """
   if observation_fn is None:
     return encoders.float_spec(environment_observation_spec)
@@ -27,8 +30,20 @@ def observation_spec(environment_observation_spec, observation_fn=None):
       lambda spec: tf.zeros([1, 1] + spec.shape.as_list(), spec.dtype),
       environment_observation_spec,
   )
+  try:
+    seen = observation_fn(example)
+  # Whatever a function says that was written for other observations.
+  except Exception as error:
+    shapes = tf.nest.map_structure(
+        lambda spec: spec.shape.as_list(), environment_observation_spec
+    )
+    name = getattr(observation_fn, '__name__', observation_fn)
+    raise ValueError(
+        f'rnd_observation_fn {name} fails on observations of shapes {shapes}:'
+        f' {type(error).__name__}: {error}'
+    ) from error
   return tf.nest.map_structure(
-      lambda x: tf.TensorSpec(x.shape[2:], tf.float32), observation_fn(example)
+      lambda x: tf.TensorSpec(x.shape[2:], tf.float32), seen
   )
 
 

@@ -101,6 +101,7 @@ def load_atari(
       noop_max=noop_max,
       full_action_space=full_action_space,
   )
+  _check_settings(**settings)
   name = f'ALE-{settings["game"]}-v5'
   if vectorization == 'vector_entry_point':
     vectorizing.refuse_for_own_vector(wrappers, seeding)
@@ -126,6 +127,37 @@ def load_atari(
       success_key,
       step_timeout_s,
   )
+
+
+
+def _check_settings(
+    *,
+    repeat_action_probability,
+    frame_skip,
+    screen_size,
+    stack_size,
+    max_num_frames_per_episode,
+    noop_max,
+    **others,
+):
+  """Refuses numbers that ALE takes and hangs, or plays nothing, with."""
+  del others
+  if not 0.0 <= repeat_action_probability <= 1.0:
+    raise ValueError(
+        'load_atari.repeat_action_probability must be between 0 and 1, got'
+        f' {repeat_action_probability}.'
+    )
+  for name, value, least in (
+      ('frame_skip', frame_skip, 1),
+      ('screen_size', screen_size, 1),
+      ('stack_size', stack_size, 1),
+      ('max_num_frames_per_episode', max_num_frames_per_episode, 1),
+      ('noop_max', noop_max, 0),
+  ):
+    if value < least:
+      raise ValueError(
+          f'load_atari.{name} must be at least {least}, got {value}.'
+      )
 
 
 def make_single(

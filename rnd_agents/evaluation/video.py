@@ -114,7 +114,13 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
     ImportError: If imageio-ffmpeg is missing.
     RecordingError: If the environment does not render, or fails, or the file
       cannot be written.
+    ValueError: If the episode is none of an evaluation.
   """
+  if episode.actions is None or episode.seed is None:
+    raise ValueError(
+        'A film needs seed and actions of its episode: take one that'
+        ' Evaluator.run returned.'
+    )
   ffmpeg = _find_ffmpeg()
   environment = make_environment()
   try:

@@ -67,7 +67,8 @@ def train_eval(
       everything with one.
     rnd_observation_fn: Of what the observation RND sees; None for all of it.
     agent_class: `RNDPPOAgent` or a subclass.
-    num_eval_episodes: Greedy episodes an evaluation, on seeds that stay.
+    num_eval_episodes: Episodes an evaluation, on seeds that stay; greedy ones
+      unless `RNDPPOAgent.greedy_eval` is False.
     eval_interval_env_steps: Environment steps between evaluations.
     checkpoint_interval_iterations: Iterations between checkpoints; a kill
       loses at most that many.

@@ -310,6 +310,8 @@ class TrainingLoop(abc.ABC):
         start = time.monotonic()
         episodes = self._evaluate()
         done = done or self._solved(schedule)
+        if self._watcher is not None:
+          self._watcher.see(self.env_steps, episodes)
         # Who stops a run may have little time until it is killed.
         if self._watcher is not None and not self._stopped_by:
           self._watcher.after_evaluation(

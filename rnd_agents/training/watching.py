@@ -54,6 +54,7 @@ class Watcher:
     self._spent_s = 0.0
     self._last_s = _FIRST_S
     self._best_return = -np.inf
+    self._to_film = None  # (environment steps, Episode).
     self.visits = visits.VisitCounts.create(train_env)
     if self.visits is not None:
       train_env.add_step_observer(self._observe)
@@ -80,6 +81,7 @@ class Watcher:
     return dict(
         spent_s=self._spent_s,
         best_return=self._best_return,
+        to_film=self._to_film,
         visits=None if self.visits is None else self.visits.state(),
     )
 
@@ -87,11 +89,24 @@ class Watcher:
     """Goes on from `state()`."""
     self._spent_s = state['spent_s']
     self._best_return = state['best_return']
+    self._to_film = state.get('to_film')  # Not of older versions.
     if self.visits is not None and state['visits'] is not None:
       self.visits.restore(state['visits'])
 
+  def see(self, env_steps, episodes):
+    """Remembers the best episode so far until there is time to film it.
+
+    Args:
+      env_steps: Environment steps so far.
+      episodes: Of an evaluation.
+    """
+    best = evaluator.best_episode(episodes)
+    if self._records and best.return_ > self._best_return:
+      self._best_return = best.return_
+      self._to_film = env_steps, best
+
   def after_evaluation(self, log, env_steps, wall_time_s, episodes, done):
-    """Draws what is due.
+    """Draws what is due, after `see`.
 
     Args:
       log: The run's `MetricsLog`.
@@ -109,11 +124,15 @@ class Watcher:
         self._draw_curve()
     with self._harmless('heat map'):
       self._draw_visits(log, env_steps)
-    best = evaluator.best_episode(episodes)
-    if self._records and (done or best.return_ > self._best_return):
-      self._best_return = max(self._best_return, best.return_)
+    films = {}
+    if self._to_film is not None:
+      films.update([self._to_film])
+    if done and self._records:
+      films[env_steps] = evaluator.best_episode(episodes)
+    self._to_film = None
+    for film in films.items():
       with self._harmless('film'):
-        self._film(log, env_steps, best)
+        self._film(log, *film)
     self._last_s = time.monotonic() - start
     self._spent_s += self._last_s
 

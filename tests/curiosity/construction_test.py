@@ -159,6 +159,29 @@ def test_networks_on_the_environments_own_spec_are_refused():
     assert bonus.shape == [2, 3] and (bonus.numpy() > 0).all()
 
 
+@pytest.mark.parametrize(
+    ('observation_fn', 'message'),
+    [
+        (
+            curiosity.key_observation_fn('imgae'),
+            r"fails on .* shapes \{'image': \[6, 6, 4\]\}: KeyError",
+        ),
+        (
+            curiosity.newest_frame_observation_fn,
+            'newest_frame_observation_fn fails on .* TypeError',
+        ),
+    ],
+)
+def test_a_function_of_other_observations(observation_fn, message):
+  spec = {'image': tf.TensorSpec([6, 6, 4], tf.uint8)}
+  with pytest.raises(ValueError, match=message):
+    curiosity.observation_spec(spec, observation_fn)
+  right = curiosity.observation_spec(
+      spec, curiosity.key_observation_fn('image')
+  )
+  assert right == tf.TensorSpec([6, 6, 4], tf.float32)
+
+
 def test_networks_built_late():
   # A network that was given no input spec is built on what RND sees.
   def late(trainable):

@@ -170,7 +170,6 @@ def test_the_scopes_differ_in_the_sign_of_rewards_only():
       for key in {**by_scope['train'], **by_scope['eval']}
       if by_scope['train'].get(key) != by_scope['eval'].get(key)
   }
-  print(difference)
   assert difference == {
       'load_environment.reward_fn': ('@sign_of_reward', 'None')
   }
@@ -210,6 +209,17 @@ def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
     (dict(game='Pong', vectorization='vector_entry_point',
           render_mode='rgb_array'), ValueError, 'does not render'),
     (dict(game='Pong', num_environments=0), ValueError, 'at least 1'),
+    (dict(game='Pong', repeat_action_probability=2.0), ValueError,
+     'repeat_action_probability must be between 0 and 1, got 2.0'),
+    (dict(game='Pong', frame_skip=0), ValueError, 'frame_skip .* least 1'),
+    (dict(game='Pong', screen_size=0, vectorization='vector_entry_point'),
+     ValueError, 'screen_size must be at least 1, got 0'),
+    (dict(game='Pong', stack_size=0, vectorization='vector_entry_point'),
+     ValueError, 'stack_size must be at least 1, got 0'),
+    (dict(game='Pong', max_num_frames_per_episode=-5), ValueError,
+     'max_num_frames_per_episode must be at least 1, got -5'),
+    (dict(game='Pong', max_episode_steps=0), ValueError, 'at least 1, got 0'),
+    (dict(game='Pong', noop_max=-1), ValueError, 'noop_max .* least 0, got -1'),
 ])
 def test_bad_arguments(kwargs, error, message):
   with pytest.raises(error, match=message):

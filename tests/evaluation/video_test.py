@@ -119,6 +119,13 @@ def test_another_episode_than_that_of_the_evaluation(
   assert 'the seed does not decide the environment' in caplog.text
 
 
+def test_an_episode_whose_actions_nobody_knows(tmp_path):
+  episode = _episode(1, [1, 2, 3, 4])._replace(actions=None)
+  with pytest.raises(ValueError, match='one that Evaluator.run returned'):
+    video.record_episode(_maker(), episode, str(tmp_path / 'f.mp4'))
+  assert not os.listdir(tmp_path)
+
+
 def test_a_film_that_takes_too_long_ends_before_the_episode(tmp_path, caplog):
   recording = video.record_episode(
       _maker(), _episode(90, [1] * 93), str(tmp_path / 'f.mp4'),

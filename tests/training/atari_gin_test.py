@@ -8,6 +8,7 @@ import gin
 import numpy as np
 import pytest
 
+from rnd_agents.environments import rewards
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
 from rnd_agents.training import rollout_loop
@@ -41,6 +42,13 @@ _PAPER = {
     'RNDPPOAgent.entropy_regularization': 0.001,
     'RNDPPOAgent.predictor_proportion': 0.25,
     'RNDPPOAgent.observation_clip_value': 5,
+    # Of the authors' code.
+    'RNDPPOAgent.value_pred_loss_coef': 0.5,
+    'RNDPPOAgent.gradient_clipping': None,
+    'RNDPPOAgent.normalize_advantages': False,
+    'RNDPPOAgent.normalize_observations': False,
+    'RNDPPOAgent.normalize_rewards': False,
+    'RNDPPOAgent.greedy_eval': False,
 }
 _GAMES = {
     'montezuma_revenge': 'ALE/MontezumaRevenge-v5',
@@ -58,6 +66,11 @@ def test_every_game_has_the_numbers_of_the_paper(game):
   gin_files.parse([game])
   assert {name: gin.query_parameter(name) for name in _PAPER} == _PAPER
   assert gin.query_parameter('load_environment.env') == _GAMES[game]
+  # What is learned from is the sign; what is reported is the score.
+  reward_fn = gin.query_parameter('train/load_environment.reward_fn')
+  assert reward_fn.scoped_configurable_fn is rewards.sign_of_reward
+  with pytest.raises(ValueError):
+    gin.query_parameter('eval/load_environment.reward_fn')
 
 
 @pytest.mark.parametrize(

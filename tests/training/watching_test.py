@@ -3,14 +3,18 @@
 """Tests of the pictures that a run leaves."""
 
 import os
+import pickle
 
 import gin
 import imageio_ffmpeg
 import numpy as np
 import tensorflow as tf
 
+from rnd_agents.environments import loaders
+from rnd_agents.environments import vector_environment
 from rnd_agents.training import gin_files
 from rnd_agents.training import trainer
+from rnd_agents.training import watching
 from tests.training import tiny_runs
 
 
@@ -79,6 +83,45 @@ def test_a_policy_that_draws_is_filmed_with_its_draws(tmp_path, caplog):
   # CartPole pays 1 a step; the first frame comes before the first.
   assert imageio_ffmpeg.count_frames_and_secs(film)[0] == return_ + 1
   assert 'played again, returned' not in caplog.text
+
+
+def _best(return_):
+  """Episodes of an evaluation, the second of which is the best."""
+  episode = vector_environment.Episode(
+      0, return_, 3, True, None, seed=7, actions=np.zeros([3], np.int64)
+  )
+  return [episode._replace(return_=return_ - 1.0), episode]
+
+
+def test_the_best_episode_waits_until_there_is_time(tmp_path, monkeypatch):
+  films = []
+  monkeypatch.setattr(
+      watching.Watcher,
+      '_film',
+      lambda self, log, env_steps, episode: films.append(
+          (env_steps, episode.return_)
+      ),
+  )
+  environment = loaders.load_environment('CartPole-v1', 1)
+
+  def watcher():
+    return watching.Watcher(tmp_path, environment, time_share=0.0)
+
+  first = watcher()
+  for env_steps, return_ in ((10, 5.0), (20, 9.0), (30, 6.0)):
+    first.see(env_steps, _best(return_))
+    first.after_evaluation(None, env_steps, 1.0, _best(return_), done=False)
+  assert not films
+  second = watcher()  # The run is resumed.
+  second.restore(pickle.loads(pickle.dumps(first.state())))
+  second.see(40, _best(7.0))
+  second.after_evaluation(None, 40, 1.0, _best(7.0), done=True)
+  assert films == [(20, 9.0), (40, 7.0)]
+  # A better one at the very end is one film.
+  films.clear()
+  second.see(50, _best(11.0))
+  second.after_evaluation(None, 50, 1.0, _best(11.0), done=True)
+  assert films == [(50, 11.0)]
 
 
 def test_an_environment_that_shows_nothing_costs_nothing_but_a_line(
