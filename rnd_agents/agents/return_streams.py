@@ -16,6 +16,8 @@ STATISTICS = (
     'bonus_std',
     'bonus_max',
     'intrinsic_reward_mean',
+    'intrinsic_episode_return_mean',
+    'num_ended_episodes',
     'extrinsic_return_mean',
     'intrinsic_return_mean',
     'extrinsic_explained_variance',

@@ -229,6 +229,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         observation_clip_value=observation_clip_value,
         discount_factor=intrinsic_discount_factor,
     )
+    self._episode_bonuses = normalizers.RunningSums('episode_bonuses')
     if normalize_observations:
       self._observation_normalizer = normalizers.ObservationNormalizer(
           self.time_step_spec.observation
@@ -497,6 +498,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         self._first_states(experience),
     )
     streams = self._streams(experience, values, bonus)
+    statistics = streams.statistics
+    if self._explores:
+      statistics.update(self._episode_statistics(experience, bonus, valid))
     if self._explores and self.update_normalizers_in_train:
       self._curiosity.update_observation_statistics(arrivals, valid)
 
@@ -524,7 +528,26 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       rows['target_features'] = flatten(
           parts.by_environment(self._curiosity.target_features, arrivals)
       )
-    return rows, streams.statistics
+    return rows, statistics
+
+  def _episode_statistics(self, experience, bonus, valid):
+    """What curiosity paid in the episodes that ended in this rollout."""
+    sums = self._episode_bonuses.add(
+        self._curiosity.normalize_bonus(bonus),
+        1.0,
+        valid,
+        tf.equal(experience.step_type[:, :-1], ts.StepType.FIRST),
+    )
+    ends = valid & tf.equal(
+        experience.next_step_type[:, :-1], ts.StepType.LAST
+    )
+    num_ends = tf.reduce_sum(tf.cast(ends, tf.float32))
+    return dict(
+        intrinsic_episode_return_mean=tf.math.divide_no_nan(
+            tf.reduce_sum(tf.where(ends, sums, 0.0)), num_ends
+        ),
+        num_ended_episodes=num_ends,
+    )
 
   def _preprocessed_rows(self, experience):
     """Rows of what `preprocess_sequence` and a `PPOLearner` made."""

@@ -135,6 +135,59 @@ class ObservationNormalizer(tf.Module):
     self._map(update_leaf, observations)
 
 
+class RunningSums(tf.Module):
+  """Discounted sums, one an environment, that go on from rollout to rollout."""
+
+  def __init__(self, name='RunningSums'):
+    """Creates the sums.
+
+    Args:
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    # The first rollout says how many environments there are.
+    self._sums = tf.Variable(
+        tf.zeros([0]),
+        shape=[None],
+        trainable=False,
+        validate_shape=False,
+        name='sums',
+    )
+    # Not tf.size(self._sums): TensorFlow 2.15's graph optimiser takes an equal
+    # size for granted where the result is assigned back to the variable.
+    self._num_sums = tf.Variable(0, trainable=False, name='num_sums')
+
+  def add(self, rewards, discount_factor, valid, starts=None):
+    """Runs rewards through the sums.
+
+    Args:
+      rewards: A float tensor [B, T]; row b of every call belongs to environment
+        b. Another B than before starts all sums at 0.
+      discount_factor: Of the sums.
+      valid: Booleans [B, T]; False rows are passed over.
+      starts: Booleans [B, T]: where an episode's first reward stands and the
+        sum starts again. None for a stream that never ends.
+
+    Returns:
+      The sums after each reward, [B, T].
+    """
+    batch_size = tf.shape(rewards)[0]
+    sums = tf.cond(
+        tf.equal(self._num_sums, batch_size),
+        self._sums.read_value,
+        lambda: tf.zeros([batch_size]),
+    )
+    discounts = discount_factor
+    if starts is not None:
+      discounts = tf.where(starts, 0.0, discounts)
+    filtered, last = moments.discounted_return_filter(
+        rewards, discounts, sums, valid
+    )
+    self._sums.assign(last)
+    self._num_sums.assign(batch_size)
+    return filtered
+
+
 class ReturnScaler(tf.Module):
   """Divides rewards by the running standard deviation of their returns.
 
@@ -152,43 +205,18 @@ class ReturnScaler(tf.Module):
     super().__init__(name=name)
     self._discount_factor = discount_factor
     self.moments = RunningMoments([], 'return_moments')
-    # The first rollout says how many environments there are.
-    self._sums = tf.Variable(
-        tf.zeros([0]),
-        shape=[None],
-        trainable=False,
-        validate_shape=False,
-        name='return_sums',
-    )
-    # Not tf.size(self._sums): TensorFlow 2.15's graph optimiser takes an equal
-    # size for granted where the result is assigned back to the variable.
-    self._num_sums = tf.Variable(0, trainable=False, name='num_sums')
+    self._sums = RunningSums('return_sums')
 
   def update(self, rewards, valid, starts=None):
     """Runs rewards through the sums and takes in the values on the way.
 
     Args:
-      rewards: A float tensor [B, T]; row b of every call belongs to environment
-        b. Another B than before starts all sums at 0.
-      valid: Booleans [B, T]; False rows are passed over.
-      starts: Booleans [B, T]: where an episode's first reward stands and the
-        sum starts again. None for a stream that never ends.
+      rewards: As for `RunningSums.add`, like the others.
+      valid: See there.
+      starts: See there.
     """
-    batch_size = tf.shape(rewards)[0]
-    sums = tf.cond(
-        tf.equal(self._num_sums, batch_size),
-        self._sums.read_value,
-        lambda: tf.zeros([batch_size]),
-    )
-    discounts = self._discount_factor
-    if starts is not None:
-      discounts = tf.where(starts, 0.0, discounts)
-    filtered, last = moments.discounted_return_filter(
-        rewards, discounts, sums, valid
-    )
-    self._sums.assign(last)
-    self._num_sums.assign(batch_size)
-    self.moments.update(filtered, valid)
+    sums = self._sums.add(rewards, self._discount_factor, valid, starts)
+    self.moments.update(sums, valid)
 
   def scale(self, rewards):
     """Rewards over the standard deviation; no mean taken off, no clipping."""

@@ -176,6 +176,8 @@ class RolloutLoop(training_loop.TrainingLoop):
         for name, value in loss_info.extra._asdict().items()
     }
     metrics['loss'] = float(loss_info.loss.numpy())
+    if not metrics.pop('num_ended_episodes', None):
+      metrics.pop('intrinsic_episode_return_mean', None)
     self._last_row = training_loop.as_numpy(last_row)
     self._policy_state = training_loop.as_numpy(policy_state)
     return training_loop.Learned(

@@ -54,7 +54,8 @@ def _state(agent):
     for variable in variables:
       state['slots'] += agent_test_utils.adam_slots(optimizer, variable)
   scaler = agent.curiosity._return_scaler
-  state['filter'] = [scaler._sums.numpy(), scaler._num_sums.numpy()]
+  sums = (*scaler._sums.variables, *agent._episode_bonuses.variables)
+  state['filter'] = [v.numpy() for v in sums]
   return state
 
 
@@ -112,7 +113,7 @@ def test_a_restored_agent_goes_on_as_if_nothing_had_happened(
     np.testing.assert_array_equal(a, b)
   assert _different(after['predictor'], saved['predictor']) == 8
   assert _different(after['target'], saved['target']) == 0
-  assert _different(after['filter'], saved['filter']) == 1
+  assert _different(after['filter'], saved['filter']) == 2
 
 
 def _save_and_load(policy, path):

@@ -72,6 +72,26 @@ def test_return_statistics_take_the_bonus_in_before_they_divide_it():
   )
 
 
+def test_bonuses_of_an_episode_add_up_over_rollouts():
+  # Worked out by hand. Nothing is scaled: the statistics do not move.
+  agent = agent_test_utils.readable_agent(
+      True, update_normalizers_in_train=False
+  )
+  rollouts = (
+      # Rows, bonuses of transitions; how many end, and the mean of their sums.
+      ('FMMM', [[1.0, 3, 5], [2.0, 4, 6]], 0, 0.0),
+      # From an end to the next beginning is no transition.
+      ('MTFM', [[7.0, 99, 1], [8.0, 99, 2]], 2, (16 + 20) / 2),
+      ('MMLF', [[0.5, 1, 99], [1.5, 2, 99]], 2, (2.5 + 5.5) / 2),
+  )
+  for row, bonus, num_ends, mean in rollouts:
+    _, statistics = agent._rollout_rows(_bonus_rollout(agent, bonus, row))
+    assert statistics['num_ended_episodes'] == num_ends
+    np.testing.assert_allclose(
+        statistics['intrinsic_episode_return_mean'], mean, rtol=1e-5
+    )
+
+
 def test_bonus_under_old_and_predictor_loss_under_new_statistics():
   # The error is x**2 of a whitened x: its mean is that of the raw squares while
   # nothing is known, and 1 once these very samples have set the variance.
@@ -162,6 +182,8 @@ def test_statistics_rest_when_told_so():
   )
   trained = {v.ref() for v in agent._ppo_variables}
   trained |= {v.ref() for v in agent._predictor_variables}
+  # They tell what was paid and decide nothing.
+  trained |= {v.ref() for v in agent._episode_bonuses.variables}
   others = [
       v
       for v in agent.variables

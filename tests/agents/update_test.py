@@ -126,7 +126,33 @@ def _assert_equal_losses(loss_info, losses):
   )
 
 
-def _assert_equal_statistics(info, data):
+def _sums_at_ends(data, before):
+  """Bonuses of each episode that ends in a rollout, since it began.
+
+  Args:
+    data: Of the rollout.
+    before: Of the rollouts before it, in which an episode may have begun.
+  """
+  sums = []
+  for b in range(len(data['intrinsic_rewards'])):
+    total = 0.0
+    for part in (*before, data):
+      experience = part['experience']
+      for t, reward in enumerate(part['intrinsic_rewards'][b]):
+        if experience.step_type[b, t] == slow_streams.LAST:
+          continue
+        if experience.step_type[b, t] == slow_streams.FIRST:
+          total = 0.0
+        total += reward
+        if (
+            part is data
+            and experience.next_step_type[b, t] == slow_streams.LAST
+        ):
+          sums.append(total)
+  return sums
+
+
+def _assert_equal_statistics(info, data, before=()):
   """What a loss info says about the rollout before the update."""
   valid = data['experience'].step_type.numpy()[:, :-1] != slow_streams.LAST
   expected = {}
@@ -140,6 +166,10 @@ def _assert_equal_statistics(info, data):
   expected['bonus_std'] = bonus.std()
   expected['bonus_max'] = bonus.max()
   expected['intrinsic_reward_mean'] = data['intrinsic_rewards'][valid].mean()
+  sums = _sums_at_ends(data, before)
+  assert len(sums) > 1
+  expected['num_ended_episodes'] = len(sums)
+  expected['intrinsic_episode_return_mean'] = np.mean(sums)
   for name, value in expected.items():
     np.testing.assert_allclose(
         getattr(info, name), value, rtol=1e-3, atol=1e-5, err_msg=name
@@ -170,7 +200,7 @@ def _compare(monkeypatch, settings, graph, weights=None, **pair):
     _assert_equal_statistics(loss_info.extra, data)
   num_steps = num_epochs * slow.settings.num_minibatches
   assert agent.train_step_counter.numpy() == num_steps
-  return agent, slow
+  return agent, slow, data
 
 
 @pytest.mark.parametrize(
@@ -251,26 +281,26 @@ def test_separate_networks_equal_the_slow_update(monkeypatch):
       'value_function_l2_reg': 0.2,
       'shared_vars_l2_reg': 0.4,
   }
-  agent, _ = _compare(monkeypatch, settings, graph=False, separate=True)
+  agent, *_ = _compare(monkeypatch, settings, graph=False, separate=True)
   assert len(agent._ppo_variables) == 16
 
 
 def test_own_optimizer_of_the_predictor(monkeypatch):
   settings = {'gradient_clipping': 0.1}
-  agent, _ = _compare(monkeypatch, settings, graph=True, rnd_optimizer=True)
+  agent, *_ = _compare(monkeypatch, settings, graph=True, rnd_optimizer=True)
   assert agent._rnd_optimizer.iterations.numpy() == 6
   assert agent._optimizer.iterations.numpy() == 6
 
 
 def test_statistics_live_on_in_the_next_update(monkeypatch):
   settings = {'normalize_observations': True, 'normalize_rewards': True}
-  agent, slow = _compare(monkeypatch, settings, graph=False)
+  agent, slow, before = _compare(monkeypatch, settings, graph=False)
   experience = agent_test_utils.rollout(agent, seed=50)
   loss_info = agent.train(experience)
   losses, data = slow.train(experience)
   _assert_equal_variables(agent, slow)
   _assert_equal_losses(loss_info, losses)
-  _assert_equal_statistics(loss_info.extra, data)
+  _assert_equal_statistics(loss_info.extra, data, [before])
 
 
 @pytest.mark.parametrize(
