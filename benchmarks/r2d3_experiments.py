@@ -40,7 +40,7 @@ _DEMOS = {
         '--expert',
         '--episodes=50',
     ),
-    # Of a run of train.train_eval --gin_file=pong_ppo.gin.
+    # Of a run of pong_ppo.gin, whose header tells how long.
     'pong': (
         '--policy_dir=runs/pong_ppo/seed_0/policies/policy',
         '--episodes=20',
