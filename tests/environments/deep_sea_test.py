@@ -228,7 +228,7 @@ def test_time_limit_truncates():
   np.testing.assert_array_equal(steps[2].discount, [1, 1])
   assert steps[2].observation[:, 3].sum() == 2  # Where they are, not zeros.
   for episode in env.pop_episodes():
-    assert episode[2:] == (3, False, False, None)
+    assert episode[2:6] == (3, False, False, None)
 
 
 def test_returned_arrays_are_not_written_again():

@@ -56,7 +56,7 @@ def test_time_limit_of_a_registered_vector_environment():
   env = loaders.load_environment(
       'CartPole-v1', 2, max_episode_steps=4, vectorization='vector_entry_point'
   )
-  assert first_episode(env) == (0, 4.0, 4, False, None, None)
+  assert first_episode(env)[:6] == (0, 4.0, 4, False, None, None)
 
 
 def test_a_second_time_limit_is_refused():
