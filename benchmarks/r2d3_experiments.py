@@ -23,7 +23,8 @@ from benchmarks import tables
 from rnd_agents.plotting import metrics_file
 
 _RUN = 'train_eval_r2d3'
-_SOLVED = 0.9  # But:
+# Success rate at which a task is solved; of those without one, the return.
+_SOLVED = 0.9
 _SOLVED_RETURNS = {'pong': 18.0}
 _EXPERTS = 'rnd_agents.environments.scripted_experts'
 

@@ -3,22 +3,26 @@
 """Draws learning curves over seeds and prints two tables of them.
 
   python -m rnd_agents.plotting runs/rnd runs/ppo --out returns.png
+  python -m rnd_agents.plotting runs/rnd runs/ppo --out four.png \
+      --metric return_mean --metric rooms_visited_max \
+      --metric train/extrinsic_value_loss --metric train/intrinsic_value_loss
 
 Each argument is the folder of a run, or a folder with such folders in it, at
 any depth. Runs that lie in the same folder are the seeds of one curve, which
 is named after it. One table has the end of the curves, the other one how many
 environment steps they need to get somewhere; picture and CSV have the numbers.
+Several metrics are several panels of one picture, each with its tables.
 """
 
 import argparse
 import math
 import os
 import sys
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from rnd_agents.plotting import group_curves
-from rnd_agents.plotting import learning_curves
 from rnd_agents.plotting import metrics_file
+from rnd_agents.plotting import panels
 from rnd_agents.plotting import sample_efficiency
 
 
@@ -78,7 +82,7 @@ def table(
     curves: Dict[str, group_curves.GroupCurve], confidence: float) -> str:
   """The curves in numbers, as text."""
   lines = [['label', 'seeds', 'env_steps', 'final IQM',
-            f'{100 * confidence:g} % interval', 'best IQM']]
+            f'{100 * confidence:g} % interval', 'highest IQM']]
   for label, curve in curves.items():
     summary = group_curves.summarize(curve)
     if summary is None:
@@ -89,7 +93,7 @@ def table(
       interval = f'[{summary.low:.4g}, {summary.high:.4g}]'
     lines.append([
         label, str(summary.num_runs), str(summary.final_env_steps),
-        f'{summary.final:.4g}', interval, f'{summary.best:.4g}'])
+        f'{summary.final:.4g}', interval, f'{summary.highest:.4g}'])
   return _aligned(lines)
 
 
@@ -122,15 +126,20 @@ def _aligned(lines: Sequence[Sequence[str]]) -> str:
 
 
 def _efficiencies(
-    groups: Dict[str, List[str]], args: argparse.Namespace
+    groups: Dict[str, List[str]],
+    metric: str,
+    phase: str,
+    args: argparse.Namespace,
 ) -> List[sample_efficiency.StepsTo]:
   """Of the metric, and of the success rate where all the runs have it."""
+  if panels.varies_by_factors(metric) and args.threshold is None:
+    return []
   rows = sample_efficiency.steps_to(
-      groups, args.metric, args.phase, args.threshold, args.confidence)
-  if args.metric != 'success_rate' and args.threshold is None:
+      groups, metric, phase, args.threshold, args.confidence)
+  if metric == 'return_mean' and args.threshold is None:
     try:
       rows += sample_efficiency.steps_to(
-          groups, 'success_rate', args.phase, confidence=args.confidence)
+          groups, 'success_rate', phase, confidence=args.confidence)
     except ValueError:
       pass  # Not every environment tells.
   return rows
@@ -145,10 +154,11 @@ def _parser() -> argparse.ArgumentParser:
                       help='run folders, or folders with run folders in them')
   parser.add_argument('--out', required=True, metavar='FILE',
                       help='picture to write; numbers go to a .csv beside it')
-  parser.add_argument('--metric', default='return_mean',
-                      help='column of metrics.csv (default: %(default)s)')
+  parser.add_argument('--metric', action='append', metavar='[PHASE/]NAME',
+                      help='column of metrics.csv, such as train/bonus_mean; '
+                      'several times for several panels (default: return_mean)')
   parser.add_argument('--phase', default='eval', choices=('eval', 'train'),
-                      help='default: %(default)s')
+                      help='of metrics without one (default: %(default)s)')
   parser.add_argument('--label-by', default='parent',
                       choices=('parent', 'run'),
                       help='a curve for each folder of runs, or for each run '
@@ -176,38 +186,66 @@ def _readable(runs: Sequence[str], phase: str, metric: str) -> List[str]:
   return kept
 
 
+def _phase_and_name(metric: str, default_phase: str) -> Tuple[str, str]:
+  """'train/bonus_mean' in two parts."""
+  phase, slash, name = metric.rpartition('/')
+  return (phase, name) if slash else (default_phase, name)
+
+
+def _panel(
+    runs: Sequence[str], phase: str, metric: str, args: argparse.Namespace
+) -> Optional[panels.Panel]:
+  """The panel of a metric, None where no run has it."""
+  runs = _readable(runs, phase, metric)
+  if not runs:
+    return None
+  groups = group_runs(runs, args.label_by)
+  return panels.make(
+      groups, metric, phase, args.confidence,
+      steps_to=_efficiencies(groups, metric, phase, args), ylabel=args.ylabel)
+
+
+def _print(panel: panels.Panel, confidence: float) -> None:
+  """Both tables."""
+  print(table(panel.curves, confidence))
+  for label, curve in panel.curves.items():
+    if not curve.complete[-1]:
+      print(f'Note: not all runs of {label} reach env_steps '
+            f'{curve.env_steps[-1]}; its numbers are of the part that all do.')
+  if panel.steps_to:
+    print('\nEnvironment steps until a run first gets there:')
+    print(efficiency_table(panel.steps_to, confidence))
+
+
 def main(argv: Optional[Sequence[str]] = None) -> int:
   """Runs the command line; returns its exit status."""
   parser = _parser()
   args = parser.parse_args(argv)
   if not 0.0 < args.confidence < 1.0:
     parser.error(f'--confidence must be inside (0, 1), got {args.confidence}')
+  metrics = [_phase_and_name(metric, args.phase)
+             for metric in args.metric or ['return_mean']]
+  for name in ('threshold', 'ylabel'):
+    if len(metrics) > 1 and getattr(args, name) is not None:
+      parser.error(f'--{name} is for one --metric, not for {len(metrics)}')
   try:
     runs = find_runs(args.runs)
   except ValueError as error:
     parser.error(str(error))
-  runs = _readable(runs, args.phase, args.metric)
-  if not runs:
-    parser.error(f'no run has {args.metric!r} in phase {args.phase!r}')
-  groups = group_runs(runs, args.label_by)
-  curves = {
-      label: group_curves.group_curve(
-          members, args.metric, args.phase, args.confidence)
-      for label, members in groups.items()}
-  ylabel = args.ylabel
-  if ylabel is None:
-    ylabel = learning_curves.metric_label(args.metric, args.phase)
-  efficiencies = _efficiencies(groups, args)
-  learning_curves.draw_group_curves(
-      curves, args.out, args.title, ylabel, args.confidence, efficiencies)
-  print(table(curves, args.confidence))
-  for label, curve in curves.items():
-    if not curve.complete[-1]:
-      print(f'Note: not all runs of {label} reach env_steps '
-            f'{curve.env_steps[-1]}; its numbers are of the part that all do.')
-  if efficiencies:
-    print('\nEnvironment steps until a run first gets there:')
-    print(efficiency_table(efficiencies, args.confidence))
+  drawn = []
+  for phase, metric in metrics:
+    if phase not in (metrics_file.TRAIN, metrics_file.EVAL):
+      parser.error(
+          f'the phase of --metric {phase}/{metric} must be train or eval')
+    panel = _panel(runs, phase, metric, args)
+    if panel is None:
+      parser.error(f'no run has {metric!r} in phase {phase!r}')
+    drawn.append(panel)
+  panels.draw(drawn, args.out, args.title, args.confidence)
+  for i, panel in enumerate(drawn):
+    if len(drawn) > 1:
+      print(('\n' if i else '') + f'{panel.phase}/{panel.metric}')
+    _print(panel, args.confidence)
   return 0
 
 

@@ -9,7 +9,7 @@ behind, and may be drawn from within a training process.
 import csv
 import math
 import os
-from typing import Any, Iterable, Sequence, Tuple
+from typing import Any, Iterable, Optional, Sequence, Tuple
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart, without
 # its yellow (too pale for lines). Markers and dashes say the same once more.
@@ -127,7 +127,12 @@ def legend_beside(axes: Any, **kwargs: Any) -> None:
   )
 
 
-def legend_below(fig: Any, all_axes: Sequence[Any]) -> None:
+def legend_below(
+    fig: Any,
+    all_axes: Sequence[Any],
+    max_columns: Optional[int] = None,
+    **kwargs: Any,
+) -> None:
   """One legend for all axes, below them; a label that recurs is shown once."""
   handles = {}
   for axes in all_axes:
@@ -138,6 +143,7 @@ def legend_below(fig: Any, all_axes: Sequence[Any]) -> None:
         handles.values(),
         handles.keys(),
         loc='outside lower center',
-        ncols=len(handles),
+        ncols=min(len(handles), max_columns or len(handles)),
         frameon=False,
+        **kwargs,
     )

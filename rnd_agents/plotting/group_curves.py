@@ -96,7 +96,7 @@ def _carried(run, first, last):
 
 
 class Summary(NamedTuple):
-  """A group in numbers, larger being better.
+  """A group in numbers.
 
   Of the part of the curve in which every run has a value: a number that only
   the longest runs decide is none of the group's.
@@ -106,7 +106,7 @@ class Summary(NamedTuple):
   final: float
   low: float  # NaN with one run.
   high: float  # NaN with one run.
-  best: float  # Highest IQM.
+  highest: float  # IQM of any point.
 
 
 def summarize(curve: GroupCurve) -> Optional[Summary]:

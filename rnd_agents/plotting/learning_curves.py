@@ -9,20 +9,9 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 
 from rnd_agents.plotting import drawing
-from rnd_agents.plotting import group_curves
 from rnd_agents.plotting import metrics_file
-from rnd_agents.plotting import sample_efficiency
+from rnd_agents.plotting import panels
 
-CSV_COLUMNS = (
-    'label', 'env_steps', 'iqm', 'low', 'high', 'num_runs', 'kind', 'metric',
-    'threshold', 'num_reached')
-
-_LABELS = {
-    ('eval', 'return_mean'): 'Evaluation return',
-    ('train', 'return_mean'): 'Training return',
-    ('eval', 'success_rate'): 'Success rate in evaluation',
-    ('train', 'success_rate'): 'Success rate in training',
-}
 # A curve with more points than this is noise to the eye: draw its mean too.
 _MAX_RAW_POINTS = 100
 
@@ -45,19 +34,19 @@ def plot_run(root_dir: str, out: str, title: Optional[str] = None) -> Any:
   bonus = metrics_file.series(rows, 'train', 'bonus_mean')
   success = {phase: metrics_file.series(rows, phase, 'success_rate')
              for phase in ('train', 'eval')}
-  panels = []
+  parts = []
   if bonus[0].size:
-    panels.append(functools.partial(_draw_bonus, x=bonus[0], y=bonus[1]))
+    parts.append(functools.partial(_draw_bonus, x=bonus[0], y=bonus[1]))
   if any(x.size for x, _ in success.values()):
-    panels.append(functools.partial(_draw_success, series=success))
+    parts.append(functools.partial(_draw_success, series=success))
   fig = drawing.new_figure()
   # The returns take the left half, the others share the right one.
-  grid = fig.add_gridspec(max(len(panels), 1), 2 if panels else 1)
+  grid = fig.add_gridspec(max(len(parts), 1), 2 if parts else 1)
   left = fig.add_subplot(grid[:, 0])
   _draw_returns(left, rows)
   right = [fig.add_subplot(grid[i, 1], sharex=left)
-           for i in range(len(panels))]
-  for axes, draw in zip(right, panels):
+           for i in range(len(parts))]
+  for axes, draw in zip(right, parts):
     draw(axes)
   for axes in [left] + right:
     drawing.style(axes)
@@ -81,7 +70,7 @@ def plot_groups(
     ylabel: Optional[str] = None) -> Any:
   """Draws one curve for each group, and writes the numbers beside the picture.
 
-  See `group_curves` for the numbers and `draw_group_curves` for the picture.
+  See `group_curves` for the numbers and `panels.draw` for the picture.
 
   Args:
     groups: Run folders by label.
@@ -94,69 +83,8 @@ def plot_groups(
   Returns:
     The matplotlib figure.
   """
-  curves = {label: group_curves.group_curve(root_dirs, metric, phase)
-            for label, root_dirs in groups.items()}
-  if ylabel is None:
-    ylabel = metric_label(metric, phase)
-  return draw_group_curves(curves, out, title, ylabel)
-
-
-def draw_group_curves(
-    curves: Mapping[str, group_curves.GroupCurve],
-    out: str,
-    title: Optional[str] = None,
-    ylabel: str = '',
-    confidence: float = 0.95,
-    steps_to: Sequence[sample_efficiency.StepsTo] = ()) -> Any:
-  """Draws curves: line = IQM over runs, band = interval, legend = seeds.
-
-  Where only some of the runs of a group have a value, the line is dotted: the
-  runs that last longest are seldom a fair sample. One run alone has no band.
-
-  Args:
-    curves: From `group_curves.group_curve`, by label.
-    out: File to write; the numbers go to the same name with '.csv', one row a
-      point of a curve.
-    title: Above the picture.
-    ylabel: Beside it.
-    confidence: That the curves were made with, for the legend.
-    steps_to: Sample efficiencies, which are not drawn but get rows in the CSV:
-      of kind 'steps_to', with iqm, low and high in environment steps ('inf' for
-      never), the metric, the threshold and how many runs reached it.
-
-  Returns:
-    The matplotlib figure.
-
-  Raises:
-    ValueError: If there are no curves.
-  """
-  if not curves:
-    raise ValueError('There are no groups to draw.')
-  fig = drawing.new_figure()
-  axes = fig.add_subplot()
-  styles = itertools.product(drawing.DASHES, drawing.COLORS)
-  for (label, curve), (dash, color) in zip(
-      curves.items(), itertools.cycle(styles)):
-    _draw_group(axes, label, curve, dash, color)
-  drawing.style(axes)
-  drawing.step_axis(axes)
-  axes.set_ylabel(ylabel)
-  if title is not None:
-    axes.set_title(title)
-  drawing.legend_beside(axes, title=f'IQM, {100 * confidence:g} % interval')
-  drawing.save(fig, out)
-  curve_rows = [
-      (label, *point, 'curve', '', '', '')
-      for label, curve in curves.items()
-      for point in zip(
-          curve.env_steps.tolist(), curve.iqm.tolist(), curve.low.tolist(),
-          curve.high.tolist(), curve.num_runs.tolist())]
-  efficiency_rows = [
-      (row.label, '', row.iqm, row.low, row.high, row.num_runs, 'steps_to',
-       row.metric, row.threshold, row.num_reached)
-      for row in steps_to]
-  drawing.write_csv(out, CSV_COLUMNS, curve_rows + efficiency_rows)
-  return fig
+  panel = panels.make(groups, metric, phase, ylabel=ylabel)
+  return panels.draw([panel], out, title)
 
 
 def plot_scaling(
@@ -218,12 +146,6 @@ def plot_scaling(
   return fig
 
 
-def metric_label(metric: str, phase: str) -> str:
-  """What a reader calls the metric."""
-  default = f'{metric.replace("_", " ").capitalize()} ({phase})'
-  return _LABELS.get((phase, metric), default)
-
-
 def _moving_mean(values: np.ndarray, width: int) -> np.ndarray:
   """Mean over `width` neighbours, fewer at the ends."""
   kernel = np.ones(width)
@@ -283,27 +205,6 @@ def _draw_success(
       _draw_series(axes, x, y, phase)
   axes.set_ylabel('Success rate')
   axes.set_ylim(-0.05, 1.05)
-
-
-def _draw_group(
-    axes: Any, label: str, curve: group_curves.GroupCurve, dash: str,
-    color: str) -> None:
-  """Line and band of one group."""
-  num_runs = curve.values.shape[0]
-  seeds = '1 seed' if num_runs == 1 else f'{num_runs} seeds'
-  axes.plot(curve.env_steps, np.where(curve.complete, curve.iqm, np.nan),
-            color=color, linestyle=dash, linewidth=2,
-            marker='o' if curve.complete.sum() == 1 else None,
-            label=drawing.legend_label(f'{label} ({seeds})'))
-  axes.fill_between(curve.env_steps, curve.low, curve.high, color=color,
-                    alpha=0.18, linewidth=0)
-  if not curve.complete.all():
-    partial = ~curve.complete
-    # One point further on both sides, to meet the solid part.
-    partial[1:] |= ~curve.complete[:-1]
-    partial[:-1] |= ~curve.complete[1:]
-    axes.plot(curve.env_steps, np.where(partial, curve.iqm, np.nan),
-              color=color, linestyle=':', linewidth=1.5)
 
 
 def _group_points(

@@ -10,6 +10,7 @@ import gin
 import numpy as np
 
 from rnd_agents.ops import q_learning
+from rnd_agents.training import argument_checks
 
 
 def check(epsilon_fn, num_env_steps, num_environments):
@@ -56,7 +57,9 @@ def linear_epsilon(
     env_steps, num_environments, first=1.0, last=0.05, num_env_steps=10_000
 ):
   """Falls from `first` to `last` within `num_env_steps`, and stays."""
-  _check_steps('linear_epsilon.num_env_steps', num_env_steps)
+  argument_checks.check_positive(
+      'linear_epsilon', num_env_steps=num_env_steps
+  )
   share = min(env_steps / num_env_steps, 1.0)
   epsilon = first + share * (last - first)
   return np.full([num_environments], epsilon, np.float32)
@@ -71,11 +74,8 @@ def exponential_epsilon(
     decay_env_steps=100_000,
 ):
   """DI-engine's: `last + (first - last) exp(-env_steps / decay_env_steps)`."""
-  _check_steps('exponential_epsilon.decay_env_steps', decay_env_steps)
+  argument_checks.check_positive(
+      'exponential_epsilon', decay_env_steps=decay_env_steps
+  )
   epsilon = last + (first - last) * np.exp(-env_steps / decay_env_steps)
   return np.full([num_environments], epsilon, np.float32)
-
-
-def _check_steps(name, value):
-  if value <= 0:
-    raise ValueError(f'{name} must be above 0, got {value}.')

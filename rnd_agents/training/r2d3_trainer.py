@@ -13,6 +13,7 @@ from rnd_agents.networks import q_network
 from rnd_agents.replay import demonstrations as demonstration_files
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import windows
+from rnd_agents.training import argument_checks
 from rnd_agents.training import epsilons
 from rnd_agents.training import errors
 from rnd_agents.training import replay_loop
@@ -119,14 +120,14 @@ def train_eval_r2d3(
   rnd_rate = rnd_learning_rate if explores_with_rnd else None
 
   def check():
-    run.check_positive(
+    argument_checks.check_positive(
         'train_eval_r2d3',
         batch_size=batch_size,
         rollout_length=rollout_length,
         env_steps_per_update=env_steps_per_update,
         learning_rate=learning_rate,
         adam_epsilon=adam_epsilon,
-        **run.without_none(
+        **argument_checks.without_none(
             rnd_learning_rate=rnd_rate,
             importance_anneal_train_steps=importance_anneal_train_steps,
         ),
@@ -138,11 +139,13 @@ def train_eval_r2d3(
       )
     window.check()
     epsilons.check(epsilon_fn, num_env_steps, num_environments)
-    run.check_unbound(
+    argument_checks.check_unbound(
         'R2D3Agent.burn_in_length', 'train_eval_r2d3.burn_in_length'
     )
-    run.check_unbound('R2D3Agent.collect_epsilon', 'train_eval_r2d3.epsilon_fn')
-    run.check_unbound('PrioritizedReplay.seed', 'the flag --seed')
+    argument_checks.check_unbound(
+        'R2D3Agent.collect_epsilon', 'train_eval_r2d3.epsilon_fn'
+    )
+    argument_checks.check_unbound('PrioritizedReplay.seed', 'the flag --seed')
     _check_demonstrations(
         demonstrations, demonstration_ratio, num_pretraining_steps
     )

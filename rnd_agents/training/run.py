@@ -20,6 +20,7 @@ from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import evaluator
 from rnd_agents.networks import precision
 from rnd_agents.plotting import learning_curves
+from rnd_agents.training import argument_checks
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
@@ -122,7 +123,7 @@ def execute(name, arguments, check, build):
   root_dir, seed = arguments.root_dir, arguments.seed
   with contextlib.ExitStack() as stack:
     with _setup_errors():
-      _check_arguments(name, arguments)
+      argument_checks.check_all(name, arguments)
       check()
       stack.enter_context(run_directory.locked(root_dir))
       sequence = np.random.SeedSequence(seed)
@@ -138,7 +139,7 @@ def execute(name, arguments, check, build):
             num_environments=arguments.num_eval_episodes
         )
       stack.callback(_close, eval_env)
-      _check_alike(train_env, eval_env)
+      argument_checks.check_alike(train_env, eval_env)
 
       def loop_settings(policy):
         return dict(
@@ -293,72 +294,6 @@ def _close(environment):
 def _small(seed):
   """A seed with room for seed + i below 2**31."""
   return int(seed) % 2**30
-
-
-def _check_arguments(name, arguments):
-  """Refuses `Arguments` that cannot run or have no effect."""
-  check_positive(
-      name,
-      num_env_steps=arguments.num_env_steps,
-      num_environments=arguments.num_environments,
-      num_eval_episodes=arguments.num_eval_episodes,
-      eval_interval_env_steps=arguments.eval_interval_env_steps,
-      checkpoint_interval_iterations=arguments.checkpoint_interval_iterations,
-      num_checkpoints=arguments.num_checkpoints,
-      **without_none(environment_timeout_s=arguments.environment_timeout_s),
-  )
-  if arguments.seed < 0:
-    raise ValueError(
-        f'The seed must not be negative, got {arguments.seed}.'
-    )
-  if not 0 <= arguments.warm_up_env_steps < arguments.num_env_steps:
-    raise ValueError(
-        f'{name}.warm_up_env_steps must be at least 0 and less than'
-        f' num_env_steps, which include it: got {arguments.warm_up_env_steps}'
-        f' and {arguments.num_env_steps}.'
-    )
-  check_unbound(f'{name}.seed', 'the flag --seed')
-  for scope in ('', 'train/', 'eval/'):
-    check_unbound(f'{scope}load_environment.seed', 'the flag --seed')
-    check_unbound(
-        f'{scope}load_environment.num_environments',
-        f'{name}.num_environments and num_eval_episodes',
-    )
-
-
-def check_unbound(name, instead):
-  """Refuses a binding that the arguments of a call would hide."""
-  try:
-    gin.query_parameter(name)
-  except ValueError:
-    return
-  raise ValueError(f'{name} has no effect: use {instead}.')
-
-
-def without_none(**values):
-  """Those values that are not None."""
-  return {k: v for k, v in values.items() if v is not None}
-
-
-def check_positive(owner, **values):
-  """Raises ValueError where a number is not above 0."""
-  for name, value in values.items():
-    # The rest are schedules of TensorFlow.
-    if isinstance(value, (int, float, type(None))) and not (value or 0) > 0:
-      raise ValueError(f'{owner}.{name} must be above 0, got {value}.')
-
-
-def _check_alike(train_env, eval_env):
-  """Refuses an evaluation environment that would fail hours later."""
-  for what in ('observation_spec', 'action_spec'):
-    train, evaluation = (getattr(e, what)() for e in (train_env, eval_env))
-    if train != evaluation:
-      raise ValueError(
-          f'The evaluation environment has another {what} than the one for'
-          f' training: {evaluation}, and not {train}. See to the bindings of'
-          ' eval/load_environment.'
-      )
-  eval_env.reset_with_seeds([0] * eval_env.batch_size)
 
 
 def _finish(root_dir, loop, agent, title):

@@ -11,6 +11,7 @@ import tensorflow as tf
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import factory
+from rnd_agents.training import argument_checks
 from rnd_agents.training import errors
 from rnd_agents.training import rollout_loop
 from rnd_agents.training import run
@@ -89,11 +90,11 @@ def train_eval(
   arguments = run.Arguments.of(locals())
 
   def check():
-    run.check_positive(
+    argument_checks.check_positive(
         'train_eval',
         rollout_length=rollout_length,
         learning_rate=learning_rate,
-        **run.without_none(rnd_learning_rate=rnd_learning_rate),
+        **argument_checks.without_none(rnd_learning_rate=rnd_learning_rate),
     )
     _check_agent_class(agent_class)
 

@@ -310,13 +310,7 @@ class TrainingLoop(abc.ABC):
         start = time.monotonic()
         episodes = self._evaluate()
         done = done or self._solved(schedule)
-        if self._watcher is not None:
-          self._watcher.see(self.env_steps, episodes)
-        # Who stops a run may have little time until it is killed.
-        if self._watcher is not None and not self._stopped_by:
-          self._watcher.after_evaluation(
-              self._log, self.env_steps, self.wall_time_s, episodes, done
-          )
+        self._watch(episodes, done)
         self._wall_time_s.assign_add(time.monotonic() - start)
       bar.update(
           self.env_steps,
@@ -331,6 +325,17 @@ class TrainingLoop(abc.ABC):
       if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
         reported = time.monotonic()
         on_progress()
+
+  def _watch(self, episodes, done):
+    """Shows an evaluation's episodes, where there is a watcher."""
+    if self._watcher is None:
+      return
+    self._watcher.see(self.env_steps, episodes)
+    # Who stops a run may have little time until it is killed.
+    if not self._stopped_by:
+      self._watcher.after_evaluation(
+          self._log, self.env_steps, self.wall_time_s, episodes, done
+      )
 
   def _solved(self, schedule):
     """Whether the last evaluation, of an earlier start maybe, was the end."""

@@ -42,7 +42,7 @@ def test_table(runs, tmp_path, capsys):
            for line in lines]
   assert cells[:3] == [
       ['label', 'seeds', 'env_steps', 'final IQM', '95 % interval',
-       'best IQM'],
+       'highest IQM'],
       ['rnd', '3', '100', '9', '[8, 10]', '9'],
       ['ppo', '2', '50', '4', '[3, 5]', '4'],
   ]
@@ -61,9 +61,9 @@ def test_table(runs, tmp_path, capsys):
     rows = [row for row in csv.DictReader(file) if row['kind'] == 'steps_to']
   assert [tuple(row.values()) for row in rows] == [
       ('rnd', '', '66.66666666666667', '50.0', '100.0', '3', 'steps_to',
-       'return_mean', '4.0', '3'),
-      ('ppo', '', 'inf', '50.0', 'inf', '2', 'steps_to', 'return_mean', '4.0',
-       '1'),
+       'eval', 'return_mean', '4.0', '3'),
+      ('ppo', '', 'inf', '50.0', 'inf', '2', 'steps_to', 'eval',
+       'return_mean', '4.0', '1'),
   ]
 
 
@@ -134,6 +134,37 @@ def test_phase_metric_and_confidence(tmp_path, capsys):
   assert '[0.5, 0.5]' in row  # A half of all resamples has the mean 1/2.
 
 
+def test_several_metrics_are_panels(tmp_path, capsys):
+  for name, bonus in (('rnd', {'bonus_mean': 5}), ('ppo', {})):
+    fake_runs.write(tmp_path / name / 's', [
+        {'phase': 'train', 'iteration': 1, 'env_steps': 10, 'policy_loss': 2,
+         **bonus},
+        {'phase': 'eval', 'iteration': 1, 'env_steps': 10, 'return_mean': 7},
+        {'phase': 'eval', 'iteration': 2, 'env_steps': 20, 'return_mean': 9}])
+  _run(tmp_path, '--metric', 'train/policy_loss', '--metric',
+       'train/bonus_mean', '--metric', 'return_mean', '--out',
+       tmp_path / 'o.png')
+  captured = capsys.readouterr()
+  lines = captured.out.splitlines()
+  starts = [lines.index(name) for name in (
+      'train/policy_loss', 'train/bonus_mean', 'eval/return_mean')]
+  assert starts == [0, 5, 9]
+  assert lines[3].split() == ['rnd', '1', '10', '2', '-', '2']
+  assert lines[7].split() == ['rnd', '1', '10', '5', '-', '5']
+  assert lines[12].split() == ['rnd', '1', '20', '9', '-', '9']
+  # Steps to a value are told where more is better.
+  assert lines[15].split()[:4] == ['label', 'reaches', 'seeds', 'env_steps,']
+  assert "has no value of 'bonus_mean'" in captured.err
+  with open(tmp_path / 'o.csv', newline='', encoding='utf-8') as file:
+    curves = [(row['label'], row['phase'], row['metric'], float(row['iqm']))
+              for row in csv.DictReader(file) if row['kind'] == 'curve']
+  assert curves == [
+      ('ppo', 'train', 'policy_loss', 2), ('rnd', 'train', 'policy_loss', 2),
+      ('rnd', 'train', 'bonus_mean', 5),
+      ('ppo', 'eval', 'return_mean', 7), ('ppo', 'eval', 'return_mean', 9),
+      ('rnd', 'eval', 'return_mean', 7), ('rnd', 'eval', 'return_mean', 9)]
+
+
 def test_run_without_the_metric_is_left_out_loudly(runs, tmp_path, capsys):
   fake_runs.write(runs / 'rnd' / 'seed_9', [
       {'phase': 'train', 'iteration': 1, 'env_steps': 10, 'bonus_mean': 1}])
@@ -148,6 +179,11 @@ def test_run_without_the_metric_is_left_out_loudly(runs, tmp_path, capsys):
     (['--metric', 'length_mean'], "no run has 'length_mean' in phase 'eval'"),
     (['--confidence', '95'], 'inside (0, 1)'),
     (['nowhere'], 'nowhere is no run folder'),
+    (['--metric', 'evil/return_mean'], 'must be train or eval'),
+    (['--metric', 'a', '--metric', 'b', '--ylabel', 'c'],
+     '--ylabel is for one --metric, not for 2'),
+    (['--metric', 'a', '--metric', 'b', '--threshold', '1'],
+     '--threshold is for one --metric, not for 2'),
 ])
 def test_bad_arguments(runs, tmp_path, capsys, argv, message):
   with pytest.raises(SystemExit) as stop:

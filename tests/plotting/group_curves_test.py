@@ -99,7 +99,7 @@ def test_summary(tmp_path):
   summary = group_curves.summarize(curve)
   assert summary[:3] == (3, 30, 1.0)
   assert (summary.low, summary.high) == (0.0, 3.0)
-  assert summary.best == 5.0
+  assert summary.highest == 5.0
 
 
 def test_refuses(tmp_path):

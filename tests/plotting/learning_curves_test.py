@@ -154,7 +154,8 @@ def test_plot_groups(tmp_path):
   header, *rows = _read_csv(tmp_path / 'a.b' / 'groups.csv')
   assert header[:6] == [
       'label', 'env_steps', 'iqm', 'low', 'high', 'num_runs']
-  assert {tuple(row[6:]) for row in rows} == {('curve', '', '', '')}
+  assert {tuple(row[6:]) for row in rows} == {
+      ('curve', 'eval', 'return_mean', '', '')}
   assert [row[:2] + row[5:6] for row in rows] == [
       ['rnd', '0', '5'], ['rnd', '1000000', '5'],
       ['_ppo', '0', '1'], ['_ppo', '500000', '1']]
