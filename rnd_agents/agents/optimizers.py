@@ -1,8 +1,9 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the agent needs of an optimizer of any TensorFlow generation."""
+"""What the agents need of an optimizer of any TensorFlow generation."""
 
 import tensorflow as tf
+from tf_agents.agents.ppo import ppo_utils
 
 
 def build(optimizer, variables):
@@ -47,3 +48,79 @@ def apply(optimizer, gradients, variables):
       for gradient, variable in zip(gradients, variables, strict=True)
       if gradient is not None
   ])
+
+
+def learning_rate(optimizer):
+  """The learning rate of the next step, a number or a scalar tensor."""
+  rate = ppo_utils.get_learning_rate(optimizer)
+  # Legacy Keras optimizers hand out the schedule itself.
+  if isinstance(rate, tf.keras.optimizers.schedules.LearningRateSchedule):
+    rate = rate(optimizer.iterations)
+  return rate
+
+
+class Update:
+  """A step on the sum of all losses of RND-PPO, by one optimizer or two."""
+
+  def __init__(
+      self,
+      optimizer,
+      rnd_optimizer,
+      variables,
+      predictor_variables,
+      gradient_clipping,
+  ):
+    """Creates the optimizers' variables.
+
+    Args:
+      optimizer: Trains policy and values, and the predictor where it has no
+        optimizer of its own.
+      rnd_optimizer: Trains the predictor, or None.
+      variables: Of policy and values.
+      predictor_variables: Of the predictor; none where it is not trained.
+      gradient_clipping: Largest global norm of the gradient of policy and
+        values, or None. The predictor's is not clipped.
+
+    Raises:
+      ValueError: If both optimizers are one object.
+    """
+    if optimizer is rnd_optimizer:
+      raise ValueError(
+          'optimizer and rnd_optimizer are one object, which would take two'
+          ' steps an update: leave rnd_optimizer at None.'
+      )
+    self._gradient_clipping = gradient_clipping
+    self._variables = variables
+    self._predictor_variables = predictor_variables
+    if rnd_optimizer is None:
+      self._trained = [(optimizer, variables + predictor_variables)]
+    else:
+      self._trained = [(optimizer, variables)]
+      if predictor_variables:
+        self._trained.append((rnd_optimizer, predictor_variables))
+    for each, trained in self._trained:
+      build(each, trained)
+
+  def step(self, tape, loss):
+    """Takes a step.
+
+    Args:
+      tape: The `tf.GradientTape` that has seen the loss.
+      loss: A scalar.
+
+    Returns:
+      A tuple (norm of the gradient of policy and values before clipping, norm
+      of the predictor's; 0 where it is not trained).
+    """
+    gradients = tape.gradient(loss, self._variables + self._predictor_variables)
+    own = gradients[: len(self._variables)]
+    predictors = gradients[len(self._variables) :]
+    own, norm = clip(own, self._gradient_clipping)
+    predictor_norm = tf.constant(0.0)
+    if predictors:
+      predictor_norm = tf.linalg.global_norm(predictors)
+    gradients = own + predictors
+    for optimizer, variables in self._trained:
+      apply(optimizer, gradients[: len(variables)], variables)
+      gradients = gradients[len(variables) :]
+    return norm, predictor_norm

@@ -25,12 +25,12 @@ from tf_agents.utils import nest_utils
 
 from rnd_agents.agents import checks
 from rnd_agents.agents import optimizers
+from rnd_agents.agents import ppo_objective
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_policy
 from rnd_agents.agents import samples
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import normalizers
-from rnd_agents.ops import losses
 from rnd_agents.ops import parts
 from rnd_agents.ops import rnd
 
@@ -237,7 +237,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     if normalize_rewards:
       self._reward_normalizer = normalizers.ReturnScaler(discount_factor)
     self._build_policies(ppo_arguments.get('greedy_eval', True))
-    self._build_optimizers()
+    self._build_update()
 
   # ---------------------------------------------------------------------------
   # Construction.
@@ -270,20 +270,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         action_spec=self.action_spec,
         info_spec=self._collect_policy.info_spec,
     )
-    training_info_spec = self._collect_policy.info_spec
-    if not self._compute_value_and_advantage_in_train:
-      scalar = tf.TensorSpec([], tf.float32)
-      training_info_spec = dict(
-          training_info_spec,
-          advantage=scalar,
-          **{'return': scalar},
-          intrinsic_return=scalar,
-          valid_mask=scalar,
-          next_observation=self.time_step_spec.observation,
-      )
-      self._training_data_spec = self._collect_policy.trajectory_spec.replace(
-          policy_info=training_info_spec
-      )
+    training_info_spec = self._collect_policy.training_info_spec()
+    self._training_data_spec = self._collect_policy.trajectory_spec.replace(
+        policy_info=training_info_spec
+    )
     self._data_context = data_converter.DataContext(
         time_step_spec=self.time_step_spec,
         action_spec=self.action_spec,
@@ -296,24 +286,29 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         self.data_context, sequence_length=None
     )
 
-  def _build_optimizers(self):
-    variables = _unique_variables(self._actor_net, self._value_net)
-    predictor_variables = list(self._curiosity.trainable_variables)
+  def _build_update(self):
+    """What changes the variables, and in what direction."""
     # In the networks' order, which checkpoints rely on. Names will not do:
     # Keras numbers layers through a process, and dense_10 sorts before dense_9.
-    self._ppo_variables = variables
-    self._predictor_variables = predictor_variables
-    if self._optimizer is None:
-      return
-    if not self._explores:
-      optimizers.build(self._optimizer, self._ppo_variables)
-    elif self._rnd_optimizer is None:
-      optimizers.build(
-          self._optimizer, self._ppo_variables + predictor_variables
+    self._ppo_variables = _unique_variables(self._actor_net, self._value_net)
+    self._predictor_variables = list(self._curiosity.trainable_variables)
+    self._objective = ppo_objective.PPOObjective(
+        self._action_spec,
+        self._importance_ratio_clipping,
+        self._entropy_regularization,
+        self._value_pred_loss_coef,
+        self._value_clipping,
+        self._log_prob_clipping,
+        has_intrinsic_value=self._explores,
+    )
+    if self._optimizer is not None:
+      self._update = optimizers.Update(
+          self._optimizer,
+          self._rnd_optimizer,
+          self._ppo_variables,
+          self._predictor_variables if self._explores else [],
+          self._gradient_clipping,
       )
-    else:
-      optimizers.build(self._optimizer, self._ppo_variables)
-      optimizers.build(self._rnd_optimizer, predictor_variables)
 
   @property
   def curiosity(self):
@@ -504,28 +499,12 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     if self._explores and self.update_normalizers_in_train:
       self._curiosity.update_observation_statistics(arrivals, valid)
 
-    def flatten(x):
-      # The last row has no transition: padding that no index reaches.
-      padded = tf.concat([x, tf.zeros_like(x[:, :1])], axis=1)
-      return tf.reshape(padded, tf.concat([[-1], tf.shape(x)[2:]], 0))
-
-    rows = dict(
-        observation=_merge_outer(experience.observation),
-        step_type=_merge_outer(experience.step_type),
-        action=_merge_outer(experience.action),
-        old_log_probability=_merge_outer(self._log_probability(experience)),
-        advantage=flatten(streams.advantages),
-        returns=flatten(streams.returns),
-        old_values=flatten(streams.values),
-        valid=flatten(tf.cast(streams.valid, tf.float32)),
+    rows = samples.rows_of_rollout(
+        experience, streams, self._log_probability(experience)
     )
-    if 'network_state' in experience.policy_info:
-      rows['network_state'] = _merge_outer(
-          experience.policy_info['network_state']
-      )
     if self._explores:
       # Once a rollout: they stay the same while the statistics do.
-      rows['target_features'] = flatten(
+      rows['target_features'] = samples.flatten_transitions(
           parts.by_environment(self._curiosity.target_features, arrivals)
       )
     return rows, statistics
@@ -548,26 +527,6 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         ),
         num_ended_episodes=num_ends,
     )
-
-  def _preprocessed_rows(self, experience):
-    """Rows of what `preprocess_sequence` and a `PPOLearner` made."""
-    info = experience.policy_info
-    rows = dict(
-        observation=experience.observation,
-        step_type=experience.step_type,
-        action=experience.action,
-        old_log_probability=self._log_probability(experience),
-        advantage=info['advantage'],
-        returns=tf.stack([info['return'], info['intrinsic_return']], -1),
-        old_values=tf.stack(
-            [info['value_prediction'], info['intrinsic_value_prediction']], -1
-        ),
-        valid=info['valid_mask'],
-        next_observation=info['next_observation'],
-    )
-    if 'network_state' in info:
-      rows['network_state'] = info['network_state']
-    return tf.nest.map_structure(_merge_outer, rows)
 
   def _first_states(self, experience):
     """What the networks remember before the first row; () for nothing."""
@@ -602,13 +561,15 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       rows, statistics = self._rollout_rows(experience)
       num_minibatches = self._num_minibatches
     else:
-      rows = self._preprocessed_rows(experience)
+      rows = samples.rows_of_preprocessed(
+          experience, self._log_probability(experience)
+      )
       statistics = dict.fromkeys(
           return_streams.STATISTICS, tf.constant(0.0)
       )
       num_minibatches = 1
     if weights is not None:
-      rows['weight'] = _row_weights(weights, experience.step_type)
+      rows['weight'] = samples.row_weights(weights, experience.step_type)
     num_rows = experience.discount.shape[1] or tf.shape(experience.discount)[1]
     means = self._optimize(rows, self._samples(rows, num_rows), num_minibatches)
     if (
@@ -696,96 +657,22 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       ])
       if self._check_numerics:
         total = tf.debugging.check_numerics(total, 'total loss')
-    variables = self._ppo_variables
-    predictor_variables = self._predictor_variables if self._explores else []
-    gradients = tape.gradient(total, variables + predictor_variables)
-    ppo_gradients = gradients[: len(variables)]
-    predictor_gradients = gradients[len(variables) :]
-    terms['rnd_gradient_norm'] = tf.constant(0.0)
-    if self._explores:
-      terms['rnd_gradient_norm'] = tf.linalg.global_norm(predictor_gradients)
-    ppo_gradients, terms['gradient_norm'] = optimizers.clip(
-        ppo_gradients, self._gradient_clipping
+    terms['gradient_norm'], terms['rnd_gradient_norm'] = self._update.step(
+        tape, total
     )
-    if self._rnd_optimizer is None:
-      optimizers.apply(
-          self._optimizer,
-          ppo_gradients + predictor_gradients,
-          variables + predictor_variables,
-      )
-    else:
-      optimizers.apply(self._optimizer, ppo_gradients, variables)
-      if self._explores:
-        optimizers.apply(
-            self._rnd_optimizer, predictor_gradients, predictor_variables
-        )
     self.train_step_counter.assign_add(1)
     return tf.stack([total] + [terms[name] for name in _LOSS_FIELDS])
 
   def _ppo_terms(self, minibatch):
     """Terms of the PPO objective on a minibatch, scalars by name."""
     batch = minibatch.rows
-    counts = minibatch.counts
-    if counts is None:
-      counts = tf.ones_like(batch['advantage'])
-
-    def average(per_sample, weight):
-      return common.aggregate_losses(
-          per_example_loss=per_sample, sample_weight=weight
-      ).total_loss
-
-    def mean(per_sample):
-      return average(per_sample, counts * batch.get('weight', 1.0))
-
     distributions, values = self._collect_policy.distribution_and_values(
         batch['observation'], batch['step_type'], minibatch.states
     )
-    log_probability = common.log_probability(
-        distributions, batch['action'], self._action_spec
-    )
-    if self._log_prob_clipping > 0:
-      log_probability = tf.clip_by_value(
-          log_probability, -self._log_prob_clipping, self._log_prob_clipping
-      )
-    # What is no sample may hold anything: its ratio must not overflow.
-    log_probability = tf.where(
-        counts > 0, log_probability, batch['old_log_probability']
-    )
-    surrogate, ratio = losses.clipped_surrogate_loss(
-        log_probability,
-        batch['old_log_probability'],
-        batch['advantage'],
-        self._importance_ratio_clipping,
-    )
-    entropy = common.entropy(
-        distributions, self._action_spec, outer_rank=counts.shape.rank
-    )
-    if entropy is None:
-      entropy = tf.zeros_like(ratio)
-    errors = losses.squared_value_error(
-        values, batch['returns'], batch['old_values'], self._value_clipping
-    )
-    value_losses = [
-        self._value_pred_loss_coef * mean(errors[..., head]) for head in (0, 1)
-    ]
-    if not self._explores:
-      value_losses[1] = tf.constant(0.0)
-    # Not the logarithm of the ratio, which may be 0 in float32.
-    log_ratio = log_probability - batch['old_log_probability']
-    off = tf.abs(ratio - 1.0) > self._importance_ratio_clipping
     return dict(
-        policy_gradient_loss=mean(surrogate),
-        value_estimation_loss=value_losses[0] + value_losses[1],
+        self._objective(distributions, values, minibatch),
         l2_regularization_loss=self.l2_regularization_loss(),
-        entropy_regularization_loss=-self._entropy_regularization
-        * mean(entropy),
         kl_penalty_loss=tf.constant(0.0),
-        clip_fraction=average(tf.cast(off, tf.float32), counts),
-        extrinsic_value_loss=value_losses[0],
-        intrinsic_value_loss=value_losses[1],
-        entropy=average(entropy, counts),
-        # Schulman's estimator of KL(old, new): never negative.
-        approximate_kl=average(ratio - 1.0 - log_ratio, counts),
     )
 
   def _predictor_loss(self, rows, chosen):
@@ -829,7 +716,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       tf.summary.scalar(f'{scope}/{name}', value, step=step)
     tf.summary.scalar(
         'LearningRate/learning_rate',
-        ppo_utils.get_learning_rate(self._optimizer),
+        optimizers.learning_rate(self._optimizer),
         step=step,
     )
     if self._summarize_grads_and_vars:
@@ -846,18 +733,3 @@ def _unique_variables(*networks):
       for variable in net.trainable_weights
   }
   return list(unique.values())
-
-
-def _merge_outer(nest):
-  """[B, T, ...] -> [B * T, ...] in every tensor of a nest."""
-  return tf.nest.map_structure(
-      lambda x: tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], axis=0)), nest
-  )
-
-
-def _row_weights(weights, step_types):
-  """Weights [], [B] or [B, T] as one weight a row, [B * T]."""
-  weights = tf.convert_to_tensor(weights, tf.float32)
-  if weights.shape.rank == 1:
-    weights = weights[:, tf.newaxis]
-  return tf.reshape(weights * tf.ones_like(step_types, tf.float32), [-1])

@@ -115,6 +115,24 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
           network_state=_pack_flat(self._policy_state_spec),
       )
 
+  def training_info_spec(self):
+    """Of the policy infos that `RNDPPOAgent.train` takes.
+
+    They are those of the collection where it computes returns itself; else
+    `preprocess_sequence` has added what it takes of the whole rollout.
+    """
+    if not self._records_values:
+      return self.info_spec
+    scalar = tf.TensorSpec([], tf.float32)
+    return dict(
+        self.info_spec,
+        advantage=scalar,
+        **{'return': scalar},
+        intrinsic_return=scalar,
+        valid_mask=scalar,
+        next_observation=self.time_step_spec.observation,
+    )
+
   def unpack_state(self, network_state):
     """Policy states from the `network_state` of a policy info."""
     return tf.nest.pack_sequence_as(

@@ -2,8 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What minibatches are drawn from: transitions, or chunks of them.
 
-A rollout comes as rows: tensors [R, ...] by name, R = B (T + 1), in which the
-rows of one environment follow on each other.
+A rollout comes as rows: a dict of tensors [R, ...], R = B (T + 1), in which the
+rows of one environment follow on each other:
+
+    observation, step_type, action   as collected
+    old_log_probability              of the action, when it was collected
+    advantage                        of both streams together
+    returns, old_values              [R, 2], extrinsic and intrinsic
+    valid                            1 where a transition begins, else 0
+    network_state                    before the row, where it was stored
+    target_features                  of what the row leads to, with RND
+    next_observation                 what the row leads to, where that is not
+                                     the next row
+    weight                           of the sample, where there are any
 """
 
 from typing import NamedTuple, Optional
@@ -24,6 +35,91 @@ _FIELDS = (
     'old_values',
     'weight',
 )
+
+
+def merge_outer(nest):
+  """[B, T, ...] -> [B * T, ...] in every tensor of a nest."""
+  return tf.nest.map_structure(
+      lambda x: tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], axis=0)), nest
+  )
+
+
+def flatten_transitions(nest):
+  """[B, T, ...] -> [B * (T+1), ...]: 0 for the last row, of no transition."""
+  return merge_outer(
+      tf.nest.map_structure(
+          lambda x: tf.concat([x, tf.zeros_like(x[:, :1])], axis=1), nest
+      )
+  )
+
+
+def rows_of_rollout(experience, streams, old_log_probability):
+  """Rows of a rollout.
+
+  Args:
+    experience: A `Trajectory` [B, T+1].
+    streams: `return_streams.Streams` of its T transitions.
+    old_log_probability: Of its actions, [B, T+1].
+
+  Returns:
+    Rows, without those of RND and the weights.
+  """
+  rows = _collected_rows(experience, old_log_probability)
+  rows.update(
+      flatten_transitions(
+          dict(
+              advantage=streams.advantages,
+              returns=streams.returns,
+              old_values=streams.values,
+              valid=tf.cast(streams.valid, tf.float32),
+          )
+      )
+  )
+  return rows
+
+
+def rows_of_preprocessed(experience, old_log_probability):
+  """Rows of what `preprocess_sequence` and a `PPOLearner` made, [B, T]."""
+  info = experience.policy_info
+  rows = _collected_rows(experience, old_log_probability)
+  rows.update(
+      merge_outer(
+          dict(
+              advantage=info['advantage'],
+              returns=tf.stack([info['return'], info['intrinsic_return']], -1),
+              old_values=tf.stack(
+                  [
+                      info['value_prediction'],
+                      info['intrinsic_value_prediction'],
+                  ],
+                  -1,
+              ),
+              valid=info['valid_mask'],
+              next_observation=info['next_observation'],
+          )
+      )
+  )
+  return rows
+
+
+def _collected_rows(experience, old_log_probability):
+  collected = dict(
+      observation=experience.observation,
+      step_type=experience.step_type,
+      action=experience.action,
+      old_log_probability=old_log_probability,
+  )
+  if 'network_state' in experience.policy_info:
+    collected['network_state'] = experience.policy_info['network_state']
+  return merge_outer(collected)
+
+
+def row_weights(weights, step_types):
+  """Weights [], [B] or [B, T] as one weight a row, [B * T]."""
+  weights = tf.convert_to_tensor(weights, tf.float32)
+  if weights.shape.rank == 1:
+    weights = weights[:, tf.newaxis]
+  return tf.reshape(weights * tf.ones_like(step_types, tf.float32), [-1])
 
 
 class Minibatch(NamedTuple):

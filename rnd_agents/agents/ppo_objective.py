@@ -1,0 +1,113 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The PPO objective with two value heads, term by term."""
+
+import tensorflow as tf
+from tf_agents.utils import common
+
+from rnd_agents.ops import losses
+
+
+class PPOObjective:
+  """PPO's terms on minibatches (docs/rnd_ppo.md, "One update")."""
+
+  def __init__(
+      self,
+      action_spec,
+      importance_ratio_clipping,
+      entropy_regularization,
+      value_pred_loss_coef,
+      value_clipping,
+      log_prob_clipping,
+      has_intrinsic_value,
+  ):
+    """Creates the objective.
+
+    Args:
+      action_spec: A nest of `BoundedTensorSpec`.
+      importance_ratio_clipping: PPO's epsilon.
+      entropy_regularization: c_H.
+      value_pred_loss_coef: Of each value loss.
+      value_clipping: How far values may go from the old ones; 0 for anywhere.
+      log_prob_clipping: Bound on log probabilities; 0 for none.
+      has_intrinsic_value: Whether the second value head learns.
+    """
+    self._action_spec = action_spec
+    self._importance_ratio_clipping = importance_ratio_clipping
+    self._entropy_regularization = entropy_regularization
+    self._value_pred_loss_coef = value_pred_loss_coef
+    self._value_clipping = value_clipping
+    self._log_prob_clipping = log_prob_clipping
+    self._has_intrinsic_value = has_intrinsic_value
+
+  def __call__(self, distributions, values, minibatch):
+    """Computes the terms.
+
+    Args:
+      distributions: A nest of the policy's action distributions, [m] or [m, L].
+      values: Both values, float [m, 2] or [m, L, 2].
+      minibatch: A `samples.Minibatch`.
+
+    Returns:
+      Scalars by name; those that end in '_loss' are weighted.
+    """
+    batch = minibatch.rows
+    counts = minibatch.counts
+    if counts is None:
+      counts = tf.ones_like(batch['advantage'])
+
+    def average(per_sample, weight):
+      return common.aggregate_losses(
+          per_example_loss=per_sample, sample_weight=weight
+      ).total_loss
+
+    def mean(per_sample):
+      return average(per_sample, counts * batch.get('weight', 1.0))
+
+    log_probability = self._log_probability(distributions, batch, counts)
+    surrogate, ratio = losses.clipped_surrogate_loss(
+        log_probability,
+        batch['old_log_probability'],
+        batch['advantage'],
+        self._importance_ratio_clipping,
+    )
+    entropy = common.entropy(
+        distributions, self._action_spec, outer_rank=counts.shape.rank
+    )
+    if entropy is None:
+      entropy = tf.zeros_like(ratio)
+    errors = losses.squared_value_error(
+        values, batch['returns'], batch['old_values'], self._value_clipping
+    )
+    value_losses = [
+        self._value_pred_loss_coef * mean(errors[..., head]) for head in (0, 1)
+    ]
+    if not self._has_intrinsic_value:
+      value_losses[1] = tf.constant(0.0)
+    # Not the logarithm of the ratio, which may be 0 in float32.
+    log_ratio = log_probability - batch['old_log_probability']
+    off = tf.abs(ratio - 1.0) > self._importance_ratio_clipping
+    return dict(
+        policy_gradient_loss=mean(surrogate),
+        value_estimation_loss=value_losses[0] + value_losses[1],
+        entropy_regularization_loss=-self._entropy_regularization
+        * mean(entropy),
+        clip_fraction=average(tf.cast(off, tf.float32), counts),
+        extrinsic_value_loss=value_losses[0],
+        intrinsic_value_loss=value_losses[1],
+        entropy=average(entropy, counts),
+        # Schulman's estimator of KL(old, new): never negative.
+        approximate_kl=average(ratio - 1.0 - log_ratio, counts),
+    )
+
+  def _log_probability(self, distributions, batch, counts):
+    """Of the actions under the policy as it is now, [m] or [m, L]."""
+    log_probability = common.log_probability(
+        distributions, batch['action'], self._action_spec
+    )
+    if self._log_prob_clipping > 0:
+      log_probability = tf.clip_by_value(
+          log_probability, -self._log_prob_clipping, self._log_prob_clipping
+      )
+    # What is no sample may hold anything: its ratio must not overflow.
+    return tf.where(counts > 0, log_probability, batch['old_log_probability'])
