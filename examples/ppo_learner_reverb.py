@@ -6,7 +6,8 @@
     python -m examples.ppo_learner_reverb --root_dir=runs/ppo_learner_reverb
 
 The loop is that of `tf_agents.examples.ppo.schulman17`, on an old-Gym
-environment; `create_agent` and `warm_up` are what is new. Against `agent.train`
+environment; `load_environment`, `create_agent` and `warm_up` are what is new.
+Against `agent.train`
 on whole rollouts (classic_loop.py), a stock `PPOLearner` changes three things:
 
 *   It updates all statistics before it trains, the policy's whitening too, so
@@ -25,6 +26,7 @@ import os
 from absl import app
 from absl import flags
 from absl import logging
+import gym
 import tensorflow as tf
 from tf_agents.environments import suite_gym
 from tf_agents.metrics import py_metrics
@@ -52,6 +54,14 @@ class FixedLengthObserver(reverb_utils.ReverbAddTrajectoryObserver):
     self._writer.append(trajectory)
     self._cached_steps += 1
     self._write_cached_steps()
+
+
+def load_environment(env_name):
+  """As `suite_gym.load`, which takes Gym's time limits for terminations."""
+  gym_env = gym.make(env_name)
+  return suite_gym.wrap_env(
+      gym_env.unwrapped, max_episode_steps=gym_env.spec.max_episode_steps
+  )
 
 
 def create_agent(env, train_step):
@@ -131,7 +141,7 @@ def train(
     )
   steps_per_iteration = sequence_length // minibatch_size * num_epochs
   steps_between_evals = num_iterations_between_evals * steps_per_iteration
-  env, eval_env = suite_gym.load(env_name), suite_gym.load(env_name)
+  env, eval_env = load_environment(env_name), load_environment(env_name)
   train_step = train_utils.create_train_step()
   agent = create_agent(env, train_step)
   server, buffers = create_buffers(agent, sequence_length)

@@ -4,6 +4,7 @@
 
 import difflib
 import inspect
+import math
 import numbers
 
 import tensorflow as tf
@@ -57,7 +58,10 @@ AT_LEAST_0 = (lambda x: x >= 0, 'at least 0', False, '')
 WITHIN_0_AND_1 = (lambda x: 0 <= x <= 1, 'between 0 and 1', False, '')
 COUNT = (lambda x: x >= 1 and x % 1 == 0, 'an integer from 1', False, '')
 _BOUND = (lambda x: x > 0, 'above 0', True, '')
+_FINITE = (math.isfinite, 'neither infinite nor NaN', False, '')
 _RANGES = dict(
+    extrinsic_advantage_coefficient=_FINITE,
+    intrinsic_advantage_coefficient=_FINITE,
     predictor_proportion=(
         lambda x: 0 < x <= 1,
         'above 0 and at most 1',
@@ -80,6 +84,14 @@ _RANGES = dict(
     value_function_l2_reg=AT_LEAST_0,
     shared_vars_l2_reg=AT_LEAST_0,
     log_prob_clipping=AT_LEAST_0,
+    reward_norm_clipping=AT_LEAST_0,
+)
+# Whether these are 0, or None, decides what graph is built.
+_NO_SCHEDULES = (
+    'gradient_clipping',
+    'value_clipping',
+    'log_prob_clipping',
+    'reward_norm_clipping',
 )
 
 
@@ -94,9 +106,12 @@ def check_numbers(arguments):
     ValueError: If it is out of range.
   """
   # Tensors and variables are schedules, whose values nobody knows yet.
-  check_ranges(
-      _RANGES, {k: v for k, v in arguments.items() if not tf.is_tensor(v)}
-  )
+  known = {
+      name: value
+      for name, value in arguments.items()
+      if name in _NO_SCHEDULES or not tf.is_tensor(value)
+  }
+  check_ranges(_RANGES, known)
 
 
 def check_ranges(ranges, arguments, owner=''):
@@ -124,6 +139,50 @@ def check_ranges(ranges, arguments, owner=''):
       )
     if not serves(value):
       raise ValueError(f'{owner}{name} must be {words}, got {value}.{hint}')
+
+
+def check_normalizers(
+    compute_value_and_advantage_in_train=True,
+    update_normalizers_in_train=True,
+    **others,
+):
+  """Refuses statistics that nobody would update.
+
+  Args:
+    compute_value_and_advantage_in_train: As for `PPOAgent`.
+    update_normalizers_in_train: As for `PPOAgent`.
+    **others: Not looked at.
+
+  Raises:
+    ValueError: If `train` is to update them from what has no rollouts.
+  """
+  del others
+  if update_normalizers_in_train and not compute_value_and_advantage_in_train:
+    raise ValueError(
+        'With compute_value_and_advantage_in_train=False, `train` sees no whole'
+        ' rollouts and updates no statistics: set'
+        ' update_normalizers_in_train=False. A PPOLearner then calls'
+        ' update_observation_normalizer and update_reward_normalizer; a loop of'
+        ' your own must.'
+    )
+
+
+def check_strategy():
+  """Refuses distribution strategies of several replicas.
+
+  Raises:
+    ValueError: If one is in force.
+  """
+  strategy = tf.distribute.get_strategy()
+  if tf.distribute.has_strategy() and not isinstance(
+      strategy, tf.distribute.OneDeviceStrategy
+  ):
+    raise ValueError(
+        f'RNDPPOAgent does not run under {type(strategy).__name__}: its'
+        ' minibatches are steps of one loop in the graph, between which'
+        ' replicas cannot meet. Build it outside of the strategy, or under a'
+        ' OneDeviceStrategy.'
+    )
 
 
 def check_networks(observation_spec, **networks):

@@ -66,7 +66,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   * False: `preprocess_sequence` takes whole rollouts and `train` what a
     `PPOLearner` cuts from them; each call is one optimizer step an epoch.
 
-  `train_step_counter` counts optimizer steps.
+  `train_step_counter` counts optimizer steps. The `weights` of `train` (one, or
+  [B], or [B, T+1]) are factors of the losses of policy and values; the
+  predictor's loss is a mean weighted by them.
   """
 
   # For subclasses that arrange the return streams otherwise.
@@ -121,6 +123,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         `curiosity.observation_spec(observation_spec, rnd_observation_fn)`.
       target_rnd_network: The target, not trainable.
       rnd_optimizer: Trains the predictor; None leaves it to `optimizer`.
+        `gradient_clipping` is not for the predictor.
       rnd_loss_fn: Error of each sample from (predictions, targets) [..., F].
       rnd_observation_fn: Of what the observation RND sees: a function of a nest
         of tensors [outer..., *shape]. None for all of it.
@@ -138,12 +141,17 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       bootstrap_at_time_limit: Whether a return that ends with the episode
         bootstraps where a time limit cut it: the extrinsic one, and the
         intrinsic one if it is episodic. False is what the authors' code does.
+        A time limit is a LAST step with a discount above 0. TF-Agents'
+        `suite_gym.load` makes it 0, a termination; docs/rnd_ppo.md has the
+        way around.
       normalize_advantages: Whether combined advantages get mean 0 and variance
         1 over each rollout. The authors do not.
       normalize_observations: Whether policy and values see floating
         observations whitened by running statistics of their own.
       normalize_rewards: Whether extrinsic rewards are divided by the running
-        standard deviation of their discounted return.
+        standard deviation of their discounted return, and clipped at
+        `reward_norm_clipping` (10): the first reward after many steps of 0
+        would otherwise be worth hundreds.
       num_epochs: Passes over the data of one `train`.
       num_minibatches: Optimizer steps a pass; only for whole rollouts. Of
         recurrent networks each takes a part of the chunks.
@@ -160,7 +168,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       name: Name of the agent.
       **ppo_arguments: The other arguments of `PPOAgent`: `greedy_eval`,
         `lambda_value`, `value_pred_loss_coef`, `gradient_clipping`,
-        `value_clipping`, `policy_l2_reg`, `check_numerics`,
+        `value_clipping`, `reward_norm_clipping`, `policy_l2_reg`,
+        `check_numerics`,
         `compute_value_and_advantage_in_train`, `update_normalizers_in_train`,
         `debug_summaries`, `train_step_counter` ...
 
@@ -179,6 +188,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         target_rnd_network=target_rnd_network,
     )
     checks.check_numbers({**locals(), **ppo_arguments})
+    checks.check_normalizers(**ppo_arguments)
+    checks.check_strategy()
     self._sequences = samples.SequenceSettings(
         recurrent_state_init, unroll_length, burn_in_length, unroll_remainder
     )
@@ -195,7 +206,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         importance_ratio_clipping=importance_ratio_clipping,
         discount_factor=discount_factor,
         entropy_regularization=entropy_regularization,
-        num_epochs=num_epochs,
+        num_epochs=int(num_epochs),
         # Own normalizers take the place of the parent's: see docs/rnd_ppo.md.
         normalize_rewards=False,
         normalize_observations=False,
@@ -214,7 +225,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         bootstrap_at_time_limit,
         normalize_advantages,
     )
-    self._num_minibatches = num_minibatches
+    self._num_minibatches = int(num_minibatches)
     # Its state is part of a checkpoint, where that of tf.random.shuffle is not:
     # a run that is resumed draws what it would have drawn.
     self._shuffling = tf.random.Generator.from_seed(
@@ -332,7 +343,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
 
   @property
   def _explores(self):
-    return self._return_streams.intrinsic_coefficient != 0
+    coefficient = self._return_streams.intrinsic_coefficient
+    return tf.is_tensor(coefficient) or coefficient != 0
 
   # ---------------------------------------------------------------------------
   # What a user calls besides `train`.
@@ -402,9 +414,12 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     Returns:
       `return_streams.Streams`.
     """
-    rewards = experience.reward[:, :-1]
+    rewards = tf.cast(experience.reward[:, :-1], tf.float32)
     if self._reward_normalizer is not None:
       rewards = self._reward_normalizer.scale(rewards)
+      bound = self._reward_norm_clipping
+      if bound:
+        rewards = tf.clip_by_value(rewards, -bound, bound)
     intrinsic_rewards = None
     if bonus is not None:
       intrinsic_rewards = self._curiosity.normalize_bonus(bonus)
@@ -427,11 +442,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     )
     if outer_rank == 1:
       experience = nest_utils.batch_nested_tensors(experience)
-    num_rows = experience.discount.shape[1]
-    if num_rows is not None and num_rows < 2:
-      raise ValueError(
-          'A rollout needs at least 2 rows: T+1 rows make T transitions.'
-      )
+    _check_num_rows(experience)
     info = experience.policy_info
     values = tf.stack(
         [info['value_prediction'], info['intrinsic_value_prediction']], axis=-1
@@ -470,9 +481,18 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     Returns:
       A tuple (rows, statistics): tensors [B * (T+1), ...] by name.
     """
+    _check_num_rows(experience)
+    is_transition = tf.not_equal(
+        experience.step_type[:, :-1], ts.StepType.LAST
+    )
+    enough = self._assert_enough(
+        tf.math.count_nonzero(is_transition, dtype=tf.int32)
+    )
+    with tf.control_dependencies([enough]):  # Before anything changes.
+      experience = tf.nest.map_structure(tf.identity, experience)
+      valid = tf.identity(is_transition)
     arrivals = self._arrivals(experience.observation)
     bonus = None
-    valid = tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
     if self._explores:
       bonus = parts.by_environment(self._curiosity.bonus, arrivals)
     if self.update_normalizers_in_train:
@@ -588,6 +608,15 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     self._summarize(info)
     return tf_agent.LossInfo(means[0], info)
 
+  def _assert_enough(self, num_samples):
+    """A minibatch needs a sample."""
+    return tf.debugging.assert_greater_equal(
+        num_samples,
+        self._num_minibatches,
+        'Fewer transitions, or chunks of them, than minibatches: collect more'
+        ' steps, or lower num_minibatches or unroll_length.',
+    )
+
   def _samples(self, rows, num_rows):
     """What minibatches of a rollout's rows are drawn from."""
     if not self._is_recurrent:
@@ -604,12 +633,12 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     """
     indices = samples_.indices
     num_samples = tf.size(indices)
-    tf.debugging.assert_greater_equal(
-        num_samples,
-        num_minibatches,
-        'Fewer transitions, or chunks of them, than minibatches: collect more'
-        ' steps, or lower num_minibatches or unroll_length.',
-    )
+    num_steps = self._num_epochs * num_minibatches
+    if self.trains_on_rollouts:
+      self._assert_enough(num_samples)
+    else:
+      # A `PPOLearner` may cut a minibatch of padding alone.
+      num_steps = tf.where(num_samples > 0, num_steps, 0)
     seeds = self._shuffling.make_seeds(self._num_epochs)  # [2, epochs].
     shuffled = tf.concat(
         [
@@ -618,7 +647,6 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         ],
         axis=0,
     )
-    num_steps = self._num_epochs * num_minibatches
 
     def step(i, sums):
       # Parts of a pass differ by one sample at most; none is left out.
@@ -634,7 +662,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         (tf.constant(0), tf.zeros([1 + len(_LOSS_FIELDS)])),
         parallel_iterations=1,
     )
-    return sums / num_steps
+    return sums / tf.cast(tf.maximum(num_steps, 1), tf.float32)
 
   def _step(self, rows, minibatch):
     """One optimizer step on a `samples.Minibatch` of the rows.
@@ -723,6 +751,17 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       for variable in self._ppo_variables + self._predictor_variables:
         name = variable.name.replace(':', '_')
         tf.summary.histogram(f'Variables/{name}', variable, step=step)
+
+
+def _check_num_rows(experience):
+  """Refuses rollouts without a transition, where their length is known."""
+  num_rows = experience.discount.shape[1]
+  if num_rows is not None and num_rows < 2:
+    raise ValueError(
+        'A rollout needs at least 2 rows: T+1 rows make T transitions. For the'
+        ' minibatches of a PPOLearner build the agent with'
+        ' compute_value_and_advantage_in_train=False.'
+    )
 
 
 def _unique_variables(*networks):

@@ -4,6 +4,7 @@
 
 import gin
 import tensorflow as tf
+from tf_agents.specs import tensor_spec
 
 from rnd_agents.networks import encoders
 from rnd_agents.networks import normalizers
@@ -16,7 +17,9 @@ def observation_spec(environment_observation_spec, observation_fn=None):
   Args:
     environment_observation_spec: A nest of tensor specs.
     observation_fn: Of what the observation RND sees: a function of a nest of
-      tensors [outer..., *shape] to another. None for all of it.
+      tensors [outer..., *shape] to another. Discrete entries come one-hot,
+      [outer..., depth], or their numbers would count as sizes; all others as
+      they are. None for all of it.
 
   Returns:
     A nest of float32 specs.
@@ -24,19 +27,20 @@ def observation_spec(environment_observation_spec, observation_fn=None):
   Raises:
     ValueError: If the function does not fit the observations.
   """
+  specs = tensor_spec.from_spec(environment_observation_spec)
   if observation_fn is None:
-    return encoders.float_spec(environment_observation_spec)
+    return encoders.float_spec(specs)
   example = tf.nest.map_structure(
-      lambda spec: tf.zeros([1, 1] + spec.shape.as_list(), spec.dtype),
-      environment_observation_spec,
+      lambda spec: encoders.encode_discrete(
+          tf.zeros([1, 1] + spec.shape.as_list(), spec.dtype), spec
+      ),
+      specs,
   )
   try:
     seen = observation_fn(example)
   # Whatever a function says that was written for other observations.
   except Exception as error:
-    shapes = tf.nest.map_structure(
-        lambda spec: spec.shape.as_list(), environment_observation_spec
-    )
+    shapes = tf.nest.map_structure(lambda x: x.shape[2:].as_list(), example)
     name = getattr(observation_fn, '__name__', observation_fn)
     raise ValueError(
         f'rnd_observation_fn {name} fails on observations of shapes {shapes}:'
@@ -114,7 +118,7 @@ class RandomNetworkDistillation(tf.Module):
         output shapes, a trainable target, a wrong input.
     """
     super().__init__(name=name)
-    self._environment_spec = environment_observation_spec
+    self._environment_spec = tensor_spec.from_spec(environment_observation_spec)
     self._observation_fn = observation_fn
     self._loss_fn = loss_fn
     self._clip_value = observation_clip_value
@@ -191,12 +195,12 @@ class RandomNetworkDistillation(tf.Module):
     Returns:
       A nest of float32 tensors [outer..., ...].
     """
-    if self._observation_fn is not None:
-      seen = self._observation_fn(observations)
-      return tf.nest.map_structure(lambda x: tf.cast(x, tf.float32), seen)
-    return tf.nest.map_structure(
-        encoders.to_float, observations, self._environment_spec
+    seen = tf.nest.map_structure(
+        encoders.encode_discrete, observations, self._environment_spec
     )
+    if self._observation_fn is not None:
+      seen = self._observation_fn(seen)
+    return tf.nest.map_structure(lambda x: tf.cast(x, tf.float32), seen)
 
   def whiten(self, observations):
     """Network inputs for raw observations: selected, whitened and clipped."""

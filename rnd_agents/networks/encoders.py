@@ -48,9 +48,23 @@ def to_float(value, spec):
   Returns:
     A float32 tensor [outer..., *spec.shape], or [outer..., depth].
   """
+  return tf.cast(encode_discrete(value, spec), tf.float32)
+
+
+def encode_discrete(value, spec):
+  """One observation leaf, one-hot where it is a discrete scalar, else as it is.
+
+  Args:
+    value: A tensor [outer..., *spec.shape].
+    spec: Its spec.
+
+  Returns:
+    A tensor [outer..., depth] of float32 where the leaf is discrete; value
+    elsewhere.
+  """
   depth = one_hot_depth(spec)
   if depth is None:
-    return tf.cast(value, tf.float32)
+    return value
   return tf.one_hot(tf.cast(value, tf.int64) - int(spec.minimum), depth)
 
 

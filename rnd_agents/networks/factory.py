@@ -7,6 +7,7 @@ import numbers
 
 import gin
 import tensorflow as tf
+from tf_agents.specs import tensor_spec
 
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
@@ -86,6 +87,8 @@ def create_networks(
         f'create_networks.activation: Keras knows no {activation!r}; there are'
         " 'tanh', 'relu', 'elu' and more."
     ) from error
+  observation_spec = tensor_spec.from_spec(observation_spec)
+  action_spec = tensor_spec.from_spec(action_spec)
   _check_convolutions(observation_spec, conv_layers=conv_layers)
   _check_convolutions(
       rnd_observation_spec or observation_spec, rnd_conv_layers=rnd_conv_layers

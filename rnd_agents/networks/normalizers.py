@@ -171,6 +171,7 @@ class RunningSums(tf.Module):
     Returns:
       The sums after each reward, [B, T].
     """
+    rewards = tf.cast(rewards, tf.float32)
     batch_size = tf.shape(rewards)[0]
     sums = tf.cond(
         tf.equal(self._num_sums, batch_size),
@@ -184,7 +185,8 @@ class RunningSums(tf.Module):
         rewards, discounts, sums, valid
     )
     self._sums.assign(last)
-    self._num_sums.assign(batch_size)
+    with tf.control_dependencies([last]):  # Not where there are no sums yet.
+      self._num_sums.assign(batch_size)
     return filtered
 
 

@@ -99,6 +99,8 @@ class NormalHead(tf.keras.layers.Layer):
       low, high = np.where(finite, low, -1), np.where(finite, high, 1)
       middle = ((low + high) / 2).astype(np.float32)
       half_range = ((high - low) / 2).astype(np.float32)
+      # Of one value only: what is drawn does not matter, a scale of 0 would.
+      half_range = np.where(half_range > 0, half_range, 1).astype(np.float32)
     self._middle = middle
     self._half_range = half_range
     self._dense = tf.keras.layers.Dense(

@@ -157,6 +157,31 @@ def test_missing_network_is_refused(name):
             ValueError,
             'predictor_proportion must be .* at most 1, got 1.5',
         ),
+        (
+            {'compute_value_and_advantage_in_train': False},
+            ValueError,
+            'set update_normalizers_in_train=False',
+        ),
+        (
+            {'intrinsic_advantage_coefficient': '1'},
+            TypeError,
+            'must be a number neither infinite nor NaN, got .1.',
+        ),
+        (
+            {'extrinsic_advantage_coefficient': float('nan')},
+            ValueError,
+            'extrinsic_advantage_coefficient must be neither.*got nan',
+        ),
+        # What is 0, or None, decides which graph is built.
+        *(
+            ({name: tf.Variable(0.1)}, TypeError, f'{name} must be a number')
+            for name in (
+                'value_clipping',
+                'gradient_clipping',
+                'log_prob_clipping',
+                'reward_norm_clipping',
+            )
+        ),
         ({'num_minibatches': 0}, ValueError, 'an integer from 1, got 0'),
         ({'num_epochs': 0.5}, ValueError, 'an integer from 1, got 0.5'),
     ],
@@ -170,21 +195,98 @@ def test_fewer_transitions_than_minibatches_are_refused():
   agent = agent_test_utils.build_agent(num_minibatches=4)
   # 3 transitions, of which one is a boundary: too few by two.
   experience = agent_test_utils.rollout(agent, ['FTFM'])
-  before = [v.numpy() for v in agent._ppo_variables]
-  with pytest.raises(
-      tf.errors.InvalidArgumentError, match='Fewer transitions, or chunks'
-  ):
-    agent.train(experience)
-  for a, b in zip(agent._ppo_variables, before, strict=True):
+  before = [v.numpy() for v in agent.variables]
+  for train in (agent.train, common.function(agent.train)):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match='Fewer transitions, or chunks'
+    ):
+      train(experience)
+  for a, b in zip(agent.variables, before, strict=True):
+    np.testing.assert_array_equal(a, b, err_msg=a.name)
+
+
+@pytest.mark.parametrize('in_train', [True, False])
+def test_a_sequence_of_one_row_is_refused(in_train):
+  agent = agent_test_utils.build_agent(
+      compute_value_and_advantage_in_train=in_train,
+      update_normalizers_in_train=in_train,
+  )
+  take = agent.train if in_train else agent.preprocess_sequence
+  with pytest.raises(ValueError, match='at least 2 rows'):
+    take(agent_test_utils.rollout(agent, ['F', 'M']))
+
+
+def test_one_object_as_both_optimizers_is_refused():
+  optimizer = agent_test_utils.adam()
+  _refused(
+      ValueError,
+      'leave rnd_optimizer at None',
+      optimizer=optimizer,
+      rnd_optimizer=optimizer,
+  )
+
+
+def test_strategies_of_replicas_are_refused():
+  with tf.distribute.MirroredStrategy(['/cpu:0']).scope():
+    _refused(ValueError, 'does not run under MirroredStrategy')
+  with tf.distribute.OneDeviceStrategy('/cpu:0').scope():
+    agent_test_utils.build_agent()
+
+
+def test_whole_floats_count_as_integers_do(monkeypatch):
+  # As a gin file may write them.
+  agent_test_utils.fix_shuffles(monkeypatch, 2)
+  results = []
+  for kind in (int, float):
+    agent = agent_test_utils.build_agent(
+        num_epochs=kind(2), num_minibatches=kind(3)
+    )
+    agent.train(agent_test_utils.rollout(agent))
+    results.append([v.numpy() for v in agent.variables])
+  for a, b in zip(*results, strict=True):
     np.testing.assert_array_equal(a, b)
 
 
-def test_a_sequence_of_one_row_is_refused():
-  agent = agent_test_utils.build_agent(
-      compute_value_and_advantage_in_train=False
-  )
-  with pytest.raises(ValueError, match='at least 2 rows'):
-    agent.preprocess_sequence(agent_test_utils.rollout(agent, ['F', 'M']))
+def test_coefficients_may_be_schedules(monkeypatch):
+  """A variable does what its value does, in a graph too, and may change."""
+  agent_test_utils.fix_shuffles(monkeypatch, 2)
+  variable = tf.Variable(0.0)
+  rewards = []
+  for coefficient in (3.0, variable):
+    agent = agent_test_utils.build_agent(
+        intrinsic_advantage_coefficient=coefficient, num_minibatches=1
+    )
+    variable.assign(3.0)
+    experience = agent_test_utils.rollout(agent)
+    agent.train(experience)  # Eagerly, for statistics to scale by.
+    train = common.function(agent.train)
+    rewards.append(train(experience).extra.policy_gradient_loss.numpy())
+  np.testing.assert_allclose(*rewards, rtol=1e-5)
+  variable.assign(-3.0)
+  assert abs(train(experience).extra.policy_gradient_loss - rewards[0]) > 1e-2
+
+
+def test_rewards_of_double_precision(monkeypatch):
+  agent_test_utils.fix_shuffles(monkeypatch, 2)
+  results = []
+  for dtype in (tf.float32, tf.float64):
+    tf.random.set_seed(0)
+    spec = ts.time_step_spec(FLAT)._replace(reward=tf.TensorSpec([], dtype))
+    agent = rnd_ppo_agent.RNDPPOAgent(
+        spec,
+        DISCRETE,
+        agent_test_utils.adam(),
+        **agent_test_utils.small_networks(FLAT, DISCRETE)._asdict(),
+        normalize_rewards=True,
+        train_step_counter=tf.Variable(0, dtype=tf.int64),
+    )
+    experience = agent_test_utils.rollout(agent)
+    agent.train(
+        experience.replace(reward=tf.cast(experience.reward, dtype))
+    )
+    results.append([v.numpy() for v in agent.variables])
+  for a, b in zip(*results, strict=True):
+    np.testing.assert_array_equal(a, b)
 
 
 def test_training_without_an_optimizer_is_refused():

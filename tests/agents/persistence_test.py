@@ -208,6 +208,7 @@ def test_saved_policy_for_images_records_both_values(tmp_path):
       IMAGE,
       agent_test_utils.DISCRETE,
       compute_value_and_advantage_in_train=False,
+      update_normalizers_in_train=False,
   )
   mine = agent.collect_policy.action(time_step).info
   loaded = _save_and_load(agent.collect_policy, tmp_path)

@@ -93,7 +93,10 @@ def test_chunks_unroll_to_what_was_collected(core):
   environment = _environment()
   # Values are recorded step by step where a learner is to find them.
   agent = _agent(
-      environment, core, compute_value_and_advantage_in_train=False
+      environment,
+      core,
+      compute_value_and_advantage_in_train=False,
+      update_normalizers_in_train=False,
   )
   collect = _collector(environment, agent.collect_policy)
   collect()

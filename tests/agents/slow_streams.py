@@ -24,6 +24,7 @@ class Settings:
   normalize_advantages: bool = False
   normalize_observations: bool = False
   normalize_rewards: bool = False
+  reward_norm_clipping: float = 10.0
   observation_clip_value: typing.Optional[float] = 5.0
   predictor_proportion: float = 0.25
   num_epochs: int = 2

@@ -216,6 +216,8 @@ class SlowAgent:
     self._run_filters(bonus, rewards, step_types)
     if settings.normalize_rewards:
       rewards = rewards / np.sqrt(self.extrinsic_returns.moments()[1])
+      bound = settings.reward_norm_clipping
+      rewards = np.clip(rewards, -bound, bound)
     intrinsic_rewards = bonus / np.sqrt(self.intrinsic_returns.moments()[1])
     streams = [
         np.stack([

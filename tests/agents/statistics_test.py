@@ -72,6 +72,32 @@ def test_return_statistics_take_the_bonus_in_before_they_divide_it():
   )
 
 
+def test_the_first_reward_after_many_of_0_is_clipped():
+  # Sums of 0 alone leave next to no deviation: unclipped it would be 100.
+  for settings, expected in (
+      ({}, 10.0),
+      ({'reward_norm_clipping': 2.5}, 2.5),
+      ({'reward_norm_clipping': 0.0}, 100.0),
+  ):
+    agent = agent_test_utils.readable_agent(
+        True,
+        normalize_rewards=True,
+        lambda_value=0.0,
+        discount_factor=0.0,
+        intrinsic_advantage_coefficient=0.0,
+        extrinsic_advantage_coefficient=1.0,
+        **settings,
+    )
+    agent._reward_normalizer.moments.variance.assign(1e-4)
+    experience = agent_test_utils.readable_rollout(
+        agent, 'FMMM', [0.0, 1.0, -1.0], [0.0] * 4, [0.0] * 4, [0.0] * 4
+    )
+    rows, _ = agent._rollout_rows(experience)
+    np.testing.assert_allclose(
+        rows['advantage'], [0, expected, -expected, 0], rtol=1e-4
+    )
+
+
 def test_bonuses_of_an_episode_add_up_over_rollouts():
   # Worked out by hand. Nothing is scaled: the statistics do not move.
   agent = agent_test_utils.readable_agent(

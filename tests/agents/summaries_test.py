@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.utils import common
 
+from rnd_agents.agents import optimizers
 from tests.agents import agent_test_utils
 
 
@@ -24,6 +25,23 @@ def _read(folder):
         number = float(tf.make_ndarray(value.tensor))
         scalars.setdefault(value.tag, []).append((event.step, number))
   return scalars, histograms
+
+
+def test_legacy_optimizers_with_a_schedule():
+  schedule = tf.keras.optimizers.schedules.PolynomialDecay(
+      1e-3, decay_steps=10, end_learning_rate=0.0
+  )
+  # After 6 of 10 steps: that of the next one, or of the last.
+  for optimizer, expected in (
+      (tf.keras.optimizers.legacy.Adam(schedule), 4e-4),
+      (tf.keras.optimizers.Adam(schedule), 5e-4),
+      (tf.compat.v1.train.AdamOptimizer(lambda: 3e-4), 3e-4),
+  ):
+    agent = agent_test_utils.build_agent(optimizer=optimizer)
+    agent.train(agent_test_utils.rollout(agent))
+    np.testing.assert_allclose(
+        optimizers.learning_rate(optimizer), expected, rtol=1e-5
+    )
 
 
 def test_scalars_of_every_update_at_the_step_after_it(tmp_path):

@@ -234,6 +234,7 @@ CLIPPED = {
 REGULAR = {
     'entropy_regularization': 0.3,
     'normalize_rewards': True,
+    'reward_norm_clipping': 0.4,
     'policy_l2_reg': 0.1,
     'shared_vars_l2_reg': 0.2,
     'bootstrap_at_time_limit': False,

@@ -7,6 +7,7 @@ import tensorflow as tf
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.train import ppo_learner
 from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
 
 from tests.agents import agent_test_utils
 from tests.agents import slow_streams
@@ -123,6 +124,18 @@ def test_one_step_on_all_rows_is_that_of_the_whole_rollout():
   for a, b in zip(whole.variables, by_rows.variables, strict=True):
     if a.ref() not in counts:
       np.testing.assert_allclose(a, b, rtol=0, atol=1e-5, err_msg=a.name)
+
+
+def test_a_minibatch_of_padding_alone_changes_nothing():
+  agent = agent_test_utils.build_agent(**FOR_LEARNER)
+  rows = _flat(agent.preprocess_sequence(agent_test_utils.rollout(agent)))
+  # The boundary within the first environment, and its last row.
+  nothing = tf.nest.map_structure(lambda x: tf.gather(x, [3, 8]), rows)
+  before = [v.numpy() for v in agent.variables]
+  for train in (agent.train, common.function(agent.train)):
+    assert train(nothing).loss == 0
+  for a, b in zip(agent.variables, before, strict=True):
+    np.testing.assert_array_equal(a, b, err_msg=a.name)
 
 
 def _spoil(rows):

@@ -142,6 +142,18 @@ def test_newest_of_stacked_frames():
   )
 
 
+def test_discrete_entries_are_one_hot_for_functions_too():
+  # Or state 3 would lie between 2 and 4, and be no news after those.
+  spec = {'state': encoders.discrete_spec(4), 'reward': _BOX}
+  rnd = _make(spec, curiosity.key_observation_fn('state'))
+  states = tf.constant([0, 3, 1], tf.int64)
+  observations = {'state': states, 'reward': _observations([3])}
+  alone = _make(encoders.discrete_spec(4))
+  for a, b in zip(rnd.variables, alone.variables, strict=True):
+    b.assign(a)
+  np.testing.assert_array_equal(rnd.bonus(observations), alone.bonus(states))
+
+
 def test_discrete_observations_are_one_hot():
   rnd = _make(encoders.discrete_spec(4))
   states = tf.constant([0, 3, 1], tf.int64)

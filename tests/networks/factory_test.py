@@ -6,6 +6,7 @@ import gin
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.specs import array_spec
 from tf_agents.specs import tensor_spec
 
 from rnd_agents.networks import encoders
@@ -302,6 +303,28 @@ def test_core_on_two_trunks_is_refused(value_units):
     _recurrent(
         recurrent_cores.LSTMCore(4), value_fc_layer_params=value_units
     )
+
+
+def test_specs_of_python_environments_serve_as_well():
+  outputs = []
+  for convert in (lambda x: x, tensor_spec.from_spec):
+    tf.random.set_seed(0)
+    nets = factory.create_networks(
+        convert({
+            'image': array_spec.BoundedArraySpec([8, 8, 1], np.uint8, 0, 255),
+            'state': array_spec.BoundedArraySpec([], np.int64, 0, 3),
+        }),
+        convert(array_spec.BoundedArraySpec([], np.int64, 0, 2)),
+        conv_layers=((4, 4, 2),),
+        rnd_conv_layers=((4, 4, 2),),
+    )
+    observation = {
+        'image': tf.fill([1, 8, 8, 1], tf.constant(7, tf.uint8)),
+        'state': tf.constant([2], tf.int64),
+    }
+    outputs.append(nets.value_net(observation)[0])
+  assert outputs[0].shape == [1, 2]
+  np.testing.assert_array_equal(*outputs)
 
 
 def test_core_without_units_is_refused():

@@ -179,6 +179,12 @@ def test_discrete_actions_need_bounds():
             [0, 0.5],
             [1, 0.5],
         ),
+        # The second entry can have one value only.
+        (
+            tensor_spec.BoundedTensorSpec([2], tf.float32, [-1, 3], [1, 3]),
+            [0, 3],
+            [1, 1],
+        ),
         # What TF-Agents makes of a Box without bounds.
         (
             tensor_spec.BoundedTensorSpec(
