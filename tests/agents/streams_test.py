@@ -151,6 +151,7 @@ def test_intrinsic_stream_ends_at_the_last_row(whole_rollout):
       intrinsic_discount_factor=0.5,
       lambda_value=0.5,
       extrinsic_advantage_coefficient=0.0,
+      num_minibatches=2,
   )
   experience = agent_test_utils.readable_rollout(
       agent, 'MMT', [0.0, 0], [1.0, 1, 1], np.zeros(3), [2.0, 4, 8]
