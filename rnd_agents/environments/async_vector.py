@@ -3,6 +3,7 @@
 """Gymnasium's AsyncVectorEnv, which neither hangs nor loses a traceback."""
 
 import atexit
+import gc
 import multiprocessing
 import os
 import queue
@@ -52,6 +53,9 @@ def _worker(index, env_fn, pipe, *args):
   Signals that stop a run are for the parent, which saves, with its workers, and
   then closes them.
   """
+  # What was forked belongs to the parent: at their end, TensorFlow's objects
+  # wait for threads, of which this process has none.
+  gc.freeze()
   signal.signal(signal.SIGINT, signal.SIG_IGN)
   signal.signal(signal.SIGTERM, signal.SIG_IGN)
   threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()

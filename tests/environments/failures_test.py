@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens when an environment raises, hangs or dies."""
 
+import gc
 import multiprocessing
 import os
 import pathlib
@@ -16,6 +17,7 @@ import gymnasium
 from gymnasium import spaces
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
@@ -243,6 +245,46 @@ def test_signals_that_stop_a_run_leave_its_workers_alone():
   env.reset_with_seeds(range(3))
   assert not env.step(np.zeros(3, int)).is_last().any()
   env.close()
+
+
+class Collects(Fragile):
+  """Collects garbage at each step, as Python does now and then."""
+
+  def __init__(self):
+    super().__init__('raise')
+
+  def step(self, action):
+    gc.collect()
+    return super().step(action)
+
+
+class Node:
+  pass
+
+
+def test_workers_leave_the_garbage_of_their_parent_alone():
+  gc.collect()
+  gc.disable()
+  try:
+    # A cycle, which waits for a collection. At its end TensorFlow waits for
+    # threads of the iterator, of which a forked process has none.
+    node = Node()
+    node.itself = node
+    node.iterator = iter(
+        tf.data.Dataset.range(10**6)
+        .map(lambda x: x + 1, num_parallel_calls=2)
+        .prefetch(4)
+    )
+    next(node.iterator)
+    del node
+    env = loaders.load_environment(
+        Collects, 2, vectorization='async', step_timeout_s=5
+    )
+    env.reset()
+    assert not env.step(np.zeros(2, int)).is_last().any()
+    env.close()
+  finally:
+    gc.enable()
 
 
 def _is_running(pid):
