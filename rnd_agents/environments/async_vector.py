@@ -23,6 +23,7 @@ from rnd_agents.environments import errors
 # A worker says that it failed, then says how: the second follows at once.
 _ERROR_WAIT_S = 10.0
 _CLOSE_WAIT_S = 10.0
+_SLICE_S = 1.0
 _PIPE_ERRORS = (EOFError, ConnectionError, OSError)
 
 
@@ -160,11 +161,20 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
         poller = select.poll()
         poller.register(pipe.fileno(), select.POLLIN)
         self._pollers.append(poller)
-    end_s = time.monotonic() + timeout
-    return all(
-        poller.poll(max(end_s - time.monotonic(), 0) * 1000)
-        for poller in self._pollers
-    )
+    # In slices, of which no more than twice their length counts: a process that
+    # was suspended (Ctrl-Z, a laptop's sleep) finds that hours have gone by, in
+    # which its workers could do nothing either.
+    slice_s = min(_SLICE_S, timeout / 4)
+    left_s = timeout
+    for poller in self._pollers:
+      has_answered = False
+      while not has_answered:
+        start_s = time.monotonic()
+        has_answered = poller.poll(max(min(slice_s, left_s), 0) * 1000)
+        left_s -= min(time.monotonic() - start_s, 2 * slice_s)
+        if not has_answered and left_s <= 0:
+          return False
+    return True
 
   def _raise_if_errors(self, successes):
     """Raises the error of the first worker that sent one."""

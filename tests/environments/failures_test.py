@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import gymnasium
 from gymnasium import spaces
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents.environments import async_vector
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
 
@@ -244,6 +246,37 @@ def test_signals_that_stop_a_run_leave_its_workers_alone():
   time.sleep(0.2)
   env.reset_with_seeds(range(3))
   assert not env.step(np.zeros(3, int)).is_last().any()
+  env.close()
+
+
+class TakesItsTime(Fragile):
+
+  def __init__(self):
+    super().__init__('raise')
+
+  def step(self, action):
+    time.sleep(1.2)
+    return super().step(action)
+
+
+def test_time_in_which_all_were_suspended_does_not_count(monkeypatch):
+  env = loaders.load_environment(
+      TakesItsTime, 2, vectorization='async', step_timeout_s=4
+  )
+  env.reset()
+  asked = []
+
+  def monotonic():
+    asked.append(time.monotonic())
+    # An hour, as a laptop's sleep, after the first look at the clock.
+    return asked[-1] + (3600 if len(asked) > 1 else 0)
+
+  monkeypatch.setattr(
+      async_vector, 'time', types.SimpleNamespace(monotonic=monotonic)
+  )
+  assert not env.step(np.zeros(2, int)).is_last().any()
+  monkeypatch.undo()
+  assert len(asked) > 1
   env.close()
 
 
