@@ -122,7 +122,21 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     self._guarded(super().call_async, name, *args, **kwargs)
 
   def set_attr(self, name, values):
-    self._guarded(super().set_attr, name, values)
+    """As Gymnasium's, which would wait for the answers for ever."""
+    if not isinstance(values, (list, tuple)):
+      values = [values] * self.num_envs
+    if len(values) != self.num_envs:
+      raise ValueError(
+          f'{name}: {len(values)} values for {self.num_envs} environments.'
+      )
+    self._guarded(self._set_attr, name, values)
+
+  def _set_attr(self, name, values):
+    for pipe, value in zip(self.parent_pipes, values, strict=True):
+      pipe.send(('_setattr', (name, value)))
+    if not self._poll_pipe_envs():
+      raise multiprocessing.TimeoutError
+    self._raise_if_errors([pipe.recv()[1] for pipe in self.parent_pipes])
 
   def _guarded(self, function, *args, **kwargs):
     """Calls `function`, and turns what may befall a pipe into a failure."""

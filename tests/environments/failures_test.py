@@ -131,6 +131,82 @@ def test_after_a_failure_workers_are_not_asked_again(how):
   env.close()
 
 
+class HangsOutsideOfSteps(Fragile):
+  """In the process of environment FAILING, if the seed says so."""
+
+  def __init__(self):
+    super().__init__('raise')
+    self._speed = 1
+
+  def reset(self, *, seed=None, options=None):
+    if seed == 100 + FAILING:
+      time.sleep(600)
+    return super().reset(seed=seed)
+
+  @property
+  def speed(self):
+    if self._fails:
+      time.sleep(600)
+    return self._speed
+
+  @speed.setter
+  def speed(self, speed):
+    if speed == 'slow':
+      time.sleep(600)
+    if speed == 'none':
+      raise KeyError('no such speed')
+    self._speed = speed
+
+
+@pytest.mark.parametrize('hang', [
+    lambda env: env.reset_with_seeds([100, 101, 102]),
+    lambda env: env.gymnasium_vector_env.get_attr('speed'),
+    lambda env: env.gymnasium_vector_env.set_attr('speed', [5, 'slow', 7]),
+], ids=['reset', 'call', 'set_attr'])
+def test_a_worker_that_hangs_outside_of_steps(hang):
+  env = loaders.load_environment(
+      HangsOutsideOfSteps, 3, vectorization='async', step_timeout_s=1.5
+  )
+  env.reset_with_seeds(range(3))
+  start_s = time.monotonic()
+  # On a thread, since the fault is to wait for ever.
+  failures = []
+
+  def run():
+    try:
+      hang(env)
+    except errors.EnvironmentFailure as failure:
+      failures.append(failure)
+
+  thread = threading.Thread(target=run, daemon=True)
+  thread.start()
+  thread.join(8.0)
+  assert not thread.is_alive()
+  assert failures[0].environment_index == FAILING
+  assert 'no answer from worker(s) [1] within 1.5 s' in str(failures[0])
+  env.close()
+  assert time.monotonic() - start_s < 8.0
+
+
+def test_attributes_of_workers():
+  env = loaders.load_environment(
+      HangsOutsideOfSteps, 2, vectorization='async', step_timeout_s=10
+  )
+  env.reset_with_seeds([2, 3])
+  workers = env.gymnasium_vector_env
+  workers.set_attr('speed', [5, 7])
+  assert workers.get_attr('speed') == (5, 7)
+  workers.set_attr('speed', 9)
+  assert workers.get_attr('speed') == (9, 9)
+  with pytest.raises(ValueError, match='3.* values for 2 environments'):
+    workers.set_attr('speed', [1, 2, 3])
+  assert workers.get_attr('speed') == (9, 9)
+  with pytest.raises(errors.EnvironmentFailure, match='no such') as caught:
+    workers.set_attr('speed', [1, 'none'])
+  assert caught.value.environment_index == 1
+  env.close()
+
+
 class DiesWhenMade(Fragile):
   """Can be made only in the process of the tests."""
 
