@@ -96,7 +96,18 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     except _PIPE_ERRORS as error:
       if not self.processes:  # The first environment raised it, here.
         raise
-      failure = self._failure_of_the_dead(error)
+      started = sum(process.pid is not None for process in self.processes)
+      failure = (
+          self._failure_of_the_dead(error)
+          if started == len(env_fns)
+          else errors.EnvironmentFailure(
+              'its worker process could not be started:'
+              f' {type(error).__name__}: {error}. Load fewer'
+              " (num_environments), or use vectorization='sync', which needs"
+              ' no processes.',
+              environment_index=started,
+          )
+      )
       self._kill()
       raise failure from error
     except Exception:
@@ -269,6 +280,8 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
   def _kill(self):
     """Ends what still runs."""
     for process in self.processes:
+      if process.pid is None:  # It was not even started.
+        continue
       if process.is_alive():
         process.kill()
       process.join()

@@ -238,6 +238,30 @@ def test_a_worker_that_does_not_come_up(env, message):
   assert set(multiprocessing.active_children()) <= before
 
 
+def test_a_worker_that_cannot_be_started(monkeypatch):
+  process = multiprocessing.get_context().Process
+  start = process.start
+
+  def start_but_the_second(self):
+    if self.name.endswith('-1'):
+      raise BlockingIOError(11, 'Resource temporarily unavailable')
+    start(self)
+
+  monkeypatch.setattr(process, 'start', start_but_the_second)
+  before = set(multiprocessing.active_children())
+  with pytest.raises(errors.EnvironmentFailure) as caught:
+    loaders.load_environment('CartPole-v1', 3, vectorization='async')
+  assert caught.value.environment_index == 1
+  for part in (
+      'could not be started',
+      'Resource temporarily unavailable',
+      'num_environments',
+      "vectorization='sync'",
+  ):
+    assert part in str(caught.value)
+  assert set(multiprocessing.active_children()) <= before
+
+
 def test_what_the_first_environment_raises_here_stays_what_it_is():
   def make():
     raise FileNotFoundError('no map')
