@@ -211,7 +211,8 @@ def _check_registered(env_id):
   """Raises ValueError, naming ids like it, unless Gymnasium knows `env_id`."""
   module, _, name = env_id.rpartition(':')
   if module:
-    importlib.import_module(module)
+    with gin.unlock_config():  # It may define what gin configures.
+      importlib.import_module(module)
   known = list(gymnasium.registry)
   # Gymnasium takes an id without its version for the newest one.
   newest = re.compile(re.escape(name) + r'-v\d+')

@@ -11,6 +11,7 @@ the action spec, and the next state. There are three: `PolicyActor`,
 import importlib
 from typing import Any, NamedTuple
 
+import gin
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import array_spec
@@ -154,7 +155,8 @@ def load_function(name):
   if not module_name or not function_name:
     raise ValueError(f"{name!r} must be 'module:function', as in experts:mine.")
   try:
-    module = importlib.import_module(module_name)
+    with gin.unlock_config():  # It may define what gin configures.
+      module = importlib.import_module(module_name)
   except ModuleNotFoundError as error:
     raise ValueError(
         f'{name}: {error}. The folder of the module has to be the current one,'

@@ -170,6 +170,28 @@ def test_default_names():
   assert name(lambda: None) == 'environment'
 
 
+def test_a_module_of_configurables_may_come_with_the_id(tmp_path, monkeypatch):
+  (tmp_path / 'configurable_pole.py').write_text("""
+import gin
+import gymnasium
+from gymnasium.envs.classic_control import cartpole
+
+@gin.configurable
+class ConfigurablePole(cartpole.CartPoleEnv):
+  pass
+
+gymnasium.register('ConfigurablePole-v0', entry_point=ConfigurablePole)
+""")
+  monkeypatch.syspath_prepend(str(tmp_path))
+  gin.parse_config_files_and_bindings([], [])  # Locks, as a program does.
+  try:
+    env = loaders.load_environment('configurable_pole:ConfigurablePole-v0')
+    assert gin.config_is_locked()
+  finally:
+    gin.clear_config()
+  assert env.reset().observation.shape == (1, 4)
+
+
 def test_gin_configures_it():
   with gin.unlock_config():
     gin.parse_config("""

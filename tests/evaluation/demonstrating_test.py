@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of recording episodes."""
 
+import gin
 import gymnasium
 from gymnasium import spaces
 from gymnasium import vector
@@ -308,3 +309,19 @@ def test_functions_that_are_none(name, message):
 
 def test_a_function_by_its_name():
   assert demonstrating.load_function('os.path:join')('a', 'b') == 'a/b'
+
+
+def test_a_function_that_gin_configures(tmp_path, monkeypatch):
+  (tmp_path / 'gin_experts.py').write_text("""
+import gin
+
+@gin.configurable
+def add(first, second=3):
+  return first + second
+""")
+  monkeypatch.syspath_prepend(str(tmp_path))
+  gin.parse_config_files_and_bindings([], [])  # Locks, as a program does.
+  try:
+    assert demonstrating.load_function('gin_experts:add')(4) == 7
+  finally:
+    gin.clear_config()
