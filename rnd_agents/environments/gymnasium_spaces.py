@@ -148,6 +148,17 @@ def action_converter(
   return spec, convert
 
 
+def from_zero(space: spaces.Space, action: Any) -> types.NestedArray:
+  """Returns an action of the space, or a batch, as its spec counts it."""
+  if isinstance(space, spaces.Dict):
+    return {key: from_zero(space[key], action[key]) for key in space.spaces}
+  if isinstance(space, spaces.Tuple):
+    return tuple(
+        from_zero(*pair) for pair in zip(space.spaces, action, strict=True)
+    )
+  return np.asarray(action) - getattr(space, 'start', 0)
+
+
 def check_finite(array: np.ndarray, name: str) -> None:
   """Raises ValueError if the batch [B, ...] holds a NaN or an infinity."""
   # The squares add up to a finite number unless one is not, or is huge: much

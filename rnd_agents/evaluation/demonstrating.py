@@ -18,6 +18,7 @@ from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
+from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.evaluation import evaluator
 
 _MAX_EPISODE_STEPS = 200_000
@@ -103,12 +104,9 @@ class ExpertActor:
           f'{self._environment.name} has no expert_action(). Name a function'
           ' of its observations: --expert=module:function.'
       ) from error
-    # A spec counts discrete actions from 0, the environment need not.
-    start = getattr(vector_env.single_action_space, 'start', 0)
-    if np.any(start):
-      actions = np.asarray(actions) - start
     spec = self._environment.action_spec()
-    return _fitting(actions, spec, batch_size, 'expert_action()'), state
+    space = vector_env.single_action_space
+    return _fitting(actions, spec, batch_size, 'expert_action()', space), state
 
 
 class FunctionActor:
@@ -308,8 +306,11 @@ def _clipped(action, spec):
   return array.astype(spec.dtype, copy=False)
 
 
-def _fitting(actions, spec, batch_size, who):
-  """The actions as arrays of the spec; ValueError if they do not fit it."""
+def _fitting(actions, spec, batch_size, who, space=None):
+  """The actions as arrays of the spec; ValueError if they do not fit it.
+
+  Those of a `space` may count from elsewhere than from 0.
+  """
 
   def fit(spec, action):
     array = np.asarray(action)
@@ -335,5 +336,7 @@ def _fitting(actions, spec, batch_size, who):
       raise ValueError(
           f'{who} gave actions of another structure than {spec}.'
       ) from None
-    return fit(spec, actions)
+    actions = np.asarray(actions)
+  if space is not None:
+    actions = gymnasium_spaces.from_zero(space, actions)
   return tf.nest.map_structure(fit, spec, actions)

@@ -250,6 +250,48 @@ def test_expert_of_a_vector_environment():
     _check_countdown(demo)
 
 
+class _Keys(gymnasium.Env):
+  """Acts by a Dict, of which a part counts from elsewhere than from 0."""
+
+  observation_space = spaces.Box(0, 10, (1,), np.float32)
+  action_space = spaces.Dict(
+      force=spaces.Box(-1, 1, (2,)),
+      keys=spaces.Tuple([
+          spaces.Discrete(3, start=5),
+          spaces.MultiDiscrete([2, 4], start=[1, -2]),
+      ]),
+  )
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self.played = []
+    return np.zeros(1, np.float32), {}
+
+  def step(self, action):
+    self.played.append(action)
+    return np.zeros(1, np.float32), 0.0, len(self.played) == 2, False, {}
+
+  def expert_action(self):
+    return {
+        'force': np.float32([0.5, -1]),
+        'keys': (np.int64(6), np.array([1, -1])),
+    }
+
+
+def test_expert_of_nested_actions():
+  env = loaders.load_environment(_Keys, 2)
+  (demo,) = demonstrating.collect(env, demonstrating.ExpertActor(env), [0])
+  # In the environment as its expert said, in the frames as the spec counts.
+  for single in env.gymnasium_vector_env.envs:
+    for action in single.unwrapped.played:
+      expected = single.unwrapped.expert_action()
+      tf.nest.map_structure(np.testing.assert_array_equal, action, expected)
+  frames = demo.trajectory.action
+  np.testing.assert_array_equal(frames['force'][:2], 2 * [[0.5, -1]])
+  np.testing.assert_array_equal(frames['keys'][0][:2], [1, 1])
+  np.testing.assert_array_equal(frames['keys'][1][:2], 2 * [[0, 1]])
+
+
 @pytest.mark.parametrize(
     ('actions', 'message'),
     [
