@@ -20,7 +20,7 @@ from rnd_agents.environments import wrappers as env_wrappers
 
 EnvOrId = Union[str, Callable[..., gymnasium.Env]]
 
-_KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)-v3$')
+_KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)(-v3)?$')
 _MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
 # (ids, the module that registers them or that they need, our extra with it)
 _OPTIONAL = (
@@ -160,7 +160,7 @@ def _make_single(env, max_episode_steps, env_kwargs, wrappers):
   if isinstance(env, str):
     # What it checks at each step, the adapter does for the whole batch.
     single = gymnasium.make(env, disable_env_checker=True, **env_kwargs)
-    if _KEEPS_WORLD.match(env):
+    if _KEEPS_WORLD.match(env.rpartition(':')[2]):
       single = env_wrappers.FreshWorld(single)
   else:
     single = env(**env_kwargs)

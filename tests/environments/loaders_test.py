@@ -14,6 +14,7 @@ import pytest
 from rnd_agents.environments import deep_sea
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vectorizing
+from rnd_agents.environments import wrappers
 
 DEEP_SEA_ID = 'rnd_agents/DeepSea-v0'
 
@@ -158,6 +159,23 @@ def test_missing_packages_come_with_the_line_to_type(
   line = rf'{env_id} needs .* {module}: pip install "rnd_agents\[{extra}\]"'
   with pytest.raises(ImportError, match=line):
     loaders.load_environment(env_id)
+
+
+@pytest.mark.parametrize('env_id, is_fresh', [
+    ('BipedalWalker-v3', True),
+    ('BipedalWalker', True),
+    ('gymnasium:BipedalWalkerHardcore-v3', True),
+    ('LunarLander-v3', False),
+])
+def test_worlds_that_outlive_episodes_are_made_anew(env_id, is_fresh):
+  pytest.importorskip('Box2D')
+  env = loaders.load_environment(env_id)
+  inside = env.gymnasium_vector_env.envs[0]
+  found = []
+  while isinstance(inside, gymnasium.Wrapper):
+    found.append(isinstance(inside, wrappers.FreshWorld))
+    inside = inside.env
+  assert any(found) == is_fresh
 
 
 def test_default_names():
