@@ -25,8 +25,8 @@ from rnd_agents.evaluation import evaluator
 class Countdown(gymnasium.Env):
   """Shows how many steps are left, of 3 to 6 as the seed says.
 
-  The reward is 10 times the number of the step, the actions are 5, 6, 7, and
-  the expert plays 5 + the number left modulo 3.
+  The reward is 10 times the number of the step if the action, of 5, 6, 7, is
+  the expert's: 5 + the number left modulo 3.
   """
 
   observation_space = spaces.Box(0, 10, (1,), np.float32)
@@ -39,11 +39,11 @@ class Countdown(gymnasium.Env):
     return np.array([self.left], np.float32), {}
 
   def step(self, action):
-    assert action == self.expert_action()
+    reward = 10.0 if action == 5 + self.left % 3 else -1000.0
     self.left -= 1
     self.count += 1
     observation = np.array([self.left], np.float32)
-    return observation, 10.0 * self.count, self.left == 0, False, {}
+    return observation, reward * self.count, self.left == 0, False, {}
 
   def expert_action(self):
     return 5 + self.left % 3
@@ -316,8 +316,46 @@ def test_actions_that_do_not_fit(actions, message):
   assert str(error.value).startswith('wrong ') and message in str(error.value)
 
 
-def test_no_expert():
-  env = loaders.load_environment('CartPole-v1', 1)
+class _KnowsItsWay(Countdown):
+  """Has an expert for the episodes of some seeds only."""
+
+  def reset(self, *, seed=None, options=None):
+    self.seed_ = seed
+    return super().reset(seed=seed)
+
+  def expert_action(self):
+    if self.seed_ > 9:
+      raise RuntimeError('no way to a goal')
+    return super().expert_action()
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_nobody_asks_the_expert_of_episodes_that_nobody_wants(vectorization):
+  # Those that follow, in places that are done, have large seeds.
+  env = loaders.load_environment(
+      _KnowsItsWay, 3, seed=0, vectorization=vectorization
+  )
+  seeds = list(range(5))
+  assert len({_expected_length(seed) for seed in seeds[:3]}) > 1
+  try:
+    demos = list(
+        demonstrating.collect(env, demonstrating.ExpertActor(env), seeds)
+    )
+    assert [demo.seed for demo in demos] == seeds
+    for demo in demos:
+      _check_countdown(demo)
+    # What is asked for does raise.
+    with pytest.raises(RuntimeError, match='no way to a goal'):
+      list(demonstrating.collect(env, demonstrating.ExpertActor(env), [10]))
+  finally:
+    env.close()
+
+
+@pytest.mark.parametrize(
+    'vectorization', ['sync', 'async', 'vector_entry_point']
+)
+def test_no_expert(vectorization):
+  env = loaders.load_environment('CartPole-v1', 2, vectorization=vectorization)
   with pytest.raises(ValueError, match=r'CartPole-v1 has no expert_action\(\)'):
     list(demonstrating.collect(env, demonstrating.ExpertActor(env), [0]))
 
