@@ -523,6 +523,30 @@ def test_statistics_inside_of_a_reward_wrapper_are_right():
   assert _rules(report) == ['return-in-info']
 
 
+class _Shaped(gymnasium.Wrapper):
+
+  def step(self, action):
+    observation, reward, *rest = super().step(action)
+    return observation, reward - 1.0, *rest
+
+
+class _SameAction(gymnasium.ActionWrapper):
+
+  def action(self, action):
+    return action
+
+
+def test_statistics_inside_of_a_step_of_its_own_are_right():
+  record = gymnasium.wrappers.RecordEpisodeStatistics
+  assert not _examine(lambda: _Shaped(record(broken.Sound()))).findings
+  # Wrong ones are, where nothing outside of them changes a reward.
+  for wrong in (
+      lambda: _SameAction(_OneTooMuch(broken.Sound())),
+      lambda: _OneTooMuch(_Shaped(broken.Sound())),
+  ):
+    assert _rules(_examine(wrong)) == ['return-in-info']
+
+
 class _OneTooMuch(gymnasium.wrappers.RecordEpisodeStatistics):
 
   def step(self, action):
