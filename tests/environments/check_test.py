@@ -746,6 +746,9 @@ def test_command_line_finds_spaces_that_the_loader_refuses(capsys):
     (['no_such_module:Env'], "No module named 'no_such_module'"),
     (['CartPole-v1', '--episodes=0'], 'num_episodes must be at least 1'),
     (['CartPole-v1', '--env_kwargs={size: 3}'], 'env_kwargs'),
+    (['CartPole-v1', '--env_kwargs=5'], 'env_kwargs: must be a JSON object'),
+    (['CartPole-v1', '--env_kwargs={"nope": 1}'],
+     "CartPole-v1 did not take {'nope': 1}: "),
 ])
 def test_command_line_errors(capsys, arguments, message):
   with pytest.raises(SystemExit) as caught:
