@@ -18,6 +18,7 @@ import pytest
 from tf_agents.environments import utils
 
 from rnd_agents.environments import check
+from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments.checks import rules
 from tests.environments import broken_environments as broken
@@ -739,6 +740,16 @@ def test_command_line_finds_spaces_that_the_loader_refuses(capsys):
   finally:
     del gymnasium.registry['TextOnly-v0']
   assert 'fault [observation-space] ' in capsys.readouterr().out
+
+
+def test_what_cannot_be_pickled_can_be_forked():
+  (finding,) = _examine(broken.not_picklable()).findings
+  assert finding.rule == 'picklable' and 'Spawned' in finding.why
+  env = loaders.load_environment(
+      broken.not_picklable(), 2, vectorization='async'
+  )
+  assert env.reset().is_first().all()
+  env.close()
 
 
 @pytest.mark.parametrize('arguments, message', [
