@@ -96,11 +96,13 @@ def load_environment(
   Raises:
     EnvironmentFailure: a worker process did not come up.
     ImportError: the environment needs a package that is not installed.
-    TypeError: `env` is neither an id nor a callable that returns an Env, or a
-      registered vector environment does not take an argument.
+    TypeError: `env` is neither an id nor a callable that returns an Env, a
+      wrapper returns none, or a registered vector environment does not take an
+      argument.
     ValueError: an unknown id, or an argument out of range.
   """
-  _check_arguments(env, num_environments, vectorization, max_episode_steps)
+  vectorizing.check_arguments(num_environments, vectorization, wrappers)
+  _check_arguments(env, max_episode_steps)
   env_kwargs = dict(env_kwargs or {})
   common = dict(
       num_environments=num_environments,
@@ -140,9 +142,8 @@ def load_environment(
   return vectorizing.vectorize(make, vectorizing.default_name(env), **common)
 
 
-def _check_arguments(env, num_environments, vectorization, max_episode_steps):
+def _check_arguments(env, max_episode_steps):
   """Raises TypeError or ValueError for what no environment could have."""
-  vectorizing.check_arguments(num_environments, vectorization)
   if max_episode_steps is not None and max_episode_steps < 1:
     raise ValueError(
         'max_episode_steps must be None (the registered limit) or at least 1, '
@@ -167,9 +168,7 @@ def _make_single(env, max_episode_steps, env_kwargs, wrappers):
     if max_episode_steps is not None and isinstance(single, gymnasium.Env):
       _check_no_time_limit(single)
       single = gymnasium.wrappers.TimeLimit(single, max_episode_steps)
-  for wrapper in wrappers:
-    single = wrapper(single)
-  return single
+  return vectorizing.wrapped(single, wrappers)
 
 
 def _make_registered_vector(env, num_environments, env_kwargs):

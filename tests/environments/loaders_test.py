@@ -31,6 +31,10 @@ class ShiftedReward(gymnasium.RewardWrapper):
     return reward + 1
 
 
+def returns_nothing(env):
+  del env
+
+
 def first_episode(env):
   """Plays action 0 until an episode ends."""
   env.reset()
@@ -131,6 +135,10 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
           wrappers=[DoubledReward]), ValueError, 'for single environments'),
     (dict(env=DEEP_SEA_ID, vectorization='vector_entry_point',
           env_kwargs={'sise': 3}), TypeError, "did not take {'sise': 3}"),
+    (dict(env='CartPole-v1', wrappers=DoubledReward), TypeError,
+     r'a list of callables, such as \[MyWrapper\], not .*DoubledReward'),
+    (dict(env='CartPole-v1', wrappers=[DoubledReward, returns_nothing]),
+     TypeError, r'wrappers\[1\], returns_nothing, must .* returned NoneType'),
     (dict(env='CartPole-v1', seed=-1), ValueError, 'not negative'),
 ])
 def test_bad_arguments(kwargs, error, message):
