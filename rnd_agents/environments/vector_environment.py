@@ -350,7 +350,8 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     reward = raw_reward.astype(np.float32)
     gymnasium_spaces.check_finite(reward, 'reward')
     if self._reward_fn is not None:
-      reward = np.array(self._reward_fn(raw_reward), np.float32)
+      # A copy: it may write into what it gets, and returns are of the raw ones.
+      reward = np.array(self._reward_fn(raw_reward.copy()), np.float32)
       self._check_shape('reward of reward_fn', reward)
       gymnasium_spaces.check_finite(reward, 'reward')
     return observation, raw_reward, reward, terminated, truncated, infos
