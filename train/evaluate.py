@@ -142,7 +142,7 @@ def configure(args, scope='eval'):
   if args.env is not None:
     _import(args.env.rpartition(':')[0], args.env)
     gin_files.parse([], args.gin_bindings)
-    return None, {'env': args.env}
+    return scope, {'env': args.env}
   policy_dir = os.path.abspath(args.policy_dir)
   config = os.path.join(
       os.path.dirname(os.path.dirname(policy_dir)), 'operative_config.gin'

@@ -117,6 +117,15 @@ def test_env_and_bindings_win_over_the_run(run, capsys):
   assert capsys.readouterr().out.splitlines()[1].split()[1] == '2'
 
 
+@pytest.mark.parametrize('scope', ['', 'eval/'])
+def test_bindings_of_the_scope_hold_with_env_too(run, capsys, scope):
+  assert _evaluate(
+      run, '--episodes', '1', '--env', 'CartPole-v1', '--gin_bindings',
+      f'{scope}load_environment.max_episode_steps = 3', '--gin_bindings',
+      'train/load_environment.max_episode_steps = 2') == 0
+  assert capsys.readouterr().out.splitlines()[1].split()[1] == '3'
+
+
 _SHORT_POLE = """
 import gin
 import gymnasium
