@@ -190,8 +190,7 @@ def _configure(args):
     del trainer
     gin_files.parse(args.gin_file, args.gin_bindings)
     return args.gin_scope, {} if args.env is None else {'env': args.env}
-  scope, arguments = evaluate.configure(args)
-  return args.gin_scope if scope else None, arguments
+  return evaluate.configure(args, args.gin_scope)
 
 
 def _actor(expert, policy, environment):

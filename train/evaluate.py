@@ -11,11 +11,16 @@ seed + i. The film shows the episode of the highest return, played again.
 """
 
 import argparse
+import copy
 import csv
+import importlib
 import os
+import re
 import sys
 
 _NUM_ENVIRONMENTS = 16
+# Of a gin file: `import a.b`, or `from a import b`, which imports a.b as well.
+_GIN_IMPORT = re.compile(r'^(?:from ([\w.]+) )?import ([\w.]+)', re.MULTILINE)
 _CSV_COLUMNS = (
     'seed', 'return', 'length_env_steps', 'terminated', 'truncated', 'success',
     'rooms',
@@ -127,15 +132,17 @@ def _evaluate(args):
   return 0
 
 
-def configure(args):
+def configure(args, scope='eval'):
   """Reads the run's settings; returns scope and arguments of the loader."""
   import gin
 
+  from rnd_agents.environments import loaders
   from rnd_agents.training import gin_files
 
   if args.env is not None:
+    _import(args.env.rpartition(':')[0], args.env)
     gin_files.parse([], args.gin_bindings)
-    return None, {'env': args.env}
+    return scope, {'env': args.env}
   policy_dir = os.path.abspath(args.policy_dir)
   config = os.path.join(
       os.path.dirname(os.path.dirname(policy_dir)), 'operative_config.gin'
@@ -145,10 +152,40 @@ def configure(args):
         f'There is no {config} that would name the environment: which one?'
         ' --env=ID.'
     )
+  with open(config, encoding='utf-8') as file:
+    imports = _GIN_IMPORT.findall(file.read())
+  for package, module in imports:
+    if not package.startswith('__gin__'):
+      _import(f'{package}.{module}'.lstrip('.'), config)
   # Most of what is in it, of agent and networks, is not even imported here.
   gin.parse_config_file(config, skip_unknown=True)
+  with gin.config_scope(scope):
+    env = gin.get_bindings(
+        loaders.load_environment, resolve_references=False
+    ).get('env')
+  env = copy.deepcopy(env)  # Gin's way to resolve a macro.
+  if isinstance(env, str) and ':' in env:
+    _import(env.rpartition(':')[0], config)
+    # Again, for what was unknown until now.
+    gin.parse_config_file(config, skip_unknown=True)
   gin_files.parse([], args.gin_bindings)
-  return 'eval', {}
+  return scope, {}
+
+
+def _import(module, who):
+  """Imports what `who` names, which may define what gin configures."""
+  import gin
+
+  if not module:
+    return
+  try:
+    with gin.unlock_config():
+      importlib.import_module(module)
+  except ModuleNotFoundError as error:
+    raise ValueError(
+        f'{who} needs the module {module}: {error}. Start from the folder that'
+        ' it is in, or put that into PYTHONPATH.'
+    ) from error
 
 
 def _row(episode):

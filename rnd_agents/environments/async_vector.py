@@ -3,6 +3,7 @@
 """Gymnasium's AsyncVectorEnv, which neither hangs nor loses a traceback."""
 
 import atexit
+import gc
 import multiprocessing
 import os
 import queue
@@ -22,6 +23,7 @@ from rnd_agents.environments import errors
 # A worker says that it failed, then says how: the second follows at once.
 _ERROR_WAIT_S = 10.0
 _CLOSE_WAIT_S = 10.0
+_SLICE_S = 1.0
 _PIPE_ERRORS = (EOFError, ConnectionError, OSError)
 
 
@@ -52,6 +54,9 @@ def _worker(index, env_fn, pipe, *args):
   Signals that stop a run are for the parent, which saves, with its workers, and
   then closes them.
   """
+  # What was forked belongs to the parent: at their end, TensorFlow's objects
+  # wait for threads, of which this process has none.
+  gc.freeze()
   signal.signal(signal.SIGINT, signal.SIG_IGN)
   signal.signal(signal.SIGTERM, signal.SIG_IGN)
   threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
@@ -91,7 +96,18 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     except _PIPE_ERRORS as error:
       if not self.processes:  # The first environment raised it, here.
         raise
-      failure = self._failure_of_the_dead(error)
+      started = sum(process.pid is not None for process in self.processes)
+      failure = (
+          self._failure_of_the_dead(error)
+          if started == len(env_fns)
+          else errors.EnvironmentFailure(
+              'its worker process could not be started:'
+              f' {type(error).__name__}: {error}. Load fewer'
+              " (num_environments), or use vectorization='sync', which needs"
+              ' no processes.',
+              environment_index=started,
+          )
+      )
       self._kill()
       raise failure from error
     except Exception:
@@ -117,7 +133,21 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     self._guarded(super().call_async, name, *args, **kwargs)
 
   def set_attr(self, name, values):
-    self._guarded(super().set_attr, name, values)
+    """As Gymnasium's, which would wait for the answers for ever."""
+    if not isinstance(values, (list, tuple)):
+      values = [values] * self.num_envs
+    if len(values) != self.num_envs:
+      raise ValueError(
+          f'{name}: {len(values)} values for {self.num_envs} environments.'
+      )
+    self._guarded(self._set_attr, name, values)
+
+  def _set_attr(self, name, values):
+    for pipe, value in zip(self.parent_pipes, values, strict=True):
+      pipe.send(('_setattr', (name, value)))
+    if not self._poll_pipe_envs():
+      raise multiprocessing.TimeoutError
+    self._raise_if_errors([pipe.recv()[1] for pipe in self.parent_pipes])
 
   def _guarded(self, function, *args, **kwargs):
     """Calls `function`, and turns what may befall a pipe into a failure."""
@@ -156,11 +186,20 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
         poller = select.poll()
         poller.register(pipe.fileno(), select.POLLIN)
         self._pollers.append(poller)
-    end_s = time.monotonic() + timeout
-    return all(
-        poller.poll(max(end_s - time.monotonic(), 0) * 1000)
-        for poller in self._pollers
-    )
+    # In slices, of which no more than twice their length counts: a process that
+    # was suspended (Ctrl-Z, a laptop's sleep) finds that hours have gone by, in
+    # which its workers could do nothing either.
+    slice_s = min(_SLICE_S, timeout / 4)
+    left_s = timeout
+    for poller in self._pollers:
+      has_answered = False
+      while not has_answered:
+        start_s = time.monotonic()
+        has_answered = poller.poll(max(min(slice_s, left_s), 0) * 1000)
+        left_s -= min(time.monotonic() - start_s, 2 * slice_s)
+        if not has_answered and left_s <= 0:
+          return False
+    return True
 
   def _raise_if_errors(self, successes):
     """Raises the error of the first worker that sent one."""
@@ -241,6 +280,8 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
   def _kill(self):
     """Ends what still runs."""
     for process in self.processes:
+      if process.pid is None:  # It was not even started.
+        continue
       if process.is_alive():
         process.kill()
       process.join()

@@ -87,7 +87,7 @@ def load_atari(
     ImportError: `pip install "rnd_agents[atari]"` is needed.
     ValueError: an unknown game, or an argument out of range.
   """
-  vectorizing.check_arguments(num_environments, vectorization)
+  vectorizing.check_arguments(num_environments, vectorization, wrappers)
   if max_episode_steps is not None:
     max_num_frames_per_episode = max_episode_steps * frame_skip
   settings = dict(
@@ -259,9 +259,7 @@ class ChannelsLast(vector.VectorObservationWrapper):
 
 def _make_wrapped(wrappers, **settings):
   env = make_single(**settings)
-  for wrapper in wrappers:
-    env = wrapper(env)
-  return env
+  return vectorizing.wrapped(env, wrappers)
 
 
 def _channels_last(observation):

@@ -290,7 +290,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
   )
   parser.add_argument(
       '--env_kwargs',
-      type=json.loads,
+      type=_json_object,
       default={},
       help='for the constructor, as JSON: \'{"size": 8}\'',
   )
@@ -310,6 +310,19 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
   return 1 if report.faults else 0
 
 
+def _json_object(text):
+  """The dict that a flag holds."""
+  try:
+    value = json.loads(text)
+  except ValueError:
+    value = None
+  if not isinstance(value, dict):
+    raise argparse.ArgumentTypeError(
+        f'must be a JSON object, such as \'{{"size": 8}}\', not {text}'
+    )
+  return value
+
+
 def find_callable(
     name: str, env_kwargs: Dict[str, Any]
 ) -> Callable[..., gymnasium.Env]:
@@ -321,7 +334,7 @@ def find_callable(
 
   Raises:
     ImportError: it needs a package that is not installed.
-    ValueError: there is none of that name.
+    ValueError: there is none of that name, or it does not take `env_kwargs`.
   """
   module, _, attribute = name.rpartition(':')
   if module:
@@ -340,6 +353,12 @@ def find_callable(
           gymnasium.make, name, disable_env_checker=True, **env_kwargs
       )
     raise
+  except TypeError as error:
+    if not env_kwargs:
+      raise
+    raise ValueError(
+        f'{name} did not take {env_kwargs}: {errors.message_of(error)}'
+    ) from error
   return functools.partial(_make_loaded, name, env_kwargs)
 
 

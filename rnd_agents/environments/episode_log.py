@@ -69,6 +69,11 @@ class EpisodeLog:
     self._seeds = [None] * num_environments
     self.start_schedule(schedule)
 
+  @property
+  def schedule(self) -> Optional[episode_seeds.EpisodeSeeds]:
+    """What the seeds come from."""
+    return self._schedule
+
   def start_schedule(
       self, schedule: Optional[episode_seeds.EpisodeSeeds]
   ) -> None:

@@ -82,8 +82,9 @@ def action_converter(
   """Returns the spec of `space` and a function for batches of actions.
 
   The function takes NumPy arrays or EagerTensors [B, ...] and returns arrays of
-  the space's own dtype. It raises ValueError for a wrong shape or an action
-  that is not finite and TypeError for fractions where integers belong.
+  the space's own dtype. It raises ValueError for a wrong shape, an action that
+  is not finite or an integer out of range, and TypeError for fractions where
+  integers belong.
 
   Discrete actions count from 0 in the spec, whatever the space's start, since
   that is what TF-Agents' networks give. Continuous ones are clipped to the
@@ -123,6 +124,8 @@ def action_converter(
   else:
     start = None
   shape = (num_environments,) + spec.shape
+  minimum, maximum = spec.minimum, spec.maximum
+  is_floating = space.dtype.kind == 'f'
 
   def convert(action):
     array = np.asarray(action)
@@ -132,14 +135,28 @@ def action_converter(
           f'{array.shape}.'
       )
     if array.dtype.kind == 'f':
-      if space.dtype.kind != 'f':
+      if not is_floating:
         raise TypeError(f'{name!r} must be {spec.dtype}, not {array.dtype}.')
       check_finite(array, name)
-      array = np.clip(array, spec.minimum, spec.maximum)
+    if is_floating:
+      array = np.clip(array, minimum, maximum)
+    else:
+      _check_range(array, minimum, maximum, name)
     array = array.astype(space.dtype, copy=False)
     return array if start is None else array + start
 
   return spec, convert
+
+
+def from_zero(space: spaces.Space, action: Any) -> types.NestedArray:
+  """Returns an action of the space, or a batch, as its spec counts it."""
+  if isinstance(space, spaces.Dict):
+    return {key: from_zero(space[key], action[key]) for key in space.spaces}
+  if isinstance(space, spaces.Tuple):
+    return tuple(
+        from_zero(*pair) for pair in zip(space.spaces, action, strict=True)
+    )
+  return np.asarray(action) - getattr(space, 'start', 0)
 
 
 def check_finite(array: np.ndarray, name: str) -> None:
@@ -160,6 +177,17 @@ def check_finite(array: np.ndarray, name: str) -> None:
   )
   error.environment_index = index[0]
   raise error
+
+
+def _check_range(array, minimum, maximum, name):
+  """Raises ValueError if the batch [B, ...] leaves the bounds."""
+  outside = (array < minimum) | (array > maximum)
+  if np.count_nonzero(outside):  # Faster than any().
+    index = int(np.argwhere(outside)[0, 0])
+    raise ValueError(
+        f'Environment {index}: {name!r} is {array[index]}, and must be from'
+        f' {minimum} to {maximum}.'
+    )
 
 
 def _nested_observation_converter(space, name):

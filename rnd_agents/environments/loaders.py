@@ -20,7 +20,7 @@ from rnd_agents.environments import wrappers as env_wrappers
 
 EnvOrId = Union[str, Callable[..., gymnasium.Env]]
 
-_KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)-v3$')
+_KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)(-v3)?$')
 _MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
 # (ids, the module that registers them or that they need, our extra with it)
 _OPTIONAL = (
@@ -96,11 +96,13 @@ def load_environment(
   Raises:
     EnvironmentFailure: a worker process did not come up.
     ImportError: the environment needs a package that is not installed.
-    TypeError: `env` is neither an id nor a callable that returns an Env, or a
-      registered vector environment does not take an argument.
+    TypeError: `env` is neither an id nor a callable that returns an Env, a
+      wrapper returns none, or a registered vector environment does not take an
+      argument.
     ValueError: an unknown id, or an argument out of range.
   """
-  _check_arguments(env, num_environments, vectorization, max_episode_steps)
+  vectorizing.check_arguments(num_environments, vectorization, wrappers)
+  _check_arguments(env, max_episode_steps)
   env_kwargs = dict(env_kwargs or {})
   common = dict(
       num_environments=num_environments,
@@ -140,9 +142,8 @@ def load_environment(
   return vectorizing.vectorize(make, vectorizing.default_name(env), **common)
 
 
-def _check_arguments(env, num_environments, vectorization, max_episode_steps):
+def _check_arguments(env, max_episode_steps):
   """Raises TypeError or ValueError for what no environment could have."""
-  vectorizing.check_arguments(num_environments, vectorization)
   if max_episode_steps is not None and max_episode_steps < 1:
     raise ValueError(
         'max_episode_steps must be None (the registered limit) or at least 1, '
@@ -160,16 +161,14 @@ def _make_single(env, max_episode_steps, env_kwargs, wrappers):
   if isinstance(env, str):
     # What it checks at each step, the adapter does for the whole batch.
     single = gymnasium.make(env, disable_env_checker=True, **env_kwargs)
-    if _KEEPS_WORLD.match(env):
+    if _KEEPS_WORLD.match(env.rpartition(':')[2]):
       single = env_wrappers.FreshWorld(single)
   else:
     single = env(**env_kwargs)
     if max_episode_steps is not None and isinstance(single, gymnasium.Env):
       _check_no_time_limit(single)
       single = gymnasium.wrappers.TimeLimit(single, max_episode_steps)
-  for wrapper in wrappers:
-    single = wrapper(single)
-  return single
+  return vectorizing.wrapped(single, wrappers)
 
 
 def _make_registered_vector(env, num_environments, env_kwargs):
@@ -211,7 +210,8 @@ def _check_registered(env_id):
   """Raises ValueError, naming ids like it, unless Gymnasium knows `env_id`."""
   module, _, name = env_id.rpartition(':')
   if module:
-    importlib.import_module(module)
+    with gin.unlock_config():  # It may define what gin configures.
+      importlib.import_module(module)
   known = list(gymnasium.registry)
   # Gymnasium takes an id without its version for the newest one.
   newest = re.compile(re.escape(name) + r'-v\d+')

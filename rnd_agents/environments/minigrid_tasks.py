@@ -67,7 +67,7 @@ def load_minigrid(
     ImportError: `pip install "rnd_agents[minigrid]"` is needed.
     ValueError: an unknown id, or an argument out of range.
   """
-  vectorizing.check_arguments(num_environments, vectorization)
+  vectorizing.check_arguments(num_environments, vectorization, wrappers)
   if vectorization == 'vector_entry_point':
     raise ValueError(
         f'{env_id} registers no vector environment; use vectorization='
@@ -125,9 +125,7 @@ def make_single(
     env = minigrid_wrappers.ImgObsWrapper(
         minigrid_wrappers.RGBImgPartialObsWrapper(env, tile_size)
     )
-  for wrapper in wrappers:
-    env = wrapper(env)
-  return env
+  return vectorizing.wrapped(env, wrappers)
 
 
 def _zeros_and_ones(env):

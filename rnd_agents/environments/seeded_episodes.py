@@ -3,7 +3,7 @@
 """A single environment whose episodes have known seeds and can be replayed."""
 
 import copy
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Sequence
 
 import gymnasium
 from gymnasium import spaces
@@ -128,6 +128,15 @@ class SeededEpisodes(gymnasium.Wrapper):
           f'step {length} of the episode with seed {self._seed}',
           self._environment_index,
       ) from error
+
+  def call_if_among(self, indices: Sequence[int], name: str) -> Any:
+    """Calls a method of the environment if its index is among `indices`.
+
+    A vector environment calls a method of all or of none.
+    """
+    if self._environment_index not in indices:
+      return None
+    return self.get_wrapper_attr(name)()
 
   def get_episode_state(self) -> Dict[str, Any]:
     """Returns what `set_episode_state` needs, picklable.

@@ -75,11 +75,19 @@ def from_old_gym(
 
   Returns:
     An unbatched PyEnvironment.
+
+  Raises:
+    TypeError: `env` is Gymnasium's.
   """
   if isinstance(env, str):
     import gym  # pylint: disable=import-outside-toplevel
 
     env = gym.make(env)
+  if isinstance(env, gymnasium.Env):
+    raise TypeError(
+        f'from_old_gym needs an environment of the old gym, and {env} is one of'
+        ' Gymnasium: from_gymnasium takes it.'
+    )
   return OldGymPyEnvironment(env, discount=discount)
 
 

@@ -7,6 +7,7 @@ last one of an episode ignores the action and returns the first observation of
 the next episode. So B environments need one call per step, and no Python loop.
 """
 
+import contextlib
 import pickle
 import threading
 import time
@@ -253,17 +254,21 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
           f'The saved state is of {len(time_step.step_type)} environments, and '
           f'there are {self._num_envs}.'
       )
-    observation = self._inside(
-        'set_state',
-        episode_states.restore,
-        self._vector_env,
-        self._is_seeded,
-        state['running'],
-    )
-    if observation is not None:
-      episode_states.check_restored(
-          time_step.observation, self._convert_observation(observation)
+    try:
+      observation = self._inside(
+          'set_state',
+          episode_states.restore,
+          self._vector_env,
+          self._is_seeded,
+          state['running'],
       )
+      if observation is not None:
+        episode_states.check_restored(
+            time_step.observation, self._convert_observation(observation)
+        )
+    except Exception:
+      self._forget_running()
+      raise
     self._ended_indices = state['ended_indices']
     self._next_seed = state['next_seed']
     self._episodes.set_state(state['episodes'])
@@ -320,6 +325,15 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._vector_env.call('start_schedule', schedule)
     self._episodes.start_schedule(schedule)
 
+  def _forget_running(self):
+    """Makes a reset come next, as the first one of the schedule."""
+    self._restored = self._current_time_step = None
+    # Some environments may already follow the schedule that was to be restored,
+    # and those of dead workers cannot be told.
+    if self._is_seeded:
+      with contextlib.suppress(Exception):
+        self._start_schedule(self._episodes.schedule)
+
   def _raw_reset(self, seed):
     """Returns the converted observation and the infos."""
     observation, infos = self._vector_env.reset(seed=seed)
@@ -336,7 +350,8 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     reward = raw_reward.astype(np.float32)
     gymnasium_spaces.check_finite(reward, 'reward')
     if self._reward_fn is not None:
-      reward = np.array(self._reward_fn(raw_reward), np.float32)
+      # A copy: it may write into what it gets, and returns are of the raw ones.
+      reward = np.array(self._reward_fn(raw_reward.copy()), np.float32)
       self._check_shape('reward of reward_fn', reward)
       gymnasium_spaces.check_finite(reward, 'reward')
     return observation, raw_reward, reward, terminated, truncated, infos

@@ -4,7 +4,7 @@
 
 import functools
 import re
-from typing import Callable, Optional, Union
+from typing import Callable, Optional, Sequence, Union
 
 from absl import logging
 import gymnasium
@@ -77,8 +77,12 @@ def default_name(env: Union[str, Callable[..., gymnasium.Env]]) -> str:
   return 'environment' if name == '<lambda>' else name
 
 
-def check_arguments(num_environments: int, vectorization: str) -> None:
-  """Raises ValueError for what no loader takes."""
+def check_arguments(
+    num_environments: int,
+    vectorization: str,
+    wrappers: Sequence[Callable[[gymnasium.Env], gymnasium.Env]],
+) -> None:
+  """Raises ValueError or TypeError for what no loader takes."""
   if num_environments < 1:
     raise ValueError(
         f'num_environments must be at least 1, not {num_environments}.'
@@ -88,6 +92,30 @@ def check_arguments(num_environments: int, vectorization: str) -> None:
         f'vectorization must be one of {VECTORIZATIONS}, not '
         f'{vectorization!r}.'
     )
+  if not isinstance(wrappers, (list, tuple)):
+    raise TypeError(
+        'wrappers must be a list of callables, such as [MyWrapper], not'
+        f' {wrappers!r}.'
+    )
+
+
+def wrapped(
+    env: gymnasium.Env,
+    wrappers: Sequence[Callable[[gymnasium.Env], gymnasium.Env]],
+) -> gymnasium.Env:
+  """Returns `env` in `wrappers`, the first of which is the innermost.
+
+  Raises:
+    TypeError: one returned no `gymnasium.Env`.
+  """
+  for i, wrapper in enumerate(wrappers):
+    env = wrapper(env)
+    if not isinstance(env, gymnasium.Env):
+      raise TypeError(
+          f'wrappers[{i}], {getattr(wrapper, "__name__", wrapper)}, must return'
+          f' a gymnasium.Env, and returned {type(env).__name__}.'
+      )
+  return env
 
 
 def refuse_for_own_vector(wrappers, seeding) -> None:

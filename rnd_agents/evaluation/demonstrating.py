@@ -3,20 +3,23 @@
 """Whole episodes of whoever can play, recorded from known seeds.
 
 Who plays is an actor: an object with `initial_state(batch_size)` and
-`act(time_step, state)`, which returns a nest of NumPy arrays [B, ...] that fits
-the action spec, and the next state. There are three: `PolicyActor`,
+`act(time_step, state, wanted)`, which returns a nest of NumPy arrays [B, ...]
+that fits the action spec, and the next state; only the actions of the
+environments with an index in `wanted` matter. There are three: `PolicyActor`,
 `ExpertActor` for environments that know what is best, and `FunctionActor`.
 """
 
 import importlib
 from typing import Any, NamedTuple
 
+import gin
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
+from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.evaluation import evaluator
 
 _MAX_EPISODE_STEPS = 200_000
@@ -59,7 +62,8 @@ class PolicyActor:
   def initial_state(self, batch_size):
     return self._policy.get_initial_state(batch_size)
 
-  def act(self, time_step, state):
+  def act(self, time_step, state, wanted=None):
+    del wanted
     step = self._action(
         tf.nest.map_structure(tf.convert_to_tensor, time_step), state
     )
@@ -80,34 +84,51 @@ class ExpertActor:
     Args:
       environment: A `VectorPyEnvironment` of environments that have an
         `expert_action()` each, or of a vector environment that has one.
+
+    Raises:
+      ValueError: If there is none.
     """
     self._environment = environment
+    vector_env = environment.gymnasium_vector_env
+    self._is_of_vector = hasattr(vector_env, 'expert_action')
+    if self._is_of_vector:
+      return
+
+    # Asked first: a worker process that has no such method would be lost.
+    def have(method):
+      call = getattr(vector_env, 'call', None)
+      return call is not None and all(call('has_wrapper_attr', method))
+
+    if not have('expert_action'):
+      raise ValueError(
+          f'{environment.name} has no expert_action(). Name a function'
+          ' of its observations: --expert=module:function.'
+      )
+    self._can_choose = have('call_if_among')
 
   def initial_state(self, batch_size):
     del batch_size
     return ()
 
-  def act(self, time_step, state):
+  def act(self, time_step, state, wanted=None):
     vector_env = self._environment.gymnasium_vector_env
     batch_size = self._environment.batch_size
-    try:
-      if hasattr(vector_env, 'expert_action'):
-        actions = vector_env.expert_action()
-      else:
-        actions = tf.nest.map_structure(
-            lambda *parts: np.stack(parts), *vector_env.call('expert_action')
-        )
-    except AttributeError as error:
-      raise ValueError(
-          f'{self._environment.name} has no expert_action(). Name a function'
-          ' of its observations: --expert=module:function.'
-      ) from error
-    # A spec counts discrete actions from 0, the environment need not.
-    start = getattr(vector_env.single_action_space, 'start', 0)
-    if np.any(start):
-      actions = np.asarray(actions) - start
+    if self._is_of_vector:
+      actions = vector_env.expert_action()
+    else:
+      wanted = range(batch_size) if wanted is None else list(wanted)
+      parts = (
+          vector_env.call('call_if_among', wanted, 'expert_action')
+          if self._can_choose
+          else vector_env.call('expert_action')
+      )
+      # Any action will do for the others.
+      asked = [i if i in wanted else wanted[0] for i in range(batch_size)]
+      parts = [parts[i] for i in asked]
+      actions = tf.nest.map_structure(lambda *p: np.stack(p), *parts)
     spec = self._environment.action_spec()
-    return _fitting(actions, spec, batch_size, 'expert_action()'), state
+    space = vector_env.single_action_space
+    return _fitting(actions, spec, batch_size, 'expert_action()', space), state
 
 
 class FunctionActor:
@@ -127,7 +148,8 @@ class FunctionActor:
     del batch_size
     return ()
 
-  def act(self, time_step, state):
+  def act(self, time_step, state, wanted=None):
+    del wanted
     # It may write into what it gets, and what it gets is recorded.
     observation = tf.nest.map_structure(np.copy, time_step.observation)
     actions = self._function(observation)
@@ -154,7 +176,8 @@ def load_function(name):
   if not module_name or not function_name:
     raise ValueError(f"{name!r} must be 'module:function', as in experts:mine.")
   try:
-    module = importlib.import_module(module_name)
+    with gin.unlock_config():  # It may define what gin configures.
+      module = importlib.import_module(module_name)
   except ModuleNotFoundError as error:
     raise ValueError(
         f'{name}: {error}. The folder of the module has to be the current one,'
@@ -225,7 +248,7 @@ def _round(environment, actor, seeds, keep_network_state, should_stop):
   for _ in range(_MAX_EPISODE_STEPS):
     if not recordings or should_stop():
       return [done[i] for i in sorted(done)]
-    action, state = actor.act(time_step, state)
+    action, state = actor.act(time_step, state, list(recordings))
     next_step = environment.step(action)
     frame = trajectory.Trajectory(
         step_type=time_step.step_type,
@@ -306,8 +329,11 @@ def _clipped(action, spec):
   return array.astype(spec.dtype, copy=False)
 
 
-def _fitting(actions, spec, batch_size, who):
-  """The actions as arrays of the spec; ValueError if they do not fit it."""
+def _fitting(actions, spec, batch_size, who, space=None):
+  """The actions as arrays of the spec; ValueError if they do not fit it.
+
+  Those of a `space` may count from elsewhere than from 0.
+  """
 
   def fit(spec, action):
     array = np.asarray(action)
@@ -333,5 +359,7 @@ def _fitting(actions, spec, batch_size, who):
       raise ValueError(
           f'{who} gave actions of another structure than {spec}.'
       ) from None
-    return fit(spec, actions)
+    actions = np.asarray(actions)
+  if space is not None:
+    actions = gymnasium_spaces.from_zero(space, actions)
   return tf.nest.map_structure(fit, spec, actions)

@@ -18,6 +18,7 @@ import pytest
 from tf_agents.environments import utils
 
 from rnd_agents.environments import check
+from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments.checks import rules
 from tests.environments import broken_environments as broken
@@ -523,6 +524,30 @@ def test_statistics_inside_of_a_reward_wrapper_are_right():
   assert _rules(report) == ['return-in-info']
 
 
+class _Shaped(gymnasium.Wrapper):
+
+  def step(self, action):
+    observation, reward, *rest = super().step(action)
+    return observation, reward - 1.0, *rest
+
+
+class _SameAction(gymnasium.ActionWrapper):
+
+  def action(self, action):
+    return action
+
+
+def test_statistics_inside_of_a_step_of_its_own_are_right():
+  record = gymnasium.wrappers.RecordEpisodeStatistics
+  assert not _examine(lambda: _Shaped(record(broken.Sound()))).findings
+  # Wrong ones are, where nothing outside of them changes a reward.
+  for wrong in (
+      lambda: _SameAction(_OneTooMuch(broken.Sound())),
+      lambda: _OneTooMuch(_Shaped(broken.Sound())),
+  ):
+    assert _rules(_examine(wrong)) == ['return-in-info']
+
+
 class _OneTooMuch(gymnasium.wrappers.RecordEpisodeStatistics):
 
   def step(self, action):
@@ -717,11 +742,24 @@ def test_command_line_finds_spaces_that_the_loader_refuses(capsys):
   assert 'fault [observation-space] ' in capsys.readouterr().out
 
 
+def test_what_cannot_be_pickled_can_be_forked():
+  (finding,) = _examine(broken.not_picklable()).findings
+  assert finding.rule == 'picklable' and 'Spawned' in finding.why
+  env = loaders.load_environment(
+      broken.not_picklable(), 2, vectorization='async'
+  )
+  assert env.reset().is_first().all()
+  env.close()
+
+
 @pytest.mark.parametrize('arguments, message', [
     (['CartPole-v9'], 'Close to it: CartPole-v1'),
     (['no_such_module:Env'], "No module named 'no_such_module'"),
     (['CartPole-v1', '--episodes=0'], 'num_episodes must be at least 1'),
     (['CartPole-v1', '--env_kwargs={size: 3}'], 'env_kwargs'),
+    (['CartPole-v1', '--env_kwargs=5'], 'env_kwargs: must be a JSON object'),
+    (['CartPole-v1', '--env_kwargs={"nope": 1}'],
+     "CartPole-v1 did not take {'nope': 1}: "),
 ])
 def test_command_line_errors(capsys, arguments, message):
   with pytest.raises(SystemExit) as caught:

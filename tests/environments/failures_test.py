@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens when an environment raises, hangs or dies."""
 
+import gc
 import multiprocessing
 import os
 import pathlib
@@ -11,12 +12,15 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import gymnasium
 from gymnasium import spaces
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from rnd_agents.environments import async_vector
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
 
@@ -127,6 +131,82 @@ def test_after_a_failure_workers_are_not_asked_again(how):
   env.close()
 
 
+class HangsOutsideOfSteps(Fragile):
+  """In the process of environment FAILING, if the seed says so."""
+
+  def __init__(self):
+    super().__init__('raise')
+    self._speed = 1
+
+  def reset(self, *, seed=None, options=None):
+    if seed == 100 + FAILING:
+      time.sleep(600)
+    return super().reset(seed=seed)
+
+  @property
+  def speed(self):
+    if self._fails:
+      time.sleep(600)
+    return self._speed
+
+  @speed.setter
+  def speed(self, speed):
+    if speed == 'slow':
+      time.sleep(600)
+    if speed == 'none':
+      raise KeyError('no such speed')
+    self._speed = speed
+
+
+@pytest.mark.parametrize('hang', [
+    lambda env: env.reset_with_seeds([100, 101, 102]),
+    lambda env: env.gymnasium_vector_env.get_attr('speed'),
+    lambda env: env.gymnasium_vector_env.set_attr('speed', [5, 'slow', 7]),
+], ids=['reset', 'call', 'set_attr'])
+def test_a_worker_that_hangs_outside_of_steps(hang):
+  env = loaders.load_environment(
+      HangsOutsideOfSteps, 3, vectorization='async', step_timeout_s=1.5
+  )
+  env.reset_with_seeds(range(3))
+  start_s = time.monotonic()
+  # On a thread, since the fault is to wait for ever.
+  failures = []
+
+  def run():
+    try:
+      hang(env)
+    except errors.EnvironmentFailure as failure:
+      failures.append(failure)
+
+  thread = threading.Thread(target=run, daemon=True)
+  thread.start()
+  thread.join(8.0)
+  assert not thread.is_alive()
+  assert failures[0].environment_index == FAILING
+  assert 'no answer from worker(s) [1] within 1.5 s' in str(failures[0])
+  env.close()
+  assert time.monotonic() - start_s < 8.0
+
+
+def test_attributes_of_workers():
+  env = loaders.load_environment(
+      HangsOutsideOfSteps, 2, vectorization='async', step_timeout_s=10
+  )
+  env.reset_with_seeds([2, 3])
+  workers = env.gymnasium_vector_env
+  workers.set_attr('speed', [5, 7])
+  assert workers.get_attr('speed') == (5, 7)
+  workers.set_attr('speed', 9)
+  assert workers.get_attr('speed') == (9, 9)
+  with pytest.raises(ValueError, match='3.* values for 2 environments'):
+    workers.set_attr('speed', [1, 2, 3])
+  assert workers.get_attr('speed') == (9, 9)
+  with pytest.raises(errors.EnvironmentFailure, match='no such') as caught:
+    workers.set_attr('speed', [1, 'none'])
+  assert caught.value.environment_index == 1
+  env.close()
+
+
 class DiesWhenMade(Fragile):
   """Can be made only in the process of the tests."""
 
@@ -155,6 +235,30 @@ def test_a_worker_that_does_not_come_up(env, message):
   with pytest.raises(errors.EnvironmentFailure, match=message) as caught:
     loaders.load_environment(env, 2, vectorization='async', step_timeout_s=1)
   assert str(caught.value).startswith(env.__name__)
+  assert set(multiprocessing.active_children()) <= before
+
+
+def test_a_worker_that_cannot_be_started(monkeypatch):
+  process = multiprocessing.get_context().Process
+  start = process.start
+
+  def start_but_the_second(self):
+    if self.name.endswith('-1'):
+      raise BlockingIOError(11, 'Resource temporarily unavailable')
+    start(self)
+
+  monkeypatch.setattr(process, 'start', start_but_the_second)
+  before = set(multiprocessing.active_children())
+  with pytest.raises(errors.EnvironmentFailure) as caught:
+    loaders.load_environment('CartPole-v1', 3, vectorization='async')
+  assert caught.value.environment_index == 1
+  for part in (
+      'could not be started',
+      'Resource temporarily unavailable',
+      'num_environments',
+      "vectorization='sync'",
+  ):
+    assert part in str(caught.value)
   assert set(multiprocessing.active_children()) <= before
 
 
@@ -243,6 +347,77 @@ def test_signals_that_stop_a_run_leave_its_workers_alone():
   env.reset_with_seeds(range(3))
   assert not env.step(np.zeros(3, int)).is_last().any()
   env.close()
+
+
+class TakesItsTime(Fragile):
+
+  def __init__(self):
+    super().__init__('raise')
+
+  def step(self, action):
+    time.sleep(1.2)
+    return super().step(action)
+
+
+def test_time_in_which_all_were_suspended_does_not_count(monkeypatch):
+  env = loaders.load_environment(
+      TakesItsTime, 2, vectorization='async', step_timeout_s=4
+  )
+  env.reset()
+  asked = []
+
+  def monotonic():
+    asked.append(time.monotonic())
+    # An hour, as a laptop's sleep, after the first look at the clock.
+    return asked[-1] + (3600 if len(asked) > 1 else 0)
+
+  monkeypatch.setattr(
+      async_vector, 'time', types.SimpleNamespace(monotonic=monotonic)
+  )
+  assert not env.step(np.zeros(2, int)).is_last().any()
+  monkeypatch.undo()
+  assert len(asked) > 1
+  env.close()
+
+
+class Collects(Fragile):
+  """Collects garbage at each step, as Python does now and then."""
+
+  def __init__(self):
+    super().__init__('raise')
+
+  def step(self, action):
+    gc.collect()
+    return super().step(action)
+
+
+class Node:
+  pass
+
+
+def test_workers_leave_the_garbage_of_their_parent_alone():
+  gc.collect()
+  gc.disable()
+  try:
+    # A cycle, which waits for a collection. At its end TensorFlow waits for
+    # threads of the iterator, of which a forked process has none.
+    node = Node()
+    node.itself = node
+    node.iterator = iter(
+        tf.data.Dataset.range(10**6)
+        .map(lambda x: x + 1, num_parallel_calls=2)
+        .prefetch(4)
+    )
+    next(node.iterator)
+    del node
+    env = loaders.load_environment(
+        Collects, 2, vectorization='async', step_timeout_s=5
+    )
+    env.reset()
+    assert not env.step(np.zeros(2, int)).is_last().any()
+    env.close()
+  finally:
+    gc.enable()
 
 
 def _is_running(pid):

@@ -150,6 +150,31 @@ def test_continuous_actions_are_clipped_to_the_space():
   )
 
 
+@pytest.mark.parametrize('dtype', [np.float32, np.float64])
+def test_integers_are_clipped_where_fractions_may_stand(dtype):
+  space = spaces.Box(-1.5, 2, (1,), dtype)
+  _, convert = gymnasium_spaces.action_converter(space, 3)
+  actions = convert(np.array([[-50], [1], [50]]))
+  np.testing.assert_array_equal(actions, [[-1.5], [1], [2]])
+  assert actions.dtype == dtype
+
+
+@pytest.mark.parametrize('space, action, message', [
+    (spaces.Discrete(3), [0, -1], "1: 'action' is -1, .* from 0 to 2.$"),
+    (spaces.Discrete(3, start=5), [0, 3], "1: 'action' is 3, .* from 0 to 2.$"),
+    (spaces.Discrete(3), np.uint8([255, 0]), "0: 'action' is 255, "),
+    (spaces.MultiDiscrete([3, 5]), [[2, 4], [3, 4]],
+     r"1: 'action' is \[3 4\], .* from \[0 0\] to \[2 4\].$"),
+    (spaces.MultiBinary(2), [[0, 1], [2, 1]], r"1: 'action' is \[2 1\], "),
+    (spaces.Box(-2, 3, (1,), np.int8), [[3], [-3]], ' from -2 to 3.$'),
+    (spaces.Dict(kind=spaces.Discrete(2)), {'kind': [0, 2]}, "'action/kind'"),
+])
+def test_integers_out_of_range_are_refused(space, action, message):
+  _, convert = gymnasium_spaces.action_converter(space, 2)
+  with pytest.raises(ValueError, match=message):
+    convert(action)
+
+
 def test_nested_actions_go_back_in_the_dtypes_of_the_space():
   space = spaces.Dict(
       kind=spaces.Discrete(2),

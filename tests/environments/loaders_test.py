@@ -14,6 +14,7 @@ import pytest
 from rnd_agents.environments import deep_sea
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vectorizing
+from rnd_agents.environments import wrappers
 
 DEEP_SEA_ID = 'rnd_agents/DeepSea-v0'
 
@@ -28,6 +29,10 @@ class ShiftedReward(gymnasium.RewardWrapper):
 
   def reward(self, reward):
     return reward + 1
+
+
+def returns_nothing(env):
+  del env
 
 
 def first_episode(env):
@@ -130,6 +135,10 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
           wrappers=[DoubledReward]), ValueError, 'for single environments'),
     (dict(env=DEEP_SEA_ID, vectorization='vector_entry_point',
           env_kwargs={'sise': 3}), TypeError, "did not take {'sise': 3}"),
+    (dict(env='CartPole-v1', wrappers=DoubledReward), TypeError,
+     r'a list of callables, such as \[MyWrapper\], not .*DoubledReward'),
+    (dict(env='CartPole-v1', wrappers=[DoubledReward, returns_nothing]),
+     TypeError, r'wrappers\[1\], returns_nothing, must .* returned NoneType'),
     (dict(env='CartPole-v1', seed=-1), ValueError, 'not negative'),
 ])
 def test_bad_arguments(kwargs, error, message):
@@ -160,6 +169,23 @@ def test_missing_packages_come_with_the_line_to_type(
     loaders.load_environment(env_id)
 
 
+@pytest.mark.parametrize('env_id, is_fresh', [
+    ('BipedalWalker-v3', True),
+    ('BipedalWalker', True),
+    ('gymnasium:BipedalWalkerHardcore-v3', True),
+    ('LunarLander-v3', False),
+])
+def test_worlds_that_outlive_episodes_are_made_anew(env_id, is_fresh):
+  pytest.importorskip('Box2D')
+  env = loaders.load_environment(env_id)
+  inside = env.gymnasium_vector_env.envs[0]
+  found = []
+  while isinstance(inside, gymnasium.Wrapper):
+    found.append(isinstance(inside, wrappers.FreshWorld))
+    inside = inside.env
+  assert any(found) == is_fresh
+
+
 def test_default_names():
   name = vectorizing.default_name
   assert name('CartPole-v1') == 'CartPole-v1'
@@ -168,6 +194,28 @@ def test_default_names():
   partial = functools.partial(deep_sea.DeepSeaEnv, size=3)
   assert name(functools.partial(partial, mapping_seed=1)) == 'DeepSeaEnv'
   assert name(lambda: None) == 'environment'
+
+
+def test_a_module_of_configurables_may_come_with_the_id(tmp_path, monkeypatch):
+  (tmp_path / 'configurable_pole.py').write_text("""
+import gin
+import gymnasium
+from gymnasium.envs.classic_control import cartpole
+
+@gin.configurable
+class ConfigurablePole(cartpole.CartPoleEnv):
+  pass
+
+gymnasium.register('ConfigurablePole-v0', entry_point=ConfigurablePole)
+""")
+  monkeypatch.syspath_prepend(str(tmp_path))
+  gin.parse_config_files_and_bindings([], [])  # Locks, as a program does.
+  try:
+    env = loaders.load_environment('configurable_pole:ConfigurablePole-v0')
+    assert gin.config_is_locked()
+  finally:
+    gin.clear_config()
+  assert env.reset().observation.shape == (1, 4)
 
 
 def test_gin_configures_it():

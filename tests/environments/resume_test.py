@@ -245,6 +245,74 @@ def test_an_episode_that_ends_elsewhere_is_not_restored(vectorization):
     other.close()
 
 
+class EndsAfter(gymnasium.Env):
+  """Shows its seed; ends after so many steps."""
+
+  observation_space = spaces.Box(0, 2**31, (1,), np.int64)
+  action_space = spaces.Discrete(2)
+
+  def __init__(self, length):
+    self._length = length
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._shown = np.array([seed])
+    self._left = self._length
+    return self._shown, {}
+
+  def step(self, action):
+    self._left -= 1
+    return self._shown, 0.0, self._left == 0, False, {}
+
+
+@pytest.mark.parametrize('resets', [True, False])
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_after_a_failed_restore_episodes_have_the_seeds_they_report(
+    vectorization, resets
+):
+
+  def load(lengths, seed):
+    lengths = iter(lengths)
+    return loaders.load_environment(
+        lambda: EndsAfter(next(lengths)), 2, seed=seed,
+        vectorization=vectorization,
+    )
+
+  env = load([4, 4], seed=1)
+  env.reset()
+  for _ in range(3):
+    env.step(np.zeros(2, int))
+  state = env.get_state()
+  env.close()
+  # The second of them cannot be restored; nor can the first of 'async', where
+  # the first length is taken here, for the spaces, and each worker takes 2.
+  other = load([4, 2], seed=77)
+  other.reset()
+  other.step(np.zeros(2, int))
+  with pytest.raises(errors.StateNotRestored):
+    other.set_state(state)
+  if resets:
+    time_step = other.reset()
+  else:
+    time_step = other.step(np.zeros(2, int))
+  schedule = episode_seeds.stream(77)
+  shown = [[schedule.seed_of(i, 2, 0)] for i in range(2)]
+  np.testing.assert_array_equal(time_step.observation, shown)
+  np.testing.assert_array_equal(time_step.step_type, [known.FIRST] * 2)
+  seeds = {i: [] for i in range(2)}
+  reported = {i: [] for i in range(2)}
+  for _ in range(12):
+    for i in np.flatnonzero(time_step.step_type == known.FIRST):
+      seeds[i].append(int(time_step.observation[i, 0]))
+    time_step = other.step(np.zeros(2, int))
+    for episode in other.pop_episodes():
+      reported[episode.environment_index].append(episode.seed)
+  other.close()
+  for i in range(2):
+    assert len(reported[i]) >= 2
+    assert reported[i] == seeds[i][:len(reported[i])]
+
+
 def test_a_state_of_another_number_of_environments():
   state = loaders.load_environment('CartPole-v1', 2).get_state()
   with pytest.raises(ValueError, match='2 environments, and there are 3'):

@@ -88,6 +88,8 @@ def test_others_are_refused():
     single_environment.from_gymnasium(gym.make('CartPole-v1').unwrapped)
   with pytest.raises(TypeError, match='not str'):
     single_environment.from_gymnasium('CartPole-v1')
+  with pytest.raises(TypeError, match='CartPole.* from_gymnasium takes it'):
+    single_environment.from_old_gym(gymnasium.make('CartPole-v1'))
 
 
 def test_old_gym_time_limits_are_truncations():

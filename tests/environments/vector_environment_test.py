@@ -240,10 +240,19 @@ def test_other_autoreset_modes_are_refused(mode):
     vector_environment.VectorPyEnvironment(silent)
 
 
-def test_a_function_of_rewards():
+def _into_what_it_gets(reward):
+  reward *= -2
+  reward += 100
+  return reward
+
+
+@pytest.mark.parametrize(
+    'reward_fn', [lambda reward: 100 - 2 * reward, _into_what_it_gets]
+)
+def test_a_function_of_rewards(reward_fn):
   # A constant, too: the first step of an episode has no reward.
   env = vector_environment.VectorPyEnvironment(
-      known.scripted_vector(), reward_fn=lambda reward: 100 - 2 * reward
+      known.scripted_vector(), reward_fn=reward_fn
   )
   rewards = [env.reset().reward]
   rewards += [env.step(np.array([0, 1])).reward for _ in known.SCRIPT[1:]]
@@ -253,6 +262,9 @@ def test_a_function_of_rewards():
   ]
   np.testing.assert_array_equal(rewards, expected)
   assert _popped(env) == known.SCRIPT_EPISODES
+
+
+def test_a_function_of_rewards_that_is_not_finite():
   env = vector_environment.VectorPyEnvironment(
       known.scripted_vector(), reward_fn=lambda reward: np.log(0 * reward)
   )

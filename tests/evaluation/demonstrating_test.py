@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of recording episodes."""
 
+import gin
 import gymnasium
 from gymnasium import spaces
 from gymnasium import vector
@@ -24,8 +25,8 @@ from rnd_agents.evaluation import evaluator
 class Countdown(gymnasium.Env):
   """Shows how many steps are left, of 3 to 6 as the seed says.
 
-  The reward is 10 times the number of the step, the actions are 5, 6, 7, and
-  the expert plays 5 + the number left modulo 3.
+  The reward is 10 times the number of the step if the action, of 5, 6, 7, is
+  the expert's: 5 + the number left modulo 3.
   """
 
   observation_space = spaces.Box(0, 10, (1,), np.float32)
@@ -38,11 +39,11 @@ class Countdown(gymnasium.Env):
     return np.array([self.left], np.float32), {}
 
   def step(self, action):
-    assert action == self.expert_action()
+    reward = 10.0 if action == 5 + self.left % 3 else -1000.0
     self.left -= 1
     self.count += 1
     observation = np.array([self.left], np.float32)
-    return observation, 10.0 * self.count, self.left == 0, False, {}
+    return observation, reward * self.count, self.left == 0, False, {}
 
   def expert_action(self):
     return 5 + self.left % 3
@@ -249,6 +250,48 @@ def test_expert_of_a_vector_environment():
     _check_countdown(demo)
 
 
+class _Keys(gymnasium.Env):
+  """Acts by a Dict, of which a part counts from elsewhere than from 0."""
+
+  observation_space = spaces.Box(0, 10, (1,), np.float32)
+  action_space = spaces.Dict(
+      force=spaces.Box(-1, 1, (2,)),
+      keys=spaces.Tuple([
+          spaces.Discrete(3, start=5),
+          spaces.MultiDiscrete([2, 4], start=[1, -2]),
+      ]),
+  )
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self.played = []
+    return np.zeros(1, np.float32), {}
+
+  def step(self, action):
+    self.played.append(action)
+    return np.zeros(1, np.float32), 0.0, len(self.played) == 2, False, {}
+
+  def expert_action(self):
+    return {
+        'force': np.float32([0.5, -1]),
+        'keys': (np.int64(6), np.array([1, -1])),
+    }
+
+
+def test_expert_of_nested_actions():
+  env = loaders.load_environment(_Keys, 2)
+  (demo,) = demonstrating.collect(env, demonstrating.ExpertActor(env), [0])
+  # In the environment as its expert said, in the frames as the spec counts.
+  for single in env.gymnasium_vector_env.envs:
+    for action in single.unwrapped.played:
+      expected = single.unwrapped.expert_action()
+      tf.nest.map_structure(np.testing.assert_array_equal, action, expected)
+  frames = demo.trajectory.action
+  np.testing.assert_array_equal(frames['force'][:2], 2 * [[0.5, -1]])
+  np.testing.assert_array_equal(frames['keys'][0][:2], [1, 1])
+  np.testing.assert_array_equal(frames['keys'][1][:2], 2 * [[0, 1]])
+
+
 @pytest.mark.parametrize(
     ('actions', 'message'),
     [
@@ -273,8 +316,46 @@ def test_actions_that_do_not_fit(actions, message):
   assert str(error.value).startswith('wrong ') and message in str(error.value)
 
 
-def test_no_expert():
-  env = loaders.load_environment('CartPole-v1', 1)
+class _KnowsItsWay(Countdown):
+  """Has an expert for the episodes of some seeds only."""
+
+  def reset(self, *, seed=None, options=None):
+    self.seed_ = seed
+    return super().reset(seed=seed)
+
+  def expert_action(self):
+    if self.seed_ > 9:
+      raise RuntimeError('no way to a goal')
+    return super().expert_action()
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_nobody_asks_the_expert_of_episodes_that_nobody_wants(vectorization):
+  # Those that follow, in places that are done, have large seeds.
+  env = loaders.load_environment(
+      _KnowsItsWay, 3, seed=0, vectorization=vectorization
+  )
+  seeds = list(range(5))
+  assert len({_expected_length(seed) for seed in seeds[:3]}) > 1
+  try:
+    demos = list(
+        demonstrating.collect(env, demonstrating.ExpertActor(env), seeds)
+    )
+    assert [demo.seed for demo in demos] == seeds
+    for demo in demos:
+      _check_countdown(demo)
+    # What is asked for does raise.
+    with pytest.raises(RuntimeError, match='no way to a goal'):
+      list(demonstrating.collect(env, demonstrating.ExpertActor(env), [10]))
+  finally:
+    env.close()
+
+
+@pytest.mark.parametrize(
+    'vectorization', ['sync', 'async', 'vector_entry_point']
+)
+def test_no_expert(vectorization):
+  env = loaders.load_environment('CartPole-v1', 2, vectorization=vectorization)
   with pytest.raises(ValueError, match=r'CartPole-v1 has no expert_action\(\)'):
     list(demonstrating.collect(env, demonstrating.ExpertActor(env), [0]))
 
@@ -308,3 +389,19 @@ def test_functions_that_are_none(name, message):
 
 def test_a_function_by_its_name():
   assert demonstrating.load_function('os.path:join')('a', 'b') == 'a/b'
+
+
+def test_a_function_that_gin_configures(tmp_path, monkeypatch):
+  (tmp_path / 'gin_experts.py').write_text("""
+import gin
+
+@gin.configurable
+def add(first, second=3):
+  return first + second
+""")
+  monkeypatch.syspath_prepend(str(tmp_path))
+  gin.parse_config_files_and_bindings([], [])  # Locks, as a program does.
+  try:
+    assert demonstrating.load_function('gin_experts:add')(4) == 7
+  finally:
+    gin.clear_config()

@@ -61,6 +61,17 @@ def test_more_seeds_than_environments_take_rounds():
   assert [e.environment_index for e in episodes] == [0, 1, 0, 1, 0]
 
 
+def test_an_episode_without_an_end(monkeypatch):
+  monkeypatch.setattr(evaluator, '_MAX_EPISODE_STEPS', 4)
+  lengths = [e.length_env_steps for e in _evaluator([0, 3]).run()]
+  assert lengths == [1, 4]
+  with pytest.raises(
+      evaluator.EndlessEpisode,
+      match=r'After 4 steps only 2 of 3 .* eval/load_environment\.max_episode_',
+  ):
+    _evaluator([0, 3, 4]).run()  # The last is of 5 steps.
+
+
 class Rooms(SeededLength):
   """Says at each step how many rooms it saw: as many as steps."""
 

@@ -109,6 +109,20 @@ def test_scripted_mountain_car(tmp_path, capsys):
   assert f'best {best[1]:g} (seed {best[0]})' in capsys.readouterr().out
 
 
+@pytest.mark.parametrize('argv, length', [
+    ((), 7), (('--gin_scope=eval',), 5), (('--gin_scope=other',), 9)
+])
+def test_bindings_of_the_scope_hold_with_env_too(tmp_path, argv, length):
+  out = tmp_path / 'demos'
+  assert _collect(
+      out, '--env=MountainCar-v0', '--episodes=1',
+      f'--expert={_SCRIPTED}:mountain_car', *(
+          f'--gin_bindings={scope}load_environment.max_episode_steps = {limit}'
+          for scope, limit in (('', 9), ('train/', 7), ('eval/', 5))
+      ), *argv) == 0
+  assert _table(out) == [(0, -length, length)]
+
+
 def test_deep_sea_of_a_gin_file(tmp_path):
   out = tmp_path / 'demos'
   assert _collect(

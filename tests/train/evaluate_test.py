@@ -117,6 +117,92 @@ def test_env_and_bindings_win_over_the_run(run, capsys):
   assert capsys.readouterr().out.splitlines()[1].split()[1] == '2'
 
 
+@pytest.mark.parametrize('scope', ['', 'eval/'])
+def test_bindings_of_the_scope_hold_with_env_too(run, capsys, scope):
+  assert _evaluate(
+      run, '--episodes', '1', '--env', 'CartPole-v1', '--gin_bindings',
+      f'{scope}load_environment.max_episode_steps = 3', '--gin_bindings',
+      'train/load_environment.max_episode_steps = 2') == 0
+  assert capsys.readouterr().out.splitlines()[1].split()[1] == '3'
+
+
+_SHORT_POLE = """
+import gin
+import gymnasium
+from gymnasium.envs.classic_control import cartpole
+
+@gin.configurable
+class {name}(cartpole.CartPoleEnv):
+
+  def __init__(self, max_steps=30, **kwargs):
+    super().__init__(**kwargs)
+    self._max_steps = max_steps
+
+  def reset(self, **kwargs):
+    self._steps = 0
+    return super().reset(**kwargs)
+
+  def step(self, action):
+    self._steps += 1
+    observation, reward, terminated, _, info = super().step(action)
+    return observation, reward, terminated, self._steps == self._max_steps, info
+
+@gin.configurable
+class {name}Halved(gymnasium.RewardWrapper):
+
+  def reward(self, reward):
+    return reward / 2
+
+gymnasium.register('{name}-v0', entry_point={name})
+"""
+
+
+def _with_config(run, folder, config):
+  """Another run of the same policy, with other settings."""
+  (folder / 'policies').mkdir()
+  (folder / 'policies' / 'policy').symlink_to(run / 'policies' / 'policy')
+  (folder / 'operative_config.gin').write_text(config)
+  return folder
+
+
+@pytest.mark.parametrize('env', ["'short_poles:{}-v0'", '%THE_ENV'])
+def test_bindings_of_the_environments_own_module_hold(
+    run, tmp_path, monkeypatch, capsys, env
+):
+  name = 'MacroPole' if env.startswith('%') else 'ShortPole'
+  monkeypatch.syspath_prepend(str(tmp_path))
+  monkeypatch.delitem(sys.modules, 'short_poles', raising=False)
+  (tmp_path / 'short_poles.py').write_text(_SHORT_POLE.format(name=name))
+  _with_config(run, tmp_path, f"""
+THE_ENV = 'short_poles:{name}-v0'
+eval/load_environment.env = {env.format(name)}
+eval/load_environment.wrappers = [@{name}Halved]
+eval/{name}.max_steps = 5
+""")
+  assert _evaluate(tmp_path, '--episodes', '1') == 0
+  row = capsys.readouterr().out.splitlines()[1].split()
+  assert row[:3] == ['0', '2.5', '5']  # seed, return, length_env_steps
+
+
+@pytest.mark.parametrize('config', [
+    """
+import no_such.module_here
+eval/load_environment.env = 'CartPole-v1'
+eval/load_environment.wrappers = [@no_such.module_here.Wrapper]
+""",
+    "eval/load_environment.env = 'no_such.module_here:Pole-v0'",
+])
+def test_a_module_of_the_run_that_is_not_found(
+    run, tmp_path, capsys, config
+):
+  _with_config(run, tmp_path, config)
+  assert _evaluate(tmp_path, '--episodes', '1') == 1
+  error = capsys.readouterr().err
+  assert 'no_such.module_here' in error
+  assert "No module named 'no_such'" in error
+  assert 'PYTHONPATH' in error
+
+
 def test_film_of_the_best_in_a_fresh_process(run, tmp_path):
   imageio_ffmpeg = pytest.importorskip('imageio_ffmpeg')
   best = max(range(4), key=lambda seed: _length(seed)[0])

@@ -5,12 +5,12 @@
 from typing import Callable, Iterator, Optional
 
 import gymnasium
-from gymnasium import spaces
 import numpy as np
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import nest_utils
 
+from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
 from rnd_agents.environments.checks import episodes
 from rnd_agents.environments.checks import rules
@@ -103,7 +103,7 @@ def _faults(env, recorders, seed, max_steps) -> Iterator[str]:
         expected.append((i, *recorder.episode, bool(terminated)))
     if step < max_steps:
       time_step = env.step(nest_utils.stack_nested_arrays([
-          _from_zero(recorder.action_space, next(actions))
+          gymnasium_spaces.from_zero(recorder.action_space, next(actions))
           for recorder, actions in zip(recorders, draw)
       ]))
   for episode, (i, return_, length, terminated) in zip(
@@ -152,12 +152,3 @@ def _fault(time_step, recorder, starts, spec) -> Optional[str]:
   if not array_spec.check_arrays_nest(time_step, spec):
     return f'{time_step} does not fit its spec, {spec}.'
   return None
-
-
-def _from_zero(space, action):
-  """Returns an action of the space as the spec counts it, from 0."""
-  if isinstance(space, spaces.Dict):
-    return {key: _from_zero(space[key], action[key]) for key in space.spaces}
-  if isinstance(space, spaces.Tuple):
-    return tuple(_from_zero(*pair) for pair in zip(space.spaces, action))
-  return np.asarray(action - getattr(space, 'start', 0))

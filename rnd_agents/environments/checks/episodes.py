@@ -22,6 +22,12 @@ _TIME_LIMIT_EPISODES = 3
 _TIME_LIMIT_STEPS = 5
 # Above it, networks take bytes for pixels.
 _LARGEST_CATEGORY = 32
+# The `step` of wrappers that leave rewards as they are.
+_KEEP_REWARDS = (
+    gymnasium.Wrapper.step,
+    gymnasium.ActionWrapper.step,
+    gymnasium.ObservationWrapper.step,
+)
 # What Python says of a function that does not take it.
 _NO_ARGUMENT = re.compile(r"unexpected keyword argument '(seed|options)'")
 
@@ -262,15 +268,17 @@ class Examination:
         )
 
   def _changes_recorded_rewards(self):
-    """Returns whether a wrapper outside of the statistics changes rewards."""
+    """Returns whether a wrapper outside of the statistics may pay otherwise."""
     env = self._env
+    may_change = False
     while isinstance(env, gymnasium.Wrapper):
       if isinstance(env, gymnasium.wrappers.RecordEpisodeStatistics):
-        return False
+        return may_change
       if isinstance(
           env, (gymnasium.RewardWrapper, gymnasium.wrappers.NormalizeReward)
       ):
         return True
+      may_change |= type(env).step not in _KEEP_REWARDS
       env = env.env
     return False
 

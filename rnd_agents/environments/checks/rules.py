@@ -299,7 +299,7 @@ RULES: Dict[str, Rule] = {
     'picklable': Rule(
         NOTE,
         'the callable can be sent to another process',
-        'vectorization=\'async\' cannot be used.',
+        'Spawned processes cannot be given it; those of \'async\' are forked.',
         'Let the constructor open files, locks and windows, not the callable.',
     ),
     'render': Rule(
