@@ -161,7 +161,14 @@ def execute(name, arguments, check, build):
       )
       stack.callback(loop.close)
       in_force = settings.operative(seed=seed)
-      _resume_or_record(root_dir, loop, in_force, seed)
+      schedule = training_loop.Schedule(
+          arguments.num_env_steps,
+          arguments.warm_up_env_steps,
+          arguments.eval_interval_env_steps,
+          arguments.checkpoint_interval_iterations,
+          arguments.stop_at_success_rate,
+      )
+      _resume_or_record(root_dir, loop, in_force, seed, schedule)
       for optimizer, rate in learning_rates:
         optimizer.learning_rate = rate
     on_progress = stack.enter_context(
@@ -177,24 +184,18 @@ def execute(name, arguments, check, build):
         )
     )
     loop.run(
-        training_loop.Schedule(
-            arguments.num_env_steps,
-            arguments.warm_up_env_steps,
-            arguments.eval_interval_env_steps,
-            arguments.checkpoint_interval_iterations,
-            arguments.stop_at_success_rate,
-        ),
+        schedule,
         on_start=lambda log: log.write_settings(settings.own(in_force), seed),
         on_progress=on_progress,
     )
     return _finish(root_dir, loop, agent, train_env.name)
 
 
-def _resume_or_record(root_dir, loop, now, seed):
+def _resume_or_record(root_dir, loop, now, seed, schedule):
   """Goes on from a checkpoint if there is one, and writes down the settings.
 
   Raises:
-    SetupError: If settings were changed that cannot be.
+    SetupError: If settings were changed that cannot be, or in vain.
   """
   harmless = []
   snapshot = loop.checkpoints.find()
@@ -211,9 +212,16 @@ def _resume_or_record(root_dir, loop, now, seed):
           f'The run in {root_dir} cannot go on with other settings:'
           f' {"; ".join(fatal)}. Set them back, or choose another --root_dir.'
       )
+    loop.restore(snapshot)
+    in_vain = settings.of_learning(harmless)
+    if in_vain and loop.is_done(schedule):
+      raise errors.SetupError(
+          'The run is finished; these changes would have no effect:'
+          f' {"; ".join(in_vain)}. Choose another --root_dir, or raise'
+          ' num_env_steps.'
+      )
     for change in harmless:
       logging.warning('Going on with a change: %s.', change)
-    loop.restore(snapshot)
   else:
     loop.load()
   run_directory.record_run(

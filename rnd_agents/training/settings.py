@@ -28,6 +28,14 @@ _STAYS = re.compile(
     )$""",
     re.VERBOSE,
 )
+# What a finished run may be started again with: it decides when a run ends, or
+# how it is carried out and watched, and no number that it learns.
+_NOT_OF_LEARNING = re.compile(
+    r"""\S+\.(num_env_steps|stop_at_success_rate|record_video|num_checkpoints|
+             checkpoint_interval_iterations|environment_timeout_s|
+             vectorization|step_timeout_s)\ was\ """,
+    re.VERBOSE,
+)
 _OWN = re.compile(
     r'(train/|eval/)?'
     r'(train_eval(_r2d3)?|create_\w*networks|RNDPPOAgent|R2D3Agent|load_\w+|'
@@ -84,3 +92,9 @@ def changes(old, new):
         f'{name} was {old[name]} and is now {new[name]}'
     )
   return fatal, harmless
+
+
+def of_learning(sentences):
+  """Those of the sentences of `changes` that a finished run comes too late for.
+  """
+  return [text for text in sentences if not _NOT_OF_LEARNING.match(text)]

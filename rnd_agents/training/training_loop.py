@@ -174,6 +174,17 @@ class TrainingLoop(abc.ABC):
   def wall_time_s(self):
     return float(self._wall_time_s.numpy())
 
+  def is_done(self, schedule):
+    """Whether nothing is left to do, maybe since an earlier start."""
+    if self.env_steps >= schedule.num_env_steps:
+      return True
+    if schedule.stop_at_success_rate is None:
+      return False
+    rate = metrics_log.last_value(
+        self._root_dir, 'eval', 'success_rate', self.iteration
+    )
+    return rate is not None and rate >= schedule.stop_at_success_rate
+
   @property
   def stopped_by(self):
     """The name of the signal that stopped the run, or None."""
@@ -301,15 +312,14 @@ class TrainingLoop(abc.ABC):
     next_eval = _next_multiple(self.env_steps, interval)
     save_time_s = 0.0
     reported = time.monotonic()
-    done = self.env_steps >= schedule.num_env_steps or self._solved(schedule)
+    done = self.is_done(schedule)
     while not done and not self._stopped_by:
       metrics = self._iterate(save_time_s)
-      done = self.env_steps >= schedule.num_env_steps
-      if self.env_steps >= next_eval or done:
+      if self.env_steps >= min(next_eval, schedule.num_env_steps):
         next_eval = _next_multiple(self.env_steps, interval)
         start = time.monotonic()
         episodes = self._evaluate()
-        done = done or self._solved(schedule)
+        done = self.is_done(schedule)
         self._watch(episodes, done)
         self._wall_time_s.assign_add(time.monotonic() - start)
       bar.update(
@@ -336,12 +346,6 @@ class TrainingLoop(abc.ABC):
       self._watcher.after_evaluation(
           self._log, self.env_steps, self.wall_time_s, episodes, done
       )
-
-  def _solved(self, schedule):
-    """Whether the last evaluation, of an earlier start maybe, was the end."""
-    rate = self._log.last('eval', 'success_rate')
-    limit = schedule.stop_at_success_rate
-    return rate is not None and limit is not None and rate >= limit
 
   def _stop(self, signal_name):
     self._stopped_by = signal_name

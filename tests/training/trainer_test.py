@@ -110,6 +110,43 @@ def test_a_run_that_was_solved_stays_as_it_is(tmp_path):
   assert (tmp_path / 'metrics.csv').read_bytes() == metrics
 
 
+def _without_status(root_dir):
+  return {
+      path: path.read_bytes()
+      for path in root_dir.iterdir()
+      if path.is_file() and path.name not in ('.lock', 'status.json')
+  }
+
+
+@pytest.mark.parametrize('limit', [None, 0.0])
+def test_a_finished_run_refuses_what_comes_too_late(tmp_path, limit):
+  num_env_steps = 300 if limit is None else 6000
+  stop = f'train_eval.stop_at_success_rate = {limit}'
+  before = _run(tmp_path, num_env_steps, stop)
+  files = _without_status(tmp_path)
+  with pytest.raises(trainer.SetupError) as caught:
+    _run(
+        tmp_path,
+        num_env_steps,
+        stop,
+        'train_eval.learning_rate = 0.5',
+        'train_eval.num_checkpoints = 2',
+        'RNDPPOAgent.num_epochs = 1',
+    )
+  # Gin adds a line to it.
+  assert str(caught.value).splitlines()[0] == (
+      'The run is finished; these changes would have no effect:'
+      ' RNDPPOAgent.num_epochs was 4 and is now 1; train_eval.learning_rate was'
+      ' 0.01 and is now 0.5. Choose another --root_dir, or raise'
+      ' num_env_steps.'
+  )
+  assert _without_status(tmp_path) == files
+  # What only concerns the end and how a run is watched may differ.
+  assert _run(
+      tmp_path, 200, stop, 'train_eval.record_video = False'
+  ).env_steps == before.env_steps
+
+
 def test_a_run_goes_on_with_another_vectorization(tmp_path):
   for num_env_steps, vectorization in (
       (300, 'sync'), (600, 'vector_entry_point'), (900, 'sync')
