@@ -284,6 +284,7 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
   with open(tmp_path / 'metrics.csv', 'rb') as file:
     metrics = file.read()
   cannot = f'train_eval: The run in {tmp_path} cannot go on with other'
+  size = "{'mapping_seed': 42, 'size': %d}"
   mend = 'Set them back, or choose another --root_dir.'
   assert _message(
       tmp_path,
@@ -292,9 +293,10 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
       'DEEP_SEA_SIZE = 5',
       seed=3,
   ) == (
-      f'{cannot} settings: --seed was 0 and is now 3; DEEP_SEA_SIZE was 4 and'
-      ' is now 5; create_networks.fc_layer_params was (4,) and is now (5,);'
-      f' train_eval.rollout_length was 8 and is now 9. {mend}'
+      f'{cannot} settings: --seed was 0 and is now 3;'
+      ' create_networks.fc_layer_params was (4,) and is now (5,);'
+      f' train/load_environment.env_kwargs was {size % 4} and is now'
+      f' {size % 5}; train_eval.rollout_length was 8 and is now 9. {mend}'
   )
   said = _message(tmp_path, 'train_eval.rnd_learning_rate = None')
   assert 'is of other networks or another agent: agent/_rnd_optimizer' in said
