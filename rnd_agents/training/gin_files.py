@@ -71,6 +71,9 @@ def parse(files, bindings=()):
       file and among the shipped ones.
     bindings: Lines of gin, which win over the files.
 
+  Returns:
+    The paths of all files that were read, those that are included as well.
+
   Raises:
     FileNotFoundError: If a file is missing.
     GinError: If a binding does not fit; the message says where.
@@ -84,7 +87,7 @@ def parse(files, bindings=()):
       gin.add_config_file_search_path(folder)
   try:
     with _quiet_search():
-      gin.parse_config_files_and_bindings(
+      parsed = gin.parse_config_files_and_bindings(
           paths, list(bindings), skip_unknown=False
       )
   except (
@@ -97,6 +100,21 @@ def parse(files, bindings=()):
   ) as error:
     raise GinError(_explain(error)) from error
   _check_types()
+  return _files_of(parsed)
+
+
+def _files_of(parsed):
+  """Paths of parsed files and of what they include."""
+  paths = []
+  for file in parsed:
+    # As gin looked for it; an absolute path hides what is before it.
+    candidates = [
+        os.path.join(prefix, file.filename)
+        for prefix in gin.config._LOCATION_PREFIXES  # pylint: disable=protected-access
+    ]
+    paths += [path for path in candidates if os.path.isfile(path)][:1]
+    paths += _files_of(file.includes)
+  return paths
 
 
 @contextlib.contextmanager
