@@ -214,6 +214,42 @@ def test_signal_saves_and_the_same_command_goes_on(tmp_path):
   assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
+def test_a_signal_saves_before_an_evaluation_that_is_made_later(
+    tmp_path, monkeypatch
+):
+  _run(tmp_path / 'whole', 600)
+  learn = rollout_loop.RolloutLoop._learn
+  evaluate = rollout_loop.RolloutLoop._evaluate
+  limits = [256, 600]  # An evaluation is due; the run is at its end.
+  evaluated = []
+
+  def stopping(loop):
+    learned = learn(loop)
+    if limits and loop.env_steps >= limits[0]:
+      limits.pop(0)
+      os.kill(os.getpid(), signal.SIGTERM)
+    return learned
+
+  def watching(loop, schedule):
+    evaluated.append(loop.iteration)
+    evaluate(loop, schedule)
+
+  monkeypatch.setattr(rollout_loop.RolloutLoop, '_learn', stopping)
+  monkeypatch.setattr(rollout_loop.RolloutLoop, '_evaluate', watching)
+  rows = []
+  for finished in (False, False, True, True):
+    # The last of the starts finds all done.
+    assert _run(tmp_path / 'stopped', 600).finished == finished
+    rows.append(len(_rows(tmp_path / 'stopped', 'eval')))
+  expected = _rows(tmp_path / 'whole', 'eval')
+  assert len(expected) > 1
+  assert rows == [0, len(expected) - 1, len(expected), len(expected)]
+  assert evaluated == [int(row['iteration']) for row in expected]
+  assert (tmp_path / 'stopped' / 'metrics.csv').read_bytes() == (
+      tmp_path / 'whole' / 'metrics.csv'
+  ).read_bytes()
+
+
 def test_random_steps_that_are_stopped_begin_again(tmp_path, monkeypatch):
   expected = _run(tmp_path / 'whole', 600)
   monkeypatch.setattr(rollout_loop, '_WARM_UP_ROWS', 3)
