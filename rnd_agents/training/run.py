@@ -135,8 +135,9 @@ def execute(name, arguments, check, build):
         )
       stack.callback(_close, train_env)
       with gin.config_scope('eval'):
+        # The seed is named so that gin records none, which no run would take.
         eval_env = loaders.load_environment(
-            num_environments=arguments.num_eval_episodes
+            num_environments=arguments.num_eval_episodes, seed=None
         )
       stack.callback(_close, eval_env)
       argument_checks.check_alike(train_env, eval_env)

@@ -84,6 +84,17 @@ def test_same_seed_same_file_other_seed_other_numbers(tmp_path):
   assert all(x['rnd_loss'] != y['rnd_loss'] for x, y in zip(a, c, strict=False))
 
 
+def test_the_settings_that_a_run_leaves_make_the_same_run(tmp_path):
+  _run(tmp_path / 'a', 600, seed=1)
+  gin.clear_config()
+  gin_files.parse([os.fspath(tmp_path / 'a' / 'operative_config.gin')])
+  trainer.train_eval(os.fspath(tmp_path / 'b'), seed=1)
+  for name in ('metrics.csv', 'operative_config.gin'):
+    assert (tmp_path / 'b' / name).read_bytes() == (
+        tmp_path / 'a' / name
+    ).read_bytes()
+
+
 def test_the_run_says_how_it_stands_and_how_it_was_made(
     tmp_path, monkeypatch
 ):
