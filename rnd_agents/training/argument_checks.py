@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run refuses before it starts, and what it says then."""
 
+import numbers
+
 import gin
 
 
@@ -26,6 +28,14 @@ def check_all(name, arguments):
         f'{name}.warm_up_env_steps must be at least 0 and less than'
         f' num_env_steps, which include it: got {arguments.warm_up_env_steps}'
         f' and {arguments.num_env_steps}.'
+    )
+  rate = arguments.stop_at_success_rate
+  if rate is not None and not (
+      isinstance(rate, numbers.Real) and 0 <= rate <= 1
+  ):
+    raise ValueError(
+        f'{name}.stop_at_success_rate must be None or a number from 0 to 1, got'
+        f' {rate!r}.'
     )
   check_unbound(f'{name}.seed', 'the flag --seed')
   for scope in ('', 'train/', 'eval/'):

@@ -145,6 +145,10 @@ _BAD = {
     ' 200.',
     'train_eval.environment_timeout_s = 0.0': 'train_eval.environment_timeout_s'
     ' must be above 0, got 0.0.',
+    'train_eval.stop_at_success_rate = 90': 'train_eval.stop_at_success_rate'
+    ' must be None or a number from 0 to 1, got 90.',
+    "train_eval.stop_at_success_rate = '0.9'": 'train_eval.stop_at_success_rate'
+    " must be None or a number from 0 to 1, got '0.9'.",
     'train_eval.agent_class = 3': 'train_eval.agent_class must be RNDPPOAgent'
     ' or a subclass, such as @RNDPPOAgent, not 3.',
     'train_eval.seed = 5': 'train_eval.seed has no effect: use the flag'
