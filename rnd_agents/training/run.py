@@ -21,6 +21,7 @@ from rnd_agents.evaluation import evaluator
 from rnd_agents.networks import precision
 from rnd_agents.plotting import learning_curves
 from rnd_agents.training import argument_checks
+from rnd_agents.training import checkpoints
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
@@ -257,10 +258,11 @@ def _status(root_dir, loop, num_env_steps):
   except BaseException as error:
     with contextlib.suppress(OSError):
       write('failed', f'{type(error).__name__}: {error}')
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) or checkpoints.is_of_disk(error):
       raise errors.RunError(
-          f'A file of {root_dir} could not be written: {error.strerror}.'
-          f' {loop.checkpoints.kept()} Make room, and the same command goes on.'
+          f'A file of {root_dir} could not be written:'
+          f' {checkpoints.reason(error)} {loop.checkpoints.kept()} Make room,'
+          ' and the same command goes on.'
       ) from error
     raise
 
