@@ -63,8 +63,11 @@ def without_none(**values):
 def check_positive(owner, **values):
   """Raises ValueError where a number is not above 0."""
   for name, value in values.items():
-    # The rest are schedules of TensorFlow.
-    if isinstance(value, (int, float, type(None))) and not (value or 0) > 0:
+    if callable(value):  # A schedule of TensorFlow.
+      continue
+    if not isinstance(value, (numbers.Real, type(None))):
+      raise ValueError(f'{owner}.{name} must be a number, got {value!r}.')
+    if not (value or 0) > 0:
       raise ValueError(f'{owner}.{name} must be above 0, got {value}.')
 
 

@@ -122,7 +122,28 @@ _BAD = {
     ' value.',
     'import nope': _GIN + "No module named 'nope' In bindings string line 13"
     ' import nope',
+    # References: with (), without, and in a list.
+    'train_eval.rnd_observation_fn = @newest_frame_observation_fn()': _GIN
+    + 'train_eval.rnd_observation_fn calls @newest_frame_observation_fn()'
+    ' without its observation. Write @newest_frame_observation_fn to give what'
+    ' is called later, or bind newest_frame_observation_fn.observation.',
+    'load_environment.reward_fn = @sign_of_reward()': _GIN
+    + 'load_environment.reward_fn calls @sign_of_reward() without its reward.'
+    ' Write @sign_of_reward to give what is called later, or bind'
+    ' sign_of_reward.reward.',
+    'load_environment.wrappers = [@SomeEntries()]': _GIN
+    + 'load_environment.wrappers calls @SomeEntries() without its env and'
+    ' entries. Write @SomeEntries to give what is called later, or bind'
+    ' SomeEntries.env.',
+    'load_environment.wrappers = @SomeEntries': _GIN
+    + 'load_environment.wrappers must be a list, not @SomeEntries. Write'
+    ' [@SomeEntries].',
+    "train/load_environment.reward_fn = 'sign_of_reward'": _GIN
+    + 'train/load_environment.reward_fn must be a function, not a text. Write'
+    ' @sign_of_reward.',
     # Numbers of the run.
+    "train_eval.rnd_learning_rate = '1e-3'": 'train_eval.rnd_learning_rate must'
+    " be a number, got '1e-3'.",
     'train_eval.num_environments = 0': 'train_eval.num_environments must be'
     ' above 0, got 0.',
     'train_eval.rollout_length = 0': 'train_eval.rollout_length must be above'
