@@ -9,6 +9,7 @@ import warnings
 
 from absl import logging
 import gin
+import gymnasium
 import numpy as np
 import tensorflow as tf
 from tf_agents.policies import policy_saver
@@ -280,10 +281,16 @@ def _setup_errors():
       OSError,
       TypeError,
       ValueError,
+      gymnasium.error.Error,
       tf.errors.OpError,
       environment_errors.EnvironmentFailure,
   ) as error:
-    raise errors.SetupError(gin_files.explain_missing(error)) from error
+    message = gin_files.explain_missing(error)
+    missing = isinstance(error, gymnasium.error.DependencyNotInstalled)
+    if missing and 'opencv' in message:
+      message = environment_errors.message_of(error)
+      message += '. Here: pip install "rnd_agents[atari]".'
+    raise errors.SetupError(message) from error
 
 
 def tensor_specs(environment):

@@ -4,6 +4,7 @@
 
 import os
 import shutil
+import sys
 
 from absl import flags
 import gin
@@ -254,6 +255,13 @@ def test_a_bad_environment_is_explained(tmp_path, name, message):
   said = _message(tmp_path, *_environment(name))
   assert said.startswith(f'train_eval: {message}')
   assert '\n' not in said
+
+
+def test_what_gymnasium_misses_is_explained(tmp_path, monkeypatch):
+  monkeypatch.setitem(sys.modules, 'cv2', None)
+  said = _message(tmp_path, *_environment("'ALE/Pong-v5'"))
+  assert said.startswith('train_eval: opencv-python package not installed')
+  assert said.endswith('. Here: pip install "rnd_agents[atari]".')
 
 
 def test_an_evaluation_environment_that_will_not_do(tmp_path):
