@@ -142,8 +142,6 @@ def execute(name, arguments, check, build):
             num_environments=arguments.num_eval_episodes, seed=None
         )
       stack.callback(_close, eval_env)
-      argument_checks.check_alike(train_env, eval_env)
-
       def loop_settings(policy):
         return dict(
             evaluator_=evaluator.Evaluator(
@@ -159,9 +157,15 @@ def execute(name, arguments, check, build):
             ),
         )
 
-      agent, loop, learning_rates = build(
-          Parts(root_dir, train_env, sequence.spawn(1)[0], loop_settings)
+      watched = (
+          root_dir, [train_env, eval_env], arguments.environment_timeout_s
       )
+      # Not while a saved episode is played again, at once: that may take long.
+      with _watchdog(*watched):
+        argument_checks.check_alike(train_env, eval_env)
+        agent, loop, learning_rates = build(
+            Parts(root_dir, train_env, sequence.spawn(1)[0], loop_settings)
+        )
       stack.callback(loop.close)
       in_force = settings.operative(seed=seed)
       schedule = training_loop.Schedule(
@@ -178,13 +182,7 @@ def execute(name, arguments, check, build):
         _status(root_dir, loop, arguments.num_env_steps)
     )
     stack.enter_context(
-        watchdog.Watchdog(
-            [train_env, eval_env],
-            arguments.environment_timeout_s,
-            on_hang=lambda message: run_directory.write_status(
-                root_dir, 'failed', message=message, env_steps=loop.env_steps
-            ),
-        )
+        _watchdog(*watched, lambda: dict(env_steps=loop.env_steps))
     )
     loop.run(
         schedule,
@@ -235,6 +233,17 @@ def _resume_or_record(root_dir, loop, now, seed, schedule):
       env_steps=loop.env_steps,
       # What compute_dtype = 'auto' came to, where that was asked for.
       auto_compute_dtype=precision.layer_policy(precision.AUTO).compute_dtype,
+  )
+
+
+def _watchdog(root_dir, environments, limit_s, facts=dict):
+  """A `Watchdog` that leaves its message in `status.json`."""
+  return watchdog.Watchdog(
+      environments,
+      limit_s,
+      on_hang=lambda message: run_directory.write_status(
+          root_dir, 'failed', message=message, **facts()
+      ),
   )
 
 

@@ -33,6 +33,8 @@ class _Failing(gymnasium.Env):
 
   def reset(self, *, seed=None, options=None):
     super().reset(seed=seed)
+    if self._fault == 'reset hangs':
+      time.sleep(120)
     self._episode_steps = 0
     return self.np_random.uniform(-1, 1, 3).astype(np.float32), {}
 
@@ -167,13 +169,16 @@ def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):
       assert np.isfinite(value).all(), name
 
 
-def _train_where_steps_hang(root_dir):
-  _train(root_dir, 'hangs', 'train_eval.environment_timeout_s = 1.0')
+def _train_with_little_patience(root_dir, fault):
+  _train(root_dir, fault, 'train_eval.environment_timeout_s = 1.0')
 
 
-def test_an_environment_that_hangs_ends_the_process(tmp_path):
+@pytest.mark.parametrize(
+    ('fault', 'saved'), [('hangs', 2), ('reset hangs', -1)]
+)
+def test_an_environment_that_hangs_ends_the_process(tmp_path, fault, saved):
   process = tiny_runs.context().Process(
-      target=_train_where_steps_hang, args=(os.fspath(tmp_path),)
+      target=_train_with_little_patience, args=(os.fspath(tmp_path), fault)
   )
   start = time.monotonic()
   process.start()
@@ -185,4 +190,4 @@ def test_an_environment_that_hangs_ends_the_process(tmp_path):
   assert status['message'].startswith(
       'failing_environment has been in one step or reset for more than 1 s.'
   )
-  assert tiny_runs.iterations(tmp_path)[0] == 2
+  assert tiny_runs.iterations(tmp_path)[0] == saved
