@@ -304,7 +304,10 @@ def main(argv=None):
       '--jobs', type=int, default=1, help='how many run at a time'
   )
   parser.add_argument(
-      '--root_dir', default='runs', help='default: %(default)s'
+      '--root_dir',
+      default='runs',
+      type=os.path.expanduser,
+      help='default: %(default)s',
   )
   parser.add_argument(
       '--binary',

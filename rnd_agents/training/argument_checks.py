@@ -37,13 +37,28 @@ def check_all(name, arguments):
         f'{name}.stop_at_success_rate must be None or a number from 0 to 1, got'
         f' {rate!r}.'
     )
+  check_unbound(f'{name}.root_dir', 'the flag --root_dir')
   check_unbound(f'{name}.seed', 'the flag --seed')
+  _check_scopes()
   for scope in ('', 'train/', 'eval/'):
     check_unbound(f'{scope}load_environment.seed', 'the flag --seed')
     check_unbound(
         f'{scope}load_environment.num_environments',
         f'{name}.num_environments and num_eval_episodes',
     )
+
+
+def _check_scopes():
+  """Refuses environments in scopes that nobody enters."""
+  # Gin has no public list of its bindings. pylint: disable=protected-access
+  for scope, selector in gin.config._CONFIG:
+    if selector == 'rnd_agents.load_environment' and scope not in (
+        '', 'train', 'eval'
+    ):
+      raise ValueError(
+          f'{scope}/load_environment has no effect: the scopes are train/ and'
+          ' eval/.'
+      )
 
 
 def check_unbound(name, instead):

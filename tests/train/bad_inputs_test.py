@@ -175,6 +175,11 @@ _BAD = {
     ' or a subclass, such as @RNDPPOAgent, not 3.',
     'train_eval.seed = 5': 'train_eval.seed has no effect: use the flag'
     ' --seed.',
+    "train_eval.root_dir = 'x'": 'train_eval.root_dir has no effect: use the'
+    ' flag --root_dir.',
+    'evaluation/load_environment.max_episode_steps = 5':
+    'evaluation/load_environment has no effect: the scopes are train/ and'
+    ' eval/.',
     'eval/load_environment.num_environments = 3':
     'eval/load_environment.num_environments has no effect: use'
     ' train_eval.num_environments and num_eval_episodes.',
@@ -292,6 +297,14 @@ def test_files_that_are_missing(tmp_path, monkeypatch):
   (tmp_path / 'empty.gin').write_text('')
   assert _message('run', gin_files=['empty.gin']) == (
       'train_eval: load_environment.env has no value: bind it in the gin file.'
+  )
+
+
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+  monkeypatch.setenv('HOME', os.fspath(tmp_path))
+  (tmp_path / 'file').write_text('')
+  assert _message('~/file').startswith(
+      f'train_eval: --root_dir={tmp_path}/file cannot be written: '
   )
 
 

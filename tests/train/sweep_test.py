@@ -320,6 +320,15 @@ def test_mistakes_end_with_one_sentence(
   assert not os.listdir(tmp_path)
 
 
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch, capsys):
+  monkeypatch.chdir(tmp_path)
+  monkeypatch.setenv('HOME', os.fspath(tmp_path))
+  monkeypatch.setattr(sweep, '_in_other_process', lambda f, *a: [['a.gin']])
+  (tmp_path / 'file').touch()
+  assert sweep.main(['--gin_file=a.gin', '--root_dir=~/file']) == 2
+  assert f"File exists: '{tmp_path}/file'" in capsys.readouterr().err
+
+
 def test_a_real_sweep(tmp_path, monkeypatch):
   bindings = [
       'train_eval.num_env_steps = 1000',
