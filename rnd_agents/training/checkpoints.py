@@ -223,10 +223,11 @@ class Checkpoints:
           f' agent: {"; ".join(differences) or reason(error)}. Bring back the'
           ' settings in operative_config.gin, or choose another --root_dir.'
       ) from error
-    self._forget_after(snapshot.iteration)
+    # Damaged ones, which would count as the newest.
+    self.forget_after(snapshot.iteration)
 
-  def _forget_after(self, iteration):
-    """Removes damaged snapshots, which would count as the newest ones."""
+  def forget_after(self, iteration):
+    """Removes the snapshots of later iterations, of whatever worth."""
     for other in self.iterations():
       if other > iteration:
         shutil.rmtree(self.path(other), ignore_errors=True)

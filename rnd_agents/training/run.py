@@ -198,9 +198,10 @@ def _resume_or_record(root_dir, loop, now, seed, schedule):
   Raises:
     SetupError: If settings were changed that cannot be, or in vain.
   """
-  harmless = []
+  fatal, harmless = [], []
   snapshot = loop.checkpoints.find()
-  if snapshot is None and metrics_log.has_rows(root_dir):
+  has_rows = metrics_log.has_rows(root_dir)
+  if snapshot is None and has_rows:
     raise errors.SetupError(
         f'{root_dir} holds results and no checkpoint to go on from. Move them'
         ' away, or choose another --root_dir.'
@@ -208,11 +209,20 @@ def _resume_or_record(root_dir, loop, now, seed, schedule):
   if snapshot is not None:
     before = run_directory.read_record(root_dir).get('settings', {})
     fatal, harmless = settings.changes(before, now)
-    if fatal:
+  if fatal:
+    pretraining_steps = snapshot.state.get('pretraining_steps', 0)
+    if snapshot.iteration or pretraining_steps or has_rows:
       raise errors.SetupError(
           f'The run in {root_dir} cannot go on with other settings:'
           f' {"; ".join(fatal)}. Set them back, or choose another --root_dir.'
       )
+    logging.warning(
+        'Nothing was trained yet. The run begins anew with other settings: %s.',
+        '; '.join(fatal),
+    )
+    loop.checkpoints.forget_after(-1)
+    snapshot = None
+  if snapshot is not None:
     loop.restore(snapshot)
     in_vain = settings.of_learning(harmless)
     if in_vain and loop.is_done(schedule):

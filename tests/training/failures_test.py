@@ -4,14 +4,17 @@
 
 import os
 import time
+import types
 
 import gin
 import gymnasium
 import numpy as np
 import pytest
 
+from rnd_agents.training import checkpoints
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
+from rnd_agents.training import run
 from rnd_agents.training import run_directory
 from rnd_agents.training import trainer
 from tests.training import tiny_runs
@@ -152,6 +155,34 @@ def test_a_failing_environment_is_named_and_the_run_can_go_on(
   # Mended, it goes on from there.
   _train(tmp_path, 'none', num_env_steps=64 * 6)
   assert tiny_runs.iterations(tmp_path)[0] > 4
+
+
+def test_what_failed_before_it_trained_begins_anew_with_other_settings(
+    tmp_path, caplog
+):
+  with pytest.raises(errors.RunError, match='the motor is off'):
+    _train(tmp_path / 'a', 'raises', 'train_eval.warm_up_env_steps = 640')
+  assert tiny_runs.iterations(tmp_path / 'a') == (0, -1)
+  changes = ('train_eval.rollout_length = 8', 'train_eval.learning_rate = 0.1')
+  for name in 'ab':
+    _train(tmp_path / name, 'none', *changes, num_env_steps=64 * 3)
+  assert 'Nothing was trained yet. The run begins anew' in caplog.text
+  assert (tmp_path / 'a' / 'metrics.csv').read_bytes() == (
+      tmp_path / 'b' / 'metrics.csv'
+  ).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ('iteration', 'state'), [(1, {}), (0, {'pretraining_steps': 1})]
+)
+def test_what_was_trained_does_not_begin_anew(tmp_path, iteration, state):
+  run_directory.record_run(tmp_path, {'--seed': '0'})
+  snapshot = checkpoints.Snapshot(iteration, '', state)
+  loop = types.SimpleNamespace(
+      checkpoints=types.SimpleNamespace(find=lambda: snapshot)
+  )
+  with pytest.raises(errors.SetupError, match='--seed was 0 and is now 1'):
+    run._resume_or_record(tmp_path, loop, {'--seed': '1'}, 1, None)
 
 
 def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):
