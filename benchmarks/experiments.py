@@ -164,7 +164,7 @@ def sweep_job(out, group, job):
           f'--seed={job.seed}',
           *(f'--gin_bindings={binding}' for binding in job.bindings),
       ),
-      os.path.join(ROOT, gin_file),
+      (os.path.join(ROOT, gin_file),),
   )
 
 

@@ -56,8 +56,8 @@ def main(argv, module_name, function_name):
 
   trainer = importlib.import_module(f'rnd_agents.training.{module_name}')
   name = os.path.splitext(os.path.basename(_GIN_FILE.value[-1]))[0]
-  root_dir = _ROOT_DIR.value or os.path.join(
-      'runs', name, f'seed_{_SEED.value}'
+  root_dir = os.path.expanduser(  # In --root_dir=~/x no shell does.
+      _ROOT_DIR.value or os.path.join('runs', name, f'seed_{_SEED.value}')
   )
   try:
     gin_files.parse(_GIN_FILE.value, _GIN_PARAM.value + _GIN_BINDINGS.value)

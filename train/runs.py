@@ -24,13 +24,13 @@ class Job(NamedTuple):
     name: what to call it.
     root_dir: its folder.
     flags: of train_eval.
-    gin_file: path of a file that the run depends on, '' for none.
+    gin_files: paths of the files that the run depends on.
   """
 
   name: str
   root_dir: str
   flags: Tuple[str, ...]
-  gin_file: str = ''
+  gin_files: Tuple[str, ...] = ()
 
 
 class Outcome(NamedTuple):
@@ -69,7 +69,7 @@ def make_jobs(
     seeds: Sequence[int],
     root_dir: str,
     bindings: Sequence[str] = (),
-    paths: Sequence[str] = (),
+    paths: Sequence[Sequence[str]] = (),
 ) -> List[Job]:
   """The runs of a sweep: the first seed of every gin file comes first.
 
@@ -78,7 +78,8 @@ def make_jobs(
     seeds: Seeds.
     root_dir: Folder of all the runs.
     bindings: Gin bindings for all of them.
-    paths: Where the gin files lie, as far as that is known.
+    paths: For each of the gin files, it and those that it includes, as far as
+      that is known.
 
   Returns:
     A list of `Job`.
@@ -103,8 +104,8 @@ def make_jobs(
           f'--seed={seed}',
           *(f'--gin_bindings={binding}' for binding in bindings),
       )
-      path = paths[i] if paths else ''
-      jobs.append(Job(f'{name} seed {seed}', folder, flags, path))
+      read = tuple(paths[i]) if paths else ()
+      jobs.append(Job(f'{name} seed {seed}', folder, flags, read))
   return jobs
 
 
@@ -135,10 +136,8 @@ def is_finished(job: Job) -> bool:
   command = _read_json(os.path.join(job.root_dir, 'run.json')).get('command')
   if list(command or ())[2:] != list(job.flags):
     return False
-  status = os.path.join(job.root_dir, 'status.json')
-  return not job.gin_file or (
-      os.path.getmtime(job.gin_file) <= os.path.getmtime(status)
-  )
+  end = os.path.getmtime(os.path.join(job.root_dir, 'status.json'))
+  return all(os.path.getmtime(path) <= end for path in job.gin_files)
 
 
 def _read_json(path):

@@ -252,7 +252,8 @@ def check_settings(gin_files, bindings):
   """Parses each gin file with the bindings.
 
   Returns:
-    The paths of the files, or a sentence on what is wrong.
+    For each of the files the paths of all that were read for it; or a sentence
+    on what is wrong.
   """
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   import gin
@@ -260,10 +261,11 @@ def check_settings(gin_files, bindings):
   from rnd_agents.training import gin_files as parser
 
   try:
+    paths = []
     for file in gin_files:
       gin.clear_config()
-      parser.parse([file], bindings)
-    return [parser.find(file) for file in gin_files]
+      paths.append(parser.parse([file], bindings))
+    return paths
   except (FileNotFoundError, parser.GinError) as error:
     return str(error)
 
@@ -302,7 +304,10 @@ def main(argv=None):
       '--jobs', type=int, default=1, help='how many run at a time'
   )
   parser.add_argument(
-      '--root_dir', default='runs', help='default: %(default)s'
+      '--root_dir',
+      default='runs',
+      type=os.path.expanduser,
+      help='default: %(default)s',
   )
   parser.add_argument(
       '--binary',

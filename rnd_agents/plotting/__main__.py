@@ -20,6 +20,7 @@ import os
 import sys
 from typing import Dict, List, Optional, Sequence, Tuple
 
+from rnd_agents.plotting import drawing
 from rnd_agents.plotting import group_curves
 from rnd_agents.plotting import metrics_file
 from rnd_agents.plotting import panels
@@ -217,6 +218,24 @@ def _print(panel: panels.Panel, confidence: float) -> None:
     print(efficiency_table(panel.steps_to, confidence))
 
 
+def _check_out(out: str) -> None:
+  """Raises ValueError where a picture cannot go, or its CSV should not."""
+  ending = os.path.splitext(out)[1][1:].lower()
+  types = drawing.file_types()
+  if ending and ending not in types:
+    raise ValueError(
+        f'--out {out} is no picture: it must end in one of {", ".join(types)}')
+  path = drawing.csv_path(out)
+  if not os.path.exists(path):
+    return
+  with open(path, encoding='utf-8', errors='replace') as file:
+    header = file.readline().strip()
+  if header != ','.join(panels.CSV_COLUMNS):
+    raise ValueError(
+        f'the numbers would go to {path}, which holds something else: choose'
+        ' another --out')
+
+
 def main(argv: Optional[Sequence[str]] = None) -> int:
   """Runs the command line; returns its exit status."""
   parser = _parser()
@@ -230,6 +249,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
       parser.error(f'--{name} is for one --metric, not for {len(metrics)}')
   try:
     runs = find_runs(args.runs)
+    _check_out(args.out)
   except ValueError as error:
     parser.error(str(error))
   drawn = []
@@ -241,7 +261,10 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     if panel is None:
       parser.error(f'no run has {metric!r} in phase {phase!r}')
     drawn.append(panel)
-  panels.draw(drawn, args.out, args.title, args.confidence)
+  try:
+    panels.draw(drawn, args.out, args.title, args.confidence)
+  except OSError as error:
+    parser.error(f'--out {args.out} cannot be written: {error.strerror}')
   for i, panel in enumerate(drawn):
     if len(drawn) > 1:
       print(('\n' if i else '') + f'{panel.phase}/{panel.metric}')

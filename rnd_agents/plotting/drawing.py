@@ -44,6 +44,16 @@ def new_figure(
   )
 
 
+def file_types() -> Sequence[str]:
+  """Endings of pictures that can be written, without the dot."""
+  return sorted(new_figure().canvas.get_supported_filetypes())
+
+
+def csv_path(out: str) -> str:
+  """Where the numbers of a picture go."""
+  return os.path.splitext(out)[0] + '.csv'
+
+
 def save(fig: Any, out: str) -> None:
   """Writes the figure, making its folder where needed."""
   os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
@@ -60,8 +70,7 @@ def write_csv(
     header: Names of the columns.
     rows: Cells; a NaN becomes an empty cell.
   """
-  path = os.path.splitext(out)[0] + '.csv'
-  with open(path, 'w', encoding='utf-8', newline='') as file:
+  with open(csv_path(out), 'w', encoding='utf-8', newline='') as file:
     writer = csv.writer(file, lineterminator='\n')
     writer.writerow(header)
     for row in rows:

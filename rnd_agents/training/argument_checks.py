@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run refuses before it starts, and what it says then."""
 
+import numbers
+
 import gin
 
 
@@ -27,13 +29,36 @@ def check_all(name, arguments):
         f' num_env_steps, which include it: got {arguments.warm_up_env_steps}'
         f' and {arguments.num_env_steps}.'
     )
+  rate = arguments.stop_at_success_rate
+  if rate is not None and not (
+      isinstance(rate, numbers.Real) and 0 <= rate <= 1
+  ):
+    raise ValueError(
+        f'{name}.stop_at_success_rate must be None or a number from 0 to 1, got'
+        f' {rate!r}.'
+    )
+  check_unbound(f'{name}.root_dir', 'the flag --root_dir')
   check_unbound(f'{name}.seed', 'the flag --seed')
+  _check_scopes()
   for scope in ('', 'train/', 'eval/'):
     check_unbound(f'{scope}load_environment.seed', 'the flag --seed')
     check_unbound(
         f'{scope}load_environment.num_environments',
         f'{name}.num_environments and num_eval_episodes',
     )
+
+
+def _check_scopes():
+  """Refuses environments in scopes that nobody enters."""
+  # Gin has no public list of its bindings. pylint: disable=protected-access
+  for scope, selector in gin.config._CONFIG:
+    if selector == 'rnd_agents.load_environment' and scope not in (
+        '', 'train', 'eval'
+    ):
+      raise ValueError(
+          f'{scope}/load_environment has no effect: the scopes are train/ and'
+          ' eval/.'
+      )
 
 
 def check_unbound(name, instead):
@@ -53,8 +78,11 @@ def without_none(**values):
 def check_positive(owner, **values):
   """Raises ValueError where a number is not above 0."""
   for name, value in values.items():
-    # The rest are schedules of TensorFlow.
-    if isinstance(value, (int, float, type(None))) and not (value or 0) > 0:
+    if callable(value):  # A schedule of TensorFlow.
+      continue
+    if not isinstance(value, (numbers.Real, type(None))):
+      raise ValueError(f'{owner}.{name} must be a number, got {value!r}.')
+    if not (value or 0) > 0:
       raise ValueError(f'{owner}.{name} must be above 0, got {value}.')
 
 

@@ -131,7 +131,7 @@ class Checkpoints:
       shutil.rmtree(aside, ignore_errors=True)
       raise errors.RunError(
           f'The checkpoint of iteration {iteration} could not be written to'
-          f' {self._folder}: {_reason(error)} {self.kept()} Make room, or make'
+          f' {self._folder}: {reason(error)} {self.kept()} Make room, or make'
           ' the folder writable; the same command then goes on.'
       ) from error
   def _sync(self, iteration, names):
@@ -220,13 +220,14 @@ class Checkpoints:
       differences = self._differences(prefix)
       raise errors.SetupError(
           f'The checkpoint {snapshot.folder} is of other networks or another'
-          f' agent: {"; ".join(differences) or _reason(error)}. Bring back the'
+          f' agent: {"; ".join(differences) or reason(error)}. Bring back the'
           ' settings in operative_config.gin, or choose another --root_dir.'
       ) from error
-    self._forget_after(snapshot.iteration)
+    # Damaged ones, which would count as the newest.
+    self.forget_after(snapshot.iteration)
 
-  def _forget_after(self, iteration):
-    """Removes damaged snapshots, which would count as the newest ones."""
+  def forget_after(self, iteration):
+    """Removes the snapshots of later iterations, of whatever worth."""
     for other in self.iterations():
       if other > iteration:
         shutil.rmtree(self.path(other), ignore_errors=True)
@@ -286,7 +287,14 @@ def _read_state(folder):
     return pickle.load(file)
 
 
-def _reason(error):
+def is_of_disk(error):
+  """Whether an error of TensorFlow is one of writing a file."""
+  return isinstance(error, tf.errors.OpError) and any(
+      os.strerror(code) in str(error) for code in _DISK_ERRORS
+  )
+
+
+def reason(error):
   """The short text of an error of Python or TensorFlow."""
   if isinstance(error, OSError) and error.strerror:
     return f'{error.strerror}.'

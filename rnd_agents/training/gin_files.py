@@ -71,6 +71,9 @@ def parse(files, bindings=()):
       file and among the shipped ones.
     bindings: Lines of gin, which win over the files.
 
+  Returns:
+    The paths of all files that were read, those that are included as well.
+
   Raises:
     FileNotFoundError: If a file is missing.
     GinError: If a binding does not fit; the message says where.
@@ -84,7 +87,7 @@ def parse(files, bindings=()):
       gin.add_config_file_search_path(folder)
   try:
     with _quiet_search():
-      gin.parse_config_files_and_bindings(
+      parsed = gin.parse_config_files_and_bindings(
           paths, list(bindings), skip_unknown=False
       )
   except (
@@ -97,6 +100,21 @@ def parse(files, bindings=()):
   ) as error:
     raise GinError(_explain(error)) from error
   _check_types()
+  return _files_of(parsed)
+
+
+def _files_of(parsed):
+  """Paths of parsed files and of what they include."""
+  paths = []
+  for file in parsed:
+    # As gin looked for it; an absolute path hides what is before it.
+    candidates = [
+        os.path.join(prefix, file.filename)
+        for prefix in gin.config._LOCATION_PREFIXES  # pylint: disable=protected-access
+    ]
+    paths += [path for path in candidates if os.path.isfile(path)][:1]
+    paths += _files_of(file.includes)
+  return paths
 
 
 @contextlib.contextmanager
@@ -138,22 +156,77 @@ def _check_types():
     parameters = inspect.signature(function).parameters
     for name, value in bindings.items():
       value = _macro_value(value)
+      parameter = (f'{scope}/' if scope else '') + (
+          f'{selector.rpartition(".")[2]}.{name}'
+      )
+      _check_references(parameter, value)
       default = getattr(parameters.get(name), 'default', None)
-      if isinstance(value, gin.config.ConfigurableReference):
-        continue
       fitting, words = _TYPES.get(type(default), ((object,), ''))
+      if isinstance(value, gin.config.ConfigurableReference):
+        if isinstance(default, tuple) and not value.evaluate:
+          raise GinError(
+              f'The gin configuration does not fit: {parameter} must be a list,'
+              f' not {value}. Write [{value}].'
+          )
+        continue
       wrong_bool = isinstance(value, bool) and bool not in fitting
       if isinstance(value, fitting) and not (wrong_bool and words):
         continue
-      where = f'{scope}/' if scope else ''
       hint = ''
       if words == 'an integer' and isinstance(value, float):
         hint = f' Write {int(value)}.' if value == int(value) else ''
       raise GinError(
-          f'The gin configuration does not fit: {where}'
-          f'{selector.rpartition(".")[2]}.{name} must be {words}, not'
-          f' {value!r}.{hint}'
+          f'The gin configuration does not fit: {parameter} must be {words},'
+          f' not {value!r}.{hint}'
       )
+
+
+def _check_references(parameter, value):
+  """Refuses what will be called and needs more than gin knows.
+
+  Python would say so in the middle of the building, or before.
+  """
+  if parameter.endswith('_fn') and isinstance(value, str):
+    raise GinError(
+        f'The gin configuration does not fit: {parameter} must be a function,'
+        f' not a text. Write @{value}.'
+    )
+  # pylint: disable=protected-access
+  for reference in gin.config._iterate_flattened_values(value):
+    if not isinstance(reference, gin.config.ConfigurableReference):
+      continue
+    if not reference.evaluate:
+      continue
+    missing = _missing_arguments(reference.configurable)
+    if missing:
+      without = str(reference).removesuffix('()')
+      raise GinError(
+          f'The gin configuration does not fit: {parameter} calls'
+          f' {reference} without its {" and ".join(missing)}. Write {without}'
+          ' to give what is called later, or bind'
+          f' {without[1:]}.{missing[0]}.'
+      )
+
+
+def _missing_arguments(configurable):
+  """Names of arguments that have no default and are bound in no scope."""
+  # pylint: disable=protected-access
+  try:
+    parameters = inspect.signature(configurable.wrapped).parameters.values()
+  except (TypeError, ValueError):  # Not written in Python.
+    return []
+  bound = set()
+  for (_, selector), bindings in gin.config._CONFIG.items():
+    if selector == configurable.selector:
+      bound.update(bindings)
+  return [
+      parameter.name
+      for parameter in parameters
+      if parameter.default is parameter.empty
+      and parameter.kind
+      in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+      and parameter.name not in bound
+  ]
 
 
 def explain_missing(error):

@@ -53,11 +53,7 @@ class Table:
 
   def rows(self):
     """Yields the rows on the disk, dicts of text."""
-    with open(self._path, newline='', encoding='utf-8') as file:
-      for row in csv.DictReader(file):
-        # A kill may have cut the last line short.
-        if None not in row.values() and row['iteration'].isdigit():
-          yield row
+    yield from _rows(self._path)
 
   def append(self, row):
     """Adds a row, a dict of column to text or number."""
@@ -73,6 +69,29 @@ class Table:
       writer = csv.DictWriter(file, self._columns, restval='')
       writer.writeheader()
       writer.writerows(rows)
+
+
+def _rows(path):
+  """Yields the rows of a table, dicts of text."""
+  with open(path, newline='', encoding='utf-8') as file:
+    for row in csv.DictReader(file):
+      # A kill may have cut the last line short.
+      if None not in row.values() and row['iteration'].isdigit():
+        yield row
+
+
+def last_value(root_dir, phase, metric, last_iteration):
+  """Newest value of a metric up to an iteration, or None."""
+  if not has_rows(root_dir):
+    return None
+  values = [
+      float(row[metric])
+      for row in _rows(os.path.join(root_dir, METRICS_FILE))
+      if row['phase'] == phase
+      and int(row['iteration']) <= last_iteration
+      and row.get(metric)
+  ]
+  return values[-1] if values else None
 
 
 def has_rows(root_dir):

@@ -9,6 +9,7 @@ import warnings
 
 from absl import logging
 import gin
+import gymnasium
 import numpy as np
 import tensorflow as tf
 from tf_agents.policies import policy_saver
@@ -21,6 +22,7 @@ from rnd_agents.evaluation import evaluator
 from rnd_agents.networks import precision
 from rnd_agents.plotting import learning_curves
 from rnd_agents.training import argument_checks
+from rnd_agents.training import checkpoints
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
@@ -135,12 +137,11 @@ def execute(name, arguments, check, build):
         )
       stack.callback(_close, train_env)
       with gin.config_scope('eval'):
+        # The seed is named so that gin records none, which no run would take.
         eval_env = loaders.load_environment(
-            num_environments=arguments.num_eval_episodes
+            num_environments=arguments.num_eval_episodes, seed=None
         )
       stack.callback(_close, eval_env)
-      argument_checks.check_alike(train_env, eval_env)
-
       def loop_settings(policy):
         return dict(
             evaluator_=evaluator.Evaluator(
@@ -156,49 +157,51 @@ def execute(name, arguments, check, build):
             ),
         )
 
-      agent, loop, learning_rates = build(
-          Parts(root_dir, train_env, sequence.spawn(1)[0], loop_settings)
+      watched = (
+          root_dir, [train_env, eval_env], arguments.environment_timeout_s
       )
+      # Not while a saved episode is played again, at once: that may take long.
+      with _watchdog(*watched):
+        argument_checks.check_alike(train_env, eval_env)
+        agent, loop, learning_rates = build(
+            Parts(root_dir, train_env, sequence.spawn(1)[0], loop_settings)
+        )
       stack.callback(loop.close)
       in_force = settings.operative(seed=seed)
-      _resume_or_record(root_dir, loop, in_force, seed)
+      schedule = training_loop.Schedule(
+          arguments.num_env_steps,
+          arguments.warm_up_env_steps,
+          arguments.eval_interval_env_steps,
+          arguments.checkpoint_interval_iterations,
+          arguments.stop_at_success_rate,
+      )
+      _resume_or_record(root_dir, loop, in_force, seed, schedule)
       for optimizer, rate in learning_rates:
         optimizer.learning_rate = rate
     on_progress = stack.enter_context(
         _status(root_dir, loop, arguments.num_env_steps)
     )
     stack.enter_context(
-        watchdog.Watchdog(
-            [train_env, eval_env],
-            arguments.environment_timeout_s,
-            on_hang=lambda message: run_directory.write_status(
-                root_dir, 'failed', message=message, env_steps=loop.env_steps
-            ),
-        )
+        _watchdog(*watched, lambda: dict(env_steps=loop.env_steps))
     )
     loop.run(
-        training_loop.Schedule(
-            arguments.num_env_steps,
-            arguments.warm_up_env_steps,
-            arguments.eval_interval_env_steps,
-            arguments.checkpoint_interval_iterations,
-            arguments.stop_at_success_rate,
-        ),
+        schedule,
         on_start=lambda log: log.write_settings(settings.own(in_force), seed),
         on_progress=on_progress,
     )
     return _finish(root_dir, loop, agent, train_env.name)
 
 
-def _resume_or_record(root_dir, loop, now, seed):
+def _resume_or_record(root_dir, loop, now, seed, schedule):
   """Goes on from a checkpoint if there is one, and writes down the settings.
 
   Raises:
-    SetupError: If settings were changed that cannot be.
+    SetupError: If settings were changed that cannot be, or in vain.
   """
-  harmless = []
+  fatal, harmless = [], []
   snapshot = loop.checkpoints.find()
-  if snapshot is None and metrics_log.has_rows(root_dir):
+  has_rows = metrics_log.has_rows(root_dir)
+  if snapshot is None and has_rows:
     raise errors.SetupError(
         f'{root_dir} holds results and no checkpoint to go on from. Move them'
         ' away, or choose another --root_dir.'
@@ -206,14 +209,30 @@ def _resume_or_record(root_dir, loop, now, seed):
   if snapshot is not None:
     before = run_directory.read_record(root_dir).get('settings', {})
     fatal, harmless = settings.changes(before, now)
-    if fatal:
+  if fatal:
+    pretraining_steps = snapshot.state.get('pretraining_steps', 0)
+    if snapshot.iteration or pretraining_steps or has_rows:
       raise errors.SetupError(
           f'The run in {root_dir} cannot go on with other settings:'
           f' {"; ".join(fatal)}. Set them back, or choose another --root_dir.'
       )
+    logging.warning(
+        'Nothing was trained yet. The run begins anew with other settings: %s.',
+        '; '.join(fatal),
+    )
+    loop.checkpoints.forget_after(-1)
+    snapshot = None
+  if snapshot is not None:
+    loop.restore(snapshot)
+    in_vain = settings.of_learning(harmless)
+    if in_vain and loop.is_done(schedule):
+      raise errors.SetupError(
+          'The run is finished; these changes would have no effect:'
+          f' {"; ".join(in_vain)}. Choose another --root_dir, or raise'
+          ' num_env_steps.'
+      )
     for change in harmless:
       logging.warning('Going on with a change: %s.', change)
-    loop.restore(snapshot)
   else:
     loop.load()
   run_directory.record_run(
@@ -224,6 +243,17 @@ def _resume_or_record(root_dir, loop, now, seed):
       env_steps=loop.env_steps,
       # What compute_dtype = 'auto' came to, where that was asked for.
       auto_compute_dtype=precision.layer_policy(precision.AUTO).compute_dtype,
+  )
+
+
+def _watchdog(root_dir, environments, limit_s, facts=dict):
+  """A `Watchdog` that leaves its message in `status.json`."""
+  return watchdog.Watchdog(
+      environments,
+      limit_s,
+      on_hang=lambda message: run_directory.write_status(
+          root_dir, 'failed', message=message, **facts()
+      ),
   )
 
 
@@ -248,10 +278,11 @@ def _status(root_dir, loop, num_env_steps):
   except BaseException as error:
     with contextlib.suppress(OSError):
       write('failed', f'{type(error).__name__}: {error}')
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) or checkpoints.is_of_disk(error):
       raise errors.RunError(
-          f'A file of {root_dir} could not be written: {error.strerror}.'
-          f' {loop.checkpoints.kept()} Make room, and the same command goes on.'
+          f'A file of {root_dir} could not be written:'
+          f' {checkpoints.reason(error)} {loop.checkpoints.kept()} Make room,'
+          ' and the same command goes on.'
       ) from error
     raise
 
@@ -269,10 +300,16 @@ def _setup_errors():
       OSError,
       TypeError,
       ValueError,
+      gymnasium.error.Error,
       tf.errors.OpError,
       environment_errors.EnvironmentFailure,
   ) as error:
-    raise errors.SetupError(gin_files.explain_missing(error)) from error
+    message = gin_files.explain_missing(error)
+    missing = isinstance(error, gymnasium.error.DependencyNotInstalled)
+    if missing and 'opencv' in message:
+      message = environment_errors.message_of(error)
+      message += '. Here: pip install "rnd_agents[atari]".'
+    raise errors.SetupError(message) from error
 
 
 def tensor_specs(environment):

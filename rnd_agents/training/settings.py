@@ -9,7 +9,8 @@ import gin
 # A run goes on from where it was, so what its past depends on stays: the
 # environments, the shape of a rollout, the networks. The rest may change.
 _STAYS = re.compile(
-    r"""(train/)?(.*\.)?(
+    r"""train/(?!(.*\.)?load_\w+\.(vectorization|step_timeout_s)$).*
+    | (.*\.)?(
         train_eval\.(num_environments|rollout_length|warm_up_env_steps|
                      agent_class|rnd_observation_fn)
       | train_eval_r2d3\.(num_environments|warm_up_env_steps|unroll_length|
@@ -24,8 +25,15 @@ _STAYS = re.compile(
       | (Recall|TMaze|CueLock)\.\w+
       | (episode_seeds\.)?(stream|fixed|cycle)\.\w+
       | RNDPPOAgent\.(normalize_(observations|rewards)|recurrent_state_init)
-      | [A-Z][A-Z0-9_]*                              # Macros.
     )$""",
+    re.VERBOSE,
+)
+# What a finished run may be started again with: it decides when a run ends, or
+# how it is carried out and watched, and no number that it learns.
+_NOT_OF_LEARNING = re.compile(
+    r"""\S+\.(num_env_steps|stop_at_success_rate|record_video|num_checkpoints|
+             checkpoint_interval_iterations|environment_timeout_s|
+             vectorization|step_timeout_s)\ was\ """,
     re.VERBOSE,
 )
 _OWN = re.compile(
@@ -35,6 +43,9 @@ _OWN = re.compile(
     r'|[A-Z][A-Z0-9_]*$'
 )
 _BINDING = re.compile(r'^(\S+) = (.*)$')
+_TEXT_OR_MACRO = re.compile(
+    r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|%([\w/]+)"""
+)
 
 
 def operative(**more):
@@ -61,11 +72,28 @@ def own(settings):
   return {name: settings[name] for name in settings if _OWN.match(name)}
 
 
+def _without_macros(settings):
+  """The settings with values in place of macros, which have no lines then."""
+
+  def values_in(text):
+    return _TEXT_OR_MACRO.sub(value_of, text)
+
+  def value_of(match):
+    value = settings.get(match.group(1))
+    return match.group(0) if value is None else values_in(value)
+
+  return {
+      name: values_in(value)
+      for name, value in settings.items()
+      if '.' in name or name.startswith('--')
+  }
+
+
 def changes(old, new):
   """What differs between two runs' settings.
 
   A parameter that only one of them knows is none: it came or went with a
-  version of the software.
+  version of the software. A macro is what it stands for where it is used.
 
   Args:
     old: What `operative` returned when the run began.
@@ -76,6 +104,7 @@ def changes(old, new):
     those that can.
   """
   fatal, harmless = [], []
+  old, new = _without_macros(old), _without_macros(new)
   for name in sorted(old.keys() & new.keys()):
     if old[name] == new[name]:
       continue
@@ -84,3 +113,8 @@ def changes(old, new):
         f'{name} was {old[name]} and is now {new[name]}'
     )
   return fatal, harmless
+
+
+def of_learning(sentences):
+  """Those of the sentences of `changes` that a finished run cannot follow."""
+  return [text for text in sentences if not _NOT_OF_LEARNING.match(text)]

@@ -102,6 +102,8 @@ class TrainingLoop(abc.ABC):
     self._log = None
     self._resumed = False
     self._stopped_by = None  # The name of the signal, once there was one.
+    # Whether an evaluation is due that a signal came before.
+    self._owes_evaluation = False
     self._warned_of_episodes = False
     self._iteration = tf.Variable(0, dtype=tf.int64, name='iteration')
     self._episodes = tf.Variable(0, dtype=tf.int64, name='episodes')
@@ -174,6 +176,17 @@ class TrainingLoop(abc.ABC):
   def wall_time_s(self):
     return float(self._wall_time_s.numpy())
 
+  def is_done(self, schedule):
+    """Whether nothing is left to do, maybe since an earlier start."""
+    if self.env_steps >= schedule.num_env_steps:
+      return True
+    if schedule.stop_at_success_rate is None:
+      return False
+    rate = metrics_log.last_value(
+        self._root_dir, 'eval', 'success_rate', self.iteration
+    )
+    return rate is not None and rate >= schedule.stop_at_success_rate
+
   @property
   def stopped_by(self):
     """The name of the signal that stopped the run, or None."""
@@ -196,6 +209,8 @@ class TrainingLoop(abc.ABC):
     self.checkpoints.restore(snapshot)
     self._resumed = True
     state = snapshot.state
+    # Not of older versions.
+    self._owes_evaluation = state.get('owes_evaluation', False)
     if self._watcher is not None and state['watcher'] is not None:
       self._watcher.restore(state['watcher'])
     episodes_go_on = True
@@ -228,6 +243,7 @@ class TrainingLoop(abc.ABC):
         dict(
             environment=self._environment_state(),
             watcher=None if self._watcher is None else self._watcher.state(),
+            owes_evaluation=self._owes_evaluation,
             **self._own_state(),
         ),
     )
@@ -301,17 +317,22 @@ class TrainingLoop(abc.ABC):
     next_eval = _next_multiple(self.env_steps, interval)
     save_time_s = 0.0
     reported = time.monotonic()
-    done = self.env_steps >= schedule.num_env_steps or self._solved(schedule)
+    if self._owes_evaluation and not self._stopped_by:
+      # Unless an earlier start made it, and was killed before it saved.
+      if self._log.last('eval', 'iteration') != self.iteration:
+        self._evaluate(schedule)
+      self._owes_evaluation = False
+    done = self.is_done(schedule)
     while not done and not self._stopped_by:
       metrics = self._iterate(save_time_s)
-      done = self.env_steps >= schedule.num_env_steps
-      if self.env_steps >= next_eval or done:
+      if self.env_steps >= min(next_eval, schedule.num_env_steps):
         next_eval = _next_multiple(self.env_steps, interval)
-        start = time.monotonic()
-        episodes = self._evaluate()
-        done = done or self._solved(schedule)
-        self._watch(episodes, done)
-        self._wall_time_s.assign_add(time.monotonic() - start)
+        # Who stops a run may have little time until it is killed: the next
+        # start evaluates.
+        self._owes_evaluation = bool(self._stopped_by)
+        if not self._owes_evaluation:
+          self._evaluate(schedule)
+          done = self.is_done(schedule)
       bar.update(
           self.env_steps,
           train=metrics.get('return_mean'),
@@ -331,17 +352,11 @@ class TrainingLoop(abc.ABC):
     if self._watcher is None:
       return
     self._watcher.see(self.env_steps, episodes)
-    # Who stops a run may have little time until it is killed.
+    # A signal may come during the evaluation, too.
     if not self._stopped_by:
       self._watcher.after_evaluation(
           self._log, self.env_steps, self.wall_time_s, episodes, done
       )
-
-  def _solved(self, schedule):
-    """Whether the last evaluation, of an earlier start maybe, was the end."""
-    rate = self._log.last('eval', 'success_rate')
-    limit = schedule.stop_at_success_rate
-    return rate is not None and limit is not None and rate >= limit
 
   def _stop(self, signal_name):
     self._stopped_by = signal_name
@@ -409,7 +424,8 @@ class TrainingLoop(abc.ABC):
         ' and give the same command to go on from there.'
     )
 
-  def _evaluate(self):
+  def _evaluate(self, schedule):
+    """Plays, writes a row and shows."""
     start = time.monotonic()
     with self._environment_errors():
       episodes = self._evaluator.run()
@@ -423,7 +439,8 @@ class TrainingLoop(abc.ABC):
             wall_time_s=self.wall_time_s + eval_time_s, eval_time_s=eval_time_s
         ),
     )
-    return episodes
+    self._watch(episodes, self.is_done(schedule))
+    self._wall_time_s.assign_add(time.monotonic() - start)
 
   def _counters(self):
     return dict(

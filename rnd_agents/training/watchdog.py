@@ -72,8 +72,8 @@ class Watchdog:
     where = ''.join(traceback.format_stack(frame)) if frame else '  unknown\n'
     message = (
         f'{environment.name} has been in one step or reset for more than'
-        f' {self._limit_s:g} s. Mend it, or raise'
-        ' train_eval.environment_timeout_s (None waits for ever).'
+        f' {self._limit_s:g} s. Mend it, or raise environment_timeout_s (None'
+        ' waits for ever).'
     )
     try:
       logging.error('%s Where it is:\n%s', message, where)

@@ -193,6 +193,39 @@ def test_bad_arguments(runs, tmp_path, capsys, argv, message):
   assert not (tmp_path / 'o.png').exists()
 
 
+def test_numbers_of_something_else_are_not_written_over(
+    runs, tmp_path, capsys):
+  run = runs / 'rnd' / 'seed_0'
+  before = (run / 'metrics.csv').read_bytes()
+  with pytest.raises(SystemExit) as stop:
+    _run(run, '--out', run / 'metrics.png')
+  assert stop.value.code == 2
+  error = capsys.readouterr().err
+  assert f'{run}/metrics.csv, which holds something else' in error
+  assert (run / 'metrics.csv').read_bytes() == before
+  assert not (run / 'metrics.png').exists()
+  # Those of an earlier picture are.
+  for folder in ('rnd', 'ppo'):
+    assert _run(runs / folder, '--out', tmp_path / 'o.png') == 0
+    assert list(_labels(tmp_path / 'o.csv')) == [folder]
+
+
+@pytest.mark.parametrize(('out', 'message'), [
+    ('o.xyz', 'o.xyz is no picture: it must end in one of '),
+    ('metrics.csv', 'metrics.csv is no picture'),
+    ('file/o.png', 'file/o.png cannot be written: '),
+    ('folder.png', 'folder.png cannot be written: Is a directory'),
+])
+def test_a_picture_that_cannot_be_written(
+    runs, tmp_path, capsys, out, message):
+  (tmp_path / 'file').touch()
+  (tmp_path / 'folder.png').mkdir()
+  with pytest.raises(SystemExit) as stop:
+    _run(runs, '--out', tmp_path / out)
+  assert stop.value.code == 2
+  assert message in capsys.readouterr().err
+
+
 def test_starts_without_tensorflow(runs, tmp_path):
   code = (
       'import sys\n'

@@ -4,6 +4,7 @@
 
 import os
 import shutil
+import sys
 
 from absl import flags
 import gin
@@ -122,7 +123,28 @@ _BAD = {
     ' value.',
     'import nope': _GIN + "No module named 'nope' In bindings string line 13"
     ' import nope',
+    # References: with (), without, and in a list.
+    'train_eval.rnd_observation_fn = @newest_frame_observation_fn()': _GIN
+    + 'train_eval.rnd_observation_fn calls @newest_frame_observation_fn()'
+    ' without its observation. Write @newest_frame_observation_fn to give what'
+    ' is called later, or bind newest_frame_observation_fn.observation.',
+    'load_environment.reward_fn = @sign_of_reward()': _GIN
+    + 'load_environment.reward_fn calls @sign_of_reward() without its reward.'
+    ' Write @sign_of_reward to give what is called later, or bind'
+    ' sign_of_reward.reward.',
+    'load_environment.wrappers = [@SomeEntries()]': _GIN
+    + 'load_environment.wrappers calls @SomeEntries() without its env and'
+    ' entries. Write @SomeEntries to give what is called later, or bind'
+    ' SomeEntries.env.',
+    'load_environment.wrappers = @SomeEntries': _GIN
+    + 'load_environment.wrappers must be a list, not @SomeEntries. Write'
+    ' [@SomeEntries].',
+    "train/load_environment.reward_fn = 'sign_of_reward'": _GIN
+    + 'train/load_environment.reward_fn must be a function, not a text. Write'
+    ' @sign_of_reward.',
     # Numbers of the run.
+    "train_eval.rnd_learning_rate = '1e-3'": 'train_eval.rnd_learning_rate must'
+    " be a number, got '1e-3'.",
     'train_eval.num_environments = 0': 'train_eval.num_environments must be'
     ' above 0, got 0.',
     'train_eval.rollout_length = 0': 'train_eval.rollout_length must be above'
@@ -145,10 +167,19 @@ _BAD = {
     ' 200.',
     'train_eval.environment_timeout_s = 0.0': 'train_eval.environment_timeout_s'
     ' must be above 0, got 0.0.',
+    'train_eval.stop_at_success_rate = 90': 'train_eval.stop_at_success_rate'
+    ' must be None or a number from 0 to 1, got 90.',
+    "train_eval.stop_at_success_rate = '0.9'": 'train_eval.stop_at_success_rate'
+    " must be None or a number from 0 to 1, got '0.9'.",
     'train_eval.agent_class = 3': 'train_eval.agent_class must be RNDPPOAgent'
     ' or a subclass, such as @RNDPPOAgent, not 3.',
     'train_eval.seed = 5': 'train_eval.seed has no effect: use the flag'
     ' --seed.',
+    "train_eval.root_dir = 'x'": 'train_eval.root_dir has no effect: use the'
+    ' flag --root_dir.',
+    'evaluation/load_environment.max_episode_steps = 5':
+    'evaluation/load_environment has no effect: the scopes are train/ and'
+    ' eval/.',
     'eval/load_environment.num_environments = 3':
     'eval/load_environment.num_environments has no effect: use'
     ' train_eval.num_environments and num_eval_episodes.',
@@ -231,6 +262,13 @@ def test_a_bad_environment_is_explained(tmp_path, name, message):
   assert '\n' not in said
 
 
+def test_what_gymnasium_misses_is_explained(tmp_path, monkeypatch):
+  monkeypatch.setitem(sys.modules, 'cv2', None)
+  said = _message(tmp_path, *_environment("'ALE/Pong-v5'"))
+  assert said.startswith('train_eval: opencv-python package not installed')
+  assert said.endswith('. Here: pip install "rnd_agents[atari]".')
+
+
 def test_an_evaluation_environment_that_will_not_do(tmp_path):
   said = _message(tmp_path, "eval/load_environment.env_kwargs = {'size': 5}")
   assert said.startswith(
@@ -262,6 +300,14 @@ def test_files_that_are_missing(tmp_path, monkeypatch):
   )
 
 
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+  monkeypatch.setenv('HOME', os.fspath(tmp_path))
+  (tmp_path / 'file').write_text('')
+  assert _message('~/file').startswith(
+      f'train_eval: --root_dir={tmp_path}/file cannot be written: '
+  )
+
+
 def test_folders_and_seeds_that_will_not_do(tmp_path):
   (tmp_path / 'file').write_text('')
   file = tmp_path / 'file'
@@ -284,6 +330,7 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
   with open(tmp_path / 'metrics.csv', 'rb') as file:
     metrics = file.read()
   cannot = f'train_eval: The run in {tmp_path} cannot go on with other'
+  size = "{'mapping_seed': 42, 'size': %d}"
   mend = 'Set them back, or choose another --root_dir.'
   assert _message(
       tmp_path,
@@ -292,9 +339,10 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
       'DEEP_SEA_SIZE = 5',
       seed=3,
   ) == (
-      f'{cannot} settings: --seed was 0 and is now 3; DEEP_SEA_SIZE was 4 and'
-      ' is now 5; create_networks.fc_layer_params was (4,) and is now (5,);'
-      f' train_eval.rollout_length was 8 and is now 9. {mend}'
+      f'{cannot} settings: --seed was 0 and is now 3;'
+      ' create_networks.fc_layer_params was (4,) and is now (5,);'
+      f' train/load_environment.env_kwargs was {size % 4} and is now'
+      f' {size % 5}; train_eval.rollout_length was 8 and is now 9. {mend}'
   )
   said = _message(tmp_path, 'train_eval.rnd_learning_rate = None')
   assert 'is of other networks or another agent: agent/_rnd_optimizer' in said

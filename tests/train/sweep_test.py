@@ -162,12 +162,13 @@ def test_no_more_than_the_jobs_at_a_time(command):
 def test_what_is_finished_runs_again_when_its_settings_differ(
     command, tmp_path
 ):
-  gin_file = tmp_path / 'a.gin'
+  gin_file, included = tmp_path / 'a.gin', tmp_path / 'b.gin'
   gin_file.touch()
+  included.touch()
 
   def jobs(*bindings):
     return runs.make_jobs(
-        ['a.gin'], [0], 'out', bindings, [os.fspath(gin_file)]
+        ['a.gin'], [0], 'out', bindings, [[gin_file, included]]
     )
 
   job, = jobs()
@@ -178,9 +179,27 @@ def test_what_is_finished_runs_again_when_its_settings_differ(
   assert _starts(job) == 2
   _run(jobs('train_eval.num_env_steps = 9'), 1, command)
   assert _starts(job) == 2
-  os.utime(gin_file, (time.time() + 5, time.time() + 5))  # Edited.
-  _run(jobs('train_eval.num_env_steps = 9'), 1, command)
-  assert _starts(job) == 3
+  for wanted, file in ((3, gin_file), (4, included)):
+    later = time.time() + 5
+    os.utime(file, (later, later))  # Edited.
+    _run(jobs('train_eval.num_env_steps = 9'), 1, command)
+    assert _starts(job) == wanted
+    os.utime(file, (1, 1))
+
+
+def test_settings_are_of_included_files_too(tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  (tmp_path / 'x').mkdir()
+  (tmp_path / 'x' / 'a.gin').write_text("include 'b.gin'\n")
+  (tmp_path / 'x' / 'b.gin').write_text("include 'cartpole.gin'\n")
+  try:
+    first, second = sweep.check_settings(['x/a.gin', 'cartpole'], [])
+  finally:
+    gin.clear_config()
+  names = ['x/a.gin', os.fspath(tmp_path / 'x' / 'b.gin')]
+  assert first == [*names, *second]
+  assert os.path.basename(second[0]) == 'cartpole.gin'
+  assert all(os.path.isabs(path) for path in second)
 
 
 def _sweep_process(tmp_path):
@@ -299,6 +318,15 @@ def test_mistakes_end_with_one_sentence(
   assert message in error
   assert '\n' not in error
   assert not os.listdir(tmp_path)
+
+
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch, capsys):
+  monkeypatch.chdir(tmp_path)
+  monkeypatch.setenv('HOME', os.fspath(tmp_path))
+  monkeypatch.setattr(sweep, '_in_other_process', lambda f, *a: [['a.gin']])
+  (tmp_path / 'file').touch()
+  assert sweep.main(['--gin_file=a.gin', '--root_dir=~/file']) == 2
+  assert f"File exists: '{tmp_path}/file'" in capsys.readouterr().err
 
 
 def test_a_real_sweep(tmp_path, monkeypatch):

@@ -4,14 +4,17 @@
 
 import os
 import time
+import types
 
 import gin
 import gymnasium
 import numpy as np
 import pytest
 
+from rnd_agents.training import checkpoints
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
+from rnd_agents.training import run
 from rnd_agents.training import run_directory
 from rnd_agents.training import trainer
 from tests.training import tiny_runs
@@ -33,6 +36,8 @@ class _Failing(gymnasium.Env):
 
   def reset(self, *, seed=None, options=None):
     super().reset(seed=seed)
+    if self._fault == 'reset hangs':
+      time.sleep(120)
     self._episode_steps = 0
     return self.np_random.uniform(-1, 1, 3).astype(np.float32), {}
 
@@ -152,6 +157,34 @@ def test_a_failing_environment_is_named_and_the_run_can_go_on(
   assert tiny_runs.iterations(tmp_path)[0] > 4
 
 
+def test_what_failed_before_it_trained_begins_anew_with_other_settings(
+    tmp_path, caplog
+):
+  with pytest.raises(errors.RunError, match='the motor is off'):
+    _train(tmp_path / 'a', 'raises', 'train_eval.warm_up_env_steps = 640')
+  assert tiny_runs.iterations(tmp_path / 'a') == (0, -1)
+  changes = ('train_eval.rollout_length = 8', 'train_eval.learning_rate = 0.1')
+  for name in 'ab':
+    _train(tmp_path / name, 'none', *changes, num_env_steps=64 * 3)
+  assert 'Nothing was trained yet. The run begins anew' in caplog.text
+  assert (tmp_path / 'a' / 'metrics.csv').read_bytes() == (
+      tmp_path / 'b' / 'metrics.csv'
+  ).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ('iteration', 'state'), [(1, {}), (0, {'pretraining_steps': 1})]
+)
+def test_what_was_trained_does_not_begin_anew(tmp_path, iteration, state):
+  run_directory.record_run(tmp_path, {'--seed': '0'})
+  snapshot = checkpoints.Snapshot(iteration, '', state)
+  loop = types.SimpleNamespace(
+      checkpoints=types.SimpleNamespace(find=lambda: snapshot)
+  )
+  with pytest.raises(errors.SetupError, match='--seed was 0 and is now 1'):
+    run._resume_or_record(tmp_path, loop, {'--seed': '1'}, 1, None)
+
+
 def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):
   with pytest.raises(errors.RunError) as caught:
     _train(tmp_path, 'none', 'train_eval.learning_rate = 1e30')
@@ -167,13 +200,16 @@ def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):
       assert np.isfinite(value).all(), name
 
 
-def _train_where_steps_hang(root_dir):
-  _train(root_dir, 'hangs', 'train_eval.environment_timeout_s = 1.0')
+def _train_with_little_patience(root_dir, fault):
+  _train(root_dir, fault, 'train_eval.environment_timeout_s = 1.0')
 
 
-def test_an_environment_that_hangs_ends_the_process(tmp_path):
+@pytest.mark.parametrize(
+    ('fault', 'saved'), [('hangs', 2), ('reset hangs', -1)]
+)
+def test_an_environment_that_hangs_ends_the_process(tmp_path, fault, saved):
   process = tiny_runs.context().Process(
-      target=_train_where_steps_hang, args=(os.fspath(tmp_path),)
+      target=_train_with_little_patience, args=(os.fspath(tmp_path), fault)
   )
   start = time.monotonic()
   process.start()
@@ -185,4 +221,4 @@ def test_an_environment_that_hangs_ends_the_process(tmp_path):
   assert status['message'].startswith(
       'failing_environment has been in one step or reset for more than 1 s.'
   )
-  assert tiny_runs.iterations(tmp_path)[0] == 2
+  assert tiny_runs.iterations(tmp_path)[0] == saved

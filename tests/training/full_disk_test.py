@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run on a disk that fills up."""
 
+import contextlib
 import os
 import subprocess
 
@@ -10,6 +11,8 @@ import pytest
 
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
+from rnd_agents.training import metrics_log
+from rnd_agents.training import run
 from rnd_agents.training import run_directory
 from rnd_agents.training import trainer
 from tests.training import tiny_runs
@@ -29,6 +32,15 @@ def small_disk(tmp_path):
     pytest.skip('Mounting a tmpfs needs more rights than these.')
   yield folder
   subprocess.run(['umount', '--lazy', folder], check=True)
+
+
+def _fill(disk):
+  """Leaves no byte."""
+  for size in (4096, 1):
+    with open(disk / f'filler{size}', 'wb', buffering=0) as file:
+      with contextlib.suppress(OSError):
+        while True:
+          file.write(b'x' * size)
 
 
 def _train(root_dir, num_env_steps):
@@ -57,3 +69,34 @@ def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
   assert (root_dir / 'metrics.csv').read_text() == (
       tmp_path / 'whole' / 'metrics.csv'
   ).read_text()
+
+
+@pytest.mark.parametrize('where', ['policies', 'events'])
+def test_a_full_disk_is_named_wherever_tensorflow_meets_it(
+    disk, monkeypatch, where
+):
+  subprocess.run(['mount', '-o', 'remount,size=8m', disk], check=True)
+  finish, write = run._finish, metrics_log.MetricsLog.write
+
+  def finish_on_a_full_disk(*args):
+    _fill(disk)
+    return finish(*args)
+
+  def write_and_fill_the_disk(log, *args):
+    write(log, *args)
+    _fill(disk)
+    for _ in range(10):  # TensorFlow writes now and then, and late.
+      log.write_settings({'a': 'b' * 1_000}, 0)
+
+  if where == 'policies':
+    monkeypatch.setattr(run, '_finish', finish_on_a_full_disk)
+  else:
+    monkeypatch.setattr(
+        metrics_log.MetricsLog, 'write', write_and_fill_the_disk
+    )
+  with pytest.raises(errors.RunError) as caught:
+    _train(disk / 'run', 300)
+  assert str(caught.value).startswith(
+      f'A file of {disk}/run could not be written: No space left on device. The'
+      ' last good checkpoint is '
+  )

@@ -67,6 +67,21 @@ def test_rows_are_on_disk_at_once_and_columns_grow(tmp_path):
   assert again.last('eval', 'return_mean') == -3.0
 
 
+def test_the_newest_value_up_to_an_iteration(tmp_path):
+  assert metrics_log.last_value(tmp_path, 'eval', 'success_rate', 9) is None
+  log = metrics_log.MetricsLog(tmp_path)
+  _write(log, 'train', 1, {'success_rate': 0.125})
+  assert metrics_log.last_value(tmp_path, 'eval', 'success_rate', 9) is None
+  _write(log, 'eval', 1, {'success_rate': 0.25})
+  _write(log, 'eval', 2, {'success_rate': 0.5})
+  _write(log, 'eval', 3, {'return_mean': 4.0})
+  found = [
+      metrics_log.last_value(tmp_path, 'eval', 'success_rate', i)
+      for i in range(4)
+  ]
+  assert found == [None, 0.25, 0.5, 0.5]
+
+
 def test_times_are_kept_apart_from_what_the_seed_decides(tmp_path):
   log = metrics_log.MetricsLog(tmp_path)
   _write(log, 'train', 1, {'a_loss': 0.5}, wall_time_s=2.25)

@@ -48,7 +48,9 @@ def test_a_long_value_stays_on_one_line():
         'train/load_environment.env_kwargs',
         'RNDPPOAgent.normalize_rewards',
         'DelayedReward.delay_env_steps',
-        'DEEP_SEA_SIZE',
+        # What the environments of training are built with.
+        'train/MyEnv.rows',
+        'train/my_maps.MyEnv.load_size',
     ],
 )
 def test_what_the_past_of_a_run_depends_on_stays(name):
@@ -66,6 +68,8 @@ def test_what_the_past_of_a_run_depends_on_stays(name):
         'eval/load_environment.env_kwargs',
         'load_environment.vectorization',
         'load_environment.step_timeout_s',
+        'train/load_environment.vectorization',
+        'train/rnd_agents.load_environment.step_timeout_s',
         'eval/load_environment.max_episode_steps',
         'train_eval.environment_timeout_s',
         'create_networks.compute_dtype',
@@ -78,6 +82,48 @@ def test_the_rest_may_change_and_is_named(name):
   fatal, harmless = settings.changes({name: '1'}, {name: '2'})
   assert harmless == [f'{name} was 1 and is now 2']
   assert not fatal
+
+
+def _operative(*bindings):
+  gin.clear_config()
+  gin.parse_config(bindings)
+  with gin.config_scope('train'):
+    configured()
+  return settings.operative()
+
+
+def test_macros_count_as_what_they_stand_for_and_where():
+  size = 'train/configured.sizes = (%size, {"a": %SIDES})'
+  old = _operative(size, 'size = %SIDES', 'SIDES = 7', 'TEXT = "b"')
+  assert old['train/configured.sizes'] == "(%size, {'a': %SIDES})"
+  assert settings.changes(old, _operative(size, 'size = 7', 'SIDES = 7')) == (
+      [],
+      [],
+  )
+  assert settings.changes(
+      old, _operative('train/configured.sizes = (7, {"a": 7})')
+  ) == ([], [])
+  assert settings.changes(old, _operative(size, 'size = 8', 'SIDES = 7')) == (
+      [
+          "train/configured.sizes was (7, {'a': 7}) and is now (8, {'a': 7})",
+      ],
+      [],
+  )
+  # Not in texts.
+  text = {'SIZE': '7', 'a.b': "('%SIZE', \"it's %SIZE\", %SIZE)"}
+  assert settings.changes(text, {'a.b': '0'}) == (
+      [],
+      ["a.b was ('%SIZE', \"it's %SIZE\", 7) and is now 0"],
+  )
+
+
+def test_a_macro_of_what_may_change_may_change():
+  old = {'train_eval.learning_rate': '%LR', 'LR': '0.1'}
+  new = {'train_eval.learning_rate': '%LR', 'LR': '0.2'}
+  assert settings.changes(old, new) == (
+      [],
+      ['train_eval.learning_rate was 0.1 and is now 0.2'],
+  )
 
 
 def test_each_change_is_named_and_what_stayed_is_not():

@@ -84,6 +84,17 @@ def test_same_seed_same_file_other_seed_other_numbers(tmp_path):
   assert all(x['rnd_loss'] != y['rnd_loss'] for x, y in zip(a, c, strict=False))
 
 
+def test_the_settings_that_a_run_leaves_make_the_same_run(tmp_path):
+  _run(tmp_path / 'a', 600, seed=1)
+  gin.clear_config()
+  gin_files.parse([os.fspath(tmp_path / 'a' / 'operative_config.gin')])
+  trainer.train_eval(os.fspath(tmp_path / 'b'), seed=1)
+  for name in ('metrics.csv', 'operative_config.gin'):
+    assert (tmp_path / 'b' / name).read_bytes() == (
+        tmp_path / 'a' / name
+    ).read_bytes()
+
+
 def test_the_run_says_how_it_stands_and_how_it_was_made(
     tmp_path, monkeypatch
 ):
@@ -108,6 +119,43 @@ def test_a_run_that_was_solved_stays_as_it_is(tmp_path):
   metrics = (tmp_path / 'metrics.csv').read_bytes()
   assert _run(tmp_path, 6000, stop).env_steps == first.env_steps
   assert (tmp_path / 'metrics.csv').read_bytes() == metrics
+
+
+def _without_status(root_dir):
+  return {
+      path: path.read_bytes()
+      for path in root_dir.iterdir()
+      if path.is_file() and path.name not in ('.lock', 'status.json')
+  }
+
+
+@pytest.mark.parametrize('limit', [None, 0.0])
+def test_a_finished_run_refuses_what_comes_too_late(tmp_path, limit):
+  num_env_steps = 300 if limit is None else 6000
+  stop = f'train_eval.stop_at_success_rate = {limit}'
+  before = _run(tmp_path, num_env_steps, stop)
+  files = _without_status(tmp_path)
+  with pytest.raises(trainer.SetupError) as caught:
+    _run(
+        tmp_path,
+        num_env_steps,
+        stop,
+        'train_eval.learning_rate = 0.5',
+        'train_eval.num_checkpoints = 2',
+        'RNDPPOAgent.num_epochs = 1',
+    )
+  # Gin adds a line to it.
+  assert str(caught.value).splitlines()[0] == (
+      'The run is finished; these changes would have no effect:'
+      ' RNDPPOAgent.num_epochs was 4 and is now 1; train_eval.learning_rate was'
+      ' 0.01 and is now 0.5. Choose another --root_dir, or raise'
+      ' num_env_steps.'
+  )
+  assert _without_status(tmp_path) == files
+  # What only concerns the end and how a run is watched may differ.
+  assert _run(
+      tmp_path, 200, stop, 'train_eval.record_video = False'
+  ).env_steps == before.env_steps
 
 
 def test_a_run_goes_on_with_another_vectorization(tmp_path):
@@ -175,6 +223,42 @@ def test_signal_saves_and_the_same_command_goes_on(tmp_path):
   assert _rows(tmp_path, 'train')[: len(rows)] == rows
   # The handlers are back to what they were.
   assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_a_signal_saves_before_an_evaluation_that_is_made_later(
+    tmp_path, monkeypatch
+):
+  _run(tmp_path / 'whole', 600)
+  learn = rollout_loop.RolloutLoop._learn
+  evaluate = rollout_loop.RolloutLoop._evaluate
+  limits = [256, 600]  # An evaluation is due; the run is at its end.
+  evaluated = []
+
+  def stopping(loop):
+    learned = learn(loop)
+    if limits and loop.env_steps >= limits[0]:
+      limits.pop(0)
+      os.kill(os.getpid(), signal.SIGTERM)
+    return learned
+
+  def watching(loop, schedule):
+    evaluated.append(loop.iteration)
+    evaluate(loop, schedule)
+
+  monkeypatch.setattr(rollout_loop.RolloutLoop, '_learn', stopping)
+  monkeypatch.setattr(rollout_loop.RolloutLoop, '_evaluate', watching)
+  rows = []
+  for finished in (False, False, True, True):
+    # The last of the starts finds all done.
+    assert _run(tmp_path / 'stopped', 600).finished == finished
+    rows.append(len(_rows(tmp_path / 'stopped', 'eval')))
+  expected = _rows(tmp_path / 'whole', 'eval')
+  assert len(expected) > 1
+  assert rows == [0, len(expected) - 1, len(expected), len(expected)]
+  assert evaluated == [int(row['iteration']) for row in expected]
+  assert (tmp_path / 'stopped' / 'metrics.csv').read_bytes() == (
+      tmp_path / 'whole' / 'metrics.csv'
+  ).read_bytes()
 
 
 def test_random_steps_that_are_stopped_begin_again(tmp_path, monkeypatch):

@@ -43,7 +43,7 @@ def test_a_step_beyond_the_limit_ends_the_process_with_its_traceback(caplog):
   assert codes == [1]
   assert messages == [
       'Molasses-v0 has been in one step or reset for more than 0.1 s. Mend it,'
-      ' or raise train_eval.environment_timeout_s (None waits for ever).'
+      ' or raise environment_timeout_s (None waits for ever).'
   ]
   assert 'in slow_step' in caplog.text
 
