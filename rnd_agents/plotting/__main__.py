@@ -34,12 +34,12 @@ def find_runs(folders: Sequence[str]) -> List[str]:
     folders: Run folders, or folders that have some somewhere below them.
 
   Returns:
-    Absolute paths.
+    Absolute paths. A folder without a run is named on stderr.
 
   Raises:
-    ValueError: If there is no run in one of the folders.
+    ValueError: If there is no run in any of the folders, or one is missing.
   """
-  runs = {}
+  runs, without = {}, []
   for folder in folders:
     found = []
     for path, below, _ in os.walk(os.path.abspath(folder)):
@@ -47,11 +47,17 @@ def find_runs(folders: Sequence[str]) -> List[str]:
         found.append(path)
         below.clear()  # What lies in a run is no other run.
     if not found:
-      raise ValueError(
+      without.append(
           f'{folder} is no run folder and has none in it: there is no '
           f'{metrics_file.FILE_NAME}.')
+      if not os.path.isdir(folder):
+        raise ValueError(without[-1])
     for path in sorted(found):
       runs.setdefault(os.path.realpath(path), path)
+  if without and not runs:
+    raise ValueError(without[0])
+  for reason in without:
+    print(f'Left out: {reason}', file=sys.stderr)
   return list(runs.values())
 
 

@@ -1,19 +1,14 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the `metrics.csv` of a run, also of one that was killed or resumed.
+"""Reads the `metrics.csv` of a run, also of one that goes on or was killed.
 
 The file has a header, then one row per training iteration and per evaluation.
 A cell that is empty, or not a finite number, is a metric that does not apply to
-the row. What happens to a run leaves marks in its file:
-
-* Killed while writing: a last line without line end is left out. It may look
-  whole and yet hold 12 for 12800.
-* Resumed: the run goes back to its checkpoint. Every earlier row of the same
-  iteration or a later one is then undone, as it belongs to a past that the
-  agent no longer remembers. Evaluations are undone by training rows too.
-* Resumed after such a kill by a writer that appends: one line is garbled. It is
-  left out with a warning.
-* Resumed with other metrics: a second header holds for the rows after it.
+the row. A last line without line end is left out: a run may just be writing it,
+or was killed as it did. It may look whole and yet hold 12 for 12800. What else
+is damaged, by a crash of the machine, is left out with a warning. A run that is
+resumed takes the rows after its checkpoint out of the file by itself
+(`training.metrics_log`).
 """
 
 import csv
@@ -53,7 +48,7 @@ def read_rows(root_dir: str, file_name: str = FILE_NAME) -> List[Row]:
     file_name: 'metrics.csv', or 'timings.csv', which is written alike.
 
   Returns:
-    The rows in the order of the file, without those that a resumption undid.
+    The rows in the order of the file.
 
   Raises:
     FileNotFoundError: If there is no such file.
@@ -75,23 +70,15 @@ def read_rows(root_dir: str, file_name: str = FILE_NAME) -> List[Row]:
         f'{", ".join(_REQUIRED)}, but it starts with '
         f'{lines[0].strip() if lines else ""!r}.')
   rows = []
-  last = {TRAIN: -1, EVAL: -1}  # Highest iteration among the rows, by phase.
   for number, line in enumerate(lines[1:], start=2):
     if not line.strip():
       continue
-    cells = _split(line)
-    if cells is not None and all(name in cells for name in _REQUIRED):
-      header = cells
-      continue
-    row = _parse(header, cells)
+    row = _parse(header, _split(line))
     if row is None:
       warnings.warn(
           f'{path}: line {number} is damaged and was left out.', stacklevel=2)
       continue
-    if row.iteration <= last[row.phase]:
-      rows = [other for other in rows if not _undoes(row, other)]
     rows.append(row)
-    last[row.phase] = row.iteration
   return rows
 
 
@@ -186,15 +173,6 @@ def read_metrics(
     raise ValueError(
         f'{root_dir} has no value of {metric!r} in phase {phase!r}. {found}')
   return env_steps, values
-
-
-def _undoes(row: Row, other: Row) -> bool:
-  """Whether `row`, later in the file, takes back the earlier row `other`."""
-  if row.phase == other.phase:
-    return other.iteration >= row.iteration
-  # The evaluation after iteration i, or before it, is no repetition of it. And
-  # an evaluation may be slow and late: it takes back no training.
-  return row.phase == TRAIN and other.iteration > row.iteration
 
 
 def _split(line: str) -> Optional[List[str]]:

@@ -74,8 +74,8 @@ class Table:
 def _rows(path):
   """Yields the rows of a table, dicts of text."""
   with open(path, newline='', encoding='utf-8') as file:
-    for row in csv.DictReader(file):
-      # A kill may have cut the last line short.
+    # A kill may have cut the last line short, within its last cell even.
+    for row in csv.DictReader(line for line in file if line.endswith('\n')):
       if None not in row.values() and row['iteration'].isdigit():
         yield row
 

@@ -169,7 +169,7 @@ def write_status(root_dir, state, **facts):
 
   Args:
     root_dir: The run's folder.
-    state: 'running' (written every few seconds; a run that was killed stays
+    state: 'running' (written as the run goes on; one that was killed stays
       so), 'finished', 'stopped' (by a signal; the same command goes on) or
       'failed'.
     **facts: More entries.

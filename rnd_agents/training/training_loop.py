@@ -101,6 +101,7 @@ class TrainingLoop(abc.ABC):
     self._floating_variables = _floating_variables(agent)
     self._log = None
     self._resumed = False
+    self._on_progress = lambda: None
     self._stopped_by = None  # The name of the signal, once there was one.
     # Whether an evaluation is due that a signal came before.
     self._owes_evaluation = False
@@ -277,6 +278,7 @@ class TrainingLoop(abc.ABC):
     Raises:
       RunError: If it has to stop.
     """
+    self._on_progress = on_progress
     with stop_signals.calling(self._stop):
       self._log = metrics_log.MetricsLog(
           self._root_dir, self.iteration if self._resumed else None
@@ -290,7 +292,7 @@ class TrainingLoop(abc.ABC):
         self._prepare(schedule)
       bar = progress.Progress(schedule.num_env_steps, self.env_steps)
       try:
-        self._repeat(schedule, bar, on_progress)
+        self._repeat(schedule, bar)
         self.checkpoints.wait()
       finally:
         bar.close()
@@ -310,8 +312,9 @@ class TrainingLoop(abc.ABC):
       if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
         reported = time.monotonic()
         logging.info('%d of %d random steps', self.env_steps, total)
+        self._on_progress()
 
-  def _repeat(self, schedule, bar, on_progress):
+  def _repeat(self, schedule, bar):
     """Iterations until the run is done or stopped."""
     interval = schedule.eval_interval_env_steps
     next_eval = _next_multiple(self.env_steps, interval)
@@ -345,7 +348,7 @@ class TrainingLoop(abc.ABC):
         save_time_s = self._save()
       if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
         reported = time.monotonic()
-        on_progress()
+        self._on_progress()
 
   def _watch(self, episodes, done):
     """Shows an evaluation's episodes, where there is a watcher."""

@@ -175,6 +175,18 @@ def test_run_without_the_metric_is_left_out_loudly(runs, tmp_path, capsys):
   assert _labels(tmp_path / 'o.csv') == {'ppo': 2, 'rnd': 3}
 
 
+def test_folder_without_runs_is_left_out_loudly(runs, tmp_path, capsys):
+  (runs / 'demos').mkdir()  # What `runs/*/` finds, too.
+  _run(*sorted(runs.iterdir()), '--out', tmp_path / 'o.png')
+  assert capsys.readouterr().err == (
+      f'Left out: {runs}/demos is no run folder and has none in it: there is no'
+      ' metrics.csv.\n')
+  assert _labels(tmp_path / 'o.csv') == {'ppo': 2, 'rnd': 3}
+  with pytest.raises(SystemExit):
+    _run(runs / 'demos', '--out', tmp_path / 'none.png')
+  assert f'{runs}/demos is no run folder' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(('argv', 'message'), [
     (['--metric', 'length_mean'], "no run has 'length_mean' in phase 'eval'"),
     (['--confidence', '95'], 'inside (0, 1)'),

@@ -49,14 +49,7 @@ def test_line_cut_short(tmp_path, end):
   assert _points(root_dir) == {100: 1.0, 200: 2.0}
 
 
-def test_appended_to_a_line_cut_short(tmp_path):
-  root_dir = _run(tmp_path, _HEADER + 'train,1,100,1,\ntrain,2,2'
-                  'train,2,200,7,\ntrain,3,300,3,\n')
-  with pytest.warns(UserWarning, match='line 3 is damaged'):
-    assert _points(root_dir) == {100: 1.0, 300: 3.0}
-
-
-def test_other_damage(tmp_path):
+def test_damaged_lines(tmp_path):
   root_dir = _run(tmp_path, _HEADER + 'train,1,100,1,\n'
                   '\x00\x00\x00\n'  # As a file system leaves after a crash.
                   '\n'
@@ -72,51 +65,6 @@ def test_lines_of_windows(tmp_path):
   (tmp_path / 'metrics.csv').write_bytes(
       (_HEADER + 'train,1,100,1,0.25\n').replace('\n', '\r\n').encode())
   assert _points(str(tmp_path), metric='bonus_mean') == {100: 0.25}
-
-
-def test_resumed_run_repeats_iterations(tmp_path):
-  root_dir = _run(
-      tmp_path, _HEADER + ''.join(
-          f'train,{i},{100 * i},{i},\n' for i in range(1, 6)) +
-      'train,3,300,33,\ntrain,4,400,44,\ntrain,5,500,55,\ntrain,6,600,66,\n')
-  assert _points(root_dir) == {
-      100: 1, 200: 2, 300: 33, 400: 44, 500: 55, 600: 66}
-
-
-def test_resumed_run_forgets_what_it_has_not_done_again(tmp_path):
-  # Killed after 5, resumed from the checkpoint after 2, now at 3. The step
-  # counts differ: iterations are of unequal length.
-  root_dir = _run(
-      tmp_path, _HEADER + 'eval,0,0,0,\ntrain,1,100,1,\ntrain,2,200,2,\n'
-      'eval,2,200,20,\ntrain,3,300,3,\ntrain,4,400,4,\neval,4,400,40,\n'
-      'train,5,500,5,\ntrain,3,310,33,\n')
-  assert _points(root_dir) == {100: 1, 200: 2, 310: 33}
-  assert _points(root_dir, 'eval') == {0: 0, 200: 20}
-
-
-def test_late_evaluation_undoes_no_training(tmp_path):
-  root_dir = _run(
-      tmp_path, _HEADER + 'train,1,100,1,\ntrain,2,200,2,\ntrain,3,300,3,\n'
-      'eval,1,100,10,\neval,1,100,11,\n')
-  assert _points(root_dir) == {100: 1, 200: 2, 300: 3}
-  assert _points(root_dir, 'eval') == {100: 11}
-
-
-def test_started_anew_in_the_same_folder(tmp_path):
-  root_dir = _run(
-      tmp_path, _HEADER + 'eval,0,0,0,\ntrain,1,100,1,\neval,1,100,10,\n'
-      'eval,0,0,5,\ntrain,1,100,6,\n')
-  assert _points(root_dir) == {100: 6}
-  assert _points(root_dir, 'eval') == {0: 5}
-
-
-def test_second_header(tmp_path):
-  root_dir = _run(
-      tmp_path, _HEADER + 'train,1,100,1,0.5\n'
-      'phase,iteration,env_steps,new_loss,return_mean\n'
-      'train,2,200,8,2\n')
-  assert _points(root_dir) == {100: 1, 200: 2}
-  assert _points(root_dir, metric='new_loss') == {200: 8}
 
 
 def test_rows_at_the_same_step(tmp_path):

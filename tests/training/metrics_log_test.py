@@ -5,6 +5,7 @@
 import csv
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from rnd_agents.training import metrics_log
@@ -139,13 +140,14 @@ def test_tensorboard_has_settings_and_pictures(tmp_path):
   np.testing.assert_array_equal(tf.io.decode_png(png), picture[0])
 
 
-def test_resuming_drops_rows_after_the_checkpoint_and_a_cut_line(tmp_path):
+@pytest.mark.parametrize('cut', ['train,2,20', 'train,2,200,32,4,2'])
+def test_resuming_drops_rows_after_the_checkpoint_and_a_cut_line(tmp_path, cut):
   log = metrics_log.MetricsLog(tmp_path)
   for iteration in (1, 2, 3):
     _write(log, 'train', iteration, {'a': float(iteration)})
   log.close()
   with open(tmp_path / 'metrics.csv', 'a', encoding='utf-8') as file:
-    file.write('train,2,20')
+    file.write(cut)
   log = metrics_log.MetricsLog(tmp_path, last_iteration=2)
   _write(log, 'train', 3, {'a': 30.0})
   assert [row['a'] for row in _rows(tmp_path)] == ['1', '2', '30']

@@ -10,8 +10,9 @@ from rnd_agents.training import r2d3_trainer
 
 del r2d3_trainer  # What gin is to know of.
 
-# From the papers and from DI-engine's configuration for Pong, typed in from
-# there and not from the gin files.
+# From the papers and from DI-engine's configuration for Pong, but for what the
+# headers of the gin files have from elsewhere or from memory; not typed in from
+# the gin files.
 _NAMES = (
     'R2D3Agent.discount_factor',
     'R2D3Agent.n_step',

@@ -17,6 +17,7 @@ from rnd_agents.training import gin_files
 from rnd_agents.training import rollout_loop
 from rnd_agents.training import run_directory
 from rnd_agents.training import trainer
+from rnd_agents.training import training_loop
 
 _TINY = (
     'DEEP_SEA_SIZE = 4',
@@ -100,7 +101,22 @@ def test_the_run_says_how_it_stands_and_how_it_was_made(
 ):
   monkeypatch.setattr(precision, 'cpu_flags', lambda: {'amx_bf16'})
   monkeypatch.setattr(tf.config, 'list_physical_devices', lambda kind: [])
+  monkeypatch.setattr(rollout_loop, '_WARM_UP_ROWS', 3)
+  monkeypatch.setattr(training_loop, '_SECONDS_BETWEEN_REPORTS', 0.0)
+  write_status, told = run_directory.write_status, []
+
+  def telling(root_dir, state, **facts):
+    told.append((state, facts['env_steps']))
+    write_status(root_dir, state, **facts)
+
+  monkeypatch.setattr(run_directory, 'write_status', telling)
   result = _run(tmp_path, 600, seed=3)
+  # At the start, in the random steps, after each iteration, at the end.
+  steps = [int(row['env_steps']) for row in _rows(tmp_path, 'train')]
+  assert told == [
+      *(('running', n) for n in (0, 24, 40, 64, *steps)),
+      ('finished', steps[-1]),
+  ]
   status = run_directory.read_status(tmp_path)
   assert status['state'] == 'finished'
   assert status['env_steps'] == result.env_steps
