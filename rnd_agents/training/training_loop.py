@@ -350,7 +350,7 @@ class TrainingLoop(abc.ABC):
         reported = time.monotonic()
         self._on_progress()
 
-  def _watch(self, episodes, done):
+  def _show(self, episodes, done):
     """Shows an evaluation's episodes, where there is a watcher."""
     if self._watcher is None:
       return
@@ -442,7 +442,7 @@ class TrainingLoop(abc.ABC):
             wall_time_s=self.wall_time_s + eval_time_s, eval_time_s=eval_time_s
         ),
     )
-    self._watch(episodes, self.is_done(schedule))
+    self._show(episodes, self.is_done(schedule))
     self._wall_time_s.assign_add(time.monotonic() - start)
 
   def _counters(self):
