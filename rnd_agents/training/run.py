@@ -142,6 +142,7 @@ def execute(name, arguments, check, build):
             num_environments=arguments.num_eval_episodes, seed=None
         )
       stack.callback(_close, eval_env)
+
       def loop_settings(policy):
         return dict(
             evaluator_=evaluator.Evaluator(
