@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run measures, as CSV files and for TensorBoard."""
 
+import contextlib
 import csv
 import os
 import uuid
@@ -10,6 +11,7 @@ from tensorboard.compat.proto import summary_pb2
 from tensorboard.plugins.hparams import api as hparams_api
 from tensorboard.plugins.scalar import summary_v2 as scalar_summary
 import tensorflow as tf
+from tensorflow.python.ops import summary_ops_v2
 
 from rnd_agents.training import files
 
@@ -170,8 +172,20 @@ class MetricsLog:
     summary = summary_pb2.Summary()
     for tag, value in scalars.items():
       summary.MergeFrom(scalar_summary.scalar_pb(tag, value))
-    with self._writers[phase].as_default(step=counters['env_steps']):
+    with self._writing(phase, counters['env_steps']):
       tf.summary.experimental.write_raw_pb(summary.SerializeToString())
+
+  @contextlib.contextmanager
+  def _writing(self, phase, env_steps):
+    """Summaries go to a phase's events."""
+    try:
+      with self._writers[phase].as_default(step=env_steps):
+        yield
+    except tf.errors.OpError:
+      # TensorFlow flushes at the end, and where that fails (the disk is full)
+      # leaves the writer in place: later runs of the process would fail by it.
+      summary_ops_v2._summary_state.writer = None  # pylint: disable=protected-access
+      raise
 
   def _remember(self, row):
     """Takes in the numbers of a row of metrics."""
@@ -188,7 +202,7 @@ class MetricsLog:
       images: uint8 [K, H, W, 3].
       env_steps: Environment steps so far.
     """
-    with self._writers[phase].as_default(step=env_steps):
+    with self._writing(phase, env_steps):
       tf.summary.image(name, images, max_outputs=len(images))
 
   def write_settings(self, settings, seed):
@@ -201,7 +215,7 @@ class MetricsLog:
     rows = ''.join(f'|{k}|`{v}`|\n' for k, v in settings.items())
     values = {'seed': seed}
     values.update((name, _plain(value)) for name, value in settings.items())
-    with self._writers['train'].as_default(step=0):
+    with self._writing('train', 0):
       tf.summary.text('settings', '|name|value|\n|---|---|\n' + rows)
       hparams_api.hparams(values, trial_id=uuid.uuid4().hex)
 

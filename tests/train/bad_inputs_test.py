@@ -192,9 +192,6 @@ _BAD = {
     'RNDPPOAgent.num_minibatches = 100': 'train_eval.num_environments *'
     ' rollout_length are 32 transitions, too few for'
     ' RNDPPOAgent.num_minibatches = 100: at least two a minibatch are needed.',
-    'RNDPPOAgent.compute_value_and_advantage_in_train = False': 'train_eval'
-    ' trains on whole rollouts: leave'
-    ' RNDPPOAgent.compute_value_and_advantage_in_train at True.',
     'RNDPPOAgent.predictor_proportion = 2.0': 'predictor_proportion must be'
     ' above 0 and at most 1, got 2.0. To train without RND set'
     ' intrinsic_advantage_coefficient to 0.',
@@ -267,6 +264,18 @@ def test_what_gymnasium_misses_is_explained(tmp_path, monkeypatch):
   said = _message(tmp_path, *_environment("'ALE/Pong-v5'"))
   assert said.startswith('train_eval: opencv-python package not installed')
   assert said.endswith('. Here: pip install "rnd_agents[atari]".')
+
+
+def test_an_agent_for_learners_is_refused(tmp_path):
+  said = _message(
+      tmp_path,
+      'RNDPPOAgent.compute_value_and_advantage_in_train = False',
+      'RNDPPOAgent.update_normalizers_in_train = False',
+  )
+  assert said == (
+      'train_eval: train_eval trains on whole rollouts: leave'
+      ' RNDPPOAgent.compute_value_and_advantage_in_train at True.'
+  )
 
 
 def test_an_evaluation_environment_that_will_not_do(tmp_path):

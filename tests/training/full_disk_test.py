@@ -73,7 +73,7 @@ def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
 
 @pytest.mark.parametrize('where', ['policies', 'events'])
 def test_a_full_disk_is_named_wherever_tensorflow_meets_it(
-    disk, monkeypatch, where
+    disk, tmp_path, monkeypatch, where
 ):
   subprocess.run(['mount', '-o', 'remount,size=8m', disk], check=True)
   finish, write = run._finish, metrics_log.MetricsLog.write
@@ -100,3 +100,6 @@ def test_a_full_disk_is_named_wherever_tensorflow_meets_it(
       f'A file of {disk}/run could not be written: No space left on device. The'
       ' last good checkpoint is '
   )
+  # And nothing of it stays in the process.
+  monkeypatch.undo()
+  assert _train(tmp_path, 300).finished
