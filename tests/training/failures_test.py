@@ -28,6 +28,7 @@ class _Failing(gymnasium.Env):
 
   observation_space = gymnasium.spaces.Box(-1.0, 1.0, (3,))
   action_space = gymnasium.spaces.Discrete(2)
+  good_steps = _STEPS_OF_TWO_ITERATIONS
 
   def __init__(self, fault):
     self._fault = fault
@@ -46,7 +47,7 @@ class _Failing(gymnasium.Env):
     self._episode_steps += 1
     observation = self.np_random.uniform(-1, 1, 3).astype(np.float32)
     reward = float(action)
-    if self._total_steps > _STEPS_OF_TWO_ITERATIONS:
+    if self._total_steps > self.good_steps:
       if self._fault == 'raises':
         raise RuntimeError('the motor is off')
       if self._fault == 'hangs':
@@ -138,7 +139,7 @@ def _train(root_dir, fault, *bindings, num_env_steps=10**6):
     ],
 )
 def test_a_failing_environment_is_named_and_the_run_can_go_on(
-    tmp_path, fault, words
+    tmp_path, monkeypatch, fault, words
 ):
   with pytest.raises(errors.RunError) as caught:
     _train(tmp_path, fault)
@@ -153,7 +154,8 @@ def test_a_failing_environment_is_named_and_the_run_can_go_on(
   assert status['state'] == 'failed'
   assert words[0] in status['message']
   # Mended, it goes on from there.
-  _train(tmp_path, 'none', num_env_steps=64 * 6)
+  monkeypatch.setattr(_Failing, 'good_steps', 10**6)
+  _train(tmp_path, fault, num_env_steps=64 * 6)
   assert tiny_runs.iterations(tmp_path)[0] > 4
 
 

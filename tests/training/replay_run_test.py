@@ -429,7 +429,7 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
         ),
         (['train_eval_r2d3.batch_size = 0'], 'batch_size must be above 0'),
         (
-            ["train_eval_r2d3.epsilon_fn = 'greedy'"],
+            ['train_eval_r2d3.epsilon_fn = 3'],
             'epsilon_fn must be a function, such as @ladder_epsilon',
         ),
         (
