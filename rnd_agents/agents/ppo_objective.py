@@ -111,3 +111,46 @@ class PPOObjective:
       )
     # What is no sample may hold anything: its ratio must not overflow.
     return tf.where(counts > 0, log_probability, batch['old_log_probability'])
+
+
+def l2_regularization_loss(
+    actor_net,
+    value_net,
+    policy_coefficient,
+    value_coefficient,
+    shared_coefficient,
+):
+  """Weighted sum of the squares of all kernels.
+
+  Two views of one `ActorCriticNetwork` hold all of its weights each; which of
+  them both outputs depend on, the views tell.
+
+  Args:
+    actor_net: A `Network`.
+    value_net: A `Network`.
+    policy_coefficient: Of kernels that serve the policy alone.
+    value_coefficient: Of kernels that serve the values alone.
+    shared_coefficient: Of kernels that serve both.
+
+  Returns:
+    A float scalar.
+  """
+  policy, values = _kernels(actor_net), _kernels(value_net)
+  loss = tf.constant(0.0)
+  for refs, coefficient in (
+      ([ref for ref in policy if ref not in values], policy_coefficient),
+      ([ref for ref in values if ref not in policy], value_coefficient),
+      ([ref for ref in policy if ref in values], shared_coefficient),
+  ):
+    if refs and (tf.is_tensor(coefficient) or coefficient):
+      squares = [tf.reduce_sum(tf.square(ref.deref())) for ref in refs]
+      loss += coefficient * tf.add_n(squares)
+  return loss
+
+
+def _kernels(net):
+  """References to the kernels that a network's output depends on, in order."""
+  weights = getattr(net, 'weights_behind', None)
+  if weights is None:
+    weights = net.trainable_weights
+  return [w.ref() for w in weights if 'kernel' in w.name]

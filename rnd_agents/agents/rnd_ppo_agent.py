@@ -703,6 +703,17 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         kl_penalty_loss=tf.constant(0.0),
     )
 
+  def l2_regularization_loss(self, debug_summaries=False):
+    """As the parent's, by what kernels serve and not by who holds them."""
+    del debug_summaries
+    return ppo_objective.l2_regularization_loss(
+        self._actor_net,
+        self._value_net.value_net,
+        self._policy_l2_reg,
+        self._value_function_l2_reg,
+        self._shared_vars_l2_reg,
+    )
+
   def _predictor_loss(self, rows, chosen):
     """Loss of the predictor on its share of the chosen rows [n].
 

@@ -103,6 +103,29 @@ class ActorCriticNetwork(network.Network):
         HeadView(self, 1, name='ValueNetwork'),
     )
 
+  def weights_behind(self, index):
+    """Trainable weights that one output depends on.
+
+    Args:
+      index: 0 for the distributions, 1 for the values.
+
+    Returns:
+      A list of variables.
+    """
+    if index == 0:
+      layers = [self._encoder, self._core, self._policy_residual]
+      layers += self._flat_heads
+    else:
+      encoder = self._value_encoder
+      layers = [self._encoder if encoder is None else encoder, self._core]
+      layers += [self._value_residual, *self._value_heads]
+    return [
+        weight
+        for layer in layers
+        if layer is not None
+        for weight in layer.trainable_weights
+    ]
+
   def call(
       self, observation, step_type=None, network_state=(), training=False
   ):
@@ -148,6 +171,11 @@ class HeadView(network.Network):
     self.actor_critic = actor_critic
     self._index = index
     self.create_variables()
+
+  @property
+  def weights_behind(self):
+    """Trainable weights that the output depends on."""
+    return self.actor_critic.weights_behind(self._index)
 
   def call(
       self, observation, step_type=None, network_state=(), training=False

@@ -126,8 +126,8 @@ class SlowAgent:
 
   def _l2_loss(self):
     settings = self.settings
-    policy = {v.ref() for v in self.actor_net.trainable_weights}
-    value = {v.ref() for v in self.value_net.trainable_weights}
+    policy = self._behind(self.actor_net, _parameters)
+    value = self._behind(self.value_net, lambda values: [values])
     total = tf.constant(0.0)
     for variables, coefficient in (
         (policy - value, settings.policy_l2_reg),
@@ -139,6 +139,21 @@ class SlowAgent:
         if 'kernel' in variable.name:
           total += coefficient * tf.reduce_sum(variable**2)
     return total
+
+  def _behind(self, net, outputs_of):
+    """What the outputs have a gradient in, references to variables."""
+    observation = tf.nest.map_structure(
+        lambda spec: tf.ones([2, *spec.shape], spec.dtype),
+        net.input_tensor_spec,
+    )
+    with tf.GradientTape() as tape:
+      outputs = outputs_of(net(observation)[0])
+    gradients = tape.gradient(outputs, net.trainable_weights)
+    return {
+        v.ref()
+        for v, gradient in zip(net.trainable_weights, gradients, strict=True)
+        if gradient is not None
+    }
 
   def _predictor_loss(self, arrivals, weight):
     inputs = self._whiten(arrivals)
@@ -330,3 +345,13 @@ def _log_probability(parameters, action):
   logs = -0.5 * distance**2 - tf.math.log(scale) - 0.5 * np.log(2 * np.pi)
   entropy = 0.5 + 0.5 * np.log(2 * np.pi) + tf.math.log(scale)
   return logs, entropy
+
+
+def _parameters(distributions):
+  """The tensors that distributions are made of."""
+  return [
+      getattr(d, 'distribution', d).parameters[name]
+      for d in tf.nest.flatten(distributions)
+      for name in ('logits', 'loc', 'scale')
+      if getattr(d, 'distribution', d).parameters.get(name) is not None
+  ]

@@ -286,6 +286,47 @@ def test_separate_networks_equal_the_slow_update(monkeypatch):
   assert len(agent._ppo_variables) == 16
 
 
+# Entries of kernels that serve the policy alone, the values alone, and both:
+# 3 numbers are observed, there are 3 actions and 2 values.
+KERNELS = {
+    'one trunk': ({}, (8 * 3, 8 * 2, 3 * 8)),
+    'two trunks': (
+        {'value_fc_layer_params': (5,)},
+        (3 * 8 + 8 * 3, 3 * 5 + 5 * 2, 0),
+    ),
+    'residual heads': (
+        {'residual_heads': True},
+        (8 * 8 + 8 * 3, 8 * 8 + 8 * 2, 3 * 8),
+    ),
+    'core': (
+        {'core': networks.LSTMCore},
+        (4 * 3, 4 * 2, 3 * 8 + 8 * 16 + 4 * 16),
+    ),
+}
+
+
+@pytest.mark.parametrize('graph', [False, True])
+@pytest.mark.parametrize('name', KERNELS)
+def test_l2_goes_by_what_kernels_serve(name, graph):
+  sizes, expected = KERNELS[name]
+  if 'core' in sizes:
+    sizes = dict(sizes, core=sizes['core'](4))
+  nets = agent_test_utils.small_networks(
+      agent_test_utils.FLAT, agent_test_utils.DISCRETE, **sizes
+  )
+  for i, argument in enumerate(
+      ('policy_l2_reg', 'value_function_l2_reg', 'shared_vars_l2_reg')
+  ):
+    agent = agent_test_utils.build_agent(
+        nets=nets._asdict(), **{argument: 0.25}
+    )
+    for variable in agent._ppo_variables:
+      variable.assign(tf.fill(variable.shape, 2.0))
+    loss_of = agent.l2_regularization_loss
+    loss = (tf.function(loss_of) if graph else loss_of)()
+    np.testing.assert_allclose(loss, 0.25 * 2**2 * expected[i])
+
+
 def test_own_optimizer_of_the_predictor(monkeypatch):
   settings = {'gradient_clipping': 0.1}
   agent, *_ = _compare(monkeypatch, settings, graph=True, rnd_optimizer=True)
