@@ -502,7 +502,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         self._reward_normalizer.update(
             experience.reward[:, :-1],
             valid,
-            tf.equal(experience.step_type[:, :-1], ts.StepType.FIRST),
+            _ends_and_starts(experience),
         )
     values_of = self._collect_policy.values
     if not self._is_recurrent:  # Or its memory would run B times over T steps.
@@ -535,7 +535,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         self._curiosity.normalize_bonus(bonus),
         1.0,
         valid,
-        tf.equal(experience.step_type[:, :-1], ts.StepType.FIRST),
+        _ends_and_starts(experience),
     )
     ends = valid & tf.equal(
         experience.next_step_type[:, :-1], ts.StepType.LAST
@@ -773,6 +773,16 @@ def _check_num_rows(experience):
         ' minibatches of a PPOLearner build the agent with'
         ' compute_value_and_advantage_in_train=False.'
     )
+
+
+def _ends_and_starts(experience):
+  """Where sums over episodes start again, booleans [B, T].
+
+  At ends, too: of rollouts that share no row, as a driver and an emptied
+  replay buffer make them, the last row may be the FIRST one of an episode,
+  whose transition is in none of them.
+  """
+  return tf.not_equal(experience.step_type[:, :-1], ts.StepType.MID)
 
 
 def _unique_variables(*networks):

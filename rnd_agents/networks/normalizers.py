@@ -166,7 +166,8 @@ class RunningSums(tf.Module):
       discount_factor: Of the sums.
       valid: Booleans [B, T]; False rows are passed over.
       starts: Booleans [B, T]: where an episode's first reward stands and the
-        sum starts again. None for a stream that never ends.
+        sum starts again. In a row that is not valid, such as that between two
+        episodes, after it. None for a stream that never ends.
 
     Returns:
       The sums after each reward, [B, T].
@@ -181,6 +182,8 @@ class RunningSums(tf.Module):
     discounts = discount_factor
     if starts is not None:
       discounts = tf.where(starts, 0.0, discounts)
+      rewards = tf.where(valid, rewards, 0.0)
+      valid = tf.logical_or(valid, starts)
     filtered, last = moments.discounted_return_filter(
         rewards, discounts, sums, valid
     )

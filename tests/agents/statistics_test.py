@@ -118,6 +118,38 @@ def test_bonuses_of_an_episode_add_up_over_rollouts():
     )
 
 
+def test_sums_end_with_an_episode_where_rollouts_share_no_row():
+  # The first row of the next episode is a rollout's last: no transition of it.
+  agent = agent_test_utils.readable_agent(
+      True, update_normalizers_in_train=False
+  )
+  bonus = [[1.0, 3, 99], [2.0, 4, 99]]
+  agent._rollout_rows(_bonus_rollout(agent, bonus, 'MMLF'))
+  _, statistics = agent._rollout_rows(_bonus_rollout(agent, bonus, 'MMLF'))
+  np.testing.assert_allclose(
+      statistics['intrinsic_episode_return_mean'], (4 + 6) / 2, rtol=1e-5
+  )
+
+
+def test_returns_end_with_an_episode_where_rollouts_share_no_row():
+  agent = agent_test_utils.readable_agent(
+      True,
+      normalize_rewards=True,
+      discount_factor=1.0,
+      update_normalizers_in_train=True,
+      num_minibatches=2,
+  )
+  for _ in range(2):
+    experience = agent_test_utils.readable_rollout(
+        agent, 'MMLF', [1.0, 2.0, 0.0], [0.0] * 4, [0.0] * 4, [0.0] * 4
+    )
+    agent._rollout_rows(experience)
+  # 1 and 3, and again; not 1, 3, 4 and 6.
+  np.testing.assert_allclose(
+      agent._reward_normalizer.moments.mean, 2.0, rtol=1e-4
+  )
+
+
 def test_bonus_under_old_and_predictor_loss_under_new_statistics():
   # The error is x**2 of a whitened x: its mean is that of the raw squares while
   # nothing is known, and 1 once these very samples have set the variance.

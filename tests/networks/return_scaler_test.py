@@ -23,10 +23,10 @@ class _SlowScaler:
       self.sums = [0.0] * len(rewards)
     for b in range(len(rewards)):
       for t in range(len(rewards[b])):
-        if not valid[b, t]:
-          continue
         if starts is not None and starts[b, t]:
           self.sums[b] = 0.0
+        if not valid[b, t]:
+          continue
         self.sums[b] = _GAMMA * self.sums[b] + float(rewards[b, t])
         self.seen.append(self.sums[b])
 
@@ -105,14 +105,17 @@ def test_starts_reset_the_sum(in_graph):
   np.testing.assert_allclose(scaler.moments.variance, 0.2025, rtol=1e-3)
 
 
-def test_a_start_in_a_row_that_does_not_count_is_passed_over():
+@pytest.mark.parametrize('in_graph', [False, True])
+def test_a_start_in_a_row_that_does_not_count_holds_after_it(in_graph):
   scaler = normalizers.ReturnScaler(_GAMMA)
-  scaler.update(
-      tf.ones([1, 3]),
-      tf.constant([[True, False, True]]),
-      tf.constant([[False, True, False]]),
-  )
-  np.testing.assert_allclose(scaler.moments.mean, (1 + 1.9) / 2, rtol=1e-4)
+  update = _updates(scaler, in_graph)
+  boundary = np.array([[False, True, False]])
+  # Sums 1, 1, 1.9 after the rewards 1, 5 (of no transition), 1, and 1; without
+  # `starts` 1, 1.9, 2.71.
+  update(np.array([[1, 5, 1]], np.float32), ~boundary, boundary)
+  ones = np.ones([1, 1], np.float32)
+  update(ones, ones > 0, ones < 0)
+  np.testing.assert_allclose(scaler.moments.mean, 1.3, rtol=1e-4)
 
 
 @pytest.mark.parametrize('signature', [None, 'unknown'])
