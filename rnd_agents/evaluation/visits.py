@@ -105,7 +105,8 @@ class VisitCounts:
     if self._kind == GRID and self._grid_shape == (1, 1):
       sizes = infos.get('grid_size')
       if _are_integers(sizes, 2, _LARGEST_GRID):
-        width, height = sizes.max(axis=0).tolist()
+        sizes = [size for size in sizes if size is not None]
+        width, height = np.max(np.array(sizes), axis=0).tolist()
         self._grid_shape = (max(height, 1), max(width, 1))
     if self._kind == PLANE:
       values = time_step.observation

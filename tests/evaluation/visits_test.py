@@ -228,3 +228,14 @@ def test_a_grid_is_drawn_whole_where_its_size_is_told():
   expected = np.zeros([5, 4])
   expected[2, 1:3] = 1
   np.testing.assert_array_equal(counts.counts(), expected)
+
+
+def test_sizes_of_grids_may_be_tuples():
+  sizes = np.array([(4, 5), None, (3, 7)], object)  # As Gymnasium keeps them.
+  positions = np.array([(1, 2), None, (0, 3)], object)
+  counts = visits.VisitCounts(_spec((9,)))
+  infos = {'position': positions, 'grid_size': sizes}
+  counts.observe(_step(np.zeros([3, 9])), infos)
+  expected = np.zeros([7, 4], np.int64)
+  expected[2, 1] = expected[3, 0] = 1
+  np.testing.assert_array_equal(counts.counts(), expected)
