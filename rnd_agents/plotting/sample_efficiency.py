@@ -84,7 +84,8 @@ def steps_to(
     One `StepsTo` for each threshold and group, groups inside thresholds.
 
   Raises:
-    ValueError: If a run has no such metric.
+    ValueError: If a run has no such metric, or `confidence` is not inside
+      (0, 1).
   """
   runs = {label: [metrics_file.read_metrics(folder, phase, metric)
                   for folder in folders]
@@ -140,10 +141,11 @@ def _interval(
     steps: np.ndarray, confidence: float, resamples: int, seed: int
 ) -> Tuple[float, float]:
   """Bootstrap interval of the IQM of steps, some of which may be infinite."""
+  tail = statistics.tail_probability(confidence)
   samples = np.sort(statistics.stratified_bootstrap(
       steps[:, np.newaxis], statistics.interquartile_mean, resamples, seed))
   # The samples next to the quantiles, outwards: between a finite number and
   # infinity there is nothing to interpolate.
-  tail = (1.0 - confidence) / 2.0 * (samples.size - 1)
+  tail *= samples.size - 1
   low, high = math.floor(tail), math.ceil(samples.size - 1 - tail)
   return float(samples[low]), float(samples[high])

@@ -81,12 +81,21 @@ def stratified_bootstrap_interval(
       one run would have no width, which is not what one run tells), or if
       `confidence` or `resamples` is out of range.
   """
-  if not 0.0 < confidence < 1.0:
-    raise ValueError(f'confidence must be inside (0, 1), got {confidence}.')
+  tail = tail_probability(confidence)
   samples = stratified_bootstrap(scores, statistic, resamples, seed)
-  tail = (1.0 - confidence) / 2.0
   low, high = np.quantile(samples, [tail, 1.0 - tail], axis=0)
   return low, high
+
+
+def tail_probability(confidence: float) -> float:
+  """What an interval of this confidence leaves at each of its two ends.
+
+  Raises:
+    ValueError: If `confidence` is not inside (0, 1).
+  """
+  if not 0.0 < confidence < 1.0:
+    raise ValueError(f'confidence must be inside (0, 1), got {confidence}.')
+  return (1.0 - confidence) / 2.0
 
 
 def stratified_bootstrap(

@@ -85,3 +85,10 @@ def test_a_run_without_the_metric_is_an_error(tmp_path):
   groups = {'g': _group(tmp_path, [[0, 1]])}
   with pytest.raises(ValueError, match='no value of .success_rate.'):
     sample_efficiency.steps_to(groups, 'success_rate')
+
+
+@pytest.mark.parametrize('confidence', [-1.0, 0.0, 1.0, 1.0001, 95])
+def test_confidence_that_is_none_is_refused(tmp_path, confidence):
+  groups = {'g': _group(tmp_path, [[0, 5], [0, 5], [5, 5]])}
+  with pytest.raises(ValueError, match=r'confidence must be inside \(0, 1\)'):
+    sample_efficiency.steps_to(groups, thresholds=[4], confidence=confidence)
