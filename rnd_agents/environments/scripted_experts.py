@@ -46,7 +46,15 @@ def deep_sea(
 
   Returns:
     int64 [B].
+
+  Raises:
+    ValueError: there is no `mapping_seed`: nobody knows that map.
   """
+  if mapping_seed is None and randomize_actions:
+    raise ValueError(
+        'The expert needs the mapping_seed of its Deep Sea: with None each'
+        ' environment has a map of its own. Give both the same number.'
+    )
   mapping = deep_sea_module.make_action_mapping(
       observation.shape[-1], mapping_seed, randomize_actions
   )

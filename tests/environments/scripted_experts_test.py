@@ -70,3 +70,14 @@ def test_deep_sea_batch_and_the_end():
   np.testing.assert_array_equal(
       scripted_experts.deep_sea(observation), [mapping[1, 0], mapping[3, 2], 0]
   )
+
+
+def test_deep_sea_of_a_map_that_nobody_knows():
+  observation = np.zeros([1, 4, 4], np.float32)
+  observation[0, 0, 0] = 1.0
+  with pytest.raises(ValueError, match='needs the mapping_seed'):
+    scripted_experts.deep_sea(observation, mapping_seed=None)
+  everywhere_right = scripted_experts.deep_sea(
+      observation, mapping_seed=None, randomize_actions=False
+  )
+  np.testing.assert_array_equal(everywhere_right, [1])
