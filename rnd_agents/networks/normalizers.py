@@ -48,6 +48,9 @@ class RunningMoments(tf.Module):
       values: A float tensor [outer..., *shape].
       mask: Optional booleans [outer...]: False samples do not count.
     """
+    values = tf.convert_to_tensor(values)  # NumPy knows no rank.
+    if mask is not None:
+      mask = tf.convert_to_tensor(mask)
     num_outer_dims = values.shape.rank - self.mean.shape.rank
     if num_outer_dims > 1 and parts.is_large(self.mean.shape):
       if mask is None:

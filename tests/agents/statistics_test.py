@@ -3,8 +3,10 @@
 """What enters the running statistics of the agent, when, and what does not."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
+from rnd_agents.ops import parts
 from tests.agents import agent_test_utils
 from tests.agents import slow_streams
 
@@ -255,11 +257,18 @@ def test_statistics_rest_when_told_so():
     np.testing.assert_array_equal(a, b)
 
 
-def test_random_observations_can_come_first():
+@pytest.mark.parametrize('numpy', [False, True])
+@pytest.mark.parametrize('large', [False, True])
+def test_random_observations_can_come_first(monkeypatch, numpy, large):
+  if large:  # Taken in row by row of the first axis.
+    monkeypatch.setattr(parts, '_LARGE', 1)
   agent = agent_test_utils.build_agent(normalize_observations=True)
   observations = agent_test_utils.sample(agent_test_utils.FLAT, [5, 7], 3)
   mask = np.random.RandomState(0).uniform(size=[5, 7]) > 0.4
-  agent.update_observation_statistics(observations, tf.constant(mask))
+  if numpy:
+    agent.update_observation_statistics(observations.numpy(), mask)
+  else:
+    agent.update_observation_statistics(observations, tf.constant(mask))
   samples = slow_streams.Samples()
   samples.add(observations.numpy()[mask])
   _assert_moments(_observation_moments(agent), samples)
