@@ -75,6 +75,10 @@ def main(argv=None):
     parser.error(f'--seed must not be negative, got {args.seed}')
   if args.video and not args.video.endswith('.mp4'):
     parser.error(f'--video must end in .mp4, got {args.video}')
+  if args.csv and not _is_free(args.csv):
+    parser.error(
+        f'--csv {args.csv} holds something else already: choose another'
+    )
   # Here and not above: a wrong flag is answered at once.
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   from rnd_agents.environments import errors
@@ -214,6 +218,16 @@ def _table(rows):
       '  '.join(cell.rjust(width) for cell, width in zip(line, widths))
       for line in lines
   )
+
+
+def _is_free(path):
+  """Whether there is nothing, or a table of an earlier evaluation."""
+  if not os.path.exists(path):
+    return True
+  if not os.path.isfile(path):
+    return False
+  with open(path, encoding='utf-8', errors='replace') as file:
+    return file.readline().strip() in ('', ','.join(_CSV_COLUMNS))
 
 
 def _write_csv(path, rows):

@@ -261,6 +261,26 @@ def test_wrong_flags(run, capsys, argv, message):
   assert message in capsys.readouterr().err
 
 
+def test_a_table_of_something_else_stays(run, tmp_path, capsys):
+  path = tmp_path / 'metrics.csv'
+  path.write_text('phase,iteration,env_steps\ntrain,1,128\n')
+  for out, message in ((path, 'holds something else'), (tmp_path, 'holds')):
+    with pytest.raises(SystemExit) as stop:
+      _evaluate(run, '--csv', str(out))
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+  assert path.read_text() == 'phase,iteration,env_steps\ntrain,1,128\n'
+
+
+def test_a_table_of_an_earlier_evaluation_is_written_anew(run, tmp_path):
+  path = str(tmp_path / 'episodes.csv')
+  for episodes in (2, 1):
+    gin.clear_config()  # Each is a program of its own.
+    assert _evaluate(run, '--episodes', str(episodes), '--csv', path) == 0
+    with open(path, encoding='utf-8') as file:
+      assert len(file.readlines()) == 1 + episodes
+
+
 def test_without_the_run_the_environment_is_asked_for(run, tmp_path, capsys):
   policies = tmp_path / 'policies'
   policies.mkdir()
