@@ -122,11 +122,13 @@ def best_episode(episodes):
   return max(episodes, key=lambda episode: episode.return_)
 
 
-def summarize(episodes):
+def summarize(episodes, has_told_success=False):
   """Statistics of episodes, by metric name.
 
   Args:
     episodes: A list of `Episode`, at least one.
+    has_told_success: Whether earlier ones had a `success_rate`. Then these have
+      one, too: the environment can tell, and has nothing to tell but failures.
 
   Returns:
     A dict: `episodes`, `return_mean`, `return_min`, `return_max`,
@@ -143,7 +145,8 @@ def summarize(episodes):
       length_mean=float(np.mean([e.length_env_steps for e in episodes])),
       terminated_rate=float(np.mean([e.terminated for e in episodes])),
   )
-  if any(episode.success is not None for episode in episodes):
+  tells_now = any(episode.success is not None for episode in episodes)
+  if tells_now or has_told_success:
     # An environment that tells of successes only has not told of failures.
     successes = [bool(episode.success) for episode in episodes]
     metrics['success_rate'] = float(np.mean(successes))

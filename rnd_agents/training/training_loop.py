@@ -378,7 +378,7 @@ class TrainingLoop(abc.ABC):
     episodes = self._environment.pop_episodes()
     if episodes:
       self._episodes.assign_add(len(episodes))
-      metrics.update(evaluator.summarize(episodes))
+      metrics.update(self._summary('train', episodes))
     self._log.write(
         'train',
         self._counters(),
@@ -432,7 +432,7 @@ class TrainingLoop(abc.ABC):
     start = time.monotonic()
     with self._environment_errors():
       episodes = self._evaluator.run()
-    metrics = evaluator.summarize(episodes)
+    metrics = self._summary('eval', episodes)
     eval_time_s = time.monotonic() - start
     self._log.write(
         'eval',
@@ -444,6 +444,10 @@ class TrainingLoop(abc.ABC):
     )
     self._show(episodes, self.is_done(schedule))
     self._wall_time_s.assign_add(time.monotonic() - start)
+
+  def _summary(self, phase, episodes):
+    has_told_success = self._log.last(phase, 'success_rate') is not None
+    return evaluator.summarize(episodes, has_told_success)
 
   def _counters(self):
     return dict(

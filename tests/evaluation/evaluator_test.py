@@ -197,6 +197,8 @@ def test_summary_numbers():
   )
   summary = evaluator.summarize([_episode(1.0, 2, True, None)])
   assert 'success_rate' not in summary
+  summary = evaluator.summarize([_episode(1.0)], has_told_success=True)
+  assert summary['success_rate'] == 0.0
   assert 'rooms_visited_mean' not in summary
   summary = evaluator.summarize([
       _episode(1.0)._replace(rooms_visited=rooms) for rooms in (1, 4, None)
