@@ -21,16 +21,22 @@ class CategoricalHead(tf.keras.layers.Layer):
     """Creates the head.
 
     Args:
-      action_spec: An integer `BoundedTensorSpec` with minimum 0; its maximum
-        may differ from one entry to the next.
+      action_spec: A `BoundedTensorSpec` of int32 or int64 with minimum 0; its
+        maximum may differ from one entry to the next.
       init_gain: Gain of the orthogonal weights. Small: the first policy is
         nearly uniform.
       name: Name of the layer.
 
     Raises:
-      ValueError: If the minimum is not 0.
+      ValueError: If the minimum is not 0, or the type another.
     """
     super().__init__(name=name)
+    if action_spec.dtype not in (tf.int32, tf.int64):
+      raise ValueError(
+          'Discrete actions must be int32 or int64, of which alone TensorFlow'
+          f' takes log probabilities, got {action_spec.dtype.name}. Convert'
+          ' them in the environment.'
+      )
     if np.any(np.asarray(action_spec.minimum) != 0):
       raise ValueError(
           'Discrete actions must start at 0, got the minimum'

@@ -150,6 +150,13 @@ def test_discrete_actions_start_at_0(spec):
     policy_heads.create_policy_head(spec)
 
 
+@pytest.mark.parametrize('dtype', [tf.uint8, tf.int8, tf.int16])
+def test_short_integers_as_actions_are_refused(dtype):
+  spec = tensor_spec.BoundedTensorSpec([2], dtype, 0, 3)
+  with pytest.raises(ValueError, match=f'int32 or int64.*got {dtype.name}'):
+    policy_heads.create_policy_head(spec)
+
+
 def test_discrete_actions_need_bounds():
   with pytest.raises(ValueError, match='need bounds'):
     policy_heads.create_policy_head(tf.TensorSpec([], tf.int64))
