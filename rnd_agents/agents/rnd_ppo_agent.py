@@ -171,7 +171,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         `value_clipping`, `reward_norm_clipping`, `policy_l2_reg`,
         `check_numerics`,
         `compute_value_and_advantage_in_train`, `update_normalizers_in_train`,
-        `debug_summaries`, `train_step_counter` ...
+        `summarize_grads_and_vars` (variables only), `train_step_counter`
+        ... `debug_summaries` changes nothing.
 
     Raises:
       TypeError: If an argument is unknown or a network is missing.
