@@ -151,10 +151,13 @@ def _read_json(path):
 
 def tail(path, start):
   """The last lines of a file, of what was written from `start` on."""
-  with open(path, 'rb') as file:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(start, size - 10_000))
-    lines = file.read().decode(errors='replace').splitlines()
+  try:
+    with open(path, 'rb') as file:
+      size = file.seek(0, os.SEEK_END)
+      file.seek(max(start, size - 10_000))
+      lines = file.read().decode(errors='replace').splitlines()
+  except OSError as error:  # The run's folder is gone; other runs go on.
+    return [f'It cannot be read: {error.strerror}.']
   return [line for line in lines if line.strip()][-_TAIL_LINES:]
 
 

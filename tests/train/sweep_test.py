@@ -21,7 +21,7 @@ _ROOT = os.path.dirname(
 # Writes what train_eval writes. A run named bad fails, one named slow waits for
 # a signal, saves and ends as train_eval does; each start leaves a mark.
 _STAND_IN = '''
-import json, os, signal, sys, time
+import json, os, shutil, signal, sys, time
 flags = dict(flag[2:].split('=', 1) for flag in sys.argv[1:])
 root_dir = flags['root_dir']
 def write(name, **content):
@@ -37,6 +37,9 @@ with open(os.path.join(root_dir, 'metrics.csv'), 'w') as file:
   file.write('phase,iteration,env_steps,return_mean\\neval,1,50,7\\n')
 if 'bad' in root_dir and not os.path.exists('mended'):
   sys.exit('no such\\nluck today')
+if 'gone' in root_dir:
+  shutil.rmtree(root_dir)
+  sys.exit(1)
 if 'killed' in root_dir:
   os.kill(os.getpid(), signal.SIGKILL)
 def stop(number, frame):
@@ -142,6 +145,15 @@ def test_one_fails_the_others_go_on_and_the_same_command_mends(
   out = capsys.readouterr().out
   assert out.startswith('4 runs: 2 finished before, 2 to go')
   assert 'FAILED' not in out
+
+
+def test_a_run_whose_folder_is_gone_stops_no_other(command, capsys):
+  jobs = runs.make_jobs(['gone', 'good'], [0], 'out')
+  assert _run(jobs, 1, command) == (['failed', 'finished'], 1)
+  assert (
+      '  exit status 1, out/gone/seed_0/sweep.log ends:\n'
+      '  It cannot be read: No such file or directory.\n'
+  ) in capsys.readouterr().out
 
 
 def test_no_more_than_the_jobs_at_a_time(command):
