@@ -207,9 +207,8 @@ def _frame(environment):
 
 
 def _fps(environment):
-  return environment.gymnasium_vector_env.metadata.get(
-      'render_fps', _DEFAULT_FPS
-  )
+  metadata = environment.gymnasium_vector_env.metadata
+  return metadata.get('render_fps') or _DEFAULT_FPS  # Some say None.
 
 
 class _Film:

@@ -58,6 +58,12 @@ class Brighter(gymnasium.Env):
     return np.full(self._frame_shape, self._gain * self._step, np.uint8)
 
 
+class Timeless(Brighter):
+  """Does not know how fast it is."""
+
+  metadata = {'render_modes': ['rgb_array'], 'render_fps': None}
+
+
 def _maker(**env_kwargs):
   return lambda: loaders.load_environment(
       Brighter, 1, env_kwargs={'render_mode': 'rgb_array', **env_kwargs}
@@ -205,3 +211,15 @@ def test_without_imageio_the_error_says_what_to_install(monkeypatch):
   monkeypatch.setitem(sys.modules, 'imageio_ffmpeg', None)
   with pytest.raises(ImportError, match=r'pip install "rnd_agents\[video\]"'):
     video.record_episode(_maker(), _episode(0, [0, 0, 0]), 'f.mp4')
+
+
+def test_an_environment_without_a_rate_is_filmed_at_30(tmp_path):
+  path = str(tmp_path / 'film.mp4')
+  video.record_episode(
+      lambda: loaders.load_environment(
+          Timeless, 1, env_kwargs={'render_mode': 'rgb_array'}
+      ),
+      _episode(0, [1, 2, 3]),
+      path,
+  )
+  assert _read(path)[0] == 30
