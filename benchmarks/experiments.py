@@ -111,6 +111,9 @@ _SHORT_CUTS = {
     ),
 }
 
+# Convolutions where it can be afforded; whole runs, to compare the curves.
+_DTYPES = ('float32', 'bfloat16')
+
 GROUPS = {
     'mountain_car': _pair('mountain_car', range(10)),
     'deep_sea': _pair('deep_sea', range(10), _STOP),
@@ -136,6 +139,16 @@ GROUPS = {
         Job(label, 'deep_sea.gin', seed, (*bindings, _STOP))
         for seed in range(5)
         for label, bindings in _SHORT_CUTS.items()
+    ],
+    'door_key_pixels': [
+        Job(
+            dtype,
+            'door_key_pixels.gin',
+            seed,
+            (f"create_networks.compute_dtype = '{dtype}'",),
+        )
+        for seed in range(3)
+        for dtype in _DTYPES
     ],
 }
 

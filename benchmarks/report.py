@@ -33,6 +33,7 @@ _RETURNS = {
     't_maze': 'T-maze',
     'mountain_car_masked': 'MountainCar-v0 without velocity',
     'minigrid_memory': 'MiniGrid-MemoryS7-v0',
+    'door_key_pixels': 'MiniGrid-DoorKey-5x5-v0 from pixels',
 }
 
 
@@ -91,9 +92,9 @@ def report_returns(out, group, pictures, title):
     rows.append((
         label,
         len(runs),
-        f'{np.median(returns):.1f}',
-        f'{min(returns):.1f}',
-        ', '.join(f'{value:.0f}' for value in returns),
+        f'{np.median(returns):.4g}',
+        f'{min(returns):.4g}',
+        ', '.join(f'{value:.3g}' for value in returns),
         f'{_median(flags) / 1000:.0f}',
         _thousands(flags),
         f'{np.median(seconds):.0f}',
