@@ -95,7 +95,8 @@ class R2D3Agent(tf_agent.TFAgent):
     Args:
       time_step_spec: A `TimeStep` spec of the expected time steps.
       action_spec: One discrete action from 0.
-      q_network: A `Network` from observations to Q values [..., A].
+      q_network: A `Network` from observations to Q values [..., A]. One with a
+        state has to begin afresh where the step type is FIRST.
       target_q_network: Another of the same variables' shapes.
       optimizer: Trains the Q network. Decoupled weight decay is its matter:
         `tf.keras.optimizers.AdamW`.
@@ -143,7 +144,9 @@ class R2D3Agent(tf_agent.TFAgent):
     """
     tf.Module.__init__(self, name=name)
     q_checks.check_numbers(locals())
-    q_checks.check_networks(time_step_spec, q_network, target_q_network)
+    q_checks.check_networks(
+        time_step_spec, action_spec, q_network, target_q_network
+    )
     q_checks.check_curiosity(curiosity, rnd_optimizer)
     self._q_network = q_network
     self._target_q_network = target_q_network
