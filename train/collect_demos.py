@@ -122,6 +122,8 @@ def main(argv=None):
       parser.error(f'{path} exists: move it away, or choose another --out')
   # Here and not above: a wrong flag is answered at once.
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  import tensorflow as tf
+
   from rnd_agents.environments import errors
   from rnd_agents.training import gin_files
 
@@ -130,6 +132,7 @@ def main(argv=None):
   except (
       ImportError,
       OSError,
+      tf.errors.OpError,  # Of the file: TensorFlow writes it.
       RuntimeError,  # Of the environment; an episode without an end.
       TypeError,
       ValueError,  # Among them those of policies and demonstrations.
