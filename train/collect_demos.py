@@ -115,6 +115,8 @@ def main(argv=None):
       parser.error(f'--{name} must be at least 1, got {number}')
   if args.seed < 0:
     parser.error(f'--seed must not be negative, got {args.seed}')
+  if args.max_attempts is not None and args.min_return is None:
+    parser.error('--max_attempts has no effect without --min_return')
   if args.expert is not None and args.env is None and not args.gin_file:
     parser.error('--expert plays where? --env=ID or --gin_file=FILE')
   for path in (args.out, args.out + '.partial'):

@@ -164,16 +164,17 @@ def check_length(num_frames, burn_in_length):
     )
 
 
-def check_curiosity(curiosity, rnd_optimizer):
+def check_curiosity(curiosity, optimizer, rnd_optimizer):
   """Refuses a curiosity that is none or that nothing trains.
 
   Args:
     curiosity: A `RandomNetworkDistillation` or None.
+    optimizer: The Q network's, or None.
     rnd_optimizer: An optimizer or None.
 
   Raises:
     TypeError: If the curiosity is something else.
-    ValueError: If it has no optimizer.
+    ValueError: If it has no optimizer of its own.
   """
   if curiosity is None:
     return
@@ -188,4 +189,9 @@ def check_curiosity(curiosity, rnd_optimizer):
     raise ValueError(
         'R2D3Agent.rnd_optimizer is missing: the predictor of the curiosity'
         ' needs one to learn.'
+    )
+  if rnd_optimizer is optimizer:
+    raise ValueError(
+        'R2D3Agent.optimizer and rnd_optimizer are one object, which would take'
+        ' two steps an update: give each an optimizer of its own.'
     )

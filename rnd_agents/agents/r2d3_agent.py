@@ -132,7 +132,8 @@ class R2D3Agent(tf_agent.TFAgent):
         [] or [B] of one for each environment (`q_learning.epsilon_ladder`).
       curiosity: A `RandomNetworkDistillation` whose bonus is added to the
         rewards. Its statistics follow `replayed_bonus.watch`.
-      rnd_optimizer: Trains the predictor; needed with a curiosity.
+      rnd_optimizer: Trains the predictor; needed with a curiosity, and another
+        object than `optimizer`.
       bonus_weight: What the normalised bonus is multiplied with.
       train_step_counter: An integer variable; None takes the global step.
       debug_summaries: Whether to write scalars.
@@ -147,7 +148,7 @@ class R2D3Agent(tf_agent.TFAgent):
     q_checks.check_networks(
         time_step_spec, action_spec, q_network, target_q_network
     )
-    q_checks.check_curiosity(curiosity, rnd_optimizer)
+    q_checks.check_curiosity(curiosity, optimizer, rnd_optimizer)
     self._q_network = q_network
     self._target_q_network = target_q_network
     self._optimizer = optimizer

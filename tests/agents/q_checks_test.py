@@ -268,6 +268,16 @@ def test_a_curiosity_needs_an_optimizer_and_a_type(nets):
       'R2D3Agent.rnd_optimizer is missing: the predictor of the curiosity',
       curiosity=rnd,
   )
+  # It would count two steps an update.
+  optimizer = tf.keras.optimizers.legacy.Adam(0.1)
+  _refused(
+      nets,
+      ValueError,
+      'R2D3Agent.optimizer and rnd_optimizer are one object',
+      curiosity=rnd,
+      optimizer=optimizer,
+      rnd_optimizer=optimizer,
+  )
 
 
 def test_sequences_need_a_step_to_learn_from(nets):

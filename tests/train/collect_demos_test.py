@@ -331,6 +331,7 @@ def test_a_policy_of_another_environment(policy_dir, tmp_path, capsys):
         (('--policy_dir=a', '--expert'), 'not allowed with'),
         (('--policy_dir=a', '--episodes=0'), '--episodes must be at least 1'),
         (('--policy_dir=a', '--seed=-1'), '--seed must not be negative'),
+        (('--policy_dir=a', '--max_attempts=9'), 'no effect without --min_ret'),
     ],
 )
 def test_wrong_flags(tmp_path, capsys, argv, message):
