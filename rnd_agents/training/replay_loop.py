@@ -205,6 +205,8 @@ class ReplayLoop(training_loop.TrainingLoop):
     pretraining = self._settings.num_pretraining_steps
     while self._pretraining_steps < pretraining and not self.stopped_by:
       self._pretrain()
+      # What the next update would stumble over must not be saved.
+      self._check_finite({}, self._finite().numpy())
       self._save_now_and_then()
     # At random, and not as a demonstrator would.
     epsilon = np.ones([self._environment.batch_size], np.float32)

@@ -249,6 +249,22 @@ def test_a_number_that_is_not_finite_is_named_with_its_iteration(
   assert 'Lower train_eval_r2d3.learning_rate, or set' in message
 
 
+def test_weights_that_pretraining_destroys_are_not_saved(
+    tmp_path, demonstration_file
+):
+  # The loss is finite still: the update after it would tell.
+  with pytest.raises(errors.RunError) as caught:
+    _run(
+        tmp_path,
+        100,
+        *_with_demonstrations(demonstration_file, num_pretraining_steps=1),
+        'train_eval_r2d3.learning_rate = 1e39',
+    )
+  message = str(caught.value)
+  assert 'at 0 environment steps, the policy or value ' in message
+  assert ' is not finite' in message and 'last good checkpoint is' in message
+
+
 def test_saving_now_and_then(monkeypatch):
   clock, saved = [0.0], []
 
