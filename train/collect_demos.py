@@ -115,6 +115,8 @@ def main(argv=None):
       parser.error(f'--{name} must be at least 1, got {number}')
   if args.seed < 0:
     parser.error(f'--seed must not be negative, got {args.seed}')
+  if args.max_attempts is not None and args.min_return is None:
+    parser.error('--max_attempts has no effect without --min_return')
   if args.expert is not None and args.env is None and not args.gin_file:
     parser.error('--expert plays where? --env=ID or --gin_file=FILE')
   for path in (args.out, args.out + '.partial'):
@@ -122,6 +124,8 @@ def main(argv=None):
       parser.error(f'{path} exists: move it away, or choose another --out')
   # Here and not above: a wrong flag is answered at once.
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  import tensorflow as tf
+
   from rnd_agents.environments import errors
   from rnd_agents.training import gin_files
 
@@ -130,6 +134,7 @@ def main(argv=None):
   except (
       ImportError,
       OSError,
+      tf.errors.OpError,  # Of the file: TensorFlow writes it.
       RuntimeError,  # Of the environment; an episode without an end.
       TypeError,
       ValueError,  # Among them those of policies and demonstrations.

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `R2D3Agent` refuses, and what it says then."""
 
+import numpy as np
+import tensorflow as tf
 from tf_agents.networks import network
+from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.agents import checks
 from rnd_agents.curiosity import random_network_distillation
+from rnd_agents.networks import q_network as q_network_lib
 
 _CHOICES = dict(
     recurrent_state_init=('stored', 'zero'),
@@ -54,18 +58,23 @@ def check_numbers(arguments):
       )
 
 
-def check_networks(time_step_spec, q_network, target_q_network):
-  """Refuses networks that are missing, one, or unlike each other.
+def check_networks(time_step_spec, action_spec, q_network, target_q_network):
+  """Refuses networks that are missing, one, or unlike each other or the task.
 
   Args:
     time_step_spec: A `TimeStep` spec.
+    action_spec: One discrete action from 0.
     q_network: The online network.
     target_q_network: Its target.
 
   Raises:
     TypeError: If one is no `Network`.
-    ValueError: If they share weights or differ in shape.
+    ValueError: If they share weights, differ in shape, have not got a value
+      for each action, or carry a state from one episode into the next; or if
+      the actions are not one discrete choice from 0.
   """
+  q_network_lib.check_action_spec(action_spec)
+  num_actions = int(action_spec.maximum) + 1
   for label, net in (
       ('q_network', q_network), ('target_q_network', target_q_network)
   ):
@@ -74,7 +83,16 @@ def check_networks(time_step_spec, q_network, target_q_network):
           f'{label} must be a tf_agents Network, got {type(net).__name__}.'
           ' rnd_agents.networks.create_q_networks builds both.'
       )
-    net.create_variables(time_step_spec.observation)
+    output_spec = net.create_variables(time_step_spec.observation)
+    if not (
+        isinstance(output_spec, tf.TypeSpec)
+        and output_spec.shape.is_compatible_with([num_actions])
+    ):
+      raise ValueError(
+          f'{label} must have an output for each of the {num_actions} actions,'
+          f' [..., {num_actions}], got {output_spec}.'
+      )
+    _check_forgets(label, net, time_step_spec.observation)
   shapes = [
       [variable.shape for variable in net.variables]
       for net in (q_network, target_q_network)
@@ -89,6 +107,42 @@ def check_networks(time_step_spec, q_network, target_q_network):
     raise ValueError(
         'q_network and target_q_network share weights: build two networks, as'
         ' rnd_agents.networks.create_q_networks does.'
+    )
+
+
+def _check_forgets(label, net, observation_spec):
+  """Refuses networks that a FIRST does not make forget.
+
+  Their windows begin with frames that nobody saw, and those of collecting and
+  of learning would have other states.
+  """
+  if not net.state_spec:
+    return
+
+  def filled(spec, number):
+    return tf.cast(tf.fill([1, *spec.shape], number), spec.dtype)
+
+  with tf.init_scope():
+    observation = tf.nest.map_structure(
+        lambda spec: filled(spec, 0)[:, tf.newaxis], observation_spec
+    )
+    outputs = [
+        net(
+            observation,
+            tf.fill([1, 1], ts.StepType.FIRST),
+            network_state=tf.nest.map_structure(
+                lambda spec, number=number: filled(spec, number),
+                net.state_spec,
+            ),
+        )[0]
+        for number in (0, 1)
+    ]
+  if not np.array_equal(*outputs):
+    raise ValueError(
+        f'{label} remembers what was before an episode: where the step type is'
+        ' FIRST, its output must not depend on network_state. That of'
+        ' create_q_networks and QRnnNetwork of TF-Agents do not; a Keras LSTM'
+        ' in a Sequential does.'
     )
 
 
@@ -110,16 +164,17 @@ def check_length(num_frames, burn_in_length):
     )
 
 
-def check_curiosity(curiosity, rnd_optimizer):
+def check_curiosity(curiosity, optimizer, rnd_optimizer):
   """Refuses a curiosity that is none or that nothing trains.
 
   Args:
     curiosity: A `RandomNetworkDistillation` or None.
+    optimizer: The Q network's, or None.
     rnd_optimizer: An optimizer or None.
 
   Raises:
     TypeError: If the curiosity is something else.
-    ValueError: If it has no optimizer.
+    ValueError: If it has no optimizer of its own.
   """
   if curiosity is None:
     return
@@ -134,4 +189,9 @@ def check_curiosity(curiosity, rnd_optimizer):
     raise ValueError(
         'R2D3Agent.rnd_optimizer is missing: the predictor of the curiosity'
         ' needs one to learn.'
+    )
+  if rnd_optimizer is optimizer:
+    raise ValueError(
+        'R2D3Agent.optimizer and rnd_optimizer are one object, which would take'
+        ' two steps an update: give each an optimizer of its own.'
     )

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Epsilon-greedy actions of a Q network that may have a memory."""
 
-import numbers
-
+import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 from tf_agents.policies import tf_policy
@@ -36,15 +35,15 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       time_step_spec: A `TimeStep` spec.
       action_spec: One discrete action from 0.
       q_network: A `Network` with outputs [..., A].
-      epsilon: A number, or a tensor or variable [] or [B] of one for each
-        environment.
+      epsilon: A number, an array, or a tensor or variable; [], or [B] of one
+        for each environment.
       stores_state: Whether the policy info has the network's state.
       name: Name of the policy.
 
     Raises:
-      ValueError: If epsilon is a number and no probability.
+      ValueError: If epsilon is no probability, as far as its value is known.
     """
-    if isinstance(epsilon, numbers.Real) and not 0.0 <= epsilon <= 1.0:
+    if not tf.is_tensor(epsilon) and not _are_probabilities(epsilon):
       raise ValueError(f'epsilon must be between 0 and 1, got {epsilon}.')
     info_spec = ()
     if stores_state:
@@ -94,3 +93,8 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
         state,
         info,
     )
+
+
+def _are_probabilities(epsilon):
+  array = np.asarray(epsilon)
+  return array.dtype.kind in 'biuf' and np.all((array >= 0) & (array <= 1))

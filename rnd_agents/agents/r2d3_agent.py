@@ -95,7 +95,8 @@ class R2D3Agent(tf_agent.TFAgent):
     Args:
       time_step_spec: A `TimeStep` spec of the expected time steps.
       action_spec: One discrete action from 0.
-      q_network: A `Network` from observations to Q values [..., A].
+      q_network: A `Network` from observations to Q values [..., A]. One with a
+        state has to begin afresh where the step type is FIRST.
       target_q_network: Another of the same variables' shapes.
       optimizer: Trains the Q network. Decoupled weight decay is its matter:
         `tf.keras.optimizers.AdamW`.
@@ -131,7 +132,8 @@ class R2D3Agent(tf_agent.TFAgent):
         [] or [B] of one for each environment (`q_learning.epsilon_ladder`).
       curiosity: A `RandomNetworkDistillation` whose bonus is added to the
         rewards. Its statistics follow `replayed_bonus.watch`.
-      rnd_optimizer: Trains the predictor; needed with a curiosity.
+      rnd_optimizer: Trains the predictor; needed with a curiosity, and another
+        object than `optimizer`.
       bonus_weight: What the normalised bonus is multiplied with.
       train_step_counter: An integer variable; None takes the global step.
       debug_summaries: Whether to write scalars.
@@ -143,8 +145,10 @@ class R2D3Agent(tf_agent.TFAgent):
     """
     tf.Module.__init__(self, name=name)
     q_checks.check_numbers(locals())
-    q_checks.check_networks(time_step_spec, q_network, target_q_network)
-    q_checks.check_curiosity(curiosity, rnd_optimizer)
+    q_checks.check_networks(
+        time_step_spec, action_spec, q_network, target_q_network
+    )
+    q_checks.check_curiosity(curiosity, optimizer, rnd_optimizer)
     self._q_network = q_network
     self._target_q_network = target_q_network
     self._optimizer = optimizer
@@ -213,36 +217,33 @@ class R2D3Agent(tf_agent.TFAgent):
     )
     return True
 
-  def _unroll(self, net, experience, states):
-    """Q values [B, T+1, A] of the frames after the burn-in."""
-    start = self._burn_in_length
-
-    def part(x, from_, to):
-      return tf.nest.map_structure(lambda y: y[:, from_:to], x)
-
-    if start and net.state_spec:
-      _, states = net(
-          part(experience.observation, 0, start),
-          experience.step_type[:, :start],
-          network_state=states,
-      )
-      states = tf.nest.map_structure(tf.stop_gradient, states)
-    q_values, _ = net(
-        part(experience.observation, start, None),
-        experience.step_type[:, start:],
-        network_state=states,
-        training=net is self._q_network,
-    )
-    return q_values
-
-  def _trained_part(self, experience):
-    """The frames after the burn-in.
+  def _split(self, experience):
+    """The frames of the burn-in, and those after it.
 
     Before an episode's first frame a burn-in is filled up with frames that
     nobody arrived at: curiosity must not see them.
     """
     start = self._burn_in_length
-    return tf.nest.map_structure(lambda x: x[:, start:], experience)
+    q_checks.check_length(experience.discount.shape[1], start)
+    return (
+        tf.nest.map_structure(lambda x: x[:, :start], experience),
+        tf.nest.map_structure(lambda x: x[:, start:], experience),
+    )
+
+  def _unroll(self, net, burn_in, trained, states):
+    """Q values [B, T+1, A] of the frames after the burn-in."""
+    if self._burn_in_length and net.state_spec:
+      _, states = net(
+          burn_in.observation, burn_in.step_type, network_state=states
+      )
+      states = tf.nest.map_structure(tf.stop_gradient, states)
+    q_values, _ = net(
+        trained.observation,
+        trained.step_type,
+        network_state=states,
+        training=net is self._q_network,
+    )
+    return q_values
 
   def _states(self, network_state, batch_size):
     """States before the first frames."""
@@ -253,23 +254,24 @@ class R2D3Agent(tf_agent.TFAgent):
       return self._q_network.get_initial_state(batch_size)
     return tf.nest.pack_sequence_as(spec, tf.nest.flatten(network_state))
 
-  def _sequence_terms(self, experience, network_state, is_demonstration):
+  def _sequence_terms(self, burn_in, trained, network_state, is_demonstration):
     """What each step of the batch says, [B, T] by name."""
-    states = self._states(network_state, tf.shape(experience.discount)[0])
-    q_values = self._unroll(self._q_network, experience, states)
-    target_q_values = self._unroll(self._target_q_network, experience, states)
-    start = self._burn_in_length
-    is_last = tf.equal(experience.step_type[:, start:], ts.StepType.LAST)
+    states = self._states(network_state, tf.shape(trained.discount)[0])
+    q_values, target_q_values = (
+        self._unroll(net, burn_in, trained, states)
+        for net in (self._q_network, self._target_q_network)
+    )
+    is_last = tf.equal(trained.step_type, ts.StepType.LAST)
     valid = q_learning.valid_steps(is_last)
-    actions = experience.action[:, start:-1]
+    actions = trained.action[:, :-1]
     step_q_values = q_values[:, :-1]
 
     def targets(n_step):
       return q_learning.n_step_targets(
           q_values,
           target_q_values,
-          experience.reward[:, start:-1],
-          experience.discount[:, start:-1],
+          trained.reward[:, :-1],
+          trained.discount[:, :-1],
           is_last,
           self._discount_factor,
           n_step,
@@ -329,21 +331,31 @@ class R2D3Agent(tf_agent.TFAgent):
       training=False,
       network_state=None,
       is_demonstration=None,
+  ):
+    """Loss of sequences; see `_train`."""
+    del training
+    return self._loss_of_parts(
+        *self._split(experience), weights, network_state, is_demonstration
+    )
+
+  def _loss_of_parts(
+      self,
+      burn_in,
+      trained,
+      weights,
+      network_state,
+      is_demonstration,
       target_features=None,
   ):
-    """Loss of sequences; see `_train`.
+    """`_loss` of what `_split` returns.
 
     The target features are `replayed_bonus.target_features` of the trained
-    part.
+    part, where already known.
     """
-    del training
-    q_checks.check_length(experience.discount.shape[1], self._burn_in_length)
-    batch_size = tf.shape(experience.discount)[0]
     if is_demonstration is None:
-      is_demonstration = tf.fill([batch_size], False)
+      is_demonstration = tf.fill([tf.shape(trained.discount)[0]], False)
     bonus_mean = tf.constant(0.0)
     if self._curiosity is not None:
-      trained = self._trained_part(experience)
       paid = replayed_bonus.add_bonus(
           self._curiosity, trained, self._bonus_weight, target_features
       )
@@ -351,12 +363,10 @@ class R2D3Agent(tf_agent.TFAgent):
           (paid.reward - trained.reward)[:, :-1],
           replayed_bonus.arrived(trained),
       )
-      experience = experience.replace(
-          reward=tf.concat(
-              [experience.reward[:, : self._burn_in_length], paid.reward], 1
-          )
-      )
-    terms = self._sequence_terms(experience, network_state, is_demonstration)
+      trained = paid
+    terms = self._sequence_terms(
+        burn_in, trained, network_state, is_demonstration
+    )
     sequence_losses = q_learning.sequence_losses(
         terms['losses'], terms['valid'], self._mean_over_time
     )
@@ -407,16 +417,17 @@ class R2D3Agent(tf_agent.TFAgent):
     """
     if self._optimizer is None:
       raise ValueError('R2D3Agent needs an optimizer to train.')
+    burn_in, trained = self._split(experience)
     target_features = None
     if self._curiosity is not None:
       target_features = replayed_bonus.target_features(
-          self._curiosity, self._trained_part(experience)
+          self._curiosity, trained
       )
     with tf.GradientTape() as tape:
-      loss, info = self._loss(
-          experience,
+      loss, info = self._loss_of_parts(
+          burn_in,
+          trained,
           weights,
-          True,
           network_state,
           is_demonstration,
           target_features,
@@ -427,7 +438,7 @@ class R2D3Agent(tf_agent.TFAgent):
     info = info._replace(gradient_norm=norm)
     if self._curiosity is not None:
       info = info._replace(
-          rnd_loss=self._train_predictor(experience, target_features)
+          rnd_loss=self._train_predictor(trained, target_features)
       )
     self.train_step_counter.assign_add(1)
     tf.cond(
@@ -442,11 +453,11 @@ class R2D3Agent(tf_agent.TFAgent):
         )
     return tf_agent.LossInfo(loss, info)
 
-  def _train_predictor(self, experience, target_features):
+  def _train_predictor(self, trained, target_features):
     variables = list(self._curiosity.trainable_variables)
     with tf.GradientTape() as tape:
       loss = replayed_bonus.predictor_loss(
-          self._curiosity, self._trained_part(experience), target_features
+          self._curiosity, trained, target_features
       )
     optimizers.apply(
         self._rnd_optimizer, tape.gradient(loss, variables), variables

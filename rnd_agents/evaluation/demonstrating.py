@@ -212,7 +212,8 @@ def collect(
       it all, after the episodes that are complete.
 
   Yields:
-    A `Demonstration` each, in the order of the seeds.
+    A `Demonstration` each, in the order of the seeds. Of a round that is broken
+    off by an error, those that are complete come before the error.
 
   Raises:
     EndlessEpisode: If an episode does not end.
@@ -236,18 +237,29 @@ def collect(
     )
 
 
-def _round(environment, actor, seeds, keep_network_state, should_stop):
-  """Environment i plays the episode of seeds[i]; returns demonstrations."""
+def _round(*args):
+  """Yields what `_play` completes; then raises what broke it off."""
+  done, error = {}, None
+  try:
+    _play(*args, done)
+  except Exception as found:  # pylint: disable=broad-exception-caught
+    error = found
+  yield from (done[i] for i in sorted(done))
+  if error is not None:
+    raise error
+
+
+def _play(environment, actor, seeds, keep_network_state, should_stop, done):
+  """Environment i plays the episode of seeds[i], which becomes done[i]."""
   spare = environment.batch_size - len(seeds)
   time_step = environment.reset_with_seeds(seeds + spare * seeds[-1:])
   environment.pop_episodes()
   state = actor.initial_state(environment.batch_size)
   info = _info(state, keep_network_state)
   recordings = {i: [] for i in range(len(seeds))}  # Of those that still play.
-  done = {}
   for _ in range(_MAX_EPISODE_STEPS):
     if not recordings or should_stop():
-      return [done[i] for i in sorted(done)]
+      return
     action, state = actor.act(time_step, state, list(recordings))
     next_step = environment.step(action)
     frame = trajectory.Trajectory(

@@ -5,6 +5,7 @@
 import collections.abc
 import os
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 from tf_agents.policies import policy_saver
@@ -62,41 +63,58 @@ class SavedPolicy:
     Args:
       environment: A `VectorPyEnvironment`.
     """
+    observation_spec = environment.observation_spec()
     for what, mine, theirs in (
         (
             'observation',
-            self.time_step_spec.observation,
-            ts.time_step_spec(environment.observation_spec()).observation,
+            _described(self.time_step_spec.observation),
+            _described(ts.time_step_spec(observation_spec).observation),
         ),
-        ('action', self.action_spec, environment.action_spec()),
+        (
+            'action',
+            _described(self.action_spec, is_action=True),
+            _described(environment.action_spec(), is_action=True),
+        ),
     ):
-      if _described(mine) != _described(theirs):
+      if mine != theirs:
         raise SavedPolicyError(
             f'The policy is not one for {environment.name}: its {what} is'
-            f' {_described(mine)}, that of the environment'
-            f' {_described(theirs)}.'
+            f' {mine}, that of the environment {theirs}.'
         )
 
 
-def _described(spec):
-  """Types, shapes and, of integers, bounds of a nest of specs, as text."""
+def _described(spec, is_action=False):
+  """Types, shapes and bounds of a nest of specs, as text."""
 
   def describe(spec):
     text = f'{tf.as_dtype(spec.dtype).name} {list(spec.shape)}'
-    # Bounds of what is observed are no contract: they may have been infinite.
-    if tf.as_dtype(spec.dtype).is_integer and hasattr(spec, 'minimum'):
-      low, high = spec.minimum.min(), spec.maximum.max()
-      if high - low < 1_000:
-        text += f' of {low} to {high}'
+    if not hasattr(spec, 'minimum'):
+      return text
+    is_integer = tf.as_dtype(spec.dtype).is_integer
+    # Wider ones, and those of floats that are observed, are no contract: they
+    # may have been infinite.
+    if is_action or (
+        is_integer and int(spec.maximum.max()) - int(spec.minimum.min()) < 1_000
+    ):
+      text += f' of {_bound(spec.minimum)} to {_bound(spec.maximum)}'
     return text
 
   if hasattr(spec, 'dtype'):
     return describe(spec)
   if isinstance(spec, collections.abc.Mapping):
     # A file keeps the keys in another order, which means nothing.
-    parts = (f'{name}: {_described(spec[name])}' for name in sorted(spec))
+    parts = (
+        f'{name}: {_described(spec[name], is_action)}' for name in sorted(spec)
+    )
     return f'{{{", ".join(parts)}}}'
-  return f'({", ".join(map(_described, spec))})'
+  parts = (_described(part, is_action) for part in spec)
+  return f'({", ".join(parts)})'
+
+
+def _bound(bound):
+  """One number where all are the same."""
+  same = np.all(bound == bound.flat[0])
+  return str(bound.flat[0] if same else bound.tolist())
 
 
 def _no_policy(directory):

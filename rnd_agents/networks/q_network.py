@@ -55,7 +55,7 @@ class RecurrentQNetwork(network.Network):
     Raises:
       ValueError: If the actions are not one discrete choice from 0.
     """
-    _check_action_spec(action_spec)
+    check_action_spec(action_spec)
     super().__init__(
         observation_spec,
         state_spec=() if core is None else core.state_spec,
@@ -85,6 +85,27 @@ class RecurrentQNetwork(network.Network):
           self._value_head(features), q_values
       )
     return q_values, network_state
+
+
+def check_action_spec(action_spec):
+  """Refuses actions that Q-learning cannot choose from.
+
+  Args:
+    action_spec: What should be one integer `BoundedTensorSpec` [] from 0.
+
+  Raises:
+    ValueError: If it is something else.
+  """
+  if (
+      not isinstance(action_spec, tensor_spec.BoundedTensorSpec)
+      or action_spec.shape.rank != 0
+      or not action_spec.dtype.is_integer
+      or int(action_spec.minimum) != 0
+  ):
+    raise ValueError(
+        'Q-learning needs one discrete action from 0, an integer'
+        f' BoundedTensorSpec of shape [], got {action_spec}.'
+    )
 
 
 @gin.configurable(module='rnd_agents')
@@ -160,16 +181,3 @@ def _head(units, num_outputs, name):
       )
   )
   return tf.keras.Sequential(layers, name=name)
-
-
-def _check_action_spec(action_spec):
-  if (
-      not isinstance(action_spec, tensor_spec.BoundedTensorSpec)
-      or action_spec.shape.rank != 0
-      or not action_spec.dtype.is_integer
-      or int(action_spec.minimum) != 0
-  ):
-    raise ValueError(
-        'Q-learning needs one discrete action from 0, an integer'
-        f' BoundedTensorSpec of shape [], got {action_spec}.'
-    )

@@ -3,6 +3,7 @@
 """Memory between a trunk and its heads: LSTM and GRU."""
 
 import abc
+import inspect
 import numbers
 
 import gin
@@ -45,7 +46,21 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
     """Returns a Keras cell of `self.units`."""
 
   def fresh(self):
-    """Returns a core like this one, with weights of its own."""
+    """Returns a core like this one, with weights of its own.
+
+    Raises:
+      TypeError: If the class takes more than its units, and does not override
+        this function, which knows of nothing else.
+    """
+    taken = inspect.signature(type(self).__init__).parameters
+    more = [name for name in taken if name not in ('self', 'units', 'name')]
+    if more:
+      name = type(self).__name__
+      raise TypeError(
+          f'A Q network and its target need two cores alike, and {name} takes'
+          f' more than its units: {", ".join(more)}. Override {name}.fresh() to'
+          ' return one like it.'
+      )
     return type(self)(self.units)
 
   def call(self, features, step_type=None, state=(), training=False):

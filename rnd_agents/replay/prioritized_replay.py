@@ -31,7 +31,6 @@ AGENT = 'agent'
 DEMONSTRATIONS = 'demonstrations'
 # What has priority 0 would never be drawn again.
 MIN_PRIORITY = 1e-6
-_DAMAGED = 'The replay in {} is damaged: restore another, or begin anew.'
 
 
 class Batch(NamedTuple):
@@ -131,7 +130,7 @@ class PrioritizedReplay:
       self.set_state(saved['state'])
       if self.sizes() != saved['sizes']:
         self.close()
-        raise RuntimeError(_DAMAGED.format(restore_from))
+        raise RuntimeError(replay_checkpoints.DAMAGED.format(restore_from))
 
   def add(self, sequence, priority=None):
     """Adds a sequence of the agent's own.
@@ -260,11 +259,17 @@ class PrioritizedReplay:
       The path of the checkpoint, a folder in `checkpoint_dir`.
 
     Raises:
+      OSError: If the disk does not take it. The one before stays.
       ValueError: If there is no `checkpoint_dir`.
     """
     if self._checkpoint_dir is None:
       raise ValueError('PrioritizedReplay has no checkpoint_dir to write to.')
-    written = self._open_client().checkpoint()
+    client = self._open_client()
+    try:
+      written = client.checkpoint()
+    # On a full disk Reverb says IndexError.
+    except (IndexError, RuntimeError) as error:
+      raise OSError(f'Reverb could not write the replay: {error}') from error
     state = {
         'settings': self._settings,
         'sizes': self.sizes(),
@@ -318,7 +323,9 @@ class PrioritizedReplay:
     except RuntimeError as error:
       if restore_from is None:
         raise
-      raise RuntimeError(_DAMAGED.format(restore_from)) from error
+      raise RuntimeError(
+          replay_checkpoints.DAMAGED.format(restore_from)
+      ) from error
 
   def _open_client(self):
     if self._server is None:

@@ -18,6 +18,7 @@ import shutil
 
 _NAME = re.compile(r'replay_(\d+)$')
 _STATE = 'state.json'
+DAMAGED = 'The replay in {} is damaged: restore another, or begin anew.'
 
 
 def aside(folder):
@@ -68,10 +69,14 @@ def read(path, settings):
 
   Raises:
     OSError: If there is none.
+    RuntimeError: If it is damaged.
     ValueError: If it has other settings.
   """
   with open(os.path.join(path, _STATE), encoding='utf-8') as file:
-    state = json.load(file)
+    try:
+      state = json.load(file)
+    except ValueError as error:
+      raise RuntimeError(DAMAGED.format(path)) from error
   for name, value in settings.items():
     found = state['settings'][name]
     if found != value:

@@ -137,6 +137,11 @@ def train_eval_r2d3(
           'train_eval_r2d3.importance_exponent must be between 0 and 1, got'
           f' {importance_exponent}.'
       )
+    if weight_decay is not None and not weight_decay >= 0.0:
+      raise ValueError(
+          'train_eval_r2d3.weight_decay must be None or at least 0, got'
+          f' {weight_decay}.'
+      )
     window.check()
     epsilons.check(epsilon_fn, num_env_steps, num_environments)
     argument_checks.check_unbound(

@@ -31,10 +31,8 @@ from rnd_agents.training import training_loop
 # Before the first iteration; afterwards iterations are counted.
 _SECONDS_BETWEEN_SAVES = 60.0
 
-# What is 0 without demonstrations, and says nothing then.
-_OF_DEMONSTRATIONS = (
-    'margin_loss', 'demonstration_rate', 'demonstration_agreement'
-)
+# What is 0 in a batch without demonstrations, and says nothing then.
+_OF_DEMONSTRATIONS = ('margin_loss', 'demonstration_agreement')
 
 
 class ReplaySettings(NamedTuple):
@@ -170,9 +168,12 @@ class ReplayLoop(training_loop.TrainingLoop):
             ' back a copy, or choose another --root_dir.'
         )
       logging.info('The replay goes on from its newest checkpoint.')
-    self._replay = self._create_replay(
-        self._replay_seed, self._replay_dir, path
-    )
+    try:
+      self._replay = self._create_replay(
+          self._replay_seed, self._replay_dir, path
+      )
+    except RuntimeError as error:  # It is damaged.
+      raise errors.SetupError(gin_files.explain_missing(error)) from error
     self._updates_due = state['updates_due']
     # Runs of older versions had all of it behind them.
     self._pretraining_steps = state.get(
@@ -204,6 +205,8 @@ class ReplayLoop(training_loop.TrainingLoop):
     pretraining = self._settings.num_pretraining_steps
     while self._pretraining_steps < pretraining and not self.stopped_by:
       self._pretrain()
+      # What the next update would stumble over must not be saved.
+      self._check_finite({}, self._finite().numpy())
       self._save_now_and_then()
     # At random, and not as a demonstrator would.
     epsilon = np.ones([self._environment.batch_size], np.float32)
@@ -287,16 +290,14 @@ class ReplayLoop(training_loop.TrainingLoop):
         self._updates_due -= 1.0
       train_time_s += time.monotonic() - train_start
     sizes = self._replay.sizes()
-    unmeasured = set()
+    metrics = _means(infos)
+    unmeasured = []
     if self._agent.curiosity is None:
-      unmeasured.update(('bonus_mean', 'rnd_loss'))
+      unmeasured += ['bonus_mean', 'rnd_loss']
     if not sizes['demonstrations']:
-      unmeasured.update(_OF_DEMONSTRATIONS)
-    metrics = {
-        name: float(np.mean([info[name] for info in infos]))
-        for name in (infos[0] if infos else ())
-        if name not in unmeasured
-    }
+      unmeasured += ['demonstration_rate']
+    for name in unmeasured:
+      metrics.pop(name, None)
     metrics['replay_sequences'] = sizes['agent']
     if sizes['demonstrations']:
       metrics['demonstration_sequences'] = sizes['demonstrations']
@@ -386,7 +387,6 @@ class ReplayLoop(training_loop.TrainingLoop):
     )
     return loss_info.loss, metrics, loss_info.extra.priorities
 
-
   def _importance_exponent(self):
     """Beta of this update: rises linearly to 1 if it is annealed."""
     first = self._settings.importance_exponent
@@ -395,6 +395,17 @@ class ReplayLoop(training_loop.TrainingLoop):
       return first
     done = tf.cast(self._agent.train_step_counter, tf.float32) / num_steps
     return first + (1.0 - first) * tf.minimum(done, 1.0)
+
+
+def _means(infos):
+  """Means over updates; what is of demonstrations, over those that had any."""
+  with_some = [info for info in infos if info['demonstration_rate']]
+  means = {}
+  for name in infos[0] if infos else ():
+    counted = with_some if name in _OF_DEMONSTRATIONS else infos
+    if counted:
+      means[name] = float(np.mean([info[name] for info in counted]))
+  return means
 
 
 def _stored_states(episode, spec):

@@ -7,6 +7,10 @@ import re
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.networks import q_rnn_network
+from tf_agents.networks import sequential
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import networks
 from rnd_agents.curiosity import random_network_distillation
@@ -105,6 +109,26 @@ def test_epsilon_of_the_collect_policy(nets):
   )
 
 
+@pytest.mark.parametrize(
+    'epsilon', [[1.5, 0.2], np.array([0.1, -0.1]), [float('nan')], '0.1', None]
+)
+def test_epsilons_that_are_no_probabilities(nets, epsilon):
+  message = 'epsilon must be between 0 and 1'
+  _refused(nets, ValueError, message, collect_epsilon=epsilon)
+
+
+def test_an_epsilon_for_each_environment_may_be_an_array(nets):
+  for epsilon in ([0.0, 1.0], np.float32([0.5, 0.2]), tf.Variable([0.1, 0.1])):
+    agent = slow_r2d3.build_agent(nets, collect_epsilon=epsilon)
+    time_step = ts.restart(tf.ones([2, 3]), 2)
+    chosen = agent.collect_policy.distribution(time_step).action
+    np.testing.assert_allclose(
+        tf.reduce_min(chosen.probs_parameter(), -1),
+        np.float32(epsilon) / 3,
+        rtol=1e-6,
+    )
+
+
 def test_bounds_and_whole_floats_are_taken():
   # As a gin file may write them; NumPy's numbers are numbers.
   settings = dict(
@@ -165,6 +189,65 @@ def test_networks_that_cannot_serve(nets):
   )
 
 
+@pytest.mark.parametrize(
+    ('shape', 'dtype', 'minimum', 'maximum'),
+    [
+        ([], tf.int64, 1, 3),
+        ([2], tf.int64, 0, 2),
+        ([], tf.float32, 0, 2),
+    ],
+)
+def test_actions_must_be_one_choice_from_0(
+    nets, shape, dtype, minimum, maximum
+):
+  # Networks of one's own know nothing of the action spec.
+  _refused(
+      nets,
+      ValueError,
+      'Q-learning needs one discrete action from 0',
+      action_spec=tensor_spec.BoundedTensorSpec(shape, dtype, minimum, maximum),
+  )
+
+
+@pytest.mark.parametrize('num_actions', [2, 5])
+def test_networks_must_have_a_value_for_each_action(nets, num_actions):
+  spec = tensor_spec.BoundedTensorSpec([], tf.int64, 0, num_actions - 1)
+  _refused(
+      nets,
+      ValueError,
+      f'q_network must have an output for each of the {num_actions} actions,'
+      f' [..., {num_actions}], got TensorSpec(shape=(3,)',
+      action_spec=spec,
+  )
+
+
+def _keras_lstm():
+  return sequential.Sequential(
+      [
+          tf.keras.layers.LSTM(4, return_state=True, return_sequences=True),
+          tf.keras.layers.Dense(3),
+      ],
+      input_spec=slow_r2d3.OBSERVATION,
+  )
+
+
+def test_networks_must_forget_where_an_episode_begins(nets):
+  _refused(
+      nets._replace(q_network=_keras_lstm(), target_q_network=_keras_lstm()),
+      ValueError,
+      'q_network remembers what was before an episode',
+  )
+  for core in ('lstm', 'gru', 'own'):
+    slow_r2d3.build_agent(core=core)
+  own = [
+      q_rnn_network.QRnnNetwork(
+          slow_r2d3.OBSERVATION, slow_r2d3.ACTION, lstm_size=(4,)
+      )
+      for _ in range(2)
+  ]
+  slow_r2d3.build_agent(networks.QNetworks(*own))
+
+
 def test_a_curiosity_needs_an_optimizer_and_a_type(nets):
   _refused(
       nets,
@@ -184,6 +267,16 @@ def test_a_curiosity_needs_an_optimizer_and_a_type(nets):
       ValueError,
       'R2D3Agent.rnd_optimizer is missing: the predictor of the curiosity',
       curiosity=rnd,
+  )
+  # It would count two steps an update.
+  optimizer = tf.keras.optimizers.legacy.Adam(0.1)
+  _refused(
+      nets,
+      ValueError,
+      'R2D3Agent.optimizer and rnd_optimizer are one object',
+      curiosity=rnd,
+      optimizer=optimizer,
+      rnd_optimizer=optimizer,
   )
 
 

@@ -367,8 +367,31 @@ def test_an_episode_without_an_end(monkeypatch):
   short, long = (
       next(s for s in range(99) if _expected_length(s) == n) for n in (3, 6))
   assert len(list(demonstrating.collect(env, actor, [short, short]))) == 2
+  demos = []
   with pytest.raises(evaluator.EndlessEpisode, match='4 steps 1 of 2'):
-    list(demonstrating.collect(env, actor, [short, long]))
+    demos.extend(demonstrating.collect(env, actor, [short, long]))
+  assert [demo.seed for demo in demos] == [short]
+  _check_countdown(demos[0])
+
+
+def test_an_error_leaves_what_is_complete():
+  env = _countdowns(2)
+  short, long = (
+      next(s for s in range(99) if _expected_length(s) == n) for n in (3, 6))
+  calls = []
+
+  def play(observation):
+    calls.append(0)
+    if len(calls) == 5:
+      raise ZeroDivisionError('of the expert')
+    return observation[:, 0].astype(np.int64) % 3
+
+  demos = []
+  with pytest.raises(ZeroDivisionError, match='of the expert'):
+    demos.extend(demonstrating.collect(
+        env, demonstrating.FunctionActor(play, env), [long, short, short]))
+  assert [demo.seed for demo in demos] == [short]
+  _check_countdown(demos[0])
 
 
 @pytest.mark.parametrize(

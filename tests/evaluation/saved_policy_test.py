@@ -89,6 +89,41 @@ def test_another_environment_is_named(directory, env_kwargs, message):
   assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ('mine', 'other', 'message'),
+    [
+        (
+            gymnasium.spaces.MultiDiscrete([3, 2]),
+            gymnasium.spaces.MultiDiscrete([2, 3]),
+            'int64 [2] of 0 to [2, 1], that of the environment int64 [2] of 0'
+            ' to [1, 2].',
+        ),
+        (
+            gymnasium.spaces.Box(-0.1, 1, (2,), np.float32),
+            gymnasium.spaces.Box(-2, 1, (2,), np.float32),
+            'float32 [2] of -0.1 to 1.0, that of the environment float32 [2] of'
+            ' -2.0 to 1.0.',
+        ),
+    ],
+)
+def test_actions_of_other_bounds(tmp_path, monkeypatch, mine, other, message):
+  monkeypatch.setattr(Echo, '__init__', lambda self: None)
+  monkeypatch.setattr(Echo, 'action_space', mine)
+  environment = _environment()
+  tf_env = tf_py_environment.TFPyEnvironment(environment)
+  policy_saver.PolicySaver(
+      random_tf_policy.RandomTFPolicy(
+          tf_env.time_step_spec(), tf_env.action_spec()
+      )
+  ).save(str(tmp_path))
+  policy = saved_policy.SavedPolicy(str(tmp_path))
+  policy.check_fits(environment)
+  monkeypatch.setattr(Echo, 'action_space', other)
+  with pytest.raises(saved_policy.SavedPolicyError) as error:
+    policy.check_fits(_environment())
+  assert message in str(error.value)
+
+
 def test_folders_without_a_policy(directory, tmp_path):
   parent = directory.removesuffix('/policy')
   for folder, message in (

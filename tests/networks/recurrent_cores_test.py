@@ -379,6 +379,34 @@ class _SumCore(recurrent_cores.RecurrentCore):
     return _SumCell(self.units)
 
 
+class _ScaledCore(_SumCore):
+
+  def __init__(self, units, scale=1.0):
+    self.scale = scale
+    super().__init__(units)
+
+
+class _OwnScaledCore(_ScaledCore):
+
+  def fresh(self):
+    return _OwnScaledCore(self.units, self.scale)
+
+
+def test_a_fresh_core_is_like_the_one_before():
+  for core in (
+      recurrent_cores.LSTMCore(3, name='Other'),
+      recurrent_cores.GRUCore(3),
+      _SumCore(3),
+  ):
+    fresh = core.fresh()
+    assert fresh is not core and type(fresh) is type(core)
+    assert fresh.units == 3 and fresh.state_spec == core.state_spec
+  # What only its class knows must not fall back to a default.
+  with pytest.raises(TypeError, match='more than its units: scale. Override'):
+    _ScaledCore(3, scale=2.0).fresh()
+  assert _OwnScaledCore(3, scale=2.0).fresh().scale == 2.0
+
+
 def test_a_core_of_ones_own():
   outputs, state = _SumCore(1)(
       tf.constant([[[1.0], [2.0], [4.0], [8.0]]]),

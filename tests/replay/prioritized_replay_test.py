@@ -557,6 +557,17 @@ def test_damaged_checkpoint_is_refused(create, tmp_path, name, damage):
     create(4, 5, 0.8, checkpoint_dir=str(tmp_path))
 
 
+@pytest.mark.parametrize('content', [b'', b'{"settings": {"max_seq'])
+def test_a_damaged_state_is_refused(create, tmp_path, content):
+  replay = _filled(create, str(tmp_path))
+  path = os.path.join(replay.checkpoint(), 'state.json')
+  replay.close()
+  with open(path, 'wb') as file:
+    file.write(content)
+  with pytest.raises(RuntimeError, match='replay_00000000 is damaged'):
+    create(4, 5, 0.8, checkpoint_dir=str(tmp_path))
+
+
 def test_a_closed_replay_says_so(create):
   replay = create(9)
   replay.add(_sequence(0))

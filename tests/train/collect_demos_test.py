@@ -308,6 +308,15 @@ def test_mistakes_end_with_one_sentence(tmp_path, capsys, argv, message):
   assert not os.listdir(tmp_path)
 
 
+def test_a_file_that_cannot_be_written(tmp_path, capsys):
+  (tmp_path / 'file').write_text('')
+  out = tmp_path / 'file' / 'demos'
+  assert _collect(out, f'--env={_CUE_LOCK}', '--expert') == 1
+  error = capsys.readouterr().err.strip().splitlines()[-1]
+  assert error.startswith(f'collect_demos: {tmp_path}/file')
+  assert error.endswith('is not a directory')
+
+
 def test_a_policy_of_another_environment(policy_dir, tmp_path, capsys):
   assert _collect(
       tmp_path / 'a', '--policy_dir', policy_dir, '--env=Acrobot-v1') == 1
@@ -322,6 +331,7 @@ def test_a_policy_of_another_environment(policy_dir, tmp_path, capsys):
         (('--policy_dir=a', '--expert'), 'not allowed with'),
         (('--policy_dir=a', '--episodes=0'), '--episodes must be at least 1'),
         (('--policy_dir=a', '--seed=-1'), '--seed must not be negative'),
+        (('--policy_dir=a', '--max_attempts=9'), 'no effect without --min_ret'),
     ],
 )
 def test_wrong_flags(tmp_path, capsys, argv, message):

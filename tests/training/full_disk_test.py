@@ -7,8 +7,14 @@ import os
 import subprocess
 
 import gin
+import numpy as np
 import pytest
+import tensorflow as tf
+from tf_agents.trajectories import trajectory
 
+from rnd_agents.replay import prioritized_replay
+from rnd_agents.replay import windows
+from rnd_agents.training import checkpoints
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
@@ -103,3 +109,44 @@ def test_a_full_disk_is_named_wherever_tensorflow_meets_it(
   # And nothing of it stays in the process.
   monkeypatch.undo()
   assert _train(tmp_path, 300).finished
+
+
+def test_a_full_disk_leaves_the_replay_of_before(disk):
+  pytest.importorskip('reverb')
+  spec = windows.sequence_spec(
+      trajectory.Trajectory(
+          step_type=tf.TensorSpec([], tf.int32),
+          observation=tf.TensorSpec([10_000], tf.float32),
+          action=tf.TensorSpec([], tf.int64),
+          policy_info=(),
+          next_step_type=tf.TensorSpec([], tf.int32),
+          reward=tf.TensorSpec([], tf.float32),
+          discount=tf.TensorSpec([], tf.float32),
+      ),
+      windows.WindowSettings(1),
+  )
+  folder = os.fspath(disk / 'replay')
+  random = np.random.default_rng(0)
+
+  def add():
+    sequence = tf.nest.map_structure(
+        lambda leaf: random.random(leaf.shape).astype(
+            leaf.dtype.as_numpy_dtype
+        ),
+        spec,
+    )
+    replay.add(sequence._replace(is_demonstration=np.bool_(False)))
+
+  replay = prioritized_replay.PrioritizedReplay(spec, 9, checkpoint_dir=folder)
+  add()
+  replay.checkpoint()
+  for _ in range(8):
+    add()
+  with pytest.raises(OSError, match='No space left on device') as caught:
+    replay.checkpoint()
+  # What a run says then.
+  assert checkpoints.reason(caught.value) == 'No space left on device.'
+  replay.close()
+  replay = prioritized_replay.PrioritizedReplay(spec, 9, checkpoint_dir=folder)
+  assert replay.sizes()['agent'] == 1
+  replay.close()

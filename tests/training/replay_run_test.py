@@ -249,6 +249,22 @@ def test_a_number_that_is_not_finite_is_named_with_its_iteration(
   assert 'Lower train_eval_r2d3.learning_rate, or set' in message
 
 
+def test_weights_that_pretraining_destroys_are_not_saved(
+    tmp_path, demonstration_file
+):
+  # The loss is finite still: the update after it would tell.
+  with pytest.raises(errors.RunError) as caught:
+    _run(
+        tmp_path,
+        100,
+        *_with_demonstrations(demonstration_file, num_pretraining_steps=1),
+        'train_eval_r2d3.learning_rate = 1e39',
+    )
+  message = str(caught.value)
+  assert 'at 0 environment steps, the policy or value ' in message
+  assert ' is not finite' in message and 'last good checkpoint is' in message
+
+
 def test_saving_now_and_then(monkeypatch):
   clock, saved = [0.0], []
 
@@ -444,6 +460,10 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
             'importance_exponent must be between 0 and 1, got -1.0',
         ),
         (
+            ['train_eval_r2d3.weight_decay = -1e-5'],
+            'weight_decay must be None or at least 0, got -1e-05',
+        ),
+        (
             ['train_eval_r2d3.importance_anneal_train_steps = 0'],
             'importance_anneal_train_steps must be above 0, got 0',
         ),
@@ -525,11 +545,36 @@ def test_a_kill_between_replay_and_variables(
     assert float(row['demonstration_sequences']) == 2 * _NUM_DEMONSTRATIONS
 
 
-def test_a_replay_that_is_gone(tmp_path):
+def test_a_replay_that_is_damaged_or_gone(tmp_path):
   _run(tmp_path, 40)
+  for name in ('chunks.tfrecord', 'state.json'):
+    (path,) = tmp_path.glob(f'checkpoints/replay/replay_*/{name}')
+    content = path.read_bytes()
+    path.write_bytes(content[:20])
+    with pytest.raises(r2d3_trainer.SetupError, match='replay_.* is damaged'):
+      _run(tmp_path, 80)
+    path.write_bytes(content)
   shutil.rmtree(tmp_path / 'checkpoints' / 'replay')
   with pytest.raises(r2d3_trainer.SetupError, match='no replay any more'):
     _run(tmp_path, 80)
+
+
+def test_batches_without_a_demonstration_tell_nothing_of_them():
+  infos = [
+      dict(loss=2.0, demonstration_rate=0.0, margin_loss=0.0,
+           demonstration_agreement=0.0),
+      dict(loss=4.0, demonstration_rate=0.5, margin_loss=0.6,
+           demonstration_agreement=0.75),
+      dict(loss=6.0, demonstration_rate=0.25, margin_loss=0.2,
+           demonstration_agreement=0.25),
+  ]
+  assert replay_loop._means(infos) == pytest.approx(
+      dict(loss=4.0, demonstration_rate=0.25, margin_loss=0.4,
+           demonstration_agreement=0.5)
+  )
+  # None at all: no number.
+  assert replay_loop._means(infos[:1]) == dict(loss=2.0, demonstration_rate=0.0)
+  assert replay_loop._means([]) == {}
 
 
 def test_the_importance_exponent_rises_to_one():
