@@ -27,11 +27,13 @@ def _same_chance_every_time():
 
   So a test gives the same result alone, after others and on any worker.
   """
-  random.seed(0)
-  np.random.seed(0)
+  # Not 0: tests themselves seed with it, and some watch that a state changes.
+  seed = 20_181_030
+  random.seed(seed)
+  np.random.seed(seed)
   tf = sys.modules.get('tensorflow')
   if tf is not None:
-    tf.random.set_seed(0)
+    tf.random.set_seed(seed)
 
 
 @pytest.fixture(autouse=True)

@@ -326,7 +326,7 @@ def test_a_driver_carries_the_state(core):
       lambda x: x[:, 0], experience.policy_info['network_state']
   )
   unrolled = agent._unroll(
-      agent._q_network, experience, agent._states(stored, 4)
+      agent._q_network, *agent._split(experience), agent._states(stored, 4)
   )
   np.testing.assert_allclose(
       unrolled, np.stack(values[2:], 1), atol=1e-5

@@ -36,6 +36,8 @@ class SlowAgent:
     self.policy_observations = slow_streams.Samples()
     self.filter = None
     self.extrinsic_filter = None
+    self._behind_policy = self._behind(self.actor_net, _parameters)
+    self._behind_values = self._behind(self.value_net, lambda values: [values])
 
   # Statistics.
 
@@ -126,8 +128,7 @@ class SlowAgent:
 
   def _l2_loss(self):
     settings = self.settings
-    policy = self._behind(self.actor_net, _parameters)
-    value = self._behind(self.value_net, lambda values: [values])
+    policy, value = self._behind_policy, self._behind_values
     total = tf.constant(0.0)
     for variables, coefficient in (
         (policy - value, settings.policy_l2_reg),
