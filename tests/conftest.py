@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every test relies on: no screen, no noise, no settings left behind."""
 
-import gc
 import os
 import random
 import sys
@@ -20,17 +19,6 @@ if 'PYTEST_XDIST_WORKER' in os.environ:  # The workers share the cores.
   os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
   os.environ.setdefault('TF_NUM_INTEROP_THREADS', '1')
   os.environ.setdefault('OMP_NUM_THREADS', '1')
-
-
-def pytest_collection_finish():
-  """Spares the tests, which trace many graphs, a tenth of their time.
-
-  What the modules brought in stays till the end and need not be searched for
-  garbage again and again.
-  """
-  gc.collect()
-  gc.freeze()
-  gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)
