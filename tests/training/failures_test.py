@@ -138,32 +138,25 @@ def _train(root_dir, fault, *bindings, num_env_steps=10**6):
         ('reward shape', ['the reward must be one number an environment']),
     ],
 )
-def test_a_failing_environment_is_named_and_what_was_learned_is_kept(
-    tmp_path, fault, words
+def test_a_failing_environment_is_named_and_the_run_can_go_on(
+    tmp_path, monkeypatch, fault, words
 ):
-  message = _fail_after_two_iterations(tmp_path, fault)
-  for word in words:
-    assert word in message
-  assert words[0] in run_directory.read_status(tmp_path)['message']
-
-
-def test_with_the_environment_mended_a_run_goes_on(tmp_path, monkeypatch):
-  _fail_after_two_iterations(tmp_path, 'raises')
-  monkeypatch.setattr(_Failing, 'good_steps', 10**6)
-  _train(tmp_path, 'raises', num_env_steps=64 * 6)
-  assert tiny_runs.iterations(tmp_path)[0] > 4
-
-
-def _fail_after_two_iterations(root_dir, fault):
-  """Returns what the run says of its end."""
   with pytest.raises(errors.RunError) as caught:
-    _train(root_dir, fault)
+    _train(tmp_path, fault)
   message = str(caught.value)
   assert message.startswith('failing_environment')
-  assert tiny_runs.iterations(root_dir) == (2, 2)
+  for word in words:
+    assert word in message
+  saved, seen = tiny_runs.iterations(tmp_path)
+  assert saved == seen == 2
   assert 'iteration_00000002, of iteration 2.' in message
-  assert run_directory.read_status(root_dir)['state'] == 'failed'
-  return message
+  status = run_directory.read_status(tmp_path)
+  assert status['state'] == 'failed'
+  assert words[0] in status['message']
+  # Mended, it goes on from there.
+  monkeypatch.setattr(_Failing, 'good_steps', 10**6)
+  _train(tmp_path, fault, num_env_steps=64 * 6)
+  assert tiny_runs.iterations(tmp_path)[0] > 4
 
 
 def test_what_failed_before_it_trained_begins_anew_with_other_settings(

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is killed again and again is the run that was left alone."""
+"""A run that is killed twenty times is the run that was left alone."""
 
 import os
 import random
@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.training import tiny_runs
 
-_NUM_KILLS = 10
+_NUM_KILLS = 20
 
 
 def _train(root_dir, num_env_steps):
@@ -34,7 +34,7 @@ def _wait_for_progress(process, root_dir):
     time.sleep(0.01)
 
 
-def test_kills_change_nothing(tmp_path):
+def test_twenty_kills_change_nothing(tmp_path):
   processes = tiny_runs.context()
   broken, whole = os.fspath(tmp_path / 'broken'), os.fspath(tmp_path / 'whole')
   moments = random.Random(0)  # When, not what: any seed must do.
