@@ -2,16 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the training binaries have in common: flags -> gin -> run."""
 
-import importlib
 import os
 import sys
 
 from absl import app
 from absl import flags
 from absl import logging
-
-# Each is a module of this folder, too.
-_FUNCTIONS = ('train_eval', 'train_eval_r2d3')
 
 _ROOT_DIR = flags.DEFINE_string(
     'root_dir',
@@ -36,13 +32,11 @@ _SEED = flags.DEFINE_integer(
 )
 
 
-def main(argv, module_name, function_name):
+def main(argv):
   """Parses gin files and trains as they say.
 
   Args:
     argv: What is left of the command line after the flags.
-    module_name: Of `rnd_agents.training`, with the function.
-    function_name: Of the root folder and a seed.
   """
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
@@ -51,10 +45,10 @@ def main(argv, module_name, function_name):
   # What goes wrong in TensorFlow reaches Python as an exception.
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   # Here and not above: flags answer at once, TensorFlow takes seconds.
-  from rnd_agents.environments import errors as environment_errors  # pylint: disable=g-import-not-at-top
+  from rnd_agents import errors  # pylint: disable=g-import-not-at-top
+  from rnd_agents.training import experiment  # pylint: disable=g-import-not-at-top
   from rnd_agents.training import gin_files  # pylint: disable=g-import-not-at-top
 
-  trainer = importlib.import_module(f'rnd_agents.training.{module_name}')
   name = os.path.splitext(os.path.basename(_GIN_FILE.value[-1]))[0]
   root_dir = os.path.expanduser(  # In --root_dir=~/x no shell does.
       _ROOT_DIR.value or os.path.join('runs', name, f'seed_{_SEED.value}')
@@ -62,21 +56,10 @@ def main(argv, module_name, function_name):
   try:
     gin_files.parse(_GIN_FILE.value, _GIN_PARAM.value + _GIN_BINDINGS.value)
     logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
-    for other in _FUNCTIONS:
-      if gin_files.binds(other) and not gin_files.binds(function_name):
-        sys.exit(
-            f'{function_name}: {name} is an experiment of {other}. Run it with'
-            f' python -m train.{other}.'
-        )
-    result = getattr(trainer, function_name)(root_dir, seed=_SEED.value)
-  except (
-      FileNotFoundError,
-      gin_files.GinError,
-      trainer.SetupError,
-      trainer.RunError,
-  ) as error:
+    result = experiment.train_eval(root_dir, seed=_SEED.value)
+  except errors.UserError as error:
     logging.debug('Where it happened:', exc_info=True)
-    sys.exit(f'{function_name}: {environment_errors.message_of(error)}')
+    sys.exit(f'train_eval: {error}')
   if result.eval_return is not None:
     print(f'Mean return of the last evaluation: {result.eval_return:.1f}')
   print(

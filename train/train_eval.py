@@ -12,7 +12,7 @@ from train import launch
 
 def main(argv):
   """Flags, gin, run."""
-  launch.main(argv, 'trainer', 'train_eval')
+  launch.main(argv)
 
 
 if __name__ == '__main__':

@@ -12,7 +12,7 @@ from train import launch
 
 def main(argv):
   """Flags, gin, run."""
-  launch.main(argv, 'r2d3_trainer', 'train_eval_r2d3')
+  launch.main(argv)
 
 
 if __name__ == '__main__':

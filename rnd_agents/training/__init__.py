@@ -1,41 +1,47 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The collect, train, evaluate loop and the files that a run leaves."""
+"""One run: its settings, its loop, and the files that it leaves."""
 
+from rnd_agents.training import arguments
+from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import epsilons
 from rnd_agents.training import errors
+from rnd_agents.training import experiment
+from rnd_agents.training import gin_bindings
 from rnd_agents.training import gin_files
+from rnd_agents.training import loops
 from rnd_agents.training import metrics_log
-from rnd_agents.training import r2d3_trainer
+from rnd_agents.training import off_policy
+from rnd_agents.training import on_policy
+from rnd_agents.training import pictures
 from rnd_agents.training import replay_loop
-from rnd_agents.training import rollout_loop
+from rnd_agents.training import resuming
 from rnd_agents.training import run
 from rnd_agents.training import run_directory
-from rnd_agents.training import seeded_policy
 from rnd_agents.training import settings
 from rnd_agents.training import stop_signals
-from rnd_agents.training import trainer
-from rnd_agents.training import training_loop
 from rnd_agents.training import watchdog
-from rnd_agents.training import watching
 
 __all__ = [
+    'arguments',
+    'callbacks',
     'checkpoints',
     'epsilons',
     'errors',
+    'experiment',
+    'gin_bindings',
     'gin_files',
+    'loops',
     'metrics_log',
-    'r2d3_trainer',
+    'off_policy',
+    'on_policy',
+    'pictures',
     'replay_loop',
-    'rollout_loop',
+    'resuming',
     'run',
     'run_directory',
-    'seeded_policy',
     'settings',
     'stop_signals',
-    'trainer',
-    'training_loop',
     'watchdog',
-    'watching',
 ]

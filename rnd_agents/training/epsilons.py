@@ -10,7 +10,7 @@ import gin
 import numpy as np
 
 from rnd_agents.ops import q_learning
-from rnd_agents.training import argument_checks
+from rnd_agents.training import arguments
 
 
 def check(epsilon_fn, num_env_steps, num_environments):
@@ -27,20 +27,20 @@ def check(epsilon_fn, num_env_steps, num_environments):
   """
   if not callable(epsilon_fn):
     raise TypeError(
-        'train_eval_r2d3.epsilon_fn must be a function, such as'
+        'ReplayTraining.epsilon_fn must be a function, such as'
         f' @ladder_epsilon or @linear_epsilon, not {epsilon_fn!r}.'
     )
   for env_steps in (0, num_env_steps):
     epsilon = np.asarray(epsilon_fn(env_steps, num_environments))
     if epsilon.shape != (num_environments,):
       raise ValueError(
-          'train_eval_r2d3.epsilon_fn must return one epsilon for each of the'
+          'ReplayTraining.epsilon_fn must return one epsilon for each of the'
           f' {num_environments} environments, got shape {list(epsilon.shape)}.'
       )
     if not np.all((epsilon >= 0.0) & (epsilon <= 1.0)):
       raise ValueError(
           'Each epsilon must be between 0 and 1; at'
-          f' {env_steps} environment steps train_eval_r2d3.epsilon_fn gave'
+          f' {env_steps} environment steps ReplayTraining.epsilon_fn gave'
           f' {epsilon.tolist()}.'
       )
 
@@ -57,7 +57,7 @@ def linear_epsilon(
     env_steps, num_environments, first=1.0, last=0.05, num_env_steps=10_000
 ):
   """Falls from `first` to `last` within `num_env_steps`, and stays."""
-  argument_checks.check_positive(
+  arguments.check_positive(
       'linear_epsilon', num_env_steps=num_env_steps
   )
   share = min(env_steps / num_env_steps, 1.0)
@@ -74,7 +74,7 @@ def exponential_epsilon(
     decay_env_steps=100_000,
 ):
   """DI-engine's: `last + (first - last) exp(-env_steps / decay_env_steps)`."""
-  argument_checks.check_positive(
+  arguments.check_positive(
       'exponential_epsilon', decay_env_steps=decay_env_steps
   )
   epsilon = last + (first - last) * np.exp(-env_steps / decay_env_steps)

@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What may go wrong with a run, each with a message for its user."""
 
+from rnd_agents.errors import RunError
+from rnd_agents.errors import SetupError
 
-class SetupError(ValueError):
-  """Settings that cannot run, found before the first step."""
-
-
-class RunError(RuntimeError):
-  """A run that had to stop; the message says why and what was kept."""
+__all__ = ['RunError', 'SetupError']

@@ -1,36 +1,52 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What every run does around its loop, whatever it learns by."""
+"""What a run is made of, and what its callbacks see of it."""
 
 import contextlib
+import dataclasses
 import os
-from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
-import warnings
+from typing import Any, NamedTuple, Optional
 
-from absl import logging
-import gin
-import gymnasium
 import numpy as np
 import tensorflow as tf
-from tf_agents.policies import policy_saver
-from tf_agents.specs import tensor_spec
 
+from rnd_agents import errors
 from rnd_agents.environments import errors as environment_errors
-from rnd_agents.environments import loaders
-from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import evaluator
-from rnd_agents.networks import precision
-from rnd_agents.plotting import learning_curves
-from rnd_agents.training import argument_checks
 from rnd_agents.training import checkpoints
-from rnd_agents.training import errors
-from rnd_agents.training import gin_files
+from rnd_agents.training import loops
 from rnd_agents.training import metrics_log
-from rnd_agents.training import run_directory
-from rnd_agents.training import settings
-from rnd_agents.training import training_loop
-from rnd_agents.training import watchdog
-from rnd_agents.training import watching
+
+
+class Seeds:
+  """The seeds of a run, drawn from one.
+
+  Attributes:
+    seed: The one that they are drawn from.
+    networks: TensorFlow's global seed.
+    first_eval_episode: Of the first episode of each evaluation; the others
+      follow it.
+    loop: A `numpy.random.SeedSequence` of the loop's own.
+  """
+
+  def __init__(self, seed):
+    self.seed = seed
+    sequence = np.random.SeedSequence(seed)
+    # With room for seed + i below 2**31.
+    self.networks, self._environments, self.first_eval_episode = (
+        int(word) % 2**30 for word in sequence.generate_state(3)
+    )
+    self.loop = sequence.spawn(1)[0]
+
+  def of_shard(self, index):
+    """A tuple (seed of the environments, seed of the actions) of a shard."""
+    if index == 0:
+      actions = self.loop.generate_state(1, np.uint64)[0]
+      return self._environments, int(actions)
+    sequence = np.random.SeedSequence(self.seed, spawn_key=(1, index))
+    actions = sequence.generate_state(1, np.uint64)[0]
+    environments = sequence.generate_state(3)[2]
+    return int(environments) % 2**30, int(actions)
 
 
 class Result(NamedTuple):
@@ -51,319 +67,147 @@ class Result(NamedTuple):
   picture: str
 
 
-class Arguments(NamedTuple):
-  """What all training functions take; `trainer.train_eval` explains them."""
-
-  root_dir: str
-  seed: int
-  num_env_steps: int
-  num_environments: int
-  warm_up_env_steps: int
-  num_eval_episodes: int
-  eval_interval_env_steps: int
-  checkpoint_interval_iterations: int
-  num_checkpoints: int
-  stop_at_success_rate: Optional[float]
-  environment_timeout_s: Optional[float]
-  record_video: bool
-
-  @classmethod
-  def of(cls, values):
-    """Those among a training function's arguments by name."""
-    return cls(**{name: values[name] for name in cls._fields})
-
-
-class Parts(NamedTuple):
-  """What a loop is built of.
+@dataclasses.dataclass
+class Run:
+  """A run as its callbacks see it.
 
   Attributes:
-    root_dir: The run's folder.
-    environment: The `VectorPyEnvironment` to learn in.
-    seeds: A `numpy.random.SeedSequence` of the loop's own.
-    loop_settings: Of a policy to evaluate, the arguments of `TrainingLoop`
-      by name that no way of learning decides.
+    config: The `experiment.Experiment`.
+    seeds: `Seeds`.
+    agent: The agent that learns.
+    collector: `collecting.shards.Shards`.
+    evaluator: An `evaluator.Evaluator` of the agent's policy.
+    counters: `loops.Counters`.
+    loop: The `loops.Loop`.
+    checkpoints: The `checkpoints.Checkpoints` of the run.
+    log: The `metrics_log.MetricsLog`, once the run has started.
+    callbacks: What watches the run, in order.
+    stopped_by: Name of the signal that stopped the run, or None.
+    save_time_s: Seconds that the last checkpoint took, where no iteration has
+      counted them yet.
   """
 
-  root_dir: str
-  environment: vector_environment.VectorPyEnvironment
-  seeds: np.random.SeedSequence
-  loop_settings: Callable[[Any], dict]
-
-
-class Built(NamedTuple):
-  """What is to run.
-
-  Attributes:
-    agent: A `TFAgent`.
-    loop: A `TrainingLoop`.
-    learning_rates: Pairs of an optimizer and its rate, which wins over that in
-      a checkpoint.
-  """
-
+  config: Any
+  seeds: Seeds
   agent: Any
-  loop: training_loop.TrainingLoop
-  learning_rates: Sequence[Tuple[Any, Any]]
+  collector: Any
+  evaluator: evaluator.Evaluator
+  counters: loops.Counters = dataclasses.field(default_factory=loops.Counters)
+  loop: Optional[loops.Loop] = None
+  checkpoints: Optional[checkpoints.Checkpoints] = None
+  log: Optional[metrics_log.MetricsLog] = None
+  callbacks: Any = ()
+  stopped_by: Optional[str] = None
+  save_time_s: float = 0.0
 
+  @property
+  def root_dir(self):
+    """The run's folder."""
+    return self.config.root_dir
 
-def execute(name, arguments, check, build):
-  """Makes the environments, builds, runs and leaves everything in order.
+  @property
+  def name(self):
+    """Name of the environment."""
+    return self.evaluator.environment.name
 
-  Args:
-    name: gin's name of the training function.
-    arguments: `Arguments`.
-    check: Called first; raises what is wrong with the other arguments.
-    build: A function of `Parts` that returns `Built`.
+  def path(self, *names):
+    """Path of a file of the run."""
+    return os.path.join(self.root_dir, *names)
 
-  Returns:
-    A `Result`.
+  def stop(self, signal_name):
+    """Asks the run to stop after this iteration."""
+    self.stopped_by = signal_name
 
-  Raises:
-    SetupError: If the settings cannot run; before the first step.
-    RunError: If the run had to stop: an environment failed, a number was not
-      finite, the disk was full.
-  """
-  root_dir, seed = arguments.root_dir, arguments.seed
-  with contextlib.ExitStack() as stack:
-    with _setup_errors():
-      argument_checks.check_all(name, arguments)
-      check()
-      stack.enter_context(run_directory.locked(root_dir))
-      sequence = np.random.SeedSequence(seed)
-      seeds = [_small(s) for s in sequence.generate_state(3)]
-      tf.keras.utils.set_random_seed(seeds[0])
-      with gin.config_scope('train'):
-        train_env = loaders.load_environment(
-            num_environments=arguments.num_environments, seed=seeds[1]
-        )
-      stack.callback(_close, train_env)
-      with gin.config_scope('eval'):
-        # The seed is named so that gin records none, which no run would take.
-        eval_env = loaders.load_environment(
-            num_environments=arguments.num_eval_episodes, seed=None
-        )
-      stack.callback(_close, eval_env)
-
-      def loop_settings(policy):
-        return dict(
-            evaluator_=evaluator.Evaluator(
-                eval_env,
-                policy,
-                [seeds[2] + i for i in range(arguments.num_eval_episodes)],
-            ),
-            num_checkpoints=arguments.num_checkpoints,
-            watcher=watching.Watcher(
-                root_dir,
-                train_env,
-                record_video=arguments.record_video,
-            ),
-        )
-
-      watched = (
-          root_dir, [train_env, eval_env], arguments.environment_timeout_s
+  @property
+  def is_done(self):
+    """Whether nothing is left to do, maybe since an earlier start."""
+    if self.counters.env_steps >= self.config.num_env_steps:
+      return True
+    least = self.config.stop_at_success_rate
+    if least is None:
+      return False
+    if self.log is None:
+      rate = metrics_log.last_value(
+          self.root_dir, 'eval', 'success_rate', self.counters.iteration
       )
-      # Not while a saved episode is played again, at once: that may take long.
-      with _watchdog(*watched):
-        argument_checks.check_alike(train_env, eval_env)
-        agent, loop, learning_rates = build(
-            Parts(root_dir, train_env, sequence.spawn(1)[0], loop_settings)
-        )
-      stack.callback(loop.close)
-      in_force = settings.operative(seed=seed)
-      schedule = training_loop.Schedule(
-          arguments.num_env_steps,
-          arguments.warm_up_env_steps,
-          arguments.eval_interval_env_steps,
-          arguments.checkpoint_interval_iterations,
-          arguments.stop_at_success_rate,
-      )
-      _resume_or_record(root_dir, loop, in_force, seed, schedule)
-      for optimizer, rate in learning_rates:
-        optimizer.learning_rate = rate
-    on_progress = stack.enter_context(
-        _status(root_dir, loop, arguments.num_env_steps)
-    )
-    stack.enter_context(
-        _watchdog(*watched, lambda: dict(env_steps=loop.env_steps))
-    )
-    loop.run(
-        schedule,
-        on_start=lambda log: log.write_settings(settings.own(in_force), seed),
-        on_progress=on_progress,
-    )
-    return _finish(root_dir, loop, agent, train_env.name)
+    else:
+      rate = self.log.last('eval', 'success_rate')
+    return rate is not None and rate >= least
 
-
-def _resume_or_record(root_dir, loop, now, seed, schedule):
-  """Goes on from a checkpoint if there is one, and writes down the settings.
-
-  Raises:
-    SetupError: If settings were changed that cannot be, or in vain.
-  """
-  fatal, harmless = [], []
-  snapshot = loop.checkpoints.find()
-  has_rows = metrics_log.has_rows(root_dir)
-  if snapshot is None and has_rows:
-    raise errors.SetupError(
-        f'{root_dir} holds results and no checkpoint to go on from. Move them'
-        ' away, or choose another --root_dir.'
-    )
-  if snapshot is not None:
-    before = run_directory.read_record(root_dir).get('settings', {})
-    fatal, harmless = settings.changes(before, now)
-  if fatal:
-    pretraining_steps = snapshot.state.get('pretraining_steps', 0)
-    if snapshot.iteration or pretraining_steps or has_rows:
-      raise errors.SetupError(
-          f'The run in {root_dir} cannot go on with other settings:'
-          f' {"; ".join(fatal)}. Set them back, or choose another --root_dir.'
-      )
-    logging.warning(
-        'Nothing was trained yet. The run begins anew with other settings: %s.',
-        '; '.join(fatal),
-    )
-    loop.checkpoints.forget_after(-1)
-    snapshot = None
-  if snapshot is not None:
-    loop.restore(snapshot)
-    in_vain = settings.of_learning(harmless)
-    if in_vain and loop.is_done(schedule):
-      raise errors.SetupError(
-          'The run is finished; these changes would have no effect:'
-          f' {"; ".join(in_vain)}. Choose another --root_dir, or raise'
-          ' num_env_steps.'
-      )
-    for change in harmless:
-      logging.warning('Going on with a change: %s.', change)
-  else:
-    loop.load()
-  run_directory.record_run(
-      root_dir,
-      now,
-      harmless,
-      seed=seed,
-      env_steps=loop.env_steps,
-      # What compute_dtype = 'auto' came to, where that was asked for.
-      auto_compute_dtype=precision.layer_policy(precision.AUTO).compute_dtype,
-  )
-
-
-def _watchdog(root_dir, environments, limit_s, facts=dict):
-  """A `Watchdog` that leaves its message in `status.json`."""
-  return watchdog.Watchdog(
-      environments,
-      limit_s,
-      on_hang=lambda message: run_directory.write_status(
-          root_dir, 'failed', message=message, **facts()
-      ),
-  )
-
-
-@contextlib.contextmanager
-def _status(root_dir, loop, num_env_steps):
-  """Keeps `status.json`: running, and in the end what became of it."""
-
-  def write(state, message=''):
-    run_directory.write_status(
-        root_dir,
-        state,
-        message=message,
-        env_steps=loop.env_steps,
-        num_env_steps=num_env_steps,
-        iteration=loop.iteration,
+  def counts(self):
+    """The counters of a row of metrics, by name."""
+    return dict(
+        iteration=self.counters.iteration,
+        env_steps=self.counters.env_steps,
+        train_steps=int(self.agent.train_step_counter.numpy()),
+        total_episodes=self.counters.episodes,
     )
 
-  try:
-    write('running')
-    yield lambda: write('running')
-    write('stopped' if loop.stopped_by else 'finished', loop.stopped_by or '')
-  except BaseException as error:
-    with contextlib.suppress(OSError):
-      write('failed', f'{type(error).__name__}: {error}')
-    if isinstance(error, OSError) or checkpoints.is_of_disk(error):
+  def summarize(self, phase, episodes):
+    """Metrics of episodes of a phase, by name."""
+    has_told_success = self.log.last(phase, 'success_rate') is not None
+    return evaluator.summarize(episodes, has_told_success)
+
+  def save(self):
+    """Writes a checkpoint."""
+    self.checkpoints.save(
+        self.counters.iteration,
+        dict(
+            collector=self.collector.get_state(),
+            loop=self.loop.get_state(),
+            callbacks=[callback.get_state() for callback in self.callbacks],
+        ),
+    )
+
+  def restore(self, snapshot):
+    """Goes on from a `checkpoints.Snapshot`.
+
+    Raises:
+      SetupError: If it is of another agent, or of another version.
+    """
+    rates = _learning_rates(self.agent)
+    self.checkpoints.restore(snapshot)
+    # Those of the settings win over those of the checkpoint.
+    for optimizer, rate in rates:
+      optimizer.learning_rate = rate
+    episodes_go_on = self.collector.set_state(snapshot.state['collector'])
+    self.loop.set_state(snapshot.state['loop'], episodes_go_on)
+    for callback, state in zip(
+        self.callbacks, snapshot.state['callbacks'], strict=True
+    ):
+      callback.set_state(state)
+
+  @contextlib.contextmanager
+  def errors(self):
+    """Makes a `RunError` of what a run may end in; bugs stay as they are."""
+    try:
+      yield
+    except FloatingPointError as error:
       raise errors.RunError(
-          f'A file of {root_dir} could not be written:'
-          f' {checkpoints.reason(error)} {loop.checkpoints.kept()} Make room,'
+          f'In iteration {self.counters.iteration + 1}, at'
+          f' {self.counters.env_steps} environment steps, {error}.'
+          f' {self.checkpoints.kept()} {self.config.training.REMEDY}, and give'
+          ' the same command to go on from there.'
+      ) from error
+    except (
+        environment_errors.EnvironmentFailure,
+        evaluator.EndlessEpisode,
+    ) as error:
+      raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
+    except (OSError, tf.errors.OpError) as error:
+      if not isinstance(error, OSError) and not checkpoints.is_of_disk(error):
+        raise
+      raise errors.RunError(
+          f'A file of {self.root_dir} could not be written:'
+          f' {checkpoints.reason(error)} {self.checkpoints.kept()} Make room,'
           ' and the same command goes on.'
       ) from error
-    raise
 
 
-@contextlib.contextmanager
-def _setup_errors():
-  """Turns what may go wrong before the first step into `SetupError`."""
-  try:
-    yield
-  except errors.SetupError:
-    raise
-  except (
-      AttributeError,
-      ImportError,
-      OSError,
-      TypeError,
-      ValueError,
-      gymnasium.error.Error,
-      tf.errors.OpError,
-      environment_errors.EnvironmentFailure,
-  ) as error:
-    message = gin_files.explain_missing(error)
-    missing = isinstance(error, gymnasium.error.DependencyNotInstalled)
-    if missing and 'opencv' in message:
-      message = environment_errors.message_of(error)
-      message += '. Here: pip install "rnd_agents[atari]".'
-    raise errors.SetupError(message) from error
-
-
-def tensor_specs(environment):
-  """`TimeStep` spec and action spec of a `PyEnvironment`, for agents."""
-  return (
-      tensor_spec.from_spec(environment.time_step_spec()),
-      tensor_spec.from_spec(environment.action_spec()),
-  )
-
-
-def _close(environment):
-  """Closes an environment; one that is broken does not hide why."""
-  try:
-    environment.close()
-  except Exception as error:  # pylint: disable=broad-exception-caught
-    logging.warning('%s did not close: %s', environment.name, error)
-
-
-def _small(seed):
-  """A seed with room for seed + i below 2**31."""
-  return int(seed) % 2**30
-
-
-def _finish(root_dir, loop, agent, title):
-  """Policies and picture."""
-  with _quiet_saving():
-    for name, policy in (
-        ('policy', agent.policy),
-        ('collect_policy', agent.collect_policy),
-    ):
-      policy_saver.PolicySaver(policy, batch_size=None).save(
-          os.path.join(root_dir, 'policies', name)
-      )
-  picture = os.path.join(root_dir, 'learning_curve.png')
-  learning_curves.plot_run(root_dir, picture, title=title)
-  loop.log.close()
-  return Result(
-      loop.stopped_by is None,
-      loop.log.last('eval', 'return_mean'),
-      loop.env_steps,
-      loop.wall_time_s,
-      picture,
-  )
-
-
-@contextlib.contextmanager
-def _quiet_saving():
-  """Keeps TensorFlow's remarks on each SavedModel off the closing lines."""
-  verbosity = logging.get_verbosity()
-  logging.set_verbosity(logging.ERROR)
-  try:
-    with warnings.catch_warnings():
-      warnings.simplefilter('ignore', UserWarning)
-      yield
-  finally:
-    logging.set_verbosity(verbosity)
+def _learning_rates(agent):
+  """Pairs of an optimizer and its learning rate, where that is constant."""
+  rates = [
+      (optimizer, optimizer.get_config()['learning_rate'])
+      for optimizer in agent.optimizers
+  ]
+  return [pair for pair in rates if not isinstance(pair[1], dict)]

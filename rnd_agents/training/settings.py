@@ -6,46 +6,71 @@ import re
 
 import gin
 
-# A run goes on from where it was, so what its past depends on stays: the
-# environments, the shape of a rollout, the networks. The rest may change.
-_STAYS = re.compile(
-    r"""train/(?!(.*\.)?load_\w+\.(vectorization|step_timeout_s)$).*
-    | (.*\.)?(
-        train_eval\.(num_environments|rollout_length|warm_up_env_steps|
-                     agent_class|rnd_observation_fn)
-      | train_eval_r2d3\.(num_environments|warm_up_env_steps|unroll_length|
-                     burn_in_length|window_\w+|weight_decay|demonstrations|
-                     num_pretraining_steps|explores_with_rnd|rnd_observation_fn)
-      | PrioritizedReplay\.\w+
-      | create_\w*networks\.(?!compute_dtype)\w+
-      | load_\w+\.(?!vectorization|step_timeout_s)\w+
-      | (LSTMCore|GRUCore)\.\w+
-      | (DelayedReward|PreviousActionReward|RoomsVisited|AgentPosition|
-         SomeActions|SomeEntries)\.\w+
-      | (Recall|TMaze|CueLock)\.\w+
-      | (episode_seeds\.)?(stream|fixed|cycle)\.\w+
-      | RNDPPOAgent\.(normalize_(observations|rewards)|recurrent_state_init)
-    )$""",
-    re.VERBOSE,
-)
-# What a finished run may be started again with: it decides when a run ends, or
-# how it is carried out and watched, and no number that it learns.
-_NOT_OF_LEARNING = re.compile(
-    r"""\S+\.(num_env_steps|stop_at_success_rate|record_video|num_checkpoints|
-             checkpoint_interval_iterations|environment_timeout_s|
-             vectorization|step_timeout_s)\ was\ """,
-    re.VERBOSE,
-)
+from rnd_agents import errors
+from rnd_agents.training import arguments
+from rnd_agents.training import gin_bindings
+
+# How a run is carried out and watched; no number that it learns depends on it,
+# so that also a finished run may be started again with another value.
+_OF_EXECUTION = frozenset({
+    'num_env_steps',
+    'stop_at_success_rate',
+    'record_video',
+    'save_policies',
+    'num_checkpoints',
+    'checkpoint_interval_iterations',
+    'environment_timeout_s',
+    'vectorization',
+    'step_timeout_s',
+})
+# What else a resumed run may change. Everything that is in neither list stays:
+# the past of a run depends on it.
+_SAFE = _OF_EXECUTION | {
+    'num_eval_episodes',
+    'eval_interval_env_steps',
+    'learning_rate',
+    'rnd_learning_rate',
+    'gradient_clipping',
+}
+# They have the parameters above; a user's own configurables may use the same
+# names for other things.
 _OWN = re.compile(
     r'(train/|eval/)?'
-    r'(train_eval(_r2d3)?|create_\w*networks|RNDPPOAgent|R2D3Agent|load_\w+|'
-    r'LSTMCore|GRUCore|PrioritizedReplay|\w+_epsilon)\.'
+    r'(rnd_agents\.)?'
+    r'(train_eval|OnPolicyTraining|ReplayTraining|create_\w+|RNDPPOAgent|'
+    r'R2D3Agent|RandomNetworkDistillation|load_\w+|LSTMCore|GRUCore|'
+    r'PrioritizedReplay|\w+_epsilon)\.'
     r'|[A-Z][A-Z0-9_]*$'
 )
 _BINDING = re.compile(r'^(\S+) = (.*)$')
 _TEXT_OR_MACRO = re.compile(
     r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|%([\w/]+)"""
 )
+
+
+def check_scopes():
+  """Refuses bindings that no run would use.
+
+  Raises:
+    UserError: If there are any.
+  """
+  arguments.check_unbound('train_eval.root_dir', 'the flag --root_dir')
+  arguments.check_unbound('train_eval.seed', 'the flag --seed')
+  for scope in ('', 'train/', 'eval/'):
+    arguments.check_unbound(
+        f'{scope}load_environment.seed', 'the flag --seed'
+    )
+    arguments.check_unbound(
+        f'{scope}load_environment.num_environments',
+        'train_eval.num_environments and num_eval_episodes',
+    )
+  for binding in gin_bindings.bindings():
+    is_environment = binding.configurable == 'load_environment'
+    if is_environment and binding.scope not in ('', 'train', 'eval'):
+      raise errors.InvalidValue(
+          f'{binding.scope}/load_environment has no effect: the scopes are'
+          ' train/ and eval/.'
+      )
 
 
 def operative(**more):
@@ -89,6 +114,11 @@ def _without_macros(settings):
   }
 
 
+def _is_among(name, parameters):
+  """Whether a setting is one of this package's with such a parameter."""
+  return bool(_OWN.match(name)) and name.rpartition('.')[2] in parameters
+
+
 def changes(old, new):
   """What differs between two runs' settings.
 
@@ -100,21 +130,20 @@ def changes(old, new):
     new: What it returns now.
 
   Returns:
-    A tuple of two lists of sentences: changes that cannot be resumed from, and
-    those that can.
+    A tuple of three lists of sentences: changes that cannot be resumed from,
+    those that can, and those among the latter that have an effect on what is
+    still to be learned, so that a finished run cannot follow them.
   """
-  fatal, harmless = [], []
+  fatal, harmless, of_learning = [], [], []
   old, new = _without_macros(old), _without_macros(new)
   for name in sorted(old.keys() & new.keys()):
     if old[name] == new[name]:
       continue
-    stays = name == '--seed' or _STAYS.match(name)
-    (fatal if stays else harmless).append(
-        f'{name} was {old[name]} and is now {new[name]}'
-    )
-  return fatal, harmless
-
-
-def of_learning(sentences):
-  """Those of the sentences of `changes` that a finished run cannot follow."""
-  return [text for text in sentences if not _NOT_OF_LEARNING.match(text)]
+    sentence = f'{name} was {old[name]} and is now {new[name]}'
+    if not name.startswith('eval/') and not _is_among(name, _SAFE):
+      fatal.append(sentence)
+      continue
+    harmless.append(sentence)
+    if not _is_among(name, _OF_EXECUTION):
+      of_learning.append(sentence)
+  return fatal, harmless, of_learning

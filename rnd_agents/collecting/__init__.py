@@ -1,0 +1,9 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Collects experience: the protocol of a collector and the local one."""
+
+from rnd_agents.collecting import collector
+from rnd_agents.collecting import local
+from rnd_agents.collecting import shards
+
+__all__ = ['collector', 'local', 'shards']

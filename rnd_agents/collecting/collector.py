@@ -1,0 +1,150 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a collector is.
+
+A collector steps the environments of one shard: a fixed part of the batch of a
+run, with its environments, the generator of its actions and the state of its
+policy. It gets a recipe and lists of arrays and returns arrays, and shares no
+object with whoever learns. So it may live in the learner's process, in another
+one or on another machine: what it collects depends on its recipe and on the
+arrays alone.
+"""
+
+import abc
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence
+
+import numpy as np
+from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory as trajectory_lib
+
+# More in one call of `collect_random` would take much memory.
+MAX_RANDOM_ROWS = 64
+
+
+class Recipe(NamedTuple):
+  """What a collector is made of; it can be pickled.
+
+  Whoever makes a collector in another process first gives gin the run's
+  configuration there, and TensorFlow the run's global seed.
+
+  Attributes:
+    make_environment: function without arguments that returns the
+      `VectorPyEnvironment` of the shard.
+    make_policy: function of (time step spec, action spec, number of
+      environments), tensor specs, that returns a `TFPolicy`: the collect policy
+      of an agent that is built as the learner's.
+    action_seed: unsigned integer of 64 bits: what actions are drawn from.
+    index: number of the shard.
+  """
+
+  make_environment: Callable[[], Any]
+  make_policy: Callable[..., Any]
+  action_seed: int
+  index: int = 0
+
+
+class Rollout(NamedTuple):
+  """What a collector returns.
+
+  Attributes:
+    trajectory: a `Trajectory` of arrays [B, T+1, ...]: rows as TF-Agents'
+      drivers make them. T+1 rows make T transitions, so the last row of a
+      rollout is the first one of the next.
+    num_old_rows: how many of the first rows the rollout before had, too: 1, or
+      0 where this is the first one.
+    episodes: the `Episode`s that ended.
+  """
+
+  trajectory: trajectory_lib.Trajectory
+  num_old_rows: int
+  episodes: Sequence[Any]
+
+  @property
+  def num_env_steps(self):
+    """Environment steps in the new rows; a reset is none."""
+    step_type = self.trajectory.step_type[:, self.num_old_rows :]
+    return int(np.sum(step_type != ts.StepType.LAST))
+
+
+class Specs(NamedTuple):
+  """What an environment gives and takes.
+
+  Attributes:
+    time_step: `TimeStep` of tensor specs, without batch.
+    action: nest of tensor specs, without batch.
+  """
+
+  time_step: Any
+  action: Any
+
+
+class Collector(abc.ABC):
+  """Collects the experience of one shard."""
+
+  @property
+  @abc.abstractmethod
+  def specs(self) -> Specs:
+    """The `Specs` of the environments."""
+
+  @property
+  @abc.abstractmethod
+  def num_environments(self) -> int:
+    """B, the environments of this shard."""
+
+  @abc.abstractmethod
+  def reset(self) -> None:
+    """Begins new episodes; the next rollout has no old row."""
+
+  @abc.abstractmethod
+  def collect_random(self, num_rows: int) -> Rollout:
+    """Takes uniformly random actions.
+
+    Args:
+      num_rows: rows to make, at most MAX_RANDOM_ROWS.
+
+    Returns:
+      A `Rollout` of [B, num_rows] new rows.
+    """
+
+  @abc.abstractmethod
+  def collect(
+      self, variables: Optional[List[np.ndarray]], num_steps: int
+  ) -> Rollout:
+    """Acts as the policy with these variables does.
+
+    Args:
+      variables: values of `policy.variables()`, in its order; None where they
+        are those of the call before.
+      num_steps: T.
+
+    Returns:
+      A `Rollout` of [B, T+1] rows.
+
+    Raises:
+      EnvironmentFailure: if an environment fails.
+    """
+
+  @abc.abstractmethod
+  def visits(self) -> Any:
+    """Counts of the visited states, of arrays; None where none are counted."""
+
+  @abc.abstractmethod
+  def get_state(self) -> dict:
+    """Everything that decides how the collector goes on, of plain arrays."""
+
+  @abc.abstractmethod
+  def set_state(self, state: dict) -> bool:
+    """Goes on from a `get_state`.
+
+    Returns:
+      Whether the episodes in progress go on. Where the environments cannot be
+      put back, new episodes begin.
+    """
+
+  @abc.abstractmethod
+  def close(self) -> None:
+    """Closes the environments."""
+
+  def busy_with(self) -> Sequence[Any]:
+    """Environments in this process, for a watchdog."""
+    return ()

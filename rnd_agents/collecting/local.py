@@ -1,0 +1,279 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A collector in the process that it is made in, with TF-Agents' driver."""
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+from tf_agents.drivers import dynamic_step_driver
+from tf_agents.environments import tf_py_environment
+from tf_agents.policies import random_tf_policy
+from tf_agents.replay_buffers import tf_uniform_replay_buffer
+from tf_agents.specs import tensor_spec
+from tf_agents.utils import common
+
+from rnd_agents.collecting import collector
+from rnd_agents.collecting import seeded_policy
+from rnd_agents.environments import errors as environment_errors
+from rnd_agents.evaluation import visits
+
+
+class LocalCollector(collector.Collector):
+  """Steps the environments of a shard in this process."""
+
+  def __init__(self, recipe):
+    """Makes the environments; the policy is made when it is first needed.
+
+    Args:
+      recipe: A `collector.Recipe`.
+
+    Raises:
+      EnvironmentFailure: If an environment fails.
+    """
+    self._recipe = recipe
+    self._environment = recipe.make_environment()
+    self._tf_environment = tf_py_environment.TFPyEnvironment(self._environment)
+    self._generator = tf.random.Generator.from_seed(
+        int(recipe.action_seed) >> 1
+    )
+    self._policy = None
+    self._random_steps = self._steps = None
+    self._policy_state = None  # NumPy; None for the initial one.
+    self._last_row = None  # Of the rollout before: NumPy, [B, ...].
+    self._env_steps = 0
+    self._has_said_why = False
+    self._visits = visits.VisitCounts.create(self._environment)
+    if self._visits is not None:
+      self._environment.add_step_observer(self._count_visits)
+
+  @property
+  def specs(self):
+    return specs_of(self._environment)
+
+  @property
+  def num_environments(self):
+    return self._environment.batch_size
+
+  def busy_with(self):
+    return [self._environment]
+
+  def close(self):
+    self._environment.close()
+
+  def reset(self):
+    with self._environment_failures():
+      self._tf_environment.reset()
+    self._environment.pop_episodes()
+    self._last_row = self._policy_state = None
+
+  # ---------------------------------------------------------------------------
+  # Collecting.
+
+  def collect_random(self, num_rows):
+    if self._random_steps is None:
+      self._random_steps = _Steps(
+          self._tf_environment,
+          _RandomPolicy(*self.specs, seed=self._recipe.index or None),
+          collector.MAX_RANDOM_ROWS,
+      )
+    with self._environment_failures():
+      rows, _ = self._random_steps.take(num_rows, ())
+    return self._rollout(rows, 0)
+
+  def collect(self, variables, num_steps):
+    policy = self._collect_policy()
+    if variables is not None:
+      for variable, value in zip(policy.variables(), variables, strict=True):
+        variable.assign(value)
+    if self._steps is None or self._steps.num_rows != num_steps + 1:
+      self._steps = _Steps(
+          self._tf_environment,
+          seeded_policy.SeededPolicy(policy, self._generator),
+          num_steps + 1,
+      )
+    if self._policy_state is None:
+      self._policy_state = as_numpy(
+          policy.get_initial_state(self.num_environments)
+      )
+    num_old_rows = int(self._last_row is not None)
+    with self._environment_failures():
+      rows, policy_state = self._steps.take(
+          num_steps + 1 - num_old_rows, self._policy_state, self._last_row
+      )
+    self._policy_state = policy_state
+    self._last_row = tf.nest.map_structure(lambda x: x[:, -1].copy(), rows)
+    return self._rollout(rows, num_old_rows)
+
+  def _collect_policy(self):
+    if self._policy is None:
+      self._policy = self._recipe.make_policy(
+          *self.specs, self.num_environments
+      )
+    return self._policy
+
+  def _rollout(self, rows, num_old_rows):
+    rollout = collector.Rollout(
+        rows, num_old_rows, self._environment.pop_episodes()
+    )
+    self._env_steps += rollout.num_env_steps
+    return rollout
+
+  def _environment_failures(self):
+    return _Failures(self._environment)
+
+  # ---------------------------------------------------------------------------
+  # Visited states.
+
+  def _count_visits(self, time_step, infos):
+    if self._visits is None:
+      return
+    try:
+      self._visits.observe(time_step, infos)
+    except Exception as error:  # pylint: disable=broad-exception-caught
+      # A picture is not worth a run.
+      logging.warning('No heat map: %s', error, exc_info=True)
+      self._visits = None
+
+  def visits(self):
+    return None if self._visits is None else self._visits.state()
+
+  # ---------------------------------------------------------------------------
+  # Saving and resuming.
+
+  def get_state(self):
+    return dict(
+        environment=self._environment_state(),
+        generator=self._generator.state.numpy(),
+        last_row=self._last_row,
+        policy_state=self._policy_state,
+        env_steps=self._env_steps,
+        visits=self.visits(),
+    )
+
+  def _environment_state(self):
+    """The episodes in progress; None where they cannot be saved."""
+    try:
+      return self._environment.get_state()
+    except NotImplementedError as error:
+      if not self._has_said_why:
+        self._has_said_why = True
+        logging.info('A resumed run will begin new episodes: %s', error)
+      return None
+
+  def set_state(self, state):
+    self._generator.reset(state['generator'])
+    self._env_steps = state['env_steps']
+    if self._visits is not None and state['visits'] is not None:
+      self._visits.restore(state['visits'])
+    try:
+      if state['environment'] is None:
+        raise environment_errors.StateNotRestored('It was not saved.')
+      self._environment.set_state(state['environment'])
+    except (
+        NotImplementedError,
+        environment_errors.StateNotRestored,
+        environment_errors.EnvironmentFailure,
+    ) as error:
+      self._begin_other_episodes()
+      logging.warning(
+          'The episodes in progress cannot go on; new ones begin. %s', error
+      )
+      return False
+    self._last_row = state['last_row']
+    self._policy_state = state['policy_state']
+    return True
+
+  def _begin_other_episodes(self):
+    """Makes the next reset begin episodes that were not played yet."""
+    self._environment.failure = None
+    seed = np.random.SeedSequence(
+        (int(self._recipe.action_seed), self._env_steps)
+    )
+    self._environment.seed(int(seed.generate_state(1)[0]) % 2**30)
+
+
+class _Steps:
+  """A driver with a buffer for the rows that it makes."""
+
+  def __init__(self, tf_environment, policy, num_rows):
+    self.num_rows = num_rows
+    self._buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
+        policy.trajectory_spec,
+        batch_size=tf_environment.batch_size,
+        max_length=num_rows,
+    )
+    self._drive = common.function(
+        dynamic_step_driver.DynamicStepDriver(
+            tf_environment,
+            policy,
+            observers=[self._buffer.add_batch],
+            # Out of reach: `take` says how many rows to make, so that every
+            # rollout has the same shape however its episodes end.
+            num_steps=tf_environment.batch_size * (num_rows + 1),
+        ).run
+    )
+    self._gather_all = common.function(self._buffer.gather_all)
+
+  def take(self, num_rows, policy_state, first_row=None):
+    """Makes rows.
+
+    Args:
+      num_rows: Rows to make.
+      policy_state: The policy's, NumPy.
+      first_row: Row [B, ...] that comes before them, NumPy; None for none.
+
+    Returns:
+      A tuple (rows [B, N, ...], policy state) of NumPy arrays.
+    """
+    self._buffer.clear()
+    if first_row is not None:
+      self._buffer.add_batch(as_tensors(first_row))
+    _, policy_state = self._drive(
+        policy_state=as_tensors(policy_state),
+        maximum_iterations=tf.constant(num_rows),
+    )
+    return as_numpy(self._gather_all()), as_numpy(policy_state)
+
+
+class _RandomPolicy(random_tf_policy.RandomTFPolicy):
+  """Uniformly random actions, other ones for each seed."""
+
+  def __init__(self, time_step_spec, action_spec, seed):
+    super().__init__(time_step_spec, action_spec)
+    self._action_seed = seed
+
+  def _action(self, time_step, policy_state, seed):
+    del seed
+    return super()._action(time_step, policy_state, self._action_seed)
+
+
+class _Failures:
+  """Raises an environment's own failure in place of TensorFlow's text of it."""
+
+  def __init__(self, environment):
+    self._environment = environment
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, kind, error, traceback):
+    if error is not None and self._environment.failure is not None:
+      raise self._environment.failure from error
+
+
+def as_numpy(nest):
+  """A nest of tensors as NumPy arrays."""
+  return tf.nest.map_structure(lambda x: x.numpy(), nest)
+
+
+def as_tensors(nest):
+  """A nest of NumPy arrays as tensors."""
+  return tf.nest.map_structure(tf.convert_to_tensor, nest)
+
+
+def specs_of(environment):
+  """`collector.Specs` of a `PyEnvironment`."""
+  return collector.Specs(
+      tensor_spec.from_spec(environment.time_step_spec()),
+      tensor_spec.from_spec(environment.action_spec()),
+  )

@@ -1,0 +1,246 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What watches a run: each callback does one thing after an iteration.
+
+`experiment.run` calls them in the order in which `create` lists them.
+"""
+
+import time
+
+from absl import logging
+
+from rnd_agents.training import loops
+from rnd_agents.training import pictures
+from rnd_agents.training import progress
+from rnd_agents.training import run_directory
+
+_SECONDS_BETWEEN_REPORTS = 10.0
+
+
+class Callback:
+  """Watches a run; does nothing by itself."""
+
+  def begin(self, run):
+    """Called once, before the first iteration and after resuming."""
+
+  def after_preparation(self, run, can_save):
+    """Called after each piece of what comes before the first iteration.
+
+    Args:
+      run: The `run.Run`.
+      can_save: Whether a checkpoint may be taken now.
+    """
+
+  def after_iteration(self, run, iteration):
+    """Called with each `loops.Iteration`."""
+
+  def end(self, run):
+    """Called once, also where the run failed."""
+
+  def get_state(self):
+    """What a checkpoint keeps, picklable."""
+
+  def set_state(self, state):
+    """Goes on from `get_state()`."""
+
+
+def create(run):
+  """The callbacks of a run, in order."""
+  return [
+      CheckFinite(),
+      Log(),
+      Evaluate(pictures.Pictures(run)),
+      Progress(),
+      Checkpoint(run.config.checkpoint_interval_iterations),
+      Status(),
+  ]
+
+
+class CheckFinite(Callback):
+  """Stops a run whose losses or variables are not finite."""
+
+  def after_iteration(self, run, iteration):
+    loops.check_finite(iteration.metrics, iteration.finite)
+
+
+class Log(Callback):
+  """Counts the iteration and writes a row of metrics."""
+
+  def after_iteration(self, run, iteration):
+    time_s = sum(iteration.timings.values())
+    run.counters.add(
+        iterations=1,
+        episodes=len(iteration.episodes),
+        wall_time_s=time_s + run.save_time_s,
+    )
+    if iteration.episodes:
+      iteration.metrics.update(run.summarize('train', iteration.episodes))
+    timings, steps = iteration.timings, iteration.num_env_steps
+    run.log.write(
+        'train',
+        run.counts(),
+        iteration.metrics,
+        dict(
+            wall_time_s=run.counters.wall_time_s,
+            save_time_s=run.save_time_s,
+            env_steps_per_s=steps / (time_s + run.save_time_s),
+            collect_env_steps_per_s=steps / timings['collect_time_s'],
+            train_env_steps_per_s=steps / timings['train_time_s'],
+            **timings,
+        ),
+    )
+    run.save_time_s = 0.0
+
+
+class Evaluate(Callback):
+  """Plays evaluation episodes at multiples of the interval and at the end."""
+
+  def __init__(self, pictures_):
+    """Creates the callback.
+
+    Args:
+      pictures_: A `pictures.Pictures`, drawn after evaluations.
+    """
+    self._pictures = pictures_
+    self._next_env_steps = None
+    # Whether an evaluation is due that a signal came before.
+    self._is_owed = False
+
+  def begin(self, run):
+    self._next_env_steps = self._multiple_after(run)
+    # Unless an earlier start made it, and was killed before it saved.
+    iteration = run.log.last('eval', 'iteration')
+    if self._is_owed and not run.stopped_by:
+      if iteration != run.counters.iteration:
+        self._evaluate(run)
+      self._is_owed = False
+
+  def after_iteration(self, run, iteration):
+    env_steps = run.counters.env_steps
+    if env_steps < min(self._next_env_steps, run.config.num_env_steps):
+      return
+    self._next_env_steps = self._multiple_after(run)
+    # A scheduler may kill the process soon after SIGTERM: the next start
+    # evaluates.
+    self._is_owed = bool(run.stopped_by)
+    if not self._is_owed:
+      self._evaluate(run)
+
+  def _multiple_after(self, run):
+    interval = run.config.eval_interval_env_steps
+    return (run.counters.env_steps // interval + 1) * interval
+
+  def _evaluate(self, run):
+    """Plays, writes a row and draws."""
+    start = time.monotonic()
+    episodes = run.evaluator.run()
+    eval_time_s = time.monotonic() - start
+    run.log.write(
+        'eval',
+        run.counts(),
+        run.summarize('eval', episodes),
+        dict(
+            wall_time_s=run.counters.wall_time_s + eval_time_s,
+            eval_time_s=eval_time_s,
+        ),
+    )
+    self._pictures.after_evaluation(run, episodes)
+    run.counters.add(wall_time_s=time.monotonic() - start)
+
+  def get_state(self):
+    return dict(is_owed=self._is_owed, pictures=self._pictures.get_state())
+
+  def set_state(self, state):
+    self._is_owed = state['is_owed']
+    self._pictures.set_state(state['pictures'])
+
+
+class Progress(Callback):
+  """Shows a bar on a terminal, and lines elsewhere."""
+
+  def __init__(self):
+    self._bar = None
+
+  def begin(self, run):
+    self._bar = progress.Progress(
+        run.config.num_env_steps, run.counters.env_steps
+    )
+
+  def after_iteration(self, run, iteration):
+    self._bar.update(
+        run.counters.env_steps,
+        train=iteration.metrics.get('return_mean'),
+        eval=run.log.last('eval', 'return_mean'),
+        bonus=iteration.metrics.get('bonus_mean'),
+    )
+
+  def end(self, run):
+    if self._bar is not None:
+      self._bar.close()
+
+
+class Checkpoint(Callback):
+  """Writes checkpoints at an interval, and at the end."""
+
+  # Before the first iteration, where no iterations are counted.
+  SECONDS_BETWEEN_SAVES = 60.0
+
+  def __init__(self, interval_iterations):
+    """Creates the callback.
+
+    Args:
+      interval_iterations: Iterations between checkpoints.
+    """
+    self._interval = interval_iterations
+    self._next_s = time.monotonic() + self.SECONDS_BETWEEN_SAVES
+
+  def after_preparation(self, run, can_save):
+    """Saves once a minute, and for a twentieth of the time at most."""
+    start = time.monotonic()
+    if can_save and start > self._next_s:
+      run.save()
+      end = time.monotonic()
+      self._next_s = end + max(self.SECONDS_BETWEEN_SAVES, 20 * (end - start))
+
+  def after_iteration(self, run, iteration):
+    is_due = run.counters.iteration % self._interval == 0
+    if is_due or run.is_done or run.stopped_by:
+      start = time.monotonic()
+      run.save()
+      run.save_time_s = time.monotonic() - start
+
+
+class Status(Callback):
+  """Keeps `status.json` up to date while the run goes on."""
+
+  def __init__(self):
+    self._reported_s = time.monotonic()
+
+  def begin(self, run):
+    write_status(run, 'running')
+
+  def after_preparation(self, run, can_save):
+    self._report(run, f'{run.counters.env_steps} steps before the first update')
+
+  def after_iteration(self, run, iteration):
+    self._report(run)
+
+  def _report(self, run, message=''):
+    if time.monotonic() - self._reported_s < _SECONDS_BETWEEN_REPORTS:
+      return
+    self._reported_s = time.monotonic()
+    if message:
+      logging.info(message)
+    write_status(run, 'running')
+
+
+def write_status(run, state, message=''):
+  """Writes `status.json`: `run_directory.write_status` with the run's facts."""
+  run_directory.write_status(
+      run.root_dir,
+      state,
+      message=message,
+      env_steps=run.counters.env_steps,
+      num_env_steps=run.config.num_env_steps,
+      iteration=run.counters.iteration,
+  )

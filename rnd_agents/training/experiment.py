@@ -1,0 +1,373 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""One run, top to bottom: from its settings to the files that it leaves."""
+
+import contextlib
+import dataclasses
+import functools
+from typing import Any, Optional
+import warnings
+
+from absl import logging
+import gin
+import tensorflow as tf
+from tf_agents.policies import policy_saver
+
+from rnd_agents import errors
+from rnd_agents.collecting import collector
+from rnd_agents.collecting import local
+from rnd_agents.collecting import shards
+from rnd_agents.environments import loaders
+from rnd_agents.evaluation import evaluator
+from rnd_agents.training import arguments
+from rnd_agents.training import callbacks
+from rnd_agents.training import checkpoints
+from rnd_agents.training import metrics_log
+from rnd_agents.training import on_policy
+from rnd_agents.training import pictures
+from rnd_agents.training import resuming
+from rnd_agents.training import run as run_lib
+from rnd_agents.training import run_directory
+from rnd_agents.training import settings
+from rnd_agents.training import stop_signals
+from rnd_agents.training import watchdog
+
+Result = run_lib.Result
+
+
+@gin.configurable('train_eval', module='rnd_agents')
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+  """The settings of a run; gin knows them as `train_eval`.
+
+  Environments, networks, agents and ways of training have gin bindings of their
+  own: `load_environment`, also in the scopes `train/` and `eval/`,
+  `create_networks`, `RNDPPOAgent`, `OnPolicyTraining` ...
+
+  Attributes:
+    root_dir: Where the run leaves its files; a run found there is resumed.
+    seed: Decides environments, networks, policy and shuffling.
+    training: How an agent is built and trained: `OnPolicyTraining`,
+      `ReplayTraining`, or what has their methods.
+    num_env_steps: Environment steps of the whole run, all environments
+      together, the random ones included.
+    num_environments: Environments stepped side by side.
+    num_shards: Parts of the batch of environments, each with seeds of its own.
+    warm_up_env_steps: Uniformly random steps, all environments together, before
+      the first update.
+    num_eval_episodes: Episodes an evaluation, on seeds that stay; greedy ones
+      unless `RNDPPOAgent.greedy_eval` is False.
+    eval_interval_env_steps: Environment steps between evaluations.
+    checkpoint_interval_iterations: Iterations between checkpoints; a kill
+      loses at most that many.
+    num_checkpoints: The last so many stay.
+    stop_at_success_rate: An evaluation's success rate that ends the run early.
+    environment_timeout_s: Seconds that a step or reset of all environments may
+      take before the process ends with a message; None for any time.
+    record_video: Whether to record the best episode of an evaluation.
+    save_policies: Whether to save the policies at the end.
+  """
+
+  root_dir: str
+  seed: int = 0
+  training: Any = dataclasses.field(default_factory=on_policy.OnPolicyTraining)
+  num_env_steps: int = 500_000
+  num_environments: int = 32
+  num_shards: int = 1
+  warm_up_env_steps: int = 4_096
+  num_eval_episodes: int = 20
+  eval_interval_env_steps: int = 25_000
+  checkpoint_interval_iterations: int = 1
+  num_checkpoints: int = 3
+  stop_at_success_rate: Optional[float] = None
+  environment_timeout_s: Optional[float] = 600.0
+  record_video: bool = True
+  save_policies: bool = True
+
+  def check(self):
+    """Refuses settings that cannot run or have no effect.
+
+    Raises:
+      UserError: If there are any.
+    """
+    name = 'train_eval'
+    arguments.check_positive(
+        name,
+        num_env_steps=self.num_env_steps,
+        num_environments=self.num_environments,
+        num_shards=self.num_shards,
+        num_eval_episodes=self.num_eval_episodes,
+        eval_interval_env_steps=self.eval_interval_env_steps,
+        checkpoint_interval_iterations=self.checkpoint_interval_iterations,
+        num_checkpoints=self.num_checkpoints,
+        environment_timeout_s=self.environment_timeout_s,
+    )
+    if self.seed < 0:
+      raise errors.InvalidValue(
+          f'The seed must not be negative, got {self.seed}.'
+      )
+    if self.num_environments % self.num_shards:
+      raise errors.InvalidValue(
+          f'{name}.num_environments must be a multiple of num_shards, got'
+          f' {self.num_environments} and {self.num_shards}.'
+      )
+    if not 0 <= self.warm_up_env_steps < self.num_env_steps:
+      raise errors.InvalidValue(
+          f'{name}.warm_up_env_steps must be at least 0 and less than'
+          f' num_env_steps, which include it: got {self.warm_up_env_steps}'
+          f' and {self.num_env_steps}.'
+      )
+    if self.stop_at_success_rate is not None:
+      arguments.check_within(
+          name, 0, 1, stop_at_success_rate=self.stop_at_success_rate
+      )
+    if not hasattr(self.training, 'build_loop'):
+      raise errors.InvalidType(
+          f'{name}.training must be @OnPolicyTraining() or @ReplayTraining(),'
+          f' with the brackets, not {self.training!r}.'
+      )
+    settings.check_scopes()
+    self.training.check(self.num_env_steps, self.num_environments)
+
+
+def train_eval(root_dir, **more):
+  """Trains as gin and the arguments say; returns a `Result`.
+
+  Args:
+    root_dir: The run's folder.
+    **more: Attributes of `Experiment`, which win over gin.
+
+  Raises:
+    UserError: If the settings cannot run, or the run had to stop.
+  """
+  return run(Experiment(root_dir, **more))
+
+
+def run(config):
+  """Trains, evaluates and saves; goes on with a run that it finds.
+
+  Args:
+    config: An `Experiment`.
+
+  Returns:
+    A `Result`.
+
+  Raises:
+    SetupError: If the settings cannot run; before the first step.
+    RunError: If the run had to stop: an environment failed, a number was not
+      finite, the disk was full.
+  """
+  config.check()
+  with contextlib.ExitStack() as stack:
+    stack.enter_context(run_directory.locked(config.root_dir))
+    seeds = run_lib.Seeds(config.seed)
+    tf.keras.utils.set_random_seed(seeds.networks)
+
+    collectors = stack.enter_context(
+        contextlib.closing(create_collectors(config, seeds))
+    )
+    eval_environment = stack.enter_context(
+        contextlib.closing(_load('eval', config.num_eval_episodes, None))
+    )
+    environments = [*collectors.busy_with(), eval_environment]
+    with _watchdog(config, environments):
+      _check_alike(collectors, eval_environment)
+
+    agent = config.training.build_agent(
+        collectors.specs, config.num_environments
+    )
+    this = run_lib.Run(
+        config,
+        seeds,
+        agent,
+        collectors,
+        evaluator.Evaluator(
+            eval_environment,
+            agent.policy,
+            range(
+                seeds.first_eval_episode,
+                seeds.first_eval_episode + config.num_eval_episodes,
+            ),
+        ),
+    )
+    this.loop = stack.enter_context(
+        contextlib.closing(config.training.build_loop(this))
+    )
+    this.checkpoints = checkpoints.Checkpoints(
+        this.path('checkpoints'),
+        max_to_keep=config.num_checkpoints,
+        agent=agent,
+        counters=this.counters,
+    )
+    this.callbacks = callbacks.create(this)
+
+    in_force = settings.operative(seed=config.seed)
+    snapshot = resuming.resume_or_record(this, in_force)
+    stack.enter_context(_status(this))
+    stack.enter_context(_watchdog(config, environments, this))
+    stack.enter_context(this.errors())
+    with stop_signals.calling(this.stop):
+      this.log = metrics_log.MetricsLog(
+          config.root_dir, snapshot and this.counters.iteration
+      )
+      if snapshot is None:
+        this.log.write_settings(settings.own(in_force), config.seed)
+        this.loop.begin()
+        this.save()
+      for callback in this.callbacks:
+        callback.begin(this)
+        stack.callback(callback.end, this)
+      _prepare(this)
+      for iteration in _iterations(this):
+        for callback in this.callbacks:
+          callback.after_iteration(this, iteration)
+      this.checkpoints.wait()
+    return _finish(this)
+
+
+def create_collectors(config, seeds):
+  """Makes the collectors of all shards, in this process.
+
+  Args:
+    config: An `Experiment`.
+    seeds: `run.Seeds`.
+
+  Returns:
+    `shards.Shards`.
+  """
+  return shards.Shards(
+      [
+          local.LocalCollector(recipe(config, seeds, index))
+          for index in range(config.num_shards)
+      ]
+  )
+
+
+def recipe(config, seeds, index):
+  """The `collector.Recipe` of a shard."""
+  environment_seed, action_seed = seeds.of_shard(index)
+  return collector.Recipe(
+      functools.partial(
+          _load,
+          'train',
+          config.num_environments // config.num_shards,
+          environment_seed,
+      ),
+      config.training.build_collect_policy,
+      action_seed,
+      index,
+  )
+
+
+def _load(scope, num_environments, seed):
+  """Loads environments as gin has them in a scope."""
+  with gin.config_scope(scope):
+    # The seed is named so that gin records none, which no run would take.
+    return loaders.load_environment(
+        num_environments=num_environments, seed=seed
+    )
+
+
+def _check_alike(collectors, eval_environment):
+  """Refuses an evaluation environment that would fail hours later."""
+  specs = local.specs_of(eval_environment)
+  for what, train, evaluation in (
+      ('observation_spec', collectors.specs.time_step, specs.time_step),
+      ('action_spec', collectors.specs.action, specs.action),
+  ):
+    if train != evaluation:
+      raise errors.SetupError(
+          f'The evaluation environment has another {what} than the one for'
+          f' training: {evaluation}, and not {train}. See to the bindings of'
+          ' eval/load_environment.'
+      )
+  eval_environment.reset_with_seeds([0] * eval_environment.batch_size)
+
+
+def _prepare(this):
+  """Does what comes before the first iteration, until it is done or stopped."""
+  is_new = False
+  for can_save in this.loop.prepare():
+    is_new = True
+    for callback in this.callbacks:
+      callback.after_preparation(this, can_save)
+    if this.stopped_by:
+      if can_save:
+        this.save()
+      return
+  if is_new:
+    this.save()
+
+
+def _iterations(this):
+  """Yields iterations until the run is done or stopped."""
+  iterations = this.loop.iterations()
+  while not this.is_done and not this.stopped_by:
+    yield next(iterations)
+
+
+def _finish(this):
+  """Saves the policies and draws the learning curve."""
+  if this.stopped_by:
+    logging.info(
+        'Stopped by %s at %d environment steps.',
+        this.stopped_by,
+        this.counters.env_steps,
+    )
+  if this.config.save_policies:
+    with _quiet_saving():
+      for name in ('policy', 'collect_policy'):
+        saver = policy_saver.PolicySaver(
+            getattr(this.agent, name), batch_size=None
+        )
+        saver.save(this.path('policies', name))
+  picture = pictures.draw_curve(this)
+  this.log.close()
+  return Result(
+      this.stopped_by is None,
+      this.log.last('eval', 'return_mean'),
+      this.counters.env_steps,
+      this.counters.wall_time_s,
+      picture,
+  )
+
+
+@contextlib.contextmanager
+def _quiet_saving():
+  """Keeps TensorFlow's remarks on each SavedModel off the closing lines."""
+  verbosity = logging.get_verbosity()
+  logging.set_verbosity(logging.ERROR)
+  try:
+    with warnings.catch_warnings():
+      warnings.simplefilter('ignore', UserWarning)
+      yield
+  finally:
+    logging.set_verbosity(verbosity)
+
+
+def _watchdog(config, environments, this=None):
+  """A `Watchdog` that leaves its message in `status.json`."""
+  facts = {} if this is None else dict(env_steps=this.counters.env_steps)
+  return watchdog.Watchdog(
+      environments,
+      config.environment_timeout_s,
+      on_hang=lambda message: run_directory.write_status(
+          config.root_dir, 'failed', message=message, **facts
+      ),
+  )
+
+
+@contextlib.contextmanager
+def _status(this):
+  """Says in `status.json` what became of the run."""
+  try:
+    yield
+    callbacks.write_status(
+        this,
+        'stopped' if this.stopped_by else 'finished',
+        this.stopped_by or '',
+    )
+  except BaseException as error:
+    with contextlib.suppress(OSError):
+      callbacks.write_status(this, 'failed', f'{type(error).__name__}: {error}')
+    raise

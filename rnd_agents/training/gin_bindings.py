@@ -1,0 +1,277 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a gin configuration binds, and errors for bindings that do not fit."""
+
+import difflib
+import inspect
+import numbers
+import re
+import sys
+from typing import Any, NamedTuple
+
+import gin
+from gin import config_parser
+
+from rnd_agents import errors
+
+# Where a parameter went that had another name in earlier versions.
+_RUN_LEVEL = (
+    'num_env_steps num_environments warm_up_env_steps num_eval_episodes'
+    ' eval_interval_env_steps checkpoint_interval_iterations num_checkpoints'
+    ' stop_at_success_rate environment_timeout_s record_video'
+).split()
+_MOVED = {
+    'train_eval.rollout_length': 'OnPolicyTraining.rollout_length',
+    'train_eval.learning_rate': 'create_rnd_ppo_agent.learning_rate',
+    'train_eval.rnd_learning_rate': 'create_rnd_ppo_agent.rnd_learning_rate',
+    'train_eval.rnd_observation_fn': 'create_rnd_ppo_agent.rnd_observation_fn',
+    'train_eval.agent_class': 'create_rnd_ppo_agent.agent_class',
+    'train_eval_r2d3.learning_rate': 'create_r2d3_agent.learning_rate',
+    'train_eval_r2d3.adam_epsilon': 'create_r2d3_agent.adam_epsilon',
+    'train_eval_r2d3.weight_decay': 'create_r2d3_agent.weight_decay',
+    'train_eval_r2d3.rnd_learning_rate': 'create_r2d3_agent.rnd_learning_rate',
+    'train_eval_r2d3.explores_with_rnd': (
+        'create_r2d3_agent.curiosity_fn = @create_rnd'
+    ),
+    'train_eval_r2d3.rnd_observation_fn': 'create_rnd.observation_fn',
+    **{f'train_eval_r2d3.{name}': f'train_eval.{name}' for name in _RUN_LEVEL},
+}
+
+
+class GinError(errors.InvalidValue):
+  """A gin configuration that does not fit."""
+
+
+class Reference(NamedTuple):
+  """A reference to a configurable, `@name` or `@name()`.
+
+  Attributes:
+    name: with its scopes.
+    is_called: whether it has brackets.
+  """
+
+  name: str
+  is_called: bool
+
+  def __str__(self):
+    return f'@{self.name}{"()" if self.is_called else ""}'
+
+
+class Macro(NamedTuple):
+  """A macro, `%name`."""
+
+  name: str
+
+
+class Binding(NamedTuple):
+  """A parameter with a value.
+
+  Attributes:
+    scope: gin's scope, '' for none.
+    selector: name of the configurable, with its module; '' for a macro.
+    parameter: name of the parameter, or of the macro.
+    value: Python's, with `Reference`s; macros stand for their values.
+  """
+
+  scope: str
+  selector: str
+  parameter: str
+  value: Any
+
+  @property
+  def configurable(self):
+    """Name of the configurable without its module."""
+    return self.selector.rpartition('.')[2]
+
+  @property
+  def name(self):
+    """The parameter as gin files write it."""
+    scope = f'{self.scope}/' if self.scope else ''
+    return f'{scope}{self.configurable}.{self.parameter}'
+
+
+class _Delegate(config_parser.ParserDelegate):
+
+  def configurable_reference(self, scoped_configurable_name, evaluate):
+    return Reference(scoped_configurable_name, evaluate)
+
+  def macro(self, macro_name):
+    return Macro(macro_name)
+
+
+def bindings():
+  """All bindings of the configuration, a list of `Binding`; macros apart."""
+  text = gin.config_str(max_line_length=1_000_000)
+  macros, found = {}, []
+  for statement in config_parser.ConfigParser(text, _Delegate()):
+    if not isinstance(statement, config_parser.BindingStatement):
+      continue
+    if statement.arg_name:
+      found.append(statement)
+    else:
+      macros[statement.selector] = statement.value
+
+  def without_macros(value, depth=0):
+    if isinstance(value, Macro) and depth < 20:
+      return without_macros(macros.get(value.name, value), depth + 1)
+    if type(value) in (list, tuple):
+      return type(value)(without_macros(each, depth) for each in value)
+    if isinstance(value, dict):
+      return {k: without_macros(v, depth) for k, v in value.items()}
+    return value
+
+  return [
+      Binding(
+          statement.scope or '',
+          statement.selector,
+          statement.arg_name,
+          without_macros(statement.value),
+      )
+      for statement in found
+  ]
+
+
+# For a default of this type: (what serves as well, how to say it).
+_TYPES = {
+    bool: ((bool,), 'True or False'),
+    int: ((int,), 'an integer'),
+    float: ((numbers.Real, type(None)), 'a number'),
+    str: ((str,), 'a text in quotes'),
+    tuple: ((tuple, list, type(None)), 'a list, such as (64, 64)'),
+}
+
+
+def check():
+  """Compares what is bound with the type of the default that it replaces.
+
+  Raises:
+    GinError: If a parameter of this package got what it cannot use. Python
+      would say so in the middle of the building, and not name the parameter.
+  """
+  bound = bindings()
+  for binding in bound:
+    function = gin.get_configurable(binding.selector)
+    if not function.__module__.startswith('rnd_agents'):
+      continue
+    for reference in _references(binding.value):
+      _check_arguments(binding, reference, bound)
+    if binding.parameter.endswith('_fn') and isinstance(binding.value, str):
+      _raise(binding, f'a function, not a text. Write @{binding.value}.')
+    _check_type(binding, inspect.signature(function).parameters)
+
+
+def _check_type(binding, parameters):
+  value = binding.value
+  parameter = parameters.get(binding.parameter)
+  default = getattr(parameter, 'default', None)
+  fitting, words = _TYPES.get(type(default), ((object,), ''))
+  if isinstance(value, Macro):
+    return  # It is not bound: gin says so when it is used.
+  if isinstance(value, Reference):
+    if isinstance(default, tuple) and not value.is_called:
+      _raise(binding, f'a list, not {value}. Write [{value}].')
+    return
+  wrong_bool = isinstance(value, bool) and bool not in fitting
+  if isinstance(value, fitting) and not (wrong_bool and words):
+    return
+  hint = ''
+  if words == 'an integer' and isinstance(value, float):
+    hint = f' Write {int(value)}.' if value == int(value) else ''
+  _raise(binding, f'{words}, not {value!r}.{hint}')
+
+
+def _raise(binding, words):
+  raise GinError(
+      f'The gin configuration does not fit: {binding.name} must be {words}'
+  )
+
+
+def _references(value):
+  """The `Reference`s in a value."""
+  if isinstance(value, Reference):
+    return [value]
+  if isinstance(value, dict):
+    value = list(value.values())
+  if isinstance(value, (list, tuple)) and not isinstance(value, Macro):
+    return [found for each in value for found in _references(each)]
+  return []
+
+
+def _check_arguments(binding, reference, bound):
+  """Refuses a call that needs more arguments than gin knows."""
+  if not reference.is_called:
+    return
+  name = reference.name.rpartition('/')[2]
+  try:
+    parameters = inspect.signature(gin.get_configurable(name)).parameters
+  except (TypeError, ValueError):  # Not written in Python.
+    return
+  given = {
+      each.parameter
+      for each in bound
+      if each.selector == name or each.configurable == name.rpartition('.')[2]
+  }
+  missing = [
+      parameter.name
+      for parameter in parameters.values()
+      if parameter.default is parameter.empty
+      and parameter.kind
+      in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+      and parameter.name not in given
+  ]
+  if missing:
+    raise GinError(
+        f'The gin configuration does not fit: {binding.name} calls'
+        f' {reference} without its {" and ".join(missing)}. Write'
+        f' @{reference.name} to give what is called later, or bind'
+        f' {reference.name}.{missing[0]}.'
+    )
+
+
+def explain(error):
+  """Gin's message on one line, with the new name of what has moved.
+
+  Args:
+    error: What gin raised as it parsed.
+  """
+  message = re.sub(r'\s+', ' ', str(error)).strip().rstrip('^ ')
+  match = re.match(r"No bindings specified for '(\w+)/gin.macro'", message)
+  if match:  # Gin goes on with the whole configuration.
+    message = f'%{match.group(1)} is used and has no value.'
+  match = re.search(r"[Nn]o configurable matching '([^']+)'", message)
+  if match:
+    message += _close_names(match.group(1).rsplit('.', 1)[-1])
+  return f'The gin configuration does not fit: {message}{_moved(message)}'
+
+
+def _close_names(name):
+  """Names of configurables of this package that are like a name."""
+  known = {
+      known
+      for module_name, module in list(sys.modules.items())
+      if module_name.startswith('rnd_agents')
+      for known in vars(module)
+      if callable(getattr(module, known))
+  }
+  close = difflib.get_close_matches(name, known, n=3)
+  return f' Did you mean {", ".join(close)}?' if close else ''
+
+
+def _moved(message):
+  """A sentence on where the parameter of a message is now, or nothing."""
+  match = re.search(
+      r"Configurable '(\w+)' doesn't have a parameter named '(\w+)'", message
+  ) or re.search(r'\b(train_eval_r2d3)\.(\w+)', message)
+  if not match:
+    return ''
+  name = f'{match.group(1)}.{match.group(2)}'
+  default = None
+  if match.group(1) == 'train_eval_r2d3':
+    default = f'ReplayTraining.{match.group(2)}'
+  new = _MOVED.get(name, default)
+  if new is None:
+    return ''
+  also = ''
+  if match.group(1) == 'train_eval_r2d3':
+    also = ', with train_eval.training = @ReplayTraining()'
+  return f' {name} is now {new}{also}.'

@@ -1,0 +1,202 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Learns from replayed sequences, demonstrations among them: R2D2 and R2D3."""
+
+import dataclasses
+import functools
+from typing import Callable, Optional
+
+import gin
+import numpy as np
+import tensorflow as tf
+
+from rnd_agents import errors
+from rnd_agents.agents import agent_factory
+from rnd_agents.replay import demonstrations as demonstration_files
+from rnd_agents.replay import prioritized_replay
+from rnd_agents.replay import sequences
+from rnd_agents.training import arguments
+from rnd_agents.training import epsilons
+from rnd_agents.training import replay_loop
+
+_NAME = 'ReplayTraining'
+
+
+@gin.configurable(module='rnd_agents')
+@dataclasses.dataclass(frozen=True)
+class ReplayTraining:
+  """Trains an agent on sequences from a prioritised replay.
+
+  Attributes:
+    unroll_length: Trained steps of a sequence.
+    burn_in_length: Frames before them that only warm the states.
+    window_period: Steps from one sequence of an episode to the next; None for
+      `unroll_length`, less for sequences that overlap.
+    window_remainder: What becomes of the end of an episode: 'pad', 'drop' or
+      'shift' (`replay.sequences`).
+    batch_size: Sequences of an update.
+    rollout_length: Steps of each environment in an iteration, after which a
+      row of metrics is written.
+    env_steps_per_update: Environment steps, all environments together, for
+      each update.
+    importance_exponent: beta of the importance weights, from 0 to 1.
+    importance_anneal_train_steps: Updates in which beta rises linearly from
+      there to 1; None for a constant one.
+    epsilon_fn: Of `epsilons`: how often the agent acts at random.
+    demonstrations: Path of a file of `train.collect_demos`; None for none.
+    demonstration_ratio: rho: probability that an element of a batch is a
+      demonstration.
+    num_pretraining_steps: Updates on demonstrations before the first
+      environment step.
+    create_agent: Function of (time step spec, action spec, burn_in_length,
+      collect_epsilon) that returns the agent, such as `create_r2d3_agent`.
+  """
+
+  unroll_length: int = 40
+  burn_in_length: int = 0
+  window_period: Optional[int] = None
+  window_remainder: str = 'pad'
+  batch_size: int = 32
+  rollout_length: int = 64
+  env_steps_per_update: float = 4
+  importance_exponent: float = 0.6
+  importance_anneal_train_steps: Optional[int] = None
+  epsilon_fn: Callable = epsilons.ladder_epsilon
+  demonstrations: Optional[str] = None
+  demonstration_ratio: float = 0.0
+  num_pretraining_steps: int = 0
+  create_agent: Callable = agent_factory.create_r2d3_agent
+
+  # What to do about numbers that are not finite.
+  REMEDY = (
+      'Lower create_r2d3_agent.learning_rate, or set'
+      ' R2D3Agent.gradient_clipping'
+  )
+
+  @property
+  def window(self):
+    """`sequences.SequenceSettings`: how episodes are cut."""
+    return sequences.SequenceSettings(
+        self.unroll_length,
+        self.burn_in_length,
+        self.window_period,
+        self.window_remainder,
+    )
+
+  def check(self, num_env_steps, num_environments):
+    """Refuses settings that cannot run.
+
+    Args:
+      num_env_steps: Of the whole run.
+      num_environments: B.
+
+    Raises:
+      UserError: If there are any.
+    """
+    arguments.check_positive(
+        _NAME,
+        batch_size=self.batch_size,
+        rollout_length=self.rollout_length,
+        env_steps_per_update=self.env_steps_per_update,
+        importance_anneal_train_steps=self.importance_anneal_train_steps,
+    )
+    arguments.check_within(
+        _NAME,
+        0,
+        1,
+        importance_exponent=self.importance_exponent,
+        demonstration_ratio=self.demonstration_ratio,
+    )
+    self.window.check(owner=_NAME)
+    epsilons.check(self.epsilon_fn, num_env_steps, num_environments)
+    arguments.check_unbound('PrioritizedReplay.seed', 'the flag --seed')
+    self._check_demonstrations()
+
+  def _check_demonstrations(self):
+    """Refuses shares of demonstrations that are not there, and unused ones."""
+    uses_them = self.demonstration_ratio or self.num_pretraining_steps
+    if self.num_pretraining_steps < 0:
+      raise errors.InvalidValue(
+          f'{_NAME}.num_pretraining_steps must be at least 0, got'
+          f' {self.num_pretraining_steps}.'
+      )
+    if self.demonstrations is None and uses_them:
+      raise errors.InvalidValue(
+          f'{_NAME}.demonstrations is missing, for a demonstration_ratio of'
+          f' {self.demonstration_ratio} and {self.num_pretraining_steps}'
+          ' num_pretraining_steps: python -m train.collect_demos makes such a'
+          ' file.'
+      )
+    if self.demonstrations is not None and not uses_them:
+      raise errors.InvalidValue(
+          f'{_NAME}.demonstrations would never be used: set'
+          ' demonstration_ratio, or leave them out.'
+      )
+
+  def build_agent(self, specs, num_environments):
+    """Builds the agent of the learner.
+
+    Args:
+      specs: `collector.Specs`.
+      num_environments: B.
+
+    Raises:
+      UserError: If the agent cannot learn from what is replayed.
+    """
+    agent = self._build_agent(specs.time_step, specs.action, num_environments)
+    if agent.curiosity is not None and self.num_pretraining_steps:
+      raise errors.InvalidValue(
+          'A curiosity pays by what the agent has seen, which is nothing before'
+          f' its first step: {_NAME}.num_pretraining_steps must be 0, got'
+          f' {self.num_pretraining_steps}.'
+      )
+    return agent
+
+  def _build_agent(self, time_step_spec, action_spec, num_environments):
+    return self.create_agent(
+        time_step_spec,
+        action_spec,
+        burn_in_length=self.burn_in_length,
+        collect_epsilon=tf.Variable(
+            np.ones([num_environments], np.float32), name='epsilon'
+        ),
+    )
+
+  def build_collect_policy(self, time_step_spec, action_spec, num_environments):
+    """Builds the policy of a collector, like that of the learner's agent."""
+    return self._build_agent(
+        time_step_spec, action_spec, num_environments
+    ).collect_policy
+
+  def build_loop(self, run):
+    """Builds the loop of a `run.Run`."""
+    agent = run.agent
+    spec = sequences.sequence_spec(
+        agent.collect_data_spec,
+        self.window,
+        agent.collect_policy.policy_state_spec,
+    )
+    replay_seed = int(run.seeds.loop.generate_state(2, np.uint64)[1])
+    return replay_loop.ReplayLoop(
+        agent,
+        run.collector,
+        run.counters,
+        self,
+        run.config.warm_up_env_steps,
+        functools.partial(
+            prioritized_replay.PrioritizedReplay, spec, seed=replay_seed
+        ),
+        functools.partial(self._read_demonstrations, run.collector.specs),
+        run.path('checkpoints', 'replay'),
+    )
+
+  def _read_demonstrations(self, specs):
+    """Episodes of the file, checked against the environment."""
+    if self.demonstrations is None:
+      return []
+    return demonstration_files.read(
+        self.demonstrations,
+        demonstration_files.trajectory_spec(
+            specs.time_step.observation, specs.action
+        ),
+    )

@@ -1,0 +1,148 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a run shows besides numbers: learning curve, heat map and videos."""
+
+import contextlib
+import time
+
+from absl import logging
+import numpy as np
+
+from rnd_agents.evaluation import evaluator
+from rnd_agents.evaluation import video
+from rnd_agents.evaluation import visits
+from rnd_agents.plotting import heat_maps
+from rnd_agents.plotting import learning_curves
+
+_LONGEST_VIDEO_S = 30.0
+# What the first pictures are expected to take; then it is known.
+_FIRST_S = 1.0
+# Pictures on the way wait until all of them together took no more than this
+# share of the run's time.
+_TIME_SHARE = 0.02
+
+
+class Pictures:
+  """Draws after evaluations, within a share of the run's time.
+
+  The pictures of the end are always made. All of them can be lost and the run
+  goes on: the log says once what cannot be drawn.
+  """
+
+  def __init__(self, run):
+    """Creates the pictures.
+
+    Args:
+      run: A `run.Run`.
+    """
+    environment = run.evaluator.environment
+    self._records = run.config.record_video
+    modes = environment.gymnasium_vector_env.metadata.get('render_modes')
+    if self._records and modes is not None and 'rgb_array' not in modes:
+      self._records = False
+      logging.info('No videos: %s does not render.', run.name)
+    self._spent_s = 0.0
+    self._last_s = _FIRST_S
+    self._best_return = -np.inf
+    self._to_record = None  # (environment steps, Episode).
+
+  def get_state(self):
+    """What a checkpoint keeps, picklable."""
+    return dict(
+        spent_s=self._spent_s,
+        best_return=self._best_return,
+        to_record=self._to_record,
+    )
+
+  def set_state(self, state):
+    """Goes on from `get_state()`."""
+    self._spent_s = state['spent_s']
+    self._best_return = state['best_return']
+    self._to_record = state['to_record']
+
+  def after_evaluation(self, run, episodes):
+    """Draws what is due.
+
+    Args:
+      run: A `run.Run`.
+      episodes: Of the evaluation.
+    """
+    # The best episode so far waits until there is time to record it.
+    best = evaluator.best_episode(episodes)
+    if self._records and best.return_ > self._best_return:
+      self._best_return = best.return_
+      self._to_record = run.counters.env_steps, best
+    if run.stopped_by:  # A signal may come during the evaluation, too.
+      return
+    spent_s = self._spent_s + self._last_s
+    if not run.is_done and spent_s > _TIME_SHARE * run.counters.wall_time_s:
+      return
+    start = time.monotonic()
+    self._draw(run, best)
+    self._last_s = time.monotonic() - start
+    self._spent_s += self._last_s
+
+  def _draw(self, run, best):
+    if not run.is_done:  # The one of the end is drawn by who ends the run.
+      with _harmless('learning curve'):
+        draw_curve(run)
+    with _harmless('heat map'):
+      _draw_visits(run)
+    episodes = {}
+    if self._to_record is not None:
+      episodes.update([self._to_record])
+    if run.is_done and self._records:
+      episodes[run.counters.env_steps] = best
+    self._to_record = None
+    for env_steps, episode in episodes.items():
+      with _harmless('video'):
+        self._record(run, env_steps, episode)
+
+  def _record(self, run, env_steps, episode):
+    """Records the episode by playing it again."""
+    name = (
+        f'env_steps_{env_steps}_return_{episode.return_:g}'
+        f'_seed_{episode.seed}.mp4'
+    )
+    logging.info('Recording an episode of return %g.', episode.return_)
+    try:
+      recording = video.record_episode(
+          video.rendering_environment,
+          episode,
+          run.path('videos', name),
+          max_wall_time_s=_LONGEST_VIDEO_S,
+      )
+    except (ImportError, video.RecordingError) as error:
+      self._records = False
+      logging.info('No videos: %s', error)
+      return
+    frames = np.stack(recording.frames)
+    run.log.write_images('eval', 'best_episode', frames, env_steps)
+
+
+def draw_curve(run):
+  """Draws the learning curve; returns its path."""
+  path = run.path('learning_curve.png')
+  learning_curves.plot_run(run.root_dir, path, title=run.name)
+  return path
+
+
+def _draw_visits(run):
+  states = run.collector.visits()
+  image = visits.image_of(states, run.name) if states else None
+  if image is not None:
+    heat_maps.save(image, run.path('visits.png'))
+    run.log.write_images(
+        'train', 'visits', image[np.newaxis], run.counters.env_steps
+    )
+
+
+@contextlib.contextmanager
+def _harmless(what):
+  """Lets a picture fail, and the run go on."""
+  try:
+    yield
+  except Exception as error:  # pylint: disable=broad-exception-caught
+    logging.warning(
+        'No %s: %s: %s', what, type(error).__name__, error, exc_info=True
+    )
