@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents: TF-Agents' algorithms with a curiosity of their own."""
 
+from rnd_agents.agents import agent_factory
 from rnd_agents.agents import q_policy
 from rnd_agents.agents import r2d3_agent
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.agents import rnd_ppo_policy
+from rnd_agents.agents.agent_factory import create_r2d3_agent
+from rnd_agents.agents.agent_factory import create_rnd_ppo_agent
 from rnd_agents.agents.q_policy import EpsilonGreedyQPolicy
 from rnd_agents.agents.r2d3_agent import R2D3Agent
 from rnd_agents.agents.r2d3_agent import R2D3LossInfo
@@ -18,6 +21,9 @@ __all__ = [
     'R2D3LossInfo',
     'RNDPPOAgent',
     'RNDPPOLossInfo',
+    'agent_factory',
+    'create_r2d3_agent',
+    'create_rnd_ppo_agent',
     'q_policy',
     'r2d3_agent',
     'rnd_ppo_agent',

@@ -63,7 +63,10 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     self._stores_state = stores_state
 
   def _variables(self):
-    return self._q_network.variables
+    variables = list(self._q_network.variables)
+    if isinstance(self._epsilon, tf.Variable):
+      variables.append(self._epsilon)
+    return variables
 
   def _distribution(self, time_step, policy_state):
     if self._policy_state_spec and not tf.nest.flatten(policy_state):

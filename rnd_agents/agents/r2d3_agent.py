@@ -19,8 +19,8 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents.agents import optimizers
-from rnd_agents.agents import q_checks
 from rnd_agents.agents import q_policy
+from rnd_agents.agents import r2d3_arguments
 from rnd_agents.curiosity import replayed_bonus
 from rnd_agents.ops import priorities as priority_ops
 from rnd_agents.ops import q_learning
@@ -144,11 +144,11 @@ class R2D3Agent(tf_agent.TFAgent):
       ValueError: If an argument is out of range or the networks do not fit.
     """
     tf.Module.__init__(self, name=name)
-    q_checks.check_numbers(locals())
-    q_checks.check_networks(
+    r2d3_arguments.check_numbers(locals())
+    r2d3_arguments.check_networks(
         time_step_spec, action_spec, q_network, target_q_network
     )
-    q_checks.check_curiosity(curiosity, optimizer, rnd_optimizer)
+    r2d3_arguments.check_curiosity(curiosity, optimizer, rnd_optimizer)
     self._q_network = q_network
     self._target_q_network = target_q_network
     self._optimizer = optimizer
@@ -203,6 +203,26 @@ class R2D3Agent(tf_agent.TFAgent):
     return self._curiosity
 
   @property
+  def optimizers(self):
+    """The optimizers that train the agent: one, or two with the curiosity's."""
+    return [
+        optimizer
+        for optimizer in (self._optimizer, self._rnd_optimizer)
+        if optimizer is not None
+    ]
+
+  def update_statistics(self, row):
+    """Takes a row of all environments into the curiosity's statistics.
+
+    An observer of a driver; without a curiosity it does nothing.
+
+    Args:
+      row: A `Trajectory` [B]; row b of every call belongs to environment b.
+    """
+    if self._curiosity is not None:
+      replayed_bonus.watch(self._curiosity, row)
+
+  @property
   def burn_in_length(self):
     """First frames of a sequence that only warm the states."""
     return self._burn_in_length
@@ -224,7 +244,7 @@ class R2D3Agent(tf_agent.TFAgent):
     nobody arrived at: curiosity must not see them.
     """
     start = self._burn_in_length
-    q_checks.check_length(experience.discount.shape[1], start)
+    r2d3_arguments.check_length(experience.discount.shape[1], start)
     return (
         tf.nest.map_structure(lambda x: x[:, :start], experience),
         tf.nest.map_structure(lambda x: x[:, start:], experience),

@@ -23,8 +23,8 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 from tf_agents.utils import nest_utils
 
-from rnd_agents.agents import checks
 from rnd_agents.agents import optimizers
+from rnd_agents.agents import ppo_arguments as ppo_arguments_lib
 from rnd_agents.agents import ppo_objective
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_policy
@@ -105,6 +105,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       unroll_length=None,
       burn_in_length=0,
       unroll_remainder='pad',
+      curiosity=None,
       name='RNDPPOAgent',
       **ppo_arguments,
   ):
@@ -165,6 +166,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         are not learned from with it.
       unroll_remainder: What becomes of the rollout's last chunk where it is too
         short: 'fill', 'drop' or 'pad' (`replay.sequences.cut`).
+      curiosity: A curiosity; None for RND on `rnd_network` and
+        `target_rnd_network`.
       name: Name of the agent.
       **ppo_arguments: The other arguments of `PPOAgent`: `greedy_eval`,
         `lambda_value`, `value_pred_loss_coef`, `gradient_clipping`,
@@ -178,24 +181,28 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       TypeError: If an argument is unknown or a network is missing.
       ValueError: If an argument or a network cannot serve.
     """
-    checks.check_ppo_arguments(
+    ppo_arguments_lib.check_ppo_arguments(
         ppo_arguments, inspect.signature(RNDPPOAgent.__init__).parameters
     )
-    checks.check_networks(
+    rnd_networks = {}
+    if curiosity is None:
+      rnd_networks = dict(
+          rnd_network=rnd_network, target_rnd_network=target_rnd_network
+      )
+    ppo_arguments_lib.check_networks(
         time_step_spec.observation,
         actor_net=actor_net,
         value_net=value_net,
-        rnd_network=rnd_network,
-        target_rnd_network=target_rnd_network,
+        **rnd_networks,
     )
-    checks.check_numbers({**locals(), **ppo_arguments})
-    checks.check_normalizers(**ppo_arguments)
-    checks.check_strategy()
+    ppo_arguments_lib.check_numbers({**locals(), **ppo_arguments})
+    ppo_arguments_lib.check_normalizers(**ppo_arguments)
+    ppo_arguments_lib.check_strategy()
     self._sequences = samples.SequenceSettings(
         recurrent_state_init, unroll_length, burn_in_length, unroll_remainder
     )
     self._is_recurrent = bool(actor_net.state_spec or value_net.state_spec)
-    checks.check_sequences(self._sequences, self._is_recurrent)
+    ppo_arguments_lib.check_sequences(self._sequences, self._is_recurrent)
     for unused in _UNUSED_PPO_ARGUMENTS:
       ppo_arguments.pop(unused, None)
     super().__init__(
@@ -212,7 +219,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         normalize_rewards=False,
         normalize_observations=False,
         name=name,
-        **dict(ppo_arguments, **checks.FIXED_PPO_ARGUMENTS),
+        **dict(ppo_arguments, **ppo_arguments_lib.FIXED_PPO_ARGUMENTS),
     )
     self._rnd_optimizer = rnd_optimizer
     self._predictor_proportion = predictor_proportion
@@ -232,15 +239,17 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     self._shuffling = tf.random.Generator.from_seed(
         tf.random.uniform([], maxval=tf.int64.max, dtype=tf.int64)
     )
-    self._curiosity = random_network_distillation.RandomNetworkDistillation(
-        self.time_step_spec.observation,
-        rnd_network,
-        target_rnd_network,
-        observation_fn=rnd_observation_fn,
-        loss_fn=rnd_loss_fn,
-        observation_clip_value=observation_clip_value,
-        discount_factor=intrinsic_discount_factor,
-    )
+    self._curiosity = curiosity
+    if curiosity is None:
+      self._curiosity = random_network_distillation.RandomNetworkDistillation(
+          self.time_step_spec.observation,
+          rnd_network,
+          target_rnd_network,
+          observation_fn=rnd_observation_fn,
+          loss_fn=rnd_loss_fn,
+          observation_clip_value=observation_clip_value,
+          discount_factor=intrinsic_discount_factor,
+      )
     self._episode_bonuses = normalizers.RunningSums('episode_bonuses')
     if normalize_observations:
       self._observation_normalizer = normalizers.ObservationNormalizer(
@@ -336,6 +345,28 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   def sequences(self):
     """How rollouts are cut: `SequenceSettings`; None without memory."""
     return self._sequences if self._is_recurrent else None
+
+  @property
+  def optimizers(self):
+    """The optimizers that train the agent: one, or two with the predictor's."""
+    return [
+        optimizer
+        for optimizer in (self._optimizer, self._rnd_optimizer)
+        if optimizer is not None
+    ]
+
+  def check_rollout(self, num_environments, rollout_length):
+    """Refuses rollouts that `train` cannot take.
+
+    Args:
+      num_environments: B.
+      rollout_length: T.
+
+    Raises:
+      ValueError: If they are too few transitions, or chunks, for the
+        minibatches.
+    """
+    ppo_arguments_lib.check_rollout(self, num_environments, rollout_length)
 
   @property
   def trains_on_rollouts(self):

@@ -3,6 +3,7 @@
 """Intrinsic motivation that is not tied to one learning algorithm."""
 
 from rnd_agents.curiosity import replayed_bonus
+from rnd_agents.curiosity.random_network_distillation import create_rnd
 from rnd_agents.curiosity.random_network_distillation import key_observation_fn
 from rnd_agents.curiosity.random_network_distillation import (
     newest_frame_observation_fn,
@@ -14,6 +15,7 @@ from rnd_agents.curiosity.random_network_distillation import (
 
 __all__ = [
     'RandomNetworkDistillation',
+    'create_rnd',
     'key_observation_fn',
     'newest_frame_observation_fn',
     'observation_spec',

@@ -7,6 +7,7 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
 from rnd_agents.networks import encoders
+from rnd_agents.networks import factory
 from rnd_agents.networks import normalizers
 from rnd_agents.ops import rnd
 
@@ -293,3 +294,28 @@ class RandomNetworkDistillation(tf.Module):
     No mean is subtracted and nothing is clipped (section 2.4).
     """
     return self._return_scaler.scale(bonus)
+
+
+@gin.configurable(
+    module='rnd_agents', denylist=['time_step_spec', 'action_spec']
+)
+def create_rnd(time_step_spec, action_spec, observation_fn=None):
+  """Builds RND on networks of `create_rnd_networks`.
+
+  Args:
+    time_step_spec: A `TimeStep` spec.
+    action_spec: Not looked at: RND sees observations alone.
+    observation_fn: Function that selects what RND sees of an observation; None
+      for all of it.
+
+  Returns:
+    A `RandomNetworkDistillation`.
+  """
+  del action_spec
+  return RandomNetworkDistillation(
+      time_step_spec.observation,
+      *factory.create_rnd_networks(
+          observation_spec(time_step_spec.observation, observation_fn)
+      ),
+      observation_fn=observation_fn,
+  )

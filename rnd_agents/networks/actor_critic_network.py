@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Policy head and two value heads, on one trunk or two."""
+"""Policy head and value heads, on one trunk or two."""
 
 import tensorflow as tf
 from tf_agents.networks import network
@@ -12,7 +12,7 @@ from rnd_agents.networks import precision
 
 
 class ActorCriticNetwork(network.Network):
-  """One pass gives the action distribution and both values.
+  """One pass gives the action distribution and all values.
 
   With a core the network is recurrent: trunk, core, heads; its inputs are
   sequences [B, T, ...] or single steps [B, ...], and its state is the core's.
@@ -32,6 +32,7 @@ class ActorCriticNetwork(network.Network):
       policy_init_gain=0.01,
       value_init_gain=0.01,
       core=None,
+      num_values=2,
       compute_dtype=precision.FLOAT32,
       name='ActorCriticNetwork',
   ):
@@ -49,6 +50,7 @@ class ActorCriticNetwork(network.Network):
       policy_init_gain: Gain of the policy head's orthogonal weights.
       value_init_gain: Gain of the value heads' orthogonal weights.
       core: A `RecurrentCore` on the trunk; None for a feed-forward network.
+      num_values: Value heads.
       compute_dtype: Of the residual layers; see `precision.layer_policy`. The
         heads are float32.
       name: Name of the network.
@@ -80,22 +82,22 @@ class ActorCriticNetwork(network.Network):
     ]
     self._flat_heads = flat_heads
     self._action_structure = tf.nest.map_structure(lambda _: None, action_spec)
-    # One Dense of two units would make the two heads orthogonal to each other:
+    # One Dense of several units would make the heads orthogonal to each other:
     # each head is a layer of its own, as in the authors' code.
     self._value_heads = [
         tf.keras.layers.Dense(
             1,
             kernel_initializer=initializers.FreshOrthogonal(value_init_gain),
-            name=f'{stream}_value',
+            name=f'value_{head}',
         )
-        for stream in ('extrinsic', 'intrinsic')
+        for head in range(num_values)
     ]
     self.__call__(
         tensor_spec.sample_spec_nest(observation_spec, outer_dims=(1,))
     )
 
   def views(self):
-    """Returns (policy network, value network [..., 2]) on these weights."""
+    """Returns (policy network, value network [..., N]) on these weights."""
     # Made anew at each call: held as attributes they would close a cycle of
     # layers, which Keras walks when it collects weights.
     return (
@@ -129,7 +131,7 @@ class ActorCriticNetwork(network.Network):
   def call(
       self, observation, step_type=None, network_state=(), training=False
   ):
-    """Returns ((distributions, values [..., 2]), network_state)."""
+    """Returns ((distributions, values [..., N]), network_state)."""
     features, _ = self._encoder(observation, step_type, training=training)
     if self._core is not None:
       features, network_state = self._core(

@@ -3,6 +3,7 @@
 """The usual sets of networks in one call."""
 
 import collections
+import inspect
 import numbers
 
 import gin
@@ -22,7 +23,12 @@ Networks = collections.namedtuple(
 )
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(
+    module='rnd_agents',
+    denylist=[
+        'observation_spec', 'action_spec', 'rnd_observation_spec', 'with_rnd'
+    ],
+)
 def create_networks(
     observation_spec,
     action_spec,
@@ -38,6 +44,8 @@ def create_networks(
     rnd_conv_layers=None,
     core=None,
     compute_dtype=precision.FLOAT32,
+    num_values=2,
+    with_rnd=True,
 ):
   """Builds policy, values, RND predictor and target for one environment.
 
@@ -64,6 +72,8 @@ def create_networks(
     compute_dtype: What convolutions and hidden layers of all four compute in:
       'float32', 'bfloat16', or 'auto', bfloat16 where the machine has
       instructions for it.
+    num_values: Value heads: one for each return stream of the agent.
+    with_rnd: Whether to build predictor and target; they are None otherwise.
 
   Returns:
     `Networks`.
@@ -73,47 +83,38 @@ def create_networks(
       if a core would stand on two trunks or in two networks, or if residual
       heads do not fit the trunks they stand on.
   """
+  observation_spec = tensor_spec.from_spec(observation_spec)
+  action_spec = tensor_spec.from_spec(action_spec)
+  rnd_layers = (
+      rnd_fc_layer_params,
+      target_rnd_fc_layer_params,
+      rnd_output_size,
+      rnd_conv_layers,
+  )
   _check_units(
       fc_layer_params=fc_layer_params,
       value_fc_layer_params=value_fc_layer_params or (),
       rnd_fc_layer_params=rnd_fc_layer_params,
       target_rnd_fc_layer_params=target_rnd_fc_layer_params,
       rnd_output_size=(rnd_output_size,),
+      num_values=(num_values,),
   )
-  try:
-    tf.keras.activations.get(activation)
-  except ValueError as error:
-    raise ValueError(
-        f'create_networks.activation: Keras knows no {activation!r}; there are'
-        " 'tanh', 'relu', 'elu' and more."
-    ) from error
-  observation_spec = tensor_spec.from_spec(observation_spec)
-  action_spec = tensor_spec.from_spec(action_spec)
+  _check_activation(activation)
   _check_convolutions(observation_spec, conv_layers=conv_layers)
-  _check_convolutions(
-      rnd_observation_spec or observation_spec, rnd_conv_layers=rnd_conv_layers
+  _check_trunks(
+      fc_layer_params, value_fc_layer_params, residual_heads, core
   )
-  check_core(core, 'create_networks')
-  if core is not None and value_fc_layer_params is not None:
-    raise ValueError(
-        'create_networks.core stands on one trunk: set'
-        ' create_networks.value_fc_layer_params = None, got'
-        f' {value_fc_layer_params}.'
+  if with_rnd:
+    if rnd_observation_spec is None:
+      rnd_observation_spec = encoders.float_spec(observation_spec)
+    _check_convolutions(rnd_observation_spec, rnd_conv_layers=rnd_conv_layers)
+  else:
+    _check_unused(
+        rnd_fc_layer_params=rnd_fc_layer_params,
+        target_rnd_fc_layer_params=target_rnd_fc_layer_params,
+        rnd_output_size=rnd_output_size,
+        rnd_conv_layers=rnd_conv_layers,
     )
-  if residual_heads and core is None:
-    widths = {
-        tuple(units)[-1:]
-        for units in (fc_layer_params, value_fc_layer_params)
-        if units is not None
-    }
-    if len(widths) > 1 or () in widths:
-      raise ValueError(
-          'residual_heads needs trunks that end in layers of one width, got'
-          f' fc_layer_params={fc_layer_params} and'
-          f' value_fc_layer_params={value_fc_layer_params}.'
-      )
-  if rnd_observation_spec is None:
-    rnd_observation_spec = encoders.float_spec(observation_spec)
 
   def trunk(units, name):
     return encoders.create_encoder(
@@ -139,21 +140,19 @@ def create_networks(
       ),
       residual_units=residual_units,
       core=core,
+      num_values=num_values,
       compute_dtype=compute_dtype,
   )
   # Before the views, which draw random numbers, too: a seed's runs stay.
-  rnd_networks = create_rnd_networks(
-      rnd_observation_spec,
-      rnd_fc_layer_params,
-      target_rnd_fc_layer_params,
-      rnd_output_size,
-      rnd_conv_layers,
-      compute_dtype,
-  )
+  rnd_networks = (None, None)
+  if with_rnd:
+    rnd_networks = _rnd_networks(
+        rnd_observation_spec, *rnd_layers, compute_dtype
+    )
   return Networks(*actor_critic.views(), *rnd_networks)
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(module='rnd_agents', denylist=['observation_spec'])
 def create_rnd_networks(
     observation_spec,
     fc_layer_params=(128, 128),
@@ -176,25 +175,85 @@ def create_rnd_networks(
   Returns:
     A tuple (predictor, target).
   """
-  return (
-      rnd_network.RNDNetwork(
-          observation_spec,
-          fc_layer_params,
-          output_size,
-          conv_layers,
-          compute_dtype=compute_dtype,
-          name='RNDPredictor',
-      ),
-      rnd_network.RNDNetwork(
-          observation_spec,
-          target_fc_layer_params,
-          output_size,
-          conv_layers,
-          trainable=False,
-          compute_dtype=compute_dtype,
-          name='RNDTarget',
-      ),
+  return _rnd_networks(
+      observation_spec,
+      fc_layer_params,
+      target_fc_layer_params,
+      output_size,
+      conv_layers,
+      compute_dtype,
   )
+
+
+def _rnd_networks(
+    observation_spec,
+    fc_layer_params,
+    target_fc_layer_params,
+    output_size,
+    conv_layers,
+    compute_dtype,
+):
+  def network(fc_layer_params, trainable, name):
+    return rnd_network.RNDNetwork(
+        observation_spec,
+        fc_layer_params,
+        output_size,
+        conv_layers,
+        trainable=trainable,
+        compute_dtype=compute_dtype,
+        name=name,
+    )
+
+  return (
+      network(fc_layer_params, True, 'RNDPredictor'),
+      network(target_fc_layer_params, False, 'RNDTarget'),
+  )
+
+
+def _check_activation(activation):
+  try:
+    tf.keras.activations.get(activation)
+  except ValueError as error:
+    raise ValueError(
+        f'create_networks.activation: Keras knows no {activation!r}; there are'
+        " 'tanh', 'relu', 'elu' and more."
+    ) from error
+
+
+def _check_trunks(
+    fc_layer_params, value_fc_layer_params, residual_heads, core
+):
+  """Refuses trunks on which the core or the heads cannot stand."""
+  check_core(core, 'create_networks')
+  if core is not None and value_fc_layer_params is not None:
+    raise ValueError(
+        'create_networks.core stands on one trunk: set'
+        ' create_networks.value_fc_layer_params = None, got'
+        f' {value_fc_layer_params}.'
+    )
+  if residual_heads and core is None:
+    widths = {
+        tuple(units)[-1:]
+        for units in (fc_layer_params, value_fc_layer_params)
+        if units is not None
+    }
+    if len(widths) > 1 or () in widths:
+      raise ValueError(
+          'residual_heads needs trunks that end in layers of one width, got'
+          f' fc_layer_params={fc_layer_params} and'
+          f' value_fc_layer_params={value_fc_layer_params}.'
+      )
+
+
+def _check_unused(**rnd_layers):
+  """Refuses sizes of RND's networks where none are built."""
+  parameters = inspect.signature(create_networks).parameters
+  for name, value in rnd_layers.items():
+    if value != parameters[name].default:
+      raise ValueError(
+          f'create_networks.{name} has no effect on an agent with a curiosity'
+          ' of its own. For RND of create_rnd bind create_rnd_networks.'
+      )
 
 
 def _check_units(**layers):

@@ -1,17 +1,17 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What `RNDPPOAgent` refuses, and what it says then."""
+"""Checks the arguments of `RNDPPOAgent`."""
 
 import difflib
 import inspect
-import math
-import numbers
 
+import numpy as np
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_agent
 from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
 
+from rnd_agents.agents import ranges
 from rnd_agents.agents import samples
 from rnd_agents.replay import sequences
 
@@ -52,39 +52,29 @@ def check_ppo_arguments(arguments, own_names):
       )
 
 
-# name: (whether a number serves, in words, whether None does too, what else to
-# do). For arguments of RNDPPOAgent and for those that it passes on.
-AT_LEAST_0 = (lambda x: x >= 0, 'at least 0', False, '')
-WITHIN_0_AND_1 = (lambda x: 0 <= x <= 1, 'between 0 and 1', False, '')
-COUNT = (lambda x: x >= 1 and x % 1 == 0, 'an integer from 1', False, '')
-_BOUND = (lambda x: x > 0, 'above 0', True, '')
-_FINITE = (math.isfinite, 'neither infinite nor NaN', False, '')
 _RANGES = dict(
-    extrinsic_advantage_coefficient=_FINITE,
-    intrinsic_advantage_coefficient=_FINITE,
-    predictor_proportion=(
-        lambda x: 0 < x <= 1,
-        'above 0 and at most 1',
-        False,
-        ' To train without RND set intrinsic_advantage_coefficient to 0.',
+    extrinsic_advantage_coefficient=ranges.FINITE,
+    intrinsic_advantage_coefficient=ranges.FINITE,
+    predictor_proportion=ranges.SHARE._replace(
+        hint=' To train without RND set intrinsic_advantage_coefficient to 0.'
     ),
-    importance_ratio_clipping=(lambda x: x > 0, 'above 0', False, ''),
-    num_epochs=COUNT,
-    num_minibatches=COUNT,
-    discount_factor=WITHIN_0_AND_1,
-    intrinsic_discount_factor=WITHIN_0_AND_1,
-    lambda_value=WITHIN_0_AND_1,
-    observation_clip_value=_BOUND,
+    importance_ratio_clipping=ranges.ABOVE_0,
+    num_epochs=ranges.COUNT,
+    num_minibatches=ranges.COUNT,
+    discount_factor=ranges.WITHIN_0_AND_1,
+    intrinsic_discount_factor=ranges.WITHIN_0_AND_1,
+    lambda_value=ranges.WITHIN_0_AND_1,
+    observation_clip_value=ranges.ABOVE_0.or_none(),
     # TF-Agents takes 0 for no clipping.
-    gradient_clipping=(lambda x: x >= 0, 'at least 0', True, ''),
-    value_clipping=(lambda x: x >= 0, 'at least 0', True, ''),
-    entropy_regularization=AT_LEAST_0,
-    value_pred_loss_coef=AT_LEAST_0,
-    policy_l2_reg=AT_LEAST_0,
-    value_function_l2_reg=AT_LEAST_0,
-    shared_vars_l2_reg=AT_LEAST_0,
-    log_prob_clipping=AT_LEAST_0,
-    reward_norm_clipping=AT_LEAST_0,
+    gradient_clipping=ranges.AT_LEAST_0.or_none(),
+    value_clipping=ranges.AT_LEAST_0.or_none(),
+    entropy_regularization=ranges.AT_LEAST_0,
+    value_pred_loss_coef=ranges.AT_LEAST_0,
+    policy_l2_reg=ranges.AT_LEAST_0,
+    value_function_l2_reg=ranges.AT_LEAST_0,
+    shared_vars_l2_reg=ranges.AT_LEAST_0,
+    log_prob_clipping=ranges.AT_LEAST_0,
+    reward_norm_clipping=ranges.AT_LEAST_0,
 )
 # Whether these are 0, or None, decides what graph is built.
 _NO_SCHEDULES = (
@@ -111,34 +101,7 @@ def check_numbers(arguments):
       for name, value in arguments.items()
       if name in _NO_SCHEDULES or not tf.is_tensor(value)
   }
-  check_ranges(_RANGES, known)
-
-
-def check_ranges(ranges, arguments, owner=''):
-  """Refuses numbers out of their ranges.
-
-  Args:
-    ranges: By name: whether a number serves, in words, whether None does too,
-      and what else to do.
-    arguments: Values by name; those without a range are ignored.
-    owner: What stands before the names in messages, with its dot.
-
-  Raises:
-    TypeError: If a number is something else.
-    ValueError: If it is out of range.
-  """
-  for name, (serves, words, may_be_none, hint) in ranges.items():
-    if name not in arguments:
-      continue
-    value = arguments[name]
-    if value is None and may_be_none:
-      continue
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-      raise TypeError(
-          f'{owner}{name} must be a number {words}, got {value!r}.'
-      )
-    if not serves(value):
-      raise ValueError(f'{owner}{name} must be {words}, got {value}.{hint}')
+  ranges.check(_RANGES, known)
 
 
 def check_normalizers(
@@ -251,3 +214,50 @@ def check_sequences(settings, is_recurrent):
           f'RNDPPOAgent.{name} is for recurrent networks, and these have no'
           ' memory: set create_networks.core = @LSTMCore(), or leave it out.'
       )
+
+
+def check_rollout(agent, num_environments, rollout_length):
+  """Refuses rollouts that an agent cannot train on.
+
+  Args:
+    agent: An `RNDPPOAgent`.
+    num_environments: B.
+    rollout_length: T.
+
+  Raises:
+    ValueError: If the agent takes no whole rollouts, or if a rollout has too
+      few transitions, or too few chunks of them, for its minibatches.
+  """
+  if not agent.trains_on_rollouts:
+    raise ValueError(
+        'train_eval trains on whole rollouts: leave'
+        ' RNDPPOAgent.compute_value_and_advantage_in_train at True.'
+    )
+  num_transitions = num_environments * rollout_length
+  rollout = 'train_eval.num_environments * OnPolicyTraining.rollout_length'
+  # Every second transition may be a boundary between episodes, and no sample.
+  if num_transitions < 2 * agent.num_minibatches:
+    raise ValueError(
+        f'{rollout} are {num_transitions} transitions, too few for'
+        f' RNDPPOAgent.num_minibatches = {agent.num_minibatches}: at least two'
+        ' a minibatch are needed.'
+    )
+  if agent.sequences is None:
+    return
+  chunks = agent.sequences.cut(rollout_length)
+  # A single step may be a boundary, and then no sample.
+  num_steps = np.sum(~chunks.is_padding.numpy(), axis=1)
+  num_samples = num_environments * int(np.sum(num_steps > 1))
+  if num_samples < agent.num_minibatches and agent.sequences.unroll_length != 1:
+    raise ValueError(
+        f'{rollout} are cut into {num_samples} chunks of two steps or more, too'
+        f' few for RNDPPOAgent.num_minibatches = {agent.num_minibatches}: lower'
+        ' that, or RNDPPOAgent.unroll_length.'
+    )
+  burn_in_length = agent.sequences.burn_in_length
+  if burn_in_length and not np.any(chunks.has_burn_in):
+    raise ValueError(
+        f'RNDPPOAgent.burn_in_length = {burn_in_length} is longer than what'
+        f' comes before the last chunk of {rollout_length} steps: no chunk'
+        ' would have a burn-in. Lower it, or RNDPPOAgent.unroll_length.'
+    )

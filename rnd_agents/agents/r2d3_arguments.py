@@ -1,13 +1,13 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What `R2D3Agent` refuses, and what it says then."""
+"""Checks the arguments of `R2D3Agent`."""
 
 import numpy as np
 import tensorflow as tf
 from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
 
-from rnd_agents.agents import checks
+from rnd_agents.agents import ranges
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import q_network as q_network_lib
 
@@ -16,26 +16,21 @@ _CHOICES = dict(
     priorities_from=('n_step_errors', 'both_errors', 'losses'),
 )
 
-# As `checks.check_ranges` takes them.
 _RANGES = dict(
-    burn_in_length=(
-        lambda x: x >= 0 and x % 1 == 0, 'an integer from 0', False, ''
-    ),
-    n_step=checks.COUNT,
-    target_update_period_train_steps=checks.COUNT,
-    discount_factor=checks.WITHIN_0_AND_1,
-    priority_max_weight=checks.WITHIN_0_AND_1,
-    value_rescaling_epsilon=(lambda x: x >= 0, 'at least 0', True, ''),
-    n_step_weight=checks.AT_LEAST_0,
-    one_step_weight=checks.AT_LEAST_0,
-    margin_weight=checks.AT_LEAST_0,
-    margin=checks.AT_LEAST_0,
-    squared_error_scale=(lambda x: x > 0, 'above 0', False, ''),
-    target_update_tau=(
-        lambda x: 0 < x <= 1, 'above 0 and at most 1', False, ''
-    ),
-    gradient_clipping=(lambda x: x > 0, 'above 0', True, ''),
-    bonus_weight=checks.AT_LEAST_0,
+    burn_in_length=ranges.COUNT_OR_0,
+    n_step=ranges.COUNT,
+    target_update_period_train_steps=ranges.COUNT,
+    discount_factor=ranges.WITHIN_0_AND_1,
+    priority_max_weight=ranges.WITHIN_0_AND_1,
+    value_rescaling_epsilon=ranges.AT_LEAST_0.or_none(),
+    n_step_weight=ranges.AT_LEAST_0,
+    one_step_weight=ranges.AT_LEAST_0,
+    margin_weight=ranges.AT_LEAST_0,
+    margin=ranges.AT_LEAST_0,
+    squared_error_scale=ranges.ABOVE_0,
+    target_update_tau=ranges.SHARE,
+    gradient_clipping=ranges.ABOVE_0.or_none(),
+    bonus_weight=ranges.AT_LEAST_0,
 )
 
 
@@ -49,7 +44,7 @@ def check_numbers(arguments):
     TypeError: If a number is something else.
     ValueError: If an argument is out of range.
   """
-  checks.check_ranges(_RANGES, arguments, owner='R2D3Agent.')
+  ranges.check(_RANGES, arguments, owner='R2D3Agent.')
   for name, choices in _CHOICES.items():
     if arguments[name] not in choices:
       raise ValueError(

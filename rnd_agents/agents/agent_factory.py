@@ -1,0 +1,180 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Builds agents, with their networks and optimizers, for an environment."""
+
+import gin
+import tensorflow as tf
+
+from rnd_agents.agents import r2d3_agent
+from rnd_agents.agents import ranges
+from rnd_agents.agents import rnd_ppo_agent
+from rnd_agents.curiosity import random_network_distillation
+from rnd_agents.networks import factory
+from rnd_agents.networks import q_network
+
+# As in the RND authors' code.
+_ADAM_EPSILON = 1e-8
+
+
+@gin.configurable(
+    module='rnd_agents', denylist=['time_step_spec', 'action_spec']
+)
+def create_rnd_ppo_agent(
+    time_step_spec,
+    action_spec,
+    learning_rate=3e-4,
+    rnd_learning_rate=None,
+    rnd_observation_fn=None,
+    curiosity_fn=None,
+    agent_class=rnd_ppo_agent.RNDPPOAgent,
+):
+  """Builds an `RNDPPOAgent` on networks of `create_networks`.
+
+  Args:
+    time_step_spec: A `TimeStep` spec.
+    action_spec: A nest of `BoundedTensorSpec`.
+    learning_rate: Learning rate of Adam for policy and values.
+    rnd_learning_rate: Learning rate of a second Adam, for the curiosity; None
+      trains everything with one.
+    rnd_observation_fn: Function that selects what RND sees of an observation;
+      None for all of it.
+    curiosity_fn: Function from (time_step_spec, action_spec) to the agent's
+      `Curiosity`; None for RND on networks of `create_networks`.
+    agent_class: `RNDPPOAgent` or a subclass.
+
+  Returns:
+    The agent, initialized.
+
+  Raises:
+    TypeError: If an argument is of a wrong type.
+    ValueError: If an argument is out of range or has no effect.
+  """
+  owner = 'create_rnd_ppo_agent.'
+  ranges.check_learning_rates(owner, learning_rate=learning_rate)
+  if not (
+      isinstance(agent_class, type)
+      and issubclass(agent_class, rnd_ppo_agent.RNDPPOAgent)
+  ):
+    raise TypeError(
+        f'{owner}agent_class must be RNDPPOAgent or a subclass, such as'
+        f' @RNDPPOAgent, not {agent_class!r}.'
+    )
+  if curiosity_fn is not None and rnd_observation_fn is not None:
+    raise ValueError(
+        f'{owner}rnd_observation_fn is for RND of create_networks, and'
+        f' {owner}curiosity_fn takes its place: bind create_rnd.observation_fn'
+        ' with curiosity_fn = @create_rnd, or leave one of them out.'
+    )
+  optimizer = _adam(learning_rate)
+  rnd_optimizer = None
+  if rnd_learning_rate is not None:
+    ranges.check_learning_rates(owner, rnd_learning_rate=rnd_learning_rate)
+    rnd_optimizer = _adam(rnd_learning_rate)
+  observation_spec = time_step_spec.observation
+  networks = factory.create_networks(
+      observation_spec,
+      action_spec,
+      random_network_distillation.observation_spec(
+          observation_spec, rnd_observation_fn
+      ),
+      with_rnd=curiosity_fn is None,
+  )
+  curiosity = None
+  if curiosity_fn is not None:
+    curiosity = curiosity_fn(time_step_spec, action_spec)
+  agent = agent_class(
+      time_step_spec,
+      action_spec,
+      optimizer=optimizer,
+      rnd_optimizer=rnd_optimizer,
+      rnd_observation_fn=rnd_observation_fn,
+      curiosity=curiosity,
+      train_step_counter=_train_step_counter(),
+      **networks._asdict(),
+  )
+  agent.initialize()
+  return agent
+
+
+@gin.configurable(
+    module='rnd_agents',
+    denylist=[
+        'time_step_spec', 'action_spec', 'burn_in_length', 'collect_epsilon'
+    ],
+)
+def create_r2d3_agent(
+    time_step_spec,
+    action_spec,
+    burn_in_length=0,
+    collect_epsilon=0.1,
+    learning_rate=1e-3,
+    adam_epsilon=1e-3,
+    weight_decay=None,
+    curiosity_fn=None,
+    rnd_learning_rate=1e-4,
+    q_networks_fn=q_network.create_q_networks,
+):
+  """Builds an `R2D3Agent`.
+
+  Args:
+    time_step_spec: A `TimeStep` spec.
+    action_spec: One discrete action from 0.
+    burn_in_length: First frames of a sequence, which only warm the states.
+    collect_epsilon: As for `R2D3Agent`.
+    learning_rate: Learning rate of Adam for the Q network.
+    adam_epsilon: Epsilon of that Adam.
+    weight_decay: Decoupled weight decay (AdamW); None for none.
+    curiosity_fn: Function from (time_step_spec, action_spec) to the agent's
+      `Curiosity`, such as `create_rnd`; None for no curiosity.
+    rnd_learning_rate: Learning rate of the curiosity's Adam.
+    q_networks_fn: Function from (observation_spec, action_spec) to `QNetworks`.
+
+  Returns:
+    The agent, initialized.
+
+  Raises:
+    TypeError: If an argument is of a wrong type.
+    ValueError: If an argument is out of range.
+  """
+  owner = 'create_r2d3_agent.'
+  ranges.check_learning_rates(owner, learning_rate=learning_rate)
+  ranges.check(
+      dict(
+          adam_epsilon=ranges.ABOVE_0, weight_decay=ranges.AT_LEAST_0.or_none()
+      ),
+      dict(adam_epsilon=adam_epsilon, weight_decay=weight_decay),
+      owner,
+  )
+  optimizer = _adam(learning_rate, adam_epsilon, weight_decay)
+  curiosity, rnd_optimizer = None, None
+  if curiosity_fn is not None:
+    ranges.check_learning_rates(owner, rnd_learning_rate=rnd_learning_rate)
+    rnd_optimizer = _adam(rnd_learning_rate)
+    curiosity = curiosity_fn(time_step_spec, action_spec)
+  networks = q_networks_fn(time_step_spec.observation, action_spec)
+  agent = r2d3_agent.R2D3Agent(
+      time_step_spec,
+      action_spec,
+      **networks._asdict(),
+      optimizer=optimizer,
+      burn_in_length=burn_in_length,
+      collect_epsilon=collect_epsilon,
+      curiosity=curiosity,
+      rnd_optimizer=rnd_optimizer,
+      train_step_counter=_train_step_counter(),
+  )
+  agent.initialize()
+  return agent
+
+
+def _adam(learning_rate, epsilon=_ADAM_EPSILON, weight_decay=None):
+  if weight_decay is None:
+    return tf.keras.optimizers.Adam(learning_rate, epsilon=epsilon)
+  return tf.keras.optimizers.AdamW(
+      learning_rate, weight_decay=weight_decay, epsilon=epsilon
+  )
+
+
+def _train_step_counter():
+  return tf.Variable(0, dtype=tf.int64, name='train_step')
+

@@ -1,0 +1,178 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for the functions that build agents from gin."""
+
+import gin
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+
+from rnd_agents import agents
+from rnd_agents import curiosity
+from rnd_agents import networks
+from tests.agents import agent_test_utils
+
+TIME_STEP_SPEC = ts.time_step_spec(agent_test_utils.FLAT)
+ACTION_SPEC = agent_test_utils.DISCRETE
+
+
+@pytest.fixture(autouse=True)
+def _clear_gin():
+  gin.clear_config()
+  yield
+  gin.clear_config()
+
+
+def _rnd_ppo(**settings):
+  return agents.create_rnd_ppo_agent(TIME_STEP_SPEC, ACTION_SPEC, **settings)
+
+
+def _r2d3(**settings):
+  return agents.create_r2d3_agent(TIME_STEP_SPEC, ACTION_SPEC, **settings)
+
+
+def test_rnd_ppo_is_built_as_by_hand():
+  tf.random.set_seed(3)
+  nets = networks.create_networks(agent_test_utils.FLAT, ACTION_SPEC)
+  by_hand = agents.RNDPPOAgent(
+      TIME_STEP_SPEC,
+      ACTION_SPEC,
+      optimizer=tf.keras.optimizers.Adam(1e-3, epsilon=1e-8),
+      **nets._asdict(),
+  )
+  tf.random.set_seed(3)
+  agent = _rnd_ppo(learning_rate=1e-3)
+  assert len(agent.variables) == len(by_hand.variables)
+  for ours, theirs in zip(
+      agent.collect_policy.variables(),
+      by_hand.collect_policy.variables(),
+      strict=True,
+  ):
+    np.testing.assert_array_equal(ours, theirs)
+  np.testing.assert_array_equal(
+      agent._shuffling.state, by_hand._shuffling.state
+  )
+  (optimizer,) = agent.optimizers
+  assert optimizer.learning_rate == np.float32(1e-3)
+  assert optimizer.epsilon == 1e-8
+  assert agent.train_step_counter.dtype == tf.int64
+
+
+def test_an_optimizer_of_its_own_for_the_curiosity():
+  agent = _rnd_ppo(learning_rate=1e-3, rnd_learning_rate=1e-4)
+  rates = [float(o.learning_rate) for o in agent.optimizers]
+  np.testing.assert_allclose(rates, [1e-3, 1e-4], rtol=1e-6)
+
+
+def test_rnd_by_create_rnd_takes_the_place_of_that_of_create_networks():
+  gin.parse_config("""
+      create_rnd_ppo_agent.curiosity_fn = @create_rnd
+      create_rnd_networks.output_size = 5
+      create_rnd.observation_fn = @newest_frame_observation_fn
+  """)
+  agent = _rnd_ppo()
+  assert agent.curiosity.rnd_network.create_variables().shape == [5]
+  assert agent.curiosity.rnd_network.input_tensor_spec.shape == [1]
+  gin.bind_parameter('create_networks.rnd_output_size', 7)
+  with pytest.raises(ValueError, match='rnd_output_size has no effect'):
+    _rnd_ppo()
+
+
+def test_r2d3_with_and_without_a_curiosity():
+  agent = _r2d3(burn_in_length=2, weight_decay=0.1)
+  assert agent.curiosity is None
+  assert agent.burn_in_length == 2
+  (optimizer,) = agent.optimizers
+  assert isinstance(optimizer, tf.keras.optimizers.AdamW)
+  curious = _r2d3(curiosity_fn=curiosity.create_rnd, rnd_learning_rate=1e-2)
+  assert isinstance(curious.curiosity, curiosity.RandomNetworkDistillation)
+  optimizer, rnd_optimizer = curious.optimizers
+  assert optimizer.epsilon == 1e-3
+  assert rnd_optimizer.epsilon == 1e-8
+  assert rnd_optimizer.learning_rate == np.float32(1e-2)
+
+
+def test_acting_depends_on_the_variables_of_the_collect_policy_alone():
+  """Copied into another agent's policy they make it act alike."""
+  epsilon = tf.Variable([0.25, 0.75])
+  first = _r2d3(collect_epsilon=epsilon)
+  second = _r2d3(collect_epsilon=tf.Variable([1.0, 1.0]))
+  ours = first.collect_policy.variables()
+  assert any(variable is epsilon for variable in ours)
+  for theirs, value in zip(
+      second.collect_policy.variables(), [v.numpy() for v in ours], strict=True
+  ):
+    theirs.assign(value)
+  step = ts.restart(tf.random.normal([2, 3]), 2)
+  distributions = [
+      agent.collect_policy.distribution(step).action.probs_parameter()
+      for agent in (first, second)
+  ]
+  np.testing.assert_array_equal(*distributions)
+
+
+@pytest.mark.parametrize(
+    ('build', 'settings', 'words'),
+    [
+        (_rnd_ppo, {'learning_rate': 0.0}, 'learning_rate must be above 0'),
+        (_rnd_ppo, {'rnd_learning_rate': -1}, 'learning_rate must be above 0'),
+        (_rnd_ppo, {'learning_rate': None}, 'learning_rate must be a number'),
+        (_rnd_ppo, {'agent_class': 'PPO'}, 'agent_class must be RNDPPOAgent'),
+        (_rnd_ppo, {'agent_class': dict}, 'agent_class must be RNDPPOAgent'),
+        (
+            _rnd_ppo,
+            {
+                'rnd_observation_fn': lambda x: x,
+                'curiosity_fn': curiosity.create_rnd,
+            },
+            'takes its place',
+        ),
+        (_r2d3, {'learning_rate': -1.0}, 'learning_rate must be above 0'),
+        (_r2d3, {'adam_epsilon': 0}, 'adam_epsilon must be above 0'),
+        (_r2d3, {'weight_decay': -0.1}, 'weight_decay must be at least 0'),
+        (
+            _r2d3,
+            {'curiosity_fn': curiosity.create_rnd, 'rnd_learning_rate': 0},
+            'rnd_learning_rate must be above 0',
+        ),
+    ],
+)
+def test_refuses(build, settings, words):
+  with pytest.raises((TypeError, ValueError), match=words):
+    build(**settings)
+
+
+@pytest.mark.parametrize(
+    ('binding', 'build'),
+    [
+        ('create_rnd_ppo_agent.time_step_spec', _rnd_ppo),
+        ('create_rnd_ppo_agent.action_spec', _rnd_ppo),
+        ('create_r2d3_agent.time_step_spec', _r2d3),
+        ('create_r2d3_agent.burn_in_length', _r2d3),
+        ('create_r2d3_agent.collect_epsilon', _r2d3),
+        ('create_networks.observation_spec', _rnd_ppo),
+        ('create_networks.rnd_observation_spec', _rnd_ppo),
+    ],
+)
+def test_gin_refuses_what_the_caller_passes(binding, build):
+  del build
+  with pytest.raises(ValueError, match='denylisted'):
+    gin.bind_parameter(binding, 1)
+
+
+@pytest.mark.parametrize(
+    ('num_environments', 'rollout_length', 'words'),
+    [
+        (1, 2, 'train_eval.num_environments . OnPolicyTraining.rollout_length'),
+        (1, 3, 'are 3 transitions, too few'),
+        (2, 4, None),
+    ],
+)
+def test_check_rollout(num_environments, rollout_length, words):
+  agent = _rnd_ppo()
+  if words is None:
+    agent.check_rollout(num_environments, rollout_length)
+  else:
+    with pytest.raises(ValueError, match=words):
+      agent.check_rollout(num_environments, rollout_length)
