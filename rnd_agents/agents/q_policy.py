@@ -62,6 +62,11 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     self._epsilon = epsilon
     self._stores_state = stores_state
 
+  @property
+  def epsilon(self):
+    """Epsilon as it was given: a number, an array, a tensor or a variable."""
+    return self._epsilon
+
   def _variables(self):
     variables = list(self._q_network.variables)
     if isinstance(self._epsilon, tf.Variable):
