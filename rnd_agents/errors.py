@@ -23,6 +23,10 @@ class MissingPackage(UserError, ImportError):
   """An optional package is not installed."""
 
 
+class MissingFile(UserError, FileNotFoundError):
+  """A file that was named does not exist."""
+
+
 class SetupError(InvalidValue):
   """Settings that cannot run, found before the first step."""
 

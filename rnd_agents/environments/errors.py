@@ -5,8 +5,10 @@
 import traceback
 from typing import Optional
 
+from rnd_agents import errors
 
-class EnvironmentFailure(RuntimeError):
+
+class EnvironmentFailure(errors.UserError, RuntimeError):
   """An environment raised, hung, died, or gave what its space does not hold.
 
   Pickles as text only, so that it passes from a worker process to its parent

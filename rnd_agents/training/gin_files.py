@@ -19,10 +19,6 @@ GinError = gin_bindings.GinError
 _search_folders = []
 
 
-class GinFileNotFound(errors.UserError, FileNotFoundError):
-  """A gin file that is nowhere to be found."""
-
-
 def shipped_directory():
   """Folder of the gin files that come with the package, or None."""
   # A checkout has them beside the package, an installation inside it.
@@ -46,7 +42,7 @@ def find(name):
     The path of a file that exists.
 
   Raises:
-    GinFileNotFound: If there is none; the message names close matches.
+    MissingFile: If there is none; the message names close matches.
   """
   if os.path.isfile(name):
     return name
@@ -61,7 +57,7 @@ def find(name):
     if candidate in shipped:
       return os.path.join(folder, candidate)
   close = difflib.get_close_matches(bare, shipped, n=3, cutoff=0.4)
-  raise GinFileNotFound(
+  raise errors.MissingFile(
       f'No gin file {name!r}, here or among those of the package.'
       + (f' Did you mean {", ".join(close)}?' if close else '')
       + f' Shipped: {", ".join(shipped)}.'
@@ -80,7 +76,7 @@ def parse(files, bindings=()):
     The paths of all files that were read, those that are included as well.
 
   Raises:
-    GinFileNotFound: If a file is missing.
+    MissingFile: If a file is missing.
     GinError: If a binding does not fit; the message says where.
   """
   paths = [find(name) for name in files]
