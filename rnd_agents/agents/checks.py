@@ -13,7 +13,6 @@ from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
 
 from rnd_agents.agents import samples
-from rnd_agents.replay import sequences
 
 # Arguments of PPOAgent that RND-PPO decides itself.
 FIXED_PPO_ARGUMENTS = dict(
@@ -237,11 +236,8 @@ def check_sequences(settings, is_recurrent):
         "RNDPPOAgent.recurrent_state_init must be 'stored' or 'zero', got"
         f' {settings.recurrent_state_init!r}.'
     )
-  sequences.check_arguments(
-      settings.unroll_length,
-      settings.burn_in_length,
-      settings.unroll_remainder,
-      owner='RNDPPOAgent',
+  settings.cutting.check(
+      'RNDPPOAgent', of_rollouts=True, remainder='unroll_remainder'
   )
   if is_recurrent:
     return

@@ -164,7 +164,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       burn_in_length: Steps before a chunk that bring its state up to date and
         are not learned from with it.
       unroll_remainder: What becomes of the rollout's last chunk where it is too
-        short: 'fill', 'drop' or 'pad' (`replay.sequences.cut`).
+        short: 'pad', 'fill', 'drop' or 'shift' (`replay.sequences`).
       name: Name of the agent.
       **ppo_arguments: The other arguments of `PPOAgent`: `greedy_eval`,
         `lambda_value`, `value_pred_loss_coef`, `gradient_clipping`,

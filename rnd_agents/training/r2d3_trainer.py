@@ -12,7 +12,7 @@ from rnd_agents.networks import factory
 from rnd_agents.networks import q_network
 from rnd_agents.replay import demonstrations as demonstration_files
 from rnd_agents.replay import prioritized_replay
-from rnd_agents.replay import windows
+from rnd_agents.replay import sequences
 from rnd_agents.training import argument_checks
 from rnd_agents.training import epsilons
 from rnd_agents.training import errors
@@ -77,7 +77,7 @@ def train_eval_r2d3(
     window_period: Steps from one sequence of an episode to the next; None for
       `unroll_length`, less for sequences that overlap.
     window_remainder: What becomes of the end of an episode: 'pad', 'drop' or
-      'shift' (`replay.windows`).
+      'shift' (`replay.sequences`).
     batch_size: Sequences of an update.
     rollout_length: Steps of each environment in an iteration, after which a
       row of metrics is written.
@@ -114,7 +114,7 @@ def train_eval_r2d3(
     RunError: If the run had to stop.
   """
   arguments = run.Arguments.of(locals())
-  window = windows.WindowSettings(
+  window = sequences.SequenceSettings(
       unroll_length, burn_in_length, window_period, window_remainder
   )
   rnd_rate = rnd_learning_rate if explores_with_rnd else None
@@ -142,7 +142,9 @@ def train_eval_r2d3(
           'train_eval_r2d3.weight_decay must be None or at least 0, got'
           f' {weight_decay}.'
       )
-    window.check()
+    window.check(
+        'train_eval_r2d3', period='window_period', remainder='window_remainder'
+    )
     epsilons.check(epsilon_fn, num_env_steps, num_environments)
     argument_checks.check_unbound(
         'R2D3Agent.burn_in_length', 'train_eval_r2d3.burn_in_length'
@@ -177,7 +179,7 @@ def train_eval_r2d3(
         burn_in_length,
         epsilon,
     )
-    spec = windows.sequence_spec(
+    spec = sequences.sequence_spec(
         agent.collect_data_spec, window, agent.collect_policy.policy_state_spec
     )
 

@@ -23,7 +23,7 @@ from rnd_agents.agents import r2d3_agent
 from rnd_agents.curiosity import replayed_bonus
 from rnd_agents.ops import priorities
 from rnd_agents.replay import replay_checkpoints
-from rnd_agents.replay import windows
+from rnd_agents.replay import sequences
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import training_loop
@@ -38,7 +38,7 @@ _OF_DEMONSTRATIONS = ('margin_loss', 'demonstration_agreement')
 class ReplaySettings(NamedTuple):
   """How a loop replays; `r2d3_trainer.train_eval_r2d3` explains the fields."""
 
-  window: windows.WindowSettings
+  window: sequences.SequenceSettings
   batch_size: int
   rollout_length: int
   env_steps_per_update: float
@@ -115,7 +115,7 @@ class ReplayLoop(training_loop.TrainingLoop):
     self._policy_state = training_loop.as_numpy(
         agent.collect_policy.get_initial_state(environment.batch_size)
     )
-    self._cutter = windows.BatchWindowCutter(
+    self._cutter = sequences.BatchCutter(
         environment.batch_size, replay_settings.window, self._add
     )
     self._act = common.function(self._collect_policy.action)
@@ -232,7 +232,7 @@ class ReplayLoop(training_loop.TrainingLoop):
 
   def _add_demonstrations(self):
     """Cuts the demonstrations as the agent's own episodes are cut."""
-    cutter = windows.WindowCutter(
+    cutter = sequences.EpisodeCutter(
         self._settings.window,
         self._replay.add_demonstration,
         is_demonstration=True,
@@ -373,14 +373,14 @@ class ReplayLoop(training_loop.TrainingLoop):
     )
     return info
 
-  def _train_on_batch(self, sequences, probabilities, table_sizes):
+  def _train_on_batch(self, batch, probabilities, table_sizes):
     loss_info = self._agent.train(
-        sequences.trajectory,
+        batch.trajectory,
         weights=priorities.importance_weights(
             probabilities, table_sizes, self._importance_exponent()
         ),
-        network_state=sequences.network_state,
-        is_demonstration=sequences.is_demonstration,
+        network_state=batch.network_state,
+        is_demonstration=batch.is_demonstration,
     )
     metrics = tf.stack(
         [getattr(loss_info.extra, name) for name in r2d3_agent.METRICS]

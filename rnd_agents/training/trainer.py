@@ -187,7 +187,7 @@ def _check_sequences(agent, num_environments, rollout_length, rollout):
   """Refuses chunks that are too few, and a burn-in that never happens."""
   chunks = agent.sequences.cut(rollout_length)
   # A single step may be a boundary, and then no sample.
-  num_steps = np.sum(~chunks.is_padding.numpy(), axis=1)
+  num_steps = np.sum(chunks.weights.numpy() > 0, axis=1)
   num_samples = num_environments * int(np.sum(num_steps > 1))
   if num_samples < agent.num_minibatches and agent.sequences.unroll_length != 1:
     raise ValueError(
