@@ -32,10 +32,10 @@ from tf_agents.trajectories import trajectory
 
 from benchmarks import paired
 from rnd_agents.replay import prioritized_replay
-from rnd_agents.replay import windows
+from rnd_agents.replay import sequences as sequence_cutting
 
 _BATCH_SIZE = 64
-_SETTINGS = windows.WindowSettings(unroll_length=80, burn_in_length=40)
+_SETTINGS = sequence_cutting.SequenceSettings(80, burn_in_length=40)
 _NUM_UNITS = 512
 _OBSERVATIONS = {
     '4 floats': ((4,), 'float32'), '84x84x1': ((84, 84, 1), 'uint8')
@@ -55,7 +55,7 @@ def _spec(observation, states_per_sequence=()):
       discount=tf.TensorSpec([], tf.float32),
   )
   state = tf.TensorSpec([*states_per_sequence, _NUM_UNITS], tf.float32)
-  return windows.sequence_spec(frame, _SETTINGS, [state, state])
+  return sequence_cutting.sequence_spec(frame, _SETTINGS, [state, state])
 
 
 def _pictures(rng, num_frames):

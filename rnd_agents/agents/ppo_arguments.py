@@ -13,7 +13,6 @@ from tf_agents.specs import tensor_spec
 
 from rnd_agents.agents import ranges
 from rnd_agents.agents import samples
-from rnd_agents.replay import sequences
 
 # Arguments of PPOAgent that RND-PPO decides itself.
 FIXED_PPO_ARGUMENTS = dict(
@@ -200,11 +199,8 @@ def check_sequences(settings, is_recurrent):
         "RNDPPOAgent.recurrent_state_init must be 'stored' or 'zero', got"
         f' {settings.recurrent_state_init!r}.'
     )
-  sequences.check_arguments(
-      settings.unroll_length,
-      settings.burn_in_length,
-      settings.unroll_remainder,
-      owner='RNDPPOAgent',
+  settings.cutting.check(
+      'RNDPPOAgent', of_rollouts=True, remainder='unroll_remainder'
   )
   if is_recurrent:
     return
@@ -246,7 +242,7 @@ def check_rollout(agent, num_environments, rollout_length):
     return
   chunks = agent.sequences.cut(rollout_length)
   # A single step may be a boundary, and then no sample.
-  num_steps = np.sum(~chunks.is_padding.numpy(), axis=1)
+  num_steps = np.sum(chunks.weights.numpy() > 0, axis=1)
   num_samples = num_environments * int(np.sum(num_steps > 1))
   if num_samples < agent.num_minibatches and agent.sequences.unroll_length != 1:
     raise ValueError(

@@ -165,7 +165,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       burn_in_length: Steps before a chunk that bring its state up to date and
         are not learned from with it.
       unroll_remainder: What becomes of the rollout's last chunk where it is too
-        short: 'fill', 'drop' or 'pad' (`replay.sequences.cut`).
+        short: 'pad', 'fill', 'drop' or 'shift' (`replay.sequences`).
       curiosity: A curiosity; None for RND on `rnd_network` and
         `target_rnd_network`.
       name: Name of the agent.

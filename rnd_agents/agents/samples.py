@@ -162,14 +162,18 @@ class SequenceSettings(NamedTuple):
   burn_in_length: int = 0
   unroll_remainder: str = 'pad'
 
-  def cut(self, num_steps):
-    """The `sequences.Chunks` of a sequence."""
-    return sequences.cut(
-        num_steps,
+  @property
+  def cutting(self):
+    """These settings as `sequences.SequenceSettings`."""
+    return sequences.SequenceSettings(
         self.unroll_length,
         self.burn_in_length,
-        self.unroll_remainder,
+        remainder=self.unroll_remainder,
     )
+
+  def cut(self, num_steps):
+    """The `sequences.Chunks` of a rollout."""
+    return sequences.cut(num_steps, self.cutting)
 
 
 class Chunks:

@@ -6,12 +6,10 @@ from rnd_agents.replay import demonstration_specs
 from rnd_agents.replay import demonstrations
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences
-from rnd_agents.replay import windows
 
 __all__ = [
     'demonstration_specs',
     'demonstrations',
     'prioritized_replay',
     'sequences',
-    'windows',
 ]

@@ -107,7 +107,9 @@ class ReplayTraining:
         importance_exponent=self.importance_exponent,
         demonstration_ratio=self.demonstration_ratio,
     )
-    self.window.check(owner=_NAME)
+    self.window.check(
+        _NAME, period='window_period', remainder='window_remainder'
+    )
     epsilons.check(self.epsilon_fn, num_env_steps, num_environments)
     arguments.check_unbound('PrioritizedReplay.seed', 'the flag --seed')
     self._check_demonstrations()

@@ -15,7 +15,7 @@ import tensorflow as tf
 from tf_agents.trajectories import trajectory
 
 from rnd_agents.replay import prioritized_replay
-from rnd_agents.replay import windows
+from rnd_agents.replay import sequences
 
 _NUM_FRAMES = 3
 _FRAME_SPEC = trajectory.Trajectory(
@@ -29,9 +29,9 @@ _FRAME_SPEC = trajectory.Trajectory(
     reward=tf.TensorSpec([], tf.float32),
     discount=tf.TensorSpec([], tf.float32),
 )
-_SPEC = windows.sequence_spec(
+_SPEC = sequences.sequence_spec(
     _FRAME_SPEC,
-    windows.WindowSettings(_NUM_FRAMES - 1),
+    sequences.SequenceSettings(_NUM_FRAMES - 1),
     [tf.TensorSpec([4], tf.float32), tf.TensorSpec([4], tf.float32)],
 )
 
@@ -96,7 +96,7 @@ def test_sequences_come_back_as_they_were(create):
     ):
       np.testing.assert_array_equal(a, b)
       assert a.dtype == b.dtype
-  assert isinstance(batch.sequences, windows.Sequence)
+  assert isinstance(batch.sequences, sequences.Sequence)
   assert batch.keys.dtype == np.uint64
   # Of its own table each.
   assert batch.probabilities.tolist() == [1.0] * 32
@@ -104,8 +104,8 @@ def test_sequences_come_back_as_they_were(create):
 
 
 def test_windows_of_networks_without_memory(create):
-  settings = windows.WindowSettings(2)
-  spec = windows.sequence_spec(_FRAME_SPEC, settings)
+  settings = sequences.SequenceSettings(2)
+  spec = sequences.sequence_spec(_FRAME_SPEC, settings)
   replay = create(9, spec=spec)
   replay.add(_sequence(3)._replace(network_state=()))
 

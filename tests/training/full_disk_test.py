@@ -13,7 +13,7 @@ import tensorflow as tf
 from tf_agents.trajectories import trajectory
 
 from rnd_agents.replay import prioritized_replay
-from rnd_agents.replay import windows
+from rnd_agents.replay import sequences
 from rnd_agents.training import checkpoints
 from rnd_agents.training import errors
 from rnd_agents.training import gin_files
@@ -113,7 +113,7 @@ def test_a_full_disk_is_named_wherever_tensorflow_meets_it(
 
 def test_a_full_disk_leaves_the_replay_of_before(disk):
   pytest.importorskip('reverb')
-  spec = windows.sequence_spec(
+  spec = sequences.sequence_spec(
       trajectory.Trajectory(
           step_type=tf.TensorSpec([], tf.int32),
           observation=tf.TensorSpec([10_000], tf.float32),
@@ -123,7 +123,7 @@ def test_a_full_disk_leaves_the_replay_of_before(disk):
           reward=tf.TensorSpec([], tf.float32),
           discount=tf.TensorSpec([], tf.float32),
       ),
-      windows.WindowSettings(1),
+      sequences.SequenceSettings(1),
   )
   folder = os.fspath(disk / 'replay')
   random = np.random.default_rng(0)

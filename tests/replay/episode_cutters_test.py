@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Windows: the six steps of the documentation, and a slow list of frames."""
+"""Tests of the sequences of episodes, against a slow list of frames."""
 
 import collections
 import pickle
@@ -17,7 +17,7 @@ from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
-from rnd_agents.replay import windows
+from rnd_agents.replay import sequences
 
 _FIRST, _MID, _LAST = 0, 1, 2
 
@@ -56,8 +56,8 @@ def _state(k, offset=0):
 def _cut(lengths, *settings):
   """Windows of episodes of 1,000, 2,000, ... and their settings."""
   found = []
-  cutter = windows.WindowCutter(
-      windows.WindowSettings(*settings), found.append
+  cutter = sequences.EpisodeCutter(
+      sequences.SequenceSettings(*settings), found.append
   )
   for episode, num_steps in enumerate(lengths):
     offset = 1000 * episode
@@ -189,7 +189,7 @@ def test_r2d2_windows_overlap_by_half():
 
 def _random_cases():
   rng = np.random.default_rng(0)
-  for remainder in windows.REMAINDERS:
+  for remainder in sequences.EPISODE_REMAINDERS:
     for _ in range(40):
       unroll = int(rng.integers(1, 7))
       yield (
@@ -201,7 +201,7 @@ def _random_cases():
 
 
 @pytest.mark.parametrize('case', _random_cases())
-def test_windows_of_random_episodes(case):
+def test_sequences_of_random_episodes(case):
   lengths, unroll, burn_in, period, remainder = case
   found = _cut(lengths, unroll, burn_in, period, remainder)
 
@@ -241,7 +241,7 @@ def test_windows_of_random_episodes(case):
 
 def test_arrays_that_are_used_again_do_not_change_windows():
   found = []
-  cutter = windows.WindowCutter(windows.WindowSettings(4), found.append)
+  cutter = sequences.EpisodeCutter(sequences.SequenceSettings(4), found.append)
   row = tf.nest.map_structure(np.array, _row(0, 4))
   state = tuple(np.array(part) for part in _state(0))
   for k in range(5):
@@ -255,9 +255,9 @@ def test_arrays_that_are_used_again_do_not_change_windows():
   _assert_same(found, _cut([4], 4))
 
 
-@pytest.mark.parametrize('remainder', windows.REMAINDERS)
+@pytest.mark.parametrize('remainder', sequences.EPISODE_REMAINDERS)
 def test_goes_on_in_mid_episode(remainder):
-  settings = windows.WindowSettings(3, 2, 2, remainder)
+  settings = sequences.SequenceSettings(3, 2, 2, remainder)
   lengths = [7, 1, 5]
   rows = [
       (_row(k, n, 1000 * i), _state(k, 1000 * i))
@@ -266,14 +266,14 @@ def test_goes_on_in_mid_episode(remainder):
   expected = _cut(lengths, *settings)
   for stop in range(len(rows) + 1):
     found = []
-    cutter = windows.WindowCutter(settings, found.append, True)
+    cutter = sequences.EpisodeCutter(settings, found.append, True)
     for row in rows[:stop]:
       cutter.add(*row)
     saved = pickle.dumps(cutter.get_state())
     num_found = len(found)
     cutter.add(*(rows + [(_row(0, 9), _state(0))])[stop])  # Is forgotten.
     del found[num_found:]
-    resumed = windows.WindowCutter(settings, found.append, False)
+    resumed = sequences.EpisodeCutter(settings, found.append, False)
     resumed.set_state(pickle.loads(saved))
     for row in rows[stop:]:
       resumed.add(*row)
@@ -281,15 +281,15 @@ def test_goes_on_in_mid_episode(remainder):
 
 
 def test_state_of_other_settings_is_refused():
-  cutter = windows.WindowCutter(windows.WindowSettings(3), print)
-  other = windows.WindowCutter(windows.WindowSettings(3, 1), print)
+  cutter = sequences.EpisodeCutter(sequences.SequenceSettings(3), print)
+  other = sequences.EpisodeCutter(sequences.SequenceSettings(3, 1), print)
   with pytest.raises(ValueError, match=r'\(3, 0, None, .pad.\), not to.*=1'):
     other.set_state(cutter.get_state())
 
 
 def test_reset_forgets_an_unfinished_episode():
   found = []
-  cutter = windows.WindowCutter(windows.WindowSettings(4), found.append)
+  cutter = sequences.EpisodeCutter(sequences.SequenceSettings(4), found.append)
   for k in range(3):
     cutter.add(_row(k, 9, offset=5000))
   cutter.reset()
@@ -300,7 +300,7 @@ def test_reset_forgets_an_unfinished_episode():
 
 
 def test_rows_out_of_order_are_refused():
-  cutter = windows.WindowCutter(windows.WindowSettings(4), print)
+  cutter = sequences.EpisodeCutter(sequences.SequenceSettings(4), print)
   for k in (1, 9):
     with pytest.raises(ValueError, match='first row of an episode'):
       cutter.add(_row(k, 9))
@@ -313,31 +313,16 @@ def test_rows_out_of_order_are_refused():
   with pytest.raises(TypeError, match='flat tuple.*ndarray'):
     cutter.add(_row(1, 9), np.zeros(3))
   batched = tf.nest.map_structure(lambda x: np.stack([x]), _row(1, 9))
-  with pytest.raises(ValueError, match='BatchWindowCutter'):
+  with pytest.raises(ValueError, match='BatchCutter'):
     cutter.add(batched)
 
 
-@pytest.mark.parametrize(('settings', 'error', 'match'), [
-    ((0,), ValueError, 'unroll_length must be at least 1, got 0'),
-    ((2.0,), TypeError, 'unroll_length must be an integer.*2.0'),
-    ((True,), TypeError, 'unroll_length must be an integer.*True'),
-    ((4, -1), ValueError, 'burn_in_length must be at least 0, got -1'),
-    ((4, None), TypeError, 'burn_in_length must be an integer.*None'),
-    ((4, 0, 0), ValueError, 'period must be at least 1, got 0'),
-    ((4, 0, 5), ValueError, 'period=5 is more than unroll_length=4'),
-    ((4, 0, 4, 'last'), ValueError, "not 'last'"),
-])
-def test_settings_that_cut_nothing(settings, error, match):
-  with pytest.raises(error, match=match):
-    windows.WindowCutter(windows.WindowSettings(*settings), print)
-
-
 def test_spec_fits_the_windows():
-  settings = windows.WindowSettings(4, np.int64(2))
+  settings = sequences.SequenceSettings(4, np.int64(2))
   frame_spec = tf.nest.map_structure(
       lambda x: tf.TensorSpec(np.shape(x), np.asarray(x).dtype), _row(0, 6)
   ).replace(policy_info={'more': tf.TensorSpec([3], tf.float32)})
-  spec = windows.sequence_spec(
+  spec = sequences.sequence_spec(
       frame_spec, settings,
       [tf.TensorSpec([2], tf.float32), tf.TensorSpec([], tf.float64)],
   )
@@ -360,9 +345,9 @@ def _batched(rows, info):
   return batch.replace(policy_info=info)
 
 
-@pytest.mark.parametrize('kind', ['dict', 'tuple', 'tensors', 'argument'])
+@pytest.mark.parametrize('kind', ['dict', 'tuple', 'tensors'])
 def test_batch_is_each_environment_for_itself(kind):
-  settings = windows.WindowSettings(3, 1, 2)
+  settings = sequences.SequenceSettings(3, 1, 2)
   # Three environments whose episodes end at different times.
   streams = [
       [(k, n, 10_000 * env + 1000 * i)
@@ -371,27 +356,23 @@ def test_batch_is_each_environment_for_itself(kind):
   ]
   expected, found = [], []
   for stream in streams:
-    cutter = windows.WindowCutter(settings, expected.append, True)
+    cutter = sequences.EpisodeCutter(settings, expected.append)
     for k, n, offset in stream:
       cutter.add(_row(k, n, offset), _state(k, offset))
-  batch_cutter = windows.BatchWindowCutter(3, settings, found.append, True)
+  batch_cutter = sequences.BatchCutter(3, settings, found.append)
   for step in zip(*streams, strict=True):
     state = [
         np.stack(parts)
         for parts in zip(*[_state(k, offset) for k, _, offset in step])
     ]
-    info = {
-        'dict': {'network_state': state, 'other': np.zeros(3)},
-        'argument': {'network_state': [np.full(3, np.nan)]},
-    }.get(kind, _Info(state, np.zeros(3)))
+    info = _Info(state, np.zeros(3))
+    if kind == 'dict':
+      info = info._asdict()
     rows = _batched([_row(*args) for args in step], info)
-    if kind == 'argument':
-      batch_cutter.add(rows, tuple(state))
-    elif kind == 'tensors':
-      batch_cutter(tf.nest.map_structure(tf.constant, rows))
-    else:
-      batch_cutter(rows)
-    resumed = windows.BatchWindowCutter(3, settings, found.append, True)
+    if kind == 'tensors':
+      rows = tf.nest.map_structure(tf.constant, rows)
+    batch_cutter(rows)
+    resumed = sequences.BatchCutter(3, settings, found.append)
     resumed.set_state(pickle.loads(pickle.dumps(batch_cutter.get_state())))
     batch_cutter = resumed
 
@@ -403,8 +384,8 @@ def test_batch_is_each_environment_for_itself(kind):
 
 
 def test_batch_refuses_other_sizes():
-  settings = windows.WindowSettings(3)
-  cutter = windows.BatchWindowCutter(2, settings, print)
+  settings = sequences.SequenceSettings(3)
+  cutter = sequences.BatchCutter(2, settings, print)
   rows = _batched([_row(0, 5)] * 3, ())
   with pytest.raises(ValueError, match=r'2 environments.*\(3,\)'):
     cutter(rows)
@@ -412,7 +393,7 @@ def test_batch_refuses_other_sizes():
   with pytest.raises(ValueError, match=r'2 environments.*\(1, 4\)'):
     cutter(rows)
   with pytest.raises(ValueError, match='of 2 environments, not of 3'):
-    windows.BatchWindowCutter(3, settings, print).set_state(cutter.get_state())
+    sequences.BatchCutter(3, settings, print).set_state(cutter.get_state())
   rows = _batched([_row(0, 5)] * 2, ())
   cutter(rows)
   with pytest.raises(ValueError, match='begins after 1 frames'):
@@ -460,8 +441,8 @@ def test_rows_of_a_driver():
       env.time_step_spec(), env.action_spec()
   )
   found = []
-  observer = windows.BatchWindowCutter(
-      2, windows.WindowSettings(3), found.append
+  observer = sequences.BatchCutter(
+      2, sequences.SequenceSettings(3), found.append
   )
   # Of both together, boundaries not counted.
   py_driver.PyDriver(env, policy, [observer], max_steps=20).run(env.reset())
