@@ -103,9 +103,8 @@ def test_replayed_windows_are_the_same_from_another_process():
       seeds,
       variables,
   )
-  other = [v + 1 if v.dtype == np.float32 and v.ndim > 1 else v
-           for v in variables]
-  changed = _windows(local.LocalCollector, config, seeds, other)
+  others = [-v if v.dtype == np.float32 and v.ndim > 1 else v for v in variables]
+  changed = _windows(local.LocalCollector, config, seeds, others)
 
   assert here[0] == there[0]
   assert len(here[1]) == len(there[1]) > 10
