@@ -148,7 +148,7 @@ def record_run(root_dir, settings, changes=(), **facts):
       starts=[*read_record(root_dir).get('starts', ()), start],
       python=platform.python_version(),
       machine=platform.platform(),
-      processor=_processor(),
+      processor=processor(),
       cpus=os.cpu_count(),
       commit=start['commit'],
       packages={name: _package_version(name) for name in _RECORDED_PACKAGES},
@@ -199,7 +199,7 @@ def _package_version(name):
     return None  # Run from a checkout that is not installed.
 
 
-def _processor():
+def processor():
   """The CPU's name, or None."""
   try:
     with open('/proc/cpuinfo', encoding='utf-8') as file:
