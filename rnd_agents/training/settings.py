@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The settings of a run, and which of them a resumed run may change."""
 
+import inspect
 import re
 
 import gin
@@ -119,11 +120,25 @@ def _is_among(name, parameters):
   return bool(_OWN.match(name)) and name.rpartition('.')[2] in parameters
 
 
+def _is_extra(name):
+  """Whether gin knows of a parameter only where it is bound: `**kwargs`."""
+  selector, _, parameter = name.rpartition('.')
+  try:
+    configurable = gin.get_configurable(selector.rpartition('/')[2])
+    parameters = inspect.signature(configurable).parameters
+  except (TypeError, ValueError):  # There is none, or not one of Python.
+    return False
+  return parameter not in parameters and any(
+      each.kind is each.VAR_KEYWORD for each in parameters.values()
+  )
+
+
 def changes(old, new):
   """What differs between two runs' settings.
 
-  A parameter that only one of them knows is none: it came or went with a
-  version of the software. A macro is what it stands for where it is used.
+  A parameter with a default that only one of them knows is no difference: it
+  came or went with a version of the software. A macro is what it stands for
+  where it is used.
 
   Args:
     old: What `operative` returned when the run began.
@@ -136,10 +151,12 @@ def changes(old, new):
   """
   fatal, harmless, of_learning = [], [], []
   old, new = _without_macros(old), _without_macros(new)
-  for name in sorted(old.keys() & new.keys()):
-    if old[name] == new[name]:
+  for name in sorted(old.keys() | new.keys()):
+    was, now = old.get(name, 'not set'), new.get(name, 'not set')
+    is_in_both = name in old and name in new
+    if was == now or not (is_in_both or _is_extra(name)):
       continue
-    sentence = f'{name} was {old[name]} and is now {new[name]}'
+    sentence = f'{name} was {was} and is now {now}'
     if not name.startswith('eval/') and not _is_among(name, _SAFE):
       fatal.append(sentence)
       continue

@@ -19,7 +19,7 @@ _TINY = (
     'DEEP_SEA_SIZE = 4',
     'train_eval.num_env_steps = 200',
     'train_eval.num_environments = 4',
-    'train_eval.rollout_length = 8',
+    'OnPolicyTraining.rollout_length = 8',
     'train_eval.warm_up_env_steps = 32',
     'train_eval.num_eval_episodes = 2',
     'train_eval.record_video = False',
@@ -104,9 +104,9 @@ _BAD = {
     'train_eval.seed = = 1': _GIN + 'Unable to parse value. (line 13)',
     'train_eval.num_env_steps = 1e6': _GIN + 'train_eval.num_env_steps must be'
     ' an integer, not 1000000.0. Write 1000000.',
-    "train_eval.rollout_length = 'a'": _GIN + 'train_eval.rollout_length must'
+    "OnPolicyTraining.rollout_length = 'a'": _GIN + 'OnPolicyTraining.rollout_length must'
     " be an integer, not 'a'.",
-    "train_eval.learning_rate = 'fast'": _GIN + 'train_eval.learning_rate must'
+    "create_rnd_ppo_agent.learning_rate = 'fast'": _GIN + 'create_rnd_ppo_agent.learning_rate must'
     " be a number, not 'fast'.",
     'RNDPPOAgent.normalize_rewards = 1': _GIN + 'RNDPPOAgent.normalize_rewards'
     ' must be True or False, not 1.',
@@ -116,16 +116,16 @@ _BAD = {
     'train/load_environment.vectorization = True': _GIN
     + 'train/load_environment.vectorization must be a text in quotes, not'
     ' True.',
-    'train_eval.agent_class = @Nope': _GIN + 'No configurable matching'
-    " reference '@Nope'. In bindings string line 13 train_eval.agent_class ="
+    'create_rnd_ppo_agent.agent_class = @Nope': _GIN + 'No configurable matching'
+    " reference '@Nope'. In bindings string line 13 create_rnd_ppo_agent.agent_class ="
     ' @Nope',
-    'train_eval.rollout_length = %NOPE': _GIN + '%NOPE is used and has no'
+    'OnPolicyTraining.rollout_length = %NOPE': _GIN + '%NOPE is used and has no'
     ' value.',
     'import nope': _GIN + "No module named 'nope' In bindings string line 13"
     ' import nope',
     # References: with (), without, and in a list.
-    'train_eval.rnd_observation_fn = @newest_frame_observation_fn()': _GIN
-    + 'train_eval.rnd_observation_fn calls @newest_frame_observation_fn()'
+    'create_rnd_ppo_agent.rnd_observation_fn = @newest_frame_observation_fn()': _GIN
+    + 'create_rnd_ppo_agent.rnd_observation_fn calls @newest_frame_observation_fn()'
     ' without its observation. Write @newest_frame_observation_fn to give what'
     ' is called later, or bind newest_frame_observation_fn.observation.',
     'load_environment.reward_fn = @sign_of_reward()': _GIN
@@ -143,17 +143,17 @@ _BAD = {
     + 'train/load_environment.reward_fn must be a function, not a text. Write'
     ' @sign_of_reward.',
     # Numbers of the run.
-    "train_eval.rnd_learning_rate = '1e-3'": 'train_eval.rnd_learning_rate must'
+    "create_rnd_ppo_agent.rnd_learning_rate = '1e-3'": 'create_rnd_ppo_agent.rnd_learning_rate must'
     " be a number, got '1e-3'.",
     'train_eval.num_environments = 0': 'train_eval.num_environments must be'
     ' above 0, got 0.',
-    'train_eval.rollout_length = 0': 'train_eval.rollout_length must be above'
+    'OnPolicyTraining.rollout_length = 0': 'OnPolicyTraining.rollout_length must be above'
     ' 0, got 0.',
     'train_eval.num_env_steps = -1': 'train_eval.num_env_steps must be above 0,'
     ' got -1.',
-    'train_eval.learning_rate = None': 'train_eval.learning_rate must be above'
+    'create_rnd_ppo_agent.learning_rate = None': 'create_rnd_ppo_agent.learning_rate must be above'
     ' 0, got None.',
-    'train_eval.rnd_learning_rate = -1.0': 'train_eval.rnd_learning_rate must'
+    'create_rnd_ppo_agent.rnd_learning_rate = -1.0': 'create_rnd_ppo_agent.rnd_learning_rate must'
     ' be above 0, got -1.0.',
     'train_eval.num_eval_episodes = 0': 'train_eval.num_eval_episodes must be'
     ' above 0, got 0.',
@@ -171,7 +171,7 @@ _BAD = {
     ' must be None or a number from 0 to 1, got 90.',
     "train_eval.stop_at_success_rate = '0.9'": 'train_eval.stop_at_success_rate'
     " must be None or a number from 0 to 1, got '0.9'.",
-    'train_eval.agent_class = 3': 'train_eval.agent_class must be RNDPPOAgent'
+    'create_rnd_ppo_agent.agent_class = 3': 'create_rnd_ppo_agent.agent_class must be RNDPPOAgent'
     ' or a subclass, such as @RNDPPOAgent, not 3.',
     'train_eval.seed = 5': 'train_eval.seed has no effect: use the flag'
     ' --seed.',
@@ -343,7 +343,7 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
   mend = 'Set them back, or choose another --root_dir.'
   assert _message(
       tmp_path,
-      'train_eval.rollout_length = 9',
+      'OnPolicyTraining.rollout_length = 9',
       'create_networks.fc_layer_params = (5,)',
       'DEEP_SEA_SIZE = 5',
       seed=3,
@@ -351,9 +351,9 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
       f'{cannot} settings: --seed was 0 and is now 3;'
       ' create_networks.fc_layer_params was (4,) and is now (5,);'
       f' train/load_environment.env_kwargs was {size % 4} and is now'
-      f' {size % 5}; train_eval.rollout_length was 8 and is now 9. {mend}'
+      f' {size % 5}; OnPolicyTraining.rollout_length was 8 and is now 9. {mend}'
   )
-  said = _message(tmp_path, 'train_eval.rnd_learning_rate = None')
+  said = _message(tmp_path, 'create_rnd_ppo_agent.rnd_learning_rate = None')
   assert 'is of other networks or another agent: agent/_rnd_optimizer' in said
   for checkpoint in (tmp_path / 'checkpoints').iterdir():
     (checkpoint / 'state.pickle').write_bytes(b'')

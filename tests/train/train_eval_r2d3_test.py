@@ -16,8 +16,8 @@ def test_smoke_from_another_directory(tmp_path):
       tmp_path,
       'train_eval_r2d3',
       '--gin_file=recall_r2d2',
-      '--gin_bindings=train_eval_r2d3.num_env_steps = 1100',
-      '--gin_bindings=train_eval_r2d3.record_video = False',
+      '--gin_bindings=train_eval.num_env_steps = 1100',
+      '--gin_bindings=train_eval.record_video = False',
   )
   assert result.returncode == 0, result.stderr
   root_dir = os.path.join('runs', 'recall_r2d2', 'seed_0')

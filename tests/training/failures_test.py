@@ -165,7 +165,7 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
   with pytest.raises(errors.RunError, match='the motor is off'):
     _train(tmp_path / 'a', 'raises', 'train_eval.warm_up_env_steps = 640')
   assert tiny_runs.iterations(tmp_path / 'a') == (0, -1)
-  changes = ('train_eval.rollout_length = 8', 'train_eval.learning_rate = 0.1')
+  changes = ('OnPolicyTraining.rollout_length = 8', 'create_rnd_ppo_agent.learning_rate = 0.1')
   for name in 'ab':
     _train(tmp_path / name, 'none', *changes, num_env_steps=64 * 3)
   assert 'Nothing was trained yet. The run begins anew' in caplog.text
@@ -189,12 +189,12 @@ def test_what_was_trained_does_not_begin_anew(tmp_path, iteration, state):
 
 def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):
   with pytest.raises(errors.RunError) as caught:
-    _train(tmp_path, 'none', 'train_eval.learning_rate = 1e30')
+    _train(tmp_path, 'none', 'create_rnd_ppo_agent.learning_rate = 1e30')
   message = str(caught.value)
   saved, _ = tiny_runs.iterations(tmp_path)
   assert message.startswith(f'In iteration {saved + 1}, at ')
   assert ' became nan' in message or ' is not finite' in message
-  assert f'of iteration {saved}. Lower train_eval.learning_rate' in message
+  assert f'of iteration {saved}. Lower create_rnd_ppo_agent.learning_rate' in message
   # Every variable that was saved is a number.
   _, variables = tiny_runs.checkpoint(tmp_path)
   for name, value in variables.items():

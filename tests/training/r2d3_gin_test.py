@@ -26,12 +26,12 @@ _NAMES = (
     'PrioritizedReplay.max_sequences',
     'PrioritizedReplay.priority_exponent',
     'LSTMCore.units',
-    'train_eval_r2d3.unroll_length',
-    'train_eval_r2d3.burn_in_length',
-    'train_eval_r2d3.batch_size',
-    'train_eval_r2d3.learning_rate',
-    'train_eval_r2d3.importance_exponent',
-    'train_eval_r2d3.num_environments',
+    'ReplayTraining.unroll_length',
+    'ReplayTraining.burn_in_length',
+    'ReplayTraining.batch_size',
+    'create_r2d3_agent.learning_rate',
+    'ReplayTraining.importance_exponent',
+    'train_eval.num_environments',
 )
 _COLUMNS = {
     'r2d2_paper': (
@@ -48,11 +48,11 @@ _COLUMNS = {
     ),
 }
 _OF_DEMONSTRATIONS = {
-    'r2d3_paper': {'train_eval_r2d3.demonstration_ratio': 1 / 256},
+    'r2d3_paper': {'ReplayTraining.demonstration_ratio': 1 / 256},
     'r2d3_diengine': {
-        'train_eval_r2d3.demonstration_ratio': 1 / 4,
-        'train_eval_r2d3.weight_decay': 1e-5,
-        'train_eval_r2d3.importance_anneal_train_steps': 100_000,
+        'ReplayTraining.demonstration_ratio': 1 / 4,
+        'create_r2d3_agent.weight_decay': 1e-5,
+        'ReplayTraining.importance_anneal_train_steps': 100_000,
         'R2D3Agent.margin': 0.8,
         'PrioritizedReplay.max_demonstrations': 5_000,
     },
@@ -72,5 +72,5 @@ def test_an_update_of_r2d2_replays_each_step_four_fifths_of_a_time():
   gin.clear_config()
   gin_files.parse(['r2d2_paper'])
   trained = 64 * 80
-  due = gin.query_parameter('train_eval_r2d3.env_steps_per_update')
+  due = gin.query_parameter('ReplayTraining.env_steps_per_update')
   assert trained / due == 0.8

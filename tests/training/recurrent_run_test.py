@@ -79,7 +79,7 @@ def test_what_is_remembered_passes_from_rollout_to_rollout(
     return train(agent, experience, weights)
 
   monkeypatch.setattr(rnd_ppo_agent.RNDPPOAgent, '_train', watching)
-  _run(tmp_path, 64 + 64 * 4, 'train_eval.learning_rate = 1e-9')
+  _run(tmp_path, 64 + 64 * 4, 'create_rnd_ppo_agent.learning_rate = 1e-9')
   assert len(seen) >= 4
   goes_on = 0
   for (_, before), (step_types, after) in zip(

@@ -32,18 +32,18 @@ _NUM_DEMONSTRATIONS = 3
 _TINY = (
     'load_environment.env = @Recall',
     'Recall.delay_env_steps = 2',
-    'train_eval_r2d3.num_environments = 2',
-    'train_eval_r2d3.rollout_length = 10',
-    'train_eval_r2d3.warm_up_env_steps = 16',
-    'train_eval_r2d3.unroll_length = 3',
-    'train_eval_r2d3.burn_in_length = 1',
-    'train_eval_r2d3.batch_size = 4',
-    'train_eval_r2d3.env_steps_per_update = 4',
-    'train_eval_r2d3.learning_rate = 1e-2',
-    'train_eval_r2d3.num_eval_episodes = 2',
-    'train_eval_r2d3.eval_interval_env_steps = 40',
-    'train_eval_r2d3.checkpoint_interval_iterations = 1',
-    'train_eval_r2d3.record_video = False',
+    'train_eval.num_environments = 2',
+    'ReplayTraining.rollout_length = 10',
+    'train_eval.warm_up_env_steps = 16',
+    'ReplayTraining.unroll_length = 3',
+    'ReplayTraining.burn_in_length = 1',
+    'ReplayTraining.batch_size = 4',
+    'ReplayTraining.env_steps_per_update = 4',
+    'create_r2d3_agent.learning_rate = 1e-2',
+    'train_eval.num_eval_episodes = 2',
+    'train_eval.eval_interval_env_steps = 40',
+    'train_eval.checkpoint_interval_iterations = 1',
+    'train_eval.record_video = False',
     'create_q_networks.core = @LSTMCore()',
     'create_q_networks.fc_layer_params = (6,)',
     'create_q_networks.head_units = 6',
@@ -81,9 +81,9 @@ def _demonstration_file(tmp_path_factory):
 
 def _with_demonstrations(path, ratio=0.5, num_pretraining_steps=0):
   return (
-      f"train_eval_r2d3.demonstrations = '{path}'",
-      f'train_eval_r2d3.demonstration_ratio = {ratio}',
-      f'train_eval_r2d3.num_pretraining_steps = {num_pretraining_steps}',
+      f"ReplayTraining.demonstrations = '{path}'",
+      f'ReplayTraining.demonstration_ratio = {ratio}',
+      f'ReplayTraining.num_pretraining_steps = {num_pretraining_steps}',
   )
 
 
@@ -93,7 +93,7 @@ def _run(root_dir, num_env_steps, *bindings, seed=3):
       [],
       (
           *_TINY,
-          f'train_eval_r2d3.num_env_steps = {num_env_steps}',
+          f'train_eval.num_env_steps = {num_env_steps}',
           *bindings,
       ),
   )
@@ -155,8 +155,8 @@ def test_pretraining_comes_before_the_first_step(
           demonstration_file, ratio=0.25, num_pretraining_steps=300
       ),
       # Cue and question in one sequence, so that it is quickly learned.
-      'train_eval_r2d3.unroll_length = 4',
-      'train_eval_r2d3.burn_in_length = 0',
+      'ReplayTraining.unroll_length = 4',
+      'ReplayTraining.burn_in_length = 0',
       'LSTMCore.units = 16',
   )
   before = [entry for entry in seen if entry[0] == 0]
@@ -239,14 +239,14 @@ def test_a_number_that_is_not_finite_is_named_with_its_iteration(
         *_with_demonstrations(
             demonstration_file, num_pretraining_steps=num_pretraining_steps
         ),
-        'train_eval_r2d3.learning_rate = 1e30',
+        'create_r2d3_agent.learning_rate = 1e30',
     )
   message = str(caught.value)
   # The random steps are 16, and belong to the first iteration.
   steps = '0' if num_pretraining_steps else '(1[6-9]|[23][0-9])'
   assert re.match(f'In iteration 1, at {steps} environment steps, ', message)
   assert ' became nan' in message or ' became inf' in message
-  assert 'Lower train_eval_r2d3.learning_rate, or set' in message
+  assert 'Lower create_r2d3_agent.learning_rate, or set' in message
 
 
 def test_weights_that_pretraining_destroys_are_not_saved(
@@ -258,7 +258,7 @@ def test_weights_that_pretraining_destroys_are_not_saved(
         tmp_path,
         100,
         *_with_demonstrations(demonstration_file, num_pretraining_steps=1),
-        'train_eval_r2d3.learning_rate = 1e39',
+        'create_r2d3_agent.learning_rate = 1e39',
     )
   message = str(caught.value)
   assert 'at 0 environment steps, the policy or value ' in message
@@ -409,8 +409,8 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
   _run(
       tmp_path,
       60,
-      'train_eval_r2d3.explores_with_rnd = True',
-      'train_eval_r2d3.rnd_learning_rate = 1e-2',
+      'create_r2d3_agent.curiosity_fn = @create_rnd',
+      'create_r2d3_agent.rnd_learning_rate = 1e-2',
       'create_rnd_networks.fc_layer_params = (6,)',
       'create_rnd_networks.target_fc_layer_params = (6,)',
       'R2D3Agent.margin_weight = 0.0',
@@ -425,70 +425,70 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
     ('bindings', 'match'),
     [
         (
-            ['train_eval_r2d3.demonstration_ratio = 0.5'],
-            'train_eval_r2d3.demonstrations is missing.*collect_demos',
+            ['ReplayTraining.demonstration_ratio = 0.5'],
+            'ReplayTraining.demonstrations is missing.*collect_demos',
         ),
         (
             [
-                "train_eval_r2d3.demonstrations = 'no_such_file'",
-                'train_eval_r2d3.demonstration_ratio = 0.5',
+                "ReplayTraining.demonstrations = 'no_such_file'",
+                'ReplayTraining.demonstration_ratio = 0.5',
             ],
             'no_such_file',
         ),
         (
-            ["train_eval_r2d3.demonstrations = 'file'"],
+            ["ReplayTraining.demonstrations = 'file'"],
             'would never be used: set demonstration_ratio',
         ),
         (
-            ['train_eval_r2d3.demonstration_ratio = 1.5'],
+            ['ReplayTraining.demonstration_ratio = 1.5'],
             'demonstration_ratio must be between 0 and 1, got 1.5',
         ),
-        (['train_eval_r2d3.batch_size = 0'], 'batch_size must be above 0'),
+        (['ReplayTraining.batch_size = 0'], 'batch_size must be above 0'),
         (
-            ['train_eval_r2d3.epsilon_fn = 3'],
+            ['ReplayTraining.epsilon_fn = 3'],
             'epsilon_fn must be a function, such as @ladder_epsilon',
         ),
         (
             [
-                'train_eval_r2d3.epsilon_fn = @linear_epsilon',
+                'ReplayTraining.epsilon_fn = @linear_epsilon',
                 'linear_epsilon.first = 1.5',
             ],
             'Each epsilon must be between 0 and 1; at 0 environment steps',
         ),
         (
-            ['train_eval_r2d3.importance_exponent = -1.0'],
+            ['ReplayTraining.importance_exponent = -1.0'],
             'importance_exponent must be between 0 and 1, got -1.0',
         ),
         (
-            ['train_eval_r2d3.weight_decay = -1e-5'],
+            ['create_r2d3_agent.weight_decay = -1e-5'],
             'weight_decay must be None or at least 0, got -1e-05',
         ),
         (
-            ['train_eval_r2d3.importance_anneal_train_steps = 0'],
+            ['ReplayTraining.importance_anneal_train_steps = 0'],
             'importance_anneal_train_steps must be above 0, got 0',
         ),
         (
             [
-                'train_eval_r2d3.explores_with_rnd = True',
+                'create_r2d3_agent.curiosity_fn = @create_rnd',
                 *_with_demonstrations('file', num_pretraining_steps=3),
             ],
             'num_pretraining_steps must be 0, got 3',
         ),
         (
             ['R2D3Agent.collect_epsilon = 0.1'],
-            'no effect: use train_eval_r2d3.epsilon_fn',
+            'no effect: use ReplayTraining.epsilon_fn',
         ),
         (
             ['PrioritizedReplay.min_sequences = 100'],
             'min_sequences=100 must be from 1 to max_sequences=30',
         ),
         (
-            ['train_eval_r2d3.window_remainder = "keep"'],
+            ['ReplayTraining.window_remainder = "keep"'],
             "'pad', 'drop', 'shift'",
         ),
         (
             ['R2D3Agent.burn_in_length = 3'],
-            'no effect: use train_eval_r2d3.burn_in_length',
+            'no effect: use ReplayTraining.burn_in_length',
         ),
         (['R2D3Agent.n_step = 0'], 'n_step must be an integer from 1'),
         (
@@ -512,8 +512,8 @@ def test_demonstrations_that_are_too_short_to_keep(
         tmp_path,
         100,
         *_with_demonstrations(demonstration_file),
-        'train_eval_r2d3.unroll_length = 5',
-        "train_eval_r2d3.window_remainder = 'drop'",
+        'ReplayTraining.unroll_length = 5',
+        "ReplayTraining.window_remainder = 'drop'",
     )
 
 

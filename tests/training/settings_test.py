@@ -35,53 +35,94 @@ def test_a_long_value_stays_on_one_line():
   assert settings.operative()['configured.sizes'] == str(tuple(range(100)))
 
 
+@gin.configurable(module='rnd_agents.settings_test')
+def with_more(number=1, **more):
+  return number, more
+
+
 @pytest.mark.parametrize(
     'name',
     [
         '--seed',
         'train_eval.num_environments',
-        'train_eval.rollout_length',
-        'train_eval.agent_class',
+        'train_eval.num_shards',
+        'train_eval.warm_up_env_steps',
+        'OnPolicyTraining.rollout_length',
+        'ReplayTraining.unroll_length',
+        'create_rnd_ppo_agent.agent_class',
         'create_networks.fc_layer_params',
+        'create_networks.compute_dtype',
         'create_atari_networks.num_actions',
+        'create_encoder.conv_activation',
+        'RNDNetwork.activation',
+        'key_observation_fn.key',
         'load_environment.env',
         'train/load_environment.env_kwargs',
         'RNDPPOAgent.normalize_rewards',
+        'RNDPPOAgent.entropy_regularization',
+        'PrioritizedReplay.priority_exponent',
         'DelayedReward.delay_env_steps',
         # What the environments of training are built with.
+        'MyWrapper.size',
         'train/MyEnv.rows',
         'train/my_maps.MyEnv.load_size',
+        # A user's own, though its name is that of a safe one.
+        'train/MyWrapper.vectorization',
+        'MyRewards.learning_rate',
     ],
 )
 def test_what_the_past_of_a_run_depends_on_stays(name):
-  fatal, harmless = settings.changes({name: '1'}, {name: '2'})
+  fatal, harmless, of_learning = settings.changes({name: '1'}, {name: '2'})
   assert fatal == [f'{name} was 1 and is now 2']
-  assert not harmless
+  assert not harmless and not of_learning
 
 
 @pytest.mark.parametrize(
-    'name',
+    ('name', 'is_of_learning'),
     [
-        'train_eval.num_env_steps',
-        'train_eval.learning_rate',
-        'train_eval.num_eval_episodes',
-        'eval/load_environment.env_kwargs',
-        'load_environment.vectorization',
-        'load_environment.step_timeout_s',
-        'train/load_environment.vectorization',
-        'train/rnd_agents.load_environment.step_timeout_s',
-        'eval/load_environment.max_episode_steps',
-        'train_eval.environment_timeout_s',
-        'create_networks.compute_dtype',
-        'create_q_networks.compute_dtype',
-        'RNDPPOAgent.gradient_clipping',
-        'RNDPPOAgent.entropy_regularization',
+        ('train_eval.num_env_steps', False),
+        ('train_eval.stop_at_success_rate', False),
+        ('train_eval.record_video', False),
+        ('train_eval.save_policies', False),
+        ('train_eval.num_checkpoints', False),
+        ('train_eval.checkpoint_interval_iterations', False),
+        ('train_eval.environment_timeout_s', False),
+        ('load_environment.vectorization', False),
+        ('load_environment.step_timeout_s', False),
+        ('train/load_environment.vectorization', False),
+        ('train/rnd_agents.load_environment.step_timeout_s', False),
+        ('train_eval.num_eval_episodes', True),
+        ('train_eval.eval_interval_env_steps', True),
+        ('eval/load_environment.env_kwargs', True),
+        ('eval/MyWrapper.size', True),
+        ('create_rnd_ppo_agent.learning_rate', True),
+        ('create_rnd_ppo_agent.rnd_learning_rate', True),
+        ('create_r2d3_agent.learning_rate', True),
+        ('RNDPPOAgent.gradient_clipping', True),
     ],
 )
-def test_the_rest_may_change_and_is_named(name):
-  fatal, harmless = settings.changes({name: '1'}, {name: '2'})
+def test_a_short_list_may_change_and_is_named(name, is_of_learning):
+  fatal, harmless, of_learning = settings.changes({name: '1'}, {name: '2'})
   assert harmless == [f'{name} was 1 and is now 2']
+  assert of_learning == harmless * is_of_learning
   assert not fatal
+
+
+def test_what_only_one_version_of_the_software_knows_is_no_change():
+  for name in ('configured.of_another_version', 'gone.number'):
+    assert settings.changes({name: '1'}, {}) == ([], [], [])
+    assert settings.changes({}, {name: '1'}) == ([], [], [])
+
+
+@pytest.mark.parametrize('scope', ['', 'train/'])
+def test_an_argument_that_gin_knows_only_where_it_is_bound(scope):
+  name = f'{scope}with_more.rate'
+  assert settings.changes({}, {name: '1'}) == (
+      [f'{name} was not set and is now 1'], [], []
+  )
+  assert settings.changes({name: '1'}, {}) == (
+      [f'{name} was 1 and is now not set'], [], []
+  )
 
 
 def _operative(*bindings):
@@ -96,47 +137,36 @@ def test_macros_count_as_what_they_stand_for_and_where():
   size = 'train/configured.sizes = (%size, {"a": %SIDES})'
   old = _operative(size, 'size = %SIDES', 'SIDES = 7', 'TEXT = "b"')
   assert old['train/configured.sizes'] == "(%size, {'a': %SIDES})"
-  assert settings.changes(old, _operative(size, 'size = 7', 'SIDES = 7')) == (
-      [],
-      [],
-  )
-  assert settings.changes(
-      old, _operative('train/configured.sizes = (7, {"a": 7})')
-  ) == ([], [])
-  assert settings.changes(old, _operative(size, 'size = 8', 'SIDES = 7')) == (
-      [
-          "train/configured.sizes was (7, {'a': 7}) and is now (8, {'a': 7})",
-      ],
-      [],
-  )
+  none = ([], [], [])
+  same = _operative(size, 'size = 7', 'SIDES = 7')
+  assert settings.changes(old, same) == none
+  same = _operative('train/configured.sizes = (7, {"a": 7})')
+  assert settings.changes(old, same) == none
+  other = _operative(size, 'size = 8', 'SIDES = 7')
+  sentence = "train/configured.sizes was (7, {'a': 7}) and is now (8, {'a': 7})"
+  assert settings.changes(old, other) == ([sentence], [], [])
   # Not in texts.
   text = {'SIZE': '7', 'a.b': "('%SIZE', \"it's %SIZE\", %SIZE)"}
-  assert settings.changes(text, {'a.b': '0'}) == (
-      [],
-      ["a.b was ('%SIZE', \"it's %SIZE\", 7) and is now 0"],
-  )
+  sentence = "a.b was ('%SIZE', \"it's %SIZE\", 7) and is now 0"
+  assert settings.changes(text, {'a.b': '0'}) == ([sentence], [], [])
 
 
 def test_a_macro_of_what_may_change_may_change():
-  old = {'train_eval.learning_rate': '%LR', 'LR': '0.1'}
-  new = {'train_eval.learning_rate': '%LR', 'LR': '0.2'}
-  assert settings.changes(old, new) == (
-      [],
-      ['train_eval.learning_rate was 0.1 and is now 0.2'],
-  )
+  name = 'create_rnd_ppo_agent.learning_rate'
+  old, new = {name: '%LR', 'LR': '0.1'}, {name: '%LR', 'LR': '0.2'}
+  sentences = [f'{name} was 0.1 and is now 0.2']
+  assert settings.changes(old, new) == ([], sentences, sentences)
 
 
 def test_each_change_is_named_and_what_stayed_is_not():
   same = {'A_SIZE': '3'}
-  old = {'--seed': '1', 'train_eval.rollout_length': '8', 'b': '1', **same}
-  new = {'--seed': '2', 'train_eval.rollout_length': '9', 'c': '1', **same}
-  assert settings.changes(old, new) == (
-      [
-          '--seed was 1 and is now 2',
-          'train_eval.rollout_length was 8 and is now 9',
-      ],
-      [],
-  )
+  old = {'--seed': '1', 'OnPolicyTraining.rollout_length': '8', **same}
+  new = {'--seed': '2', 'OnPolicyTraining.rollout_length': '9', **same}
+  sentences = [
+      '--seed was 1 and is now 2',
+      'OnPolicyTraining.rollout_length was 8 and is now 9',
+  ]
+  assert settings.changes(old, new) == (sentences, [], [])
 
 
 def test_own_settings_leave_out_those_of_other_packages():

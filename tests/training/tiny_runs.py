@@ -7,32 +7,64 @@ import multiprocessing
 import os
 import re
 
+import gin
 import tensorflow as tf
 
-# CartPole, 64 environment steps an iteration, networks of 8 units.
-SETTINGS = (
-    "load_environment.env = 'CartPole-v1'",
-    'train_eval.num_environments = 4',
-    'train_eval.rollout_length = 16',
-    'train_eval.warm_up_env_steps = 64',
-    'train_eval.num_eval_episodes = 2',
-    'train_eval.eval_interval_env_steps = 640',
-    'train_eval.learning_rate = 1e-2',
+from rnd_agents.training import experiment
+from rnd_agents.training import gin_files
+
+# What most tests do not look at, and what takes long.
+FAST = (
+    'train_eval.record_video = False',
+    'train_eval.save_policies = False',
+)
+NETWORKS = (
+    'create_rnd_ppo_agent.learning_rate = 1e-2',
     'create_networks.fc_layer_params = (8,)',
     'create_networks.value_fc_layer_params = (8,)',
     'create_networks.rnd_fc_layer_params = (8, 8)',
     'create_networks.target_rnd_fc_layer_params = (8,)',
     'create_networks.rnd_output_size = 4',
+)
+# CartPole, 64 environment steps an iteration, networks of 8 units.
+SETTINGS = (
+    *FAST,
+    *NETWORKS,
+    "load_environment.env = 'CartPole-v1'",
+    'train_eval.num_environments = 4',
+    'OnPolicyTraining.rollout_length = 16',
+    'train_eval.warm_up_env_steps = 64',
+    'train_eval.num_eval_episodes = 2',
+    'train_eval.eval_interval_env_steps = 640',
+    'RNDPPOAgent.num_epochs = 2',
+    'RNDPPOAgent.num_minibatches = 2',
     'RNDPPOAgent.normalize_observations = True',
     'RNDPPOAgent.normalize_rewards = True',
 )
 
 
+def train(
+    root_dir, num_env_steps, *bindings, settings=SETTINGS, files=(), seed=5
+):
+  """Trains with settings and bindings; returns a `Result`."""
+  gin.clear_config()
+  length = f'train_eval.num_env_steps = {num_env_steps}'
+  gin_files.parse(files, (*settings, length, *bindings))
+  return experiment.train_eval(os.fspath(root_dir), seed=seed)
+
+
 def context():
   """Starts each process as a copy of one that has TensorFlow imported."""
   processes = multiprocessing.get_context('forkserver')
-  processes.set_forkserver_preload(['rnd_agents.training.trainer'])
+  processes.set_forkserver_preload(['tests.training.tiny_runs'])
   return processes
+
+
+def rows(root_dir, phase):
+  """Rows of metrics.csv of a phase, dicts."""
+  path = os.path.join(root_dir, 'metrics.csv')
+  with open(path, newline='', encoding='utf-8') as file:
+    return [row for row in csv.DictReader(file) if row['phase'] == phase]
 
 
 def iterations(root_dir):
@@ -42,16 +74,16 @@ def iterations(root_dir):
   # Others are being replaced, or being written.
   found = [re.fullmatch(r'iteration_(\d+)', name) for name in names]
   saved = [int(match[1]) for match in found if match]
-  rows = []
+  seen = []
   path = os.path.join(root_dir, 'metrics.csv')
   if os.path.exists(path):
     with open(path, newline='', encoding='utf-8') as file:
-      rows = [
+      seen = [
           int(row['iteration'])
           for row in csv.DictReader(file)
           if None not in row.values() and row['iteration'].isdigit()
       ]
-  return max(saved, default=-1), max(rows, default=-1)
+  return max(saved, default=-1), max(seen, default=-1)
 
 
 def checkpoint(root_dir):

@@ -1,0 +1,346 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of whole runs, tiny ones."""
+
+import os
+import shutil
+import signal
+import threading
+import time
+
+import gin
+import pytest
+import tensorflow as tf
+
+from rnd_agents import errors
+from rnd_agents.collecting import collector
+from rnd_agents.networks import precision
+from rnd_agents.training import callbacks
+from rnd_agents.training import experiment
+from rnd_agents.training import gin_files
+from rnd_agents.training import on_policy
+from rnd_agents.training import run_directory
+from tests.training import tiny_runs
+
+_SETTINGS = (
+    *tiny_runs.FAST,
+    *tiny_runs.NETWORKS,
+    'DEEP_SEA_SIZE = 4',
+    'train_eval.num_environments = 8',
+    'OnPolicyTraining.rollout_length = 16',
+    'train_eval.warm_up_env_steps = 64',
+    'train_eval.num_eval_episodes = 3',
+    'train_eval.eval_interval_env_steps = 256',
+)
+
+
+def _run(root_dir, num_env_steps, *bindings, seed=1):
+  return tiny_runs.train(
+      root_dir,
+      num_env_steps,
+      *bindings,
+      settings=_SETTINGS,
+      files=['deep_sea'],
+      seed=seed,
+  )
+
+
+@pytest.fixture(name='whole', scope='module')
+def _whole(tmp_path_factory):
+  """Folder of a run of 600 environment steps."""
+  folder = tmp_path_factory.mktemp('whole') / 'run'
+  _run(folder, 600)
+  return folder
+
+
+@pytest.fixture(name='resumed', scope='module')
+def _resumed(whole, tmp_path_factory):
+  """Folder of that run, resumed until 1200 environment steps."""
+  folder = tmp_path_factory.mktemp('resumed') / 'run'
+  shutil.copytree(whole, folder)
+  _run(folder, 1200)
+  return folder
+
+
+def _assert_same_metrics(folder, expected):
+  assert (folder / 'metrics.csv').read_bytes() == (
+      expected / 'metrics.csv'
+  ).read_bytes()
+
+
+def test_learns_and_leaves_what_it_promises(tmp_path):
+  # A random policy finds the treasure of a 4x4 sea once in 16 episodes.
+  result = _run(
+      tmp_path,
+      6000,
+      'train_eval.stop_at_success_rate = 0.95',
+      'train_eval.save_policies = True',
+      'RNDPPOAgent.num_epochs = 4',
+      'RNDPPOAgent.num_minibatches = 4',
+      seed=0,
+  )
+  assert result.finished
+  assert result.eval_return == pytest.approx(0.99)
+  assert result.env_steps < 6000  # It stopped at the first solution.
+  rows = tiny_runs.rows(tmp_path, 'train')
+  # 64 random steps and the reset rows' share: of 4 + 1 rows an episode 4 are
+  # steps, and the first rollout has one row more.
+  assert int(rows[0]['env_steps']) == 64 + 8 * (17 - 3)
+  assert [int(row['iteration']) for row in rows] == list(
+      range(1, len(rows) + 1)
+  )
+  assert [int(row['train_steps']) for row in rows] == [
+      16 * int(row['iteration']) for row in rows
+  ]
+  assert tiny_runs.rows(tmp_path, 'eval')[-1]['success_rate'] == '1'
+  assert os.path.getsize(result.picture) > 10_000
+  policy = tf.saved_model.load(os.fspath(tmp_path / 'policies' / 'policy'))
+  assert policy.get_initial_state(3) == ()
+
+
+def test_the_settings_that_a_run_leaves_make_the_same_run(whole, tmp_path):
+  gin.clear_config()
+  gin_files.parse([os.fspath(whole / 'operative_config.gin')])
+  experiment.train_eval(os.fspath(tmp_path), seed=1)
+  _assert_same_metrics(tmp_path, whole)
+  assert (tmp_path / 'operative_config.gin').read_bytes() == (
+      whole / 'operative_config.gin'
+  ).read_bytes()
+  assert not (tmp_path / 'policies').exists()
+
+
+def test_another_seed_gives_other_numbers(whole, tmp_path):
+  _run(tmp_path, 300, seed=2)
+  pairs = zip(
+      tiny_runs.rows(whole, 'train'),
+      tiny_runs.rows(tmp_path, 'train'),
+      strict=False,
+  )
+  assert all(x['rnd_loss'] != y['rnd_loss'] for x, y in pairs)
+
+
+def test_the_run_says_how_it_stands_and_how_it_was_made(
+    whole, tmp_path, monkeypatch
+):
+  monkeypatch.setattr(precision, 'cpu_flags', lambda: {'amx_bf16'})
+  monkeypatch.setattr(tf.config, 'list_physical_devices', lambda kind: [])
+  monkeypatch.setattr(collector, 'MAX_RANDOM_ROWS', 3)
+  monkeypatch.setattr(callbacks, '_SECONDS_BETWEEN_REPORTS', 0.0)
+  write_status, told = run_directory.write_status, []
+
+  def telling(root_dir, state, **facts):
+    told.append((state, facts['env_steps']))
+    write_status(root_dir, state, **facts)
+
+  monkeypatch.setattr(run_directory, 'write_status', telling)
+  result = _run(tmp_path, 600)
+  # At the start, in the random steps, after each iteration, at the end.
+  steps = [int(row['env_steps']) for row in tiny_runs.rows(tmp_path, 'train')]
+  assert told == [
+      *(('running', n) for n in (0, 24, 40, 64, *steps)),
+      ('finished', steps[-1]),
+  ]
+  status = run_directory.read_status(tmp_path)
+  assert status['state'] == 'finished'
+  assert status['env_steps'] == result.env_steps
+  assert status['num_env_steps'] == 600
+  record = run_directory.read_record(tmp_path)
+  assert record['settings']['--seed'] == '1'
+  assert record['settings']['DEEP_SEA_SIZE'] == '4'
+  assert record['settings']['train_eval.num_env_steps'] == '600'
+  assert record['auto_compute_dtype'] == 'bfloat16'
+  # Random steps in smaller pieces are the same steps.
+  _assert_same_metrics(tmp_path, whole)
+
+
+def _without_status(root_dir):
+  return {
+      path: path.read_bytes()
+      for path in root_dir.iterdir()
+      if path.is_file() and path.name not in ('.lock', 'status.json')
+  }
+
+
+@pytest.mark.parametrize('limit', [None, 0.0])
+def test_a_finished_run_refuses_what_comes_too_late(whole, tmp_path, limit):
+  root_dir = tmp_path / 'run'
+  if limit is None:
+    shutil.copytree(whole, root_dir)
+    settings = (600,)
+  else:  # The first evaluation ends it.
+    settings = (6000, 'train_eval.stop_at_success_rate = 0.0')
+    before = _run(root_dir, *settings)
+    assert before.finished and before.env_steps < 1000
+  files = _without_status(root_dir)
+  with pytest.raises(errors.SetupError) as caught:
+    _run(
+        root_dir,
+        *settings,
+        'create_rnd_ppo_agent.learning_rate = 0.5',
+        'train_eval.num_checkpoints = 2',
+        'RNDPPOAgent.gradient_clipping = 1.0',
+    )
+  assert str(caught.value) == (
+      'The run is finished; these changes would have no effect:'
+      ' RNDPPOAgent.gradient_clipping was not set and is now 1.0;'
+      ' create_rnd_ppo_agent.learning_rate was 0.01 and is now 0.5. Choose'
+      ' another --root_dir, or raise num_env_steps.'
+  )
+  assert _without_status(root_dir) == files
+  # What only concerns the end and how a run is watched may differ.
+  again = _run(root_dir, *settings, 'train_eval.num_checkpoints = 2')
+  rows = tiny_runs.rows(root_dir, 'train')
+  assert again.finished and again.env_steps == int(rows[-1]['env_steps'])
+  metrics = root_dir / 'metrics.csv'
+  assert metrics.read_bytes() == files[metrics]
+
+
+def test_a_run_goes_on_with_another_vectorization(whole, tmp_path):
+  root_dir = tmp_path / 'run'
+  shutil.copytree(whole, root_dir)
+  for num_env_steps, vectorization in (
+      (900, 'sync'), (1200, 'vector_entry_point')
+  ):
+    result = _run(
+        root_dir,
+        num_env_steps,
+        f'load_environment.vectorization = {vectorization!r}',
+    )
+    assert result.finished and result.env_steps >= num_env_steps
+  steps = [int(row['env_steps']) for row in tiny_runs.rows(root_dir, 'train')]
+  assert steps == sorted(set(steps))
+
+
+def test_a_learning_rate_may_change_on_the_way(whole, resumed, tmp_path):
+  root_dir = tmp_path / 'run'
+  shutil.copytree(whole, root_dir)
+  _run(root_dir, 1200, 'create_rnd_ppo_agent.learning_rate = 0.5')
+  changed, unchanged = (
+      tiny_runs.rows(folder, 'train') for folder in (root_dir, resumed)
+  )
+  same = [x == y for x, y in zip(changed, unchanged, strict=True)]
+  first = same.index(False)
+  # The first rollout is collected as before, and trained with another rate.
+  assert first == len(tiny_runs.rows(whole, 'train'))
+  assert not any(same[first:])
+
+
+def test_resumes_where_the_checkpoint_is(whole, resumed, tmp_path):
+  before = tiny_runs.rows(whole, 'train')
+  after = tiny_runs.rows(resumed, 'train')
+  assert after[: len(before)] == before
+  steps = [int(row['env_steps']) for row in after]
+  assert steps == sorted(set(steps))
+  assert steps[-1] >= 1200
+  assert [int(row['iteration']) for row in after] == list(
+      range(1, len(after) + 1)
+  )
+  # It is the run that was never stopped.
+  _run(tmp_path, 1200)
+  assert tiny_runs.rows(tmp_path, 'train') == after
+
+
+def test_signal_saves_and_the_same_command_goes_on(tmp_path):
+  def interrupt():
+    while not os.path.exists(tmp_path / 'metrics.csv'):
+      time.sleep(0.05)
+    while not tiny_runs.rows(tmp_path, 'train'):
+      time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+  thread = threading.Thread(target=interrupt)
+  thread.start()
+  result = _run(tmp_path, 10_000_000)
+  thread.join()
+  assert not result.finished
+  rows = tiny_runs.rows(tmp_path, 'train')
+  assert int(rows[-1]['env_steps']) == result.env_steps
+  assert run_directory.read_status(tmp_path)['state'] == 'stopped'
+  again = _run(tmp_path, result.env_steps + 300)
+  assert again.finished
+  assert tiny_runs.rows(tmp_path, 'train')[: len(rows)] == rows
+  # The handlers are back to what they were.
+  assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_a_signal_saves_before_an_evaluation_that_is_made_later(
+    whole, tmp_path, monkeypatch
+):
+  iterations = on_policy.OnPolicyLoop.iterations
+  evaluate = callbacks.Evaluate._evaluate
+  limits = [256, 600]  # An evaluation is due; the run is at its end.
+  evaluated = []
+
+  def stopping(loop):
+    for iteration in iterations(loop):
+      if limits and loop._counters.env_steps >= limits[0]:
+        limits.pop(0)
+        os.kill(os.getpid(), signal.SIGTERM)
+      yield iteration
+
+  def watching(callback, run):
+    evaluated.append(run.counters.iteration)
+    evaluate(callback, run)
+
+  monkeypatch.setattr(on_policy.OnPolicyLoop, 'iterations', stopping)
+  monkeypatch.setattr(callbacks.Evaluate, '_evaluate', watching)
+  numbers = []
+  for finished in (False, False, True, True):
+    # The last of the starts finds all done.
+    assert _run(tmp_path, 600).finished == finished
+    numbers.append(len(tiny_runs.rows(tmp_path, 'eval')))
+  expected = tiny_runs.rows(whole, 'eval')
+  assert len(expected) > 1
+  assert numbers == [0, len(expected) - 1, len(expected), len(expected)]
+  assert evaluated == [int(row['iteration']) for row in expected]
+  _assert_same_metrics(tmp_path, whole)
+
+
+def test_random_steps_that_are_stopped_begin_again(
+    whole, tmp_path, monkeypatch
+):
+  monkeypatch.setattr(collector, 'MAX_RANDOM_ROWS', 3)
+  prepare = on_policy.OnPolicyLoop.prepare
+  steps = []
+
+  def stopping(loop):
+    for can_save in prepare(loop):
+      steps.append(loop._counters.env_steps)
+      if len(steps) == 2:
+        os.kill(os.getpid(), signal.SIGTERM)
+      yield can_save
+
+  monkeypatch.setattr(on_policy.OnPolicyLoop, 'prepare', stopping)
+  stopped = _run(tmp_path, 600)
+  assert not stopped.finished and stopped.env_steps == 40
+  assert _run(tmp_path, 600).finished
+  # Three rows of eight environments; of five rows one only begins an episode.
+  assert steps == [24, 40, 24, 40, 64]
+  _assert_same_metrics(tmp_path, whole)
+
+
+def test_a_run_that_is_killed_after_its_random_steps_keeps_them(
+    whole, tmp_path, monkeypatch
+):
+  calls = []
+  prepare = on_policy.OnPolicyLoop.prepare
+  iterations = on_policy.OnPolicyLoop.iterations
+
+  def counting(loop):
+    for can_save in prepare(loop):
+      calls.append('random steps')
+      yield can_save
+
+  def killed(loop):
+    if 'killed' not in calls:
+      calls.append('killed')
+      raise KeyboardInterrupt
+    return iterations(loop)
+
+  monkeypatch.setattr(on_policy.OnPolicyLoop, 'prepare', counting)
+  monkeypatch.setattr(on_policy.OnPolicyLoop, 'iterations', killed)
+  with pytest.raises(KeyboardInterrupt):
+    _run(tmp_path, 600)
+  assert _run(tmp_path, 600).finished
+  assert 'random steps' in calls and calls.index('killed') == len(calls) - 1
+  _assert_same_metrics(tmp_path, whole)
