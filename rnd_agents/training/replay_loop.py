@@ -94,6 +94,7 @@ class ReplayLoop(training_loop.TrainingLoop):
     self._epsilon = epsilon
     self._epsilon_fn = epsilon_fn
     self._replay = None
+    self._replay_in_use = None  # Name of its checkpoint in that of the run.
     self._replay_seed, action_seed = seeds.generate_state(2, np.uint64)
     self._replay_dir = os.path.join(root_dir, 'checkpoints', 'replay')
     self._env_steps = tf.Variable(0, dtype=tf.int64, name='env_steps')
@@ -149,8 +150,11 @@ class ReplayLoop(training_loop.TrainingLoop):
   # Saving and going on.
 
   def _own_state(self):
+    # The newest checkpoint of the run refers to one until this one is written.
+    path = self._replay.checkpoint(in_use=(self._replay_in_use,))
+    self._replay_in_use = os.path.basename(path)
     return dict(
-        replay=os.path.basename(self._replay.checkpoint()),
+        replay=self._replay_in_use,
         policy_state=self._policy_state,
         cutter=self._cutter.get_state(),
         updates_due=self._updates_due,
@@ -159,6 +163,7 @@ class ReplayLoop(training_loop.TrainingLoop):
 
   def _restore_own_state(self, state, episodes_go_on):
     path = os.path.join(self._replay_dir, state['replay'])
+    self._replay_in_use = state['replay']
     if not os.path.isdir(path):
       # The run was killed between the replay's checkpoint and its own.
       path = replay_checkpoints.newest(self._replay_dir)
