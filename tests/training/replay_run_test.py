@@ -549,8 +549,8 @@ def test_a_kill_while_an_old_replay_is_deleted(tmp_path, monkeypatch):
   rmtree = shutil.rmtree
 
   def dying(path, *args, **kwargs):
-    if os.path.isfile(os.path.join(path, 'chunks.tfrecord')):
-      os.remove(os.path.join(path, 'chunks.tfrecord'))
+    if os.path.isfile(os.path.join(path, 'state.json')):
+      os.remove(os.path.join(path, 'state.json'))
       raise _Killed
     rmtree(path, *args, **kwargs)
 
