@@ -263,7 +263,7 @@ def _summary(kept, path):
 
 
 def _write_csv(path, kept):
-  from rnd_agents.training import files
+  from rnd_agents import files
 
   with files.replacing(path) as file:
     writer = csv.writer(file, lineterminator='\n')

@@ -13,7 +13,7 @@ from tensorboard.plugins.scalar import summary_v2 as scalar_summary
 import tensorflow as tf
 from tensorflow.python.ops import summary_ops_v2
 
-from rnd_agents.training import files
+from rnd_agents import files
 
 METRICS_FILE = 'metrics.csv'
 TIMINGS_FILE = 'timings.csv'

@@ -17,8 +17,8 @@ import sys
 from absl import logging
 import gin
 
+from rnd_agents import files
 from rnd_agents.training import errors
-from rnd_agents.training import files
 
 RECORD_FILE = 'run.json'
 STATUS_FILE = 'status.json'
