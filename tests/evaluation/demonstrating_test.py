@@ -16,8 +16,8 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.environments import loaders
-from rnd_agents.environments import rewards
 from rnd_agents.environments import vector_environment
+from rnd_agents.environments import wrappers
 from rnd_agents.evaluation import demonstrating
 from rnd_agents.evaluation import evaluator
 
@@ -115,7 +115,7 @@ def test_rewards_are_those_of_training_and_returns_are_not():
       env, demonstrating.ExpertActor(env), range(2)
   ):
     _check_countdown(demo, 1 / 8)
-  env = _countdowns(1, reward_fn=rewards.sign_of_reward)
+  env = _countdowns(1, reward_fn=wrappers.sign_of_reward)
   (demo,) = demonstrating.collect(env, demonstrating.ExpertActor(env), [0])
   assert set(demo.trajectory.reward[:-1]) == {1.0}
 
