@@ -16,7 +16,8 @@ import pytest
 import tensorflow as tf
 
 from rnd_agents.environments import loaders
-from rnd_agents.evaluation import demonstrating
+from rnd_agents.evaluation import actors
+from rnd_agents.evaluation import demonstration_recorder
 from rnd_agents.replay import demonstrations
 from rnd_agents.training import checkpoints
 from rnd_agents.training import errors
@@ -69,9 +70,9 @@ def _demonstration_file(tmp_path_factory):
   spec = demonstrations.trajectory_spec(time_step_spec.observation, action_spec)
   episodes = [
       found.trajectory
-      for found in demonstrating.collect(
+      for found in demonstration_recorder.record(
           environment,
-          demonstrating.ExpertActor(environment),
+          actors.ExpertActor(environment),
           range(_NUM_DEMONSTRATIONS),
       )
   ]
