@@ -7,7 +7,7 @@ import json
 import os
 from typing import List, NamedTuple, Sequence, Tuple
 
-from rnd_agents.plotting import metrics_file
+from rnd_agents import run_files
 
 LOG_FILE = 'sweep.log'
 _TAIL_LINES = 6
@@ -166,7 +166,7 @@ def percent(job):
   total = read_status(job.root_dir).get('num_env_steps')
   try:
     with open(
-        os.path.join(job.root_dir, metrics_file.FILE_NAME), 'rb'
+        os.path.join(job.root_dir, run_files.METRICS_FILE), 'rb'
     ) as file:
       columns = file.readline().decode().strip().split(',')
       size = file.seek(0, os.SEEK_END)
@@ -180,8 +180,8 @@ def percent(job):
 def result(job):
   """', return -103.2 at 500,000 steps', as far as there is any."""
   try:
-    steps, returns = metrics_file.read_metrics(
-        job.root_dir, metrics_file.EVAL, 'return_mean'
+    steps, returns = run_files.read_metrics(
+        job.root_dir, run_files.EVAL, 'return_mean'
     )
   except (OSError, ValueError):
     return ''
