@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """setup.py, the Makefile and BUILD say what is true of the tree."""
 
-import ast
 import collections
 import os
 import re
