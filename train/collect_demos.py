@@ -200,32 +200,33 @@ def _configure(args):
 
 def _actor(expert, policy, environment):
   """Who plays: the policy, or the expert if that is None."""
-  from rnd_agents.evaluation import demonstrating
+  from rnd_agents.evaluation import actors
 
   if policy is not None:
     policy.check_fits(environment)
-    return demonstrating.PolicyActor(policy, environment)
+    return actors.PolicyActor(policy)
   if not expert:
-    return demonstrating.ExpertActor(environment)
-  function = demonstrating.load_function(expert)
-  return demonstrating.FunctionActor(function, environment)
+    return actors.ExpertActor(environment)
+  function = actors.load_function(expert)
+  return actors.FunctionActor(function, environment)
 
 
 def _record(args, environment, actor, should_stop):
   """Plays and writes; returns the demonstrations kept, without their frames."""
-  from rnd_agents.evaluation import demonstrating
+  from rnd_agents.evaluation import actors
+  from rnd_agents.evaluation import demonstration_recorder
   from rnd_agents.replay import demonstrations
 
   states = ()
   if args.keep_network_state:
-    states = demonstrating.network_state_spec(actor)
+    states = actors.network_state_spec(actor)
   spec = demonstrations.trajectory_spec(
       environment.observation_spec(), environment.action_spec(), states
   )
   attempts = args.episodes
   if args.min_return is not None:
     attempts = args.max_attempts or _ATTEMPTS * args.episodes
-  episodes = demonstrating.collect(
+  episodes = demonstration_recorder.record(
       environment,
       actor,
       range(args.seed, args.seed + attempts),
@@ -263,7 +264,7 @@ def _summary(kept, path):
 
 
 def _write_csv(path, kept):
-  from rnd_agents.training import files
+  from rnd_agents import files
 
   with files.replacing(path) as file:
     writer = csv.writer(file, lineterminator='\n')

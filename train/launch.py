@@ -46,6 +46,7 @@ def main(argv):
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   # Here and not above: flags answer at once, TensorFlow takes seconds.
   from rnd_agents import errors  # pylint: disable=g-import-not-at-top
+  from rnd_agents.environments import errors as environment_errors  # pylint: disable=g-import-not-at-top
   from rnd_agents.training import experiment  # pylint: disable=g-import-not-at-top
   from rnd_agents.training import gin_files  # pylint: disable=g-import-not-at-top
 
@@ -59,7 +60,7 @@ def main(argv):
     result = experiment.train_eval(root_dir, seed=_SEED.value)
   except errors.UserError as error:
     logging.debug('Where it happened:', exc_info=True)
-    sys.exit(f'train_eval: {error}')
+    sys.exit(f'train_eval: {environment_errors.message_of(error)}')
   if result.eval_return is not None:
     print(f'Mean return of the last evaluation: {result.eval_return:.1f}')
   print(

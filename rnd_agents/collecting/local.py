@@ -37,6 +37,7 @@ class LocalCollector(collector.Collector):
         int(recipe.action_seed) >> 1
     )
     self._policy = None
+    self._variables = None  # Of the policy.
     self._random_steps = self._steps = None
     self._policy_state = None  # NumPy; None for the initial one.
     self._last_row = None  # Of the rollout before: NumPy, [B, ...].
@@ -83,7 +84,7 @@ class LocalCollector(collector.Collector):
   def collect(self, variables, num_steps):
     policy = self._collect_policy()
     if variables is not None:
-      for variable, value in zip(policy.variables(), variables, strict=True):
+      for variable, value in zip(self._variables, variables, strict=True):
         variable.assign(value)
     if self._steps is None or self._steps.num_rows != num_steps + 1:
       self._steps = _Steps(
@@ -109,6 +110,7 @@ class LocalCollector(collector.Collector):
       self._policy = self._recipe.make_policy(
           *self.specs, self.num_environments
       )
+      self._variables = self._policy.variables()
     return self._policy
 
   def _rollout(self, rows, num_old_rows):
@@ -202,17 +204,15 @@ class _Steps:
         batch_size=tf_environment.batch_size,
         max_length=num_rows,
     )
-    self._drive = common.function(
-        dynamic_step_driver.DynamicStepDriver(
-            tf_environment,
-            policy,
-            observers=[self._buffer.add_batch],
-            # Out of reach: `take` says how many rows to make, so that every
-            # rollout has the same shape however its episodes end.
-            num_steps=tf_environment.batch_size * (num_rows + 1),
-        ).run
+    self._driver = dynamic_step_driver.DynamicStepDriver(
+        tf_environment,
+        policy,
+        observers=[self._buffer.add_batch],
+        # Out of reach: `take` says how many rows to make, so that every rollout
+        # has the same shape however its episodes end.
+        num_steps=tf_environment.batch_size * (num_rows + 1),
     )
-    self._gather_all = common.function(self._buffer.gather_all)
+    self._take = common.function(self._take_in_graph)
 
   def take(self, num_rows, policy_state, first_row=None):
     """Makes rows.
@@ -225,14 +225,22 @@ class _Steps:
     Returns:
       A tuple (rows [B, N, ...], policy state) of NumPy arrays.
     """
+    return as_numpy(
+        self._take(
+            tf.constant(num_rows),
+            as_tensors(policy_state),
+            None if first_row is None else as_tensors(first_row),
+        )
+    )
+
+  def _take_in_graph(self, num_rows, policy_state, first_row):
     self._buffer.clear()
     if first_row is not None:
-      self._buffer.add_batch(as_tensors(first_row))
-    _, policy_state = self._drive(
-        policy_state=as_tensors(policy_state),
-        maximum_iterations=tf.constant(num_rows),
+      self._buffer.add_batch(first_row)
+    _, policy_state = self._driver.run(
+        policy_state=policy_state, maximum_iterations=num_rows
     )
-    return as_numpy(self._gather_all()), as_numpy(policy_state)
+    return self._buffer.gather_all(), policy_state
 
 
 class _RandomPolicy(random_tf_policy.RandomTFPolicy):

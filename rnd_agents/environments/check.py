@@ -1,45 +1,59 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Finds in seconds what would spoil a training run: a check of environments.
+"""Checks environments for faults that would spoil a training run.
 
     from rnd_agents.environments import check
     check.check_environment(lambda: MyEnv())
 
     python -m rnd_agents.environments.check my_module:MyEnv --episodes 10
 
-It plays whole episodes, since many faults only show late: at the end of an
-episode, at its second reset, or next to a second instance. The rules are in
-`checks.rules`.
+Plays whole episodes, since many faults only show late: at the end of an
+episode, at its second reset, or next to a second instance. Values of single
+resets and steps are left to Gymnasium's own checks.
 """
 
-import argparse
+import contextlib
 import functools
 import importlib
+import itertools
 import json
-import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+import numbers
+import re
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 import warnings
 
+from absl import app
+from absl import flags
+import cloudpickle
 import gymnasium
 from gymnasium.utils import env_checker
+from gymnasium.utils import passive_env_checker
+import numpy as np
+import tensorflow as tf
+from tf_agents.specs import array_spec
 
+from rnd_agents.environments import environment_rules
 from rnd_agents.environments import errors
+from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
-from rnd_agents.environments.checks import adapter
-from rnd_agents.environments.checks import episodes
-from rnd_agents.environments.checks import interface
-from rnd_agents.environments.checks import repeats
-from rnd_agents.environments.checks import rules
-from rnd_agents.environments.checks import watches
+from rnd_agents.environments import watched_episodes
 
 DEFAULT_EPISODES = 5
 DEFAULT_MAX_STEPS = 10_000
-# Steps of each of the about ten replays that are compared with each other.
+# Steps of each of the about twenty replays, which are compared.
 _REPLAYED_STEPS = 300
-# Without these no episode can be replayed, or it is plain why it differs.
-_UNREPEATABLE = (
-    'fresh-instance', 'reset-arguments', 'reset-returns', 'global-random'
-)
+# Of the episode before a replay, which cuts the first two short.
+_STEPS_BEFORE = (0, 7, _REPLAYED_STEPS)
+# Seeds, and episodes of one stream, of which one at least must differ. An
+# environment of two starts looks as if it had one in 1 of 2^8 checks.
+_NUM_SEEDS = 8
+# A common length of fewer episodes or steps may be chance.
+_TIME_LIMIT_EPISODES = 3
+_TIME_LIMIT_STEPS = 5
+# Above it, networks take bytes for pixels.
+_LARGEST_CATEGORY = 32
+# Warnings of Gymnasium's check_env that concern training; others are advice.
+_PASSED_ON = re.compile('action space (min|max)imum value|rendering should')
 
 
 class EnvironmentCheckError(ValueError):
@@ -54,6 +68,14 @@ class EnvironmentCheckError(ValueError):
     super().__init__(f'The environment has faults.\n{report}')
 
 
+class Episode(NamedTuple):
+  """The sum of rewards, the number of steps and the end of an episode."""
+
+  return_: float
+  length: int
+  terminated: bool
+
+
 class Report(NamedTuple):
   """What a check saw.
 
@@ -64,33 +86,31 @@ class Report(NamedTuple):
     left_out: what was not checked, and why.
   """
 
-  findings: List[rules.Finding]
-  episodes: List[episodes.Episode]
+  findings: List[environment_rules.Finding]
+  episodes: List[Episode]
   spaces: str
   left_out: List[str]
 
   @property
-  def faults(self) -> List[rules.Finding]:
+  def faults(self) -> List[environment_rules.Finding]:
     """The findings that make training wrong or impossible."""
-    return [found for found in self.findings if found.level == rules.FAULT]
+    fault = environment_rules.FAULT
+    return [found for found in self.findings if found.level == fault]
 
   def summary(self) -> str:
     """Returns in one line what was checked."""
+    levels = [found.level for found in self.findings]
     counts = ', '.join(
-        f'{n} {level}{"" if n == 1 else "s"}'
-        for level in rules.LEVELS
-        for n in [sum(found.level == level for found in self.findings)]
+        f'{levels.count(level)} {level}{"s" * (levels.count(level) != 1)}'
+        for level in environment_rules.LEVELS
     )
-    played = self.episodes
-    if not played:
+    if not self.episodes:
       return f'{counts}; no episode ended; {self.spaces}'
-    lengths = [episode.length for episode in played]
-    terminated = sum(episode.terminated for episode in played)
-    returns = [episode.return_ for episode in played]
+    returns, lengths, terminated = zip(*self.episodes)
     return (
-        f'{counts}; {len(played)} episode{"" if len(played) == 1 else "s"} of '
-        f'{min(lengths)} to {max(lengths)} steps, {terminated} terminated '
-        f'and {len(played) - terminated} truncated, returns '
+        f'{counts}; {len(lengths)} episode{"s" * (len(lengths) != 1)} of '
+        f'{min(lengths)} to {max(lengths)} steps, {sum(terminated)} terminated '
+        f'and {len(lengths) - sum(terminated)} truncated, returns '
         f'{min(returns):.4g} to {max(returns):.4g}; {self.spaces}'
     )
 
@@ -101,31 +121,18 @@ class Report(NamedTuple):
 
 
 def check_environment(
-    env_fn: Callable[[], gymnasium.Env],
-    num_episodes: int = DEFAULT_EPISODES,
-    max_steps: int = DEFAULT_MAX_STEPS,
-    seed: int = 0,
-    accept: Sequence[str] = (),
+    env_fn: Callable[[], gymnasium.Env], **arguments
 ) -> Report:
   """Raises EnvironmentCheckError, listing all faults, unless there are none.
 
   Args:
     env_fn: returns a new single environment at each call.
-    num_episodes: to play with every value checked.
-    max_steps: that these may take in all.
-    seed: of the episodes and of the random actions.
-    accept: rules that the environment may break; such findings become notes.
+    **arguments: of `examine_environment`.
 
   Returns:
     The report, which may hold warnings and notes.
-
-  Raises:
-    EnvironmentCheckError: the environment has faults.
-    ValueError: an argument is out of range.
   """
-  report = examine_environment(
-      env_fn, num_episodes, max_steps, seed, accept
-  )
+  report = examine_environment(env_fn, **arguments)
   if report.faults:
     raise EnvironmentCheckError(report)
   return report
@@ -138,7 +145,18 @@ def examine_environment(
     seed: int = 0,
     accept: Sequence[str] = (),
 ) -> Report:
-  """As `check_environment`, and leaves it to the caller what to do of it."""
+  """Returns a report, whether there are faults or not.
+
+  Args:
+    env_fn: returns a new single environment at each call.
+    num_episodes: to play with every value checked.
+    max_steps: that these may take in all.
+    seed: of the episodes and of the random actions.
+    accept: rules that the environment may break; such findings become notes.
+
+  Raises:
+    ValueError: an argument is out of range.
+  """
   for name, number, least in (
       ('num_episodes', num_episodes, 1),
       ('max_steps', max_steps, 1),
@@ -146,181 +164,285 @@ def examine_environment(
   ):
     if number < least:
       raise ValueError(f'{name} must be at least {least}, not {number}.')
-  unknown = sorted(set(accept) - set(rules.RULES))
+  rules = environment_rules.RULES
+  unknown = sorted(set(accept) - set(rules))
   if unknown:
-    raise ValueError(f'No rules: {unknown}. The rules: {list(rules.RULES)}.')
+    raise ValueError(f'No rules: {unknown}. The rules: {list(rules)}.')
   if not callable(env_fn):
     raise TypeError(
         'check_environment needs a callable that returns a new environment, '
         f'not {type(env_fn).__name__}. Write lambda: MyEnv().'
     )
+  findings = environment_rules.Findings(accept)
+  check = _Check(env_fn, max_steps, seed, findings)
   with warnings.catch_warnings():
-    # Gymnasium's, of what the rules look at themselves.
-    warnings.simplefilter('ignore')
-    findings = rules.Findings(accept)
-    return _Check(env_fn, num_episodes, max_steps, seed, findings).run()
+    warnings.simplefilter('ignore')  # Those that matter become findings.
+    return check.run(num_episodes)
 
 
 class _Check:
   """One run of all stages; each needs what those before it have found good."""
 
-  def __init__(self, env_fn, num_episodes, max_steps, seed, findings):
+  def __init__(self, env_fn, max_steps, seed, findings):
     self._env_fn = env_fn
-    self._num_episodes = num_episodes
     self._max_steps = max_steps
     self._seed = seed
     self._findings = findings
-    self._episodes = []
-    self._spaces = 'no spaces'
-    self._left_out = []
     self._envs = []
 
-  def run(self) -> Report:
+  def run(self, num_episodes):
+    """Runs the stages and returns the report."""
+    episodes, left_out, spaces = [], [], 'no spaces'
     try:
-      self._run_stages()
-    except episodes.StopChecking:
-      self._left_out.append('all that follows this (mend it first)')
-      for env in self._envs:
-        episodes.close_quietly(env)
-    return Report(
-        self._findings.list(), self._episodes, self._spaces, self._left_out
-    )
+      batch = self._make_batch()
+      first, second = self._make(), self._make()
+      spaces = (
+          f'observes {watched_episodes.brief(first.observation_space)}, acts '
+          f'{watched_episodes.brief(first.action_space)}'
+      )
+      self._play_episodes(first, num_episodes, episodes)
+      self._check_inside(second.env)
+      if self._findings.has('global-random'):
+        left_out.append('seeds and resets (fix global-random first)')
+      else:
+        self._check_repeats(self._make(), self._make())
+      if self._findings.has_faults():
+        left_out.append(
+            'a batch, and Gymnasium\'s check_env (fix the faults first)'
+        )
+      else:
+        self._play_batch(batch)
+        self._check_with_gymnasium(first.env)
+      self._check_close_and_pickling(second.env)
+    except watched_episodes.StopChecking:
+      left_out.append('all that follows this (fix it first)')
+    for env in self._envs:
+      with contextlib.suppress(Exception):  # Of which a rule has told.
+        env.close()
+    return Report(self._findings.list(), episodes, spaces, left_out)
 
-  def _run_stages(self):
-    findings = self._findings
-    envs = self._envs
-    envs.append(self._make())
-    # The second, since the first may import what seeds itself.
-    global_random = watches.GlobalRandom(findings)
-    envs.append(self._make())
-    global_random.check('The constructor')
-    interface.check_spaces(envs, findings)
-    self._spaces = (
-        f'observes {interface.brief(envs[0].observation_space)}, acts '
-        f'{interface.brief(envs[0].action_space)}'
-    )
-    examination = episodes.Examination(envs[0], self._seed, findings)
-    self._episodes = examination.play(self._num_episodes, self._max_steps)
-    replayed = min(_REPLAYED_STEPS, self._max_steps)
-    if not findings.has('fresh-instance'):
-      envs.append(self._make())
-      episodes.check_inside(envs[-1], self._seed, replayed, findings)
-    in_the_way = [name for name in _UNREPEATABLE if findings.has(name)]
-    if in_the_way:
-      self._left_out.append(
-          f'seeds, resets and instances (mend {", ".join(in_the_way)} first)'
+  def _make_batch(self):
+    """Returns two environments as the adapter batches them."""
+    try:
+      batch = loaders.load_environment(
+          self._env_fn, num_environments=2, seed=self._seed
       )
-    else:
-      repeats.check_repeats(self._make, self._seed, replayed, findings)
-    if any(found.level == rules.FAULT for found in findings.list()):
-      self._left_out.append(
-          'the time steps of VectorPyEnvironment, and Gymnasium\'s own checks '
-          '(mend the faults first)'
-      )
-    else:
-      adapter.check_adapter(self._env_fn, self._seed, 2 * replayed, findings)
-      if not findings.list(rules.FAULT):  # Else it finds what is accepted.
-        self._check_with_gymnasium()
-    obstacle = interface.check_render(envs[0], self._env_fn, findings)
-    if obstacle is not None:
-      self._left_out.append(f'render ({obstacle})')
-    for env in dict.fromkeys(envs):
-      interface.check_close(env, findings)
-    interface.check_picklable(self._env_fn, findings)
+    except Exception as error:  # Whatever an environment may raise.
+      self._findings.add('adapter', watched_episodes.describe(error))
+      raise watched_episodes.StopChecking from error
+    self._envs.append(batch)
+    return batch
 
   def _make(self):
-    """Returns a new environment."""
+    """Returns a new environment, watched."""
+    before = watched_episodes.global_generators()
+    env = self._env_fn()
+    watched_episodes.check_generators(before, 'The constructor', self._findings)
+    self._envs.append(env)
+    return watched_episodes.WatchedEpisodes(env, self._findings)
+
+  def _play_episodes(self, env, num_episodes, episodes):
+    """Plays whole episodes, adds them to `episodes`, looks at how they end."""
+    steps_left = self._max_steps
+    while len(episodes) < num_episodes and steps_left > 0:
+      moments = watched_episodes.play(
+          env, None if episodes else self._seed, self._seed + len(episodes)
+      )
+      return_ = 0.0
+      for moment in itertools.islice(moments, steps_left + 1):
+        if isinstance(moment.reward, numbers.Real):
+          return_ += float(moment.reward)
+      steps_left -= moment.step
+      if moment.ended:
+        terminated = bool(np.any(moment.terminated))
+        episodes.append(Episode(return_, moment.step, terminated))
+    lengths = {episode.length for episode in episodes}
+    if not lengths:
+      self._findings.add(
+          'episode-end',
+          f'No episode has ended in {self._max_steps} random steps.',
+      )
+    elif (
+        len(episodes) >= _TIME_LIMIT_EPISODES
+        and len(lengths) == 1
+        and min(lengths) >= _TIME_LIMIT_STEPS
+        and all(episode.terminated for episode in episodes)
+    ):
+      self._findings.add(
+          'time-limit',
+          f'All {len(episodes)} episodes ended after {min(lengths)} steps, '
+          'terminated.',
+      )
+
+  def _check_inside(self, env):
+    """Looks for aliasing and wrong returns of the environment in wrappers.
+
+    A frame stack of one buffer shows the newest frame several times, and looks
+    sound from outside.
+    """
+    if env.unwrapped is env:
+      return
+    findings = environment_rules.Findings()
+    inside = watched_episodes.WatchedEpisodes(env.unwrapped, findings)
+    with contextlib.suppress(Exception):  # It may need its wrappers.
+      self._record(inside, self._seed)
+    for found in findings.list():
+      if found.rule in ('observation-copy', 'return-in-info'):
+        self._findings.add(found.rule, f'Inside of the wrappers: {found.what}')
+
+  def _record(self, env, *seeds, max_steps=_REPLAYED_STEPS, rival=None):
+    """Plays an episode for each seed; returns the moments of all.
+
+    Args:
+      env: to play, with the same random actions in each episode.
+      *seeds: for the resets.
+      max_steps: of an episode.
+      rival: moments of another environment, which is stepped in turns.
+    """
+    moments = []
+    for seed in seeds:
+      episode = watched_episodes.play(env, seed, self._seed)
+      if rival is not None:
+        episode = (moment for moment, _ in zip(episode, rival))
+      steps = min(max_steps, self._max_steps)
+      moments += itertools.islice(episode, steps + 1)
+    return moments
+
+  def _check_repeats(self, first, second):
+    """Checks what depends on seeds, resets and other instances."""
+    seed = self._seed
+    episode, other = self._record(first, seed), self._record(second, seed)
+    if self._differ(
+        'seed-repeats', f'Two instances, reset with seed {seed}', episode, other
+    ):
+      return
+    stream = self._record(first, None, None)
+    if self._differ(
+        'stream-repeats',
+        f'Two instances, reset with seed {seed} and then without',
+        stream,
+        self._record(second, None, None),
+    ):
+      return
+    for i, steps in enumerate(_STEPS_BEFORE):
+      self._record(first, seed + 1 + i, max_steps=steps)
+      if self._differ(
+          'reset-clears',
+          f'Reset with seed {seed} and then without, after up to {steps} steps '
+          'of another episode',
+          episode + stream,
+          self._record(first, seed, None, None),
+      ):
+        return
+    if self._findings.has('rounding'):
+      return
+    self._check_variety(first, episode)
+    rival = itertools.chain.from_iterable(
+        watched_episodes.play(second, seed, seed) for seed in itertools.count(1)
+    )
+    self._differ(
+        'shared-state',
+        'The same episode, while another instance was stepped in turns',
+        episode,
+        self._record(first, seed, rival=rival),
+    )
+
+  def _check_variety(self, env, episode):
+    """Checks that other seeds, and resets without, give other episodes."""
+    first_seed = self._seed
+    last_seed = first_seed + _NUM_SEEDS
+
+    def repeat(seeds):
+      return all(
+          watched_episodes.first_difference(episode, self._record(env, seed))
+          is None
+          for seed in seeds
+      )
+
+    if repeat(range(first_seed + 1, last_seed + 1)):
+      self._findings.add(
+          'seeds-equal',
+          f'The seeds {first_seed} to {last_seed} gave one and the same episode'
+          ' for the same actions.',
+      )
+      return
+    self._record(env, first_seed)
+    if repeat([None] * _NUM_SEEDS):
+      self._findings.add(
+          'stream-varies',
+          f'After reset(seed={first_seed}), {_NUM_SEEDS} times reset() gave the'
+          ' same episode again.',
+      )
+
+  def _differ(self, rule, what, first, second):
+    """Adds a finding if two recordings differ; returns whether they do."""
+    difference = watched_episodes.first_difference(first, second)
+    if difference is None:
+      return False
+    where, is_rounding = difference
+    rule = 'rounding' if is_rounding else rule
+    self._findings.add(rule, f'{what}, with equal actions: {where}.')
+    return True
+
+  def _play_batch(self, batch):
+    """Plays two instances through VectorPyEnvironment with random actions."""
+    actions = batch.gymnasium_vector_env.action_space
+    actions.seed(self._seed)
+    spec = array_spec.add_outer_dims_nest(batch.time_step_spec(), (2,))
+    largest = tf.nest.map_structure(lambda part: 0, spec.observation)
     try:
-      env = self._env_fn()
+      time_step = batch.reset()
+      for step in range(min(_REPLAYED_STEPS, self._max_steps)):
+        if not array_spec.check_arrays_nest(time_step, spec):
+          raise ValueError(f'Step {step}: {time_step} does not fit {spec}.')
+        largest = tf.nest.map_structure(
+            lambda old, new: max(old, np.max(new)),
+            largest,
+            time_step.observation,
+        )
+        time_step = batch.step(
+            gymnasium_spaces.from_zero(actions, actions.sample())
+        )
     except Exception as error:  # Whatever an environment may raise.
-      self._findings.add(
-          'constructor', f'The callable raised {episodes.describe(error)}.'
-      )
-      raise episodes.StopChecking from error
-    if not isinstance(env, gymnasium.Env):
-      old = any(
-          base.__module__.split('.')[0] == 'gym' for base in type(env).__mro__
-      )
-      kind = type(getattr(env, 'unwrapped', env)).__name__
-      self._findings.add(
-          'environment-type',
-          f'The callable returned {"an old Gym" if old else "a"} {kind}.',
-      )
-      raise episodes.StopChecking
-    return env
+      what = watched_episodes.describe(error.__cause__ or error)
+      self._findings.add('adapter', f'Two instances in one batch: {what}')
+    for part, value in zip(
+        tf.nest.flatten(spec.observation), tf.nest.flatten(largest)
+    ):
+      is_image = part.dtype == np.uint8 and len(part.shape) == 4
+      if is_image and value <= _LARGEST_CATEGORY < np.max(part.maximum):
+        self._findings.add(
+            'byte-range', f'{part.name} was never more than {value}.', part.name
+        )
 
-  def _check_with_gymnasium(self):
-    """Runs Gymnasium's checks for what no rule here asks."""
-    env = self._make()
+  def _check_with_gymnasium(self, env):
+    """Runs Gymnasium's check_env, and its check of a frame."""
+    with watched_episodes.gymnasium_warnings() as messages:
+      try:
+        # Its own checks of these make environments of all render modes.
+        env_checker.check_env(
+            env, skip_render_check=True, skip_close_check=True
+        )
+        if env.render_mode == 'rgb_array':
+          passive_env_checker.env_render_passive_checker(env)
+      except Exception as error:  # It raises of all kinds.
+        self._findings.add(
+            'gymnasium-check-env', watched_episodes.describe(error)
+        )
+    for message in filter(_PASSED_ON.search, messages):
+      self._findings.add('gymnasium-check-env', message, message)
+
+  def _check_close_and_pickling(self, env):
+    """Closes an environment twice, and pickles the callable."""
     try:
-      env_checker.check_env(env, skip_render_check=True, skip_close_check=True)
+      env.close()
+      env.close()
+    except Exception as error:  # Whatever an environment may raise.
+      self._findings.add('close', watched_episodes.describe(error))
+    try:
+      cloudpickle.loads(cloudpickle.dumps(self._env_fn))
     except Exception as error:  # It raises of all kinds.
-      self._findings.add('gymnasium', episodes.describe(error))
-    finally:
-      episodes.close_quietly(env)
-
-
-def main(argv: Optional[Sequence[str]] = None) -> int:
-  """Checks the environment named on the command line.
-
-  Args:
-    argv: the arguments; None takes those of the process.
-
-  Returns:
-    0 without faults, 1 with.
-  """
-  parser = argparse.ArgumentParser(
-      prog='python -m rnd_agents.environments.check',
-      description='Plays an environment and prints what breaks the rules. '
-      'Exit status: 0 without faults, 1 with.',
-  )
-  parser.add_argument(
-      'env',
-      help='a Gymnasium id, module:id, or module:callable that returns an env',
-  )
-  parser.add_argument('--episodes', type=int, default=DEFAULT_EPISODES)
-  parser.add_argument('--max_steps', type=int, default=DEFAULT_MAX_STEPS)
-  parser.add_argument('--seed', type=int, default=0)
-  parser.add_argument(
-      '--accept',
-      action='append',
-      default=[],
-      metavar='RULE',
-      help='a rule that may be broken; can be given several times',
-  )
-  parser.add_argument(
-      '--env_kwargs',
-      type=_json_object,
-      default={},
-      help='for the constructor, as JSON: \'{"size": 8}\'',
-  )
-  arguments = parser.parse_args(argv)
-  try:
-    env_fn = find_callable(arguments.env, arguments.env_kwargs)
-    report = examine_environment(
-        env_fn,
-        arguments.episodes,
-        arguments.max_steps,
-        arguments.seed,
-        arguments.accept,
-    )
-  except (ImportError, ValueError, gymnasium.error.Error) as error:
-    parser.error(errors.message_of(error))
-  print(f'{arguments.env}\n{report}')
-  return 1 if report.faults else 0
-
-
-def _json_object(text):
-  """The dict that a flag holds."""
-  try:
-    value = json.loads(text)
-  except ValueError:
-    value = None
-  if not isinstance(value, dict):
-    raise argparse.ArgumentTypeError(
-        f'must be a JSON object, such as \'{{"size": 8}}\', not {text}'
-    )
-  return value
+      self._findings.add('picklable', watched_episodes.describe(error))
 
 
 def find_callable(
@@ -342,20 +464,8 @@ def find_callable(
     if callable(found):
       return functools.partial(found, **env_kwargs)
   try:
-    episodes.close_quietly(_make_loaded(name, env_kwargs))
-  except ValueError:
-    try:
-      episodes.close_quietly(gymnasium.make(name, **env_kwargs))
-    except gymnasium.error.Error:
-      pass
-    else:  # It is the spaces that the loader refuses: a rule says it better.
-      return functools.partial(
-          gymnasium.make, name, disable_env_checker=True, **env_kwargs
-      )
-    raise
+    _make_loaded(name, env_kwargs).close()
   except TypeError as error:
-    if not env_kwargs:
-      raise
     raise ValueError(
         f'{name} did not take {env_kwargs}: {errors.message_of(error)}'
     ) from error
@@ -369,5 +479,77 @@ def _make_loaded(name, env_kwargs, **more):
   return seeded.env
 
 
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+  """Defines the flags of `main`, which importing this module does not."""
+  for define, name, default, text in (
+      (flags.DEFINE_integer, 'episodes', DEFAULT_EPISODES, 'How many to play.'),
+      (
+          flags.DEFINE_integer,
+          'max_steps',
+          DEFAULT_MAX_STEPS,
+          'How many steps the episodes may take in all.',
+      ),
+      (flags.DEFINE_integer, 'seed', 0, 'Of the episodes and actions.'),
+      (
+          flags.DEFINE_multi_string,
+          'accept',
+          [],
+          'A rule that may be broken; can be given several times.',
+      ),
+      (
+          flags.DEFINE_string,
+          'env_kwargs',
+          '{}',
+          'Arguments of the constructor, as JSON: \'{"size": 8}\'.',
+      ),
+  ):
+    define(name, default, text, flag_values=flag_values)
+
+
+def main(
+    argv: Sequence[str], flag_values: flags.FlagValues = flags.FLAGS
+) -> int:
+  """Checks the environment named on the command line and prints the report.
+
+  Args:
+    argv: the program and a Gymnasium id, module:id, or module:callable that
+      returns an environment.
+    flag_values: with those of `define_flags`, parsed.
+
+  Returns:
+    The exit status: 0 without faults, 1 with.
+
+  Raises:
+    app.UsageError: there is no such environment, or a flag is out of range.
+  """
+  try:
+    if len(argv) != 2:
+      raise ValueError('Name one environment, such as my_module:MyEnv.')
+    env_kwargs = _json_object(flag_values.env_kwargs)
+    report = examine_environment(
+        find_callable(argv[1], env_kwargs),
+        flag_values.episodes,
+        flag_values.max_steps,
+        flag_values.seed,
+        flag_values.accept,
+    )
+  except (ImportError, ValueError, gymnasium.error.Error) as error:
+    raise app.UsageError(errors.message_of(error), exitcode=2) from error
+  print(f'{argv[1]}\n{report}')
+  return 1 if report.faults else 0
+
+
+def _json_object(text):
+  """Returns the dict that --env_kwargs holds; raises ValueError."""
+  with contextlib.suppress(ValueError):
+    value = json.loads(text)
+    if isinstance(value, dict):
+      return value
+  raise ValueError(
+      f'env_kwargs must be a JSON object, such as \'{{"size": 8}}\', not {text}'
+  )
+
+
 if __name__ == '__main__':
-  sys.exit(main())
+  define_flags()
+  app.run(main)

@@ -1,6 +1,10 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong with an environment while it runs."""
+"""Errors of environments whose message is meant for the user.
+
+A program may print these as one sentence. Anything else that is raised here is
+a bug, of this package or of the environment, and should keep its traceback.
+"""
 
 import traceback
 from typing import Optional
@@ -8,8 +12,20 @@ from typing import Optional
 from rnd_agents import errors
 
 
+class EnvironmentSetupError(errors.InvalidValue):
+  """An environment cannot be made or used as asked; the message says why."""
+
+
+class MissingPackageError(EnvironmentSetupError, errors.MissingPackage):
+  """An environment needs a package; the message says how to install it."""
+
+
+class StateNotRestored(RuntimeError):
+  """A saved state was not reached again, so a run cannot be resumed from it."""
+
+
 class EnvironmentFailure(errors.UserError, RuntimeError):
-  """An environment raised, hung, died, or gave what its space does not hold.
+  """An environment raised, hung, died, or left its space while it ran.
 
   Pickles as text only, so that it passes from a worker process to its parent
   whatever the environment raised.
@@ -52,22 +68,18 @@ class EnvironmentFailure(errors.UserError, RuntimeError):
     )
 
 
-class StateNotRestored(RuntimeError):
-  """A saved state cannot be reached again: a run would go on wrongly."""
-
-
 def message_of(error: BaseException) -> str:
-  """The text of `error` without where gin was called from, which it appends."""
+  """Returns the text of `error` without the call site that gin appends."""
   return str(error).partition('\n  In call to')[0]
 
 
 def failure_of(
     error: BaseException, doing: str, environment_index: Optional[int] = None
 ) -> EnvironmentFailure:
-  """Returns an EnvironmentFailure that tells of `error`.
+  """Returns an EnvironmentFailure with the text and the traceback of `error`.
 
   Args:
-    error: what was raised; one that is an EnvironmentFailure is returned.
+    error: what was raised; an EnvironmentFailure is returned as it is.
     doing: such as 'step'.
     environment_index: None where it is not known.
   """

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Gymnasium spaces as TF-Agents specs, and batches carried between the two.
+"""Converts Gymnasium spaces to TF-Agents specs, and batches between the two.
 
 Each function walks a space once and returns the nest of specs together with a
 function that converts one batch, so that no space is inspected while stepping.
@@ -15,6 +15,8 @@ from gymnasium import spaces
 import numpy as np
 from tf_agents.specs import array_spec
 from tf_agents.typing import types
+
+from rnd_agents.environments import errors
 
 Converter = Callable[[Any], types.NestedArray]
 
@@ -49,12 +51,12 @@ def observation_converter(
     name: the name of the spec, and the prefix of its parts' names.
 
   Raises:
-    ValueError: a part of the space cannot be an array of fixed shape.
+    EnvironmentSetupError: a part of the space is no array of fixed shape.
   """
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
     return _nested_observation_converter(space, name)
   if is_text(space):
-    raise ValueError(
+    raise errors.EnvironmentSetupError(
         f'{name!r} is text only, which a TF-Agents spec cannot hold; add a '
         'wrapper that encodes it as an array.'
     )
@@ -96,7 +98,7 @@ def action_converter(
     name: the name of the spec, and the prefix of its parts' names.
 
   Raises:
-    ValueError: a part of the space cannot be an array of fixed shape.
+    EnvironmentSetupError: a part of the space is no array of fixed shape.
   """
   if isinstance(space, spaces.Dict):
     parts = {
@@ -172,7 +174,7 @@ def check_finite(array: np.ndarray, name: str) -> None:
   error = ValueError(
       f'Environment {index[0]}: {name!r} is {array[index]}'
       + (f' at index {index[1:]}' if len(index) > 1 else '')
-      + '. An environment and a policy must give finite numbers; mend the one'
+      + '. An environment and a policy must give finite numbers; fix the one'
       ' this comes from, or replace the value in a wrapper.'
   )
   error.environment_index = index[0]
@@ -201,7 +203,9 @@ def _nested_observation_converter(space, name):
     else:
       parts[key] = observation_converter(part, f'{name}/{key}')
   if not parts:
-    raise ValueError(f'{name!r} has no part that is an array: {space}.')
+    raise errors.EnvironmentSetupError(
+        f'{name!r} has no part that is an array: {space}.'
+    )
   if is_dict:
     return {key: part[0] for key, part in parts.items()}, lambda batch: {
         key: part[1](batch[key]) for key, part in parts.items()
@@ -230,14 +234,16 @@ def _array_spec(space, name, round_inward=False):
   elif isinstance(space, spaces.MultiBinary):
     minimum, maximum = 0, 1
   else:
-    raise ValueError(
+    raise errors.EnvironmentSetupError(
         f'{name!r} is a {type(space).__name__} space, which is no array of '
         'fixed shape. Supported are Box, Discrete, MultiDiscrete, MultiBinary, '
         'and Dict and Tuple of these; add a wrapper that converts it.'
     )
   dtype = _SPEC_DTYPES.get(np.dtype(space.dtype).name)
   if dtype is None:
-    raise ValueError(f'{name!r} has dtype {space.dtype}, which is unsupported.')
+    raise errors.EnvironmentSetupError(
+        f'{name!r} has dtype {space.dtype}, which is unsupported.'
+    )
   minimum, maximum = _cast_bounds(minimum, maximum, dtype, round_inward)
   return array_spec.BoundedArraySpec(
       space.shape, dtype, minimum=minimum, maximum=maximum, name=name

@@ -23,6 +23,8 @@ import gymnasium
 from gymnasium import spaces
 import numpy as np
 
+from rnd_agents.environments import errors
+
 _PIXELS = 16  # Height and width of a cell of a picture.
 
 
@@ -66,10 +68,10 @@ class MemoryTask(gymnasium.Env):
       render_mode: None or 'rgb_array'.
 
     Raises:
-      ValueError: there is no such `render_mode`.
+      EnvironmentSetupError: there is no such `render_mode`.
     """
     if render_mode not in (None, *self.metadata['render_modes']):
-      raise ValueError(
+      raise errors.EnvironmentSetupError(
           f"render_mode must be None or 'rgb_array', not {render_mode!r}."
       )
     self.observation_space = spaces.Box(0.0, 1.0, (num_entries,), np.float32)
@@ -177,7 +179,7 @@ class Recall(MemoryTask):
       render_mode: None or 'rgb_array'.
 
     Raises:
-      ValueError: an argument is out of range.
+      EnvironmentSetupError: an argument is out of range.
     """
     _check_at_least(0, delay_env_steps=delay_env_steps)
     super().__init__(4, 2, None, render_mode)
@@ -251,8 +253,8 @@ class TMaze(MemoryTask):
       render_mode: None or 'rgb_array'.
 
     Raises:
-      ValueError: an argument is out of range; no episode could succeed within
-        the limit.
+      EnvironmentSetupError: an argument is out of range; no episode could
+        succeed within the limit.
     """
     _check_at_least(1, length=length)
     # Turning is a step too.
@@ -323,7 +325,7 @@ class CueLock(MemoryTask):
       render_mode: None or 'rgb_array'.
 
     Raises:
-      ValueError: an argument is out of range.
+      EnvironmentSetupError: an argument is out of range.
     """
     _check_at_least(2, num_symbols=num_symbols)
     _check_at_least(1, code_length=code_length)
@@ -361,9 +363,9 @@ class CueLock(MemoryTask):
 
 
 def _check_at_least(least, **number):
-  """Raises ValueError unless the one number is whole and at least `least`."""
+  """Raises EnvironmentSetupError unless `number` is an integer from `least`."""
   ((name, value),) = number.items()
   if not isinstance(value, (int, np.integer)) or value < least:
-    raise ValueError(
+    raise errors.EnvironmentSetupError(
         f'{name} must be a whole number, at least {least}, not {value!r}.'
     )

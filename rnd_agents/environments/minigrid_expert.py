@@ -32,7 +32,7 @@ class _State(NamedTuple):
   opened: frozenset
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(module='rnd_agents', denylist=['env'])
 class MiniGridExpert(gymnasium.Wrapper):
   """Adds `expert_action()` to tasks such as MiniGrid-DoorKey-5x5-v0.
 

@@ -13,6 +13,7 @@ import gin
 import numpy as np
 
 from rnd_agents.environments import deep_sea as deep_sea_module
+from rnd_agents.environments import errors
 
 _LEFT, _RIGHT = 0, 2  # Of MountainCar.
 
@@ -31,7 +32,7 @@ def mountain_car(observation: np.ndarray) -> np.ndarray:
   return np.where(observation[:, 1] < 0, _LEFT, _RIGHT).astype(np.int64)
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(module='rnd_agents', denylist=['observation'])
 def deep_sea(
     observation: np.ndarray,
     mapping_seed: int = deep_sea_module.DEFAULT_MAPPING_SEED,
@@ -48,10 +49,10 @@ def deep_sea(
     int64 [B].
 
   Raises:
-    ValueError: there is no `mapping_seed`: nobody knows that map.
+    EnvironmentSetupError: there is no `mapping_seed`: nobody knows that map.
   """
   if mapping_seed is None and randomize_actions:
-    raise ValueError(
+    raise errors.EnvironmentSetupError(
         'The expert needs the mapping_seed of its Deep Sea: with None each'
         ' environment has a map of its own. Give both the same number.'
     )

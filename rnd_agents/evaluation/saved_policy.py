@@ -1,16 +1,15 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A policy from the SavedModel that a run left, and what it must be given."""
+"""Loads a policy from the SavedModel of a run and checks what it can play."""
 
-import collections.abc
 import os
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 from tf_agents.policies import policy_saver
 from tf_agents.specs import tensor_spec
-from tf_agents.trajectories import time_step as ts
+
+from rnd_agents import spec_differences
 
 # Importing it is what registers the types of the saved distributions.
 del tfp
@@ -49,7 +48,7 @@ class SavedPolicy:
       )
       self.action = self._model.action
       self.get_initial_state = self._model.get_initial_state
-    # Whatever TensorFlow or protobuf say of a file that is cut short.
+    # TensorFlow and protobuf raise many kinds for a file that is cut short.
     except Exception as error:  # pylint: disable=broad-exception-caught
       raise SavedPolicyError(
           f'{directory} is no policy that can be loaded: {_one_line(error)}'
@@ -63,62 +62,32 @@ class SavedPolicy:
     Args:
       environment: A `VectorPyEnvironment`.
     """
-    observation_spec = environment.observation_spec()
-    for what, mine, theirs in (
-        (
-            'observation',
-            _described(self.time_step_spec.observation),
-            _described(ts.time_step_spec(observation_spec).observation),
-        ),
-        (
-            'action',
-            _described(self.action_spec, is_action=True),
-            _described(environment.action_spec(), is_action=True),
-        ),
-    ):
-      if mine != theirs:
-        raise SavedPolicyError(
-            f'The policy is not one for {environment.name}: its {what} is'
-            f' {mine}, that of the environment {theirs}.'
-        )
+    mine = _leaves(self.time_step_spec.observation, self.action_spec)
+    theirs = _leaves(environment.observation_spec(), environment.action_spec())
+    faults = [
+        f'its {name} is {one}, that of the environment {other}'
+        if one != other
+        else f'its {name} has other bounds than that of the environment'
+        for name, one, other in spec_differences.differences(mine, theirs)
+    ]
+    if faults:
+      raise SavedPolicyError(
+          f'The policy is not one for {environment.name}: {"; ".join(faults)}.'
+      )
 
 
-def _described(spec, is_action=False):
-  """Types, shapes and bounds of a nest of specs, as text."""
-
-  def describe(spec):
-    text = f'{tf.as_dtype(spec.dtype).name} {list(spec.shape)}'
-    if not hasattr(spec, 'minimum'):
-      return text
-    is_integer = tf.as_dtype(spec.dtype).is_integer
-    # Wider ones, and those of floats that are observed, are no contract: they
-    # may have been infinite.
-    if is_action or (
-        is_integer and int(spec.maximum.max()) - int(spec.minimum.min()) < 1_000
-    ):
-      text += f' of {_bound(spec.minimum)} to {_bound(spec.maximum)}'
-    return text
-
-  if hasattr(spec, 'dtype'):
-    return describe(spec)
-  if isinstance(spec, collections.abc.Mapping):
-    # A file keeps the keys in another order, which means nothing.
-    parts = (
-        f'{name}: {_described(spec[name], is_action)}' for name in sorted(spec)
-    )
-    return f'{{{", ".join(parts)}}}'
-  parts = (_described(part, is_action) for part in spec)
-  return f'({", ".join(parts)})'
-
-
-def _bound(bound):
-  """One number where all are the same."""
-  same = np.all(bound == bound.flat[0])
-  return str(bound.flat[0] if same else bound.tolist())
+def _leaves(observation_spec, action_spec):
+  """Returns specs of one environment by name."""
+  return {
+      **spec_differences.leaves(
+          tensor_spec.from_spec(observation_spec), 'observation'
+      ),
+      **spec_differences.leaves(tensor_spec.from_spec(action_spec), 'action'),
+  }
 
 
 def _no_policy(directory):
-  """What to do about a folder without a SavedModel."""
+  """Returns a message about a folder without a SavedModel."""
   if not os.path.isdir(directory):
     message = f'{directory} is no folder.'
   else:

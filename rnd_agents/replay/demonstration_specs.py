@@ -7,15 +7,14 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
-from tf_agents.utils import nest_utils
+
+from rnd_agents import spec_differences
 
 # Those that TF-Agents encodes.
 _DTYPES = (
     'float16', 'float32', 'float64', 'uint8', 'int8', 'uint16', 'int16',
     'int32', 'int64',
 )
-# Wider bounds, as those of counters, are no contract.
-_MAX_RANGE = 1_000
 
 
 class DemonstrationError(ValueError):
@@ -56,12 +55,12 @@ def check_types(spec):
   Args:
     spec: A `Trajectory` of tensor specs.
   """
-  for name, leaf in _leaves(spec):
+  for name, leaf in spec_differences.leaves(spec).items():
     if leaf.dtype.name not in _DTYPES or 0 in leaf.shape.as_list():
       raise DemonstrationError(
-          f'{name} is {_described(leaf)}, which a file of demonstrations'
-          f' cannot hold: it takes {", ".join(_DTYPES)}, and no empty axis.'
-          ' Convert it in a wrapper of the environment.'
+          f'{name} is {spec_differences.described(leaf)}, which a file of'
+          f' demonstrations cannot hold: it takes {", ".join(_DTYPES)}, and no'
+          ' empty axis. Convert it in a wrapper of the environment.'
       )
 
 
@@ -81,16 +80,24 @@ def check(spec, expected_spec, source='The file of demonstrations'):
     DemonstrationError: If they do not fit; names each part that does not.
   """
   expected_spec = tensor_spec.from_spec(expected_spec)
-  faults = []
+  differences = []
   for field in ('observation', 'action', 'policy_info', 'reward', 'discount'):
     theirs = getattr(spec, field)
     ours = getattr(expected_spec, field)
     if field == 'policy_info' and not tf.nest.flatten(ours):
       continue
-    faults += _differences(dict(_leaves(theirs, field)),
-                           dict(_leaves(ours, field)))
-  if not faults:
+    differences += spec_differences.differences(
+        spec_differences.leaves(theirs, field),
+        spec_differences.leaves(ours, field),
+    )
+  if not differences:
     return
+  faults = [
+      f'{name} is {theirs} and must be {ours}'
+      if theirs != ours
+      else f'{name} has other bounds than it must have'
+      for name, theirs, ours in differences
+  ]
   mend = 'Collect them in the very environment of the training, wrappers too.'
   if all(fault.startswith('policy_info') for fault in faults):
     mend = (
@@ -104,7 +111,8 @@ def check(spec, expected_spec, source='The file of demonstrations'):
 
 def check_episode(episode, spec, what):
   """Raises DemonstrationError unless it is one whole episode of the spec."""
-  arrays, specs = dict(_leaves(episode)), dict(_leaves(spec))
+  arrays = spec_differences.leaves(episode)
+  specs = spec_differences.leaves(spec)
   if arrays.keys() != specs.keys():
     raise DemonstrationError(
         f'{what} has {", ".join(arrays)}, and the spec {", ".join(specs)}.'
@@ -141,58 +149,6 @@ def check_episode(episode, spec, what):
         f'{what} has the next step types {_abridged(episode.next_step_type)},'
         ' which are not the step types of the frames that follow, and FIRST.'
     )
-
-
-def _leaves(nest, prefix=''):
-  """Pairs of name, such as 'observation/a', and leaf."""
-  return [
-      ('/'.join(part for part in (prefix, path) if part), leaf)
-      for path, leaf in nest_utils.flatten_with_joined_paths(nest)
-  ]
-
-
-def _bounds(name, spec):
-  """(minimum, maximum) as far as they count, else None."""
-  if not hasattr(spec, 'minimum'):
-    return None
-  low = np.broadcast_to(spec.minimum, spec.shape)
-  high = np.broadcast_to(spec.maximum, spec.shape)
-  if name.startswith('action'):
-    return low, high
-  if not spec.dtype.is_integer:
-    return None
-  # Python's integers, since the range of an int32 is none.
-  narrow = int(high.max()) - int(low.min()) < _MAX_RANGE
-  return (low, high) if narrow else None
-
-
-def _described(spec, bounds=None):
-  text = f'{spec.dtype.name} {spec.shape.as_list()}'
-  if bounds is not None:
-    text += f' of {np.min(bounds[0])} to {np.max(bounds[1])}'
-  return text
-
-
-def _differences(theirs, ours):
-  """A sentence for each leaf that is not the same in both dicts."""
-  faults = []
-  for name in list(ours) + [name for name in theirs if name not in ours]:
-    texts, bounds = [], []
-    for leaves in (theirs, ours):
-      leaf = leaves.get(name)
-      bounds.append(None if leaf is None else _bounds(name, leaf))
-      texts.append('nothing' if leaf is None else _described(leaf, bounds[-1]))
-    if texts[0] != texts[1]:
-      faults.append(f'{name} is {texts[0]} and must be {texts[1]}')
-    elif not _same(*bounds):  # Between the extremes.
-      faults.append(f'{name} has other bounds than it must have')
-  return faults
-
-
-def _same(bounds, others):
-  if bounds is None or others is None:
-    return bounds is others
-  return all(np.array_equal(a, b) for a, b in zip(bounds, others))
 
 
 def _abridged(array):

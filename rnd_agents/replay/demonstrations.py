@@ -32,6 +32,7 @@ from tf_agents.trajectories import trajectory
 from tf_agents.utils import example_encoding
 from tf_agents.utils import example_encoding_dataset
 
+from rnd_agents import files
 from rnd_agents.replay import demonstration_specs
 
 SPEC_SUFFIX = '.spec'  # TF-Agents' own.
@@ -100,7 +101,7 @@ class DemonstrationWriter:
     partial_spec = self._partial + SPEC_SUFFIX
     if error is None and self.num_episodes:
       for path in (partial_spec, self._partial):
-        _sync(path)
+        files.sync(path)
       os.replace(partial_spec, self._path + SPEC_SUFFIX)
       os.replace(self._partial, self._path)
     elif self.num_episodes:
@@ -310,12 +311,3 @@ def _one_line(error):
   """What TensorFlow says, without the name of its node."""
   text = getattr(error, 'message', None) or str(error)
   return ' '.join(text.rpartition('}}')[2].partition(' [')[0].split())[:200]
-
-
-def _sync(path):
-  """Waits until a file is on the disk."""
-  descriptor = os.open(path, os.O_RDONLY)
-  try:
-    os.fsync(descriptor)
-  finally:
-    os.close(descriptor)

@@ -114,6 +114,7 @@ class OnPolicyLoop(loops.Loop):
     self._counters = counters
     self._rollout_length = rollout_length
     self._warm_up_env_steps = warm_up_env_steps
+    self._policy_variables = list(agent.collect_policy.variables())
     self._floating_variables = loops.floating_variables(agent)
     self._train = common.function(self._train_on_rollout)
     self._update_statistics = common.function(
@@ -155,7 +156,7 @@ class OnPolicyLoop(loops.Loop):
   def iterations(self):
     while True:
       start = time.monotonic()
-      variables = local.as_numpy(list(self._agent.collect_policy.variables()))
+      variables = local.as_numpy(self._policy_variables)
       rollout = self._shards.collect(
           lambda _, values=variables: values, self._rollout_length
       )

@@ -66,10 +66,13 @@ class ReplayLoop(loops.Loop):
     self._read_demonstrations = read_demonstrations
     self._replay_dir = replay_dir
     self._replay = None
+    self._replay_in_use = None  # Name of its checkpoint in that of the run.
     self._updates_due = 0.0
     self._pretraining_steps = 0  # Done so far.
     self._is_ready = False
     self._is_sent = False  # The policy's variables, to the collectors.
+    self._policy_variables = list(agent.collect_policy.variables())
+    self._epsilon = agent.collect_policy.epsilon
     self._floating_variables = loops.floating_variables(agent)
     self._cutter = sequences.BatchCutter(
         shards.num_environments, settings.window, self._add
@@ -196,9 +199,8 @@ class ReplayLoop(loops.Loop):
 
   def _step(self, epsilon):
     """Steps all environments once; returns the `Rollout` of it."""
-    variable = self._agent.collect_policy.epsilon
-    if not np.array_equal(variable.numpy(), epsilon):
-      variable.assign(epsilon)
+    if not np.array_equal(self._epsilon.numpy(), epsilon):
+      self._epsilon.assign(epsilon)
       self._is_sent = False
     variables_of = None if self._is_sent else self._variables_of
     rollout = self._shards.collect(variables_of, 1)
@@ -214,12 +216,11 @@ class ReplayLoop(loops.Loop):
 
   def _variables_of(self, part):
     """Values of the policy's variables for a slice of the environments."""
-    policy = self._agent.collect_policy
     return [
         variable.numpy()[part.start : part.stop]
-        if variable is policy.epsilon
+        if variable is self._epsilon
         else variable.numpy()
-        for variable in policy.variables()
+        for variable in self._policy_variables
     ]
 
   def _updates(self, num_env_steps):
@@ -304,9 +305,7 @@ class ReplayLoop(loops.Loop):
     metrics['replay_sequences'] = sizes['agent']
     if sizes['demonstrations']:
       metrics['demonstration_sequences'] = sizes['demonstrations']
-    metrics['epsilon_mean'] = float(
-        np.mean(self._agent.collect_policy.epsilon.numpy())
-    )
+    metrics['epsilon_mean'] = float(np.mean(self._epsilon.numpy()))
     return metrics
 
   def _finite(self):
@@ -321,8 +320,11 @@ class ReplayLoop(loops.Loop):
   # Saving and resuming.
 
   def get_state(self):
+    # The newest checkpoint of the run refers to one until this one is written.
+    path = self._replay.checkpoint(in_use=(self._replay_in_use,))
+    self._replay_in_use = os.path.basename(path)
     return dict(
-        replay=os.path.basename(self._replay.checkpoint()),
+        replay=self._replay_in_use,
         cutter=self._cutter.get_state(),
         updates_due=self._updates_due,
         pretraining_steps=self._pretraining_steps,
@@ -330,6 +332,7 @@ class ReplayLoop(loops.Loop):
 
   def set_state(self, state, episodes_go_on):
     path = os.path.join(self._replay_dir, state['replay'])
+    self._replay_in_use = state['replay']
     if not os.path.isdir(path):
       # The run was killed between the replay's checkpoint and its own.
       path = replay_checkpoints.newest(self._replay_dir)

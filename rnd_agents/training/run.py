@@ -13,7 +13,7 @@ import tensorflow as tf
 from rnd_agents import errors
 from rnd_agents.environments import errors as environment_errors
 from rnd_agents.evaluation import evaluator
-from rnd_agents.training import checkpoints as checkpoints_lib
+from rnd_agents.training import checkpoints as snapshots
 from rnd_agents.training import loops
 from rnd_agents.training import metrics_log
 
@@ -94,7 +94,7 @@ class Run:
   evaluator: Any
   counters: loops.Counters = dataclasses.field(default_factory=loops.Counters)
   loop: Optional[loops.Loop] = None
-  checkpoints: Optional[checkpoints_lib.Checkpoints] = None
+  checkpoints: Optional[snapshots.Checkpoints] = None
   log: Optional[metrics_log.MetricsLog] = None
   callbacks: Any = ()
   stopped_by: Optional[str] = None
@@ -195,11 +195,11 @@ class Run:
     ) as error:
       raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
     except (OSError, tf.errors.OpError) as error:
-      if not isinstance(error, OSError) and not checkpoints_lib.is_of_disk(error):
+      if not isinstance(error, OSError) and not snapshots.is_of_disk(error):
         raise
       raise errors.RunError(
           f'A file of {self.root_dir} could not be written:'
-          f' {checkpoints_lib.reason(error)} {self.checkpoints.kept()} Make room,'
+          f' {snapshots.reason(error)} {self.checkpoints.kept()} Make room,'
           ' and the same command goes on.'
       ) from error
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A sound environment, and one for each rule that breaks just that rule."""
+"""A sound environment, and others that break one rule each."""
 
 import random
 import threading
@@ -40,7 +40,28 @@ class Sound(gymnasium.Env):
     return float(self.place)
 
 
-# ---------------------------------------------------------------- construction
+def _variant(observation=None, reward=None, step=None, **attributes):
+  """Returns a class as Sound whose values go through a function first.
+
+  Args:
+    observation: of the environment and its sound observation.
+    reward: of the environment.
+    step: of the five values of a step.
+    **attributes: of the class, such as its spaces.
+  """
+  attributes['__module__'] = __name__
+  if observation:
+    attributes['observation'] = lambda self: observation(
+        self, Sound.observation(self)
+    )
+  if reward:
+    attributes['reward'] = reward
+  if step:
+    attributes['step'] = lambda self, action: step(*Sound.step(self, action))
+  return type('Variant', (Sound,), attributes)
+
+
+# ----------------------------------------------------------------- the adapter
 class NeedsAnArgument(Sound):
 
   def __init__(self, size):
@@ -75,15 +96,20 @@ class SpacesOfChance(Sound):
     )
 
 
-class TextOnly(Sound):
-  observation_space = spaces.Text(8)
-
-  def observation(self):
-    return 'abc'
-
-
-class NoObservationSpace(Sound):
-  observation_space = None
+TextOnly = _variant(lambda *_: 'abc', observation_space=spaces.Text(8))
+NoObservationSpace = _variant(observation_space=None)
+Float32Overflow = _variant(
+    lambda env, sound: sound * np.float64(1e39),
+    observation_space=spaces.Box(-np.inf, np.inf, (3,), np.float64),
+)
+# An array that has another length at each step.
+RaggedInfo = _variant(
+    step=lambda observation, *rest: (
+        observation,
+        *rest[:3],
+        {'moves': np.arange(1 + int(10 * abs(observation[0])))},
+    )
+)
 
 
 class SequenceAction(Sound):
@@ -100,7 +126,58 @@ class UnboundedAction(Sound):
     return super().step(action[0] > 0)
 
 
-# ------------------------------------------------------------------------- API
+# ---------------------------------------------- Gymnasium's checks of each step
+FourValues = _variant(
+    step=lambda observation, reward, terminated, truncated, info: (
+        observation, reward, terminated or truncated, info
+    )
+)
+ListObservation = _variant(lambda env, sound: sound.tolist())
+MissingKey = _variant(
+    lambda env, sound: {'place': sound},
+    observation_space=spaces.Dict(
+        place=Sound.observation_space, door=spaces.Discrete(2)
+    ),
+)
+Float64 = _variant(lambda env, sound: sound.astype(np.float64))
+NestedFloat64 = _variant(
+    lambda env, sound: {'place': sound, 'more': (sound.astype(np.float64), 3)},
+    observation_space=spaces.Dict(
+        place=Sound.observation_space,
+        more=spaces.Tuple(
+            [Sound.observation_space, spaces.Discrete(3, start=1)]
+        ),
+    ),
+)
+WrongShape = _variant(lambda env, sound: sound[:2])
+DiscreteOutOfBounds = _variant(
+    lambda env, sound: env.steps, observation_space=spaces.Discrete(LIMIT // 2)
+)
+# Late, since the first steps do not show it.
+LateOutOfBounds = _variant(
+    lambda env, sound: np.where(env.steps >= 15, np.float32(5), sound),
+    place=property(
+        lambda env: env.np_random.uniform(-0.5, 0.5), lambda env, place: None
+    ),
+)
+NaNObservation = _variant(
+    lambda env, sound: np.where(env.steps == 3, np.float32(np.nan), sound)
+)
+ArrayReward = _variant(reward=lambda env: np.array([env.place]))
+InfiniteReward = _variant(reward=lambda env: np.inf if env.steps == 2 else 1.0)
+ArrayTerminated = _variant(
+    step=lambda observation, reward, terminated, *rest: (
+        observation, reward, np.array([terminated]), *rest
+    )
+)
+NoneTruncated = _variant(
+    step=lambda observation, reward, terminated, truncated, info: (
+        observation, reward, terminated or truncated, None, info
+    )
+)
+InfoIsNone = _variant(step=lambda *values: (*values[:4], None))
+
+
 class NoSeedArgument(Sound):
 
   def reset(self):
@@ -122,13 +199,6 @@ class ObservationAlone(Sound):
 
   def reset(self, **kwargs):
     return super().reset(**kwargs)[0]
-
-
-class FourValues(Sound):
-
-  def step(self, action):
-    observation, reward, terminated, truncated, info = super().step(action)
-    return observation, reward, terminated or truncated, info
 
 
 class RefusesAnAction(Sound):
@@ -161,82 +231,6 @@ class ClosesNever(Sound):
 
 
 # ---------------------------------------------------------------- observations
-class ListObservation(Sound):
-
-  def observation(self):
-    return super().observation().tolist()
-
-
-class MissingKey(Sound):
-  observation_space = spaces.Dict(
-      place=Sound.observation_space, door=spaces.Discrete(2)
-  )
-
-  def observation(self):
-    return {'place': super().observation()}
-
-
-class Float64(Sound):
-
-  def observation(self):
-    return super().observation().astype(np.float64)
-
-
-class NestedFloat64(Sound):
-  observation_space = spaces.Dict(
-      place=Sound.observation_space,
-      more=spaces.Tuple([Sound.observation_space, spaces.Discrete(3, start=1)]),
-  )
-
-  def observation(self):
-    good = super().observation()
-    return {'place': good, 'more': (good.astype(np.float64), 3)}
-
-
-class WrongShape(Sound):
-
-  def observation(self):
-    return super().observation()[:2]
-
-
-class LateOutOfBounds(Sound):
-  """Wrong from step 15 only, which the first steps do not show."""
-
-  action_space = spaces.Discrete(1)  # Stays.
-
-  def step(self, action):
-    self.place = 0.9 * self.place
-    self.steps += 1
-    return self.observation(), 0.0, False, self.steps >= LIMIT, {}
-
-  def observation(self):
-    observation = super().observation()
-    observation[1] += 5 * (self.steps >= 15)
-    return observation
-
-
-class DiscreteOutOfBounds(Sound):
-  observation_space = spaces.Discrete(LIMIT // 2)
-
-  def observation(self):
-    return self.steps + int(self.place * 0)
-
-
-class NaNObservation(Sound):
-
-  def observation(self):
-    observation = super().observation()
-    observation[2] = np.nan if self.steps == 3 else 0.0
-    return observation
-
-
-class Float32Overflow(Sound):
-  observation_space = spaces.Box(-np.inf, np.inf, (3,), np.float64)
-
-  def observation(self):
-    return super().observation() * np.float64(1e39)
-
-
 class PlanesAsPixels(Sound):
   """Planes of 0 and 1 in a space of bytes."""
 
@@ -298,39 +292,6 @@ class SharedConstant(Sound):
     return {'place': super().observation(), 'map': self._map}
 
 
-# ----------------------------------------------------------- rewards and flags
-class ArrayReward(Sound):
-
-  def reward(self):
-    return np.array([self.place])
-
-
-class InfiniteReward(Sound):
-
-  def reward(self):
-    return float('inf') if self.steps == 2 else 1.0
-
-
-class ArrayTerminated(Sound):
-
-  def step(self, action):
-    observation, reward, terminated, truncated, info = super().step(action)
-    return observation, reward, np.array([terminated]), truncated, info
-
-
-class NoneTruncated(Sound):
-
-  def step(self, action):
-    observation, reward, terminated, truncated, info = super().step(action)
-    return observation, reward, terminated or truncated, None, info
-
-
-class InfoIsNone(Sound):
-
-  def step(self, action):
-    return super().step(action)[:4] + (None,)
-
-
 class WrongReturn(Sound):
   """Leaves the last reward out of the return that it reports."""
 
@@ -345,7 +306,7 @@ class WrongReturn(Sound):
     return result
 
 
-# ------------------------------------------------------------------------ ends
+# ---------------------------------------------------------------------- ends
 class Endless(Sound):
 
   def step(self, action):
@@ -362,7 +323,7 @@ class LimitAsDeath(Sound):
     return self.observation(), 0.0, self.steps == LIMIT, False, {}
 
 
-# ----------------------------------------------------------------------- seeds
+# --------------------------------------------------------------------- seeds
 class IgnoresTheSeed(Sound):
 
   def reset(self, *, seed=None, options=None):
@@ -494,16 +455,7 @@ class ClassState(Sound):
     self.shared[0] = value
 
 
-# --------------------------------------------------------------------- adapter
-class RaggedInfo(Sound):
-  """An array in info that has another length at each step."""
-
-  def step(self, action):
-    result = super().step(action)
-    result[4]['moves'] = np.arange(1 + int(10 * abs(self.place)))
-    return result
-
-
+# ------------------------------------------------------------------- adapter
 def not_picklable():
   lock = threading.Lock()
 

@@ -6,14 +6,16 @@ import pathlib
 import subprocess
 import sys
 
+from absl import flags
 import pytest
 
-from rnd_agents.plotting import __main__ as command_line
+from rnd_agents.plotting import __main__ as plotting
+from tests import command_lines
 from tests.plotting import fake_runs
 
 
 def _run(*argv):
-  return command_line.main([str(arg) for arg in argv])
+  return command_lines.call(plotting, *argv)
 
 
 def _labels(path):
@@ -182,14 +184,12 @@ def test_folder_without_runs_is_left_out_loudly(runs, tmp_path, capsys):
       f'Left out: {runs}/demos is no run folder and has none in it: there is no'
       ' metrics.csv.\n')
   assert _labels(tmp_path / 'o.csv') == {'ppo': 2, 'rnd': 3}
-  with pytest.raises(SystemExit):
-    _run(runs / 'demos', '--out', tmp_path / 'none.png')
+  assert _run(runs / 'demos', '--out', tmp_path / 'none.png') == 2
   assert f'{runs}/demos is no run folder' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(('argv', 'message'), [
     (['--metric', 'length_mean'], "no run has 'length_mean' in phase 'eval'"),
-    (['--confidence', '95'], 'inside (0, 1)'),
     (['nowhere'], 'nowhere is no run folder'),
     (['--metric', 'evil/return_mean'], 'must be train or eval'),
     (['--metric', 'a', '--metric', 'b', '--ylabel', 'c'],
@@ -198,20 +198,27 @@ def test_folder_without_runs_is_left_out_loudly(runs, tmp_path, capsys):
      '--threshold is for one --metric, not for 2'),
 ])
 def test_bad_arguments(runs, tmp_path, capsys, argv, message):
-  with pytest.raises(SystemExit) as stop:
-    _run(runs, *argv, '--out', tmp_path / 'o.png')
-  assert stop.value.code == 2
-  assert message in capsys.readouterr().err
+  assert _run(runs, *argv, '--out', tmp_path / 'o.png') == 2
+  error = capsys.readouterr().err.splitlines()[-1]
+  assert error.startswith('plotting: ') and message in error
   assert not (tmp_path / 'o.png').exists()
+
+
+@pytest.mark.parametrize(('argv', 'message'), [
+    (['--out', 'o.png', '--confidence', '95'], r'inside \(0, 1\)'),
+    (['--out', 'o.png', '--phase', 'evil'], 'train|eval'),
+    ([], '--out must have a value'),
+])
+def test_bad_flags(runs, argv, message):
+  with pytest.raises(flags.Error, match=message):
+    _run(runs, *argv)
 
 
 def test_numbers_of_something_else_are_not_written_over(
     runs, tmp_path, capsys):
   run = runs / 'rnd' / 'seed_0'
   before = (run / 'metrics.csv').read_bytes()
-  with pytest.raises(SystemExit) as stop:
-    _run(run, '--out', run / 'metrics.png')
-  assert stop.value.code == 2
+  assert _run(run, '--out', run / 'metrics.png') == 2
   error = capsys.readouterr().err
   assert f'{run}/metrics.csv, which holds something else' in error
   assert (run / 'metrics.csv').read_bytes() == before
@@ -232,18 +239,18 @@ def test_a_picture_that_cannot_be_written(
     runs, tmp_path, capsys, out, message):
   (tmp_path / 'file').touch()
   (tmp_path / 'folder.png').mkdir()
-  with pytest.raises(SystemExit) as stop:
-    _run(runs, '--out', tmp_path / out)
-  assert stop.value.code == 2
+  assert _run(runs, '--out', tmp_path / out) == 2
   assert message in capsys.readouterr().err
 
 
 def test_starts_without_tensorflow(runs, tmp_path):
   code = (
       'import sys\n'
-      'from rnd_agents.plotting import __main__ as m\n'
+      'from rnd_agents.plotting import __main__\n'
       'print("matplotlib" in sys.modules)\n'
-      f'm.main([{str(runs)!r}, "--out", {str(tmp_path / "o.png")!r}])\n'
+      'from tests import command_lines\n'
+      f'command_lines.call(__main__, {str(runs)!r},\n'
+      f'                   "--out", {str(tmp_path / "o.png")!r})\n'
       'heavy = ["tensorflow", "tf_agents", "gymnasium", "matplotlib.pyplot"]\n'
       'print([name for name in heavy if name in sys.modules])\n')
   output = subprocess.run(

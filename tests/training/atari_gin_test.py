@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rnd_agents.collecting import shards
-from rnd_agents.environments import rewards
+from rnd_agents.environments import wrappers
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
@@ -70,7 +70,7 @@ def test_every_game_has_the_numbers_of_the_paper(game):
   assert gin.query_parameter('load_environment.env') == _GAMES[game]
   # What is learned from is the sign; what is reported is the score.
   reward_fn = gin.query_parameter('train/load_environment.reward_fn')
-  assert reward_fn.scoped_configurable_fn is rewards.sign_of_reward
+  assert reward_fn.scoped_configurable_fn is wrappers.sign_of_reward
   with pytest.raises(ValueError):
     gin.query_parameter('eval/load_environment.reward_fn')
 

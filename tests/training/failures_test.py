@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from rnd_agents import errors
+from rnd_agents import run_files
 from rnd_agents.training import checkpoints
 from rnd_agents.training import resuming
 from rnd_agents.training import run_directory
@@ -143,7 +144,7 @@ def test_a_failing_environment_is_named_and_the_run_can_go_on(
   saved, seen = tiny_runs.iterations(tmp_path)
   assert saved == seen == 2
   assert 'iteration_00000002, of iteration 2.' in message
-  status = run_directory.read_status(tmp_path)
+  status = run_files.read_status(tmp_path)
   assert status['state'] == 'failed'
   assert words[0] in status['message']
   # Mended, it goes on from there.
@@ -226,7 +227,7 @@ def test_an_environment_that_hangs_ends_the_process(tmp_path, fault, saved):
   process.join(100)
   assert process.exitcode == 1
   assert time.monotonic() - start < 100
-  status = run_directory.read_status(tmp_path)
+  status = run_files.read_status(tmp_path)
   assert status['state'] == 'failed'
   assert status['message'].startswith(
       'failing_environment has been in one step or reset for more than 1 s.'

@@ -1,0 +1,198 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the local collector and of shards."""
+
+import functools
+
+import gymnasium
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.networks import q_network
+from tf_agents.policies import q_policy
+from tf_agents.trajectories import time_step as ts
+
+from rnd_agents.collecting import collector
+from rnd_agents.collecting import local
+from rnd_agents.collecting import shards
+from rnd_agents.environments import errors
+from rnd_agents.environments import loaders
+
+
+class Counting(gymnasium.Env):
+  """Observes the steps of the episode and a number that it drew; five steps."""
+
+  observation_space = gymnasium.spaces.Box(-1.0, 1e4, (2,), np.float32)
+  action_space = gymnasium.spaces.Discrete(7)
+
+  def __init__(self, fails_after=None):
+    self._fails_after = fails_after
+    self._num_episodes = 0
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._num_episodes += 1
+    self._drawn = self.np_random.integers(10_000)
+    self._t = 0
+    return self._observation(), {}
+
+  def _observation(self):
+    return np.array([self._t, self._drawn], np.float32)
+
+  def step(self, action):
+    self._t += 1
+    if self._num_episodes == self._fails_after:
+      raise OSError('The simulator is gone.')
+    return self._observation(), float(action), self._t == 5, False, {}
+
+
+def _policy(time_step_spec, action_spec, num_environments):
+  del num_environments
+  return q_policy.QPolicy(
+      time_step_spec,
+      action_spec,
+      q_network.QNetwork(
+          time_step_spec.observation, action_spec, fc_layer_params=()
+      ),
+  )
+
+
+def _recipe(index=0, num_environments=2, seed=0, **kwargs):
+  return collector.Recipe(
+      functools.partial(
+          loaders.load_environment,
+          functools.partial(Counting, **kwargs),
+          num_environments=num_environments,
+          seed=seed,
+      ),
+      _policy,
+      action_seed=2**63 + 11 + index,
+      index=index,
+  )
+
+
+def _variables(recipe):
+  """Values that make a collector's actions nearly uniform, and others."""
+  policy = _policy(*local.LocalCollector(recipe).specs, 2)
+  policy.get_initial_state(1)
+  return [np.zeros(v.shape, np.float32) for v in policy.variables()]
+
+
+def test_rows_follow_on_each_other_and_tell_what_the_environment_did():
+  recipe = _recipe()
+  one = local.LocalCollector(recipe)
+  one.reset()
+  variables = _variables(recipe)
+  rollouts = [one.collect(variables, 7), one.collect(None, 7)]
+  assert [rollout.num_old_rows for rollout in rollouts] == [0, 1]
+  rows = tf.nest.map_structure(
+      lambda a, b: np.concatenate([a, b[:, 1:]], axis=1),
+      *[rollout.trajectory for rollout in rollouts],
+  )
+  tf.nest.map_structure(
+      np.testing.assert_array_equal,
+      tf.nest.map_structure(lambda x: x[:, -1], rollouts[0].trajectory),
+      tf.nest.map_structure(lambda x: x[:, 0], rollouts[1].trajectory),
+  )
+  t = np.arange(15) % 6  # Five steps and the row between two episodes.
+  for b in range(2):
+    np.testing.assert_array_equal(rows.observation[b, :, 0], t)
+    drawn = rows.observation[b, :, 1]
+    np.testing.assert_array_equal(drawn, drawn[np.arange(15) // 6 * 6])
+    assert len(set(drawn)) == 3
+    np.testing.assert_array_equal(
+        rows.step_type[b] == ts.StepType.LAST, t == 5
+    )
+    # The reward of an action is in its own row; a boundary has none.
+    np.testing.assert_array_equal(
+        rows.reward[b], np.where(t == 5, 0.0, rows.action[b])
+    )
+    np.testing.assert_array_equal(rows.discount[b], np.where(t == 4, 0.0, 1.0))
+  assert [rollout.num_env_steps for rollout in rollouts] == [14, 12]
+  returns = [
+      episode.return_
+      for rollout in rollouts
+      for episode in rollout.episodes
+      if episode.environment_index == 1
+  ]
+  np.testing.assert_allclose(
+      returns, [rows.reward[1, :5].sum(), rows.reward[1, 6:11].sum()]
+  )
+
+
+def test_state_of_plain_arrays_goes_on_in_another_collector():
+  recipe = _recipe()
+  variables = _variables(recipe)
+
+  def courses(interrupted):
+    one = local.LocalCollector(recipe)
+    one.reset()
+    first = one.collect(variables, 4)
+    if interrupted:
+      state = one.get_state()
+      one = local.LocalCollector(_recipe(seed=99))
+      assert one.set_state(state)
+    return [first, one.collect(variables, 4), one.collect(None, 4)]
+
+  for a, b in zip(courses(False), courses(True), strict=True):
+    tf.nest.map_structure(
+        np.testing.assert_array_equal, a.trajectory, b.trajectory
+    )
+    assert a.num_old_rows == b.num_old_rows
+    assert a.episodes == b.episodes
+
+
+def test_variables_decide_the_actions():
+  recipe = _recipe()
+  zeros = _variables(recipe)
+  third = [z.copy() for z in zeros]
+  next(z for z in third if z.shape == (7,))[3] = 1e6
+  one = local.LocalCollector(recipe)
+  one.reset()
+  assert len(np.unique(one.collect(zeros, 20).trajectory.action)) > 3
+  old_row = 1  # Its action was drawn before.
+  actions = one.collect(third, 20).trajectory.action[:, old_row:]
+  np.testing.assert_array_equal(actions, 3)
+  np.testing.assert_array_equal(
+      one.collect(None, 20).trajectory.action, 3
+  )
+
+
+def test_failing_environment_is_named():
+  recipe = _recipe(fails_after=2)
+  one = local.LocalCollector(recipe)
+  one.reset()
+  with pytest.raises(errors.EnvironmentFailure, match='simulator is gone'):
+    for _ in range(10):
+      one.collect(_variables(_recipe()), 4)
+
+
+def test_shards_are_one_batch_with_random_numbers_of_their_own():
+  recipes = [_recipe(index, seed=index) for index in range(2)]
+  variables = _variables(recipes[0])
+  batch = shards.Shards([local.LocalCollector(r) for r in recipes])
+  batch.reset()
+  assert batch.num_environments == 4
+  random = batch.collect_random(12).trajectory
+  assert random.action.shape == (4, 12)
+  assert not np.array_equal(random.action[:2], random.action[2:])
+  batch.reset()
+  seen = []
+  rollout = batch.collect(lambda part: seen.append(part) or variables, 12)
+  assert seen == [(0, 2), (2, 4)]
+  assert not np.array_equal(
+      rollout.trajectory.action[:2], rollout.trajectory.action[2:]
+  )
+  alone = local.LocalCollector(recipes[1])
+  alone.reset()
+  alone.collect_random(12)
+  alone.reset()
+  tf.nest.map_structure(
+      np.testing.assert_array_equal,
+      alone.collect(variables, 12).trajectory,
+      tf.nest.map_structure(lambda x: x[2:], rollout.trajectory),
+  )
+  assert sorted(e.environment_index for e in rollout.episodes) == [
+      i for i in range(4) for _ in range(2)
+  ]
+  assert np.sum(rollout.trajectory.step_type == ts.StepType.LAST) == 8
