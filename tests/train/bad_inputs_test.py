@@ -1,8 +1,9 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot run ends in one sentence with the mend, before the first step."""
+"""What cannot run ends in one sentence with the remedy, before the first step."""
 
 import os
+import re
 import shutil
 import sys
 
@@ -34,7 +35,7 @@ _GIN = 'The gin configuration does not fit: '
 
 
 class _Environment(gymnasium.Env):
-  """Three zeros for ever."""
+  """Three zeros, without an end."""
 
   observation_space = gymnasium.spaces.Box(-1, 1, (3,))
   action_space = gymnasium.spaces.Discrete(2)
@@ -53,6 +54,20 @@ class _TextEnvironment(_Environment):
 
 class _SequenceEnvironment(_Environment):
   action_space = gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(2))
+
+
+@gin.configurable(module='bad_inputs_test')
+class MyWrapper(gymnasium.ObservationWrapper):
+  """Shows an observation twice, in a dict."""
+
+  def __init__(self, env, size=2):
+    super().__init__(env)
+    del size  # Whatever a user has.
+    space = env.observation_space
+    self.observation_space = gymnasium.spaces.Dict(here=space, there=space)
+
+  def observation(self, observation):
+    return dict(here=observation, there=observation)
 
 
 @gin.configurable(module='bad_inputs_test')
@@ -106,6 +121,18 @@ _BAD = {
         " 'learning_rat'. In bindings string line 14 train_eval.learning_rat ="
         ' 1.0'
     ),
+    'train_eval.learning_rate = 1.0': (
+        _GIN + "Configurable 'train_eval' doesn't have a parameter named"
+        " 'learning_rate'. In bindings string line 14 train_eval.learning_rate"
+        ' = 1.0 train_eval.learning_rate is now'
+        ' create_rnd_ppo_agent.learning_rate.'
+    ),
+    'train_eval_r2d3.batch_size = 1': (
+        _GIN + "No configurable matching 'train_eval_r2d3'. In bindings string"
+        ' line 14 train_eval_r2d3.batch_size = 1 Did you mean train_eval?'
+        ' train_eval_r2d3.batch_size is now ReplayTraining.batch_size, with'
+        ' train_eval.training = @ReplayTraining().'
+    ),
     'train_eval.seed = = 1': _GIN + 'Unable to parse value. (line 14)',
     'train_eval.num_env_steps = 1e6': (
         _GIN + 'train_eval.num_env_steps must be an integer, not 1000000.0.'
@@ -140,7 +167,10 @@ _BAD = {
         _GIN + "No module named 'nope' In bindings string line 14 import nope"
     ),
     # References: with (), without, and in a list.
-    'create_rnd_ppo_agent.rnd_observation_fn = @newest_frame_observation_fn()': (
+    (
+        'create_rnd_ppo_agent.rnd_observation_fn ='
+        ' @newest_frame_observation_fn()'
+    ): (
         _GIN + 'create_rnd_ppo_agent.rnd_observation_fn calls'
         ' @newest_frame_observation_fn() without its observation. Write'
         ' @newest_frame_observation_fn to give what is called later, or bind'
@@ -403,7 +433,7 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
     metrics = file.read()
   cannot = f'train_eval: The run in {tmp_path} cannot go on with other'
   size = "{'mapping_seed': 42, 'size': %d}"
-  mend = 'Set them back, or choose another --root_dir.'
+  remedy = 'Set them back, or choose another --root_dir.'
   assert _message(
       tmp_path,
       'OnPolicyTraining.rollout_length = 9',
@@ -412,9 +442,10 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
       seed=3,
   ) == (
       f'{cannot} settings: --seed was 0 and is now 3;'
+      ' OnPolicyTraining.rollout_length was 8 and is now 9;'
       ' create_networks.fc_layer_params was (4,) and is now (5,);'
       f' train/load_environment.env_kwargs was {size % 4} and is now'
-      f' {size % 5}; OnPolicyTraining.rollout_length was 8 and is now 9. {mend}'
+      f' {size % 5}. {remedy}'
   )
   said = _message(tmp_path, 'create_rnd_ppo_agent.rnd_learning_rate = None')
   assert 'is of other networks or another agent: agent/_rnd_optimizer' in said
@@ -431,3 +462,24 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
   )
   with open(tmp_path / 'metrics.csv', 'rb') as file:
     assert metrics == file.read()
+
+
+def test_changes_that_no_variable_shows_are_refused(tmp_path):
+  settings = (
+      "load_environment.vectorization = 'sync'",
+      'load_environment.wrappers = [@MyWrapper]',
+      'create_rnd_ppo_agent.rnd_observation_fn = @key_observation_fn()',
+  )
+  here = "key_observation_fn.key = 'here'"
+  assert _message(tmp_path, *settings, here) is None
+  changes = {
+      'MyWrapper.size': '3',
+      'RNDNetwork.activation': "'elu'",
+      'create_encoder.conv_activation': "'elu'",
+      'key_observation_fn.key': "'there'",
+  }
+  bindings = [f'{name} = {value}' for name, value in changes.items()]
+  said = _message(tmp_path, *settings, here, *bindings)
+  assert said.startswith(f'train_eval: The run in {tmp_path} cannot go on with')
+  for name, value in changes.items():
+    assert re.search(f'{name} was [^;]* and is now {value}', said), name
