@@ -170,23 +170,31 @@ class _Check:
 
   def _make_batch(self):
     """Returns two environments as the adapter batches them."""
-    try:
-      batch = loaders.load_environment(
-          self._env_fn, num_environments=2, seed=self._seed
-      )
-    except Exception as error:  # Whatever an environment may raise.
-      self._findings.add('adapter', watched_episodes.describe(error))
-      raise watched_episodes.StopChecking from error
-    self._envs.append(batch)
-    return batch
+    return self._made(
+        functools.partial(
+            loaders.load_environment,
+            self._env_fn,
+            num_environments=2,
+            seed=self._seed,
+        )
+    )
 
   def _make(self):
     """Returns a new environment, watched."""
     before = watched_episodes.global_generators()
-    env = self._env_fn()
+    env = self._made(self._env_fn)
     watched_episodes.check_generators(before, 'The constructor', self._findings)
-    self._envs.append(env)
     return watched_episodes.WatchedEpisodes(env, self._findings)
+
+  def _made(self, make):
+    """Returns make(), to be closed in the end; what it raises is a finding."""
+    try:
+      env = make()
+    except Exception as error:  # Whatever an environment may raise.
+      self._findings.add('adapter', watched_episodes.describe(error))
+      raise watched_episodes.StopChecking from error
+    self._envs.append(env)
+    return env
 
   def _play_episodes(self, env, num_episodes, episodes):
     """Plays whole episodes, adds them to `episodes`, looks at how they end."""

@@ -283,6 +283,14 @@ def test_an_instance_is_no_callable():
     check.check_environment(broken.Sound())
 
 
+def test_a_callable_that_can_be_called_twice_only():
+  environments = [broken.Sound(), broken.Sound()]
+  report = _examine(environments.pop)
+  assert _rules(report) == ['adapter']
+  assert 'IndexError: pop from empty list' in report.findings[0].what
+  assert report.left_out == ['all that follows this (fix it first)']
+
+
 def test_old_gym_is_told_the_way():
   gym = pytest.importorskip('gym')
   report = _examine(functools.partial(gym.make, 'CartPole-v1'))
