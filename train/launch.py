@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the training binaries have in common: flags -> gin -> run."""
+"""Flags and start of the training binaries."""
 
 import importlib
 import os
@@ -16,7 +16,7 @@ _FUNCTIONS = ('train_eval', 'train_eval_r2d3')
 _ROOT_DIR = flags.DEFINE_string(
     'root_dir',
     None,
-    'Where the run leaves its files; the same folder again resumes it. Default:'
+    'Folder of the run, which the same command resumes. Default:'
     ' runs/NAME_OF_GIN_FILE/seed_SEED.',
 )
 _GIN_FILE = flags.DEFINE_multi_string(
@@ -32,25 +32,25 @@ _GIN_PARAM = flags.DEFINE_multi_string(
     'gin_param', [], 'The older name of --gin_bindings.'
 )
 _SEED = flags.DEFINE_integer(
-    'seed', 0, 'Decides environments, networks, policy and shuffling.'
+    'seed', 0, 'Seed of environments, networks, policy and shuffling.'
 )
 
 
 def main(argv, module_name, function_name):
-  """Parses gin files and trains as they say.
+  """Parses the gin files and trains.
 
   Args:
-    argv: What is left of the command line after the flags.
-    module_name: Of `rnd_agents.training`, with the function.
-    function_name: Of the root folder and a seed.
+    argv: The command line without its flags.
+    module_name: Module of `rnd_agents.training` with the function.
+    function_name: Function of a root folder and a seed.
   """
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
   if not _GIN_FILE.value:
     raise app.UsageError('--gin_file is missing: which experiment?')
-  # What goes wrong in TensorFlow reaches Python as an exception.
+  # TensorFlow's errors reach Python as exceptions.
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-  # Here and not above: flags answer at once, TensorFlow takes seconds.
+  # Not at the top: TensorFlow takes seconds to load, --help should not.
   from rnd_agents.environments import errors as environment_errors  # pylint: disable=g-import-not-at-top
   from rnd_agents.training import gin_files  # pylint: disable=g-import-not-at-top
 

@@ -6,12 +6,15 @@ python -m train.train_eval --gin_file=mountain_car.gin --seed=0
 """
 
 from absl import app
+from absl import flags
 
 from train import launch
 
+flags.adopt_module_key_flags(launch)  # Or --help would not list them.
+
 
 def main(argv):
-  """Flags, gin, run."""
+  """Runs the command line."""
   launch.main(argv, 'trainer', 'train_eval')
 
 

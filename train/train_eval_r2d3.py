@@ -6,12 +6,15 @@ python -m train.train_eval_r2d3 --gin_file=cue_lock_r2d3.gin --seed=0
 """
 
 from absl import app
+from absl import flags
 
 from train import launch
 
+flags.adopt_module_key_flags(launch)  # Or --help would not list them.
+
 
 def main(argv):
-  """Flags, gin, run."""
+  """Runs the command line."""
   launch.main(argv, 'r2d3_trainer', 'train_eval_r2d3')
 
 
