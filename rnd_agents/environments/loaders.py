@@ -24,7 +24,7 @@ EnvOrId = Union[str, Callable[..., gymnasium.Env]]
 
 _KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)(-v3)?$')
 _MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
-# The second is ALE's way to say it.
+# The second is what ALE raises.
 _UNKNOWN_KEYWORD = re.compile(
     r"unexpected keyword argument '(\w+)'|incompatible (?:func|constr)"
 )
@@ -91,7 +91,7 @@ def load_environment(
     seeding: a schedule of `episode_seeds` in place of `stream(seed)`.
     reward_fn: of the rewards float64 [B], gives those that time steps carry,
       such as `rewards.sign_of_reward`. Returns of episodes are sums without it.
-    success_key: where infos tell of success at the end of an episode.
+    success_key: of the infos, whether an episode that ends was a success.
     step_timeout_s: longest wait for a worker process of 'async', after which it
       counts as hung; None waits without a limit.
     preprocessing: False leaves ALE and MiniGrid ids as Gymnasium has them.

@@ -59,7 +59,8 @@ def check_types(spec):
     if leaf.dtype.name not in _DTYPES or 0 in leaf.shape.as_list():
       raise DemonstrationError(
           f'{name} is {spec_differences.described(leaf)}, which a file of'
-          f' demonstrations cannot hold: it takes {", ".join(_DTYPES)}, and no empty axis.'
+          f' demonstrations cannot hold: it takes {", ".join(_DTYPES)}, and no'
+          ' empty axis.'
           ' Convert it in a wrapper of the environment.'
       )
 
