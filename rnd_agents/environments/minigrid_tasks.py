@@ -86,7 +86,8 @@ def _make_single(env_id, env_kwargs, observation, tile_size):
   """Returns one task."""
   from minigrid import wrappers  # pylint: disable=import-outside-toplevel
 
-  env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
+  with errors.explained(env_id, env_kwargs):
+    env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
   if observation == 'one_hot':
     return _zeros_and_ones(
         wrappers.ImgObsWrapper(wrappers.OneHotPartialObsWrapper(env))
