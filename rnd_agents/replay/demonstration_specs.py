@@ -60,8 +60,7 @@ def check_types(spec):
       raise DemonstrationError(
           f'{name} is {spec_differences.described(leaf)}, which a file of'
           f' demonstrations cannot hold: it takes {", ".join(_DTYPES)}, and no'
-          ' empty axis.'
-          ' Convert it in a wrapper of the environment.'
+          ' empty axis. Convert it in a wrapper of the environment.'
       )
 
 
