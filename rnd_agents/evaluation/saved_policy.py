@@ -21,7 +21,7 @@ class SavedPolicyError(ValueError):
 
 
 class SavedPolicy:
-  """A policy without the program that made it.
+  """A policy loaded from a SavedModel.
 
   Serves `Evaluator` as a `TFPolicy` does.
 
