@@ -62,7 +62,7 @@ def main(argv):
     result = experiment.train_eval(root_dir, seed=_SEED.value)
   except errors.UserError as error:
     logging.debug('Where it happened:', exc_info=True)
-    sys.exit(f'train_eval: {error}')
+    sys.exit(f'train_eval: {errors.message_of(error)}')
   if result.eval_return is not None:
     print(f'Mean return of the last evaluation: {result.eval_return:.1f}')
   print(

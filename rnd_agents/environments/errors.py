@@ -19,6 +19,7 @@ _UNKNOWN_KEYWORD = re.compile(
 )
 
 from rnd_agents import errors
+from rnd_agents.errors import message_of  # noqa: F401
 
 
 class EnvironmentSetupError(errors.InvalidValue):
@@ -99,11 +100,6 @@ def explained(name: str, env_kwargs: Dict[str, Any]) -> Iterator[None]:
     raise EnvironmentSetupError(
         f'{name} does not take {env_kwargs}: {error}'
     ) from error
-
-
-def message_of(error: BaseException) -> str:
-  """Returns the text of `error` without the call site that gin appends."""
-  return str(error).partition('\n  In call to')[0]
 
 
 def failure_of(
