@@ -49,7 +49,10 @@ class Batch(NamedTuple):
   table_sizes: np.ndarray
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(
+    module='rnd_agents',
+    denylist=['spec', 'seed', 'checkpoint_dir', 'restore_from'],
+)
 class PrioritizedReplay:
   """Two prioritised tables of sequences; for one thread.
 
