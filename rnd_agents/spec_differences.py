@@ -1,13 +1,9 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Describes, part by part, how nests of tensor specs differ.
-
-Names, types and shapes of two tasks have to agree; bounds as well, of actions
-and of integers that are observed. Wider bounds and those of floats that are
-observed are no contract: they may have been infinite.
-"""
+"""Where two nests of specs differ, in words."""
 
 import numpy as np
+from tf_agents.specs import tensor_spec
 from tf_agents.utils import nest_utils
 
 # Wider bounds, as those of counters, are no contract.
@@ -15,61 +11,72 @@ _MAX_RANGE = 1_000
 
 
 def leaves(nest, prefix=''):
-  """Returns the leaves of a nest by name, such as 'observation/a'."""
-  return {
-      '/'.join(part for part in (prefix, path) if part): leaf
+  """Returns pairs of name, such as 'observation/a', and leaf."""
+  return [
+      ('/'.join(part for part in (prefix, path) if part), leaf)
       for path, leaf in nest_utils.flatten_with_joined_paths(nest)
-  }
+  ]
 
 
 def described(spec, bounds=None):
-  """Returns type, shape and bounds of a tensor spec, as text."""
+  """Returns type, shape and bounds of a tensor spec as text."""
   text = f'{spec.dtype.name} {spec.shape.as_list()}'
   if bounds is not None:
-    text += f' of {np.min(bounds[0])!s} to {np.max(bounds[1])!s}'
+    text += f' of {_text(bounds[0])} to {_text(bounds[1])}'
   return text
 
 
-def differences(ones, others):
-  """Compares tensor specs by name.
+def differences(found, expected, name):
+  """Compares names, types, shapes and bounds of specs.
+
+  Bounds count of actions and of integers of a small range: those of other
+  observations may have been infinite. The order of keys does not count.
 
   Args:
-    ones: Of `leaves`. Names of actions begin with 'action'.
-    others: Of `leaves`.
+    found: Nest of specs.
+    expected: Nest of specs.
+    name: What the specs are of; 'action' for actions.
 
   Returns:
-    A list of (name, text of one, text of the other), a triple for each name
-    whose specs differ. The texts are the same where only bounds between the
-    extremes do.
+    A list with a sentence, such as 'action is int64 [] of 0 to 3 and must be
+    int64 [] of 0 to 4', for each leaf that is not the same in both.
   """
-  found = []
-  for name in list(others) + [name for name in ones if name not in others]:
-    texts, bounds = [], []
-    for specs in (ones, others):
-      spec = specs.get(name)
-      bounds.append(None if spec is None else _bounds(name, spec))
-      texts.append('nothing' if spec is None else described(spec, bounds[-1]))
-    if texts[0] != texts[1] or not _same(*bounds):
-      found.append((name, *texts))
-  return found
+  faults = []
+  both = [
+      dict(leaves(tensor_spec.from_spec(nest), name))
+      for nest in (found, expected)
+  ]
+  for path in dict.fromkeys([*both[1], *both[0]]):
+    specs = [specs.get(path) for specs in both]
+    bounds = [_bounds(spec, name == 'action') for spec in specs]
+    texts = [
+        'nothing' if spec is None else described(spec, limits)
+        for spec, limits in zip(specs, bounds)
+    ]
+    if texts[0] != texts[1]:
+      faults.append(f'{path} is {texts[0]} and must be {texts[1]}')
+    elif not np.array_equal(*bounds):  # Somewhere within a long list.
+      faults.append(f'{path} has other bounds than it must have')
+  return faults
 
 
-def _bounds(name, spec):
-  """Returns (minimum, maximum) as far as they count, else None."""
+def _bounds(spec, is_action):
+  """Returns arrays (minimum, maximum) as far as they count, else None."""
   if not hasattr(spec, 'minimum'):
     return None
   low = np.broadcast_to(spec.minimum, spec.shape)
   high = np.broadcast_to(spec.maximum, spec.shape)
-  if name.startswith('action'):
-    return low, high
-  if not spec.dtype.is_integer:
-    return None
-  # Python's integers, since the range of an int32 is none.
-  narrow = int(high.max()) - int(low.min()) < _MAX_RANGE
-  return (low, high) if narrow else None
+  if not is_action:
+    # Python's integers, since the range of an int32 is none.
+    if not spec.dtype.is_integer:
+      return None
+    if int(high.max()) - int(low.min()) >= _MAX_RANGE:
+      return None
+  return low, high
 
 
-def _same(bounds, others):
-  if bounds is None or others is None:
-    return bounds is others
-  return all(np.array_equal(a, b) for a, b in zip(bounds, others))
+def _text(bound):
+  """Returns one number where all are the same, else the first and last few."""
+  if np.all(bound == bound.flat[0]):
+    return str(bound.flat[0])
+  return np.array2string(bound, separator=', ', threshold=8)

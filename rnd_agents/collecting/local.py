@@ -59,7 +59,7 @@ class LocalCollector(collector.Collector):
     return [self._environment]
 
   def close(self):
-    self._environment.close()
+    close(self._environment)
 
   def reset(self):
     with self._environment_failures():
@@ -285,3 +285,11 @@ def specs_of(environment):
       tensor_spec.from_spec(environment.time_step_spec()),
       tensor_spec.from_spec(environment.action_spec()),
   )
+
+
+def close(environment):
+  """Closes an environment; a broken one does not hide what broke it."""
+  try:
+    environment.close()
+  except Exception as error:  # pylint: disable=broad-exception-caught
+    logging.warning('%s did not close: %s', environment.name, error)

@@ -257,11 +257,11 @@ def save_running(vector_env: vector.VectorEnv, is_seeded: bool) -> Any:
   """Returns the running episodes of a vector environment, picklable.
 
   Args:
-    vector_env: to ask.
+    vector_env: the environment.
     is_seeded: whether its environments are wrapped in `SeededEpisodes`.
 
   Raises:
-    NotImplementedError: it has no way to tell.
+    NotImplementedError: it can be neither replayed nor saved.
   """
   if is_seeded:
     return _REPLAYED, list(vector_env.call('get_episode_state'))
@@ -288,7 +288,7 @@ def restore_running(
 
   Returns:
     The latest observations, batched, or None if the vector environment's
-    `set_state` does not say.
+    `set_state` returns none.
 
   Raises:
     StateNotRestored: a replayed episode differs, or the state is of another

@@ -26,7 +26,7 @@ _BLOCK_EPISODES = 64
 
 
 class EpisodeSeeds(Protocol):
-  """What `stream`, `fixed` and `cycle` return."""
+  """A schedule: what `stream`, `fixed` and `cycle` return."""
 
   def seed_of(
       self, environment_index: int, num_environments: int, episode_index: int
@@ -36,11 +36,11 @@ class EpisodeSeeds(Protocol):
 
 @functools.lru_cache(maxsize=4096)
 def _block(seed, environment_index, block):
-  """The seeds of one environment's episodes of a block."""
+  """Returns the seeds of one block of episodes of one environment."""
   words = np.random.SeedSequence(
       (seed, environment_index, block)
   ).generate_state(_BLOCK_EPISODES)
-  return [int(word) >> 1 for word in words]  # Below 2**31, which ALE wants.
+  return [int(word) >> 1 for word in words]  # Below 2**31, as ALE requires.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +102,7 @@ def fixed(seed: int) -> EpisodeSeeds:
 
 @gin.configurable(module='rnd_agents.episode_seeds')
 def cycle(seeds: Union[int, Sequence[int]]) -> EpisodeSeeds:
-  """Returns a schedule that deals `seeds` out in turn, over and over.
+  """Returns a schedule that repeats a list of seeds.
 
   Episode e of environment i of B gets number e B + i of the list, so that with
   B seeds each environment keeps its own.

@@ -6,10 +6,20 @@ A program may print these as one sentence. Anything else that is raised here is
 a bug, of this package or of the environment, and should keep its traceback.
 """
 
+import contextlib
+import re
 import traceback
-from typing import Optional
+from typing import Any, Dict, Iterator, Optional
+
+import gymnasium
 
 from rnd_agents import errors
+from rnd_agents.errors import message_of  # noqa: F401
+
+# The second is what ALE raises.
+_UNKNOWN_KEYWORD = re.compile(
+    r"unexpected keyword argument '(\w+)'|incompatible (?:func|constr)"
+)
 
 
 class EnvironmentSetupError(errors.InvalidValue):
@@ -68,9 +78,28 @@ class EnvironmentFailure(errors.UserError, RuntimeError):
     )
 
 
-def message_of(error: BaseException) -> str:
-  """Returns the text of `error` without the call site that gin appends."""
-  return str(error).partition('\n  In call to')[0]
+@contextlib.contextmanager
+def explained(name: str, env_kwargs: Dict[str, Any]) -> Iterator[None]:
+  """Raises EnvironmentSetupError for what a constructor refuses.
+
+  Gymnasium's own errors, and a keyword among `env_kwargs` that the constructor
+  does not take. All other errors stay what they are.
+
+  Args:
+    name: of the environment.
+    env_kwargs: that the constructor is called with.
+  """
+  try:
+    yield
+  except gymnasium.error.Error as error:
+    raise EnvironmentSetupError(str(error)) from error
+  except TypeError as error:
+    keyword = _UNKNOWN_KEYWORD.search(str(error))
+    if keyword is None or keyword.group(1) not in (*env_kwargs, None):
+      raise  # A bug inside the constructor.
+    raise EnvironmentSetupError(
+        f'{name} does not take {env_kwargs}: {error}'
+    ) from error
 
 
 def failure_of(

@@ -20,8 +20,8 @@ from rnd_agents.environments import errors
 
 Converter = Callable[[Any], types.NestedArray]
 
-# What networks and replay buffers take as it is; the rest is widened, but for
-# float64, which only environments want.
+# Types that networks and replay buffers take stay; others become wider, except
+# float64, which becomes float32.
 _SPEC_DTYPES = {
     'float16': np.float32,
     'float32': np.float32,
@@ -44,7 +44,7 @@ def observation_converter(
 
   The function returns fresh arrays of the spec's dtypes, never views of what it
   is given, and raises ValueError where a floating one is not finite. Text is
-  dropped, since a spec cannot hold it, and said so in the log.
+  dropped, since a spec cannot hold it; the log mentions it.
 
   Args:
     space: the observation space of one environment.
@@ -54,7 +54,17 @@ def observation_converter(
     EnvironmentSetupError: a part of the space is no array of fixed shape.
   """
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
-    return _nested_observation_converter(space, name)
+    parts = {}
+    for key, part in _parts(space):
+      if is_text(part):
+        logging.info('%s/%s is text, which no spec holds: dropped.', name, key)
+      else:
+        parts[key] = observation_converter(part, f'{name}/{key}')
+    if not parts:
+      raise errors.EnvironmentSetupError(
+          f'{name!r} has no part that is an array: {space}.'
+      )
+    return _joined(space, parts)
   if is_text(space):
     raise errors.EnvironmentSetupError(
         f'{name!r} is text only, which a TF-Agents spec cannot hold; add a '
@@ -100,23 +110,11 @@ def action_converter(
   Raises:
     EnvironmentSetupError: a part of the space is no array of fixed shape.
   """
-  if isinstance(space, spaces.Dict):
-    parts = {
+  if isinstance(space, (spaces.Dict, spaces.Tuple)):
+    return _joined(space, {
         key: action_converter(part, num_environments, f'{name}/{key}')
-        for key, part in space.spaces.items()
-    }
-    spec = {key: part[0] for key, part in parts.items()}
-    return spec, lambda action: {
-        key: part[1](action[key]) for key, part in parts.items()
-    }
-  if isinstance(space, spaces.Tuple):
-    items = [
-        action_converter(part, num_environments, f'{name}/{i}')
-        for i, part in enumerate(space.spaces)
-    ]
-    return tuple(item[0] for item in items), lambda action: tuple(
-        item[1](part) for item, part in zip(items, action, strict=True)
-    )
+        for key, part in _parts(space)
+    })
   spec = _array_spec(space, name, round_inward=True)
   start = getattr(space, 'start', 0)
   if np.any(start):
@@ -192,27 +190,28 @@ def _check_range(array, minimum, maximum, name):
     )
 
 
-def _nested_observation_converter(space, name):
-  """As `observation_converter`, for Dict and Tuple spaces."""
-  is_dict = isinstance(space, spaces.Dict)
-  items = space.spaces.items() if is_dict else enumerate(space.spaces)
-  parts = {}
-  for key, part in items:
-    if is_text(part):
-      logging.info('%s/%s is text, which no spec holds: dropped.', name, key)
-    else:
-      parts[key] = observation_converter(part, f'{name}/{key}')
-  if not parts:
-    raise errors.EnvironmentSetupError(
-        f'{name!r} has no part that is an array: {space}.'
-    )
-  if is_dict:
-    return {key: part[0] for key, part in parts.items()}, lambda batch: {
-        key: part[1](batch[key]) for key, part in parts.items()
+def _parts(space):
+  """Returns pairs of the key or index and the space of each part."""
+  if isinstance(space, spaces.Dict):
+    return space.spaces.items()
+  return enumerate(space.spaces)
+
+
+def _joined(space, parts):
+  """Returns one (spec, function) from those of the parts, by key."""
+  specs = {key: spec for key, (spec, _) in parts.items()}
+  converters = {key: convert for key, (_, convert) in parts.items()}
+  if isinstance(space, spaces.Dict):
+    return specs, lambda batch: {
+        key: convert(batch[key]) for key, convert in converters.items()
     }
-  return tuple(part[0] for part in parts.values()), lambda batch: tuple(
-      part[1](batch[i]) for i, part in parts.items()
-  )
+
+  def convert_tuple(batch):
+    if len(batch) != len(space.spaces):
+      raise ValueError(f'{len(batch)} parts of {space} are given.')
+    return tuple(convert(batch[i]) for i, convert in converters.items())
+
+  return tuple(specs.values()), convert_tuple
 
 
 def is_text(space: spaces.Space) -> bool:

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads a batched PyEnvironment by the name of its environment."""
 
-import contextlib
 import difflib
 import functools
 import importlib
@@ -24,10 +23,6 @@ EnvOrId = Union[str, Callable[..., gymnasium.Env]]
 
 _KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)(-v3)?$')
 _MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
-# The second is ALE's way to say it.
-_UNKNOWN_KEYWORD = re.compile(
-    r"unexpected keyword argument '(\w+)'|incompatible (?:func|constr)"
-)
 # (ids, the module that registers them or that they need, our extra with it)
 _OPTIONAL = (
     (re.compile(r'ALE/'), 'ale_py', 'atari'),
@@ -91,7 +86,7 @@ def load_environment(
     seeding: a schedule of `episode_seeds` in place of `stream(seed)`.
     reward_fn: of the rewards float64 [B], gives those that time steps carry,
       such as `rewards.sign_of_reward`. Returns of episodes are sums without it.
-    success_key: where infos tell of success at the end of an episode.
+    success_key: of the infos, whether an episode that ends was a success.
     step_timeout_s: longest wait for a worker process of 'async', after which it
       counts as hung; None waits without a limit.
     preprocessing: False leaves ALE and MiniGrid ids as Gymnasium has them.
@@ -179,7 +174,7 @@ def _check_atari_settings(env_kwargs):
 
 def _make_registered(env_id, env_kwargs):
   """Makes one environment by its id; runs in the worker where there is one."""
-  with _refusals(env_id, env_kwargs):
+  with errors.explained(env_id, env_kwargs):
     # What it checks at each step, the adapter does for the whole batch.
     env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
   if _KEEPS_WORLD.match(env_id.rpartition(':')[2]):
@@ -189,7 +184,7 @@ def _make_registered(env_id, env_kwargs):
 
 def _make_from_callable(make, env_kwargs, max_episode_steps):
   """Makes one environment; runs in the worker where there is one."""
-  with _refusals(vectorization_lib.default_name(make), env_kwargs):
+  with errors.explained(vectorization_lib.default_name(make), env_kwargs):
     env = make(**env_kwargs)
   if max_episode_steps is not None and isinstance(env, gymnasium.Env):
     _check_no_time_limit(env)
@@ -199,29 +194,13 @@ def _make_from_callable(make, env_kwargs, max_episode_steps):
 
 def _make_registered_vector(env_id, env_kwargs, num_environments):
   """Makes the vector environment registered for an id."""
-  with _refusals(f'The vector environment of {env_id}', env_kwargs):
+  with errors.explained(f'The vector environment of {env_id}', env_kwargs):
     return gymnasium.make_vec(
         env_id,
         num_envs=num_environments,
         vectorization_mode='vector_entry_point',
         **env_kwargs,
     )
-
-
-@contextlib.contextmanager
-def _refusals(name, env_kwargs):
-  """Turns what Gymnasium refuses, and wrong keywords, into our own error."""
-  try:
-    yield
-  except gymnasium.error.Error as error:
-    raise errors.EnvironmentSetupError(str(error)) from error
-  except TypeError as error:
-    keyword = _UNKNOWN_KEYWORD.search(str(error))
-    if keyword is None or keyword.group(1) not in (*env_kwargs, None):
-      raise  # A bug inside the constructor.
-    raise errors.EnvironmentSetupError(
-        f'{name} does not take {env_kwargs}: {error}'
-    ) from error
 
 
 def _import_optional(env_id):

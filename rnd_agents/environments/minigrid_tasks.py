@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""MiniGrid and BabyAI tasks as one array, which a network takes."""
+"""Loads MiniGrid and BabyAI tasks with observations for a network."""
 
 import functools
 from typing import Any, Dict, Optional
@@ -86,7 +86,8 @@ def _make_single(env_id, env_kwargs, observation, tile_size):
   """Returns one task."""
   from minigrid import wrappers  # pylint: disable=import-outside-toplevel
 
-  env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
+  with errors.explained(env_id, env_kwargs):
+    env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
   if observation == 'one_hot':
     return _zeros_and_ones(
         wrappers.ImgObsWrapper(wrappers.OneHotPartialObsWrapper(env))
@@ -99,6 +100,6 @@ def _make_single(env_id, env_kwargs, observation, tile_size):
 
 
 def _zeros_and_ones(env):
-  """Bounds of 0 and 1 in place of 255, by which networks would divide."""
+  """Bounds the observations by 0 and 1, not 255, by which networks divide."""
   space = spaces.Box(0, 1, env.observation_space.shape, np.uint8)
   return gymnasium.wrappers.TransformObservation(env, lambda x: x, space)

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Experts that are a few lines: functions of a batch of observations.
+"""Scripted experts: functions of a batch of observations.
 
   python -m train.collect_demos --env=MountainCar-v0 --episodes=10 \
       --expert=rnd_agents.environments.scripted_experts:mountain_car \
@@ -19,7 +19,7 @@ _LEFT, _RIGHT = 0, 2  # Of MountainCar.
 
 
 def mountain_car(observation: np.ndarray) -> np.ndarray:
-  """Pushes where the car rolls, which swings it up: MountainCar-v0.
+  """Pushes in the direction of the velocity: solves MountainCar-v0.
 
   Not the best there is: some 120 steps an episode.
 
@@ -38,7 +38,7 @@ def deep_sea(
     mapping_seed: int = deep_sea_module.DEFAULT_MAPPING_SEED,
     randomize_actions: bool = True,
 ) -> np.ndarray:
-  """Steers right in every row: rnd_agents/DeepSea-v0.
+  """Steers right in every row: solves rnd_agents/DeepSea-v0.
 
   Args:
     observation: float32 [B, N, N], 1 where the diver is; zeros at the end.
@@ -49,7 +49,7 @@ def deep_sea(
     int64 [B].
 
   Raises:
-    EnvironmentSetupError: there is no `mapping_seed`: nobody knows that map.
+    EnvironmentSetupError: there is no `mapping_seed`, so the map is unknown.
   """
   if mapping_seed is None and randomize_actions:
     raise errors.EnvironmentSetupError(

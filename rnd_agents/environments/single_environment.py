@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One environment that already exists, as an unbatched PyEnvironment."""
+"""Adapts one environment that already exists to an unbatched PyEnvironment."""
 
 from typing import Any, Dict, Optional, Union
 
@@ -24,7 +24,7 @@ def from_gymnasium(
     seeding: Optional[episode_seeds.EpisodeSeeds] = None,
     name: Optional[str] = None,
 ) -> 'SinglePyEnvironment':
-  """Adapts a `gymnasium.Env`, of which there is just one.
+  """Adapts a single `gymnasium.Env`.
 
   To train on several copies, which is faster, give `load_environment`
   something that makes them instead.
@@ -92,7 +92,7 @@ def from_old_gym(
 
 
 class OldGymPyEnvironment(gym_wrapper.GymWrapper):
-  """TF-Agents' GymWrapper, with a time limit told apart from an end."""
+  """TF-Agents' GymWrapper with time limits as truncations."""
 
   def _step(self, action):
     time_step = super()._step(np.asarray(action))
@@ -180,7 +180,7 @@ def _first(time_step):
 
 
 def _info_of_one(infos):
-  """Undoes what a vector environment of one does to an info."""
+  """Returns the info of one environment from those of a vector of one."""
   return {
       key: _info_of_one(value) if isinstance(value, dict) else value[0]
       for key, value in infos.items()

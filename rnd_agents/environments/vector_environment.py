@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A Gymnasium vector environment as one batched TF-Agents PyEnvironment.
+"""Adapts a Gymnasium vector environment to a batched PyEnvironment.
 
 Gymnasium's NEXT_STEP autoreset is TF-Agents' own protocol: the step after the
 last one of an episode ignores the action and returns the first observation of
@@ -77,7 +77,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         wrapped in; `seed` starts another. None where they are not wrapped so.
       reward_fn: of the rewards float64 [B], gives those of the time steps.
         Returns of episodes are sums without it.
-      success_key: where infos tell of success at the end of an episode.
+      success_key: of the infos, whether an episode that ends was a success.
 
     Raises:
       EnvironmentSetupError: `vector_env` is no VectorEnv, it resets otherwise,
@@ -212,7 +212,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     return self._busy_since
 
   def get_state(self) -> Dict[str, Any]:
-    """Returns what `set_state` needs to go on from here, picklable.
+    """Returns what `set_state` needs to continue from here, picklable.
 
     The running episodes, the current time step and the episodes that were not
     popped. An episode is saved as its seed and actions, so that the size grows
@@ -220,7 +220,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
 
     Raises:
       EnvironmentFailure: the environment raised.
-      NotImplementedError: the vector environment cannot tell.
+      NotImplementedError: the vector environment cannot be saved.
     """
     if self._current_time_step is None:
       self.reset()
@@ -331,10 +331,10 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._episodes.start_schedule(schedule)
 
   def _forget_running(self):
-    """Makes a reset come next, as the first one of the schedule."""
+    """Requires a reset next, which will be the first one of the schedule."""
     self._restored = self._current_time_step = None
     # Some environments may already follow the schedule that was to be restored,
-    # and those of dead workers cannot be told.
+    # and those of dead workers cannot be reached.
     if self._is_seeded:
       with contextlib.suppress(Exception):
         self._start_schedule(self._episodes.schedule)
@@ -345,7 +345,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     return self._convert_observation(observation), infos
 
   def _raw_step(self, action):
-    """Returns what the vector environment does, and the time step's reward."""
+    """Steps the vector environment; adds the reward of the time step."""
     observation, reward, terminated, truncated, infos = self._vector_env.step(
         action
     )
@@ -420,7 +420,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
 
 
 def _copied(state):
-  """A deep copy, several times as fast as Python's; the state is picklable."""
+  """Returns a deep copy of a picklable state, faster than copy.deepcopy."""
   return pickle.loads(pickle.dumps(state, pickle.HIGHEST_PROTOCOL))
 
 

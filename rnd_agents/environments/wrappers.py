@@ -8,7 +8,7 @@ changes rewards keeps the returns of episodes raw.
 """
 
 import copy
-from typing import Any, Dict, Optional, Sequence, Set, Tuple
+from typing import Any, Sequence, Set
 
 import gin
 import gymnasium
@@ -38,12 +38,7 @@ class PreviousActionReward(gymnasium.Wrapper):
         'previous_reward': spaces.Box(-np.inf, np.inf, (1,), np.float32),
     })
 
-  def reset(
-      self,
-      *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+  def reset(self, *, seed=None, options=None):
     observation, info = self.env.reset(seed=seed, options=options)
     return self._with(observation, self._no_action, 0.0), info
 
@@ -65,7 +60,7 @@ class PreviousActionReward(gymnasium.Wrapper):
 class SomeEntries(gymnasium.ObservationWrapper):
   """Shows some entries of a flat observation and hides the rest.
 
-  CartPole and MountainCar without their velocities ask for a memory.
+  CartPole and MountainCar without their velocities need a memory.
   """
 
   def __init__(self, env: gymnasium.Env, entries: Sequence[int]):
@@ -144,10 +139,10 @@ class SomeActions(gymnasium.ActionWrapper):
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
 class RoomsVisited(gymnasium.Wrapper):
-  """Tells in which room of Montezuma's Revenge the agent is.
+  """Adds the room of Montezuma's Revenge to the info.
 
-  Each info has `room` and `rooms_visited`, how many of them this episode has
-  seen, the first included. ALE's vector environment shows no RAM: evaluate
+  Each info has `room` and `rooms_visited`, the number of rooms visited in this
+  episode, the first included. ALE's vector environment shows no RAM: evaluate
   with vectorization 'sync' or 'async'.
   """
 
@@ -159,7 +154,7 @@ class RoomsVisited(gymnasium.Wrapper):
 
     Args:
       env: an ALE game, itself or wrapped.
-      ram_address: the byte of RAM that tells the room.
+      ram_address: the byte of RAM that holds the room.
 
     Raises:
       EnvironmentSetupError: `env` is no ALE game.
@@ -172,12 +167,7 @@ class RoomsVisited(gymnasium.Wrapper):
     self._ram_address = ram_address
     self._rooms: Set[int] = set()
 
-  def reset(
-      self,
-      *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+  def reset(self, *, seed=None, options=None):
     observation, info = self.env.reset(seed=seed, options=options)
     self._rooms = set()
     return observation, {**info, **self._visit()}
@@ -216,12 +206,7 @@ class DelayedReward(gymnasium.Wrapper):
     self._delay_env_steps = delay_env_steps
     self._start()
 
-  def reset(
-      self,
-      *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+  def reset(self, *, seed=None, options=None):
     self._start()
     return self.env.reset(seed=seed, options=options)
 
@@ -262,12 +247,7 @@ class AgentPosition(gymnasium.Wrapper):
           f'AgentPosition needs a MiniGrid task, not {env}.'
       )
 
-  def reset(
-      self,
-      *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+  def reset(self, *, seed=None, options=None):
     observation, info = self.env.reset(seed=seed, options=options)
     task = self.unwrapped
     return observation, {
@@ -294,12 +274,7 @@ class FreshWorld(gymnasium.Wrapper):
   github.com/Farama-Foundation/Gymnasium/issues/728.
   """
 
-  def reset(
-      self,
-      *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+  def reset(self, *, seed=None, options=None):
     env = self.unwrapped
     env._destroy()  # pylint: disable=protected-access
     # Bodies keep their world alive for as long as it takes.
@@ -322,7 +297,7 @@ def sign_of_reward(reward: np.ndarray) -> np.ndarray:
 
 
 def _with_cleared(space):
-  """Returns a space that also holds "no action yet", and what stands for it."""
+  """Returns a space that also holds "no action yet", and that element."""
   if isinstance(space, spaces.Dict):
     parts = {key: _with_cleared(part) for key, part in space.items()}
     return spaces.Dict({key: part[0] for key, part in parts.items()}), {

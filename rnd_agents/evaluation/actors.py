@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Actors: what chooses the actions of the episodes that are played.
+"""Actors: objects that choose the actions of episodes.
 
 An actor is an object with `initial_state(batch_size)` and
 `act(time_step, state, wanted)`, which returns a nest of NumPy arrays [B, ...]

@@ -21,7 +21,7 @@ class Demonstration(NamedTuple):
     return_: Sum of the rewards as the environment gave them; those of the
       trajectory are the agent's, see `load_environment.reward_fn`.
     length_env_steps: T.
-    success: True, False, or None where the environment does not tell.
+    success: True, False, or None where it is not known.
     trajectory: A `Trajectory` of arrays [T + 1, ...], from the FIRST to the
       LAST frame; the action of the last is the allowed one nearest to 0.
   """
@@ -44,7 +44,7 @@ def record(
     seeds: A sequence of seeds.
     keep_network_state: Whether the policy info is a dict with `network_state`,
       the actor's state before each frame as a flat tuple, and not ().
-    should_stop: Optional function that is asked before each step; True ends
+    should_stop: Optional function that is called before each step; True ends
       everything, after the episodes that are complete.
 
   Yields:

@@ -22,7 +22,7 @@ class PlayedEpisode(NamedTuple):
   """One episode of T steps.
 
   Attributes:
-    episode: What the environment tells of it, with its seed and its actions.
+    episode: Its return, length and outcome, with its seed and its actions.
     time_steps: `TimeStep` of arrays [T + 1, ...], from the FIRST to the LAST;
       () if they were not kept.
     network_states: The actor's state before each time step, as a flat tuple of
@@ -50,7 +50,7 @@ def play(
     seeds: A sequence of seeds.
     keep_time_steps: Whether to keep what the environment returned.
     keep_network_states: Whether to keep the states of the actor.
-    should_stop: Optional function that is asked before each step; True ends
+    should_stop: Optional function that is called before each step; True ends
       everything, after the episodes that are complete.
 
   Yields:
@@ -119,7 +119,7 @@ def _play_round(environment, actor, seeds, kept, should_stop, played):
       frame = kept(time_step, state)
       for episode in environment.pop_episodes():
         i = episode.environment_index
-        # Those that finish early go on with episodes that nobody asked for.
+        # Environments that finish early go on with episodes that do not count.
         if i in running:
           actions, frames = running.pop(i)
           frames.append(_row(frame, i))

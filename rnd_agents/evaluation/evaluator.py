@@ -69,12 +69,12 @@ def summarize(episodes, has_told_success=False):
   Args:
     episodes: A list of `Episode`, at least one.
     has_told_success: Whether earlier ones had a `success_rate`. Then these have
-      one, too: the environment can tell, and has nothing to tell but failures.
+      one, too: the environment reports success, and there was none.
 
   Returns:
     A dict: `episodes`, `return_mean`, `return_min`, `return_max`,
     `length_mean`, `terminated_rate` (share that ended by itself and not by a
-    time limit) and, where an episode tells of it, `success_rate` (an episode
+    time limit) and, where an episode reports it, `success_rate` (an episode
     that does not is none), `rooms_visited_mean` and `rooms_visited_max`.
   """
   returns = np.array([episode.return_ for episode in episodes])
@@ -88,7 +88,7 @@ def summarize(episodes, has_told_success=False):
   )
   tells_now = any(episode.success is not None for episode in episodes)
   if tells_now or has_told_success:
-    # An environment that tells of successes only has not told of failures.
+    # Some environments report successes only.
     successes = [bool(episode.success) for episode in episodes]
     metrics['success_rate'] = float(np.mean(successes))
   rooms = [e.rooms_visited for e in episodes if e.rooms_visited is not None]

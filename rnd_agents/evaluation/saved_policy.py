@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Loads a policy from the SavedModel of a run and checks what it can play."""
+"""A policy from the SavedModel that a run left, and what it must be given."""
 
 import os
 
@@ -8,6 +8,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from tf_agents.policies import policy_saver
 from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import spec_differences
 
@@ -20,7 +21,7 @@ class SavedPolicyError(ValueError):
 
 
 class SavedPolicy:
-  """A policy without the program that made it.
+  """A policy loaded from a SavedModel.
 
   Serves `Evaluator` as a `TFPolicy` does.
 
@@ -48,7 +49,7 @@ class SavedPolicy:
       )
       self.action = self._model.action
       self.get_initial_state = self._model.get_initial_state
-    # TensorFlow and protobuf raise many kinds for a file that is cut short.
+    # Whatever TensorFlow or protobuf say of a file that is cut short.
     except Exception as error:  # pylint: disable=broad-exception-caught
       raise SavedPolicyError(
           f'{directory} is no policy that can be loaded: {_one_line(error)}'
@@ -62,32 +63,21 @@ class SavedPolicy:
     Args:
       environment: A `VectorPyEnvironment`.
     """
-    mine = _leaves(self.time_step_spec.observation, self.action_spec)
-    theirs = _leaves(environment.observation_spec(), environment.action_spec())
-    faults = [
-        f'its {name} is {one}, that of the environment {other}'
-        if one != other
-        else f'its {name} has other bounds than that of the environment'
-        for name, one, other in spec_differences.differences(mine, theirs)
-    ]
+    expected = ts.time_step_spec(environment.observation_spec()).observation
+    faults = spec_differences.differences(
+        self.time_step_spec.observation, expected, 'observation'
+    ) + spec_differences.differences(
+        self.action_spec, environment.action_spec(), 'action'
+    )
     if faults:
       raise SavedPolicyError(
-          f'The policy is not one for {environment.name}: {"; ".join(faults)}.'
+          f'The policy is not one for {environment.name}: its'
+          f' {"; its ".join(faults)}.'
       )
 
 
-def _leaves(observation_spec, action_spec):
-  """Returns specs of one environment by name."""
-  return {
-      **spec_differences.leaves(
-          tensor_spec.from_spec(observation_spec), 'observation'
-      ),
-      **spec_differences.leaves(tensor_spec.from_spec(action_spec), 'action'),
-  }
-
-
 def _no_policy(directory):
-  """Returns a message about a folder without a SavedModel."""
+  """What to do about a folder without a SavedModel."""
   if not os.path.isdir(directory):
     message = f'{directory} is no folder.'
   else:

@@ -82,7 +82,7 @@ def rendering_environment(scope='eval', **arguments):
           env_kwargs=env_kwargs,
           **arguments,
       )
-    except Exception as error:  # Any constructor may say it in its own way.
+    except Exception as error:  # Constructors raise many kinds.
       raise RecordingError(
           'The environment cannot be made with render_mode=rgb_array:'
           f' {errors.message_of(error)}'
@@ -100,8 +100,8 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
       environment with render_mode 'rgb_array', such as `rendering_environment`;
       it is closed.
     episode: An `Episode` of `Evaluator.run`: its seed, its actions and what
-      came of them. Where the replay comes out otherwise, a warning tells and
-      `matches` is False.
+      came of them. Where the replay comes out otherwise, a warning is
+      logged and `matches` is False.
     path: Of the video, ending in .mp4.
     max_wall_time_s: The video ends here if the episode does not, and is not
       compared; None for any time. MuJoCo without a GPU draws five frames a
@@ -163,7 +163,7 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
 
 
 class _ReplayActor:
-  """Repeats the actions of an episode, in one environment; state: the step."""
+  """Plays the given actions in one environment; its state is the step."""
 
   def __init__(self, actions):
     self._actions = actions
@@ -232,7 +232,7 @@ def _frame(environment):
 
 def _fps(environment):
   metadata = environment.gymnasium_vector_env.metadata
-  return metadata.get('render_fps') or _DEFAULT_FPS  # Some say None.
+  return metadata.get('render_fps') or _DEFAULT_FPS  # It may be None.
 
 
 class _VideoWriter:
@@ -252,7 +252,7 @@ class _VideoWriter:
     self._count = 0
 
   def add(self, frame):
-    """Adds a frame; odd sizes, which H.264 has not, lose nothing."""
+    """Adds a frame; odd sizes, which H.264 lacks, are padded."""
     height, width, _ = frame.shape
     if height % 2 or width % 2:
       padding = [(0, height % 2), (0, width % 2), (0, 0)]
@@ -279,7 +279,7 @@ class _VideoWriter:
   def _write(self, frame):
     if self._process is None:
       self._start(frame.shape)
-    with contextlib.suppress(BrokenPipeError):  # `_close` knows why.
+    with contextlib.suppress(BrokenPipeError):  # `_close` raises the cause.
       self._process.stdin.write(np.ascontiguousarray(frame))
 
   def _start(self, shape):
@@ -304,7 +304,7 @@ class _VideoWriter:
     message = self._process.stderr.read().decode(errors='replace')
     self._process.stderr.close()
     if self._process.wait():
-      lines = message.strip().splitlines() or ['it did not say why']
+      lines = message.strip().splitlines() or ['no message']
       raise RecordingError(
           f'{self._path} could not be written by FFmpeg: {lines[-1]}'
       )

@@ -16,7 +16,7 @@ _LARGEST_GRID = 1_000
 _CELLS = (50, 50)  # Of a plane: y, x.
 # Vector steps kept before they are counted: one call of NumPy for all of them.
 _MAX_PENDING = 256
-# Beyond this a bound says no more than that the number is finite.
+# Larger bounds are not meant as a range.
 _LARGEST_BOUND = 1e6
 _LABELS = {'MountainCar': ('Position', 'Velocity')}
 
@@ -294,7 +294,8 @@ def _from_infos(infos, key):
   values = infos.get(key)
   if values is None:
     return None
-  given = infos.get(f'_{key}')  # Gymnasium's mask of who gave it.
+  # Gymnasium's mask of the environments that gave it.
+  given = infos.get(f'_{key}')
   if given is not None and not given.all():
     values = values[given]
   if values.dtype == object:  # Tuples.

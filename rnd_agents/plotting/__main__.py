@@ -21,6 +21,7 @@ from typing import Dict, List, Mapping, Sequence, Tuple
 
 from absl import app
 from absl import flags
+import numpy as np
 
 from rnd_agents import run_files
 from rnd_agents import tables
@@ -126,20 +127,24 @@ def group_runs(runs: Sequence[str], label_by: str) -> Dict[str, List[str]]:
 
 def curve_table(
     curves: Mapping[str, group_curves.GroupCurve], confidence: float) -> str:
-  """Returns the ends of the curves as text."""
+  """Returns the ends and the highest points of the curves as text.
+
+  Only steps at which all runs of a group have a value count: beyond them, the
+  longest runs alone would determine the numbers.
+  """
   lines = [['label', 'seeds', 'env_steps', 'final IQM',
             f'{100 * confidence:g} % interval', 'highest IQM']]
   for label, curve in curves.items():
-    summary = group_curves.summarize(curve)
-    if summary is None:
-      lines.append([label, str(len(curve.values)), '-', '-', '-', '-'])
-      continue
-    interval = '-'  # One run has none.
-    if summary.num_runs > 1:
-      interval = f'[{summary.low:.4g}, {summary.high:.4g}]'
-    lines.append([
-        label, str(summary.num_runs), str(summary.final_env_steps),
-        f'{summary.final:.4g}', interval, f'{summary.highest:.4g}'])
+    cells = ['-', '-', '-', '-']
+    points = np.flatnonzero(curve.complete)
+    if points.size:
+      last = points[-1]
+      cells[0] = str(curve.env_steps[last])
+      cells[1] = f'{curve.iqm[last]:.4g}'
+      if len(curve.values) > 1:  # One run has no interval.
+        cells[2] = f'[{curve.low[last]:.4g}, {curve.high[last]:.4g}]'
+      cells[3] = f'{curve.iqm[points].max():.4g}'
+    lines.append([label, str(len(curve.values)), *cells])
   return tables.aligned(lines)
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learning curves of groups of runs, with confidence intervals."""
 
-from typing import NamedTuple, Optional, Sequence
+from typing import NamedTuple, Sequence
 
 import numpy as np
 
@@ -59,7 +59,7 @@ def group_curve(
   if grid.size > _MAX_GRID_POINTS:
     common = [max(x[0] for x, _ in runs), min(x[-1] for x, _ in runs)]
     even = np.linspace(grid[0], grid[-1], _MAX_GRID_POINTS).round()
-    # With both ends of the range that all runs share: a summary is of the last.
+    # With both ends of the range that all runs share: tables have the last.
     grid = np.union1d(even, common).astype(np.int64)
   values = statistics.align_runs(runs, grid)
   present = ~np.isnan(values)
@@ -87,31 +87,6 @@ def _extended(run, first, last):
   if last - reach < x[-1] < last:
     x, y = np.append(x, last), np.append(y, y[-1])
   return x, y
-
-
-class Summary(NamedTuple):
-  """A group in numbers, of the steps at which all its runs have a value.
-
-  Beyond them, only the longest runs would determine the numbers.
-  """
-  num_runs: int
-  final_env_steps: int
-  final: float
-  low: float  # NaN with one run.
-  high: float  # NaN with one run.
-  highest: float  # IQM of any point.
-
-
-def summarize(curve: GroupCurve) -> Optional[Summary]:
-  """Returns the `Summary` of a curve, None if its runs never overlap."""
-  common = np.flatnonzero(curve.complete)
-  if not common.size:
-    return None
-  last = common[-1]
-  return Summary(
-      curve.values.shape[0], int(curve.env_steps[last]),
-      float(curve.iqm[last]), float(curve.low[last]), float(curve.high[last]),
-      float(curve.iqm[common].max()))
 
 
 def _iqm_over_runs(scores: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What demonstrations are, and whether some fit a task."""
+"""The spec of demonstrations, and checks that episodes and tasks fit it."""
 
 import numpy as np
 import tensorflow as tf
@@ -10,7 +10,7 @@ from tf_agents.trajectories import trajectory
 
 from rnd_agents import spec_differences
 
-# Those that TF-Agents encodes.
+# The types that TF-Agents encodes.
 _DTYPES = (
     'float16', 'float32', 'float64', 'uint8', 'int8', 'uint16', 'int16',
     'int32', 'int64',
@@ -22,19 +22,19 @@ class DemonstrationError(ValueError):
 
 
 def trajectory_spec(observation_spec, action_spec, network_state_spec=()):
-  """What a frame of a demonstration is.
+  """Returns the spec of a frame of a demonstration.
 
   Args:
     observation_spec: Nest of specs, of one environment.
     action_spec: Nest of specs.
-    network_state_spec: Of the policy's state, where it is kept.
+    network_state_spec: Nest of specs of the policy's state, if it is recorded.
 
   Returns:
     A `Trajectory` of tensor specs. Its policy info is () or a dict of one
     `network_state`: the parts of the state before each frame, as a flat tuple.
   """
   states = tuple(tf.nest.flatten(network_state_spec))
-  # That of TF-Agents' own trajectories, of step types and discounts.
+  # For the specs of step types, rewards and discounts that TF-Agents has.
   time_step = ts.time_step_spec(tensor_spec.from_spec(observation_spec))
   return tensor_spec.from_spec(
       trajectory.Trajectory(
@@ -55,7 +55,7 @@ def check_types(spec):
   Args:
     spec: A `Trajectory` of tensor specs.
   """
-  for name, leaf in spec_differences.leaves(spec).items():
+  for name, leaf in spec_differences.leaves(spec):
     if leaf.dtype.name not in _DTYPES or 0 in leaf.shape.as_list():
       raise DemonstrationError(
           f'{name} is {spec_differences.described(leaf)}, which a file of'
@@ -65,11 +65,11 @@ def check_types(spec):
 
 
 def check(spec, expected_spec, source='The file of demonstrations'):
-  """Refuses demonstrations of another task.
+  """Raises DemonstrationError if demonstrations are of another task.
 
-  Names, types and shapes have to agree; bounds as well, of actions and of
-  integers that are observed. Of what `expected_spec` has no policy info for,
-  none is asked for.
+  Names, types and shapes must be the same, and bounds as far as
+  `spec_differences` compares them. Policy info is compared only if
+  `expected_spec` has any.
 
   Args:
     spec: What `read_spec` returns.
@@ -79,40 +79,30 @@ def check(spec, expected_spec, source='The file of demonstrations'):
   Raises:
     DemonstrationError: If they do not fit; names each part that does not.
   """
-  expected_spec = tensor_spec.from_spec(expected_spec)
-  differences = []
+  faults = []
   for field in ('observation', 'action', 'policy_info', 'reward', 'discount'):
     theirs = getattr(spec, field)
     ours = getattr(expected_spec, field)
     if field == 'policy_info' and not tf.nest.flatten(ours):
       continue
-    differences += spec_differences.differences(
-        spec_differences.leaves(theirs, field),
-        spec_differences.leaves(ours, field),
-    )
-  if not differences:
+    faults += spec_differences.differences(theirs, ours, field)
+  if not faults:
     return
-  faults = [
-      f'{name} is {theirs} and must be {ours}'
-      if theirs != ours
-      else f'{name} has other bounds than it must have'
-      for name, theirs, ours in differences
-  ]
-  mend = 'Collect them in the very environment of the training, wrappers too.'
+  advice = 'Collect them in the very environment of the training, wrappers too.'
   if all(fault.startswith('policy_info') for fault in faults):
-    mend = (
+    advice = (
         'Collect with a policy of the same networks and --keep_network_state,'
         ' or begin with states of zeros.'
     )
   raise DemonstrationError(
-      f'{source} does not fit: {"; ".join(faults)}. {mend}'
+      f'{source} does not fit: {"; ".join(faults)}. {advice}'
   )
 
 
 def check_episode(episode, spec, what):
   """Raises DemonstrationError unless it is one whole episode of the spec."""
-  arrays = spec_differences.leaves(episode)
-  specs = spec_differences.leaves(spec)
+  arrays = dict(spec_differences.leaves(episode))
+  specs = dict(spec_differences.leaves(spec))
   if arrays.keys() != specs.keys():
     raise DemonstrationError(
         f'{what} has {", ".join(arrays)}, and the spec {", ".join(specs)}.'

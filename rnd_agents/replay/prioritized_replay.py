@@ -10,9 +10,9 @@ probability (R2D3, Paine et al., 2019, section 3).
 A sequence is one step to Reverb: its arrays are stored whole, with the
 recurrent state of its first frame only.
 
-Batches are sampled when they are asked for, so that every draw knows all
-priorities. Sampling ahead, as `reverb.TrajectoryDataset` does, would save some
-milliseconds a batch (benchmarks/replay_speed.py).
+Batches are sampled when asked for, so that every draw knows all priorities.
+Sampling ahead, as `reverb.TrajectoryDataset` does, would save milliseconds a
+batch (benchmarks/replay_speed.py).
 """
 
 import os
@@ -23,8 +23,8 @@ import uuid
 import gin
 import numpy as np
 import tensorflow as tf
-from tf_agents.utils import nest_utils
 
+from rnd_agents import spec_differences
 from rnd_agents.replay import replay_checkpoints
 
 AGENT = 'agent'
@@ -49,7 +49,10 @@ class Batch(NamedTuple):
   table_sizes: np.ndarray
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(
+    module='rnd_agents',
+    denylist=['spec', 'seed', 'checkpoint_dir', 'restore_from'],
+)
 class PrioritizedReplay:
   """Two prioritised tables of sequences; for one thread.
 
@@ -57,8 +60,7 @@ class PrioritizedReplay:
   which sequences of a table are sampled, and its samplers take no seed: two
   runs are never the same.
 
-  Reverb runs threads: start processes that are forked, such as environments,
-  before.
+  Reverb runs threads: fork processes, such as environments, before.
   """
 
   def __init__(
@@ -111,8 +113,8 @@ class PrioritizedReplay:
         'priority_exponent': float(priority_exponent),
         'min_sequences': int(min_sequences),
         'spec': [
-            f'{name}: {leaf.dtype.name} {leaf.shape.as_list()}'
-            for name, leaf in nest_utils.flatten_with_joined_paths(spec)
+            f'{name}: {spec_differences.described(leaf)}'
+            for name, leaf in spec_differences.leaves(spec)
         ],
     }
     self._checkpoint_dir = checkpoint_dir
@@ -220,7 +222,7 @@ class PrioritizedReplay:
       self._open_client().mutate_priorities(
           table, dict(zip(keys[chosen].tolist(), priorities[chosen].tolist()))
       )
-      self._raise_max_priority(table, priorities[chosen].max())
+      self._note_priority(table, priorities[chosen].max())
 
   def sizes(self):
     """Returns the number of sequences in each table, by its name."""
@@ -246,10 +248,7 @@ class PrioritizedReplay:
     self._max_priorities = dict(state['max_priorities'])
 
   def checkpoint(self, in_use=()):
-    """Writes everything to the disk.
-
-    This checkpoint and the one before stay, whenever the process is killed.
-    Older ones are deleted, but for those in use.
+    """Writes everything to the disk; keeps the one before and those in use.
 
     Args:
       in_use: Names of checkpoints, the last parts of their paths, that another
@@ -272,11 +271,8 @@ class PrioritizedReplay:
     # On a full disk Reverb says IndexError.
     except (IndexError, RuntimeError) as error:
       raise OSError(f'Reverb could not write the replay: {error}') from error
-    state = {
-        'settings': self._settings,
-        'sizes': self.sizes(),
-        'state': self.state(),
-    }
+    state = {'settings': self._settings, 'sizes': self.sizes()}
+    state['state'] = self.state()
     return replay_checkpoints.publish(written, self._checkpoint_dir, state)
 
   def close(self):
@@ -311,11 +307,10 @@ class PrioritizedReplay:
     tables = [table(AGENT, 'max_sequences', self._settings['min_sequences'])]
     if self._settings['max_demonstrations']:
       tables.append(table(DEMONSTRATIONS, 'max_demonstrations', 1))
-    # An empty folder: Reverb would restore whatever it holds.
     if self._checkpoint_dir is None:
       # Never created. Reverb's own default would be, and never deleted.
       folder = os.path.join(tempfile.gettempdir(), uuid.uuid4().hex)
-    else:
+    else:  # Empty: Reverb would restore whatever it holds.
       folder = replay_checkpoints.folders(self._checkpoint_dir).aside()
     checkpointer = reverb.checkpointers.DefaultCheckpointer(
         folder, '', restore_from
@@ -350,7 +345,7 @@ class PrioritizedReplay:
         table, priority, [column[-1:] for column in self._writer.history]
     )
     self._writer.flush()  # Until then it cannot be sampled.
-    self._raise_max_priority(table, priority)
+    self._note_priority(table, priority)
 
   def _checked_leaves(self, sequence):
     tf.nest.assert_same_structure(self._spec, sequence, check_types=False)
@@ -363,9 +358,9 @@ class PrioritizedReplay:
         )
     return leaves
 
-  def _raise_max_priority(self, table, priority):
-    seen = self._max_priorities
-    seen[table] = max(seen[table], float(priority))
+  def _note_priority(self, table, priority):
+    largest = max(self._max_priorities[table], float(priority))
+    self._max_priorities[table] = largest
 
   def _missing(self, demonstration_ratio):
     """Returns what `sample` needs and Reverb would wait for, or None."""
@@ -386,12 +381,12 @@ class PrioritizedReplay:
 
 
 def _by_table(is_demonstration):
-  """Returns pairs of a table and the indices [n] of its elements, n > 0."""
-  pairs = (
-      (AGENT, np.flatnonzero(~is_demonstration)),
-      (DEMONSTRATIONS, np.flatnonzero(is_demonstration)),
-  )
-  return [(table, chosen) for table, chosen in pairs if chosen.size]
+  """Yields each table with the indices [n] of its elements, n > 0."""
+  for table, is_of_table in (
+      (AGENT, ~is_demonstration), (DEMONSTRATIONS, is_demonstration)
+  ):
+    if is_of_table.any():
+      yield table, np.flatnonzero(is_of_table)
 
 
 def _checked(priorities):

@@ -6,8 +6,8 @@
         *.tfrecord, DONE   what Reverb stores
         state.json         settings, sizes of the tables, state in Python
 
-Reverb restores the settings of a checkpoint whatever it was asked for, and
-nothing, without a word, of some damaged files: state.json tells.
+Reverb restores the settings that a checkpoint was written with, whatever it is
+asked for, and silently nothing from some damaged files: state.json tells.
 """
 
 import json
@@ -56,14 +56,14 @@ def read(path, settings):
   """Reads the state of a checkpoint.
 
   Args:
-    path: Of the checkpoint.
+    path: The folder of the checkpoint.
     settings: What its state's 'settings' must be, a dict.
 
   Returns:
     What `publish` was given.
 
   Raises:
-    OSError: If there is none.
+    OSError: If there is no checkpoint.
     RuntimeError: If it is damaged.
     ValueError: If it has other settings.
   """

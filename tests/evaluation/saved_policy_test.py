@@ -70,13 +70,12 @@ def test_acts_as_before_on_any_batch(directory):
     [
         (
             {'size': 3},
-            'The policy is not one for Echo: its observation/a is float32 [2],'
-            ' that of the environment float32 [3].',
+            'The policy is not one for Echo: its observation/a is float32 [2]'
+            ' and must be float32 [3].',
         ),
         (
             {'num_actions': 5},
-            'its action is int64 [] of 0 to 3, that of the environment int64 []'
-            ' of 0 to 4.',
+            'its action is int64 [] of 0 to 3 and must be int64 [] of 0 to 4.',
         ),
     ],
 )
@@ -93,13 +92,13 @@ def test_another_environment_is_named(directory, env_kwargs, message):
         (
             gymnasium.spaces.MultiDiscrete([3, 2]),
             gymnasium.spaces.MultiDiscrete([2, 3]),
-            'its action has other bounds than that of the environment.',
+            'int64 [2] of 0 to [2, 1] and must be int64 [2] of 0 to [1, 2].',
         ),
         (
             gymnasium.spaces.Box(-0.1, 1, (2,), np.float32),
             gymnasium.spaces.Box(-2, 1, (2,), np.float32),
-            'float32 [2] of -0.1 to 1.0, that of the environment float32 [2] of'
-            ' -2.0 to 1.0.',
+            'float32 [2] of -0.1 to 1.0 and must be float32 [2] of -2.0 to'
+            ' 1.0.',
         ),
     ],
 )

@@ -69,6 +69,18 @@ def test_table(runs, tmp_path, capsys):
   ]
 
 
+def test_only_steps_that_all_runs_have_count(tmp_path, capsys):
+  for name, returns in (('a', [0, 9, 6, 0]), ('b', [0, 3, 0, 0]),
+                        ('c', [0, 3, 3, 3, 99])):
+    fake_runs.evaluations(tmp_path / 'g' / name, range(0, 50, 10), returns)
+  fake_runs.evaluations(tmp_path / 'h' / 'a', [0, 10], [1, 2])
+  fake_runs.evaluations(tmp_path / 'h' / 'b', [20, 30], [3, 4])
+  _run(tmp_path, '--out', tmp_path / 'o.png')
+  lines = capsys.readouterr().out.splitlines()
+  assert lines[1].split() == ['g', '3', '30', '1', '[0,', '3]', '5']
+  assert lines[2].split() == ['h', '2', '-', '-', '-', '-']
+
+
 def test_one_run_has_no_interval(runs, tmp_path, capsys):
   _run(runs / 'rnd' / 'seed_1', '--out', tmp_path / 'o.png', '--threshold',
        '9.5', '--threshold', '2')

@@ -87,21 +87,6 @@ def test_runs_that_never_overlap():
   np.testing.assert_array_equal(curve.num_runs, [1, 1, 1, 1])
   np.testing.assert_allclose(curve.iqm, [1, 2, 3, 4])
   assert not curve.complete.any()
-  assert group_curves.summarize(curve) is None
-
-
-def test_summary():
-  runs = [
-      _run([0, 10, 20, 30], [0, 9, 6, 0]),
-      _run([0, 10, 20, 30], [0, 3, 0, 0]),
-      _run([0, 10, 20, 30, 40], [0, 3, 3, 3, 99]),
-  ]
-  curve = group_curves.group_curve(runs)
-  # Step 40, which only one run reached, counts for nothing but that run.
-  summary = group_curves.summarize(curve)
-  assert summary[:3] == (3, 30, 1.0)
-  assert (summary.low, summary.high) == (0.0, 3.0)
-  assert summary.highest == 5.0
 
 
 def test_refuses():
