@@ -50,7 +50,7 @@ _TEXT_OR_MACRO = re.compile(
 
 
 def check_scopes():
-  """Refuses bindings that no run would use.
+  """Refuses bindings that no run would use, and a run without environments.
 
   Raises:
     UserError: If there are any.
@@ -63,6 +63,12 @@ def check_scopes():
         f'{scope}load_environment.num_environments',
         'train_eval.num_environments and num_eval_episodes',
     )
+  name = 'load_environment.env'
+  for scope in ('train', 'eval'):
+    if not (arguments.is_bound(name) or arguments.is_bound(f'{scope}/{name}')):
+      raise errors.InvalidValue(
+          f'{name} has no value: bind it in the gin file.'
+      )
   for binding in gin_bindings.bindings():
     is_environment = binding.configurable == 'load_environment'
     if is_environment and binding.scope not in ('', 'train', 'eval'):

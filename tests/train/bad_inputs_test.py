@@ -373,9 +373,10 @@ def test_an_agent_for_learners_is_refused(tmp_path):
 
 def test_an_evaluation_environment_that_will_not_do(tmp_path):
   said = _message(tmp_path, "eval/load_environment.env_kwargs = {'size': 5}")
-  assert said.startswith(
-      'train_eval: The evaluation environment has another observation_spec than'
-      ' the one for training: BoundedArraySpec(shape=(5, 5)'
+  assert said == (
+      'train_eval: The evaluation environment is not like the one for training:'
+      ' its observation is float32 [5, 5] and not float32 [4, 4]. See to the'
+      ' bindings of eval/load_environment.'
   )
   said = _message(
       tmp_path,
@@ -474,8 +475,7 @@ def test_changes_that_no_variable_shows_are_refused(tmp_path):
   assert _message(tmp_path, *settings, here) is None
   changes = {
       'MyWrapper.size': '3',
-      'RNDNetwork.activation': "'elu'",
-      'create_encoder.conv_activation': "'elu'",
+      'create_networks.activation': "'elu'",
       'key_observation_fn.key': "'there'",
   }
   bindings = [f'{name} = {value}' for name, value in changes.items()]
