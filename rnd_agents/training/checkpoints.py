@@ -24,8 +24,8 @@ import zlib
 from absl import logging
 import tensorflow as tf
 
+from rnd_agents import errors
 from rnd_agents import files
-from rnd_agents.training import errors
 
 _MANIFEST = 'manifest.json'
 _STATE = 'state.pickle'

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How often an epsilon-greedy agent acts at random, as it learns.
+"""Schedules of epsilon: how often an epsilon-greedy agent acts at random.
 
 Each takes environment steps so far and the number of environments, and returns
 a float32 array of one epsilon for each environment.
@@ -14,7 +14,7 @@ from rnd_agents.training import arguments
 
 
 def check(epsilon_fn, num_env_steps, num_environments):
-  """Refuses what is no function here, or leaves the numbers of probabilities.
+  """Refuses a schedule that does not return probabilities.
 
   Args:
     epsilon_fn: One of those below, or a user's own.
