@@ -106,20 +106,12 @@ def main(argv, args=flags.FLAGS):
   # Not at the top: TensorFlow takes seconds to load, --help should not.
   import tensorflow as tf
 
-  from rnd_agents.environments import errors
-  from rnd_agents.training import gin_files
+  from rnd_agents import errors
 
   try:
     return _collect(args)
-  except (
-      ImportError,
-      OSError,
-      tf.errors.OpError,  # Of the file: TensorFlow writes it.
-      RuntimeError,  # Of the environment; an episode without an end.
-      TypeError,
-      ValueError,  # Among them those of policies and demonstrations.
-      gin_files.GinError,
-  ) as error:
+  # TensorFlow writes the file, and raises its own errors of the disk.
+  except (errors.UserError, OSError, tf.errors.OpError) as error:
     print(f'collect_demos: {errors.message_of(error)}', file=sys.stderr)
     return 1
 

@@ -63,25 +63,12 @@ def main(argv, args=flags.FLAGS):
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   # Not at the top: TensorFlow takes seconds to load, --help should not.
-  from rnd_agents.environments import errors
-  from rnd_agents.evaluation import saved_policy
-  from rnd_agents.evaluation import video
-  from rnd_agents.training import gin_files
+  from rnd_agents import errors
 
   try:
     _evaluate(args)
     return 0
-  except (
-      ImportError,
-      OSError,
-      RuntimeError,  # An episode without an end.
-      TypeError,
-      ValueError,
-      errors.EnvironmentFailure,
-      gin_files.GinError,
-      saved_policy.SavedPolicyError,
-      video.RecordingError,
-  ) as error:
+  except (errors.UserError, OSError) as error:
     print(f'evaluate: {errors.message_of(error)}', file=sys.stderr)
     return 1
 
