@@ -26,6 +26,8 @@ import sys
 from absl import app
 from absl import flags
 
+from rnd_agents import errors
+
 _CSV_COLUMNS = ('seed', 'return', 'length_env_steps')
 _ATTEMPTS = 10  # Episodes to play for each demonstration, with --min_return.
 
@@ -106,7 +108,6 @@ def main(argv, args=flags.FLAGS):
   # Not at the top: TensorFlow takes seconds to load, --help should not.
   import tensorflow as tf
 
-  from rnd_agents import errors
 
   try:
     return _collect(args)
@@ -139,7 +140,7 @@ def _collect(args):
   finally:
     environment.close()
   if not kept:
-    raise ValueError('There is no episode to keep, and no file was written.')
+    raise errors.InvalidValue('There is no episode to keep, and no file was written.')
   _write_csv(args.out + '.csv', kept)
   print(_summary(kept, args.out))
   if len(kept) == args.episodes:

@@ -19,6 +19,7 @@ import sys
 from absl import app
 from absl import flags
 
+from rnd_agents import errors
 from rnd_agents import tables
 
 _NUM_ENVIRONMENTS = 16
@@ -63,7 +64,6 @@ def main(argv, args=flags.FLAGS):
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   # Not at the top: TensorFlow takes seconds to load, --help should not.
-  from rnd_agents import errors
 
   try:
     _evaluate(args)
@@ -129,7 +129,7 @@ def configure(args, scope='eval'):
       os.path.dirname(os.path.dirname(policy_dir)), 'operative_config.gin'
   )
   if not os.path.isfile(config):
-    raise ValueError(
+    raise errors.InvalidValue(
         f'There is no {config} that would name the environment: which one?'
         ' --env=ID.'
     )
@@ -163,7 +163,7 @@ def _import(module, who):
     with gin.unlock_config():
       importlib.import_module(module)
   except ModuleNotFoundError as error:
-    raise ValueError(
+    raise errors.InvalidValue(
         f'{who} needs the module {module}: {error}. Start in the folder that'
         ' contains it, or add that to PYTHONPATH.'
     ) from error
