@@ -108,7 +108,6 @@ def main(argv, args=flags.FLAGS):
   # Not at the top: TensorFlow takes seconds to load, --help should not.
   import tensorflow as tf
 
-
   try:
     return _collect(args)
   # TensorFlow writes the file, and raises its own errors of the disk.
@@ -140,7 +139,9 @@ def _collect(args):
   finally:
     environment.close()
   if not kept:
-    raise errors.InvalidValue('There is no episode to keep, and no file was written.')
+    raise errors.InvalidValue(
+        'There is no episode to keep, and no file was written.'
+    )
   _write_csv(args.out + '.csv', kept)
   print(_summary(kept, args.out))
   if len(kept) == args.episodes:

@@ -63,8 +63,6 @@ def main(argv, args=flags.FLAGS):
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-  # Not at the top: TensorFlow takes seconds to load, --help should not.
-
   try:
     _evaluate(args)
     return 0
