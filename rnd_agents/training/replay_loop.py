@@ -165,7 +165,7 @@ class ReplayLoop(training_loop.TrainingLoop):
     path = os.path.join(self._replay_dir, state['replay'])
     self._replay_in_use = state['replay']
     if not os.path.isdir(path):
-      # The run was killed between the replay's checkpoint and its own.
+      # The newest checkpoint of the run was damaged: this one is older.
       path = replay_checkpoints.newest(self._replay_dir)
       if path is None:
         raise errors.SetupError(
