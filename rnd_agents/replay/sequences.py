@@ -125,18 +125,18 @@ def starts(num_steps, settings):
 
   Returns:
     Integers [C], ascending; of the type of num_steps, NumPy's or TensorFlow's.
-    The steps behind the last ones are missing from the last sequence.
+    Under 'pad' and 'fill' the last sequence may end after the T steps.
   """
   is_tensor = tf.is_tensor(num_steps)
   ops, arange = (tf, tf.range) if is_tensor else (np, np.arange)
-  behind = num_steps - settings.unroll_length  # Steps after the first sequence.
+  others = num_steps - settings.unroll_length  # Steps after the first sequence.
   if settings.remainder == 'drop':
-    num_sequences = ops.maximum(behind // settings.stride + 1, 0)
+    num_sequences = ops.maximum(others // settings.stride + 1, 0)
   else:
-    num_sequences = -(-ops.maximum(behind, 0) // settings.stride) + 1
+    num_sequences = -(-ops.maximum(others, 0) // settings.stride) + 1
   first_steps = arange(num_sequences) * settings.stride
   if settings.remainder == 'shift':
-    first_steps = ops.minimum(first_steps, ops.maximum(behind, 0))
+    first_steps = ops.minimum(first_steps, ops.maximum(others, 0))
   return first_steps
 
 
