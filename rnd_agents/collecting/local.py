@@ -66,6 +66,7 @@ class LocalCollector(collector.Collector):
       self._tf_environment.reset()
     self._environment.pop_episodes()
     self._last_row = self._policy_state = None
+    self._random_steps = None  # Its buffer of frames is large.
 
   # ---------------------------------------------------------------------------
   # Collecting.

@@ -56,16 +56,10 @@ def check_within(owner, low, high, **values):
       )
 
 
-def is_bound(name):
-  """Whether gin has a value for a parameter."""
+def check_unbound(name, instead):
+  """Refuses a binding in gin that the arguments of a call would hide."""
   try:
     gin.query_parameter(name)
   except ValueError:
-    return False
-  return True
-
-
-def check_unbound(name, instead):
-  """Refuses a binding in gin that the arguments of a call would hide."""
-  if is_bound(name):
-    raise errors.InvalidValue(f'{name} has no effect: use {instead}.')
+    return
+  raise errors.InvalidValue(f'{name} has no effect: use {instead}.')

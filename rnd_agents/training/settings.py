@@ -63,13 +63,14 @@ def check_scopes():
         f'{scope}load_environment.num_environments',
         'train_eval.num_environments and num_eval_episodes',
     )
-  name = 'load_environment.env'
+  bound = gin_bindings.bindings()
+  names = {binding.name for binding in bound}
   for scope in ('train', 'eval'):
-    if not (arguments.is_bound(name) or arguments.is_bound(f'{scope}/{name}')):
+    if not {'load_environment.env', f'{scope}/load_environment.env'} & names:
       raise errors.InvalidValue(
-          f'{name} has no value: bind it in the gin file.'
+          'load_environment.env has no value: bind it in the gin file.'
       )
-  for binding in gin_bindings.bindings():
+  for binding in bound:
     is_environment = binding.configurable == 'load_environment'
     if is_environment and binding.scope not in ('', 'train', 'eval'):
       raise errors.InvalidValue(
