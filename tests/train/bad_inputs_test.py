@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot run ends in one sentence with the remedy, before the first step."""
+"""Settings that cannot run end in one sentence before the first step."""
 
 import os
 import re
@@ -375,8 +375,8 @@ def test_an_evaluation_environment_that_will_not_do(tmp_path):
   said = _message(tmp_path, "eval/load_environment.env_kwargs = {'size': 5}")
   assert said == (
       'train_eval: The evaluation environment is not like the one for training:'
-      ' its observation is float32 [5, 5] and not float32 [4, 4]. See to the'
-      ' bindings of eval/load_environment.'
+      ' its observation is float32 [5, 5] and must be float32 [4, 4]. See to'
+      ' the bindings of eval/load_environment.'
   )
   said = _message(
       tmp_path,
