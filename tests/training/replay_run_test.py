@@ -105,9 +105,10 @@ def _memory(loop):
   return tf.nest.flatten(state['policy_state'])
 
 
-def test_counts_of_a_run_with_demonstrations(
-    tmp_path, demonstration_file, monkeypatch
-):
+@pytest.fixture(name='counted', scope='module')
+def _counted(demonstration_file, tmp_path_factory):
+  """A run's (folder, what its agent remembered before evaluations)."""
+  folder = tmp_path_factory.mktemp('counted') / 'run'
   evaluate, remembered = callbacks.Evaluate._evaluate, []
 
   def watching(callback, run):
@@ -117,14 +118,20 @@ def test_counts_of_a_run_with_demonstrations(
       np.testing.assert_array_equal(x, y)
     remembered.append(max(np.abs(x).max() for x in before))
 
-  monkeypatch.setattr(callbacks.Evaluate, '_evaluate', watching)
-  result = _run(
-      tmp_path,
-      100,
-      *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
-  )
+  with pytest.MonkeyPatch.context() as context:
+    context.setattr(callbacks.Evaluate, '_evaluate', watching)
+    result = _run(
+        folder,
+        100,
+        *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
+    )
   assert result.finished
-  rows = _rows(tmp_path)
+  return folder, remembered
+
+
+def test_counts_of_a_run_with_demonstrations(counted):
+  folder, remembered = counted
+  rows = _rows(folder)
   # Two environments; of 5 rows of an episode one only begins the next.
   assert [int(row['env_steps']) for row in rows] == [32, 48, 64, 80, 96, 112]
   # Seven updates came before the first step; one for four steps after the
@@ -544,18 +551,22 @@ def test_a_kill_while_an_old_replay_is_deleted(tmp_path, monkeypatch):
   assert _run(tmp_path, 60).finished
 
 
-def test_a_replay_that_is_damaged_or_gone(tmp_path):
-  _run(tmp_path, 40)
+def test_a_replay_that_is_damaged_or_gone(
+    counted, tmp_path, demonstration_file
+):
+  root_dir = tmp_path / 'run'
+  shutil.copytree(counted[0], root_dir)
+  bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
   for name in ('chunks.tfrecord', 'state.json'):
-    path = max(tmp_path.glob(f'checkpoints/replay/replay_*/{name}'))
+    path = max(root_dir.glob(f'checkpoints/replay/replay_*/{name}'))
     content = path.read_bytes()
     path.write_bytes(content[:20])
     with pytest.raises(errors.UserError, match='replay_.* is damaged'):
-      _run(tmp_path, 80)
+      _run(root_dir, 120, *bindings)
     path.write_bytes(content)
-  shutil.rmtree(tmp_path / 'checkpoints' / 'replay')
+  shutil.rmtree(root_dir / 'checkpoints' / 'replay')
   with pytest.raises(errors.UserError, match='no replay any more'):
-    _run(tmp_path, 80)
+    _run(root_dir, 120, *bindings)
 
 
 def test_batches_without_a_demonstration_tell_nothing_of_them():
