@@ -20,7 +20,6 @@ from tf_agents.trajectories import trajectory
 from tf_agents.utils import common
 
 from rnd_agents.agents import r2d3_agent
-from rnd_agents.curiosity import replayed_bonus
 from rnd_agents.ops import priorities
 from rnd_agents.replay import replay_checkpoints
 from rnd_agents.replay import windows
@@ -120,9 +119,7 @@ class ReplayLoop(training_loop.TrainingLoop):
     )
     self._act = common.function(self._collect_policy.action)
     self._train = common.function(self._train_on_batch)
-    self._watch = common.function(
-        lambda row: replayed_bonus.watch(agent.curiosity, row)
-    )
+    self._watch = common.function(agent.update_statistics)
     self._finite = common.function(self._are_finite)
 
   @property

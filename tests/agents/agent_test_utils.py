@@ -248,6 +248,11 @@ def readable_rollout(agent, rows, rewards, bonus, values, intrinsic_values):
   )
 
 
+def rows_of(agent, experience):
+  """`Rows` and statistics of a rollout, as `train` computes them."""
+  return agent._rollouts.rows(experience, agent.update_normalizers_in_train)
+
+
 _STATELESS_SHUFFLE = tf.random.experimental.stateless_shuffle
 
 
