@@ -66,7 +66,7 @@ class ReplayedCuriosity(tf.Module):
     return Batch(transitions, self.curiosity.constants(transitions))
 
   def add_bonus(self, rewards, batch):
-    """Returns rewards [B, T+1] with the bonus added; none for the last frames."""
+    """Returns rewards [B, T+1] with the bonus added, but in the last frames."""
     bonus = tf.reshape(
         self.curiosity.rewards(*batch), tf.shape(rewards[:, :-1])
     )

@@ -60,6 +60,7 @@ def build_agent(
     seed=0,
     sizes=None,
     nets=None,
+    reward_spec=None,
     **settings,
 ):
   """An agent on tiny networks; `settings` go to its constructor."""
@@ -80,7 +81,7 @@ def build_agent(
       **settings,
   }
   return rnd_ppo_agent.RNDPPOAgent(
-      ts.time_step_spec(observation_spec), action_spec, **settings
+      ts.time_step_spec(observation_spec, reward_spec), action_spec, **settings
   )
 
 
