@@ -52,6 +52,11 @@ def create(
     ValueError: If something does not fit, or has no effect.
   """
   if curiosity is not None:
+    if not isinstance(curiosity, curiosity_lib.Curiosity):
+      raise TypeError(
+          'RNDPPOAgent.curiosity must be a Curiosity, such as'
+          f' RandomNetworkDistillation, got {type(curiosity).__name__}.'
+      )
     _check_unused('curiosity', rnd_settings, _RND_DEFAULTS)
   elif streams is None or rnd_settings['rnd_network'] is not None:
     curiosity = _create_rnd(
@@ -171,17 +176,13 @@ def _check_streams(streams, curiosity, time_step_spec, value_net):
         'RNDPPOAgent.streams must be one stream or more of different names, got'
         f' {names}.'
     )
-  if curiosity is not None:
-    if not isinstance(curiosity, curiosity_lib.Curiosity):
-      raise TypeError(
-          'RNDPPOAgent.curiosity must be a Curiosity, such as'
-          f' RandomNetworkDistillation, got {type(curiosity).__name__}.'
-      )
-    if not any(stream.curiosity is curiosity for stream in streams):
-      raise ValueError(
-          'RNDPPOAgent.curiosity pays in none of the streams: add a'
-          ' ReturnStream with reward=curiosity, or leave it out.'
-      )
+  if curiosity is not None and not any(
+      stream.curiosity is curiosity for stream in streams
+  ):
+    raise ValueError(
+        'RNDPPOAgent.curiosity pays in none of the streams: add a ReturnStream'
+        ' with reward=curiosity, or leave it out.'
+    )
   _check_rewards(streams, time_step_spec.reward.shape)
   num_heads = len(streams)
   output_spec = value_net.create_variables(

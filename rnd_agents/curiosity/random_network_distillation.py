@@ -15,14 +15,14 @@ from rnd_agents.ops import rnd
 
 
 def observation_spec(environment_observation_spec, observation_fn=None):
-  """The specs of what RND sees: what its networks are built on.
+  """Returns the specs of what RND sees, on which its networks are built.
 
   Args:
     environment_observation_spec: A nest of tensor specs.
-    observation_fn: Of what the observation RND sees: a function of a nest of
-      tensors [outer..., *shape] to another. Discrete entries come one-hot,
-      [outer..., depth], or their numbers would count as sizes; all others as
-      they are. None for all of it.
+    observation_fn: Function that selects what RND sees, from a nest of tensors
+      [outer..., *shape] to another. Discrete entries come one-hot, [outer...,
+      depth], or their numbers would count as sizes; all others as they are.
+      None for all of it.
 
   Returns:
     A nest of float32 specs.
@@ -56,13 +56,13 @@ def observation_spec(environment_observation_spec, observation_fn=None):
 
 @gin.configurable(module='rnd_agents')
 def key_observation_fn(key):
-  """An `observation_fn` that shows RND one entry of a dict observation."""
+  """Returns an `observation_fn` that selects one entry of a dict."""
   return lambda observation: observation[key]
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(module='rnd_agents', denylist=['observation'])
 def newest_frame_observation_fn(observation):
-  """An `observation_fn` for stacked frames: the last channel alone."""
+  """Selects the last channel of stacked frames; an `observation_fn`."""
   return observation[..., -1:]
 
 
@@ -97,7 +97,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       environment_observation_spec: A nest of tensor specs: raw observations.
       rnd_network: The predictor: a `Network` on `observation_spec(...)`.
       target_rnd_network: The target, of the same output shape, not trainable.
-      observation_fn: Of what the observation RND sees; see `observation_spec`.
+      observation_fn: Selects what RND sees; see `observation_spec`.
       loss_fn: Error of each sample, from (predictions, targets) [..., F] to
         [...], with no gradient into the targets.
       observation_clip_value: Bound on whitened observations, in standard
@@ -125,7 +125,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     ]
 
   def _check_networks(self):
-    """Refuses pairs of networks that cannot give a bonus."""
+    """Raises ValueError where the two networks cannot give a bonus."""
     specs = []
     for label, network in (
         ('rnd_network', self.rnd_network),
@@ -179,7 +179,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     return self.rnd_network.trainable_variables
 
   def observe(self, observations):
-    """What RND sees of raw observations, as float32, not whitened.
+    """Selects what RND sees of raw observations, as float32, not whitened.
 
     Args:
       observations: A nest of tensors [outer..., *shape].

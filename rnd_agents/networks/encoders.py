@@ -216,7 +216,17 @@ def preprocessing(
   )
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(
+    module='rnd_agents',
+    denylist=[  # What `create_networks` and `create_q_networks` pass.
+        'observation_spec',
+        'fc_layer_params',
+        'conv_layers',
+        'activation',
+        'compute_dtype',
+        'name',
+    ],
+)
 def create_encoder(
     observation_spec,
     fc_layer_params=(64, 64),
