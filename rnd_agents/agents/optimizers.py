@@ -51,7 +51,7 @@ def apply(optimizer, gradients, variables):
 
 
 def learning_rate(optimizer):
-  """The learning rate now, a number or a scalar tensor."""
+  """Returns the present learning rate, a number or a scalar tensor."""
   rate = ppo_utils.get_learning_rate(optimizer)
   # Legacy Keras optimizers hand out the schedule itself.
   if isinstance(rate, tf.keras.optimizers.schedules.LearningRateSchedule):

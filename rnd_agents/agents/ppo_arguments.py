@@ -135,7 +135,7 @@ def _check_numbers(arguments):
     TypeError: If a number is something else.
     ValueError: If it is out of range.
   """
-  # Tensors and variables are schedules, whose values nobody knows yet.
+  # Tensors and variables are schedules, whose values are not known yet.
   known = {
       name: value
       for name, value in arguments.items()
@@ -149,7 +149,7 @@ def _check_normalizers(
     update_normalizers_in_train=True,
     **others,
 ):
-  """Refuses statistics that nobody would update.
+  """Refuses statistics that would never be updated.
 
   Args:
     compute_value_and_advantage_in_train: As for `PPOAgent`.

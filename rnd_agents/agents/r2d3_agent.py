@@ -110,9 +110,9 @@ class R2D3Agent(tf_agent.TFAgent):
       time_step_spec: A `TimeStep` spec of the expected time steps.
       action_spec: One discrete action from 0.
       q_network: A `Network` from observations to Q values [..., A]. One with a
-        state has to begin afresh where the step type is FIRST.
+        state has to reset it where the step type is FIRST.
       target_q_network: Another of the same variables' shapes.
-      optimizer: Trains the Q network. Decoupled weight decay is its matter:
+      optimizer: Trains the Q network. For decoupled weight decay take
         `tf.keras.optimizers.AdamW`.
       burn_in_length: First frames of a sequence, which only warm the states:
         each network's by itself, without a gradient.
@@ -251,10 +251,10 @@ class R2D3Agent(tf_agent.TFAgent):
     return True
 
   def _split(self, experience):
-    """The frames of the burn-in, and those after it.
+    """Splits sequences into the frames of the burn-in and those after it.
 
     Before an episode's first frame a burn-in is filled up with frames that
-    nobody arrived at: curiosity must not see them.
+    no step led to: the curiosity must not see them.
     """
     start = self._burn_in_length
     r2d3_arguments.check_length(experience.discount.shape[1], start)
@@ -288,7 +288,7 @@ class R2D3Agent(tf_agent.TFAgent):
     return tf.nest.pack_sequence_as(spec, tf.nest.flatten(network_state))
 
   def _sequence_terms(self, burn_in, trained, network_state, is_demonstration):
-    """What each step of the batch says, [B, T] by name."""
+    """Computes errors, losses and masks of each step, [B, T] by name."""
     states = self._states(network_state, tf.shape(trained.discount)[0])
     q_values, target_q_values = (
         self._unroll(net, burn_in, trained, states)

@@ -106,10 +106,9 @@ def check_networks(time_step_spec, action_spec, q_network, target_q_network):
 
 
 def _check_forgets(label, net, observation_spec):
-  """Refuses networks that a FIRST does not make forget.
+  """Refuses networks that do not reset their state where an episode begins.
 
-  Their windows begin with frames that nobody saw, and those of collecting and
-  of learning would have other states.
+  Windows begin with padding, so collecting and learning would have other states.
   """
   if not net.state_spec:
     return

@@ -12,7 +12,7 @@ from rnd_agents.curiosity import curiosity as curiosity_lib
 
 
 class Batch(NamedTuple):
-  """What a curiosity sees of a replayed batch.
+  """Transitions of a replayed batch.
 
   Attributes:
     transitions: `Transitions` [B * T].

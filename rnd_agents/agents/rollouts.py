@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From whole rollouts [B, T+1] to the rows that an update learns from."""
+"""Turns whole rollouts [B, T+1] into the rows that an update learns from."""
 
 import functools
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What one update learns from: the rows of its rollouts."""
+"""The rows of rollouts that one update learns from."""
 
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts

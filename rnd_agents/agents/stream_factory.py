@@ -9,6 +9,7 @@ from tf_agents.specs import tensor_spec
 
 from rnd_agents.agents import ppo_arguments
 from rnd_agents.agents import return_streams
+from rnd_agents.agents import stream_rewards
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.ops import rnd
@@ -45,7 +46,8 @@ def create(
     stream_settings: Those about its two streams, by name.
 
   Returns:
-    A tuple (`Curiosity` or None, tuple of `ReturnStream`s).
+    A tuple (the curiosity, or the first one of the streams, or None; tuple of
+    `ReturnStream`s).
 
   Raises:
     TypeError: If something is of a wrong type.
@@ -70,6 +72,8 @@ def create(
     _check_unused('streams', stream_settings, _STREAM_DEFAULTS)
     streams = tuple(streams(curiosity) if callable(streams) else streams)
   _check_streams(streams, curiosity, time_step_spec, value_net)
+  if curiosity is None:
+    curiosity = next(iter(stream_rewards.curiosities(streams)), None)
   return curiosity, streams
 
 

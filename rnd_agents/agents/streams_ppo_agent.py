@@ -229,7 +229,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
 
   @property
   def curiosity(self):
-    """The agent's `Curiosity`; None with streams that have none in common."""
+    """The agent's `Curiosity`, the first one if there are several, or None."""
     return self._curiosity
 
   @property

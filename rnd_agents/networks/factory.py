@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The usual sets of networks in one call."""
+"""Builds the usual sets of networks in one call."""
 
 import collections
 import inspect
@@ -306,7 +306,7 @@ def _check_convolutions(observation_spec, **layers):
 
 
 def create_atari_networks(num_actions=18, compute_dtype=precision.FLOAT32):
-  """The sizes of the RND authors' code for 84x84 Atari frames.
+  """Builds the networks of the RND authors' code for 84x84 Atari frames.
 
   Policy: 4 stacked frames, convolutions 32 8x8/4, 64 4x4/2, 64 4x4/1, dense 256
   and 448, residual heads. RND: the newest frame, convolutions 32 8x8/4, 64
