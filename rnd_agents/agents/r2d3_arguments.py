@@ -108,7 +108,7 @@ def check_networks(time_step_spec, action_spec, q_network, target_q_network):
 def _check_forgets(label, net, observation_spec):
   """Refuses networks that do not reset their state where an episode begins.
 
-  Windows begin with padding, so collecting and learning would have other states.
+  Windows begin with padding: collecting and learning would have other states.
   """
   if not net.state_spec:
     return
