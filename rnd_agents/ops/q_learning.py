@@ -107,8 +107,8 @@ def n_step_returns(
   m is n, or less where the sequence or the episode ends before: at the last
   frame of the sequence and at a LAST frame the sum stops and bootstraps. There
   a termination, d = 0, leaves the rewards alone, and a time limit, d = 1, is
-  followed by the value of what it cut off (Pardo et al., 2018, arXiv 1712.00378). Nothing
-  after a LAST frame enters, be it NaN.
+  followed by the value of the future that it cut off (Pardo et al., 2018, arXiv
+  1712.00378). Nothing after a LAST frame enters, be it NaN.
 
   Args:
     rewards: r, a float tensor [B, T].
