@@ -152,7 +152,7 @@ class ReturnStreams:
     Returns:
       `Streams`.
     """
-    valid = tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
+    valid = valid_transitions(experience)
     old_values = values[:, :-1]
     advantages = [
         tf.zeros_like(old_values[..., head])
@@ -187,7 +187,7 @@ class ReturnStreams:
           self._bootstrap_at_time_limit,
       )
     else:
-      is_boundary = tf.equal(experience.step_type[:, :-1], ts.StepType.LAST)
+      is_boundary = ~valid_transitions(experience)
       rewards = tf.where(is_boundary, 0.0, rewards)
       values = gae.bridge_boundary_values(values, is_boundary)
       weights = gae.continuing_weights(
@@ -209,6 +209,11 @@ class ReturnStreams:
           )
       )
     return statistics
+
+
+def valid_transitions(experience):
+  """Returns which rows [B, T] but the last begin a transition."""
+  return tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
 
 
 def statistics_names(names, curious):

@@ -6,17 +6,11 @@ import functools
 
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_utils
-from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents.agents import rows as rows_lib
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.ops import parts
-
-
-def valid_transitions(experience):
-  """Returns which rows [B, T] but the last begin a transition."""
-  return tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
 
 
 def info_names(streams, name):

@@ -349,7 +349,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     if self.trains_on_rollouts:
       rollouts.check_num_rows(experience)
       num_samples = tf.math.count_nonzero(
-          rollouts.valid_transitions(experience), dtype=tf.int32
+          return_streams.valid_transitions(experience), dtype=tf.int32
       )
       with tf.control_dependencies([self._assert_enough(num_samples)]):
         # Before anything changes.
