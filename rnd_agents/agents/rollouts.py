@@ -8,6 +8,7 @@ import tensorflow as tf
 from tf_agents.agents.ppo import ppo_utils
 from tf_agents.utils import common
 
+from rnd_agents import errors
 from rnd_agents.agents import rows as rows_lib
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.ops import parts
@@ -174,7 +175,7 @@ def check_num_rows(experience):
   """Refuses rollouts without a transition, where their length is known."""
   num_rows = experience.discount.shape[1]
   if num_rows is not None and num_rows < 2:
-    raise ValueError(
+    raise errors.InvalidValue(
         'A rollout needs at least 2 rows: T+1 rows make T transitions. For the'
         ' minibatches of a PPOLearner build the agent with'
         ' compute_value_and_advantage_in_train=False.'

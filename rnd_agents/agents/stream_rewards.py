@@ -5,6 +5,7 @@
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import errors
 from rnd_agents.agents import return_streams
 from rnd_agents.networks import normalizers
 
@@ -166,7 +167,7 @@ class StreamRewards(tf.Module):
     for curiosity, bonus in zip(self.curiosities, bonuses, strict=True):
       if curiosity is stream.curiosity:
         return bonus
-    raise ValueError(f'No bonus for the stream {stream.name}.')
+    raise errors.InvalidValue(f'No bonus for the stream {stream.name}.')
 
 
 def curiosities(streams):
