@@ -18,7 +18,9 @@ from tf_agents.utils import common
 from benchmarks import atari_rivals
 from benchmarks import paired
 from rnd_agents import agents
+from rnd_agents import curiosity
 from rnd_agents import environments
+from rnd_agents.agents import rows as rows_lib
 from rnd_agents.ops import parts
 from rnd_agents.training import rollout_loop
 from rnd_agents.training import seeded_policy
@@ -70,7 +72,9 @@ class Session:
     self._loop._prepare(schedule)
     self._loop._learn()
     self.experience = self._loop._buffer.gather_all()
-    self.rows, _ = common.function(self.agent._rollout_rows)(self.experience)
+    self.rows, _ = common.function(
+        lambda experience: self.agent._rollouts.rows(experience, True)
+    )(self.experience)
 
   def close(self):
     self._env.close()
@@ -125,20 +129,19 @@ class Session:
 
   def bonus(self):
     """A function that does all that RND does once a rollout."""
-    curiosity = self.agent.curiosity
-    arrivals = self.agent._arrivals(self.experience.observation)
+    rnd = self.agent.curiosity
 
     @common.function
-    def run():
-      bonus = parts.by_environment(curiosity.bonus, arrivals)
-      curiosity.update_return_statistics(bonus)
-      curiosity.update_observation_statistics(arrivals)
-      features = parts.by_environment(curiosity.target_features, arrivals)
-      return tf.reduce_sum(curiosity.normalize_bonus(bonus)) + tf.reduce_sum(
-          features
+    def run(experience):
+      transitions = curiosity.Transitions.of_trajectory(experience)
+      bonus = rnd.bonus(transitions)
+      rnd.update_return_statistics(bonus, transitions.valid)
+      rnd.update_statistics(transitions)
+      return tf.reduce_sum(rnd.normalize_bonus(bonus)) + tf.reduce_sum(
+          rnd.constants(transitions)
       )
 
-    return lambda: run().numpy()
+    return lambda: run(self.experience).numpy()
 
   def values(self):
     """A function that values all observations of a rollout."""
@@ -157,10 +160,13 @@ class Session:
     shape = [self.num_envs, self.rollout_length]
     bonus = tf.random.uniform(shape)
     values = tf.random.uniform([shape[0], shape[1] + 1, 2])
+    rollouts = self.agent._rollouts
 
     @common.function
     def run(experience):
-      streams = self.agent._streams(experience, values, bonus)
+      streams = rollouts._return_streams(
+          experience, rollouts._rewards(experience, [bonus]), values
+      )
       return tf.reduce_sum(streams.advantages) + tf.reduce_sum(streams.returns)
 
     return lambda: run(self.experience).numpy()
@@ -173,29 +179,29 @@ class Session:
         them; 'rollout', once before them; None, they are known.
       predictor_proportion: In place of the agent's.
     """
-    agent = self.agent
-    own_proportion = agent._predictor_proportion
+    agent, update = self.agent, self.agent._update
+    own_proportion = update._predictor_proportion
     num_rows = self.rollout_length + 1
 
     @common.function
     def run(rows):
-      rows = dict(rows)
+      rows = rows_lib.Rows(rows)
       if target is not None:
-        del rows['target_features']
+        del rows['constants']
       if target == 'rollout':
-        # Of what a row leads to: the next one. The last ones are no samples.
+        # The last rows begin no transition: what they get is not used.
         features = agent.curiosity.target_features(rows['observation'])
-        rows['target_features'] = tf.roll(features, -1, axis=0)
+        rows['constants'] = [tf.roll(features, -1, axis=0)]
       if predictor_proportion is not None:
-        agent._predictor_proportion = predictor_proportion  # Of this graph.
+        update._predictor_proportion = predictor_proportion  # Of this graph.
       try:
-        return agent._optimize(
+        return update(
             rows, agent._samples(rows, num_rows), agent.num_minibatches
-        )
+        )[0]
       finally:
-        agent._predictor_proportion = own_proportion
+        update._predictor_proportion = own_proportion
 
-    return lambda: run(self.rows).numpy()
+    return lambda: run(dict(self.rows)).numpy()
 
   def num_steps(self):
     """Optimizer steps so far."""
