@@ -6,8 +6,8 @@ import gin
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents import ranges
 from rnd_agents.agents import r2d3_agent
-from rnd_agents.agents import ranges
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import factory

@@ -11,7 +11,7 @@ from tf_agents.agents.ppo import ppo_agent
 from tf_agents.networks import network
 
 from rnd_agents import errors
-from rnd_agents.agents import ranges
+from rnd_agents import ranges
 from rnd_agents.agents import samples
 
 # Arguments of PPOAgent that change nothing here.

@@ -8,7 +8,7 @@ from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
-from rnd_agents.agents import ranges
+from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.networks import q_network as q_network_lib
 

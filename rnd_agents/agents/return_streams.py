@@ -11,7 +11,7 @@ import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
-from rnd_agents.agents import ranges
+from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.ops import gae
 from rnd_agents.ops import losses

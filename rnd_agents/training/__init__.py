@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One run: its settings, its loop, and the files that it leaves."""
 
-from rnd_agents.training import arguments
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import epsilons
@@ -23,7 +22,6 @@ from rnd_agents.training import stop_signals
 from rnd_agents.training import watchdog
 
 __all__ = [
-    'arguments',
     'callbacks',
     'checkpoints',
     'epsilons',

@@ -10,8 +10,8 @@ import gin
 import numpy as np
 
 from rnd_agents import errors
+from rnd_agents import ranges
 from rnd_agents.ops import q_learning
-from rnd_agents.training import arguments
 
 
 def check(epsilon_fn, num_env_steps, num_environments):
@@ -62,9 +62,7 @@ def linear_epsilon(
     env_steps, num_environments, first=1.0, last=0.05, num_env_steps=10_000
 ):
   """Falls from `first` to `last` within `num_env_steps`, and stays."""
-  arguments.check_positive(
-      'linear_epsilon', num_env_steps=num_env_steps
-  )
+  ranges.check_above_0('linear_epsilon.', num_env_steps=num_env_steps)
   share = min(env_steps / num_env_steps, 1.0)
   epsilon = first + share * (last - first)
   return np.full([num_environments], epsilon, np.float32)
@@ -81,8 +79,8 @@ def exponential_epsilon(
     decay_env_steps=100_000,
 ):
   """DI-engine's: `last + (first - last) exp(-env_steps / decay_env_steps)`."""
-  arguments.check_positive(
-      'exponential_epsilon', decay_env_steps=decay_env_steps
+  ranges.check_above_0(
+      'exponential_epsilon.', decay_env_steps=decay_env_steps
   )
   epsilon = last + (first - last) * np.exp(-env_steps / decay_env_steps)
   return np.full([num_environments], epsilon, np.float32)

@@ -14,13 +14,13 @@ import tensorflow as tf
 from tf_agents.policies import policy_saver
 
 from rnd_agents import errors
+from rnd_agents import ranges
 from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.collecting import shards
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import evaluator
-from rnd_agents.training import arguments
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import metrics_log
@@ -96,8 +96,8 @@ class Experiment:
       UserError: If there are any.
     """
     name = 'train_eval'
-    arguments.check_positive(
-        name,
+    ranges.check_above_0(
+        f'{name}.',
         num_env_steps=self.num_env_steps,
         num_environments=self.num_environments,
         num_shards=self.num_shards,
@@ -122,10 +122,11 @@ class Experiment:
           f' num_env_steps, which include it: got {self.warm_up_env_steps}'
           f' and {self.num_env_steps}.'
       )
-    if self.stop_at_success_rate is not None:
-      arguments.check_within(
-          name, 0, 1, stop_at_success_rate=self.stop_at_success_rate
-      )
+    ranges.check(
+        dict(stop_at_success_rate=ranges.WITHIN_0_AND_1.or_none()),
+        vars(self),
+        f'{name}.',
+    )
     is_class = isinstance(self.training, type)
     if is_class or not hasattr(self.training, 'build_loop'):
       raise errors.InvalidType(

@@ -11,11 +11,11 @@ import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
 from rnd_agents.replay import demonstrations as demonstration_files
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences
-from rnd_agents.training import arguments
 from rnd_agents.training import epsilons
 from rnd_agents.training import replay_loop
 
@@ -93,19 +93,20 @@ class ReplayTraining:
     Raises:
       UserError: If there are any.
     """
-    arguments.check_positive(
-        _NAME,
+    ranges.check_above_0(
+        f'{_NAME}.',
         batch_size=self.batch_size,
         rollout_length=self.rollout_length,
         env_steps_per_update=self.env_steps_per_update,
         importance_anneal_train_steps=self.importance_anneal_train_steps,
     )
-    arguments.check_within(
-        _NAME,
-        0,
-        1,
-        importance_exponent=self.importance_exponent,
-        demonstration_ratio=self.demonstration_ratio,
+    ranges.check(
+        dict(
+            importance_exponent=ranges.WITHIN_0_AND_1,
+            demonstration_ratio=ranges.WITHIN_0_AND_1,
+        ),
+        vars(self),
+        f'{_NAME}.',
     )
     self.window.check(
         _NAME, period='window_period', remainder='window_remainder'

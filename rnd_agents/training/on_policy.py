@@ -11,10 +11,10 @@ import tensorflow as tf
 from tf_agents.utils import common
 
 from rnd_agents import errors
+from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.training import arguments
 from rnd_agents.training import loops
 
 
@@ -49,8 +49,8 @@ class OnPolicyTraining:
       UserError: If there are any.
     """
     del num_env_steps, num_environments
-    arguments.check_positive(
-        'OnPolicyTraining', rollout_length=self.rollout_length
+    ranges.check_above_0(
+        'OnPolicyTraining.', rollout_length=self.rollout_length
     )
 
   def build_agent(self, specs, num_environments):

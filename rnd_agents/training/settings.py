@@ -8,7 +8,6 @@ import re
 import gin
 
 from rnd_agents import errors
-from rnd_agents.training import arguments
 from rnd_agents.training import gin_bindings
 
 # How a run is carried out and watched; no number that it learns depends on it,
@@ -56,10 +55,10 @@ def check_scopes():
     UserError: If there are any.
   """
   for scope in ('', 'train/', 'eval/'):
-    arguments.check_unbound(
+    _check_unbound(
         f'{scope}load_environment.seed', 'the flag --seed'
     )
-    arguments.check_unbound(
+    _check_unbound(
         f'{scope}load_environment.num_environments',
         'train_eval.num_environments and num_eval_episodes',
     )
@@ -77,6 +76,15 @@ def check_scopes():
           f'{binding.scope}/load_environment has no effect: the scopes are'
           ' train/ and eval/.'
       )
+
+
+def _check_unbound(name, instead):
+  """Refuses a binding in gin that the arguments of a call would hide."""
+  try:
+    gin.query_parameter(name)
+  except ValueError:
+    return
+  raise errors.InvalidValue(f'{name} has no effect: use {instead}.')
 
 
 def operative(**more):

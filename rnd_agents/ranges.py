@@ -68,6 +68,20 @@ def check(ranges, arguments, owner=''):
       )
 
 
+def check_above_0(owner, **values):
+  """Refuses numbers that are not above 0.
+
+  Args:
+    owner: What stands before the names in messages, with its dot.
+    **values: By name: numbers, or None, which passes.
+
+  Raises:
+    TypeError: If one is something else.
+    ValueError: If it is not above 0.
+  """
+  check(dict.fromkeys(values, ABOVE_0.or_none()), values, owner)
+
+
 def check_learning_rates(owner, **rates):
   """Refuses learning rates that are not above 0.
 
