@@ -14,7 +14,7 @@ from typing import List, NamedTuple
 
 from benchmarks import atari_rivals
 from benchmarks import paired
-from rnd_agents.plotting import metrics_file
+from rnd_agents import run_files
 
 RIVALS = os.path.abspath(atari_rivals.__file__)
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -105,10 +105,10 @@ def run_ours(gin_file, bindings, num_updates):
 
     def rows():
       if not os.path.exists(
-          os.path.join(root_dir, metrics_file.TIMINGS_FILE_NAME)
+          os.path.join(root_dir, run_files.TIMINGS_FILE)
       ):
         return []
-      return metrics_file.read_rows(root_dir, metrics_file.TIMINGS_FILE_NAME)
+      return run_files.read_rows(root_dir, run_files.TIMINGS_FILE)
 
     peak_gib = wait(process, log, lambda: len(rows()) >= num_rows)
     log.seek(0)

@@ -17,6 +17,7 @@ from typing import NamedTuple, Tuple
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
 
+from rnd_agents import run_files  # noqa: E402
 from train import runs  # noqa: E402
 from train import sweep  # noqa: E402
 
@@ -161,7 +162,7 @@ def root_dir(out, group, job):
 
 def is_finished(folder):
   """Whether a run came to its end."""
-  return runs.read_status(folder).get('state') == 'finished'
+  return run_files.read_status(folder).get('state') == 'finished'
 
 
 def sweep_job(out, group, job):
@@ -201,7 +202,7 @@ def run(groups, arguments, module='train.train_eval'):
   Returns:
     The exit status.
   """
-  experiments = sweep.Sweep(
+  return sweep.Sweep(
       [
           sweep_job(arguments.out, group, job)
           for group, jobs in groups.items()
@@ -211,8 +212,7 @@ def run(groups, arguments, module='train.train_eval'):
       threads=1,
       command=(sys.executable, '-m', module),
       cwd=ROOT,
-  )
-  return sweep.exit_status(experiments, experiments.run())
+  ).run()
 
 
 def main():

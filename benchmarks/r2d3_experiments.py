@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks import experiments
 from benchmarks import tables
-from rnd_agents.plotting import metrics_file
+from rnd_agents import run_files
 
 _RUN = 'train_eval_r2d3'
 # Success rate at which a task is solved; of those without one, the return.
@@ -158,10 +158,10 @@ def report(out, group):
     folder = experiments.root_dir(out, group, job)
     if not experiments.is_finished(folder):
       continue
-    metrics = metrics_file.read_rows(folder)
+    metrics = run_files.read_rows(folder)
     # MiniGrid tells of no success; its returns are near 1 there.
     for name in ('success_rate', 'return_mean'):
-      steps, results = metrics_file.series(metrics, 'eval', name)
+      steps, results = run_files.series(metrics, 'eval', name)
       if len(results):
         break
     solved = _SOLVED_RETURNS.get(group, _SOLVED)
@@ -172,7 +172,7 @@ def report(out, group):
         job.seed,
         f'{results[-1]:.2f}',
         first,
-        f'{metrics_file.wall_time_s(folder):.0f}',
+        f'{run_files.wall_time_s(folder):.0f}',
     ))
   print(f'\n{group}\n')
   tables.print_table(

@@ -18,10 +18,11 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from benchmarks import experiments  # noqa: E402
+from benchmarks import scaling_picture  # noqa: E402
 from benchmarks import tables  # noqa: E402
+from rnd_agents import run_files  # noqa: E402
 from rnd_agents.plotting import drawing  # noqa: E402
 from rnd_agents.plotting import learning_curves  # noqa: E402
-from rnd_agents.plotting import metrics_file  # noqa: E402
 
 _SOLVED = 0.95
 
@@ -49,18 +50,18 @@ def _folders(out, group):
 
 def _first_env_steps(folder, phase, metric, threshold):
   """Environment steps when a metric first reached a threshold, or None."""
-  rows = metrics_file.read_rows(folder)
-  steps, values = metrics_file.series(rows, phase, metric)
+  rows = run_files.read_rows(folder)
+  steps, values = run_files.series(rows, phase, metric)
   reached = np.flatnonzero(np.asarray(values) >= threshold)
   return int(steps[reached[0]]) if len(reached) else None
 
 
 def _last(folder, phase, metric):
-  return float(metrics_file.read_metrics(folder, phase, metric)[1][-1])
+  return float(run_files.read_metrics(folder, phase, metric)[1][-1])
 
 
 def _env_steps(folder):
-  return int(metrics_file.read_metrics(folder, 'eval', 'return_mean')[0][-1])
+  return int(run_files.read_metrics(folder, 'eval', 'return_mean')[0][-1])
 
 
 def _thousands(values):
@@ -88,7 +89,7 @@ def report_returns(out, group, pictures, title):
     flags = [
         _first_env_steps(run, 'train', 'terminated_rate', 1e-9) for run in runs
     ]
-    seconds = [metrics_file.wall_time_s(run) for run in runs]
+    seconds = [run_files.wall_time_s(run) for run in runs]
     rows.append((
         label,
         len(runs),
@@ -209,7 +210,7 @@ def report_scaling(out, group, pictures):
   tables.print_table(
       ('N', 'seeds', 'solved at (k steps)', 'random policy, N 2^N steps'), rows
   )
-  learning_curves.plot_scaling(
+  scaling_picture.plot_scaling(
       points,
       os.path.join(pictures, f'{group}.png'),
       reference=(lambda n: n * 2.0**n, 'random policy: N 2^N'),

@@ -33,3 +33,8 @@ class SetupError(InvalidValue):
 
 class RunError(UserError, RuntimeError):
   """A run that had to stop; the message says why and what was kept."""
+
+
+def message_of(error: BaseException) -> str:
+  """Returns the text of `error` without the call site that gin appends."""
+  return str(error).partition('\n  In call to')[0]

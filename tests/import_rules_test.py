@@ -25,9 +25,12 @@ _ALLOWED = {
     'environments': set(),
     'evaluation': {'environments', 'plotting'},
     'plotting': set(),
-    'training': _LEARNING | {'environments', 'evaluation', 'plotting'},
+    'collecting': {'environments', 'evaluation'},
+    'training': _LEARNING | {
+        'collecting', 'environments', 'evaluation', 'plotting'
+    },
     'train': _LEARNING | {
-        'environments', 'evaluation', 'plotting', 'training'
+        'collecting', 'environments', 'evaluation', 'plotting', 'training'
     },
 }
 

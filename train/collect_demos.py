@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Records episodes to learn from: of a saved policy, or of a scripted expert.
+r"""Records demonstrations of a saved policy or of a scripted expert.
 
   python -m train.collect_demos --policy_dir runs/x/policies/policy \
       --episodes 100 --min_return 0.9 --out demos.tfrecord
@@ -8,122 +8,102 @@
   python -m train.collect_demos --env rnd_agents/CueLock-v0 --expert \
       --episodes 20 --out demos.tfrecord
 
-The environment is that of --env, of --gin_file, or the one that the policy was
-trained in, as the run's operative_config.gin has it, two folders above the
-policy. Of the two that a run has, it is the one to train in: the rewards of the
-demonstrations are those that an agent there would have got. --min_return and
-what is printed are of the rewards as the environment gave them.
+The environment is that of --env or of --gin_file, or the training environment
+of the policy's run, configured by its operative_config.gin two folders above
+the policy. Demonstrations have the rewards that an agent is trained on there;
+--min_return and the printed returns are of the environment's own rewards.
 
 Episode i begins from seed + i. With --min_return, more seeds are tried until
-there are as many episodes as asked for. FILE.spec, which is needed to read
-FILE, and FILE.csv, a table of the episodes, come beside it. Ctrl-C keeps the
-episodes that are complete.
+there are --episodes of them. FILE.spec, which is needed to read FILE, and
+FILE.csv, a table of the episodes, are written beside it. Ctrl-C keeps the
+complete episodes.
 """
 
-import argparse
 import csv
 import os
 import sys
 
+from absl import app
+from absl import flags
+
 _CSV_COLUMNS = ('seed', 'return', 'length_env_steps')
-_ATTEMPTS = 10  # For each demonstration, of --min_return.
+_ATTEMPTS = 10  # Episodes to play for each demonstration, with --min_return.
 
 
-def _parser():
-  parser = argparse.ArgumentParser(
-      prog='python -m train.collect_demos',
-      description=__doc__,
-      formatter_class=argparse.RawDescriptionHelpFormatter,
-  )
-  player = parser.add_mutually_exclusive_group(required=True)
-  player.add_argument(
-      '--policy_dir',
-      metavar='DIR',
-      help='folder of the SavedModel, ROOT_DIR/policies/policy of a run',
-  )
-  player.add_argument(
-      '--expert',
-      nargs='?',
-      const='',
-      metavar='MODULE:FUNCTION',
-      help='takes observations [B, ...], returns actions [B]; without a value,'
-      " the environment's own expert_action()",
-  )
-  parser.add_argument('--out', required=True, metavar='FILE')
-  parser.add_argument(
-      '--episodes', type=int, default=20, help='default: %(default)s'
-  )
-  parser.add_argument('--min_return', type=float, metavar='X')
-  parser.add_argument(
-      '--max_attempts',
-      type=int,
-      metavar='N',
-      help='episodes to play at most, of --min_return; default:'
-      f' {_ATTEMPTS} times --episodes',
-  )
-  parser.add_argument(
-      '--seed',
-      type=int,
-      default=0,
-      help='of the first episode (default: %(default)s)',
-  )
-  parser.add_argument(
-      '--keep_network_state',
-      action='store_true',
-      help=(
-          'also record what a recurrent policy remembered before each step, of'
-          ' use to the very same network'
-      ),
-  )
-  parser.add_argument(
-      '--env', metavar='ID', help='Gymnasium id, also module:id'
-  )
-  parser.add_argument(
-      '--gin_file',
-      action='append',
-      default=[],
-      help='of train_eval, for its environment; several times',
-  )
-  parser.add_argument(
-      '--gin_bindings',
-      action='append',
-      default=[],
-      metavar='BINDING',
-      help='such as load_environment.max_episode_steps=500; several times',
-  )
-  parser.add_argument(
-      '--gin_scope',
-      default='train',
-      help='of load_environment in the run or gin file (default: %(default)s)',
-  )
-  parser.add_argument(
-      '--num_environments',
-      type=int,
-      default=8,
-      help='that play at once (default: %(default)s)',
-  )
-  return parser
+class _ExpertParser(flags.ArgumentParser):
+  """Returns '' for --expert without a value, which absl reads as a boolean."""
+
+  def parse(self, argument):
+    return {'true': '', 'false': None}.get(argument, argument)
 
 
-def main(argv=None):
+def define_flags(values):
+  """Defines the flags of this program."""
+  to = {'flag_values': values}
+  flags.DEFINE_string(
+      'policy_dir', None, 'Folder of the SavedModel: ROOT_DIR/policies/policy'
+      ' of a run.', **to)
+  flags.DEFINE_flag(
+      flags.Flag(
+          _ExpertParser(), None, 'expert', None, '--expert=MODULE:FUNCTION'
+          ' takes observations [B, ...] and returns actions [B]; --expert alone'
+          " calls the environment's own expert_action().", boolean=True), **to)
+  flags.DEFINE_string('out', None, 'File to write.', required=True, **to)
+  flags.DEFINE_integer(
+      'episodes', 20, 'Number of demonstrations.', lower_bound=1, **to)
+  flags.DEFINE_float(
+      'min_return', None, 'Keeps only episodes of this return or more.', **to)
+  flags.DEFINE_integer(
+      'max_attempts', None, 'Highest number of episodes to play, with'
+      f' --min_return. Default: {_ATTEMPTS} times --episodes.', lower_bound=1,
+      **to)
+  flags.DEFINE_integer(
+      'seed', 0, 'Seed of the first episode.', lower_bound=0, **to)
+  flags.DEFINE_boolean(
+      'keep_network_state', False, 'Whether to record the state of a recurrent'
+      ' policy before each step, for use with the very same network.', **to)
+  flags.DEFINE_string('env', None, 'Gymnasium id, also module:id.', **to)
+  flags.DEFINE_multi_string(
+      'gin_file', [], 'A gin file of train_eval, for its environment; several'
+      ' times.', **to)
+  flags.DEFINE_multi_string(
+      'gin_bindings', [], 'A gin binding, such as'
+      ' load_environment.max_episode_steps=500; several times.', **to)
+  flags.DEFINE_string(
+      'gin_scope', 'train', 'Scope of load_environment in the run or gin file.',
+      **to)
+  flags.DEFINE_integer(
+      'num_environments', 8, 'Number of environments that play at once.',
+      lower_bound=1, **to)
+  flags.mark_flags_as_mutual_exclusive(
+      ['policy_dir', 'expert'], required=True, **to)
+  flags.register_validator('out', _is_free, **to)
+  flags.register_multi_flags_validator(
+      ['max_attempts', 'min_return'],
+      lambda flag: flag['max_attempts'] is None
+      or flag['min_return'] is not None,
+      '--max_attempts has no effect without --min_return', **to)
+  flags.register_multi_flags_validator(
+      ['expert', 'env', 'gin_file'],
+      lambda flag: flag['expert'] is None or flag['env'] or flag['gin_file'],
+      '--expert needs an environment: --env=ID or --gin_file=FILE', **to)
+
+
+def _is_free(out):
+  """Checks that nothing would be written over."""
+  for path in (out, f'{out}.partial'):
+    if out is not None and os.path.exists(path):
+      raise flags.ValidationError(
+          f'{path} exists: move it away, or choose another file')
+  return True
+
+
+def main(argv, args=flags.FLAGS):
   """Runs the command line; returns its exit status."""
-  parser = _parser()
-  args = parser.parse_args(argv)
-  for name in ('episodes', 'num_environments', 'max_attempts'):
-    number = getattr(args, name)
-    if number is not None and number < 1:
-      parser.error(f'--{name} must be at least 1, got {number}')
-  if args.seed < 0:
-    parser.error(f'--seed must not be negative, got {args.seed}')
-  if args.max_attempts is not None and args.min_return is None:
-    parser.error('--max_attempts has no effect without --min_return')
-  if args.expert is not None and args.env is None and not args.gin_file:
-    parser.error('--expert plays where? --env=ID or --gin_file=FILE')
-  for path in (args.out, args.out + '.partial'):
-    if os.path.exists(path):
-      parser.error(f'{path} exists: move it away, or choose another --out')
-  # Here and not above: a wrong flag is answered at once.
+  if len(argv) > 1:
+    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  # Not at the top: TensorFlow takes seconds to load, --help should not.
   import tensorflow as tf
 
   from rnd_agents.environments import errors
@@ -145,7 +125,7 @@ def main(argv=None):
 
 
 def _collect(args):
-  """What `main` does once the flags are right."""
+  """Records the demonstrations; returns the exit status."""
   import gin
 
   from rnd_agents.environments import loaders
@@ -181,15 +161,15 @@ def _collect(args):
 
 
 def _configure(args):
-  """Reads the settings; returns scope and arguments of `load_environment`."""
+  """Configures gin; returns scope and arguments of `load_environment`."""
   from rnd_agents.environments import minigrid_expert
   from rnd_agents.environments import scripted_experts
   from rnd_agents.training import gin_files
   from train import evaluate
 
-  del minigrid_expert, scripted_experts  # For gin to know.
+  del minigrid_expert, scripted_experts  # Imported to register with gin.
   if args.gin_file:
-    # What a gin file of train_eval may speak of.
+    # Registers what a gin file of train_eval may configure.
     from rnd_agents.training import trainer
 
     del trainer
@@ -199,33 +179,34 @@ def _configure(args):
 
 
 def _actor(expert, policy, environment):
-  """Who plays: the policy, or the expert if that is None."""
-  from rnd_agents.evaluation import demonstrating
+  """Returns the actor: the policy, or the expert if that is None."""
+  from rnd_agents.evaluation import actors
 
   if policy is not None:
     policy.check_fits(environment)
-    return demonstrating.PolicyActor(policy, environment)
+    return actors.PolicyActor(policy)
   if not expert:
-    return demonstrating.ExpertActor(environment)
-  function = demonstrating.load_function(expert)
-  return demonstrating.FunctionActor(function, environment)
+    return actors.ExpertActor(environment)
+  function = actors.load_function(expert)
+  return actors.FunctionActor(function, environment)
 
 
 def _record(args, environment, actor, should_stop):
-  """Plays and writes; returns the demonstrations kept, without their frames."""
-  from rnd_agents.evaluation import demonstrating
+  """Plays and writes; returns the demonstrations without their frames."""
+  from rnd_agents.evaluation import actors
+  from rnd_agents.evaluation import demonstration_recorder
   from rnd_agents.replay import demonstrations
 
   states = ()
   if args.keep_network_state:
-    states = demonstrating.network_state_spec(actor)
+    states = actors.network_state_spec(actor)
   spec = demonstrations.trajectory_spec(
       environment.observation_spec(), environment.action_spec(), states
   )
   attempts = args.episodes
   if args.min_return is not None:
     attempts = args.max_attempts or _ATTEMPTS * args.episodes
-  episodes = demonstrating.collect(
+  episodes = demonstration_recorder.record(
       environment,
       actor,
       range(args.seed, args.seed + attempts),
@@ -251,7 +232,7 @@ def _record(args, environment, actor, should_stop):
 
 
 def _summary(kept, path):
-  """One line of what was collected."""
+  """Returns one line on the demonstrations."""
   best = max(kept, key=lambda demo: demo.return_)
   mean = sum(demo.return_ for demo in kept) / len(kept)
   length = sum(demo.length_env_steps for demo in kept) / len(kept)
@@ -263,7 +244,7 @@ def _summary(kept, path):
 
 
 def _write_csv(path, kept):
-  from rnd_agents.training import files
+  from rnd_agents import files
 
   with files.replacing(path) as file:
     writer = csv.writer(file, lineterminator='\n')
@@ -273,4 +254,5 @@ def _write_csv(path, kept):
 
 
 if __name__ == '__main__':
-  sys.exit(main())
+  define_flags(flags.FLAGS)
+  app.run(main)

@@ -1,25 +1,28 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Plays episodes with a saved policy, from its SavedModel alone.
+r"""Plays episodes with a saved policy, from its SavedModel alone.
 
   python -m train.evaluate --policy_dir runs/x/policies/policy --episodes 20 \
       --video best.mp4 --csv episodes.csv
 
-The environment is the one that the run was evaluated in, as the run's
-operative_config.gin has it, two folders above the policy. Episode i begins from
-seed + i. The film shows the episode of the highest return, played again.
+The environment is the evaluation environment of the run, configured by its
+operative_config.gin two folders above the policy. Episode i begins from
+seed + i. The video shows the episode of the highest return, played again.
 """
 
-import argparse
 import copy
-import csv
 import importlib
 import os
 import re
 import sys
 
+from absl import app
+from absl import flags
+
+from rnd_agents import tables
+
 _NUM_ENVIRONMENTS = 16
-# Of a gin file: `import a.b`, or `from a import b`, which imports a.b as well.
+# Import of a gin file: `import a.b`, or `from a import b`, which imports a.b.
 _GIN_IMPORT = re.compile(r'^(?:from ([\w.]+) )?import ([\w.]+)', re.MULTILINE)
 _CSV_COLUMNS = (
     'seed', 'return', 'length_env_steps', 'terminated', 'truncated', 'success',
@@ -27,67 +30,47 @@ _CSV_COLUMNS = (
 )
 
 
-def _parser():
-  parser = argparse.ArgumentParser(
-      prog='python -m train.evaluate',
-      description=__doc__,
-      formatter_class=argparse.RawDescriptionHelpFormatter,
-  )
-  parser.add_argument(
-      '--policy_dir',
-      required=True,
-      metavar='DIR',
-      help='folder of the SavedModel, ROOT_DIR/policies/policy of a run',
-  )
-  parser.add_argument(
-      '--episodes', type=int, default=20, help='default: %(default)s'
-  )
-  parser.add_argument(
-      '--env',
-      metavar='ID',
-      help='Gymnasium id, also module:id; default: that of the run',
-  )
-  parser.add_argument(
-      '--seed',
-      type=int,
-      default=0,
-      help='of the first episode (default: %(default)s)',
-  )
-  parser.add_argument(
-      '--gin_bindings',
-      action='append',
-      default=[],
-      metavar='BINDING',
-      help='such as load_environment.max_episode_steps=500; several times',
-  )
-  parser.add_argument('--video', metavar='FILE.mp4')
-  parser.add_argument('--csv', metavar='FILE')
-  return parser
+def define_flags(values):
+  """Defines the flags of this program."""
+  to = {'flag_values': values}
+  flags.DEFINE_string(
+      'policy_dir', None, 'Folder of the SavedModel: ROOT_DIR/policies/policy'
+      ' of a run.', required=True, **to)
+  flags.DEFINE_integer(
+      'episodes', 20, 'Number of episodes.', lower_bound=1, **to)
+  flags.DEFINE_string(
+      'env', None, 'Gymnasium id, also module:id. Default: that of the run.',
+      **to)
+  flags.DEFINE_integer(
+      'seed', 0, 'Seed of the first episode.', lower_bound=0, **to)
+  flags.DEFINE_multi_string(
+      'gin_bindings', [], 'A gin binding, such as'
+      ' load_environment.max_episode_steps=500; several times.', **to)
+  flags.DEFINE_string(
+      'video', None, 'MP4 file to write, of the best episode.', **to)
+  flags.DEFINE_string('csv', None, 'Table of the episodes to write.', **to)
+  flags.register_validator(
+      'video', lambda path: path is None or path.endswith('.mp4'),
+      'must end in .mp4', **to)
+  flags.register_validator(
+      'csv', lambda path: not path or tables.may_write_csv(path, _CSV_COLUMNS),
+      'holds something else already: choose another file', **to)
 
 
-def main(argv=None):
+def main(argv, args=flags.FLAGS):
   """Runs the command line; returns its exit status."""
-  parser = _parser()
-  args = parser.parse_args(argv)
-  if args.episodes < 1:
-    parser.error(f'--episodes must be at least 1, got {args.episodes}')
-  if args.seed < 0:
-    parser.error(f'--seed must not be negative, got {args.seed}')
-  if args.video and not args.video.endswith('.mp4'):
-    parser.error(f'--video must end in .mp4, got {args.video}')
-  if args.csv and not _is_free(args.csv):
-    parser.error(
-        f'--csv {args.csv} holds something else already: choose another'
-    )
-  # Here and not above: a wrong flag is answered at once.
+  if len(argv) > 1:
+    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  # Not at the top: TensorFlow takes seconds to load, --help should not.
   from rnd_agents.environments import errors
   from rnd_agents.evaluation import saved_policy
   from rnd_agents.evaluation import video
   from rnd_agents.training import gin_files
 
   try:
-    return _evaluate(args)
+    _evaluate(args)
+    return 0
   except (
       ImportError,
       OSError,
@@ -104,7 +87,7 @@ def main(argv=None):
 
 
 def _evaluate(args):
-  """What `main` does once the flags are right."""
+  """Plays the episodes and reports them."""
   import gin
 
   from rnd_agents.environments import loaders
@@ -128,16 +111,23 @@ def _evaluate(args):
   for name, value in evaluator.summarize(episodes).items():
     print(f'{name}: {value:.6g}')
   if args.csv:
-    _write_csv(args.csv, rows)
+    tables.write_csv(args.csv, _CSV_COLUMNS, rows)
     print(f'Table: {args.csv}')
   if args.video:
     best = evaluator.best_episode(episodes)
     _record(args.video, best, scope, arguments)
-  return 0
 
 
 def configure(args, scope='eval'):
-  """Reads the run's settings; returns scope and arguments of the loader."""
+  """Configures gin for the environment of `args`.
+
+  Args:
+    args: The flags `env`, `policy_dir` and `gin_bindings`.
+    scope: Gin scope of `load_environment`.
+
+  Returns:
+    The scope, and the arguments of `load_environment`.
+  """
   import gin
 
   from rnd_agents.environments import loaders
@@ -161,7 +151,7 @@ def configure(args, scope='eval'):
   for package, module in imports:
     if not package.startswith('__gin__'):
       _import(f'{package}.{module}'.lstrip('.'), config)
-  # Most of what is in it, of agent and networks, is not even imported here.
+  # Most configurables in it, of agent and networks, are not imported here.
   gin.parse_config_file(config, skip_unknown=True)
   with gin.config_scope(scope):
     env = gin.get_bindings(
@@ -170,14 +160,14 @@ def configure(args, scope='eval'):
   env = copy.deepcopy(env)  # Gin's way to resolve a macro.
   if isinstance(env, str) and ':' in env:
     _import(env.rpartition(':')[0], config)
-    # Again, for what was unknown until now.
+    # Again, for configurables that were unknown until now.
     gin.parse_config_file(config, skip_unknown=True)
   gin_files.parse([], args.gin_bindings)
   return scope, {}
 
 
 def _import(module, who):
-  """Imports what `who` names, which may define what gin configures."""
+  """Imports a module that `who` names and that may define configurables."""
   import gin
 
   if not module:
@@ -187,14 +177,14 @@ def _import(module, who):
       importlib.import_module(module)
   except ModuleNotFoundError as error:
     raise ValueError(
-        f'{who} needs the module {module}: {error}. Start from the folder that'
-        ' it is in, or put that into PYTHONPATH.'
+        f'{who} needs the module {module}: {error}. Start in the folder that'
+        ' contains it, or add that to PYTHONPATH.'
     ) from error
 
 
 def _row(episode):
-  """The cells of an episode, by column."""
-  values = (
+  """Returns the cells of an episode, in the order of the columns."""
+  return (
       episode.seed,
       episode.return_,
       episode.length_env_steps,
@@ -203,43 +193,20 @@ def _row(episode):
       '' if episode.success is None else int(episode.success),
       '' if episode.rooms_visited is None else episode.rooms_visited,
   )
-  return dict(zip(_CSV_COLUMNS, values))
 
 
 def _table(rows):
-  """The rows as text, without columns that have nothing in them."""
-  names = [n for n in _CSV_COLUMNS if any(row[n] != '' for row in rows)]
-  lines = [names] + [
-      [f'{row[n]:.6g}' if n == 'return' else str(row[n]) for n in names]
-      for row in rows
+  """Returns the rows as text, without the columns that are empty."""
+  columns = [
+      [name, *(f'{x:.6g}' if name == 'return' else str(x) for x in column)]
+      for name, column in zip(_CSV_COLUMNS, zip(*rows))
+      if any(x != '' for x in column)
   ]
-  widths = [max(len(cell) for cell in column) for column in zip(*lines)]
-  return '\n'.join(
-      '  '.join(cell.rjust(width) for cell, width in zip(line, widths))
-      for line in lines
-  )
-
-
-def _is_free(path):
-  """Whether there is nothing, or a table of an earlier evaluation."""
-  if not os.path.exists(path):
-    return True
-  if not os.path.isfile(path):
-    return False
-  with open(path, encoding='utf-8', errors='replace') as file:
-    return file.readline().strip() in ('', ','.join(_CSV_COLUMNS))
-
-
-def _write_csv(path, rows):
-  os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-  with open(path, 'w', newline='', encoding='utf-8') as file:
-    writer = csv.DictWriter(file, _CSV_COLUMNS, lineterminator='\n')
-    writer.writeheader()
-    writer.writerows(rows)
+  return tables.aligned(list(zip(*columns)), num_left=0)
 
 
 def _record(path, episode, scope, arguments):
-  """Films an episode and says what is to be seen."""
+  """Records a video of an episode and prints what it shows."""
   from rnd_agents.evaluation import video
 
   recording = video.record_episode(
@@ -248,10 +215,11 @@ def _record(path, episode, scope, arguments):
       path,
   )
   print(
-      f'Film of seed {episode.seed}, return {recording.return_:.6g},'
+      f'Video of seed {episode.seed}, return {recording.return_:.6g},'
       f' {recording.length_env_steps} steps: {path}'
   )
 
 
 if __name__ == '__main__':
-  sys.exit(main())
+  define_flags(flags.FLAGS)
+  app.run(main)

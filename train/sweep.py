@@ -1,355 +1,231 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Trains each gin file with each seed, some at a time.
+r"""Trains each gin file with each seed, several runs at a time.
 
   python -m train.sweep --gin_file deep_sea --gin_file deep_sea_ppo \
       --seeds 0-9 --jobs 2
 
-Each run is a process of train.train_eval, with the folder
-ROOT_DIR/NAME_OF_GIN_FILE/seed_SEED and a log in it. A run that fails is
-reported and the others go on. The same command skips what is finished and goes
-on with the rest; Ctrl-C and SIGTERM let the running ones save first.
+Each run is a process of train.train_eval with the folder
+ROOT_DIR/NAME_OF_GIN_FILE/seed_SEED, and its output is in sweep.log there. A run
+that fails is reported and the others go on. The same command skips finished
+runs and resumes the others. Ctrl-C and SIGTERM let the running ones save first.
 """
 
-import argparse
-import collections
-import concurrent.futures
-import ctypes
+from concurrent import futures
+import contextlib
 import multiprocessing
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import time
-from typing import List, Sequence
+import threading
 
+from absl import app
+from absl import flags
+
+from rnd_agents import run_files
 from train import runs
 
 _TRAIN = (sys.executable, '-m', 'train.train_eval')
-_POLL_S = 0.2
-_SECONDS_BETWEEN_LINES = 60.0
-_PR_SET_PDEATHSIG = 1
+
+
+def define_flags(values):
+  """Defines the flags of this program."""
+  to = {'flag_values': values}
+  flags.DEFINE_multi_string(
+      'gin_file', None, 'A gin file: a path, or the name of one that comes with'
+      ' the package; several times for several experiments.', required=True,
+      **to)
+  flags.DEFINE_string('seeds', '0', "Such as '0-9', '0,3,5' or '0-3,7'.", **to)
+  flags.DEFINE_integer(
+      'jobs', 1, 'Number of runs at a time.', lower_bound=1, **to)
+  flags.DEFINE_string('root_dir', 'runs', 'Folder of all runs.', **to)
+  flags.DEFINE_multi_string(
+      'gin_bindings', [], 'A gin binding for all runs; several times.', **to)
+  flags.DEFINE_string(
+      'binary', None, 'Has no effect: train_eval trains every agent.', **to)
 
 
 class Sweep:
-  """Runs jobs, a number of them at a time."""
+  """Runs jobs in processes, a number of them at a time."""
 
   def __init__(self, jobs, num_jobs, threads=None, command=_TRAIN, cwd=None):
     """Prepares the sweep.
 
     Args:
       jobs: List of `runs.Job`.
-      num_jobs: How many run at a time.
-      threads: Of each; None shares the machine's cores out.
-      command: What the flags of a job are given to.
-      cwd: Folder that it runs in; None for this one.
+      num_jobs: Number of jobs at a time.
+      threads: Threads of each job; None divides the machine's cores.
+      command: Command to which the flags of a job are added.
+      cwd: Folder in which it runs; None for the current one.
     """
-    cores = len(os.sched_getaffinity(0))
-    self.threads = threads or max(1, cores // num_jobs)
-    self.signal = None  # The number of the one that stopped the sweep.
     self._jobs = list(jobs)
     self._num_jobs = num_jobs
+    cores = len(os.sched_getaffinity(0))
+    self._threads = threads or max(1, cores // num_jobs)
     self._command = list(command)
     self._cwd = cwd
-    # Job -> (process, length of its log before, when it began).
-    self._running = {}
-    self._outcomes = {}
-    self._must_signal = False
-    self._line = _StatusLine()
+    self._signal = None  # Number of the last signal.
+    self._processes = set()
+    # Held to start processes, to signal them and to print. Reentrant, as a
+    # signal may interrupt the handler of another one.
+    self._lock = threading.RLock()
 
-  def run(self) -> List[runs.Outcome]:
-    """Runs everything that is not finished.
-
-    Returns:
-      A `runs.Outcome` for each job, in their order.
-    """
-    waiting = collections.deque()
-    for job in self._jobs:
-      if runs.is_finished(job):
-        self._outcomes[job] = runs.Outcome(job, 'finished')
-      else:
-        waiting.append(job)
+  def run(self):
+    """Runs the jobs that are not finished; returns the exit status."""
+    jobs = [job for job in self._jobs if not runs.is_finished(job)]
+    total = len(self._jobs)
     print(
-        f'{len(self._jobs)} runs: {len(self._outcomes)} finished before,'
-        f' {len(waiting)} to go, {self._num_jobs} at a time with'
-        f' {self.threads} thread{"s" if self.threads > 1 else ""} each.',
-        flush=True,
-    )
-    usual = {}
+        f'{total} runs: {total - len(jobs)} finished before, {len(jobs)} to go,'
+        f' {self._num_jobs} at a time with {self._threads}'
+        f' thread{"s" if self._threads > 1 else ""} each.', flush=True)
+    with self._signals(), futures.ThreadPoolExecutor(self._num_jobs) as pool:
+      states = list(pool.map(self._run, jobs))
+    bad = [
+        f'{job.name}: {state}, see {job.log}'
+        for job, state in zip(jobs, states) if state in ('failed', 'stopped')]
+    if bad:
+      print('\nNot finished:', *bad, sep='\n  ')
+    if self._signal is not None:
+      print(
+          f'Stopped by {signal.Signals(self._signal).name},'
+          f' {states.count("waiting")} runs have not begun. The same command'
+          ' goes on.')
+      return 128 + self._signal
+    if bad:
+      print('The same command tries these again and skips the others.')
+    return 1 if bad else 0
+
+  @contextlib.contextmanager
+  def _signals(self):
+    """Passes signals on to the runs within the block."""
+    handlers = {}
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-      if signal.getsignal(number) != signal.SIG_IGN:  # As nohup does.
-        usual[number] = signal.signal(number, self._stop)
+      if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores SIGHUP.
+        handlers[number] = signal.signal(number, self._stop)
     try:
-      while self._running or (waiting and self.signal is None):
-        while (
-            waiting
-            and len(self._running) < self._num_jobs
-            and self.signal is None
-        ):
-          job = waiting.popleft()
-          try:
-            self._start(job)
-          except OSError as error:  # No folder, no process.
-            self._end(runs.Outcome(job, 'failed', str(error)))
-        if self._must_signal:
-          self._must_signal = False
-          self._signal_children()
-        self._collect()
-        self._line.show(self._describe, bool(self._running))
-        time.sleep(_POLL_S)
+      yield
     finally:
-      self._line.clear()
-      self._signal_children()  # None left, but for an error.
-      for number, handler in usual.items():
+      for number, handler in handlers.items():
         signal.signal(number, handler)
-    return [
-        self._outcomes.get(job, runs.Outcome(job, 'waiting'))
-        for job in self._jobs
-    ]
 
   def _stop(self, number, frame):
-    """Has the signal passed on. The second one ends train_eval at once."""
+    """Lets the runs save and stop; called again, ends them at once."""
     del frame
-    first, self.signal = self.signal is None, number
-    if first:
-      sys.stderr.write(
-          f'\n{signal.Signals(number).name}: {len(self._running)} runs are'
-          ' saving; once more to end them at once.\n'
-      )
-    # Not from here: a process may be about to start.
-    self._must_signal = True
-
-  def _signal_children(self):
-    for process, _, _ in self._running.values():
-      if process.poll() is None:
+    with self._lock:
+      is_first, self._signal = self._signal is None, number
+      for process in self._processes:
         process.terminate()
+      if is_first:
+        print(
+            f'\n{signal.Signals(number).name}: {len(self._processes)} runs are'
+            ' saving; once more to end them at once.', file=sys.stderr)
 
-  def _start(self, job):
-    os.makedirs(job.root_dir, exist_ok=True)
-    environment = dict(os.environ)
-    environment.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-    for name in (
-        'TF_NUM_INTRAOP_THREADS',
-        'TF_NUM_INTEROP_THREADS',
-        'OMP_NUM_THREADS',
-    ):
-      environment.setdefault(name, str(self.threads))
-    with open(os.path.join(job.root_dir, runs.LOG_FILE), 'ab') as log:
-      process = subprocess.Popen(
-          self._command + list(job.flags),
-          cwd=self._cwd,
-          env=environment,
-          stdin=subprocess.DEVNULL,
-          stdout=log,
-          stderr=subprocess.STDOUT,
-          # A Ctrl-C reaches this process only, which passes it on once; and if
-          # this process is killed, the runs save and stop.
-          start_new_session=True,
-          preexec_fn=_stop_with_parent,
-      )
-      self._running[job] = (process, log.tell(), time.time())
+  def _run(self, job):
+    """Runs one job and prints how it ended; returns its state."""
+    state, *details = self._outcome(job)
+    if state != 'waiting':
+      with self._lock:
+        print(f'{job.name}: {state}', *details, sep='\n  ', flush=True)
+    return state
 
-  def _collect(self):
-    """Takes the processes that have ended out of `_running`."""
-    for job, (process, log_start, start_s) in list(self._running.items()):
-      status = process.poll()
-      if status is not None:
-        del self._running[job]
-        self._end(self._outcome(job, status, log_start, start_s))
-
-  def _end(self, outcome):
-    """Notes and reports what became of a run."""
-    job = outcome.job
-    self._outcomes[job] = outcome
-    self._line.clear()
-    done = f'({len(self._outcomes)} of {len(self._jobs)})'
-    print(f'{job.name}: {outcome.state}{runs.result(job)} {done}', flush=True)
-    if outcome.state == 'failed':
-      print(f'  {outcome.message}', flush=True)
-
-  def _outcome(self, job, status, log_start, start_s):
+  def _outcome(self, job):
+    """Runs one job; returns its state, and lines on why it failed."""
+    try:
+      with self._lock:
+        if self._signal is not None:
+          return ['waiting']
+        process, log_start = self._start(job)
+        self._processes.add(process)
+    except OSError as error:  # No folder, or no process.
+      return ['failed', str(error)]
+    status = process.wait()
+    with self._lock:
+      self._processes.remove(process)
     if status == 0:
-      return runs.Outcome(job, 'finished')
-    if runs.read_status(job.root_dir, start_s).get('state') == 'stopped':
-      return runs.Outcome(job, 'stopped')
+      return ['finished']
     how = f'exit status {status}'
     if status < 0:
       how = f'killed by {signal.Signals(-status).name}'
-      if self.signal is not None:
-        return runs.Outcome(job, 'stopped')
-    log = os.path.join(job.root_dir, runs.LOG_FILE)
-    tail = runs.tail(log, log_start)
-    return runs.Outcome(
-        job, 'failed', '\n  '.join([f'{how}, {log} ends:', *tail])
-    )
+    # A signal kills a run that is not ready to save yet.
+    written = run_files.read_status(job.root_dir).get('state')
+    if self._signal is not None and (status < 0 or written == 'stopped'):
+      return ['stopped']
+    lines = runs.tail(job.log, log_start)
+    return ['failed', f'{how}, {job.log} ends:', *lines]
 
-  def _describe(self):
-    """One line on how the sweep stands."""
-    states = collections.Counter(o.state for o in self._outcomes.values())
-    parts = [f'{len(self._outcomes)} of {len(self._jobs)} runs done']
-    if states['failed']:
-      parts.append(f'{states["failed"]} failed')
-    for job in self._running:
-      parts.append(f'{job.name} {runs.percent(job)}')
-    return ', '.join(parts)
-
-
-def _stop_with_parent():
-  """In the child: Linux sends it SIGTERM when its parent dies."""
-  ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-class _StatusLine:
-  """A line that is written over on a terminal, and now and then elsewhere."""
-
-  def __init__(self):
-    self._is_terminal = sys.stderr.isatty()
-    self._shown = time.monotonic()
-
-  def show(self, describe, anything):
-    """Shows what `describe` returns, if it is time."""
-    now = time.monotonic()
-    pause = 1.0 if self._is_terminal else _SECONDS_BETWEEN_LINES
-    if not anything or now - self._shown < pause:
-      return
-    self._shown = now
-    text = describe()
-    if self._is_terminal:
-      width = shutil.get_terminal_size().columns - 1
-      sys.stderr.write(f'\r\x1b[K{text[:width]}')
-      sys.stderr.flush()
-    else:
-      print(text, flush=True)
-
-  def clear(self):
-    """Makes room for another line."""
-    if self._is_terminal:
-      sys.stderr.write('\r\x1b[K')
-      sys.stderr.flush()
+  def _start(self, job):
+    """Starts a job; returns its process and the length of its log before."""
+    os.makedirs(job.root_dir, exist_ok=True)
+    threads = ('TF_NUM_INTRAOP_THREADS', 'TF_NUM_INTEROP_THREADS',
+               'OMP_NUM_THREADS')
+    with open(job.log, 'ab') as log:
+      log_start = log.tell()
+      process = subprocess.Popen(
+          self._command + list(job.flags),
+          cwd=self._cwd,
+          env={**dict.fromkeys(threads, str(self._threads)), **os.environ},
+          stdin=subprocess.DEVNULL,
+          stdout=log,
+          stderr=subprocess.STDOUT,
+          # Out of reach of the terminal's Ctrl-C, which `_stop` passes on once.
+          start_new_session=True,
+      )
+    return process, log_start
 
 
-def exit_status(sweep: Sweep, outcomes: Sequence[runs.Outcome]) -> int:
-  """Prints how it ended; returns 0 if all runs finished."""
-  table = runs.report(outcomes)
-  if table:
-    print(f'\n{table}')
-  waiting = sum(outcome.state == 'waiting' for outcome in outcomes)
-  if sweep.signal is not None:
-    name = signal.Signals(sweep.signal).name
-    print(
-        f'\nStopped by {name}, {waiting} runs have not begun. The same command'
-        ' goes on.'
-    )
-    return 128 + sweep.signal
-  if table:
-    print('\nThe same command tries these again and skips the others.')
-    return 1
-  return 0
-
-
-def check_settings(gin_files, bindings):
+def read_settings(gin_files, bindings):
   """Parses each gin file with the bindings.
 
   Returns:
-    For each of the files the paths of all that were read for it; or a sentence
-    on what is wrong.
+    The paths that each gin file reads, by gin file.
+
+  Raises:
+    SweepError: If a file or a binding is wrong.
   """
-  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   import gin
 
   from rnd_agents.training import gin_files as parser
 
   try:
-    paths = []
+    paths = {}
     for file in gin_files:
       gin.clear_config()
-      paths.append(parser.parse([file], bindings))
+      paths[file] = parser.parse([file], bindings)
     return paths
   except (FileNotFoundError, parser.GinError) as error:
-    return str(error)
-
-
-def _silence():
-  """Keeps what libraries say as they load off the terminal."""
-  os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    raise runs.SweepError(str(error)) from error
 
 
 def _in_other_process(function, *args):
-  """What `function` returns, without TensorFlow in this process for days."""
+  """Returns what `function` returns, without loading TensorFlow here."""
   context = multiprocessing.get_context('spawn')
-  with concurrent.futures.ProcessPoolExecutor(1, context, _silence) as pool:
+  with futures.ProcessPoolExecutor(1, context) as pool:
     return pool.submit(function, *args).result()
 
 
-def main(argv=None):
+def main(argv, args=flags.FLAGS):
   """Runs the command line; returns its exit status."""
-  parser = argparse.ArgumentParser(
-      prog='python -m train.sweep',
-      description=__doc__,
-      formatter_class=argparse.RawDescriptionHelpFormatter,
-  )
-  parser.add_argument(
-      '--gin_file',
-      action='append',
-      required=True,
-      metavar='FILE',
-      help='a path, or the name of one that comes with the package; several '
-      'times for several experiments',
-  )
-  parser.add_argument(
-      '--seeds', default='0', help="such as '0-9', '0,3,5' or '0-3,7'"
-  )
-  parser.add_argument(
-      '--jobs', type=int, default=1, help='how many run at a time'
-  )
-  parser.add_argument(
-      '--root_dir',
-      default='runs',
-      type=os.path.expanduser,
-      help='default: %(default)s',
-  )
-  parser.add_argument(
-      '--binary',
-      default='train_eval',
-      choices=('train_eval', 'train_eval_r2d3'),
-      help='which one the experiments are of; default: %(default)s',
-  )
-  parser.add_argument(
-      '--gin_bindings',
-      action='append',
-      default=[],
-      metavar='BINDING',
-      help='for all runs; several times',
-  )
-  args = parser.parse_args(argv)
+  if len(argv) > 1:
+    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
+  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')  # Of all processes.
+  root_dir = os.path.expanduser(args.root_dir)
   try:
-    if args.jobs < 1:
-      raise runs.SweepError(f'--jobs must be at least 1, got {args.jobs}.')
     seeds = runs.parse_seeds(args.seeds)
-    # Twice: what is wrong with the names shows before what takes long.
-    runs.make_jobs(args.gin_file, seeds, args.root_dir)
-    paths = _in_other_process(check_settings, args.gin_file, args.gin_bindings)
-    if isinstance(paths, str):
-      raise runs.SweepError(paths)
-    jobs = runs.make_jobs(
-        args.gin_file, seeds, args.root_dir, args.gin_bindings, paths
-    )
-    os.makedirs(args.root_dir, exist_ok=True)
+    paths = _in_other_process(read_settings, args.gin_file, args.gin_bindings)
+    jobs = runs.make_jobs(paths, seeds, root_dir, args.gin_bindings)
+    os.makedirs(root_dir, exist_ok=True)
   except (OSError, runs.SweepError) as error:
     print(f'sweep: {error}', file=sys.stderr)
     return 2
-  command = (sys.executable, '-m', f'train.{args.binary}')
-  sweep = Sweep(jobs, args.jobs, command=command)
-  outcomes = sweep.run()
+  status = Sweep(jobs, args.jobs).run()
   folders = dict.fromkeys(os.path.dirname(job.root_dir) for job in jobs)
-  status = exit_status(sweep, outcomes)
   print(
       f'Curves: python -m rnd_agents.plotting {" ".join(folders)} --out'
-      f' {os.path.join(args.root_dir, "curves.png")}'
-  )
+      f' {os.path.join(root_dir, "curves.png")}')
   return status
 
 
 if __name__ == '__main__':
-  sys.exit(main())
+  define_flags(flags.FLAGS)
+  app.run(main)

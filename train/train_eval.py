@@ -1,18 +1,77 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Trains RND-PPO as a gin file says.
+"""Trains an agent as gin files say.
 
 python -m train.train_eval --gin_file=mountain_car.gin --seed=0
 """
 
-from absl import app
+import os
+import sys
 
-from train import launch
+from absl import app
+from absl import flags
+from absl import logging
+
+_ROOT_DIR = flags.DEFINE_string(
+    'root_dir',
+    None,
+    'Folder of the run, which the same command resumes. Default:'
+    ' runs/NAME_OF_GIN_FILE/seed_SEED.',
+)
+_GIN_FILE = flags.DEFINE_multi_string(
+    'gin_file',
+    None,
+    'A gin file: a path, or the bare name of one that comes with the package.'
+    ' Later ones win.',
+)
+_GIN_BINDINGS = flags.DEFINE_multi_string(
+    'gin_bindings', [], 'A gin binding, such as create_rnd_ppo_agent.learning_rate=0.001.'
+)
+_GIN_PARAM = flags.DEFINE_multi_string(
+    'gin_param', [], 'The older name of --gin_bindings.'
+)
+_SEED = flags.DEFINE_integer(
+    'seed', 0, 'Seed of environments, networks, policy and shuffling.'
+)
 
 
 def main(argv):
-  """Flags, gin, run."""
-  launch.main(argv)
+  """Parses gin files and trains as they say.
+
+  Args:
+    argv: What is left of the command line after the flags.
+  """
+  if len(argv) > 1:
+    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
+  if not _GIN_FILE.value:
+    raise app.UsageError('--gin_file is missing: which experiment?')
+  # TensorFlow's errors reach Python as exceptions.
+  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  # Here and not above: flags answer at once, TensorFlow takes seconds.
+  from rnd_agents import errors  # pylint: disable=g-import-not-at-top
+  from rnd_agents.training import experiment  # pylint: disable=g-import-not-at-top
+  from rnd_agents.training import gin_files  # pylint: disable=g-import-not-at-top
+
+  name = os.path.splitext(os.path.basename(_GIN_FILE.value[-1]))[0]
+  root_dir = os.path.expanduser(  # In --root_dir=~/x no shell does.
+      _ROOT_DIR.value or os.path.join('runs', name, f'seed_{_SEED.value}')
+  )
+  try:
+    gin_files.parse(_GIN_FILE.value, _GIN_PARAM.value + _GIN_BINDINGS.value)
+    logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
+    result = experiment.train_eval(root_dir, seed=_SEED.value)
+  except errors.UserError as error:
+    logging.debug('Where it happened:', exc_info=True)
+    sys.exit(f'train_eval: {errors.message_of(error)}')
+  if result.eval_return is not None:
+    print(f'Mean return of the last evaluation: {result.eval_return:.1f}')
+  print(
+      f'{result.env_steps:,} environment steps in {result.wall_time_s:.0f} s\n'
+      f'Learning curve: {result.picture}\n'
+      f'TensorBoard: tensorboard --logdir={root_dir}'
+  )
+  if not result.finished:
+    sys.exit('Stopped before the end: the same command goes on.')
 
 
 if __name__ == '__main__':

@@ -1,19 +1,13 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Trains R2D3, or R2D2, as a gin file says.
-
-python -m train.train_eval_r2d3 --gin_file=cue_lock_r2d3.gin --seed=0
-"""
+"""The older name of train.train_eval, which trains every agent."""
 
 from absl import app
+from absl import flags
 
-from train import launch
+from train import train_eval
 
-
-def main(argv):
-  """Flags, gin, run."""
-  launch.main(argv)
-
+flags.adopt_module_key_flags(train_eval)  # Or --help would not list them.
 
 if __name__ == '__main__':
-  app.run(main)
+  app.run(train_eval.main)

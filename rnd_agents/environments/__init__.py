@@ -19,7 +19,6 @@ from rnd_agents.environments import loaders
 from rnd_agents.environments import memory_tasks
 from rnd_agents.environments import minigrid_expert
 from rnd_agents.environments import minigrid_tasks
-from rnd_agents.environments import rewards
 from rnd_agents.environments import scripted_experts
 from rnd_agents.environments import single_environment
 from rnd_agents.environments import vector_environment
@@ -36,7 +35,6 @@ __all__ = [
     'memory_tasks',
     'minigrid_expert',
     'minigrid_tasks',
-    'rewards',
     'scripted_experts',
     'single_environment',
     'vector_environment',

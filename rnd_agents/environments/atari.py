@@ -12,7 +12,7 @@ no-ops, no FIRE after a reset, a life lost is no end, raw rewards.
 """
 
 import functools
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, NamedTuple, Optional
 
 import gin
 import gymnasium
@@ -20,23 +20,41 @@ from gymnasium import spaces
 from gymnasium import vector
 import numpy as np
 
-from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import errors
 from rnd_agents.environments import vector_environment
-from rnd_agents.environments import vectorizing
+from rnd_agents.environments import vectorization
 
 
-@gin.configurable(module='rnd_agents')
+class _Settings(NamedTuple):
+  """The arguments of `load_atari` that both pipelines take."""
+
+  repeat_action_probability: float
+  frame_skip: int
+  screen_size: int
+  stack_size: int
+  max_num_frames_per_episode: int
+  terminal_on_life_loss: bool
+  noop_max: int
+  full_action_space: bool
+
+
+# Of `load_atari`, what gin may bind and `load_environment.env_kwargs` may hold.
+SETTINGS = (*_Settings._fields, 'render_mode')
+_LEAST = dict(
+    frame_skip=1,
+    screen_size=1,
+    stack_size=1,
+    max_num_frames_per_episode=1,
+    noop_max=0,
+)
+
+
+@gin.configurable(module='rnd_agents', allowlist=SETTINGS)
 def load_atari(
     game: str,
     num_environments: int = 1,
-    seed: Optional[int] = None,
-    seeding: Optional[episode_seeds.EpisodeSeeds] = None,
-    vectorization: str = 'sync',
+    *,
     max_episode_steps: Optional[int] = None,
-    wrappers: Sequence[Callable[[gymnasium.Env], gymnasium.Env]] = (),
-    reward_fn: Optional[vector_environment.RewardFn] = None,
-    success_key: str = vector_environment.SUCCESS_KEY,
-    step_timeout_s: Optional[float] = vectorizing.STEP_TIMEOUT_S,
     repeat_action_probability: float = 0.25,
     frame_skip: int = 4,
     screen_size: int = 84,
@@ -46,6 +64,7 @@ def load_atari(
     noop_max: int = 0,
     full_action_space: bool = False,
     render_mode: Optional[str] = None,
+    **batch_arguments,
 ) -> vector_environment.VectorPyEnvironment:
   """Makes copies of an Atari game, stepped as one batch.
 
@@ -56,19 +75,9 @@ def load_atari(
 
   Args:
     game: such as 'MontezumaRevenge', or its id 'ALE/MontezumaRevenge-v5'.
-    num_environments: as in `load_environment`, like all down to
-      `step_timeout_s`.
-    seed: see there.
-    seeding: see there.
-    vectorization: see there; 'vector_entry_point' is ALE's, which takes neither
-      `wrappers` nor `seeding` nor `render_mode`, has no RAM to look at and
-      cannot save its episodes.
+    num_environments: how many.
     max_episode_steps: a limit in steps in place of
       `max_num_frames_per_episode`.
-    wrappers: see there; around the preprocessing.
-    reward_fn: see there.
-    success_key: see there.
-    step_timeout_s: see there.
     repeat_action_probability: that a frame repeats the action of the one
       before ("sticky actions").
     frame_skip: frames a step.
@@ -78,158 +87,117 @@ def load_atari(
     terminal_on_life_loss: whether a life lost ends an episode.
     noop_max: up to so many no-ops begin an episode; they count as frames.
     full_action_space: all 18 actions, also those that do nothing in the game.
-    render_mode: 'rgb_array' to film.
+    render_mode: 'rgb_array' for videos.
+    **batch_arguments: `seed`, `seeding`, `vectorization`, `wrappers`,
+      `reward_fn`, `success_key`, `step_timeout_s`, as in `load_environment`.
+      'vector_entry_point' is ALE's vector environment, which takes neither
+      `wrappers` nor `seeding` nor `render_mode`, has no RAM to look at and
+      cannot save its episodes.
 
   Returns:
     A batched PyEnvironment.
 
   Raises:
-    ImportError: `pip install "rnd_agents[atari]"` is needed.
-    ValueError: an unknown game, or an argument out of range.
+    EnvironmentSetupError: an unknown game, or an argument out of range.
+    MissingPackageError: `pip install "rnd_agents[atari]"` is needed.
   """
-  vectorizing.check_arguments(num_environments, vectorization, wrappers)
   if max_episode_steps is not None:
     max_num_frames_per_episode = max_episode_steps * frame_skip
-  settings = dict(
-      game=_game_name(game),
-      repeat_action_probability=repeat_action_probability,
-      frame_skip=frame_skip,
-      screen_size=screen_size,
-      stack_size=stack_size,
-      max_num_frames_per_episode=max_num_frames_per_episode,
-      terminal_on_life_loss=terminal_on_life_loss,
-      noop_max=noop_max,
-      full_action_space=full_action_space,
+  settings = _Settings(
+      repeat_action_probability,
+      frame_skip,
+      screen_size,
+      stack_size,
+      max_num_frames_per_episode,
+      terminal_on_life_loss,
+      noop_max,
+      full_action_space,
   )
-  _check_settings(**settings)
-  name = f'ALE-{settings["game"]}-v5'
-  if vectorization == 'vector_entry_point':
-    vectorizing.refuse_for_own_vector(wrappers, seeding)
-    if render_mode is not None:
-      raise ValueError("ALE's vector environment does not render; use 'sync'.")
-    return vector_environment.VectorPyEnvironment(
-        make_vector(num_environments, **settings),
-        seed=seed,
-        name=name,
-        reward_fn=reward_fn,
-        success_key=success_key,
-    )
-  return vectorizing.vectorize(
-      functools.partial(
-          _make_wrapped, tuple(wrappers), render_mode=render_mode, **settings
-      ),
-      name,
-      num_environments,
-      seed,
-      seeding,
-      vectorization,
-      reward_fn,
-      success_key,
-      step_timeout_s,
+  env_id = _env_id(game)
+  _check(settings)
+  return vectorization.make_batch(
+      functools.partial(_make_single, env_id, settings, render_mode),
+      vectorization.default_name(env_id),
+      functools.partial(_make_vector, env_id, settings, render_mode),
+      num_environments=num_environments,
+      **batch_arguments,
   )
 
 
-
-def _check_settings(
-    *,
-    repeat_action_probability,
-    frame_skip,
-    screen_size,
-    stack_size,
-    max_num_frames_per_episode,
-    noop_max,
-    **others,
-):
+def _check(settings):
   """Refuses numbers that ALE takes and hangs, or plays nothing, with."""
-  del others
-  if not 0.0 <= repeat_action_probability <= 1.0:
-    raise ValueError(
+  if not 0.0 <= settings.repeat_action_probability <= 1.0:
+    raise errors.EnvironmentSetupError(
         'load_atari.repeat_action_probability must be between 0 and 1, got'
-        f' {repeat_action_probability}.'
+        f' {settings.repeat_action_probability}.'
     )
-  for name, value, least in (
-      ('frame_skip', frame_skip, 1),
-      ('screen_size', screen_size, 1),
-      ('stack_size', stack_size, 1),
-      ('max_num_frames_per_episode', max_num_frames_per_episode, 1),
-      ('noop_max', noop_max, 0),
-  ):
+  for name, least in _LEAST.items():
+    value = getattr(settings, name)
     if value < least:
-      raise ValueError(
+      raise errors.EnvironmentSetupError(
           f'load_atari.{name} must be at least {least}, got {value}.'
       )
 
 
-def make_single(
-    game: str,
-    repeat_action_probability: float,
-    frame_skip: int,
-    screen_size: int,
-    stack_size: int,
-    max_num_frames_per_episode: int,
-    terminal_on_life_loss: bool,
-    noop_max: int,
-    full_action_space: bool,
-    render_mode: Optional[str] = None,
-) -> gymnasium.Env:
-  """Returns one game. The arguments are those of `load_atari`."""
+def _make_single(env_id, settings, render_mode):
+  """Returns one game."""
   env = gymnasium.make(
-      f'ALE/{game}-v5',
+      env_id,
       disable_env_checker=True,
       # The preprocessing asks ALE for the screen itself; grey is the cheapest
       # observation that it accepts.
       obs_type='grayscale',
       frameskip=1,  # The default, 4, would multiply.
-      repeat_action_probability=repeat_action_probability,
-      max_num_frames_per_episode=max_num_frames_per_episode,
-      full_action_space=full_action_space,
+      repeat_action_probability=settings.repeat_action_probability,
+      max_num_frames_per_episode=settings.max_num_frames_per_episode,
+      full_action_space=settings.full_action_space,
       render_mode=render_mode,
   )
-  env = gymnasium.wrappers.AtariPreprocessing(
-      env,
-      noop_max=noop_max,
-      frame_skip=frame_skip,
-      screen_size=screen_size,
-      terminal_on_life_loss=terminal_on_life_loss,
-      grayscale_obs=True,
-      scale_obs=False,
-  )
+  try:
+    env = gymnasium.wrappers.AtariPreprocessing(
+        env,
+        noop_max=settings.noop_max,
+        frame_skip=settings.frame_skip,
+        screen_size=settings.screen_size,
+        terminal_on_life_loss=settings.terminal_on_life_loss,
+        grayscale_obs=True,
+        scale_obs=False,
+    )
+  except gymnasium.error.DependencyNotInstalled as error:  # OpenCV.
+    raise errors.MissingPackageError(
+        f'{error}. Here: pip install "rnd_agents[atari]".'
+    ) from error
   # AtariVectorEnv pads with zeros too; Gymnasium would repeat the first frame.
   env = gymnasium.wrappers.FrameStackObservation(
-      env, stack_size, padding_type='zero'
+      env, settings.stack_size, padding_type='zero'
   )
   return gymnasium.wrappers.TransformObservation(
-      env, _channels_last, _channels_last_space(screen_size, stack_size)
+      env,
+      _channels_last,
+      _channels_last_space(settings.screen_size, settings.stack_size),
   )
 
 
-def make_vector(
-    num_environments: int,
-    game: str,
-    repeat_action_probability: float,
-    frame_skip: int,
-    screen_size: int,
-    stack_size: int,
-    max_num_frames_per_episode: int,
-    terminal_on_life_loss: bool,
-    noop_max: int,
-    full_action_space: bool,
-) -> vector.VectorEnv:
-  """Returns ALE's vector environment. Arguments: those of `load_atari`."""
+def _make_vector(env_id, settings, render_mode, num_environments):
+  """Returns ALE's vector environment of a game."""
+  if render_mode is not None:
+    raise errors.EnvironmentSetupError(
+        "ALE's vector environment does not render; use 'sync'."
+    )
   return ChannelsLast(
       gymnasium.make_vec(
-          f'ALE/{game}-v5',
+          env_id,
           num_envs=num_environments,
           vectorization_mode='vector_entry_point',
-          repeat_action_probability=repeat_action_probability,
-          frameskip=frame_skip,
-          img_height=screen_size,
-          img_width=screen_size,
-          stack_num=stack_size,
-          max_num_frames_per_episode=max_num_frames_per_episode,
-          episodic_life=terminal_on_life_loss,
-          noop_max=noop_max,
-          full_action_space=full_action_space,
+          repeat_action_probability=settings.repeat_action_probability,
+          frameskip=settings.frame_skip,
+          img_height=settings.screen_size,
+          img_width=settings.screen_size,
+          stack_num=settings.stack_size,
+          max_num_frames_per_episode=settings.max_num_frames_per_episode,
+          episodic_life=settings.terminal_on_life_loss,
+          noop_max=settings.noop_max,
+          full_action_space=settings.full_action_space,
           grayscale=True,
           maxpool=True,
           reward_clipping=False,
@@ -257,11 +225,6 @@ class ChannelsLast(vector.VectorObservationWrapper):
     return np.stack(frames, axis=-1)
 
 
-def _make_wrapped(wrappers, **settings):
-  env = make_single(**settings)
-  return vectorizing.wrapped(env, wrappers)
-
-
 def _channels_last(observation):
   return np.moveaxis(observation, 0, -1)
 
@@ -270,20 +233,20 @@ def _channels_last_space(screen_size, stack_size):
   return spaces.Box(0, 255, (screen_size, screen_size, stack_size), np.uint8)
 
 
-def _game_name(game):
-  """Returns 'Pong' for 'Pong' and 'ALE/Pong-v5', if ALE has it."""
+def _env_id(game):
+  """Returns 'ALE/Pong-v5' for 'Pong' and for itself, if ALE has the game."""
   try:
     import ale_py  # pylint: disable=import-outside-toplevel
   except ImportError as error:
-    raise ImportError(
+    raise errors.MissingPackageError(
         f'{game} needs the package ale_py: pip install "rnd_agents[atari]"'
     ) from error
   gymnasium.register_envs(ale_py)
-  name = game.removeprefix('ALE/')
-  name, _, version = name.partition('-v')
-  if version not in ('', '5') or f'ALE/{name}-v5' not in gymnasium.registry:
-    raise ValueError(
+  name, _, version = game.removeprefix('ALE/').partition('-v')
+  env_id = f'ALE/{name}-v5'
+  if version not in ('', '5') or env_id not in gymnasium.registry:
+    raise errors.EnvironmentSetupError(
         f'ALE has no game {game!r}. Names are written as MontezumaRevenge,'
         ' ids as ALE/MontezumaRevenge-v5.'
     )
-  return name
+  return env_id

@@ -19,7 +19,7 @@ import itertools
 import json
 import numbers
 import re
-from typing import Any, Callable, Dict, List, NamedTuple, Sequence
+from typing import Any, Callable, Dict, Sequence
 import warnings
 
 from absl import app
@@ -29,7 +29,6 @@ import gymnasium
 from gymnasium.utils import env_checker
 from gymnasium.utils import passive_env_checker
 import numpy as np
-import tensorflow as tf
 from tf_agents.specs import array_spec
 
 from rnd_agents.environments import environment_rules
@@ -50,8 +49,6 @@ _NUM_SEEDS = 8
 # A common length of fewer episodes or steps may be chance.
 _TIME_LIMIT_EPISODES = 3
 _TIME_LIMIT_STEPS = 5
-# Above it, networks take bytes for pixels.
-_LARGEST_CATEGORY = 32
 # Warnings of Gymnasium's check_env that concern training; others are advice.
 _PASSED_ON = re.compile('action space (min|max)imum value|rendering should')
 
@@ -63,66 +60,14 @@ class EnvironmentCheckError(ValueError):
     findings: those at fault, warnings and notes after them.
   """
 
-  def __init__(self, report: 'Report'):
+  def __init__(self, report: environment_rules.Report):
     self.findings = report.findings
     super().__init__(f'The environment has faults.\n{report}')
 
 
-class Episode(NamedTuple):
-  """The sum of rewards, the number of steps and the end of an episode."""
-
-  return_: float
-  length: int
-  terminated: bool
-
-
-class Report(NamedTuple):
-  """What a check saw.
-
-  Attributes:
-    findings: the rules that are broken, faults first.
-    episodes: those that ended.
-    spaces: the two spaces, in words.
-    left_out: what was not checked, and why.
-  """
-
-  findings: List[environment_rules.Finding]
-  episodes: List[Episode]
-  spaces: str
-  left_out: List[str]
-
-  @property
-  def faults(self) -> List[environment_rules.Finding]:
-    """The findings that make training wrong or impossible."""
-    fault = environment_rules.FAULT
-    return [found for found in self.findings if found.level == fault]
-
-  def summary(self) -> str:
-    """Returns in one line what was checked."""
-    levels = [found.level for found in self.findings]
-    counts = ', '.join(
-        f'{levels.count(level)} {level}{"s" * (levels.count(level) != 1)}'
-        for level in environment_rules.LEVELS
-    )
-    if not self.episodes:
-      return f'{counts}; no episode ended; {self.spaces}'
-    returns, lengths, terminated = zip(*self.episodes)
-    return (
-        f'{counts}; {len(lengths)} episode{"s" * (len(lengths) != 1)} of '
-        f'{min(lengths)} to {max(lengths)} steps, {sum(terminated)} terminated '
-        f'and {len(lengths) - sum(terminated)} truncated, returns '
-        f'{min(returns):.4g} to {max(returns):.4g}; {self.spaces}'
-    )
-
-  def __str__(self) -> str:
-    lines = [str(found) for found in self.findings]
-    lines += [f'not checked: {what}' for what in self.left_out]
-    return '\n'.join(lines + [self.summary()])
-
-
 def check_environment(
     env_fn: Callable[[], gymnasium.Env], **arguments
-) -> Report:
+) -> environment_rules.Report:
   """Raises EnvironmentCheckError, listing all faults, unless there are none.
 
   Args:
@@ -144,7 +89,7 @@ def examine_environment(
     max_steps: int = DEFAULT_MAX_STEPS,
     seed: int = 0,
     accept: Sequence[str] = (),
-) -> Report:
+) -> environment_rules.Report:
   """Returns a report, whether there are faults or not.
 
   Args:
@@ -219,27 +164,37 @@ class _Check:
     for env in self._envs:
       with contextlib.suppress(Exception):  # Of which a rule has told.
         env.close()
-    return Report(self._findings.list(), episodes, spaces, left_out)
+    return environment_rules.Report(
+        self._findings.list(), episodes, spaces, left_out
+    )
 
   def _make_batch(self):
     """Returns two environments as the adapter batches them."""
-    try:
-      batch = loaders.load_environment(
-          self._env_fn, num_environments=2, seed=self._seed
-      )
-    except Exception as error:  # Whatever an environment may raise.
-      self._findings.add('adapter', watched_episodes.describe(error))
-      raise watched_episodes.StopChecking from error
-    self._envs.append(batch)
-    return batch
+    return self._made(
+        functools.partial(
+            loaders.load_environment,
+            self._env_fn,
+            num_environments=2,
+            seed=self._seed,
+        )
+    )
 
   def _make(self):
     """Returns a new environment, watched."""
     before = watched_episodes.global_generators()
-    env = self._env_fn()
+    env = self._made(self._env_fn)
     watched_episodes.check_generators(before, 'The constructor', self._findings)
-    self._envs.append(env)
     return watched_episodes.WatchedEpisodes(env, self._findings)
+
+  def _made(self, make):
+    """Returns make(), to be closed in the end; what it raises is a finding."""
+    try:
+      env = make()
+    except Exception as error:  # Whatever an environment may raise.
+      self._findings.add('adapter', watched_episodes.describe(error))
+      raise watched_episodes.StopChecking from error
+    self._envs.append(env)
+    return env
 
   def _play_episodes(self, env, num_episodes, episodes):
     """Plays whole episodes, adds them to `episodes`, looks at how they end."""
@@ -255,7 +210,9 @@ class _Check:
       steps_left -= moment.step
       if moment.ended:
         terminated = bool(np.any(moment.terminated))
-        episodes.append(Episode(return_, moment.step, terminated))
+        episodes.append(
+            environment_rules.Episode(return_, moment.step, terminated)
+        )
     lengths = {episode.length for episode in episodes}
     if not lengths:
       self._findings.add(
@@ -290,38 +247,25 @@ class _Check:
       if found.rule in ('observation-copy', 'return-in-info'):
         self._findings.add(found.rule, f'Inside of the wrappers: {found.what}')
 
-  def _record(self, env, *seeds, max_steps=_REPLAYED_STEPS, rival=None):
-    """Plays an episode for each seed; returns the moments of all.
-
-    Args:
-      env: to play, with the same random actions in each episode.
-      *seeds: for the resets.
-      max_steps: of an episode.
-      rival: moments of another environment, which is stepped in turns.
-    """
-    moments = []
-    for seed in seeds:
-      episode = watched_episodes.play(env, seed, self._seed)
-      if rival is not None:
-        episode = (moment for moment, _ in zip(episode, rival))
-      steps = min(max_steps, self._max_steps)
-      moments += itertools.islice(episode, steps + 1)
-    return moments
+  def _record(self, env, *seeds, rival=None, max_steps=_REPLAYED_STEPS):
+    """Returns the moments of an episode for each seed, with equal actions."""
+    max_steps = min(max_steps, self._max_steps)
+    return watched_episodes.record(env, seeds, self._seed, max_steps, rival)
 
   def _check_repeats(self, first, second):
     """Checks what depends on seeds, resets and other instances."""
     seed = self._seed
-    episode, other = self._record(first, seed), self._record(second, seed)
+    episode, next_episode = self._record(first, seed), self._record(first, None)
     if self._differ(
-        'seed-repeats', f'Two instances, reset with seed {seed}', episode, other
-    ):
-      return
-    stream = self._record(first, None, None)
-    if self._differ(
+        'seed-repeats',
+        f'Two instances, reset with seed {seed}',
+        episode,
+        self._record(second, seed),
+    ) or self._differ(
         'stream-repeats',
         f'Two instances, reset with seed {seed} and then without',
-        stream,
-        self._record(second, None, None),
+        next_episode,
+        self._record(second, None),
     ):
       return
     for i, steps in enumerate(_STEPS_BEFORE):
@@ -330,8 +274,8 @@ class _Check:
           'reset-clears',
           f'Reset with seed {seed} and then without, after up to {steps} steps '
           'of another episode',
-          episode + stream,
-          self._record(first, seed, None, None),
+          episode + next_episode,
+          self._record(first, seed, None),
       ):
         return
     if self._findings.has('rounding'):
@@ -349,8 +293,7 @@ class _Check:
 
   def _check_variety(self, env, episode):
     """Checks that other seeds, and resets without, give other episodes."""
-    first_seed = self._seed
-    last_seed = first_seed + _NUM_SEEDS
+    first, last = self._seed, self._seed + _NUM_SEEDS
 
     def repeat(seeds):
       return all(
@@ -359,19 +302,17 @@ class _Check:
           for seed in seeds
       )
 
-    if repeat(range(first_seed + 1, last_seed + 1)):
+    if repeat(range(first + 1, last + 1)):
       self._findings.add(
           'seeds-equal',
-          f'The seeds {first_seed} to {last_seed} gave one and the same episode'
-          ' for the same actions.',
+          f'The seeds {first} to {last} gave one and the same episode for the '
+          'same actions.',
       )
-      return
-    self._record(env, first_seed)
-    if repeat([None] * _NUM_SEEDS):
+    elif self._record(env, first) and repeat([None] * _NUM_SEEDS):
       self._findings.add(
           'stream-varies',
-          f'After reset(seed={first_seed}), {_NUM_SEEDS} times reset() gave the'
-          ' same episode again.',
+          f'After reset(seed={first}), {_NUM_SEEDS} times reset() gave the same'
+          ' episode again.',
       )
 
   def _differ(self, rule, what, first, second):
@@ -389,31 +330,17 @@ class _Check:
     actions = batch.gymnasium_vector_env.action_space
     actions.seed(self._seed)
     spec = array_spec.add_outer_dims_nest(batch.time_step_spec(), (2,))
-    largest = tf.nest.map_structure(lambda part: 0, spec.observation)
     try:
       time_step = batch.reset()
       for step in range(min(_REPLAYED_STEPS, self._max_steps)):
         if not array_spec.check_arrays_nest(time_step, spec):
           raise ValueError(f'Step {step}: {time_step} does not fit {spec}.')
-        largest = tf.nest.map_structure(
-            lambda old, new: max(old, np.max(new)),
-            largest,
-            time_step.observation,
-        )
         time_step = batch.step(
             gymnasium_spaces.from_zero(actions, actions.sample())
         )
     except Exception as error:  # Whatever an environment may raise.
       what = watched_episodes.describe(error.__cause__ or error)
       self._findings.add('adapter', f'Two instances in one batch: {what}')
-    for part, value in zip(
-        tf.nest.flatten(spec.observation), tf.nest.flatten(largest)
-    ):
-      is_image = part.dtype == np.uint8 and len(part.shape) == 4
-      if is_image and value <= _LARGEST_CATEGORY < np.max(part.maximum):
-        self._findings.add(
-            'byte-range', f'{part.name} was never more than {value}.', part.name
-        )
 
   def _check_with_gymnasium(self, env):
     """Runs Gymnasium's check_env, and its check of a frame."""
@@ -522,10 +449,15 @@ def main(
   Raises:
     app.UsageError: there is no such environment, or a flag is out of range.
   """
+  if len(argv) != 2:
+    raise app.UsageError('Name one environment: my_module:MyEnv', exitcode=2)
   try:
-    if len(argv) != 2:
-      raise ValueError('Name one environment, such as my_module:MyEnv.')
-    env_kwargs = _json_object(flag_values.env_kwargs)
+    env_kwargs = json.loads(flag_values.env_kwargs)
+    if not isinstance(env_kwargs, dict):
+      raise ValueError(f'must be a JSON object, not {flag_values.env_kwargs}')
+  except ValueError as error:
+    raise app.UsageError(f'env_kwargs: {error}', exitcode=2) from error
+  try:
     report = examine_environment(
         find_callable(argv[1], env_kwargs),
         flag_values.episodes,
@@ -537,17 +469,6 @@ def main(
     raise app.UsageError(errors.message_of(error), exitcode=2) from error
   print(f'{argv[1]}\n{report}')
   return 1 if report.faults else 0
-
-
-def _json_object(text):
-  """Returns the dict that --env_kwargs holds; raises ValueError."""
-  with contextlib.suppress(ValueError):
-    value = json.loads(text)
-    if isinstance(value, dict):
-      return value
-  raise ValueError(
-      f'env_kwargs must be a JSON object, such as \'{{"size": 8}}\', not {text}'
-  )
 
 
 if __name__ == '__main__':

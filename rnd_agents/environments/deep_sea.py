@@ -31,7 +31,7 @@ _STATE = ('_action_mapping', '_row', '_column', '_ended', '_wind', '_noise')
 
 
 class Transition(NamedTuple):
-  """What one step does. Each field has shape [B].
+  """The outcome of one step. Each field has shape [B].
 
   Attributes:
     row: the rows reached.
@@ -65,13 +65,13 @@ def transition(
     size: int,
     unscaled_move_cost: float,
 ) -> Transition:
-  """The rules of Deep Sea, for B divers at once.
+  """Applies the rules of Deep Sea to B divers.
 
   Args:
     row: int64 [B], 0 at the top, less than `size`.
     column: int64 [B], 0 at the left.
     steers_right: bool [B].
-    wind: bool [B], whether it keeps those from moving who steer right.
+    wind: bool [B], whether steering right fails to move.
     noise: float64 [B], added to the reward at the two ends of the last row.
     size: N.
     unscaled_move_cost: cost of steering right N times.
@@ -81,8 +81,7 @@ def transition(
   at_an_end = (row == size - 1) & (in_last_column | (column == 0))
   reward = TREASURE_REWARD * treasure + noise * at_an_end
   reward -= unscaled_move_cost / size * steers_right
-  # Those who steer right cost themselves the move even when the wind stops
-  # them; only who steers left moves left.
+  # Steering right costs the move even where the wind stops it.
   move = np.where(steers_right, ~wind, -1)
   column = np.minimum(np.maximum(column + move, 0), size - 1)
   return Transition(row + 1, column, reward, treasure)
@@ -93,8 +92,8 @@ class DeepSeaVectorEnv(vector.VectorEnv):
 
   Observations are float32 [B, N, N], 1 where the diver is; all zeros when the
   episode has ended, after exactly N steps, in termination. At that step
-  `infos['is_success']` (bool [B], valid where `infos['_is_success']`) tells who
-  found the treasure.
+  `infos['is_success']` (bool [B], valid where `infos['_is_success']`) is True
+  where the diver found the treasure.
 
   Environment i draws from its own generator: in the windy variant N uniforms
   for the wind and a normal for the noise, at the start of each episode.
@@ -163,7 +162,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     self._allocate()
 
   def _allocate(self):
-    """Makes the state of the B environments."""
+    """Allocates the state of the B environments."""
     num_envs = self.num_envs
     self._generators = None
     self._all = np.arange(num_envs)
@@ -229,7 +228,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     return {**arrays, '_generators': copy.deepcopy(self._generators)}
 
   def set_state(self, state: Dict[str, Any]) -> np.ndarray:
-    """Goes on from `state`, of `get_state`; returns the observations.
+    """Restores the `state` of `get_state`; returns the observations.
 
     Raises:
       ValueError: the state is of another number or size of environments.
@@ -310,7 +309,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
       self._noise[i] = self._generators[i].standard_normal()
 
   def _observations(self):
-    """Returns fresh float32 [B, N, N]; zeros for who is below the last row."""
+    """Returns fresh float32 [B, N, N]; zeros below the last row."""
     cells = self._size * self._size
     observations = np.zeros([self.num_envs, cells], np.float32)
     cell = self._row * self._size + self._column
@@ -323,7 +322,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
 
 
 class DeepSeaEnv(gymnasium.Env):
-  """One Deep Sea, for wrappers that want a single environment.
+  """One Deep Sea, for wrappers of single environments.
 
   Drives a DeepSeaVectorEnv of one, whose documentation describes it.
   """
@@ -358,21 +357,14 @@ class DeepSeaEnv(gymnasium.Env):
     """Which action steers right in each cell, [N, N]. A copy."""
     return self._vector_env.action_mapping
 
-  def reset(
-      self,
-      *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[np.ndarray, Dict[str, Any]]:
+  def reset(self, *, seed=None, options=None):
     super().reset(seed=seed)
     self._vector_env.use_generators([self.np_random])
     observations, infos = self._vector_env.reset(options=options)
     self._needs_reset = False
     return observations[0], infos
 
-  def step(
-      self, action: int
-  ) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
+  def step(self, action):
     if self._needs_reset:
       # The vector environment would begin the next episode.
       raise gymnasium.error.ResetNeeded('Call reset() first.')

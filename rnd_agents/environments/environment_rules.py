@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of the environment checker, and the findings that break them.
+"""Rules of the environment checker, and the report of what breaks them.
 
 docs/environments.md says what each rule demands, and why.
 """
@@ -61,10 +61,6 @@ RULES: Dict[str, Rule] = {
     'observation-shared': Rule(
         WARNING,
         'Return a copy.',
-    ),
-    'byte-range': Rule(
-        NOTE,
-        'Declare the real maximum in the Box: 1 for planes of 0 and 1.',
     ),
     'return-in-info': Rule(
         FAULT,
@@ -171,3 +167,55 @@ class Findings:
       level = NOTE if accepted else RULES[rule].level
       findings.append(Finding(rule, what, level, accepted))
     return sorted(findings, key=lambda found: LEVELS.index(found.level))
+
+
+class Episode(NamedTuple):
+  """The sum of rewards, the number of steps and the end of an episode."""
+
+  return_: float
+  length: int
+  terminated: bool
+
+
+class Report(NamedTuple):
+  """What a check saw.
+
+  Attributes:
+    findings: the rules that are broken, faults first.
+    episodes: those that ended.
+    spaces: the two spaces, in words.
+    left_out: what was not checked, and why.
+  """
+
+  findings: List[Finding]
+  episodes: List[Episode]
+  spaces: str
+  left_out: List[str]
+
+  @property
+  def faults(self) -> List[Finding]:
+    """The findings that make training wrong or impossible."""
+    fault = FAULT
+    return [found for found in self.findings if found.level == fault]
+
+  def summary(self) -> str:
+    """Returns in one line what was checked."""
+    levels = [found.level for found in self.findings]
+    counts = ', '.join(
+        f'{levels.count(level)} {level}{"s" * (levels.count(level) != 1)}'
+        for level in LEVELS
+    )
+    if not self.episodes:
+      return f'{counts}; no episode ended; {self.spaces}'
+    returns, lengths, terminated = zip(*self.episodes)
+    return (
+        f'{counts}; {len(lengths)} episode{"s" * (len(lengths) != 1)} of '
+        f'{min(lengths)} to {max(lengths)} steps, {sum(terminated)} terminated '
+        f'and {len(lengths) - sum(terminated)} truncated, returns '
+        f'{min(returns):.4g} to {max(returns):.4g}; {self.spaces}'
+    )
+
+  def __str__(self) -> str:
+    lines = [str(found) for found in self.findings]
+    lines += [f'not checked: {what}' for what in self.left_out]
+    return '\n'.join(lines + [self.summary()])

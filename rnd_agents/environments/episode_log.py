@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Returns, lengths and outcomes of the episodes of B environments."""
+"""Records returns, lengths and outcomes of the episodes of B environments."""
 
 import collections
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 
 from rnd_agents.environments import episode_seeds
 
-# Finished episodes kept for `pop_episodes`: a program that never asks for them
+# Finished episodes kept for `pop_episodes`: a program that never pops them
 # must not run out of memory.
 MAX_KEPT_EPISODES = 100_000
 
@@ -20,16 +20,16 @@ class Episode(NamedTuple):
   Attributes:
     environment_index: which of the B environments played it.
     return_: sum of the rewards as the environment gave them, undiscounted; or
-      what Gymnasium's RecordEpisodeStatistics said, if it is among its
-      wrappers, which the wrappers outside it cannot change.
+      that of Gymnasium's RecordEpisodeStatistics, if it is among its wrappers,
+      which the wrappers outside it cannot change.
     length_env_steps: number of transitions.
     terminated: False if a time limit cut it.
-    success: the info's `is_success`, or the key that the adapter was told, at
+    success: the info's `is_success`, or the key given to the adapter, at
       the last step; None where it has none.
     seed: what the episode was reset with; None where it is not known.
     rooms_visited: the info's, of `wrappers.RoomsVisited`, at the last step;
       None where it has none.
-    actions: what an evaluation did in it, a nest of arrays
+    actions: in an evaluation, a nest of arrays
       [length_env_steps, ...]; None elsewhere.
   """
 
@@ -44,7 +44,7 @@ class Episode(NamedTuple):
 
 
 class EpisodeLog:
-  """Adds up what the environments pay, and keeps finished episodes."""
+  """Adds up rewards and keeps finished episodes."""
 
   def __init__(
       self,
@@ -56,7 +56,7 @@ class EpisodeLog:
 
     Args:
       num_environments: B.
-      success_key: where infos tell of success at the end of an episode.
+      success_key: of the infos, whether an episode that ends was a success.
       schedule: that the `SeededEpisodes` of all environments follow; None if
         they are not wrapped so, and seeds are not known.
     """
@@ -71,13 +71,13 @@ class EpisodeLog:
 
   @property
   def schedule(self) -> Optional[episode_seeds.EpisodeSeeds]:
-    """What the seeds come from."""
+    """The schedule of seeds."""
     return self._schedule
 
   def start_schedule(
       self, schedule: Optional[episode_seeds.EpisodeSeeds]
   ) -> None:
-    """Does as `SeededEpisodes.start_schedule`, to know the seeds they use."""
+    """Follows a new schedule, as `SeededEpisodes.start_schedule` does."""
     self._schedule = schedule
     self._episode_indices = [-1] * self._num_environments
 
@@ -93,9 +93,9 @@ class EpisodeLog:
       self._seeds = [int(seed) for seed in seeds]
 
   def add(self, reward: np.ndarray) -> None:
-    """Takes one step of all environments in: rewards float64 [B], 0 if FIRST.
+    """Adds the rewards of one step, float64 [B], 0 where it is FIRST.
 
-    `begin` and `finish` follow, for whom the step was the first or the last.
+    Call `begin` and `finish` after it for episodes that begin or end there.
     """
     self._num_steps += 1
     self._returns += reward
@@ -118,11 +118,11 @@ class EpisodeLog:
       terminated: np.ndarray,
       infos: Dict[str, Any],
   ) -> None:
-    """Keeps what is known of the episodes that end with this step.
+    """Records the episodes that end with this step.
 
     Args:
       indices: of the environments.
-      terminated: bool [B], who was not cut by a time limit.
+      terminated: bool [B], False where a time limit cut the episode.
       infos: Gymnasium's, of this step.
     """
     success = known(infos, self._success_key, indices)
@@ -152,7 +152,7 @@ class EpisodeLog:
     return episodes
 
   def get_state(self) -> Dict[str, Any]:
-    """Returns all of it, picklable. Not a copy: the caller makes one."""
+    """Returns everything, picklable. Not a copy: the caller makes one."""
     return {
         'returns': self._returns,
         'num_steps': self._num_steps,
@@ -164,7 +164,7 @@ class EpisodeLog:
     }
 
   def set_state(self, state: Dict[str, Any]) -> None:
-    """Goes on from `state`, a copy of what `get_state` returned."""
+    """Restores `state`, a copy of what `get_state` returned."""
     self._returns = state['returns']
     self._num_steps = state['num_steps']
     self._first_steps = state['first_steps']

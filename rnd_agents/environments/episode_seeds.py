@@ -1,14 +1,14 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which seed each episode of each environment starts from.
+"""Schedules of seeds: the seed of each episode of each environment.
 
-A schedule is a small picklable object. `seed_of` of environment i of B and its
-episode e depends on nothing else, so that any episode can be played again.
+A schedule is a small picklable object. The seed of episode e of environment i
+of B depends on these three numbers only, so that any episode can be repeated.
 
 *   `stream`: every episode another seed, the whole run repeatable; to train.
 *   `cycle`: a fixed list over and over; to evaluate, since a learning curve is
     comparable only on the same starts.
-*   `fixed`: one seed for ever; to debug.
+*   `fixed`: the same seed always; to debug.
 """
 
 import dataclasses
@@ -18,13 +18,15 @@ from typing import Optional, Protocol, Sequence, Tuple, Union
 import gin
 import numpy as np
 
+from rnd_agents.environments import errors
+
 # Seeds are drawn so many at a time: a SeedSequence takes as long as a step of
 # CartPole.
 _BLOCK_EPISODES = 64
 
 
 class EpisodeSeeds(Protocol):
-  """What `stream`, `fixed` and `cycle` return."""
+  """A schedule: what `stream`, `fixed` and `cycle` return."""
 
   def seed_of(
       self, environment_index: int, num_environments: int, episode_index: int
@@ -34,11 +36,11 @@ class EpisodeSeeds(Protocol):
 
 @functools.lru_cache(maxsize=4096)
 def _block(seed, environment_index, block):
-  """The seeds of one environment's episodes of a block."""
+  """Returns the seeds of one block of episodes of one environment."""
   words = np.random.SeedSequence(
       (seed, environment_index, block)
   ).generate_state(_BLOCK_EPISODES)
-  return [int(word) >> 1 for word in words]  # Below 2**31, which ALE wants.
+  return [int(word) >> 1 for word in words]  # Below 2**31, as ALE requires.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +66,13 @@ class _Cycle:
     return self.seeds[index % len(self.seeds)]
 
 
+def new_stream(seed: Optional[int]) -> EpisodeSeeds:
+  """Returns `stream(seed)`, whatever gin binds `stream.seed` to."""
+  if seed is None:
+    return _Stream(int(np.random.SeedSequence().entropy))
+  return _Stream(checked_seed(seed))
+
+
 @gin.configurable(module='rnd_agents.episode_seeds')
 def stream(seed: Optional[int] = None) -> EpisodeSeeds:
   """Returns a schedule in which every episode has another seed below 2**31.
@@ -73,11 +82,9 @@ def stream(seed: Optional[int] = None) -> EpisodeSeeds:
       the schedule keeps.
 
   Raises:
-    ValueError: `seed` is negative.
+    EnvironmentSetupError: `seed` is negative.
   """
-  if seed is None:
-    return _Stream(int(np.random.SeedSequence().entropy))
-  return _Stream(checked_seed(seed))
+  return new_stream(seed)
 
 
 @gin.configurable(module='rnd_agents.episode_seeds')
@@ -88,14 +95,14 @@ def fixed(seed: int) -> EpisodeSeeds:
     seed: not negative.
 
   Raises:
-    ValueError: `seed` is negative.
+    EnvironmentSetupError: `seed` is negative.
   """
   return _Cycle((checked_seed(seed),))
 
 
 @gin.configurable(module='rnd_agents.episode_seeds')
 def cycle(seeds: Union[int, Sequence[int]]) -> EpisodeSeeds:
-  """Returns a schedule that deals `seeds` out in turn, over and over.
+  """Returns a schedule that repeats a list of seeds.
 
   Episode e of environment i of B gets number e B + i of the list, so that with
   B seeds each environment keeps its own.
@@ -104,18 +111,18 @@ def cycle(seeds: Union[int, Sequence[int]]) -> EpisodeSeeds:
     seeds: a list; a number n stands for 0 ... n - 1.
 
   Raises:
-    ValueError: the list is empty, or a seed is negative.
+    EnvironmentSetupError: the list is empty, or a seed is negative.
   """
   if isinstance(seeds, (int, np.integer)):
     seeds = range(seeds)
   seeds = tuple(checked_seed(seed) for seed in seeds)
   if not seeds:
-    raise ValueError('cycle needs at least one seed.')
+    raise errors.EnvironmentSetupError('cycle needs at least one seed.')
   return _Cycle(seeds)
 
 
 def checked_seed(seed: int) -> int:
-  """Returns `seed` as an int; raises ValueError if it is negative."""
+  """Returns `seed` as an int; raises EnvironmentSetupError if negative."""
   if seed < 0:
-    raise ValueError(f'Seeds are not negative; got {seed}.')
+    raise errors.EnvironmentSetupError(f'Seeds are not negative; got {seed}.')
   return int(seed)

@@ -1,15 +1,41 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong with an environment while it runs."""
+"""Errors of environments whose message is meant for the user.
 
+A program may print these as one sentence. Anything else that is raised here is
+a bug, of this package or of the environment, and should keep its traceback.
+"""
+
+import contextlib
+import re
 import traceback
-from typing import Optional
+from typing import Any, Dict, Iterator, Optional
+
+import gymnasium
+
+# The second is what ALE raises.
+_UNKNOWN_KEYWORD = re.compile(
+    r"unexpected keyword argument '(\w+)'|incompatible (?:func|constr)"
+)
 
 from rnd_agents import errors
+from rnd_agents.errors import message_of  # noqa: F401
+
+
+class EnvironmentSetupError(errors.InvalidValue):
+  """An environment cannot be made or used as asked; the message says why."""
+
+
+class MissingPackageError(EnvironmentSetupError, errors.MissingPackage):
+  """An environment needs a package; the message says how to install it."""
+
+
+class StateNotRestored(RuntimeError):
+  """A saved state was not reached again, so a run cannot be resumed from it."""
 
 
 class EnvironmentFailure(errors.UserError, RuntimeError):
-  """An environment raised, hung, died, or gave what its space does not hold.
+  """An environment raised, hung, died, or left its space while it ran.
 
   Pickles as text only, so that it passes from a worker process to its parent
   whatever the environment raised.
@@ -52,22 +78,37 @@ class EnvironmentFailure(errors.UserError, RuntimeError):
     )
 
 
-class StateNotRestored(RuntimeError):
-  """A saved state cannot be reached again: a run would go on wrongly."""
+@contextlib.contextmanager
+def explained(name: str, env_kwargs: Dict[str, Any]) -> Iterator[None]:
+  """Raises EnvironmentSetupError for what a constructor refuses.
 
+  Gymnasium's own errors, and a keyword among `env_kwargs` that the constructor
+  does not take. All other errors stay what they are.
 
-def message_of(error: BaseException) -> str:
-  """The text of `error` without where gin was called from, which it appends."""
-  return str(error).partition('\n  In call to')[0]
+  Args:
+    name: of the environment.
+    env_kwargs: that the constructor is called with.
+  """
+  try:
+    yield
+  except gymnasium.error.Error as error:
+    raise EnvironmentSetupError(str(error)) from error
+  except TypeError as error:
+    keyword = _UNKNOWN_KEYWORD.search(str(error))
+    if keyword is None or keyword.group(1) not in (*env_kwargs, None):
+      raise  # A bug inside the constructor.
+    raise EnvironmentSetupError(
+        f'{name} does not take {env_kwargs}: {error}'
+    ) from error
 
 
 def failure_of(
     error: BaseException, doing: str, environment_index: Optional[int] = None
 ) -> EnvironmentFailure:
-  """Returns an EnvironmentFailure that tells of `error`.
+  """Returns an EnvironmentFailure with the text and the traceback of `error`.
 
   Args:
-    error: what was raised; one that is an EnvironmentFailure is returned.
+    error: what was raised; an EnvironmentFailure is returned as it is.
     doing: such as 'step'.
     environment_index: None where it is not known.
   """

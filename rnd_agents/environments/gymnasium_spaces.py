@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Gymnasium spaces as TF-Agents specs, and batches carried between the two.
+"""Converts Gymnasium spaces to TF-Agents specs, and batches between the two.
 
 Each function walks a space once and returns the nest of specs together with a
 function that converts one batch, so that no space is inspected while stepping.
@@ -16,10 +16,12 @@ import numpy as np
 from tf_agents.specs import array_spec
 from tf_agents.typing import types
 
+from rnd_agents.environments import errors
+
 Converter = Callable[[Any], types.NestedArray]
 
-# What networks and replay buffers take as it is; the rest is widened, but for
-# float64, which only environments want.
+# Types that networks and replay buffers take stay; others become wider, except
+# float64, which becomes float32.
 _SPEC_DTYPES = {
     'float16': np.float32,
     'float32': np.float32,
@@ -42,19 +44,29 @@ def observation_converter(
 
   The function returns fresh arrays of the spec's dtypes, never views of what it
   is given, and raises ValueError where a floating one is not finite. Text is
-  dropped, since a spec cannot hold it, and said so in the log.
+  dropped, since a spec cannot hold it; the log mentions it.
 
   Args:
     space: the observation space of one environment.
     name: the name of the spec, and the prefix of its parts' names.
 
   Raises:
-    ValueError: a part of the space cannot be an array of fixed shape.
+    EnvironmentSetupError: a part of the space is no array of fixed shape.
   """
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
-    return _nested_observation_converter(space, name)
+    parts = {}
+    for key, part in _parts(space):
+      if is_text(part):
+        logging.info('%s/%s is text, which no spec holds: dropped.', name, key)
+      else:
+        parts[key] = observation_converter(part, f'{name}/{key}')
+    if not parts:
+      raise errors.EnvironmentSetupError(
+          f'{name!r} has no part that is an array: {space}.'
+      )
+    return _joined(space, parts)
   if is_text(space):
-    raise ValueError(
+    raise errors.EnvironmentSetupError(
         f'{name!r} is text only, which a TF-Agents spec cannot hold; add a '
         'wrapper that encodes it as an array.'
     )
@@ -96,25 +108,13 @@ def action_converter(
     name: the name of the spec, and the prefix of its parts' names.
 
   Raises:
-    ValueError: a part of the space cannot be an array of fixed shape.
+    EnvironmentSetupError: a part of the space is no array of fixed shape.
   """
-  if isinstance(space, spaces.Dict):
-    parts = {
+  if isinstance(space, (spaces.Dict, spaces.Tuple)):
+    return _joined(space, {
         key: action_converter(part, num_environments, f'{name}/{key}')
-        for key, part in space.spaces.items()
-    }
-    spec = {key: part[0] for key, part in parts.items()}
-    return spec, lambda action: {
-        key: part[1](action[key]) for key, part in parts.items()
-    }
-  if isinstance(space, spaces.Tuple):
-    items = [
-        action_converter(part, num_environments, f'{name}/{i}')
-        for i, part in enumerate(space.spaces)
-    ]
-    return tuple(item[0] for item in items), lambda action: tuple(
-        item[1](part) for item, part in zip(items, action, strict=True)
-    )
+        for key, part in _parts(space)
+    })
   spec = _array_spec(space, name, round_inward=True)
   start = getattr(space, 'start', 0)
   if np.any(start):
@@ -172,7 +172,7 @@ def check_finite(array: np.ndarray, name: str) -> None:
   error = ValueError(
       f'Environment {index[0]}: {name!r} is {array[index]}'
       + (f' at index {index[1:]}' if len(index) > 1 else '')
-      + '. An environment and a policy must give finite numbers; mend the one'
+      + '. An environment and a policy must give finite numbers; fix the one'
       ' this comes from, or replace the value in a wrapper.'
   )
   error.environment_index = index[0]
@@ -190,25 +190,28 @@ def _check_range(array, minimum, maximum, name):
     )
 
 
-def _nested_observation_converter(space, name):
-  """As `observation_converter`, for Dict and Tuple spaces."""
-  is_dict = isinstance(space, spaces.Dict)
-  items = space.spaces.items() if is_dict else enumerate(space.spaces)
-  parts = {}
-  for key, part in items:
-    if is_text(part):
-      logging.info('%s/%s is text, which no spec holds: dropped.', name, key)
-    else:
-      parts[key] = observation_converter(part, f'{name}/{key}')
-  if not parts:
-    raise ValueError(f'{name!r} has no part that is an array: {space}.')
-  if is_dict:
-    return {key: part[0] for key, part in parts.items()}, lambda batch: {
-        key: part[1](batch[key]) for key, part in parts.items()
+def _parts(space):
+  """Returns pairs of the key or index and the space of each part."""
+  if isinstance(space, spaces.Dict):
+    return space.spaces.items()
+  return enumerate(space.spaces)
+
+
+def _joined(space, parts):
+  """Returns one (spec, function) from those of the parts, by key."""
+  specs = {key: spec for key, (spec, _) in parts.items()}
+  converters = {key: convert for key, (_, convert) in parts.items()}
+  if isinstance(space, spaces.Dict):
+    return specs, lambda batch: {
+        key: convert(batch[key]) for key, convert in converters.items()
     }
-  return tuple(part[0] for part in parts.values()), lambda batch: tuple(
-      part[1](batch[i]) for i, part in parts.items()
-  )
+
+  def convert_tuple(batch):
+    if len(batch) != len(space.spaces):
+      raise ValueError(f'{len(batch)} parts of {space} are given.')
+    return tuple(convert(batch[i]) for i, convert in converters.items())
+
+  return tuple(specs.values()), convert_tuple
 
 
 def is_text(space: spaces.Space) -> bool:
@@ -230,14 +233,16 @@ def _array_spec(space, name, round_inward=False):
   elif isinstance(space, spaces.MultiBinary):
     minimum, maximum = 0, 1
   else:
-    raise ValueError(
+    raise errors.EnvironmentSetupError(
         f'{name!r} is a {type(space).__name__} space, which is no array of '
         'fixed shape. Supported are Box, Discrete, MultiDiscrete, MultiBinary, '
         'and Dict and Tuple of these; add a wrapper that converts it.'
     )
   dtype = _SPEC_DTYPES.get(np.dtype(space.dtype).name)
   if dtype is None:
-    raise ValueError(f'{name!r} has dtype {space.dtype}, which is unsupported.')
+    raise errors.EnvironmentSetupError(
+        f'{name!r} has dtype {space.dtype}, which is unsupported.'
+    )
   minimum, maximum = _cast_bounds(minimum, maximum, dtype, round_inward)
   return array_spec.BoundedArraySpec(
       space.shape, dtype, minimum=minimum, maximum=maximum, name=name

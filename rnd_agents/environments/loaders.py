@@ -1,21 +1,22 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From the name of an environment to one batched PyEnvironment."""
+"""Loads a batched PyEnvironment by the name of its environment."""
 
 import difflib
 import functools
 import importlib
 import re
-from typing import Any, Callable, Dict, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Optional, Union
 
 import gin
 import gymnasium
 
 from rnd_agents.environments import atari
 from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import errors
 from rnd_agents.environments import minigrid_tasks
 from rnd_agents.environments import vector_environment
-from rnd_agents.environments import vectorizing
+from rnd_agents.environments import vectorization as vectorization_lib
 from rnd_agents.environments import wrappers as env_wrappers
 
 EnvOrId = Union[str, Callable[..., gymnasium.Env]]
@@ -53,11 +54,11 @@ def load_environment(
     vectorization: str = 'sync',
     max_episode_steps: Optional[int] = None,
     env_kwargs: Optional[Dict[str, Any]] = None,
-    wrappers: Sequence[Callable[[gymnasium.Env], gymnasium.Env]] = (),
+    wrappers: vectorization_lib.Wrappers = (),
     seeding: Optional[episode_seeds.EpisodeSeeds] = None,
     reward_fn: Optional[vector_environment.RewardFn] = None,
     success_key: str = vector_environment.SUCCESS_KEY,
-    step_timeout_s: Optional[float] = vectorizing.STEP_TIMEOUT_S,
+    step_timeout_s: Optional[float] = vectorization_lib.STEP_TIMEOUT_S,
     preprocessing: bool = True,
 ) -> vector_environment.VectorPyEnvironment:
   """Makes `num_environments` copies of an environment, stepped as one batch.
@@ -85,9 +86,9 @@ def load_environment(
     seeding: a schedule of `episode_seeds` in place of `stream(seed)`.
     reward_fn: of the rewards float64 [B], gives those that time steps carry,
       such as `rewards.sign_of_reward`. Returns of episodes are sums without it.
-    success_key: where infos tell of success at the end of an episode.
+    success_key: of the infos, whether an episode that ends was a success.
     step_timeout_s: longest wait for a worker process of 'async', after which it
-      counts as hung; None waits for ever.
+      counts as hung; None waits without a limit.
     preprocessing: False leaves ALE and MiniGrid ids as Gymnasium has them.
 
   Returns:
@@ -95,100 +96,111 @@ def load_environment(
 
   Raises:
     EnvironmentFailure: a worker process did not come up.
-    ImportError: the environment needs a package that is not installed.
-    TypeError: `env` is neither an id nor a callable that returns an Env, a
-      wrapper returns none, or a registered vector environment does not take an
-      argument.
-    ValueError: an unknown id, or an argument out of range.
+    EnvironmentSetupError: an unknown id, an argument out of range, or a
+      callable or a wrapper that returns no environment.
+    MissingPackageError: the environment needs a package that is not installed.
   """
-  vectorizing.check_arguments(num_environments, vectorization, wrappers)
+  vectorization_lib.check_arguments(num_environments, vectorization, wrappers)
   _check_arguments(env, max_episode_steps)
   env_kwargs = dict(env_kwargs or {})
-  common = dict(
+  name = vectorization_lib.default_name(env)
+  batch_arguments = dict(
       num_environments=num_environments,
       seed=seed,
       seeding=seeding,
       vectorization=vectorization,
+      wrappers=wrappers,
       reward_fn=reward_fn,
       success_key=success_key,
       step_timeout_s=step_timeout_s,
   )
-  if isinstance(env, str):
-    _import_optional(env)
-    _check_registered(env)
-    name = env.rpartition(':')[2]
-    outer = dict(max_episode_steps=max_episode_steps, wrappers=wrappers)
-    if preprocessing and name.startswith('ALE/'):
-      return atari.load_atari(name, **common, **outer, **env_kwargs)
-    if preprocessing and _MINIGRID.match(name):
-      return minigrid_tasks.load_minigrid(
-          name, **common, **outer, env_kwargs=env_kwargs
-      )
-    if max_episode_steps is not None:
-      env_kwargs['max_episode_steps'] = max_episode_steps
-
-  if vectorization == 'vector_entry_point':
-    vectorizing.refuse_for_own_vector(wrappers, seeding)
-    return vector_environment.VectorPyEnvironment(
-        _make_registered_vector(env, num_environments, env_kwargs),
-        seed=seed,
-        name=vectorizing.default_name(env),
-        reward_fn=reward_fn,
-        success_key=success_key,
+  if not isinstance(env, str):
+    make = functools.partial(
+        _make_from_callable, env, env_kwargs, max_episode_steps
     )
-  make = functools.partial(
-      _make_single, env, max_episode_steps, env_kwargs, tuple(wrappers)
+    return vectorization_lib.make_batch(make, name, **batch_arguments)
+  _import_optional(env)
+  _check_registered(env)
+  env_id = env.rpartition(':')[2]
+  if preprocessing and env_id.startswith('ALE/'):
+    _check_atari_settings(env_kwargs)
+    return atari.load_atari(
+        env_id,
+        max_episode_steps=max_episode_steps,
+        **batch_arguments,
+        **env_kwargs,
+    )
+  if preprocessing and _MINIGRID.match(env_id):
+    return minigrid_tasks.load_minigrid(
+        env_id,
+        max_episode_steps=max_episode_steps,
+        env_kwargs=env_kwargs,
+        **batch_arguments,
+    )
+  if max_episode_steps is not None:
+    env_kwargs['max_episode_steps'] = max_episode_steps
+  return vectorization_lib.make_batch(
+      functools.partial(_make_registered, env, env_kwargs),
+      name,
+      functools.partial(_make_registered_vector, env, env_kwargs),
+      **batch_arguments,
   )
-  return vectorizing.vectorize(make, vectorizing.default_name(env), **common)
 
 
 def _check_arguments(env, max_episode_steps):
-  """Raises TypeError or ValueError for what no environment could have."""
+  """Raises EnvironmentSetupError for what no environment could have."""
   if max_episode_steps is not None and max_episode_steps < 1:
-    raise ValueError(
+    raise errors.EnvironmentSetupError(
         'max_episode_steps must be None (the registered limit) or at least 1, '
         f'not {max_episode_steps}.'
     )
   if not isinstance(env, str) and not callable(env):
-    raise TypeError(
+    raise errors.EnvironmentSetupError(
         f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
         'For an environment of your own: load_environment(lambda: MyEnv()).'
     )
 
 
-def _make_single(env, max_episode_steps, env_kwargs, wrappers):
-  """Makes one environment; runs in the worker where there is one."""
-  if isinstance(env, str):
-    # What it checks at each step, the adapter does for the whole batch.
-    single = gymnasium.make(env, disable_env_checker=True, **env_kwargs)
-    if _KEEPS_WORLD.match(env.rpartition(':')[2]):
-      single = env_wrappers.FreshWorld(single)
-  else:
-    single = env(**env_kwargs)
-    if max_episode_steps is not None and isinstance(single, gymnasium.Env):
-      _check_no_time_limit(single)
-      single = gymnasium.wrappers.TimeLimit(single, max_episode_steps)
-  return vectorizing.wrapped(single, wrappers)
-
-
-def _make_registered_vector(env, num_environments, env_kwargs):
-  """Makes the vector environment registered for the id `env`."""
-  if not isinstance(env, str):
-    raise ValueError(
-        "vectorization='vector_entry_point' needs a Gymnasium id; for a vector "
-        'environment of your own, use VectorPyEnvironment(vector_env).'
+def _check_atari_settings(env_kwargs):
+  """Raises EnvironmentSetupError for what `load_atari` does not take."""
+  unknown = sorted(set(env_kwargs) - set(atari.SETTINGS))
+  if unknown:
+    raise errors.EnvironmentSetupError(
+        f'load_atari has no setting {", ".join(unknown)}; it has'
+        f' {", ".join(atari.SETTINGS)}. With preprocessing=False env_kwargs are'
+        " Gymnasium's."
     )
-  try:
+
+
+def _make_registered(env_id, env_kwargs):
+  """Makes one environment by its id; runs in the worker where there is one."""
+  with errors.explained(env_id, env_kwargs):
+    # What it checks at each step, the adapter does for the whole batch.
+    env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
+  if _KEEPS_WORLD.match(env_id.rpartition(':')[2]):
+    env = env_wrappers.FreshWorld(env)
+  return env
+
+
+def _make_from_callable(make, env_kwargs, max_episode_steps):
+  """Makes one environment; runs in the worker where there is one."""
+  with errors.explained(vectorization_lib.default_name(make), env_kwargs):
+    env = make(**env_kwargs)
+  if max_episode_steps is not None and isinstance(env, gymnasium.Env):
+    _check_no_time_limit(env)
+    env = gymnasium.wrappers.TimeLimit(env, max_episode_steps)
+  return env
+
+
+def _make_registered_vector(env_id, env_kwargs, num_environments):
+  """Makes the vector environment registered for an id."""
+  with errors.explained(f'The vector environment of {env_id}', env_kwargs):
     return gymnasium.make_vec(
-        env,
+        env_id,
         num_envs=num_environments,
         vectorization_mode='vector_entry_point',
         **env_kwargs,
     )
-  except TypeError as error:  # ALE's says no more than that.
-    raise TypeError(
-        f'The vector environment of {env} did not take {env_kwargs}.'
-    ) from error
 
 
 def _import_optional(env_id):
@@ -199,7 +211,7 @@ def _import_optional(env_id):
     try:
       imported = importlib.import_module(module)
     except ImportError as error:
-      raise ImportError(
+      raise errors.MissingPackageError(
           f'{env_id} needs the package {module}: '
           f'pip install "rnd_agents[{extra}]"'
       ) from error
@@ -207,18 +219,21 @@ def _import_optional(env_id):
 
 
 def _check_registered(env_id):
-  """Raises ValueError, naming ids like it, unless Gymnasium knows `env_id`."""
+  """Raises EnvironmentSetupError, naming ids like it, for an unknown id."""
   module, _, name = env_id.rpartition(':')
   if module:
-    with gin.unlock_config():  # It may define what gin configures.
-      importlib.import_module(module)
+    try:
+      with gin.unlock_config():  # It may define what gin configures.
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+      raise errors.MissingPackageError(f'{env_id}: {error}.') from error
   known = list(gymnasium.registry)
   # Gymnasium takes an id without its version for the newest one.
   newest = re.compile(re.escape(name) + r'-v\d+')
   if name in known or any(newest.fullmatch(other) for other in known):
     return
   close = difflib.get_close_matches(name, known, n=5, cutoff=0.5)
-  raise ValueError(
+  raise errors.EnvironmentSetupError(
       f'Gymnasium knows no environment {name!r}. '
       + (f'Close to it: {", ".join(close)}. ' if close else '')
       + 'Import the module that registers it, or load "module:id".'
@@ -226,10 +241,10 @@ def _check_registered(env_id):
 
 
 def _check_no_time_limit(env):
-  """Raises ValueError if `env` has a TimeLimit: a second cannot replace it."""
+  """Raises EnvironmentSetupError for a TimeLimit, which no other replaces."""
   while isinstance(env, gymnasium.Wrapper):
     if isinstance(env, gymnasium.wrappers.TimeLimit):
-      raise ValueError(
+      raise errors.EnvironmentSetupError(
           'max_episode_steps cannot replace the TimeLimit that the callable '
           'put on its environment. Set the limit in one of the two places.'
       )

@@ -7,27 +7,29 @@ only one that differs between the two cues. The last action of an episode that
 went well has to fit the cue, so that a policy of the last observation alone
 succeeds once in two at best.
 
-Recall asks for nothing but the memory. TMaze (Bakker, 2001) asks to walk to
-the place where it counts. CueLock also asks for an exploration that chance does
-not do, so that demonstrations help: 8 symbols of 4 before the answer.
+Recall needs nothing but a memory. In TMaze (Bakker, 2001) the agent first walks
+to the place of the answer. CueLock also needs exploration, which random actions
+do not achieve, so that demonstrations help: 8 symbols of 4 before the answer.
 
 `expert_action()` of each plays to the highest return. Of a batch that
 `load_environment` made, `env.gymnasium_vector_env.call('expert_action')` gives
 the actions of all.
 """
 
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional, Tuple
 
 import gin
 import gymnasium
 from gymnasium import spaces
 import numpy as np
 
+from rnd_agents.environments import errors
+
 _PIXELS = 16  # Height and width of a cell of a picture.
 
 
 class Outcome(NamedTuple):
-  """What an action did.
+  """The outcome of an action.
 
   Attributes:
     reward: of the step.
@@ -41,7 +43,7 @@ class Outcome(NamedTuple):
 
 
 class MemoryTask(gymnasium.Env):
-  """What the three have in common: the cue, the clock and the ends.
+  """The base class of the three: the cue, the clock and the ends.
 
   A termination observes zeros only. The info of the last step of an episode
   has `is_success`, and no other info has anything. Pictures show what is
@@ -66,10 +68,10 @@ class MemoryTask(gymnasium.Env):
       render_mode: None or 'rgb_array'.
 
     Raises:
-      ValueError: there is no such `render_mode`.
+      EnvironmentSetupError: there is no such `render_mode`.
     """
     if render_mode not in (None, *self.metadata['render_modes']):
-      raise ValueError(
+      raise errors.EnvironmentSetupError(
           f"render_mode must be None or 'rgb_array', not {render_mode!r}."
       )
     self.observation_space = spaces.Box(0.0, 1.0, (num_entries,), np.float32)
@@ -81,12 +83,7 @@ class MemoryTask(gymnasium.Env):
     self._ended = False
     self._num_env_steps = 0  # Of this episode.
 
-  def reset(
-      self,
-      *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[np.ndarray, Dict[str, Any]]:
+  def reset(self, *, seed=None, options=None):
     super().reset(seed=seed)
     self._cue = int(self.np_random.integers(2))
     self._ended = False
@@ -96,9 +93,7 @@ class MemoryTask(gymnasium.Env):
     # The caller may write into what it gets.
     return self._shown.copy(), {}
 
-  def step(
-      self, action: int
-  ) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
+  def step(self, action):
     if self._cue is None or self._ended:
       raise gymnasium.error.ResetNeeded('Call reset() first.')
     if not self.action_space.contains(action):
@@ -144,11 +139,11 @@ class MemoryTask(gymnasium.Env):
     """Begins an episode; the cue and the clock are set already."""
 
   def _observation(self) -> np.ndarray:
-    """Returns a new array: what there is to see, before the end."""
+    """Returns a new array: the observation before the end."""
     raise NotImplementedError
 
   def _act(self, action: int) -> Outcome:
-    """Plays `action`; the clock still shows the steps before it."""
+    """Applies `action`; the clock still counts the steps before it only."""
     raise NotImplementedError
 
   def _expert_action(self) -> int:
@@ -177,7 +172,7 @@ class Recall(MemoryTask):
       render_mode: None or 'rgb_array'.
 
     Raises:
-      ValueError: an argument is out of range.
+      EnvironmentSetupError: an argument is out of range.
     """
     _check_at_least(0, delay_env_steps=delay_env_steps)
     super().__init__(4, 2, None, render_mode)
@@ -209,7 +204,7 @@ class TMaze(MemoryTask):
   """A corridor with a sign at its start, and a turn at its end.
 
   The agent starts in the first of `length` cells in a row; east of the last is
-  the junction, where it has to turn north or south as the sign said. Actions:
+  the junction, where it has to turn north or south as the sign showed. Actions:
   NORTH 0, EAST 1, SOUTH 2, WEST 3.
 
   | where | action | | reward |
@@ -221,14 +216,14 @@ class TMaze(MemoryTask):
   | corridor | north, south | stays | -0.1 |
   | junction | east | stays | -0.1 |
 
-  The observation, float32 [3], is 011 at t = 0 if the sign says north and 110
+  The observation, float32 [3], is 011 at t = 0 if the sign shows north and 110
   if south, 101 in the corridor and 010 at the junction. The best episodes are
   length + 1 steps long and return 4. After `limit_env_steps` an episode is
   truncated.
 
   Source: Bakker, "Reinforcement Learning with Long Short-Term Memory", 2001,
   with its observations and the rewards of the turns. There the sign stands at
-  the first cell, here it shows at t = 0 only: who stays or comes back sees a
+  the first cell, here it shows at t = 0 only: after that the first cell is a
   corridor. There standing still costs 0.1, here going west does too. The time
   limit is ours.
   """
@@ -251,8 +246,8 @@ class TMaze(MemoryTask):
       render_mode: None or 'rgb_array'.
 
     Raises:
-      ValueError: an argument is out of range; no episode could succeed within
-        the limit.
+      EnvironmentSetupError: an argument is out of range; no episode could
+        succeed within the limit.
     """
     _check_at_least(1, length=length)
     # Turning is a step too.
@@ -296,14 +291,14 @@ class CueLock(MemoryTask):
 
   The code is the same in every episode. At t = 0 the cue shows, and the action
   does not count. At t = 1, ..., code_length the action has to be the code's
-  next symbol, or the episode ends. At t = code_length + 1 the cue is asked for:
-  an even action answers cue 0, an odd one cue 1. The right answer pays 1, and
-  nothing else pays anything. The best episodes are code_length + 2 steps long;
-  all end in termination.
+  next symbol, or the episode ends. At t = code_length + 1 the agent answers
+  which cue it was: an even action answers cue 0, an odd one cue 1. The right
+  answer pays 1, and nothing else pays anything. The best episodes are
+  code_length + 2 steps long; all end in termination.
 
   The observation, float32 [code_length + 3], has a single one: entry 0 or 1 is
   the cue, the entry 1 + t what is observed at t > 0, the last one the question.
-  So who remembers nothing can open the lock, and answers right once in two.
+  So a policy without a memory can open the lock and answers right once in two.
   Random actions succeed with probability num_symbols^-code_length / 2.
   """
 
@@ -323,7 +318,7 @@ class CueLock(MemoryTask):
       render_mode: None or 'rgb_array'.
 
     Raises:
-      ValueError: an argument is out of range.
+      EnvironmentSetupError: an argument is out of range.
     """
     _check_at_least(2, num_symbols=num_symbols)
     _check_at_least(1, code_length=code_length)
@@ -336,7 +331,7 @@ class CueLock(MemoryTask):
 
   @property
   def code(self) -> Tuple[int, ...]:
-    """The secret."""
+    """The symbols that open the lock."""
     return self._code
 
   def _observation(self):
@@ -361,9 +356,9 @@ class CueLock(MemoryTask):
 
 
 def _check_at_least(least, **number):
-  """Raises ValueError unless the one number is whole and at least `least`."""
+  """Raises EnvironmentSetupError unless `number` is an integer from `least`."""
   ((name, value),) = number.items()
   if not isinstance(value, (int, np.integer)) or value < least:
-    raise ValueError(
+    raise errors.EnvironmentSetupError(
         f'{name} must be a whole number, at least {least}, not {value!r}.'
     )

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The shortest way through MiniGrid's rooms with a key, a door and a goal."""
+"""An expert that finds shortest ways through MiniGrid's rooms and doors."""
 
 import collections
 from typing import NamedTuple
@@ -14,7 +14,7 @@ _STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 
 class _State(NamedTuple):
-  """Where the agent is, and what it changed.
+  """The position of the agent and its changes to the grid.
 
   Attributes:
     x: from the left.
@@ -32,13 +32,13 @@ class _State(NamedTuple):
   opened: frozenset
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(module='rnd_agents', denylist=['env'])
 class MiniGridExpert(gymnasium.Wrapper):
   """Adds `expert_action()` to tasks such as MiniGrid-DoorKey-5x5-v0.
 
-  It knows the whole grid, and plans anew at each call, breadth first. It picks
-  up keys, opens doors and walks to a goal; whatever else is in the way counts
-  as a wall. No other wrapper may renumber the actions.
+  It sees the whole grid, and plans at each call, breadth first. It picks
+  up keys, opens doors and walks to a goal; anything else in the way counts as
+  a wall. No other wrapper may renumber the actions.
 
     load_environment.wrappers = [@MiniGridExpert]
   """
@@ -80,7 +80,7 @@ class MiniGridExpert(gymnasium.Wrapper):
 
 
 def _moves(env, state):
-  """Yields what the agent can do that helps, and what comes of it."""
+  """Yields pairs of an action that may help and the state after it."""
   yield _LEFT, state._replace(direction=(state.direction - 1) % 4)
   yield _RIGHT, state._replace(direction=(state.direction + 1) % 4)
   dx, dy = _STEPS[state.direction]
@@ -104,7 +104,7 @@ def _moves(env, state):
 
 
 def _key_fits(env, state, door):
-  """Whether the agent has the key of a door."""
+  """Returns whether the agent has the key of a door."""
   if not state.taken:
     return False
   place = state.taken[0]

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Experts that are a few lines: functions of a batch of observations.
+"""Scripted experts: functions of a batch of observations.
 
   python -m train.collect_demos --env=MountainCar-v0 --episodes=10 \
       --expert=rnd_agents.environments.scripted_experts:mountain_car \
@@ -13,12 +13,13 @@ import gin
 import numpy as np
 
 from rnd_agents.environments import deep_sea as deep_sea_module
+from rnd_agents.environments import errors
 
 _LEFT, _RIGHT = 0, 2  # Of MountainCar.
 
 
 def mountain_car(observation: np.ndarray) -> np.ndarray:
-  """Pushes where the car rolls, which swings it up: MountainCar-v0.
+  """Pushes in the direction of the velocity: solves MountainCar-v0.
 
   Not the best there is: some 120 steps an episode.
 
@@ -31,13 +32,13 @@ def mountain_car(observation: np.ndarray) -> np.ndarray:
   return np.where(observation[:, 1] < 0, _LEFT, _RIGHT).astype(np.int64)
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(module='rnd_agents', denylist=['observation'])
 def deep_sea(
     observation: np.ndarray,
     mapping_seed: int = deep_sea_module.DEFAULT_MAPPING_SEED,
     randomize_actions: bool = True,
 ) -> np.ndarray:
-  """Steers right in every row: rnd_agents/DeepSea-v0.
+  """Steers right in every row: solves rnd_agents/DeepSea-v0.
 
   Args:
     observation: float32 [B, N, N], 1 where the diver is; zeros at the end.
@@ -48,10 +49,10 @@ def deep_sea(
     int64 [B].
 
   Raises:
-    ValueError: there is no `mapping_seed`: nobody knows that map.
+    EnvironmentSetupError: there is no `mapping_seed`, so the map is unknown.
   """
   if mapping_seed is None and randomize_actions:
-    raise ValueError(
+    raise errors.EnvironmentSetupError(
         'The expert needs the mapping_seed of its Deep Sea: with None each'
         ' environment has a map of its own. Give both the same number.'
     )

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One environment that already exists, as an unbatched PyEnvironment."""
+"""Adapts one environment that already exists to an unbatched PyEnvironment."""
 
 from typing import Any, Dict, Optional, Union
 
@@ -13,8 +13,9 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
 from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import errors
 from rnd_agents.environments import vector_environment
-from rnd_agents.environments import vectorizing
+from rnd_agents.environments import vectorization
 
 
 def from_gymnasium(
@@ -23,7 +24,7 @@ def from_gymnasium(
     seeding: Optional[episode_seeds.EpisodeSeeds] = None,
     name: Optional[str] = None,
 ) -> 'SinglePyEnvironment':
-  """Adapts a `gymnasium.Env`, of which there is just one.
+  """Adapts a single `gymnasium.Env`.
 
   To train on several copies, which is faster, give `load_environment`
   something that makes them instead.
@@ -39,11 +40,10 @@ def from_gymnasium(
     An unbatched PyEnvironment.
 
   Raises:
-    TypeError: `env` is no `gymnasium.Env`.
-    ValueError: a space has no spec.
+    EnvironmentSetupError: `env` is no `gymnasium.Env`, or a space has no spec.
   """
   if not isinstance(env, gymnasium.Env):
-    raise TypeError(
+    raise errors.EnvironmentSetupError(
         f'from_gymnasium needs a gymnasium.Env, not {type(env).__name__}. Of'
         ' the old gym, from_old_gym takes them; callables and ids are for'
         ' load_environment.'
@@ -51,9 +51,9 @@ def from_gymnasium(
   if name is None:
     name = type(env.unwrapped).__name__ if env.spec is None else env.spec.id
   return SinglePyEnvironment(
-      vectorizing.vectorize(
+      vectorization.make_batch(
           lambda: env,
-          vectorizing.default_name(name),
+          vectorization.default_name(name),
           seed=seed,
           seeding=seeding,
       ),
@@ -77,14 +77,14 @@ def from_old_gym(
     An unbatched PyEnvironment.
 
   Raises:
-    TypeError: `env` is Gymnasium's.
+    EnvironmentSetupError: `env` is Gymnasium's.
   """
   if isinstance(env, str):
     import gym  # pylint: disable=import-outside-toplevel
 
     env = gym.make(env)
   if isinstance(env, gymnasium.Env):
-    raise TypeError(
+    raise errors.EnvironmentSetupError(
         f'from_old_gym needs an environment of the old gym, and {env} is one of'
         ' Gymnasium: from_gymnasium takes it.'
     )
@@ -92,7 +92,7 @@ def from_old_gym(
 
 
 class OldGymPyEnvironment(gym_wrapper.GymWrapper):
-  """TF-Agents' GymWrapper, with a time limit told apart from an end."""
+  """TF-Agents' GymWrapper with time limits as truncations."""
 
   def _step(self, action):
     time_step = super()._step(np.asarray(action))
@@ -180,7 +180,7 @@ def _first(time_step):
 
 
 def _info_of_one(infos):
-  """Undoes what a vector environment of one does to an info."""
+  """Returns the info of one environment from those of a vector of one."""
   return {
       key: _info_of_one(value) if isinstance(value, dict) else value[0]
       for key, value in infos.items()

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A Gymnasium vector environment as one batched TF-Agents PyEnvironment.
+"""Adapts a Gymnasium vector environment to a batched PyEnvironment.
 
 Gymnasium's NEXT_STEP autoreset is TF-Agents' own protocol: the step after the
 last one of an episode ignores the action and returns the first observation of
@@ -21,11 +21,10 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
 from rnd_agents.environments import episode_log
+from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import episode_states
 from rnd_agents.environments import errors
 from rnd_agents.environments import gymnasium_spaces
-from rnd_agents.environments import vector_protocol
 
 _NO_INDICES = np.zeros(0, np.int64)
 Episode = episode_log.Episode
@@ -78,16 +77,16 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         wrapped in; `seed` starts another. None where they are not wrapped so.
       reward_fn: of the rewards float64 [B], gives those of the time steps.
         Returns of episodes are sums without it.
-      success_key: where infos tell of success at the end of an episode.
+      success_key: of the infos, whether an episode that ends was a success.
 
     Raises:
-      TypeError: `vector_env` is no VectorEnv.
-      ValueError: it resets otherwise, or a space has no spec.
+      EnvironmentSetupError: `vector_env` is no VectorEnv, it resets otherwise,
+        or a space has no spec.
     """
     # PyEnvironment's own auto reset would reset all B when all are LAST, which
     # the vector environment does by itself.
     super().__init__(handle_auto_reset=False)
-    vector_protocol.check_vector_env(vector_env)
+    _check_vector_env(vector_env)
     self.name = name
     self.failure = None
     self._vector_env = vector_env
@@ -161,10 +160,11 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       The first time step.
 
     Raises:
-      ValueError: not B non-negative seeds, or the environment takes no list.
+      EnvironmentSetupError: not B non-negative seeds, or the environment
+        takes no list.
     """
     if len(seeds) != self._num_envs:
-      raise ValueError(
+      raise errors.EnvironmentSetupError(
           f'reset_with_seeds needs {self._num_envs} seeds, one an environment, '
           f'and got {len(seeds)}.'
       )
@@ -185,7 +185,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
           raise
         self.failure = None
         first_error = first_error or failure.__cause__
-    raise ValueError(
+    raise errors.EnvironmentSetupError(
         f'{self._vector_env} did not reset with a list of seeds. Those of '
         "vectorization='sync' and 'async' do."
     ) from first_error
@@ -212,7 +212,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     return self._busy_since
 
   def get_state(self) -> Dict[str, Any]:
-    """Returns what `set_state` needs to go on from here, picklable.
+    """Returns what `set_state` needs to continue from here, picklable.
 
     The running episodes, the current time step and the episodes that were not
     popped. An episode is saved as its seed and actions, so that the size grows
@@ -220,7 +220,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
 
     Raises:
       EnvironmentFailure: the environment raised.
-      NotImplementedError: the vector environment cannot tell.
+      NotImplementedError: the vector environment cannot be saved.
     """
     if self._current_time_step is None:
       self.reset()
@@ -230,12 +230,15 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         'next_seed': self._next_seed,
         'episodes': self._episodes.get_state(),
         'running': self._inside(
-            'get_state', episode_states.save, self._vector_env, self._is_seeded
+            'get_state',
+            episode_replay.save_running,
+            self._vector_env,
+            self._is_seeded,
         ),
     })
 
   def set_state(self, state: Dict[str, Any]) -> None:
-    """Goes on from `state` as if the run had never been broken.
+    """Restores `state`: what follows is what would have followed it.
 
     The next `reset()` begins no new episodes: it returns the saved time step.
 
@@ -244,7 +247,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
 
     Raises:
       EnvironmentFailure: the environment raised.
-      StateNotRestored: an environment, played again, went another way.
+      StateNotRestored: a replayed episode differs from what it was.
       ValueError: the state is of another number of environments.
     """
     state = _copied(state)
@@ -257,13 +260,13 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     try:
       observation = self._inside(
           'set_state',
-          episode_states.restore,
+          episode_replay.restore_running,
           self._vector_env,
           self._is_seeded,
           state['running'],
       )
       if observation is not None:
-        episode_states.check_restored(
+        episode_replay.check_restored(
             time_step.observation, self._convert_observation(observation)
         )
     except Exception:
@@ -286,10 +289,10 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       mode: 'rgb_array', or 'human' for environments made to show themselves.
 
     Raises:
-      ValueError: the environment was made for another render mode.
+      EnvironmentSetupError: the environment was made for another render mode.
     """
     if self._vector_env.render_mode != mode:
-      raise ValueError(
+      raise errors.EnvironmentSetupError(
           f'Cannot render as {mode!r}: the environment was made with '
           f'render_mode={self._vector_env.render_mode!r}. Pass '
           f"env_kwargs={{'render_mode': {mode!r}}} when you load it."
@@ -307,7 +310,9 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._restored = None
     seed, self._next_seed = self._next_seed, None
     if self._is_seeded and isinstance(seed, int):
-      self._inside('reset', self._start_schedule, episode_seeds.stream(seed))
+      self._inside(
+          'reset', self._start_schedule, episode_seeds.new_stream(seed)
+      )
       seed = None
     observation, self._infos = self._inside('reset', self._raw_reset, seed)
     self._ended_indices = _NO_INDICES
@@ -326,10 +331,10 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._episodes.start_schedule(schedule)
 
   def _forget_running(self):
-    """Makes a reset come next, as the first one of the schedule."""
+    """Requires a reset next, which will be the first one of the schedule."""
     self._restored = self._current_time_step = None
     # Some environments may already follow the schedule that was to be restored,
-    # and those of dead workers cannot be told.
+    # and those of dead workers cannot be reached.
     if self._is_seeded:
       with contextlib.suppress(Exception):
         self._start_schedule(self._episodes.schedule)
@@ -340,7 +345,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     return self._convert_observation(observation), infos
 
   def _raw_step(self, action):
-    """Returns what the vector environment does, and the time step's reward."""
+    """Steps the vector environment; adds the reward of the time step."""
     observation, reward, terminated, truncated, infos = self._vector_env.step(
         action
     )
@@ -375,7 +380,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       self.failure = failure
       raise
     except Exception as error:
-      misshaped = vector_protocol.misshaped(self._vector_env)
+      misshaped = _failure_of_shape(self._vector_env)
       self.failure = misshaped or errors.failure_of(error, doing)
       self.failure.environment_name = self.name
       raise self.failure from error
@@ -415,5 +420,49 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
 
 
 def _copied(state):
-  """A deep copy, several times as fast as Python's; the state is picklable."""
+  """Returns a deep copy of a picklable state, faster than copy.deepcopy."""
   return pickle.loads(pickle.dumps(state, pickle.HIGHEST_PROTOCOL))
+
+
+def _check_vector_env(vector_env):
+  """Raises EnvironmentSetupError unless it resets at the next step."""
+  if not isinstance(vector_env, vector.VectorEnv):
+    raise errors.EnvironmentSetupError(
+        'VectorPyEnvironment needs a gymnasium.vector.VectorEnv, not '
+        f'{type(vector_env).__name__}. For a gymnasium.Env, use '
+        'single_environment.from_gymnasium(env).'
+    )
+  # Of the two places that name the mode, the metadata of SyncVectorEnv is the
+  # dict of the environment's class, which a later vector of it overwrites.
+  mode = getattr(
+      vector_env.unwrapped,
+      'autoreset_mode',
+      vector_env.metadata.get('autoreset_mode'),
+  )
+  if mode != vector.AutoresetMode.NEXT_STEP:
+    raise errors.EnvironmentSetupError(
+        f'{vector_env} has autoreset mode {mode}, which would lose the last '
+        'observation of an episode. Make it with autoreset_mode='
+        'gymnasium.vector.AutoresetMode.NEXT_STEP.'
+    )
+
+
+def _failure_of_shape(vector_env):
+  """Returns a failure naming the first observation that fits no batch."""
+  space = vector_env.single_observation_space
+  # SyncVectorEnv's, which stack() has just refused.
+  latest = getattr(vector_env.unwrapped, '_env_obs', ())
+  for i, observation in enumerate(latest):
+    if observation is None:
+      continue
+    try:
+      vector.utils.concatenate(
+          space, [observation], vector.utils.create_empty_array(space, 1)
+      )
+    except Exception:  # NumPy's errors, KeyError, AttributeError ...
+      return errors.EnvironmentFailure(
+          f'its observation of type {type(observation).__name__} and shape '
+          f'{np.shape(observation)} is not in its space {space}.',
+          environment_index=i,
+      )
+  return None

@@ -5,12 +5,22 @@
 import collections
 import contextlib
 import copy
+import itertools
 import numbers
 import os
 import random
 import re
 import traceback
-from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
+from typing import (
+  Any,
+  Dict,
+  Iterator,
+  List,
+  NamedTuple,
+  Optional,
+  Sequence,
+  Tuple,
+)
 import warnings
 
 import gymnasium
@@ -80,6 +90,31 @@ def play(
     yield moment
 
 
+def record(
+    env: gymnasium.Env,
+    seeds: Sequence[Optional[int]],
+    action_seed: int,
+    max_steps: int,
+    rival: Optional[Iterator[Moment]] = None,
+) -> List[Moment]:
+  """Plays an episode for each seed; returns the moments of all.
+
+  Args:
+    env: to play, with the same random actions in each episode.
+    seeds: for the resets.
+    action_seed: of the actions.
+    max_steps: of an episode.
+    rival: moments of another environment, which is stepped in turns.
+  """
+  moments = []
+  for seed in seeds:
+    episode = play(env, seed, action_seed)
+    if rival is not None:
+      episode = (moment for moment, _ in zip(episode, rival))
+    moments += itertools.islice(episode, max_steps + 1)
+  return moments
+
+
 class WatchedEpisodes(gymnasium.Wrapper):
   """Checks each reset and step, and what must stay as it was."""
 
@@ -89,6 +124,7 @@ class WatchedEpisodes(gymnasium.Wrapper):
     self._findings = findings
     self._kept = collections.deque(maxlen=_KEPT)  # (where, parts, copies).
     self._num_episodes = 0
+    self._generators = global_generators()
 
   def reset(self, *, seed=None, options=None):
     self._num_episodes += 1
@@ -105,7 +141,7 @@ class WatchedEpisodes(gymnasium.Wrapper):
     given = copy.deepcopy(action)
     check = passive_env_checker.env_step_passive_checker
     result = self._call(where, 5, check, action)
-    if not _equal(given, action):
+    if not all(map(_equal, tf.nest.flatten(given), tf.nest.flatten(action))):
       self._findings.add(
           'action-unchanged',
           f'{where}: the action was {brief(given)}, and is {brief(action)}.',
@@ -121,7 +157,6 @@ class WatchedEpisodes(gymnasium.Wrapper):
     Raises:
       StopChecking: it raised, or did not return `size` values.
     """
-    generators = global_generators()
     result = None
     with gymnasium_warnings() as messages:
       try:
@@ -141,7 +176,9 @@ class WatchedEpisodes(gymnasium.Wrapper):
         what += f' (it was {brief(result[0])})'
       subject = message.replace('`reset()`', '`step()`')
       self._findings.add('gymnasium', what, subject)
-    check_generators(generators, where, self._findings)
+    self._generators = check_generators(
+        self._generators, where, self._findings
+    )
     self._check_kept(where)
     if not isinstance(result, tuple) or len(result) != size:
       raise StopChecking
@@ -212,21 +249,23 @@ def gymnasium_warnings() -> Iterator[List[str]]:
       messages.append(found[1])
 
 
-def global_generators():
+def global_generators() -> Dict[str, Any]:
   """Returns the states of the generators that all code shares."""
   _, keys, *rest = np.random.get_state()
   return {'np.random': (keys.tobytes(), rest), 'random': random.getstate()}
 
 
 def check_generators(
-    before, where: str, findings: environment_rules.Findings
-) -> None:
-  """Adds a finding if they are not as `global_generators` gave them before."""
-  for name, state in global_generators().items():
+    before: Dict[str, Any], where: str, findings: environment_rules.Findings
+) -> Dict[str, Any]:
+  """Returns their states; adds a finding where they are not as `before`."""
+  now = global_generators()
+  for name, state in now.items():
     if state != before[name]:
       findings.add(
           'global-random', f'{where} drew from {name}, or seeded it.', name
       )
+  return now
 
 
 def first_difference(
@@ -273,22 +312,16 @@ def describe(error: Exception) -> str:
 
 
 def _equal(first, second, tolerance=0.0):
-  """Returns whether two nests are equal; NaN equals itself.
+  """Returns whether two arrays, numbers or texts are equal; NaN equals itself.
 
   Args:
-    first: a nest of arrays, numbers and texts.
+    first: one part of a nest.
     second: another one.
-    tolerance: of floating parts, absolute and relative.
+    tolerance: where they are floating, absolute and relative.
   """
-  parts, others = tf.nest.flatten(first), tf.nest.flatten(second)
-  if len(parts) != len(others):
-    return False
-  for part, other in zip(parts, others):
-    part, other = np.asarray(part), np.asarray(other)
-    if not np.array_equal(part, other) and not (
-        part.dtype.kind == 'f'
-        and part.shape == other.shape
-        and np.allclose(part, other, tolerance, tolerance, equal_nan=True)
-    ):
-      return False
-  return True
+  first, second = np.asarray(first), np.asarray(second)
+  return np.array_equal(first, second) or (
+      first.dtype.kind == 'f'
+      and first.shape == second.shape
+      and np.allclose(first, second, tolerance, tolerance, equal_nan=True)
+  )

@@ -1,22 +1,24 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Wrappers of single environments that Gymnasium lacks.
+"""Wrappers and reward functions that Gymnasium lacks.
 
-For `load_environment.wrappers`. What Gymnasium has, take from there: for one,
-its RecordEpisodeStatistics inside a wrapper that changes rewards keeps the
-returns of episodes raw.
+For `load_environment.wrappers` and `load_environment.reward_fn`. What Gymnasium
+has, take from there: for one, its RecordEpisodeStatistics inside a wrapper that
+changes rewards keeps the returns of episodes raw.
 """
 
 import copy
-from typing import Any, Dict, Optional, Sequence, Set, Tuple
+from typing import Any, Sequence, Set
 
 import gin
 import gymnasium
 from gymnasium import spaces
 import numpy as np
 
+from rnd_agents.environments import errors
 
-@gin.configurable(module='rnd_agents')
+
+@gin.configurable(module='rnd_agents', denylist=['env'])
 class PreviousActionReward(gymnasium.Wrapper):
   """Adds the action and the reward that led here to the observation.
 
@@ -36,12 +38,7 @@ class PreviousActionReward(gymnasium.Wrapper):
         'previous_reward': spaces.Box(-np.inf, np.inf, (1,), np.float32),
     })
 
-  def reset(
-      self,
-      *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+  def reset(self, *, seed=None, options=None):
     observation, info = self.env.reset(seed=seed, options=options)
     return self._with(observation, self._no_action, 0.0), info
 
@@ -59,11 +56,11 @@ class PreviousActionReward(gymnasium.Wrapper):
     }
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(module='rnd_agents', denylist=['env'])
 class SomeEntries(gymnasium.ObservationWrapper):
   """Shows some entries of a flat observation and hides the rest.
 
-  CartPole and MountainCar without their velocities ask for a memory.
+  CartPole and MountainCar without their velocities need a memory.
   """
 
   def __init__(self, env: gymnasium.Env, entries: Sequence[int]):
@@ -74,12 +71,15 @@ class SomeEntries(gymnasium.ObservationWrapper):
       entries: indices of the entries to show, in the order to show them in.
 
     Raises:
-      ValueError: the observation is no flat Box, or has no such entry.
+      EnvironmentSetupError: the observation is no flat Box, or has no such
+        entry.
     """
     super().__init__(env)
     space = env.observation_space
     if not isinstance(space, spaces.Box) or len(space.shape) != 1:
-      raise ValueError(f'SomeEntries needs a flat Box, not {space}.')
+      raise errors.EnvironmentSetupError(
+          f'SomeEntries needs a flat Box, not {space}.'
+      )
     indices = np.array(entries)
     # A mask of bools would be read as indices, and fractions be cut off.
     if (
@@ -88,7 +88,7 @@ class SomeEntries(gymnasium.ObservationWrapper):
         or indices.dtype.kind not in 'iu'
         or not ((0 <= indices) & (indices < space.shape[0])).all()
     ):
-      raise ValueError(
+      raise errors.EnvironmentSetupError(
           'SomeEntries.entries must hold indices from 0 to'
           f' {space.shape[0] - 1}, at least one, not {entries!r}.'
       )
@@ -101,7 +101,7 @@ class SomeEntries(gymnasium.ObservationWrapper):
     return observation[self._entries]
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(module='rnd_agents', denylist=['env'])
 class SomeActions(gymnasium.ActionWrapper):
   """Offers some of an environment's discrete actions.
 
@@ -116,15 +116,18 @@ class SomeActions(gymnasium.ActionWrapper):
       actions: those to offer; action i is the i-th of them.
 
     Raises:
-      ValueError: the action space is not Discrete, or has no such action.
+      EnvironmentSetupError: the action space is not Discrete, or has no such
+        action.
     """
     super().__init__(env)
     space = env.action_space
     if not isinstance(space, spaces.Discrete):
-      raise ValueError(f'SomeActions needs Discrete actions, not {space}.')
+      raise errors.EnvironmentSetupError(
+          f'SomeActions needs Discrete actions, not {space}.'
+      )
     self._actions = [np.int64(action) for action in actions]
     if not self._actions or not all(map(space.contains, self._actions)):
-      raise ValueError(
+      raise errors.EnvironmentSetupError(
           f'SomeActions.actions must hold actions of {space}, at least one, not'
           f' {tuple(actions)}.'
       )
@@ -134,12 +137,12 @@ class SomeActions(gymnasium.ActionWrapper):
     return self._actions[action]
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(module='rnd_agents', denylist=['env'])
 class RoomsVisited(gymnasium.Wrapper):
-  """Tells in which room of Montezuma's Revenge the agent is.
+  """Adds the room of Montezuma's Revenge to the info.
 
-  Each info has `room` and `rooms_visited`, how many of them this episode has
-  seen, the first included. ALE's vector environment shows no RAM: evaluate
+  Each info has `room` and `rooms_visited`, the number of rooms visited in this
+  episode, the first included. ALE's vector environment shows no RAM: evaluate
   with vectorization 'sync' or 'async'.
   """
 
@@ -151,23 +154,20 @@ class RoomsVisited(gymnasium.Wrapper):
 
     Args:
       env: an ALE game, itself or wrapped.
-      ram_address: the byte of RAM that tells the room.
+      ram_address: the byte of RAM that holds the room.
 
     Raises:
-      ValueError: `env` is no ALE game.
+      EnvironmentSetupError: `env` is no ALE game.
     """
     super().__init__(env)
     if not hasattr(env.unwrapped, 'ale'):
-      raise ValueError(f'RoomsVisited needs an ALE game, not {env}.')
+      raise errors.EnvironmentSetupError(
+          f'RoomsVisited needs an ALE game, not {env}.'
+      )
     self._ram_address = ram_address
     self._rooms: Set[int] = set()
 
-  def reset(
-      self,
-      *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+  def reset(self, *, seed=None, options=None):
     observation, info = self.env.reset(seed=seed, options=options)
     self._rooms = set()
     return observation, {**info, **self._visit()}
@@ -183,7 +183,7 @@ class RoomsVisited(gymnasium.Wrapper):
     return {'room': room, 'rooms_visited': len(self._rooms)}
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(module='rnd_agents', denylist=['env'])
 class DelayedReward(gymnasium.Wrapper):
   """Pays the rewards of several steps at once, at their end."""
 
@@ -196,22 +196,17 @@ class DelayedReward(gymnasium.Wrapper):
         what is left, so that returns do not change.
 
     Raises:
-      ValueError: `delay_env_steps` is less than 1.
+      EnvironmentSetupError: `delay_env_steps` is less than 1.
     """
     super().__init__(env)
     if delay_env_steps < 1:
-      raise ValueError(
+      raise errors.EnvironmentSetupError(
           f'delay_env_steps must be at least 1, not {delay_env_steps}.'
       )
     self._delay_env_steps = delay_env_steps
     self._start()
 
-  def reset(
-      self,
-      *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+  def reset(self, *, seed=None, options=None):
     self._start()
     return self.env.reset(seed=seed, options=options)
 
@@ -230,7 +225,7 @@ class DelayedReward(gymnasium.Wrapper):
     self._waited = 0
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(module='rnd_agents', denylist=['env'])
 class AgentPosition(gymnasium.Wrapper):
   """Puts the agent's cell of MiniGrid into each info: `position`, (x, y).
 
@@ -244,18 +239,15 @@ class AgentPosition(gymnasium.Wrapper):
       env: a MiniGrid task, itself or wrapped.
 
     Raises:
-      ValueError: `env` is none.
+      EnvironmentSetupError: `env` is none.
     """
     super().__init__(env)
     if not hasattr(env.unwrapped, 'agent_pos'):
-      raise ValueError(f'AgentPosition needs a MiniGrid task, not {env}.')
+      raise errors.EnvironmentSetupError(
+          f'AgentPosition needs a MiniGrid task, not {env}.'
+      )
 
-  def reset(
-      self,
-      *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+  def reset(self, *, seed=None, options=None):
     observation, info = self.env.reset(seed=seed, options=options)
     task = self.unwrapped
     return observation, {
@@ -282,12 +274,7 @@ class FreshWorld(gymnasium.Wrapper):
   github.com/Farama-Foundation/Gymnasium/issues/728.
   """
 
-  def reset(
-      self,
-      *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+  def reset(self, *, seed=None, options=None):
     env = self.unwrapped
     env._destroy()  # pylint: disable=protected-access
     # Bodies keep their world alive for as long as it takes.
@@ -295,8 +282,22 @@ class FreshWorld(gymnasium.Wrapper):
     return self.env.reset(seed=seed, options=options)
 
 
+@gin.configurable(module='rnd_agents', denylist=['reward'])
+def sign_of_reward(reward: np.ndarray) -> np.ndarray:
+  """Returns -1, 0 or 1 for each reward, so that all games count alike.
+
+  For `load_environment.reward_fn`. Bind it for training only,
+  `train/load_environment.reward_fn = @sign_of_reward`; the returns of episodes
+  stay those of the game anyway.
+
+  Args:
+    reward: [B].
+  """
+  return np.sign(reward)
+
+
 def _with_cleared(space):
-  """Returns a space that also holds "no action yet", and what stands for it."""
+  """Returns a space that also holds "no action yet", and that element."""
   if isinstance(space, spaces.Dict):
     parts = {key: _with_cleared(part) for key, part in space.items()}
     return spaces.Dict({key: part[0] for key, part in parts.items()}), {
@@ -318,7 +319,7 @@ def _with_cleared(space):
     return space, space.start.copy()
   if isinstance(space, spaces.MultiBinary):
     return space, np.zeros(space.shape, space.dtype)
-  raise ValueError(
+  raise errors.EnvironmentSetupError(
       f'PreviousActionReward cannot observe actions of {space}; it takes Box,'
       ' Discrete, MultiDiscrete, MultiBinary, and Dict and Tuple of these.'
   )

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A policy from the SavedModel that a run left, and what it must be given."""
 
-import collections.abc
 import os
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 from tf_agents.policies import policy_saver
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
+
+from rnd_agents import spec_differences
 
 # Importing it is what registers the types of the saved distributions.
 del tfp
@@ -21,7 +21,7 @@ class SavedPolicyError(ValueError):
 
 
 class SavedPolicy:
-  """A policy without the program that made it.
+  """A policy loaded from a SavedModel.
 
   Serves `Evaluator` as a `TFPolicy` does.
 
@@ -63,58 +63,17 @@ class SavedPolicy:
     Args:
       environment: A `VectorPyEnvironment`.
     """
-    observation_spec = environment.observation_spec()
-    for what, mine, theirs in (
-        (
-            'observation',
-            _described(self.time_step_spec.observation),
-            _described(ts.time_step_spec(observation_spec).observation),
-        ),
-        (
-            'action',
-            _described(self.action_spec, is_action=True),
-            _described(environment.action_spec(), is_action=True),
-        ),
-    ):
-      if mine != theirs:
-        raise SavedPolicyError(
-            f'The policy is not one for {environment.name}: its {what} is'
-            f' {mine}, that of the environment {theirs}.'
-        )
-
-
-def _described(spec, is_action=False):
-  """Types, shapes and bounds of a nest of specs, as text."""
-
-  def describe(spec):
-    text = f'{tf.as_dtype(spec.dtype).name} {list(spec.shape)}'
-    if not hasattr(spec, 'minimum'):
-      return text
-    is_integer = tf.as_dtype(spec.dtype).is_integer
-    # Wider ones, and those of floats that are observed, are no contract: they
-    # may have been infinite.
-    if is_action or (
-        is_integer and int(spec.maximum.max()) - int(spec.minimum.min()) < 1_000
-    ):
-      text += f' of {_bound(spec.minimum)} to {_bound(spec.maximum)}'
-    return text
-
-  if hasattr(spec, 'dtype'):
-    return describe(spec)
-  if isinstance(spec, collections.abc.Mapping):
-    # A file keeps the keys in another order, which means nothing.
-    parts = (
-        f'{name}: {_described(spec[name], is_action)}' for name in sorted(spec)
+    expected = ts.time_step_spec(environment.observation_spec()).observation
+    faults = spec_differences.differences(
+        self.time_step_spec.observation, expected, 'observation'
+    ) + spec_differences.differences(
+        self.action_spec, environment.action_spec(), 'action'
     )
-    return f'{{{", ".join(parts)}}}'
-  parts = (_described(part, is_action) for part in spec)
-  return f'({", ".join(parts)})'
-
-
-def _bound(bound):
-  """One number where all are the same."""
-  same = np.all(bound == bound.flat[0])
-  return str(bound.flat[0] if same else bound.tolist())
+    if faults:
+      raise SavedPolicyError(
+          f'The policy is not one for {environment.name}: its'
+          f' {"; its ".join(faults)}.'
+      )
 
 
 def _no_policy(directory):

@@ -1,11 +1,11 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One episode as a film.
+"""Records one episode as a video.
 
 An evaluation does not render: of its best episode the seed and the actions are
-known, and are played once more in front of the camera. That gives the same
-episode wherever the seed decides the environment; some environments do not
-repeat, and the result says which return the film shows.
+known, and are replayed with rendering. That gives the same episode wherever the
+seed decides the environment; some environments do not repeat, and the result
+says which return the video shows.
 """
 
 import contextlib
@@ -18,21 +18,21 @@ from absl import logging
 import gin
 import numpy as np
 import tensorflow as tf
-from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
+from rnd_agents.evaluation import episode_player
 
 MAX_FRAMES = 9
 _DEFAULT_FPS = 30
 
 
 class RecordingError(RuntimeError):
-  """A film that cannot be made; the message says why."""
+  """A video that cannot be made; the message says why."""
 
 
 class Recording(NamedTuple):
-  """A film.
+  """A video.
 
   Attributes:
     return_: sum of the rewards as the environment gave them.
@@ -41,7 +41,7 @@ class Recording(NamedTuple):
     frames: at most 9 of the frames, evenly spread, the first and the last among
       them: list of uint8 [height, width, 3].
     matches: whether it is the episode that was asked for, by its length and
-      its return; None if the film had to end before.
+      its return; None if the video had to end before.
   """
 
   return_: float
@@ -52,7 +52,7 @@ class Recording(NamedTuple):
 
 
 def rendering_environment(scope='eval', **arguments):
-  """Loads one environment that can be filmed, as gin binds it otherwise.
+  """Loads one environment that renders, as gin binds it otherwise.
 
   Args:
     scope: The gin scope of its `load_environment`.
@@ -64,7 +64,7 @@ def rendering_environment(scope='eval', **arguments):
   Raises:
     RecordingError: If the environment has no pictures to show.
   """
-  # A film is silent; pygame would look for a sound card and complain.
+  # A video is silent; pygame would look for a sound card and complain.
   os.environ.setdefault('SDL_AUDIODRIVER', 'dummy')
   if 'DISPLAY' not in os.environ:
     os.environ.setdefault('MUJOCO_GL', 'egl')
@@ -82,7 +82,7 @@ def rendering_environment(scope='eval', **arguments):
           env_kwargs=env_kwargs,
           **arguments,
       )
-    except Exception as error:  # Any constructor may say it in its own way.
+    except Exception as error:  # Constructors raise many kinds.
       raise RecordingError(
           'The environment cannot be made with render_mode=rgb_array:'
           f' {errors.message_of(error)}'
@@ -90,7 +90,7 @@ def rendering_environment(scope='eval', **arguments):
 
 
 def record_episode(make_environment, episode, path, max_wall_time_s=None):
-  """Plays an episode of an evaluation again and writes it as an MP4.
+  """Replays an episode of an evaluation and writes it as an MP4.
 
   The file gets its name when it is complete. There is a frame for the first
   time step and for each one after it.
@@ -100,10 +100,10 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
       environment with render_mode 'rgb_array', such as `rendering_environment`;
       it is closed.
     episode: An `Episode` of `Evaluator.run`: its seed, its actions and what
-      came of them. Where the replay comes out otherwise, a warning tells and
-      `matches` is False.
-    path: Of the film, ending in .mp4.
-    max_wall_time_s: The film ends here if the episode does not, and is not
+      came of them. Where the replay comes out otherwise, a warning is
+      logged and `matches` is False.
+    path: Of the video, ending in .mp4.
+    max_wall_time_s: The video ends here if the episode does not, and is not
       compared; None for any time. MuJoCo without a GPU draws five frames a
       second.
 
@@ -118,7 +118,7 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
   """
   if episode.actions is None or episode.seed is None:
     raise ValueError(
-        'A film needs seed and actions of its episode: take one that'
+        'A video needs seed and actions of its episode: take one that'
         ' Evaluator.run returned.'
     )
   ffmpeg = _find_ffmpeg()
@@ -126,11 +126,11 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
   try:
     if environment.batch_size != 1:
       raise RecordingError(
-          f'A film is of one environment, not of {environment.batch_size}.'
+          f'A video is of one environment, not of {environment.batch_size}.'
       )
-    with _Film(ffmpeg, path, _fps(environment)) as film:
-      return_, length, has_ended = _play(
-          environment, episode, film, max_wall_time_s
+    with _VideoWriter(ffmpeg, path, _fps(environment)) as writer:
+      return_, length, has_ended = _replay(
+          environment, episode, writer, max_wall_time_s
       )
   except OSError as error:
     raise RecordingError(
@@ -159,38 +159,62 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
           episode.length_env_steps,
           path,
       )
-  return Recording(return_, length, path, film.selection(), matches)
+  return Recording(return_, length, path, writer.selection(), matches)
 
 
-def _play(environment, episode, film, max_wall_time_s):
-  """Plays an episode again; returns its return, length and whether it ended."""
+class _ReplayActor:
+  """Plays the given actions in one environment; its state is the step."""
+
+  def __init__(self, actions):
+    self._actions = actions
+
+  def initial_state(self, batch_size):
+    del batch_size
+    return 0
+
+  def act(self, time_step, state, wanted=None):
+    del time_step, wanted
+    action = tf.nest.map_structure(
+        lambda a: a[state : state + 1], self._actions
+    )
+    return action, state + 1
+
+
+def _replay(environment, episode, writer, max_wall_time_s):
+  """Returns the return and the length of the replay and whether it ended."""
   start_s = time.monotonic()
-  environment.reset_with_seeds([episode.seed])
-  environment.pop_episodes()
-  film.add(_frame(environment))
-  return_ = 0.0
-  for i in range(episode.length_env_steps):
-    time_step = environment.step(_of_step(episode.actions, i))
-    film.add(_frame(environment))
-    if time_step.step_type[0] == ts.StepType.LAST:
-      # Not the sum of `reward`, which may be scaled and is float32.
-      return environment.pop_episodes()[-1].return_, i + 1, True
-    return_ += float(time_step.reward[0])
-    if (
-        max_wall_time_s is not None
+  rewards = []  # Of each time step, that of the reset included.
+
+  def observe(time_step, infos):
+    del infos
+    writer.add(_frame(environment))
+    rewards.append(float(time_step.reward[0]))
+
+  def should_stop():
+    length = len(rewards) - 1
+    return length == episode.length_env_steps or (
+        length > 0
+        and max_wall_time_s is not None
         and time.monotonic() - start_s > max_wall_time_s
-    ):
-      break
-  return return_, i + 1, False
+    )
 
-
-def _of_step(actions, index):
-  """The actions of a step, as a batch of one."""
-  return tf.nest.map_structure(lambda a: a[index : index + 1], actions)
+  environment.add_step_observer(observe)
+  played = list(
+      episode_player.play(
+          environment,
+          _ReplayActor(episode.actions),
+          [episode.seed],
+          should_stop=should_stop,
+      )
+  )
+  if played:
+    # Not the sum of `reward`, which may be scaled and is float32.
+    return played[0].episode.return_, len(rewards) - 1, True
+  return sum(rewards), len(rewards) - 1, False
 
 
 def _frame(environment):
-  """The picture of now, uint8 [height, width, 3]."""
+  """Returns the rendered frame, uint8 [height, width, 3]."""
   try:
     frame = np.asarray(environment.render()[0])
   except Exception as error:  # MuJoCo without a display, and many others.
@@ -208,10 +232,10 @@ def _frame(environment):
 
 def _fps(environment):
   metadata = environment.gymnasium_vector_env.metadata
-  return metadata.get('render_fps') or _DEFAULT_FPS  # Some say None.
+  return metadata.get('render_fps') or _DEFAULT_FPS  # It may be None.
 
 
-class _Film:
+class _VideoWriter:
   """Writes frames to a file as they come and keeps a few of them."""
 
   def __init__(self, ffmpeg, path, fps):
@@ -228,7 +252,7 @@ class _Film:
     self._count = 0
 
   def add(self, frame):
-    """Adds a frame; odd sizes, which H.264 has not, lose nothing."""
+    """Adds a frame; odd sizes, which H.264 lacks, are padded."""
     height, width, _ = frame.shape
     if height % 2 or width % 2:
       padding = [(0, height % 2), (0, width % 2), (0, 0)]
@@ -238,14 +262,14 @@ class _Film:
     if self._count % self._stride == 0:
       self._kept.append(frame)
       if len(self._kept) > 8 * MAX_FRAMES:
-        # However long the film, a few frames of it are in memory.
+        # However long the video, a few frames of it are in memory.
         self._kept = self._kept[::2]
         self._stride *= 2
     self._last = frame
     self._count += 1
 
   def selection(self):
-    """At most MAX_FRAMES frames, from the first to the last."""
+    """Returns at most MAX_FRAMES frames, from the first to the last."""
     frames = list(self._kept)
     if (self._count - 1) % self._stride:
       frames.append(self._last)
@@ -255,7 +279,7 @@ class _Film:
   def _write(self, frame):
     if self._process is None:
       self._start(frame.shape)
-    with contextlib.suppress(BrokenPipeError):  # `_close` knows why.
+    with contextlib.suppress(BrokenPipeError):  # `_close` raises the cause.
       self._process.stdin.write(np.ascontiguousarray(frame))
 
   def _start(self, shape):
@@ -280,7 +304,7 @@ class _Film:
     message = self._process.stderr.read().decode(errors='replace')
     self._process.stderr.close()
     if self._process.wait():
-      lines = message.strip().splitlines() or ['it did not say why']
+      lines = message.strip().splitlines() or ['no message']
       raise RecordingError(
           f'{self._path} could not be written by FFmpeg: {lines[-1]}'
       )
@@ -300,12 +324,12 @@ class _Film:
 
 
 def _find_ffmpeg():
-  """The program that comes with imageio-ffmpeg."""
+  """Returns the path of the program that comes with imageio-ffmpeg."""
   try:
     import imageio_ffmpeg
 
     return imageio_ffmpeg.get_ffmpeg_exe()
   except (ImportError, RuntimeError) as error:
     raise ImportError(
-        'Films need imageio-ffmpeg: pip install "rnd_agents[video]"'
+        'Videos need imageio-ffmpeg: pip install "rnd_agents[video]"'
     ) from error

@@ -1,18 +1,17 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the pictures share: size, colours, ticks, and how they are written.
+"""Drawing functions that the pictures share: figures, axes, legends, files.
 
-Figures are made without pyplot, so they need no display, leave no global state
-behind, and may be drawn from within a training process.
+Figures are made without pyplot, so that they need no display, leave no global
+state behind, and can be drawn in a training process.
 """
 
-import csv
 import math
 import os
-from typing import Any, Iterable, Optional, Sequence, Tuple
+from typing import Any, Optional, Sequence, Tuple
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart, without
-# its yellow (too pale for lines). Markers and dashes say the same once more.
+# Okabe and Ito's palette, which colour-blind readers can distinguish, without
+# its yellow (too pale for lines). Markers and dashes differ as well.
 COLORS = (
     '#0072B2',
     '#D55E00',
@@ -32,7 +31,7 @@ _DPI = 120
 def new_figure(
     size_inches: Tuple[float, float] = _SIZE_INCHES, dpi: int = _DPI
 ) -> Any:
-  """An empty matplotlib figure, of 1200 x 504 pixels by default."""
+  """Returns an empty matplotlib figure, of 1200 x 504 pixels by default."""
   try:
     from matplotlib import figure
   except ImportError as error:
@@ -45,12 +44,12 @@ def new_figure(
 
 
 def file_types() -> Sequence[str]:
-  """Endings of pictures that can be written, without the dot."""
+  """Returns the endings of pictures that can be written, without the dot."""
   return sorted(new_figure().canvas.get_supported_filetypes())
 
 
 def csv_path(out: str) -> str:
-  """Where the numbers of a picture go."""
+  """Returns the name of the CSV file beside a picture."""
   return os.path.splitext(out)[0] + '.csv'
 
 
@@ -60,27 +59,8 @@ def save(fig: Any, out: str) -> None:
   fig.savefig(out)
 
 
-def write_csv(
-    out: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
-) -> None:
-  """Writes the numbers of a picture to its name with '.csv'.
-
-  Args:
-    out: File name of the picture.
-    header: Names of the columns.
-    rows: Cells; a NaN becomes an empty cell.
-  """
-  with open(csv_path(out), 'w', encoding='utf-8', newline='') as file:
-    writer = csv.writer(file, lineterminator='\n')
-    writer.writerow(header)
-    for row in rows:
-      writer.writerow(
-          '' if isinstance(x, float) and math.isnan(x) else x for x in row
-      )
-
-
 def style(axes: Any) -> None:
-  """Grid and frame."""
+  """Sets grid and frame."""
   axes.grid(True, alpha=0.3)
   axes.spines[['top', 'right']].set_visible(False)
 
@@ -120,12 +100,12 @@ def log_axis(axes: Any, thousands: bool = False) -> None:
 
 
 def legend_label(label: str) -> str:
-  """A label that the legend shows; matplotlib hides those with '_' in front."""
+  """Returns a label that the legend shows: matplotlib hides those with '_'."""
   return f' {label}' if label.startswith('_') else label
 
 
 def legend_beside(axes: Any, **kwargs: Any) -> None:
-  """A legend right of the axes, where it covers nothing."""
+  """Puts a legend right of the axes, where it covers nothing."""
   axes.legend(
       loc='upper left',
       bbox_to_anchor=(1.01, 1.0),
@@ -142,7 +122,7 @@ def legend_below(
     max_columns: Optional[int] = None,
     **kwargs: Any,
 ) -> None:
-  """One legend for all axes, below them; a label that recurs is shown once."""
+  """Puts one legend for all axes below them, with each label once."""
   handles = {}
   for axes in all_axes:
     for handle, label in zip(*axes.get_legend_handles_labels()):

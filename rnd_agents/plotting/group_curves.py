@@ -1,19 +1,19 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The course of a metric over the runs of a group, with its uncertainty."""
+"""Learning curves of groups of runs, with confidence intervals."""
 
-from typing import NamedTuple, Optional, Sequence
+from typing import NamedTuple, Sequence
 
 import numpy as np
 
-from rnd_agents.plotting import metrics_file
+from rnd_agents import run_files
 from rnd_agents.plotting import statistics
 
 _MAX_GRID_POINTS = 500
 
 
 class GroupCurve(NamedTuple):
-  """The course of a metric over the runs of a group, at G points."""
+  """A metric over the runs of a group, at G environment steps."""
   env_steps: np.ndarray  # [G]
   iqm: np.ndarray  # [G], of the runs that have a value there.
   low: np.ndarray  # [G], NaN where fewer than two runs have a value.
@@ -23,30 +23,26 @@ class GroupCurve(NamedTuple):
 
   @property
   def complete(self) -> np.ndarray:
-    """bool [G]: where every run has a value."""
+    """Whether every run has a value, bool [G]."""
     return self.num_runs == self.values.shape[0]
 
 
 def group_curve(
-    root_dirs: Sequence[str],
-    metric: str = 'return_mean',
-    phase: str = 'eval',
+    runs: Sequence[run_files.Series],
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0) -> GroupCurve:
-  """Interquartile mean and bootstrap interval over runs.
+  """Computes the interquartile mean and a bootstrap interval over runs.
 
   Points are the environment steps at which any run has a value (an even grid
   instead, if those are very many); runs are interpolated linearly between their
-  own points. Their first and last value hold for less than half of the distance
-  of their points beyond them, since no two runs stop at the very same step;
-  further out a run has no value.
+  own points. Since no two runs stop at the very same step, the first and the
+  last value of a run hold beyond it, for less than half of the distance between
+  its points; further out it has no value.
 
   Args:
-    root_dirs: Run folders, one for each seed.
-    metric: Column of `metrics.csv`.
-    phase: 'train' or 'eval'.
-    confidence: Of the interval, pointwise.
+    runs: (env_steps, values) of each seed, from `run_files.read_metrics`.
+    confidence: Of the pointwise interval.
     resamples: Number of bootstrap samples.
     seed: Of the bootstrap.
 
@@ -54,18 +50,16 @@ def group_curve(
     A `GroupCurve`.
 
   Raises:
-    ValueError: If there are no runs, or one of them has no such metric.
+    ValueError: If there are no runs.
   """
-  if not root_dirs:
+  if not runs:
     raise ValueError('A group needs at least one run.')
-  runs = [metrics_file.read_metrics(root_dir, phase, metric)
-          for root_dir in root_dirs]
   grid = np.unique(np.concatenate([x for x, _ in runs]))
-  runs = [_carried(run, grid[0], grid[-1]) for run in runs]
+  runs = [_extended(run, grid[0], grid[-1]) for run in runs]
   if grid.size > _MAX_GRID_POINTS:
     common = [max(x[0] for x, _ in runs), min(x[-1] for x, _ in runs)]
     even = np.linspace(grid[0], grid[-1], _MAX_GRID_POINTS).round()
-    # With the ends of the part that all runs share: the final value is there.
+    # With both ends of the range that all runs share: tables have the last.
     grid = np.union1d(even, common).astype(np.int64)
   values = statistics.align_runs(runs, grid)
   present = ~np.isnan(values)
@@ -82,8 +76,8 @@ def group_curve(
   return GroupCurve(grid, iqm, low, high, present.sum(axis=0), values)
 
 
-def _carried(run, first, last):
-  """The run (env_steps, values), its ends held as far as `group_curve` says."""
+def _extended(run, first, last):
+  """Holds the ends of a run as far as `group_curve` says."""
   x, y = run
   if len(x) < 2:
     return run
@@ -93,39 +87,6 @@ def _carried(run, first, last):
   if last - reach < x[-1] < last:
     x, y = np.append(x, last), np.append(y, y[-1])
   return x, y
-
-
-class Summary(NamedTuple):
-  """A group in numbers.
-
-  Of the part of the curve in which every run has a value: a number that only
-  the longest runs decide is none of the group's.
-  """
-  num_runs: int
-  final_env_steps: int
-  final: float
-  low: float  # NaN with one run.
-  high: float  # NaN with one run.
-  highest: float  # IQM of any point.
-
-
-def summarize(curve: GroupCurve) -> Optional[Summary]:
-  """The end and the peak of a group; None if its runs never overlap.
-
-  Args:
-    curve: From `group_curve`.
-
-  Returns:
-    A `Summary`.
-  """
-  common = np.flatnonzero(curve.complete)
-  if not common.size:
-    return None
-  last = common[-1]
-  return Summary(
-      curve.values.shape[0], int(curve.env_steps[last]),
-      float(curve.iqm[last]), float(curve.low[last]), float(curve.high[last]),
-      float(curve.iqm[common].max()))
 
 
 def _iqm_over_runs(scores: np.ndarray) -> np.ndarray:

@@ -1,10 +1,10 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Where an agent has been: counts of visits as pictures.
+"""Heat maps of visits: of planes, grids and the rooms of Montezuma's Revenge.
 
-Colours are logarithmic in the count, from one visit to the most, because the
-start of an episode is seen thousands of times as often as its frontier. What
-was never visited has the colour of the background and not the darkest one.
+Colours are logarithmic in the count, because the start of an episode is visited
+thousands of times as often as its frontier. What was never visited has the
+colour of the background, not the darkest one.
 """
 
 import os
@@ -14,18 +14,13 @@ import numpy as np
 
 from rnd_agents.plotting import drawing
 
-# Not white, so that the plane can be told from the paper around it.
+# Not white, so that the plane differs from the paper around it.
 BACKGROUND = '#e8e8e8'
 COLOR_MAP = 'viridis'
 
 # The 24 rooms of Montezuma's Revenge: a pyramid of four floors. A room's number
 # is byte 3 of the console's memory; the game starts in room 1.
-ROOM_FLOORS = (
-    range(0, 3),
-    range(3, 8),
-    range(8, 15),
-    range(15, 24),
-)
+ROOM_FLOORS = (range(0, 3), range(3, 8), range(8, 15), range(15, 24))
 NUM_ROOMS = 24
 
 _SIZE_INCHES = (6.4, 4.8)
@@ -46,15 +41,15 @@ def visitation_image(
     counts: [H, W], visits of each cell; row 0 is the lowest y.
     x_label: Below the plane.
     y_label: Beside it.
-    extent: x of the left and of the right edge, y of the lower and of the upper
-      one; None numbers the cells.
+    extent: x of the left and the right edge, y of the lower and the upper edge;
+      None numbers the cells.
     title: Above it.
 
   Returns:
     The picture, uint8 [480, 640, 3].
 
   Raises:
-    ValueError: If `counts` is no plane of numbers that are zero or above.
+    ValueError: If `counts` is not a plane of finite numbers >= 0.
   """
   counts = _checked(counts)
   fig, axes = _new_figure(title)
@@ -72,7 +67,7 @@ def grid_image(
 
   Args:
     counts: [H, W], visits of the cell in row y and column x; row 0 is on top,
-      as MiniGrid has it. Small grids show the numbers too.
+      as in MiniGrid. Small grids show the numbers too.
     title: Above it.
 
   Returns:
@@ -103,11 +98,11 @@ def grid_image(
 def rooms_image(
     counts_by_room: Sequence[int], title: Optional[str] = None
 ) -> np.ndarray:
-  """Draws visits to the rooms of Montezuma's Revenge, as the pyramid lies.
+  """Draws visits to the rooms of Montezuma's Revenge in their pyramid.
 
   Args:
-    counts_by_room: [24], visits by number of the room; fewer are filled up with
-      zeros.
+    counts_by_room: [24], visits by number of the room; missing ones at the end
+      are zero.
     title: Above it; None says how many rooms were visited.
 
   Returns:
@@ -116,6 +111,8 @@ def rooms_image(
   Raises:
     ValueError: If there are more than 24, or a count is below zero.
   """
+  from matplotlib import patches
+
   counts_by_room = np.asarray(counts_by_room)
   if counts_by_room.ndim != 1 or counts_by_room.size > NUM_ROOMS:
     raise ValueError(
@@ -124,30 +121,32 @@ def rooms_image(
     )
   full = np.zeros(NUM_ROOMS, np.int64)
   full[: counts_by_room.size] = counts_by_room
-  _checked(full[np.newaxis])
   if title is None:
     title = f'{np.count_nonzero(full)} of {NUM_ROOMS} rooms visited'
   width = len(ROOM_FLOORS[-1])
-  cells = np.ma.masked_all((len(ROOM_FLOORS), width), np.float64)
-  places = {}
-  for y, floor in enumerate(ROOM_FLOORS):
-    for x, room in enumerate(floor, start=(width - len(floor)) // 2):
-      cells[y, x] = full[room]
-      places[room] = (x, y)
+  rooms = np.full((len(ROOM_FLOORS), width), -1)  # -1: outside of the pyramid.
+  for row, floor in zip(rooms, ROOM_FLOORS):
+    start = (width - len(floor)) // 2
+    row[start : start + len(floor)] = floor
   fig, axes = _new_figure(title)
   axes.set_axis_off()
   mesh = _draw_cells(
-      axes, cells.filled(0.0), origin='upper', aspect=1.3, outside=cells.mask
+      axes, _checked(full[rooms]), origin='upper', aspect=1.3, outside=rooms < 0
   )
-  for room, (x, y) in places.items():
-    axes.add_patch(_frame(x, y))
+  for y, x in np.argwhere(rooms >= 0):
+    axes.add_patch(
+        patches.Rectangle(
+            (x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor='white', linewidth=2
+        )
+    )
+    room = rooms[y, x]
     _write_in_cell(axes, mesh, x, y, full[room], str(room))
   _color_bar(fig, axes, mesh)
   return _rendered(fig)
 
 
 def save(image: np.ndarray, path: str) -> None:
-  """Writes a picture as PNG, beside its name first, so that it is never half.
+  """Writes a picture as PNG, never leaving half of one.
 
   Args:
     image: uint8 [H, W, 3].
@@ -182,12 +181,12 @@ def _draw_cells(
     axes: Any, counts: np.ndarray, outside: Optional[np.ndarray] = None,
     **kwargs: Any
 ) -> Any:
-  """The coloured cells; those of the mask `outside` stay white."""
+  """Draws the cells; those of the mask `outside` stay white."""
   import matplotlib
   from matplotlib import colors
 
   color_map = matplotlib.colormaps[COLOR_MAP]
-  # With a single visit everywhere there is no range; two is the next count.
+  # At least two, or a single visit everywhere would leave no range.
   norm = colors.LogNorm(vmin=1, vmax=max(counts.max(), 2))
   pixels = color_map(norm(np.maximum(counts, 1)))  # [H, W, 4]
   pixels[counts == 0] = colors.to_rgba(BACKGROUND)
@@ -206,18 +205,10 @@ def _color_bar(fig: Any, axes: Any, mesh: Any) -> None:
   bar.ax.yaxis.set_minor_formatter(ticker.NullFormatter())
 
 
-def _frame(x: int, y: int) -> Any:
-  from matplotlib import patches
-
-  return patches.Rectangle(
-      (x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor='white', linewidth=2
-  )
-
-
 def _write_in_cell(
     axes: Any, mesh: Any, x: int, y: int, count: float, text: str
 ) -> None:
-  """Dark letters on light cells, white ones on dark cells."""
+  """Writes dark letters on light cells, white ones on dark cells."""
   red, green, blue, _ = mesh.to_rgba(count) if count > 0 else (1, 1, 1, 1)
   light = 0.3 * red + 0.59 * green + 0.11 * blue > 0.5
   axes.text(
@@ -227,16 +218,16 @@ def _write_in_cell(
 
 
 def _short(count: float) -> str:
-  """1234567 -> '1.2M'."""
+  """Returns a count in at most four characters: 1234567 is '1.2M'."""
   for size, unit in ((1e9, 'G'), (1e6, 'M'), (1e3, 'k')):
     if count >= size:
-      return f'{count / size:.2g}{unit}' if count < 100 * size else (
-          f'{count / size:.0f}{unit}')
+      digits = '.2g' if count < 100 * size else '.0f'
+      return f'{count / size:{digits}}{unit}'
   return f'{count:.0f}'
 
 
 def _rendered(fig: Any) -> np.ndarray:
-  """The figure's pixels, uint8 [H, W, 3]."""
+  """Returns the pixels of a figure, uint8 [H, W, 3]."""
   from matplotlib.backends import backend_agg
 
   canvas = backend_agg.FigureCanvasAgg(fig)

@@ -1,12 +1,14 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of groups of runs, each in a panel of one picture."""
+"""Pictures with one panel for each metric of groups of runs."""
 
 import itertools
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 import numpy as np
 
+from rnd_agents import run_files
+from rnd_agents import tables
 from rnd_agents.plotting import drawing
 from rnd_agents.plotting import group_curves
 from rnd_agents.plotting import sample_efficiency
@@ -23,8 +25,8 @@ _LABELS = {
 }
 _PANEL_INCHES = (5.6, 3.2)
 _LEGEND_COLUMNS = 4
-# What is not better the higher it is, and falls or grows by factors. Where that
-# is more than so much, the axis is logarithmic.
+# Parts of the names of metrics that change by factors and are not better when
+# higher. Above this ratio of highest to lowest, their axis is logarithmic.
 _BY_FACTORS = ('bonus_', '_loss')
 _LINEAR_RANGE = 30.0
 
@@ -36,7 +38,7 @@ class Panel(NamedTuple):
     metric: column of `metrics.csv`.
     phase: 'train' or 'eval'.
     curves: from `group_curves.group_curve`, by label.
-    steps_to: sample efficiencies, for the CSV: they are not drawn.
+    steps_to: sample efficiencies, which go to the CSV and are not drawn.
     ylabel: beside the panel; None makes one of phase and metric.
   """
   metric: str
@@ -47,29 +49,26 @@ class Panel(NamedTuple):
 
 
 def make(
-    groups: Mapping[str, Sequence[str]],
+    groups: Mapping[str, Sequence[run_files.Series]],
     metric: str = 'return_mean',
     phase: str = 'eval',
     confidence: float = 0.95,
     **kwargs: Any) -> Panel:
-  """The panel of a metric.
+  """Computes the `Panel` of a metric.
 
   Args:
-    groups: Run folders by label.
+    groups: (env_steps, values) of the runs, by label.
     metric: Column of `metrics.csv`.
     phase: 'train' or 'eval'.
     confidence: Of the intervals.
-    **kwargs: More of `Panel`.
-
-  Returns:
-    A `Panel`.
+    **kwargs: Further attributes of `Panel`.
 
   Raises:
-    ValueError: If there are no groups, or a run has no such metric.
+    ValueError: If there are no groups.
   """
   if not groups:
     raise ValueError('There are no groups to draw.')
-  curves = {label: group_curves.group_curve(runs, metric, phase, confidence)
+  curves = {label: group_curves.group_curve(runs, confidence)
             for label, runs in groups.items()}
   return Panel(metric, phase, curves, **kwargs)
 
@@ -82,16 +81,16 @@ def draw(
   """Draws panels: line = IQM over runs, band = interval, legend = seeds.
 
   Where only some of the runs of a group have a value, the line is dotted: the
-  runs that last longest are seldom a fair sample. One run alone has no band.
-  A group looks the same in all panels, and may lack in some.
+  longest runs are seldom a fair sample. One run alone has no band. A group
+  looks the same in all panels, and need not be in each.
 
   Args:
     panels: One or more.
-    out: File to write; the numbers go to the same name with '.csv': a row a
-      point of a curve, and one of kind 'steps_to' a sample efficiency, with
-      iqm, low and high in environment steps ('inf' for never).
+    out: File to write; the numbers go to the same name with '.csv': one row for
+      each point of a curve, and one of kind 'steps_to' for each sample
+      efficiency, with iqm, low and high in environment steps ('inf' for never).
     title: Above the picture.
-    confidence: That the panels were made with, for the legend.
+    confidence: With which the panels were made, for the legend.
 
   Returns:
     The matplotlib figure.
@@ -118,12 +117,12 @@ def draw(
     drawing.legend_below(fig, all_axes, _LEGEND_COLUMNS, title=legend_title)
     fig.suptitle(title or '')
   drawing.save(fig, out)
-  drawing.write_csv(out, CSV_COLUMNS, _csv_rows(panels))
+  tables.write_csv(drawing.csv_path(out), CSV_COLUMNS, _csv_rows(panels))
   return fig
 
 
 def _draw_panel(axes: Any, panel: Panel, looks: Dict[str, Any]) -> None:
-  """The curves of all groups."""
+  """Draws the curves of all groups."""
   for label, curve in panel.curves.items():
     _draw_curve(axes, label, curve, *looks[label])
   drawing.style(axes)
@@ -134,16 +133,15 @@ def _draw_panel(axes: Any, panel: Panel, looks: Dict[str, Any]) -> None:
       and values.min() > 0
       and values.max() > _LINEAR_RANGE * values.min()):
     drawing.log_axis(axes)
-  ylabel = panel.ylabel
-  if ylabel is None:
-    ylabel = metric_label(panel.metric, panel.phase)
-  axes.set_ylabel(ylabel)
+  default = f'{panel.metric.replace("_", " ").capitalize()} ({panel.phase})'
+  axes.set_ylabel(
+      panel.ylabel or _LABELS.get((panel.phase, panel.metric), default))
 
 
 def _draw_curve(
     axes: Any, label: str, curve: group_curves.GroupCurve, dash: str,
     color: str) -> None:
-  """Line and band of one group."""
+  """Draws line and band of one group."""
   num_runs = curve.values.shape[0]
   seeds = '1 seed' if num_runs == 1 else f'{num_runs} seeds'
   axes.plot(curve.env_steps, np.where(curve.complete, curve.iqm, np.nan),
@@ -154,7 +152,7 @@ def _draw_curve(
                     alpha=0.18, linewidth=0)
   if not curve.complete.all():
     partial = ~curve.complete
-    # One point further on both sides, to meet the solid part.
+    # One point further on both sides, to meet the solid line.
     partial[1:] |= ~curve.complete[:-1]
     partial[:-1] |= ~curve.complete[1:]
     axes.plot(curve.env_steps, np.where(partial, curve.iqm, np.nan),
@@ -162,7 +160,7 @@ def _draw_curve(
 
 
 def _csv_rows(panels: Sequence[Panel]) -> List[tuple]:
-  """All curves, then all sample efficiencies."""
+  """Returns the rows of all curves, then of all sample efficiencies."""
   curve_rows = [
       (label, *point, 'curve', panel.phase, panel.metric, '', '')
       for panel in panels
@@ -179,11 +177,5 @@ def _csv_rows(panels: Sequence[Panel]) -> List[tuple]:
 
 
 def varies_by_factors(metric: str) -> bool:
-  """Whether it is a loss or a bonus, of which more is not better."""
+  """Returns whether a metric is a loss or a bonus."""
   return any(part in metric for part in _BY_FACTORS)
-
-
-def metric_label(metric: str, phase: str) -> str:
-  """What a reader calls the metric."""
-  default = f'{metric.replace("_", " ").capitalize()} ({phase})'
-  return _LABELS.get((phase, metric), default)

@@ -1,10 +1,10 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How many environment steps the runs of a group need to reach a value.
+"""Sample efficiency: environment steps until the runs of a group reach a value.
 
-A run that never reaches it counts as infinitely slow: to leave it out would
-reward the agent that fails most often. So a mean can be infinite ('never'),
-and so can the upper end of an interval.
+A run that never reaches the value counts as infinitely slow: leaving it out
+would reward the agent that fails most often. A mean and the upper end of an
+interval can therefore be infinite ('never').
 """
 
 import math
@@ -12,19 +12,19 @@ from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from rnd_agents.plotting import metrics_file
+from rnd_agents import run_files
 from rnd_agents.plotting import statistics
 
-# Of the way from the first value to the best one, where nobody names any.
+# Default thresholds, as shares of the way from the first value to the best.
 _SHARES = (0.25, 0.5, 0.75, 0.95)
 _SUCCESS_THRESHOLDS = (0.5, 0.95)
 
 
 class StepsTo(NamedTuple):
-  """How fast a group reaches a value.
+  """The environment steps in which a group reaches a value.
 
   Attributes:
-    label: of the group.
+    label: name of the group.
     metric: column of `metrics.csv`.
     threshold: value to reach, from below.
     iqm: interquartile mean over the runs of the environment steps of the first
@@ -46,11 +46,11 @@ class StepsTo(NamedTuple):
 
 def first_env_steps(
     env_steps: np.ndarray, values: np.ndarray, threshold: float) -> float:
-  """Environment steps of the first value at or above a threshold.
+  """Returns the environment steps of the first value at or above a threshold.
 
   Args:
     env_steps: [n], increasing.
-    values: [n], as they were measured, not interpolated.
+    values: [n], as measured, not interpolated.
     threshold: Value to reach.
 
   Returns:
@@ -61,22 +61,20 @@ def first_env_steps(
 
 
 def steps_to(
-    groups: Mapping[str, Sequence[str]],
+    groups: Mapping[str, Sequence[run_files.Series]],
     metric: str = 'return_mean',
-    phase: str = 'eval',
     thresholds: Optional[Sequence[float]] = None,
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0) -> List[StepsTo]:
-  """The sample efficiency of groups of runs.
+  """Computes the sample efficiency of groups of runs.
 
   Args:
-    groups: Run folders by label.
-    metric: Column of `metrics.csv`.
-    phase: 'train' or 'eval'.
+    groups: (env_steps, values) of the runs, by label.
+    metric: Name of the metric.
     thresholds: Values to reach, the same for all groups; None takes those of
       `default_thresholds`.
-    confidence: Of the stratified bootstrap interval.
+    confidence: Of the bootstrap interval.
     resamples: Number of bootstrap samples.
     seed: Of the bootstrap.
 
@@ -84,17 +82,13 @@ def steps_to(
     One `StepsTo` for each threshold and group, groups inside thresholds.
 
   Raises:
-    ValueError: If a run has no such metric, or `confidence` is not inside
-      (0, 1).
+    ValueError: If `confidence` is not inside (0, 1).
   """
-  runs = {label: [metrics_file.read_metrics(folder, phase, metric)
-                  for folder in folders]
-          for label, folders in groups.items()}
   if thresholds is None:
-    thresholds = default_thresholds(runs, metric)
+    thresholds = default_thresholds(groups, metric)
   rows = []
   for threshold in thresholds:
-    for label, members in runs.items():
+    for label, members in groups.items():
       steps = np.array([first_env_steps(x, y, threshold) for x, y in members])
       low = high = math.nan
       if steps.size > 1:
@@ -106,31 +100,32 @@ def steps_to(
   return rows
 
 
-def default_thresholds(runs: Mapping, metric: str) -> List[float]:
-  """Values worth reaching: of success a half and 95 %, else between the ends.
+def default_thresholds(
+    groups: Mapping[str, Sequence[run_files.Series]], metric: str
+) -> List[float]:
+  """Returns thresholds for the table of sample efficiency, increasing.
+
+  Those of the success rate are a half and 95 %. Those of other metrics lie at
+  25, 50, 75 and 95 % of the way from the median first value of all runs to the
+  best value that half of the runs of some group have reached, rounded down to
+  two digits of that way.
 
   Args:
-    runs: Lists of (env_steps, values) by label.
-    metric: Its name.
-
-  Returns:
-    Increasing values; of other metrics than the success rate 25, 50, 75 and
-    95 % of the way from the median first value of all runs to the best value
-    that half of the runs of some group have reached, rounded down to a
-    hundredth to a tenth of that way.
+    groups: (env_steps, values) of the runs, by label.
+    metric: Name of the metric.
   """
   if metric == 'success_rate':
     return list(_SUCCESS_THRESHOLDS)
   start = float(np.median(
-      [y[0] for members in runs.values() for _, y in members]))
+      [y[0] for members in groups.values() for _, y in members]))
   best = max(float(np.median([y.max() for _, y in members]))
-             for members in runs.values())
+             for members in groups.values())
   if best <= start:
-    return []  # Nobody got anywhere.
+    return []  # No group improves.
   step = 10.0 ** (math.floor(math.log10(best - start)) - 1)
   thresholds = set()
   for share in _SHARES:
-    # Down, so that rounding asks for no more than there is.
+    # Down, so that rounding does not exceed the best value.
     target = start + share * (best - start)
     rounded = math.floor(target / step + 1e-9) * step
     thresholds.add(float(f'{rounded:.10g}'))
@@ -140,12 +135,12 @@ def default_thresholds(runs: Mapping, metric: str) -> List[float]:
 def _interval(
     steps: np.ndarray, confidence: float, resamples: int, seed: int
 ) -> Tuple[float, float]:
-  """Bootstrap interval of the IQM of steps, some of which may be infinite."""
+  """Returns the bootstrap interval of the IQM of steps, infinite ones too."""
   tail = statistics.tail_probability(confidence)
   samples = np.sort(statistics.stratified_bootstrap(
       steps[:, np.newaxis], statistics.interquartile_mean, resamples, seed))
-  # The samples next to the quantiles, outwards: between a finite number and
-  # infinity there is nothing to interpolate.
+  # The samples next to the quantiles, outwards: nothing can be interpolated
+  # between a finite number and infinity.
   tail *= samples.size - 1
   low, high = math.floor(tail), math.ceil(samples.size - 1 - tail)
   return float(samples[low]), float(samples[high])

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a handful of runs can say: interquartile mean, bootstrap, alignment.
+"""Statistics over few runs: interquartile mean, bootstrap, alignment.
 
 The interquartile mean (IQM) and the stratified percentile bootstrap follow
 Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical
@@ -17,7 +17,7 @@ Axis = Optional[Union[int, Tuple[int, ...]]]
 
 
 def interquartile_mean(x: np.ndarray, axis: Axis = None) -> np.ndarray:
-  """Mean of what is left when a quarter of the values is cut at each end.
+  """Returns the mean without a quarter of the values at each end.
 
   The paper's package takes the 25 % trimmed mean for the IQM, and so does this:
   `n // 4` values go at each end, whole ones, no fractional weights at the
@@ -57,14 +57,14 @@ def stratified_bootstrap_interval(
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0) -> Tuple[np.ndarray, np.ndarray]:
-  """Percentile interval of `statistic` under resampling of the runs.
+  """Returns the percentile interval of `statistic` over resampled runs.
 
   Runs are drawn with replacement inside each task (a stratum), tasks are kept.
   Trailing axes, such as the points of a learning curve, go with their run, so a
   whole curve costs as many calls of `statistic` as one number.
 
-  The interval speaks about new seeds, not about new tasks. With few runs it is
-  too narrow, as any percentile bootstrap: five are few.
+  The interval is about new seeds, not about new tasks. With few runs, such as
+  five, it is too narrow, as any percentile bootstrap.
 
   Args:
     scores: [runs, tasks, ...]; with a single task, [runs, 1, ...].
@@ -88,7 +88,7 @@ def stratified_bootstrap_interval(
 
 
 def tail_probability(confidence: float) -> float:
-  """What an interval of this confidence leaves at each of its two ends.
+  """Returns the probability outside of each end of an interval.
 
   Raises:
     ValueError: If `confidence` is not inside (0, 1).
@@ -103,19 +103,10 @@ def stratified_bootstrap(
     statistic: Callable[[np.ndarray], np.ndarray],
     resamples: int = 2000,
     seed: int = 0) -> np.ndarray:
-  """The statistic of resampled runs, of which an interval takes the quantiles.
+  """Returns the statistic of resampled runs, [resamples, ...].
 
-  Args:
-    scores: As for `stratified_bootstrap_interval`, and so the others.
-    statistic: Likewise.
-    resamples: Likewise.
-    seed: Likewise.
-
-  Returns:
-    [resamples, ...], whatever `statistic` returned.
-
-  Raises:
-    ValueError: As `stratified_bootstrap_interval`.
+  The arguments are those of `stratified_bootstrap_interval`, which takes the
+  quantiles of the result.
   """
   scores = np.asarray(scores, np.float64)
   if scores.ndim < 2:
@@ -137,30 +128,25 @@ def stratified_bootstrap(
 
 
 def align_runs(
-    runs: Sequence[Tuple[np.ndarray, np.ndarray]],
-    grid: np.ndarray,
-    method: str = 'linear') -> np.ndarray:
-  """Puts runs that were measured at different steps on one grid.
+    runs: Sequence[Tuple[np.ndarray, np.ndarray]], grid: np.ndarray
+) -> np.ndarray:
+  """Interpolates runs that were measured at different steps on one grid.
 
-  A run says nothing before its first and after its last point: it is NaN there,
-  not held. A run that was killed early must not count as one that levelled off.
+  A run is NaN before its first and after its last point and not held there: a
+  run that was killed early must not count as one that levelled off.
 
   Args:
     runs: Pairs (x, y) of one-dimensional arrays, x strictly increasing.
     grid: Increasing x values, in the unit of the runs' x.
-    method: 'linear' between the two neighbours, or 'previous': the last value
-      measured at or before the grid point.
 
   Returns:
-    float64 array [runs, grid points], NaN outside of a run's range.
+    float64 array [runs, grid points], linear between the points of a run, NaN
+    outside of its range.
 
   Raises:
-    ValueError: If a run is empty, its x does not increase, x and y differ in
-      length, or `method` is unknown.
+    ValueError: If a run is empty, its x does not increase, or x and y differ in
+      length.
   """
-  if method not in ('linear', 'previous'):
-    raise ValueError(
-        f"method must be 'linear' or 'previous', got {method!r}.")
   grid = np.asarray(grid, np.float64)
   aligned = np.full((len(runs), grid.size), np.nan)
   for row, (x, y) in zip(aligned, runs):
@@ -173,8 +159,5 @@ def align_runs(
     if not (np.diff(x) > 0).all():
       raise ValueError('The x values of a run must strictly increase.')
     inside = (grid >= x[0]) & (grid <= x[-1])
-    if method == 'linear':
-      row[inside] = np.interp(grid[inside], x, y)
-    else:
-      row[inside] = y[np.searchsorted(x, grid[inside], side='right') - 1]
+    row[inside] = np.interp(grid[inside], x, y)
   return aligned

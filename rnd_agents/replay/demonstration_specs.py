@@ -1,21 +1,20 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What demonstrations are, and whether some fit a task."""
+"""The spec of demonstrations, and checks that episodes and tasks fit it."""
 
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
-from tf_agents.utils import nest_utils
 
-# Those that TF-Agents encodes.
+from rnd_agents import spec_differences
+
+# The types that TF-Agents encodes.
 _DTYPES = (
     'float16', 'float32', 'float64', 'uint8', 'int8', 'uint16', 'int16',
     'int32', 'int64',
 )
-# Wider bounds, as those of counters, are no contract.
-_MAX_RANGE = 1_000
 
 
 class DemonstrationError(ValueError):
@@ -23,19 +22,19 @@ class DemonstrationError(ValueError):
 
 
 def trajectory_spec(observation_spec, action_spec, network_state_spec=()):
-  """What a frame of a demonstration is.
+  """Returns the spec of a frame of a demonstration.
 
   Args:
     observation_spec: Nest of specs, of one environment.
     action_spec: Nest of specs.
-    network_state_spec: Of the policy's state, where it is kept.
+    network_state_spec: Nest of specs of the policy's state, if it is recorded.
 
   Returns:
     A `Trajectory` of tensor specs. Its policy info is () or a dict of one
     `network_state`: the parts of the state before each frame, as a flat tuple.
   """
   states = tuple(tf.nest.flatten(network_state_spec))
-  # That of TF-Agents' own trajectories, of step types and discounts.
+  # For the specs of step types, rewards and discounts that TF-Agents has.
   time_step = ts.time_step_spec(tensor_spec.from_spec(observation_spec))
   return tensor_spec.from_spec(
       trajectory.Trajectory(
@@ -56,21 +55,21 @@ def check_types(spec):
   Args:
     spec: A `Trajectory` of tensor specs.
   """
-  for name, leaf in _leaves(spec):
+  for name, leaf in spec_differences.leaves(spec):
     if leaf.dtype.name not in _DTYPES or 0 in leaf.shape.as_list():
       raise DemonstrationError(
-          f'{name} is {_described(leaf)}, which a file of demonstrations'
-          f' cannot hold: it takes {", ".join(_DTYPES)}, and no empty axis.'
-          ' Convert it in a wrapper of the environment.'
+          f'{name} is {spec_differences.described(leaf)}, which a file of'
+          f' demonstrations cannot hold: it takes {", ".join(_DTYPES)}, and no'
+          ' empty axis. Convert it in a wrapper of the environment.'
       )
 
 
 def check(spec, expected_spec, source='The file of demonstrations'):
-  """Refuses demonstrations of another task.
+  """Raises DemonstrationError if demonstrations are of another task.
 
-  Names, types and shapes have to agree; bounds as well, of actions and of
-  integers that are observed. Of what `expected_spec` has no policy info for,
-  none is asked for.
+  Names, types and shapes must be the same, and bounds as far as
+  `spec_differences` compares them. Policy info is compared only if
+  `expected_spec` has any.
 
   Args:
     spec: What `read_spec` returns.
@@ -80,31 +79,30 @@ def check(spec, expected_spec, source='The file of demonstrations'):
   Raises:
     DemonstrationError: If they do not fit; names each part that does not.
   """
-  expected_spec = tensor_spec.from_spec(expected_spec)
   faults = []
   for field in ('observation', 'action', 'policy_info', 'reward', 'discount'):
     theirs = getattr(spec, field)
     ours = getattr(expected_spec, field)
     if field == 'policy_info' and not tf.nest.flatten(ours):
       continue
-    faults += _differences(dict(_leaves(theirs, field)),
-                           dict(_leaves(ours, field)))
+    faults += spec_differences.differences(theirs, ours, field)
   if not faults:
     return
-  mend = 'Collect them in the very environment of the training, wrappers too.'
+  advice = 'Collect them in the very environment of the training, wrappers too.'
   if all(fault.startswith('policy_info') for fault in faults):
-    mend = (
+    advice = (
         'Collect with a policy of the same networks and --keep_network_state,'
         ' or begin with states of zeros.'
     )
   raise DemonstrationError(
-      f'{source} does not fit: {"; ".join(faults)}. {mend}'
+      f'{source} does not fit: {"; ".join(faults)}. {advice}'
   )
 
 
 def check_episode(episode, spec, what):
   """Raises DemonstrationError unless it is one whole episode of the spec."""
-  arrays, specs = dict(_leaves(episode)), dict(_leaves(spec))
+  arrays = dict(spec_differences.leaves(episode))
+  specs = dict(spec_differences.leaves(spec))
   if arrays.keys() != specs.keys():
     raise DemonstrationError(
         f'{what} has {", ".join(arrays)}, and the spec {", ".join(specs)}.'
@@ -141,58 +139,6 @@ def check_episode(episode, spec, what):
         f'{what} has the next step types {_abridged(episode.next_step_type)},'
         ' which are not the step types of the frames that follow, and FIRST.'
     )
-
-
-def _leaves(nest, prefix=''):
-  """Pairs of name, such as 'observation/a', and leaf."""
-  return [
-      ('/'.join(part for part in (prefix, path) if part), leaf)
-      for path, leaf in nest_utils.flatten_with_joined_paths(nest)
-  ]
-
-
-def _bounds(name, spec):
-  """(minimum, maximum) as far as they count, else None."""
-  if not hasattr(spec, 'minimum'):
-    return None
-  low = np.broadcast_to(spec.minimum, spec.shape)
-  high = np.broadcast_to(spec.maximum, spec.shape)
-  if name.startswith('action'):
-    return low, high
-  if not spec.dtype.is_integer:
-    return None
-  # Python's integers, since the range of an int32 is none.
-  narrow = int(high.max()) - int(low.min()) < _MAX_RANGE
-  return (low, high) if narrow else None
-
-
-def _described(spec, bounds=None):
-  text = f'{spec.dtype.name} {spec.shape.as_list()}'
-  if bounds is not None:
-    text += f' of {np.min(bounds[0])} to {np.max(bounds[1])}'
-  return text
-
-
-def _differences(theirs, ours):
-  """A sentence for each leaf that is not the same in both dicts."""
-  faults = []
-  for name in list(ours) + [name for name in theirs if name not in ours]:
-    texts, bounds = [], []
-    for leaves in (theirs, ours):
-      leaf = leaves.get(name)
-      bounds.append(None if leaf is None else _bounds(name, leaf))
-      texts.append('nothing' if leaf is None else _described(leaf, bounds[-1]))
-    if texts[0] != texts[1]:
-      faults.append(f'{name} is {texts[0]} and must be {texts[1]}')
-    elif not _same(*bounds):  # Between the extremes.
-      faults.append(f'{name} has other bounds than it must have')
-  return faults
-
-
-def _same(bounds, others):
-  if bounds is None or others is None:
-    return bounds is others
-  return all(np.array_equal(a, b) for a, b in zip(bounds, others))
 
 
 def _abridged(array):

@@ -1,19 +1,19 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Demonstrations on disk: episodes for an agent to learn from.
+"""Writes and reads files of demonstrations: episodes to learn from.
 
 The files are those of TF-Agents' `TFRecordObserver`: a TFRecord with one frame
-(`Trajectory`) a record, and a file PATH.spec beside it that says what a frame
-is. So what a TF-Agents driver recorded of one environment can be read here, and
-`load_tfrecord_dataset` reads what was written here.
+(`Trajectory`) a record, and a file PATH.spec beside it with the spec of a
+frame. So `read` takes what a TF-Agents driver recorded of one environment, and
+TF-Agents' `load_tfrecord_dataset` takes what is written here.
 
-An episode of T steps has T + 1 frames. Frame t holds what was seen at t, what
-was done then, and the reward, discount and step type that came of it. The
-frame after the T steps is the boundary: its step type is LAST, its action and
-reward are of no transition. Bootstrapping at a time limit needs what it saw.
+An episode of T steps has T + 1 frames. Frame t holds observation and action at
+t, and the reward, discount and step type that follow. The frame after the T
+steps is the boundary: its step type is LAST, its action and reward belong to no
+transition. Bootstrapping at a time limit needs its observation.
 
-While a file is being written it is PATH.partial. What a kill leaves of it can
-be read; an episode that was not written to its end is dropped.
+While a file is being written it is called PATH.partial. What a kill leaves of
+it can be read; an episode that was not written to its end is dropped.
 
 Limits of the format: arrays of fixed shape with no empty axis, of float16,
 float32, float64 and the integers from int8 to int64 that TensorFlow decodes;
@@ -32,6 +32,7 @@ from tf_agents.trajectories import trajectory
 from tf_agents.utils import example_encoding
 from tf_agents.utils import example_encoding_dataset
 
+from rnd_agents import files
 from rnd_agents.replay import demonstration_specs
 
 SPEC_SUFFIX = '.spec'  # TF-Agents' own.
@@ -50,14 +51,14 @@ class DemonstrationWriter:
   stays, with the episodes that were written.
 
   Attributes:
-    num_episodes: Written so far.
+    num_episodes: Episodes written so far.
   """
 
   def __init__(self, path, spec):
     """Creates the writer; `with` opens the file.
 
     Args:
-      path: Of the file. One that exists is replaced at the end.
+      path: The file. One that exists is replaced at the end.
       spec: A `Trajectory` of specs of one frame, such as `trajectory_spec`
         returns.
 
@@ -100,7 +101,7 @@ class DemonstrationWriter:
     partial_spec = self._partial + SPEC_SUFFIX
     if error is None and self.num_episodes:
       for path in (partial_spec, self._partial):
-        _sync(path)
+        files.sync(path)
       os.replace(partial_spec, self._path + SPEC_SUFFIX)
       os.replace(self._partial, self._path)
     elif self.num_episodes:
@@ -118,7 +119,7 @@ def write(path, spec, episodes):
   """Writes a file of demonstrations.
 
   Args:
-    path: Of the file.
+    path: The file.
     spec: As for `DemonstrationWriter`.
     episodes: `Trajectory`s of NumPy arrays [T + 1, ...], at least one.
 
@@ -136,11 +137,9 @@ def read(path, expected_spec=None, salvage=False):
   """Reads the episodes of a file.
 
   Args:
-    path: Of the file.
-    expected_spec: Optional `Trajectory` of specs that they have to fit, see
-      `check`.
-    salvage: Of a damaged file, returns the episodes before the damage, and
-      warns.
+    path: The file.
+    expected_spec: Optional `Trajectory` of specs that it must fit; see `check`.
+    salvage: Whether a damaged file is read up to the damage, with a warning.
 
   Returns:
     A list of `Trajectory`s of NumPy arrays [T + 1, ...], from the FIRST to the
@@ -159,11 +158,11 @@ def read(path, expected_spec=None, salvage=False):
   if error is not None:
     found = f'{len(flat[0]) if flat else 0:,} frames'
     if not salvage:
-      mend = f'read(path, salvage=True) returns the {len(episodes)} before it.'
+      whole = f'read(path, salvage=True) returns the {len(episodes)} before it.'
       raise DemonstrationError(
           f'{path} is cut short or damaged after {found}'
           f' ({_one_line(error)}). '
-          + (mend if episodes else 'No whole episode is before: collect anew.')
+          + (whole if episodes else 'No whole episode is left: collect anew.')
       )
     logging.warning('%s is cut short or damaged after %s.', path, found)
   if not episodes:
@@ -175,10 +174,10 @@ def read(path, expected_spec=None, salvage=False):
 
 
 def read_spec(path):
-  """What the frames of a file are.
+  """Returns the spec of the frames of a file.
 
   Args:
-    path: Of the file, not of the one with the spec.
+    path: The file of demonstrations, not that of the spec.
 
   Returns:
     A `Trajectory` of tensor specs.
@@ -192,12 +191,12 @@ def read_spec(path):
   spec_path = path + SPEC_SUFFIX
   if not os.path.isfile(spec_path):
     raise DemonstrationError(
-        f'{spec_path} is missing, which says what {path} holds: move and copy'
-        ' the two together.'
+        f'{spec_path} is missing, the spec of {path}: move and copy the two'
+        ' together.'
     )
   try:
     spec = example_encoding_dataset.parse_encoded_spec_from_file(spec_path)
-  # Of a file that is empty, or is none of this kind; protobuf has its own.
+  # Protobuf raises errors of its own for a file that is empty or another kind.
   except Exception as error:  # pylint: disable=broad-exception-caught
     raise DemonstrationError(
         f'{spec_path} is damaged ({_one_line(error) or "empty"}): copy it again'
@@ -213,34 +212,20 @@ def read_spec(path):
 
 
 def returns(episodes):
-  """Sums of rewards.
-
-  Args:
-    episodes: A list of `Trajectory`s [T + 1, ...].
-
-  Returns:
-    A float64 array [len(episodes)].
-  """
-  # The boundary has the reward of a reset.
+  """Returns the sums of rewards of `Trajectory`s [T + 1, ...], as float64."""
+  # The reward of the boundary is that of a reset.
   return np.array(
       [np.sum(e.reward[:-1], dtype=np.float64) for e in episodes], np.float64
   )
 
 
 def lengths(episodes):
-  """Numbers of environment steps: T of each.
-
-  Args:
-    episodes: A list of `Trajectory`s [T + 1, ...].
-
-  Returns:
-    An int64 array [len(episodes)].
-  """
+  """Returns T, the environment steps, of `Trajectory`s [T + 1, ...]."""
   return np.array([len(e.step_type) - 1 for e in episodes], np.int64)
 
 
 def _read_frames(path, spec):
-  """Returns (flat arrays [N, ...], [] if there are none; the error or None)."""
+  """Returns flat arrays [N, ...], or [], and the error or None."""
   try:
     return _concatenated(list(_batches(path, spec, _BATCH_FRAMES))), None
   except _DAMAGE as error:
@@ -270,7 +255,7 @@ def _batches(path, spec, size):
 
 
 def _cut(path, spec, flat):
-  """The whole episodes of frames that follow on each other."""
+  """Returns the whole episodes of consecutive frames; warns of the rest."""
   if not flat:
     return []
   frames = tf.nest.pack_sequence_as(spec, flat)
@@ -286,7 +271,7 @@ def _cut(path, spec, flat):
   if num_left:
     logging.warning(
         '%s: the last %d frames are of an episode that was not recorded to its'
-        ' end: dropped.',
+        ' end and are dropped.',
         path,
         num_left,
     )
@@ -294,7 +279,7 @@ def _cut(path, spec, flat):
 
 
 def _missing(path):
-  """What to do about a file that is not there."""
+  """Returns the message for a file that does not exist."""
   partial = path + PARTIAL_SUFFIX
   if os.path.isfile(partial):
     return (
@@ -307,15 +292,6 @@ def _missing(path):
 
 
 def _one_line(error):
-  """What TensorFlow says, without the name of its node."""
+  """Returns the message of a TensorFlow error without the name of its node."""
   text = getattr(error, 'message', None) or str(error)
   return ' '.join(text.rpartition('}}')[2].partition(' [')[0].split())[:200]
-
-
-def _sync(path):
-  """Waits until a file is on the disk."""
-  descriptor = os.open(path, os.O_RDONLY)
-  try:
-    os.fsync(descriptor)
-  finally:
-    os.close(descriptor)

@@ -1,18 +1,18 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Prioritised replay of sequences: an agent's own beside demonstrations.
+"""Prioritised replay of an agent's own sequences and of demonstrations.
 
-Two tables of one Reverb server in this process. What the agent has lived
-through goes in and out; demonstrations stay. Each table is prioritised for
-itself, and each element of a batch is a demonstration with one probability
-(R2D3, Paine et al., 2019, section 3).
+Two tables of one Reverb server in this process: the agent's own sequences are
+evicted when the table is full, demonstrations never. Each table has its own
+priorities, and each element of a batch is a demonstration with a fixed
+probability (R2D3, Paine et al., 2019, section 3).
 
 A sequence is one step to Reverb: its arrays are stored whole, with the
 recurrent state of its first frame only.
 
-Batches are drawn when they are asked for, so that every draw knows all
-priorities. Drawing ahead, as `reverb.TrajectoryDataset` does, would save some
-milliseconds a batch (benchmarks/replay_speed.py).
+Batches are sampled when asked for, so that every draw knows all priorities.
+Sampling ahead, as `reverb.TrajectoryDataset` does, would save milliseconds a
+batch (benchmarks/replay_speed.py).
 """
 
 import os
@@ -23,13 +23,13 @@ import uuid
 import gin
 import numpy as np
 import tensorflow as tf
-from tf_agents.utils import nest_utils
 
+from rnd_agents import spec_differences
 from rnd_agents.replay import replay_checkpoints
 
 AGENT = 'agent'
 DEMONSTRATIONS = 'demonstrations'
-# What has priority 0 would never be drawn again.
+# A sequence of priority 0 would never be sampled again.
 MIN_PRIORITY = 1e-6
 
 
@@ -39,7 +39,7 @@ class Batch(NamedTuple):
   Attributes:
     sequences: nest like the spec, of arrays [B, ...].
     keys: uint64 [B], for `update_priorities`.
-    probabilities: float64 [B], of each to be drawn from its table.
+    probabilities: float64 [B], of each to be sampled from its table.
     table_sizes: int64 [B], the number of sequences in its table.
   """
 
@@ -49,16 +49,18 @@ class Batch(NamedTuple):
   table_sizes: np.ndarray
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(
+    module='rnd_agents',
+    denylist=['spec', 'seed', 'checkpoint_dir', 'restore_from'],
+)
 class PrioritizedReplay:
   """Two prioritised tables of sequences; for one thread.
 
-  `seed` settles which elements of a batch are demonstrations. Which sequences
-  of a table are drawn is left to Reverb, whose samplers take no seed: two runs
-  are never the same.
+  `seed` decides which elements of a batch are demonstrations. Reverb decides
+  which sequences of a table are sampled, and its samplers take no seed: two
+  runs are never the same.
 
-  Reverb runs threads: processes that are forked, such as environments, are to
-  be started before.
+  Reverb runs threads: fork processes, such as environments, before.
   """
 
   def __init__(
@@ -76,17 +78,17 @@ class PrioritizedReplay:
 
     Args:
       spec: Nest of `TensorSpec`s of one sequence, `is_demonstration` among its
-        attributes, such as `windows.sequence_spec` returns.
-      max_sequences: Size of the agent's table; the oldest make room.
-      max_demonstrations: Size of the table of demonstrations, which never make
-        room; 0 for none.
+        attributes, such as `sequences.sequence_spec` returns.
+      max_sequences: Size of the agent's table, the oldest of which are evicted.
+      max_demonstrations: Size of the table of demonstrations, which are never
+        evicted; 0 for none.
       priority_exponent: alpha of P(i) = p_i^alpha / sum p^alpha, from 0.
-      min_sequences: How many the agent must have stored before any is drawn.
-      seed: None, or of the draws between the tables.
-      checkpoint_dir: Folder of this replay's own, for `checkpoint`. The newest
-        one in it is restored.
-      restore_from: Restores this one instead: what `checkpoint` returned,
-        wherever it was moved or copied since.
+      min_sequences: How many the agent must have stored before any is sampled.
+      seed: Of the draws between the tables, or None.
+      checkpoint_dir: Folder for `checkpoint`, used by this replay only. The
+        newest checkpoint in it is restored.
+      restore_from: Restores this checkpoint instead: a path that `checkpoint`
+        returned, or where it was moved or copied to.
 
     Raises:
       ImportError: If Reverb is not installed.
@@ -111,8 +113,8 @@ class PrioritizedReplay:
         'priority_exponent': float(priority_exponent),
         'min_sequences': int(min_sequences),
         'spec': [
-            f'{name}: {leaf.dtype.name} {leaf.shape.as_list()}'
-            for name, leaf in nest_utils.flatten_with_joined_paths(spec)
+            f'{name}: {spec_differences.described(leaf)}'
+            for name, leaf in spec_differences.leaves(spec)
         ],
     }
     self._checkpoint_dir = checkpoint_dir
@@ -133,7 +135,7 @@ class PrioritizedReplay:
         raise RuntimeError(replay_checkpoints.DAMAGED.format(restore_from))
 
   def add(self, sequence, priority=None):
-    """Adds a sequence of the agent's own.
+    """Adds a sequence that the agent has collected.
 
     Args:
       sequence: Nest of arrays that fits the spec.
@@ -146,39 +148,38 @@ class PrioritizedReplay:
     self._insert(AGENT, sequence, priority)
 
   def add_demonstration(self, sequence, priority=None):
-    """Adds a demonstration, for good.
-
-    Args:
-      sequence: As for `add`.
-      priority: As for `add`.
-
-    Raises:
-      ValueError: If the table is full; and as for `add`.
-    """
+    """Adds a demonstration as `add` does; ValueError if the table is full."""
     if self.sizes()[DEMONSTRATIONS] >= self._settings['max_demonstrations']:
       raise ValueError(
           f'The {self._settings["max_demonstrations"]} sequences of'
           ' max_demonstrations are there already, and demonstrations are never'
-          ' thrown out: raise it, or add fewer.'
+          ' evicted: raise it, or add fewer.'
       )
     self._insert(DEMONSTRATIONS, sequence, priority)
 
   def sample(self, batch_size, demonstration_ratio=0.0):
-    """Draws sequences, with replacement.
+    """Samples sequences, with replacement.
 
     Args:
       batch_size: B.
       demonstration_ratio: rho, the probability of each element to be a
-        demonstration, whatever the others are.
+        demonstration, independent of the others.
 
     Returns:
       `Batch`.
 
     Raises:
-      ValueError: If a table that could be drawn from is too short yet, or if an
+      ValueError: If a table that could be sampled is too short, or if an
         argument is out of range.
     """
-    self._check_ready(batch_size, demonstration_ratio)
+    if batch_size < 1 or not 0.0 <= demonstration_ratio <= 1.0:
+      raise ValueError(
+          f'sample: batch_size={batch_size} must be at least 1, and'
+          f' demonstration_ratio={demonstration_ratio} from 0 to 1.'
+      )
+    missing = self._missing(demonstration_ratio)
+    if missing is not None:
+      raise ValueError(missing)
     is_demonstration = self._generator.random(batch_size) < demonstration_ratio
     drawn = [None] * batch_size
     for table, chosen in _by_table(is_demonstration):
@@ -197,7 +198,7 @@ class PrioritizedReplay:
   def update_priorities(self, keys, priorities, is_demonstration):
     """Sets the priorities of sequences that were sampled.
 
-    Keys whose sequences are gone are ignored; of one that comes twice the last
+    Keys of evicted sequences are ignored. Of a key that comes twice the last
     priority counts.
 
     Args:
@@ -221,39 +222,37 @@ class PrioritizedReplay:
       self._open_client().mutate_priorities(
           table, dict(zip(keys[chosen].tolist(), priorities[chosen].tolist()))
       )
-      self._raise_max_priority(table, priorities[chosen].max())
+      self._note_priority(table, priorities[chosen].max())
 
   def sizes(self):
-    """The number of sequences in each table, by its name."""
+    """Returns the number of sequences in each table, by its name."""
     # Table.info would not know what was restored.
     tables = self._open_client().server_info()
     sizes = {name: info.current_size for name, info in tables.items()}
     return {AGENT: 0, DEMONSTRATIONS: 0, **sizes}
 
   def is_ready(self, demonstration_ratio=0.0):
-    """Whether enough is stored for `sample` to draw from."""
-    sizes = self.sizes()
-    return (
-        demonstration_ratio >= 1.0
-        or sizes[AGENT] >= self._settings['min_sequences']
-    ) and (demonstration_ratio <= 0.0 or sizes[DEMONSTRATIONS] > 0)
+    """Returns whether enough is stored for `sample`."""
+    return self._missing(demonstration_ratio) is None
 
   def state(self):
-    """What the tables do not hold: for `set_state`, as JSON can write it."""
+    """Returns what `set_state` takes: all but the tables, for JSON."""
     return {
         'generator': self._generator.bit_generator.state,
         'max_priorities': dict(self._max_priorities),
     }
 
   def set_state(self, state):
-    """Goes on from a `state`; a checkpoint has its own."""
+    """Goes on from a `state`. A checkpoint includes it."""
     self._generator.bit_generator.state = state['generator']
     self._max_priorities = dict(state['max_priorities'])
 
-  def checkpoint(self):
-    """Writes everything to the disk.
+  def checkpoint(self, in_use=()):
+    """Writes everything to the disk; keeps the one before and those in use.
 
-    A kill leaves this one or the one before, which is deleted otherwise.
+    Args:
+      in_use: Names of checkpoints, the last parts of their paths, that another
+        file refers to, such as the newest checkpoint of a run.
 
     Returns:
       The path of the checkpoint, a folder in `checkpoint_dir`.
@@ -265,20 +264,19 @@ class PrioritizedReplay:
     if self._checkpoint_dir is None:
       raise ValueError('PrioritizedReplay has no checkpoint_dir to write to.')
     client = self._open_client()
+    # First, so that there is room for the new one.
+    replay_checkpoints.folders(self._checkpoint_dir).prune(1, in_use)
     try:
       written = client.checkpoint()
     # On a full disk Reverb says IndexError.
     except (IndexError, RuntimeError) as error:
       raise OSError(f'Reverb could not write the replay: {error}') from error
-    state = {
-        'settings': self._settings,
-        'sizes': self.sizes(),
-        'state': self.state(),
-    }
+    state = {'settings': self._settings, 'sizes': self.sizes()}
+    state['state'] = self.state()
     return replay_checkpoints.publish(written, self._checkpoint_dir, state)
 
   def close(self):
-    """Stops the server; what was not written to a checkpoint is gone."""
+    """Stops the server; what is in no checkpoint is lost."""
     if self._server is not None:
       self._writer.close()
       self._server.stop()
@@ -309,12 +307,11 @@ class PrioritizedReplay:
     tables = [table(AGENT, 'max_sequences', self._settings['min_sequences'])]
     if self._settings['max_demonstrations']:
       tables.append(table(DEMONSTRATIONS, 'max_demonstrations', 1))
-    # Reverb would restore what its folder holds, whatever that is: it is empty.
     if self._checkpoint_dir is None:
-      # Never made. Reverb's own choice would be, and never deleted.
+      # Never created. Reverb's own default would be, and never deleted.
       folder = os.path.join(tempfile.gettempdir(), uuid.uuid4().hex)
-    else:
-      folder = replay_checkpoints.aside(self._checkpoint_dir)
+    else:  # Empty: Reverb would restore whatever it holds.
+      folder = replay_checkpoints.folders(self._checkpoint_dir).aside()
     checkpointer = reverb.checkpointers.DefaultCheckpointer(
         folder, '', restore_from
     )
@@ -347,8 +344,8 @@ class PrioritizedReplay:
     self._writer.create_item(
         table, priority, [column[-1:] for column in self._writer.history]
     )
-    self._writer.flush()  # Until then nobody can draw it.
-    self._raise_max_priority(table, priority)
+    self._writer.flush()  # Until then it cannot be sampled.
+    self._note_priority(table, priority)
 
   def _checked_leaves(self, sequence):
     tf.nest.assert_same_structure(self._spec, sequence, check_types=False)
@@ -361,43 +358,39 @@ class PrioritizedReplay:
         )
     return leaves
 
-  def _raise_max_priority(self, table, priority):
-    seen = self._max_priorities
-    seen[table] = max(seen[table], float(priority))
+  def _note_priority(self, table, priority):
+    largest = max(self._max_priorities[table], float(priority))
+    self._max_priorities[table] = largest
 
-  def _check_ready(self, batch_size, demonstration_ratio):
-    """Refuses what Reverb would wait for without end."""
-    if batch_size < 1 or not 0.0 <= demonstration_ratio <= 1.0:
-      raise ValueError(
-          f'sample: batch_size={batch_size} must be at least 1, and'
-          f' demonstration_ratio={demonstration_ratio} from 0 to 1.'
-      )
+  def _missing(self, demonstration_ratio):
+    """Returns what `sample` needs and Reverb would wait for, or None."""
     sizes = self.sizes()
     least = self._settings['min_sequences']
     if demonstration_ratio < 1.0 and sizes[AGENT] < least:
-      raise ValueError(
+      return (
           f'The agent has stored {sizes[AGENT]} sequences, and min_sequences='
-          f'{least} must be there before any is drawn: collect more, or draw'
-          ' demonstrations only (demonstration_ratio=1).'
+          f'{least} must be there before any is sampled: collect more, or'
+          ' sample demonstrations only (demonstration_ratio=1).'
       )
     if demonstration_ratio > 0.0 and not sizes[DEMONSTRATIONS]:
-      raise ValueError(
+      return (
           f'demonstration_ratio={demonstration_ratio}, but there are no'
           ' demonstrations: add_demonstration() first, or make it 0.'
       )
+    return None
 
 
 def _by_table(is_demonstration):
-  """Pairs of a table and the indices [n] of its elements, none empty."""
-  pairs = (
-      (AGENT, np.flatnonzero(~is_demonstration)),
-      (DEMONSTRATIONS, np.flatnonzero(is_demonstration)),
-  )
-  return [(table, chosen) for table, chosen in pairs if chosen.size]
+  """Yields each table with the indices [n] of its elements, n > 0."""
+  for table, is_of_table in (
+      (AGENT, ~is_demonstration), (DEMONSTRATIONS, is_demonstration)
+  ):
+    if is_of_table.any():
+      yield table, np.flatnonzero(is_of_table)
 
 
 def _checked(priorities):
-  """Priorities as float64, none of them so low that it is never drawn."""
+  """Returns priorities as float64, at least MIN_PRIORITY."""
   priorities = np.asarray(priorities, np.float64)
   if not (np.isfinite(priorities) & (priorities >= 0.0)).all():
     raise ValueError(

@@ -5,42 +5,38 @@
     replay_00000012/       the newest one
         *.tfrecord, DONE   what Reverb stores
         state.json         settings, sizes of the tables, state in Python
-    .being_written/        what a kill left, if it is there
 
-Reverb restores the settings of a checkpoint whatever it was asked for, and
-nothing, without a word, of some damaged files: state.json tells.
+Reverb restores the settings that a checkpoint was written with, whatever it is
+asked for, and silently nothing from some damaged files: state.json tells.
 """
 
 import json
 import os
-import re
-import shutil
 
-_NAME = re.compile(r'replay_(\d+)$')
+from rnd_agents import files
+
 _STATE = 'state.json'
 DAMAGED = 'The replay in {} is damaged: restore another, or begin anew.'
 
 
-def aside(folder):
-  """Returns the path where Reverb can write, removing what a kill left."""
-  path = os.path.join(folder, '.being_written')
-  if os.path.isdir(path):
-    shutil.rmtree(path)
-  return path
+def folders(checkpoint_dir):
+  """Returns the `NumberedFolders` of a replay's checkpoints."""
+  return files.NumberedFolders(checkpoint_dir, 'replay')
 
 
-def newest(folder):
+def newest(checkpoint_dir):
   """Returns the path of the newest checkpoint, or None."""
-  found = _by_number(folder)
-  return found[max(found)] if found else None
+  found = folders(checkpoint_dir)
+  numbers = found.numbers()
+  return found.path(numbers[-1]) if numbers else None
 
 
-def publish(written, folder, state):
-  """Gives its name to a checkpoint, and deletes those before it.
+def publish(written, checkpoint_dir, state):
+  """Brings a checkpoint to the disk and gives it its name.
 
   Args:
-    written: The path that Reverb wrote to, below `aside(folder)`.
-    folder: Where the checkpoint shall lie.
+    written: The path that Reverb wrote to, in `folders(...).aside()`.
+    checkpoint_dir: Where the checkpoints lie.
     state: For `read`, of what JSON can write.
 
   Returns:
@@ -48,12 +44,11 @@ def publish(written, folder, state):
   """
   with open(os.path.join(written, _STATE), 'w', encoding='utf-8') as file:
     json.dump(state, file)
-  before = _by_number(folder)
-  number = max(before, default=-1) + 1
-  path = os.path.join(folder, f'replay_{number:08d}')
-  os.rename(written, path)
-  for old in before.values():
-    shutil.rmtree(old)
+  files.sync_tree(written)
+  found = folders(checkpoint_dir)
+  number = max(found.numbers(), default=-1) + 1
+  path = found.publish(number, written)
+  found.sync(number)
   return path
 
 
@@ -61,14 +56,14 @@ def read(path, settings):
   """Reads the state of a checkpoint.
 
   Args:
-    path: Of the checkpoint.
+    path: The folder of the checkpoint.
     settings: What its state's 'settings' must be, a dict.
 
   Returns:
     What `publish` was given.
 
   Raises:
-    OSError: If there is none.
+    OSError: If there is no checkpoint.
     RuntimeError: If it is damaged.
     ValueError: If it has other settings.
   """
@@ -85,13 +80,3 @@ def read(path, settings):
           ' restores it as it was: set that, or begin a new replay.'
       )
   return state
-
-
-def _by_number(folder):
-  """Paths of the checkpoints by their numbers."""
-  if not os.path.isdir(folder):
-    return {}
-  names = map(_NAME.match, os.listdir(folder))
-  return {
-      int(name[1]): os.path.join(folder, name[0]) for name in names if name
-  }

@@ -4,14 +4,13 @@
 
     checkpoints/iteration_00000012/
         variables.index, variables.data-*   a `tf.train.Checkpoint`
-        state.pickle                        what is no variable
+        state.pickle                        all other state
         manifest.json                       size and CRC-32 of each
 
-A snapshot is written in a folder of another name and then renamed, so that a
-kill leaves none that is half there. A thread brings it to the disk meanwhile,
-before the next one is written, so that a power cut costs one snapshot more at
-the most. What is damaged all the same the manifest tells, and the snapshot
-before it is taken.
+A kill leaves whole snapshots only (`files.NumberedFolders`). A thread brings a
+snapshot to the disk before the next one is written, so that a power cut costs
+one snapshot more at the most: the manifest tells which one is damaged, and the
+snapshot before it is taken.
 """
 
 import concurrent.futures
@@ -19,32 +18,30 @@ import errno
 import json
 import os
 import pickle
-import re
-import shutil
 from typing import Any, NamedTuple
 import zlib
 
 from absl import logging
 import tensorflow as tf
 
+from rnd_agents import files
 from rnd_agents.training import errors
-from rnd_agents.training import files
 
-_NAME = re.compile(r'iteration_(\d+)$')
-_ASIDE = '.being_written'
-_OLD = '.old'  # Of an iteration that is saved once more.
 _MANIFEST = 'manifest.json'
 _STATE = 'state.pickle'
 _VARIABLES = 'variables'
+_DISK_ERRORS = (
+    errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO
+)
 
 
 class Snapshot(NamedTuple):
   """A snapshot found on the disk.
 
   Attributes:
-    iteration: iterations of training that it has behind it.
-    folder: where it lies.
-    state: what was saved besides the variables.
+    iteration: Iterations of training before it.
+    folder: Its path.
+    state: What was saved besides the variables.
   """
 
   iteration: int
@@ -55,7 +52,7 @@ class Snapshot(NamedTuple):
 class Checkpoints:
   """The last few snapshots of a run.
 
-  Made and used by the one process that holds the lock of the run's folder.
+  For the one process that holds the lock of the run's folder.
   """
 
   def __init__(self, folder, max_to_keep=3, **trackables):
@@ -73,6 +70,7 @@ class Checkpoints:
     if max_to_keep < 1:
       raise ValueError(f'max_to_keep must be at least 1, got {max_to_keep}.')
     self._folder = folder
+    self._folders = files.NumberedFolders(folder, 'iteration')
     self._max_to_keep = max_to_keep
     self._checkpoint = tf.train.Checkpoint(**trackables)
     self._syncing = None  # A future, while the disk is at work.
@@ -86,15 +84,12 @@ class Checkpoints:
     )
 
   def iterations(self):
-    """Iterations with a snapshot, oldest first; whole or damaged."""
-    if not os.path.isdir(self._folder):
-      return []
-    matches = map(_NAME.match, os.listdir(self._folder))
-    return sorted(int(match.group(1)) for match in matches if match)
+    """Returns the iterations with a snapshot, ascending; damaged ones too."""
+    return self._folders.numbers()
 
   def path(self, iteration):
-    """Folder of the snapshot of an iteration."""
-    return os.path.join(self._folder, f'iteration_{iteration:08d}')
+    """Returns the folder of the snapshot of an iteration."""
+    return self._folders.path(iteration)
 
   def save(self, iteration, state=None):
     """Writes a snapshot and removes the oldest beyond `max_to_keep`.
@@ -106,42 +101,29 @@ class Checkpoints:
     Raises:
       RunError: If the disk does not take it. Those before it stay.
     """
-    aside = os.path.join(self._folder, _ASIDE)
     try:
       self.wait()
-      shutil.rmtree(aside, ignore_errors=True)
-      os.makedirs(aside)
+      aside = self._folders.aside()
       self._write(tf.constant(os.path.join(aside, _VARIABLES)))
       with open(os.path.join(aside, _STATE), 'wb') as file:
         pickle.dump(state, file, pickle.HIGHEST_PROTOCOL)
-      names = sorted(os.listdir(aside))
+      manifest = {name: _fingerprint(aside, name) for name in os.listdir(aside)}
       with open(os.path.join(aside, _MANIFEST), 'w', encoding='utf-8') as file:
-        json.dump({name: _fingerprint(aside, name) for name in names}, file)
-      # Before its first iteration a run is saved several times. At no moment
-      # is there none.
-      path = self.path(iteration)
-      if os.path.isdir(path):
-        shutil.rmtree(path + _OLD, ignore_errors=True)
-        os.replace(path, path + _OLD)
-      os.replace(aside, path)
-      self._syncing = self._thread.submit(
-          self._sync, iteration, [*names, _MANIFEST]
-      )
+        json.dump(manifest, file, sort_keys=True)
+      self._folders.publish(iteration)
+      self._syncing = self._thread.submit(self._sync, iteration)
     except (OSError, tf.errors.OpError) as error:
-      shutil.rmtree(aside, ignore_errors=True)
+      self._folders.clear()
       raise errors.RunError(
           f'The checkpoint of iteration {iteration} could not be written to'
           f' {self._folder}: {reason(error)} {self.kept()} Make room, or make'
           ' the folder writable; the same command then goes on.'
       ) from error
-  def _sync(self, iteration, names):
-    """Brings a snapshot to the disk; then those before it may go."""
-    for name in [*names, '']:
-      files.sync(os.path.join(self.path(iteration), name))
-    files.sync(self._folder)
-    shutil.rmtree(self.path(iteration) + _OLD, ignore_errors=True)
-    for old in self.iterations()[: -self._max_to_keep]:
-      shutil.rmtree(self.path(old), ignore_errors=True)
+
+  def _sync(self, iteration):
+    """Brings a snapshot to the disk, then deletes those it makes needless."""
+    self._folders.sync(iteration)
+    self._folders.prune(self._max_to_keep)
 
   def wait(self):
     """Waits until the last snapshot is on the disk.
@@ -164,39 +146,33 @@ class Checkpoints:
     )
 
   def find(self):
-    """The newest whole `Snapshot`, or None; warns of damaged ones.
+    """Returns the newest whole `Snapshot`, or None; warns of damaged ones.
 
     Raises:
-      SetupError: If there are snapshots and all of them are damaged: starting
-        anew would remove what may still be mended.
+      SetupError: If there are snapshots and all of them are damaged: a new run
+        would remove what might still be repaired.
     """
-    self._bring_back()
+    self._folders.recover()
     iterations = self.iterations()
     for iteration in reversed(iterations):
       folder = self.path(iteration)
       try:
-        return Snapshot(iteration, folder, _read_state(folder))
-      except _DAMAGES as error:
+        _check_manifest(folder)
+      except (OSError, ValueError) as error:
         logging.warning(
             'The checkpoint %s is damaged (%s); taking the one before it.',
             folder,
             error,
         )
+        continue
+      with open(os.path.join(folder, _STATE), 'rb') as file:
+        return Snapshot(iteration, folder, pickle.load(file))
     if iterations:
       raise errors.SetupError(
           f'All {len(iterations)} checkpoints in {self._folder} are damaged.'
           ' Bring back a copy, or start anew with another --root_dir.'
       )
     return None
-
-  def _bring_back(self):
-    """Gives what a kill between two renames left behind its name again."""
-    if not os.path.isdir(self._folder):
-      return
-    for name in os.listdir(self._folder):
-      path = os.path.join(self._folder, name.removesuffix(_OLD))
-      if name.endswith(_OLD) and not os.path.exists(path):
-        os.replace(path + _OLD, path)
 
   def restore(self, snapshot):
     """Gives the variables their values.
@@ -227,45 +203,28 @@ class Checkpoints:
     self.forget_after(snapshot.iteration)
 
   def forget_after(self, iteration):
-    """Removes the snapshots of later iterations, of whatever worth."""
+    """Removes the snapshots of later iterations, damaged ones too."""
     for other in self.iterations():
       if other > iteration:
-        shutil.rmtree(self.path(other), ignore_errors=True)
+        self._folders.remove(other)
 
   def _differences(self, prefix):
-    """What differs between a checkpoint and the program, a few sentences."""
-    shutil.rmtree(os.path.join(self._folder, _ASIDE), ignore_errors=True)
-    os.makedirs(os.path.join(self._folder, _ASIDE))
-    ours = os.path.join(self._folder, _ASIDE, _VARIABLES)
+    """Returns a few sentences: how a checkpoint and the program differ."""
+    ours = os.path.join(self._folders.aside(), _VARIABLES)
     self._checkpoint.write(ours)
     saved, now = _shapes(prefix), _shapes(ours)
-    shutil.rmtree(os.path.join(self._folder, _ASIDE))
+    self._folders.clear()
     differences = [
         f'{name} has shape {saved[name]} there and {now[name]} here'
         for name in sorted(saved.keys() & now.keys())
         # An empty one has not got its shape yet.
         if saved[name] != now[name] and 0 not in now[name]
     ]
-    differences += [
-        f'{name} is only there' for name in sorted(saved.keys() - now.keys())
-    ]
-    differences += [
-        f'{name} is only here' for name in sorted(now.keys() - saved.keys())
-    ]
+    for place, one, other in (('there', saved, now), ('here', now, saved)):
+      names = sorted(one.keys() - other.keys())
+      differences += [f'{name} is only {place}' for name in names]
     more = len(differences) - 4
     return differences[:4] + ([f'{more} more'] if more > 0 else [])
-
-
-# What reading a damaged file may end in.
-_DAMAGES = (
-    OSError,
-    ValueError,
-    KeyError,
-    EOFError,
-    pickle.UnpicklingError,
-    AttributeError,
-    ImportError,
-)
 
 
 def _fingerprint(folder, name):
@@ -274,8 +233,8 @@ def _fingerprint(folder, name):
   return dict(size=len(content), crc32=zlib.crc32(content))
 
 
-def _read_state(folder):
-  """The pickled state of a snapshot; raises one of _DAMAGES if not whole."""
+def _check_manifest(folder):
+  """Raises OSError or ValueError unless a snapshot is what was written."""
   with open(os.path.join(folder, _MANIFEST), encoding='utf-8') as file:
     manifest = json.load(file)
   for name, expected in manifest.items():
@@ -283,8 +242,16 @@ def _read_state(folder):
       raise ValueError(f'{name} is not what was written')
   if _STATE not in manifest or f'{_VARIABLES}.index' not in manifest:
     raise ValueError('files are missing')
-  with open(os.path.join(folder, _STATE), 'rb') as file:
-    return pickle.load(file)
+
+
+def _shapes(prefix):
+  """Returns {readable name: shape} of the variables of a checkpoint."""
+  reader = tf.train.load_checkpoint(prefix)
+  return {
+      name.removesuffix('/.ATTRIBUTES/VARIABLE_VALUE'): shape
+      for name, shape in reader.get_variable_to_shape_map().items()
+      if name.endswith('VARIABLE_VALUE')
+  }
 
 
 def is_of_disk(error):
@@ -295,7 +262,7 @@ def is_of_disk(error):
 
 
 def reason(error):
-  """The short text of an error of Python or TensorFlow."""
+  """Returns the short text of an error of Python or TensorFlow."""
   if isinstance(error, OSError) and error.strerror:
     return f'{error.strerror}.'
   text = str(error)
@@ -305,18 +272,3 @@ def reason(error):
       return f'{os.strerror(code)}.'
   lines = text.strip().splitlines() or [repr(error)]
   return f'{lines[-1].rstrip(".")}.'
-
-
-_DISK_ERRORS = (
-    errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO
-)
-
-
-def _shapes(prefix):
-  """{readable name: shape} of the variables of a checkpoint."""
-  reader = tf.train.load_checkpoint(prefix)
-  return {
-      name.removesuffix('/.ATTRIBUTES/VARIABLE_VALUE'): shape
-      for name, shape in reader.get_variable_to_shape_map().items()
-      if name.endswith('VARIABLE_VALUE')
-  }

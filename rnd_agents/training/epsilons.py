@@ -45,14 +45,18 @@ def check(epsilon_fn, num_env_steps, num_environments):
       )
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(
+    module='rnd_agents', denylist=['env_steps', 'num_environments']
+)
 def ladder_epsilon(env_steps, num_environments, base=0.4, exponent=7.0):
   """A fixed one for each environment, from bold to nearly greedy (Ape-X)."""
   del env_steps
   return q_learning.epsilon_ladder(num_environments, base, exponent)
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(
+    module='rnd_agents', denylist=['env_steps', 'num_environments']
+)
 def linear_epsilon(
     env_steps, num_environments, first=1.0, last=0.05, num_env_steps=10_000
 ):
@@ -65,7 +69,9 @@ def linear_epsilon(
   return np.full([num_environments], epsilon, np.float32)
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(
+    module='rnd_agents', denylist=['env_steps', 'num_environments']
+)
 def exponential_epsilon(
     env_steps,
     num_environments,

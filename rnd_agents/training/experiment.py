@@ -35,7 +35,9 @@ from rnd_agents.training import watchdog
 Result = run_lib.Result
 
 
-@gin.configurable('train_eval', module='rnd_agents')
+@gin.configurable(
+    'train_eval', module='rnd_agents', denylist=['root_dir', 'seed']
+)
 @dataclasses.dataclass(frozen=True)
 class Experiment:
   """The settings of a run; gin knows them as `train_eval`.

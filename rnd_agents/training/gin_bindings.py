@@ -37,6 +37,11 @@ _MOVED = {
     **{f'train_eval_r2d3.{name}': f'train_eval.{name}' for name in _RUN_LEVEL},
 }
 
+# What to do instead of binding a parameter that the caller passes.
+_INSTEAD = dict(
+    seed='use the flag --seed.', root_dir='use the flag --root_dir.'
+)
+
 
 class GinError(errors.InvalidValue):
   """A gin configuration that does not fit."""
@@ -238,6 +243,13 @@ def explain(error):
   match = re.match(r"No bindings specified for '(\w+)/gin.macro'", message)
   if match:  # Gin goes on with the whole configuration.
     message = f'%{match.group(1)} is used and has no value.'
+  match = re.search(
+      r"'(\w+)' (?:has denylisted|doesn't include) kwarg '(\w+)'", message
+  )
+  if match:
+    name, parameter = match.groups()
+    instead = _INSTEAD.get(parameter, 'what calls it passes it already.')
+    return f'{name}.{parameter} has no effect: {instead}'
   match = re.search(r"[Nn]o configurable matching '([^']+)'", message)
   if match:
     message += _close_names(match.group(1).rsplit('.', 1)[-1])

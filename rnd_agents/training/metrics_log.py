@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a run measures, as CSV files and for TensorBoard."""
+"""Writes a run's metrics as CSV files and for TensorBoard."""
 
 import contextlib
 import csv
@@ -13,11 +13,9 @@ from tensorboard.plugins.scalar import summary_v2 as scalar_summary
 import tensorflow as tf
 from tensorflow.python.ops import summary_ops_v2
 
-from rnd_agents.training import files
+from rnd_agents import files
+from rnd_agents import run_files
 
-METRICS_FILE = 'metrics.csv'
-TIMINGS_FILE = 'timings.csv'
-PHASES = ('train', 'eval')
 # TensorBoard tags that TF-Agents' tools know.
 _TAGS = {
     'return_mean': 'Metrics/AverageReturn',
@@ -38,24 +36,23 @@ class Table:
 
     Args:
       path: The file.
-      columns: The first columns; 'iteration' is among them.
-      last_iteration: Rows after this iteration go: they are of work that was
-        lost and will be done again. None starts an empty table.
+      columns: The first columns; 'phase', 'iteration' and 'env_steps' are among
+        them.
+      last_iteration: Rows after this iteration are dropped: the resumed run
+        does that work again. None starts an empty table.
     """
     self._path = path
     self._columns = list(columns)
-    if last_iteration is None or not os.path.exists(path):
-      self._rewrite([])
-      return
-    with open(path, newline='', encoding='utf-8') as file:
-      self._columns = list(csv.DictReader(file).fieldnames or columns)
+    rows = ()
+    if last_iteration is not None and _has_rows(path):
+      self._columns, rows = run_files.read_table(path)
     self._rewrite(
-        row for row in self.rows() if int(row['iteration']) <= last_iteration
+        row for row in rows if float(row['iteration']) <= last_iteration
     )
 
   def rows(self):
-    """Yields the rows on the disk, dicts of text."""
-    yield from _rows(self._path)
+    """Returns an iterator over the rows on the disk, dicts of text."""
+    return run_files.read_table(self._path)[1]
 
   def append(self, row):
     """Adds a row, a dict of column to text or number."""
@@ -73,43 +70,37 @@ class Table:
       writer.writerows(rows)
 
 
-def _rows(path):
-  """Yields the rows of a table, dicts of text."""
-  with open(path, newline='', encoding='utf-8') as file:
-    # A kill may have cut the last line short, within its last cell even.
-    for row in csv.DictReader(line for line in file if line.endswith('\n')):
-      if None not in row.values() and row['iteration'].isdigit():
-        yield row
-
-
 def last_value(root_dir, phase, metric, last_iteration):
-  """Newest value of a metric up to an iteration, or None."""
-  if not has_rows(root_dir):
-    return None
+  """Returns the newest value of a metric up to an iteration, or None."""
+  rows = run_files.read_rows(root_dir) if has_rows(root_dir) else ()
   values = [
-      float(row[metric])
-      for row in _rows(os.path.join(root_dir, METRICS_FILE))
-      if row['phase'] == phase
-      and int(row['iteration']) <= last_iteration
-      and row.get(metric)
+      row.values[metric]
+      for row in rows
+      if row.phase == phase
+      and row.iteration <= last_iteration
+      and metric in row.values
   ]
   return values[-1] if values else None
 
 
 def has_rows(root_dir):
-  """Whether a folder holds metrics of a run."""
+  """Returns whether a folder holds metrics of a run."""
+  return _has_rows(os.path.join(root_dir, run_files.METRICS_FILE))
+
+
+def _has_rows(path):
   try:
-    with open(os.path.join(root_dir, METRICS_FILE), encoding='utf-8') as file:
+    with open(path, encoding='utf-8') as file:
       return len(file.readlines(10_000)) > 1
   except FileNotFoundError:
     return False
 
 
 class MetricsLog:
-  """One row an iteration or evaluation.
+  """Writes one row for each iteration and each evaluation.
 
-  `metrics.csv` holds what the seed decides, the same for every run with it;
-  `timings.csv` what the machine decides. TensorBoard has both.
+  `metrics.csv` holds what the seed determines, the same for every run with that
+  seed; `timings.csv` holds seconds and rates. TensorBoard has both.
   """
 
   def __init__(self, root_dir, last_iteration=None):
@@ -117,16 +108,16 @@ class MetricsLog:
 
     Args:
       root_dir: The run's folder.
-      last_iteration: On resuming, the iteration of the checkpoint. None starts
-        anew.
+      last_iteration: The iteration of the checkpoint that the run resumes
+        from. None starts empty files.
     """
     self._metrics = Table(
-        os.path.join(root_dir, METRICS_FILE),
+        os.path.join(root_dir, run_files.METRICS_FILE),
         ('phase', 'iteration', 'env_steps', 'train_steps', 'total_episodes'),
         last_iteration,
     )
     self._timings = Table(
-        os.path.join(root_dir, TIMINGS_FILE),
+        os.path.join(root_dir, run_files.TIMINGS_FILE),
         ('phase', 'iteration', 'env_steps', 'wall_time_s'),
         last_iteration,
     )
@@ -137,7 +128,7 @@ class MetricsLog:
         phase: tf.summary.create_file_writer(
             os.path.join(root_dir, phase), flush_millis=10_000
         )
-        for phase in PHASES
+        for phase in run_files.PHASES
     }
 
   def write(self, phase, counters, metrics, timings):
@@ -167,8 +158,8 @@ class MetricsLog:
       scalars[_TAGS.get(name, f'{scope}/{name}')] = value
     for name, value in timings.items():
       scalars[f'Speed/{name}'] = value
-    # All in one event: a call of tf.summary.scalar for each takes ten times as
-    # long, a few percent of the time of a small iteration.
+    # One event for all of them: calling tf.summary.scalar for each takes ten
+    # times as long, a few percent of the time of a small iteration.
     summary = summary_pb2.Summary()
     for tag, value in scalars.items():
       summary.MergeFrom(scalar_summary.scalar_pb(tag, value))
@@ -177,24 +168,24 @@ class MetricsLog:
 
   @contextlib.contextmanager
   def _writing(self, phase, env_steps):
-    """Summaries go to a phase's events."""
+    """Directs the summaries of the block to the events of a phase."""
     try:
       with self._writers[phase].as_default(step=env_steps):
         yield
     except tf.errors.OpError:
-      # TensorFlow flushes at the end, and where that fails (the disk is full)
-      # leaves the writer in place: later runs of the process would fail by it.
+      # TensorFlow flushes at the end of the block. Where that fails (the disk
+      # is full), it leaves the writer set, and later runs of the process fail.
       summary_ops_v2._summary_state.writer = None  # pylint: disable=protected-access
       raise
 
   def _remember(self, row):
-    """Takes in the numbers of a row of metrics."""
+    """Stores the numbers of a row of metrics for `last`."""
     for name, value in row.items():
       if name != 'phase' and value != '':
         self._last[row['phase'], name] = float(value)
 
   def write_images(self, phase, name, images, env_steps):
-    """Shows pictures in TensorBoard.
+    """Writes pictures for TensorBoard.
 
     Args:
       phase: 'train' or 'eval'.
@@ -206,7 +197,7 @@ class MetricsLog:
       tf.summary.image(name, images, max_outputs=len(images))
 
   def write_settings(self, settings, seed):
-    """Shows the settings in TensorBoard: as text, and in its HPARAMS page.
+    """Writes the settings for TensorBoard: as text, and for its HPARAMS page.
 
     Args:
       settings: Dict of names to text.
@@ -220,17 +211,17 @@ class MetricsLog:
       hparams_api.hparams(values, trial_id=uuid.uuid4().hex)
 
   def last(self, phase, metric):
-    """Newest value of a metric, or None."""
+    """Returns the newest value of a metric, or None."""
     return self._last.get((phase, metric))
 
   def close(self):
-    """Flushes the events."""
+    """Flushes and closes the event files."""
     for writer in self._writers.values():
       writer.close()
 
 
 def _plain(text):
-  """A setting as the HPARAMS page takes it: number or text."""
+  """Returns a setting as the HPARAMS page takes it: bool, number or text."""
   if text in ('True', 'False'):
     return text == 'True'
   try:

@@ -111,7 +111,6 @@ class ReplayTraining:
         _NAME, period='window_period', remainder='window_remainder'
     )
     epsilons.check(self.epsilon_fn, num_env_steps, num_environments)
-    arguments.check_unbound('PrioritizedReplay.seed', 'the flag --seed')
     self._check_demonstrations()
 
   def _check_demonstrations(self):

@@ -129,7 +129,7 @@ def draw_curve(run):
 
 def _draw_visits(run):
   states = run.collector.visits()
-  image = visits.image_of(states, run.name) if states else None
+  image = visits.VisitCounts.from_states(states).image() if states else None
   if image is not None:
     heat_maps.save(image, run.path('visits.png'))
     run.log.write_images(

@@ -66,6 +66,7 @@ class ReplayLoop(loops.Loop):
     self._read_demonstrations = read_demonstrations
     self._replay_dir = replay_dir
     self._replay = None
+    self._replay_in_use = None  # Name of its checkpoint in that of the run.
     self._updates_due = 0.0
     self._pretraining_steps = 0  # Done so far.
     self._is_ready = False
@@ -319,8 +320,11 @@ class ReplayLoop(loops.Loop):
   # Saving and resuming.
 
   def get_state(self):
+    # The newest checkpoint of the run refers to one until this one is written.
+    path = self._replay.checkpoint(in_use=(self._replay_in_use,))
+    self._replay_in_use = os.path.basename(path)
     return dict(
-        replay=os.path.basename(self._replay.checkpoint()),
+        replay=self._replay_in_use,
         cutter=self._cutter.get_state(),
         updates_due=self._updates_due,
         pretraining_steps=self._pretraining_steps,
@@ -328,6 +332,7 @@ class ReplayLoop(loops.Loop):
 
   def set_state(self, state, episodes_go_on):
     path = os.path.join(self._replay_dir, state['replay'])
+    self._replay_in_use = state['replay']
     if not os.path.isdir(path):
       # The run was killed between the replay's checkpoint and its own.
       path = replay_checkpoints.newest(self._replay_dir)

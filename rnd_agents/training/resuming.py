@@ -5,6 +5,7 @@
 from absl import logging
 
 from rnd_agents import errors
+from rnd_agents import run_files
 from rnd_agents.networks import precision
 from rnd_agents.training import metrics_log
 from rnd_agents.training import run_directory
@@ -33,7 +34,7 @@ def resume_or_record(run, now):
     )
   harmless = []
   if snapshot is not None:
-    before = run_directory.read_record(run.root_dir).get('settings', {})
+    before = run_files.read_record(run.root_dir).get('settings', {})
     fatal, harmless, of_learning = settings.changes(before, now)
     if fatal:
       _forget_untrained(run, snapshot, fatal, has_rows)

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a run: who may write to it, how it was made, how it stands."""
+"""The folder of a run: its lock, its settings and its status."""
 
 import contextlib
 import datetime
@@ -17,11 +17,10 @@ import sys
 from absl import logging
 import gin
 
+from rnd_agents import files
+from rnd_agents import run_files
 from rnd_agents.training import errors
-from rnd_agents.training import files
 
-RECORD_FILE = 'run.json'
-STATUS_FILE = 'status.json'
 CONFIG_FILE = 'operative_config.gin'
 _LOCK_FILE = '.lock'
 _RECORDED_PACKAGES = (
@@ -37,37 +36,39 @@ _RECORDED_PACKAGES = (
     'box2d',
 )
 
+# What this module writes is read without TensorFlow, too.
+read_record = run_files.read_record
+read_status = run_files.read_status
 
 _held = set()  # File descriptors of the locks of this process.
 
 
-def _let_go():
+def _close_locks():
   for descriptor in _held:
     with contextlib.suppress(OSError):
       os.close(descriptor)
   _held.clear()
 
 
-os.register_at_fork(after_in_child=_let_go)
+os.register_at_fork(after_in_child=_close_locks)
 
 
 @contextlib.contextmanager
 def locked(root_dir):
-  """Creates the folder and keeps other processes out of it.
+  """Creates the folder and locks it against other processes.
 
-  The operating system gives the lock back when the process ends, however it
-  does.
+  The operating system releases the lock when the process ends, also by a kill.
 
   Args:
     root_dir: The run's folder.
 
   Raises:
-    SetupError: If the folder cannot be written, or another process is at it.
+    SetupError: If the folder cannot be written, or another process uses it.
   """
   path = os.path.join(root_dir, _LOCK_FILE)
   try:
     os.makedirs(root_dir, exist_ok=True)
-    # Not truncated: it says who has the lock.
+    # Not truncated: it names the process that holds the lock.
     file = open(path, 'a+', encoding='utf-8')
   except OSError as error:
     raise errors.SetupError(
@@ -75,21 +76,21 @@ def locked(root_dir):
         ' another folder.'
     ) from error
   with file:
-    # A lock belongs to the open file, which worker processes would inherit and
-    # keep when this process is killed.
+    # A lock belongs to the open file. Worker processes inherit that, and would
+    # hold the lock after this process is killed.
     _held.add(file.fileno())
     try:
       _lock(file, root_dir)
       yield
     finally:
       _held.discard(file.fileno())
-      # Not left to the closing: a worker may just have been forked.
+      # Closing would not do: a worker that was just forked has the file open.
       with contextlib.suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _lock(file, root_dir):
-  """Locks the open file and writes down who has it."""
+  """Locks the open file and writes the name of this process to it."""
   try:
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
   except OSError as error:
@@ -101,7 +102,7 @@ def _lock(file, root_dir):
           ' or choose another folder.'
       ) from error
     logging.warning(
-        '%s cannot be locked (%s): see to it that no other process trains'
+        '%s cannot be locked (%s): make sure that no other process trains'
         ' there.',
         root_dir,
         error.strerror,
@@ -117,21 +118,16 @@ def _lock(file, root_dir):
     ) from error
 
 
-def read_record(root_dir):
-  """The record of the run in a folder, a dict; empty where there is none."""
-  return _read_json(os.path.join(root_dir, RECORD_FILE))
-
-
 def record_run(root_dir, settings, changes=(), **facts):
-  """Writes `run.json` and `operative_config.gin`: how to get this run again.
+  """Writes `run.json` and `operative_config.gin`, which reproduce the run.
 
-  Where there is a record already, the run is resumed: what is written is of
-  this start, `starts` keeps the ones before it.
+  In a resumed run both describe the newest start; `starts` in `run.json` lists
+  all of them.
 
   Args:
     root_dir: The run's folder.
-    settings: What `settings.operative` returned.
-    changes: Sentences on the settings that are others than before.
+    settings: From `settings.operative`.
+    changes: Sentences, one for each setting that differs from the last start.
     **facts: More entries for `run.json`.
   """
   start = dict(
@@ -145,7 +141,7 @@ def record_run(root_dir, settings, changes=(), **facts):
       facts,
       settings=settings,
       command=start['command'],
-      starts=[*read_record(root_dir).get('starts', ()), start],
+      starts=[*run_files.read_record(root_dir).get('starts', ()), start],
       python=platform.python_version(),
       machine=platform.platform(),
       processor=processor(),
@@ -153,15 +149,10 @@ def record_run(root_dir, settings, changes=(), **facts):
       commit=start['commit'],
       packages={name: _package_version(name) for name in _RECORDED_PACKAGES},
   )
-  with files.replacing(os.path.join(root_dir, RECORD_FILE)) as file:
+  with files.replacing(os.path.join(root_dir, run_files.RECORD_FILE)) as file:
     json.dump(record, file, indent=2)
   with files.replacing(os.path.join(root_dir, CONFIG_FILE)) as file:
     file.write(gin.operative_config_str())
-
-
-def read_status(root_dir):
-  """How the run in a folder stands, a dict; empty where there is none."""
-  return _read_json(os.path.join(root_dir, STATUS_FILE))
 
 
 def write_status(root_dir, state, **facts):
@@ -169,21 +160,12 @@ def write_status(root_dir, state, **facts):
 
   Args:
     root_dir: The run's folder.
-    state: 'running' (written as the run goes on; one that was killed stays
-      so), 'finished', 'stopped' (by a signal; the same command goes on) or
-      'failed'.
+    state: 'running' (also after a kill), 'finished', 'stopped' (by a signal;
+      the same command resumes) or 'failed'.
     **facts: More entries.
   """
-  with files.replacing(os.path.join(root_dir, STATUS_FILE)) as file:
+  with files.replacing(os.path.join(root_dir, run_files.STATUS_FILE)) as file:
     json.dump(dict(state=state, time=_now(), **facts), file, indent=2)
-
-
-def _read_json(path):
-  try:
-    with open(path, encoding='utf-8') as file:
-      return json.load(file)
-  except (FileNotFoundError, ValueError):
-    return {}
 
 
 def _now():
@@ -196,11 +178,11 @@ def _package_version(name):
   try:
     return importlib.metadata.version(name)
   except importlib.metadata.PackageNotFoundError:
-    return None  # Run from a checkout that is not installed.
+    return None  # A checkout that is not installed.
 
 
 def processor():
-  """The CPU's name, or None."""
+  """Returns the name of the CPU, or None."""
   try:
     with open('/proc/cpuinfo', encoding='utf-8') as file:
       for line in file:
@@ -212,7 +194,7 @@ def processor():
 
 
 def _commit():
-  """The commit of the checkout that the package runs from, or None."""
+  """Returns the commit of the checkout that this file is in, or None."""
   try:
     result = subprocess.run(
         ['git', 'rev-parse', 'HEAD'],

@@ -55,8 +55,6 @@ def check_scopes():
   Raises:
     UserError: If there are any.
   """
-  arguments.check_unbound('train_eval.root_dir', 'the flag --root_dir')
-  arguments.check_unbound('train_eval.seed', 'the flag --seed')
   for scope in ('', 'train/', 'eval/'):
     arguments.check_unbound(
         f'{scope}load_environment.seed', 'the flag --seed'

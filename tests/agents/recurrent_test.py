@@ -504,7 +504,7 @@ class _Memory(network.Network):
             'burn_in_length must be at least 0, got -1',
         ),
         ({'burn_in_length': 4}, ValueError, 'needs an unroll_length'),
-        ({'unroll_remainder': 'keep'}, ValueError, "remainder must be .* 'shift'"),
+        ({'unroll_remainder': 'keep'}, ValueError, "must be .*'shift'"),
     ],
 )
 def test_sequences_that_cannot_be_are_refused(settings, error, match):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rnd_agents.environments import atari
+from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
 
@@ -181,7 +182,7 @@ def test_the_scopes_differ_in_the_sign_of_rewards_only():
 
 @pytest.mark.parametrize('vectorization', ['sync', 'vector_entry_point'])
 def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
-  from rnd_agents.environments import rewards
+  from rnd_agents.environments import wrappers
 
   env = atari.load_atari(
       'Qbert',
@@ -189,7 +190,7 @@ def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
       seed=0,
       vectorization=vectorization,
       max_episode_steps=250,
-      reward_fn=rewards.sign_of_reward,
+      reward_fn=wrappers.sign_of_reward,
   )
   env.reset()
   seen = set()
@@ -201,29 +202,46 @@ def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
   assert all(return_ % 25 == 0 for return_ in returns)
 
 
-@pytest.mark.parametrize('kwargs, error, message', [
-    (dict(game='Montezuma'), ValueError, "no game 'Montezuma'"),
-    (dict(game='ALE/Pong-v4'), ValueError, 'no game'),
+@pytest.mark.parametrize('kwargs, message', [
+    (dict(game='Montezuma'), "no game 'Montezuma'"),
+    (dict(game='ALE/Pong-v4'), 'no game'),
     (dict(game='Pong', vectorization='vector_entry_point',
-          wrappers=[wrappers.RoomsVisited]), ValueError, 'wrappers are for'),
+          wrappers=[wrappers.RoomsVisited]), 'wrappers are for'),
     (dict(game='Pong', vectorization='vector_entry_point',
-          render_mode='rgb_array'), ValueError, 'does not render'),
-    (dict(game='Pong', num_environments=0), ValueError, 'at least 1'),
-    (dict(game='Pong', repeat_action_probability=2.0), ValueError,
+          render_mode='rgb_array'), 'does not render'),
+    (dict(game='Pong', num_environments=0), 'at least 1'),
+    (dict(game='Pong', repeat_action_probability=2.0),
      'repeat_action_probability must be between 0 and 1, got 2.0'),
-    (dict(game='Pong', frame_skip=0), ValueError, 'frame_skip .* least 1'),
+    (dict(game='Pong', frame_skip=0), 'frame_skip .* least 1'),
     (dict(game='Pong', screen_size=0, vectorization='vector_entry_point'),
-     ValueError, 'screen_size must be at least 1, got 0'),
+     'screen_size must be at least 1, got 0'),
     (dict(game='Pong', stack_size=0, vectorization='vector_entry_point'),
-     ValueError, 'stack_size must be at least 1, got 0'),
-    (dict(game='Pong', max_num_frames_per_episode=-5), ValueError,
+     'stack_size must be at least 1, got 0'),
+    (dict(game='Pong', max_num_frames_per_episode=-5),
      'max_num_frames_per_episode must be at least 1, got -5'),
-    (dict(game='Pong', max_episode_steps=0), ValueError, 'at least 1, got 0'),
-    (dict(game='Pong', noop_max=-1), ValueError, 'noop_max .* least 0, got -1'),
+    (dict(game='Pong', max_episode_steps=0), 'at least 1, got 0'),
+    (dict(game='Pong', noop_max=-1), 'noop_max .* least 0, got -1'),
 ])
-def test_bad_arguments(kwargs, error, message):
-  with pytest.raises(error, match=message):
+def test_bad_arguments(kwargs, message):
+  with pytest.raises(errors.EnvironmentSetupError, match=message):
     atari.load_atari(**kwargs)
+
+
+def test_env_kwargs_are_settings_of_the_loader():
+  with pytest.raises(
+      errors.EnvironmentSetupError, match='no setting frameskip; .* frame_skip'
+  ):
+    loaders.load_environment(MONTEZUMA, env_kwargs={'frameskip': 2})
+  env = loaders.load_environment(MONTEZUMA, env_kwargs={'screen_size': 40})
+  assert env.observation_spec().shape == (40, 40, 4)
+
+
+def test_opencv_not_installed(monkeypatch):
+  monkeypatch.setitem(sys.modules, 'cv2', None)
+  with pytest.raises(
+      errors.MissingPackageError, match=r'Here: pip install "rnd_agents\[atari'
+  ):
+    atari.load_atari('Pong')
 
 
 def test_ale_not_installed(monkeypatch):

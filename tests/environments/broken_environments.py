@@ -231,23 +231,6 @@ class ClosesNever(Sound):
 
 
 # ---------------------------------------------------------------- observations
-class PlanesAsPixels(Sound):
-  """Planes of 0 and 1 in a space of bytes."""
-
-  observation_space = spaces.Dict(
-      grid=spaces.Box(0, 255, (5, 5, 2), np.uint8),
-      camera=spaces.Box(0, 255, (5, 5, 1), np.uint8),
-      planes=spaces.Box(0, 1, (5, 5, 2), np.uint8),
-  )
-
-  def observation(self):
-    grid = np.zeros([5, 5, 2], np.uint8)
-    grid[self.steps % 5, int(2 + self.place), 0] = 1
-    return {
-        'grid': grid, 'camera': 200 * grid[..., :1], 'planes': grid.copy()
-    }
-
-
 class ReusedBuffer(Sound):
 
   def observation(self):

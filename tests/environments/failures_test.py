@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnd_agents.environments import async_vector
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
+from rnd_agents.environments import worker_processes
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAILING = 1  # Which of the environments.
@@ -372,7 +372,7 @@ def test_time_in_which_all_were_suspended_does_not_count(monkeypatch):
     return asked[-1] + (3600 if len(asked) > 1 else 0)
 
   monkeypatch.setattr(
-      async_vector, 'time', types.SimpleNamespace(monotonic=monotonic)
+      worker_processes, 'time', types.SimpleNamespace(monotonic=monotonic)
   )
   assert not env.step(np.zeros(2, int)).is_last().any()
   monkeypatch.undo()

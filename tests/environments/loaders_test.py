@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from rnd_agents.environments import deep_sea
+from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
-from rnd_agents.environments import vectorizing
+from rnd_agents.environments import vectorization
 from rnd_agents.environments import wrappers
 
 DEEP_SEA_ID = 'rnd_agents/DeepSea-v0'
@@ -95,12 +96,12 @@ def test_kwargs_and_wrappers_in_order():
 def test_the_vectorizations_agree(vectorizations, is_windy):
   actions = np.random.RandomState(0).randint(2, size=[12, 3])
   runs = []
-  for vectorization in vectorizations:
+  for way in vectorizations:
     env = loaders.load_environment(
         DEEP_SEA_ID,
         num_environments=3,
         seed=4,
-        vectorization=vectorization,
+        vectorization=way,
         env_kwargs={'size': 3, 'deterministic': not is_windy},
     )
     steps = [env.reset()] + [env.step(action) for action in actions]
@@ -116,34 +117,48 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
   assert len(runs[0][2]) == 9
 
 
-@pytest.mark.parametrize('kwargs, error, message', [
-    (dict(env='CartPole-v1', num_environments=0), ValueError,
+@pytest.mark.parametrize('kwargs, message', [
+    (dict(env='CartPole-v1', num_environments=0),
      'num_environments must be at least 1, not 0'),
-    (dict(env='CartPole-v1', num_environments=-2), ValueError, 'not -2'),
-    (dict(env='CartPole-v1', max_episode_steps=0), ValueError,
+    (dict(env='CartPole-v1', num_environments=-2), 'not -2'),
+    (dict(env='CartPole-v1', max_episode_steps=0),
      'max_episode_steps must be None .* not 0'),
-    (dict(env='CartPole-v1', vectorization='threads'), ValueError,
+    (dict(env='CartPole-v1', vectorization='threads'),
      "one of .*'async'.*, not 'threads'"),
-    (dict(env='Cartpole-v1'), ValueError, 'Close to it: .*CartPole-v1'),
-    (dict(env='LunarLandr-v3'), ValueError, 'LunarLander-v3'),
-    (dict(env='zzzz'), ValueError, "no environment 'zzzz'. Import"),
-    (dict(env=deep_sea.DeepSeaEnv()), TypeError, 'callable, not DeepSeaEnv'),
-    (dict(env=lambda: 3), TypeError, 'must return a gymnasium.Env.* int'),
+    (dict(env='Cartpole-v1'), 'Close to it: .*CartPole-v1'),
+    (dict(env='LunarLandr-v3'), 'LunarLander-v3'),
+    (dict(env='zzzz'), "no environment 'zzzz'. Import"),
+    (dict(env=deep_sea.DeepSeaEnv()), 'callable, not DeepSeaEnv'),
+    (dict(env=lambda: 3), 'must return a gymnasium.Env.* int'),
     (dict(env=deep_sea.DeepSeaEnv, vectorization='vector_entry_point'),
-     ValueError, 'needs a Gymnasium id'),
+     'needs a Gymnasium id'),
     (dict(env=DEEP_SEA_ID, vectorization='vector_entry_point',
-          wrappers=[DoubledReward]), ValueError, 'for single environments'),
+          wrappers=[DoubledReward]), 'for single environments'),
     (dict(env=DEEP_SEA_ID, vectorization='vector_entry_point',
-          env_kwargs={'sise': 3}), TypeError, "did not take {'sise': 3}"),
-    (dict(env='CartPole-v1', wrappers=DoubledReward), TypeError,
+          env_kwargs={'sise': 3}), "does not take {'sise': 3}"),
+    (dict(env='CartPole-v1', env_kwargs={'sise': 3}),
+     "CartPole-v1 does not take {'sise': 3}"),
+    (dict(env=deep_sea.DeepSeaEnv, env_kwargs={'sise': 3}),
+     "DeepSeaEnv does not take {'sise': 3}"),
+    (dict(env='CartPole-v1', wrappers=DoubledReward),
      r'a list of callables, such as \[MyWrapper\], not .*DoubledReward'),
     (dict(env='CartPole-v1', wrappers=[DoubledReward, returns_nothing]),
-     TypeError, r'wrappers\[1\], returns_nothing, must .* returned NoneType'),
-    (dict(env='CartPole-v1', seed=-1), ValueError, 'not negative'),
+     r'wrappers\[1\], returns_nothing, must .* returned NoneType'),
+    (dict(env='CartPole-v1', seed=-1), 'not negative'),
 ])
-def test_bad_arguments(kwargs, error, message):
-  with pytest.raises(error, match=message):
+def test_bad_arguments(kwargs, message):
+  with pytest.raises(errors.EnvironmentSetupError, match=message):
     loaders.load_environment(**kwargs)
+
+
+@pytest.mark.parametrize('env_kwargs', [{}, {'size': 3}])
+def test_a_bug_in_a_constructor_stays_what_it_is(env_kwargs):
+  def make(**kwargs):
+    return deep_sea.DeepSeaEnv(colour='blue', **kwargs)
+
+  with pytest.raises(TypeError, match="argument 'colour'") as caught:
+    loaders.load_environment(make, env_kwargs=env_kwargs)
+  assert not isinstance(caught.value, errors.EnvironmentSetupError)
 
 
 def test_one_environment_twice():
@@ -187,7 +202,7 @@ def test_worlds_that_outlive_episodes_are_made_anew(env_id, is_fresh):
 
 
 def test_default_names():
-  name = vectorizing.default_name
+  name = vectorization.default_name
   assert name('CartPole-v1') == 'CartPole-v1'
   assert name('some.module:ALE/Pong-v5') == 'ALE-Pong-v5'
   assert name(deep_sea.DeepSeaEnv) == 'DeepSeaEnv'

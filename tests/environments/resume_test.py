@@ -16,10 +16,10 @@ import pytest
 import tensorflow as tf
 from tf_agents.specs import array_spec
 
+from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
-from rnd_agents.environments import seeded_episodes
 from rnd_agents.environments import vector_environment
 from tests.environments import known
 
@@ -171,7 +171,7 @@ def test_resumed_deep_sea_vector():
 
 def test_resumed_in_the_middle_of_a_long_episode(monkeypatch):
   # Actions are kept in several chunks.
-  monkeypatch.setattr(seeded_episodes, '_CHUNK_STEPS', 16)
+  monkeypatch.setattr(episode_replay, '_CHUNK_STEPS', 16)
   make = functools.partial(
       loaders.load_environment, 'Pendulum-v1', 2, seed=1
   )
@@ -384,7 +384,7 @@ def test_an_environment_that_has_just_ended_takes_a_state(vectorization):
 
 
 def test_actions_in_an_array_that_is_used_again():
-  env = seeded_episodes.SeededEpisodes(
+  env = episode_replay.SeededEpisodes(
       gymnasium.make('Pendulum-v1'), episode_seeds.stream(0)
   )
   env.reset()
@@ -392,7 +392,7 @@ def test_actions_in_an_array_that_is_used_again():
   for i in range(5):
     buffer[:] = i / 5
     observation = env.step(buffer)[0]
-  other = seeded_episodes.SeededEpisodes(
+  other = episode_replay.SeededEpisodes(
       gymnasium.make('Pendulum-v1'), episode_seeds.stream(1)
   )
   restored = other.set_episode_state(env.get_episode_state())

@@ -275,7 +275,7 @@ def test_a_function_of_rewards_that_is_not_finite():
 
 
 def test_a_single_environment_is_refused():
-  with pytest.raises(TypeError, match='not Scripted'):
+  with pytest.raises(errors.EnvironmentSetupError, match='not Scripted'):
     vector_environment.VectorPyEnvironment(known.ScriptedEnv([1]))
 
 

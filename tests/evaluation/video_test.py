@@ -182,7 +182,7 @@ def test_rendering_environment_keeps_what_gin_binds():
 
 @pytest.mark.parametrize('length', [1, 2, 9, 10, 40, 1000, 4501])
 def test_nine_frames_from_first_to_last_however_long(tmp_path, length):
-  film = video._Film('no program', str(tmp_path / 'f.mp4'), 30)
+  film = video._VideoWriter('no program', str(tmp_path / 'f.mp4'), 30)
   film._write = lambda frame: None
   for i in range(length):
     film.add(np.full([1, 1, 3], i))

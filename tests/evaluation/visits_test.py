@@ -86,6 +86,67 @@ def test_state_goes_on_where_it_was(stop):
   assert first.counts().sum() == 3 * stop
 
 
+def test_shards_add_up_and_are_drawn_without_their_environments():
+  rng = np.random.default_rng(3)
+  spec = _spec(low=[-2, -2], high=[2, 2])
+  whole = visits.VisitCounts(spec, 'Mine-v0')
+  shards = [visits.VisitCounts(spec, 'Mine-v0') for _ in range(3)]
+  for t in range(400):
+    # The last shard has been created and has not begun.
+    for shard in shards[: 2 if t < 300 else 1]:
+      step = _step(rng.normal(size=[2, 2]))
+      whole.observe(step, {})
+      shard.observe(step, {})
+  states = pickle.loads(pickle.dumps([shard.state() for shard in shards]))
+  total = visits.VisitCounts.from_states(states)
+  np.testing.assert_array_equal(total.counts(), whole.counts())
+  np.testing.assert_array_equal(total.image(), whole.image())
+  # What is drawn is a copy.
+  assert shards[0].counts().sum() == 800 and shards[1].counts().sum() == 600
+  unused = visits.VisitCounts.from_states(states[2:])
+  assert unused.image() is None and not unused.counts().any()
+
+
+@pytest.mark.parametrize('num_steps', [9, 256])
+def test_shards_of_a_plane_without_bounds_keep_their_ranges_apart(num_steps):
+  shards = [visits.VisitCounts(_spec(), 'Mine-v0') for _ in range(2)]
+  for start, shard in zip((0.0, 10.0), shards):
+    for _ in range(num_steps):
+      shard.observe(_step([[start, 0.0], [start + 1, 1.0]]), {})
+  total = visits.VisitCounts.from_states([s.state() for s in shards])
+  expected = np.zeros([50, 50], int)
+  # x: -0.1 ... 11.1 in cells of 0.224; y: -0.1 ... 1.1 as in each.
+  for x in (0.0, 1.0, 10.0, 11.0):
+    expected[4 if x in (0, 10) else 45, int((x + 0.1) / 0.224)] = num_steps
+  np.testing.assert_array_equal(total.counts(), expected)
+  assert total.image().shape == (480, 640, 3)
+  for shard in shards:
+    assert shard.counts().sum() == 2 * num_steps
+
+
+def test_shards_of_a_grid_add_up_whatever_their_sizes():
+  spec = array_spec.ArraySpec([5], np.float32)
+  step = ts.restart(np.zeros([1, 5], np.float32), 1)
+  shards = [visits.VisitCounts(spec) for _ in range(2)]
+  for shard, position in zip(shards, ([1, 2], [3, 0])):
+    for _ in range(2):
+      shard.observe(step, {'position': np.array([position])})
+  shards[1].observe(step, {
+      'position': np.array([[0, 0]]), 'grid_size': np.array([[4, 5]])
+  })
+  total = visits.VisitCounts.from_states([s.state() for s in shards])
+  expected = np.zeros([5, 4], int)
+  expected[0, 3] = expected[2, 1] = 2
+  expected[0, 0] = 1
+  np.testing.assert_array_equal(total.counts(), expected)
+  rooms = [visits.VisitCounts(spec) for _ in range(2)]
+  for i, shard in enumerate(rooms):
+    shard.observe(step, {'room': np.array([i + 1])})
+  total = visits.VisitCounts.from_states([s.state() for s in rooms])
+  assert total.counts().tolist() == [0, 1, 1] + 21 * [0]
+  assert total.image().shape == (480, 640, 3)
+
+
 def test_positions_from_infos_of_those_that_gave_one():
   counts = visits.VisitCounts(_spec((7, 7, 3), 0, 255))
   observation = np.zeros([3, 7, 7, 3])

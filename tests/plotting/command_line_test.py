@@ -6,14 +6,16 @@ import pathlib
 import subprocess
 import sys
 
+from absl import flags
 import pytest
 
-from rnd_agents.plotting import __main__ as command_line
+from rnd_agents.plotting import __main__ as plotting
+from tests import command_lines
 from tests.plotting import fake_runs
 
 
 def _run(*argv):
-  return command_line.main([str(arg) for arg in argv])
+  return command_lines.call(plotting, *argv)
 
 
 def _labels(path):
@@ -65,6 +67,18 @@ def test_table(runs, tmp_path, capsys):
       ('ppo', '', 'inf', '50.0', 'inf', '2', 'steps_to', 'eval',
        'return_mean', '4.0', '1'),
   ]
+
+
+def test_only_steps_that_all_runs_have_count(tmp_path, capsys):
+  for name, returns in (('a', [0, 9, 6, 0]), ('b', [0, 3, 0, 0]),
+                        ('c', [0, 3, 3, 3, 99])):
+    fake_runs.evaluations(tmp_path / 'g' / name, range(0, 50, 10), returns)
+  fake_runs.evaluations(tmp_path / 'h' / 'a', [0, 10], [1, 2])
+  fake_runs.evaluations(tmp_path / 'h' / 'b', [20, 30], [3, 4])
+  _run(tmp_path, '--out', tmp_path / 'o.png')
+  lines = capsys.readouterr().out.splitlines()
+  assert lines[1].split() == ['g', '3', '30', '1', '[0,', '3]', '5']
+  assert lines[2].split() == ['h', '2', '-', '-', '-', '-']
 
 
 def test_one_run_has_no_interval(runs, tmp_path, capsys):
@@ -182,14 +196,12 @@ def test_folder_without_runs_is_left_out_loudly(runs, tmp_path, capsys):
       f'Left out: {runs}/demos is no run folder and has none in it: there is no'
       ' metrics.csv.\n')
   assert _labels(tmp_path / 'o.csv') == {'ppo': 2, 'rnd': 3}
-  with pytest.raises(SystemExit):
-    _run(runs / 'demos', '--out', tmp_path / 'none.png')
+  assert _run(runs / 'demos', '--out', tmp_path / 'none.png') == 2
   assert f'{runs}/demos is no run folder' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(('argv', 'message'), [
     (['--metric', 'length_mean'], "no run has 'length_mean' in phase 'eval'"),
-    (['--confidence', '95'], 'inside (0, 1)'),
     (['nowhere'], 'nowhere is no run folder'),
     (['--metric', 'evil/return_mean'], 'must be train or eval'),
     (['--metric', 'a', '--metric', 'b', '--ylabel', 'c'],
@@ -198,20 +210,27 @@ def test_folder_without_runs_is_left_out_loudly(runs, tmp_path, capsys):
      '--threshold is for one --metric, not for 2'),
 ])
 def test_bad_arguments(runs, tmp_path, capsys, argv, message):
-  with pytest.raises(SystemExit) as stop:
-    _run(runs, *argv, '--out', tmp_path / 'o.png')
-  assert stop.value.code == 2
-  assert message in capsys.readouterr().err
+  assert _run(runs, *argv, '--out', tmp_path / 'o.png') == 2
+  error = capsys.readouterr().err.splitlines()[-1]
+  assert error.startswith('plotting: ') and message in error
   assert not (tmp_path / 'o.png').exists()
+
+
+@pytest.mark.parametrize(('argv', 'message'), [
+    (['--out', 'o.png', '--confidence', '95'], r'inside \(0, 1\)'),
+    (['--out', 'o.png', '--phase', 'evil'], 'train|eval'),
+    ([], '--out must have a value'),
+])
+def test_bad_flags(runs, argv, message):
+  with pytest.raises(flags.Error, match=message):
+    _run(runs, *argv)
 
 
 def test_numbers_of_something_else_are_not_written_over(
     runs, tmp_path, capsys):
   run = runs / 'rnd' / 'seed_0'
   before = (run / 'metrics.csv').read_bytes()
-  with pytest.raises(SystemExit) as stop:
-    _run(run, '--out', run / 'metrics.png')
-  assert stop.value.code == 2
+  assert _run(run, '--out', run / 'metrics.png') == 2
   error = capsys.readouterr().err
   assert f'{run}/metrics.csv, which holds something else' in error
   assert (run / 'metrics.csv').read_bytes() == before
@@ -232,18 +251,18 @@ def test_a_picture_that_cannot_be_written(
     runs, tmp_path, capsys, out, message):
   (tmp_path / 'file').touch()
   (tmp_path / 'folder.png').mkdir()
-  with pytest.raises(SystemExit) as stop:
-    _run(runs, '--out', tmp_path / out)
-  assert stop.value.code == 2
+  assert _run(runs, '--out', tmp_path / out) == 2
   assert message in capsys.readouterr().err
 
 
 def test_starts_without_tensorflow(runs, tmp_path):
   code = (
       'import sys\n'
-      'from rnd_agents.plotting import __main__ as m\n'
+      'from rnd_agents.plotting import __main__\n'
       'print("matplotlib" in sys.modules)\n'
-      f'm.main([{str(runs)!r}, "--out", {str(tmp_path / "o.png")!r}])\n'
+      'from tests import command_lines\n'
+      f'command_lines.call(__main__, {str(runs)!r},\n'
+      f'                   "--out", {str(tmp_path / "o.png")!r})\n'
       'heavy = ["tensorflow", "tf_agents", "gymnasium", "matplotlib.pyplot"]\n'
       'print([name for name in heavy if name in sys.modules])\n')
   output = subprocess.run(

@@ -5,14 +5,17 @@ import pytest
 
 from rnd_agents.plotting import group_curves
 from rnd_agents.plotting import statistics
-from tests.plotting import fake_runs
 
 _NAN = np.nan
 
 
-def test_runs_on_one_grid(tmp_path):
+def _run(env_steps, values):
+  return np.array(env_steps), np.array(values, np.float64)
+
+
+def test_runs_on_one_grid():
   returns = np.random.default_rng(0).normal(size=[5, 3])
-  runs = [fake_runs.evaluations(tmp_path / str(i), [0, 100, 200], row)
+  runs = [_run([0, 100, 200], row)
           for i, row in enumerate(returns)]
 
   curve = group_curves.group_curve(runs, confidence=0.9, resamples=300, seed=3)
@@ -29,11 +32,11 @@ def test_runs_on_one_grid(tmp_path):
   assert curve.complete.all()
 
 
-def test_runs_of_different_lengths(tmp_path):
+def test_runs_of_different_lengths():
   runs = [
-      fake_runs.evaluations(tmp_path / 'a', [0, 10, 20, 30], [0, 1, 2, 3]),
-      fake_runs.evaluations(tmp_path / 'b', [0, 20], [10, 30]),
-      fake_runs.evaluations(tmp_path / 'c', [10, 20], [4, 4]),
+      _run([0, 10, 20, 30], [0, 1, 2, 3]),
+      _run([0, 20], [10, 30]),
+      _run([10, 20], [4, 4]),
   ]
   curve = group_curves.group_curve(runs)
   np.testing.assert_array_equal(curve.env_steps, [0, 10, 20, 30])
@@ -45,12 +48,12 @@ def test_runs_of_different_lengths(tmp_path):
   np.testing.assert_allclose(curve.high, [10, 20, 30, _NAN])
 
 
-def test_runs_that_stop_at_almost_the_same_step(tmp_path):
+def test_runs_that_stop_at_almost_the_same_step():
   runs = [
-      fake_runs.evaluations(tmp_path / 'a', [0, 100, 200], [0, 1, 2]),
-      fake_runs.evaluations(tmp_path / 'b', [3, 100, 205], [6, 7, 8]),
+      _run([0, 100, 200], [0, 1, 2]),
+      _run([3, 100, 205], [6, 7, 8]),
       # Half of its distance away and more: not carried.
-      fake_runs.evaluations(tmp_path / 'c', [0, 20, 40], [9, 9, 9]),
+      _run([0, 20, 40], [9, 9, 9]),
   ]
   curve = group_curves.group_curve(runs)
   np.testing.assert_array_equal(curve.env_steps, [0, 3, 20, 40, 100, 200, 205])
@@ -61,10 +64,10 @@ def test_runs_that_stop_at_almost_the_same_step(tmp_path):
   )
 
 
-def test_many_points(tmp_path):
+def test_many_points():
   x = np.arange(0, 4001, 4)
-  runs = [fake_runs.evaluations(tmp_path / 'a', x, x / 2),
-          fake_runs.evaluations(tmp_path / 'b', x[1:-1] + 1, x[1:-1])]
+  runs = [_run(x, x / 2),
+          _run(x[1:-1] + 1, x[1:-1])]
   curve = group_curves.group_curve(runs, resamples=20)
   assert 500 <= curve.env_steps.size <= 502
   assert (np.diff(curve.env_steps) > 0).all()
@@ -77,34 +80,15 @@ def test_many_points(tmp_path):
       curve.iqm[curve.complete], (shared / 2 + shared - 1) / 2)
 
 
-def test_runs_that_never_overlap(tmp_path):
-  runs = [fake_runs.evaluations(tmp_path / 'a', [0, 10], [1, 2]),
-          fake_runs.evaluations(tmp_path / 'b', [20, 30], [3, 4])]
+def test_runs_that_never_overlap():
+  runs = [_run([0, 10], [1, 2]),
+          _run([20, 30], [3, 4])]
   curve = group_curves.group_curve(runs)
   np.testing.assert_array_equal(curve.num_runs, [1, 1, 1, 1])
   np.testing.assert_allclose(curve.iqm, [1, 2, 3, 4])
   assert not curve.complete.any()
-  assert group_curves.summarize(curve) is None
 
 
-def test_summary(tmp_path):
-  runs = [
-      fake_runs.evaluations(tmp_path / 'a', [0, 10, 20, 30], [0, 9, 6, 0]),
-      fake_runs.evaluations(tmp_path / 'b', [0, 10, 20, 30], [0, 3, 0, 0]),
-      fake_runs.evaluations(
-          tmp_path / 'c', [0, 10, 20, 30, 40], [0, 3, 3, 3, 99]),
-  ]
-  curve = group_curves.group_curve(runs)
-  # Step 40, which only one run reached, counts for nothing but that run.
-  summary = group_curves.summarize(curve)
-  assert summary[:3] == (3, 30, 1.0)
-  assert (summary.low, summary.high) == (0.0, 3.0)
-  assert summary.highest == 5.0
-
-
-def test_refuses(tmp_path):
+def test_refuses():
   with pytest.raises(ValueError, match='at least one run'):
     group_curves.group_curve([])
-  run = fake_runs.evaluations(tmp_path / 'a', [0, 10], [1, 2])
-  with pytest.raises(ValueError, match='has no value of .success_rate'):
-    group_curves.group_curve([run], metric='success_rate')

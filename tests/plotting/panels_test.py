@@ -5,29 +5,22 @@ import numpy as np
 import pytest
 
 from rnd_agents.plotting import panels
-from tests.plotting import fake_runs
 
 
-def _run(root_dir, **metrics):
+def _run(*values):
   """A run with a point every ten steps."""
-  names = list(metrics)
-  return fake_runs.write(root_dir, [
-      {'phase': 'train', 'iteration': i, 'env_steps': 10 * i,
-       **dict(zip(names, values, strict=True))}
-      for i, values in enumerate(zip(*metrics.values()))])
+  return 10 * np.arange(len(values)), np.array(values, np.float64)
 
 
 def test_a_panel_for_each_metric(tmp_path):
-  rnd = _run(tmp_path / 'rnd', policy_loss=[1.0, 1e-4], return_mean=[0, 4],
-             bonus_mean=[2.0, 3.0])
-  ppo = _run(tmp_path / 'ppo', policy_loss=[2.0, 1e-3], return_mean=[0, 1])
-  both = {'ppo': [ppo], 'rnd': [rnd]}
+  losses = {'ppo': [_run(2.0, 1e-3)], 'rnd': [_run(1.0, 1e-4)]}
+  returns = {'ppo': [_run(0, 1)], 'rnd': [_run(0, 4)]}
   out = tmp_path / 'out.png'
 
   fig = panels.draw([
-      panels.make(both, 'policy_loss', 'train'),
-      panels.make(both, 'return_mean', 'train', ylabel='R'),
-      panels.make({'rnd': [rnd]}, 'bonus_mean', 'train'),
+      panels.make(losses, 'policy_loss', 'train'),
+      panels.make(returns, 'return_mean', 'train', ylabel='R'),
+      panels.make({'rnd': [_run(2, 3)]}, 'bonus_mean', 'train'),
   ], str(out), title='Venture')
 
   loss, returns, bonus = fig.axes
@@ -53,7 +46,7 @@ def test_a_panel_for_each_metric(tmp_path):
 
 
 def test_losses_of_any_sign_have_a_linear_axis(tmp_path):
-  run = _run(tmp_path, policy_loss=[-100.0, 100.0])
+  run = _run(-100.0, 100.0)
   fig = panels.draw(
       [panels.make({'g': [run]}, 'policy_loss', 'train')],
       str(tmp_path / 'out.png'))

@@ -158,17 +158,6 @@ def test_align_linear():
   ])
 
 
-def test_align_previous():
-  nan = np.nan
-  aligned = statistics.align_runs(
-      [([0, 10, 20], [0.0, 1.0, 5.0]), ([5, 15], [10.0, 30.0])],
-      [0, 5, 9.9, 10, 15, 20, 25], method='previous')
-  np.testing.assert_allclose(aligned, [
-      [0.0, 0.0, 0.0, 1.0, 1.0, 5.0, nan],
-      [nan, 10.0, 10.0, 10.0, 30.0, nan, nan],
-  ])
-
-
 @pytest.mark.parametrize(('run', 'message'), [
     (([0, 0], [1, 2]), 'increase'),
     (([1, 0], [1, 2]), 'increase'),
@@ -178,8 +167,3 @@ def test_align_previous():
 def test_align_refuses(run, message):
   with pytest.raises(ValueError, match=message):
     statistics.align_runs([run], [0, 1])
-
-
-def test_align_refuses_method():
-  with pytest.raises(ValueError, match="'cubic'"):
-    statistics.align_runs([([0], [1])], [0], method='cubic')

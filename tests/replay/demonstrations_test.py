@@ -234,11 +234,11 @@ def test_what_is_no_misfit():
       _spec(observation=_BOX((), np.int32, most.min + 1, most.max)))
   box = _spec(action=_BOX((2,), _F32, -1, 1))
   demonstrations.check(box, _spec(action=_BOX((2,), _F32, [-1, -1], 1)))
-  with pytest.raises(demonstrations.DemonstrationError, match='-2.0 to 1.0'):
+  with pytest.raises(demonstrations.DemonstrationError, match='-2., -1.. to'):
     demonstrations.check(_spec(action=_BOX((2,), _F32, [-2, -1], 1)), box)
   some = _spec(action=_BOX((3,), _F32, [-2, -1, -1], 1))
   others = _spec(action=_BOX((3,), _F32, [-2, -2, -1], 1))
-  with pytest.raises(demonstrations.DemonstrationError, match='other bounds'):
+  with pytest.raises(demonstrations.DemonstrationError, match='-2., -2., -1.'):
     demonstrations.check(some, others)
 
 

@@ -239,7 +239,7 @@ def test_agrees_with_a_naive_dict(create):
       add = replay.add_demonstration if is_demonstration else replay.add
       sequence = _Small(np.int64(number), np.bool_(is_demonstration))
       if is_demonstration and len(table.priorities) == 12:
-        with pytest.raises(ValueError, match='never thrown out'):
+        with pytest.raises(ValueError, match='never evicted'):
           add(sequence, priority)
         done['refused'] += 1
         continue
@@ -427,6 +427,15 @@ def _filled(create, folder):
   return replay
 
 
+def _names(folder):
+  """Paths of the checkpoints that have their name."""
+  return sorted(
+      os.path.join(folder, name)
+      for name in os.listdir(folder)
+      if not name.startswith('.')
+  )
+
+
 def _choices(replay):
   return [replay.sample(8, 0.5).sequences.is_demonstration.tolist()
           for _ in range(10)]
@@ -439,8 +448,7 @@ def test_checkpoint_brings_everything_back(create, tmp_path):
   replay.sample(5, 0.5)
   replay.update_priorities([_contents(replay)[4][1]], [11.0], [False])
   second = replay.checkpoint()
-  assert os.listdir(folder).count(os.path.basename(second)) == 1
-  assert not os.path.exists(first)
+  assert _names(folder) == [first, second]
   saved = (
       _contents(replay), _contents(replay, 1.0), replay.sizes(), replay.state()
   )
@@ -499,11 +507,9 @@ def test_restores_a_checkpoint_that_was_moved(create, tmp_path):
 
 def test_what_a_kill_leaves_is_not_restored(create, tmp_path):
   replay = _filled(create, str(tmp_path))
-  shutil.copytree(replay.checkpoint(), tmp_path / 'copy')
-  replay.add(_sequence(20))
   replay.checkpoint()
-  # Killed before the one before was deleted.
-  os.rename(tmp_path / 'copy', tmp_path / 'replay_00000000')
+  replay.add(_sequence(20))
+  newest = replay.checkpoint()
   replay.add(_sequence(21))
   # Killed when Reverb was ready, and its files had no name yet.
   written = replay._client.checkpoint()
@@ -514,9 +520,43 @@ def test_what_a_kill_leaves_is_not_restored(create, tmp_path):
   assert set(_contents(restored)) == {3, 4, 5, 20}
   path = restored.checkpoint()
   assert os.listdir(tmp_path / '.being_written') == []
-  assert sorted(os.listdir(tmp_path)) == [
-      '.being_written', os.path.basename(path)
-  ]
+  assert _names(tmp_path) == [newest, path]
+
+
+def test_the_last_two_and_those_in_use_stay(create, tmp_path):
+  replay = create(9, checkpoint_dir=tmp_path)
+  in_use = os.path.basename(replay.checkpoint())
+  for _ in range(3):
+    replay.checkpoint(in_use=[None, in_use])
+  names = [f'{tmp_path}/replay_0000000{number}' for number in range(5)]
+  assert _names(tmp_path) == [names[0], *names[2:4]]
+  replay.checkpoint()
+  assert _names(tmp_path) == names[3:]
+
+
+def test_a_checkpoint_is_on_the_disk_before_it_has_its_name(
+    create, tmp_path, monkeypatch
+):
+  fsync, replace = os.fsync, os.replace
+  events = []
+
+  def note_sync(descriptor):
+    events.append(os.readlink(f'/proc/self/fd/{descriptor}'))
+    fsync(descriptor)
+
+  def note_name(source, target):
+    events.append((os.fspath(source), os.fspath(target)))
+    replace(source, target)
+
+  monkeypatch.setattr(os, 'fsync', note_sync)
+  monkeypatch.setattr(os, 'replace', note_name)
+  path = _filled(create, str(tmp_path)).checkpoint()
+  ((written, _),) = named = [e for e in events if isinstance(e, tuple)]
+  before = events[: events.index(named[0])]
+  files = {f'{written}/{name}' for name in os.listdir(path)}
+  assert len(files) == 5 and {written, *files} <= set(before)
+  # And the name itself.
+  assert str(tmp_path) in events[events.index(named[0]) :]
 
 
 def test_checkpoint_of_other_settings_is_refused(create, tmp_path):

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from rnd_agents.evaluation import saved_policy
 from rnd_agents.replay import demonstrations
+from tests import command_lines
 from train import collect_demos
 
 _ROOT = os.path.dirname(
@@ -43,8 +44,9 @@ def demonstrate(policy_dir, out, *flags):
     The episodes.
   """
   gin.clear_config()  # As for a new process.
-  argv = ['--policy_dir', str(policy_dir), '--out', str(out), '--episodes=2']
-  assert collect_demos.main([*argv, '--num_environments=1', *flags]) == 0
+  assert command_lines.call(
+      collect_demos, '--policy_dir', policy_dir, '--out', out, '--episodes=2',
+      '--num_environments=1', *flags) == 0
   episodes = demonstrations.read(out)
   assert len(episodes) == 2
   policy = saved_policy.SavedPolicy(str(policy_dir))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+from absl import flags
 import gin
 import gymnasium
 import pytest
@@ -16,6 +17,7 @@ from tf_agents.policies import policy_saver
 from tf_agents.policies import random_tf_policy
 
 from rnd_agents.environments import loaders
+from tests import command_lines
 from train import evaluate
 
 _ROOT = os.path.dirname(
@@ -79,8 +81,8 @@ def _no_gin():
 
 
 def _evaluate(run, *argv):
-  return evaluate.main(
-      ['--policy_dir', str(run / 'policies' / 'policy'), *argv]
+  return command_lines.call(
+      evaluate, '--policy_dir', run / 'policies' / 'policy', *argv
   )
 
 
@@ -203,7 +205,7 @@ def test_a_module_of_the_run_that_is_not_found(
   assert 'PYTHONPATH' in error
 
 
-def test_film_of_the_best_in_a_fresh_process(run, tmp_path):
+def test_video_of_the_best_in_a_fresh_process(run, tmp_path):
   imageio_ffmpeg = pytest.importorskip('imageio_ffmpeg')
   best = max(range(4), key=lambda seed: _length(seed)[0])
   length = _length(best)[0]
@@ -221,7 +223,7 @@ def test_film_of_the_best_in_a_fresh_process(run, tmp_path):
   )
   assert result.returncode == 0, result.stderr
   assert result.stdout.endswith(
-      f'Film of seed {best}, return {length}, {length} steps: best.mp4\n'
+      f'Video of seed {best}, return {length}, {length} steps: best.mp4\n'
   )
   frames, _ = imageio_ffmpeg.count_frames_and_secs(tmp_path / 'best.mp4')
   assert frames == length + 1
@@ -249,26 +251,22 @@ def test_mistakes_end_with_one_sentence(run, capsys, argv, message):
 @pytest.mark.parametrize(
     ('argv', 'message'),
     [
-        (('--episodes', '0'), '--episodes must be at least 1, got 0'),
-        (('--seed', '-1'), '--seed must not be negative'),
-        (('--video', 'a.gif'), 'must end in .mp4, got a.gif'),
+        (('--episodes', '0'), '--episodes=0: 0 is not a positive integer'),
+        (('--seed', '-1'), '-1 is not a non-negative integer'),
+        (('--video', 'a.gif'), 'a.gif: must end in .mp4'),
     ],
 )
-def test_wrong_flags(run, capsys, argv, message):
-  with pytest.raises(SystemExit) as stop:
+def test_wrong_flags(run, argv, message):
+  with pytest.raises(flags.Error, match=message):
     _evaluate(run, *argv)
-  assert stop.value.code == 2
-  assert message in capsys.readouterr().err
 
 
-def test_a_table_of_something_else_stays(run, tmp_path, capsys):
+def test_a_table_of_something_else_stays(run, tmp_path):
   path = tmp_path / 'metrics.csv'
   path.write_text('phase,iteration,env_steps\ntrain,1,128\n')
-  for out, message in ((path, 'holds something else'), (tmp_path, 'holds')):
-    with pytest.raises(SystemExit) as stop:
-      _evaluate(run, '--csv', str(out))
-    assert stop.value.code == 2
-    assert message in capsys.readouterr().err
+  for out in (path, tmp_path):
+    with pytest.raises(flags.Error, match='holds something else'):
+      _evaluate(run, '--csv', out)
   assert path.read_text() == 'phase,iteration,env_steps\ntrain,1,128\n'
 
 
@@ -285,5 +283,6 @@ def test_without_the_run_the_environment_is_asked_for(run, tmp_path, capsys):
   policies = tmp_path / 'policies'
   policies.mkdir()
   (policies / 'policy').symlink_to(run / 'policies' / 'policy')
-  assert evaluate.main(['--policy_dir', str(policies / 'policy')]) == 1
+  assert command_lines.call(
+      evaluate, '--policy_dir', policies / 'policy') == 1
   assert 'which one? --env=ID' in capsys.readouterr().err

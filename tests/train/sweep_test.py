@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of sweeps, most of them with a stand-in for train_eval."""
+"""Tests of sweeps, most of them with a replacement for train_eval."""
 
 import os
 import re
@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 
+from absl import flags
 import gin
 import pytest
 
+from tests import command_lines
 from train import runs
 from train import sweep
 
@@ -35,7 +37,7 @@ print('threads', os.environ['OMP_NUM_THREADS'])
 print('own session', os.getsid(0) == os.getpid())  # Out of Ctrl-C's reach.
 with open(os.path.join(root_dir, 'metrics.csv'), 'w') as file:
   file.write('phase,iteration,env_steps,return_mean\\neval,1,50,7\\n')
-if 'bad' in root_dir and not os.path.exists('mended'):
+if 'bad' in root_dir and not os.path.exists('fixed'):
   sys.exit('no such\\nluck today')
 if 'gone' in root_dir:
   shutil.rmtree(root_dir)
@@ -49,7 +51,7 @@ def stop(number, frame):
   sys.exit(1)
 if not os.path.exists('unready'):
   signal.signal(signal.SIGTERM, stop)
-time.sleep(60 if 'slow' in root_dir and not os.path.exists('mended') else 0.3)
+time.sleep(60 if 'slow' in root_dir and not os.path.exists('fixed') else 0.3)
 with open(os.path.join(root_dir, 'ends'), 'a') as file:
   file.write('%f\\n' % time.time())
 write('status.json', state='finished', num_env_steps=200)
@@ -64,11 +66,11 @@ def _command(tmp_path, monkeypatch):
 
 
 def _run(jobs, num_jobs, command):
-  swept = sweep.Sweep(jobs, num_jobs, command=command)
-  outcomes = swept.run()
-  return [outcome.state for outcome in outcomes], sweep.exit_status(
-      swept, outcomes
-  )
+  return sweep.Sweep(jobs, num_jobs, command=command).run()
+
+
+def _jobs(names, seeds, root_dir='out'):
+  return runs.make_jobs({name: [] for name in names}, seeds, root_dir)
 
 
 def _starts(job):
@@ -97,7 +99,7 @@ def test_seeds(text, seeds):
         ('1,a', "'a' is no seed"),
         ('-1', "'-1' is no seed"),
         ('3-', "'3-' is no seed"),
-        ('5-2', '5-2 runs backwards.'),
+        ('5-2', "'5-2' is no seed"),
     ],
 )
 def test_bad_seeds(text, message):
@@ -107,58 +109,75 @@ def test_bad_seeds(text, message):
 
 
 def test_jobs_are_gin_files_times_seeds():
-  jobs = runs.make_jobs(['x/a.gin', 'b'], [0, 2], 'out', ['q.r = 1'])
+  jobs = runs.make_jobs(
+      {'x/a.gin': ['x/a.gin', '/c.gin'], 'b': ['/b.gin']}, [0, 2], 'out',
+      ['q.r = 1'])
   assert [job.root_dir for job in jobs] == [
       'out/a/seed_0', 'out/b/seed_0', 'out/a/seed_2', 'out/b/seed_2']
   assert jobs[2].name == 'a seed 2'
   assert jobs[2].flags == (
       '--gin_file=x/a.gin', '--root_dir=out/a/seed_2', '--seed=2',
       '--gin_bindings=q.r = 1')
+  assert jobs[2].gin_files == ('x/a.gin', '/c.gin')
   with pytest.raises(runs.SweepError, match='named a, .* folder out/a: rename'):
-    runs.make_jobs(['x/a.gin', 'y/a'], [0], 'out')
+    _jobs(['x/a.gin', 'y/a'], [0])
 
 
-def test_one_fails_the_others_go_on_and_the_same_command_mends(
+def test_one_fails_the_others_go_on_and_the_same_command_retries(
     command, tmp_path, capsys
 ):
-  jobs = runs.make_jobs(['good', 'bad', 'killed'], [0, 1], 'out')
-  states = ['finished', 'failed', 'failed'] * 2
-  assert _run(jobs, 2, command) == (states, 1)
+  jobs = _jobs(['good', 'bad', 'killed'], [0, 1])
+  assert _run(jobs, 2, command) == 1
   out = capsys.readouterr().out
   assert out.startswith('6 runs: 0 finished before, 6 to go, 2 at a time with')
-  assert 'good seed 1: finished, return 7 at 50 steps (' in out
+  assert 'good seed 1: finished\n' in out
   assert (
       '  exit status 1, out/bad/seed_0/sweep.log ends:\n'
       f'  threads {max(1, len(os.sched_getaffinity(0)) // 2)}\n'
       '  own session True\n  no such\n  luck today\n'
   ) in out
   assert 'killed by SIGKILL, out/killed/seed_1/sweep.log ends:' in out
-  table = out[out.index('run '):].splitlines()
-  assert [line.split() for line in table[:2]] == [
-      ['run', 'state', 'log'],
-      ['bad', 'seed', '0', 'FAILED', 'out/bad/seed_0/sweep.log']]
-  assert 'good' not in '\n'.join(table)
+  assert out.endswith(
+      '\nNot finished:\n'
+      '  bad seed 0: failed, see out/bad/seed_0/sweep.log\n'
+      '  killed seed 0: failed, see out/killed/seed_0/sweep.log\n'
+      '  bad seed 1: failed, see out/bad/seed_1/sweep.log\n'
+      '  killed seed 1: failed, see out/killed/seed_1/sweep.log\n'
+      'The same command tries these again and skips the others.\n')
 
-  (tmp_path / 'mended').touch()
-  assert _run(jobs[:2] + jobs[3:5], 2, command) == (4 * ['finished'], 0)
+  (tmp_path / 'fixed').touch()
+  assert _run(jobs[:2] + jobs[3:5], 2, command) == 0
   assert [_starts(job) for job in jobs] == [1, 2, 1, 1, 2, 1]
   out = capsys.readouterr().out
   assert out.startswith('4 runs: 2 finished before, 2 to go')
-  assert 'FAILED' not in out
+  assert 'failed' not in out
 
 
 def test_a_run_whose_folder_is_gone_stops_no_other(command, capsys):
-  jobs = runs.make_jobs(['gone', 'good'], [0], 'out')
-  assert _run(jobs, 1, command) == (['failed', 'finished'], 1)
+  jobs = _jobs(['gone', 'good'], [0])
+  assert _run(jobs, 1, command) == 1
+  out = capsys.readouterr().out
   assert (
       '  exit status 1, out/gone/seed_0/sweep.log ends:\n'
       '  It cannot be read: No such file or directory.\n'
-  ) in capsys.readouterr().out
+  ) in out
+  assert 'good seed 0: finished\n' in out
+
+
+def test_a_folder_that_cannot_be_made_stops_no_other(
+    command, tmp_path, capsys
+):
+  (tmp_path / 'out').mkdir()
+  (tmp_path / 'out' / 'file').touch()
+  assert _run(_jobs(['file', 'good'], [0]), 1, command) == 1
+  out = capsys.readouterr().out
+  assert 'file seed 0: failed\n  [Errno 20] Not a directory' in out
+  assert 'good seed 0: finished\n' in out
 
 
 def test_no_more_than_the_jobs_at_a_time(command):
-  jobs = runs.make_jobs(['a'], range(5), 'out')
-  assert _run(jobs, 2, command) == (5 * ['finished'], 0)
+  jobs = _jobs(['a'], range(5))
+  assert _run(jobs, 2, command) == 0
   events = []
   for job in jobs:
     for name, change in (('starts', 1), ('ends', -1)):
@@ -180,7 +199,7 @@ def test_what_is_finished_runs_again_when_its_settings_differ(
 
   def jobs(*bindings):
     return runs.make_jobs(
-        ['a.gin'], [0], 'out', bindings, [[gin_file, included]]
+        {'a.gin': [gin_file, included]}, [0], 'out', bindings
     )
 
   job, = jobs()
@@ -205,9 +224,10 @@ def test_settings_are_of_included_files_too(tmp_path, monkeypatch):
   (tmp_path / 'x' / 'a.gin').write_text("include 'b.gin'\n")
   (tmp_path / 'x' / 'b.gin').write_text("include 'cartpole.gin'\n")
   try:
-    first, second = sweep.check_settings(['x/a.gin', 'cartpole'], [])
+    paths = sweep.read_settings(['x/a.gin', 'cartpole'], [])
   finally:
     gin.clear_config()
+  first, second = paths['x/a.gin'], paths['cartpole']
   names = ['x/a.gin', os.fspath(tmp_path / 'x' / 'b.gin')]
   assert first == [*names, *second]
   assert os.path.basename(second[0]) == 'cartpole.gin'
@@ -218,9 +238,9 @@ def _sweep_process(tmp_path):
   """A sweep of two slow runs and a third one, in a process of its own."""
   code = (
       'import sys\nfrom train import runs, sweep\n'
-      'jobs = runs.make_jobs(["slow"], [0, 1, 2], "out")\n'
-      's = sweep.Sweep(jobs, 2, command=[sys.executable, "stand_in.py"])\n'
-      'sys.exit(sweep.exit_status(s, s.run()))\n'
+      'jobs = runs.make_jobs({"slow": []}, [0, 1, 2], "out")\n'
+      'command = [sys.executable, "stand_in.py"]\n'
+      'sys.exit(sweep.Sweep(jobs, 2, command=command).run())\n'
   )
   process = subprocess.Popen(
       [sys.executable, '-c', code],
@@ -253,13 +273,12 @@ def test_a_signal_stops_the_runs_and_the_same_command_goes_on(
       f'Stopped by {number.name}, 1 runs have not begun. The same command goes'
       ' on.'
   ) in out
-  assert re.findall(r'slow seed (\d) +(\w+)', out) == [
+  assert re.findall(r'  slow seed (\d): (\w+)', out) == [
       ('0', 'stopped'), ('1', 'stopped')]
   assert len(list(tmp_path.glob('out/slow/*/saved'))) == 2
   assert not (tmp_path / 'out' / 'slow' / 'seed_2').exists()
-  (tmp_path / 'mended').touch()
-  jobs = runs.make_jobs(['slow'], [0, 1, 2], 'out')
-  assert _run(jobs, 2, command) == (3 * ['finished'], 0)
+  (tmp_path / 'fixed').touch()
+  assert _run(_jobs(['slow'], [0, 1, 2]), 2, command) == 0
 
 
 def test_a_run_that_is_not_ready_to_save_is_stopped_and_not_failed(
@@ -269,42 +288,15 @@ def test_a_run_that_is_not_ready_to_save_is_stopped_and_not_failed(
   process = _sweep_process(tmp_path)
   process.terminate()
   out, _ = process.communicate(timeout=60)
-  assert re.findall(r'slow seed (\d) +(\w+)', out) == [
+  assert re.findall(r'  slow seed (\d): (\w+)', out) == [
       ('0', 'stopped'), ('1', 'stopped')]
   assert 'failed' not in out
-
-
-def test_runs_of_a_sweep_that_was_killed_save_and_stop(command, tmp_path):
-  process = _sweep_process(tmp_path)
-  process.kill()
-  process.communicate(timeout=60)
-  deadline = time.monotonic() + 30
-  while len(list(tmp_path.glob('out/slow/*/saved'))) < 2:
-    assert time.monotonic() < deadline
-    time.sleep(0.05)
-
-
-def test_line_on_how_it_stands(tmp_path):
-  jobs = runs.make_jobs(['a', 'b', 'c'], [0], str(tmp_path))
-  swept = sweep.Sweep(jobs, 2)
-  os.makedirs(jobs[1].root_dir)
-  with open(os.path.join(jobs[1].root_dir, 'status.json'), 'w') as file:
-    file.write('{"state": "running", "num_env_steps": 200}')
-  with open(os.path.join(jobs[1].root_dir, 'metrics.csv'), 'w') as file:
-    file.write('phase,iteration,env_steps,x\ntrain,1,50,7\neval,1,90,8\n')
-  swept._outcomes[jobs[0]] = runs.Outcome(jobs[0], 'failed')
-  swept._running = {jobs[1]: None, jobs[2]: None}
-  assert swept._describe() == (
-      '1 of 3 runs done, 1 failed, b seed 0 45 %, c seed 0 starting'
-  )
 
 
 @pytest.mark.parametrize(
     ('argv', 'message'),
     [
         (('--gin_file=a', '--seeds=x'), "'x' is no seed and no range"),
-        (('--gin_file=a', '--jobs=0'), '--jobs must be at least 1, got 0.'),
-        (('--gin_file=a', '--gin_file=d/a.gin'), 'Two of the gin files'),
         (('--gin_file=nope',), "No gin file 'nope'"),
         (
             ('--gin_file=cartpole', '--gin_bindings=train_eval.sead = 1'),
@@ -322,7 +314,7 @@ def test_mistakes_end_with_one_sentence(
 
   capsys.readouterr()
   try:
-    assert sweep.main(list(argv)) == 2
+    assert command_lines.call(sweep, *argv) == 2
   finally:
     gin.clear_config()
   error = capsys.readouterr().err.strip()
@@ -332,12 +324,24 @@ def test_mistakes_end_with_one_sentence(
   assert not os.listdir(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ('argv', 'message'),
+    [
+        ((), '--gin_file must have a value'),
+        (('--gin_file=a', '--jobs=0'), '--jobs=0: 0 is not a positive integer'),
+    ],
+)
+def test_wrong_flags(argv, message):
+  with pytest.raises(flags.Error, match=message):
+    command_lines.call(sweep, *argv)
+
+
 def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch, capsys):
   monkeypatch.chdir(tmp_path)
   monkeypatch.setenv('HOME', os.fspath(tmp_path))
-  monkeypatch.setattr(sweep, '_in_other_process', lambda f, *a: [['a.gin']])
+  monkeypatch.setattr(sweep, '_in_other_process', lambda f, *a: {'a.gin': []})
   (tmp_path / 'file').touch()
-  assert sweep.main(['--gin_file=a.gin', '--root_dir=~/file']) == 2
+  assert command_lines.call(sweep, '--gin_file=a.gin', '--root_dir=~/file') == 2
   assert f"File exists: '{tmp_path}/file'" in capsys.readouterr().err
 
 
@@ -364,21 +368,12 @@ def test_a_real_sweep(tmp_path, monkeypatch):
   assert result.returncode == 0, result.stdout + result.stderr
   assert '2 runs: 0 finished before, 2 to go' in result.stdout
   monkeypatch.chdir(tmp_path)
-  jobs = runs.make_jobs(['cartpole'], [3, 4], 'runs', bindings)
+  assert 'python -m rnd_agents.plotting runs/cartpole --out' in result.stdout
+  assert not result.stderr
+  jobs = runs.make_jobs({'cartpole': []}, [3, 4], 'runs', bindings)
   for job in jobs:
     assert os.path.exists(f'{job.root_dir}/policies/policy/saved_model.pb')
-    assert f'{job.name}: finished, return ' in result.stdout
+    assert f'{job.name}: finished\n' in result.stdout
     # Of what train_eval itself wrote; with other settings it is not finished.
     assert runs.is_finished(job)
     assert not runs.is_finished(job._replace(flags=job.flags[:-1]))
-
-
-def test_a_stop_of_an_earlier_start_hides_no_failure(command, tmp_path):
-  job = runs.make_jobs(['bad'], [0], str(tmp_path))[0]
-  os.makedirs(job.root_dir)
-  status = os.path.join(job.root_dir, 'status.json')
-  with open(status, 'w', encoding='utf-8') as file:
-    file.write('{"state": "stopped"}')
-  os.utime(status, (1.0, 1.0))
-  failing = [sys.executable, '-c', 'raise SystemExit("no settings")']
-  assert _run([job], 1, failing) == (['failed'], 1)

@@ -8,11 +8,13 @@ import gin
 import numpy as np
 import pytest
 
-from rnd_agents.environments import rewards
+from rnd_agents.collecting import shards
+from rnd_agents.environments import wrappers
+from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
-from rnd_agents.training import rollout_loop
-from rnd_agents.training import trainer
+from rnd_agents.training import on_policy
+from tests.training import tiny_runs
 
 pytest.importorskip('ale_py')
 
@@ -68,7 +70,7 @@ def test_every_game_has_the_numbers_of_the_paper(game):
   assert gin.query_parameter('load_environment.env') == _GAMES[game]
   # What is learned from is the sign; what is reported is the score.
   reward_fn = gin.query_parameter('train/load_environment.reward_fn')
-  assert reward_fn.scoped_configurable_fn is rewards.sign_of_reward
+  assert reward_fn.scoped_configurable_fn is wrappers.sign_of_reward
   with pytest.raises(ValueError):
     gin.query_parameter('eval/load_environment.reward_fn')
 
@@ -123,40 +125,38 @@ def test_montezuma_runs_at_full_width(
 ):
   """The networks have the authors' sizes, and the rewards that learn a sign."""
   counts, rewards = {}, []
-  create_agent = trainer._create_agent
+  build_agent = on_policy.OnPolicyTraining.build_agent
+  collect = shards.Shards.collect
 
-  def counting(*args, **kwargs):
-    agent = create_agent(*args, **kwargs)
+  def counting(*args):
+    agent = build_agent(*args)
     counts['policy'] = sum(np.prod(v.shape) for v in agent._ppo_variables)
     counts['predictor'] = sum(
-        np.prod(v.shape) for v in agent._predictor_variables
+        np.prod(v.shape) for v in agent.curiosity.trainable_variables
     )
     return agent
 
-  monkeypatch.setattr(trainer, '_create_agent', counting)
-  iterate = rollout_loop.RolloutLoop._iterate
+  def watching(*args):
+    rollout = collect(*args)
+    rewards.extend(rollout.trajectory.reward.flatten())
+    return rollout
 
-  def watching(loop, save_time_s):
-    loop._environment.add_step_observer(
-        lambda time_step, infos: rewards.extend(time_step.reward)
-    )
-    return iterate(loop, save_time_s)
-
-  monkeypatch.setattr(rollout_loop.RolloutLoop, '_iterate', watching)
+  monkeypatch.setattr(on_policy.OnPolicyTraining, 'build_agent', counting)
+  monkeypatch.setattr(shards.Shards, 'collect', watching)
   gin.clear_config()
   gin_files.parse(
       files,
       (
+          *tiny_runs.FAST,
           'train_eval.num_environments = 4',
           'OnPolicyTraining.rollout_length = 8',
           'train_eval.warm_up_env_steps = 16',
           'train_eval.num_env_steps = 24',
           'train_eval.num_eval_episodes = 1',
-          'train_eval.record_video = False',
           'eval/load_atari.max_num_frames_per_episode = 80',
       ),
   )
-  assert trainer.train_eval(os.fspath(tmp_path)).finished
+  assert experiment.train_eval(os.fspath(tmp_path)).finished
   assert counts == {
       'policy': num_policy_parameters, 'predictor': 2_203_296
   }

@@ -11,12 +11,11 @@ import gymnasium
 import numpy as np
 import pytest
 
+from rnd_agents import errors
+from rnd_agents import run_files
 from rnd_agents.training import checkpoints
-from rnd_agents.training import errors
-from rnd_agents.training import gin_files
-from rnd_agents.training import run
+from rnd_agents.training import resuming
 from rnd_agents.training import run_directory
-from rnd_agents.training import trainer
 from tests.training import tiny_runs
 
 # Warm-up: 64 + 4 rows; an iteration: 16 or 17 rows, all of 4 environments.
@@ -113,19 +112,14 @@ def test_episodes_that_do_not_repeat_begin_anew(
 
 
 def _train(root_dir, fault, *bindings, num_env_steps=10**6):
-  gin.clear_config()
-  gin_files.parse(
-      [],
-      (
-          *tiny_runs.SETTINGS,
-          'load_environment.env = @failing_environment',
-          f'failing_environment.fault = {fault!r}',
-          f'train_eval.num_env_steps = {num_env_steps}',
-          'train_eval.eval_interval_env_steps = 10_000_000',
-          *bindings,
-      ),
+  return tiny_runs.train(
+      root_dir,
+      num_env_steps,
+      'load_environment.env = @failing_environment',
+      f'failing_environment.fault = {fault!r}',
+      'train_eval.eval_interval_env_steps = 10_000_000',
+      *bindings,
   )
-  return trainer.train_eval(os.fspath(root_dir), seed=5)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +144,7 @@ def test_a_failing_environment_is_named_and_the_run_can_go_on(
   saved, seen = tiny_runs.iterations(tmp_path)
   assert saved == seen == 2
   assert 'iteration_00000002, of iteration 2.' in message
-  status = run_directory.read_status(tmp_path)
+  status = run_files.read_status(tmp_path)
   assert status['state'] == 'failed'
   assert words[0] in status['message']
   # Mended, it goes on from there.
@@ -165,7 +159,10 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
   with pytest.raises(errors.RunError, match='the motor is off'):
     _train(tmp_path / 'a', 'raises', 'train_eval.warm_up_env_steps = 640')
   assert tiny_runs.iterations(tmp_path / 'a') == (0, -1)
-  changes = ('OnPolicyTraining.rollout_length = 8', 'create_rnd_ppo_agent.learning_rate = 0.1')
+  changes = (
+      'OnPolicyTraining.rollout_length = 8',
+      'create_rnd_ppo_agent.learning_rate = 0.1',
+  )
   for name in 'ab':
     _train(tmp_path / name, 'none', *changes, num_env_steps=64 * 3)
   assert 'Nothing was trained yet. The run begins anew' in caplog.text
@@ -179,12 +176,24 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
 )
 def test_what_was_trained_does_not_begin_anew(tmp_path, iteration, state):
   run_directory.record_run(tmp_path, {'--seed': '0'})
-  snapshot = checkpoints.Snapshot(iteration, '', state)
-  loop = types.SimpleNamespace(
-      checkpoints=types.SimpleNamespace(find=lambda: snapshot)
+  snapshot = checkpoints.Snapshot(iteration, '', {'loop': state})
+  run = types.SimpleNamespace(
+      root_dir=tmp_path,
+      checkpoints=types.SimpleNamespace(find=lambda: snapshot),
   )
   with pytest.raises(errors.SetupError, match='--seed was 0 and is now 1'):
-    run._resume_or_record(tmp_path, loop, {'--seed': '1'}, 1, None)
+    resuming.resume_or_record(run, {'--seed': '1'})
+
+
+def test_a_checkpoint_of_another_version_is_named(tmp_path):
+  run_directory.record_run(tmp_path, {})
+  snapshot = checkpoints.Snapshot(3, 'a/checkpoint', {'row': 1})
+  run = types.SimpleNamespace(
+      root_dir=tmp_path,
+      checkpoints=types.SimpleNamespace(find=lambda: snapshot),
+  )
+  with pytest.raises(errors.SetupError, match='a/checkpoint is of another ver'):
+    resuming.resume_or_record(run, {})
 
 
 def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):
@@ -218,7 +227,7 @@ def test_an_environment_that_hangs_ends_the_process(tmp_path, fault, saved):
   process.join(100)
   assert process.exitcode == 1
   assert time.monotonic() - start < 100
-  status = run_directory.read_status(tmp_path)
+  status = run_files.read_status(tmp_path)
   assert status['state'] == 'failed'
   assert status['message'].startswith(
       'failing_environment has been in one step or reset for more than 1 s.'

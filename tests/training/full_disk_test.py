@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 from tf_agents.trajectories import trajectory
 
+from rnd_agents import run_files
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences
 from rnd_agents.training import checkpoints
@@ -19,7 +20,6 @@ from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
 from rnd_agents.training import run
-from rnd_agents.training import run_directory
 from rnd_agents.training import trainer
 from tests.training import tiny_runs
 
@@ -70,7 +70,7 @@ def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
   subprocess.run(['mount', '-o', 'remount,size=64m', disk], check=True)
   num_env_steps = 64 * (saved + 12)
   assert _train(root_dir, num_env_steps).finished
-  assert run_directory.read_status(root_dir)['state'] == 'finished'
+  assert run_files.read_status(root_dir)['state'] == 'finished'
   _train(tmp_path / 'whole', num_env_steps)
   assert (root_dir / 'metrics.csv').read_text() == (
       tmp_path / 'whole' / 'metrics.csv'

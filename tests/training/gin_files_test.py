@@ -5,8 +5,10 @@
 import gin
 import pytest
 
+from rnd_agents.training import experiment  # noqa: F401  Registers names.
+from rnd_agents.training import gin_bindings
 from rnd_agents.training import gin_files
-from rnd_agents.training import trainer  # noqa: F401  Registers configurables.
+from rnd_agents.training import off_policy  # noqa: F401
 
 
 def test_bare_name_is_found_among_the_shipped_files(tmp_path, monkeypatch):
@@ -58,3 +60,42 @@ def test_include_in_a_file_of_the_users_finds_shipped_ones(tmp_path):
   env_kwargs = gin.query_parameter('load_environment.env_kwargs')
   assert gin.query_parameter('%DEEP_SEA_SIZE') == 7
   assert 'size' in env_kwargs
+
+
+@pytest.mark.parametrize(
+    ('old', 'new'),
+    [
+        ('train_eval.rollout_length', 'OnPolicyTraining.rollout_length'),
+        ('train_eval.learning_rate', 'create_rnd_ppo_agent.learning_rate'),
+        (
+            'train_eval.rnd_learning_rate',
+            'create_rnd_ppo_agent.rnd_learning_rate',
+        ),
+        (
+            'train_eval.rnd_observation_fn',
+            'create_rnd_ppo_agent.rnd_observation_fn',
+        ),
+        ('train_eval.agent_class', 'create_rnd_ppo_agent.agent_class'),
+        ('train_eval_r2d3.num_env_steps', 'train_eval.num_env_steps'),
+        ('train_eval_r2d3.weight_decay', 'create_r2d3_agent.weight_decay'),
+        ('train_eval_r2d3.unroll_length', 'ReplayTraining.unroll_length'),
+        (
+            'train_eval_r2d3.explores_with_rnd',
+            'create_r2d3_agent.curiosity_fn = @create_rnd',
+        ),
+        ('train_eval_r2d3.rnd_observation_fn', 'create_rnd.observation_fn'),
+    ],
+)
+def test_a_parameter_that_has_moved_is_named_with_its_new_name(old, new):
+  with pytest.raises(gin_files.GinError) as caught:
+    gin_files.parse(['cartpole'], [f'{old} = 3'])
+  sentence = f' {old} is now {new}'
+  if old.startswith('train_eval_r2d3'):
+    sentence += ', with train_eval.training = @ReplayTraining()'
+  assert str(caught.value).endswith(f'{sentence}.')
+
+
+def test_the_table_of_moved_parameters_names_what_there_is():
+  for new in gin_bindings._MOVED.values():
+    gin.clear_config()
+    gin.parse_config(f'{new.partition(" ")[0]} = None')

@@ -3,7 +3,6 @@
 """Tests of what a run measures, on disk and in TensorBoard."""
 
 import csv
-import types
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import tensorflow as tf
 
 from rnd_agents.environments import episode_log
 from rnd_agents.training import metrics_log
-from rnd_agents.training import training_loop
+from rnd_agents.training import run
 
 
 def _counters(iteration):
@@ -166,24 +165,23 @@ def test_a_fresh_start_forgets_older_rows(tmp_path):
 
 
 def test_who_tells_of_successes_only_fails_from_then_on(tmp_path):
-  loop = types.SimpleNamespace()
+  this = run.Run(None, None, None, None, None)
 
   def rates(phase, *successes):
-    metrics = training_loop.TrainingLoop._summary(
-        loop,
+    metrics = this.summarize(
         phase,
         [episode_log.Episode(0, 1.0, 1, True, told) for told in successes],
     )
-    _write(loop._log, phase, 1, metrics)
+    _write(this.log, phase, 1, metrics)
     return metrics.get('success_rate')
 
-  loop._log = metrics_log.MetricsLog(str(tmp_path))
+  this.log = metrics_log.MetricsLog(str(tmp_path))
   assert rates('eval', None, None) is None
   assert rates('eval', True, None) == 0.5
   assert rates('eval', None, None) == 0.0
   assert rates('train', None) is None  # It may look for another key.
-  loop._log.close()
-  loop._log = metrics_log.MetricsLog(str(tmp_path), last_iteration=1)
+  this.log.close()
+  this.log = metrics_log.MetricsLog(str(tmp_path), last_iteration=1)
   assert rates('eval', None) == 0.0
   assert rates('eval', True) == 1.0
-  loop._log.close()
+  this.log.close()

@@ -5,10 +5,9 @@
 import gin
 import pytest
 
+from rnd_agents.training import experiment  # noqa: F401  Registers names.
 from rnd_agents.training import gin_files
-from rnd_agents.training import r2d3_trainer
-
-del r2d3_trainer  # What gin is to know of.
+from rnd_agents.training import off_policy  # noqa: F401
 
 # From the papers and from DI-engine's configuration for Pong, but for what the
 # headers of the gin files have from elsewhere or from memory; not typed in from

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents import errors
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import evaluator
 from rnd_agents.evaluation import saved_policy
-from rnd_agents.training import gin_files
-from rnd_agents.training import trainer
 from tests.training import tiny_runs
 
 # Episodes of CartPole are longer than a rollout of 16 steps, so that what the
@@ -31,17 +30,9 @@ _RECURRENT = (
 
 
 def _run(root_dir, num_env_steps, *bindings):
-  gin.clear_config()
-  gin_files.parse(
-      [],
-      (
-          *tiny_runs.SETTINGS,
-          *_RECURRENT,
-          f'train_eval.num_env_steps = {num_env_steps}',
-          *bindings,
-      ),
+  return tiny_runs.train(
+      root_dir, num_env_steps, *_RECURRENT, *bindings, seed=3
   )
-  return trainer.train_eval(os.fspath(root_dir), seed=3)
 
 
 def test_a_resumed_run_is_the_run_that_went_through(tmp_path):
@@ -95,7 +86,9 @@ def test_what_is_remembered_passes_from_rollout_to_rollout(
 
 
 def test_a_saved_policy_plays_what_the_run_evaluated(tmp_path):
-  result = _run(tmp_path, 64 + 64 * 12)
+  result = _run(
+      tmp_path, 64 + 64 * 12, 'train_eval.save_policies = True'
+  )
   policy = saved_policy.SavedPolicy(
       os.path.join(tmp_path, 'policies', 'policy')
   )
@@ -169,5 +162,5 @@ class _Watched:
 def test_what_cannot_run_says_so_before_the_first_step(
     bindings, match, tmp_path
 ):
-  with pytest.raises(trainer.SetupError, match=match):
+  with pytest.raises(errors.UserError, match=match):
     _run(tmp_path, 1_000, *bindings)

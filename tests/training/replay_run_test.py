@@ -16,7 +16,8 @@ import pytest
 import tensorflow as tf
 
 from rnd_agents.environments import loaders
-from rnd_agents.evaluation import demonstrating
+from rnd_agents.evaluation import actors
+from rnd_agents.evaluation import demonstration_recorder
 from rnd_agents.replay import demonstrations
 from rnd_agents.training import checkpoints
 from rnd_agents.training import errors
@@ -69,9 +70,9 @@ def _demonstration_file(tmp_path_factory):
   spec = demonstrations.trajectory_spec(time_step_spec.observation, action_spec)
   episodes = [
       found.trajectory
-      for found in demonstrating.collect(
+      for found in demonstration_recorder.record(
           environment,
-          demonstrating.ExpertActor(environment),
+          actors.ExpertActor(environment),
           range(_NUM_DEMONSTRATIONS),
       )
   ]
@@ -537,7 +538,7 @@ def test_a_kill_between_replay_and_variables(
   monkeypatch.setattr(checkpoints.Checkpoints, 'save', dying)
   with pytest.raises(_Killed):
     _run(tmp_path / 'run', 60, *bindings)
-  assert saves == [1] * (after_saves + 1)
+  assert saves == [1, 2, 2][: after_saves + 1]
   if after_saves:
     path.unlink()  # What was saved has the demonstrations.
   assert _run(tmp_path / 'run', 60, *bindings).finished
@@ -545,10 +546,26 @@ def test_a_kill_between_replay_and_variables(
     assert float(row['demonstration_sequences']) == 2 * _NUM_DEMONSTRATIONS
 
 
+def test_a_kill_while_an_old_replay_is_deleted(tmp_path, monkeypatch):
+  rmtree = shutil.rmtree
+
+  def dying(path, *args, **kwargs):
+    if os.path.isfile(os.path.join(path, 'state.json')):
+      os.remove(os.path.join(path, 'state.json'))
+      raise _Killed
+    rmtree(path, *args, **kwargs)
+
+  with monkeypatch.context() as context:
+    context.setattr(shutil, 'rmtree', dying)
+    with pytest.raises(_Killed):
+      _run(tmp_path, 200)
+  assert _run(tmp_path, 60).finished
+
+
 def test_a_replay_that_is_damaged_or_gone(tmp_path):
   _run(tmp_path, 40)
   for name in ('chunks.tfrecord', 'state.json'):
-    (path,) = tmp_path.glob(f'checkpoints/replay/replay_*/{name}')
+    path = max(tmp_path.glob(f'checkpoints/replay/replay_*/{name}'))
     content = path.read_bytes()
     path.write_bytes(content[:20])
     with pytest.raises(r2d3_trainer.SetupError, match='replay_.* is damaged'):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the folder of a run."""
 
-import json
 import multiprocessing
 import os
 import signal
@@ -13,6 +12,7 @@ import time
 import pytest
 import tensorflow as tf
 
+from rnd_agents import run_files
 from rnd_agents.training import errors
 from rnd_agents.training import run_directory
 from tests.training import tiny_runs
@@ -97,7 +97,7 @@ def test_a_worker_of_a_killed_process_does_not_keep_the_lock(tmp_path):
 
 def test_record_names_versions_settings_and_command(tmp_path):
   run_directory.record_run(tmp_path, {'a.b': '1'}, seed=7)
-  record = run_directory.read_record(tmp_path)
+  record = run_files.read_record(tmp_path)
   assert record['seed'] == 7
   assert record['settings'] == {'a.b': '1'}
   assert record['command'][1:] == sys.argv
@@ -106,13 +106,10 @@ def test_record_names_versions_settings_and_command(tmp_path):
 
 
 def test_status_is_what_was_written_last(tmp_path):
-  assert run_directory.read_status(tmp_path) == {}
+  assert run_files.read_status(tmp_path) == {}
   run_directory.write_status(tmp_path, 'running', env_steps=3)
   run_directory.write_status(tmp_path, 'failed', env_steps=4, message='why')
-  status = run_directory.read_status(tmp_path)
+  status = run_files.read_status(tmp_path)
   assert (status['state'], status['env_steps'], status['message']) == (
       'failed', 4, 'why'
   )
-  (tmp_path / 'status.json').write_text('{"state": ')
-  assert run_directory.read_status(tmp_path) == {}
-  assert json.dumps(run_directory.read_record(tmp_path / 'none')) == '{}'

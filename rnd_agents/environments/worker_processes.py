@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Gymnasium's AsyncVectorEnv, which neither hangs nor loses a traceback."""
+"""Gymnasium's AsyncVectorEnv with timeouts and complete error reports."""
 
 import atexit
 import gc
@@ -20,7 +20,7 @@ from gymnasium.vector import async_vector_env
 
 from rnd_agents.environments import errors
 
-# A worker says that it failed, then says how: the second follows at once.
+# A worker reports that it failed, and then the error, which follows at once.
 _ERROR_WAIT_S = 10.0
 _CLOSE_WAIT_S = 10.0
 _SLICE_S = 1.0
@@ -37,7 +37,8 @@ def _kill_all():
     vector_env._kill()  # pylint: disable=protected-access
 
 
-# Before multiprocessing's own, which would wait for who ignores SIGTERM.
+# Before multiprocessing's own, which would wait for workers, which ignore
+# SIGTERM.
 atexit.register(_kill_all)
 
 
@@ -49,7 +50,7 @@ def _end_with(parent):
 
 
 def _worker(index, env_fn, pipe, *args):
-  """Gymnasium's worker.
+  """Runs Gymnasium's worker.
 
   Signals that stop a run are for the parent, which saves, with its workers, and
   then closes them.
@@ -65,7 +66,7 @@ def _worker(index, env_fn, pipe, *args):
 
 
 class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
-  """A process an environment; whatever befalls one is an EnvironmentFailure.
+  """Steps each environment in a process; all errors are EnvironmentFailures.
 
   A worker that raised gives its traceback, one that died its exit code, one
   that does not answer within `timeout_s` is killed with the others at `close`.
@@ -81,7 +82,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     Args:
       env_fns: make the environments, in their processes; the first is also
         called here once, for its spaces.
-      timeout_s: longest wait for a step, a reset or a call; None is for ever.
+      timeout_s: longest wait for a step, a reset or a call; None for no limit.
 
     Raises:
       EnvironmentFailure: a worker did not come up.
@@ -133,7 +134,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     self._guarded(super().call_async, name, *args, **kwargs)
 
   def set_attr(self, name, values):
-    """As Gymnasium's, which would wait for the answers for ever."""
+    """Sets an attribute, as Gymnasium's does, but with our time limit."""
     if not isinstance(values, (list, tuple)):
       values = [values] * self.num_envs
     if len(values) != self.num_envs:
@@ -150,7 +151,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     self._raise_if_errors([pipe.recv()[1] for pipe in self.parent_pipes])
 
   def _guarded(self, function, *args, **kwargs):
-    """Calls `function`, and turns what may befall a pipe into a failure."""
+    """Calls `function`; a silent or dead worker is an EnvironmentFailure."""
     if self._broken:
       raise errors.EnvironmentFailure(
           'its worker processes stopped after an earlier failure. Make a new'
@@ -166,7 +167,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
       raise self._failure_of_the_dead(error) from error
 
   def _check_spaces(self):
-    # Gymnasium waits for this answer for ever; a call has our limit.
+    # Gymnasium waits for this answer without a limit; a call has ours.
     self.call('render_mode')
     super()._check_spaces()
 
@@ -228,7 +229,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     )
 
   def _failure_of_the_silent(self):
-    """Says which workers have not answered."""
+    """Returns a failure that names the workers that have not answered."""
     silent = [
         i for i, poller in enumerate(self._pollers) if not poller.poll(0)
     ]
@@ -239,7 +240,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     )
 
   def _failure_of_the_dead(self, error):
-    """Says which workers have died, and how."""
+    """Returns a failure that names a worker that has died, and how."""
     dead = []
     end_s = time.monotonic() + 1.0
     while not dead and time.monotonic() < end_s:
@@ -278,7 +279,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     self._kill()
 
   def _kill(self):
-    """Ends what still runs."""
+    """Kills workers that still run and closes the pipes."""
     for process in self.processes:
       if process.pid is None:  # It was not even started.
         continue

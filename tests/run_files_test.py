@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rnd_agents.plotting import metrics_file
+from rnd_agents import run_files
 from tests.plotting import fake_runs
 
 _HEADER = 'phase,iteration,env_steps,return_mean,bonus_mean\n'
@@ -15,7 +15,7 @@ def _run(tmp_path, text):
 
 
 def _points(root_dir, phase='train', metric='return_mean'):
-  x, y = metrics_file.read_metrics(root_dir, phase, metric)
+  x, y = run_files.read_metrics(root_dir, phase, metric)
   assert x.dtype == np.int64 and y.dtype == np.float64
   return dict(zip(x.tolist(), y.tolist()))
 
@@ -74,14 +74,25 @@ def test_rows_at_the_same_step(tmp_path):
 
 def test_steps_that_fall(tmp_path):
   root_dir = _run(tmp_path, _HEADER + 'train,1,100,1,\ntrain,2,50,2,\n')
-  with pytest.raises(ValueError, match='fall from 100 in iteration 1 to 50'):
-    metrics_file.read_metrics(root_dir, 'train', 'return_mean')
+  with pytest.raises(ValueError, match='decrease from 100 in .* 1 to 50'):
+    run_files.read_metrics(root_dir, 'train', 'return_mean')
+
+
+def test_text_is_kept_as_it_is(tmp_path):
+  root_dir = _run(
+      tmp_path, _HEADER + 'train,1,100,1.50,\ntrain,2\ntrain,3,1e3,nan,x\n')
+  with pytest.warns(UserWarning, match='line 3 is damaged'):
+    columns, rows = run_files.read_table(f'{root_dir}/metrics.csv')
+    rows = list(rows)
+  assert columns == _HEADER.strip().split(',')
+  assert [list(row.values()) for row in rows] == [
+      ['train', '1', '100', '1.50', ''], ['train', '3', '1e3', 'nan', 'x']]
 
 
 def test_no_file(tmp_path):
-  assert not metrics_file.has_metrics(str(tmp_path))
+  assert not run_files.has_metrics(str(tmp_path))
   with pytest.raises(FileNotFoundError, match='--root_dir'):
-    metrics_file.read_metrics(str(tmp_path), 'eval', 'return_mean')
+    run_files.read_metrics(str(tmp_path), 'eval', 'return_mean')
 
 
 def test_missing_metric_lists_those_there(tmp_path):
@@ -89,24 +100,24 @@ def test_missing_metric_lists_those_there(tmp_path):
       tmp_path, _HEADER + 'train,1,100,1,0.5\neval,1,100,1,\n')
   with pytest.raises(ValueError, match="'bonus_mean' in phase 'eval'.*"
                      r'It has return_mean\.$'):
-    metrics_file.read_metrics(root_dir, 'eval', 'bonus_mean')
+    run_files.read_metrics(root_dir, 'eval', 'bonus_mean')
   with pytest.raises(ValueError, match=r'It has bonus_mean, return_mean\.$'):
-    metrics_file.read_metrics(root_dir, 'train', 'retrun_mean')
+    run_files.read_metrics(root_dir, 'train', 'retrun_mean')
 
 
 def test_missing_phase(tmp_path):
   root_dir = _run(tmp_path, _HEADER + 'train,1,100,1,0.5\n')
   with pytest.raises(ValueError, match='no such rows'):
-    metrics_file.read_metrics(root_dir, 'eval', 'return_mean')
+    run_files.read_metrics(root_dir, 'eval', 'return_mean')
   with pytest.raises(ValueError, match="'eval', got 'test'"):
-    metrics_file.read_metrics(root_dir, 'test', 'return_mean')
+    run_files.read_metrics(root_dir, 'test', 'return_mean')
 
 
 @pytest.mark.parametrize('text', ['', 'step,loss\n1,2\n', 'phase,itera'])
 def test_no_metrics_file(tmp_path, text):
   root_dir = _run(tmp_path, text)
   with pytest.raises(ValueError, match='must start with a header'):
-    metrics_file.read_rows(root_dir)
+    run_files.read_rows(root_dir)
 
 
 def test_wall_time_is_that_of_the_last_row_of_timings(tmp_path):
@@ -114,6 +125,19 @@ def test_wall_time_is_that_of_the_last_row_of_timings(tmp_path):
       'phase,iteration,env_steps,wall_time_s,collect_time_s\n'
       'train,1,10,2.5,1\ntrain,2,20,5.0,1\neval,2,20,7.25,\n'
       'train,3,30,9')  # Killed while writing.
-  assert metrics_file.wall_time_s(str(tmp_path)) == 7.25
+  assert run_files.wall_time_s(str(tmp_path)) == 7.25
   with pytest.raises(FileNotFoundError, match='timings.csv does not exist'):
-    metrics_file.wall_time_s(str(tmp_path / 'other'))
+    run_files.wall_time_s(str(tmp_path / 'other'))
+
+
+@pytest.mark.parametrize(('name', 'read'), [
+    ('status.json', run_files.read_status),
+    ('run.json', run_files.read_record),
+])
+def test_status_and_record(tmp_path, name, read):
+  assert read(str(tmp_path / 'none')) == {}
+  (tmp_path / name).write_text('{"state": "finished"}')
+  assert read(str(tmp_path)) == {'state': 'finished'}
+  for damaged in ('{"state": ', '[1]', ''):
+    (tmp_path / name).write_text(damaged)
+    assert read(str(tmp_path)) == {}

@@ -1,6 +1,10 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A single environment whose episodes have known seeds and can be replayed."""
+"""Saves running episodes as seeds and actions, and replays them.
+
+`SeededEpisodes` does it for one environment, `save_running` and
+`restore_running` for a vector of them.
+"""
 
 import copy
 from typing import Any, Dict, Optional, Sequence
@@ -9,6 +13,8 @@ import gymnasium
 from gymnasium import spaces
 from gymnasium import vector
 import numpy as np
+import tensorflow as tf
+from tf_agents.typing import types
 
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import errors
@@ -19,13 +25,20 @@ MAX_REPLAYED_STEPS = 50_000
 # Actions are packed into one array after so many: an episode without an end
 # must not cost an object a step.
 _CHUNK_STEPS = 4096
+# The kind of a saved state that consists of seeds and actions.
+_REPLAYED = 'single environments'
+_DETERMINISM = (
+    ' Its reset(seed=...) must make the episode depend on nothing but the seed'
+    ' and the actions: no random numbers of other sources, no memory of earlier'
+    ' episodes.'
+)
 
 
 class SeededEpisodes(gymnasium.Wrapper):
-  """Seeds every episode from a schedule and keeps what it takes to replay it.
+  """Seeds every episode from a schedule and records its actions for a replay.
 
-  The outermost wrapper of each environment of a batch. An episode is its seed
-  and its actions, which holds if the environment draws from nothing but what
+  The outermost wrapper of each environment of a batch. A seed and actions give
+  the same episode again if the environment draws from nothing but what
   `reset(seed=...)` seeds, and if nothing passes from one episode to the next.
   A wrapper with a memory longer than an episode, such as a running mean of
   observations, cannot be replayed.
@@ -168,7 +181,7 @@ class SeededEpisodes(gymnasium.Wrapper):
     if state['actions'] is None:
       raise errors.StateNotRestored(
           f'Environment {self._environment_index}: the episode had more than'
-          f' {MAX_REPLAYED_STEPS:,} steps, too many to play again.'
+          f' {MAX_REPLAYED_STEPS:,} steps, too many to replay.'
       )
     observation, _ = self.reset(seed=state['seed'], options=state['options'])
     for length, chunk in state['actions']:
@@ -236,6 +249,90 @@ class SeededEpisodes(gymnasium.Wrapper):
   def _not_restored(self, where):
     return errors.StateNotRestored(
         f'Environment {self._environment_index}: replayed from its seed'
-        f' {self._seed}, the episode ends {where} it did. Its reset(seed=...)'
-        ' must make the episode depend on nothing but the seed and the actions.'
+        f' {self._seed}, the episode ends {where} it did.{_DETERMINISM}'
     )
+
+
+def save_running(vector_env: vector.VectorEnv, is_seeded: bool) -> Any:
+  """Returns the running episodes of a vector environment, picklable.
+
+  Args:
+    vector_env: the environment.
+    is_seeded: whether its environments are wrapped in `SeededEpisodes`.
+
+  Raises:
+    NotImplementedError: it can be neither replayed nor saved.
+  """
+  if is_seeded:
+    return _REPLAYED, list(vector_env.call('get_episode_state'))
+  get_state = getattr(vector_env, 'get_state', None)
+  if get_state is None:
+    raise NotImplementedError(
+        f'The episodes of {type(vector_env.unwrapped).__name__} cannot be'
+        ' saved: it has no get_state() and set_state(). A resumed run must'
+        " begin new ones, or use vectorization='sync' or 'async', which"
+        ' replay them.'
+    )
+  return type(vector_env.unwrapped).__name__, get_state()
+
+
+def restore_running(
+    vector_env: vector.VectorEnv, is_seeded: bool, state: Any
+) -> Any:
+  """Restores the episodes of `save_running`.
+
+  Args:
+    vector_env: with as many environments.
+    is_seeded: as in `save_running`.
+    state: of `save_running`.
+
+  Returns:
+    The latest observations, batched, or None if the vector environment's
+    `set_state` returns none.
+
+  Raises:
+    StateNotRestored: a replayed episode differs, or the state is of another
+      kind of vector environment.
+    ValueError: `state` is of another number of environments.
+  """
+  saved_kind, state = state
+  kind = _REPLAYED if is_seeded else type(vector_env.unwrapped).__name__
+  if saved_kind != kind:
+    raise errors.StateNotRestored(
+        f'It was saved by {saved_kind}, and this is {kind}: load_environment.'
+        'vectorization was another one.'
+    )
+  if not is_seeded:
+    return vector_env.set_state(state)
+  if len(state) != vector_env.num_envs:
+    raise ValueError(
+        f'The saved state is of {len(state)} environments, and there are '
+        f'{vector_env.num_envs}.'
+    )
+  # The vector environment must not begin a new episode of its own accord.
+  vector_env.reset()
+  vector_env.set_attr('saved_state', list(state))
+  observations = vector_env.call('restore_saved_state')
+  for observation in observations:
+    if isinstance(observation, errors.StateNotRestored):
+      raise observation
+  space = vector_env.single_observation_space
+  return vector.utils.concatenate(
+      space,
+      observations,
+      vector.utils.create_empty_array(space, vector_env.num_envs),
+  )
+
+
+def check_restored(
+    saved: types.NestedArray, restored: types.NestedArray
+) -> None:
+  """Raises StateNotRestored unless two batches of observations are equal."""
+  tf.nest.assert_same_structure(saved, restored)
+  for one, other in zip(tf.nest.flatten(saved), tf.nest.flatten(restored)):
+    for i, (row, other_row) in enumerate(zip(one, other, strict=True)):
+      if not np.array_equal(row, other_row):
+        raise errors.StateNotRestored(
+            f'Environment {i}: replayed from its seed, the episode shows'
+            f' another observation than it did.{_DETERMINISM}'
+        )

@@ -8,7 +8,7 @@ from gymnasium import vector
 import numpy as np
 import pytest
 
-from rnd_agents.environments import sync_vector
+from rnd_agents.environments import vectorization
 from tests.environments import known
 
 
@@ -53,7 +53,7 @@ def assert_equal(one, other):
     Nested,
 ])
 def test_equals_gymnasiums(make):
-  lean = sync_vector.LeanSyncVectorEnv([make] * 3)
+  lean = vectorization.LeanSyncVectorEnv([make] * 3)
   theirs = vector.SyncVectorEnv([make] * 3)
   lean.action_space.seed(0)
   for one, other in zip(lean.reset(seed=5), theirs.reset(seed=5)):
@@ -91,7 +91,7 @@ class Gives(gymnasium.Env):
     np.uint8(0),
 ])
 def test_what_does_not_fit_is_refused(observation):
-  env = sync_vector.LeanSyncVectorEnv([lambda: Gives(observation)] * 2)
+  env = vectorization.LeanSyncVectorEnv([lambda: Gives(observation)] * 2)
   env.reset()
   with pytest.raises((TypeError, ValueError)):
     env.step(np.zeros(2, int))

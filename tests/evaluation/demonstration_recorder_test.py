@@ -16,10 +16,11 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.environments import loaders
-from rnd_agents.environments import rewards
 from rnd_agents.environments import vector_environment
-from rnd_agents.evaluation import demonstrating
-from rnd_agents.evaluation import evaluator
+from rnd_agents.environments import wrappers
+from rnd_agents.evaluation import actors
+from rnd_agents.evaluation import demonstration_recorder
+from rnd_agents.evaluation import episode_player
 
 
 class Countdown(gymnasium.Env):
@@ -78,6 +79,9 @@ def _check_countdown(demo, reward_scale=1.0):
   step_type = [0] + (length - 1) * [1] + [2]
   np.testing.assert_array_equal(frames.step_type, step_type)
   np.testing.assert_array_equal(frames.next_step_type, step_type[1:] + [0])
+  dtypes = dict(next_step_type='i', reward='f', discount='f')
+  for name, dtype in dtypes.items():
+    assert getattr(frames, name).dtype == np.dtype(dtype)
   assert frames.policy_info == ()
 
 
@@ -89,8 +93,8 @@ def test_expert_of_the_environment(size, vectorization):
   assert len({_expected_length(seed) for seed in seeds}) > 2
   env = _countdowns(size, vectorization=vectorization)
   try:
-    actor = demonstrating.ExpertActor(env)
-    demos = list(demonstrating.collect(env, actor, seeds))
+    actor = actors.ExpertActor(env)
+    demos = list(demonstration_recorder.record(env, actor, seeds))
   finally:
     env.close()
   assert [demo.seed for demo in demos] == seeds
@@ -105,18 +109,18 @@ def test_episodes_of_before_do_not_count():
   env.reset_with_seeds([short])
   for _ in range(3):
     env.step(np.array(env.gymnasium_vector_env.call('expert_action')) - 5)
-  (demo,) = demonstrating.collect(env, demonstrating.ExpertActor(env), [seed])
+  (demo,) = demonstration_recorder.record(env, actors.ExpertActor(env), [seed])
   _check_countdown(demo)
 
 
 def test_rewards_are_those_of_training_and_returns_are_not():
   env = _countdowns(2, reward_fn=lambda reward: reward / 8)
-  for demo in demonstrating.collect(
-      env, demonstrating.ExpertActor(env), range(2)
+  for demo in demonstration_recorder.record(
+      env, actors.ExpertActor(env), range(2)
   ):
     _check_countdown(demo, 1 / 8)
-  env = _countdowns(1, reward_fn=rewards.sign_of_reward)
-  (demo,) = demonstrating.collect(env, demonstrating.ExpertActor(env), [0])
+  env = _countdowns(1, reward_fn=wrappers.sign_of_reward)
+  (demo,) = demonstration_recorder.record(env, actors.ExpertActor(env), [0])
   assert set(demo.trajectory.reward[:-1]) == {1.0}
 
 
@@ -127,8 +131,8 @@ def test_a_function_plays_and_may_write_into_what_it_sees():
     return actions
 
   env = _countdowns(3)
-  actor = demonstrating.FunctionActor(play, env)
-  for demo in demonstrating.collect(env, actor, range(3)):
+  actor = actors.FunctionActor(play, env)
+  for demo in demonstration_recorder.record(env, actor, range(3)):
     _check_countdown(demo)
 
 
@@ -162,11 +166,11 @@ def test_states_before_each_frame():
       ts.time_step_spec(tensor_spec.from_spec(env.observation_spec())),
       tensor_spec.from_spec(env.action_spec()),
   )
-  actor = demonstrating.PolicyActor(policy, env)
-  spec = demonstrating.network_state_spec(actor)
+  actor = actors.PolicyActor(policy)
+  spec = actors.network_state_spec(actor)
   assert [(s.shape, s.dtype) for s in spec] == [
       ((), np.int32), ((2,), np.float32)]
-  demos = list(demonstrating.collect(env, actor, range(5), True))
+  demos = list(demonstration_recorder.record(env, actor, range(5), True))
   assert len(demos) == 5 and len({d.length_env_steps for d in demos}) > 1
   for demo in demos:
     steps = np.arange(demo.length_env_steps + 1)
@@ -175,15 +179,17 @@ def test_states_before_each_frame():
     np.testing.assert_array_equal(more, np.outer(steps, [1, 10]))
     assert (count.dtype, more.dtype) == (np.int32, np.float32)
     np.testing.assert_array_equal(demo.trajectory.action[:-1], steps[:-1] % 2)
-  without = list(demonstrating.collect(env, actor, range(2)))
+  without = list(demonstration_recorder.record(env, actor, range(2)))
   assert without[1].trajectory.policy_info == ()
 
 
 def test_no_state_to_keep():
   env = _countdowns(1)
-  actor = demonstrating.ExpertActor(env)
+  actor = actors.ExpertActor(env)
   with pytest.raises(ValueError, match='no memory'):
-    next(demonstrating.collect(env, actor, [0], keep_network_state=True))
+    next(
+        demonstration_recorder.record(env, actor, [0], keep_network_state=True)
+    )
 
 
 def test_continuous_actions_are_recorded_within_their_bounds():
@@ -192,8 +198,8 @@ def test_continuous_actions_are_recorded_within_their_bounds():
   policy = random_tf_policy.RandomTFPolicy(
       ts.time_step_spec(tensor_spec.from_spec(env.observation_spec())), wide
   )
-  actor = demonstrating.PolicyActor(policy, env)
-  demos = list(demonstrating.collect(env, actor, range(3)))
+  actor = actors.PolicyActor(policy)
+  demos = list(demonstration_recorder.record(env, actor, range(3)))
   actions = np.concatenate([demo.trajectory.action[:-1] for demo in demos])
   assert actions.max() == 2.0 and actions.min() == -2.0
   for demo in demos:
@@ -221,8 +227,8 @@ def test_stopping_keeps_what_is_complete():
     return observation[:, 0].astype(np.int64) % 3
 
   until = max(lengths[:3]) + shortest
-  demos = list(demonstrating.collect(
-      env, demonstrating.FunctionActor(play, env), seeds,
+  demos = list(demonstration_recorder.record(
+      env, actors.FunctionActor(play, env), seeds,
       should_stop=lambda: len(calls) == until))
   assert [demo.seed for demo in demos] == [0, 1, 2] + [
       seed for seed in seeds[3:6] if lengths[seed] == shortest]
@@ -243,7 +249,7 @@ def test_expert_of_a_vector_environment():
       _OwnExpert([Countdown, Countdown])
   )
   demos = list(
-      demonstrating.collect(env, demonstrating.ExpertActor(env), [4, 6, 8])
+      demonstration_recorder.record(env, actors.ExpertActor(env), [4, 6, 8])
   )
   assert len(demos) == 3
   for demo in demos:
@@ -280,7 +286,7 @@ class _Keys(gymnasium.Env):
 
 def test_expert_of_nested_actions():
   env = loaders.load_environment(_Keys, 2)
-  (demo,) = demonstrating.collect(env, demonstrating.ExpertActor(env), [0])
+  (demo,) = demonstration_recorder.record(env, actors.ExpertActor(env), [0])
   # In the environment as its expert said, in the frames as the spec counts.
   for single in env.gymnasium_vector_env.envs:
     for action in single.unwrapped.played:
@@ -310,9 +316,9 @@ def test_actions_that_do_not_fit(actions, message):
     del observation
     return actions
 
-  actor = demonstrating.FunctionActor(wrong, env)
+  actor = actors.FunctionActor(wrong, env)
   with pytest.raises(ValueError) as error:
-    list(demonstrating.collect(env, actor, [0]))
+    list(demonstration_recorder.record(env, actor, [0]))
   assert str(error.value).startswith('wrong ') and message in str(error.value)
 
 
@@ -339,14 +345,14 @@ def test_nobody_asks_the_expert_of_episodes_that_nobody_wants(vectorization):
   assert len({_expected_length(seed) for seed in seeds[:3]}) > 1
   try:
     demos = list(
-        demonstrating.collect(env, demonstrating.ExpertActor(env), seeds)
+        demonstration_recorder.record(env, actors.ExpertActor(env), seeds)
     )
     assert [demo.seed for demo in demos] == seeds
     for demo in demos:
       _check_countdown(demo)
     # What is asked for does raise.
     with pytest.raises(RuntimeError, match='no way to a goal'):
-      list(demonstrating.collect(env, demonstrating.ExpertActor(env), [10]))
+      list(demonstration_recorder.record(env, actors.ExpertActor(env), [10]))
   finally:
     env.close()
 
@@ -357,19 +363,22 @@ def test_nobody_asks_the_expert_of_episodes_that_nobody_wants(vectorization):
 def test_no_expert(vectorization):
   env = loaders.load_environment('CartPole-v1', 2, vectorization=vectorization)
   with pytest.raises(ValueError, match=r'CartPole-v1 has no expert_action\(\)'):
-    list(demonstrating.collect(env, demonstrating.ExpertActor(env), [0]))
+    list(demonstration_recorder.record(env, actors.ExpertActor(env), [0]))
 
 
 def test_an_episode_without_an_end(monkeypatch):
-  monkeypatch.setattr(demonstrating, '_MAX_EPISODE_STEPS', 4)
+  monkeypatch.setattr(episode_player, '_MAX_EPISODE_STEPS', 4)
   env = _countdowns(2)
-  actor = demonstrating.ExpertActor(env)
+  actor = actors.ExpertActor(env)
   short, long = (
       next(s for s in range(99) if _expected_length(s) == n) for n in (3, 6))
-  assert len(list(demonstrating.collect(env, actor, [short, short]))) == 2
+  demos = list(demonstration_recorder.record(env, actor, [short, short]))
+  assert len(demos) == 2
   demos = []
-  with pytest.raises(evaluator.EndlessEpisode, match='4 steps 1 of 2'):
-    demos.extend(demonstrating.collect(env, actor, [short, long]))
+  with pytest.raises(
+      episode_player.EndlessEpisode, match='4 steps only 1 of 2'
+  ):
+    demos.extend(demonstration_recorder.record(env, actor, [short, long]))
   assert [demo.seed for demo in demos] == [short]
   _check_countdown(demos[0])
 
@@ -388,8 +397,8 @@ def test_an_error_leaves_what_is_complete():
 
   demos = []
   with pytest.raises(ZeroDivisionError, match='of the expert'):
-    demos.extend(demonstrating.collect(
-        env, demonstrating.FunctionActor(play, env), [long, short, short]))
+    demos.extend(demonstration_recorder.record(
+        env, actors.FunctionActor(play, env), [long, short, short]))
   assert [demo.seed for demo in demos] == [short]
   _check_countdown(demos[0])
 
@@ -406,12 +415,12 @@ def test_an_error_leaves_what_is_complete():
 )
 def test_functions_that_are_none(name, message):
   with pytest.raises(ValueError) as error:
-    demonstrating.load_function(name)
+    actors.load_function(name)
   assert message in str(error.value)
 
 
 def test_a_function_by_its_name():
-  assert demonstrating.load_function('os.path:join')('a', 'b') == 'a/b'
+  assert actors.load_function('os.path:join')('a', 'b') == 'a/b'
 
 
 def test_a_function_that_gin_configures(tmp_path, monkeypatch):
@@ -425,6 +434,6 @@ def add(first, second=3):
   monkeypatch.syspath_prepend(str(tmp_path))
   gin.parse_config_files_and_bindings([], [])  # Locks, as a program does.
   try:
-    assert demonstrating.load_function('gin_experts:add')(4) == 7
+    assert actors.load_function('gin_experts:add')(4) == 7
   finally:
     gin.clear_config()

@@ -1,0 +1,264 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a batch of environments, stepped in turn or in a process each."""
+
+import functools
+import re
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
+
+from absl import logging
+import gymnasium
+from gymnasium import spaces
+from gymnasium import vector
+import numpy as np
+
+from rnd_agents.environments import episode_replay
+from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import errors
+from rnd_agents.environments import gymnasium_spaces
+from rnd_agents.environments import vector_environment
+from rnd_agents.environments import worker_processes
+
+VECTORIZATIONS = ('sync', 'async', 'vector_entry_point')
+# A worker that takes longer counts as hung.
+STEP_TIMEOUT_S = 300.0
+
+Wrappers = Sequence[Callable[[gymnasium.Env], gymnasium.Env]]
+
+
+def make_batch(
+    make: Callable[[], gymnasium.Env],
+    name: str,
+    make_vector: Optional[Callable[[int], vector.VectorEnv]] = None,
+    *,
+    num_environments: int = 1,
+    seed: Optional[int] = None,
+    seeding: Optional[episode_seeds.EpisodeSeeds] = None,
+    vectorization: str = 'sync',
+    wrappers: Wrappers = (),
+    reward_fn: Optional[vector_environment.RewardFn] = None,
+    success_key: str = vector_environment.SUCCESS_KEY,
+    step_timeout_s: Optional[float] = STEP_TIMEOUT_S,
+) -> vector_environment.VectorPyEnvironment:
+  """Returns `num_environments` environments as one batched PyEnvironment.
+
+  The keyword arguments are those of `loaders.load_environment`.
+
+  Args:
+    make: returns a new single environment; called in the worker process where
+      there is one.
+    name: of the environment, for messages, pictures and files.
+    make_vector: returns the environment's own vector implementation of so many
+      environments, for 'vector_entry_point'; None if there is none.
+    num_environments: see there, as for all that follow.
+    seed: see there.
+    seeding: see there.
+    vectorization: see there.
+    wrappers: see there.
+    reward_fn: see there.
+    success_key: see there.
+    step_timeout_s: see there.
+
+  Raises:
+    EnvironmentFailure: a worker process did not come up.
+    EnvironmentSetupError: an argument is out of range, or `make` or a wrapper
+      returned no environment of its own.
+  """
+  check_arguments(num_environments, vectorization, wrappers)
+  adapt = functools.partial(
+      vector_environment.VectorPyEnvironment,
+      name=name,
+      reward_fn=reward_fn,
+      success_key=success_key,
+  )
+  if vectorization == 'vector_entry_point':
+    _check_own_vector(name, make_vector, wrappers, seeding)
+    return adapt(make_vector(num_environments), seed=seed)
+  if seeding is None:
+    seeding = episode_seeds.new_stream(seed)
+  makers = [
+      functools.partial(
+          _make_seeded,
+          make,
+          tuple(wrappers),
+          name,
+          seeding,
+          i,
+          num_environments,
+          drops_text=vectorization == 'async',
+      )
+      for i in range(num_environments)
+  ]
+  if vectorization == 'async':
+    try:
+      vector_env = worker_processes.WatchedAsyncVectorEnv(
+          makers, step_timeout_s
+      )
+    except errors.EnvironmentFailure as failure:
+      failure.environment_name = name
+      raise
+  else:
+    vector_env = LeanSyncVectorEnv(makers)
+    _check_distinct(vector_env.envs)
+  return adapt(vector_env, seeding=seeding)
+
+
+def default_name(env: Union[str, Callable[..., gymnasium.Env]]) -> str:
+  """Returns a name for `env` that can be part of a file name."""
+  if isinstance(env, str):
+    return re.sub(r'[^\w.-]+', '-', env.rpartition(':')[2])
+  while isinstance(env, functools.partial):
+    env = env.func
+  name = getattr(env, '__name__', type(env).__name__)
+  return 'environment' if name == '<lambda>' else name
+
+
+def check_arguments(
+    num_environments: int, vectorization: str, wrappers: Wrappers
+) -> None:
+  """Raises EnvironmentSetupError for arguments that no environment takes."""
+  if num_environments < 1:
+    raise errors.EnvironmentSetupError(
+        f'num_environments must be at least 1, not {num_environments}.'
+    )
+  if vectorization not in VECTORIZATIONS:
+    raise errors.EnvironmentSetupError(
+        f'vectorization must be one of {VECTORIZATIONS}, not '
+        f'{vectorization!r}.'
+    )
+  if not isinstance(wrappers, (list, tuple)):
+    raise errors.EnvironmentSetupError(
+        'wrappers must be a list of callables, such as [MyWrapper], not'
+        f' {wrappers!r}.'
+    )
+
+
+def _check_own_vector(name, make_vector, wrappers, seeding):
+  """Raises EnvironmentSetupError for what 'vector_entry_point' cannot do."""
+  if make_vector is None:
+    raise errors.EnvironmentSetupError(
+        f"{name} registers no vector environment: vectorization="
+        "'vector_entry_point' needs a Gymnasium id that does. Use 'sync' or"
+        " 'async', or VectorPyEnvironment(vector_env) for one of your own."
+    )
+  for what, given in (
+      ('wrappers are', bool(wrappers)), ('seeding is', seeding is not None)
+  ):
+    if given:
+      raise errors.EnvironmentSetupError(
+          f'{what} for single environments, and '
+          "vectorization='vector_entry_point' has none; use 'sync' or 'async'."
+      )
+
+
+class LeanSyncVectorEnv(vector.SyncVectorEnv):
+  """Steps environments in turn; NEXT_STEP autoreset.
+
+  Does what SyncVectorEnv does, without an element-wise write into each of four
+  arrays, and without copying observations, which the adapter copies anyway:
+  the next step may overwrite those that were returned.
+  """
+
+  def __init__(self, env_fns: Sequence[Callable[[], gymnasium.Env]]):
+    """Creates a LeanSyncVectorEnv of what `env_fns` return."""
+    super().__init__(env_fns, copy=False)
+
+  def _batch(self, observations):
+    """Stacks the observations; raises ValueError if one has another shape."""
+    space = self.single_observation_space
+    if (
+        isinstance(space, spaces.Box)
+        and space.shape
+        and space.shape == np.shape(observations[0])
+    ):
+      # A good deal faster than stack(), for many small ones.
+      batch = np.concatenate(observations).reshape(self._observations.shape)
+      if batch.dtype == space.dtype:
+        return batch
+    # Casts, or refuses to.
+    return vector.utils.concatenate(space, observations, self._observations)
+
+  def step(
+      self, actions: Any
+  ) -> Tuple[Any, np.ndarray, np.ndarray, np.ndarray, Dict[str, Any]]:
+    """Steps all environments; those that ended before start anew instead."""
+    observations, rewards, terminations, truncations = [], [], [], []
+    infos = {}
+    for i, (env, action, starts) in enumerate(
+        zip(
+            self.envs,
+            vector.utils.iterate(self.action_space, actions),
+            self._autoreset_envs.tolist(),
+            strict=True,
+        )
+    ):
+      if starts:
+        observation, info = env.reset()
+        reward, terminated, truncated = 0.0, False, False
+      else:
+        observation, reward, terminated, truncated, info = env.step(action)
+      observations.append(observation)
+      rewards.append(reward)
+      terminations.append(terminated)
+      truncations.append(truncated)
+      if info:
+        infos = self._add_info(infos, info, i)
+    self._env_obs = observations
+    self._observations = self._batch(observations)
+    terminated = np.array(terminations, np.bool_)
+    truncated = np.array(truncations, np.bool_)
+    self._autoreset_envs = terminated | truncated
+    return (
+        self._observations,
+        np.array(rewards, np.float64),
+        terminated,
+        truncated,
+        infos,
+    )
+
+
+def _make_seeded(
+    make, wrappers, name, seeding, index, num_environments, drops_text
+):
+  """Makes one environment; runs in the worker where there is one."""
+  env = _checked(make(), name)
+  for i, wrapper in enumerate(wrappers):  # The first is the innermost.
+    env = _checked(
+        wrapper(env),
+        f'wrappers[{i}], {getattr(wrapper, "__name__", wrapper)},',
+    )
+  if drops_text:
+    env = _without_text(env, is_first=index == 0)
+  return episode_replay.SeededEpisodes(env, seeding, index, num_environments)
+
+
+def _checked(env, source):
+  """Returns `env`; raises EnvironmentSetupError if it is no gymnasium.Env."""
+  if not isinstance(env, gymnasium.Env):
+    raise errors.EnvironmentSetupError(
+        f'{source} must return a gymnasium.Env, and returned '
+        f'{type(env).__name__}.'
+    )
+  return env
+
+
+def _without_text(env, is_first):
+  """Drops text here, which Gymnasium cannot pass through shared memory."""
+  space = env.observation_space
+  if not isinstance(space, spaces.Dict):
+    return env
+  kept = [k for k, v in space.items() if not gymnasium_spaces.is_text(v)]
+  if len(kept) in (0, len(space)):
+    return env
+  if is_first:
+    logging.info('Text is dropped: %s', sorted(set(space.keys()) - set(kept)))
+  return gymnasium.wrappers.FilterObservation(env, kept)
+
+
+def _check_distinct(envs):
+  """Raises EnvironmentSetupError if two of `envs` are one environment."""
+  if len({id(env.unwrapped) for env in envs}) < len(envs):
+    raise errors.EnvironmentSetupError(
+        'The callable returned the same environment more than once; it must '
+        'make a new one each time.'
+    )

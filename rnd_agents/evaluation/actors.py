@@ -1,0 +1,215 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Actors: objects that choose the actions of episodes.
+
+An actor is an object with `initial_state(batch_size)` and
+`act(time_step, state, wanted)`, which returns a nest of NumPy arrays [B, ...]
+that fits the action spec, and the next state; only the actions of the
+environments with an index in `wanted` matter.
+"""
+
+import functools
+import importlib
+
+import gin
+import numpy as np
+import tensorflow as tf
+from tf_agents.specs import array_spec
+from tf_agents.utils import common
+
+from rnd_agents.environments import gymnasium_spaces
+
+
+class ActorError(ValueError):
+  """An actor that cannot play in an environment; the message says why."""
+
+
+@functools.lru_cache(maxsize=4)
+def _graph_action(policy):
+  """Returns the policy's action as a graph, traced once for all actors."""
+  return common.function(policy.action)
+
+
+class PolicyActor:
+  """Plays the actions of a policy."""
+
+  def __init__(self, policy):
+    """Creates the actor.
+
+    Args:
+      policy: A `TFPolicy`, a `SavedPolicy`, or what `tf.saved_model.load`
+        returns for one.
+    """
+    self._policy = policy
+    self._action = _graph_action(policy)
+
+  def initial_state(self, batch_size):
+    return self._policy.get_initial_state(batch_size)
+
+  def act(self, time_step, state, wanted=None):
+    del wanted
+    step = self._action(
+        tf.nest.map_structure(tf.convert_to_tensor, time_step), state
+    )
+    return tf.nest.map_structure(np.asarray, step.action), step.state
+
+
+class ExpertActor:
+  """Plays the actions of the environment's own `expert_action()`.
+
+  It is not translated by wrappers that renumber the actions: use none.
+  """
+
+  def __init__(self, environment):
+    """Creates the actor.
+
+    Args:
+      environment: A `VectorPyEnvironment` of environments that have an
+        `expert_action()` each, or of a vector environment that has one.
+
+    Raises:
+      ActorError: If there is none.
+    """
+    self._environment = environment
+    vector_env = environment.gymnasium_vector_env
+    self._is_of_vector = hasattr(vector_env, 'expert_action')
+    if self._is_of_vector:
+      return
+
+    # Asked first: a worker process that has no such method would be lost.
+    def have(method):
+      call = getattr(vector_env, 'call', None)
+      return call is not None and all(call('has_wrapper_attr', method))
+
+    if not have('expert_action'):
+      raise ActorError(
+          f'{environment.name} has no expert_action(). Name a function'
+          ' of its observations: --expert=module:function.'
+      )
+    self._can_choose = have('call_if_among')
+
+  def initial_state(self, batch_size):
+    del batch_size
+    return ()
+
+  def act(self, time_step, state, wanted=None):
+    vector_env = self._environment.gymnasium_vector_env
+    batch_size = self._environment.batch_size
+    if self._is_of_vector:
+      actions = vector_env.expert_action()
+    else:
+      wanted = range(batch_size) if wanted is None else list(wanted)
+      parts = (
+          vector_env.call('call_if_among', wanted, 'expert_action')
+          if self._can_choose
+          else vector_env.call('expert_action')
+      )
+      # Any action will do for the others.
+      asked = [i if i in wanted else wanted[0] for i in range(batch_size)]
+      parts = [parts[i] for i in asked]
+      actions = tf.nest.map_structure(lambda *p: np.stack(p), *parts)
+    spec = self._environment.action_spec()
+    space = vector_env.single_action_space
+    return _fitting(actions, spec, batch_size, 'expert_action()', space), state
+
+
+class FunctionActor:
+  """Plays the actions that a function of the observations returns."""
+
+  def __init__(self, function, environment):
+    """Creates the actor.
+
+    Args:
+      function: Takes a nest of NumPy arrays [B, ...] and returns one.
+      environment: The `VectorPyEnvironment` it plays in.
+    """
+    self._function = function
+    self._environment = environment
+
+  def initial_state(self, batch_size):
+    del batch_size
+    return ()
+
+  def act(self, time_step, state, wanted=None):
+    del wanted
+    # It may write into what it gets, and what it gets is recorded.
+    observation = tf.nest.map_structure(np.copy, time_step.observation)
+    actions = self._function(observation)
+    environment = self._environment
+    name = getattr(self._function, '__name__', 'The function')
+    return (
+        _fitting(
+            actions, environment.action_spec(), environment.batch_size, name
+        ),
+        state,
+    )
+
+
+def load_function(name):
+  """Returns the function of a module.
+
+  Args:
+    name: 'package.module:function'.
+
+  Raises:
+    ActorError: If there is none.
+  """
+  module_name, _, function_name = name.partition(':')
+  if not module_name or not function_name:
+    raise ActorError(f"{name!r} must be 'module:function', as in experts:mine.")
+  try:
+    with gin.unlock_config():  # It may define what gin configures.
+      module = importlib.import_module(module_name)
+  except ModuleNotFoundError as error:
+    raise ActorError(
+        f'{name}: {error}. The folder of the module has to be the current one,'
+        ' or in PYTHONPATH.'
+    ) from error
+  function = getattr(module, function_name, None)
+  if not callable(function):
+    raise ActorError(f'{module_name} has no function {function_name!r}.')
+  return function
+
+
+def network_state_spec(actor):
+  """Returns specs of an actor's state, as a flat tuple; () if it has none."""
+  return tuple(
+      array_spec.ArraySpec(np.shape(part)[1:], np.asarray(part).dtype)
+      for part in tf.nest.flatten(actor.initial_state(1))
+  )
+
+
+def _fitting(actions, spec, batch_size, who, space=None):
+  """Returns actions as arrays of the spec; raises ActorError if they differ.
+
+  Actions of a `space`, where it is given, count from the space's start.
+  """
+
+  def fit(spec, action):
+    array = np.asarray(action)
+    shape = (batch_size, *spec.shape)
+    kinds = 'iub' if np.issubdtype(spec.dtype, np.integer) else 'iuf'
+    if array.shape != shape or array.dtype.kind not in kinds:
+      raise ActorError(
+          f'{who} gave {array.dtype} {list(array.shape)} for actions that are'
+          f' {np.dtype(spec.dtype).name} {list(shape)}, environments first.'
+      )
+    if np.any(array < spec.minimum) or np.any(array > spec.maximum):
+      raise ActorError(
+          f'{who} gave actions from {array.min()} to {array.max()}; they go'
+          f' from {np.min(spec.minimum)} to {np.max(spec.maximum)}.'
+      )
+    return array.astype(spec.dtype)
+
+  try:
+    tf.nest.assert_same_structure(spec, actions)
+  except (TypeError, ValueError):
+    # A list of numbers serves as an array does.
+    if tf.nest.is_nested(spec):
+      raise ActorError(
+          f'{who} gave actions of another structure than {spec}.'
+      ) from None
+    actions = np.asarray(actions)
+  if space is not None:
+    actions = gymnasium_spaces.from_zero(space, actions)
+  return tf.nest.map_structure(fit, spec, actions)

@@ -1,0 +1,98 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+import csv
+
+import numpy as np
+import pytest
+
+from benchmarks import scaling_picture
+
+
+def _line(axes, label):
+  """The data of the line with this label, [2, n]."""
+  lines = [line for line in axes.lines if line.get_label() == label]
+  assert len(lines) == 1, [line.get_label() for line in axes.lines]
+  return np.array(lines[0].get_data(), float)
+
+
+def _texts(legend):
+  return [text.get_text() for text in legend.get_texts()]
+
+
+def _tick_labels(axis):
+  return [tick.get_text() for tick in axis.get_ticklabels()]
+
+
+def _read_csv(path):
+  with open(path, newline='', encoding='utf-8') as file:
+    return list(csv.reader(file))
+
+
+def _points(label, x, *runs):
+  return [{'label': label, 'x': x, 'y': y, 'solved': solved}
+          for y, solved in runs]
+
+
+def test_plot_scaling(tmp_path):
+  points = (
+      _points('ppo', 10, (100, True), (300, True), (900, False)) +
+      _points('ppo', 20, (700, True), (1000, False), (1000, False)) +
+      _points('ppo', 5, (40, True), (60, True)))
+  out = tmp_path / 'scaling.png'
+
+  fig = scaling_picture.plot_scaling(
+      points, str(out), reference=(lambda n: 2.0**n, 'random'), xlabel='N')
+
+  (axes,) = fig.axes
+  assert axes.get_yscale() == 'log'
+  # Medians with unsolved = infinite: of 100, 300, inf; and 700, inf, inf.
+  np.testing.assert_allclose(
+      _line(axes, 'ppo (5 of 8 runs solved)'),
+      [[5, 10, 20], [50, 300, np.nan]])
+  solved, unsolved = axes.lines[1], axes.lines[2]
+  assert sorted(zip(*solved.get_data())) == [
+      (5, 40), (5, 60), (10, 100), (10, 300), (20, 700)]
+  assert sorted(zip(*unsolved.get_data())) == [
+      (10, 900), (20, 1000), (20, 1000)]
+  assert unsolved.get_marker() == '^'
+  assert unsolved.get_markerfacecolor() == 'none'
+  assert solved.get_marker() != '^'
+  x, y = _line(axes, 'random')
+  assert (x[0], x[-1]) == (5, 20)
+  np.testing.assert_allclose(y, 2**x)
+  assert axes.get_ylim() == pytest.approx((16, 2500))  # Not up to 2^20.
+  assert {'100', '1k'} <= set(_tick_labels(axes.yaxis))
+  assert _tick_labels(axes.xaxis) == ['5', '10', '20']
+  assert _texts(axes.get_legend()) == [
+      'ppo (5 of 8 runs solved)', 'not solved within its budget', 'random']
+  assert axes.get_xlabel() == 'N'
+  assert _read_csv(tmp_path / 'scaling.csv')[:4] == [
+      ['label', 'x', 'y', 'solved'], ['ppo', '10', '100', '1'],
+      ['ppo', '10', '300', '1'], ['ppo', '10', '900', '0']]
+
+
+def test_plot_scaling_sets_groups_apart(tmp_path):
+  points = (_points('a', 10, (100, False)) + _points('b', 10, (100, False)) +
+            _points('a', 20, (100, False)) + _points('b', 20, (100, True)))
+  fig = scaling_picture.plot_scaling(points, str(tmp_path / 'out.png'))
+  triangles = [np.asarray(line.get_xdata()) for line in fig.axes[0].lines
+               if line.get_marker() == '^']
+  first, second = [x for x in triangles if x.size]
+  np.testing.assert_allclose(first, [9.4, 19.4])  # 12 % of the gap between.
+  np.testing.assert_allclose(second, [10.6])
+  assert _texts(fig.axes[0].get_legend())[:2] == [
+      'a (0 of 2 runs solved)', 'b (1 of 2 runs solved)']
+
+
+def test_plot_scaling_when_all_is_solved(tmp_path):
+  fig = scaling_picture.plot_scaling(
+      _points('a', 4, (10, True)), str(tmp_path / 'out.png'))
+  assert _texts(fig.axes[0].get_legend()) == ['a (1 of 1 runs solved)']
+
+
+def test_plot_scaling_refuses(tmp_path):
+  out = str(tmp_path / 'out.png')
+  with pytest.raises(ValueError, match='no points'):
+    scaling_picture.plot_scaling([], out)
+  with pytest.raises(ValueError, match='positive.*-1'):
+    scaling_picture.plot_scaling(_points('a', 4, (-1, True)), out)

@@ -1,0 +1,108 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of files and folders that are there whole or not at all."""
+
+import os
+import shutil
+
+import pytest
+
+from rnd_agents import files
+
+
+def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path):
+  path = tmp_path / 'file'
+  path.write_text('old')
+  with files.replacing(path) as file:
+    file.write('new')
+    file.flush()
+    assert path.read_text() == 'old'
+  assert path.read_text() == 'new'
+  assert os.listdir(tmp_path) == ['file']
+
+
+def test_a_block_that_raises_changes_nothing(tmp_path):
+  path = tmp_path / 'file'
+  path.write_text('old')
+  with pytest.raises(RuntimeError, match='half'):
+    with files.replacing(path) as file:
+      file.write('new')
+      raise RuntimeError('half')
+  assert path.read_text() == 'old'
+  assert os.listdir(tmp_path) == ['file']
+
+
+def test_bytes(tmp_path):
+  with files.replacing(tmp_path / 'file', 'wb') as file:
+    file.write(b'\x00\x01')
+  assert (tmp_path / 'file').read_bytes() == b'\x00\x01'
+
+
+def _folders(tmp_path, numbers):
+  """Folders of two files each."""
+  folders = files.NumberedFolders(tmp_path, 'step')
+  for number in numbers:
+    aside = folders.aside()
+    for name in ('a', 'b'):
+      with open(os.path.join(aside, name), 'w', encoding='utf-8') as file:
+        file.write(f'{number}')
+    folders.publish(number)
+  return folders
+
+
+def test_folders_are_found_by_their_numbers(tmp_path):
+  folders = _folders(tmp_path, [9, 10, 100_000_000])
+  assert folders.numbers() == [9, 10, 100_000_000]
+  for name in ('step_1.old', 'other_00000003', '.step_00000004', 'step_x'):
+    (tmp_path / name).mkdir()
+  assert folders.numbers() == [9, 10, 100_000_000]
+  assert (tmp_path / 'step_00000010' / 'a').read_text() == '10'
+  assert files.NumberedFolders(tmp_path / 'none', 'step').numbers() == []
+
+
+def test_the_newest_and_those_in_use_stay(tmp_path):
+  folders = _folders(tmp_path, range(6))
+  folders.prune(2, in_use=('step_00000001', None))
+  assert folders.numbers() == [1, 4, 5]
+  folders.prune(9)
+  assert folders.numbers() == [1, 4, 5]
+  folders.remove(3)  # Is not there.
+  folders.remove(4)
+  assert sorted(os.listdir(tmp_path)) == ['step_00000001', 'step_00000005']
+
+
+def test_a_kill_while_a_folder_is_deleted_leaves_no_half(tmp_path, monkeypatch):
+  folders = _folders(tmp_path, range(3))
+
+  def die(folder, ignore_errors=False):
+    del ignore_errors
+    if os.path.isdir(folder):
+      os.remove(os.path.join(folder, 'a'))
+      raise KeyboardInterrupt  # As good as a kill: nothing more is done.
+
+  with monkeypatch.context() as context:
+    context.setattr(shutil, 'rmtree', die)
+    with pytest.raises(KeyboardInterrupt):
+      folders.prune(1)
+  for number in folders.numbers():
+    assert sorted(os.listdir(folders.path(number))) == ['a', 'b']
+  folders.prune(1)
+  assert os.listdir(tmp_path) == ['step_00000002']
+
+
+def test_all_of_a_folder_is_brought_to_the_disk(tmp_path, monkeypatch):
+  folders = _folders(tmp_path, [1])
+  (tmp_path / 'step_00000001' / 'deeper').mkdir()
+  (tmp_path / 'step_00000001' / 'deeper' / 'c').touch()
+  synced = []
+  monkeypatch.setattr(
+      os,
+      'fsync',
+      lambda descriptor: synced.append(
+          os.readlink(f'/proc/self/fd/{descriptor}')
+      ),
+  )
+  folders.sync(1)
+  assert set(synced) == {str(path) for path in tmp_path.rglob('*')} | {
+      str(tmp_path)
+  }
