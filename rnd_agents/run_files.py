@@ -20,6 +20,8 @@ import warnings
 
 import numpy as np
 
+from rnd_agents import errors
+
 METRICS_FILE = 'metrics.csv'
 # Seconds, which differ from run to run, are kept out of metrics.csv, which the
 # seed determines.
@@ -71,14 +73,14 @@ def read_table(path: str) -> Tuple[List[str], Iterator[Dict[str, str]]]:
     ValueError: If the file does not start with the expected header.
   """
   if not os.path.isfile(path):
-    raise FileNotFoundError(
+    raise errors.MissingFile(
         f'{path} does not exist. Name the folder of a run, the --root_dir that '
         'it was started with.')
   lines = _complete_lines(path)
   first = next(lines, '')
   columns = _split(first)
   if any(name not in columns for name in _REQUIRED):
-    raise ValueError(
+    raise errors.InvalidValue(
         f'{path} must start with a header line that names the columns '
         f'{", ".join(_REQUIRED)}, but it starts with {first.strip()!r}.')
   return columns, _text_rows(path, columns, lines)
@@ -132,7 +134,7 @@ def series(rows: List[Row], phase: str, metric: str) -> Series:
     if row.phase != phase or metric not in row.values:
       continue
     if last is not None and row.env_steps < last.env_steps:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'env_steps of phase {phase!r} decrease from {last.env_steps} in '
           f'iteration {last.iteration} to {row.env_steps} in iteration '
           f'{row.iteration}: was the run resumed without its step counter?')
@@ -159,17 +161,19 @@ def read_metrics(root_dir: str, phase: str, metric: str) -> Series:
       message lists the metrics that it has), or its file is no metrics file.
   """
   if phase not in PHASES:
-    raise ValueError(f'phase must be {TRAIN!r} or {EVAL!r}, got {phase!r}.')
+    raise errors.InvalidValue(
+        f'phase must be {TRAIN!r} or {EVAL!r}, got {phase!r}.'
+    )
   rows = read_rows(root_dir)
   try:
     env_steps, values = series(rows, phase, metric)
   except ValueError as error:
-    raise ValueError(f'{root_dir}: {error}') from error
+    raise errors.InvalidValue(f'{root_dir}: {error}') from error
   if env_steps.size == 0:
     names = sorted({
         name for row in rows if row.phase == phase for name in row.values})
     found = f'It has {", ".join(names)}.' if names else 'It has no such rows.'
-    raise ValueError(
+    raise errors.InvalidValue(
         f'{root_dir} has no value of {metric!r} in phase {phase!r}. {found}')
   return env_steps, values
 
@@ -187,7 +191,7 @@ def wall_time_s(root_dir: str) -> float:
   for row in reversed(read_rows(root_dir, TIMINGS_FILE)):
     if 'wall_time_s' in row.values:
       return row.values['wall_time_s']
-  raise ValueError(
+  raise errors.InvalidValue(
       f'{os.path.join(root_dir, TIMINGS_FILE)} has no wall_time_s.')
 
 

@@ -38,6 +38,20 @@ def test_bytes(tmp_path):
   assert (tmp_path / 'file').read_bytes() == b'\x00\x01'
 
 
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+  events = []
+  fsync, replace = os.fsync, os.replace
+  monkeypatch.setattr(
+      os, 'fsync', lambda file: events.append('sync') or fsync(file)
+  )
+  monkeypatch.setattr(
+      os, 'replace', lambda *paths: events.append('name') or replace(*paths)
+  )
+  with files.replacing(tmp_path / 'file') as file:
+    file.write('new')
+  assert events == ['sync', 'name']
+
+
 def _folders(tmp_path, numbers):
   """Folders of two files each."""
   folders = files.NumberedFolders(tmp_path, 'step')

@@ -26,6 +26,8 @@ import sys
 from absl import app
 from absl import flags
 
+from rnd_agents import errors
+
 _CSV_COLUMNS = ('seed', 'return', 'length_env_steps')
 _ATTEMPTS = 10  # Episodes to play for each demonstration, with --min_return.
 
@@ -106,20 +108,10 @@ def main(argv, args=flags.FLAGS):
   # Not at the top: TensorFlow takes seconds to load, --help should not.
   import tensorflow as tf
 
-  from rnd_agents.environments import errors
-  from rnd_agents.training import gin_files
-
   try:
     return _collect(args)
-  except (
-      ImportError,
-      OSError,
-      tf.errors.OpError,  # Of the file: TensorFlow writes it.
-      RuntimeError,  # Of the environment; an episode without an end.
-      TypeError,
-      ValueError,  # Among them those of policies and demonstrations.
-      gin_files.GinError,
-  ) as error:
+  # TensorFlow writes the file, and raises its own errors of the disk.
+  except (errors.UserError, OSError, tf.errors.OpError) as error:
     print(f'collect_demos: {errors.message_of(error)}', file=sys.stderr)
     return 1
 
@@ -147,7 +139,9 @@ def _collect(args):
   finally:
     environment.close()
   if not kept:
-    raise ValueError('There is no episode to keep, and no file was written.')
+    raise errors.InvalidValue(
+        'There is no episode to keep, and no file was written.'
+    )
   _write_csv(args.out + '.csv', kept)
   print(_summary(kept, args.out))
   if len(kept) == args.episodes:

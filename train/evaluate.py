@@ -19,6 +19,7 @@ import sys
 from absl import app
 from absl import flags
 
+from rnd_agents import errors
 from rnd_agents import tables
 
 _NUM_ENVIRONMENTS = 16
@@ -62,26 +63,10 @@ def main(argv, args=flags.FLAGS):
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-  # Not at the top: TensorFlow takes seconds to load, --help should not.
-  from rnd_agents.environments import errors
-  from rnd_agents.evaluation import saved_policy
-  from rnd_agents.evaluation import video
-  from rnd_agents.training import gin_files
-
   try:
     _evaluate(args)
     return 0
-  except (
-      ImportError,
-      OSError,
-      RuntimeError,  # An episode without an end.
-      TypeError,
-      ValueError,
-      errors.EnvironmentFailure,
-      gin_files.GinError,
-      saved_policy.SavedPolicyError,
-      video.RecordingError,
-  ) as error:
+  except (errors.UserError, OSError) as error:
     print(f'evaluate: {errors.message_of(error)}', file=sys.stderr)
     return 1
 
@@ -142,7 +127,7 @@ def configure(args, scope='eval'):
       os.path.dirname(os.path.dirname(policy_dir)), 'operative_config.gin'
   )
   if not os.path.isfile(config):
-    raise ValueError(
+    raise errors.InvalidValue(
         f'There is no {config} that would name the environment: which one?'
         ' --env=ID.'
     )
@@ -176,7 +161,7 @@ def _import(module, who):
     with gin.unlock_config():
       importlib.import_module(module)
   except ModuleNotFoundError as error:
-    raise ValueError(
+    raise errors.InvalidValue(
         f'{who} needs the module {module}: {error}. Start in the folder that'
         ' contains it, or add that to PYTHONPATH.'
     ) from error

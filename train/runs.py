@@ -7,12 +7,13 @@ import os
 import re
 from typing import List, Mapping, NamedTuple, Sequence, Tuple
 
+from rnd_agents import errors
 from rnd_agents import run_files
 
 _TAIL_LINES = 6
 
 
-class SweepError(ValueError):
+class SweepError(errors.InvalidValue):
   """A command line that cannot be run."""
 
 

@@ -25,7 +25,9 @@ _GIN_FILE = flags.DEFINE_multi_string(
     ' Later ones win.',
 )
 _GIN_BINDINGS = flags.DEFINE_multi_string(
-    'gin_bindings', [], 'A gin binding, such as create_rnd_ppo_agent.learning_rate=0.001.'
+    'gin_bindings',
+    [],
+    'A gin binding, such as create_rnd_ppo_agent.learning_rate=0.001.',
 )
 _GIN_PARAM = flags.DEFINE_multi_string(
     'gin_param', [], 'The older name of --gin_bindings.'

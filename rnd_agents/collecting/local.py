@@ -59,13 +59,14 @@ class LocalCollector(collector.Collector):
     return [self._environment]
 
   def close(self):
-    self._environment.close()
+    close(self._environment)
 
   def reset(self):
     with self._environment_failures():
       self._tf_environment.reset()
     self._environment.pop_episodes()
     self._last_row = self._policy_state = None
+    self._random_steps = None  # Its buffer of frames is large.
 
   # ---------------------------------------------------------------------------
   # Collecting.
@@ -285,3 +286,11 @@ def specs_of(environment):
       tensor_spec.from_spec(environment.time_step_spec()),
       tensor_spec.from_spec(environment.action_spec()),
   )
+
+
+def close(environment):
+  """Closes an environment; a broken one does not hide what broke it."""
+  try:
+    environment.close()
+  except Exception as error:  # pylint: disable=broad-exception-caught
+    logging.warning('%s did not close: %s', environment.name, error)

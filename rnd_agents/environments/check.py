@@ -31,6 +31,7 @@ from gymnasium.utils import passive_env_checker
 import numpy as np
 from tf_agents.specs import array_spec
 
+from rnd_agents import errors as user_errors
 from rnd_agents.environments import environment_rules
 from rnd_agents.environments import errors
 from rnd_agents.environments import gymnasium_spaces
@@ -53,7 +54,7 @@ _TIME_LIMIT_STEPS = 5
 _PASSED_ON = re.compile('action space (min|max)imum value|rendering should')
 
 
-class EnvironmentCheckError(ValueError):
+class EnvironmentCheckError(user_errors.InvalidValue):
   """An environment breaks rules; the message lists all of them.
 
   Attributes:
@@ -108,13 +109,17 @@ def examine_environment(
       ('seed', seed, 0),
   ):
     if number < least:
-      raise ValueError(f'{name} must be at least {least}, not {number}.')
+      raise user_errors.InvalidValue(
+          f'{name} must be at least {least}, not {number}.'
+      )
   rules = environment_rules.RULES
   unknown = sorted(set(accept) - set(rules))
   if unknown:
-    raise ValueError(f'No rules: {unknown}. The rules: {list(rules)}.')
+    raise user_errors.InvalidValue(
+        f'No rules: {unknown}. The rules: {list(rules)}.'
+    )
   if not callable(env_fn):
-    raise TypeError(
+    raise user_errors.InvalidType(
         'check_environment needs a callable that returns a new environment, '
         f'not {type(env_fn).__name__}. Write lambda: MyEnv().'
     )
@@ -334,7 +339,9 @@ class _Check:
       time_step = batch.reset()
       for step in range(min(_REPLAYED_STEPS, self._max_steps)):
         if not array_spec.check_arrays_nest(time_step, spec):
-          raise ValueError(f'Step {step}: {time_step} does not fit {spec}.')
+          raise user_errors.InvalidValue(
+              f'Step {step}: {time_step} does not fit {spec}.'
+          )
         time_step = batch.step(
             gymnasium_spaces.from_zero(actions, actions.sample())
         )
@@ -393,7 +400,7 @@ def find_callable(
   try:
     _make_loaded(name, env_kwargs).close()
   except TypeError as error:
-    raise ValueError(
+    raise user_errors.InvalidValue(
         f'{name} did not take {env_kwargs}: {errors.message_of(error)}'
     ) from error
   return functools.partial(_make_loaded, name, env_kwargs)
@@ -454,7 +461,9 @@ def main(
   try:
     env_kwargs = json.loads(flag_values.env_kwargs)
     if not isinstance(env_kwargs, dict):
-      raise ValueError(f'must be a JSON object, not {flag_values.env_kwargs}')
+      raise user_errors.InvalidValue(
+          f'must be a JSON object, not {flag_values.env_kwargs}'
+      )
   except ValueError as error:
     raise app.UsageError(f'env_kwargs: {error}', exitcode=2) from error
   try:

@@ -21,6 +21,8 @@ from gymnasium import vector
 from gymnasium.utils import seeding
 import numpy as np
 
+from rnd_agents import errors
+
 TREASURE_REWARD = 1.0
 DEFAULT_SIZE = 10
 DEFAULT_MOVE_COST = 0.01  # Of a whole episode of steering right.
@@ -140,9 +142,9 @@ class DeepSeaVectorEnv(vector.VectorEnv):
         ('max_episode_steps', max_episode_steps),
     ):
       if number is not None and number < 1:
-        raise ValueError(f'{name} must be at least 1, not {number}.')
+        raise errors.InvalidValue(f'{name} must be at least 1, not {number}.')
     if render_mode is not None:
-      raise ValueError(f'Deep Sea does not render ({render_mode!r}).')
+      raise errors.InvalidValue(f'Deep Sea does not render ({render_mode!r}).')
     self.num_envs = num_envs
     self._size = size
     self._deterministic = deterministic
@@ -202,7 +204,9 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     elif seed is None:
       seed = [None] * self.num_envs
     if len(seed) != self.num_envs:
-      raise ValueError(f'{self.num_envs} seeds are needed; got {len(seed)}.')
+      raise errors.InvalidValue(
+          f'{self.num_envs} seeds are needed; got {len(seed)}.'
+      )
     old = self._generators or [None] * self.num_envs
     self.use_generators([
         seeding.np_random(s)[0] if s is not None or g is None else g
@@ -235,7 +239,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     """
     for name in _STATE:
       if state[name].shape != getattr(self, name).shape:
-        raise ValueError(
+        raise errors.InvalidValue(
             f'The saved state is of {state["_wind"].shape} environments and '
             f'rows, and these are {self._wind.shape}.'
         )

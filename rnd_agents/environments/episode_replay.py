@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.typing import types
 
+from rnd_agents import errors as user_errors
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import errors
 
@@ -305,7 +306,7 @@ def restore_running(
   if not is_seeded:
     return vector_env.set_state(state)
   if len(state) != vector_env.num_envs:
-    raise ValueError(
+    raise user_errors.InvalidValue(
         f'The saved state is of {len(state)} environments, and there are '
         f'{vector_env.num_envs}.'
     )

@@ -13,13 +13,13 @@ from typing import Any, Dict, Iterator, Optional
 
 import gymnasium
 
+from rnd_agents import errors
+from rnd_agents.errors import message_of  # noqa: F401
+
 # The second is what ALE raises.
 _UNKNOWN_KEYWORD = re.compile(
     r"unexpected keyword argument '(\w+)'|incompatible (?:func|constr)"
 )
-
-from rnd_agents import errors
-from rnd_agents.errors import message_of  # noqa: F401
 
 
 class EnvironmentSetupError(errors.InvalidValue):

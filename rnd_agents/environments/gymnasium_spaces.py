@@ -16,6 +16,7 @@ import numpy as np
 from tf_agents.specs import array_spec
 from tf_agents.typing import types
 
+from rnd_agents import errors as user_errors
 from rnd_agents.environments import errors
 
 Converter = Callable[[Any], types.NestedArray]
@@ -77,7 +78,7 @@ def observation_converter(
   def convert(observation):
     array = np.array(observation, dtype=dtype, order='C')  # Copies, always.
     if array.shape[1:] != shape:
-      raise ValueError(
+      raise user_errors.InvalidValue(
           f'{name!r} must have shape {shape} in each environment, as its space'
           f' says, but has {array.shape[1:]}.'
       )
@@ -130,13 +131,15 @@ def action_converter(
   def convert(action):
     array = np.asarray(action)
     if array.shape != shape:
-      raise ValueError(
+      raise user_errors.InvalidValue(
           f'{name!r} must have shape {shape} (environments first), but has '
           f'{array.shape}.'
       )
     if array.dtype.kind == 'f':
       if not is_floating:
-        raise TypeError(f'{name!r} must be {spec.dtype}, not {array.dtype}.')
+        raise user_errors.InvalidType(
+            f'{name!r} must be {spec.dtype}, not {array.dtype}.'
+        )
       check_finite(array, name)
     if is_floating:
       array = np.clip(array, minimum, maximum)
@@ -184,7 +187,7 @@ def _check_range(array, minimum, maximum, name):
   outside = (array < minimum) | (array > maximum)
   if np.count_nonzero(outside):  # Faster than any().
     index = int(np.argwhere(outside)[0, 0])
-    raise ValueError(
+    raise user_errors.InvalidValue(
         f'Environment {index}: {name!r} is {array[index]}, and must be from'
         f' {minimum} to {maximum}.'
     )
@@ -208,7 +211,9 @@ def _joined(space, parts):
 
   def convert_tuple(batch):
     if len(batch) != len(space.spaces):
-      raise ValueError(f'{len(batch)} parts of {space} are given.')
+      raise user_errors.InvalidValue(
+          f'{len(batch)} parts of {space} are given.'
+      )
     return tuple(convert(batch[i]) for i, convert in converters.items())
 
   return tuple(specs.values()), convert_tuple

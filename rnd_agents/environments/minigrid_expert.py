@@ -8,6 +8,8 @@ from typing import NamedTuple
 import gin
 import gymnasium
 
+from rnd_agents import errors
+
 # MiniGrid's numbers, of directions 0 east, 1 south, 2 west, 3 north.
 _LEFT, _RIGHT, _FORWARD, _PICK_UP, _TOGGLE = 0, 1, 2, 3, 5
 _STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))
@@ -73,7 +75,7 @@ class MiniGridExpert(gymnasium.Wrapper):
               action if state is start else first_actions[state]
           )
           queue.append(after)
-    raise ValueError(
+    raise errors.InvalidValue(
         'MiniGridExpert found no way to a goal: it can pick up one key, open'
         ' doors and walk.'
     )

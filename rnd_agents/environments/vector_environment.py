@@ -20,6 +20,7 @@ from tf_agents.environments import py_environment
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
+from rnd_agents import errors as user_errors
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
@@ -253,7 +254,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     state = _copied(state)
     time_step = state['time_step']
     if len(time_step.step_type) != self._num_envs:
-      raise ValueError(
+      raise user_errors.InvalidValue(
           f'The saved state is of {len(time_step.step_type)} environments, and '
           f'there are {self._num_envs}.'
       )
@@ -363,7 +364,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
 
   def _check_shape(self, name, array):
     if array.shape != (self._num_envs,):
-      raise ValueError(
+      raise user_errors.InvalidValue(
           f'the {name} must be one number an environment, [{self._num_envs}],'
           f' and has shape {list(array.shape)}'
       )

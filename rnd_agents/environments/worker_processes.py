@@ -18,6 +18,7 @@ import gymnasium
 from gymnasium import vector
 from gymnasium.vector import async_vector_env
 
+from rnd_agents import errors as user_errors
 from rnd_agents.environments import errors
 
 # A worker reports that it failed, and then the error, which follows at once.
@@ -138,7 +139,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     if not isinstance(values, (list, tuple)):
       values = [values] * self.num_envs
     if len(values) != self.num_envs:
-      raise ValueError(
+      raise user_errors.InvalidValue(
           f'{name}: {len(values)} values for {self.num_envs} environments.'
       )
     self._guarded(self._set_attr, name, values)

@@ -17,10 +17,11 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 from tf_agents.utils import common
 
+from rnd_agents import errors
 from rnd_agents.environments import gymnasium_spaces
 
 
-class ActorError(ValueError):
+class ActorError(errors.InvalidValue):
   """An actor that cannot play in an environment; the message says why."""
 
 

@@ -8,13 +8,14 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import errors
 from rnd_agents.environments import vector_environment
 
 # An environment without a time limit must not hang an evaluation.
 _MAX_EPISODE_STEPS = 200_000
 
 
-class EndlessEpisode(RuntimeError):
+class EndlessEpisode(errors.UserError, RuntimeError):
   """An episode that does not come to its end."""
 
 

@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from rnd_agents import errors
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import episode_player
 
@@ -29,7 +30,7 @@ class Evaluator:
     self._actor = actors.PolicyActor(policy)
     self._seeds = list(seeds)
     if not self._seeds:
-      raise ValueError('An evaluation needs at least one seed.')
+      raise errors.InvalidValue('An evaluation needs at least one seed.')
 
   @property
   def environment(self):

@@ -10,13 +10,14 @@ from tf_agents.policies import policy_saver
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import errors
 from rnd_agents import spec_differences
 
 # Importing it is what registers the types of the saved distributions.
 del tfp
 
 
-class SavedPolicyError(ValueError):
+class SavedPolicyError(errors.InvalidValue):
   """A folder that holds no policy, or one of another environment."""
 
 

@@ -19,6 +19,7 @@ import gin
 import numpy as np
 import tensorflow as tf
 
+from rnd_agents import errors as user_errors
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import episode_player
@@ -27,7 +28,7 @@ MAX_FRAMES = 9
 _DEFAULT_FPS = 30
 
 
-class RecordingError(RuntimeError):
+class RecordingError(user_errors.UserError, RuntimeError):
   """A video that cannot be made; the message says why."""
 
 
@@ -117,7 +118,7 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
     ValueError: If the episode is none of an evaluation.
   """
   if episode.actions is None or episode.seed is None:
-    raise ValueError(
+    raise user_errors.InvalidValue(
         'A video needs seed and actions of its episode: take one that'
         ' Evaluator.run returned.'
     )
@@ -330,6 +331,6 @@ def _find_ffmpeg():
 
     return imageio_ffmpeg.get_ffmpeg_exe()
   except (ImportError, RuntimeError) as error:
-    raise ImportError(
+    raise user_errors.MissingPackage(
         'Videos need imageio-ffmpeg: pip install "rnd_agents[video]"'
     ) from error

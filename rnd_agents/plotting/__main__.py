@@ -23,6 +23,7 @@ from absl import app
 from absl import flags
 import numpy as np
 
+from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents import tables
 from rnd_agents.plotting import drawing
@@ -31,7 +32,7 @@ from rnd_agents.plotting import panels
 from rnd_agents.plotting import sample_efficiency
 
 
-class PlottingError(ValueError):
+class PlottingError(errors.InvalidValue):
   """Arguments of which no picture can be drawn."""
 
 

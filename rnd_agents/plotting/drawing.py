@@ -10,6 +10,8 @@ import math
 import os
 from typing import Any, Optional, Sequence, Tuple
 
+from rnd_agents import errors
+
 # Okabe and Ito's palette, which colour-blind readers can distinguish, without
 # its yellow (too pale for lines). Markers and dashes differ as well.
 COLORS = (
@@ -35,7 +37,7 @@ def new_figure(
   try:
     from matplotlib import figure
   except ImportError as error:
-    raise ImportError(
+    raise errors.MissingPackage(
         'Drawing needs matplotlib: pip install matplotlib'
     ) from error
   return figure.Figure(

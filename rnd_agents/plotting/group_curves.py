@@ -6,6 +6,7 @@ from typing import NamedTuple, Sequence
 
 import numpy as np
 
+from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.plotting import statistics
 
@@ -53,7 +54,7 @@ def group_curve(
     ValueError: If there are no runs.
   """
   if not runs:
-    raise ValueError('A group needs at least one run.')
+    raise errors.InvalidValue('A group needs at least one run.')
   grid = np.unique(np.concatenate([x for x, _ in runs]))
   runs = [_extended(run, grid[0], grid[-1]) for run in runs]
   if grid.size > _MAX_GRID_POINTS:

@@ -12,6 +12,7 @@ from typing import Any, Optional, Sequence, Tuple
 
 import numpy as np
 
+from rnd_agents import errors
 from rnd_agents.plotting import drawing
 
 # Not white, so that the plane differs from the paper around it.
@@ -115,7 +116,7 @@ def rooms_image(
 
   counts_by_room = np.asarray(counts_by_room)
   if counts_by_room.ndim != 1 or counts_by_room.size > NUM_ROOMS:
-    raise ValueError(
+    raise errors.InvalidValue(
         f'counts_by_room must have at most {NUM_ROOMS} counts, got shape '
         f'{counts_by_room.shape}.'
     )
@@ -163,9 +164,13 @@ def save(image: np.ndarray, path: str) -> None:
 def _checked(counts: np.ndarray) -> np.ndarray:
   counts = np.asarray(counts)
   if counts.ndim != 2 or counts.size == 0:
-    raise ValueError(f'counts must be [H, W], got shape {counts.shape}.')
+    raise errors.InvalidValue(
+        f'counts must be [H, W], got shape {counts.shape}.'
+    )
   if not np.isfinite(counts).all() or (counts < 0).any():
-    raise ValueError('Counts of visits must be finite and not below zero.')
+    raise errors.InvalidValue(
+        'Counts of visits must be finite and not below zero.'
+    )
   return counts
 
 

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 import numpy as np
 
+from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents import tables
 from rnd_agents.plotting import drawing
@@ -67,7 +68,7 @@ def make(
     ValueError: If there are no groups.
   """
   if not groups:
-    raise ValueError('There are no groups to draw.')
+    raise errors.InvalidValue('There are no groups to draw.')
   curves = {label: group_curves.group_curve(runs, confidence)
             for label, runs in groups.items()}
   return Panel(metric, phase, curves, **kwargs)

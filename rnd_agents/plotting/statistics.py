@@ -13,6 +13,8 @@ from typing import Callable, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from rnd_agents import errors
+
 Axis = Optional[Union[int, Tuple[int, ...]]]
 
 
@@ -36,7 +38,7 @@ def interquartile_mean(x: np.ndarray, axis: Axis = None) -> np.ndarray:
   """
   x = np.asarray(x, np.float64)
   if np.isnan(x).any():
-    raise ValueError(
+    raise errors.InvalidValue(
         'interquartile_mean: the scores hold NaN. Leave out the runs that have '
         'no value here.')
   if axis is None:
@@ -46,7 +48,7 @@ def interquartile_mean(x: np.ndarray, axis: Axis = None) -> np.ndarray:
   x = x.reshape((-1,) + x.shape[len(axes):])  # [n, kept axes...]
   n = x.shape[0]
   if n == 0:
-    raise ValueError('interquartile_mean: no scores to average.')
+    raise errors.InvalidValue('interquartile_mean: no scores to average.')
   cut = n // 4
   return np.sort(x, axis=0)[cut:n - cut].mean(axis=0)
 
@@ -94,7 +96,9 @@ def tail_probability(confidence: float) -> float:
     ValueError: If `confidence` is not inside (0, 1).
   """
   if not 0.0 < confidence < 1.0:
-    raise ValueError(f'confidence must be inside (0, 1), got {confidence}.')
+    raise errors.InvalidValue(
+        f'confidence must be inside (0, 1), got {confidence}.'
+    )
   return (1.0 - confidence) / 2.0
 
 
@@ -110,14 +114,16 @@ def stratified_bootstrap(
   """
   scores = np.asarray(scores, np.float64)
   if scores.ndim < 2:
-    raise ValueError(
+    raise errors.InvalidValue(
         f'scores must be [runs, tasks, ...], got shape {scores.shape}. For a '
         'single task pass scores[:, np.newaxis].')
   num_runs, num_tasks = scores.shape[:2]
   if num_runs < 2:
-    raise ValueError(f'An interval needs at least two runs, got {num_runs}.')
+    raise errors.InvalidValue(
+        f'An interval needs at least two runs, got {num_runs}.'
+    )
   if resamples < 1:
-    raise ValueError(f'resamples must be at least 1, got {resamples}.')
+    raise errors.InvalidValue(f'resamples must be at least 1, got {resamples}.')
   rng = np.random.default_rng(seed)
   tasks = np.arange(num_tasks)
   samples = []
@@ -153,11 +159,11 @@ def align_runs(
     x = np.asarray(x, np.float64)
     y = np.asarray(y, np.float64)
     if x.ndim != 1 or x.shape != y.shape or x.size == 0:
-      raise ValueError(
+      raise errors.InvalidValue(
           'A run must be two equally long, non-empty, one-dimensional arrays, '
           f'got shapes {x.shape} and {y.shape}.')
     if not (np.diff(x) > 0).all():
-      raise ValueError('The x values of a run must strictly increase.')
+      raise errors.InvalidValue('The x values of a run must strictly increase.')
     inside = (grid >= x[0]) & (grid <= x[-1])
     row[inside] = np.interp(grid[inside], x, y)
   return aligned

@@ -8,6 +8,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
+from rnd_agents import errors
 from rnd_agents import spec_differences
 
 # The types that TF-Agents encodes.
@@ -17,7 +18,7 @@ _DTYPES = (
 )
 
 
-class DemonstrationError(ValueError):
+class DemonstrationError(errors.InvalidValue):
   """Demonstrations that are missing, damaged or of another task."""
 
 

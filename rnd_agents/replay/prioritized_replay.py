@@ -24,6 +24,7 @@ import gin
 import numpy as np
 import tensorflow as tf
 
+from rnd_agents import errors
 from rnd_agents import spec_differences
 from rnd_agents.replay import replay_checkpoints
 
@@ -97,12 +98,12 @@ class PrioritizedReplay:
       ValueError: If an argument is out of range or not the checkpoint's.
     """
     if not 0 < min_sequences <= max_sequences:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'min_sequences={min_sequences} must be from 1 to max_sequences='
           f'{max_sequences}.'
       )
     if max_demonstrations < 0 or priority_exponent < 0.0:
-      raise ValueError(
+      raise errors.InvalidValue(
           'max_demonstrations and priority_exponent must be at least 0, got'
           f' {max_demonstrations} and {priority_exponent}.'
       )
@@ -150,7 +151,7 @@ class PrioritizedReplay:
   def add_demonstration(self, sequence, priority=None):
     """Adds a demonstration as `add` does; ValueError if the table is full."""
     if self.sizes()[DEMONSTRATIONS] >= self._settings['max_demonstrations']:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'The {self._settings["max_demonstrations"]} sequences of'
           ' max_demonstrations are there already, and demonstrations are never'
           ' evicted: raise it, or add fewer.'
@@ -173,13 +174,13 @@ class PrioritizedReplay:
         argument is out of range.
     """
     if batch_size < 1 or not 0.0 <= demonstration_ratio <= 1.0:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'sample: batch_size={batch_size} must be at least 1, and'
           f' demonstration_ratio={demonstration_ratio} from 0 to 1.'
       )
     missing = self._missing(demonstration_ratio)
     if missing is not None:
-      raise ValueError(missing)
+      raise errors.InvalidValue(missing)
     is_demonstration = self._generator.random(batch_size) < demonstration_ratio
     drawn = [None] * batch_size
     for table, chosen in _by_table(is_demonstration):
@@ -214,7 +215,7 @@ class PrioritizedReplay:
     is_demonstration = np.asarray(is_demonstration, np.bool_)
     priorities = _checked(priorities)
     if not keys.shape == priorities.shape == is_demonstration.shape:
-      raise ValueError(
+      raise errors.InvalidValue(
           'keys, priorities and is_demonstration must all be [B], got shapes'
           f' {keys.shape}, {priorities.shape} and {is_demonstration.shape}.'
       )
@@ -262,7 +263,9 @@ class PrioritizedReplay:
       ValueError: If there is no `checkpoint_dir`.
     """
     if self._checkpoint_dir is None:
-      raise ValueError('PrioritizedReplay has no checkpoint_dir to write to.')
+      raise errors.InvalidValue(
+          'PrioritizedReplay has no checkpoint_dir to write to.'
+      )
     client = self._open_client()
     # First, so that there is room for the new one.
     replay_checkpoints.folders(self._checkpoint_dir).prune(1, in_use)
@@ -286,7 +289,7 @@ class PrioritizedReplay:
     try:
       import reverb  # pylint: disable=g-import-not-at-top
     except ImportError as error:
-      raise ImportError(
+      raise errors.MissingPackage(
           'PrioritizedReplay needs Reverb: pip install "rnd_agents[reverb]"'
       ) from error
 
@@ -333,7 +336,7 @@ class PrioritizedReplay:
     self._open_client()
     leaves = self._checked_leaves(sequence)
     if bool(sequence.is_demonstration) != (table == DEMONSTRATIONS):
-      raise ValueError(
+      raise errors.InvalidValue(
           f'A sequence for the table {table!r} says is_demonstration='
           f'{bool(sequence.is_demonstration)}: it would be trained as that.'
       )
@@ -352,7 +355,7 @@ class PrioritizedReplay:
     leaves = [np.asarray(leaf) for leaf in tf.nest.flatten(sequence)]
     for i, (leaf, spec) in enumerate(zip(leaves, tf.nest.flatten(self._spec))):
       if leaf.shape != tuple(spec.shape) or leaf.dtype != spec.dtype:
-        raise ValueError(
+        raise errors.InvalidValue(
             f'A sequence has {leaf.dtype} {list(leaf.shape)} where the spec of'
             f' the replay says {self._settings["spec"][i]}.'
         )
@@ -393,7 +396,7 @@ def _checked(priorities):
   """Returns priorities as float64, at least MIN_PRIORITY."""
   priorities = np.asarray(priorities, np.float64)
   if not (np.isfinite(priorities) & (priorities >= 0.0)).all():
-    raise ValueError(
+    raise errors.InvalidValue(
         f'Priorities must be finite and at least 0, got {priorities}: a NaN or'
         ' an infinity here comes from the loss.'
     )

@@ -13,6 +13,7 @@ asked for, and silently nothing from some damaged files: state.json tells.
 import json
 import os
 
+from rnd_agents import errors
 from rnd_agents import files
 
 _STATE = 'state.json'
@@ -75,7 +76,7 @@ def read(path, settings):
   for name, value in settings.items():
     found = state['settings'][name]
     if found != value:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'The replay in {path} has {name}={found}, not {value}, and Reverb'
           ' restores it as it was: set that, or begin a new replay.'
       )

@@ -22,6 +22,8 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
 from tf_agents.utils import nest_utils
 
+from rnd_agents import errors
+
 REMAINDERS = ('pad', 'fill', 'drop', 'shift')
 # A filled step would count for the n-step returns of the steps before it.
 EPISODE_REMAINDERS = ('pad', 'drop', 'shift')
@@ -87,28 +89,28 @@ class SequenceSettings(NamedTuple):
       if value is None and is_optional:
         continue
       if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(
+        raise errors.InvalidType(
             f'{names[name]} must be an integer number of steps from {least},'
             f' got {value!r}.'
         )
       if value < least:
-        raise ValueError(
+        raise errors.InvalidValue(
             f'{names[name]} must be at least {least}, got {value}.'
         )
     if self.unroll_length is None and self.burn_in_length:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'{names["burn_in_length"]}={self.burn_in_length} needs an'
           ' unroll_length: a rollout that is not cut has no steps before it.'
       )
     if self.unroll_length is not None and self.stride > self.unroll_length:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'{names["period"]}={self.period} is more than unroll_length='
           f'{self.unroll_length}: the steps between two sequences would never'
           ' be trained. Make it unroll_length at the most.'
       )
     remainders = REMAINDERS if of_rollouts else EPISODE_REMAINDERS
     if self.remainder not in remainders:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'{names["remainder"]} must be one of {remainders}, got'
           f' {self.remainder!r}.'
       )
@@ -123,18 +125,18 @@ def starts(num_steps, settings):
 
   Returns:
     Integers [C], ascending; of the type of num_steps, NumPy's or TensorFlow's.
-    The steps behind the last ones are missing from the last sequence.
+    Under 'pad' and 'fill' the last sequence may end after the T steps.
   """
   is_tensor = tf.is_tensor(num_steps)
   ops, arange = (tf, tf.range) if is_tensor else (np, np.arange)
-  behind = num_steps - settings.unroll_length  # Steps after the first sequence.
+  others = num_steps - settings.unroll_length  # Steps after the first sequence.
   if settings.remainder == 'drop':
-    num_sequences = ops.maximum(behind // settings.stride + 1, 0)
+    num_sequences = ops.maximum(others // settings.stride + 1, 0)
   else:
-    num_sequences = -(-ops.maximum(behind, 0) // settings.stride) + 1
+    num_sequences = -(-ops.maximum(others, 0) // settings.stride) + 1
   first_steps = arange(num_sequences) * settings.stride
   if settings.remainder == 'shift':
-    first_steps = ops.minimum(first_steps, ops.maximum(behind, 0))
+    first_steps = ops.minimum(first_steps, ops.maximum(others, 0))
   return first_steps
 
 
@@ -183,7 +185,9 @@ def cut(num_steps, settings):
   else:
     num_steps = int(num_steps)
     if num_steps < 1:
-      raise ValueError(f'A rollout has 1 step at least, not {num_steps}.')
+      raise errors.InvalidValue(
+          f'A rollout has 1 step at least, not {num_steps}.'
+      )
   length = settings.unroll_length
   length = num_steps if length is None else int(length)
   settings = settings._replace(unroll_length=length)
@@ -319,13 +323,13 @@ class EpisodeCutter:
         before.
     """
     if not isinstance(network_state, (tuple, list)):
-      raise TypeError(
+      raise errors.InvalidType(
           'network_state must be a flat tuple of arrays, () without memory; got'
           f' {type(network_state).__name__}.'
       )
     row = row.replace(policy_info=())
     if np.ndim(row.step_type):
-      raise ValueError(
+      raise errors.InvalidValue(
           f'A row of shape {np.shape(row.step_type)} is not that of one'
           ' environment: use BatchCutter.'
       )
@@ -344,7 +348,7 @@ class EpisodeCutter:
   def set_state(self, state):
     """Goes on from a `get_state`; raises ValueError if its settings differ."""
     if tuple(state['settings']) != tuple(self._settings):
-      raise ValueError(
+      raise errors.InvalidValue(
           f'The state belongs to SequenceSettings{tuple(state["settings"])},'
           f' not to {self._settings}.'
       )
@@ -377,14 +381,14 @@ class EpisodeCutter:
   def _check_order(self, step_type):
     is_first = step_type == ts.StepType.FIRST
     if is_first and self._num_frames:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'An episode begins after {self._num_frames} frames of one that has'
           ' no row of step type LAST. Add that row too, which TF-Agents\''
           ' drivers make between two episodes, or call reset() where an episode'
           ' is broken off.'
       )
     if not is_first and not self._num_frames:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'The first row of an episode has step type {step_type}, not FIRST:'
           ' add rows from the beginning of an episode.'
       )
@@ -464,7 +468,7 @@ class BatchCutter:
     states = [np.asarray(part) for part in tf.nest.flatten(state)]
     for array in leaves + states:
       if not array.ndim or len(array) != len(self._cutters):
-        raise ValueError(
+        raise errors.InvalidValue(
             f'Rows of {len(self._cutters)} environments must have arrays'
             f' [{len(self._cutters)}, ...], got one of shape {array.shape}.'
         )
@@ -486,7 +490,7 @@ class BatchCutter:
   def set_state(self, state):
     """Goes on from a `get_state`; raises ValueError if it does not fit."""
     if len(state) != len(self._cutters):
-      raise ValueError(
+      raise errors.InvalidValue(
           f'The state is of {len(state)} environments, not of'
           f' {len(self._cutters)}.'
       )

@@ -6,7 +6,6 @@ from rnd_agents.training import arguments
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import epsilons
-from rnd_agents.training import errors
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_bindings
 from rnd_agents.training import gin_files
@@ -28,7 +27,6 @@ __all__ = [
     'callbacks',
     'checkpoints',
     'epsilons',
-    'errors',
     'experiment',
     'gin_bindings',
     'gin_files',

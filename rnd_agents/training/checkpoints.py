@@ -24,8 +24,8 @@ import zlib
 from absl import logging
 import tensorflow as tf
 
+from rnd_agents import errors
 from rnd_agents import files
-from rnd_agents.training import errors
 
 _MANIFEST = 'manifest.json'
 _STATE = 'state.pickle'
@@ -68,7 +68,9 @@ class Checkpoints:
       ValueError: If `max_to_keep` is below 1.
     """
     if max_to_keep < 1:
-      raise ValueError(f'max_to_keep must be at least 1, got {max_to_keep}.')
+      raise errors.InvalidValue(
+          f'max_to_keep must be at least 1, got {max_to_keep}.'
+      )
     self._folder = folder
     self._folders = files.NumberedFolders(folder, 'iteration')
     self._max_to_keep = max_to_keep
@@ -239,9 +241,9 @@ def _check_manifest(folder):
     manifest = json.load(file)
   for name, expected in manifest.items():
     if _fingerprint(folder, name) != expected:
-      raise ValueError(f'{name} is not what was written')
+      raise errors.InvalidValue(f'{name} is not what was written')
   if _STATE not in manifest or f'{_VARIABLES}.index' not in manifest:
-    raise ValueError('files are missing')
+    raise errors.InvalidValue('files are missing')
 
 
 def _shapes(prefix):

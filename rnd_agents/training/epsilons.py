@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How often an epsilon-greedy agent acts at random, as it learns.
+"""Schedules of epsilon: how often an epsilon-greedy agent acts at random.
 
 Each takes environment steps so far and the number of environments, and returns
 a float32 array of one epsilon for each environment.
@@ -9,12 +9,13 @@ a float32 array of one epsilon for each environment.
 import gin
 import numpy as np
 
+from rnd_agents import errors
 from rnd_agents.ops import q_learning
 from rnd_agents.training import arguments
 
 
 def check(epsilon_fn, num_env_steps, num_environments):
-  """Refuses what is no function here, or leaves the numbers of probabilities.
+  """Refuses a schedule that does not return probabilities.
 
   Args:
     epsilon_fn: One of those below, or a user's own.
@@ -26,19 +27,19 @@ def check(epsilon_fn, num_env_steps, num_environments):
     ValueError: If what it returns cannot be used.
   """
   if not callable(epsilon_fn):
-    raise TypeError(
+    raise errors.InvalidType(
         'ReplayTraining.epsilon_fn must be a function, such as'
         f' @ladder_epsilon or @linear_epsilon, not {epsilon_fn!r}.'
     )
   for env_steps in (0, num_env_steps):
     epsilon = np.asarray(epsilon_fn(env_steps, num_environments))
     if epsilon.shape != (num_environments,):
-      raise ValueError(
+      raise errors.InvalidValue(
           'ReplayTraining.epsilon_fn must return one epsilon for each of the'
           f' {num_environments} environments, got shape {list(epsilon.shape)}.'
       )
     if not np.all((epsilon >= 0.0) & (epsilon <= 1.0)):
-      raise ValueError(
+      raise errors.InvalidValue(
           'Each epsilon must be between 0 and 1; at'
           f' {env_steps} environment steps ReplayTraining.epsilon_fn gave'
           f' {epsilon.tolist()}.'

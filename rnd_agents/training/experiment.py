@@ -5,7 +5,7 @@
 import contextlib
 import dataclasses
 import functools
-from typing import Any, Optional
+from typing import Any, Optional, Sequence
 import warnings
 
 from absl import logging
@@ -68,6 +68,7 @@ class Experiment:
       take before the process ends with a message; None for any time.
     record_video: Whether to record the best episode of an evaluation.
     save_policies: Whether to save the policies at the end.
+    callbacks: What watches the run besides `callbacks.create`, in order.
   """
 
   root_dir: str
@@ -85,6 +86,7 @@ class Experiment:
   environment_timeout_s: Optional[float] = 600.0
   record_video: bool = True
   save_policies: bool = True
+  callbacks: Sequence[Any] = ()
 
   def check(self):
     """Refuses settings that cannot run or have no effect.
@@ -165,12 +167,10 @@ def run(config):
     seeds = run_lib.Seeds(config.seed)
     tf.keras.utils.set_random_seed(seeds.networks)
 
-    collectors = stack.enter_context(
-        contextlib.closing(create_collectors(config, seeds))
-    )
-    eval_environment = stack.enter_context(
-        contextlib.closing(_load('eval', config.num_eval_episodes, None))
-    )
+    collectors = create_collectors(config, seeds)
+    stack.callback(collectors.close)
+    eval_environment = _load('eval', config.num_eval_episodes, None)
+    stack.callback(local.close, eval_environment)
     environments = [*collectors.busy_with(), eval_environment]
     with _watchdog(config, environments):
       _check_alike(collectors, eval_environment)
@@ -192,33 +192,33 @@ def run(config):
             ),
         ),
     )
-    this.loop = stack.enter_context(
-        contextlib.closing(config.training.build_loop(this))
-    )
+    this.loop = config.training.build_loop(this)
+    stack.callback(this.loop.close)
     this.checkpoints = checkpoints.Checkpoints(
         this.path('checkpoints'),
         max_to_keep=config.num_checkpoints,
         agent=agent,
         counters=this.counters,
     )
-    this.callbacks = callbacks.create(this)
+    this.callbacks = [*callbacks.create(this), *config.callbacks]
 
     in_force = settings.operative(seed=config.seed)
     snapshot = resuming.resume_or_record(this, in_force)
     stack.enter_context(_status(this))
     stack.enter_context(_watchdog(config, environments, this))
     stack.enter_context(this.errors())
-    with stop_signals.calling(this.stop):
+    with stop_signals.calling(this.stop), contextlib.ExitStack() as watching:
       this.log = metrics_log.MetricsLog(
-          config.root_dir, snapshot and this.counters.iteration
+          config.root_dir,
+          None if snapshot is None else this.counters.iteration,
       )
       if snapshot is None:
         this.log.write_settings(settings.own(in_force), config.seed)
         this.loop.begin()
         this.save()
       for callback in this.callbacks:
+        watching.callback(callback.end, this)
         callback.begin(this)
-        stack.callback(callback.end, this)
       _prepare(this)
       for iteration in _iterations(this):
         for callback in this.callbacks:
@@ -349,13 +349,15 @@ def _quiet_saving():
 
 def _watchdog(config, environments, this=None):
   """A `Watchdog` that leaves its message in `status.json`."""
-  facts = {} if this is None else dict(env_steps=this.counters.env_steps)
+
+  def on_hang(message):
+    facts = {} if this is None else dict(env_steps=this.counters.env_steps)
+    run_directory.write_status(
+        config.root_dir, 'failed', message=message, **facts
+    )
+
   return watchdog.Watchdog(
-      environments,
-      config.environment_timeout_s,
-      on_hang=lambda message: run_directory.write_status(
-          config.root_dir, 'failed', message=message, **facts
-      ),
+      environments, config.environment_timeout_s, on_hang
   )
 
 

@@ -161,7 +161,10 @@ class OnPolicyLoop(loops.Loop):
           lambda _, values=variables: values, self._rollout_length
       )
       collected = time.monotonic()
-      loss_info, finite = self._train(local.as_tensors(rollout.trajectory))
+      episodes, num_env_steps = rollout.episodes, rollout.num_env_steps
+      experience = local.as_tensors(rollout.trajectory)
+      del rollout  # Of Atari's frames one copy is enough.
+      loss_info, finite = self._train(experience)
       metrics = {
           name: float(value.numpy())
           for name, value in loss_info.extra._asdict().items()
@@ -169,12 +172,12 @@ class OnPolicyLoop(loops.Loop):
       metrics['loss'] = float(loss_info.loss.numpy())
       if not metrics.pop('num_ended_episodes', None):
         metrics.pop('intrinsic_episode_return_mean', None)
-      self._counters.add(env_steps=rollout.num_env_steps)
+      self._counters.add(env_steps=num_env_steps)
       yield loops.Iteration(
           metrics,
           dict(zip(self._floating_variables, finite.numpy(), strict=True)),
-          rollout.episodes,
-          rollout.num_env_steps,
+          episodes,
+          num_env_steps,
           dict(
               collect_time_s=collected - start,
               train_time_s=time.monotonic() - collected,

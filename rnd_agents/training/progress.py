@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a run says while it runs: a bar on a terminal, lines elsewhere."""
+"""Reports progress: a bar on a terminal, log lines elsewhere."""
 
 import sys
 import time
@@ -18,8 +18,8 @@ class Progress:
     """Creates the report.
 
     Args:
-      total_env_steps: Where the run ends.
-      done_env_steps: Where it goes on from.
+      total_env_steps: Environment steps of the whole run.
+      done_env_steps: Environment steps that were done before.
     """
     self._total = total_env_steps
     # From the first report on: what comes before it is mostly tracing.
@@ -38,7 +38,7 @@ class Progress:
       )
 
   def update(self, env_steps, **notes):
-    """Moves on.
+    """Reports where the run is.
 
     Args:
       env_steps: Environment steps so far.
@@ -72,6 +72,6 @@ class Progress:
     )
 
   def close(self):
-    """Leaves the bar where it is."""
+    """Closes the bar, which stays on the screen."""
     if self._bar is not None:
       self._bar.close()

@@ -17,9 +17,9 @@ import sys
 from absl import logging
 import gin
 
+from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import run_files
-from rnd_agents.training import errors
 
 CONFIG_FILE = 'operative_config.gin'
 _LOCK_FILE = '.lock'

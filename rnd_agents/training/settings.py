@@ -63,7 +63,14 @@ def check_scopes():
         f'{scope}load_environment.num_environments',
         'train_eval.num_environments and num_eval_episodes',
     )
-  for binding in gin_bindings.bindings():
+  bound = gin_bindings.bindings()
+  if not {'load_environment.env', 'train/load_environment.env'} & {
+      binding.name for binding in bound
+  }:
+    raise errors.InvalidValue(
+        'load_environment.env has no value: bind it in the gin file.'
+    )
+  for binding in bound:
     is_environment = binding.configurable == 'load_environment'
     if is_environment and binding.scope not in ('', 'train', 'eval'):
       raise errors.InvalidValue(

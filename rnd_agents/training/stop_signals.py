@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C and SIGTERM as a request to stop at the next good moment."""
+"""Turns Ctrl-C and SIGTERM into a request to stop after an iteration."""
 
 import contextlib
 import signal

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ends a process whose environment does not come back."""
+"""Ends a process whose environment hangs."""
 
 import os
 import sys
@@ -12,10 +12,10 @@ from absl import logging
 
 
 class Watchdog:
-  """Watches from a thread of its own how long environments take for a step.
+  """Ends the process when a step of an environment takes too long.
 
-  Nothing else can: the step runs inside a TensorFlow operation, in a thread
-  that no signal and no exception reaches.
+  It watches from a thread of its own: the step runs inside a TensorFlow
+  operation, in a thread that no signal and no exception reaches.
   """
 
   def __init__(self, environments, limit_s, on_hang, end=os._exit):
@@ -64,16 +64,16 @@ class Watchdog:
         before_s = watched[i][1] if watched[i][0] == since else 0.0
         watched[i] = since, before_s + min(passed_s, now - since)
         if watched[i][1] > self._limit_s:
-          self._bite(environment, thread)
+          self._end_process(environment, thread)
           return
 
-  def _bite(self, environment, thread):
+  def _end_process(self, environment, thread):
     frame = sys._current_frames().get(thread)  # pylint: disable=protected-access
     where = ''.join(traceback.format_stack(frame)) if frame else '  unknown\n'
     message = (
         f'{environment.name} has been in one step or reset for more than'
-        f' {self._limit_s:g} s. Mend it, or raise environment_timeout_s (None'
-        ' waits for ever).'
+        f' {self._limit_s:g} s. Fix the environment, or raise'
+        ' train_eval.environment_timeout_s (None waits without a limit).'
     )
     try:
       logging.error('%s Where it is:\n%s', message, where)

@@ -169,7 +169,7 @@ def test_a_worker_that_hangs_outside_of_steps(hang):
   )
   env.reset_with_seeds(range(3))
   start_s = time.monotonic()
-  # On a thread, since the fault is to wait for ever.
+  # On a thread, since the fault is to wait without a limit.
   failures = []
 
   def run():

@@ -72,7 +72,7 @@ def test_deep_sea_batch_and_the_end():
   )
 
 
-def test_deep_sea_of_a_map_that_nobody_knows():
+def test_deep_sea_of_an_unknown_map():
   observation = np.zeros([1, 4, 4], np.float32)
   observation[0, 0, 0] = 1.0
   with pytest.raises(ValueError, match='needs the mapping_seed'):

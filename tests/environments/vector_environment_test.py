@@ -58,7 +58,7 @@ def test_every_number_of_a_scripted_run():
 
 
 def test_time_steps_do_not_change_afterwards():
-  # copy=False: the vector environment writes into one buffer for ever.
+  # copy=False: the vector environment writes into the same buffer always.
   env = known.scripted(copy=False)
   time_steps = [env.reset()]
   time_steps += [env.step(np.array([0, 1])) for _ in known.SCRIPT[1:]]
@@ -279,7 +279,7 @@ def test_a_single_environment_is_refused():
     vector_environment.VectorPyEnvironment(known.ScriptedEnv([1]))
 
 
-def test_old_episodes_are_dropped_when_nobody_asks(monkeypatch):
+def test_old_episodes_are_dropped_if_they_are_not_popped(monkeypatch):
   monkeypatch.setattr(episode_log, 'MAX_KEPT_EPISODES', 4)
   env = known.scripted()
   env.reset()

@@ -336,7 +336,7 @@ class _KnowsItsWay(Countdown):
 
 
 @pytest.mark.parametrize('vectorization', ['sync', 'async'])
-def test_nobody_asks_the_expert_of_episodes_that_nobody_wants(vectorization):
+def test_experts_are_not_called_for_episodes_that_do_not_count(vectorization):
   # Those that follow, in places that are done, have large seeds.
   env = loaders.load_environment(
       _KnowsItsWay, 3, seed=0, vectorization=vectorization

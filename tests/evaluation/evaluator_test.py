@@ -55,7 +55,7 @@ def test_one_episode_from_each_seed_also_when_others_last_longer():
 
 
 def test_more_seeds_than_environments_take_rounds():
-  # Two environments: 0 and 3, then 4 and 1, then 2 and nobody.
+  # Two environments: 0 and 3, then 4 and 1, then 2 alone.
   episodes = _evaluator([0, 3, 4, 1, 2], 2).run()
   assert [e.length_env_steps for e in episodes] == [1, 4, 5, 2, 3]
   assert [e.seed for e in episodes] == [0, 3, 4, 1, 2]

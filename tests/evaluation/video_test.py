@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of filming episodes."""
+"""Tests of videos of episodes."""
 
 import itertools
 import os
@@ -125,14 +125,14 @@ def test_another_episode_than_that_of_the_evaluation(
   assert 'the seed does not decide the environment' in caplog.text
 
 
-def test_an_episode_whose_actions_nobody_knows(tmp_path):
+def test_an_episode_without_actions(tmp_path):
   episode = _episode(1, [1, 2, 3, 4])._replace(actions=None)
   with pytest.raises(ValueError, match='one that Evaluator.run returned'):
     video.record_episode(_maker(), episode, str(tmp_path / 'f.mp4'))
   assert not os.listdir(tmp_path)
 
 
-def test_a_film_that_takes_too_long_ends_before_the_episode(tmp_path, caplog):
+def test_a_video_that_takes_too_long_ends_before_the_episode(tmp_path, caplog):
   recording = video.record_episode(
       _maker(), _episode(90, [1] * 93), str(tmp_path / 'f.mp4'),
       max_wall_time_s=0.0,
@@ -182,12 +182,12 @@ def test_rendering_environment_keeps_what_gin_binds():
 
 @pytest.mark.parametrize('length', [1, 2, 9, 10, 40, 1000, 4501])
 def test_nine_frames_from_first_to_last_however_long(tmp_path, length):
-  film = video._VideoWriter('no program', str(tmp_path / 'f.mp4'), 30)
-  film._write = lambda frame: None
+  writer = video._VideoWriter('no program', str(tmp_path / 'f.mp4'), 30)
+  writer._write = lambda frame: None
   for i in range(length):
-    film.add(np.full([1, 1, 3], i))
-    assert len(film._kept) <= 72
-  shown = [int(frame[0, 0, 0]) for frame in film.selection()]
+    writer.add(np.full([1, 1, 3], i))
+    assert len(writer._kept) <= 72
+  shown = [int(frame[0, 0, 0]) for frame in writer.selection()]
   assert len(shown) == min(length, 9)
   assert (shown[0], shown[-1]) == (0, length - 1)
   gaps = [b - a for a, b in itertools.pairwise(shown)]
@@ -213,7 +213,7 @@ def test_without_imageio_the_error_says_what_to_install(monkeypatch):
     video.record_episode(_maker(), _episode(0, [0, 0, 0]), 'f.mp4')
 
 
-def test_an_environment_without_a_rate_is_filmed_at_30(tmp_path):
+def test_an_environment_without_a_rate_has_30_frames_a_second(tmp_path):
   path = str(tmp_path / 'film.mp4')
   video.record_episode(
       lambda: loaders.load_environment(

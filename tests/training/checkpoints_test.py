@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents import errors
 from rnd_agents.training import checkpoints
-from rnd_agents.training import errors
 
 
 class _Run:

@@ -12,11 +12,11 @@ import pytest
 import tensorflow as tf
 from tf_agents.trajectories import trajectory
 
+from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences
 from rnd_agents.training import checkpoints
-from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
 from rnd_agents.training import run

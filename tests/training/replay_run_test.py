@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents import errors
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import demonstration_recorder
 from rnd_agents.replay import demonstrations
 from rnd_agents.training import checkpoints
-from rnd_agents.training import errors
 from rnd_agents.training import gin_files
 from rnd_agents.training import r2d3_trainer
 from rnd_agents.training import replay_loop

@@ -12,8 +12,8 @@ import time
 import pytest
 import tensorflow as tf
 
+from rnd_agents import errors
 from rnd_agents import run_files
-from rnd_agents.training import errors
 from rnd_agents.training import run_directory
 from tests.training import tiny_runs
 

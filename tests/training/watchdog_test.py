@@ -42,8 +42,9 @@ def test_a_step_beyond_the_limit_ends_the_process_with_its_traceback(caplog):
     environment.slow_step(30.0, until=ended)
   assert codes == [1]
   assert messages == [
-      'Molasses-v0 has been in one step or reset for more than 0.1 s. Mend it,'
-      ' or raise environment_timeout_s (None waits for ever).'
+      'Molasses-v0 has been in one step or reset for more than 0.1 s. Fix the'
+      ' environment, or raise train_eval.environment_timeout_s (None waits'
+      ' without a limit).'
   ]
   assert 'in slow_step' in caplog.text
 
