@@ -1,63 +1,91 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""RND-PPO with one of its parts done otherwise, for benchmarks/ablations.py.
+"""RND-PPO with one of its parts done otherwise, for `experiments.py`.
 
-Only what no argument of RNDPPOAgent says stands here.
+What no argument says: other curiosities and other return streams.
 """
 
 import gin
 import tensorflow as tf
 
+from rnd_agents import curiosity as curiosity_lib
 from rnd_agents.agents import return_streams
-from rnd_agents.agents import rnd_ppo_agent
 
 
-class OneStream(return_streams.ReturnStreams):
-  """Bonus and reward summed into one episodic return with one value head."""
+@gin.configurable(module='ablations', denylist=['curiosity'])
+def one_value_head(
+    curiosity,
+    discount_factor=0.999,
+    advantage_coefficient=2.0,
+    bonus_weight=0.5,
+):
+  """One episodic stream of reward and bonus, summed: the usual shortcut.
 
-  def stream_advantages(self, transitions, rewards, intrinsic_rewards, values):
-    """GAE of the sum under gamma_E, all of it as the extrinsic stream."""
-    # The combination multiplies the extrinsic stream by its coefficient.
-    weight = self.intrinsic_coefficient / self.extrinsic_coefficient
-    combined = self._episodic(
-        transitions,
-        rewards + weight * intrinsic_rewards,
-        values[..., 0],
-        self._discount_factor,
-    )
-    # Advantage 0: the second head is its own target and learns nothing.
-    return combined, tf.zeros_like(combined)
+  Bind it to `RNDPPOAgent.streams`, with `create_networks.num_values = 1`.
+
+  Args:
+    curiosity: The agent's.
+    discount_factor: Discount of the sum.
+    advantage_coefficient: Factor of its advantage.
+    bonus_weight: Weight of the normalized bonus in the sum.
+
+  Returns:
+    A list of one `ReturnStream`.
+  """
+  reward = [(1.0, None), (bonus_weight, curiosity)]
+  return [
+      return_streams.ReturnStream(
+          'extrinsic', discount_factor, advantage_coefficient, reward=reward
+      )
+  ]
 
 
-@gin.configurable(module='ablations')
-class OneValueHeadAgent(rnd_ppo_agent.RNDPPOAgent):
-  """One value head, one discount, one episodic stream: the usual shortcut."""
-
-  STREAMS_CLASS = OneStream
-
-
-@gin.configurable(module='ablations')
-class CurrentObservationAgent(rnd_ppo_agent.RNDPPOAgent):
+class CurrentObservation(curiosity_lib.RandomNetworkDistillation):
   """The bonus of s_t instead of s_{t+1}."""
 
-  def _arrivals(self, observations):
-    return tf.nest.map_structure(lambda x: x[:, :-1], observations)
+  def bonus(self, transitions, constants=None):
+    return super().bonus(_stay(transitions), constants)
 
-  def _row_arrivals(self, rows, chosen):
-    return tf.nest.map_structure(
-        lambda x: tf.gather(x, chosen), rows['observation']
-    )
+  def constants(self, transitions):
+    return super().constants(_stay(transitions))
+
+  def loss(self, transitions, weights=None, constants=None):
+    return super().loss(_stay(transitions), weights, constants)
+
+  def update_statistics(self, transitions):
+    super().update_statistics(_stay(transitions))
 
 
-@gin.configurable(module='ablations')
-class CoinTossAgent(rnd_ppo_agent.RNDPPOAgent):
-  """The authors' mask: each transition of a minibatch by the toss of a coin."""
+class CoinToss(curiosity_lib.RandomNetworkDistillation):
+  """The authors' mask: each transition of a minibatch by the toss of a coin.
 
-  def _predictor_loss(self, rows, chosen):
-    arrivals = self._row_arrivals(rows, chosen)
-    tosses = tf.random.uniform(tf.shape(chosen)) < self._predictor_proportion
-    return self._curiosity.loss(
-        arrivals,
-        mask=tosses,
-        target_features=tf.gather(rows['target_features'], chosen),
-    )
+  Of a quarter of them, where `RNDPPOAgent.predictor_proportion` is 1.
+  """
+
+  def loss(self, transitions, weights=None, constants=None):
+    tosses = tf.random.uniform(tf.shape(transitions.is_first)) < 0.25
+    return super().loss(transitions, tosses, constants)
+
+
+@gin.configurable(
+    module='ablations', denylist=['time_step_spec', 'action_spec']
+)
+def create_current_observation(time_step_spec, action_spec):
+  """Builds a `CurrentObservation`; for `create_rnd_ppo_agent.curiosity_fn`."""
+  return curiosity_lib.create_rnd(
+      time_step_spec, action_spec, rnd_class=CurrentObservation
+  )
+
+
+@gin.configurable(
+    module='ablations', denylist=['time_step_spec', 'action_spec']
+)
+def create_coin_toss(time_step_spec, action_spec):
+  """Builds a `CoinToss`; for `create_rnd_ppo_agent.curiosity_fn`."""
+  return curiosity_lib.create_rnd(
+      time_step_spec, action_spec, rnd_class=CoinToss
+  )
+
+
+def _stay(transitions):
+  return transitions._replace(next_observation=transitions.observation)

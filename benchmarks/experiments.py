@@ -76,12 +76,13 @@ def _scaling(size, seeds):
   ]
 
 
-_AGENT = 'train_eval.agent_class'
+_CURIOSITY = 'create_rnd_ppo_agent.curiosity_fn'
 _ABLATIONS = {
     'as in deep_sea.gin': (),
     'one value head': (
         'import benchmarks.ablation_agents',
-        f'{_AGENT} = @OneValueHeadAgent',
+        'RNDPPOAgent.streams = @one_value_head',
+        'create_networks.num_values = 1',
     ),
     'episodic intrinsic stream': (
         'RNDPPOAgent.episodic_intrinsic_stream = True',
@@ -93,7 +94,7 @@ _ABLATIONS = {
     ),
     'current observation': (
         'import benchmarks.ablation_agents',
-        f'{_AGENT} = @CurrentObservationAgent',
+        f'{_CURIOSITY} = @create_current_observation',
     ),
     'advantages not normalised': ('RNDPPOAgent.normalize_advantages = False',),
 }
@@ -107,8 +108,7 @@ _SHORT_CUTS = {
     'an exact quarter': (_QUARTER,),
     'a quarter by coin tosses': (
         'import benchmarks.ablation_agents',
-        f'{_AGENT} = @CoinTossAgent',
-        _QUARTER,
+        f'{_CURIOSITY} = @create_coin_toss',
     ),
 }
 

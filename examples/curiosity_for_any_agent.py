@@ -5,9 +5,9 @@
     python -m examples.curiosity_for_any_agent
     python -m examples.curiosity_for_any_agent --bonus_weight=0
 
-`RandomNetworkDistillation` knows nothing of the agent. Here it watches what the
-driver collects, and `curiosity.replayed_bonus` adds its bonus to the rewards of
-replayed batches, so that an old transition is worth what its novelty is today.
+A `Curiosity` knows nothing of the agent. Here its statistics follow what the
+driver collects, and its bonus is added to the rewards of replayed batches, so
+that an old transition is worth what its novelty is today.
 The first command found the treasure of a 20 x 20 Deep Sea in each of the three
 runs tried (the average return leaves 0 after 4,000 to 7,000 iterations); the
 second did not in its one.
@@ -48,7 +48,7 @@ def train(env_or_id, num_iterations, bonus_weight=1.0, num_envs=8):
   Args:
     env_or_id: As for `load_environment`, with discrete actions.
     num_iterations: How many.
-    bonus_weight: What the bonus is multiplied with; 0 is plain DQN.
+    bonus_weight: Factor of the bonus; 0 is plain DQN.
     num_envs: Environments stepped as one batch.
 
   Returns:
@@ -74,6 +74,7 @@ def train(env_or_id, num_iterations, bonus_weight=1.0, num_envs=8):
   agent.initialize()
   rnd = create_curiosity(env.observation_spec())
   rnd_optimizer = tf.keras.optimizers.Adam(1e-4)
+  previous_row = curiosity.PreviousRow(agent.collect_data_spec)
   average_return = tf_metrics.AverageReturnMetric(batch_size=num_envs)
   replay_buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
       agent.collect_data_spec, batch_size=num_envs, max_length=10_000
@@ -85,7 +86,7 @@ def train(env_or_id, num_iterations, bonus_weight=1.0, num_envs=8):
           [
               replay_buffer.add_batch,
               average_return,
-              lambda row: curiosity.replayed_bonus.watch(rnd, row),
+              lambda row: rnd.watch(previous_row.join(row)),
           ],
           num_steps=num_envs,
       ).run
@@ -93,10 +94,14 @@ def train(env_or_id, num_iterations, bonus_weight=1.0, num_envs=8):
 
   @common.function
   def train_step(experience):
-    paid = curiosity.replayed_bonus.add_bonus(rnd, experience, bonus_weight)
-    loss = agent.train(paid).loss
+    transitions = curiosity.Transitions.of_trajectory(experience)
+    bonus = bonus_weight * rnd.rewards(transitions)
+    # A batch of one transition each, in rows of two: the second has none.
+    rewards = experience.reward + tf.pad(bonus, [[0, 0], [0, 1]])
+    loss = agent.train(experience.replace(reward=rewards)).loss
+    transitions = transitions.flatten()
     with tf.GradientTape() as tape:
-      rnd_loss = curiosity.replayed_bonus.predictor_loss(rnd, experience)
+      rnd_loss = rnd.loss(transitions, transitions.valid)
     variables = rnd.trainable_variables
     gradients = tape.gradient(rnd_loss, variables)
     rnd_optimizer.apply_gradients(zip(gradients, variables, strict=True))

@@ -164,9 +164,9 @@ def _configure(args):
   del minigrid_expert, scripted_experts  # Imported to register with gin.
   if args.gin_file:
     # Registers what a gin file of train_eval may configure.
-    from rnd_agents.training import trainer
+    from rnd_agents.training import experiment
 
-    del trainer
+    del experiment
     gin_files.parse(args.gin_file, args.gin_bindings)
     return args.gin_scope, {} if args.env is None else {'env': args.env}
   return evaluate.configure(args, args.gin_scope)

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The older name of train.train_eval, which trains every agent."""
+"""train.train_eval_r2d3 is the older name of train.train_eval."""
 
 from absl import app
 from absl import flags

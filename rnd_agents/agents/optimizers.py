@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the agents need of an optimizer of any TensorFlow generation."""
+"""Optimizer steps for optimizers of every TensorFlow generation."""
 
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_utils
@@ -51,7 +51,7 @@ def apply(optimizer, gradients, variables):
 
 
 def learning_rate(optimizer):
-  """The learning rate now, a number or a scalar tensor."""
+  """Returns the present learning rate, a number or a scalar tensor."""
   rate = ppo_utils.get_learning_rate(optimizer)
   # Legacy Keras optimizers hand out the schedule itself.
   if isinstance(rate, tf.keras.optimizers.schedules.LearningRateSchedule):
@@ -59,8 +59,18 @@ def learning_rate(optimizer):
   return rate
 
 
+def trainable_variables(*networks):
+  """Returns the trainable variables of several networks, each once."""
+  unique = {
+      variable.ref(): variable
+      for net in networks
+      for variable in net.trainable_weights
+  }
+  return list(unique.values())
+
+
 class Update:
-  """A step on the sum of all losses of RND-PPO, by one optimizer or two."""
+  """Takes steps on the sum of all losses, by one optimizer or two."""
 
   def __init__(
       self,
@@ -73,13 +83,13 @@ class Update:
     """Creates the optimizers' variables.
 
     Args:
-      optimizer: Trains policy and values, and the predictor where it has no
-        optimizer of its own.
-      rnd_optimizer: Trains the predictor, or None.
+      optimizer: Trains policy and values, and the curiosities where they have
+        no optimizer of their own.
+      rnd_optimizer: Trains the curiosities, or None.
       variables: Of policy and values.
-      predictor_variables: Of the predictor; none where it is not trained.
+      predictor_variables: Of the curiosities; none where they are not trained.
       gradient_clipping: Largest global norm of the gradient of policy and
-        values, or None. The predictor's is not clipped.
+        values, or None. The curiosities' is not clipped.
 
     Raises:
       ValueError: If both optimizers are one object.
@@ -110,7 +120,7 @@ class Update:
 
     Returns:
       A tuple (norm of the gradient of policy and values before clipping, norm
-      of the predictor's; 0 where it is not trained).
+      of the curiosities'; 0 where they are not trained).
     """
     gradients = tape.gradient(loss, self._variables + self._predictor_variables)
     own = gradients[: len(self._variables)]

@@ -9,11 +9,17 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_agent
 from tf_agents.networks import network
-from tf_agents.specs import tensor_spec
 
 from rnd_agents.agents import ranges
 from rnd_agents.agents import samples
 
+# Arguments of PPOAgent that change nothing here.
+UNUSED_PPO_ARGUMENTS = (
+    'adaptive_kl_target',
+    'adaptive_kl_tolerance',
+    'aggregate_losses_across_replicas',
+    'debug_summaries',
+)
 # Arguments of PPOAgent that RND-PPO decides itself.
 FIXED_PPO_ARGUMENTS = dict(
     use_gae=True,
@@ -24,7 +30,41 @@ FIXED_PPO_ARGUMENTS = dict(
 )
 
 
-def check_ppo_arguments(arguments, own_names):
+def check(networks, sequence_settings, numbers, others):
+  """Refuses arguments that `RNDPPOAgent` cannot work with.
+
+  Args:
+    networks: The agent's `actor_net` and `value_net`.
+    sequence_settings: `samples.SequenceSettings`.
+    numbers: Numbers by the names of the arguments.
+    others: Arguments for `PPOAgent`.
+
+  Raises:
+    TypeError: If an argument is of a wrong type or unknown.
+    ValueError: If an argument is out of range.
+  """
+  _check_names(others, numbers)
+  actor_net, value_net = networks
+  check_are_networks(actor_net=actor_net, value_net=value_net)
+  _check_numbers({**numbers, **others})
+  _check_normalizers(**others)
+  _check_strategy()
+  _check_sequences(
+      sequence_settings, bool(actor_net.state_spec or value_net.state_spec)
+  )
+
+
+def for_parent(arguments):
+  """Returns the arguments for `PPOAgent`, with those that RND-PPO decides."""
+  used = {
+      name: value
+      for name, value in arguments.items()
+      if name not in UNUSED_PPO_ARGUMENTS
+  }
+  return dict(used, **FIXED_PPO_ARGUMENTS)
+
+
+def _check_names(arguments, own_names):
   """Refuses what PPOAgent does not know and what RND-PPO has decided.
 
   Args:
@@ -84,7 +124,7 @@ _NO_SCHEDULES = (
 )
 
 
-def check_numbers(arguments):
+def _check_numbers(arguments):
   """Refuses numbers out of range.
 
   Args:
@@ -94,7 +134,7 @@ def check_numbers(arguments):
     TypeError: If a number is something else.
     ValueError: If it is out of range.
   """
-  # Tensors and variables are schedules, whose values nobody knows yet.
+  # Tensors and variables are schedules, whose values are not known yet.
   known = {
       name: value
       for name, value in arguments.items()
@@ -103,12 +143,12 @@ def check_numbers(arguments):
   ranges.check(_RANGES, known)
 
 
-def check_normalizers(
+def _check_normalizers(
     compute_value_and_advantage_in_train=True,
     update_normalizers_in_train=True,
     **others,
 ):
-  """Refuses statistics that nobody would update.
+  """Refuses statistics that would never be updated.
 
   Args:
     compute_value_and_advantage_in_train: As for `PPOAgent`.
@@ -129,7 +169,7 @@ def check_normalizers(
     )
 
 
-def check_strategy():
+def _check_strategy():
   """Refuses distribution strategies of several replicas.
 
   Raises:
@@ -147,43 +187,17 @@ def check_strategy():
     )
 
 
-def check_networks(observation_spec, **networks):
-  """Refuses networks that are missing, of one head, or RND's with memory.
-
-  Args:
-    observation_spec: The environment's.
-    **networks: By the names of the agent's arguments; `value_net` among them.
-
-  Raises:
-    TypeError: If one is no `Network`.
-    ValueError: If one cannot serve.
-  """
+def check_are_networks(**networks):
+  """Raises TypeError where one of several by name is no `Network`."""
   for label, net in networks.items():
     if not isinstance(net, network.Network):
       raise TypeError(
           f'{label} must be a tf_agents Network, got {type(net).__name__}.'
           ' rnd_agents.networks.create_networks builds all four.'
       )
-    if net.state_spec and label not in ('actor_net', 'value_net'):
-      raise ValueError(
-          f'{label} has a recurrent state. RND judges single observations: use'
-          ' a feed-forward network.'
-      )
-  output_spec = networks['value_net'].create_variables(
-      tensor_spec.from_spec(observation_spec)
-  )
-  if not (
-      isinstance(output_spec, tf.TypeSpec)
-      and output_spec.shape.is_compatible_with([2])
-  ):
-    raise ValueError(
-        'value_net must have two heads, extrinsic and intrinsic value, as one'
-        f' output of shape [..., 2]; got {output_spec}.'
-        ' rnd_agents.networks.create_networks builds such a network.'
-    )
 
 
-def check_sequences(settings, is_recurrent):
+def _check_sequences(settings, is_recurrent):
   """Refuses settings of sequences that cannot be, or that have no effect.
 
   Args:

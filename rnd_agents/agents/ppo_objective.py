@@ -1,6 +1,9 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The PPO objective with two value heads, term by term."""
+"""The PPO objective with several value heads, term by term."""
+
+import functools
+import operator
 
 import tensorflow as tf
 from tf_agents.utils import common
@@ -19,7 +22,7 @@ class PPOObjective:
       value_pred_loss_coef,
       value_clipping,
       log_prob_clipping,
-      has_intrinsic_value,
+      streams,
   ):
     """Creates the objective.
 
@@ -30,7 +33,8 @@ class PPOObjective:
       value_pred_loss_coef: Of each value loss.
       value_clipping: How far values may go from the old ones; 0 for anywhere.
       log_prob_clipping: Bound on log probabilities; 0 for none.
-      has_intrinsic_value: Whether the second value head learns.
+      streams: `ReturnStream`s; the value heads of those that are off do not
+        learn.
     """
     self._action_spec = action_spec
     self._importance_ratio_clipping = importance_ratio_clipping
@@ -38,14 +42,14 @@ class PPOObjective:
     self._value_pred_loss_coef = value_pred_loss_coef
     self._value_clipping = value_clipping
     self._log_prob_clipping = log_prob_clipping
-    self._has_intrinsic_value = has_intrinsic_value
+    self._streams = streams
 
   def __call__(self, distributions, values, minibatch):
     """Computes the terms.
 
     Args:
       distributions: A nest of the policy's action distributions, [m] or [m, L].
-      values: Both values, float [m, 2] or [m, L, 2].
+      values: Values, float [m, N] or [m, L, N].
       minibatch: A `samples.Minibatch`.
 
     Returns:
@@ -79,29 +83,33 @@ class PPOObjective:
     errors = losses.squared_value_error(
         values, batch['returns'], batch['old_values'], self._value_clipping
     )
-    value_losses = [
-        self._value_pred_loss_coef * mean(errors[..., head]) for head in (0, 1)
-    ]
-    if not self._has_intrinsic_value:
-      value_losses[1] = tf.constant(0.0)
+    value_losses = {
+        f'{stream.name}_value_loss': (
+            self._value_pred_loss_coef * mean(errors[..., head])
+            if stream.is_on
+            else tf.constant(0.0)
+        )
+        for head, stream in enumerate(self._streams)
+    }
     # Not the logarithm of the ratio, which may be 0 in float32.
     log_ratio = log_probability - batch['old_log_probability']
     off = tf.abs(ratio - 1.0) > self._importance_ratio_clipping
     return dict(
         policy_gradient_loss=mean(surrogate),
-        value_estimation_loss=value_losses[0] + value_losses[1],
+        value_estimation_loss=functools.reduce(
+            operator.add, value_losses.values()
+        ),
         entropy_regularization_loss=-self._entropy_regularization
         * mean(entropy),
         clip_fraction=average(tf.cast(off, tf.float32), counts),
-        extrinsic_value_loss=value_losses[0],
-        intrinsic_value_loss=value_losses[1],
         entropy=average(entropy, counts),
         # Schulman's estimator of KL(old, new): never negative.
         approximate_kl=average(ratio - 1.0 - log_ratio, counts),
+        **value_losses,
     )
 
   def _log_probability(self, distributions, batch, counts):
-    """Of the actions under the policy as it is now, [m] or [m, L]."""
+    """Log probability [m] or [m, L] of the actions under the present policy."""
     log_probability = common.log_probability(
         distributions, batch['action'], self._action_spec
     )

@@ -13,8 +13,8 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
   """Takes the best action, or with probability epsilon any one.
 
   As a distribution: epsilon / A for every action, and the rest for the best. So
-  a `GreedyPolicy` around it is greedy, and whoever samples brings the random
-  numbers.
+  a `GreedyPolicy` around it is greedy, and the caller that samples chooses the
+  random numbers.
 
   With `stores_state` the policy info is a dict of `network_state`, what a
   recurrent network remembered before the step, as a flat tuple.

@@ -21,7 +21,7 @@ from tf_agents.utils import common
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import q_policy
 from rnd_agents.agents import r2d3_arguments
-from rnd_agents.curiosity import replayed_bonus
+from rnd_agents.agents import replayed_curiosity
 from rnd_agents.ops import priorities as priority_ops
 from rnd_agents.ops import q_learning
 
@@ -44,7 +44,21 @@ METRICS = (
 R2D3LossInfo = collections.namedtuple('R2D3LossInfo', METRICS + ('priorities',))
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(
+    module='rnd_agents',
+    denylist=[  # What `create_r2d3_agent` passes.
+        'time_step_spec',
+        'action_spec',
+        'q_network',
+        'target_q_network',
+        'optimizer',
+        'burn_in_length',
+        'collect_epsilon',
+        'curiosity',
+        'rnd_optimizer',
+        'train_step_counter',
+    ],
+)
 class R2D3Agent(tf_agent.TFAgent):
   """R2D2, and R2D3 where some of the sequences are demonstrations.
 
@@ -96,9 +110,9 @@ class R2D3Agent(tf_agent.TFAgent):
       time_step_spec: A `TimeStep` spec of the expected time steps.
       action_spec: One discrete action from 0.
       q_network: A `Network` from observations to Q values [..., A]. One with a
-        state has to begin afresh where the step type is FIRST.
+        state has to reset it where the step type is FIRST.
       target_q_network: Another of the same variables' shapes.
-      optimizer: Trains the Q network. Decoupled weight decay is its matter:
+      optimizer: Trains the Q network. For decoupled weight decay take
         `tf.keras.optimizers.AdamW`.
       burn_in_length: First frames of a sequence, which only warm the states:
         each network's by itself, without a gradient.
@@ -106,8 +120,8 @@ class R2D3Agent(tf_agent.TFAgent):
         `train` is given, or 'zero'.
       n_step: n of the targets.
       discount_factor: gamma.
-      value_rescaling_epsilon: Epsilon of h, of which the networks speak; None
-        for values in units of the reward.
+      value_rescaling_epsilon: Epsilon of the value rescaling h; None for values
+        in units of the reward.
       double_q: Whether the online network chooses what to bootstrap from.
       n_step_weight: Weight of the squared n-step errors.
       one_step_weight: Weight of the squared one-step errors (DQfD's J_1); 0
@@ -130,11 +144,11 @@ class R2D3Agent(tf_agent.TFAgent):
       gradient_clipping: Largest global norm; None for any.
       collect_epsilon: Of the collect policy: a number, or a tensor or variable
         [] or [B] of one for each environment (`q_learning.epsilon_ladder`).
-      curiosity: A `RandomNetworkDistillation` whose bonus is added to the
-        rewards. Its statistics follow `replayed_bonus.watch`.
-      rnd_optimizer: Trains the predictor; needed with a curiosity, and another
-        object than `optimizer`.
-      bonus_weight: What the normalised bonus is multiplied with.
+      curiosity: A `Curiosity` whose bonus is added to the rewards; None for
+        none. `update_statistics` updates its statistics.
+      rnd_optimizer: Trains the curiosity; needed where that has trainable
+        variables, and another object than `optimizer`.
+      bonus_weight: Factor of the normalized bonus.
       train_step_counter: An integer variable; None takes the global step.
       debug_summaries: Whether to write scalars.
       name: Name of the agent.
@@ -169,9 +183,6 @@ class R2D3Agent(tf_agent.TFAgent):
     self._target_update_tau = target_update_tau
     self._target_update_period = int(target_update_period_train_steps)
     self._gradient_clipping = gradient_clipping
-    self._curiosity = curiosity
-    self._rnd_optimizer = rnd_optimizer
-    self._bonus_weight = bonus_weight
 
     def policy(epsilon, stores_state):
       return q_policy.EpsilonGreedyQPolicy(
@@ -194,22 +205,24 @@ class R2D3Agent(tf_agent.TFAgent):
     self._variables_to_train = list(q_network.trainable_variables)
     if optimizer is not None:
       optimizers.build(optimizer, self._variables_to_train)
+    self._curious = None
     if curiosity is not None:
-      optimizers.build(rnd_optimizer, list(curiosity.trainable_variables))
+      self._curious = replayed_curiosity.ReplayedCuriosity(
+          curiosity, rnd_optimizer, bonus_weight, self.collect_data_spec
+      )
 
   @property
   def curiosity(self):
-    """The agent's `RandomNetworkDistillation`, or None."""
-    return self._curiosity
+    """The agent's `Curiosity`, or None."""
+    return None if self._curious is None else self._curious.curiosity
 
   @property
   def optimizers(self):
     """The optimizers that train the agent: one, or two with the curiosity's."""
-    return [
-        optimizer
-        for optimizer in (self._optimizer, self._rnd_optimizer)
-        if optimizer is not None
-    ]
+    trainers = [self._optimizer]
+    if self._curious is not None:
+      trainers.append(self._curious.optimizer)
+    return [optimizer for optimizer in trainers if optimizer is not None]
 
   def update_statistics(self, row):
     """Takes a row of all environments into the curiosity's statistics.
@@ -219,8 +232,8 @@ class R2D3Agent(tf_agent.TFAgent):
     Args:
       row: A `Trajectory` [B]; row b of every call belongs to environment b.
     """
-    if self._curiosity is not None:
-      replayed_bonus.watch(self._curiosity, row)
+    if self._curious is not None:
+      self._curious.update_statistics(row)
 
   @property
   def burn_in_length(self):
@@ -238,10 +251,10 @@ class R2D3Agent(tf_agent.TFAgent):
     return True
 
   def _split(self, experience):
-    """The frames of the burn-in, and those after it.
+    """Splits sequences into the frames of the burn-in and those after it.
 
     Before an episode's first frame a burn-in is filled up with frames that
-    nobody arrived at: curiosity must not see them.
+    no step led to: the curiosity must not see them.
     """
     start = self._burn_in_length
     r2d3_arguments.check_length(experience.discount.shape[1], start)
@@ -275,7 +288,7 @@ class R2D3Agent(tf_agent.TFAgent):
     return tf.nest.pack_sequence_as(spec, tf.nest.flatten(network_state))
 
   def _sequence_terms(self, burn_in, trained, network_state, is_demonstration):
-    """What each step of the batch says, [B, T] by name."""
+    """Computes errors, losses and masks of each step, [B, T] by name."""
     states = self._states(network_state, tf.shape(trained.discount)[0])
     q_values, target_q_values = (
         self._unroll(net, burn_in, trained, states)
@@ -354,36 +367,39 @@ class R2D3Agent(tf_agent.TFAgent):
   ):
     """Loss of sequences; see `_train`."""
     del training
+    burn_in, trained = self._split(experience)
     return self._loss_of_parts(
-        *self._split(experience), weights, network_state, is_demonstration
+        burn_in,
+        trained,
+        None if self._curious is None else self._curious.batch(trained),
+        weights,
+        network_state,
+        is_demonstration,
     )
 
   def _loss_of_parts(
       self,
       burn_in,
       trained,
+      batch,
       weights,
       network_state,
       is_demonstration,
-      target_features=None,
   ):
-    """`_loss` of what `_split` returns.
+    """Returns `_loss` of what `_split` returns.
 
-    The target features are `replayed_bonus.target_features` of the trained
-    part, where already known.
+    The batch is `ReplayedCuriosity.batch` of the trained part.
     """
     if is_demonstration is None:
       is_demonstration = tf.fill([tf.shape(trained.discount)[0]], False)
     bonus_mean = tf.constant(0.0)
-    if self._curiosity is not None:
-      paid = replayed_bonus.add_bonus(
-          self._curiosity, trained, self._bonus_weight, target_features
-      )
+    if self._curious is not None:
+      rewards = self._curious.add_bonus(trained.reward, batch)
       bonus_mean = _mean(
-          (paid.reward - trained.reward)[:, :-1],
-          replayed_bonus.arrived(trained),
+          (rewards - trained.reward)[:, :-1],
+          tf.reshape(batch.transitions.valid, tf.shape(rewards[:, :-1])),
       )
-      trained = paid
+      trained = trained.replace(reward=rewards)
     terms = self._sequence_terms(
         burn_in, trained, network_state, is_demonstration
     )
@@ -438,28 +454,22 @@ class R2D3Agent(tf_agent.TFAgent):
     if self._optimizer is None:
       raise ValueError('R2D3Agent needs an optimizer to train.')
     burn_in, trained = self._split(experience)
-    target_features = None
-    if self._curiosity is not None:
-      target_features = replayed_bonus.target_features(
-          self._curiosity, trained
-      )
+    batch = None if self._curious is None else self._curious.batch(trained)
     with tf.GradientTape() as tape:
       loss, info = self._loss_of_parts(
           burn_in,
           trained,
+          batch,
           weights,
           network_state,
           is_demonstration,
-          target_features,
       )
     gradients = tape.gradient(loss, self._variables_to_train)
     gradients, norm = optimizers.clip(gradients, self._gradient_clipping)
     optimizers.apply(self._optimizer, gradients, self._variables_to_train)
     info = info._replace(gradient_norm=norm)
-    if self._curiosity is not None:
-      info = info._replace(
-          rnd_loss=self._train_predictor(trained, target_features)
-      )
+    if self._curious is not None:
+      info = info._replace(rnd_loss=self._curious.train(batch))
     self.train_step_counter.assign_add(1)
     tf.cond(
         tf.equal(self.train_step_counter % self._target_update_period, 0),
@@ -472,17 +482,6 @@ class R2D3Agent(tf_agent.TFAgent):
             f'R2D3/{name}', getattr(info, name), step=self.train_step_counter
         )
     return tf_agent.LossInfo(loss, info)
-
-  def _train_predictor(self, trained, target_features):
-    variables = list(self._curiosity.trainable_variables)
-    with tf.GradientTape() as tape:
-      loss = replayed_bonus.predictor_loss(
-          self._curiosity, trained, target_features
-      )
-    optimizers.apply(
-        self._rnd_optimizer, tape.gradient(loss, variables), variables
-    )
-    return loss
 
 
 def _mean(values, mask):

@@ -8,7 +8,7 @@ from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.agents import ranges
-from rnd_agents.curiosity import random_network_distillation
+from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.networks import q_network as q_network_lib
 
 _CHOICES = dict(
@@ -106,10 +106,9 @@ def check_networks(time_step_spec, action_spec, q_network, target_q_network):
 
 
 def _check_forgets(label, net, observation_spec):
-  """Refuses networks that a FIRST does not make forget.
+  """Refuses networks that do not reset their state where an episode begins.
 
-  Their windows begin with frames that nobody saw, and those of collecting and
-  of learning would have other states.
+  Windows begin with padding: collecting and learning would have other states.
   """
   if not net.state_spec:
     return
@@ -163,7 +162,7 @@ def check_curiosity(curiosity, optimizer, rnd_optimizer):
   """Refuses a curiosity that is none or that nothing trains.
 
   Args:
-    curiosity: A `RandomNetworkDistillation` or None.
+    curiosity: A `Curiosity` or None.
     optimizer: The Q network's, or None.
     rnd_optimizer: An optimizer or None.
 
@@ -173,17 +172,17 @@ def check_curiosity(curiosity, optimizer, rnd_optimizer):
   """
   if curiosity is None:
     return
-  if not isinstance(
-      curiosity, random_network_distillation.RandomNetworkDistillation
-  ):
+  if not isinstance(curiosity, curiosity_lib.Curiosity):
     raise TypeError(
-        'R2D3Agent.curiosity must be a RandomNetworkDistillation, got'
-        f' {type(curiosity).__name__}.'
+        'R2D3Agent.curiosity must be a Curiosity, such as'
+        f' RandomNetworkDistillation, got {type(curiosity).__name__}.'
     )
+  if not curiosity.trainable_variables:
+    return
   if rnd_optimizer is None:
     raise ValueError(
-        'R2D3Agent.rnd_optimizer is missing: the predictor of the curiosity'
-        ' needs one to learn.'
+        'R2D3Agent.rnd_optimizer is missing: the curiosity has trainable'
+        ' variables and needs one to learn.'
     )
   if rnd_optimizer is optimizer:
     raise ValueError(

@@ -1,171 +1,254 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From rewards, bonus and values of a rollout to advantages and returns."""
+"""Return streams: from the rewards and values of a rollout to advantages."""
 
-import collections
+import dataclasses
+import numbers
+from typing import Any, NamedTuple
 
+import gin
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents.agents import ranges
+from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.ops import gae
 from rnd_agents.ops import losses
 
-# Numbers about a rollout that both streams leave behind.
-STATISTICS = (
-    'bonus_mean',
-    'bonus_std',
-    'bonus_max',
-    'intrinsic_reward_mean',
-    'intrinsic_episode_return_mean',
-    'num_ended_episodes',
-    'extrinsic_return_mean',
-    'intrinsic_return_mean',
-    'extrinsic_explained_variance',
-    'intrinsic_explained_variance',
+_RANGES = dict(
+    discount_factor=ranges.WITHIN_0_AND_1, advantage_coefficient=ranges.FINITE
 )
 
-Streams = collections.namedtuple(
-    'Streams', ('advantages', 'returns', 'values', 'valid', 'statistics')
-)
 
-# What the streams need to know of T transitions, each [B, T].
-Transitions = collections.namedtuple(
-    'Transitions', ('discounts', 'is_boundary', 'next_is_last')
-)
+@gin.configurable(module='rnd_agents')
+@dataclasses.dataclass(frozen=True, eq=False)
+class ReturnStream:
+  """A reward with its return, its value head and its share of the advantage.
+
+  Attributes:
+    name: Of the stream's statistics, such as `extrinsic_return_mean`.
+    discount_factor: gamma, between 0 and 1.
+    advantage_coefficient: Factor of the stream's advantage in the sum of all. A
+      stream of a curiosity with a coefficient of 0 is off: no bonus is
+      computed, and neither curiosity nor value head learn.
+    ends_with_episode: Whether the return ends with the episode.
+    reward: What the stream sums: None for the environment's reward, an integer
+      i for entry i of a vector of rewards, a `Curiosity` for its normalized
+      bonus, or a list of pairs (weight, one of these) for their weighted sum,
+      with one curiosity at most.
+  """
+
+  name: str
+  discount_factor: float
+  advantage_coefficient: float = 1.0
+  ends_with_episode: bool = True
+  reward: Any = None
+
+  def __post_init__(self):
+    if not (isinstance(self.name, str) and self.name.isidentifier()):
+      raise ValueError(
+          'ReturnStream.name must be a word that can stand in the name of a'
+          f' metric, got {self.name!r}.'
+      )
+    known = {
+        name: value
+        for name, value in vars(self).items()
+        if not tf.is_tensor(value)  # A schedule.
+    }
+    ranges.check(_RANGES, known, 'ReturnStream.')
+    for _, source in self.terms:
+      if not (
+          source is None
+          or isinstance(source, curiosity_lib.Curiosity)
+          or (
+              isinstance(source, numbers.Integral)
+              and not isinstance(source, bool)
+              and source >= 0
+          )
+      ):
+        raise TypeError(
+            'ReturnStream.reward must be None, the index of a reward, a'
+            ' Curiosity, or a list of pairs (weight, one of these), got'
+            f' {source!r}.'
+        )
+    if len(self._curiosities) > 1:
+      raise ValueError(
+          'ReturnStream.reward may have one curiosity: give each a stream of'
+          ' its own.'
+      )
+
+  @property
+  def terms(self):
+    """Pairs (weight, source) of the reward."""
+    if isinstance(self.reward, (list, tuple)):
+      return tuple(self.reward)
+    return ((1.0, self.reward),)
+
+  @property
+  def _curiosities(self):
+    return [
+        source
+        for _, source in self.terms
+        if isinstance(source, curiosity_lib.Curiosity)
+    ]
+
+  @property
+  def curiosity(self):
+    """The `Curiosity` that pays in the stream, or None."""
+    return self._curiosities[0] if self._curiosities else None
+
+  @property
+  def is_on(self):
+    """Whether the stream is computed and learned."""
+    if self.curiosity is None or tf.is_tensor(self.advantage_coefficient):
+      return True
+    return self.advantage_coefficient != 0
+
+
+class Streams(NamedTuple):
+  """Computed streams of a rollout.
+
+  Attributes:
+    advantages: combined advantages [B, T].
+    returns: targets of the value heads [B, T, N].
+    values: outputs of the value heads [B, T, N].
+    valid: booleans [B, T]; False where a transition LAST -> FIRST joins two
+      episodes: no sample.
+    statistics: scalars by name.
+  """
+
+  advantages: tf.Tensor
+  returns: tf.Tensor
+  values: tf.Tensor
+  valid: tf.Tensor
+  statistics: dict
 
 
 class ReturnStreams:
-  """The two return streams of RND-PPO (Burda et al., 2018, section 2.3)."""
+  """Advantages and returns of all streams (Burda et al., 2018, section 2.3)."""
 
   def __init__(
       self,
-      discount_factor,
-      intrinsic_discount_factor,
+      streams,
       lambda_value,
-      extrinsic_coefficient,
-      intrinsic_coefficient,
-      episodic_intrinsic_stream=False,
       bootstrap_at_time_limit=True,
       normalize_advantages=False,
   ):
     """Creates the streams; `RNDPPOAgent` explains the arguments."""
-    self._discount_factor = discount_factor
-    self._intrinsic_discount_factor = intrinsic_discount_factor
+    self._streams = tuple(streams)
     self._lambda_value = lambda_value
-    self.extrinsic_coefficient = extrinsic_coefficient
-    self.intrinsic_coefficient = intrinsic_coefficient
-    self._episodic_intrinsic_stream = episodic_intrinsic_stream
     self._bootstrap_at_time_limit = bootstrap_at_time_limit
     self._normalize_advantages = normalize_advantages
 
-  def __call__(self, experience, rewards, bonus, intrinsic_rewards, values):
-    """Computes both streams.
+  def __call__(self, experience, rewards, values):
+    """Computes all streams.
 
     Args:
       experience: A `Trajectory` [B, T+1].
-      rewards: Extrinsic rewards of the transitions, float [B, T].
-      bonus: Raw bonus of the transitions, float [B, T]; None without RND.
-      intrinsic_rewards: The same normalised; None without RND.
-      values: Both values of every row, float [B, T+1, 2].
+      rewards: Rewards [B, T] of each stream's transitions; None of one that is
+        off.
+      values: Values of every row, float [B, T+1, N].
 
     Returns:
-      `Streams`: combined advantages [B, T], returns [B, T, 2], values
-      [B, T, 2], valid [B, T] (False where a transition LAST -> FIRST joins two
-      episodes: no sample), and `STATISTICS` by name.
+      `Streams`.
     """
-    transitions = Transitions(
-        experience.discount[:, :-1],
-        tf.equal(experience.step_type[:, :-1], ts.StepType.LAST),
-        tf.equal(experience.next_step_type[:, :-1], ts.StepType.LAST),
-    )
-    valid = tf.logical_not(transitions.is_boundary)
-    statistics = dict.fromkeys(STATISTICS, tf.constant(0.0))
-    if bonus is None:
-      intrinsic_rewards = tf.zeros_like(rewards)
-    else:
-      intrinsic_rewards = tf.where(valid, intrinsic_rewards, 0.0)
-      statistics.update(_bonus_statistics(bonus, intrinsic_rewards, valid))
-    extrinsic, intrinsic = self.stream_advantages(
-        transitions, rewards, intrinsic_rewards, values
-    )
-    if bonus is None:
-      intrinsic = tf.zeros_like(extrinsic)
-    advantages = losses.combine_advantages(
-        extrinsic,
-        intrinsic,
-        self.extrinsic_coefficient,
-        self.intrinsic_coefficient,
+    valid = tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
+    old_values = values[:, :-1]
+    advantages = [
+        tf.zeros_like(old_values[..., head])
+        if reward is None
+        else self._advantages(stream, experience, reward, values[..., head])
+        for head, (stream, reward) in enumerate(
+            zip(self._streams, rewards, strict=True)
+        )
+    ]
+    combined = losses.combine_advantages(
+        advantages, [stream.advantage_coefficient for stream in self._streams]
     )
     if self._normalize_advantages:
-      advantages = losses.normalize_advantages(advantages, valid)
-    old_values = values[:, :-1]
-    returns = tf.stack([extrinsic, intrinsic], axis=-1) + old_values
-    statistics.update(_return_statistics(returns, old_values, valid))
-    return Streams(advantages, returns, old_values, valid, statistics)
-
-  def stream_advantages(self, transitions, rewards, intrinsic_rewards, values):
-    """GAE of each stream.
-
-    Args:
-      transitions: `Transitions`.
-      rewards: Extrinsic rewards [B, T].
-      intrinsic_rewards: Intrinsic rewards [B, T], 0 at boundaries.
-      values: Both values of every row [B, T+1, 2].
-
-    Returns:
-      A tuple (extrinsic [B, T], intrinsic [B, T]).
-    """
-    return (
-        self._episodic(
-            transitions, rewards, values[..., 0], self._discount_factor
-        ),
-        self._intrinsic(transitions, intrinsic_rewards, values[..., 1]),
+      combined = losses.normalize_advantages(combined, valid)
+    returns = tf.stack(advantages, axis=-1) + old_values
+    return Streams(
+        combined,
+        returns,
+        old_values,
+        valid,
+        self._statistics(returns, old_values, valid),
     )
 
-  def _episodic(self, transitions, rewards, values, discount_factor):
-    weights = gae.episodic_weights(
-        discount_factor,
-        self._lambda_value,
-        transitions.discounts,
-        transitions.next_is_last,
-        self._bootstrap_at_time_limit,
-    )
+  def _advantages(self, stream, experience, rewards, values):
+    """GAE [B, T] of one stream from rewards [B, T] and values [B, T+1]."""
+    if stream.ends_with_episode:
+      weights = gae.episodic_weights(
+          stream.discount_factor,
+          self._lambda_value,
+          experience.discount[:, :-1],
+          tf.equal(experience.next_step_type[:, :-1], ts.StepType.LAST),
+          self._bootstrap_at_time_limit,
+      )
+    else:
+      is_boundary = tf.equal(experience.step_type[:, :-1], ts.StepType.LAST)
+      rewards = tf.where(is_boundary, 0.0, rewards)
+      values = gae.bridge_boundary_values(values, is_boundary)
+      weights = gae.continuing_weights(
+          stream.discount_factor, self._lambda_value, is_boundary
+      )
     return gae.generalized_advantage_estimation(
         rewards, values[:, :-1], values[:, -1], *weights
     )
 
-  def _intrinsic(self, transitions, rewards, values):
-    discount_factor = self._intrinsic_discount_factor
-    if self._episodic_intrinsic_stream:
-      return self._episodic(transitions, rewards, values, discount_factor)
-    values = gae.bridge_boundary_values(values, transitions.is_boundary)
-    weights = gae.continuing_weights(
-        discount_factor, self._lambda_value, transitions.is_boundary
-    )
-    return gae.generalized_advantage_estimation(
-        rewards, values[:, :-1], values[:, -1], *weights
-    )
+  def _statistics(self, returns, values, valid):
+    statistics = {}
+    for head, stream in enumerate(self._streams):
+      statistics[f'{stream.name}_return_mean'] = tf.reduce_mean(
+          tf.boolean_mask(returns[..., head], valid)
+      )
+      statistics[f'{stream.name}_explained_variance'] = (
+          losses.explained_variance(
+              values[..., head], returns[..., head], valid
+          )
+      )
+    return statistics
 
 
-def _bonus_statistics(bonus, intrinsic_rewards, valid):
-  kept = tf.boolean_mask(bonus, valid)
-  return dict(
-      bonus_mean=tf.reduce_mean(kept),
-      bonus_std=tf.math.reduce_std(kept),
-      bonus_max=tf.reduce_max(kept),
-      intrinsic_reward_mean=tf.reduce_mean(
-          tf.boolean_mask(intrinsic_rewards, valid)
-      ),
+def statistics_names(names, curious):
+  """Names of the numbers that streams leave behind of a rollout, in order.
+
+  Args:
+    names: Of the streams.
+    curious: Of those with a curiosity.
+
+  Returns:
+    A tuple of names.
+  """
+  of_bonuses = [
+      statistic
+      for name in curious
+      for statistic in (
+          *bonus_names(name, curious),
+          f'{name}_reward_mean',
+          f'{name}_episode_return_mean',
+      )
+  ]
+  if curious:
+    of_bonuses.append('num_ended_episodes')
+  return (
+      *of_bonuses,
+      *(f'{name}_return_mean' for name in names),
+      *(f'{name}_explained_variance' for name in names),
   )
 
 
-def _return_statistics(returns, values, valid):
-  statistics = {}
-  for head, stream in enumerate(('extrinsic', 'intrinsic')):
-    statistics[f'{stream}_return_mean'] = tf.reduce_mean(
-        tf.boolean_mask(returns[..., head], valid)
-    )
-    statistics[f'{stream}_explained_variance'] = losses.explained_variance(
-        values[..., head], returns[..., head], valid
-    )
-  return statistics
+def bonus_names(name, curious):
+  """Names of mean, deviation and maximum of the raw bonus of a stream.
+
+  Args:
+    name: Of the stream.
+    curious: Names of all streams with a curiosity; that of a single one is not
+      part of the names.
+
+  Returns:
+    Three names.
+  """
+  prefix = '' if len(curious) == 1 else f'{name}_'
+  return [f'{prefix}bonus_{what}' for what in ('mean', 'std', 'max')]

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The PPO policy of an agent with two value heads and a curiosity."""
+"""The PPO policy of an agent with several value heads and curiosities."""
 
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_policy
@@ -9,17 +9,17 @@ from tf_agents.networks import network
 from tf_agents.trajectories import policy_step
 
 
-class ExtrinsicValueNetwork(network.Network):
-  """The first head of a two-headed value network, as TF-Agents wants it.
+class FirstValueNetwork(network.Network):
+  """The first head of a value network, as TF-Agents takes it.
 
-  `PPOPolicy` and `PPOLearner` accept one value a state and nothing else.
+  `PPOPolicy` and `PPOLearner` accept one value a state.
   """
 
-  def __init__(self, value_net, name='ExtrinsicValueNetwork'):
+  def __init__(self, value_net, name='FirstValueNetwork'):
     """Creates the view.
 
     Args:
-      value_net: A `Network` with outputs [..., 2]: extrinsic, intrinsic.
+      value_net: A `Network` with outputs [..., N].
       name: Name of the view.
     """
     super().__init__(
@@ -40,24 +40,24 @@ class ExtrinsicValueNetwork(network.Network):
 
 
 class RNDPPOPolicy(ppo_policy.PPOPolicy):
-  """A `PPOPolicy` that records both values and carries the curiosity along.
+  """A `PPOPolicy` that records all values and keeps the curiosities.
 
   With `collect` the policy info has, besides `dist_params`,
 
-  * without `compute_value_and_advantage_in_train` a `value_prediction` and an
-    `intrinsic_value_prediction`;
+  * without `compute_value_and_advantage_in_train` each value by its name;
   * with `stores_state` a `network_state`: what recurrent networks remembered
     before the step, as a flat tuple.
 
-  A SavedModel or checkpoint of a policy made with `curiosity` keeps predictor,
-  target and statistics too.
+  A SavedModel or checkpoint of it keeps the variables of the curiosities, too.
   """
 
   def __init__(
       self,
       *args,
       value_network=None,
-      curiosity=None,
+      value_names=('value_prediction', 'intrinsic_value_prediction'),
+      training_info=(),
+      curiosities=(),
       collect=True,
       stores_state=False,
       **kwargs,
@@ -66,8 +66,12 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
 
     Args:
       *args: As for `PPOPolicy`.
-      value_network: An `ExtrinsicValueNetwork`.
-      curiosity: Optional `RandomNetworkDistillation` to save with the policy.
+      value_network: A `FirstValueNetwork`.
+      value_names: Names of the values in the policy info, the first of which is
+        `value_prediction`.
+      training_info: Names of the scalars that `preprocess_sequence` adds to the
+        policy info.
+      curiosities: `Curiosity`s to save with the policy.
       collect: As for `PPOPolicy`.
       stores_state: Whether the policy info of recurrent networks has their
         state.
@@ -76,7 +80,9 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     super().__init__(
         *args, value_network=value_network, collect=collect, **kwargs
     )
-    self._curiosity = curiosity
+    self._value_names = tuple(value_names)
+    self._training_info = tuple(training_info)
+    self._curiosities = list(curiosities)
     # The network whose two views actor and values are, if they are.
     shared = getattr(self._actor_network, 'actor_critic', None)
     values_of = getattr(value_network.value_net, 'actor_critic', None)
@@ -105,9 +111,10 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       spec = self._info_spec['value_prediction']
       self._info_spec = dict(
           self._info_spec,
-          intrinsic_value_prediction=tf.TensorSpec(
-              spec.shape, spec.dtype, 'intrinsic_value_prediction'
-          ),
+          **{
+              name: tf.TensorSpec(spec.shape, spec.dtype, name)
+              for name in self._value_names[1:]
+          },
       )
     if self._stores_state:
       self._info_spec = dict(
@@ -116,37 +123,38 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       )
 
   def training_info_spec(self):
-    """Of the policy infos that `RNDPPOAgent.train` takes.
+    """Returns the spec of the policy infos that `RNDPPOAgent.train` takes.
 
     They are those of the collection where it computes returns itself; else
-    `preprocess_sequence` has added what it takes of the whole rollout.
+    `preprocess_sequence` has added what it computes of the whole rollout.
     """
     if not self._records_values:
       return self.info_spec
-    scalar = tf.TensorSpec([], tf.float32)
     return dict(
         self.info_spec,
-        advantage=scalar,
-        **{'return': scalar},
-        intrinsic_return=scalar,
-        valid_mask=scalar,
+        **dict.fromkeys(self._training_info, tf.TensorSpec([], tf.float32)),
         next_observation=self.time_step_spec.observation,
     )
 
+  @property
+  def is_legacy(self):
+    """Whether the policy network is of TF-Agents' older kind."""
+    return isinstance(self._actor_network, network.DistributionNetwork)
+
   def unpack_state(self, network_state):
-    """Policy states from the `network_state` of a policy info."""
+    """Returns policy states from the `network_state` of a policy info."""
     return tf.nest.pack_sequence_as(
         self._policy_state_spec, list(network_state)
     )
 
   def normalize(self, observations):
-    """Observations as the networks take them."""
+    """Returns observations as the networks take them."""
     if self._observation_normalizer is None:
       return observations
     return self._observation_normalizer.normalize(observations)
 
   def values(self, observations, step_types=None, states=(), training=False):
-    """Both values of raw observations.
+    """Returns all values of raw observations.
 
     Args:
       observations: A nest of tensors [outer..., *shape]; of recurrent networks
@@ -156,7 +164,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       training: Whether the output is used for training.
 
     Returns:
-      A float tensor [outer..., 2]: extrinsic, intrinsic.
+      A float tensor [outer..., N].
     """
     values, _ = self._apply_value_net(
         observations, step_types, states, training
@@ -164,7 +172,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     return values
 
   def distribution_and_values(self, observations, step_types, states=()):
-    """Action distribution and both values, in one pass where they share one.
+    """Returns action distributions and values, in one pass if shared.
 
     Args:
       observations: A nest of raw tensors [M, *shape], or [M, L, *shape] to
@@ -173,7 +181,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       states: Policy states [M, ...] before the first step; () for 0.
 
     Returns:
-      A tuple (nest of distributions, values [M, 2] or [M, L, 2]), for training.
+      A tuple (nest of distributions, values [M, N] or [M, L, N]), for training.
     """
     distributions, values, _ = self._apply_both(
         observations, step_types, states, training=True
@@ -181,7 +189,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     return distributions, values
 
   def states_after(self, observations, step_types, states):
-    """Policy states after sequences.
+    """Returns policy states after sequences.
 
     Args:
       observations: A nest of raw tensors [M, L, *shape].
@@ -194,7 +202,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     return self._apply_both(observations, step_types, states)[2]
 
   def _apply_both(self, observations, step_types, states, training=False):
-    """Returns (distributions, both values, new policy states)."""
+    """Returns (distributions, values, new policy states)."""
     if self._shared is not None:
       (distributions, values), state = self._shared(
           self.normalize(observations),
@@ -237,8 +245,8 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
 
   def _variables(self):
     variables = super()._variables()
-    if self._curiosity is not None:
-      variables += list(self._curiosity.variables)
+    for curiosity in self._curiosities:
+      variables += list(curiosity.variables)
     return variables
 
   def _distribution(self, time_step, policy_state, training=False):
@@ -258,14 +266,13 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     info = dict(
         dist_params=ppo_utils.get_distribution_params(
             distributions,
-            legacy_distribution_network=isinstance(
-                self._actor_network, network.DistributionNetwork
-            ),
+            legacy_distribution_network=self.is_legacy,
         )
     )
     if self._records_values:
-      info['value_prediction'] = values[..., 0]
-      info['intrinsic_value_prediction'] = values[..., 1]
+      info.update(
+          zip(self._value_names, tf.unstack(values, axis=-1), strict=True)
+      )
     if self._stores_state:
       info['network_state'] = _pack_flat(policy_state)
     return policy_step.PolicyStep(distributions, new_states, info)

@@ -1,21 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What minibatches are drawn from: transitions, or chunks of them.
-
-A rollout comes as rows: a dict of tensors [R, ...], R = B (T + 1), in which the
-rows of one environment follow on each other:
-
-    observation, step_type, action   as collected
-    old_log_probability              of the action, when it was collected
-    advantage                        of both streams together
-    returns, old_values              [R, 2], extrinsic and intrinsic
-    valid                            1 where a transition begins, else 0
-    network_state                    before the row, where it was stored
-    target_features                  of what the row leads to, with RND
-    next_observation                 what the row leads to, where that is not
-                                     the next row
-    weight                           of the sample, where there are any
-"""
+"""What minibatches are drawn from: transitions, or chunks of them."""
 
 from typing import NamedTuple, Optional
 
@@ -37,91 +22,6 @@ _FIELDS = (
 )
 
 
-def merge_outer(nest):
-  """[B, T, ...] -> [B * T, ...] in every tensor of a nest."""
-  return tf.nest.map_structure(
-      lambda x: tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], axis=0)), nest
-  )
-
-
-def flatten_transitions(nest):
-  """[B, T, ...] -> [B * (T+1), ...]: 0 for the last row, of no transition."""
-  return merge_outer(
-      tf.nest.map_structure(
-          lambda x: tf.concat([x, tf.zeros_like(x[:, :1])], axis=1), nest
-      )
-  )
-
-
-def rows_of_rollout(experience, streams, old_log_probability):
-  """Rows of a rollout.
-
-  Args:
-    experience: A `Trajectory` [B, T+1].
-    streams: `return_streams.Streams` of its T transitions.
-    old_log_probability: Of its actions, [B, T+1].
-
-  Returns:
-    Rows, without those of RND and the weights.
-  """
-  rows = _collected_rows(experience, old_log_probability)
-  rows.update(
-      flatten_transitions(
-          dict(
-              advantage=streams.advantages,
-              returns=streams.returns,
-              old_values=streams.values,
-              valid=tf.cast(streams.valid, tf.float32),
-          )
-      )
-  )
-  return rows
-
-
-def rows_of_preprocessed(experience, old_log_probability):
-  """Rows of what `preprocess_sequence` and a `PPOLearner` made, [B, T]."""
-  info = experience.policy_info
-  rows = _collected_rows(experience, old_log_probability)
-  rows.update(
-      merge_outer(
-          dict(
-              advantage=info['advantage'],
-              returns=tf.stack([info['return'], info['intrinsic_return']], -1),
-              old_values=tf.stack(
-                  [
-                      info['value_prediction'],
-                      info['intrinsic_value_prediction'],
-                  ],
-                  -1,
-              ),
-              valid=info['valid_mask'],
-              next_observation=info['next_observation'],
-          )
-      )
-  )
-  return rows
-
-
-def _collected_rows(experience, old_log_probability):
-  collected = dict(
-      observation=experience.observation,
-      step_type=experience.step_type,
-      action=experience.action,
-      old_log_probability=old_log_probability,
-  )
-  if 'network_state' in experience.policy_info:
-    collected['network_state'] = experience.policy_info['network_state']
-  return merge_outer(collected)
-
-
-def row_weights(weights, step_types):
-  """Weights [], [B] or [B, T] as one weight a row, [B * T]."""
-  weights = tf.convert_to_tensor(weights, tf.float32)
-  if weights.shape.rank == 1:
-    weights = weights[:, tf.newaxis]
-  return tf.reshape(weights * tf.ones_like(step_types, tf.float32), [-1])
-
-
 class Minibatch(NamedTuple):
   """Rows of one optimizer step.
 
@@ -130,8 +30,8 @@ class Minibatch(NamedTuple):
     counts: float [m] or [m, L], of mean 1: how much each row counts; 0 for
       what is no sample. None where all count alike.
     states: nest [m, ...] of what the networks remember before the first row.
-    transitions: int [n]: the rows, in random order, that the predictor may
-      learn from; RND has no memory.
+    transitions: int [n]: rows in random order; curiosities, which have no
+      memory, learn from the transitions that begin in them.
   """
 
   rows: types.NestedTensor
@@ -144,14 +44,14 @@ class Transitions:
   """Every valid row is a sample by itself: for feed-forward networks."""
 
   def __init__(self, rows):
-    """Takes the rows of a rollout."""
+    """Takes the `Rows` of a rollout."""
     self._rows = rows
     # [M]: boundaries between episodes and padding are no samples.
     self.indices = tf.squeeze(tf.where(rows['valid'] > 0), axis=-1)
 
   def minibatch(self, chosen):
     """Returns the `Minibatch` of the chosen ones of `indices`, [m]."""
-    return Minibatch(_gather(self._rows, chosen), None, (), chosen)
+    return Minibatch(self._rows.gather(_FIELDS, chosen), None, (), chosen)
 
 
 class SequenceSettings(NamedTuple):
@@ -183,8 +83,8 @@ class Chunks:
     """Cuts a rollout.
 
     Args:
-      rows: Rows of a rollout, by name; `network_state` among them where states
-        are stored.
+      rows: `Rows` of a rollout; `network_state` among them where states are
+        stored.
       num_rows: T + 1, rows of each environment.
       settings: `SequenceSettings`.
       policy: An `RNDPPOPolicy`, which unrolls the networks.
@@ -228,7 +128,10 @@ class Chunks:
         self._generator.make_seeds(1)[:, 0],
     )
     return Minibatch(
-        _gather(self._rows, steps), counts, self._states(chosen), transitions
+        self._rows.gather(_FIELDS, steps),
+        counts,
+        self._states(chosen),
+        transitions,
     )
 
   def _states(self, chosen):
@@ -237,7 +140,7 @@ class Chunks:
     if self._burn_in is None:
       return stored
     rows = tf.gather(self._burn_in, chosen)  # [m, b].
-    batch = _gather(self._rows, rows)
+    batch = self._rows.gather(_FIELDS, rows)
     return sequences.warm_up(
         self._policy.states_after,
         batch['observation'],
@@ -256,12 +159,3 @@ class Chunks:
             lambda x: tf.gather(x, rows), self._rows['network_state']
         )
     )
-
-
-def _gather(rows, indices):
-  """The fields of the objective at indices of any shape."""
-  return {
-      name: tf.nest.map_structure(lambda x: tf.gather(x, indices), rows[name])
-      for name in _FIELDS
-      if name in rows
-  }

@@ -1,26 +1,28 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Random Network Distillation as a module that any agent can hold."""
+"""Random Network Distillation, a curiosity."""
 
 import gin
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
+from rnd_agents.curiosity import curiosity
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
 from rnd_agents.networks import normalizers
+from rnd_agents.ops import parts
 from rnd_agents.ops import rnd
 
 
 def observation_spec(environment_observation_spec, observation_fn=None):
-  """The specs of what RND sees: what its networks are built on.
+  """Returns the specs of what RND sees, on which its networks are built.
 
   Args:
     environment_observation_spec: A nest of tensor specs.
-    observation_fn: Of what the observation RND sees: a function of a nest of
-      tensors [outer..., *shape] to another. Discrete entries come one-hot,
-      [outer..., depth], or their numbers would count as sizes; all others as
-      they are. None for all of it.
+    observation_fn: Function that selects what RND sees, from a nest of tensors
+      [outer..., *shape] to another. Discrete entries come one-hot, [outer...,
+      depth], or their numbers would count as sizes; all others as they are.
+      None for all of it.
 
   Returns:
     A nest of float32 specs.
@@ -54,13 +56,13 @@ def observation_spec(environment_observation_spec, observation_fn=None):
 
 @gin.configurable(module='rnd_agents')
 def key_observation_fn(key):
-  """An `observation_fn` that shows RND one entry of a dict observation."""
+  """Returns an `observation_fn` that selects one entry of a dict."""
   return lambda observation: observation[key]
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(module='rnd_agents', denylist=['observation'])
 def newest_frame_observation_fn(observation):
-  """An `observation_fn` for stacked frames: the last channel alone."""
+  """Selects the last channel of stacked frames; an `observation_fn`."""
   return observation[..., -1:]
 
 
@@ -69,23 +71,13 @@ def _assert_compatible(spec, expected):
     raise ValueError(f'its input is {spec}.')
 
 
-@gin.configurable(module='rnd_agents')
-class RandomNetworkDistillation(tf.Module):
-  """Bonus, loss and statistics of RND (Burda et al., 2018, arXiv 1810.12894).
+class RandomNetworkDistillation(curiosity.Curiosity):
+  """Random Network Distillation (Burda et al., 2018, arXiv 1810.12894).
 
-  Independent of the learning algorithm: hand it raw observations, add its
-  normalised bonus to your rewards, minimise its loss. All of its state
-  (predictor, target, observation statistics, statistics and state of the
-  return filter) is tracked by `tf.Module` and so by any checkpoint of its
-  owner.
-
-  A rollout goes, in the authors' order:
-
-      bonus = curiosity.bonus(next_observations)              # [B, T]
-      curiosity.update_return_statistics(bonus, valid)
-      rewards = curiosity.normalize_bonus(bonus)
-      curiosity.update_observation_statistics(next_observations, valid)
-      loss = curiosity.loss(minibatch_of_next_observations)
+  The bonus is the error of a predictor that learns the output of a fixed,
+  random target network on the next observation. All of its state (predictor,
+  target, observation statistics, statistics of the return) is tracked by
+  `tf.Module` and so by any checkpoint of its owner.
   """
 
   def __init__(
@@ -105,7 +97,7 @@ class RandomNetworkDistillation(tf.Module):
       environment_observation_spec: A nest of tensor specs: raw observations.
       rnd_network: The predictor: a `Network` on `observation_spec(...)`.
       target_rnd_network: The target, of the same output shape, not trainable.
-      observation_fn: Of what the observation RND sees; see `observation_spec`.
+      observation_fn: Selects what RND sees; see `observation_spec`.
       loss_fn: Error of each sample, from (predictions, targets) [..., F] to
         [...], with no gradient into the targets.
       observation_clip_value: Bound on whitened observations, in standard
@@ -118,7 +110,7 @@ class RandomNetworkDistillation(tf.Module):
       ValueError: If the two networks cannot serve: equal weights, different
         output shapes, a trainable target, a wrong input.
     """
-    super().__init__(name=name)
+    super().__init__(discount_factor, name)
     self._environment_spec = tensor_spec.from_spec(environment_observation_spec)
     self._observation_fn = observation_fn
     self._loss_fn = loss_fn
@@ -131,10 +123,9 @@ class RandomNetworkDistillation(tf.Module):
         normalizers.RunningMoments(spec.shape, 'rnd_observation')
         for spec in tf.nest.flatten(self._spec)
     ]
-    self._return_scaler = normalizers.ReturnScaler(discount_factor)
 
   def _check_networks(self):
-    """Refuses pairs of networks that cannot give a bonus."""
+    """Raises ValueError where the two networks cannot give a bonus."""
     specs = []
     for label, network in (
         ('rnd_network', self.rnd_network),
@@ -156,7 +147,7 @@ class RandomNetworkDistillation(tf.Module):
     if predictor is target:
       raise ValueError(
           'rnd_network and target_rnd_network are one object: the error would'
-          ' be 0 for ever. Build two networks.'
+          ' always be 0. Build two networks.'
       )
     if specs[0] != specs[1] and specs[0].shape != specs[1].shape:
       raise ValueError(
@@ -188,7 +179,7 @@ class RandomNetworkDistillation(tf.Module):
     return self.rnd_network.trainable_variables
 
   def observe(self, observations):
-    """What RND sees of raw observations, as float32, not whitened.
+    """Selects what RND sees of raw observations, as float32, not whitened.
 
     Args:
       observations: A nest of tensors [outer..., *shape].
@@ -239,33 +230,29 @@ class RandomNetworkDistillation(tf.Module):
     predictions, _ = self.rnd_network(whitened, training=True)
     return self._loss_fn(predictions, target_features)
 
-  def bonus(self, observations, target_features=None):
-    """The raw intrinsic reward [outer...] of arriving at raw observations.
+  def bonus(self, transitions, constants=None):
+    """As for `Curiosity`: the error on the next observation."""
 
-    Args:
-      observations: As for `errors`.
-      target_features: As for `errors`.
+    def bonus(*arguments):
+      return tf.stop_gradient(self.errors(*arguments))
 
-    Returns:
-      A float32 tensor [outer...], without a gradient.
-    """
-    return tf.stop_gradient(self.errors(observations, target_features))
+    observations = transitions.next_observation
+    if constants is not None:
+      return bonus(observations, constants)
+    return self._by_environment(bonus, observations)
 
-  def loss(self, observations, mask=None, target_features=None):
-    """Mean error of the samples that the mask keeps: what to minimise.
+  def constants(self, transitions):
+    """As for `Curiosity`: the target's features [outer..., F]."""
+    return self._by_environment(
+        self.target_features, transitions.next_observation
+    )
 
-    Args:
-      observations: A nest of raw tensors [M, *shape].
-      mask: Booleans or weights [M]; None keeps all.
-      target_features: As for `errors`.
-
-    Returns:
-      A float scalar.
-    """
-    errors = self.errors(observations, target_features)
-    if mask is None:
-      mask = tf.ones_like(errors)
-    return rnd.predictor_loss(errors, mask)
+  def loss(self, transitions, weights=None, constants=None):
+    """As for `Curiosity`: the mean error, weighted."""
+    errors = self.errors(transitions.next_observation, constants)
+    if weights is None:
+      weights = tf.ones_like(errors)
+    return rnd.predictor_loss(errors, weights)
 
   def update_observation_statistics(self, observations, mask=None):
     """Takes raw observations [outer..., *shape] into the whitening."""
@@ -273,49 +260,49 @@ class RandomNetworkDistillation(tf.Module):
     for leaf_moments, leaf in zip(self._flat_moments, flat, strict=True):
       leaf_moments.update(leaf, mask)
 
-  def update_return_statistics(self, bonus, valid=None):
-    """Runs the bonus through the return filter and takes in its values.
-
-    The filter is never reset: not at an episode's end, not between rollouts
-    (section 2.3: the intrinsic return is non-episodic).
-
-    Args:
-      bonus: Raw bonus, a float tensor [B, T]; row b of every call belongs to
-        environment b. Another B than before starts all sums at 0.
-      valid: Booleans [B, T]; False rows are passed over.
-    """
-    if valid is None:
-      valid = tf.ones_like(bonus, tf.bool)
-    self._return_scaler.update(bonus, valid)
-
-  def normalize_bonus(self, bonus):
-    """The bonus over the running standard deviation of its return.
-
-    No mean is subtracted and nothing is clipped (section 2.4).
-    """
-    return self._return_scaler.scale(bonus)
+  def _by_environment(self, function, observations):
+    """A function of observations, in parts where they are a large rollout."""
+    leaf = tf.nest.flatten(observations)[0]
+    spec = tf.nest.flatten(self._environment_spec)[0]
+    if len(leaf.shape) - len(spec.shape) < 2:  # No rollout, but a minibatch.
+      return function(observations)
+    return parts.by_environment(function, observations)
 
 
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
-def create_rnd(time_step_spec, action_spec, observation_fn=None):
+def create_rnd(
+    time_step_spec,
+    action_spec,
+    observation_fn=None,
+    loss_fn=rnd.rnd_error,
+    observation_clip_value=5.0,
+    discount_factor=0.99,
+    rnd_class=RandomNetworkDistillation,
+):
   """Builds RND on networks of `create_rnd_networks`.
 
   Args:
     time_step_spec: A `TimeStep` spec.
-    action_spec: Not looked at: RND sees observations alone.
-    observation_fn: Function that selects what RND sees of an observation; None
-      for all of it.
+    action_spec: Not used: RND sees observations alone.
+    observation_fn: As for `RandomNetworkDistillation`, like those below.
+    loss_fn: See there.
+    observation_clip_value: See there.
+    discount_factor: See there.
+    rnd_class: `RandomNetworkDistillation` or a subclass.
 
   Returns:
     A `RandomNetworkDistillation`.
   """
   del action_spec
-  return RandomNetworkDistillation(
+  return rnd_class(
       time_step_spec.observation,
       *factory.create_rnd_networks(
           observation_spec(time_step_spec.observation, observation_fn)
       ),
       observation_fn=observation_fn,
+      loss_fn=loss_fn,
+      observation_clip_value=observation_clip_value,
+      discount_factor=discount_factor,
   )

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From any observation to one feature vector, as an `EncodingNetwork`."""
+"""Encoders of any observation to one feature vector."""
 
 import gin
 import tensorflow as tf
@@ -69,7 +69,7 @@ def encode_discrete(value, spec):
 
 
 def float_spec(observation_spec):
-  """The specs of a nest of observations after `to_float`."""
+  """Returns the specs of a nest of observations after `to_float`."""
 
   def leaf_spec(spec):
     depth = one_hot_depth(spec)
@@ -80,7 +80,7 @@ def float_spec(observation_spec):
 
 
 def discrete_spec(num_values):
-  """The spec of one choice among `num_values`."""
+  """Returns the spec of one choice among `num_values`."""
   return tensor_spec.BoundedTensorSpec([], tf.int64, 0, num_values - 1)
 
 
@@ -170,7 +170,7 @@ def default_conv_layers(spec):
 def input_layer(
     spec, conv_layers, activation, compute_dtype=precision.FLOAT32
 ):
-  """The layer that turns one observation leaf into a flat float vector."""
+  """Returns the layer that turns one leaf into a flat float vector."""
   if is_image(spec):
     layers = default_conv_layers(spec) if conv_layers is None else conv_layers
     if layers:
@@ -194,7 +194,7 @@ def input_layer(
 def preprocessing(
     observation_spec, conv_layers, activation, compute_dtype=precision.FLOAT32
 ):
-  """What an `EncodingNetwork` needs to take any observation.
+  """Builds the preprocessing that lets an `EncodingNetwork` take anything.
 
   Args:
     observation_spec: A nest of tensor specs.
@@ -216,7 +216,17 @@ def preprocessing(
   )
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(
+    module='rnd_agents',
+    denylist=[  # What `create_networks` and `create_q_networks` pass.
+        'observation_spec',
+        'fc_layer_params',
+        'conv_layers',
+        'activation',
+        'compute_dtype',
+        'name',
+    ],
+)
 def create_encoder(
     observation_spec,
     fc_layer_params=(64, 64),

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The usual sets of networks in one call."""
+"""Builds the usual sets of networks in one call."""
 
 import collections
 import inspect
@@ -85,11 +85,11 @@ def create_networks(
   """
   observation_spec = tensor_spec.from_spec(observation_spec)
   action_spec = tensor_spec.from_spec(action_spec)
-  rnd_layers = (
-      rnd_fc_layer_params,
-      target_rnd_fc_layer_params,
-      rnd_output_size,
-      rnd_conv_layers,
+  rnd_layers = dict(
+      rnd_fc_layer_params=rnd_fc_layer_params,
+      target_rnd_fc_layer_params=target_rnd_fc_layer_params,
+      rnd_output_size=rnd_output_size,
+      rnd_conv_layers=rnd_conv_layers,
   )
   _check_units(
       fc_layer_params=fc_layer_params,
@@ -101,20 +101,13 @@ def create_networks(
   )
   _check_activation(activation)
   _check_convolutions(observation_spec, conv_layers=conv_layers)
-  _check_trunks(
-      fc_layer_params, value_fc_layer_params, residual_heads, core
-  )
+  _check_trunks(fc_layer_params, value_fc_layer_params, residual_heads, core)
   if with_rnd:
     if rnd_observation_spec is None:
       rnd_observation_spec = encoders.float_spec(observation_spec)
     _check_convolutions(rnd_observation_spec, rnd_conv_layers=rnd_conv_layers)
   else:
-    _check_unused(
-        rnd_fc_layer_params=rnd_fc_layer_params,
-        target_rnd_fc_layer_params=target_rnd_fc_layer_params,
-        rnd_output_size=rnd_output_size,
-        rnd_conv_layers=rnd_conv_layers,
-    )
+    _check_unused(**rnd_layers)
 
   def trunk(units, name):
     return encoders.create_encoder(
@@ -147,7 +140,7 @@ def create_networks(
   rnd_networks = (None, None)
   if with_rnd:
     rnd_networks = _rnd_networks(
-        rnd_observation_spec, *rnd_layers, compute_dtype
+        rnd_observation_spec, *rnd_layers.values(), compute_dtype
     )
   return Networks(*actor_critic.views(), *rnd_networks)
 
@@ -313,7 +306,7 @@ def _check_convolutions(observation_spec, **layers):
 
 
 def create_atari_networks(num_actions=18, compute_dtype=precision.FLOAT32):
-  """The sizes of the RND authors' code for 84x84 Atari frames.
+  """Builds the networks of the RND authors' code for 84x84 Atari frames.
 
   Policy: 4 stacked frames, convolutions 32 8x8/4, 64 4x4/2, 64 4x4/1, dense 256
   and 448, residual heads. RND: the newest frame, convolutions 32 8x8/4, 64

@@ -89,7 +89,7 @@ def _take_in(so_far, values, mask, num_outer_dims):
 class ObservationNormalizer(tf.Module):
   """Whitens the floating leaves of a nest of observations.
 
-  Speaks the part of TF-Agents' `TensorNormalizer` that policies use. Unlike
+  Has the methods of TF-Agents' `TensorNormalizer` that policies use. Unlike
   that one it starts at variance 1, adds no epsilon of 1e-3 (which would hide
   MountainCar's velocities), keeps float64 statistics and leaves integer leaves
   (images, masks, categories) alone.

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From features to an action distribution, one head for each action spec."""
+"""Policy heads: action distributions from features, one an action spec."""
 
 import numpy as np
 import tensorflow as tf

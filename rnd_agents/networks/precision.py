@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What numbers the large layers compute in.
+"""Floating-point types that large layers compute in.
 
 In bfloat16 convolutions and hidden layers take and give half the bytes, and
 processors with units for it multiply several times as fast. It keeps float32's
@@ -21,7 +21,7 @@ _LEAST_COMPUTE_CAPABILITY = (8, 0)
 
 
 def layer_policy(compute_dtype):
-  """The Keras policy of layers that may compute in less than float32.
+  """Returns the Keras policy of layers that may compute in less than float32.
 
   Args:
     compute_dtype: 'float32'; 'bfloat16'; or 'auto', bfloat16 where the machine
@@ -46,7 +46,7 @@ def layer_policy(compute_dtype):
 
 
 def has_fast_bfloat16():
-  """Whether the device that will compute has instructions for bfloat16."""
+  """Returns whether the device has instructions for bfloat16."""
   gpus = tf.config.list_physical_devices('GPU')
   if gpus:
     return all(
@@ -60,7 +60,7 @@ def has_fast_bfloat16():
 
 
 def cpu_flags():
-  """What /proc/cpuinfo says of the first core; nothing where there is none."""
+  """Returns the flags of the first core in /proc/cpuinfo, if there is one."""
   try:
     with open('/proc/cpuinfo', encoding='utf-8') as file:
       for line in file:

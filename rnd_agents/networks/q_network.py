@@ -108,7 +108,9 @@ def check_action_spec(action_spec):
     )
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(
+    module='rnd_agents', denylist=['observation_spec', 'action_spec']
+)
 def create_q_networks(
     observation_spec,
     action_spec,

@@ -18,7 +18,7 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
   """Features in, features out, and a state that one step hands to the next.
 
   The state is 0 wherever an episode begins, inside a sequence too: whatever it
-  was before, a row of step type FIRST starts afresh.
+  was before, a row of step type FIRST resets the state.
 
   Attributes:
     units: Number of output features.

@@ -11,7 +11,18 @@ from rnd_agents.networks import initializers
 from rnd_agents.networks import precision
 
 
-@gin.configurable(module='rnd_agents')
+@gin.configurable(
+    module='rnd_agents',
+    denylist=[  # What `create_networks` and `create_rnd_networks` pass.
+        'observation_spec',
+        'fc_layer_params',
+        'output_size',
+        'conv_layers',
+        'trainable',
+        'compute_dtype',
+        'name',
+    ],
+)
 class RNDNetwork(encoding_network.EncodingNetwork):
   """An `EncodingNetwork` whose last layer is linear.
 

@@ -75,7 +75,7 @@ def episodic_weights(
     next_is_last: Whether s_{t+1} is the last of its episode. Boolean [B, T].
     bootstrap_at_time_limit: Whether V(s_LAST) stands for the future that a time
       limit cut off (Pardo et al., 2018, arXiv 1712.00378). False treats every
-      end as a death, as the RND authors' code does.
+      end as a termination, as the RND authors' code does.
 
   Returns:
     A tuple (discounts, trace_weights), each a float tensor [B, T].

@@ -1,15 +1,27 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of the PPO objective that the two-stream agent needs."""
+"""Terms of the PPO objective."""
 
 import tensorflow as tf
 
 
-def combine_advantages(
-    extrinsic, intrinsic, extrinsic_coefficient, intrinsic_coefficient
-):
-  """`A = c_E A_E + c_I A_I` (Burda et al., 2018, section 2.3, table 5)."""
-  return extrinsic_coefficient * extrinsic + intrinsic_coefficient * intrinsic
+def combine_advantages(advantages, coefficients):
+  """`A = c_1 A_1 + c_2 A_2 + ...` (Burda et al., 2018, section 2.3, table 5).
+
+  Args:
+    advantages: A list of float tensors of one shape, one a stream.
+    coefficients: A list of as many factors.
+
+  Returns:
+    A float tensor of that shape.
+  """
+  first, *others = [
+      coefficient * advantage
+      for coefficient, advantage in zip(coefficients, advantages, strict=True)
+  ]
+  for term in others:
+    first += term
+  return first
 
 
 def normalize_advantages(advantages, mask, epsilon=1e-8):

@@ -14,7 +14,7 @@ _LARGE = 4_096
 
 
 def is_large(shape):
-  """Whether an observation of a shape is so large that rollouts are cut."""
+  """Returns whether observations of a shape are computed in parts."""
   return int(np.prod(shape, dtype=np.int64)) >= _LARGE
 
 

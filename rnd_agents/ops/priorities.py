@@ -6,7 +6,7 @@ import tensorflow as tf
 
 
 def sequence_priorities(td_errors, valid_mask, max_weight=0.9):
-  """How much is to be learned from each sequence.
+  """Computes the replay priority of each sequence.
 
       p = eta max_t |delta_t| + (1 - eta) mean_t |delta_t|
 

@@ -12,8 +12,8 @@ bootstrap. Where an episode ends, the frame of its last observation (step type
 LAST) has no action: it carries no loss, and neither does padding, whose frames
 are LAST too. Sequences may go on with another episode after it.
 
-A step before padding needs the frame that it led to: whoever pads a sequence
-keeps the LAST frame of the episode, or the frame to bootstrap from.
+A step before padding needs the frame that it led to: padding begins after the
+LAST frame of the episode, or after the frame to bootstrap from.
 """
 
 import numbers
@@ -25,7 +25,7 @@ from rnd_agents.ops import value_rescaling
 
 
 def valid_steps(is_last):
-  """Which steps of a sequence carry a loss: those in which somebody acted.
+  """Returns which steps of a sequence carry a loss: those with an action.
 
   Args:
     is_last: Whether each frame's step type is LAST, booleans [B, T+1].
@@ -67,7 +67,7 @@ def action_values(q_values, actions):
 def bootstrap_values(
     online_q_values, target_q_values, rescaling_epsilon=None, double_q=True
 ):
-  """What each state is worth, in units of the reward.
+  """Computes the value of each state, in units of the reward.
 
       b_t = h^-1(Q'(s_t, argmax_a Q(s_t, a)))    with double Q
       b_t = h^-1(max_a Q'(s_t, a))               without
@@ -106,13 +106,13 @@ def n_step_returns(
 
   m is n, or less where the sequence or the episode ends before: at the last
   frame of the sequence and at a LAST frame the sum stops and bootstraps. There
-  a death, d = 0, leaves the rewards alone, and a time limit, d = 1, stands for
-  the future that it cut off (Pardo et al., 2018, arXiv 1712.00378). Nothing
-  after a LAST frame enters, be it NaN.
+  a termination, d = 0, leaves the rewards alone, and a time limit, d = 1, is
+  followed by the value of the future that it cut off (Pardo et al., 2018, arXiv
+  1712.00378). Nothing after a LAST frame enters, be it NaN.
 
   Args:
     rewards: r, a float tensor [B, T].
-    discounts: d, what the environment said: 0 on a death, float [B, T].
+    discounts: d, what the environment said: 0 at a termination, float [B, T].
     values: b, a float tensor [B, T+1].
     is_last: Whether each frame is the last of its episode, booleans [B, T+1].
     discount_factor: gamma, a float.
@@ -148,7 +148,7 @@ def n_step_returns(
   # return of the frame after it, and 0 steps from an end are its value.
   returns = values
   for _ in range(num_steps):
-    # A death cuts off even an infinite value.
+    # A termination cuts off even an infinite value.
     future = tf.math.multiply_no_nan(returns[:, 1:], weights)
     returns = tf.where(valid, rewards + future, values[:, :-1])
     returns = tf.concat([returns, values[:, -1:]], axis=1)
@@ -216,7 +216,7 @@ def td_errors(q_values, actions, targets, valid_mask):
 
 
 def large_margin_losses(q_values, actions, margin, is_demonstration=None):
-  """How far a demonstrator's action is from being the best by a margin.
+  """Computes how far the demonstrator's action is from best by a margin.
 
       J_E = max_a (Q(s, a) + l(a_E, a)) - Q(s, a_E)
 

@@ -14,6 +14,7 @@ import tensorflow as tf
 from tf_agents.policies import policy_saver
 
 from rnd_agents import errors
+from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.collecting import shards
@@ -272,17 +273,18 @@ def _load(scope, num_environments, seed):
 
 def _check_alike(collectors, eval_environment):
   """Refuses an evaluation environment that would fail hours later."""
-  specs = local.specs_of(eval_environment)
-  for what, train, evaluation in (
-      ('observation_spec', collectors.specs.time_step, specs.time_step),
-      ('action_spec', collectors.specs.action, specs.action),
-  ):
-    if train != evaluation:
-      raise errors.SetupError(
-          f'The evaluation environment has another {what} than the one for'
-          f' training: {evaluation}, and not {train}. See to the bindings of'
-          ' eval/load_environment.'
-      )
+  train, evaluation = collectors.specs, local.specs_of(eval_environment)
+  faults = spec_differences.differences(
+      evaluation.time_step.observation,
+      train.time_step.observation,
+      'observation',
+  ) + spec_differences.differences(evaluation.action, train.action, 'action')
+  if faults:
+    raise errors.SetupError(
+        'The evaluation environment is not like the one for training: its'
+        f' {"; its ".join(faults)}. See to the bindings of'
+        ' eval/load_environment.'
+    )
   eval_environment.reset_with_seeds([0] * eval_environment.batch_size)
 
 

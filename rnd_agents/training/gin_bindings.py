@@ -39,7 +39,10 @@ _MOVED = {
 
 # What to do instead of binding a parameter that the caller passes.
 _INSTEAD = dict(
-    seed='use the flag --seed.', root_dir='use the flag --root_dir.'
+    seed='use the flag --seed.',
+    root_dir='use the flag --root_dir.',
+    burn_in_length='use ReplayTraining.burn_in_length.',
+    collect_epsilon='use ReplayTraining.epsilon_fn.',
 )
 
 

@@ -50,7 +50,7 @@ _TEXT_OR_MACRO = re.compile(
 
 
 def check_scopes():
-  """Refuses bindings that no run would use.
+  """Refuses bindings that no run would use, and a run without environments.
 
   Raises:
     UserError: If there are any.
@@ -64,12 +64,12 @@ def check_scopes():
         'train_eval.num_environments and num_eval_episodes',
     )
   bound = gin_bindings.bindings()
-  if not {'load_environment.env', 'train/load_environment.env'} & {
-      binding.name for binding in bound
-  }:
-    raise errors.InvalidValue(
-        'load_environment.env has no value: bind it in the gin file.'
-    )
+  names = {binding.name for binding in bound}
+  for scope in ('train', 'eval'):
+    if not {'load_environment.env', f'{scope}/load_environment.env'} & names:
+      raise errors.InvalidValue(
+          'load_environment.env has no value: bind it in the gin file.'
+      )
   for binding in bound:
     is_environment = binding.configurable == 'load_environment'
     if is_environment and binding.scope not in ('', 'train', 'eval'):

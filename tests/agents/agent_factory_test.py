@@ -11,6 +11,7 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents import agents
 from rnd_agents import curiosity
 from rnd_agents import networks
+from rnd_agents.agents import agent_factory
 from tests.agents import agent_test_utils
 
 TIME_STEP_SPEC = ts.time_step_spec(agent_test_utils.FLAT)
@@ -91,6 +92,21 @@ def test_r2d3_with_and_without_a_curiosity():
   assert optimizer.epsilon == 1e-3
   assert rnd_optimizer.epsilon == 1e-8
   assert rnd_optimizer.learning_rate == np.float32(1e-2)
+
+
+@pytest.mark.parametrize(('weight_decay', 'kept'), [(0.2, 0.98), (None, 1.0)])
+@pytest.mark.parametrize('gradient', [0.0, 0.3])
+def test_weight_decay_is_decoupled_from_the_gradient(
+    gradient, weight_decay, kept
+):
+  optimizer = agent_factory._adam(0.1, 1e-8, weight_decay)
+  variable = tf.Variable([3.0, -1.0])
+  optimizer.apply_gradients([(tf.constant([gradient, -gradient]), variable)])
+  # Loshchilov and Hutter, 2019, algorithm 2: Adam's first step is the sign.
+  sign = np.sign(gradient)
+  np.testing.assert_allclose(
+      variable, [3.0 * kept - 0.1 * sign, -kept + 0.1 * sign], rtol=1e-5
+  )
 
 
 def test_acting_depends_on_the_variables_of_the_collect_policy_alone():

@@ -60,6 +60,7 @@ def build_agent(
     seed=0,
     sizes=None,
     nets=None,
+    reward_spec=None,
     **settings,
 ):
   """An agent on tiny networks; `settings` go to its constructor."""
@@ -80,7 +81,7 @@ def build_agent(
       **settings,
   }
   return rnd_ppo_agent.RNDPPOAgent(
-      ts.time_step_spec(observation_spec), action_spec, **settings
+      ts.time_step_spec(observation_spec, reward_spec), action_spec, **settings
   )
 
 
@@ -246,6 +247,11 @@ def readable_rollout(agent, rows, rewards, bonus, values, intrinsic_values):
       reward=tf.constant(rewards[np.newaxis], tf.float32),
       policy_info=info,
   )
+
+
+def rows_of(agent, experience):
+  """`Rows` and statistics of a rollout, as `train` computes them."""
+  return agent._rollouts.rows(experience, agent.update_normalizers_in_train)
 
 
 _STATELESS_SHUFFLE = tf.random.experimental.stateless_shuffle

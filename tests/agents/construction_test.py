@@ -32,7 +32,7 @@ def test_one_headed_value_network_is_refused():
   one_head = value_network.ValueNetwork(FLAT, fc_layer_params=(4,))
   _refused(
       ValueError,
-      r'value_net must have two heads.*\[\.\.\., 2\].*create_networks',
+      r'value_net must have 2 heads.*\[\.\.\., 2\].*create_networks',
       _networks(value_net=one_head),
   )
 
@@ -41,7 +41,7 @@ def test_one_headed_value_network_is_refused():
 def test_value_network_of_another_width_is_refused(width):
   _refused(
       ValueError,
-      'value_net must have two heads',
+      'value_net must have 2 heads',
       _networks(value_net=agent_test_utils.Slice(FLAT, 0, width)),
   )
 

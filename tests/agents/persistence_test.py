@@ -54,7 +54,7 @@ def _state(agent):
     for variable in variables:
       state['slots'] += agent_test_utils.adam_slots(optimizer, variable)
   scaler = agent.curiosity._return_scaler
-  sums = (*scaler._sums.variables, *agent._episode_bonuses.variables)
+  sums = (*scaler._sums.variables, *agent._rewards.episode_sums[1].variables)
   state['filter'] = [v.numpy() for v in sums]
   return state
 

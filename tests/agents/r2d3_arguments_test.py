@@ -252,7 +252,8 @@ def test_a_curiosity_needs_an_optimizer_and_a_type(nets):
   _refused(
       nets,
       TypeError,
-      'R2D3Agent.curiosity must be a RandomNetworkDistillation, got str.',
+      'R2D3Agent.curiosity must be a Curiosity, such as'
+      ' RandomNetworkDistillation, got str.',
       curiosity='rnd',
       rnd_optimizer=tf.keras.optimizers.SGD(0.1),
   )
@@ -265,7 +266,7 @@ def test_a_curiosity_needs_an_optimizer_and_a_type(nets):
   _refused(
       nets,
       ValueError,
-      'R2D3Agent.rnd_optimizer is missing: the predictor of the curiosity',
+      'R2D3Agent.rnd_optimizer is missing: the curiosity has trainable',
       curiosity=rnd,
   )
   # It would count two steps an update.

@@ -183,7 +183,7 @@ def _everything(agent):
         )
     ]
     for variable in rnd.trainable_variables:
-      result += agent_test_utils.adam_slots(agent._rnd_optimizer, variable)
+      result += agent_test_utils.adam_slots(agent.optimizers[1], variable)
   return result + [agent.train_step_counter.numpy()]
 
 

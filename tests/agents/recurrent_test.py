@@ -17,6 +17,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents import networks
+from rnd_agents.agents import rows as rows_lib
 from rnd_agents.agents import samples
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import saved_policy
@@ -73,7 +74,7 @@ def _collector(environment, policy):
 
 def _chunks(agent, experience):
   """The samples of a rollout, as `train` makes them."""
-  rows, _ = agent._rollout_rows(experience)
+  rows, _ = agent_test_utils.rows_of(agent, experience)
   return rows, agent._samples(rows, NUM_STEPS + 1)
 
 
@@ -160,7 +161,8 @@ def test_images_and_dicts_unroll_to_what_was_collected(observation_spec):
     state = step.state
     infos.append(step.info)
   info = tf.nest.map_structure(lambda *x: tf.stack(x, 1), *infos)
-  rows, _ = agent._rollout_rows(experience.replace(policy_info=info))
+  experience = experience.replace(policy_info=info)
+  rows, _ = agent_test_utils.rows_of(agent, experience)
   chunks = agent._samples(rows, 9)
   logits, _, minibatch = _unrolled(agent, chunks)
   collected = tf.reshape(info['dist_params']['logits'], [36, -1])
@@ -226,8 +228,7 @@ def test_one_chunk_a_rollout_is_the_whole_sequence(core, graph, monkeypatch):
 
 def _terms_and_gradients(agent, minibatch, rows):
   with tf.GradientTape() as tape:
-    terms = agent._ppo_terms(minibatch)
-    terms['rnd_loss'] = agent._predictor_loss(rows, minibatch.transitions)
+    terms = agent._update.loss_terms(rows, minibatch)
     total = tf.add_n([v for k, v in terms.items() if k.endswith('_loss')])
   variables = agent._ppo_variables + agent._predictor_variables
   return terms, tape.gradient(total, variables)
@@ -243,7 +244,7 @@ def test_padding_and_boundaries_weigh_nothing(garbage):
       )
   )
   experience = slow_recurrent.with_states(agent_test_utils.rollout(agent))
-  rows, _ = agent._rollout_rows(experience)
+  rows, _ = agent_test_utils.rows_of(agent, experience)
   chunks = agent._samples(rows, 9)
   minibatch = chunks.minibatch(chunks.indices)
   is_nothing = minibatch.counts == 0
@@ -289,13 +290,13 @@ def test_no_gradient_passes_the_burn_in():
   experience = slow_recurrent.with_states(
       agent_test_utils.rollout(agent, ['MMMMMMMMM'])
   )
-  rows, _ = agent._rollout_rows(experience)
+  rows, _ = agent_test_utils.rows_of(agent, experience)
   with tf.GradientTape() as tape:
     tape.watch(rows['observation'])
     chunks = agent._samples(rows, 9)
     # The last chunk alone: rows 6 and 7, after a burn-in of rows 4 and 5.
     minibatch = chunks.minibatch(chunks.indices[3:])
-    terms = agent._ppo_terms(minibatch)
+    terms = agent._update.loss_terms(rows, minibatch)
     loss = terms['policy_gradient_loss'] + terms['value_estimation_loss']
   gradient = tf.convert_to_tensor(tape.gradient(loss, rows['observation']))
   sizes = np.abs(gradient).sum(-1)
@@ -303,11 +304,13 @@ def test_no_gradient_passes_the_burn_in():
   assert np.all(np.delete(sizes, [6, 7]) == 0)
   # And yet the loss depends on it.
   moved = rows['observation'] + tf.one_hot(4, 9)[:, tf.newaxis]
-  others = dict(rows, observation=moved)
+  others = rows_lib.Rows(rows, observation=moved)
   chunks = samples.Chunks(
       others, 9, agent._sequences, agent.collect_policy, agent._shuffling
   )
-  moved = agent._ppo_terms(chunks.minibatch(chunks.indices[3:]))
+  moved = agent._update.loss_terms(
+      others, chunks.minibatch(chunks.indices[3:])
+  )
   assert abs(moved['policy_gradient_loss'] - terms['policy_gradient_loss']) > 0
 
 
@@ -316,7 +319,7 @@ def test_minibatches_draw_chunks_whole_and_each_once():
       sizes={'core': networks.GRUCore(5)}, unroll_length=3
   )
   experience = agent_test_utils.rollout(agent)
-  rows, _ = agent._rollout_rows(experience)
+  rows, _ = agent_test_utils.rows_of(agent, experience)
   rows['advantage'] = tf.range(36, dtype=tf.float32)  # A number for each row.
   chunks = agent._samples(rows, 9)
   seen = []
@@ -365,11 +368,7 @@ def test_learner_path_equals_whole_rollouts(core):
     )
     if not in_train:
       # Recorded while stepping, where the test's rollout restarts at each row.
-      values = agent.collect_policy.values(
-          experience.observation,
-          experience.step_type,
-          agent._first_states(experience),
-      )
+      values = agent._rollouts._values(experience)
       experience = experience.replace(
           policy_info=dict(
               experience.policy_info,

@@ -10,6 +10,16 @@ import numpy as np
 FIRST, LAST = 0, 2
 
 
+class Stream(typing.NamedTuple):
+  """A return stream; its source is 'reward', 'bonus' or an entry."""
+
+  name: str
+  discount_factor: float
+  coefficient: float
+  ends_with_episode: bool
+  source: typing.Any
+
+
 @dataclasses.dataclass
 class Settings:
   """What both sides are told."""
@@ -38,6 +48,36 @@ class Settings:
   policy_l2_reg: float = 0.0
   value_function_l2_reg: float = 0.0
   shared_vars_l2_reg: float = 0.0
+
+  def streams(self):
+    """The streams in the order of the value heads."""
+    return (
+        Stream(
+            'extrinsic',
+            self.discount_factor,
+            self.extrinsic_advantage_coefficient,
+            True,
+            'reward',
+        ),
+        Stream(
+            'intrinsic',
+            self.intrinsic_discount_factor,
+            self.intrinsic_advantage_coefficient,
+            self.episodic_intrinsic_stream,
+            'bonus',
+        ),
+    )
+
+
+class ThreeStreams(Settings):
+  """Of a reward of two entries and a bonus, no stream like another."""
+
+  def streams(self):
+    return (
+        Stream('fuel', 0.9, 0.7, False, 1),
+        Stream('intrinsic', 0.99, 1.0, True, 'bonus'),
+        Stream('goal', 0.95, 1.5, True, 0),
+    )
 
 
 class Samples:
@@ -68,6 +108,18 @@ class Samples:
     mean, variance = self.moments()
     values = (np.asarray(values, np.float64) - mean) / np.sqrt(variance)
     return values if clip is None else np.clip(values, -clip, clip)
+
+
+def gae(settings, stream, rewards, values, step_types, discounts):
+  """One environment's advantages in a stream."""
+  of_stream = dataclasses.replace(
+      settings,
+      discount_factor=stream.discount_factor,
+      intrinsic_discount_factor=stream.discount_factor,
+      episodic_intrinsic_stream=False,
+  )
+  fn = gae_extrinsic if stream.ends_with_episode else gae_intrinsic
+  return fn(of_stream, rewards, values, step_types, discounts)
 
 
 def gae_extrinsic(settings, rewards, values, step_types, discounts):

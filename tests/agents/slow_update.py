@@ -61,9 +61,10 @@ class SlowAgent:
           continue
         if step_types[b, t] == slow_streams.FIRST:
           self.extrinsic_filter[b] = 0.0
-        self.extrinsic_filter[b] *= settings.discount_factor
-        self.extrinsic_filter[b] += rewards[b, t]
-        self.extrinsic_returns.add([self.extrinsic_filter[b]])
+        if settings.normalize_rewards:
+          self.extrinsic_filter[b] *= settings.discount_factor
+          self.extrinsic_filter[b] += rewards[b, t]
+          self.extrinsic_returns.add([self.extrinsic_filter[b]])
         self.filter[b] *= settings.intrinsic_discount_factor
         self.filter[b] += bonus[b, t]
         self.intrinsic_returns.add([self.filter[b]])
@@ -106,8 +107,8 @@ class SlowAgent:
         * tf.reduce_mean(weight * entropies),
         'l2': self._l2_loss(),
     }
-    for head, name in enumerate(('extrinsic', 'intrinsic')):
-      if head == 1 and not settings.intrinsic_advantage_coefficient:
+    for head, stream in enumerate(settings.streams()):
+      if stream.source == 'bonus' and not stream.coefficient:
         continue
       value, old = values[:, head], batch['old_values'][:, head]
       error = (value - batch['returns'][:, head]) ** 2
@@ -115,7 +116,7 @@ class SlowAgent:
         move = tf.maximum(value - old, -settings.value_clipping)
         near = old + tf.minimum(move, settings.value_clipping)
         error = tf.maximum(error, (near - batch['returns'][:, head]) ** 2)
-      terms[name] = settings.value_pred_loss_coef * tf.reduce_mean(
+      terms[stream.name] = settings.value_pred_loss_coef * tf.reduce_mean(
           weight * error
       )
     ratio = ratio.numpy()
@@ -235,21 +236,25 @@ class SlowAgent:
       bound = settings.reward_norm_clipping
       rewards = np.clip(rewards, -bound, bound)
     intrinsic_rewards = bonus / np.sqrt(self.intrinsic_returns.moments()[1])
+    sources = {'reward': rewards, 'bonus': intrinsic_rewards}
+    if rewards.ndim == 3:
+      sources.update(enumerate(np.moveaxis(rewards, -1, 0)))
     streams = [
         np.stack([
-            fn(settings, rewards_b, values_b, step_types_b, discounts_b)
-            for rewards_b, values_b, step_types_b, discounts_b in zip(
-                stream, values[..., head], step_types, discounts, strict=True
+            slow_streams.gae(settings, stream, *of_environment)
+            for of_environment in zip(
+                sources[stream.source],
+                values[..., head],
+                step_types,
+                discounts,
+                strict=True,
             )
         ])
-        for head, (fn, stream) in enumerate((
-            (slow_streams.gae_extrinsic, rewards),
-            (slow_streams.gae_intrinsic, intrinsic_rewards),
-        ))
+        for head, stream in enumerate(settings.streams())
     ]
-    advantages = (
-        settings.extrinsic_advantage_coefficient * streams[0]
-        + settings.intrinsic_advantage_coefficient * streams[1] * explores
+    advantages = sum(
+        stream.coefficient * advantages * (explores or stream.source != 'bonus')
+        for stream, advantages in zip(settings.streams(), streams, strict=True)
     )
     if settings.normalize_advantages:
       kept = advantages[step_types[:, :-1] != slow_streams.LAST]

@@ -56,7 +56,7 @@ def test_return_statistics_take_the_bonus_in_before_they_divide_it():
   bonuses = ([[1.0, 3, 5], [2.0, 4, 6]], [[0.0, 1, 0], [2.0, 0, 2]])
   for bonus, rewards in zip(bonuses, expected, strict=True):
     experience = _bonus_rollout(agent, bonus)
-    rows, statistics = agent._rollout_rows(experience)
+    rows, statistics = agent_test_utils.rows_of(agent, experience)
     # Back to no whitening, which would change the next bonus.
     moments = agent.curiosity._flat_moments[0]
     moments.mean.assign([0.0])
@@ -90,11 +90,11 @@ def test_the_first_reward_after_many_of_0_is_clipped():
         extrinsic_advantage_coefficient=1.0,
         **settings,
     )
-    agent._reward_normalizer.moments.variance.assign(1e-4)
+    agent._rewards.scalers[0].moments.variance.assign(1e-4)
     experience = agent_test_utils.readable_rollout(
         agent, 'FMMM', [0.0, 1.0, -1.0], [0.0] * 4, [0.0] * 4, [0.0] * 4
     )
-    rows, _ = agent._rollout_rows(experience)
+    rows, _ = agent_test_utils.rows_of(agent, experience)
     np.testing.assert_allclose(
         rows['advantage'], [0, expected, -expected, 0], rtol=1e-4
     )
@@ -113,7 +113,8 @@ def test_bonuses_of_an_episode_add_up_over_rollouts():
       ('MMLF', [[0.5, 1, 99], [1.5, 2, 99]], 2, (2.5 + 5.5) / 2),
   )
   for row, bonus, num_ends, mean in rollouts:
-    _, statistics = agent._rollout_rows(_bonus_rollout(agent, bonus, row))
+    experience = _bonus_rollout(agent, bonus, row)
+    _, statistics = agent_test_utils.rows_of(agent, experience)
     assert statistics['num_ended_episodes'] == num_ends
     np.testing.assert_allclose(
         statistics['intrinsic_episode_return_mean'], mean, rtol=1e-5
@@ -126,8 +127,9 @@ def test_sums_end_with_an_episode_where_rollouts_share_no_row():
       True, update_normalizers_in_train=False
   )
   bonus = [[1.0, 3, 99], [2.0, 4, 99]]
-  agent._rollout_rows(_bonus_rollout(agent, bonus, 'MMLF'))
-  _, statistics = agent._rollout_rows(_bonus_rollout(agent, bonus, 'MMLF'))
+  experience = _bonus_rollout(agent, bonus, 'MMLF')
+  agent_test_utils.rows_of(agent, experience)
+  _, statistics = agent_test_utils.rows_of(agent, experience)
   np.testing.assert_allclose(
       statistics['intrinsic_episode_return_mean'], (4 + 6) / 2, rtol=1e-5
   )
@@ -145,10 +147,10 @@ def test_returns_end_with_an_episode_where_rollouts_share_no_row():
     experience = agent_test_utils.readable_rollout(
         agent, 'MMLF', [1.0, 2.0, 0.0], [0.0] * 4, [0.0] * 4, [0.0] * 4
     )
-    agent._rollout_rows(experience)
+    agent_test_utils.rows_of(agent, experience)
   # 1 and 3, and again; not 1, 3, 4 and 6.
   np.testing.assert_allclose(
-      agent._reward_normalizer.moments.mean, 2.0, rtol=1e-4
+      agent._rewards.scalers[0].moments.mean, 2.0, rtol=1e-4
   )
 
 
@@ -193,7 +195,7 @@ def test_statistics_hold_the_valid_arrivals_and_nothing_else():
   agent.train(experience)
   _assert_moments(_observation_moments(agent), arrivals)
   _assert_moments(_return_moments(agent.curiosity._return_scaler), sums)
-  _assert_moments(_return_moments(agent._reward_normalizer), reward_sums)
+  _assert_moments(_return_moments(agent._rewards.scalers[0]), reward_sums)
 
 
 def test_rows_without_a_transition_change_nothing(monkeypatch):
@@ -243,7 +245,7 @@ def test_statistics_rest_when_told_so():
   trained = {v.ref() for v in agent._ppo_variables}
   trained |= {v.ref() for v in agent._predictor_variables}
   # They tell what was paid and decide nothing.
-  trained |= {v.ref() for v in agent._episode_bonuses.variables}
+  trained |= {v.ref() for v in agent._rewards.episode_sums[1].variables}
   others = [
       v
       for v in agent.variables

@@ -22,7 +22,7 @@ def _streams(agent, experience):
   """(advantages, returns, intrinsic returns, mask) [B, T+1] as used."""
   shape = experience.reward.shape
   if agent._compute_value_and_advantage_in_train:
-    rows, _ = agent._rollout_rows(experience)
+    rows, _ = agent_test_utils.rows_of(agent, experience)
     returns = rows['returns']
     found = rows['advantage'], returns[:, 0], returns[:, 1], rows['valid']
   else:

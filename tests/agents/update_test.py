@@ -10,6 +10,7 @@ import tensorflow as tf
 from tf_agents.utils import common
 
 from rnd_agents import networks
+from rnd_agents.agents import return_streams
 from rnd_agents.ops import parts
 from tests.agents import agent_test_utils
 from tests.agents import slow_recurrent
@@ -444,3 +445,70 @@ def test_large_observations_one_environment_at_a_time(
       chunking=None if core is None else CHUNKING,
   )
   assert used
+
+
+def _three_streams(curiosity):
+  sources = {'bonus': curiosity}
+  return [
+      return_streams.ReturnStream(
+          stream.name,
+          stream.discount_factor,
+          stream.coefficient,
+          stream.ends_with_episode,
+          sources.get(stream.source, stream.source),
+      )
+      for stream in slow_streams.ThreeStreams().streams()
+  ]
+
+
+def test_three_streams_of_a_vector_of_rewards_are_the_slow_update(monkeypatch):
+  settings = slow_streams.ThreeStreams()
+  ours = {
+      name: value
+      for name, value in dataclasses.asdict(settings).items()
+      if name not in _STREAM_SETTINGS
+  }
+  both = [
+      agent_test_utils.build_agent(
+          seed=seed,
+          sizes={'num_values': 3},
+          reward_spec=tf.TensorSpec([2], tf.float32),
+          streams=_three_streams,
+          **ours,
+      )
+      for seed in (1, 2)
+  ]
+  agent, twin = both
+  agent_test_utils.stir(agent)
+  agent_test_utils.copy_variables(agent, twin)
+  slow = slow_update.SlowAgent(twin, settings)
+  agent_test_utils.fix_shuffles(monkeypatch, settings.num_epochs)
+  for seed in (0, 1):
+    experience = agent_test_utils.rollout(agent, seed=seed)
+    rewards = np.random.RandomState(seed).normal(size=[4, 9, 2])
+    rewards[experience.step_type == slow_streams.LAST] = 0.0
+    experience = experience.replace(reward=tf.constant(rewards, tf.float32))
+    info = agent.train(experience).extra
+    losses, data = slow.train(experience)
+    valid = experience.step_type.numpy()[:, :-1] != slow_streams.LAST
+    for head, stream in enumerate(settings.streams()):
+      for name, expected in (
+          (f'{stream.name}_value_loss', losses[stream.name]),
+          (f'{stream.name}_return_mean', data['returns'][valid, head].mean()),
+      ):
+        np.testing.assert_allclose(
+            getattr(info, name), expected, rtol=1e-4, err_msg=name
+        )
+    np.testing.assert_allclose(info.rnd_loss, losses['rnd'], rtol=1e-4)
+    assert info.bonus_mean > 0
+    assert not hasattr(info, 'extrinsic_return_mean')
+    _assert_equal_variables(agent, slow)
+
+
+_STREAM_SETTINGS = (
+    'discount_factor',
+    'intrinsic_discount_factor',
+    'extrinsic_advantage_coefficient',
+    'intrinsic_advantage_coefficient',
+    'episodic_intrinsic_stream',
+)

@@ -12,6 +12,8 @@ from rnd_agents import curiosity
 from rnd_agents.networks import encoders
 from rnd_agents.networks import rnd_network
 
+_to = curiosity.Transitions
+
 _BOX = tf.TensorSpec([3], tf.float32)
 
 
@@ -87,7 +89,7 @@ def test_equal_networks_are_refused(pair):
 def test_a_copy_of_our_network_is_another_network():
   predictor = _network()
   rnd = _make(predictor, _frozen(predictor.copy()))
-  assert (rnd.bonus(tf.ones([2, 3])).numpy() > 1e-3).all()
+  assert (rnd.bonus(_to(tf.ones([2, 3]))).numpy() > 1e-3).all()
 
 
 def test_one_network_is_no_pair():
@@ -155,7 +157,7 @@ def test_networks_on_the_environments_own_spec_are_refused():
         spec,
         observation_fn=observation_fn,
     )
-    bonus = rnd.bonus(tf.ones([2, 3] + spec.shape, spec.dtype))
+    bonus = rnd.bonus(_to(tf.ones([2, 3] + spec.shape, spec.dtype)))
     assert bonus.shape == [2, 3] and (bonus.numpy() > 0).all()
 
 
@@ -198,7 +200,7 @@ def test_networks_built_late():
   ]
   inputs = np.float32([[1.0, -2.0, 0.5]])
   np.testing.assert_allclose(
-      rnd.bonus(inputs),
+      rnd.bonus(_to(inputs)),
       np.square(inputs @ (kernels[0] - kernels[1])).mean(-1),
       rtol=1e-5,
   )

@@ -6,10 +6,13 @@ import gin
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import curiosity
 from rnd_agents.networks import encoders
 from rnd_agents.networks import rnd_network
+
+_to = curiosity.Transitions
 
 _BOX = tf.TensorSpec([3], tf.float32)
 
@@ -77,7 +80,7 @@ def test_clip_value(clip_value):
   inputs = observations if clip_value is None else observations.clip(-1, 1)
   np.testing.assert_array_equal(rnd.whiten(observations), inputs)
   np.testing.assert_allclose(
-      rnd.bonus(observations), _slow_bonus(rnd, inputs), rtol=1e-4
+      rnd.bonus(_to(observations)), _slow_bonus(rnd, inputs), rtol=1e-4
   )
 
 
@@ -105,7 +108,7 @@ def test_one_entry_of_a_dict():
       'image': tf.zeros([4, 2, 2], tf.uint8),
       'position': _observations([4]),
   }
-  bonus = rnd.bonus(observations)
+  bonus = rnd.bonus(_to(observations))
   np.testing.assert_allclose(
       bonus,
       _slow_bonus(rnd, observations['position'].clip(-5, 5)),
@@ -113,7 +116,7 @@ def test_one_entry_of_a_dict():
   )
   # The rest is not seen, neither by the networks nor by the statistics.
   observations['image'] = tf.fill([4, 2, 2], tf.constant(9, tf.uint8))
-  np.testing.assert_array_equal(rnd.bonus(observations), bonus)
+  np.testing.assert_array_equal(rnd.bonus(_to(observations)), bonus)
   rnd.update_observation_statistics(observations)
   assert [v.shape for v in rnd.variables].count([2, 2]) == 0
 
@@ -123,7 +126,7 @@ def test_newest_of_stacked_frames():
   rnd = _make(spec, curiosity.newest_frame_observation_fn)
   frames = np.random.default_rng(0).integers(0, 6, [3, 2, 4, 4, 4])
   frames = frames.astype(np.uint8)
-  bonus = rnd.bonus(frames)
+  bonus = rnd.bonus(_to(frames))
   # Channel 3 alone, as the bytes it is: 0 to 5, whitened by nothing yet.
   np.testing.assert_allclose(
       bonus,
@@ -131,7 +134,7 @@ def test_newest_of_stacked_frames():
       rtol=1e-4,
   )
   frames[..., :3] = 77
-  np.testing.assert_array_equal(rnd.bonus(frames), bonus)
+  np.testing.assert_array_equal(rnd.bonus(_to(frames)), bonus)
   # Each pixel has statistics of its own, in float64.
   rnd.update_observation_statistics(frames)
   newest = frames[..., 3].reshape([6, 16]).astype(np.float64)
@@ -151,14 +154,16 @@ def test_discrete_entries_are_one_hot_for_functions_too():
   alone = _make(encoders.discrete_spec(4))
   for a, b in zip(rnd.variables, alone.variables, strict=True):
     b.assign(a)
-  np.testing.assert_array_equal(rnd.bonus(observations), alone.bonus(states))
+  np.testing.assert_array_equal(
+      rnd.bonus(_to(observations)), alone.bonus(_to(states))
+  )
 
 
 def test_discrete_observations_are_one_hot():
   rnd = _make(encoders.discrete_spec(4))
   states = tf.constant([0, 3, 1], tf.int64)
   np.testing.assert_allclose(
-      rnd.bonus(states), _slow_bonus(rnd, np.eye(4)[[0, 3, 1]]), rtol=1e-4
+      rnd.bonus(_to(states)), _slow_bonus(rnd, np.eye(4)[[0, 3, 1]]), rtol=1e-4
   )
   # Every state is as far from every other: bonuses do not lie on a line.
   rnd.update_observation_statistics(tf.constant([0, 0, 3, 0], tf.int64))
@@ -180,7 +185,7 @@ def test_whole_of_a_nested_observation():
       [np.eye(3)[[[0, 2]]], observations['x'].clip(-5, 5)], axis=-1
   )
   np.testing.assert_allclose(
-      rnd.bonus(observations), _slow_bonus(rnd, joined), rtol=1e-4
+      rnd.bonus(_to(observations)), _slow_bonus(rnd, joined), rtol=1e-4
   )
   rnd.update_observation_statistics(observations)
   assert np.abs(rnd.whiten(observations)['x'] - observations['x']).min() > 0.01
@@ -259,25 +264,27 @@ def test_order_of_a_rollout():
   # but the next one's does.
   rnd = _make()
   observations = _observations([2, 4])
-  bonus = rnd.bonus(observations)
+  bonus = rnd.bonus(_to(observations))
   rnd.update_return_statistics(bonus)
-  np.testing.assert_array_equal(rnd.bonus(observations), bonus)
+  np.testing.assert_array_equal(rnd.bonus(_to(observations)), bonus)
   rnd.update_observation_statistics(observations)
-  assert np.abs(rnd.bonus(observations) - bonus).min() > 1e-3
+  assert np.abs(rnd.bonus(_to(observations)) - bonus).min() > 1e-3
 
 
 def test_loss_is_the_mean_of_the_bonus():
   rnd = _make()
   observations = _observations([8])
-  bonus = rnd.bonus(observations).numpy()
+  bonus = rnd.bonus(_to(observations)).numpy()
   np.testing.assert_allclose(
-      rnd.loss(observations), bonus.mean(), rtol=1e-5
+      rnd.loss(_to(observations)), bonus.mean(), rtol=1e-5
   )
   mask = np.array([True, False, True, True, False, False, False, False])
   np.testing.assert_allclose(
-      rnd.loss(observations, tf.constant(mask)), bonus[mask].mean(), rtol=1e-5
+      rnd.loss(_to(observations), tf.constant(mask)),
+      bonus[mask].mean(),
+      rtol=1e-5,
   )
-  assert rnd.loss(observations, tf.constant(mask & False)) == 0
+  assert rnd.loss(_to(observations), tf.constant(mask & False)) == 0
   assert abs(bonus[mask].mean() - (bonus * mask).mean()) > 0.01
 
 
@@ -286,9 +293,9 @@ def test_masked_samples_leave_no_gradient():
   observations = _observations([8])
   mask = np.arange(8) < 3
 
-  def gradients(*arguments):
+  def gradients(observations, *weights):
     with tf.GradientTape() as tape:
-      loss = rnd.loss(*arguments)
+      loss = rnd.loss(_to(observations), *weights)
     return tape.gradient(loss, rnd.trainable_variables)
 
   masked = gradients(observations, tf.constant(mask))
@@ -304,7 +311,7 @@ def test_gradient_equals_finite_differences():
   observations = _observations([8])
   bias = rnd.trainable_variables[-1]
   with tf.GradientTape() as tape:
-    loss = rnd.loss(observations)
+    loss = rnd.loss(_to(observations))
   gradient = tape.gradient(loss, bias).numpy()
   start = bias.numpy()
   for index in range(5):
@@ -312,7 +319,7 @@ def test_gradient_equals_finite_differences():
     losses = []
     for sign in (1, -1):  # The loss is quadratic in the last bias: exact.
       bias.assign(start + sign * step)
-      losses.append(rnd.loss(observations).numpy())
+      losses.append(rnd.loss(_to(observations)).numpy())
     np.testing.assert_allclose(
         gradient[index], (losses[0] - losses[1]) / 0.2, rtol=1e-3, atol=1e-4
     )
@@ -329,13 +336,14 @@ def test_known_target_features_spare_the_target():
       rtol=1e-3,
       atol=1e-4,
   )
-  for use in (rnd.errors, rnd.loss):
+  np.testing.assert_array_equal(rnd.constants(_to(observations)), features)
+  for use in (rnd.bonus, rnd.loss):
     np.testing.assert_array_equal(
-        use(observations, target_features=features), use(observations)
+        use(_to(observations), constants=features), use(_to(observations))
     )
   # They are used, not computed again.
   np.testing.assert_allclose(
-      rnd.loss(observations, target_features=features + 1),
+      rnd.loss(_to(observations), constants=features + 1),
       np.square(
           _mlp(rnd.rnd_network, observations.clip(-5, 5)) - features - 1
       ).mean(),
@@ -349,9 +357,9 @@ def test_no_gradient_passes_the_bonus_or_the_target():
   everything = rnd.rnd_network.variables + rnd.target_rnd_network.variables
   with tf.GradientTape(persistent=True) as tape:
     tape.watch(everything)
-    bonus = rnd.bonus(observations)
+    bonus = rnd.bonus(_to(observations))
     features = rnd.target_features(observations)
-    loss = rnd.loss(observations)
+    loss = rnd.loss(_to(observations))
   assert tape.gradient(bonus, everything) == [None] * 10
   assert tape.gradient(features, everything) == [None] * 10
   found = [g is not None for g in tape.gradient(loss, everything)]
@@ -369,14 +377,18 @@ def test_loss_function_of_the_user():
   expected = np.abs(
       _mlp(rnd.rnd_network, inputs) - _mlp(rnd.target_rnd_network, inputs)
   ).mean(-1)
-  np.testing.assert_allclose(rnd.bonus(inputs), expected, rtol=1e-4)
-  np.testing.assert_allclose(rnd.loss(inputs), expected.mean(), rtol=1e-4)
+  np.testing.assert_allclose(rnd.bonus(_to(inputs)), expected, rtol=1e-4)
+  np.testing.assert_allclose(rnd.loss(_to(inputs)), expected.mean(), rtol=1e-4)
 
 
 def test_gin_binds_its_options():
-  gin.parse_config(
-      'rnd_agents.RandomNetworkDistillation.observation_clip_value = 1.0'
-  )
+  gin.parse_config("""
+      create_rnd.observation_clip_value = 1.0
+      create_rnd_networks.output_size = 5
+  """)
+  spec = tf.TensorSpec([3], tf.float32)
+  rnd = curiosity.create_rnd(ts.time_step_spec(spec), None)
   np.testing.assert_array_equal(
-      _make().whiten(tf.constant([[0.5, 3.0, -2.0]])), [[0.5, 1.0, -1.0]]
+      rnd.whiten(tf.constant([[0.5, 3.0, -2.0]])), [[0.5, 1.0, -1.0]]
   )
+  assert rnd.target_features(tf.zeros([2, 3])).shape == [2, 5]

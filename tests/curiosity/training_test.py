@@ -9,6 +9,8 @@ from rnd_agents import curiosity
 from rnd_agents.networks import encoders
 from rnd_agents.networks import rnd_network
 
+_to = curiosity.Transitions
+
 _SPEC = {'x': tf.TensorSpec([3], tf.float32), 'n': encoders.discrete_spec(4)}
 
 
@@ -35,7 +37,7 @@ def _step_fn(rnd, learning_rate=1e-3):
   @tf.function
   def step(observations):
     with tf.GradientTape() as tape:
-      loss = rnd.loss(observations)
+      loss = rnd.loss(_to(observations))
     variables = rnd.trainable_variables
     gradients = tape.gradient(loss, variables)
     optimizer.apply_gradients(zip(gradients, variables, strict=True))
@@ -47,15 +49,15 @@ def _step_fn(rnd, learning_rate=1e-3):
 def test_training_moves_the_predictor_alone():
   rnd = _make()
   rnd.update_observation_statistics(_observations(1, [4, 50]))
-  rnd.update_return_statistics(rnd.bonus(_observations(1, [4, 50])))
+  rnd.update_return_statistics(rnd.bonus(_to(_observations(1, [4, 50]))))
   observations = _observations(0, [64])
   before = {v.ref(): v.numpy() for v in rnd.variables}
-  first = rnd.loss(observations)
+  first = rnd.loss(_to(observations))
   step = _step_fn(rnd)
   losses = [step(observations).numpy() for _ in range(60)]
   np.testing.assert_allclose(losses[0], first, rtol=1e-5)
   assert losses[-1] < 0.5 * losses[0]
-  assert rnd.loss(observations) < losses[30] < losses[0]
+  assert rnd.loss(_to(observations)) < losses[30] < losses[0]
 
   trained = {v.ref() for v in rnd.rnd_network.variables}
   assert len(trained) == 6 and len(before) > 16
@@ -68,7 +70,7 @@ def test_a_familiar_state_loses_its_bonus_and_a_distant_one_does_not():
   rnd = _make(tf.TensorSpec([3], tf.float32))
   familiar = tf.constant([[1.0, -0.5, 0.5]])
   distant = tf.constant([[-2.0, 2.0, 3.0]])
-  start = rnd.bonus(familiar).numpy()[0]
+  start = rnd.bonus(_to(familiar)).numpy()[0]
   assert start > 0.01
   step = _step_fn(rnd)
   batch = tf.repeat(familiar, 8, axis=0)
@@ -76,12 +78,12 @@ def test_a_familiar_state_loses_its_bonus_and_a_distant_one_does_not():
   for i in range(200):
     step(batch)
     if i == 10:
-      halfway = rnd.bonus(familiar).numpy()[0]
-  end = rnd.bonus(familiar).numpy()[0]
+      halfway = rnd.bonus(_to(familiar)).numpy()[0]
+  end = rnd.bonus(_to(familiar)).numpy()[0]
   assert end * 100 < start
   assert end < halfway < start
-  assert rnd.bonus(distant).numpy()[0] > 10 * end
-  assert rnd.bonus(distant).numpy()[0] > 0.1 * start
+  assert rnd.bonus(_to(distant)).numpy()[0] > 10 * end
+  assert rnd.bonus(_to(distant)).numpy()[0] > 0.1 * start
 
 
 def test_a_checkpoint_holds_everything(tmp_path):
@@ -91,7 +93,7 @@ def test_a_checkpoint_holds_everything(tmp_path):
   def rollout(module, seed):
     """One rollout's normalised bonus, in the authors' order."""
     observations = _observations(seed, [3, 5])
-    bonus = module.bonus(observations)
+    bonus = module.bonus(_to(observations))
     module.update_return_statistics(bonus)
     module.update_observation_statistics(observations)
     return module.normalize_bonus(bonus).numpy()
@@ -133,10 +135,10 @@ def test_a_frozen_target_outlives_a_restart(tmp_path):
   step = _step_fn(rnd, 3e-3)
   for _ in range(150):
     step(observations)
-  learnt = rnd.loss(observations).numpy()
+  learnt = rnd.loss(_to(observations)).numpy()
   path = tf.train.Checkpoint(curiosity=rnd).save(tmp_path / 'c')
   other = _make()
-  unlearnt = other.loss(observations).numpy()
+  unlearnt = other.loss(_to(observations)).numpy()
   assert unlearnt > 10 * learnt
   tf.train.Checkpoint(curiosity=other).restore(path)
-  np.testing.assert_allclose(other.loss(observations), learnt, rtol=1e-6)
+  np.testing.assert_allclose(other.loss(_to(observations)), learnt, rtol=1e-6)

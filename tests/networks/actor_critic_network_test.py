@@ -77,7 +77,7 @@ def test_both_heads_by_hand():
       values, np.stack(expected, -1), rtol=1e-4, atol=1e-5
   )
   names = [v.name for v in network.variables[-4:]]
-  assert ['extrinsic' in name for name in names] == [True, True, False, False]
+  assert ['value_0' in name for name in names] == [True, True, False, False]
 
 
 @pytest.mark.parametrize('two_trunks', [False, True])

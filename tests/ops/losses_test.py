@@ -24,13 +24,13 @@ _RATIOS = [1.05, 0.8, 1.3, 1.0]
 def test_two_streams_make_one_advantage(run):
   # TV6.
   combined = run(
-      lambda e, i: losses.combine_advantages(e, i, 2.0, 1.0),
+      lambda e, i: losses.combine_advantages([e, i], [2.0, 1.0]),
       _EXTRINSIC,
       _INTRINSIC,
   )
   np.testing.assert_allclose(combined, _COMBINED, atol=2e-6)
   swapped = run(
-      lambda e, i: losses.combine_advantages(e, i, 1.0, 2.0),
+      lambda e, i: losses.combine_advantages([e, i], [1.0, 2.0]),
       _EXTRINSIC,
       _INTRINSIC,
   )

@@ -1,8 +1,9 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot run ends in one sentence with the mend, before the first step."""
+"""Settings that cannot run end in one sentence before the first step."""
 
 import os
+import re
 import shutil
 import sys
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from rnd_agents.training import run_directory
+from tests.training import tiny_runs
 from train import train_eval
 
 _TINY = (
@@ -22,7 +24,7 @@ _TINY = (
     'OnPolicyTraining.rollout_length = 8',
     'train_eval.warm_up_env_steps = 32',
     'train_eval.num_eval_episodes = 2',
-    'train_eval.record_video = False',
+    *tiny_runs.FAST,
     'create_networks.fc_layer_params = (4,)',
     'create_networks.value_fc_layer_params = (4,)',
     'create_networks.rnd_fc_layer_params = (4,)',
@@ -33,7 +35,7 @@ _GIN = 'The gin configuration does not fit: '
 
 
 class _Environment(gymnasium.Env):
-  """Three zeros for ever."""
+  """Three zeros, without an end."""
 
   observation_space = gymnasium.spaces.Box(-1, 1, (3,))
   action_space = gymnasium.spaces.Discrete(2)
@@ -52,6 +54,20 @@ class _TextEnvironment(_Environment):
 
 class _SequenceEnvironment(_Environment):
   action_space = gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(2))
+
+
+@gin.configurable(module='bad_inputs_test')
+class MyWrapper(gymnasium.ObservationWrapper):
+  """Shows an observation twice, in a dict."""
+
+  def __init__(self, env, size=2):
+    super().__init__(env)
+    del size  # Whatever a user has.
+    space = env.observation_space
+    self.observation_space = gymnasium.spaces.Dict(here=space, there=space)
+
+  def observation(self, observation):
+    return dict(here=observation, there=observation)
 
 
 @gin.configurable(module='bad_inputs_test')
@@ -96,129 +112,206 @@ def _environment(name):
 
 _BAD = {
     # Names, types and files of gin.
-    'Nope.a = 1': _GIN + "No configurable matching 'Nope'. In bindings string"
-    ' line 13 Nope.a = 1',
-    'train_eval.learning_rat = 1.0': _GIN + "Configurable 'train_eval' doesn't"
-    " have a parameter named 'learning_rat'. In bindings string line 13"
-    ' train_eval.learning_rat = 1.0',
-    'train_eval.seed = = 1': _GIN + 'Unable to parse value. (line 13)',
-    'train_eval.num_env_steps = 1e6': _GIN + 'train_eval.num_env_steps must be'
-    ' an integer, not 1000000.0. Write 1000000.',
-    "OnPolicyTraining.rollout_length = 'a'": _GIN + 'OnPolicyTraining.rollout_length must'
-    " be an integer, not 'a'.",
-    "create_rnd_ppo_agent.learning_rate = 'fast'": _GIN + 'create_rnd_ppo_agent.learning_rate must'
-    " be a number, not 'fast'.",
-    'RNDPPOAgent.normalize_rewards = 1': _GIN + 'RNDPPOAgent.normalize_rewards'
-    ' must be True or False, not 1.',
-    'create_networks.fc_layer_params = 64': _GIN
-    + 'create_networks.fc_layer_params must be a list, such as (64, 64), not'
-    ' 64.',
-    'train/load_environment.vectorization = True': _GIN
-    + 'train/load_environment.vectorization must be a text in quotes, not'
-    ' True.',
-    'create_rnd_ppo_agent.agent_class = @Nope': _GIN + 'No configurable matching'
-    " reference '@Nope'. In bindings string line 13 create_rnd_ppo_agent.agent_class ="
-    ' @Nope',
-    'OnPolicyTraining.rollout_length = %NOPE': _GIN + '%NOPE is used and has no'
-    ' value.',
-    'import nope': _GIN + "No module named 'nope' In bindings string line 13"
-    ' import nope',
+    'Nope.a = 1': (
+        _GIN + "No configurable matching 'Nope'. In bindings string line 14"
+        ' Nope.a = 1'
+    ),
+    'train_eval.learning_rat = 1.0': (
+        _GIN + "Configurable 'train_eval' doesn't have a parameter named"
+        " 'learning_rat'. In bindings string line 14 train_eval.learning_rat ="
+        ' 1.0'
+    ),
+    'train_eval.learning_rate = 1.0': (
+        _GIN + "Configurable 'train_eval' doesn't have a parameter named"
+        " 'learning_rate'. In bindings string line 14 train_eval.learning_rate"
+        ' = 1.0 train_eval.learning_rate is now'
+        ' create_rnd_ppo_agent.learning_rate.'
+    ),
+    'train_eval_r2d3.batch_size = 1': (
+        _GIN + "No configurable matching 'train_eval_r2d3'. In bindings string"
+        ' line 14 train_eval_r2d3.batch_size = 1 Did you mean train_eval?'
+        ' train_eval_r2d3.batch_size is now ReplayTraining.batch_size, with'
+        ' train_eval.training = @ReplayTraining().'
+    ),
+    'train_eval.seed = = 1': _GIN + 'Unable to parse value. (line 14)',
+    'train_eval.num_env_steps = 1e6': (
+        _GIN + 'train_eval.num_env_steps must be an integer, not 1000000.0.'
+        ' Write 1000000.'
+    ),
+    "OnPolicyTraining.rollout_length = 'a'": (
+        _GIN + "OnPolicyTraining.rollout_length must be an integer, not 'a'."
+    ),
+    "create_rnd_ppo_agent.learning_rate = 'fast'": (
+        _GIN + 'create_rnd_ppo_agent.learning_rate must be a number, not'
+        " 'fast'."
+    ),
+    'RNDPPOAgent.normalize_rewards = 1': (
+        _GIN + 'RNDPPOAgent.normalize_rewards must be True or False, not 1.'
+    ),
+    'create_networks.fc_layer_params = 64': (
+        _GIN + 'create_networks.fc_layer_params must be a list, such as (64,'
+        ' 64), not 64.'
+    ),
+    'train/load_environment.vectorization = True': (
+        _GIN + 'train/load_environment.vectorization must be a text in quotes,'
+        ' not True.'
+    ),
+    'create_rnd_ppo_agent.agent_class = @Nope': (
+        _GIN + "No configurable matching reference '@Nope'. In bindings string"
+        ' line 14 create_rnd_ppo_agent.agent_class = @Nope'
+    ),
+    'OnPolicyTraining.rollout_length = %NOPE': (
+        _GIN + '%NOPE is used and has no value.'
+    ),
+    'import nope': (
+        _GIN + "No module named 'nope' In bindings string line 14 import nope"
+    ),
     # References: with (), without, and in a list.
-    'create_rnd_ppo_agent.rnd_observation_fn = @newest_frame_observation_fn()': _GIN
-    + 'create_rnd_ppo_agent.rnd_observation_fn calls @newest_frame_observation_fn()'
-    ' without its observation. Write @newest_frame_observation_fn to give what'
-    ' is called later, or bind newest_frame_observation_fn.observation.',
-    'load_environment.reward_fn = @sign_of_reward()': _GIN
-    + 'load_environment.reward_fn calls @sign_of_reward() without its reward.'
-    ' Write @sign_of_reward to give what is called later, or bind'
-    ' sign_of_reward.reward.',
-    'load_environment.wrappers = [@SomeEntries()]': _GIN
-    + 'load_environment.wrappers calls @SomeEntries() without its env and'
-    ' entries. Write @SomeEntries to give what is called later, or bind'
-    ' SomeEntries.env.',
-    'load_environment.wrappers = @SomeEntries': _GIN
-    + 'load_environment.wrappers must be a list, not @SomeEntries. Write'
-    ' [@SomeEntries].',
-    "train/load_environment.reward_fn = 'sign_of_reward'": _GIN
-    + 'train/load_environment.reward_fn must be a function, not a text. Write'
-    ' @sign_of_reward.',
+    (
+        'create_rnd_ppo_agent.rnd_observation_fn ='
+        ' @newest_frame_observation_fn()'
+    ): (
+        _GIN + 'create_rnd_ppo_agent.rnd_observation_fn calls'
+        ' @newest_frame_observation_fn() without its observation. Write'
+        ' @newest_frame_observation_fn to give what is called later, or bind'
+        ' newest_frame_observation_fn.observation.'
+    ),
+    'load_environment.reward_fn = @sign_of_reward()': (
+        _GIN + 'load_environment.reward_fn calls @sign_of_reward() without its'
+        ' reward. Write @sign_of_reward to give what is called later, or bind'
+        ' sign_of_reward.reward.'
+    ),
+    'load_environment.wrappers = [@SomeEntries()]': (
+        _GIN + 'load_environment.wrappers calls @SomeEntries() without its env'
+        ' and entries. Write @SomeEntries to give what is called later, or bind'
+        ' SomeEntries.env.'
+    ),
+    'load_environment.wrappers = @SomeEntries': (
+        _GIN + 'load_environment.wrappers must be a list, not @SomeEntries.'
+        ' Write [@SomeEntries].'
+    ),
+    "train/load_environment.reward_fn = 'sign_of_reward'": (
+        _GIN + 'train/load_environment.reward_fn must be a function, not a'
+        ' text. Write @sign_of_reward.'
+    ),
     # Numbers of the run.
-    "create_rnd_ppo_agent.rnd_learning_rate = '1e-3'": 'create_rnd_ppo_agent.rnd_learning_rate must'
-    " be a number, got '1e-3'.",
-    'train_eval.num_environments = 0': 'train_eval.num_environments must be'
-    ' above 0, got 0.',
-    'OnPolicyTraining.rollout_length = 0': 'OnPolicyTraining.rollout_length must be above'
-    ' 0, got 0.',
-    'train_eval.num_env_steps = -1': 'train_eval.num_env_steps must be above 0,'
-    ' got -1.',
-    'create_rnd_ppo_agent.learning_rate = None': 'create_rnd_ppo_agent.learning_rate must be above'
-    ' 0, got None.',
-    'create_rnd_ppo_agent.rnd_learning_rate = -1.0': 'create_rnd_ppo_agent.rnd_learning_rate must'
-    ' be above 0, got -1.0.',
-    'train_eval.num_eval_episodes = 0': 'train_eval.num_eval_episodes must be'
-    ' above 0, got 0.',
-    'train_eval.num_checkpoints = 0': 'train_eval.num_checkpoints must be above'
-    ' 0, got 0.',
-    'train_eval.warm_up_env_steps = -1': 'train_eval.warm_up_env_steps must be'
-    ' at least 0 and less than num_env_steps, which include it: got -1 and'
-    ' 200.',
-    'train_eval.warm_up_env_steps = 200': 'train_eval.warm_up_env_steps must be'
-    ' at least 0 and less than num_env_steps, which include it: got 200 and'
-    ' 200.',
-    'train_eval.environment_timeout_s = 0.0': 'train_eval.environment_timeout_s'
-    ' must be above 0, got 0.0.',
-    'train_eval.stop_at_success_rate = 90': 'train_eval.stop_at_success_rate'
-    ' must be None or a number from 0 to 1, got 90.',
-    "train_eval.stop_at_success_rate = '0.9'": 'train_eval.stop_at_success_rate'
-    " must be None or a number from 0 to 1, got '0.9'.",
-    'create_rnd_ppo_agent.agent_class = 3': 'create_rnd_ppo_agent.agent_class must be RNDPPOAgent'
-    ' or a subclass, such as @RNDPPOAgent, not 3.',
-    'train_eval.seed = 5': 'train_eval.seed has no effect: use the flag'
-    ' --seed.',
-    "train_eval.root_dir = 'x'": 'train_eval.root_dir has no effect: use the'
-    ' flag --root_dir.',
-    'evaluation/load_environment.max_episode_steps = 5':
-    'evaluation/load_environment has no effect: the scopes are train/ and'
-    ' eval/.',
-    'eval/load_environment.num_environments = 3':
-    'eval/load_environment.num_environments has no effect: use'
-    ' train_eval.num_environments and num_eval_episodes.',
+    "create_rnd_ppo_agent.rnd_learning_rate = '1e-3'": (
+        'create_rnd_ppo_agent.rnd_learning_rate must be a number above 0, got'
+        " '1e-3'."
+    ),
+    'train_eval.num_environments = 0': (
+        'train_eval.num_environments must be above 0, got 0.'
+    ),
+    'OnPolicyTraining.rollout_length = 0': (
+        'OnPolicyTraining.rollout_length must be above 0, got 0.'
+    ),
+    'train_eval.num_env_steps = -1': (
+        'train_eval.num_env_steps must be above 0, got -1.'
+    ),
+    'create_rnd_ppo_agent.learning_rate = None': (
+        'create_rnd_ppo_agent.learning_rate must be a number above 0, got None.'
+    ),
+    'create_rnd_ppo_agent.rnd_learning_rate = -1.0': (
+        'create_rnd_ppo_agent.rnd_learning_rate must be above 0, got -1.0.'
+    ),
+    'train_eval.num_eval_episodes = 0': (
+        'train_eval.num_eval_episodes must be above 0, got 0.'
+    ),
+    'train_eval.num_checkpoints = 0': (
+        'train_eval.num_checkpoints must be above 0, got 0.'
+    ),
+    'train_eval.warm_up_env_steps = -1': (
+        'train_eval.warm_up_env_steps must be at least 0 and less than'
+        ' num_env_steps, which include it: got -1 and 200.'
+    ),
+    'train_eval.warm_up_env_steps = 200': (
+        'train_eval.warm_up_env_steps must be at least 0 and less than'
+        ' num_env_steps, which include it: got 200 and 200.'
+    ),
+    'train_eval.environment_timeout_s = 0.0': (
+        'train_eval.environment_timeout_s must be above 0, got 0.0.'
+    ),
+    'train_eval.stop_at_success_rate = 90': (
+        'train_eval.stop_at_success_rate must be between 0 and 1, got 90.'
+    ),
+    "train_eval.stop_at_success_rate = '0.9'": (
+        'train_eval.stop_at_success_rate must be a number from 0 to 1, got'
+        " '0.9'."
+    ),
+    'create_rnd_ppo_agent.agent_class = 3': (
+        'create_rnd_ppo_agent.agent_class must be RNDPPOAgent or a subclass,'
+        ' such as @RNDPPOAgent, not 3.'
+    ),
+    'train_eval.seed = 5': (
+        'train_eval.seed has no effect: use the flag --seed.'
+    ),
+    "train_eval.root_dir = 'x'": (
+        'train_eval.root_dir has no effect: use the flag --root_dir.'
+    ),
+    'evaluation/load_environment.max_episode_steps = 5': (
+        'evaluation/load_environment has no effect: the scopes are train/ and'
+        ' eval/.'
+    ),
+    'eval/load_environment.num_environments = 3': (
+        'eval/load_environment.num_environments has no effect: use'
+        ' train_eval.num_environments and num_eval_episodes.'
+    ),
     # The agent.
-    'RNDPPOAgent.num_epoch = 1': 'RNDPPOAgent has no argument num_epoch. Did'
-    " you mean num_epochs? It knows its own arguments and those of TF-Agents'"
-    ' PPOAgent.',
-    'RNDPPOAgent.num_epochs = 0': 'num_epochs must be an integer from 1, got'
-    ' 0.',
-    'RNDPPOAgent.num_minibatches = 100': 'train_eval.num_environments *'
-    ' rollout_length are 32 transitions, too few for'
-    ' RNDPPOAgent.num_minibatches = 100: at least two a minibatch are needed.',
-    'RNDPPOAgent.predictor_proportion = 2.0': 'predictor_proportion must be'
-    ' above 0 and at most 1, got 2.0. To train without RND set'
-    ' intrinsic_advantage_coefficient to 0.',
-    'RNDPPOAgent.discount_factor = 1.5': 'discount_factor must be between 0 and'
-    ' 1, got 1.5.',
-    "RNDPPOAgent.gradient_clipping = 'a'": 'gradient_clipping must be a number'
-    " at least 0, got 'a'.",
-    'RNDPPOAgent.observation_clip_value = -1.0': 'observation_clip_value must'
-    ' be above 0, got -1.0.',
+    'RNDPPOAgent.num_epoch = 1': (
+        'RNDPPOAgent has no argument num_epoch. Did you mean num_epochs? It'
+        " knows its own arguments and those of TF-Agents' PPOAgent."
+    ),
+    'RNDPPOAgent.num_epochs = 0': (
+        'num_epochs must be an integer from 1, got 0.'
+    ),
+    'RNDPPOAgent.num_minibatches = 100': (
+        'train_eval.num_environments * OnPolicyTraining.rollout_length are 32'
+        ' transitions, too few for RNDPPOAgent.num_minibatches = 100: at least'
+        ' two a minibatch are needed.'
+    ),
+    'RNDPPOAgent.predictor_proportion = 2.0': (
+        'predictor_proportion must be above 0 and at most 1, got 2.0. To train'
+        ' without RND set intrinsic_advantage_coefficient to 0.'
+    ),
+    'RNDPPOAgent.discount_factor = 1.5': (
+        'discount_factor must be between 0 and 1, got 1.5.'
+    ),
+    "RNDPPOAgent.gradient_clipping = 'a'": (
+        "gradient_clipping must be a number at least 0, got 'a'."
+    ),
+    'RNDPPOAgent.observation_clip_value = -1.0': (
+        'observation_clip_value must be above 0, got -1.0.'
+    ),
     # Networks that do not fit.
-    'create_networks.conv_layers = ((8, 3, 1),)': 'create_networks.conv_layers'
-    ' are convolutions, and no observation is an image [height, width,'
-    ' channels]: leave it out, or reshape the observation in a wrapper.',
-    'create_networks.fc_layer_params = (0,)': 'create_networks.fc_layer_params'
-    ' must hold integers from 1, got 0.',
-    'create_networks.rnd_conv_layers = ((8, 3),)':
-    'create_networks.rnd_conv_layers must hold triples (filters, kernel size,'
-    ' stride) of integers from 1, got (8, 3).',
-    "create_networks.activation = 'tan'": "create_networks.activation: Keras"
-    " knows no 'tan'; there are 'tanh', 'relu', 'elu' and more.",
+    'create_networks.conv_layers = ((8, 3, 1),)': (
+        'create_networks.conv_layers are convolutions, and no observation is an'
+        ' image [height, width, channels]: leave it out, or reshape the'
+        ' observation in a wrapper.'
+    ),
+    'create_networks.fc_layer_params = (0,)': (
+        'create_networks.fc_layer_params must hold integers from 1, got 0.'
+    ),
+    'create_networks.rnd_conv_layers = ((8, 3),)': (
+        'create_networks.rnd_conv_layers must hold triples (filters, kernel'
+        ' size, stride) of integers from 1, got (8, 3).'
+    ),
+    "create_networks.activation = 'tan'": (
+        "create_networks.activation: Keras knows no 'tan'; there are 'tanh',"
+        " 'relu', 'elu' and more."
+    ),
     # The environment.
-    "load_environment.vectorization = 'threads'": "vectorization must be one of"
-    " ('sync', 'async', 'vector_entry_point'), not 'threads'.",
-    'load_environment.max_episode_steps = 0': 'max_episode_steps must be None'
-    ' (the registered limit) or at least 1, not 0.',
-    'load_environment.env = 3': 'env must be a Gymnasium id or a callable, not'
-    ' int. For an environment of your own: load_environment(lambda: MyEnv()).',
+    "load_environment.vectorization = 'threads'": (
+        "vectorization must be one of ('sync', 'async', 'vector_entry_point'),"
+        " not 'threads'."
+    ),
+    'load_environment.max_episode_steps = 0': (
+        'max_episode_steps must be None (the registered limit) or at least 1,'
+        ' not 0.'
+    ),
+    'load_environment.env = 3': (
+        'env must be a Gymnasium id or a callable, not int. For an environment'
+        ' of your own: load_environment(lambda: MyEnv()).'
+    ),
 }
 
 
@@ -280,9 +373,10 @@ def test_an_agent_for_learners_is_refused(tmp_path):
 
 def test_an_evaluation_environment_that_will_not_do(tmp_path):
   said = _message(tmp_path, "eval/load_environment.env_kwargs = {'size': 5}")
-  assert said.startswith(
-      'train_eval: The evaluation environment has another observation_spec than'
-      ' the one for training: BoundedArraySpec(shape=(5, 5)'
+  assert said == (
+      'train_eval: The evaluation environment is not like the one for training:'
+      ' its observation is float32 [5, 5] and must be float32 [4, 4]. See to'
+      ' the bindings of eval/load_environment.'
   )
   said = _message(
       tmp_path,
@@ -340,7 +434,7 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
     metrics = file.read()
   cannot = f'train_eval: The run in {tmp_path} cannot go on with other'
   size = "{'mapping_seed': 42, 'size': %d}"
-  mend = 'Set them back, or choose another --root_dir.'
+  remedy = 'Set them back, or choose another --root_dir.'
   assert _message(
       tmp_path,
       'OnPolicyTraining.rollout_length = 9',
@@ -349,9 +443,10 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
       seed=3,
   ) == (
       f'{cannot} settings: --seed was 0 and is now 3;'
+      ' OnPolicyTraining.rollout_length was 8 and is now 9;'
       ' create_networks.fc_layer_params was (4,) and is now (5,);'
       f' train/load_environment.env_kwargs was {size % 4} and is now'
-      f' {size % 5}; OnPolicyTraining.rollout_length was 8 and is now 9. {mend}'
+      f' {size % 5}. {remedy}'
   )
   said = _message(tmp_path, 'create_rnd_ppo_agent.rnd_learning_rate = None')
   assert 'is of other networks or another agent: agent/_rnd_optimizer' in said
@@ -368,3 +463,23 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
   )
   with open(tmp_path / 'metrics.csv', 'rb') as file:
     assert metrics == file.read()
+
+
+def test_changes_that_no_variable_shows_are_refused(tmp_path):
+  settings = (
+      "load_environment.vectorization = 'sync'",
+      'load_environment.wrappers = [@MyWrapper]',
+      'create_rnd_ppo_agent.rnd_observation_fn = @key_observation_fn()',
+  )
+  here = "key_observation_fn.key = 'here'"
+  assert _message(tmp_path, *settings, here) is None
+  changes = {
+      'MyWrapper.size': '3',
+      'create_networks.activation': "'elu'",
+      'key_observation_fn.key': "'there'",
+  }
+  bindings = [f'{name} = {value}' for name, value in changes.items()]
+  said = _message(tmp_path, *settings, here, *bindings)
+  assert said.startswith(f'train_eval: The run in {tmp_path} cannot go on with')
+  for name, value in changes.items():
+    assert re.search(f'{name} was [^;]* and is now {value}', said), name

@@ -13,16 +13,15 @@ import tensorflow as tf
 from rnd_agents.evaluation import saved_policy
 from rnd_agents.replay import demonstrations
 from tests import command_lines
+from tests import source_tree
 from train import collect_demos
-
-_ROOT = os.path.dirname(
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-)
 
 
 def run(cwd, name, *flags):
   """Runs `python -m train.NAME FLAG...`; returns a `CompletedProcess`."""
-  environment = dict(os.environ, PYTHONPATH=_ROOT, TF_CPP_MIN_LOG_LEVEL='3')
+  environment = dict(
+      os.environ, PYTHONPATH=str(source_tree.ROOT), TF_CPP_MIN_LOG_LEVEL='3'
+  )
   return subprocess.run(
       [sys.executable, '-m', f'train.{name}', *flags],
       cwd=cwd,

@@ -233,7 +233,8 @@ def test_video_of_the_best_in_a_fresh_process(run, tmp_path):
     ('argv', 'message'),
     [
         (('--env', 'Acrobot-v1'), 'The policy is not one for Acrobot-v1: its'
-         ' observation is float32 [4], that of the environment float32 [6].'),
+         ' observation is float32 [4] and must be float32 [6]; its action is int64'
+         ' [] of 0 to 1 and must be int64 [] of 0 to 2.'),
         (('--env', 'CartPol-v1'), "no environment 'CartPol-v1'. Close to it"),
         (('--gin_bindings', 'load_environment.envv = 1'),
          "doesn't have a parameter named 'envv'"),

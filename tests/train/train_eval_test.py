@@ -1,13 +1,16 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The binary as a user runs it."""
+"""The binary as a user runs it, for each kind of agent."""
 
 import os
+
+import numpy as np
+import pytest
 
 from tests.train import binaries
 
 
-def test_smoke_from_another_directory(tmp_path):
+def test_rnd_ppo_from_another_directory(tmp_path):
   result = binaries.run(
       tmp_path,
       'train_eval',
@@ -33,16 +36,44 @@ def test_smoke_from_another_directory(tmp_path):
     assert episode.reward[:-1].sum() == len(episode.step_type) - 1 > 5
 
 
-def test_mistakes_end_with_one_sentence(tmp_path):
-  for flags, message in (
-      ((), '--gin_file is missing'),
-      (('--gin_file=nope',), "No gin file 'nope'"),
-      (
-          ('--gin_file=cartpole', '--gin_bindings=train_eval.sead = 3'),
-          "doesn't have a parameter named 'sead'",
-      ),
-  ):
-    result = binaries.run(tmp_path, 'train_eval', *flags)
-    assert result.returncode != 0
-    assert message in result.stderr + result.stdout
-    assert 'Traceback' not in result.stderr
+def test_r2d2_from_another_directory(tmp_path):
+  pytest.importorskip('reverb')
+  result = binaries.run(
+      tmp_path,
+      'train_eval',
+      '--gin_file=recall_r2d2',
+      '--gin_bindings=train_eval.num_env_steps = 1100',
+      '--gin_bindings=train_eval.record_video = False',
+  )
+  assert result.returncode == 0, result.stderr
+  root_dir = os.path.join('runs', 'recall_r2d2', 'seed_0')
+  assert f'tensorboard --logdir={root_dir}' in result.stdout
+  with open(tmp_path / root_dir / 'metrics.csv', encoding='utf-8') as file:
+    columns = file.readline().strip().split(',')
+  assert 'td_loss' in columns
+  # There are neither a curiosity nor demonstrations to tell of.
+  assert not {'bonus_mean', 'rnd_loss', 'margin_loss'} & set(columns)
+  # What the run left can demonstrate, and say what it remembered.
+  episodes = binaries.demonstrate(
+      tmp_path / root_dir / 'policies' / 'policy',
+      tmp_path / 'demos.tfrecord',
+      '--keep_network_state',
+  )
+  for episode in episodes:
+    states = episode.policy_info['network_state']
+    assert all(np.abs(part[1:]).max() > 0 for part in states)
+
+
+# `bad_inputs_test.py` has the others. The older name is of the same binary.
+@pytest.mark.parametrize(
+    ('binary', 'flags', 'message'),
+    [
+        ('train_eval', (), '--gin_file is missing'),
+        ('train_eval_r2d3', ('--gin_file=nope',), "No gin file 'nope'"),
+    ],
+)
+def test_mistakes_end_with_one_sentence(tmp_path, binary, flags, message):
+  result = binaries.run(tmp_path, binary, *flags)
+  assert result.returncode != 0
+  assert message in result.stderr + result.stdout
+  assert 'Traceback' not in result.stderr

@@ -69,13 +69,15 @@ def _assert_same_metrics(folder, expected):
   ).read_bytes()
 
 
-def test_learns_and_leaves_what_it_promises(tmp_path):
+def test_learns_and_leaves_what_it_promises(tmp_path, caplog):
+  caplog.set_level('INFO', logger='absl')
   # A random policy finds the treasure of a 4x4 sea once in 16 episodes.
   result = _run(
       tmp_path,
       6000,
       'train_eval.stop_at_success_rate = 0.95',
       'train_eval.save_policies = True',
+      'train_eval.record_video = True',
       'RNDPPOAgent.num_epochs = 4',
       'RNDPPOAgent.num_minibatches = 4',
       seed=0,
@@ -97,6 +99,10 @@ def test_learns_and_leaves_what_it_promises(tmp_path):
   assert os.path.getsize(result.picture) > 10_000
   policy = tf.saved_model.load(os.fspath(tmp_path / 'policies' / 'policy'))
   assert policy.get_initial_state(3) == ()
+  assert (tmp_path / 'visits.png').exists()
+  # What cannot be rendered costs nothing but a line.
+  assert 'No videos: ' in caplog.text
+  assert not (tmp_path / 'videos').exists()
 
 
 def test_the_settings_that_a_run_leaves_make_the_same_run(whole, tmp_path):

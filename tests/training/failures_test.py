@@ -203,7 +203,7 @@ def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):
   saved, _ = tiny_runs.iterations(tmp_path)
   assert message.startswith(f'In iteration {saved + 1}, at ')
   assert ' became nan' in message or ' is not finite' in message
-  assert f'of iteration {saved}. Lower create_rnd_ppo_agent.learning_rate' in message
+  assert f'of iteration {saved}. Lower create_rnd_ppo_agent.learn' in message
   # Every variable that was saved is a number.
   _, variables = tiny_runs.checkpoint(tmp_path)
   for name, value in variables.items():

@@ -6,7 +6,6 @@ import contextlib
 import os
 import subprocess
 
-import gin
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -17,20 +16,20 @@ from rnd_agents import run_files
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences
 from rnd_agents.training import checkpoints
-from rnd_agents.training import gin_files
+from rnd_agents.training import experiment
 from rnd_agents.training import metrics_log
-from rnd_agents.training import run
-from rnd_agents.training import trainer
 from tests.training import tiny_runs
+
+_NUM_ENV_STEPS = 64 * 5
 
 
 @pytest.fixture(name='disk')
 def small_disk(tmp_path):
-  """A file system of less than half a megabyte."""
+  """A file system of some megabytes."""
   folder = tmp_path / 'disk'
   folder.mkdir()
   mounted = subprocess.run(
-      ['mount', '-t', 'tmpfs', '-o', 'size=448k', 'tmpfs', folder],
+      ['mount', '-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder],
       capture_output=True,
       check=False,
   )
@@ -40,53 +39,35 @@ def small_disk(tmp_path):
   subprocess.run(['umount', '--lazy', folder], check=True)
 
 
-def _fill(disk):
-  """Leaves no byte."""
-  for size in (4096, 1):
-    with open(disk / f'filler{size}', 'wb', buffering=0) as file:
+@pytest.fixture(name='whole', scope='module')
+def _whole(tmp_path_factory):
+  """Metrics of a run with room enough."""
+  folder = tmp_path_factory.mktemp('whole')
+  tiny_runs.train(folder, _NUM_ENV_STEPS)
+  return (folder / 'metrics.csv').read_bytes()
+
+
+def _fill(disk, free_bytes=0):
+  """Leaves no byte, or so many."""
+  with open(disk / 'filler', 'wb', buffering=0) as file:
+    for size in (4096, 1):
       with contextlib.suppress(OSError):
         while True:
           file.write(b'x' * size)
+    file.truncate(file.tell() - free_bytes)
 
 
-def _train(root_dir, num_env_steps):
-  gin.clear_config()
-  gin_files.parse(
-      [],
-      (*tiny_runs.SETTINGS, f'train_eval.num_env_steps = {num_env_steps}'),
-  )
-  return trainer.train_eval(os.fspath(root_dir), seed=5)
-
-
+@pytest.mark.parametrize('where', ['checkpoint', 'events', 'policies'])
 def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
-    disk, tmp_path
+    disk, whole, monkeypatch, where
 ):
-  root_dir = disk / 'run'
-  with pytest.raises(errors.RunError, match='No space left on') as caught:
-    _train(root_dir, 10**9)
-  assert 'The last good checkpoint is' in str(caught.value)
-  saved, _ = tiny_runs.iterations(root_dir)
-  assert f'iteration_{saved:08d}, of iteration {saved}.' in str(caught.value)
-  subprocess.run(['mount', '-o', 'remount,size=64m', disk], check=True)
-  num_env_steps = 64 * (saved + 12)
-  assert _train(root_dir, num_env_steps).finished
-  assert run_files.read_status(root_dir)['state'] == 'finished'
-  _train(tmp_path / 'whole', num_env_steps)
-  assert (root_dir / 'metrics.csv').read_text() == (
-      tmp_path / 'whole' / 'metrics.csv'
-  ).read_text()
+  save, finish = checkpoints.Checkpoints.save, experiment._finish
+  write = metrics_log.MetricsLog.write
 
-
-@pytest.mark.parametrize('where', ['policies', 'events'])
-def test_a_full_disk_is_named_wherever_tensorflow_meets_it(
-    disk, tmp_path, monkeypatch, where
-):
-  subprocess.run(['mount', '-o', 'remount,size=8m', disk], check=True)
-  finish, write = run._finish, metrics_log.MetricsLog.write
-
-  def finish_on_a_full_disk(*args):
-    _fill(disk)
-    return finish(*args)
+  def save_on_a_nearly_full_disk(self, iteration, state):
+    if iteration == 3:  # Files can be made, and do not become whole.
+      _fill(disk, free_bytes=3 * 4096)
+    save(self, iteration, state)
 
   def write_and_fill_the_disk(log, *args):
     write(log, *args)
@@ -94,21 +75,41 @@ def test_a_full_disk_is_named_wherever_tensorflow_meets_it(
     for _ in range(10):  # TensorFlow writes now and then, and late.
       log.write_settings({'a': 'b' * 1_000}, 0)
 
-  if where == 'policies':
-    monkeypatch.setattr(run, '_finish', finish_on_a_full_disk)
-  else:
+  def finish_on_a_full_disk(*args):
+    _fill(disk)
+    return finish(*args)
+
+  if where == 'checkpoint':
+    monkeypatch.setattr(
+        checkpoints.Checkpoints, 'save', save_on_a_nearly_full_disk
+    )
+  elif where == 'events':
     monkeypatch.setattr(
         metrics_log.MetricsLog, 'write', write_and_fill_the_disk
     )
+  else:
+    monkeypatch.setattr(experiment, '_finish', finish_on_a_full_disk)
+  root_dir = disk / 'run'
+  policies = f'train_eval.save_policies = {where == "policies"}'
   with pytest.raises(errors.RunError) as caught:
-    _train(disk / 'run', 300)
-  assert str(caught.value).startswith(
-      f'A file of {disk}/run could not be written: No space left on device. The'
-      ' last good checkpoint is '
-  )
-  # And nothing of it stays in the process.
+    tiny_runs.train(root_dir, _NUM_ENV_STEPS, policies)
+  saved, _ = tiny_runs.iterations(root_dir)
+  message = str(caught.value)
+  assert 'No space left on device' in message
+  assert 'The last good checkpoint is' in message
+  assert f'iteration_{saved:08d}, of iteration {saved}.' in message
+  if where == 'checkpoint':
+    assert saved == 2
+  else:
+    assert message.startswith(
+        f'A file of {root_dir} could not be written: No space left on device.'
+    )
+  # Nothing of it stays in the folder or in the process.
   monkeypatch.undo()
-  assert _train(tmp_path, 300).finished
+  (disk / 'filler').unlink()
+  assert tiny_runs.train(root_dir, _NUM_ENV_STEPS).finished
+  assert run_files.read_status(root_dir)['state'] == 'finished'
+  assert (root_dir / 'metrics.csv').read_bytes() == whole
 
 
 def test_a_full_disk_leaves_the_replay_of_before(disk):
@@ -142,6 +143,7 @@ def test_a_full_disk_leaves_the_replay_of_before(disk):
   replay.checkpoint()
   for _ in range(8):
     add()
+  _fill(disk, free_bytes=200_000)
   with pytest.raises(OSError, match='No space left on device') as caught:
     replay.checkpoint()
   # What a run says then.

@@ -45,9 +45,9 @@ def test_wrong_binding_is_explained_on_one_line(binding, message):
 
 def test_bindings_win_over_files_and_later_files_over_earlier(tmp_path):
   path = tmp_path / 'mine.gin'
-  path.write_text('create_rnd_ppo_agent.learning_rate = 0.5\ntrain_eval.seed = 1\n')
+  path.write_text('RNDPPOAgent.num_epochs = 5\ntrain_eval.seed = 1\n')
   gin_files.parse(['cartpole', str(path)], ['train_eval.seed = 2'])
-  assert gin.query_parameter('create_rnd_ppo_agent.learning_rate') == 0.5
+  assert gin.query_parameter('RNDPPOAgent.num_epochs') == 5
   assert gin.query_parameter('train_eval.seed') == 2
   # Untouched ones stay.
   assert gin.query_parameter('load_environment.env') == 'CartPole-v1'

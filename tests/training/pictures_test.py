@@ -4,17 +4,16 @@
 
 import os
 import pickle
+import types
 
-import gin
 import imageio_ffmpeg
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
-from rnd_agents.training import gin_files
-from rnd_agents.training import trainer
-from rnd_agents.training import watching
+from rnd_agents.training import pictures
 from tests.training import tiny_runs
 
 
@@ -32,18 +31,14 @@ def _images(folder):
   return images
 
 
-def test_mountain_car_leaves_its_heat_map_and_film(tmp_path):
-  gin.clear_config()
-  gin_files.parse(
-      [],
-      (
-          *tiny_runs.SETTINGS,
-          "load_environment.env = 'MountainCar-v0'",
-          'load_environment.max_episode_steps = 20',
-          'train_eval.num_env_steps = 300',
-      ),
+def test_mountain_car_leaves_its_heat_map_and_video(tmp_path):
+  result = tiny_runs.train(
+      tmp_path,
+      300,
+      "load_environment.env = 'MountainCar-v0'",
+      'load_environment.max_episode_steps = 20',
+      'train_eval.record_video = True',
   )
-  result = trainer.train_eval(os.fspath(tmp_path), seed=5)
   (step, (visits,)) = _images(tmp_path / 'train')['visits']
   assert step == result.env_steps
   saved = tf.io.decode_png((tmp_path / 'visits.png').read_bytes()).numpy()
@@ -52,36 +47,31 @@ def test_mountain_car_leaves_its_heat_map_and_film(tmp_path):
   # those that are not are of more than one colour.
   colours, counts = np.unique(visits.reshape(-1, 3), axis=0, return_counts=True)
   assert len(colours) > 20 and counts.max() < visits[..., 0].size
-  films = os.listdir(tmp_path / 'videos')
-  assert [name.partition('_seed_')[0] for name in films] == [
+  videos = os.listdir(tmp_path / 'videos')
+  assert [name.partition('_seed_')[0] for name in videos] == [
       f'env_steps_{result.env_steps}_return_-20'
   ]
-  film = os.fspath(tmp_path / 'videos' / films[0])
-  assert imageio_ffmpeg.count_frames_and_secs(film)[0] == 21
+  video = os.fspath(tmp_path / 'videos' / videos[0])
+  assert imageio_ffmpeg.count_frames_and_secs(video)[0] == 21
   (step, frames) = _images(tmp_path / 'eval')['best_episode']
   assert step == result.env_steps
   assert len(frames) == 9 and frames[0].shape == (400, 600, 3)
   assert (frames[0] != frames[-1]).any()  # The car moves.
 
 
-def test_a_policy_that_draws_is_filmed_with_its_draws(tmp_path, caplog):
-  gin.clear_config()
-  gin_files.parse(
-      [],
-      (
-          *tiny_runs.SETTINGS,
-          "load_environment.env = 'CartPole-v1'",
-          'RNDPPOAgent.greedy_eval = False',
-          'train_eval.num_env_steps = 300',
-          'train_eval.num_eval_episodes = 4',
-      ),
+def test_a_policy_that_draws_is_recorded_with_its_draws(tmp_path, caplog):
+  tiny_runs.train(
+      tmp_path,
+      300,
+      'RNDPPOAgent.greedy_eval = False',
+      'train_eval.num_eval_episodes = 4',
+      'train_eval.record_video = True',
   )
-  trainer.train_eval(os.fspath(tmp_path), seed=5)
   (name,) = os.listdir(tmp_path / 'videos')
   return_ = float(name.partition('_return_')[2].partition('_')[0])
-  film = os.fspath(tmp_path / 'videos' / name)
+  video = os.fspath(tmp_path / 'videos' / name)
   # CartPole pays 1 a step; the first frame comes before the first.
-  assert imageio_ffmpeg.count_frames_and_secs(film)[0] == return_ + 1
+  assert imageio_ffmpeg.count_frames_and_secs(video)[0] == return_ + 1
   assert 'played again, returned' not in caplog.text
 
 
@@ -93,53 +83,51 @@ def _best(return_):
   return [episode._replace(return_=return_ - 1.0), episode]
 
 
-def test_the_best_episode_waits_until_there_is_time(tmp_path, monkeypatch):
-  films = []
+@pytest.fixture(name='recorded')
+def _recorded(monkeypatch):
+  """What was recorded: (environment steps, return) of each video."""
+  recorded = []
   monkeypatch.setattr(
-      watching.Watcher,
-      '_film',
-      lambda self, log, env_steps, episode: films.append(
+      pictures.Pictures,
+      '_record',
+      lambda self, run, env_steps, episode: recorded.append(
           (env_steps, episode.return_)
       ),
   )
-  environment = loaders.load_environment('CartPole-v1', 1)
-
-  def watcher():
-    return watching.Watcher(tmp_path, environment, time_share=0.0)
-
-  first = watcher()
-  for env_steps, return_ in ((10, 5.0), (20, 9.0), (30, 6.0)):
-    first.see(env_steps, _best(return_))
-    first.after_evaluation(None, env_steps, 1.0, _best(return_), done=False)
-  assert not films
-  second = watcher()  # The run is resumed.
-  second.restore(pickle.loads(pickle.dumps(first.state())))
-  second.see(40, _best(7.0))
-  second.after_evaluation(None, 40, 1.0, _best(7.0), done=True)
-  assert films == [(20, 9.0), (40, 7.0)]
-  # A better one at the very end is one film.
-  films.clear()
-  second.see(50, _best(11.0))
-  second.after_evaluation(None, 50, 1.0, _best(11.0), done=True)
-  assert films == [(50, 11.0)]
+  return recorded
 
 
-def test_an_environment_that_shows_nothing_costs_nothing_but_a_line(
-    tmp_path, caplog
-):
-  caplog.set_level('INFO', logger='absl')
-  gin.clear_config()
-  gin_files.parse(
-      ['deep_sea'],
-      (
-          *tiny_runs.SETTINGS,
-          "load_environment.env = 'rnd_agents/DeepSea-v0'",
-          'DEEP_SEA_SIZE = 4',
-          'train_eval.num_env_steps = 300',
+def _run(env_steps, **facts):
+  """A run as pictures see it."""
+  facts = dict(dict(is_done=False, stopped_by=None), **facts)
+  return types.SimpleNamespace(
+      config=types.SimpleNamespace(record_video=True),
+      evaluator=types.SimpleNamespace(
+          environment=loaders.load_environment('CartPole-v1', 1)
       ),
+      counters=types.SimpleNamespace(env_steps=env_steps, wall_time_s=1.0),
+      collector=types.SimpleNamespace(visits=lambda: []),
+      **facts,
   )
-  assert trainer.train_eval(os.fspath(tmp_path), seed=5).finished
-  assert 'No films: ' in caplog.text
-  assert not (tmp_path / 'videos').exists()
-  (_, (board,)) = _images(tmp_path / 'train')['visits']
-  assert len(np.unique(board.reshape(-1, 3), axis=0)) > 4
+
+
+def test_the_best_episode_waits_until_there_is_time(recorded):
+  first = pictures.Pictures(_run(0))
+  for env_steps, return_ in ((10, 5.0), (20, 9.0), (30, 6.0)):
+    first.after_evaluation(_run(env_steps), _best(return_))
+  assert not recorded
+  second = pictures.Pictures(_run(30))  # The run is resumed.
+  second.set_state(pickle.loads(pickle.dumps(first.get_state())))
+  second.after_evaluation(_run(40, is_done=True), _best(7.0))
+  assert recorded == [(20, 9.0), (40, 7.0)]
+  # A better one at the very end is one video.
+  recorded.clear()
+  second.after_evaluation(_run(50, is_done=True), _best(11.0))
+  assert recorded == [(50, 11.0)]
+
+
+def test_a_run_that_is_asked_to_stop_draws_nothing(recorded):
+  drawn = pictures.Pictures(_run(0))
+  stopped = _run(10, is_done=True, stopped_by='SIGTERM')
+  drawn.after_evaluation(stopped, _best(5.0))
+  assert not recorded

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole runs of R2D3, tiny ones."""
 
-import csv
 import os
 import re
 import shutil
@@ -10,27 +9,28 @@ import signal
 import sys
 import types
 
-import gin
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents.collecting import local
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import demonstration_recorder
 from rnd_agents.replay import demonstrations
+from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
-from rnd_agents.training import gin_files
-from rnd_agents.training import r2d3_trainer
 from rnd_agents.training import replay_loop
-from rnd_agents.training import run
+from tests.training import tiny_runs
 
 pytest.importorskip('reverb')
 
 _NUM_DEMONSTRATIONS = 3
 # Recall with two blanks: four steps an episode.
 _TINY = (
+    *tiny_runs.FAST,
+    'train_eval.training = @ReplayTraining()',
     'load_environment.env = @Recall',
     'Recall.delay_env_steps = 2',
     'train_eval.num_environments = 2',
@@ -44,7 +44,6 @@ _TINY = (
     'train_eval.num_eval_episodes = 2',
     'train_eval.eval_interval_env_steps = 40',
     'train_eval.checkpoint_interval_iterations = 1',
-    'train_eval.record_video = False',
     'create_q_networks.core = @LSTMCore()',
     'create_q_networks.fc_layer_params = (6,)',
     'create_q_networks.head_units = 6',
@@ -66,8 +65,10 @@ def _demonstration_file(tmp_path_factory):
       num_environments=1,
       env_kwargs=dict(delay_env_steps=2),
   )
-  time_step_spec, action_spec = run.tensor_specs(environment)
-  spec = demonstrations.trajectory_spec(time_step_spec.observation, action_spec)
+  specs = local.specs_of(environment)
+  spec = demonstrations.trajectory_spec(
+      specs.time_step.observation, specs.action
+  )
   episodes = [
       found.trajectory
       for found in demonstration_recorder.record(
@@ -88,34 +89,49 @@ def _with_demonstrations(path, ratio=0.5, num_pretraining_steps=0):
   )
 
 
-def _run(root_dir, num_env_steps, *bindings, seed=3):
-  gin.clear_config()
-  gin_files.parse(
-      [],
-      (
-          *_TINY,
-          f'train_eval.num_env_steps = {num_env_steps}',
-          *bindings,
-      ),
+def _run(root_dir, num_env_steps, *bindings):
+  return tiny_runs.train(
+      root_dir, num_env_steps, *bindings, settings=_TINY, seed=3
   )
-  return r2d3_trainer.train_eval_r2d3(os.fspath(root_dir), seed=seed)
 
 
-def _rows(root_dir, phase):
-  with open(
-      os.path.join(root_dir, 'metrics.csv'), newline='', encoding='utf-8'
-  ) as file:
-    return [row for row in csv.DictReader(file) if row['phase'] == phase]
+def _rows(root_dir):
+  return tiny_runs.rows(root_dir, 'train')
 
 
-def test_counts_of_a_run_with_demonstrations(tmp_path, demonstration_file):
-  result = _run(
-      tmp_path,
-      100,
-      *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
-  )
+def _memory(loop):
+  """Arrays of what the collect policy remembers."""
+  (state,) = loop._shards.get_state()
+  return tf.nest.flatten(state['policy_state'])
+
+
+@pytest.fixture(name='counted', scope='module')
+def _counted(demonstration_file, tmp_path_factory):
+  """A run's (folder, what its agent remembered before evaluations)."""
+  folder = tmp_path_factory.mktemp('counted') / 'run'
+  evaluate, remembered = callbacks.Evaluate._evaluate, []
+
+  def watching(callback, run):
+    before = [part.copy() for part in _memory(run.loop)]
+    evaluate(callback, run)
+    for x, y in zip(before, _memory(run.loop), strict=True):
+      np.testing.assert_array_equal(x, y)
+    remembered.append(max(np.abs(x).max() for x in before))
+
+  with pytest.MonkeyPatch.context() as context:
+    context.setattr(callbacks.Evaluate, '_evaluate', watching)
+    result = _run(
+        folder,
+        100,
+        *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
+    )
   assert result.finished
-  rows = _rows(tmp_path, 'train')
+  return folder, remembered
+
+
+def test_counts_of_a_run_with_demonstrations(counted):
+  folder, remembered = counted
+  rows = _rows(folder)
   # Two environments; of 5 rows of an episode one only begins the next.
   assert [int(row['env_steps']) for row in rows] == [32, 48, 64, 80, 96, 112]
   # Seven updates came before the first step; one for four steps after the
@@ -131,9 +147,8 @@ def test_counts_of_a_run_with_demonstrations(tmp_path, demonstration_file):
   assert float(rows[-1]['replay_sequences']) == 30
   rates = [float(row['demonstration_rate']) for row in rows]
   assert 0.2 < np.mean(rates) < 0.8
-  assert os.path.isfile(
-      tmp_path / 'policies' / 'policy' / 'saved_model.pb'
-  )
+  # Evaluations leave what the agent remembers.
+  assert len(remembered) >= 2 and min(remembered) > 0
 
 
 def test_pretraining_comes_before_the_first_step(
@@ -145,7 +160,7 @@ def test_pretraining_comes_before_the_first_step(
   def watching(loop, demonstration_ratio):
     info = update(loop, demonstration_ratio)
     steps = int(loop._agent.train_step_counter.numpy())
-    seen.append((loop.env_steps, steps, info))
+    seen.append((loop._counters.env_steps, steps, info))
     return info
 
   monkeypatch.setattr(replay_loop.ReplayLoop, '_update', watching)
@@ -190,22 +205,22 @@ def test_a_run_that_ends_before_its_first_iteration_goes_on(
     seen[part].append(value)
 
   def updating(loop, demonstration_ratio):
-    if loop.env_steps == 0:
+    if loop._counters.env_steps == 0:
       note('pretraining', int(loop._agent.train_step_counter.numpy()))
     return update(loop, demonstration_ratio)
 
   def stepping(loop, epsilon):
-    if loop.iteration == 0 and loop.env_steps < 16:
-      note('random steps', loop.env_steps)
+    if loop._counters.iteration == 0 and loop._counters.env_steps < 16:
+      note('random steps', loop._counters.env_steps)
     return step(loop, epsilon)
 
   monkeypatch.setattr(replay_loop.ReplayLoop, '_update', updating)
   monkeypatch.setattr(replay_loop.ReplayLoop, '_step', stepping)
   if how == 'killed':  # Saved after each update and step.
     monkeypatch.setattr(
-        replay_loop.ReplayLoop,
-        '_save_now_and_then',
-        lambda loop: loop._save(),
+        callbacks.Checkpoint,
+        'after_preparation',
+        lambda callback, run, can_save: run.save(),
     )
   bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
   if how == 'killed':
@@ -218,10 +233,10 @@ def test_a_run_that_ends_before_its_first_iteration_goes_on(
   # environment a row only begins the next episode.
   assert seen == {
       'pretraining': [0, 1, 2, 3, 4, 5, 6],
-      'random steps': [0, 2, 4, 6, 8, 8, 10, 12, 14],
+      'random steps': [0, 4, 6, 8, 8, 10, 12, 14],
   }
   assert ends == [how]
-  rows = _rows(tmp_path, 'train')
+  rows = _rows(tmp_path)
   assert [int(row['env_steps']) for row in rows] == [32, 48, 64]
   assert [int(row['train_steps']) for row in rows] == [11, 15, 19]
   for row in rows:
@@ -274,12 +289,15 @@ def test_saving_now_and_then(monkeypatch):
     saved.append(clock[0])
 
   monkeypatch.setattr(
-      replay_loop, 'time', types.SimpleNamespace(monotonic=lambda: clock[0])
+      callbacks, 'time', types.SimpleNamespace(monotonic=lambda: clock[0])
   )
-  loop = types.SimpleNamespace(_save=save, _next_save_s=60.0)
-  for _ in range(400):
+  callback = callbacks.Checkpoint(interval_iterations=1)
+  run = types.SimpleNamespace(save=save)
+  for step in range(400):
     clock[0] += 1.0
-    replay_loop.ReplayLoop._save_now_and_then(loop)
+    callback.after_preparation(run, can_save=True)
+    if step == 100:  # Where it may not, nothing is saved, and time goes by.
+      callback.after_preparation(run, can_save=False)
   # A save takes ten seconds: two hundred pass before the next one.
   assert saved == [71.0, 282.0]
 
@@ -306,19 +324,21 @@ def test_everything_comes_back(tmp_path, demonstration_file, monkeypatch):
         sizes=sizes,
         items=found,
         replay_state=loop.replay.state(),
-        env_steps=loop.env_steps,
+        env_steps=loop._counters.env_steps,
         train_steps=int(loop._agent.train_step_counter.numpy()),
-        iteration=loop.iteration,
+        iteration=loop._counters.iteration,
         updates_due=loop._updates_due,
         cutter=str(loop._cutter.get_state()),
-        policy_state=[x.tolist() for x in tf.nest.flatten(loop._policy_state)],
-        observation=loop._time_step.observation.tolist(),
-        step_type=loop._time_step.step_type.tolist(),
+        policy_state=[part.tolist() for part in _memory(loop)],
+        last_row=[
+            part.tolist()
+            for part in tf.nest.flatten(loop._shards.get_state()[0]['last_row'])
+        ],
         variables=[v.numpy().tolist() for v in loop._agent.variables],
     )
 
   close = replay_loop.ReplayLoop.close
-  restore = replay_loop.ReplayLoop._restore_own_state
+  restore = replay_loop.ReplayLoop.set_state
 
   def closing(loop):
     states.append(summary(loop))
@@ -330,7 +350,7 @@ def test_everything_comes_back(tmp_path, demonstration_file, monkeypatch):
     states.append(summary(loop))
 
   monkeypatch.setattr(replay_loop.ReplayLoop, 'close', closing)
-  monkeypatch.setattr(replay_loop.ReplayLoop, '_restore_own_state', restoring)
+  monkeypatch.setattr(replay_loop.ReplayLoop, 'set_state', restoring)
   _run(tmp_path, 60, *bindings)
   _run(tmp_path, 120, *bindings)
   saved, restored, end = states
@@ -342,39 +362,8 @@ def test_everything_comes_back(tmp_path, demonstration_file, monkeypatch):
     assert items[0][key] == items[1][key]
   assert saved == restored
   assert end['env_steps'] >= 120 and end['train_steps'] > saved['train_steps']
-  assert [int(row['iteration']) for row in _rows(tmp_path, 'train')] == list(
+  assert [int(row['iteration']) for row in _rows(tmp_path)] == list(
       range(1, end['iteration'] + 1)
-  )
-
-
-def test_an_evaluation_leaves_what_the_agent_remembers(tmp_path, monkeypatch):
-  evaluate, seen = replay_loop.ReplayLoop._evaluate, []
-
-  def watching(loop, schedule):
-    before = [part.copy() for part in tf.nest.flatten(loop._policy_state)]
-    evaluate(loop, schedule)
-    after = tf.nest.flatten(loop._policy_state)
-    for x, y in zip(before, after, strict=True):
-      np.testing.assert_array_equal(x, y)
-    seen.append(max(np.abs(x).max() for x in before))
-
-  monkeypatch.setattr(replay_loop.ReplayLoop, '_evaluate', watching)
-  _run(tmp_path, 80)
-  assert len(seen) == 2 and min(seen) > 0
-
-
-@pytest.mark.parametrize(('weight_decay', 'kept'), [(0.2, 0.98), (None, 1.0)])
-@pytest.mark.parametrize('gradient', [0.0, 0.3])
-def test_weight_decay_is_decoupled_from_the_gradient(
-    gradient, weight_decay, kept
-):
-  optimizer = r2d3_trainer._create_optimizer(0.1, 1e-8, weight_decay)
-  variable = tf.Variable([3.0, -1.0])
-  optimizer.apply_gradients([(tf.constant([gradient, -gradient]), variable)])
-  # Loshchilov and Hutter, 2019, algorithm 2: Adam's first step is the sign.
-  sign = np.sign(gradient)
-  np.testing.assert_allclose(
-      variable, [3.0 * kept - 0.1 * sign, -kept + 0.1 * sign], rtol=1e-5
   )
 
 
@@ -416,7 +405,7 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
       'create_rnd_networks.target_fc_layer_params = (6,)',
       'R2D3Agent.margin_weight = 0.0',
   )
-  rows = _rows(tmp_path, 'train')
+  rows = _rows(tmp_path)
   assert all(float(row['bonus_mean']) > 0 for row in rows)
   assert 'demonstration_rate' not in rows[0]
   assert float(rows[-1]['rnd_loss']) < float(rows[0]['rnd_loss'])
@@ -462,7 +451,7 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
         ),
         (
             ['create_r2d3_agent.weight_decay = -1e-5'],
-            'weight_decay must be None or at least 0, got -1e-05',
+            'weight_decay must be at least 0, got -1e-05',
         ),
         (
             ['ReplayTraining.importance_anneal_train_steps = 0'],
@@ -501,14 +490,14 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
 def test_what_cannot_run_says_so_before_the_first_step(
     bindings, match, tmp_path
 ):
-  with pytest.raises(r2d3_trainer.SetupError, match=match):
+  with pytest.raises(errors.UserError, match=match):
     _run(tmp_path, 100, *bindings)
 
 
 def test_demonstrations_that_are_too_short_to_keep(
     tmp_path, demonstration_file
 ):
-  with pytest.raises(r2d3_trainer.SetupError, match='has 5 steps.*drop'):
+  with pytest.raises(errors.UserError, match='has 5 steps.*drop'):
     _run(
         tmp_path,
         100,
@@ -542,7 +531,7 @@ def test_a_kill_between_replay_and_variables(
   if after_saves:
     path.unlink()  # What was saved has the demonstrations.
   assert _run(tmp_path / 'run', 60, *bindings).finished
-  for row in _rows(tmp_path / 'run', 'train'):
+  for row in _rows(tmp_path / 'run'):
     assert float(row['demonstration_sequences']) == 2 * _NUM_DEMONSTRATIONS
 
 
@@ -562,18 +551,22 @@ def test_a_kill_while_an_old_replay_is_deleted(tmp_path, monkeypatch):
   assert _run(tmp_path, 60).finished
 
 
-def test_a_replay_that_is_damaged_or_gone(tmp_path):
-  _run(tmp_path, 40)
+def test_a_replay_that_is_damaged_or_gone(
+    counted, tmp_path, demonstration_file
+):
+  root_dir = tmp_path / 'run'
+  shutil.copytree(counted[0], root_dir)
+  bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
   for name in ('chunks.tfrecord', 'state.json'):
-    path = max(tmp_path.glob(f'checkpoints/replay/replay_*/{name}'))
+    path = max(root_dir.glob(f'checkpoints/replay/replay_*/{name}'))
     content = path.read_bytes()
     path.write_bytes(content[:20])
-    with pytest.raises(r2d3_trainer.SetupError, match='replay_.* is damaged'):
-      _run(tmp_path, 80)
+    with pytest.raises(errors.UserError, match='replay_.* is damaged'):
+      _run(root_dir, 120, *bindings)
     path.write_bytes(content)
-  shutil.rmtree(tmp_path / 'checkpoints' / 'replay')
-  with pytest.raises(r2d3_trainer.SetupError, match='no replay any more'):
-    _run(tmp_path, 80)
+  shutil.rmtree(root_dir / 'checkpoints' / 'replay')
+  with pytest.raises(errors.UserError, match='no replay any more'):
+    _run(root_dir, 120, *bindings)
 
 
 def test_batches_without_a_demonstration_tell_nothing_of_them():
@@ -617,5 +610,5 @@ def test_the_importance_exponent_rises_to_one():
 
 def test_without_reverb_it_says_what_to_install(tmp_path, monkeypatch):
   monkeypatch.setitem(sys.modules, 'reverb', None)
-  with pytest.raises(r2d3_trainer.SetupError, match='pip install'):
+  with pytest.raises(errors.UserError, match='pip install'):
     _run(tmp_path, 100)

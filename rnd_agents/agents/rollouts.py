@@ -1,0 +1,187 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Turns whole rollouts [B, T+1] into the rows that an update learns from."""
+
+import functools
+
+import tensorflow as tf
+from tf_agents.agents.ppo import ppo_utils
+from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
+
+from rnd_agents.agents import rows as rows_lib
+from rnd_agents.curiosity import curiosity as curiosity_lib
+from rnd_agents.ops import parts
+
+
+def valid_transitions(experience):
+  """Returns which rows [B, T] but the last begin a transition."""
+  return tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
+
+
+def info_names(streams, name):
+  """Names of the streams' 'return' or 'value_prediction' in the policy info.
+
+  TF-Agents reads those of the first stream, without a prefix.
+
+  Args:
+    streams: `ReturnStream`s.
+    name: 'return' or 'value_prediction'.
+
+  Returns:
+    A list of names.
+  """
+  return [name] + [f'{stream.name}_{name}' for stream in streams[1:]]
+
+
+def computed_names(streams):
+  """Names of the scalars that `preprocess` adds to the policy info."""
+  return ['advantage', *info_names(streams, 'return'), 'valid_mask']
+
+
+class Rollouts:
+  """Computes the streams of rollouts and updates the statistics behind them."""
+
+  def __init__(
+      self,
+      streams,
+      rewards,
+      return_streams,
+      policy,
+      action_spec,
+      action_distribution_spec,
+      is_recurrent,
+  ):
+    """Creates the computation.
+
+    Args:
+      streams: `ReturnStream`s.
+      rewards: Their `StreamRewards`.
+      return_streams: Their `ReturnStreams`.
+      policy: The `RNDPPOPolicy` that collects.
+      action_spec: A nest of `BoundedTensorSpec`.
+      action_distribution_spec: What the policy network returns.
+      is_recurrent: Whether the networks have a memory.
+    """
+    self._streams = streams
+    self._rewards = rewards
+    self._return_streams = return_streams
+    self._policy = policy
+    self._action_spec = action_spec
+    self._action_distribution_spec = action_distribution_spec
+    self._is_recurrent = is_recurrent
+
+  def rows(self, experience, updates_statistics):
+    """Computes streams and statistics of a rollout.
+
+    The order is that of the authors of RND: bonus under the statistics of the
+    collection; the return's statistics take it in before they divide it; then
+    the observation statistics are updated, and the curiosity learns under the
+    new ones.
+
+    Args:
+      experience: A `Trajectory` [B, T+1].
+      updates_statistics: Whether the rollout enters the statistics.
+
+    Returns:
+      A tuple (`Rows`, scalars by name).
+    """
+    curiosities = self._rewards.curiosities
+    transitions = curiosity_lib.Transitions.of_trajectory(experience)
+    bonuses = self._rewards.bonuses(transitions)
+    if updates_statistics:
+      self._rewards.update_return_statistics(experience, bonuses)
+    rewards = self._rewards(experience, bonuses)
+    streams = self._return_streams(
+        experience, rewards, self._values(experience)
+    )
+    statistics = self._rewards.statistics(experience, bonuses, rewards)
+    if updates_statistics:
+      for curiosity in curiosities:
+        curiosity.update_statistics(transitions)
+    rows = rows_lib.Rows.of_rollout(
+        experience,
+        self._log_probability(experience),
+        streams,
+        [curiosity.constants(transitions) for curiosity in curiosities],
+    )
+    return rows, dict(streams.statistics, **statistics)
+
+  def preprocess(self, experience):
+    """Computes the streams for a `PPOLearner`; changes no variable.
+
+    Args:
+      experience: A `Trajectory` [B, T+1] with values in its policy info.
+
+    Returns:
+      The `Trajectory` with returns, advantages and next observations in its
+      policy info. Its last row is padding, with a valid mask of 0.
+    """
+    check_num_rows(experience)
+    info = experience.policy_info
+    transitions = curiosity_lib.Transitions.of_trajectory(experience)
+    names = info_names(self._streams, 'value_prediction')
+    streams = self._return_streams(
+        experience,
+        self._rewards(experience, self._rewards.bonuses(transitions)),
+        tf.stack([info[name] for name in names], axis=-1),
+    )
+    computed = (
+        streams.advantages,
+        *tf.unstack(streams.returns, axis=-1),
+        tf.cast(streams.valid, tf.float32),
+    )
+    of_transitions = dict(
+        zip(computed_names(self._streams), computed, strict=True),
+        next_observation=transitions.next_observation,
+    )
+    return experience.replace(
+        policy_info=dict(
+            info,
+            **tf.nest.map_structure(rows_lib.add_empty_row, of_transitions),
+        )
+    )
+
+  def rows_of_preprocessed(self, experience):
+    """Returns the `Rows` of parts [B, T] of what `preprocess` returned."""
+    return rows_lib.Rows.of_preprocessed(
+        experience,
+        self._log_probability(experience),
+        info_names(self._streams, 'return'),
+        info_names(self._streams, 'value_prediction'),
+    )
+
+  def _log_probability(self, experience):
+    """Log probability [B, T] of the actions under the collecting policy."""
+    distributions = ppo_utils.distribution_from_spec(
+        self._action_distribution_spec,
+        experience.policy_info['dist_params'],
+        legacy_distribution_network=self._policy.is_legacy,
+    )
+    return common.log_probability(
+        distributions, experience.action, self._action_spec
+    )
+
+  def _values(self, experience):
+    """Values [B, T+1, N] of the observations."""
+    values_of = self._policy.values
+    if not self._is_recurrent:  # Or its memory would run B times over T steps.
+      values_of = functools.partial(parts.by_environment, values_of)
+    states = ()
+    stored = experience.policy_info.get('network_state')
+    if stored is not None:
+      states = self._policy.unpack_state(
+          tf.nest.map_structure(lambda x: x[:, 0], stored)
+      )
+    return values_of(experience.observation, experience.step_type, states)
+
+
+def check_num_rows(experience):
+  """Refuses rollouts without a transition, where their length is known."""
+  num_rows = experience.discount.shape[1]
+  if num_rows is not None and num_rows < 2:
+    raise ValueError(
+        'A rollout needs at least 2 rows: T+1 rows make T transitions. For the'
+        ' minibatches of a PPOLearner build the agent with'
+        ' compute_value_and_advantage_in_train=False.'
+    )

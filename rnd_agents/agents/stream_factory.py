@@ -1,0 +1,222 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Builds curiosity and return streams from the arguments of `RNDPPOAgent`."""
+
+import numbers
+
+import tensorflow as tf
+from tf_agents.specs import tensor_spec
+
+from rnd_agents.agents import ppo_arguments
+from rnd_agents.agents import return_streams
+from rnd_agents.agents import stream_rewards
+from rnd_agents.curiosity import curiosity as curiosity_lib
+from rnd_agents.curiosity import random_network_distillation
+from rnd_agents.ops import rnd
+
+# Defaults of the arguments that `curiosity` and `streams` take the place of.
+_RND_DEFAULTS = dict(
+    rnd_network=None,
+    target_rnd_network=None,
+    rnd_observation_fn=None,
+    rnd_loss_fn=rnd.rnd_error,
+    observation_clip_value=5.0,
+)
+_STREAM_DEFAULTS = dict(
+    discount_factor=0.999,
+    intrinsic_discount_factor=0.99,
+    extrinsic_advantage_coefficient=2.0,
+    intrinsic_advantage_coefficient=1.0,
+    episodic_intrinsic_stream=False,
+)
+
+
+def create(
+    time_step_spec, value_net, curiosity, streams, rnd_settings, stream_settings
+):
+  """Builds what is not given, and checks all of it.
+
+  Args:
+    time_step_spec: A `TimeStep` spec.
+    value_net: The agent's value network.
+    curiosity: A `Curiosity`; None for RND of `rnd_settings`.
+    streams: `ReturnStream`s, or a function from the curiosity to them; None for
+      the two of `stream_settings`.
+    rnd_settings: Arguments of `RNDPPOAgent` about RND, by name.
+    stream_settings: Those about its two streams, by name.
+
+  Returns:
+    A tuple (the curiosity, or the first one of the streams, or None; tuple of
+    `ReturnStream`s).
+
+  Raises:
+    TypeError: If something is of a wrong type.
+    ValueError: If something does not fit, or has no effect.
+  """
+  if curiosity is not None:
+    if not isinstance(curiosity, curiosity_lib.Curiosity):
+      raise TypeError(
+          'RNDPPOAgent.curiosity must be a Curiosity, such as'
+          f' RandomNetworkDistillation, got {type(curiosity).__name__}.'
+      )
+    _check_unused('curiosity', rnd_settings, _RND_DEFAULTS)
+  elif streams is None or rnd_settings['rnd_network'] is not None:
+    curiosity = _create_rnd(
+        time_step_spec.observation,
+        stream_settings['intrinsic_discount_factor'],
+        **rnd_settings,
+    )
+  if streams is None:
+    streams = _default_streams(curiosity, **stream_settings)
+  else:
+    _check_unused('streams', stream_settings, _STREAM_DEFAULTS)
+    streams = tuple(streams(curiosity) if callable(streams) else streams)
+  _check_streams(streams, curiosity, time_step_spec, value_net)
+  if curiosity is None:
+    curiosity = next(iter(stream_rewards.curiosities(streams)), None)
+  return curiosity, streams
+
+
+def _create_rnd(
+    observation_spec,
+    discount_factor,
+    rnd_network,
+    target_rnd_network,
+    rnd_observation_fn,
+    rnd_loss_fn,
+    observation_clip_value,
+):
+  _check_rnd_networks(rnd_network, target_rnd_network)
+  return random_network_distillation.RandomNetworkDistillation(
+      observation_spec,
+      rnd_network,
+      target_rnd_network,
+      observation_fn=rnd_observation_fn,
+      loss_fn=rnd_loss_fn,
+      observation_clip_value=observation_clip_value,
+      discount_factor=discount_factor,
+  )
+
+
+def _default_streams(
+    curiosity,
+    discount_factor,
+    intrinsic_discount_factor,
+    extrinsic_advantage_coefficient,
+    intrinsic_advantage_coefficient,
+    episodic_intrinsic_stream,
+):
+  """The extrinsic and the intrinsic stream; `RNDPPOAgent` has the arguments."""
+  return (
+      return_streams.ReturnStream(
+          'extrinsic', discount_factor, extrinsic_advantage_coefficient
+      ),
+      return_streams.ReturnStream(
+          'intrinsic',
+          intrinsic_discount_factor,
+          intrinsic_advantage_coefficient,
+          episodic_intrinsic_stream,
+          curiosity,
+      ),
+  )
+
+
+def _check_unused(instead, arguments, defaults):
+  """Refuses arguments that have no effect beside another."""
+  for name, value in arguments.items():
+    default = defaults[name]
+    if value is not default and (tf.is_tensor(value) or value != default):
+      raise ValueError(
+          f'RNDPPOAgent.{name} has no effect beside {instead}, which takes its'
+          ' place: leave one of them out.'
+      )
+
+
+def _check_rnd_networks(rnd_network, target_rnd_network):
+  """Refuses networks for RND that are missing or have a memory.
+
+  Args:
+    rnd_network: The predictor.
+    target_rnd_network: The target.
+
+  Raises:
+    TypeError: If one is no `Network`.
+    ValueError: If one has a memory.
+  """
+  networks = dict(
+      rnd_network=rnd_network, target_rnd_network=target_rnd_network
+  )
+  ppo_arguments.check_are_networks(**networks)
+  for label, net in networks.items():
+    if net.state_spec:
+      raise ValueError(
+          f'{label} has a recurrent state. RND judges single observations: use'
+          ' a feed-forward network.'
+      )
+
+
+def _check_streams(streams, curiosity, time_step_spec, value_net):
+  """Refuses streams that fit no reward, no curiosity or no value network.
+
+  Args:
+    streams: `ReturnStream`s.
+    curiosity: The agent's `Curiosity` or None.
+    time_step_spec: The environment's.
+    value_net: A `Network` that should have a head for each stream.
+
+  Raises:
+    TypeError: If something is of a wrong type.
+    ValueError: If something does not fit.
+  """
+  for stream in streams:
+    if not isinstance(stream, return_streams.ReturnStream):
+      raise TypeError(
+          'RNDPPOAgent.streams must be ReturnStreams, got'
+          f' {type(stream).__name__}.'
+      )
+  names = [stream.name for stream in streams]
+  if not names or len(set(names)) < len(names):
+    raise ValueError(
+        'RNDPPOAgent.streams must be one stream or more of different names, got'
+        f' {names}.'
+    )
+  if curiosity is not None and not any(
+      stream.curiosity is curiosity for stream in streams
+  ):
+    raise ValueError(
+        'RNDPPOAgent.curiosity pays in none of the streams: add a ReturnStream'
+        ' with reward=curiosity, or leave it out.'
+    )
+  _check_rewards(streams, time_step_spec.reward.shape)
+  num_heads = len(streams)
+  output_spec = value_net.create_variables(
+      tensor_spec.from_spec(time_step_spec.observation)
+  )
+  if not (
+      isinstance(output_spec, tf.TypeSpec)
+      and output_spec.shape.is_compatible_with([num_heads])
+  ):
+    raise ValueError(
+        f'value_net must have {num_heads} heads, one a stream'
+        f' ({", ".join(names)}), as one output of shape [..., {num_heads}]; got'
+        f' {output_spec}. rnd_agents.networks.create_networks builds such a'
+        f' network with num_values = {num_heads}.'
+    )
+
+
+def _check_rewards(streams, shape):
+  """Refuses entries that the environment's reward does not have."""
+  for stream in streams:
+    for _, source in stream.terms:
+      if source is None and shape.rank:
+        raise ValueError(
+            f'The reward is a vector {shape}: the ReturnStream {stream.name}'
+            ' must say which entry is its reward.'
+        )
+      if isinstance(source, numbers.Integral) and (
+          shape.rank != 1 or source >= shape[0]
+      ):
+        raise ValueError(
+            f'The ReturnStream {stream.name} is of entry {source} of the'
+            f' reward, which is of shape {shape}.'
+        )

@@ -1,0 +1,419 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A `PPOAgent` with several return streams, of which curiosities may pay some.
+
+`RNDPPOAgent` is its constructor.
+"""
+
+import tensorflow as tf
+from tf_agents.agents import data_converter
+from tf_agents.agents import tf_agent
+from tf_agents.agents.ppo import ppo_agent
+from tf_agents.policies import greedy_policy
+from tf_agents.utils import nest_utils
+
+from rnd_agents.agents import loss_info
+from rnd_agents.agents import optimizers
+from rnd_agents.agents import ppo_arguments
+from rnd_agents.agents import ppo_objective
+from rnd_agents.agents import ppo_update
+from rnd_agents.agents import return_streams
+from rnd_agents.agents import rnd_ppo_policy
+from rnd_agents.agents import rollouts
+from rnd_agents.agents import rows as rows_lib
+from rnd_agents.agents import samples
+from rnd_agents.agents import stream_rewards
+from rnd_agents.agents import unused_methods
+from rnd_agents.curiosity import curiosity as curiosity_lib
+from rnd_agents.networks import normalizers
+
+
+class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
+  """PPO on return streams; `RNDPPOAgent` explains it and its arguments."""
+
+  def __init__(
+      self,
+      time_step_spec,
+      action_spec,
+      optimizer,
+      actor_net,
+      value_net,
+      streams,
+      curiosity,
+      rnd_optimizer,
+      predictor_proportion,
+      sequences,
+      bootstrap_at_time_limit,
+      normalize_advantages,
+      normalize_observations,
+      normalize_rewards,
+      num_minibatches,
+      **kwargs,
+  ):
+    """Creates the agent from arguments that have been checked.
+
+    Args:
+      time_step_spec: As for `RNDPPOAgent`, like all that is not listed here.
+      action_spec: See there.
+      optimizer: See there.
+      actor_net: See there.
+      value_net: See there.
+      streams: `ReturnStream`s.
+      curiosity: The `Curiosity` that `curiosity` returns, or None.
+      rnd_optimizer: See there.
+      predictor_proportion: See there.
+      sequences: `samples.SequenceSettings`.
+      bootstrap_at_time_limit: See there.
+      normalize_advantages: See there.
+      normalize_observations: See there.
+      normalize_rewards: See there.
+      num_minibatches: See there.
+      **kwargs: Of `PPOAgent`.
+    """
+    super().__init__(
+        time_step_spec,
+        action_spec,
+        optimizer,
+        actor_net,
+        rnd_ppo_policy.FirstValueNetwork(value_net),
+        discount_factor=streams[0].discount_factor,
+        # Own normalizers take the place of the parent's: see docs/rnd_ppo.md.
+        normalize_rewards=False,
+        normalize_observations=False,
+        **kwargs,
+    )
+    self._num_minibatches = int(num_minibatches)
+    self._is_recurrent = bool(actor_net.state_spec or value_net.state_spec)
+    self._sequences = sequences
+    self._streams = streams
+    self._curiosity = curiosity
+    self._curiosities = stream_rewards.curiosities(streams)
+    self._bootstrap_at_time_limit = bootstrap_at_time_limit
+    self._normalize_advantages = normalize_advantages
+    self._rewards = stream_rewards.StreamRewards(
+        streams, normalize_rewards, self._reward_norm_clipping
+    )
+    self._shuffling = tf.random.Generator.from_seed(
+        tf.random.uniform([], maxval=tf.int64.max, dtype=tf.int64)
+    )
+    if normalize_observations:
+      self._observation_normalizer = normalizers.ObservationNormalizer(
+          self.time_step_spec.observation
+      )
+    self._build_policies(kwargs.get('greedy_eval', True))
+    self._build_update(rnd_optimizer, predictor_proportion)
+
+  # ---------------------------------------------------------------------------
+  # Construction.
+
+  def _build_policies(self, greedy_eval):
+    """Replaces the parent's policies and what was derived from their specs."""
+
+    def build(collect):
+      return rnd_ppo_policy.RNDPPOPolicy(
+          self.time_step_spec,
+          self.action_spec,
+          self._actor_net,
+          value_network=self._value_net,
+          observation_normalizer=self._observation_normalizer,
+          clip=False,
+          collect=collect,
+          compute_value_and_advantage_in_train=(
+              self._compute_value_and_advantage_in_train
+          ),
+          value_names=rollouts.info_names(self._streams, 'value_prediction'),
+          training_info=rollouts.computed_names(self._streams),
+          curiosities=self._curiosities if collect else (),
+          stores_state=self._sequences.recurrent_state_init == 'stored',
+      )
+
+    self._policy = build(collect=False)
+    if greedy_eval:
+      self._policy = greedy_policy.GreedyPolicy(self._policy)
+    self._collect_policy = build(collect=True)
+    self._collect_data_context = data_converter.DataContext(
+        time_step_spec=self.time_step_spec,
+        action_spec=self.action_spec,
+        info_spec=self._collect_policy.info_spec,
+    )
+    training_info_spec = self._collect_policy.training_info_spec()
+    self._training_data_spec = self._collect_policy.trajectory_spec.replace(
+        policy_info=training_info_spec
+    )
+    self._data_context = data_converter.DataContext(
+        time_step_spec=self.time_step_spec,
+        action_spec=self.action_spec,
+        info_spec=training_info_spec,
+    )
+    self._collected_as_transition = data_converter.AsTransition(
+        self.collect_data_context, squeeze_time_dim=False
+    )
+    self._as_trajectory = data_converter.AsTrajectory(
+        self.data_context, sequence_length=None
+    )
+
+  def _build_update(self, rnd_optimizer, predictor_proportion):
+    """Creates what computes the streams and takes the optimizer steps."""
+    names = tuple(stream.name for stream in self._streams)
+    self._loss_info_type = loss_info.loss_info_type(
+        names,
+        tuple(s.name for s in self._streams if s.curiosity is not None),
+    )
+    # In the networks' order, which checkpoints rely on. Names will not do:
+    # Keras numbers layers through a process, and dense_10 sorts before dense_9.
+    self._ppo_variables = optimizers.trainable_variables(
+        self._actor_net, self._value_net
+    )
+    self._predictor_variables = [
+        variable
+        for curiosity in self._curiosities
+        for variable in curiosity.trainable_variables
+    ]
+    self._rnd_optimizer = rnd_optimizer
+    self._rollouts = rollouts.Rollouts(
+        self._streams,
+        self._rewards,
+        self._create_return_streams(),
+        self._collect_policy,
+        self._action_spec,
+        self._action_distribution_spec,
+        self._is_recurrent,
+    )
+    if self._optimizer is None:
+      return
+    trained = [
+        variable
+        for curiosity in self._rewards.curiosities
+        for variable in curiosity.trainable_variables
+    ]
+    self._update = ppo_update.PPOUpdate(
+        self._collect_policy,
+        self._create_objective(),
+        self.l2_regularization_loss,
+        self._rewards.curiosities,
+        optimizers.Update(
+            self._optimizer,
+            rnd_optimizer,
+            self._ppo_variables,
+            trained,
+            self._gradient_clipping,
+        ),
+        self.train_step_counter,
+        self._shuffling,
+        loss_info.loss_names(names),
+        self._num_epochs,
+        predictor_proportion,
+        self._check_numerics,
+    )
+
+  def _create_return_streams(self):
+    """Returns what computes advantages and returns; for subclasses."""
+    return return_streams.ReturnStreams(
+        self._streams,
+        self._lambda,
+        self._bootstrap_at_time_limit,
+        self._normalize_advantages,
+    )
+
+  def _create_objective(self):
+    """Returns what computes PPO's terms of the loss; for subclasses."""
+    return ppo_objective.PPOObjective(
+        self._action_spec,
+        self._importance_ratio_clipping,
+        self._entropy_regularization,
+        self._value_pred_loss_coef,
+        self._value_clipping,
+        self._log_prob_clipping,
+        self._streams,
+    )
+
+  @property
+  def curiosity(self):
+    """The agent's `Curiosity`, the first one if there are several, or None."""
+    return self._curiosity
+
+  @property
+  def streams(self):
+    """The agent's `ReturnStream`s, in the order of the value heads."""
+    return self._streams
+
+  @property
+  def num_minibatches(self):
+    """Optimizer steps a pass over a whole rollout."""
+    return self._num_minibatches
+
+  @property
+  def sequences(self):
+    """How rollouts are cut: `SequenceSettings`; None without memory."""
+    return self._sequences if self._is_recurrent else None
+
+  @property
+  def optimizers(self):
+    """The optimizers that train the agent: one, or two with the curiosity's."""
+    return [
+        optimizer
+        for optimizer in (self._optimizer, self._rnd_optimizer)
+        if optimizer is not None
+    ]
+
+  @property
+  def trains_on_rollouts(self):
+    """Whether `train` takes whole rollouts, and not a `PPOLearner`'s parts."""
+    return self._compute_value_and_advantage_in_train
+
+  def check_rollout(self, num_environments, rollout_length):
+    """Refuses rollouts that `train` cannot take.
+
+    Args:
+      num_environments: B.
+      rollout_length: T.
+
+    Raises:
+      ValueError: If they are too few transitions, or chunks, for the
+        minibatches.
+    """
+    ppo_arguments.check_rollout(self, num_environments, rollout_length)
+
+  # ---------------------------------------------------------------------------
+  # What a user calls besides `train`.
+
+  def rnd_loss(self, observations):
+    """Returns the raw bonus of arriving at raw observations, and its mean.
+
+    Args:
+      observations: A nest of tensors [B, T, ...].
+
+    Returns:
+      A tuple (bonus [B, T], mean []).
+    """
+    bonus = self._curiosity.bonus(curiosity_lib.Transitions(observations))
+    return bonus, tf.reduce_mean(bonus)
+
+  def update_observation_statistics(self, observations, mask=None):
+    """Takes raw observations into the statistics of all that whitens them.
+
+    Call it on a random policy's observations before training starts (section
+    2.4 of the paper); `train` goes on from there by itself.
+
+    Args:
+      observations: A nest of tensors [outer..., ...].
+      mask: Optional booleans [outer...].
+    """
+    for curiosity in self._curiosities:
+      curiosity.update_observation_statistics(observations, mask)
+    if self._observation_normalizer is not None:
+      self._observation_normalizer.update(observations, mask)
+
+  def update_observation_normalizer(self, batched_observations):
+    """Updates statistics; a `PPOLearner` calls it once a rollout.
+
+    It hands over observations [B, T+1, ...] and no step types, so here, unlike
+    in `train`, the first observation of an episode earns a bonus that enters
+    the statistics of the intrinsic return.
+    """
+    if self._observation_normalizer is not None:
+      self._observation_normalizer.update(batched_observations)
+    transitions = curiosity_lib.Transitions(
+        tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
+    )
+    for curiosity in self._rewards.curiosities:
+      curiosity.update_statistics(transitions)
+      curiosity.update_return_statistics(curiosity.bonus(transitions))
+
+  def update_reward_normalizer(self, batched_rewards):
+    """Updates rewards' statistics; a `PPOLearner` calls it with [B, T+1]."""
+    self._rewards.update_scalers(
+        batched_rewards, tf.ones(tf.shape(batched_rewards)[:2], tf.bool)
+    )
+
+  # ---------------------------------------------------------------------------
+  # Training.
+
+  def _preprocess(self, experience):
+    """Computes the streams of a rollout [B, T+1] or [T+1]."""
+    outer_rank = nest_utils.get_outer_rank(
+        experience.discount, self.collect_data_spec.discount
+    )
+    if outer_rank == 1:
+      experience = nest_utils.batch_nested_tensors(experience)
+    processed = self._rollouts.preprocess(experience)
+    if outer_rank == 1:
+      processed = nest_utils.unbatch_nested_tensors(processed)
+    return processed
+
+  def _train(self, experience, weights):
+    if self._optimizer is None:
+      raise ValueError('RNDPPOAgent needs an optimizer to train.')
+    experience = self._as_trajectory(experience)
+    statistics = {}
+    if self.trains_on_rollouts:
+      rollouts.check_num_rows(experience)
+      num_samples = tf.math.count_nonzero(
+          rollouts.valid_transitions(experience), dtype=tf.int32
+      )
+      with tf.control_dependencies([self._assert_enough(num_samples)]):
+        # Before anything changes.
+        experience = tf.nest.map_structure(tf.identity, experience)
+      rows, statistics = self._rollouts.rows(
+          experience, self.update_normalizers_in_train
+      )
+    else:
+      rows = self._rollouts.rows_of_preprocessed(experience)
+    if weights is not None:
+      rows['weight'] = rows_lib.row_weights(weights, experience.step_type)
+    num_rows = experience.discount.shape[1] or tf.shape(experience.discount)[1]
+    samples_ = self._samples(rows, num_rows)
+    num_samples = tf.size(samples_.indices)
+    num_minibatches = self._num_minibatches
+    if self.trains_on_rollouts:
+      self._assert_enough(num_samples)
+    else:  # A `PPOLearner` may cut a minibatch of padding alone.
+      num_minibatches = tf.cast(num_samples > 0, tf.int32)
+    loss, means = self._update(rows, samples_, num_minibatches)
+    if (
+        self.trains_on_rollouts
+        and self.update_normalizers_in_train
+        and self._observation_normalizer is not None
+    ):
+      # Last: the probabilities of this rollout belong to the old statistics.
+      self._observation_normalizer.update(
+          tf.nest.map_structure(lambda x: x[:, :-1], experience.observation)
+      )
+    zeros = dict.fromkeys(self._loss_info_type._fields, tf.constant(0.0))
+    info = self._loss_info_type(**{**zeros, **statistics, **means})
+    histograms = self._ppo_variables + self._predictor_variables
+    loss_info.summarize(
+        info,
+        self.train_step_counter,
+        self._optimizer,
+        histograms if self._summarize_grads_and_vars else [],
+    )
+    return tf_agent.LossInfo(loss, info)
+
+  def _assert_enough(self, num_samples):
+    """Raises where there are fewer samples than minibatches."""
+    return tf.debugging.assert_greater_equal(
+        num_samples,
+        self._num_minibatches,
+        'Fewer transitions, or chunks of them, than minibatches: collect more'
+        ' steps, or lower num_minibatches or unroll_length.',
+    )
+
+  def _samples(self, rows, num_rows):
+    """What minibatches of a rollout's rows are drawn from."""
+    if not self._is_recurrent:
+      return samples.Transitions(rows)
+    return samples.Chunks(
+        rows, num_rows, self._sequences, self._collect_policy, self._shuffling
+    )
+
+  def l2_regularization_loss(self, debug_summaries=False):
+    """As the parent's, by what kernels serve and not by who holds them."""
+    del debug_summaries
+    return ppo_objective.l2_regularization_loss(
+        self._actor_net,
+        self._value_net.value_net,
+        self._policy_l2_reg,
+        self._value_function_l2_reg,
+        self._shared_vars_l2_reg,
+    )

@@ -1,0 +1,274 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The base class of curiosities, and the transitions that they judge."""
+
+import abc
+from typing import NamedTuple, Optional
+
+import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
+
+from rnd_agents.networks import normalizers
+
+
+class Transitions(NamedTuple):
+  """Transitions [B, T] of a rollout in their order, or a minibatch [M] of them.
+
+  Attributes:
+    next_observation: nest of tensors [outer..., ...]: raw observations.
+    valid: booleans [outer...]; False for an entry that is no transition:
+      padding, or the step from the end of an episode to the next episode. None
+      where all are transitions.
+    observation: nest like `next_observation`. It and those below are None where
+      the caller knows next observations alone, as a `PPOLearner` does.
+    action: nest of tensors [outer..., ...].
+    is_first: booleans [outer...]: whether an episode begins with the
+      transition.
+  """
+
+  next_observation: types.NestedTensor
+  valid: Optional[tf.Tensor] = None
+  observation: Optional[types.NestedTensor] = None
+  action: Optional[types.NestedTensor] = None
+  is_first: Optional[tf.Tensor] = None
+
+  @classmethod
+  def of_trajectory(cls, experience):
+    """Returns the transitions [B, T] between rows [B, T+1] of a trajectory."""
+
+    def begin(nest):
+      return tf.nest.map_structure(lambda x: x[:, :-1], nest)
+
+    step_type = begin(experience.step_type)
+    return cls(
+        next_observation=tf.nest.map_structure(
+            lambda x: x[:, 1:], experience.observation
+        ),
+        valid=tf.not_equal(step_type, ts.StepType.LAST),
+        observation=begin(experience.observation),
+        action=begin(experience.action),
+        is_first=tf.equal(step_type, ts.StepType.FIRST),
+    )
+
+  def flatten(self):
+    """Returns transitions [B, T] as a minibatch [B * T]."""
+    return tf.nest.map_structure(
+        lambda x: None if x is None else _merge(x), self
+    )
+
+
+class Curiosity(tf.Module, abc.ABC):
+  """Pays a bonus for transitions and learns from them.
+
+  Agents take any curiosity. A new one implements `bonus`, and what it needs of
+  `loss`, `constants` and the two updates of its statistics. The running
+  deviation of the bonus's return, by which the bonus is divided, is here.
+
+  With each rollout an agent does, in this order:
+
+      bonus = curiosity.bonus(transitions)                    # [B, T]
+      curiosity.update_return_statistics(bonus, transitions.valid)
+      rewards = curiosity.normalize_bonus(bonus)
+      curiosity.update_statistics(transitions)
+      constants = curiosity.constants(transitions)
+      # For each minibatch:
+      loss = curiosity.loss(minibatch, weights, constants_of_minibatch)
+  """
+
+  def __init__(self, discount_factor=0.99, name=None):
+    """Creates the statistics of the return.
+
+    Args:
+      discount_factor: Discount of the return whose standard deviation divides
+        the bonus.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self._return_scaler = normalizers.ReturnScaler(discount_factor)
+
+  @abc.abstractmethod
+  def bonus(self, transitions, constants=None):
+    """Returns the raw bonus of transitions, without a gradient.
+
+    Args:
+      transitions: `Transitions`. The bonus of those that are not valid is not
+        looked at.
+      constants: `constants(transitions)` where already known.
+
+    Returns:
+      A float tensor [outer...].
+    """
+
+  def loss(self, transitions, weights=None, constants=None):
+    """Returns what `trainable_variables` minimize; 0 if there are none.
+
+    Args:
+      transitions: `Transitions` [M].
+      weights: Booleans or floats [M]: how much each transition counts; None
+        for all alike. Nothing else tells which of them are valid.
+      constants: `constants(transitions)` where already known.
+
+    Returns:
+      A float scalar.
+    """
+    del transitions, weights, constants
+    return tf.constant(0.0)
+
+  def constants(self, transitions):
+    """Returns tensors that stay the same until the statistics change.
+
+    Agents compute them once an update and gather them with each minibatch.
+
+    Args:
+      transitions: `Transitions`.
+
+    Returns:
+      A nest of tensors [outer..., ...]; () for none.
+    """
+    del transitions
+    return ()
+
+  def update_statistics(self, transitions):
+    """Takes transitions into all statistics but those of the return.
+
+    Args:
+      transitions: `Transitions`, each of which is handed over once.
+    """
+    self.update_observation_statistics(
+        transitions.next_observation, transitions.valid
+    )
+
+  def update_observation_statistics(self, observations, mask=None):
+    """Takes observations into the statistics, such as a random policy's.
+
+    Args:
+      observations: A nest of raw tensors [outer..., ...].
+      mask: Booleans [outer...]; None for all.
+    """
+
+  def update_return_statistics(self, bonus, valid=None):
+    """Takes the returns of a rollout's bonus into their statistics.
+
+    The sum is never reset: not at an episode's end, not between rollouts
+    (Burda et al., 2018, section 2.3: the intrinsic return is non-episodic).
+
+    Args:
+      bonus: Raw bonus, a float tensor [B, T]; row b of every call belongs to
+        environment b. Another B than before starts all sums at 0.
+      valid: Booleans [B, T]; False entries are passed over.
+    """
+    if valid is None:
+      valid = tf.ones_like(bonus, tf.bool)
+    self._return_scaler.update(bonus, valid)
+
+  def normalize_bonus(self, bonus):
+    """Returns the bonus over the running standard deviation of its return.
+
+    No mean is subtracted and nothing is clipped (Burda et al., 2018, section
+    2.4).
+
+    Args:
+      bonus: A float tensor.
+    """
+    return self._return_scaler.scale(bonus)
+
+  def watch(self, transitions):
+    """Takes one transition of each environment into all statistics.
+
+    For agents that learn from replayed experience: statistics follow what is
+    collected, in its order.
+
+    Args:
+      transitions: `Transitions` [B]; entry b of every call belongs to
+        environment b.
+    """
+    self.update_statistics(transitions)
+    # [B] -> [B, 1]: one step in time of the return of each environment.
+    self.update_return_statistics(
+        self.bonus(transitions)[:, tf.newaxis],
+        transitions.valid[:, tf.newaxis],
+    )
+
+  def rewards(self, transitions, constants=None):
+    """Returns the normalized bonus of transitions, 0 where they are not valid.
+
+    The bonus of replayed transitions: what their novelty is worth today, not
+    when they were collected.
+
+    Args:
+      transitions: `Transitions`.
+      constants: `constants(transitions)` where already known.
+    """
+    rewards = self.normalize_bonus(self.bonus(transitions, constants))
+    if transitions.valid is None:
+      return rewards
+    return tf.where(transitions.valid, rewards, 0.0)
+
+
+class PreviousRow(tf.Module):
+  """Joins the rows that a driver hands over one by one to transitions."""
+
+  def __init__(self, trajectory_spec, name='PreviousRow'):
+    """Creates the memory of one row.
+
+    Args:
+      trajectory_spec: A `Trajectory` spec of the rows.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self._spec = _kept(trajectory_spec)
+    # The first row says how many environments there are.
+    self._flat = [
+        tf.Variable(
+            tf.zeros([0, *spec.shape], spec.dtype),
+            shape=[None, *spec.shape],
+            trainable=False,
+            validate_shape=False,
+            name='previous',
+        )
+        for spec in tf.nest.flatten(self._spec)
+    ]
+    self._num_rows = tf.Variable(0, trainable=False, name='num_rows')
+
+  def join(self, row):
+    """Returns the transitions from the row before to this one.
+
+    Args:
+      row: A `Trajectory` [B]; entry b of every call belongs to environment b.
+
+    Returns:
+      `Transitions` [B]. None of them is valid where there is no row before, or
+      one of another number of environments.
+    """
+    flat = tf.nest.flatten(_kept(row))
+    batch_size = tf.shape(row.step_type)[0]
+    is_known = tf.equal(self._num_rows, batch_size)
+    previous = tf.cond(
+        is_known,
+        lambda: [variable.read_value() for variable in self._flat],
+        lambda: [tf.zeros_like(value) for value in flat],
+    )
+    observation, action, step_type = tf.nest.pack_sequence_as(
+        self._spec, previous
+    )
+    with tf.control_dependencies(previous):
+      for variable, value in zip(self._flat, flat, strict=True):
+        variable.assign(value)
+      self._num_rows.assign(batch_size)
+    return Transitions(
+        next_observation=row.observation,
+        valid=is_known & ~row.is_first(),
+        observation=observation,
+        action=action,
+        is_first=tf.equal(step_type, ts.StepType.FIRST),
+    )
+
+
+def _kept(row):
+  return row.observation, row.action, row.step_type
+
+
+def _merge(x):
+  """[B, T, ...] -> [B * T, ...]."""
+  return tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], axis=0))

@@ -1,0 +1,299 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Streams other than the default two, and methods that nothing calls."""
+
+import gin
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.agents.ppo import ppo_agent
+from tf_agents.drivers import dynamic_step_driver
+from tf_agents.environments import py_environment
+from tf_agents.environments import tf_py_environment
+from tf_agents.replay_buffers import tf_uniform_replay_buffer
+from tf_agents.specs import array_spec
+from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
+
+from rnd_agents import networks
+from rnd_agents.agents import return_streams
+from rnd_agents.agents import rnd_ppo_agent
+from tests.agents import agent_test_utils
+
+Stream = return_streams.ReturnStream
+VECTOR = tf.TensorSpec([2], tf.float32)
+
+
+@pytest.fixture(autouse=True)
+def _clear_gin():
+  gin.clear_config()
+  yield
+  gin.clear_config()
+
+
+class _TwoRewards(py_environment.PyEnvironment):
+  """Action 0 pays the first entry of the reward, action 1 the second."""
+
+  def __init__(self):
+    super().__init__()
+    self._steps = 0
+
+  def action_spec(self):
+    return array_spec.BoundedArraySpec([], np.int64, 0, 1)
+
+  def observation_spec(self):
+    return array_spec.ArraySpec([3], np.float32)
+
+  def reward_spec(self):
+    return array_spec.ArraySpec([2], np.float32)
+
+  def _time_step(self, step_type, reward):
+    return ts.TimeStep(
+        np.int32(step_type),
+        np.float32(reward),
+        np.float32(step_type != ts.StepType.LAST),
+        np.ones([3], np.float32),
+    )
+
+  def _reset(self):
+    self._steps = 0
+    return self._time_step(ts.StepType.FIRST, [0, 0])
+
+  def _step(self, action):
+    if self._current_time_step.is_last():
+      return self.reset()
+    self._steps += 1
+    kind = ts.StepType.LAST if self._steps == 5 else ts.StepType.MID
+    return self._time_step(kind, np.eye(2)[int(action)])
+
+
+@pytest.mark.parametrize('wanted', [0, 1])
+def test_an_environment_with_a_vector_of_rewards(wanted):
+  tf.keras.utils.set_random_seed(0)
+  env = tf_py_environment.TFPyEnvironment(_TwoRewards())
+  nets = networks.create_networks(
+      env.observation_spec(), env.action_spec(), with_rnd=False
+  )
+  coefficients = np.where(np.arange(2) == wanted, 1.0, 0.1)
+  agent = rnd_ppo_agent.RNDPPOAgent(
+      env.time_step_spec(),
+      env.action_spec(),
+      tf.keras.optimizers.Adam(1e-2),
+      nets.actor_net,
+      nets.value_net,
+      streams=[
+          Stream(f'entry_{i}', 0.9, coefficient, reward=i)
+          for i, coefficient in enumerate(coefficients)
+      ],
+      normalize_rewards=True,
+      train_step_counter=tf.Variable(0, dtype=tf.int64),
+  )
+  assert agent.curiosity is None
+  buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
+      agent.collect_data_spec, batch_size=1, max_length=65
+  )
+  collect = common.function(
+      dynamic_step_driver.DynamicStepDriver(
+          env, agent.collect_policy, [buffer.add_batch], num_steps=1_000
+      ).run
+  )
+  train = common.function(agent.train)
+  for _ in range(10):
+    buffer.clear()
+    collect(maximum_iterations=tf.constant(65))
+    info = train(buffer.gather_all()).extra
+  assert 'num_ended_episodes' not in info._fields
+  assert info.rnd_loss == 0
+  step = ts.restart(tf.ones([1, 3]), 1, reward_spec=VECTOR)
+  assert agent.policy.action(step).action.numpy() == [wanted]
+
+
+def test_one_value_head_for_the_sum_of_reward_and_bonus():
+  """As the same sum made by hand, of a reward and of a bonus."""
+
+  def streams(curiosity):
+    reward = [(2.0, None), (0.5, curiosity)]
+    return [Stream('both', 0.9, 1.5, reward=reward)]
+
+  agent = agent_test_utils.build_agent(
+      sizes={'num_values': 1},
+      streams=streams,
+      update_normalizers_in_train=False,
+  )
+  experience = agent_test_utils.rollout(agent)
+  rows, statistics = agent_test_utils.rows_of(agent, experience)
+  bonus = agent.curiosity.errors(experience.observation[:, 1:])
+  bonus = np.where(experience.step_type[:, :-1] == 2, 0, bonus)
+  paid = np.append(0.5 * bonus, np.zeros([4, 1]), axis=1)
+  plain = agent_test_utils.build_agent(
+      sizes={'num_values': 1},
+      streams=[Stream('both', 0.9, 1.5)],
+      update_normalizers_in_train=False,
+      rnd_network=None,
+      target_rnd_network=None,
+  )
+  for ours, theirs in zip(
+      plain._ppo_variables, agent._ppo_variables, strict=True
+  ):
+    ours.assign(theirs)
+  expected, _ = agent_test_utils.rows_of(
+      plain, experience.replace(reward=2.0 * experience.reward + paid)
+  )
+  for name in ('advantage', 'returns'):
+    np.testing.assert_allclose(rows[name], expected[name], rtol=1e-4, atol=1e-5)
+  assert statistics['both_reward_mean'] != 0
+
+
+def test_streams_are_named_where_two_are_of_curiosities():
+  names = return_streams.statistics_names(('a', 'b', 'c'), ('b', 'c'))
+  assert names[:3] == ('b_bonus_mean', 'b_bonus_std', 'b_bonus_max')
+  assert names[-3:] == tuple(f'{x}_explained_variance' for x in 'abc')
+  assert len(set(names)) == len(names) == 2 * 5 + 1 + 6
+  assert rnd_ppo_agent.RNDPPOLossInfo._fields[-10:] == (
+      'bonus_mean',
+      'bonus_std',
+      'bonus_max',
+      'intrinsic_reward_mean',
+      'intrinsic_episode_return_mean',
+      'num_ended_episodes',
+      'extrinsic_return_mean',
+      'intrinsic_return_mean',
+      'extrinsic_explained_variance',
+      'intrinsic_explained_variance',
+  )
+
+
+def test_streams_from_gin():
+  gin.parse_config("""
+      RNDPPOAgent.streams = [@far/ReturnStream(), @near/ReturnStream()]
+      far/ReturnStream.name = 'far'
+      far/ReturnStream.discount_factor = 0.9
+      near/ReturnStream.name = 'near'
+      near/ReturnStream.discount_factor = 0.5
+      near/ReturnStream.advantage_coefficient = 0.25
+  """)
+  agent = agent_test_utils.build_agent(
+      rnd_network=None, target_rnd_network=None
+  )
+  assert [s.name for s in agent.streams] == ['far', 'near']
+  info = agent.train(agent_test_utils.rollout(agent)).extra
+  assert info.near_value_loss > 0
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'words'),
+    [
+        ({'discount_factor': 1.5}, 'discount_factor must be between 0 and 1'),
+        ({'advantage_coefficient': None}, 'advantage_coefficient must be a n'),
+        ({'name': 'a b'}, 'name must be a word'),
+        ({'reward': 'extrinsic'}, 'reward must be None, the index'),
+        ({'reward': -1}, 'reward must be None, the index'),
+    ],
+)
+def test_stream_is_refused(arguments, words):
+  with pytest.raises((TypeError, ValueError), match=f'ReturnStream.{words}'):
+    Stream(**{'name': 'a', 'discount_factor': 0.9, **arguments})
+
+
+@pytest.mark.parametrize(
+    ('settings', 'words'),
+    [
+        ({'streams': []}, 'one stream or more'),
+        (
+            {'streams': [Stream('a', 0.9), Stream('a', 0.9)]},
+            'of different names',
+        ),
+        ({'streams': ['extrinsic']}, 'must be ReturnStreams, got str'),
+        (
+            {'streams': [Stream('a', 0.9), Stream('b', 0.9)]},
+            'pays in none of the streams',
+        ),
+        (
+            {'streams': lambda c: [Stream('a', 0.9, reward=c)]},
+            'must have 1 heads',
+        ),
+        (
+            {
+                'streams': lambda c: [
+                    Stream('a', 0.9, reward=c),
+                    Stream('b', 0.9, reward=1),
+                ]
+            },
+            'b is of entry 1 of the reward',
+        ),
+        ({'reward_spec': VECTOR}, 'extrinsic must say which entry'),
+        (
+            {
+                'streams': lambda c: [Stream('a', 0.9, reward=c)],
+                'discount_factor': 0.5,
+            },
+            'discount_factor has no effect beside streams',
+        ),
+        ({'curiosity': 'rnd'}, 'curiosity must be a Curiosity'),
+    ],
+)
+def test_agent_refuses_streams(settings, words):
+  with pytest.raises((TypeError, ValueError), match=words):
+    agent_test_utils.build_agent(**settings)
+
+
+def test_rnd_networks_beside_a_curiosity_are_refused():
+  curiosity = agent_test_utils.build_agent().curiosity
+  with pytest.raises(ValueError, match='rnd_network has no effect beside'):
+    agent_test_utils.build_agent(curiosity=curiosity)
+
+
+_UNUSED = (
+    'get_loss',
+    'policy_gradient_loss',
+    'value_estimation_loss',
+    'entropy_regularization_loss',
+    'kl_cutoff_loss',
+    'kl_penalty_loss',
+    'adaptive_kl_loss',
+    'update_adaptive_kl_beta',
+    'compute_advantages',
+    'compute_return_and_advantage',
+)
+
+
+@pytest.mark.parametrize('name', _UNUSED)
+def test_methods_that_training_never_calls_raise(name):
+  agent = agent_test_utils.build_agent()
+  with pytest.raises(NotImplementedError, match=f'{name} has no.*_create_'):
+    getattr(agent, name)(None)
+  with pytest.raises(TypeError, match=f'Mine.{name} has no.*_create_'):
+    type('Mine', (rnd_ppo_agent.RNDPPOAgent,), {name: lambda self: None})
+
+
+def test_no_other_public_method_of_the_parent_is_left_without_an_effect():
+  """New ones of TF-Agents come to notice here."""
+  own = {n for n in vars(ppo_agent.PPOAgent) if not n.startswith('_')}
+  assert own - set(_UNUSED) == {
+      'actor_net',
+      'l2_regularization_loss',
+      'update_observation_normalizer',
+      'update_reward_normalizer',
+  }
+
+
+def test_a_subclass_computes_the_objective_otherwise():
+  class Mine(rnd_ppo_agent.RNDPPOAgent):
+
+    def _create_objective(self):
+      objective = super()._create_objective()
+      return lambda *arguments: dict(
+          objective(*arguments), policy_gradient_loss=tf.constant(7.0)
+      )
+
+  agent = Mine(
+      ts.time_step_spec(agent_test_utils.FLAT),
+      agent_test_utils.DISCRETE,
+      agent_test_utils.adam(),
+      train_step_counter=tf.Variable(0, dtype=tf.int64),
+      **agent_test_utils.small_networks(
+          agent_test_utils.FLAT, agent_test_utils.DISCRETE
+      )._asdict(),
+  )
+  info = agent.train(agent_test_utils.rollout(agent)).extra
+  assert info.policy_gradient_loss == 7
