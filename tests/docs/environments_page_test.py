@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the code of docs/environments.md and compares its tables with the code."""
+"""Runs the code of docs/environments.md; compares its tables with the code."""
 
 import importlib.util
 import re
