@@ -5,6 +5,7 @@
 import gin
 import tensorflow as tf
 
+from rnd_agents import errors
 from rnd_agents.agents import r2d3_agent
 from rnd_agents.agents import ranges
 from rnd_agents.agents import rnd_ppo_agent
@@ -55,12 +56,12 @@ def create_rnd_ppo_agent(
       isinstance(agent_class, type)
       and issubclass(agent_class, rnd_ppo_agent.RNDPPOAgent)
   ):
-    raise TypeError(
+    raise errors.InvalidType(
         f'{owner}agent_class must be RNDPPOAgent or a subclass, such as'
         f' @RNDPPOAgent, not {agent_class!r}.'
     )
   if curiosity_fn is not None and rnd_observation_fn is not None:
-    raise ValueError(
+    raise errors.InvalidValue(
         f'{owner}rnd_observation_fn is for RND of create_networks, and'
         f' {owner}curiosity_fn takes its place: bind create_rnd.observation_fn'
         ' with curiosity_fn = @create_rnd, or leave one of them out.'

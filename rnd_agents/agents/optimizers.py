@@ -5,6 +5,8 @@
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_utils
 
+from rnd_agents import errors
+
 
 def build(optimizer, variables):
   """Creates an optimizer's variables before its first step.
@@ -95,7 +97,7 @@ class Update:
       ValueError: If both optimizers are one object.
     """
     if optimizer is rnd_optimizer:
-      raise ValueError(
+      raise errors.InvalidValue(
           'optimizer and rnd_optimizer are one object, which would take two'
           ' steps an update: leave rnd_optimizer at None.'
       )

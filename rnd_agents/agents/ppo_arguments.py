@@ -10,6 +10,7 @@ import tensorflow as tf
 from tf_agents.agents.ppo import ppo_agent
 from tf_agents.networks import network
 
+from rnd_agents import errors
 from rnd_agents.agents import ranges
 from rnd_agents.agents import samples
 
@@ -78,14 +79,14 @@ def _check_names(arguments, own_names):
   known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
   for name in sorted(set(arguments) - set(known)):
     close = difflib.get_close_matches(name, {*known, *own_names}, n=3)
-    raise TypeError(
+    raise errors.InvalidType(
         f'RNDPPOAgent has no argument {name}.'
         + (f' Did you mean {", ".join(close)}?' if close else '')
         + ' It knows its own arguments and those of TF-Agents\' PPOAgent.'
     )
   for name, value in FIXED_PPO_ARGUMENTS.items():
     if arguments.get(name, value) != value:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'RNDPPOAgent always has {name}={value}, got {arguments[name]}:'
           ' leave the argument out.'
       )
@@ -160,7 +161,7 @@ def _check_normalizers(
   """
   del others
   if update_normalizers_in_train and not compute_value_and_advantage_in_train:
-    raise ValueError(
+    raise errors.InvalidValue(
         'With compute_value_and_advantage_in_train=False, `train` sees no whole'
         ' rollouts and updates no statistics: set'
         ' update_normalizers_in_train=False. A PPOLearner then calls'
@@ -179,7 +180,7 @@ def _check_strategy():
   if tf.distribute.has_strategy() and not isinstance(
       strategy, tf.distribute.OneDeviceStrategy
   ):
-    raise ValueError(
+    raise errors.InvalidValue(
         f'RNDPPOAgent does not run under {type(strategy).__name__}: its'
         ' minibatches are steps of one loop in the graph, between which'
         ' replicas cannot meet. Build it outside of the strategy, or under a'
@@ -191,7 +192,7 @@ def check_are_networks(**networks):
   """Raises TypeError where one of several by name is no `Network`."""
   for label, net in networks.items():
     if not isinstance(net, network.Network):
-      raise TypeError(
+      raise errors.InvalidType(
           f'{label} must be a tf_agents Network, got {type(net).__name__}.'
           ' rnd_agents.networks.create_networks builds all four.'
       )
@@ -209,7 +210,7 @@ def _check_sequences(settings, is_recurrent):
     ValueError: If a setting is out of range or needs recurrent networks.
   """
   if settings.recurrent_state_init not in ('stored', 'zero'):
-    raise ValueError(
+    raise errors.InvalidValue(
         "RNDPPOAgent.recurrent_state_init must be 'stored' or 'zero', got"
         f' {settings.recurrent_state_init!r}.'
     )
@@ -220,7 +221,7 @@ def _check_sequences(settings, is_recurrent):
     return
   for name, default in samples.SequenceSettings()._asdict().items():
     if getattr(settings, name) != default:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'RNDPPOAgent.{name} is for recurrent networks, and these have no'
           ' memory: set create_networks.core = @LSTMCore(), or leave it out.'
       )
@@ -239,7 +240,7 @@ def check_rollout(agent, num_environments, rollout_length):
       few transitions, or too few chunks of them, for its minibatches.
   """
   if not agent.trains_on_rollouts:
-    raise ValueError(
+    raise errors.InvalidValue(
         'train_eval trains on whole rollouts: leave'
         ' RNDPPOAgent.compute_value_and_advantage_in_train at True.'
     )
@@ -247,7 +248,7 @@ def check_rollout(agent, num_environments, rollout_length):
   rollout = 'train_eval.num_environments * OnPolicyTraining.rollout_length'
   # Every second transition may be a boundary between episodes, and no sample.
   if num_transitions < 2 * agent.num_minibatches:
-    raise ValueError(
+    raise errors.InvalidValue(
         f'{rollout} are {num_transitions} transitions, too few for'
         f' RNDPPOAgent.num_minibatches = {agent.num_minibatches}: at least two'
         ' a minibatch are needed.'
@@ -259,14 +260,14 @@ def check_rollout(agent, num_environments, rollout_length):
   num_steps = np.sum(chunks.weights.numpy() > 0, axis=1)
   num_samples = num_environments * int(np.sum(num_steps > 1))
   if num_samples < agent.num_minibatches and agent.sequences.unroll_length != 1:
-    raise ValueError(
+    raise errors.InvalidValue(
         f'{rollout} are cut into {num_samples} chunks of two steps or more, too'
         f' few for RNDPPOAgent.num_minibatches = {agent.num_minibatches}: lower'
         ' that, or RNDPPOAgent.unroll_length.'
     )
   burn_in_length = agent.sequences.burn_in_length
   if burn_in_length and not np.any(chunks.has_burn_in):
-    raise ValueError(
+    raise errors.InvalidValue(
         f'RNDPPOAgent.burn_in_length = {burn_in_length} is longer than what'
         f' comes before the last chunk of {rollout_length} steps: no chunk'
         ' would have a burn-in. Lower it, or RNDPPOAgent.unroll_length.'

@@ -8,6 +8,8 @@ import tensorflow_probability as tfp
 from tf_agents.policies import tf_policy
 from tf_agents.trajectories import policy_step
 
+from rnd_agents import errors
+
 
 class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
   """Takes the best action, or with probability epsilon any one.
@@ -44,7 +46,9 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       ValueError: If epsilon is no probability, as far as its value is known.
     """
     if not tf.is_tensor(epsilon) and not _are_probabilities(epsilon):
-      raise ValueError(f'epsilon must be between 0 and 1, got {epsilon}.')
+      raise errors.InvalidValue(
+          f'epsilon must be between 0 and 1, got {epsilon}.'
+      )
     info_spec = ()
     if stores_state:
       info_spec = dict(

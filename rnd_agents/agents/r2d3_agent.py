@@ -18,6 +18,7 @@ from tf_agents.policies import greedy_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
+from rnd_agents import errors
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import q_policy
 from rnd_agents.agents import r2d3_arguments
@@ -452,7 +453,7 @@ class R2D3Agent(tf_agent.TFAgent):
       A `LossInfo` with an `R2D3LossInfo`.
     """
     if self._optimizer is None:
-      raise ValueError('R2D3Agent needs an optimizer to train.')
+      raise errors.InvalidValue('R2D3Agent needs an optimizer to train.')
     burn_in, trained = self._split(experience)
     batch = None if self._curious is None else self._curious.batch(trained)
     with tf.GradientTape() as tape:

@@ -7,6 +7,7 @@ import tensorflow as tf
 from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import errors
 from rnd_agents.agents import ranges
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.networks import q_network as q_network_lib
@@ -47,7 +48,7 @@ def check_numbers(arguments):
   ranges.check(_RANGES, arguments, owner='R2D3Agent.')
   for name, choices in _CHOICES.items():
     if arguments[name] not in choices:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'R2D3Agent.{name} must be one of {choices}, got'
           f' {arguments[name]!r}.'
       )
@@ -74,7 +75,7 @@ def check_networks(time_step_spec, action_spec, q_network, target_q_network):
       ('q_network', q_network), ('target_q_network', target_q_network)
   ):
     if not isinstance(net, network.Network):
-      raise TypeError(
+      raise errors.InvalidType(
           f'{label} must be a tf_agents Network, got {type(net).__name__}.'
           ' rnd_agents.networks.create_q_networks builds both.'
       )
@@ -83,7 +84,7 @@ def check_networks(time_step_spec, action_spec, q_network, target_q_network):
         isinstance(output_spec, tf.TypeSpec)
         and output_spec.shape.is_compatible_with([num_actions])
     ):
-      raise ValueError(
+      raise errors.InvalidValue(
           f'{label} must have an output for each of the {num_actions} actions,'
           f' [..., {num_actions}], got {output_spec}.'
       )
@@ -93,13 +94,13 @@ def check_networks(time_step_spec, action_spec, q_network, target_q_network):
       for net in (q_network, target_q_network)
   ]
   if shapes[0] != shapes[1]:
-    raise ValueError(
+    raise errors.InvalidValue(
         'q_network and target_q_network must have variables of the same'
         f' shapes, got {shapes[0]} and {shapes[1]}.'
     )
   own = {variable.ref() for variable in q_network.variables}
   if any(variable.ref() in own for variable in target_q_network.variables):
-    raise ValueError(
+    raise errors.InvalidValue(
         'q_network and target_q_network share weights: build two networks, as'
         ' rnd_agents.networks.create_q_networks does.'
     )
@@ -132,7 +133,7 @@ def _check_forgets(label, net, observation_spec):
         for number in (0, 1)
     ]
   if not np.array_equal(*outputs):
-    raise ValueError(
+    raise errors.InvalidValue(
         f'{label} remembers what was before an episode: where the step type is'
         ' FIRST, its output must not depend on network_state. That of'
         ' create_q_networks and QRnnNetwork of TF-Agents do not; a Keras LSTM'
@@ -151,7 +152,7 @@ def check_length(num_frames, burn_in_length):
     ValueError: If there are too few.
   """
   if num_frames is not None and num_frames < burn_in_length + 2:
-    raise ValueError(
+    raise errors.InvalidValue(
         f'R2D3Agent needs sequences of at least {burn_in_length + 2} frames:'
         f' burn_in_length={burn_in_length}, a step, and the frame after it;'
         f' got {num_frames}.'
@@ -173,19 +174,19 @@ def check_curiosity(curiosity, optimizer, rnd_optimizer):
   if curiosity is None:
     return
   if not isinstance(curiosity, curiosity_lib.Curiosity):
-    raise TypeError(
+    raise errors.InvalidType(
         'R2D3Agent.curiosity must be a Curiosity, such as'
         f' RandomNetworkDistillation, got {type(curiosity).__name__}.'
     )
   if not curiosity.trainable_variables:
     return
   if rnd_optimizer is None:
-    raise ValueError(
+    raise errors.InvalidValue(
         'R2D3Agent.rnd_optimizer is missing: the curiosity has trainable'
         ' variables and needs one to learn.'
     )
   if rnd_optimizer is optimizer:
-    raise ValueError(
+    raise errors.InvalidValue(
         'R2D3Agent.optimizer and rnd_optimizer are one object, which would take'
         ' two steps an update: give each an optimizer of its own.'
     )

@@ -8,6 +8,8 @@ from typing import Callable, NamedTuple
 
 import tensorflow as tf
 
+from rnd_agents import errors
+
 
 class Range(NamedTuple):
   """The values that a number may have.
@@ -57,11 +59,11 @@ def check(ranges, arguments, owner=''):
     if value is None and range_.allows_none:
       continue
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-      raise TypeError(
+      raise errors.InvalidType(
           f'{owner}{name} must be a number {range_.words}, got {value!r}.'
       )
     if not range_.contains(value):
-      raise ValueError(
+      raise errors.InvalidValue(
           f'{owner}{name} must be {range_.words}, got {value}.{range_.hint}'
       )
 

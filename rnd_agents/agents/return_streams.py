@@ -10,6 +10,7 @@ import gin
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import errors
 from rnd_agents.agents import ranges
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.ops import gae
@@ -46,7 +47,7 @@ class ReturnStream:
 
   def __post_init__(self):
     if not (isinstance(self.name, str) and self.name.isidentifier()):
-      raise ValueError(
+      raise errors.InvalidValue(
           'ReturnStream.name must be a word that can stand in the name of a'
           f' metric, got {self.name!r}.'
       )
@@ -66,13 +67,13 @@ class ReturnStream:
               and source >= 0
           )
       ):
-        raise TypeError(
+        raise errors.InvalidType(
             'ReturnStream.reward must be None, the index of a reward, a'
             ' Curiosity, or a list of pairs (weight, one of these), got'
             f' {source!r}.'
         )
     if len(self._curiosities) > 1:
-      raise ValueError(
+      raise errors.InvalidValue(
           'ReturnStream.reward may have one curiosity: give each a stream of'
           ' its own.'
       )
@@ -152,7 +153,7 @@ class ReturnStreams:
     Returns:
       `Streams`.
     """
-    valid = tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
+    valid = valid_transitions(experience)
     old_values = values[:, :-1]
     advantages = [
         tf.zeros_like(old_values[..., head])
@@ -187,7 +188,7 @@ class ReturnStreams:
           self._bootstrap_at_time_limit,
       )
     else:
-      is_boundary = tf.equal(experience.step_type[:, :-1], ts.StepType.LAST)
+      is_boundary = ~valid_transitions(experience)
       rewards = tf.where(is_boundary, 0.0, rewards)
       values = gae.bridge_boundary_values(values, is_boundary)
       weights = gae.continuing_weights(
@@ -209,6 +210,11 @@ class ReturnStreams:
           )
       )
     return statistics
+
+
+def valid_transitions(experience):
+  """Returns which rows [B, T] but the last begin a transition."""
+  return tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
 
 
 def statistics_names(names, curious):

@@ -6,17 +6,12 @@ import functools
 
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_utils
-from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
+from rnd_agents import errors
 from rnd_agents.agents import rows as rows_lib
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.ops import parts
-
-
-def valid_transitions(experience):
-  """Returns which rows [B, T] but the last begin a transition."""
-  return tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
 
 
 def info_names(streams, name):
@@ -180,7 +175,7 @@ def check_num_rows(experience):
   """Refuses rollouts without a transition, where their length is known."""
   num_rows = experience.discount.shape[1]
   if num_rows is not None and num_rows < 2:
-    raise ValueError(
+    raise errors.InvalidValue(
         'A rollout needs at least 2 rows: T+1 rows make T transitions. For the'
         ' minibatches of a PPOLearner build the agent with'
         ' compute_value_and_advantage_in_train=False.'

@@ -7,6 +7,7 @@ import numbers
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import errors
 from rnd_agents.agents import ppo_arguments
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import stream_rewards
@@ -55,7 +56,7 @@ def create(
   """
   if curiosity is not None:
     if not isinstance(curiosity, curiosity_lib.Curiosity):
-      raise TypeError(
+      raise errors.InvalidType(
           'RNDPPOAgent.curiosity must be a Curiosity, such as'
           f' RandomNetworkDistillation, got {type(curiosity).__name__}.'
       )
@@ -126,7 +127,7 @@ def _check_unused(instead, arguments, defaults):
   for name, value in arguments.items():
     default = defaults[name]
     if value is not default and (tf.is_tensor(value) or value != default):
-      raise ValueError(
+      raise errors.InvalidValue(
           f'RNDPPOAgent.{name} has no effect beside {instead}, which takes its'
           ' place: leave one of them out.'
       )
@@ -149,7 +150,7 @@ def _check_rnd_networks(rnd_network, target_rnd_network):
   ppo_arguments.check_are_networks(**networks)
   for label, net in networks.items():
     if net.state_spec:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'{label} has a recurrent state. RND judges single observations: use'
           ' a feed-forward network.'
       )
@@ -170,20 +171,20 @@ def _check_streams(streams, curiosity, time_step_spec, value_net):
   """
   for stream in streams:
     if not isinstance(stream, return_streams.ReturnStream):
-      raise TypeError(
+      raise errors.InvalidType(
           'RNDPPOAgent.streams must be ReturnStreams, got'
           f' {type(stream).__name__}.'
       )
   names = [stream.name for stream in streams]
   if not names or len(set(names)) < len(names):
-    raise ValueError(
+    raise errors.InvalidValue(
         'RNDPPOAgent.streams must be one stream or more of different names, got'
         f' {names}.'
     )
   if curiosity is not None and not any(
       stream.curiosity is curiosity for stream in streams
   ):
-    raise ValueError(
+    raise errors.InvalidValue(
         'RNDPPOAgent.curiosity pays in none of the streams: add a ReturnStream'
         ' with reward=curiosity, or leave it out.'
     )
@@ -196,7 +197,7 @@ def _check_streams(streams, curiosity, time_step_spec, value_net):
       isinstance(output_spec, tf.TypeSpec)
       and output_spec.shape.is_compatible_with([num_heads])
   ):
-    raise ValueError(
+    raise errors.InvalidValue(
         f'value_net must have {num_heads} heads, one a stream'
         f' ({", ".join(names)}), as one output of shape [..., {num_heads}]; got'
         f' {output_spec}. rnd_agents.networks.create_networks builds such a'
@@ -209,14 +210,14 @@ def _check_rewards(streams, shape):
   for stream in streams:
     for _, source in stream.terms:
       if source is None and shape.rank:
-        raise ValueError(
+        raise errors.InvalidValue(
             f'The reward is a vector {shape}: the ReturnStream {stream.name}'
             ' must say which entry is its reward.'
         )
       if isinstance(source, numbers.Integral) and (
           shape.rank != 1 or source >= shape[0]
       ):
-        raise ValueError(
+        raise errors.InvalidValue(
             f'The ReturnStream {stream.name} is of entry {source} of the'
             f' reward, which is of shape {shape}.'
         )

@@ -5,6 +5,7 @@
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import errors
 from rnd_agents.agents import return_streams
 from rnd_agents.networks import normalizers
 
@@ -60,7 +61,7 @@ class StreamRewards(tf.Module):
       experience: A `Trajectory` [B, T+1].
       bonuses: Raw bonuses [B, T] of its transitions.
     """
-    valid = _valid(experience)
+    valid = return_streams.valid_transitions(experience)
     for curiosity, bonus in zip(self.curiosities, bonuses, strict=True):
       curiosity.update_return_statistics(bonus, valid)
     self.update_scalers(
@@ -89,7 +90,7 @@ class StreamRewards(tf.Module):
     Returns:
       A list of float tensors [B, T], one a stream; None for one that is off.
     """
-    valid = _valid(experience)
+    valid = return_streams.valid_transitions(experience)
     environment_rewards = tf.cast(experience.reward[:, :-1], tf.float32)
     rewards = []
     for stream, scaler in zip(self._streams, self.scalers, strict=True):
@@ -123,7 +124,7 @@ class StreamRewards(tf.Module):
     Returns:
       Scalars by name.
     """
-    valid = _valid(experience)
+    valid = return_streams.valid_transitions(experience)
     ends = valid & tf.equal(
         experience.next_step_type[:, :-1], ts.StepType.LAST
     )
@@ -166,7 +167,7 @@ class StreamRewards(tf.Module):
     for curiosity, bonus in zip(self.curiosities, bonuses, strict=True):
       if curiosity is stream.curiosity:
         return bonus
-    raise ValueError(f'No bonus for the stream {stream.name}.')
+    raise errors.InvalidValue(f'No bonus for the stream {stream.name}.')
 
 
 def curiosities(streams):
@@ -204,11 +205,6 @@ def _from_environment(stream, rewards):
 
 def _times(weight, rewards):
   return rewards if weight == 1.0 else weight * rewards
-
-
-def _valid(experience):
-  """Which entries [B, T] are transitions, and not from episode to episode."""
-  return tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
 
 
 def _ends_and_starts(experience):

@@ -12,6 +12,7 @@ from tf_agents.agents.ppo import ppo_agent
 from tf_agents.policies import greedy_policy
 from tf_agents.utils import nest_utils
 
+from rnd_agents import errors
 from rnd_agents.agents import loss_info
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import ppo_arguments
@@ -343,13 +344,13 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
 
   def _train(self, experience, weights):
     if self._optimizer is None:
-      raise ValueError('RNDPPOAgent needs an optimizer to train.')
+      raise errors.InvalidValue('RNDPPOAgent needs an optimizer to train.')
     experience = self._as_trajectory(experience)
     statistics = {}
     if self.trains_on_rollouts:
       rollouts.check_num_rows(experience)
       num_samples = tf.math.count_nonzero(
-          rollouts.valid_transitions(experience), dtype=tf.int32
+          return_streams.valid_transitions(experience), dtype=tf.int32
       )
       with tf.control_dependencies([self._assert_enough(num_samples)]):
         # Before anything changes.

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Methods of `PPOAgent` that RND-PPO never calls."""
 
+from rnd_agents import errors
+
 _OBJECTIVE = (
     'Override _create_objective to return a PPOObjective of your own, which'
     ' computes the terms of the loss.'
@@ -60,4 +62,4 @@ class UnusedMethods:
     super().__init_subclass__(**kwargs)
     for name in _INSTEAD:
       if getattr(cls, name) is not getattr(UnusedMethods, name):
-        raise TypeError(_message(cls, name))
+        raise errors.InvalidType(_message(cls, name))

@@ -6,6 +6,7 @@ import gin
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import errors
 from rnd_agents.curiosity import curiosity
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
@@ -45,7 +46,7 @@ def observation_spec(environment_observation_spec, observation_fn=None):
   except Exception as error:
     shapes = tf.nest.map_structure(lambda x: x.shape[2:].as_list(), example)
     name = getattr(observation_fn, '__name__', observation_fn)
-    raise ValueError(
+    raise errors.InvalidValue(
         f'rnd_observation_fn {name} fails on observations of shapes {shapes}:'
         f' {type(error).__name__}: {error}'
     ) from error
@@ -68,7 +69,7 @@ def newest_frame_observation_fn(observation):
 
 def _assert_compatible(spec, expected):
   if not expected.is_compatible_with(tf.TensorSpec(spec.shape, spec.dtype)):
-    raise ValueError(f'its input is {spec}.')
+    raise errors.InvalidValue(f'its input is {spec}.')
 
 
 class RandomNetworkDistillation(curiosity.Curiosity):
@@ -138,24 +139,24 @@ class RandomNetworkDistillation(curiosity.Curiosity):
             _assert_compatible, network.input_tensor_spec, self._spec
         )
       except (TypeError, ValueError) as error:
-        raise ValueError(
+        raise errors.InvalidValue(
             f'{label} does not take what RND sees, {self._spec}. Build it on'
             ' curiosity.observation_spec(observation_spec, observation_fn):'
             f' {error}'
         ) from error
     predictor, target = self.rnd_network, self.target_rnd_network
     if predictor is target:
-      raise ValueError(
+      raise errors.InvalidValue(
           'rnd_network and target_rnd_network are one object: the error would'
           ' always be 0. Build two networks.'
       )
     if specs[0] != specs[1] and specs[0].shape != specs[1].shape:
-      raise ValueError(
+      raise errors.InvalidValue(
           'rnd_network and target_rnd_network must have outputs of one shape,'
           f' got {specs[0].shape} and {specs[1].shape}.'
       )
     if target.trainable_variables:
-      raise ValueError(
+      raise errors.InvalidValue(
           'target_rnd_network must stay as it is drawn, but has'
           f' {len(target.trainable_variables)} trainable variables. Set'
           ' `target_rnd_network.trainable = False` after building it.'
@@ -166,7 +167,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     )
     error = rnd.rnd_error(predictor(example)[0], target(example)[0])
     if not tf.reduce_max(error) > 0:
-      raise ValueError(
+      raise errors.InvalidValue(
           'rnd_network equals target_rnd_network: its error is 0 on random'
           ' input, so no observation would ever earn a bonus. This comes from'
           ' `copy()` or from an initializer shared by both; give each layer an'

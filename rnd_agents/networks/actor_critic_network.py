@@ -6,6 +6,7 @@ import tensorflow as tf
 from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import errors
 from rnd_agents.networks import initializers
 from rnd_agents.networks import policy_heads
 from rnd_agents.networks import precision
@@ -59,7 +60,7 @@ class ActorCriticNetwork(network.Network):
       ValueError: If there are a core and a second trunk.
     """
     if core is not None and value_encoder is not None:
-      raise ValueError(
+      raise errors.InvalidValue(
           'A recurrent ActorCriticNetwork has one trunk and one core: leave'
           ' value_encoder at None.'
       )

@@ -10,6 +10,7 @@ import gin
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import errors
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
 from rnd_agents.networks import precision
@@ -207,7 +208,7 @@ def _check_activation(activation):
   try:
     tf.keras.activations.get(activation)
   except ValueError as error:
-    raise ValueError(
+    raise errors.InvalidValue(
         f'create_networks.activation: Keras knows no {activation!r}; there are'
         " 'tanh', 'relu', 'elu' and more."
     ) from error
@@ -219,7 +220,7 @@ def _check_trunks(
   """Refuses trunks on which the core or the heads cannot stand."""
   check_core(core, 'create_networks')
   if core is not None and value_fc_layer_params is not None:
-    raise ValueError(
+    raise errors.InvalidValue(
         'create_networks.core stands on one trunk: set'
         ' create_networks.value_fc_layer_params = None, got'
         f' {value_fc_layer_params}.'
@@ -231,7 +232,7 @@ def _check_trunks(
         if units is not None
     }
     if len(widths) > 1 or () in widths:
-      raise ValueError(
+      raise errors.InvalidValue(
           'residual_heads needs trunks that end in layers of one width, got'
           f' fc_layer_params={fc_layer_params} and'
           f' value_fc_layer_params={value_fc_layer_params}.'
@@ -243,7 +244,7 @@ def _check_unused(**rnd_layers):
   parameters = inspect.signature(create_networks).parameters
   for name, value in rnd_layers.items():
     if value != parameters[name].default:
-      raise ValueError(
+      raise errors.InvalidValue(
           f'create_networks.{name} has no effect on an agent with a curiosity'
           ' of its own. For RND of create_rnd bind create_rnd_networks.'
       )
@@ -253,7 +254,7 @@ def _check_units(**layers):
   for name, units in layers.items():
     for number in units:
       if not isinstance(number, numbers.Integral) or number < 1:
-        raise ValueError(
+        raise errors.InvalidValue(
             f'create_networks.{name} must hold integers from 1, got {number!r}.'
         )
 
@@ -271,12 +272,12 @@ def check_core(core, owner):
   if core is None:
     return
   if not isinstance(core, recurrent_cores.RecurrentCore):
-    raise ValueError(
+    raise errors.InvalidValue(
         f'{owner}.core must be a core, such as @LSTMCore() or @GRUCore() (with'
         f' the brackets), got {core!r}.'
     )
   if core.built:
-    raise ValueError(
+    raise errors.InvalidValue(
         f'{owner}.core is part of other networks already: give each set a core'
         ' of its own.'
     )
@@ -293,12 +294,12 @@ def _check_convolutions(observation_spec, **layers):
           or len(layer) != 3
           or not all(isinstance(n, numbers.Integral) and n >= 1 for n in layer)
       ):
-        raise ValueError(
+        raise errors.InvalidValue(
             f'create_networks.{name} must hold triples (filters, kernel size,'
             f' stride) of integers from 1, got {layer!r}.'
         )
     if not any(map(encoders.is_image, tf.nest.flatten(observation_spec))):
-      raise ValueError(
+      raise errors.InvalidValue(
           f'create_networks.{name} are convolutions, and no observation is an'
           ' image [height, width, channels]: leave it out, or reshape the'
           ' observation in a wrapper.'

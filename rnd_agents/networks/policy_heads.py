@@ -7,6 +7,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import errors
 from rnd_agents.networks import initializers
 
 # Logit of an action that does not exist: probability exactly 0 in float32, and
@@ -32,13 +33,13 @@ class CategoricalHead(tf.keras.layers.Layer):
     """
     super().__init__(name=name)
     if action_spec.dtype not in (tf.int32, tf.int64):
-      raise ValueError(
+      raise errors.InvalidValue(
           'Discrete actions must be int32 or int64, of which alone TensorFlow'
           f' takes log probabilities, got {action_spec.dtype.name}. Convert'
           ' them in the environment.'
       )
     if np.any(np.asarray(action_spec.minimum) != 0):
-      raise ValueError(
+      raise errors.InvalidValue(
           'Discrete actions must start at 0, got the minimum'
           f' {action_spec.minimum}. Shift them in the environment, as'
           ' rnd_agents.environments does for Discrete(start=...).'
@@ -143,6 +144,8 @@ def create_policy_head(action_spec, init_gain=0.01):
   """Builds the head for one leaf of an action spec."""
   if action_spec.dtype.is_integer:
     if not tensor_spec.is_bounded(action_spec):
-      raise ValueError(f'Discrete actions need bounds, got {action_spec}.')
+      raise errors.InvalidValue(
+          f'Discrete actions need bounds, got {action_spec}.'
+      )
     return CategoricalHead(action_spec, init_gain)
   return NormalHead(action_spec, init_gain)

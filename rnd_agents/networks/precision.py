@@ -10,6 +10,8 @@ network and whatever a memory holds stay float32.
 
 import tensorflow as tf
 
+from rnd_agents import errors
+
 FLOAT32 = 'float32'
 BFLOAT16 = 'bfloat16'
 AUTO = 'auto'
@@ -34,7 +36,7 @@ def layer_policy(compute_dtype):
     ValueError: If it is something else.
   """
   if compute_dtype not in (AUTO, FLOAT32, BFLOAT16):
-    raise ValueError(
+    raise errors.InvalidValue(
         f"compute_dtype must be 'auto', 'float32' or 'bfloat16', got"
         f' {compute_dtype!r}.'
     )

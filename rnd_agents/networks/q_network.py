@@ -9,6 +9,7 @@ import tensorflow as tf
 from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import errors
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
 from rnd_agents.networks import initializers
@@ -102,7 +103,7 @@ def check_action_spec(action_spec):
       or not action_spec.dtype.is_integer
       or int(action_spec.minimum) != 0
   ):
-    raise ValueError(
+    raise errors.InvalidValue(
         'Q-learning needs one discrete action from 0, an integer'
         f' BoundedTensorSpec of shape [], got {action_spec}.'
     )

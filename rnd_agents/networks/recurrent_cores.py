@@ -11,6 +11,7 @@ import tensorflow as tf
 from tf_agents.keras_layers import dynamic_unroll_layer
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import errors
 from rnd_agents.networks import initializers
 
 
@@ -56,7 +57,7 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
     more = [name for name in taken if name not in ('self', 'units', 'name')]
     if more:
       name = type(self).__name__
-      raise TypeError(
+      raise errors.InvalidType(
           f'A Q network and its target need two cores alike, and {name} takes'
           f' more than its units: {", ".join(more)}. Override {name}.fresh() to'
           ' return one like it.'
@@ -140,7 +141,11 @@ def _repacked(state, structure):
 
 def _state_spec(name, units):
   if isinstance(units, bool) or not isinstance(units, numbers.Integral):
-    raise ValueError(f'{name}.units must be an integer from 1, got {units!r}.')
+    raise errors.InvalidValue(
+        f'{name}.units must be an integer from 1, got {units!r}.'
+    )
   if units < 1:
-    raise ValueError(f'{name}.units must be an integer from 1, got {units}.')
+    raise errors.InvalidValue(
+        f'{name}.units must be an integer from 1, got {units}.'
+    )
   return tf.TensorSpec([units], tf.float32, 'state')

@@ -126,7 +126,8 @@ class Experiment:
       arguments.check_within(
           name, 0, 1, stop_at_success_rate=self.stop_at_success_rate
       )
-    if not hasattr(self.training, 'build_loop'):
+    is_class = isinstance(self.training, type)
+    if is_class or not hasattr(self.training, 'build_loop'):
       raise errors.InvalidType(
           f'{name}.training must be @OnPolicyTraining() or @ReplayTraining(),'
           f' with the brackets, not {self.training!r}.'

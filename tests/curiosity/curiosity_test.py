@@ -68,19 +68,17 @@ def _collector(env, agent, max_length, *observers):
   return buffer, lambda steps: run(maximum_iterations=tf.constant(steps))
 
 
-def _greedy_return(agent):
-  env = _deep_sea()
-  time_step, total = env.reset(), 0.0
-  for _ in range(SIZE):
-    time_step = env.step(agent.policy.action(time_step).action)
-    total += time_step.reward.numpy()[0]
-  return total
-
-
 def _is_solved_within(num_iterations, agent, iterate):
+  """Whether the greedy policy finds the treasure after some iteration."""
+  env = _deep_sea()
+  act = common.function(agent.policy.action)
   for _ in range(num_iterations):
     iterate()
-    if _greedy_return(agent) > 0.9:
+    time_step, total = env.reset(), 0.0
+    for _ in range(SIZE):
+      time_step = env.step(act(time_step).action)
+      total += time_step.reward.numpy()[0]
+    if total > 0.9:
       return True
   return False
 

@@ -256,7 +256,20 @@ _BAD = {
         'eval/load_environment.num_environments has no effect: use'
         ' train_eval.num_environments and num_eval_episodes.'
     ),
-    # The agent.
+    'train_eval.num_shards = 3': (
+        'train_eval.num_environments must be a multiple of num_shards, got 4'
+        ' and 3.'
+    ),
+    # The agent and its training.
+    'train_eval.training = @OnPolicyTraining': (
+        'train_eval.training must be @OnPolicyTraining() or @ReplayTraining(),'
+        ' with the brackets, not <class'
+        " 'rnd_agents.training.on_policy.OnPolicyTraining'>."
+    ),
+    'OnPolicyTraining.create_agent = @create_r2d3_agent': (
+        'R2D3Agent cannot be trained by OnPolicyTraining: it has no'
+        ' check_rollout. Set train_eval.training = @ReplayTraining().'
+    ),
     'RNDPPOAgent.num_epoch = 1': (
         'RNDPPOAgent has no argument num_epoch. Did you mean num_epochs? It'
         " knows its own arguments and those of TF-Agents' PPOAgent."

@@ -102,7 +102,9 @@ def _record():
   record = _read() if os.path.exists(_RECORD) else dict(digests={})
   with tempfile.TemporaryDirectory() as folder:
     found = {name: _run(name, os.path.join(folder, name)) for name in _RUNS}
-  record['digests'][_machine()] = {n: digest for n, (digest, _) in found.items()}
+  record['digests'][_machine()] = {
+      name: digest for name, (digest, _) in found.items()
+  }
   record['first_rows'] = {name: first for name, (_, first) in found.items()}
   with open(_RECORD, 'w', encoding='utf-8') as file:
     json.dump(record, file, indent=1)

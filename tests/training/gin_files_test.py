@@ -19,9 +19,9 @@ def test_bare_name_is_found_among_the_shipped_files(tmp_path, monkeypatch):
 
 def test_path_wins_over_a_shipped_file(tmp_path, monkeypatch):
   monkeypatch.chdir(tmp_path)
-  (tmp_path / 'mountain_car.gin').write_text('train_eval.seed = 3\n')
+  (tmp_path / 'mountain_car.gin').write_text('train_eval.num_shards = 3\n')
   gin_files.parse(['mountain_car.gin'])
-  assert gin.query_parameter('train_eval.seed') == 3
+  assert gin.query_parameter('train_eval.num_shards') == 3
 
 
 def test_missing_file_names_close_ones():
@@ -45,10 +45,10 @@ def test_wrong_binding_is_explained_on_one_line(binding, message):
 
 def test_bindings_win_over_files_and_later_files_over_earlier(tmp_path):
   path = tmp_path / 'mine.gin'
-  path.write_text('RNDPPOAgent.num_epochs = 5\ntrain_eval.seed = 1\n')
-  gin_files.parse(['cartpole', str(path)], ['train_eval.seed = 2'])
+  path.write_text('RNDPPOAgent.num_epochs = 5\ntrain_eval.num_shards = 1\n')
+  gin_files.parse(['cartpole', str(path)], ['train_eval.num_shards = 2'])
   assert gin.query_parameter('RNDPPOAgent.num_epochs') == 5
-  assert gin.query_parameter('train_eval.seed') == 2
+  assert gin.query_parameter('train_eval.num_shards') == 2
   # Untouched ones stay.
   assert gin.query_parameter('load_environment.env') == 'CartPole-v1'
 
