@@ -8,24 +8,23 @@ Environment, agent and loop are those of `train_eval` under the gin bindings.
 import collections
 import functools
 import subprocess
-import tempfile
 
-import gin
 import numpy as np
 import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from benchmarks import atari_rivals
 from benchmarks import paired
-from rnd_agents import agents
 from rnd_agents import curiosity
-from rnd_agents import environments
 from rnd_agents.agents import rows as rows_lib
+from rnd_agents.collecting import local
+from rnd_agents.collecting import seeded_policy
 from rnd_agents.ops import parts
-from rnd_agents.training import rollout_loop
-from rnd_agents.training import seeded_policy
-from rnd_agents.training import trainer
-from rnd_agents.training import training_loop
+from rnd_agents.training import experiment
+from rnd_agents.training import loops
+from rnd_agents.training import on_policy
+from rnd_agents.training import run as run_lib
 
 # What is measured, under the part that it is in.
 WITHIN = {
@@ -38,57 +37,43 @@ class Session:
   """A run of `train_eval` taken apart. Its loop has had one iteration."""
 
   def __init__(self):
-    self.num_envs = gin.query_parameter('train_eval.num_environments')
-    self.rollout_length = gin.query_parameter('train_eval.rollout_length')
-    tf.keras.utils.set_random_seed(0)
-    with gin.config_scope('train'):
-      self._env = environments.loaders.load_environment(
-          num_environments=self.num_envs, seed=0
-      )
-    # As `train_eval` does. pylint: disable=protected-access
-    self.agent = trainer._create_agent(
-        agents.RNDPPOAgent,
-        self._env,
-        trainer._create_optimizers(
-            gin.query_parameter('train_eval.learning_rate'), None
-        ),
-        gin.query_parameter(
-            'train_eval.rnd_observation_fn'
-        ).scoped_configurable_fn,
+    config = experiment.Experiment(root_dir='')  # Writes nothing.
+    self.num_envs = config.num_environments
+    self.rollout_length = config.training.rollout_length
+    seeds = run_lib.Seeds(config.seed)
+    tf.keras.utils.set_random_seed(seeds.networks)
+    self._collectors = experiment.create_collectors(config, seeds)
+    (self._env,) = self._collectors.busy_with()
+    self.agent = config.training.build_agent(
+        self._collectors.specs, self.num_envs
     )
-    self._root = tempfile.TemporaryDirectory()
-    self._loop = rollout_loop.RolloutLoop(
-        self._root.name,
-        self.agent,
-        self._env,
-        evaluator_=None,
-        seeds=np.random.SeedSequence(0),
-        rollout_length=self.rollout_length,
+    self._loop = on_policy.OnPolicyLoop(
+        self.agent, self._collectors, loops.Counters(), self.rollout_length
     )
-    schedule = training_loop.Schedule(
-        0, self.num_envs * self.rollout_length, 1, 1, None
-    )
-    self._loop._begin()
-    self._loop._prepare(schedule)
-    self._loop._learn()
-    self.experience = self._loop._buffer.gather_all()
+    self._loop.begin()
+    next(self._loop.iterations())
+    self._rollout = self._collect()
+    self.experience = local.as_tensors(self._rollout.trajectory)
     self.rows, _ = common.function(
         lambda experience: self.agent._rollouts.rows(experience, True)
     )(self.experience)
 
   def close(self):
-    self._env.close()
-    self._root.cleanup()
+    self._collectors.close()
+
+  def _collect(self):
+    variables = local.as_numpy(list(self.agent.collect_policy.variables()))
+    return self._collectors.collect(lambda _: variables, self.rollout_length)
 
   # Contenders of `paired.in_turns`. pylint: disable=protected-access
 
   def collecting(self):
-    self._loop._collect(
-        policy_state=(), maximum_iterations=tf.constant(self.rollout_length)
-    )
+    self._collect()
 
   def training(self):
-    loss_info, _, _ = self._loop._train()
+    loss_info, _ = self._loop._train(
+        local.as_tensors(self._rollout.trajectory)
+    )
     loss_info.loss.numpy()
 
   def environment(self):
@@ -109,7 +94,13 @@ class Session:
     policy = seeded_policy.SeededPolicy(
         self.agent.collect_policy, tf.random.Generator.from_seed(0)
     )
-    time_step = self._loop._tf_env.current_time_step()
+    first_rows = tf.nest.map_structure(lambda x: x[:, 0], self.experience)
+    time_step = ts.TimeStep(
+        first_rows.step_type,
+        first_rows.reward,
+        first_rows.discount,
+        first_rows.observation,
+    )
 
     def step(i, total):
       # The sum keeps the graph from leaving actions out.

@@ -48,7 +48,7 @@ def bindings(num_envs):
   """Gin bindings of all that is measured of ours."""
   lines = [
       f'train_eval.num_environments = {num_envs}',
-      f'train_eval.rollout_length = {flags.FLAGS.rollout_length}',
+      f'OnPolicyTraining.rollout_length = {flags.FLAGS.rollout_length}',
       'train_eval.warm_up_env_steps ='
       f' {num_envs * flags.FLAGS.rollout_length}',
       f'train_eval.num_env_steps = {_FOREVER}',

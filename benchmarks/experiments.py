@@ -191,13 +191,12 @@ def parse(description, groups):
   return parser.parse_args()
 
 
-def run(groups, arguments, module='train.train_eval'):
+def run(groups, arguments):
   """Runs what is not finished yet.
 
   Args:
     groups: {name: list of `Job`}.
     arguments: Of `parse`.
-    module: The binary that all of them are of.
 
   Returns:
     The exit status.
@@ -210,7 +209,7 @@ def run(groups, arguments, module='train.train_eval'):
       ],
       arguments.jobs,
       threads=1,
-      command=(sys.executable, '-m', module),
+      command=(sys.executable, '-m', 'train.train_eval'),
       cwd=ROOT,
   ).run()
 

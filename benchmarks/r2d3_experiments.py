@@ -5,11 +5,11 @@
     python -m benchmarks.r2d3_experiments GROUP [--jobs=2]
         [--out=runs/experiments]
 
-First the demonstrations that are not there yet are collected, into runs/demos
-of the checkout. Then all is as in benchmarks/experiments.py. At the end comes a
-Markdown table of what is finished: success in the last evaluation of each seed,
-or its return where an environment tells of no success, and when evaluations
-first reached 0.9 (Pong: 18).
+Collects missing demonstrations into runs/demos of the checkout, then runs as
+benchmarks/experiments.py does. At the end it prints a Markdown table of the
+finished runs: success rate in the last evaluation of each seed, or its return
+where the environment reports no success, and when evaluations first reached 0.9
+(Pong: 18).
 """
 
 import os
@@ -22,8 +22,8 @@ from benchmarks import experiments
 from benchmarks import tables
 from rnd_agents import run_files
 
-_RUN = 'train_eval_r2d3'
-# Success rate at which a task is solved; of those without one, the return.
+_REPLAY = 'ReplayTraining'
+# Success rate at which a task is solved, or return where none is reported.
 _SOLVED = 0.9
 _SOLVED_RETURNS = {'pong': 18.0}
 _EXPERTS = 'rnd_agents.environments.scripted_experts'
@@ -51,10 +51,10 @@ _DEMOS = {
 
 _ZERO = ("R2D3Agent.recurrent_state_init = 'zero'",)
 _NO_DEMOS = (
-    f'{_RUN}.demonstrations = None',
-    f'{_RUN}.demonstration_ratio = 0.0',
+    f'{_REPLAY}.demonstrations = None',
+    f'{_REPLAY}.demonstration_ratio = 0.0',
 )
-_TRACE_8 = (f'{_RUN}.unroll_length = 8', f'{_RUN}.burn_in_length = 4')
+_TRACE_8 = (f'{_REPLAY}.unroll_length = 8', f'{_REPLAY}.burn_in_length = 4')
 
 
 def _jobs(gin_file, settings, seeds=range(3)):
@@ -77,7 +77,7 @@ GROUPS = {
                 'no demonstrations': _NO_DEMOS,
                 'no memory': ('create_q_networks.core = None',),
                 'ratio 1, no margin': (
-                    f'{_RUN}.demonstration_ratio = 1.0',
+                    f'{_REPLAY}.demonstration_ratio = 1.0',
                     'R2D3Agent.margin_weight = 0.0',
                 ),
             },
@@ -125,7 +125,7 @@ GROUPS = {
             {
                 'ratio 0': _NO_DEMOS,
                 'ratio 1/16': (),
-                'ratio 1/4': (f'{_RUN}.demonstration_ratio = 0.25',),
+                'ratio 1/4': (f'{_REPLAY}.demonstration_ratio = 0.25',),
             },
             range(1),
         ),
@@ -134,7 +134,7 @@ GROUPS = {
 
 
 def collect(name):
-  """Records the demonstrations of `_DEMOS` that are not there yet."""
+  """Records a file of `_DEMOS` if it is missing."""
   path = os.path.join('runs', 'demos', f'{name}.tfrecord')
   if os.path.exists(os.path.join(experiments.ROOT, path)):
     return
@@ -152,14 +152,14 @@ def collect(name):
 
 
 def report(out, group):
-  """Prints how the greedy policy of a group's finished runs fared."""
+  """Prints results of the greedy policy in a group's finished runs."""
   rows = []
   for job in GROUPS[group][1]:
     folder = experiments.root_dir(out, group, job)
     if not experiments.is_finished(folder):
       continue
     metrics = run_files.read_rows(folder)
-    # MiniGrid tells of no success; its returns are near 1 there.
+    # MiniGrid reports no success; the return of a solved task is nearly 1.
     for name in ('success_rate', 'return_mean'):
       steps, results = run_files.series(metrics, 'eval', name)
       if len(results):
@@ -187,9 +187,7 @@ def main():
     for name in GROUPS[group][0]:
       collect(name)
   status = experiments.run(
-      {group: GROUPS[group][1] for group in arguments.groups},
-      arguments,
-      'train.train_eval_r2d3',
+      {group: GROUPS[group][1] for group in arguments.groups}, arguments
   )
   for group in arguments.groups:
     report(os.path.join(experiments.ROOT, arguments.out), group)

@@ -1,13 +1,13 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What checkpoints, logs and pictures cost of a training run's time.
+"""Measures the share of a run's time that checkpoints, logs and pictures take.
 
     python -m benchmarks.watching_cost --gin_file=mountain_car.gin
 
-Runs the experiment once and takes the time of each part inside it: a difference
-of a few percent between two runs would drown in the noise of most machines. The
-share is of the loop's time, start-up apart; the curve of the end, drawn after
-it, counts as well.
+Runs the experiment once and times each part inside it: most machines are too
+noisy to measure a few percent between two runs. The share is of the loop's
+time, without start-up; the final learning curve, drawn after the loop, counts
+as well.
 """
 
 import functools
@@ -18,29 +18,27 @@ from absl import app
 from absl import flags
 import gin
 
+from rnd_agents.collecting import local
 from rnd_agents.evaluation import visits
 from rnd_agents.plotting import learning_curves
 from rnd_agents.training import checkpoints
+from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
-from rnd_agents.training import trainer
-from rnd_agents.training import training_loop
-from rnd_agents.training import watching
+from rnd_agents.training import pictures
 
 _GIN_FILE = flags.DEFINE_string('gin_file', 'mountain_car.gin', 'Experiment.')
 _GIN_BINDINGS = flags.DEFINE_multi_string('gin_bindings', [], 'More of gin.')
 
-# Parts, and what they are made of: none lies inside another.
+# Name of a part -> (owner, name) of the function to time; none calls another.
 _PARTS = {
-    'state of the episodes': (
-        training_loop.TrainingLoop, '_environment_state'
-    ),
+    'state of the episodes': (local.LocalCollector, 'get_state'),
     'checkpoint': (checkpoints.Checkpoints, 'save'),
     'metrics.csv and TensorBoard': (metrics_log.MetricsLog, 'write'),
     'counting visits': (visits.VisitCounts, 'observe'),
     'learning curve': (learning_curves, 'plot_run'),
-    'heat map': (watching.Watcher, '_draw_visits'),
-    'film': (watching.Watcher, '_film'),
+    'heat map': (pictures, '_draw_visits'),
+    'video': (pictures.Pictures, '_record'),
 }
 
 
@@ -66,7 +64,7 @@ def main(argv):
   for name, (owner, function) in _PARTS.items():
     setattr(owner, function, _timed(getattr(owner, function), seconds[name]))
   with tempfile.TemporaryDirectory() as root_dir:
-    result = trainer.train_eval(root_dir)
+    result = experiment.train_eval(root_dir)
   print(gin.query_parameter('load_environment.env'))
   print(f'loop: {result.wall_time_s:.1f} s, {result.env_steps:,} env steps')
   total = 0.0

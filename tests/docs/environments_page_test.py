@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""docs/environments.md says what is true: its code is run, its tables read."""
+"""Runs the code of docs/environments.md; compares its tables with the code."""
 
 import importlib.util
 import re
@@ -66,12 +66,12 @@ def test_block(block, in_a_folder_with_the_files, capsys):
     code = code.replace(old, new)
   _run(code)
   if 'record_episode' in code:
-    film = in_a_folder_with_the_files / 'corridor.mp4'
-    assert film.stat().st_size > 1_000
+    recording = in_a_folder_with_the_files / 'corridor.mp4'
+    assert recording.stat().st_size > 1_000
     out = capsys.readouterr().out
     assert out.startswith('0 faults, 0 warnings, 0 notes; 5 episodes of ')
-    # The film's length is that of the episode: an arrival, or the limit.
-    return_, steps = re.search(r'filmed: (\S+) in (\d+) steps', out).groups()
+    # As long as the episode: until the far end, or the time limit.
+    return_, steps = re.search(r'recorded: (\S+) in (\d+) steps', out).groups()
     assert (return_, int(steps) < 100) in [('1.0', True), ('0.0', False)]
 
 
