@@ -13,33 +13,34 @@ from rnd_agents.training import gin_bindings
 # How a run is carried out and watched; no number that it learns depends on it,
 # so that also a finished run may be started again with another value.
 _OF_EXECUTION = frozenset({
-    'num_env_steps',
-    'stop_at_success_rate',
-    'record_video',
-    'save_policies',
-    'num_checkpoints',
-    'checkpoint_interval_iterations',
-    'environment_timeout_s',
-    'vectorization',
-    'step_timeout_s',
+    'train_eval.num_env_steps',
+    'train_eval.stop_at_success_rate',
+    'train_eval.record_video',
+    'train_eval.save_policies',
+    'train_eval.num_checkpoints',
+    'train_eval.checkpoint_interval_iterations',
+    'train_eval.environment_timeout_s',
+    'load_environment.vectorization',
+    'load_environment.step_timeout_s',
 })
 # What else a resumed run may change. Everything that is in neither list stays:
 # the past of a run depends on it.
 _SAFE = _OF_EXECUTION | {
-    'num_eval_episodes',
-    'eval_interval_env_steps',
-    'learning_rate',
-    'rnd_learning_rate',
-    'gradient_clipping',
+    'train_eval.num_eval_episodes',
+    'train_eval.eval_interval_env_steps',
+    'create_rnd_ppo_agent.learning_rate',
+    'create_rnd_ppo_agent.rnd_learning_rate',
+    'create_r2d3_agent.learning_rate',
+    'create_r2d3_agent.rnd_learning_rate',
+    'RNDPPOAgent.gradient_clipping',
+    'R2D3Agent.gradient_clipping',
 }
-# They have the parameters above; a user's own configurables may use the same
-# names for other things.
 _OWN = re.compile(
     r'(train/|eval/)?'
     r'(rnd_agents\.)?'
     r'(train_eval|OnPolicyTraining|ReplayTraining|create_\w+|RNDPPOAgent|'
-    r'R2D3Agent|RandomNetworkDistillation|load_\w+|LSTMCore|GRUCore|'
-    r'PrioritizedReplay|\w+_epsilon)\.'
+    r'R2D3Agent|ReturnStream|load_\w+|LSTMCore|GRUCore|PrioritizedReplay|'
+    r'\w+_epsilon)\.'
     r'|[A-Z][A-Z0-9_]*$'
 )
 _BINDING = re.compile(r'^(\S+) = (.*)$')
@@ -128,9 +129,8 @@ def _without_macros(settings):
   }
 
 
-def _is_among(name, parameters):
-  """Whether a setting is one of this package's with such a parameter."""
-  return bool(_OWN.match(name)) and name.rpartition('.')[2] in parameters
+def _without_scope(name):
+  return name.removeprefix('train/').removeprefix('rnd_agents.')
 
 
 def _is_extra(name):
@@ -170,10 +170,10 @@ def changes(old, new):
     if was == now or not (is_in_both or _is_extra(name)):
       continue
     sentence = f'{name} was {was} and is now {now}'
-    if not name.startswith('eval/') and not _is_among(name, _SAFE):
+    if not name.startswith('eval/') and _without_scope(name) not in _SAFE:
       fatal.append(sentence)
       continue
     harmless.append(sentence)
-    if not _is_among(name, _OF_EXECUTION):
+    if _without_scope(name) not in _OF_EXECUTION:
       of_learning.append(sentence)
   return fatal, harmless, of_learning

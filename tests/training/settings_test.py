@@ -50,6 +50,7 @@ def with_more(number=1, **more):
         'OnPolicyTraining.rollout_length',
         'ReplayTraining.unroll_length',
         'create_rnd_ppo_agent.agent_class',
+        'linear_epsilon.num_env_steps',
         'create_networks.fc_layer_params',
         'create_networks.compute_dtype',
         'create_atari_networks.num_actions',
