@@ -17,6 +17,7 @@ import gymnasium
 from gymnasium import vector
 import numpy as np
 from tf_agents.environments import py_environment
+from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
@@ -76,7 +77,9 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       name: what to call it, on a picture for example.
       seeding: the schedule of the `SeededEpisodes` that each environment is
         wrapped in; `seed` starts another. None where they are not wrapped so.
-      reward_fn: of the rewards float64 [B], gives those of the time steps.
+      reward_fn: of the rewards float64 [B], gives those of the time steps, [B],
+        or [B, R] for a vector of R rewards. Also called once with zeros, for
+        the spec.
         Returns of episodes are sums without it.
       success_key: of the infos, whether an episode that ends was a success.
 
@@ -94,6 +97,11 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._is_seeded = seeding is not None
     self._reward_fn = reward_fn
     self._num_envs = vector_env.num_envs
+    self._reward_shape = ()
+    if reward_fn is not None:
+      shape = np.shape(reward_fn(np.zeros(self._num_envs)))
+      if len(shape) == 2:
+        self._reward_shape = shape[1:]
     self._observation_spec, self._convert_observation = (
         gymnasium_spaces.observation_converter(
             vector_env.single_observation_space
@@ -134,6 +142,9 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
 
   def action_spec(self) -> types.NestedArraySpec:
     return self._action_spec
+
+  def reward_spec(self) -> types.NestedArraySpec:
+    return array_spec.ArraySpec(self._reward_shape, np.float32, 'reward')
 
   def seed(self, seed: Optional[types.Seed]) -> Optional[int]:
     """Stores the seed that the next `reset()` uses, and returns it.
@@ -321,7 +332,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     return self._observed(
         ts.TimeStep(
             step_type=np.full(self._num_envs, ts.StepType.FIRST, np.int32),
-            reward=np.zeros(self._num_envs, np.float32),
+            reward=np.zeros([self._num_envs, *self._reward_shape], np.float32),
             discount=self._all_one.copy(),
             observation=observation,
         )
@@ -358,14 +369,15 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     if self._reward_fn is not None:
       # A copy: it may write into what it gets, and returns are of the raw ones.
       reward = np.array(self._reward_fn(raw_reward.copy()), np.float32)
-      self._check_shape('reward of reward_fn', reward)
+      self._check_shape('reward of reward_fn', reward, self._reward_shape)
       gymnasium_spaces.check_finite(reward, 'reward')
     return observation, raw_reward, reward, terminated, truncated, infos
 
-  def _check_shape(self, name, array):
-    if array.shape != (self._num_envs,):
+  def _check_shape(self, name, array, shape=()):
+    expected = (self._num_envs, *shape)
+    if array.shape != expected:
       raise user_errors.InvalidValue(
-          f'the {name} must be one number an environment, [{self._num_envs}],'
+          f'the {name} must be one number an environment, {list(expected)},'
           f' and has shape {list(array.shape)}'
       )
 

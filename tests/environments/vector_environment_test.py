@@ -264,6 +264,23 @@ def test_a_function_of_rewards(reward_fn):
   assert _popped(env) == known.SCRIPT_EPISODES
 
 
+def test_a_function_that_gives_a_vector_of_rewards():
+  env = vector_environment.VectorPyEnvironment(
+      known.scripted_vector(),
+      reward_fn=lambda reward: np.stack([reward, 7 - reward, 0 * reward], 1),
+  )
+  assert env.time_step_spec().reward.shape == (3,)
+  steps = [env.reset()]
+  steps += [env.step(np.array([0, 1])) for _ in known.SCRIPT[1:]]
+  expected = [
+      [[0, 0, 0] if row[0] == FIRST else [row[1], 7 - row[1], 0]
+       for row in rows]
+      for rows in known.SCRIPT
+  ]
+  np.testing.assert_array_equal([step.reward for step in steps], expected)
+  assert _popped(env) == known.SCRIPT_EPISODES
+
+
 def test_a_function_of_rewards_that_is_not_finite():
   env = vector_environment.VectorPyEnvironment(
       known.scripted_vector(), reward_fn=lambda reward: np.log(0 * reward)

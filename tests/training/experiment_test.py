@@ -9,11 +9,13 @@ import threading
 import time
 
 import gin
+import numpy as np
 import pytest
 import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import run_files
+from rnd_agents.agents import return_streams
 from rnd_agents.collecting import collector
 from rnd_agents.networks import precision
 from rnd_agents.training import callbacks
@@ -352,3 +354,40 @@ def test_a_run_that_is_killed_after_its_random_steps_keeps_them(
   assert _run(tmp_path, 600).finished
   assert 'random steps' in calls and calls.index('killed') == len(calls) - 1
   _assert_same_metrics(tmp_path, whole)
+
+
+@gin.configurable(module='experiment_test')
+def reward_and_double(rewards):
+  return np.stack([rewards, 2 * rewards], axis=1)
+
+
+@gin.configurable(module='experiment_test')
+def three_streams(curiosity):
+  return [
+      # Without a future the return is the reward.
+      return_streams.ReturnStream('one', 0.0, reward=0),
+      return_streams.ReturnStream('two', 0.0, reward=1),
+      return_streams.ReturnStream(
+          'novelty', 0.99, ends_with_episode=False, reward=curiosity
+      ),
+  ]
+
+
+def test_a_vector_of_rewards_is_learned_in_streams_of_its_entries(tmp_path):
+  _run(
+      tmp_path,
+      400,
+      'load_environment.reward_fn = @reward_and_double',
+      'RNDPPOAgent.streams = @three_streams',
+      'create_networks.num_values = 3',
+  )
+  rows = run_files.read_rows(tmp_path)
+  means = np.array([
+      [row.values[f'{name}_return_mean'] for name in ('one', 'two')]
+      for row in rows
+      if row.phase == 'train'
+  ])
+  assert len(means) >= 3
+  assert 'novelty_return_mean' in rows[0].values
+  assert means[:, 0].all()  # Each step to the right costs something.
+  np.testing.assert_allclose(means[:, 1], 2 * means[:, 0], rtol=1e-4)
