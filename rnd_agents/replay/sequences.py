@@ -94,9 +94,8 @@ class SequenceSettings(NamedTuple):
             f' got {value!r}.'
         )
       if value < least:
-        raise errors.InvalidValue(
-            f'{names[name]} must be at least {least}, got {value}.'
-        )
+        words = f'{names[name]} must be at least {least}, got {value}.'
+        raise errors.InvalidValue(words)
     if self.unroll_length is None and self.burn_in_length:
       raise errors.InvalidValue(
           f'{names["burn_in_length"]}={self.burn_in_length} needs an'
@@ -185,9 +184,8 @@ def cut(num_steps, settings):
   else:
     num_steps = int(num_steps)
     if num_steps < 1:
-      raise errors.InvalidValue(
-          f'A rollout has 1 step at least, not {num_steps}.'
-      )
+      words = f'A rollout has 1 step at least, not {num_steps}.'
+      raise errors.InvalidValue(words)
   length = settings.unroll_length
   length = num_steps if length is None else int(length)
   settings = settings._replace(unroll_length=length)
@@ -491,8 +489,7 @@ class BatchCutter:
     """Goes on from a `get_state`; raises ValueError if it does not fit."""
     if len(state) != len(self._cutters):
       raise errors.InvalidValue(
-          f'The state is of {len(state)} environments, not of'
-          f' {len(self._cutters)}.'
+          f'The state has {len(state)} environments, not {len(self._cutters)}.'
       )
     for cutter, one in zip(self._cutters, state):
       cutter.set_state(one)
