@@ -416,7 +416,7 @@ def test_command_line_checks_what_the_loader_makes(capsys):
     (['CartPole-v1', '--env_kwargs={size: 3}'], 'env_kwargs'),
     (['CartPole-v1', '--env_kwargs=5'], 'env_kwargs: must be a JSON object'),
     (['CartPole-v1', '--env_kwargs={"nope": 1}'],
-     "CartPole-v1 did not take {'nope': 1}: "),
+     "CartPole-v1 does not take {'nope': 1}: "),
     ([], 'Name one environment'),
     (['CartPole-v1', 'MountainCar-v0'], 'Name one environment'),
 ])

@@ -235,7 +235,7 @@ _BAD = {
         'train_eval.stop_at_success_rate must be between 0 and 1, got 90.'
     ),
     "train_eval.stop_at_success_rate = '0.9'": (
-        'train_eval.stop_at_success_rate must be a number from 0 to 1, got'
+        'train_eval.stop_at_success_rate must be a number between 0 and 1, got'
         " '0.9'."
     ),
     'create_rnd_ppo_agent.agent_class = 3': (
