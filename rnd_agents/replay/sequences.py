@@ -488,9 +488,9 @@ class BatchCutter:
   def set_state(self, state):
     """Goes on from a `get_state`; raises ValueError if it does not fit."""
     if len(state) != len(self._cutters):
-      raise errors.InvalidValue(
-          f'The state has {len(state)} environments, not {len(self._cutters)}.'
-      )
+      number = len(self._cutters)
+      words = f'The state is of {len(state)} environments, not of {number}.'
+      raise errors.InvalidValue(words)
     for cutter, one in zip(self._cutters, state):
       cutter.set_state(one)
 

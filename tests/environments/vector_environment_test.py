@@ -282,11 +282,11 @@ def test_a_function_that_gives_a_vector_of_rewards():
 
 
 def test_a_function_of_rewards_that_is_not_finite():
-  env = vector_environment.VectorPyEnvironment(
-      known.scripted_vector(), reward_fn=lambda reward: np.log(0 * reward)
-  )
-  env.reset()
   with np.errstate(divide='ignore'):
+    env = vector_environment.VectorPyEnvironment(
+        known.scripted_vector(), reward_fn=lambda reward: np.log(0 * reward)
+    )
+    env.reset()
     with pytest.raises(errors.EnvironmentFailure, match="'reward' is -inf"):
       env.step(np.array([0, 1]))
 
