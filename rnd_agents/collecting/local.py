@@ -38,6 +38,8 @@ class LocalCollector(collector.Collector):
     )
     self._policy = None
     self._variables = None  # Of the policy.
+    # In one call, which takes a tenth of the time of one call a variable.
+    self._assign = common.function(self._assign_in_graph)
     self._random_steps = self._steps = None
     self._policy_state = None  # NumPy; None for the initial one.
     self._last_row = None  # Of the rollout before: NumPy, [B, ...].
@@ -85,8 +87,7 @@ class LocalCollector(collector.Collector):
   def collect(self, variables, num_steps):
     policy = self._collect_policy()
     if variables is not None:
-      for variable, value in zip(self._variables, variables, strict=True):
-        variable.assign(value)
+      self._assign(as_tensors(variables))
     if self._steps is None or self._steps.num_rows != num_steps + 1:
       self._steps = _Steps(
           self._tf_environment,
@@ -113,6 +114,10 @@ class LocalCollector(collector.Collector):
       )
       self._variables = self._policy.variables()
     return self._policy
+
+  def _assign_in_graph(self, values):
+    for variable, value in zip(self._variables, values, strict=True):
+      variable.assign(value)
 
   def _rollout(self, rows, num_old_rows):
     rollout = collector.Rollout(

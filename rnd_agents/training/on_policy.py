@@ -114,7 +114,11 @@ class OnPolicyLoop(loops.Loop):
     self._counters = counters
     self._rollout_length = rollout_length
     self._warm_up_env_steps = warm_up_env_steps
-    self._policy_variables = list(agent.collect_policy.variables())
+    policy_variables = agent.collect_policy.variables()
+    # In one call, which takes a fraction of the time of one call a variable.
+    self._read_variables = common.function(
+        lambda: [variable.read_value() for variable in policy_variables]
+    )
     self._floating_variables = loops.floating_variables(agent)
     self._train = common.function(self._train_on_rollout)
     self._update_statistics = common.function(
@@ -156,7 +160,7 @@ class OnPolicyLoop(loops.Loop):
   def iterations(self):
     while True:
       start = time.monotonic()
-      variables = local.as_numpy(self._policy_variables)
+      variables = local.as_numpy(self._read_variables())
       rollout = self._shards.collect(
           lambda _, values=variables: values, self._rollout_length
       )
