@@ -13,6 +13,7 @@ from typing import Any, Optional, Sequence, Tuple
 import numpy as np
 
 from rnd_agents import errors
+from rnd_agents import files
 from rnd_agents.plotting import drawing
 
 # Not white, so that the plane differs from the paper around it.
@@ -156,9 +157,8 @@ def save(image: np.ndarray, path: str) -> None:
   from matplotlib import image as matplotlib_image
 
   os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-  aside = f'{path}.new'
-  matplotlib_image.imsave(aside, image, format='png')
-  os.replace(aside, path)
+  with files.replacing(path, 'wb') as file:
+    matplotlib_image.imsave(file, image, format='png')
 
 
 def _checked(counts: np.ndarray) -> np.ndarray:

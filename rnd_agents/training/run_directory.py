@@ -36,10 +36,6 @@ _RECORDED_PACKAGES = (
     'box2d',
 )
 
-# What this module writes is read without TensorFlow, too.
-read_record = run_files.read_record
-read_status = run_files.read_status
-
 _held = set()  # File descriptors of the locks of this process.
 
 
