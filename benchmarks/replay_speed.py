@@ -1,25 +1,28 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What replaying sequences costs: time of a batch, memory of a stored state.
+"""What replaying sequences costs, beside Reverb: time, memory, checkpoints.
 
     pip install "rnd_agents[reverb]"
     python -m benchmarks.replay_speed
 
 Speed: batches of R2D2's size, 64 windows of 40 frames of burn-in, 80 trained
-and one more, with the state of an LSTM of 512 units. `replay` is
-`PrioritizedReplay.sample`, a fourth of it demonstrations; `dataset` is Reverb's
-`TrajectoryDataset` on the agent's table of the same server, which draws 128
-sequences ahead, so that their priorities are two batches old. Both end in NumPy
-arrays. Pictures are coarse tiles with squares moving over them: Reverb
-compresses what it stores, so its speed depends on what they show.
+and one more, with the state of an LSTM of 512 units, a fourth of them
+demonstrations, drawn, and their priorities updated. `ours` is
+`PrioritizedReplay`, with images compressed and not; `reverb` is a server in
+this process with two tables, asked when a batch is needed, as ours is, so that
+every draw knows all priorities. All end in NumPy arrays. Pictures are coarse
+tiles with squares moving over them: both compress what they store, so the speed
+depends on what they show.
 
-Memory: resident memory of a process of its own that stores sequences, the
-state with each one's first frame, or with every frame. Observations are small.
-Of the latter as many as half of the free memory holds; the rest is reckoned.
+Memory: resident memory of a process of its own that stores sequences of small
+observations, the state with each one's first frame, over the bytes of the
+arrays.
+
+Checkpoints: of as many sequences, the first one and one after a few more.
 """
 
-import math
 import multiprocessing
+import tempfile
 import time
 
 from absl import app
@@ -38,12 +41,15 @@ _BATCH_SIZE = 64
 _SETTINGS = sequence_cutting.SequenceSettings(80, burn_in_length=40)
 _NUM_UNITS = 512
 _OBSERVATIONS = {
-    '4 floats': ((4,), 'float32'), '84x84x1': ((84, 84, 1), 'uint8')
+    '4 floats': ((4,), 'float32'),
+    '84x84x1': ((84, 84, 1), 'uint8'),
+    '84x84x4': ((84, 84, 4), 'uint8'),
 }
 _BATCHES_PER_ROUND = 16
+_RATIO = 0.25  # Of demonstrations.
 
 
-def _spec(observation, states_per_sequence=()):
+def _spec(observation):
   shape, dtype = _OBSERVATIONS[observation]
   frame = trajectory.Trajectory(
       step_type=tf.TensorSpec([], tf.int32),
@@ -54,7 +60,7 @@ def _spec(observation, states_per_sequence=()):
       reward=tf.TensorSpec([], tf.float32),
       discount=tf.TensorSpec([], tf.float32),
   )
-  state = tf.TensorSpec([*states_per_sequence, _NUM_UNITS], tf.float32)
+  state = tf.TensorSpec([_NUM_UNITS], tf.float32)
   return sequence_cutting.sequence_spec(frame, _SETTINGS, [state, state])
 
 
@@ -77,7 +83,11 @@ def _sequence(spec, rng, is_demonstration):
   def draw(leaf):
     dtype = leaf.dtype.as_numpy_dtype
     if dtype == np.uint8:
-      return _pictures(rng, leaf.shape[0])
+      length, _, _, channels = leaf.shape
+      frames = _pictures(rng, length + channels - 1)
+      return np.concatenate(
+          [frames[i : i + length] for i in range(channels)], axis=-1
+      )
     if dtype == np.float32 and leaf.shape.rank > 0:
       return np.tanh(rng.normal(size=leaf.shape)).astype(dtype)
     return np.zeros(leaf.shape, dtype)
@@ -95,46 +105,93 @@ def _sequence(spec, rng, is_demonstration):
   )
 
 
-def _draw_from_dataset(replay, spec):
-  """Draws the batches of a round from a `TrajectoryDataset` made for it.
+class _Reverb:
+  """The same two tables on a Reverb server."""
 
-  One that lived on would draw ahead in the turn of others.
-  """
-  import reverb  # pylint: disable=g-import-not-at-top
+  def __init__(self, spec, max_sequences):
+    import reverb  # pylint: disable=g-import-not-at-top
 
-  leaves = tf.nest.flatten(spec)
-  dataset = reverb.TrajectoryDataset(
-      replay._client.server_address,
-      prioritized_replay.AGENT,
-      dtypes=[leaf.dtype for leaf in leaves],
-      shapes=[tf.TensorShape([1]).concatenate(leaf.shape) for leaf in leaves],
-      max_in_flight_samples_per_worker=2 * _BATCH_SIZE,
-      num_workers_per_iterator=1,
-      rate_limiter_timeout_ms=10_000,
-  )
-  batches = dataset.batch(_BATCH_SIZE).take(_BATCHES_PER_ROUND)
-  for _ in batches.as_numpy_iterator():
-    pass
+    self._spec = spec
+    self._server = reverb.Server([
+        reverb.Table(
+            name,
+            sampler=reverb.selectors.Prioritized(0.9),
+            remover=reverb.selectors.Fifo(),
+            max_size=max_sequences,
+            rate_limiter=reverb.rate_limiters.MinSize(1),
+        )
+        for name in ('agent', 'demonstrations')
+    ])
+    self._client = self._server.localhost_client()
+    self._writer = self._client.trajectory_writer(num_keep_alive_refs=1)
+    self._rng = np.random.default_rng(0)
+
+  def add(self, sequence):
+    is_demonstration = bool(sequence.is_demonstration)
+    self._writer.append([*map(np.asarray, tf.nest.flatten(sequence))])
+    self._writer.create_item(
+        'demonstrations' if is_demonstration else 'agent',
+        1.0,
+        [column[-1:] for column in self._writer.history],
+    )
+    self._writer.flush()
+
+  add_demonstration = add
+
+  def draw(self):
+    count = self._rng.binomial(_BATCH_SIZE, _RATIO)
+    drawn = []
+    for table, size in (
+        ('agent', _BATCH_SIZE - count), ('demonstrations', count)
+    ):
+      if not size:
+        continue
+      found = [*self._client.sample(table, size, emit_timesteps=False)]
+      self._client.mutate_priorities(
+          table, {sample.info.key: 1.0 + self._rng.random() for sample in found}
+      )
+      drawn += found
+    return [*map(np.concatenate, zip(*[sample.data for sample in drawn]))]
+
+  def close(self):
+    self._writer.close()
+    self._server.stop()
+
+
+class _Ours(prioritized_replay.PrioritizedReplay):
+
+  def draw(self):
+    batch = self.sample(_BATCH_SIZE, _RATIO)
+    self.update_priorities(
+        batch.keys,
+        1.0 + self._generator.random(_BATCH_SIZE),
+        batch.sequences.is_demonstration,
+    )
 
 
 def measure_speed(observation, num_sequences, num_rounds):
-  """Prints sequences a second of adding and of both ways to sample."""
+  """Prints sequences a second of adding and of drawing, and their ratios."""
   spec = _spec(observation)
+  contenders = {
+      'ours': _Ours(spec, num_sequences, num_sequences, seed=0),
+      'reverb': _Reverb(spec, num_sequences),
+  }
+  if 'uint8' in _OBSERVATIONS[observation]:
+    contenders['uncompressed'] = _Ours(
+        spec, num_sequences, num_sequences, compress_images=False, seed=0
+    )
   rng = np.random.default_rng(0)
-  replay = prioritized_replay.PrioritizedReplay(
-      spec, num_sequences, num_sequences, min_sequences=1, seed=0
-  )
-  for add, is_demonstration in (
-      (replay.add_demonstration, True), (replay.add, False)
-  ):
-    sequences = [
-        _sequence(spec, rng, is_demonstration) for _ in range(num_sequences)
-    ]
-    begin = time.perf_counter()
-    for sequence in sequences:
-      add(sequence)
-    adding_s = time.perf_counter() - begin
-  batch = replay.sample(_BATCH_SIZE, 0.25)
+  adding_s = dict.fromkeys(contenders, 0.0)
+  for is_demonstration in (True, False):
+    for _ in range(num_sequences):
+      sequence = _sequence(spec, rng, is_demonstration)
+      for name, replay in contenders.items():
+        begin = time.perf_counter()
+        if is_demonstration:
+          replay.add_demonstration(sequence)
+        else:
+          replay.add(sequence)
+        adding_s[name] += time.perf_counter() - begin
 
   def repeated(use):
     def run():
@@ -143,63 +200,80 @@ def measure_speed(observation, num_sequences, num_rounds):
     return run
 
   times = paired.in_turns(
-      {
-          'replay': repeated(lambda: replay.sample(_BATCH_SIZE, 0.25)),
-          'dataset': lambda: _draw_from_dataset(replay, spec),
-          'update': repeated(lambda: replay.update_priorities(
-              batch.keys, batch.probabilities, batch.sequences.is_demonstration
-          )),
-      },
+      {name: repeated(replay.draw) for name, replay in contenders.items()},
       num_rounds,
   )
-  print(f'{observation}: add {num_sequences / adding_s:,.0f} sequences/s')
+  print(f'{observation}:')
   for name in times:
     seconds = paired.median_s(times, name) / _BATCHES_PER_ROUND
     print(
-        f'  {name:8} {1000 * seconds:8.2f} ms a batch of {_BATCH_SIZE},'
-        f' {_BATCH_SIZE / seconds:10,.0f} sequences/s'
+        f'  {name:12} add {2 * num_sequences / adding_s[name]:9,.0f}'
+        f' sequences/s; draw and update {1000 * seconds:8.2f} ms a batch of'
+        f' {_BATCH_SIZE}, {_BATCH_SIZE / seconds:9,.0f} sequences/s'
     )
-  for clock, is_cpu in (('wall', False), ('CPU', True)):
-    ratio = paired.ratios(times, 'replay', 'dataset', is_cpu)
-    print(f'  {clock:4} time, replay over dataset: {ratio}')
-  replay.close()
+  for name in times:
+    if name != 'reverb':
+      for clock, is_cpu in (('wall', False), ('CPU', True)):
+        ratio = paired.ratios(times, name, 'reverb', is_cpu)
+        print(f'  {clock:4} time of a batch, {name} over reverb: {ratio}')
+  contenders['reverb'].close()
 
 
-def _store(states_per_sequence, num_sequences, results):
-  """Puts the bytes that resident memory grew by into a queue."""
-  spec = _spec('4 floats', states_per_sequence)
+def _store(is_ours, num_sequences, results):
+  """Puts (growth of resident memory, bytes of the arrays) into a queue."""
+  spec = _spec('4 floats')
   rng = np.random.default_rng(0)
   process = psutil.Process()
-  replay = prioritized_replay.PrioritizedReplay(spec, num_sequences)
-  replay.add(_sequence(spec, rng, False))
+  replay = (_Ours if is_ours else _Reverb)(spec, num_sequences)
+  sequence = _sequence(spec, rng, False)
+  num_bytes = sum(leaf.nbytes for leaf in tf.nest.flatten(sequence))
+  replay.add(sequence)
   before = process.memory_info().rss
   for _ in range(num_sequences - 1):
     replay.add(_sequence(spec, rng, False))
-  results.put(process.memory_info().rss - before)
-  replay.close()
+  results.put(
+      (process.memory_info().rss - before, num_bytes * (num_sequences - 1))
+  )
 
 
 def measure_memory(num_sequences):
-  """Prints the memory of sequences with a state for all, and one a frame."""
+  """Prints the memory of sequences over the bytes of their arrays."""
   context = multiprocessing.get_context('spawn')
-  print(f'Memory of sequences, LSTM of {_NUM_UNITS} units')
-  for name, states in (
-      ('once a sequence', ()), ('once a step', (_SETTINGS.num_frames,))
-  ):
-    state_bytes = 2 * _NUM_UNITS * 4 * math.prod(states)
-    room = psutil.virtual_memory().available // 2 // state_bytes
-    stored = min(num_sequences, room)
+  for name in ('ours', 'reverb'):
     results = context.Queue()
-    process = context.Process(target=_store, args=(states, stored, results))
-    process.start()
-    size = results.get()
-    process.join()
-    each = size / (stored - 1)
-    print(
-        f'  state {name:16} {stored:7,} take {size / 2**20:8,.0f} MiB,'
-        f' {each / 2**10:6.1f} KiB each: {num_sequences:,} take'
-        f' {each * num_sequences / 2**30:.1f} GiB'
+    process = context.Process(
+        target=_store, args=(name == 'ours', num_sequences, results)
     )
+    process.start()
+    size, num_bytes = results.get()
+    process.join()
+    print(
+        f'memory of {num_sequences:,} sequences of 4 floats, LSTM of'
+        f' {_NUM_UNITS}, {name}: {size / 2**30:.2f} GiB,'
+        f' {size / num_bytes:.3f} of their arrays'
+    )
+
+
+def measure_checkpoints(num_sequences, num_new):
+  """Prints seconds of a first checkpoint and of one with a few more."""
+  spec = _spec('4 floats')
+  rng = np.random.default_rng(0)
+  replay = _Ours(spec, num_sequences)
+  for _ in range(num_sequences):
+    replay.add(_sequence(spec, rng, False))
+  with tempfile.TemporaryDirectory(dir='.') as folder:
+    for new in (0, num_new, num_new, num_new):
+      for _ in range(new):
+        replay.add(_sequence(spec, rng, False))
+      begin = time.perf_counter()
+      replay.save(folder)
+      print(
+          f'checkpoint of {num_sequences:,} sequences,'
+          f' {new or "all":,} new: {time.perf_counter() - begin:.2f} s'
+          if new
+          else f'first checkpoint of {num_sequences:,} sequences:'
+          f' {time.perf_counter() - begin:.2f} s'
+      )
 
 
 def main(argv):
@@ -212,11 +286,17 @@ def main(argv):
     )
   print(f'{flags.FLAGS.num_rounds} rounds, foreign load {foreign_load}')
   measure_memory(flags.FLAGS.num_sequences)
+  measure_checkpoints(
+      flags.FLAGS.num_sequences, flags.FLAGS.num_new_sequences
+  )
 
 
 if __name__ == '__main__':
   flags.DEFINE_integer('num_rounds', 10, 'Rounds that count.')
   flags.DEFINE_integer('num_speed_sequences', 500, 'In each table, for speed.')
+  flags.DEFINE_integer(
+      'num_new_sequences', 500, 'Between two checkpoints.'
+  )
   # As many as R2D2's replay has.
-  flags.DEFINE_integer('num_sequences', 100_000, 'For memory.')
+  flags.DEFINE_integer('num_sequences', 100_000, 'For memory and checkpoints.')
   app.run(main)

@@ -19,6 +19,9 @@ on whole rollouts (classic_loop.py), a stock `PPOLearner` changes three things:
     an episode, which no action led to, counts in RND's statistics. It earns no
     reward all the same.
 *   The target network runs again on every minibatch.
+
+Reverb's server listens on all interfaces of the machine, without credentials:
+whoever reaches its port can read and change the replay.
 """
 
 import os

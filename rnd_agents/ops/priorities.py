@@ -12,7 +12,7 @@ def sequence_priorities(td_errors, valid_mask, max_weight=0.9):
 
   (R2D2, Kapturowski et al., 2019, section 2.3, eta = 0.9.) Steps that train
   nothing count in neither. The priority is not yet raised to its exponent:
-  Reverb's `Prioritized` selector does that itself.
+  `PrioritizedReplay` does that itself.
 
   Args:
     td_errors: delta, in the space that the network is trained in; any other
@@ -46,7 +46,8 @@ def importance_weights(probabilities, table_sizes, exponent):
 
   Args:
     probabilities: P, of each item to be drawn from its table; above 0. Float
-      [B], `info.probability` of a Reverb sample.
+      [B], of each sequence to be drawn, such as
+        `prioritized_replay.Batch.probabilities`.
     table_sizes: N, the number of items in each item's table, numbers [B].
     exponent: beta, a float or a scalar tensor from 0 (all weights are 1) to 1.
 

@@ -5,11 +5,13 @@
 from rnd_agents.replay import demonstration_specs
 from rnd_agents.replay import demonstrations
 from rnd_agents.replay import prioritized_replay
+from rnd_agents.replay import sequence_table
 from rnd_agents.replay import sequences
 
 __all__ = [
     'demonstration_specs',
     'demonstrations',
     'prioritized_replay',
+    'sequence_table',
     'sequences',
 ]

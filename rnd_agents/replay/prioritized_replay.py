@@ -2,31 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prioritised replay of an agent's own sequences and of demonstrations.
 
-Two tables of one Reverb server in this process: the agent's own sequences are
-evicted when the table is full, demonstrations never. Each table has its own
-priorities, and each element of a batch is a demonstration with a fixed
-probability (R2D3, Paine et al., 2019, section 3).
-
-A sequence is one step to Reverb: its arrays are stored whole, with the
-recurrent state of its first frame only.
-
-Batches are sampled when asked for, so that every draw knows all priorities.
-Sampling ahead, as `reverb.TrajectoryDataset` does, would save milliseconds a
-batch (benchmarks/replay_speed.py).
+Two tables in this process: the agent's own sequences are evicted when the table
+is full, demonstrations never. Each table has its own priorities, and each
+element of a batch is a demonstration with a fixed probability (R2D3, Paine et
+al., 2019, section 3). A sequence keeps the recurrent state of its first frame
+only.
 """
 
 import os
-import tempfile
 from typing import Any, NamedTuple
-import uuid
 
 import gin
 import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents import files
 from rnd_agents import spec_differences
-from rnd_agents.replay import replay_checkpoints
+from rnd_agents.replay import sequence_table
 
 AGENT = 'agent'
 DEMONSTRATIONS = 'demonstrations'
@@ -50,18 +43,12 @@ class Batch(NamedTuple):
   table_sizes: np.ndarray
 
 
-@gin.configurable(
-    module='rnd_agents',
-    denylist=['spec', 'seed', 'checkpoint_dir', 'restore_from'],
-)
+@gin.configurable(module='rnd_agents', denylist=['spec', 'seed'])
 class PrioritizedReplay:
-  """Two prioritised tables of sequences; for one thread.
+  """Two prioritised tables of sequences.
 
-  `seed` decides which elements of a batch are demonstrations. Reverb decides
-  which sequences of a table are sampled, and its samplers take no seed: two
-  runs are never the same.
-
-  Reverb runs threads: fork processes, such as environments, before.
+  What is drawn depends on the seed and on what was added and updated before,
+  also across a `save` and a `restore`.
   """
 
   def __init__(
@@ -71,11 +58,10 @@ class PrioritizedReplay:
       max_demonstrations=0,
       priority_exponent=0.9,
       min_sequences=1,
+      compress_images=True,
       seed=None,
-      checkpoint_dir=None,
-      restore_from=None,
   ):
-    """Creates the tables, or restores them.
+    """Creates empty tables.
 
     Args:
       spec: Nest of `TensorSpec`s of one sequence, `is_demonstration` among its
@@ -85,55 +71,40 @@ class PrioritizedReplay:
         evicted; 0 for none.
       priority_exponent: alpha of P(i) = p_i^alpha / sum p^alpha, from 0.
       min_sequences: How many the agent must have stored before any is sampled.
-      seed: Of the draws between the tables, or None.
-      checkpoint_dir: Folder for `checkpoint`, used by this replay only. The
-        newest checkpoint in it is restored.
-      restore_from: Restores this checkpoint instead: a path that `checkpoint`
-        returned, or where it was moved or copied to.
+      compress_images: Whether uint8 images are stored compressed; what it saves
+        and costs is in docs/r2d3.md.
+      seed: Of all draws, or None.
 
     Raises:
-      ImportError: If Reverb is not installed.
-      OSError: If there is no checkpoint where restore_from says.
-      RuntimeError: If a checkpoint is damaged.
-      ValueError: If an argument is out of range or not the checkpoint's.
+      ValueError: If an argument is out of range, or if the memory of this
+        machine does not suffice.
     """
     if not 0 < min_sequences <= max_sequences:
       raise errors.InvalidValue(
-          f'min_sequences={min_sequences} must be from 1 to max_sequences='
-          f'{max_sequences}.'
+          f'PrioritizedReplay.min_sequences={min_sequences} must be from 1 to'
+          f' max_sequences={max_sequences}.'
       )
     if max_demonstrations < 0 or priority_exponent < 0.0:
       raise errors.InvalidValue(
-          'max_demonstrations and priority_exponent must be at least 0, got'
-          f' {max_demonstrations} and {priority_exponent}.'
+          'PrioritizedReplay.max_demonstrations and priority_exponent must be'
+          f' at least 0, got {max_demonstrations} and {priority_exponent}.'
       )
     self._spec = spec
-    self._settings = {
-        'max_sequences': int(max_sequences),
-        'max_demonstrations': int(max_demonstrations),
-        'priority_exponent': float(priority_exponent),
-        'min_sequences': int(min_sequences),
-        'spec': [
-            f'{name}: {spec_differences.described(leaf)}'
-            for name, leaf in spec_differences.leaves(spec)
-        ],
-    }
-    self._checkpoint_dir = checkpoint_dir
+    self._flat_spec = tf.nest.flatten(spec)
+    self._exponent = float(priority_exponent)
+    self._min_sequences = int(min_sequences)
+    self._max_demonstrations = int(max_demonstrations)
     self._generator = np.random.default_rng(seed)
+    sizes = {AGENT: int(max_sequences)}
+    if max_demonstrations:
+      sizes[DEMONSTRATIONS] = self._max_demonstrations
+    self._tables = {
+        name: sequence_table.SequenceTable(
+            name, self._flat_spec, size, compress_images
+        )
+        for name, size in sizes.items()
+    }
     self._max_priorities = {AGENT: 1.0, DEMONSTRATIONS: 1.0}
-    if restore_from is None and checkpoint_dir is not None:
-      restore_from = replay_checkpoints.newest(checkpoint_dir)
-    saved = None
-    if restore_from is not None:
-      saved = replay_checkpoints.read(restore_from, self._settings)
-    self._server = self._create_server(restore_from)
-    self._client = self._server.localhost_client()
-    self._writer = self._client.trajectory_writer(num_keep_alive_refs=1)
-    if saved is not None:
-      self.set_state(saved['state'])
-      if self.sizes() != saved['sizes']:
-        self.close()
-        raise RuntimeError(replay_checkpoints.DAMAGED.format(restore_from))
 
   def add(self, sequence, priority=None):
     """Adds a sequence that the agent has collected.
@@ -150,11 +121,11 @@ class PrioritizedReplay:
 
   def add_demonstration(self, sequence, priority=None):
     """Adds a demonstration as `add` does; ValueError if the table is full."""
-    if self.sizes()[DEMONSTRATIONS] >= self._settings['max_demonstrations']:
+    if self.sizes()[DEMONSTRATIONS] >= self._max_demonstrations:
       raise errors.InvalidValue(
-          f'The {self._settings["max_demonstrations"]} sequences of'
-          ' max_demonstrations are there already, and demonstrations are never'
-          ' evicted: raise it, or add fewer.'
+          f'The {self._max_demonstrations} sequences of'
+          ' PrioritizedReplay.max_demonstrations are there already, and'
+          ' demonstrations are never evicted: raise it, or add fewer.'
       )
     self._insert(DEMONSTRATIONS, sequence, priority)
 
@@ -182,18 +153,29 @@ class PrioritizedReplay:
     if missing is not None:
       raise errors.InvalidValue(missing)
     is_demonstration = self._generator.random(batch_size) < demonstration_ratio
-    drawn = [None] * batch_size
-    for table, chosen in _by_table(is_demonstration):
-      found = self._client.sample(table, chosen.size, emit_timesteps=False)
-      for i, sample in zip(chosen, found):
-        drawn[i] = sample
-    infos = [sample.info for sample in drawn]
-    columns = map(np.concatenate, zip(*[s.data for s in drawn]))  # [1, ...]
+    uniform = self._generator.random(batch_size)
+    leaves = [None] * len(self._flat_spec)
+    keys = np.empty([batch_size], np.uint64)
+    probabilities = np.empty([batch_size])
+    table_sizes = np.empty([batch_size], np.int64)
+    for name, chosen in _by_table(is_demonstration):
+      table = self._tables[name]
+      arrays, keys[chosen], probabilities[chosen] = table.sample(
+          uniform[chosen]
+      )
+      table_sizes[chosen] = table.size
+      for i, array in enumerate(arrays):
+        if chosen.size == batch_size:
+          leaves[i] = array
+          continue
+        if leaves[i] is None:
+          leaves[i] = np.empty((batch_size, *array.shape[1:]), array.dtype)
+        leaves[i][chosen] = array
     return Batch(
-        sequences=tf.nest.pack_sequence_as(self._spec, list(columns)),
-        keys=np.array([info.key for info in infos], np.uint64),
-        probabilities=np.array([i.probability for i in infos], np.float64),
-        table_sizes=np.array([info.table_size for info in infos], np.int64),
+        sequences=tf.nest.pack_sequence_as(self._spec, leaves),
+        keys=keys,
+        probabilities=probabilities,
+        table_sizes=table_sizes,
     )
 
   def update_priorities(self, keys, priorities, is_demonstration):
@@ -219,121 +201,62 @@ class PrioritizedReplay:
           'keys, priorities and is_demonstration must all be [B], got shapes'
           f' {keys.shape}, {priorities.shape} and {is_demonstration.shape}.'
       )
-    for table, chosen in _by_table(is_demonstration):
-      self._open_client().mutate_priorities(
-          table, dict(zip(keys[chosen].tolist(), priorities[chosen].tolist()))
-      )
-      self._note_priority(table, priorities[chosen].max())
+    for name, chosen in _by_table(is_demonstration):
+      if name in self._tables:
+        self._tables[name].set_weights(
+            keys[chosen], priorities[chosen] ** self._exponent
+        )
+        self._note_priority(name, priorities[chosen].max())
 
   def sizes(self):
     """Returns the number of sequences in each table, by its name."""
-    # Table.info would not know what was restored.
-    tables = self._open_client().server_info()
-    sizes = {name: info.current_size for name, info in tables.items()}
+    sizes = {name: table.size for name, table in self._tables.items()}
     return {AGENT: 0, DEMONSTRATIONS: 0, **sizes}
 
   def is_ready(self, demonstration_ratio=0.0):
     """Returns whether enough is stored for `sample`."""
     return self._missing(demonstration_ratio) is None
 
-  def state(self):
-    """Returns what `set_state` takes: all but the tables, for JSON."""
-    return {
-        'generator': self._generator.bit_generator.state,
-        'max_priorities': dict(self._max_priorities),
-    }
+  def save(self, folder):
+    """Writes the sequences that are new since the last `save` or `restore`.
 
-  def set_state(self, state):
-    """Goes on from a `state`. A checkpoint includes it."""
+    Files never change: what an earlier `save` returned can be restored as long
+    as its files are kept (`file_names`, `prune`).
+
+    Args:
+      folder: Used by this replay only; made if it is not there.
+
+    Returns:
+      What `restore` takes, picklable: everything but the sequences, and the
+      names of their files.
+
+    Raises:
+      OSError: If the disk does not take it. What was saved before stays.
+    """
+    os.makedirs(folder, exist_ok=True)
+    tables = {name: table.save(folder) for name, table in self._tables.items()}
+    files.sync(folder)
+    return dict(
+        tables=tables,
+        generator=self._generator.bit_generator.state,
+        max_priorities=dict(self._max_priorities),
+    )
+
+  def restore(self, folder, state):
+    """Goes on from what `save` returned, in a new replay of the same arguments.
+
+    Raises:
+      DamagedReplayError: If a file is missing or not what was written. The
+        replay is empty still.
+    """
+    for name, table in self._tables.items():
+      table.read(folder, state['tables'][name])
+    for name, table in self._tables.items():
+      table.restore(state['tables'][name])
     self._generator.bit_generator.state = state['generator']
     self._max_priorities = dict(state['max_priorities'])
 
-  def checkpoint(self, in_use=()):
-    """Writes everything to the disk; keeps the one before and those in use.
-
-    Args:
-      in_use: Names of checkpoints, the last parts of their paths, that another
-        file refers to, such as the newest checkpoint of a run.
-
-    Returns:
-      The path of the checkpoint, a folder in `checkpoint_dir`.
-
-    Raises:
-      OSError: If the disk does not take it. The one before stays.
-      ValueError: If there is no `checkpoint_dir`.
-    """
-    if self._checkpoint_dir is None:
-      raise errors.InvalidValue(
-          'PrioritizedReplay has no checkpoint_dir to write to.'
-      )
-    client = self._open_client()
-    # First, so that there is room for the new one.
-    replay_checkpoints.folders(self._checkpoint_dir).prune(1, in_use)
-    try:
-      written = client.checkpoint()
-    # On a full disk Reverb says IndexError.
-    except (IndexError, RuntimeError) as error:
-      raise OSError(f'Reverb could not write the replay: {error}') from error
-    state = {'settings': self._settings, 'sizes': self.sizes()}
-    state['state'] = self.state()
-    return replay_checkpoints.publish(written, self._checkpoint_dir, state)
-
-  def close(self):
-    """Stops the server; what is in no checkpoint is lost."""
-    if self._server is not None:
-      self._writer.close()
-      self._server.stop()
-      self._writer = self._client = self._server = None
-
-  def _create_server(self, restore_from):
-    try:
-      import reverb  # pylint: disable=g-import-not-at-top
-    except ImportError as error:
-      raise errors.MissingPackage(
-          'PrioritizedReplay needs Reverb: pip install "rnd_agents[reverb]"'
-      ) from error
-
-    def table(name, size_name, min_size):
-      exponent = self._settings['priority_exponent']
-      return reverb.Table(
-          name,
-          sampler=reverb.selectors.Prioritized(exponent),
-          remover=reverb.selectors.Fifo(),
-          max_size=self._settings[size_name],
-          rate_limiter=reverb.rate_limiters.MinSize(min_size),
-          signature=[
-              tf.TensorSpec([1] + leaf.shape.as_list(), leaf.dtype)
-              for leaf in tf.nest.flatten(self._spec)
-          ],
-      )
-
-    tables = [table(AGENT, 'max_sequences', self._settings['min_sequences'])]
-    if self._settings['max_demonstrations']:
-      tables.append(table(DEMONSTRATIONS, 'max_demonstrations', 1))
-    if self._checkpoint_dir is None:
-      # Never created. Reverb's own default would be, and never deleted.
-      folder = os.path.join(tempfile.gettempdir(), uuid.uuid4().hex)
-    else:  # Empty: Reverb would restore whatever it holds.
-      folder = replay_checkpoints.folders(self._checkpoint_dir).aside()
-    checkpointer = reverb.checkpointers.DefaultCheckpointer(
-        folder, '', restore_from
-    )
-    try:
-      return reverb.Server(tables, checkpointer=checkpointer)
-    except RuntimeError as error:
-      if restore_from is None:
-        raise
-      raise RuntimeError(
-          replay_checkpoints.DAMAGED.format(restore_from)
-      ) from error
-
-  def _open_client(self):
-    if self._server is None:
-      raise RuntimeError('This PrioritizedReplay has been closed.')
-    return self._client
-
   def _insert(self, table, sequence, priority):
-    self._open_client()
     leaves = self._checked_leaves(sequence)
     if bool(sequence.is_demonstration) != (table == DEMONSTRATIONS):
       raise errors.InvalidValue(
@@ -343,21 +266,18 @@ class PrioritizedReplay:
     if priority is None:
       priority = self._max_priorities[table]
     priority = float(_checked(priority))
-    self._writer.append(leaves)
-    self._writer.create_item(
-        table, priority, [column[-1:] for column in self._writer.history]
-    )
-    self._writer.flush()  # Until then it cannot be sampled.
+    self._tables[table].add(leaves, priority**self._exponent)
     self._note_priority(table, priority)
 
   def _checked_leaves(self, sequence):
     tf.nest.assert_same_structure(self._spec, sequence, check_types=False)
     leaves = [np.asarray(leaf) for leaf in tf.nest.flatten(sequence)]
-    for i, (leaf, spec) in enumerate(zip(leaves, tf.nest.flatten(self._spec))):
+    for i, (leaf, spec) in enumerate(zip(leaves, self._flat_spec)):
       if leaf.shape != tuple(spec.shape) or leaf.dtype != spec.dtype:
+        name, leaf_spec = spec_differences.leaves(self._spec)[i]
         raise errors.InvalidValue(
             f'A sequence has {leaf.dtype} {list(leaf.shape)} where the spec of'
-            f' the replay says {self._settings["spec"][i]}.'
+            f' the replay says {name}: {spec_differences.described(leaf_spec)}.'
         )
     return leaves
 
@@ -366,9 +286,9 @@ class PrioritizedReplay:
     self._max_priorities[table] = largest
 
   def _missing(self, demonstration_ratio):
-    """Returns what `sample` needs and Reverb would wait for, or None."""
+    """Returns what `sample` needs and has not got, or None."""
     sizes = self.sizes()
-    least = self._settings['min_sequences']
+    least = self._min_sequences
     if demonstration_ratio < 1.0 and sizes[AGENT] < least:
       return (
           f'The agent has stored {sizes[AGENT]} sequences, and min_sequences='
@@ -381,6 +301,19 @@ class PrioritizedReplay:
           ' demonstrations: add_demonstration() first, or make it 0.'
       )
     return None
+
+
+def file_names(state):
+  """Returns the names of the files of a state that `save` returned."""
+  tables = state['tables'].values()
+  return [name for table in tables for name in table['files']]
+
+
+def prune(folder, names):
+  """Deletes the files of a folder, if it is there, but those of some names."""
+  for name in os.listdir(folder) if os.path.isdir(folder) else ():
+    if name not in names:
+      os.remove(os.path.join(folder, name))
 
 
 def _by_table(is_demonstration):

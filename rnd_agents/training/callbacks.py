@@ -23,12 +23,12 @@ class Callback:
   def begin(self, run):
     """Called once, before the first iteration and after resuming."""
 
-  def after_preparation(self, run, can_save):
+  def after_preparation(self, run, prepared):
     """Called after each piece of what comes before the first iteration.
 
     Args:
       run: The `run.Run`.
-      can_save: Whether a checkpoint may be taken now.
+      prepared: A `loops.Prepared`.
     """
 
   def after_iteration(self, run, iteration):
@@ -115,6 +115,10 @@ class Evaluate(Callback):
         self._evaluate(run)
       self._is_owed = False
 
+  def after_preparation(self, run, prepared):
+    if prepared.is_evaluation_due:
+      self._evaluate(run)
+
   def after_iteration(self, run, iteration):
     env_steps = run.counters.env_steps
     if env_steps < min(self._next_env_steps, run.config.num_env_steps):
@@ -194,10 +198,10 @@ class Checkpoint(Callback):
     self._interval = interval_iterations
     self._next_s = time.monotonic() + self.SECONDS_BETWEEN_SAVES
 
-  def after_preparation(self, run, can_save):
+  def after_preparation(self, run, prepared):
     """Saves once a minute, and for a twentieth of the time at most."""
     start = time.monotonic()
-    if can_save and start > self._next_s:
+    if prepared.can_save and start > self._next_s:
       run.save()
       end = time.monotonic()
       self._next_s = end + max(self.SECONDS_BETWEEN_SAVES, 20 * (end - start))
@@ -219,7 +223,7 @@ class Status(Callback):
   def begin(self, run):
     write_status(run, 'running')
 
-  def after_preparation(self, run, can_save):
+  def after_preparation(self, run, prepared):
     self._report(run, f'{run.counters.env_steps} steps before the first update')
 
   def after_iteration(self, run, iteration):

@@ -196,7 +196,6 @@ def run(config):
         ),
     )
     this.loop = config.training.build_loop(this)
-    stack.callback(this.loop.close)
     this.checkpoints = checkpoints.Checkpoints(
         this.path('checkpoints'),
         max_to_keep=config.num_checkpoints,
@@ -213,7 +212,7 @@ def run(config):
     with stop_signals.calling(this.stop), contextlib.ExitStack() as watching:
       this.log = metrics_log.MetricsLog(
           config.root_dir,
-          None if snapshot is None else this.counters.iteration,
+          None if snapshot is None else this.counts(),
       )
       if snapshot is None:
         this.log.write_settings(settings.own(in_force), config.seed)
@@ -293,12 +292,13 @@ def _check_alike(collectors, eval_environment):
 def _prepare(this):
   """Does what comes before the first iteration, until it is done or stopped."""
   is_new = False
-  for can_save in this.loop.prepare():
+  for prepared in this.loop.prepare():
     is_new = True
     for callback in this.callbacks:
-      callback.after_preparation(this, can_save)
-    if this.stopped_by:
-      if can_save:
+      callback.after_preparation(this, prepared)
+    is_solved = prepared.is_evaluation_due and this.is_done
+    if this.stopped_by or is_solved:
+      if prepared.can_save:
         this.save()
       return
   if is_new:

@@ -33,6 +33,18 @@ class Iteration(NamedTuple):
   timings: dict
 
 
+class Prepared(NamedTuple):
+  """What may be done after a piece of what comes before the first iteration.
+
+  Attributes:
+    can_save: whether a checkpoint may be taken now.
+    is_evaluation_due: whether the loop asks for an evaluation.
+  """
+
+  can_save: bool = True
+  is_evaluation_due: bool = False
+
+
 class Counters(tf.Module):
   """How far a run is: variables that its checkpoints hold."""
 
@@ -88,7 +100,7 @@ class Loop(abc.ABC):
     A generator. Called again by a run that was stopped in between.
 
     Yields:
-      After each piece whether a checkpoint may be taken now.
+      A `Prepared` after each piece.
     """
 
   @abc.abstractmethod
@@ -107,9 +119,6 @@ class Loop(abc.ABC):
       state: What it returned.
       episodes_go_on: Whether the episodes in progress do, too.
     """
-
-  def close(self):  # noqa: B027
-    """Lets go of what the loop holds, where it holds anything."""
 
 
 def floating_variables(agent):

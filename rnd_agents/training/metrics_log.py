@@ -31,23 +31,26 @@ class Table:
   memory.
   """
 
-  def __init__(self, path, columns, last_iteration=None):
+  def __init__(self, path, columns, last=None):
     """Opens the table.
 
     Args:
       path: The file.
       columns: The first columns; 'phase', 'iteration' and 'env_steps' are among
         them.
-      last_iteration: Rows after this iteration are dropped: the resumed run
-        does that work again. None starts an empty table.
+      last: Counts, by column, of the checkpoint that the run resumes from:
+        rows beyond any of them are dropped, for that work is done again. None
+        starts an empty table.
     """
     self._path = path
     self._columns = list(columns)
     rows = ()
-    if last_iteration is not None and _has_rows(path):
+    if last is not None and _has_rows(path):
       self._columns, rows = run_files.read_table(path)
     self._rewrite(
-        row for row in rows if float(row['iteration']) <= last_iteration
+        row
+        for row in rows
+        if all(float(row[name]) <= last[name] for name in row.keys() & last)
     )
 
   def rows(self):
@@ -103,23 +106,23 @@ class MetricsLog:
   seed; `timings.csv` holds seconds and rates. TensorBoard has both.
   """
 
-  def __init__(self, root_dir, last_iteration=None):
+  def __init__(self, root_dir, last=None):
     """Opens the log.
 
     Args:
       root_dir: The run's folder.
-      last_iteration: The iteration of the checkpoint that the run resumes
-        from. None starts empty files.
+      last: `run.Run.counts()` of the checkpoint that the run resumes from.
+        None starts empty files.
     """
     self._metrics = Table(
         os.path.join(root_dir, run_files.METRICS_FILE),
         ('phase', 'iteration', 'env_steps', 'train_steps', 'total_episodes'),
-        last_iteration,
+        last,
     )
     self._timings = Table(
         os.path.join(root_dir, run_files.TIMINGS_FILE),
         ('phase', 'iteration', 'env_steps', 'wall_time_s'),
-        last_iteration,
+        last,
     )
     self._last = {}
     for row in self._metrics.rows():

@@ -48,6 +48,11 @@ class ReplayTraining:
       demonstration.
     num_pretraining_steps: Updates on demonstrations before the first
       environment step.
+    pretraining_eval_interval_train_steps: Evaluates after each so many of them,
+      and ends the run if `train_eval.stop_at_success_rate` is reached; None for
+      no evaluation before the first environment step.
+    replaces_damaged_replay: Whether a resumed run whose replay has lost files
+      goes on with an empty one, into which demonstrations are read again.
     create_agent: Function of (time step spec, action spec, burn_in_length,
       collect_epsilon) that returns the agent, such as `create_r2d3_agent`.
   """
@@ -65,6 +70,8 @@ class ReplayTraining:
   demonstrations: Optional[str] = None
   demonstration_ratio: float = 0.0
   num_pretraining_steps: int = 0
+  pretraining_eval_interval_train_steps: Optional[int] = None
+  replaces_damaged_replay: bool = False
   create_agent: Callable = agent_factory.create_r2d3_agent
 
   # What to do about numbers that are not finite.
@@ -99,6 +106,9 @@ class ReplayTraining:
         rollout_length=self.rollout_length,
         env_steps_per_update=self.env_steps_per_update,
         importance_anneal_train_steps=self.importance_anneal_train_steps,
+        pretraining_eval_interval_train_steps=(
+            self.pretraining_eval_interval_train_steps
+        ),
     )
     ranges.check(
         dict(
@@ -185,11 +195,10 @@ class ReplayTraining:
         run.counters,
         self,
         run.config.warm_up_env_steps,
-        functools.partial(
-            prioritized_replay.PrioritizedReplay, spec, seed=replay_seed
-        ),
+        prioritized_replay.PrioritizedReplay(spec, seed=replay_seed),
         functools.partial(self._read_demonstrations, run.collector.specs),
         run.path('checkpoints', 'replay'),
+        run.config.num_checkpoints,
     )
 
   def _read_demonstrations(self, specs):

@@ -153,7 +153,7 @@ class OnPolicyLoop(loops.Loop):
             )
         )
       self._counters.add(env_steps=rollout.num_env_steps)
-      yield False
+      yield loops.Prepared(can_save=False)
     # The episodes that the random policy began are not the agent's.
     self._shards.reset()
 

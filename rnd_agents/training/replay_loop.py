@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loop of `off_policy.ReplayTraining`: collect a step, update, and again.
 
-A checkpoint holds the replay with its demonstrations and priorities, and the
-parts of episodes that are not cut yet. A resumed run goes on with all of it; it
-is not the run that would have been, because Reverb's samplers take no seed.
+A checkpoint holds the replay with its demonstrations and priorities, the parts
+of episodes that are not cut yet and every random generator, so that a resumed
+run is the run that would have been.
 """
 
-import os
 import shutil
 import time
 
@@ -19,7 +18,8 @@ from tf_agents.utils import common
 from rnd_agents import errors
 from rnd_agents.collecting import local
 from rnd_agents.ops import priorities
-from rnd_agents.replay import replay_checkpoints
+from rnd_agents.replay import prioritized_replay
+from rnd_agents.replay import sequence_table
 from rnd_agents.replay import sequences
 from rnd_agents.training import loops
 
@@ -37,9 +37,10 @@ class ReplayLoop(loops.Loop):
       counters,
       settings,
       warm_up_env_steps,
-      create_replay,
+      replay,
       read_demonstrations,
       replay_dir,
+      num_checkpoints,
   ):
     """Builds the loop; nothing runs and nothing is written yet.
 
@@ -50,23 +51,24 @@ class ReplayLoop(loops.Loop):
       counters: `loops.Counters`.
       settings: An `off_policy.ReplayTraining`.
       warm_up_env_steps: Uniformly random steps before the first update.
-      create_replay: Makes the `PrioritizedReplay` from the keywords
-        checkpoint_dir and restore_from.
+      replay: An empty `PrioritizedReplay`.
       read_demonstrations: Called by a new run, for a resumed one has them in
         its replay; returns a list of episodes, each a `Trajectory` of arrays
         [T+1, ...].
-      replay_dir: Where the replay's checkpoints lie.
+      replay_dir: Where the files of the replay lie.
+      num_checkpoints: How many checkpoints of the run are kept, each with the
+        files of its replay.
     """
     self._agent = agent
     self._shards = shards
     self._counters = counters
     self._settings = settings
     self._warm_up_env_steps = warm_up_env_steps
-    self._create_replay = create_replay
+    self._replay = replay
     self._read_demonstrations = read_demonstrations
     self._replay_dir = replay_dir
-    self._replay = None
-    self._replay_in_use = None  # Name of its checkpoint in that of the run.
+    self._num_checkpoints = num_checkpoints
+    self._saved_files = []  # Names of files, a list for each checkpoint.
     self._updates_due = 0.0
     self._pretraining_steps = 0  # Done so far.
     self._is_ready = False
@@ -75,7 +77,7 @@ class ReplayLoop(loops.Loop):
     self._epsilon = agent.collect_policy.epsilon
     self._floating_variables = loops.floating_variables(agent)
     self._cutter = sequences.BatchCutter(
-        shards.num_environments, settings.window, self._add
+        shards.num_environments, settings.window, replay.add
     )
     self._train = common.function(self._train_on_batch)
     self._update_statistics = common.function(agent.update_statistics)
@@ -83,30 +85,13 @@ class ReplayLoop(loops.Loop):
         lambda: loops.are_finite(self._floating_variables.values())
     )
 
-  @property
-  def replay(self):
-    """The `PrioritizedReplay`, once the run has started."""
-    return self._replay
-
-  def close(self):
-    """Stops the replay's server."""
-    if self._replay is not None:
-      self._replay.close()
-
-  def _add(self, sequence):
-    self._replay.add(sequence)
-
   # ---------------------------------------------------------------------------
   # Beginning.
 
   def begin(self):
-    demonstrations = self._read_demonstrations()
+    self._add_demonstrations(self._read_demonstrations())
     # What a run saved that was killed before its own first checkpoint.
     shutil.rmtree(self._replay_dir, ignore_errors=True)
-    self._replay = self._create_replay(
-        checkpoint_dir=self._replay_dir, restore_from=None
-    )
-    self._add_demonstrations(demonstrations)
     self._shards.reset()
 
   def prepare(self):
@@ -115,12 +100,12 @@ class ReplayLoop(loops.Loop):
       return
     while self._pretraining_steps < self._settings.num_pretraining_steps:
       self._pretrain()
-      yield True
+      yield loops.Prepared(is_evaluation_due=self._is_evaluation_due())
     # At random, and not as a demonstrator would.
     epsilon = np.ones([self._shards.num_environments], np.float32)
     while self._counters.env_steps < self._warm_up_env_steps:
       self._step(epsilon)
-      yield True
+      yield loops.Prepared()
 
   def _add_demonstrations(self, episodes):
     """Cuts the demonstrations as the agent's own episodes are cut."""
@@ -165,6 +150,10 @@ class ReplayLoop(loops.Loop):
           ' %.2f',
           done, num_steps, info['loss'], info['demonstration_agreement'],
       )
+
+  def _is_evaluation_due(self):
+    interval = self._settings.pretraining_eval_interval_train_steps
+    return bool(interval) and self._pretraining_steps % interval == 0
 
   # ---------------------------------------------------------------------------
   # Learning.
@@ -320,34 +309,34 @@ class ReplayLoop(loops.Loop):
   # Saving and resuming.
 
   def get_state(self):
-    # The newest checkpoint of the run refers to one until this one is written.
-    path = self._replay.checkpoint(in_use=(self._replay_in_use,))
-    self._replay_in_use = os.path.basename(path)
+    # First, so that there is room for the new ones.
+    kept = self._saved_files[-self._num_checkpoints :]
+    prioritized_replay.prune(
+        self._replay_dir, {name for names in kept for name in names}
+    )
+    replay = self._replay.save(self._replay_dir)
+    self._saved_files = [*kept, prioritized_replay.file_names(replay)]
     return dict(
-        replay=self._replay_in_use,
+        replay=replay,
+        saved_files=self._saved_files,
         cutter=self._cutter.get_state(),
         updates_due=self._updates_due,
         pretraining_steps=self._pretraining_steps,
     )
 
   def set_state(self, state, episodes_go_on):
-    path = os.path.join(self._replay_dir, state['replay'])
-    self._replay_in_use = state['replay']
-    if not os.path.isdir(path):
-      # The run was killed between the replay's checkpoint and its own.
-      path = replay_checkpoints.newest(self._replay_dir)
-      if path is None:
-        raise errors.SetupError(
-            f'{self._replay_dir} has no replay any more to go on with. Bring'
-            ' back a copy, or choose another --root_dir.'
-        )
-      logging.info('The replay goes on from its newest checkpoint.')
     try:
-      self._replay = self._create_replay(
-          checkpoint_dir=self._replay_dir, restore_from=path
-      )
-    except RuntimeError as error:  # It is damaged.
-      raise errors.SetupError(str(error)) from error
+      self._replay.restore(self._replay_dir, state['replay'])
+    except sequence_table.DamagedReplayError as error:
+      if not self._settings.replaces_damaged_replay:
+        raise errors.SetupError(
+            f'{error} Bring back a copy; or set ReplayTraining.replaces_damaged'
+            '_replay = True to go on with an empty replay, into which'
+            ' demonstrations are read again; or choose another --root_dir.'
+        ) from error
+      logging.warning('Going on with an empty replay: %s', error)
+      self._add_demonstrations(self._read_demonstrations())
+    self._saved_files = state['saved_files']
     self._updates_due = state['updates_due']
     self._pretraining_steps = state['pretraining_steps']
     if episodes_go_on:

@@ -20,6 +20,7 @@ _OF_EXECUTION = frozenset({
     'train_eval.num_checkpoints',
     'train_eval.checkpoint_interval_iterations',
     'train_eval.environment_timeout_s',
+    'ReplayTraining.replaces_damaged_replay',
     'load_environment.vectorization',
     'load_environment.step_timeout_s',
 })

@@ -23,7 +23,7 @@ _ALL = np.ones([4, 4], bool)
 def test_worked_sequences(run):
   found = run(priorities.sequence_priorities, _ERRORS, _ALL)
   np.testing.assert_allclose(found, [0.48, 1, 0, 1.85375], atol=1e-12)
-  # What Reverb makes of them.
+  # What the replay makes of them.
   for alpha, expected in (
       (0.6, [0.208212, 0.323415, 0, 0.468373]),
       (0.9, [0.158484, 0.306810, 0, 0.534706]),

@@ -37,7 +37,6 @@ def test_rnd_ppo_from_another_directory(tmp_path):
 
 
 def test_r2d2_from_another_directory(tmp_path):
-  pytest.importorskip('reverb')
   result = binaries.run(
       tmp_path,
       'train_eval',

@@ -161,7 +161,7 @@ def test_montezuma_runs_at_full_width(
       'policy': num_policy_parameters, 'predictor': 2_203_296
   }
   assert set(rewards) <= {-1.0, 0.0, 1.0} and rewards
-  log = metrics_log.MetricsLog(tmp_path, last_iteration=10)
+  log = metrics_log.MetricsLog(tmp_path, last=dict(iteration=10))
   assert log.last('eval', 'length_mean') == 20
   assert log.last('eval', 'rooms_visited_mean') == 1
   assert log.last('train', 'bonus_mean') > 0

@@ -5,16 +5,15 @@
 import contextlib
 import os
 import subprocess
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from tf_agents.trajectories import trajectory
 
 from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.replay import prioritized_replay
-from rnd_agents.replay import sequences
 from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
 from rnd_agents.training import metrics_log
@@ -113,42 +112,30 @@ def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
 
 
 def test_a_full_disk_leaves_the_replay_of_before(disk):
-  pytest.importorskip('reverb')
-  spec = sequences.sequence_spec(
-      trajectory.Trajectory(
-          step_type=tf.TensorSpec([], tf.int32),
-          observation=tf.TensorSpec([10_000], tf.float32),
-          action=tf.TensorSpec([], tf.int64),
-          policy_info=(),
-          next_step_type=tf.TensorSpec([], tf.int32),
-          reward=tf.TensorSpec([], tf.float32),
-          discount=tf.TensorSpec([], tf.float32),
-      ),
-      sequences.SequenceSettings(1),
+  class Sequence(NamedTuple):
+    numbers: np.ndarray
+    is_demonstration: np.ndarray
+
+  spec = Sequence(
+      tf.TensorSpec([20_000], tf.float32), tf.TensorSpec([], tf.bool)
   )
   folder = os.fspath(disk / 'replay')
   random = np.random.default_rng(0)
+  replay = prioritized_replay.PrioritizedReplay(spec, 9)
 
   def add():
-    sequence = tf.nest.map_structure(
-        lambda leaf: random.random(leaf.shape).astype(
-            leaf.dtype.as_numpy_dtype
-        ),
-        spec,
-    )
-    replay.add(sequence._replace(is_demonstration=np.bool_(False)))
+    numbers = random.random([20_000]).astype(np.float32)
+    replay.add(Sequence(numbers, np.bool_(False)))
 
-  replay = prioritized_replay.PrioritizedReplay(spec, 9, checkpoint_dir=folder)
   add()
-  replay.checkpoint()
+  state = replay.save(folder)
   for _ in range(8):
     add()
   _fill(disk, free_bytes=200_000)
   with pytest.raises(OSError, match='No space left on device') as caught:
-    replay.checkpoint()
+    replay.save(folder)
   # What a run says then.
   assert checkpoints.reason(caught.value) == 'No space left on device.'
-  replay.close()
-  replay = prioritized_replay.PrioritizedReplay(spec, 9, checkpoint_dir=folder)
+  replay = prioritized_replay.PrioritizedReplay(spec, 9)
+  replay.restore(folder, state)
   assert replay.sizes()['agent'] == 1
-  replay.close()

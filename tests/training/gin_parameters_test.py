@@ -31,11 +31,7 @@ _CALLS = {
         lambda: epsilons.exponential_epsilon(0, 2)
     ),
     'rnd_agents.PrioritizedReplay': functools.partial(
-        prioritized_replay.PrioritizedReplay,
-        None,
-        seed=np.uint64(1),
-        checkpoint_dir=None,
-        restore_from=None,
+        prioritized_replay.PrioritizedReplay, None, seed=np.uint64(1)
     ),
 }
 

@@ -8,18 +8,24 @@ import signal
 import time
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.training import tiny_runs
 
 _NUM_KILLS = 20
+# Environment steps of an iteration, and the settings.
+_RUNS = {
+    'RND-PPO': (64, tiny_runs.SETTINGS),
+    'R2D3': (32, tiny_runs.R2D3_SETTINGS),
+}
 
 
-def _train(root_dir, num_env_steps):
+def _train(root_dir, num_env_steps, settings):
   """What the process to be killed does."""
   # Half a second of each start, and of no interest here.
   tf.config.optimizer.set_experimental_options({'disable_meta_optimizer': True})
-  tiny_runs.train(root_dir, num_env_steps)
+  tiny_runs.train(root_dir, num_env_steps, settings=settings)
 
 
 def _wait_for_progress(process, root_dir):
@@ -31,14 +37,16 @@ def _wait_for_progress(process, root_dir):
     time.sleep(0.01)
 
 
-def test_twenty_kills_change_nothing(tmp_path):
+@pytest.mark.parametrize('kind', _RUNS)
+def test_twenty_kills_change_nothing(tmp_path, kind):
+  steps_of_iteration, settings = _RUNS[kind]
   processes = tiny_runs.context()
   broken, whole = os.fspath(tmp_path / 'broken'), os.fspath(tmp_path / 'whole')
   moments = random.Random(0)  # When, not what: any seed must do.
   for kill in range(_NUM_KILLS):
     # Daemonic, so that none goes on on where an assertion fails.
     process = processes.Process(
-        target=_train, args=(broken, 10**9), daemon=True
+        target=_train, args=(broken, 10**9, settings), daemon=True
     )
     process.start()
     if kill % 4 == 3:  # Anywhere, the start-up included.
@@ -53,9 +61,11 @@ def test_twenty_kills_change_nothing(tmp_path):
   saved, _ = tiny_runs.iterations(broken)
   assert saved > _NUM_KILLS / 2
   # The last start runs to an end that lies ahead; so does the unbroken run.
-  num_env_steps = 64 * (saved + 12)
+  num_env_steps = steps_of_iteration * (saved + 12)
   for root_dir in (broken, whole):
-    process = processes.Process(target=_train, args=(root_dir, num_env_steps))
+    process = processes.Process(
+        target=_train, args=(root_dir, num_env_steps, settings)
+    )
     process.start()
     process.join()
     assert process.exitcode == 0

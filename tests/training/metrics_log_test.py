@@ -65,7 +65,7 @@ def test_rows_are_on_disk_at_once_and_columns_grow(tmp_path):
   assert log.last('train', 'a_loss') == 0.25
   assert log.last('train', 'return_mean') is None
   # A log that goes on remembers.
-  again = metrics_log.MetricsLog(tmp_path, last_iteration=1)
+  again = metrics_log.MetricsLog(tmp_path, last=dict(iteration=1))
   assert again.last('train', 'a_loss') == 0.5
   assert again.last('eval', 'return_mean') == -3.0
 
@@ -150,7 +150,7 @@ def test_resuming_drops_rows_after_the_checkpoint_and_a_cut_line(tmp_path, cut):
   log.close()
   with open(tmp_path / 'metrics.csv', 'a', encoding='utf-8') as file:
     file.write(cut)
-  log = metrics_log.MetricsLog(tmp_path, last_iteration=2)
+  log = metrics_log.MetricsLog(tmp_path, last=dict(iteration=2))
   _write(log, 'train', 3, {'a': 30.0})
   assert [row['a'] for row in _rows(tmp_path)] == ['1', '2', '30']
   assert [row['iteration'] for row in _rows(tmp_path, 'timings.csv')] == [
@@ -181,7 +181,7 @@ def test_who_tells_of_successes_only_fails_from_then_on(tmp_path):
   assert rates('eval', None, None) == 0.0
   assert rates('train', None) is None  # It may look for another key.
   this.log.close()
-  this.log = metrics_log.MetricsLog(str(tmp_path), last_iteration=1)
+  this.log = metrics_log.MetricsLog(str(tmp_path), last=dict(iteration=1))
   assert rates('eval', None) == 0.0
   assert rates('eval', True) == 1.0
   this.log.close()

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import signal
-import sys
+import socket
 import types
 
 import numpy as np
@@ -18,13 +18,13 @@ from rnd_agents.collecting import local
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import demonstration_recorder
+from rnd_agents.evaluation import evaluator
 from rnd_agents.replay import demonstrations
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
+from rnd_agents.training import loops
 from rnd_agents.training import replay_loop
 from tests.training import tiny_runs
-
-pytest.importorskip('reverb')
 
 _NUM_DEMONSTRATIONS = 3
 # Recall with two blanks: four steps an episode.
@@ -105,14 +105,32 @@ def _memory(loop):
   return tf.nest.flatten(state['policy_state'])
 
 
+def _listening():
+  """Inodes of the TCP sockets of this process that wait for connections."""
+  listening = set()
+  for name in ('tcp', 'tcp6'):
+    with open(f'/proc/self/net/{name}', encoding='utf-8') as file:
+      rows = [line.split() for line in file.readlines()[1:]]
+    listening |= {row[9] for row in rows if row[3] == '0A'}
+  own = set()
+  for name in os.listdir('/proc/self/fd'):
+    try:
+      own.add(os.readlink(f'/proc/self/fd/{name}'))
+    except FileNotFoundError:
+      continue
+  return {inode for inode in listening if f'socket:[{inode}]' in own}
+
+
 @pytest.fixture(name='counted', scope='module')
 def _counted(demonstration_file, tmp_path_factory):
-  """A run's (folder, what its agent remembered before evaluations)."""
+  """A run's (folder, what its agent remembered before evaluations, ports)."""
   folder = tmp_path_factory.mktemp('counted') / 'run'
   evaluate, remembered = callbacks.Evaluate._evaluate, []
+  before_run, opened = _listening(), set()
 
   def watching(callback, run):
     before = [part.copy() for part in _memory(run.loop)]
+    opened.update(_listening() - before_run)
     evaluate(callback, run)
     for x, y in zip(before, _memory(run.loop), strict=True):
       np.testing.assert_array_equal(x, y)
@@ -126,11 +144,11 @@ def _counted(demonstration_file, tmp_path_factory):
         *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
     )
   assert result.finished
-  return folder, remembered
+  return folder, remembered, opened
 
 
 def test_counts_of_a_run_with_demonstrations(counted):
-  folder, remembered = counted
+  folder, remembered, _ = counted
   rows = _rows(folder)
   # Two environments; of 5 rows of an episode one only begins the next.
   assert [int(row['env_steps']) for row in rows] == [32, 48, 64, 80, 96, 112]
@@ -149,6 +167,12 @@ def test_counts_of_a_run_with_demonstrations(counted):
   assert 0.2 < np.mean(rates) < 0.8
   # Evaluations leave what the agent remembers.
   assert len(remembered) >= 2 and min(remembered) > 0
+
+
+def test_a_run_opens_no_port(counted):
+  assert not counted[2]
+  with socket.create_server(('127.0.0.1', 0)):
+    assert _listening()  # It would have been seen.
 
 
 def test_pretraining_comes_before_the_first_step(
@@ -220,7 +244,7 @@ def test_a_run_that_ends_before_its_first_iteration_goes_on(
     monkeypatch.setattr(
         callbacks.Checkpoint,
         'after_preparation',
-        lambda callback, run, can_save: run.save(),
+        lambda callback, run, prepared: run.save(),
     )
   bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
   if how == 'killed':
@@ -295,76 +319,58 @@ def test_saving_now_and_then(monkeypatch):
   run = types.SimpleNamespace(save=save)
   for step in range(400):
     clock[0] += 1.0
-    callback.after_preparation(run, can_save=True)
+    callback.after_preparation(run, loops.Prepared())
     if step == 100:  # Where it may not, nothing is saved, and time goes by.
-      callback.after_preparation(run, can_save=False)
+      callback.after_preparation(run, loops.Prepared(can_save=False))
   # A save takes ten seconds: two hundred pass before the next one.
   assert saved == [71.0, 282.0]
 
 
-def test_everything_comes_back(tmp_path, demonstration_file, monkeypatch):
-  bindings = _with_demonstrations(demonstration_file)
-  states = []
+def _all_of(root_dir):
+  """Bytes of metrics.csv, and the variables at the end."""
+  with open(os.path.join(root_dir, 'metrics.csv'), 'rb') as file:
+    return file.read(), tiny_runs.checkpoint(root_dir)
 
-  def summary(loop):
-    """Of all that a resumed run must have again."""
-    sizes = loop.replay.sizes()
-    found = {}
-    for table, size in sizes.items():
-      samples = loop.replay._client.sample(
-          table, 400, emit_timesteps=False
-      )
-      for sample in samples:
-        found[sample.info.key] = (
-            sample.info.priority,
-            [np.asarray(leaf).tolist() for leaf in sample.data],
-        )
-      assert sum(1 for _ in found) <= sum(sizes.values()) and size
-    return dict(
-        sizes=sizes,
-        items=found,
-        replay_state=loop.replay.state(),
-        env_steps=loop._counters.env_steps,
-        train_steps=int(loop._agent.train_step_counter.numpy()),
-        iteration=loop._counters.iteration,
-        updates_due=loop._updates_due,
-        cutter=str(loop._cutter.get_state()),
-        policy_state=[part.tolist() for part in _memory(loop)],
-        last_row=[
-            part.tolist()
-            for part in tf.nest.flatten(loop._shards.get_state()[0]['last_row'])
-        ],
-        variables=[v.numpy().tolist() for v in loop._agent.variables],
-    )
 
-  close = replay_loop.ReplayLoop.close
-  restore = replay_loop.ReplayLoop.set_state
-
-  def closing(loop):
-    states.append(summary(loop))
-    close(loop)
-
-  def restoring(loop, state, episodes_go_on):
-    assert episodes_go_on
-    restore(loop, state, episodes_go_on)
-    states.append(summary(loop))
-
-  monkeypatch.setattr(replay_loop.ReplayLoop, 'close', closing)
-  monkeypatch.setattr(replay_loop.ReplayLoop, 'set_state', restoring)
-  _run(tmp_path, 60, *bindings)
-  _run(tmp_path, 120, *bindings)
-  saved, restored, end = states
-  # Each table was drawn from often enough to see all of it, or nearly.
-  items = saved.pop('items'), restored.pop('items')
-  common = items[0].keys() & items[1].keys()
-  assert len(common) > 0.8 * sum(saved['sizes'].values())
-  for key in common:
-    assert items[0][key] == items[1][key]
-  assert saved == restored
-  assert end['env_steps'] >= 120 and end['train_steps'] > saved['train_steps']
-  assert [int(row['iteration']) for row in _rows(tmp_path)] == list(
-      range(1, end['iteration'] + 1)
+def _assert_same_run(root_dir, other):
+  (metrics, (_, variables)), (expected_metrics, (_, expected)) = map(
+      _all_of, (root_dir, other)
   )
+  assert metrics == expected_metrics
+  assert variables.keys() == expected.keys()
+  for name, value in expected.items():
+    np.testing.assert_array_equal(variables[name], value, err_msg=name)
+
+
+@pytest.fixture(name='whole', scope='module')
+def _whole(demonstration_file, tmp_path_factory):
+  """A run that was left alone, with demonstrations and a bonus."""
+  folder = tmp_path_factory.mktemp('whole')
+  _run(folder, 150, *_exact(demonstration_file))
+  return folder
+
+
+def _exact(demonstration_file):
+  return (
+      *_with_demonstrations(demonstration_file),
+      'create_r2d3_agent.curiosity_fn = @create_rnd',
+      'create_rnd_networks.fc_layer_params = (6,)',
+      'create_rnd_networks.target_fc_layer_params = (6,)',
+  )
+
+
+def test_a_resumed_run_is_the_run_left_alone(
+    tmp_path, demonstration_file, whole
+):
+  for num_env_steps in (60, 100, 150):
+    _run(tmp_path, num_env_steps, *_exact(demonstration_file))
+  rows, expected = (
+      [row for row in tiny_runs.rows(path, 'train')]
+      for path in (tmp_path, whole)
+  )
+  # What was evaluated at the end of each start is more than the other has.
+  assert rows == expected
+  assert len(rows) > 5 and float(rows[-1]['replay_sequences']) == 30  # Evicted.
 
 
 def test_states_of_demonstrations(caplog):
@@ -507,66 +513,100 @@ def test_demonstrations_that_are_too_short_to_keep(
     )
 
 
-@pytest.mark.parametrize('after_saves', [0, 2])
+@pytest.mark.parametrize('after_saves', [0, 1, 4])
 def test_a_kill_between_replay_and_variables(
-    tmp_path, demonstration_file, monkeypatch, after_saves
+    tmp_path, demonstration_file, monkeypatch, whole, after_saves
 ):
   """The replay is saved first; nothing of it must come twice."""
   path = tmp_path / 'moved.tfrecord'
   for suffix in ('', '.spec'):
     shutil.copy(demonstration_file + suffix, os.fspath(path) + suffix)
-  bindings = _with_demonstrations(path)
+  bindings = _exact(path)
   save, saves = checkpoints.Checkpoints.save, []
 
   def dying(self, *args, **kwargs):
-    saves.append(len([*tmp_path.glob('run/checkpoints/replay/replay_*')]))
+    saves.append(len([*tmp_path.glob('run/checkpoints/replay/*')]))
     if len(saves) == after_saves + 1:
       raise _Killed
     return save(self, *args, **kwargs)
 
   monkeypatch.setattr(checkpoints.Checkpoints, 'save', dying)
   with pytest.raises(_Killed):
-    _run(tmp_path / 'run', 60, *bindings)
-  assert saves == [1, 2, 2][: after_saves + 1]
+    _run(tmp_path / 'run', 150, *bindings)
+  assert saves[0] and len(saves) == after_saves + 1
   if after_saves:
     path.unlink()  # What was saved has the demonstrations.
-  assert _run(tmp_path / 'run', 60, *bindings).finished
-  for row in _rows(tmp_path / 'run'):
+  assert _run(tmp_path / 'run', 150, *bindings).finished
+  _assert_same_run(tmp_path / 'run', whole)
+
+
+def test_a_damaged_replay_is_replaced_where_that_is_allowed(
+    tmp_path, demonstration_file, whole
+):
+  root_dir = tmp_path / 'run'
+  shutil.copytree(whole, root_dir)
+  bindings = _exact(demonstration_file)
+  path = max(root_dir.glob('checkpoints/replay/agent_*'))
+  path.write_bytes(path.read_bytes()[:-20])
+  with pytest.raises(
+      errors.UserError,
+      match=f'{path}.* is damaged .*replaces_damaged_replay = True',
+  ):
+    _run(root_dir, 250, *bindings)
+  result = _run(
+      root_dir,
+      250,
+      *bindings,
+      'ReplayTraining.replaces_damaged_replay = True',
+  )
+  assert result.finished
+  rows = _rows(root_dir)
+  sizes = [int(float(row['replay_sequences'])) for row in rows]
+  # It was full; two sequences an episode of four steps come in from anew.
+  (anew,) = [i for i in range(1, len(sizes)) if sizes[i] < sizes[i - 1]]
+  assert sizes[anew - 1] == 30 and sizes[anew] == 8
+  for row in rows:
     assert float(row['demonstration_sequences']) == 2 * _NUM_DEMONSTRATIONS
 
 
-def test_a_kill_while_an_old_replay_is_deleted(tmp_path, monkeypatch):
-  rmtree = shutil.rmtree
-
-  def dying(path, *args, **kwargs):
-    if os.path.isfile(os.path.join(path, 'state.json')):
-      os.remove(os.path.join(path, 'state.json'))
-      raise _Killed
-    rmtree(path, *args, **kwargs)
-
-  with monkeypatch.context() as context:
-    context.setattr(shutil, 'rmtree', dying)
-    with pytest.raises(_Killed):
-      _run(tmp_path, 200)
-  assert _run(tmp_path, 60).finished
-
-
-def test_a_replay_that_is_damaged_or_gone(
-    counted, tmp_path, demonstration_file
+def test_pretraining_is_evaluated_and_ends_the_run_that_has_solved_it(
+    tmp_path, demonstration_file, monkeypatch
 ):
-  root_dir = tmp_path / 'run'
-  shutil.copytree(counted[0], root_dir)
-  bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
-  for name in ('chunks.tfrecord', 'state.json'):
-    path = max(root_dir.glob(f'checkpoints/replay/replay_*/{name}'))
-    content = path.read_bytes()
-    path.write_bytes(content[:20])
-    with pytest.raises(errors.UserError, match='replay_.* is damaged'):
-      _run(root_dir, 120, *bindings)
-    path.write_bytes(content)
-  shutil.rmtree(root_dir / 'checkpoints' / 'replay')
-  with pytest.raises(errors.UserError, match='no replay any more'):
-    _run(root_dir, 120, *bindings)
+  bindings = (
+      *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
+      'ReplayTraining.pretraining_eval_interval_train_steps = 3',
+  )
+  update, calls = replay_loop.ReplayLoop._update, []
+
+  def dying(loop, demonstration_ratio):
+    calls.append(demonstration_ratio)
+    if len(calls) == 6:
+      raise _Killed
+    return update(loop, demonstration_ratio)
+
+  monkeypatch.setattr(replay_loop.ReplayLoop, '_update', dying)
+  with pytest.raises(_Killed):
+    _run(tmp_path, 60, *bindings)
+  _run(tmp_path, 60, *bindings)
+  found = [
+      (int(row['env_steps']), int(row['train_steps']))
+      for row in tiny_runs.rows(tmp_path, 'eval')
+  ]
+  # The evaluation after step 3, before the kill, is not there twice.
+  assert found[:3] == [(0, 3), (0, 6), (48, 15)]
+
+  monkeypatch.setattr(
+      evaluator, 'summarize', lambda episodes, told: {'success_rate': 1.0}
+  )
+  result = _run(
+      tmp_path / 'solved',
+      60,
+      *bindings,
+      'train_eval.stop_at_success_rate = 1.0',
+  )
+  assert result.finished and result.env_steps == 0
+  (row,) = tiny_runs.rows(tmp_path / 'solved', 'eval')
+  assert row['train_steps'] == '3'
 
 
 def test_batches_without_a_demonstration_tell_nothing_of_them():
@@ -606,9 +646,3 @@ def test_the_importance_exponent_rises_to_one():
   np.testing.assert_allclose(found, [0.4, 0.7, 1.0, 1.0], rtol=1e-6)
   settings.importance_anneal_train_steps = None
   assert replay_loop.ReplayLoop._importance_exponent(loop) == 0.4
-
-
-def test_without_reverb_it_says_what_to_install(tmp_path, monkeypatch):
-  monkeypatch.setitem(sys.modules, 'reverb', None)
-  with pytest.raises(errors.UserError, match='pip install'):
-    _run(tmp_path, 100)

@@ -42,6 +42,31 @@ SETTINGS = (
     'RNDPPOAgent.normalize_rewards = True',
 )
 
+# Recall with two blanks, four steps an episode; the replay is soon full.
+R2D3_SETTINGS = (
+    *FAST,
+    'train_eval.training = @ReplayTraining()',
+    'load_environment.env = @Recall',
+    'Recall.delay_env_steps = 2',
+    'train_eval.num_environments = 4',
+    'train_eval.warm_up_env_steps = 64',
+    'train_eval.num_eval_episodes = 2',
+    'train_eval.eval_interval_env_steps = 320',
+    'ReplayTraining.rollout_length = 10',
+    'ReplayTraining.unroll_length = 3',
+    'ReplayTraining.burn_in_length = 1',
+    'ReplayTraining.batch_size = 4',
+    'ReplayTraining.env_steps_per_update = 8',
+    'create_r2d3_agent.learning_rate = 1e-2',
+    'create_q_networks.core = @LSTMCore()',
+    'create_q_networks.fc_layer_params = (6,)',
+    'create_q_networks.head_units = 6',
+    'LSTMCore.units = 5',
+    'R2D3Agent.n_step = 2',
+    'PrioritizedReplay.max_sequences = 50',
+    'PrioritizedReplay.min_sequences = 4',
+)
+
 
 def train(
     root_dir, num_env_steps, *bindings, settings=SETTINGS, files=(), seed=5

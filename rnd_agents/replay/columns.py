@@ -1,0 +1,132 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Stores one array of each sequence: as it is, or compressed if it is images.
+
+Both kinds of column have places 0 to capacity - 1, which may be written again.
+"""
+
+from concurrent import futures
+import zlib
+
+import numpy as np
+import tensorflow as tf
+
+# Python's fastest: more than this saves little and takes several times as long.
+_LEVEL = 1
+
+
+def create(spec, capacity, compresses_images):
+  """Returns the column of a leaf.
+
+  Args:
+    spec: `TensorSpec` [L, ...] of the leaf of one sequence.
+    capacity: Number of places.
+    compresses_images: Whether uint8 images, [L, height, width, channels], are
+      compressed.
+  """
+  if compresses_images and is_images(spec):
+    return ImageColumn(tuple(spec.shape), capacity)
+  return ArrayColumn(tuple(spec.shape), spec.dtype.as_numpy_dtype, capacity)
+
+
+def is_images(spec):
+  """Whether a `TensorSpec` is of uint8 [L, height, width, channels]."""
+  return spec.shape.rank == 4 and spec.dtype == tf.uint8
+
+
+class ArrayColumn:
+  """Arrays, side by side in one that takes memory as it is filled."""
+
+  def __init__(self, shape, dtype, capacity):
+    self._values = np.empty((capacity, *shape), dtype)
+
+  def put(self, place, value):
+    """Stores an array."""
+    self._values[place] = value
+
+  def take(self, places):
+    """Returns the arrays [n, ...] at places [n]."""
+    return self._values[places]
+
+  def packed(self, first, count):
+    """Returns what `unpack` takes, by name, of `count` places."""
+    return {'values': self._values[first : first + count]}
+
+  def unpack(self, first, packed):
+    """Puts back what `packed` returned."""
+    values = packed['values']
+    self._values[first : first + len(values)] = values
+
+
+class ImageColumn:
+  """Images, each sequence of them compressed by zlib.
+
+  Where a stack of frames [height, width, C] is the one before, moved by one
+  frame, only its newest frame is stored.
+  """
+
+  def __init__(self, shape, capacity):
+    self._shape = shape
+    self._compressed = [b''] * capacity
+    # zlib lets other threads run.
+    self._pool = futures.ThreadPoolExecutor()
+
+  def put(self, place, value):
+    """Stores images [L, height, width, C]."""
+    length, _, _, channels = self._shape
+    is_moved = np.zeros([length], np.bool_)
+    if channels > 1:
+      is_same = value[1:, ..., :-1] == value[:-1, ..., 1:]
+      is_moved[1:] = is_same.all(axis=(1, 2, 3))
+    is_new = np.repeat(~is_moved[:, np.newaxis], channels, axis=1)
+    is_new[:, -1] = True
+    frames = np.moveaxis(value, -1, 1)[is_new]
+    self._compressed[place] = zlib.compress(
+        is_moved.tobytes() + frames.tobytes(), _LEVEL
+    )
+
+  def take(self, places):
+    """Returns the images [n, L, height, width, C] at places [n]."""
+    values = np.empty((len(places), *self._shape), np.uint8)
+
+    def fill(i):
+      self._expand(zlib.decompress(self._compressed[places[i]]), values[i])
+
+    for _ in self._pool.map(fill, range(len(places))):
+      pass  # What one of them raises is raised here.
+    return values
+
+  def _expand(self, content, value):
+    """Fills images from what `put` compressed."""
+    length, height, width, channels = self._shape
+    is_moved = np.frombuffer(content, np.bool_, length)
+    frames = np.frombuffer(content, np.uint8, offset=length)
+    frames = frames.reshape(-1, height, width)
+    if channels == 1:
+      value[..., 0] = frames
+      return
+    # Which frame each channel of each stack is.
+    indices = np.empty([length, channels], np.int64)
+    num_read = 0
+    for t in range(length):
+      num_new = 1 if is_moved[t] else channels
+      indices[t, :-num_new] = indices[t - 1, num_new:]
+      indices[t, -num_new:] = range(num_read, num_read + num_new)
+      num_read += num_new
+    for channel in range(channels):
+      value[..., channel] = frames[indices[:, channel]]
+
+  def packed(self, first, count):
+    """Returns what `unpack` takes, by name, of `count` places."""
+    parts = self._compressed[first : first + count]
+    return {
+        'lengths': np.array([len(part) for part in parts]),
+        'compressed': np.frombuffer(b''.join(parts), np.uint8),
+    }
+
+  def unpack(self, first, packed):
+    """Puts back what `packed` returned."""
+    content, start = packed['compressed'].tobytes(), 0
+    for i, length in enumerate(packed['lengths'].tolist()):
+      self._compressed[first + i] = content[start : start + length]
+      start += length
