@@ -164,24 +164,20 @@ def _collect(args):
 
   from rnd_agents.environments import loaders
   from rnd_agents.evaluation import saved_policy
-  from rnd_agents.training import settings
   from rnd_agents.training import stop_signals
 
   policy = None
   if args.policy_dir is not None:
     policy = saved_policy.SavedPolicy(args.policy_dir)
-  scope = _configure(args)
+  _configure(args)
   size = min(args.episodes, args.num_environments)
-  with gin.config_scope(scope):
+  with gin.config_scope(args.gin_scope):
     environment = loaders.load_environment(num_environments=size)
-  described = settings.of_environment(scope)
   stopped_by = []
   try:
     actor = _actor(args.expert, policy, environment)
     with stop_signals.calling(stopped_by.append):
-      kept = _record(
-          args, environment, described, actor, lambda: bool(stopped_by)
-      )
+      kept = _record(args, environment, actor, lambda: bool(stopped_by))
   finally:
     environment.close()
   if not kept:
@@ -202,7 +198,7 @@ def _collect(args):
 
 
 def _configure(args):
-  """Configures gin; returns the scope of `load_environment`."""
+  """Configures gin for `load_environment` in the scope of `args`."""
   import gin
 
   from rnd_agents.environments import minigrid_expert
@@ -224,7 +220,6 @@ def _configure(args):
       gin.bind_parameter(
           f'{args.gin_scope}/load_environment.env'.lstrip('/'), args.env
       )
-  return args.gin_scope
 
 
 def _actor(expert, policy, environment):
@@ -240,11 +235,12 @@ def _actor(expert, policy, environment):
   return actors.FunctionActor(function, environment)
 
 
-def _record(args, environment, described, actor, should_stop):
+def _record(args, environment, actor, should_stop):
   """Plays and writes; returns the demonstrations without their frames."""
   from rnd_agents.evaluation import actors
   from rnd_agents.evaluation import demonstration_recorder
   from rnd_agents.replay import demonstrations
+  from rnd_agents.training import settings
 
   states = ()
   if args.keep_network_state:
@@ -263,6 +259,7 @@ def _record(args, environment, described, actor, should_stop):
       should_stop,
   )
   kept = []
+  described = settings.of_environment(args.gin_scope)
   with demonstrations.DemonstrationWriter(args.out, spec, described) as writer:
     for demo in episodes:
       line = (

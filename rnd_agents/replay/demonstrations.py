@@ -300,27 +300,19 @@ def _fault(record, num_episodes, num_frames, error):
 
 def _read_frames(path, spec):
   """Returns flat arrays [N, ...], or [], and the error or None."""
+  frames = tf.data.TFRecordDataset(path).map(
+      example_encoding.get_example_decoder(spec), num_parallel_calls=2
+  )
   # One by one where many at once meet a damage, to lose none before it.
   for size in (256, 1):
     batches, error = [], None
     try:
-      for batch in _batches(path, spec, size):
-        batches.append(batch)
+      for batch in frames.batch(size):
+        batches.append([part.numpy() for part in tf.nest.flatten(batch)])
       break
     except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as damage:
       error = damage
   return [np.concatenate(parts) for parts in zip(*batches)], error
-
-
-def _batches(path, spec, size):
-  """Yields flat lists of arrays [size, ...]; the last ones may be shorter."""
-  dataset = (
-      tf.data.TFRecordDataset(path)
-      .map(example_encoding.get_example_decoder(spec), num_parallel_calls=2)
-      .batch(size)
-  )
-  for batch in dataset:
-    yield [part.numpy() for part in tf.nest.flatten(batch)]
 
 
 def _cut(path, spec, flat):
