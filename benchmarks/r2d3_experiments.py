@@ -30,7 +30,7 @@ _EXPERTS = 'rnd_agents.environments.scripted_experts'
 
 # Name of a file in runs/demos -> flags of train.collect_demos.
 _DEMOS = {
-    'cue_lock': ('--env=rnd_agents/CueLock-v0', '--expert', '--episodes=20'),
+    'cue_lock': ('--gin_file=cue_lock_r2d3.gin', '--expert', '--episodes=20'),
     'deep_sea': (
         '--gin_file=deep_sea.gin',
         f'--expert={_EXPERTS}:deep_sea',

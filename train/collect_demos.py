@@ -12,22 +12,31 @@ The environment is that of --env or of --gin_file, or the training environment
 of the policy's run, configured by its operative_config.gin two folders above
 the policy. Demonstrations have the rewards that an agent is trained on there;
 --min_return and the printed returns are of the environment's own rewards.
+A run refuses demonstrations of an environment with other settings than its own.
 
 Episode i begins from seed + i. With --min_return, more seeds are tried until
-there are --episodes of them. FILE.spec, which is needed to read FILE, and
-FILE.csv, a table of the episodes, are written beside it. Ctrl-C keeps the
-complete episodes.
+there are --episodes of them. FILE.spec and FILE.json, which belong to FILE, and
+FILE.csv, a table of the episodes, are written beside it.
+
+Ctrl-C keeps the complete episodes. Those that a kill has left, or damage:
+
+  python -m train.collect_demos --salvage demos.tfrecord.partial \
+      --out whole.tfrecord
 """
 
-import csv
 import os
 import sys
+import traceback
 
 from absl import app
 from absl import flags
 
 from rnd_agents import errors
+from rnd_agents import tables
 
+_OF_PLAYING = (
+    'env', 'gin_file', 'gin_bindings', 'min_return', 'keep_network_state',
+)
 _CSV_COLUMNS = ('seed', 'return', 'length_env_steps')
 _ATTEMPTS = 10  # Episodes to play for each demonstration, with --min_return.
 
@@ -48,8 +57,12 @@ def define_flags(values):
   flags.DEFINE_flag(
       flags.Flag(
           _ExpertParser(), None, 'expert', None, '--expert=MODULE:FUNCTION'
-          ' takes observations [B, ...] and returns actions [B]; --expert alone'
+          ' takes observations [B, ...], also a time_step, and returns actions'
+          ' [B]; MODULE:CLASS is one with memory; --expert alone'
           " calls the environment's own expert_action().", boolean=True), **to)
+  flags.DEFINE_string(
+      'salvage', None, 'A file that is damaged or not complete: its whole'
+      ' episodes are copied, and none are played.', **to)
   flags.DEFINE_string('out', None, 'File to write.', required=True, **to)
   flags.DEFINE_integer(
       'episodes', 20, 'Number of demonstrations.', lower_bound=1, **to)
@@ -78,7 +91,7 @@ def define_flags(values):
       'num_environments', 8, 'Number of environments that play at once.',
       lower_bound=1, **to)
   flags.mark_flags_as_mutual_exclusive(
-      ['policy_dir', 'expert'], required=True, **to)
+      ['policy_dir', 'expert', 'salvage'], required=True, **to)
   flags.register_validator('out', _is_free, **to)
   flags.register_multi_flags_validator(
       ['max_attempts', 'min_return'],
@@ -89,14 +102,19 @@ def define_flags(values):
       ['expert', 'env', 'gin_file'],
       lambda flag: flag['expert'] is None or flag['env'] or flag['gin_file'],
       '--expert needs an environment: --env=ID or --gin_file=FILE', **to)
+  flags.register_multi_flags_validator(
+      ['salvage', *_OF_PLAYING],
+      lambda flag: flag['salvage'] is None
+      or not any(flag[name] for name in _OF_PLAYING),
+      f'--{", --".join(_OF_PLAYING)} have no effect with --salvage', **to)
 
 
 def _is_free(out):
   """Checks that nothing would be written over."""
   for path in (out, f'{out}.partial'):
     if out is not None and os.path.exists(path):
-      raise flags.ValidationError(
-          f'{path} exists: move it away, or choose another file')
+      what = 'is a folder' if os.path.isdir(path) else 'exists'
+      raise flags.ValidationError(f'{path} {what}: name another file')
   return True
 
 
@@ -108,12 +126,36 @@ def main(argv, args=flags.FLAGS):
   # Not at the top: TensorFlow takes seconds to load, --help should not.
   import tensorflow as tf
 
+  from rnd_agents.evaluation import actors
+
   try:
-    return _collect(args)
+    return _collect(args) if args.salvage is None else _salvage(args)
+  except actors.ExpertFailure as failure:
+    print(f'collect_demos: {failure}', file=sys.stderr)
+    error = failure.__cause__
+    frames = error.__traceback__.tb_next  # Without that of our call.
+    traceback.print_exception(type(error), error, frames)
+    return 1
   # TensorFlow writes the file, and raises its own errors of the disk.
   except (errors.UserError, OSError, tf.errors.OpError) as error:
     print(f'collect_demos: {errors.message_of(error)}', file=sys.stderr)
     return 1
+
+
+def _salvage(args):
+  """Copies the whole episodes of a file; returns the exit status."""
+  from rnd_agents.replay import demonstrations
+
+  episodes = demonstrations.read(args.salvage, salvage=True)
+  record = demonstrations.read_record(args.salvage)
+  demonstrations.write(
+      args.out,
+      demonstrations.read_spec(args.salvage),
+      episodes,
+      record and record.environment,
+  )
+  print(f'{len(episodes)} demonstrations of {args.salvage}: {args.out}')
+  return 0
 
 
 def _collect(args):
@@ -127,10 +169,10 @@ def _collect(args):
   policy = None
   if args.policy_dir is not None:
     policy = saved_policy.SavedPolicy(args.policy_dir)
-  scope, arguments = _configure(args)
+  _configure(args)
   size = min(args.episodes, args.num_environments)
-  with gin.config_scope(scope):
-    environment = loaders.load_environment(num_environments=size, **arguments)
+  with gin.config_scope(args.gin_scope):
+    environment = loaders.load_environment(num_environments=size)
   stopped_by = []
   try:
     actor = _actor(args.expert, policy, environment)
@@ -142,7 +184,8 @@ def _collect(args):
     raise errors.InvalidValue(
         'There is no episode to keep, and no file was written.'
     )
-  _write_csv(args.out + '.csv', kept)
+  rows = [(x.seed, x.return_, x.length_env_steps) for x in kept]
+  tables.write_csv(f'{args.out}.csv', _CSV_COLUMNS, rows)
   print(_summary(kept, args.out))
   if len(kept) == args.episodes:
     return 0
@@ -155,7 +198,9 @@ def _collect(args):
 
 
 def _configure(args):
-  """Configures gin; returns scope and arguments of `load_environment`."""
+  """Configures gin for `load_environment` in the scope of `args`."""
+  import gin
+
   from rnd_agents.environments import minigrid_expert
   from rnd_agents.environments import scripted_experts
   from rnd_agents.training import gin_files
@@ -168,8 +213,13 @@ def _configure(args):
 
     del experiment
     gin_files.parse(args.gin_file, args.gin_bindings)
-    return args.gin_scope, {} if args.env is None else {'env': args.env}
-  return evaluate.configure(args, args.gin_scope)
+  else:
+    evaluate.configure(args, args.gin_scope)
+  if args.env is not None:
+    with gin.unlock_config():
+      gin.bind_parameter(
+          f'{args.gin_scope}/load_environment.env'.lstrip('/'), args.env
+      )
 
 
 def _actor(expert, policy, environment):
@@ -190,6 +240,7 @@ def _record(args, environment, actor, should_stop):
   from rnd_agents.evaluation import actors
   from rnd_agents.evaluation import demonstration_recorder
   from rnd_agents.replay import demonstrations
+  from rnd_agents.training import settings
 
   states = ()
   if args.keep_network_state:
@@ -208,7 +259,8 @@ def _record(args, environment, actor, should_stop):
       should_stop,
   )
   kept = []
-  with demonstrations.DemonstrationWriter(args.out, spec) as writer:
+  described = settings.of_environment(args.gin_scope)
+  with demonstrations.DemonstrationWriter(args.out, spec, described) as writer:
     for demo in episodes:
       line = (
           f'seed {demo.seed}: return {demo.return_:.6g},'
@@ -235,16 +287,6 @@ def _summary(kept, path):
       f' {best.return_:.6g} (seed {best.seed}), mean length {length:.6g}:'
       f' {path}'
   )
-
-
-def _write_csv(path, kept):
-  from rnd_agents import files
-
-  with files.replacing(path) as file:
-    writer = csv.writer(file, lineterminator='\n')
-    writer.writerow(_CSV_COLUMNS)
-    for demo in kept:
-      writer.writerow((demo.seed, demo.return_, demo.length_env_steps))
 
 
 if __name__ == '__main__':

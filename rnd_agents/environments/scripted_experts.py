@@ -6,7 +6,8 @@
       --expert=rnd_agents.environments.scripted_experts:mountain_car \
       --out=demos.tfrecord
 
-One of your own takes observations [B, ...] and returns actions [B].
+One of your own takes observations [B, ...] and returns actions [B]. If it has a
+parameter `time_step`, it learns from it where episodes begin: docs/r2d3.md.
 """
 
 import gin

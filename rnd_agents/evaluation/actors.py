@@ -10,6 +10,7 @@ environments with an index in `wanted` matter.
 
 import functools
 import importlib
+import inspect
 
 import gin
 import numpy as np
@@ -23,6 +24,10 @@ from rnd_agents.environments import gymnasium_spaces
 
 class ActorError(errors.InvalidValue):
   """An actor that cannot play in an environment; the message says why."""
+
+
+class ExpertFailure(RuntimeError):
+  """An expert raised an error of its own, which is the cause of this one."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -96,14 +101,15 @@ class ExpertActor:
   def act(self, time_step, state, wanted=None):
     vector_env = self._environment.gymnasium_vector_env
     batch_size = self._environment.batch_size
+    name = f'expert_action() of {self._environment.name}'
     if self._is_of_vector:
-      actions = vector_env.expert_action()
+      actions = _ask(name, vector_env.expert_action)
     else:
       wanted = range(batch_size) if wanted is None else list(wanted)
       parts = (
-          vector_env.call('call_if_among', wanted, 'expert_action')
+          _ask(name, vector_env.call, 'call_if_among', wanted, 'expert_action')
           if self._can_choose
-          else vector_env.call('expert_action')
+          else _ask(name, vector_env.call, 'expert_action')
       )
       # Any action will do for the others.
       asked = [i if i in wanted else wanted[0] for i in range(batch_size)]
@@ -111,7 +117,7 @@ class ExpertActor:
       actions = tf.nest.map_structure(lambda *p: np.stack(p), *parts)
     spec = self._environment.action_spec()
     space = vector_env.single_action_space
-    return _fitting(actions, spec, batch_size, 'expert_action()', space), state
+    return _fitting(actions, spec, batch_size, name, space), state
 
 
 class FunctionActor:
@@ -121,11 +127,18 @@ class FunctionActor:
     """Creates the actor.
 
     Args:
-      function: Takes a nest of NumPy arrays [B, ...] and returns one.
+      function: Takes a nest of NumPy arrays [B, ...] and returns one. If it has
+        a parameter `time_step`, that gets the `TimeStep` [B] by name.
       environment: The `VectorPyEnvironment` it plays in.
     """
     self._function = function
     self._environment = environment
+    self._name = getattr(function, '__name__', type(function).__name__)
+    try:
+      parameters = inspect.signature(function).parameters
+    except ValueError:  # It is not written in Python.
+      parameters = ()
+    self._takes_time_step = 'time_step' in parameters
 
   def initial_state(self, batch_size):
     del batch_size
@@ -134,23 +147,31 @@ class FunctionActor:
   def act(self, time_step, state, wanted=None):
     del wanted
     # It may write into what it gets, and what it gets is recorded.
-    observation = tf.nest.map_structure(np.copy, time_step.observation)
-    actions = self._function(observation)
+    time_step = tf.nest.map_structure(np.copy, time_step)
+    more = {'time_step': time_step} if self._takes_time_step else {}
+    actions = _ask(self._name, self._function, time_step.observation, **more)
     environment = self._environment
-    name = getattr(self._function, '__name__', 'The function')
-    return (
-        _fitting(
-            actions, environment.action_spec(), environment.batch_size, name
-        ),
-        state,
-    )
+    spec, size = environment.action_spec(), environment.batch_size
+    return _fitting(actions, spec, size, self._name), state
+
+
+def _ask(name, function, *args, **kwargs):
+  """Calls an expert; raises ActorError or ExpertFailure for what it raises."""
+  try:
+    return function(*args, **kwargs)
+  except errors.InvalidValue as error:
+    raise ActorError(f'{name}: {error}') from error
+  except Exception as error:
+    what = f'{name} raised {type(error).__name__}: {error}'
+    raise ExpertFailure(f'{what.splitlines()[0]}.') from error
 
 
 def load_function(name):
-  """Returns the function of a module.
+  """Returns the function of a module, or a new object of the class.
 
   Args:
-    name: 'package.module:function'.
+    name: 'package.module:function', or the name of a class, whose objects
+      remember something from call to call.
 
   Raises:
     ActorError: If there is none.
@@ -169,7 +190,7 @@ def load_function(name):
   function = getattr(module, function_name, None)
   if not callable(function):
     raise ActorError(f'{module_name} has no function {function_name!r}.')
-  return function
+  return function() if isinstance(function, type) else function
 
 
 def network_state_spec(actor):

@@ -10,6 +10,7 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
 from rnd_agents.environments import vector_environment
+from rnd_agents.evaluation import actors
 
 # An environment without a time limit must not hang an evaluation.
 _MAX_EPISODE_STEPS = 200_000
@@ -60,6 +61,7 @@ def play(
 
   Raises:
     EndlessEpisode: If an episode does not end.
+    ActorError, ExpertFailure: As the actor raised it, with step and seeds.
   """
 
   def kept(time_step, state):
@@ -110,7 +112,12 @@ def _play_round(environment, actor, seeds, kept, should_stop, played):
           ' eval/load_environment.max_episode_steps).'
       )
     num_steps += 1
-    action, next_state = actor.act(time_step, state, list(running))
+    try:
+      action, next_state = actor.act(time_step, state, list(running))
+    except (actors.ActorError, actors.ExpertFailure) as error:
+      which = ', '.join(str(seeds[i]) for i in running)
+      where = f'This was step {num_steps} of the episodes from seeds {which}.'
+      raise type(error)(f'{error} {where}') from error.__cause__
     frame = kept(time_step, state)
     for i, (actions, frames) in running.items():
       actions.append(_row(action, i))

@@ -5,23 +5,27 @@
 The files are those of TF-Agents' `TFRecordObserver`: a TFRecord with one frame
 (`Trajectory`) a record, and a file PATH.spec beside it with the spec of a
 frame. So `read` takes what a TF-Agents driver recorded of one environment, and
-TF-Agents' `load_tfrecord_dataset` takes what is written here.
+TF-Agents' `load_tfrecord_dataset` takes what is written here. A third file,
+PATH.json, is a `Record`: how much the file holds, and of which environment. A
+file without one is read with a warning.
 
 An episode of T steps has T + 1 frames. Frame t holds observation and action at
 t, and the reward, discount and step type that follow. The frame after the T
 steps is the boundary: its step type is LAST, its action and reward belong to no
 transition. Bootstrapping at a time limit needs its observation.
 
-While a file is being written it is called PATH.partial. What a kill leaves of
-it can be read; an episode that was not written to its end is dropped.
+While a file is being written it is called PATH.partial. `read` returns the
+whole episodes that a kill leaves of it, or of a damaged file, with `salvage`;
+`train.collect_demos --salvage` makes a file of them.
 
 Limits of the format: arrays of fixed shape with no empty axis, of float16,
 float32, float64 and the integers from int8 to int64 that TensorFlow decodes;
-no bool, no text. Nothing is compressed. A file that was cut between two
-episodes reads as a shorter one.
+no bool, no text. Nothing is compressed.
 """
 
+import json
 import os
+from typing import Any, Dict, NamedTuple, Optional
 
 from absl import logging
 import numpy as np
@@ -36,12 +40,30 @@ from rnd_agents import files
 from rnd_agents.replay import demonstration_specs
 
 SPEC_SUFFIX = '.spec'  # TF-Agents' own.
+RECORD_SUFFIX = '.json'
 PARTIAL_SUFFIX = '.partial'
-_BATCH_FRAMES = 256
-_DAMAGE = (tf.errors.DataLossError, tf.errors.InvalidArgumentError)
+_SALVAGE = (
+    'To use its whole episodes: python -m train.collect_demos --salvage={}'
+    ' --out=NEW_FILE.'
+)
 DemonstrationError = demonstration_specs.DemonstrationError
 check = demonstration_specs.check
 trajectory_spec = demonstration_specs.trajectory_spec
+
+
+class Record(NamedTuple):
+  """What PATH.json says of a file.
+
+  Attributes:
+    environment: Settings of the environment by name, as gin writes them; None
+      if they are not known.
+    episodes: Their number; None until the file is complete.
+    frames: Their number, T + 1 an episode; None until the file is complete.
+  """
+
+  environment: Optional[Dict[str, Any]] = None
+  episodes: Optional[int] = None
+  frames: Optional[int] = None
 
 
 class DemonstrationWriter:
@@ -54,13 +76,14 @@ class DemonstrationWriter:
     num_episodes: Episodes written so far.
   """
 
-  def __init__(self, path, spec):
+  def __init__(self, path, spec, environment=None):
     """Creates the writer; `with` opens the file.
 
     Args:
       path: The file. One that exists is replaced at the end.
       spec: A `Trajectory` of specs of one frame, such as `trajectory_spec`
         returns.
+      environment: See `Record`.
 
     Raises:
       DemonstrationError: If the format cannot hold a part of it.
@@ -69,6 +92,8 @@ class DemonstrationWriter:
     self._partial = self._path + PARTIAL_SUFFIX
     self._spec = tensor_spec.from_spec(spec)
     self._observer = None
+    self._environment = environment
+    self._num_frames = 0
     self.num_episodes = 0
     demonstration_specs.check_types(self._spec)
 
@@ -89,44 +114,54 @@ class DemonstrationWriter:
       self._observer(tf.nest.map_structure(lambda x, t=t: x[t], episode))
     self._observer.flush()  # A kill of this process now loses none of it.
     self.num_episodes += 1
+    self._num_frames += len(episode.step_type)
 
   def __enter__(self):
     self._observer = example_encoding_dataset.TFRecordObserver(
         self._partial, self._spec, py_mode=True
     )
+    self._write_record(Record(self._environment))
     return self
 
   def __exit__(self, error_type, error, traceback):
     self._observer.close()
-    partial_spec = self._partial + SPEC_SUFFIX
-    if error is None and self.num_episodes:
-      for path in (partial_spec, self._partial):
-        files.sync(path)
-      os.replace(partial_spec, self._path + SPEC_SUFFIX)
-      os.replace(self._partial, self._path)
-    elif self.num_episodes:
+    suffixes = SPEC_SUFFIX, RECORD_SUFFIX, ''
+    if not self.num_episodes:
+      for suffix in suffixes:
+        os.remove(self._partial + suffix)
+    elif error is None:
+      self._write_record(
+          Record(self._environment, self.num_episodes, self._num_frames)
+      )
+      for suffix in suffixes:
+        files.sync(self._partial + suffix)
+        os.replace(self._partial + suffix, self._path + suffix)
+    else:
       logging.warning(
-          '%s holds the %d episodes before the error.',
+          '%s holds the %d episodes before the error. %s',
           self._partial,
           self.num_episodes,
+          _SALVAGE.format(self._partial),
       )
-    else:
-      os.remove(partial_spec)
-      os.remove(self._partial)
+
+  def _write_record(self, record):
+    with files.replacing(self._partial + RECORD_SUFFIX) as file:
+      json.dump(record._asdict(), file, indent=2)
 
 
-def write(path, spec, episodes):
+def write(path, spec, episodes, environment=None):
   """Writes a file of demonstrations.
 
   Args:
     path: The file.
     spec: As for `DemonstrationWriter`.
     episodes: `Trajectory`s of NumPy arrays [T + 1, ...], at least one.
+    environment: See `Record`.
 
   Raises:
     DemonstrationError: If there are none, or one does not fit.
   """
-  with DemonstrationWriter(path, spec) as writer:
+  with DemonstrationWriter(path, spec, environment) as writer:
     for episode in episodes:
       writer.write(episode)
   if not writer.num_episodes:
@@ -139,38 +174,69 @@ def read(path, expected_spec=None, salvage=False):
   Args:
     path: The file.
     expected_spec: Optional `Trajectory` of specs that it must fit; see `check`.
-    salvage: Whether a damaged file is read up to the damage, with a warning.
+    salvage: Whether a file that is damaged or not complete is read as far as
+      possible, with a warning.
 
   Returns:
     A list of `Trajectory`s of NumPy arrays [T + 1, ...], from the FIRST to the
     LAST frame. Their policy info is that of the file.
 
   Raises:
-    DemonstrationError: If there is no such file, it is damaged, holds no whole
-      episode, or does not fit.
+    DemonstrationError: If there is no such file, it is damaged or not complete,
+      holds no whole episode, or does not fit.
   """
   path = os.fspath(path)
   spec = read_spec(path)
+  record = read_record(path)
   if expected_spec is not None:
     check(spec, expected_spec, path)
   flat, error = _read_frames(path, spec)
   episodes = _cut(path, spec, flat)
-  if error is not None:
-    found = f'{len(flat[0]) if flat else 0:,} frames'
-    if not salvage:
-      whole = f'read(path, salvage=True) returns the {len(episodes)} before it.'
-      raise DemonstrationError(
-          f'{path} is cut short or damaged after {found}'
-          f' ({_one_line(error)}). '
-          + (whole if episodes else 'No whole episode is left: collect anew.')
-      )
-    logging.warning('%s is cut short or damaged after %s.', path, found)
+  num_frames = len(flat[0]) if flat else 0
+  fault = _fault(record, len(episodes), num_frames, error)
+  if fault and not salvage:
+    advice = 'No whole episode is left: collect anew.'
+    if episodes:
+      advice = _SALVAGE.format(path)
+    raise DemonstrationError(f'{path} {fault}. {advice}')
+  if fault:
+    logging.warning('%s %s.', path, fault)
   if not episodes:
     raise DemonstrationError(
         f'{path} holds no whole episode, from a FIRST to a LAST frame: collect'
         ' anew.'
     )
+  if record is None or record.environment is None:
+    logging.warning(
+        '%s is not checked: it has no record, %s%s, of its environment%s.',
+        path,
+        path,
+        RECORD_SUFFIX,
+        ' and length' if record is None else '',
+    )
   return episodes
+
+
+def read_record(path):
+  """Returns the `Record` of a file, None if there is none.
+
+  Args:
+    path: The file of demonstrations, not that of the record.
+
+  Raises:
+    DemonstrationError: If the record is damaged.
+  """
+  record_path = os.fspath(path) + RECORD_SUFFIX
+  if not os.path.isfile(record_path):
+    return None
+  try:
+    with open(record_path, encoding='utf-8') as file:
+      return Record(**json.load(file))
+  except (TypeError, ValueError) as error:
+    raise DemonstrationError(
+        f'{record_path} is damaged, or not of demonstrations. Copy it again'
+        f' from where it was written, or move it away to read {path} unchecked.'
+    ) from error
 
 
 def read_spec(path):
@@ -191,16 +257,17 @@ def read_spec(path):
   spec_path = path + SPEC_SUFFIX
   if not os.path.isfile(spec_path):
     raise DemonstrationError(
-        f'{spec_path} is missing, the spec of {path}: move and copy the two'
+        f'{spec_path} is missing, the spec of {path}: move and copy the files'
         ' together.'
     )
   try:
     spec = example_encoding_dataset.parse_encoded_spec_from_file(spec_path)
-  # Protobuf raises errors of its own for a file that is empty or another kind.
+  # Protobuf raises errors of its own for a file of another kind.
   except Exception as error:  # pylint: disable=broad-exception-caught
+    what = 'damaged, or no spec' if os.path.getsize(spec_path) else 'empty'
     raise DemonstrationError(
-        f'{spec_path} is damaged ({_one_line(error) or "empty"}): copy it again'
-        ' from where it was written, or collect anew.'
+        f'{spec_path} is {what}: copy it again from where it was written, or'
+        ' collect anew.'
     ) from error
   # The type is not the same after its way through the file.
   if getattr(spec, '_fields', None) != trajectory.Trajectory._fields:
@@ -211,47 +278,41 @@ def read_spec(path):
   return trajectory.Trajectory(*spec)
 
 
-def returns(episodes):
-  """Returns the sums of rewards of `Trajectory`s [T + 1, ...], as float64."""
-  # The reward of the boundary is that of a reset.
-  return np.array(
-      [np.sum(e.reward[:-1], dtype=np.float64) for e in episodes], np.float64
-  )
-
-
-def lengths(episodes):
-  """Returns T, the environment steps, of `Trajectory`s [T + 1, ...]."""
-  return np.array([len(e.step_type) - 1 for e in episodes], np.int64)
+def _fault(record, num_episodes, num_frames, error):
+  """Returns what is wrong with a file, 'is cut short ...', or None."""
+  if error is not None:
+    return (
+        f'is cut short or damaged after {num_frames:,} frames'
+        f' ({_one_line(error)})'
+    )
+  if record is None:
+    return None
+  if record.frames is None:
+    return 'is not complete: its collection was killed, or still goes on'
+  if (num_episodes, num_frames) != (record.episodes, record.frames):
+    return (
+        f'is cut short, or {RECORD_SUFFIX} beside it is of another file: it has'
+        f' {num_episodes:,} episodes in {num_frames:,} frames, not'
+        f' {record.episodes:,} in {record.frames:,}'
+    )
+  return None
 
 
 def _read_frames(path, spec):
   """Returns flat arrays [N, ...], or [], and the error or None."""
-  try:
-    return _concatenated(list(_batches(path, spec, _BATCH_FRAMES))), None
-  except _DAMAGE as error:
-    damage = error
-  batches = []
-  try:
-    for batch in _batches(path, spec, 1):
-      batches.append(batch)
-  except _DAMAGE:
-    pass  # As before.
-  return _concatenated(batches), damage
-
-
-def _concatenated(batches):
-  return [np.concatenate(parts) for parts in zip(*batches)]
-
-
-def _batches(path, spec, size):
-  """Yields flat lists of arrays [size, ...]; the last ones may be shorter."""
-  dataset = (
-      tf.data.TFRecordDataset(path)
-      .map(example_encoding.get_example_decoder(spec), num_parallel_calls=2)
-      .batch(size)
+  frames = tf.data.TFRecordDataset(path).map(
+      example_encoding.get_example_decoder(spec), num_parallel_calls=2
   )
-  for batch in dataset:
-    yield [part.numpy() for part in tf.nest.flatten(batch)]
+  # One by one where many at once meet a damage, to lose none before it.
+  for size in (256, 1):
+    batches, error = [], None
+    try:
+      for batch in frames.batch(size):
+        batches.append([part.numpy() for part in tf.nest.flatten(batch)])
+      break
+    except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as damage:
+      error = damage
+  return [np.concatenate(parts) for parts in zip(*batches)], error
 
 
 def _cut(path, spec, flat):
@@ -280,11 +341,13 @@ def _cut(path, spec, flat):
 
 def _missing(path):
   """Returns the message for a file that does not exist."""
+  if os.path.isdir(path):
+    return f'{path} is a folder: name the file in it.'
   partial = path + PARTIAL_SUFFIX
   if os.path.isfile(partial):
     return (
         f'There is no {path}, but {partial}: its collection was killed, or'
-        f' still goes on. read({partial!r}, salvage=True) has what is whole.'
+        f' still goes on. {_SALVAGE.format(partial)}'
     )
   return (
       f'There is no file {path}. `python -m train.collect_demos` makes one.'
@@ -293,5 +356,5 @@ def _missing(path):
 
 def _one_line(error):
   """Returns the message of a TensorFlow error without the name of its node."""
-  text = getattr(error, 'message', None) or str(error)
-  return ' '.join(text.rpartition('}}')[2].partition(' [')[0].split())[:200]
+  text = error.message.rpartition('}}')[2].partition(' [')[0]
+  return ' '.join(text.split())[:200]

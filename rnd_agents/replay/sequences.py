@@ -98,14 +98,15 @@ class SequenceSettings(NamedTuple):
         raise errors.InvalidValue(words)
     if self.unroll_length is None and self.burn_in_length:
       raise errors.InvalidValue(
-          f'{names["burn_in_length"]}={self.burn_in_length} needs an'
-          ' unroll_length: a rollout that is not cut has no steps before it.'
+          f'{names["burn_in_length"]}={self.burn_in_length} needs'
+          f' {names["unroll_length"]}: a rollout that is not cut has no steps'
+          ' before it.'
       )
     if self.unroll_length is not None and self.stride > self.unroll_length:
       raise errors.InvalidValue(
-          f'{names["period"]}={self.period} is more than unroll_length='
-          f'{self.unroll_length}: the steps between two sequences would never'
-          ' be trained. Make it unroll_length at the most.'
+          f'{names["period"]}={self.period} is more than'
+          f' {names["unroll_length"]}={self.unroll_length}: the steps between'
+          ' two sequences would never be trained. Lower it.'
       )
     remainders = REMAINDERS if of_rollouts else EPISODE_REMAINDERS
     if self.remainder not in remainders:

@@ -120,10 +120,10 @@ def _files_of(parsed):
 
 @contextlib.contextmanager
 def _quiet_search():
-  """Gin logs an error for each folder in which a file does not lie."""
+  """Gin logs two lines for each folder in which a file does not lie."""
 
   def hide(record):
-    return not str(record.msg).startswith('Path not found')
+    return record.module != 'resource_reader'
 
   logging.getLogger().addFilter(hide)
   try:

@@ -4,7 +4,7 @@
 
 import dataclasses
 import functools
-from typing import Callable, Optional
+from typing import Callable, Optional, Sequence
 
 import gin
 import numpy as np
@@ -18,6 +18,7 @@ from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences
 from rnd_agents.training import epsilons
 from rnd_agents.training import replay_loop
+from rnd_agents.training import settings
 
 _NAME = 'ReplayTraining'
 
@@ -44,6 +45,9 @@ class ReplayTraining:
       there to 1; None for a constant one.
     epsilon_fn: Of `epsilons`: how often the agent acts at random.
     demonstrations: Path of a file of `train.collect_demos`; None for none.
+    allowed_demonstration_differences: Names of settings of the environment,
+      such as 'load_environment.wrappers', that may have been others when the
+      demonstrations were collected.
     demonstration_ratio: rho: probability that an element of a batch is a
       demonstration.
     num_pretraining_steps: Updates on demonstrations before the first
@@ -68,6 +72,7 @@ class ReplayTraining:
   importance_anneal_train_steps: Optional[int] = None
   epsilon_fn: Callable = epsilons.ladder_epsilon
   demonstrations: Optional[str] = None
+  allowed_demonstration_differences: Sequence[str] = ()
   demonstration_ratio: float = 0.0
   num_pretraining_steps: int = 0
   pretraining_eval_interval_train_steps: Optional[int] = None
@@ -134,15 +139,15 @@ class ReplayTraining:
       )
     if self.demonstrations is None and uses_them:
       raise errors.InvalidValue(
-          f'{_NAME}.demonstrations is missing, for a demonstration_ratio of'
-          f' {self.demonstration_ratio} and {self.num_pretraining_steps}'
-          ' num_pretraining_steps: python -m train.collect_demos makes such a'
-          ' file.'
+          f'{_NAME}.demonstrations is missing, for'
+          f' {_NAME}.demonstration_ratio={self.demonstration_ratio} and'
+          f' {_NAME}.num_pretraining_steps={self.num_pretraining_steps}: python'
+          ' -m train.collect_demos makes such a file.'
       )
     if self.demonstrations is not None and not uses_them:
       raise errors.InvalidValue(
           f'{_NAME}.demonstrations would never be used: set'
-          ' demonstration_ratio, or leave them out.'
+          f' {_NAME}.demonstration_ratio, or leave them out.'
       )
 
   def build_agent(self, specs, num_environments):
@@ -203,11 +208,44 @@ class ReplayTraining:
 
   def _read_demonstrations(self, specs):
     """Episodes of the file, checked against the environment."""
-    if self.demonstrations is None:
+    path = self.demonstrations
+    if path is None:
       return []
-    return demonstration_files.read(
-        self.demonstrations,
-        demonstration_files.trajectory_spec(
-            specs.time_step.observation, specs.action
-        ),
-    )
+    try:
+      record = demonstration_files.read_record(path)
+      if record is not None and record.environment is not None:
+        self._check_environment(record.environment)
+      return demonstration_files.read(
+          path,
+          demonstration_files.trajectory_spec(
+              specs.time_step.observation, specs.action
+          ),
+      )
+    except demonstration_files.DemonstrationError as error:
+      raise demonstration_files.DemonstrationError(
+          f'{_NAME}.demonstrations: {error}'
+      ) from error
+
+  def _check_environment(self, theirs):
+    """Refuses demonstrations of an environment with other settings."""
+    ours = settings.of_environment()
+    allowed = self.allowed_demonstration_differences
+    unknown = set(allowed) - ours.keys() - theirs.keys()
+    if unknown:
+      raise errors.InvalidValue(
+          f'{_NAME}.allowed_demonstration_differences names'
+          f' {", ".join(sorted(unknown))}, which is no setting of the'
+          f' environment: those are {", ".join(sorted(ours))}.'
+      )
+    differences, _, _ = settings.changes(*(
+        {name: value for name, value in each.items() if name not in allowed}
+        for each in (theirs, ours)
+    ))
+    if differences:
+      names = [sentence.partition(' ')[0] for sentence in differences]
+      raise demonstration_files.DemonstrationError(
+          f'{self.demonstrations} is of another environment:'
+          f' {"; ".join(differences)}. Collect with --gin_file of this run, or'
+          ' allow it:'
+          f' {_NAME}.allowed_demonstration_differences = {[*allowed, *names]}.'
+      )

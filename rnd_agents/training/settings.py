@@ -108,6 +108,23 @@ def operative(**more):
   return found
 
 
+def of_environment(scope='train'):
+  """Settings of the environments that were loaded in a scope of gin.
+
+  Args:
+    scope: Its name.
+
+  Returns:
+    As `operative`, with names without the scope and values without macros.
+  """
+  prefix = f'{scope}/' if scope else ''
+  return {
+      name.removeprefix(prefix): value
+      for name, value in _without_macros(operative()).items()
+      if name.startswith(prefix)
+  }
+
+
 def own(settings):
   """Those of `operative` that are of this package: what a run is about."""
   return {name: settings[name] for name in settings if _OWN.match(name)}

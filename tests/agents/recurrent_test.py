@@ -502,7 +502,7 @@ class _Memory(network.Network):
             ValueError,
             'burn_in_length must be at least 0, got -1',
         ),
-        ({'burn_in_length': 4}, ValueError, 'needs an unroll_length'),
+        ({'burn_in_length': 4}, ValueError, r'needs \S*unroll_length'),
         ({'unroll_remainder': 'keep'}, ValueError, "must be .*'shift'"),
     ],
 )

@@ -396,11 +396,45 @@ def test_an_error_leaves_what_is_complete():
     return observation[:, 0].astype(np.int64) % 3
 
   demos = []
-  with pytest.raises(ZeroDivisionError, match='of the expert'):
+  with pytest.raises(actors.ExpertFailure) as error:
     demos.extend(demonstration_recorder.record(
         env, actors.FunctionActor(play, env), [long, short, short]))
+  assert isinstance(error.value.__cause__, ZeroDivisionError)
+  assert str(error.value) == (
+      'play raised ZeroDivisionError: of the expert. This was step 5 of the'
+      f' episodes from seeds {long}.')
   assert [demo.seed for demo in demos] == [short]
   _check_countdown(demos[0])
+
+
+class _Planner:
+  """Looks at the first frame of an episode and never again."""
+
+  def __init__(self):
+    self.plans = {}
+
+  def __call__(self, observation, time_step):
+    actions = []
+    for i, is_first in enumerate(time_step.is_first()):
+      if is_first:
+        left = int(observation[i, 0])
+        self.plans[i] = [number % 3 for number in range(left, 0, -1)]
+      actions.append(0 if time_step.is_last()[i] else self.plans[i].pop(0))
+    observation[:] = time_step.observation[:] = -1
+    return actions
+
+
+@pytest.mark.parametrize('size', [1, 3])
+def test_an_expert_that_plans_an_episode_at_its_start(size):
+  seeds = list(range(7))
+  assert len({_expected_length(seed) for seed in seeds}) > 2
+  env = _countdowns(size)
+  planner = actors.load_function(f'{__name__}:_Planner')
+  demos = list(demonstration_recorder.record(
+      env, actors.FunctionActor(planner, env), seeds))
+  assert [demo.seed for demo in demos] == seeds
+  for demo in demos:
+    _check_countdown(demo)
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,8 @@ def test_what_is_read_is_what_was_written(file):
   path, episodes = file
   _assert_equal(demonstrations.read(path, _spec()), episodes)
   assert sorted(os.listdir(os.path.dirname(path))) == [
-      'demos.tfrecord', 'demos.tfrecord.spec']
+      'demos.tfrecord', 'demos.tfrecord.json', 'demos.tfrecord.spec']
+  assert demonstrations.read_record(path) == (None, 3, 4 + 2 + 301)
   # TF-Agents' own reader agrees, frame by frame.
   frames = list(example_encoding_dataset.load_tfrecord_dataset(
       [path], as_trajectories=True, add_batch_dim=False))
@@ -108,20 +109,6 @@ def test_states_are_kept(tmp_path):
   _assert_equal(demonstrations.read(tmp_path / 'a', spec), episodes)
   # Whoever has no use for them takes the same file.
   _assert_equal(demonstrations.read(tmp_path / 'a', _spec()), episodes)
-
-
-def test_returns_and_lengths():
-  episode = _episode(3, 0)._replace(
-      reward=np.array([0.5, -2.0, 4.0, 100.0], _F32))  # 100: of the reset.
-  other = _episode(1, 0)._replace(reward=np.array([0.25, 0.0], _F32))
-  np.testing.assert_array_equal(
-      demonstrations.returns([episode, other]), [2.5, 0.25])
-  np.testing.assert_array_equal(
-      demonstrations.lengths([episode, other]), [3, 1])
-  # Many small rewards: float32 would have lost them.
-  long = _episode(2, 0)._replace(reward=np.array([2.0**24, 1.0, 0.0], _F32))
-  assert demonstrations.returns([long])[0] == 2.0**24 + 1.0
-  assert demonstrations.returns([]).shape == (0,)
 
 
 class _Recorded:
@@ -150,6 +137,8 @@ def test_what_a_driver_of_tf_agents_recorded(tmp_path, caplog):
   assert 2 <= len(last) and last[-1] < len(seen.frames) - 1  # One is cut.
   with caplog.at_level(logging.WARNING):
     episodes = demonstrations.read(path, spec)
+  assert 'no record, ' + path + '.json, of its environment and length' in (
+      caplog.text)
   num_left = len(seen.frames) - 1 - last[-1]
   assert f'the last {num_left} frames' in caplog.text
   starts = [0] + [t + 1 for t in last]
@@ -242,6 +231,10 @@ def test_what_is_no_misfit():
     demonstrations.check(some, others)
 
 
+def _salvage_command(path):
+  return f'python -m train.collect_demos --salvage={path} --out=NEW_FILE.'
+
+
 def _sizes(path):
   """Where each record of a file ends, in bytes."""
   ends = [0]
@@ -260,7 +253,7 @@ def test_a_file_that_was_cut(file, caplog, num_frames, num_episodes):
     demonstrations.read(path)
   assert f'damaged after {num_frames} frames (truncated' in str(error.value)
   if num_episodes:
-    assert f'returns the {num_episodes} before it' in str(error.value)
+    assert _salvage_command(path) in str(error.value)
     with caplog.at_level(logging.WARNING):
       _assert_equal(
           demonstrations.read(path, salvage=True), episodes[:num_episodes])
@@ -286,13 +279,37 @@ def test_a_file_with_a_wrong_byte(file):
   _assert_equal(demonstrations.read(path, salvage=True), episodes[:1])
 
 
-def test_a_file_cut_between_frames_loses_the_unfinished_episode(file, caplog):
+@pytest.mark.parametrize(('num_frames', 'more'), [(4 + 2 + 9, 7), (4 + 2, 0)])
+def test_a_file_cut_between_frames(file, caplog, num_frames, more):
   path, episodes = file
   # With a few bytes of the next frame, which TensorFlow does not mind.
-  os.truncate(path, _sizes(path)[4 + 2 + 9] + 7)
+  os.truncate(path, _sizes(path)[num_frames] + more)
+  with pytest.raises(demonstrations.DemonstrationError) as error:
+    demonstrations.read(path)
+  assert f'has 2 episodes in {num_frames} frames, not 3 in 307' in (
+      str(error.value))
+  assert _salvage_command(path) in str(error.value)
+  with caplog.at_level(logging.WARNING):
+    _assert_equal(demonstrations.read(path, salvage=True), episodes[:2])
+  assert 'not 3 in 307' in caplog.text
+  assert ('the last 9 frames' in caplog.text) == bool(more)
+  # A file of before there were records.
+  os.remove(path + '.json')
+  caplog.clear()
   with caplog.at_level(logging.WARNING):
     _assert_equal(demonstrations.read(path), episodes[:2])
-  assert 'the last 9 frames' in caplog.text
+  assert 'of its environment and length' in caplog.text
+
+
+def test_a_record_that_is_damaged(file):
+  path, _ = file
+  for content in ('', '[]', '{"episodes": 3', '{"what": 3}'):
+    with open(path + '.json', 'w', encoding='utf-8') as record:
+      record.write(content)
+    with pytest.raises(
+        demonstrations.DemonstrationError, match='json is damaged'
+    ):
+      demonstrations.read(path)
 
 
 def test_files_that_are_none(file, tmp_path):
@@ -310,10 +327,11 @@ def test_files_that_are_none(file, tmp_path):
   assert 'after 0 frames (corrupted record at 0' in message(text)
   text.write_text('')
   assert 'holds no whole episode' in message(text)
-  for content in (b'', b'no spec'):
+  assert message(tmp_path) == f'{tmp_path} is a folder: name the file in it.'
+  for content, what in ((b'', 'empty'), (b'no spec', 'damaged, or no spec')):
     with open(path + '.spec', 'wb') as spec:
       spec.write(content)
-    assert f'{path}.spec is damaged' in message(path)
+    assert f'{path}.spec is {what}: ' in message(path)
   example_encoding_dataset.encode_spec_to_file(
       path + '.spec', tensor_spec.from_spec(_ACTION))
   assert 'not of Trajectory' in message(path)
@@ -331,11 +349,17 @@ def test_a_name_stands_for_a_complete_file(file, caplog):
       writer.write(new[0])
       _assert_equal(demonstrations.read(path), episodes)
       # What a kill would leave here.
-      _assert_equal(demonstrations.read(path + '.partial'), new[:1])
+      with pytest.raises(
+          demonstrations.DemonstrationError, match='partial is not complete'
+      ):
+        demonstrations.read(path + '.partial')
+      _assert_equal(
+          demonstrations.read(path + '.partial', salvage=True), new[:1])
       raise KeyboardInterrupt
   assert 'holds the 1 episodes' in caplog.text
+  assert _salvage_command(path + '.partial') in caplog.text
   _assert_equal(demonstrations.read(path), episodes)
-  _assert_equal(demonstrations.read(path + '.partial'), new[:1])
+  _assert_equal(demonstrations.read(path + '.partial', salvage=True), new[:1])
   os.remove(path)
   with pytest.raises(demonstrations.DemonstrationError) as error:
     demonstrations.read(path)
@@ -349,7 +373,7 @@ def test_no_episodes_leave_what_was_there(file):
   path, episodes = file
   with pytest.raises(demonstrations.DemonstrationError, match='no episodes'):
     demonstrations.write(path, _spec(), [])
-  assert len(os.listdir(os.path.dirname(path))) == 2
+  assert len(os.listdir(os.path.dirname(path))) == 3
   _assert_equal(demonstrations.read(path), episodes)
 
 

@@ -247,10 +247,11 @@ def test_lengths_of_numpy():
          'Owner.burn_in_length must be an integer number of steps from 0, got'
          ' None.'),
         ({'unroll_length': None, 'burn_in_length': 2}, ValueError,
-         'Owner.burn_in_length=2 needs an unroll_length'),
+         'Owner.burn_in_length=2 needs Owner.unroll_length'),
         ({'period': 0}, ValueError, 'Owner.every must be at least 1, got 0'),
         ({'period': 1.5}, TypeError, 'Owner.every must be an integer'),
-        ({'period': 5}, ValueError, 'Owner.every=5 is more than unroll_length'),
+        ({'period': 5}, ValueError,
+         'Owner.every=5 is more than Owner.unroll_length=4'),
         ({'remainder': 'last'}, ValueError,
          "Owner.rest must be one of ('pad', 'fill', 'drop', 'shift'), got"
          " 'last'."),

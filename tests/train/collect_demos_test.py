@@ -52,6 +52,15 @@ def _table(out):
   ]
 
 
+def _returns(episodes):
+  # The reward of the boundary is that of a reset.
+  return np.array([sum(e.reward[:-1].astype(np.float64)) for e in episodes])
+
+
+def _lengths(episodes):
+  return np.array([len(e.step_type) - 1 for e in episodes])
+
+
 def _replay(env_id, seed, frames):
   """Plays the actions again; asserts that all came as recorded.
 
@@ -82,8 +91,8 @@ def test_cue_lock(tmp_path, capsys):
       out,
       demonstrations.trajectory_spec(env.observation_spec(), env.action_spec()),
   )
-  np.testing.assert_array_equal(demonstrations.returns(episodes), np.ones(5))
-  np.testing.assert_array_equal(demonstrations.lengths(episodes), 5 * [10])
+  np.testing.assert_array_equal(_returns(episodes), np.ones(5))
+  np.testing.assert_array_equal(_lengths(episodes), 5 * [10])
   for seed, frames in zip(range(3, 8), episodes, strict=True):
     assert _replay(_CUE_LOCK, seed, frames) == (1.0, True)
   # The seeds count: both cues are among them.
@@ -133,7 +142,7 @@ def test_deep_sea_of_a_gin_file(tmp_path):
   for frames in demonstrations.read(out):
     assert frames.observation.shape == (8, 7, 7)
     np.testing.assert_allclose(frames.reward[-2], 1 - 0.01 / 7, rtol=1e-6)
-    assert demonstrations.returns([frames])[0] == pytest.approx(0.99)
+    assert _returns([frames])[0] == pytest.approx(0.99)
 
 
 def test_door_key(tmp_path):
@@ -143,7 +152,7 @@ def test_door_key(tmp_path):
       out, '--env=MiniGrid-DoorKey-5x5-v0', '--episodes=4', '--expert',
       '--gin_bindings=load_environment.wrappers = [@MiniGridExpert]') == 0
   episodes = demonstrations.read(out)
-  assert demonstrations.returns(episodes).min() > 0.9
+  assert _returns(episodes).min() > 0.9
   assert episodes[0].observation.shape[1:] == (7, 7, 20)
 
 
@@ -186,8 +195,8 @@ def test_saved_policy_in_the_environment_of_its_training(policy_dir, tmp_path):
   lengths = [_length(seed) for seed in range(2, 11)]
   assert max(lengths) == _LIMIT and len(set(lengths)) > 3
   episodes = demonstrations.read(out)
-  np.testing.assert_array_equal(demonstrations.lengths(episodes), lengths)
-  np.testing.assert_array_equal(demonstrations.returns(episodes), lengths)
+  np.testing.assert_array_equal(_lengths(episodes), lengths)
+  np.testing.assert_array_equal(_returns(episodes), lengths)
   for frames in episodes:
     np.testing.assert_array_equal(
         frames.action[:-1], frames.observation[:-1, 2] > 0)
@@ -204,7 +213,7 @@ def test_only_good_ones(policy_dir, tmp_path, capsys):
   assert _collect(out, *argv, '--episodes=5') == 0
   assert _table(out) == [(seed, lengths[seed], lengths[seed]) for seed in good]
   np.testing.assert_array_equal(
-      demonstrations.lengths(demonstrations.read(out)),
+      _lengths(demonstrations.read(out)),
       [lengths[seed] for seed in good])
   assert 'too low' in capsys.readouterr().out
   # Not enough of them.
@@ -220,7 +229,7 @@ def test_only_good_ones(policy_dir, tmp_path, capsys):
   assert 'no file was written' in capsys.readouterr().err
   assert sorted(os.listdir(tmp_path)) == sorted(
       f'{name}{end}' for name in ('demos', 'few') for end in
-      ('', '.csv', '.spec'))
+      ('', '.csv', '.json', '.spec'))
 
 
 _calls = []
@@ -280,8 +289,11 @@ def test_a_kill_leaves_what_can_be_read(tmp_path):
   out = tmp_path / 'demos'
   with pytest.raises(demonstrations.DemonstrationError, match='was killed'):
     demonstrations.read(out)
-  episodes = demonstrations.read(f'{out}.partial', salvage=True)
+  assert _collect(tmp_path / 'whole', f'--salvage={out}.partial') == 0
+  episodes = demonstrations.read(tmp_path / 'whole')
   assert len(episodes) == 2
+  record = demonstrations.read_record(tmp_path / 'whole')
+  assert record.environment['load_environment.env'] == "'MountainCar-v0'"
   for seed, frames in enumerate(episodes):
     assert _replay('MountainCar-v0', seed, frames)[1]
   # The next one does not write over it.
@@ -309,6 +321,50 @@ def test_mistakes_end_with_one_sentence(tmp_path, capsys, argv, message):
   assert not os.listdir(tmp_path)
 
 
+class PlansNothing:
+  """Forgets MountainCar's velocity where its second episodes begin."""
+
+  def __init__(self):
+    self.num_begun = 0
+
+  def __call__(self, observation, time_step):
+    self.num_begun += int(np.sum(time_step.is_first()))
+    if self.num_begun > 1:
+      return {}['velocity']
+    return np.where(observation[:, 1] < 0, 0, 2)
+
+
+def test_an_error_of_the_expert_says_where(tmp_path, capsys):
+  out = tmp_path / 'demos'
+  assert _collect(
+      out, '--env=MountainCar-v0', '--episodes=3', '--num_environments=1',
+      f'--expert={__name__}:PlansNothing', '--seed=5') == 1
+  lines = capsys.readouterr().err.splitlines()
+  lines = lines[lines.index(
+      "collect_demos: PlansNothing raised KeyError: 'velocity'. This was step 1"
+      ' of the episodes from seeds 6.'):]
+  assert lines[1] == 'Traceback (most recent call last):'
+  assert 'in __call__' in lines[2] and "return {}['velocity']" in lines[3]
+  assert lines[-1] == "KeyError: 'velocity'" and len(lines) < 7
+  # What was complete is left.
+  assert _collect(tmp_path / 'whole', f'--salvage={out}.partial') == 0
+  (frames,) = demonstrations.read(tmp_path / 'whole')
+  assert _replay('MountainCar-v0', 5, frames)[1]
+
+
+def test_no_way_says_where(tmp_path, capsys):
+  pytest.importorskip('minigrid')
+  assert _collect(
+      tmp_path / 'demos', '--env=MiniGrid-KeyCorridorS3R1-v0', '--expert',
+      '--gin_bindings=load_environment.wrappers = [@MiniGridExpert]',
+      '--num_environments=2') == 1
+  error = capsys.readouterr().err.strip().splitlines()[-1]
+  assert error.startswith(
+      'collect_demos: expert_action() of MiniGrid-KeyCorridorS3R1-v0:'
+      ' MiniGridExpert found no way to a goal')
+  assert error.endswith('This was step 1 of the episodes from seeds 0, 1.')
+
+
 def test_a_file_that_cannot_be_written(tmp_path, capsys):
   (tmp_path / 'file').write_text('')
   out = tmp_path / 'file' / 'demos'
@@ -333,6 +389,8 @@ def test_a_policy_of_another_environment(policy_dir, tmp_path, capsys):
         (('--policy_dir=a', '--episodes=0'), '0 is not a positive integer'),
         (('--policy_dir=a', '--seed=-1'), '-1 is not a non-negative integer'),
         (('--policy_dir=a', '--max_attempts=9'), 'no effect without --min_ret'),
+        (('--salvage=a', '--env=CartPole-v1'), 'no effect with --salvage'),
+        (('--salvage=a', '--out=/tmp'), '/tmp is a folder'),
     ],
 )
 def test_wrong_flags(tmp_path, argv, message):

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of finding and reading gin files."""
 
+import logging
+
 import gin
 import pytest
 
@@ -60,6 +62,15 @@ def test_include_in_a_file_of_the_users_finds_shipped_ones(tmp_path):
   env_kwargs = gin.query_parameter('load_environment.env_kwargs')
   assert gin.query_parameter('%DEEP_SEA_SIZE') == 7
   assert 'size' in env_kwargs
+
+
+def test_an_include_that_is_missing_is_one_sentence(tmp_path, caplog):
+  path = tmp_path / 'mine.gin'
+  path.write_text("include 'no_such.gin'\n")
+  with caplog.at_level(logging.INFO):
+    with pytest.raises(gin_files.GinError, match='open file: no_such.gin'):
+      gin_files.parse([str(path)])
+  assert 'no_such.gin' not in caplog.text
 
 
 @pytest.mark.parametrize(

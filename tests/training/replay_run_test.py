@@ -433,7 +433,7 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
         ),
         (
             ["ReplayTraining.demonstrations = 'file'"],
-            'would never be used: set demonstration_ratio',
+            'would never be used: set ReplayTraining.demonstration_ratio',
         ),
         (
             ['ReplayTraining.demonstration_ratio = 1.5'],
