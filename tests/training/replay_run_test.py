@@ -474,7 +474,7 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
         ),
         (
             ['ReplayTraining.window_remainder = "keep"'],
-            "'pad', 'drop', 'shift'",
+            "'pad', 'fill', 'drop', 'shift'",
         ),
         (
             ['R2D3Agent.burn_in_length = 3'],
