@@ -66,7 +66,8 @@ class R2D3Agent(tf_agent.TFAgent):
 
   `train` takes sequences [B, L] of L = burn_in_length + T + 1 frames: T steps
   are learned from, the last frame serves to bootstrap. Frame t holds s_t, a_t
-  and the reward and discount received after it. Whoever replays them
+  and the reward and discount received after it. Step type and next step type
+  both LAST mark a repeat (`q_learning.step_weights`). Whoever replays them
   (`rnd_agents.replay`) hands over what was stored with their first frames,
   whether they are demonstrations, and importance weights, and takes back their
   priorities.
