@@ -128,7 +128,8 @@ def create_r2d3_agent(
     curiosity_fn: Function from (time_step_spec, action_spec) to the agent's
       `Curiosity`, such as `create_rnd`; None for no curiosity.
     rnd_learning_rate: Learning rate of the curiosity's Adam.
-    q_networks_fn: Function from (observation_spec, action_spec) to `QNetworks`.
+    q_networks_fn: Function from (observation_spec, action_spec) to `QNetworks`
+      of any TF-Agents networks; `create_q_networks` or one of your own.
 
   Returns:
     The agent, initialized.
@@ -152,7 +153,17 @@ def create_r2d3_agent(
     ranges.check_learning_rates(owner, rnd_learning_rate=rnd_learning_rate)
     rnd_optimizer = _adam(rnd_learning_rate)
     curiosity = curiosity_fn(time_step_spec, action_spec)
+  if not callable(q_networks_fn):
+    raise errors.InvalidType(
+        f'{owner}q_networks_fn must be a function, such as @create_q_networks'
+        f' (without brackets), got {q_networks_fn!r}.'
+    )
   networks = q_networks_fn(time_step_spec.observation, action_spec)
+  if not isinstance(networks, q_network.QNetworks):
+    raise errors.InvalidType(
+        f'{owner}q_networks_fn must return rnd_agents.networks.QNetworks('
+        f'q_network, target_q_network), got {networks!r}.'
+    )
   agent = r2d3_agent.R2D3Agent(
       time_step_spec,
       action_spec,

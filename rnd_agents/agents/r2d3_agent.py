@@ -31,6 +31,7 @@ METRICS = (
     'td_loss',
     'one_step_loss',
     'margin_loss',
+    'l2_loss',
     'rnd_loss',
     'td_error_mean',
     'q_mean',
@@ -65,7 +66,8 @@ class R2D3Agent(tf_agent.TFAgent):
 
   `train` takes sequences [B, L] of L = burn_in_length + T + 1 frames: T steps
   are learned from, the last frame serves to bootstrap. Frame t holds s_t, a_t
-  and the reward and discount received after it. Whoever replays them
+  and the reward and discount received after it. Step type and next step type
+  both LAST mark a repeat (`q_learning.step_weights`). Whoever replays them
   (`rnd_agents.replay`) hands over what was stored with their first frames,
   whether they are demonstrations, and importance weights, and takes back their
   priorities.
@@ -90,6 +92,7 @@ class R2D3Agent(tf_agent.TFAgent):
       one_step_weight=0.0,
       margin_weight=0.0,
       margin=0.8,
+      l2_weight=0.0,
       squared_error_scale=0.5,
       mean_over_time=False,
       priority_max_weight=0.9,
@@ -133,6 +136,8 @@ class R2D3Agent(tf_agent.TFAgent):
         be, in the networks' units. With value rescaling a return of 1 is
         0.415: take 0.05 to 0.1 where rewards are up to 1, 0.8 where they are
         tens.
+      l2_weight: Weight of the sum of the squares of all trainable weights and
+        biases (DQfD's J_L2); 0 leaves it out.
       squared_error_scale: 0.5, or 1 as in DI-engine.
       mean_over_time: Whether a sequence's loss is the mean of its steps'
         (DI-engine) and not their sum (R2D2).
@@ -177,6 +182,7 @@ class R2D3Agent(tf_agent.TFAgent):
     self._one_step_weight = one_step_weight
     self._margin_weight = margin_weight
     self._margin = margin
+    self._l2_weight = l2_weight
     self._squared_error_scale = squared_error_scale
     self._mean_over_time = mean_over_time
     self._priority_max_weight = priority_max_weight
@@ -187,11 +193,7 @@ class R2D3Agent(tf_agent.TFAgent):
 
     def policy(epsilon, stores_state):
       return q_policy.EpsilonGreedyQPolicy(
-          time_step_spec,
-          action_spec,
-          q_network,
-          epsilon,
-          stores_state,
+          time_step_spec, action_spec, q_network, epsilon, stores_state
       )
 
     super().__init__(
@@ -316,6 +318,9 @@ class R2D3Agent(tf_agent.TFAgent):
     n_step_targets = targets(self._n_step)
     terms = dict(
         valid=valid,
+        step_weights=q_learning.step_weights(
+            is_last, tf.equal(trained.next_step_type, ts.StepType.LAST)
+        ),
         targets=n_step_targets,
         q_values=q_learning.action_values(step_q_values, actions),
         n_step_errors=q_learning.td_errors(
@@ -369,23 +374,13 @@ class R2D3Agent(tf_agent.TFAgent):
     """Loss of sequences; see `_train`."""
     del training
     burn_in, trained = self._split(experience)
+    batch = None if self._curious is None else self._curious.batch(trained)
     return self._loss_of_parts(
-        burn_in,
-        trained,
-        None if self._curious is None else self._curious.batch(trained),
-        weights,
-        network_state,
-        is_demonstration,
+        burn_in, trained, batch, weights, network_state, is_demonstration
     )
 
   def _loss_of_parts(
-      self,
-      burn_in,
-      trained,
-      batch,
-      weights,
-      network_state,
-      is_demonstration,
+      self, burn_in, trained, batch, weights, network_state, is_demonstration
   ):
     """Returns `_loss` of what `_split` returns.
 
@@ -405,9 +400,15 @@ class R2D3Agent(tf_agent.TFAgent):
         burn_in, trained, network_state, is_demonstration
     )
     sequence_losses = q_learning.sequence_losses(
-        terms['losses'], terms['valid'], self._mean_over_time
+        terms['losses'], terms['step_weights'], self._mean_over_time
     )
     loss = q_learning.batch_loss(sequence_losses, weights)
+    l2_loss = tf.constant(0.0)
+    if self._l2_weight:
+      l2_loss = tf.add_n([
+          tf.reduce_sum(tf.square(x)) for x in self._variables_to_train
+      ])
+      loss += self._l2_weight * l2_loss
 
     def mean_square(errors):
       return None if errors is None else tf.square(errors)
@@ -419,6 +420,7 @@ class R2D3Agent(tf_agent.TFAgent):
             td_loss=_mean(mean_square(terms['n_step_errors']), valid),
             one_step_loss=_mean(mean_square(terms['one_step_errors']), valid),
             margin_loss=_mean(terms['margin_losses'], demonstrated),
+            l2_loss=l2_loss,
             rnd_loss=tf.constant(0.0),
             td_error_mean=_mean(tf.abs(terms['n_step_errors']), valid),
             q_mean=_mean(terms['q_values'], valid),

@@ -28,6 +28,7 @@ _RANGES = dict(
     one_step_weight=ranges.AT_LEAST_0,
     margin_weight=ranges.AT_LEAST_0,
     margin=ranges.AT_LEAST_0,
+    l2_weight=ranges.AT_LEAST_0,
     squared_error_scale=ranges.ABOVE_0,
     target_update_tau=ranges.SHARE,
     gradient_clipping=ranges.ABOVE_0.or_none(),

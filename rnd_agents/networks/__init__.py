@@ -11,6 +11,7 @@ from rnd_agents.networks import policy_heads
 from rnd_agents.networks import precision
 from rnd_agents.networks import q_network
 from rnd_agents.networks import recurrent_cores
+from rnd_agents.networks import resnet
 from rnd_agents.networks import rnd_network
 from rnd_agents.networks.actor_critic_network import ActorCriticNetwork
 from rnd_agents.networks.factory import create_atari_networks
@@ -21,6 +22,7 @@ from rnd_agents.networks.q_network import QNetworks
 from rnd_agents.networks.q_network import RecurrentQNetwork
 from rnd_agents.networks.recurrent_cores import GRUCore
 from rnd_agents.networks.recurrent_cores import LSTMCore
+from rnd_agents.networks.resnet import ResNet
 from rnd_agents.networks.rnd_network import RNDNetwork
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     'QNetworks',
     'RNDNetwork',
     'RecurrentQNetwork',
+    'ResNet',
     'actor_critic_network',
     'create_atari_networks',
     'create_networks',
@@ -43,5 +46,6 @@ __all__ = [
     'precision',
     'q_network',
     'recurrent_cores',
+    'resnet',
     'rnd_network',
 ]

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encoders of any observation to one feature vector."""
 
+import functools
+
 import gin
 import tensorflow as tf
 from tf_agents.networks import encoding_network
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import errors
 from rnd_agents.networks import initializers
 from rnd_agents.networks import precision
 
@@ -168,21 +171,26 @@ def default_conv_layers(spec):
 
 
 def input_layer(
-    spec, conv_layers, activation, compute_dtype=precision.FLOAT32
+    spec,
+    conv_layers,
+    activation,
+    compute_dtype=precision.FLOAT32,
+    image_layer_fn=None,
 ):
   """Returns the layer that turns one leaf into a flat float vector."""
   if is_image(spec):
     layers = default_conv_layers(spec) if conv_layers is None else conv_layers
-    if layers:
+    if image_layer_fn is None and layers:
+      image_layer_fn = functools.partial(ImageInput, layers)
+    if image_layer_fn is not None:
       # Bytes with a small range (MiniGrid's one-hot planes) are not pixels.
       largest = getattr(spec, 'maximum', None)
       pixels = spec.dtype == tf.uint8 and (
           largest is None or largest.max() > 32
       )
-      return ImageInput(
-          layers,
-          activation,
-          1.0 / 255.0 if pixels else 1.0,
+      return image_layer_fn(
+          activation=activation,
+          scale=1.0 / 255.0 if pixels else 1.0,
           dtype=precision.layer_policy(compute_dtype),
       )
   depth = one_hot_depth(spec)
@@ -192,7 +200,11 @@ def input_layer(
 
 
 def preprocessing(
-    observation_spec, conv_layers, activation, compute_dtype=precision.FLOAT32
+    observation_spec,
+    conv_layers,
+    activation,
+    compute_dtype=precision.FLOAT32,
+    image_layer_fn=None,
 ):
   """Builds the preprocessing that lets an `EncodingNetwork` take anything.
 
@@ -201,12 +213,15 @@ def preprocessing(
     conv_layers: As for `create_encoder`.
     activation: Keras activation of the convolutions.
     compute_dtype: Of the convolutions; see `precision.layer_policy`.
+    image_layer_fn: As for `create_encoder`.
 
   Returns:
     Its arguments `preprocessing_layers` and `preprocessing_combiner`, by name.
   """
   layers = tf.nest.map_structure(
-      lambda spec: input_layer(spec, conv_layers, activation, compute_dtype),
+      lambda spec: input_layer(
+          spec, conv_layers, activation, compute_dtype, image_layer_fn
+      ),
       observation_spec,
   )
   several = len(tf.nest.flatten(layers)) > 1
@@ -233,6 +248,7 @@ def create_encoder(
     conv_layers=None,
     activation='tanh',
     conv_activation='relu',
+    image_layer_fn=None,
     compute_dtype=precision.FLOAT32,
     name='Encoder',
 ):
@@ -247,17 +263,30 @@ def create_encoder(
       image's size, `()` flattens images as they are.
     activation: Keras activation of the fully connected layers.
     conv_activation: Keras activation of the convolutions.
+    image_layer_fn: Function of (activation, scale, dtype), by keyword, that
+      returns a Keras layer from images [B, H, W, C] to features [B, F], such as
+      `ResNet`; in place of `conv_layers`.
     compute_dtype: What all layers compute in; see `precision.layer_policy`.
     name: Name of the network.
 
   Returns:
     An `EncodingNetwork` with orthogonal weights (gain sqrt 2) and zero biases.
     Its output is of `compute_dtype`; the networks of this package cast it.
+
+  Raises:
+    TypeError: If image_layer_fn is no function.
+    ValueError: If it has no effect.
   """
+  if image_layer_fn is not None:
+    _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers)
   return encoding_network.EncodingNetwork(
       observation_spec,
       **preprocessing(
-          observation_spec, conv_layers, conv_activation, compute_dtype
+          observation_spec,
+          conv_layers,
+          conv_activation,
+          compute_dtype,
+          image_layer_fn,
       ),
       fc_layer_params=fc_layer_params,
       activation_fn=tf.keras.activations.get(activation),
@@ -265,3 +294,25 @@ def create_encoder(
       dtype=precision.layer_policy(compute_dtype),
       name=name,
   )
+
+
+def _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers):
+  """Refuses what makes no layer, and what would not be asked for one."""
+  owner = 'create_encoder.image_layer_fn'
+  if not callable(image_layer_fn) or isinstance(
+      image_layer_fn, tf.keras.layers.Layer
+  ):
+    raise errors.InvalidType(
+        f'{owner} must be a function that makes a layer, such as @ResNet'
+        f' (without brackets), got {image_layer_fn!r}.'
+    )
+  if conv_layers is not None:
+    raise errors.InvalidValue(
+        f'{owner} takes the place of conv_layers={conv_layers}: leave one of'
+        ' them out.'
+    )
+  if not any(map(is_image, tf.nest.flatten(observation_spec))):
+    raise errors.InvalidValue(
+        f'{owner} has no effect: no observation is an image [height, width,'
+        ' channels].'
+    )

@@ -36,6 +36,29 @@ def valid_steps(is_last):
   return tf.logical_not(tf.convert_to_tensor(is_last)[:, :-1])
 
 
+def step_weights(is_last, next_is_last):
+  """Returns how often each step counts in the loss of its sequence.
+
+  A step with an action counts once, and the last one of a sequence once more
+  for each repeat of it: for each frame whose step type and next step type are
+  both LAST (`replay.sequences`, 'fill'). So it counts at its own place, where
+  the recurrent state and the return are those that it had.
+
+  Args:
+    is_last: Whether each frame's step type is LAST, booleans [B, T+1].
+    next_is_last: Whether each frame's next step type is, booleans [B, T+1].
+
+  Returns:
+    float32 [B, T].
+  """
+  weights = tf.cast(valid_steps(is_last), tf.float32)
+  repeats = tf.cast(tf.logical_and(is_last, next_is_last), tf.float32)
+  steps_after = tf.cumsum(weights, axis=1, exclusive=True, reverse=True)
+  return weights * tf.where(
+      steps_after > 0, 1.0, 1.0 + tf.reduce_sum(repeats, 1, keepdims=True)
+  )
+
+
 def dueling_q_values(values, advantages):
   """`Q = V + A - mean_a A` (Wang et al., 2016, arXiv 1511.06581, equation 9).
 
@@ -273,7 +296,7 @@ def step_losses(
       L_t = c lambda_n d_n^2 + c lambda_1 d_1^2 + lambda_E J_E
 
   R2D2 and R2D3's paper: the first term, c = 1/2. DI-engine's R2D3: all three,
-  c = 1. (DQfD's L2 term is left to the optimizer's weight decay.)
+  c = 1. (DQfD's L2 term is none of a step: `R2D3Agent.l2_weight`.)
 
   Args:
     n_step_errors: d_n, a float tensor [B, T].
@@ -296,12 +319,12 @@ def step_losses(
   return losses
 
 
-def sequence_losses(losses, valid_mask, mean_over_time=False):
+def sequence_losses(losses, weights, mean_over_time=False):
   """Loss of each sequence: of its steps, those that count.
 
   Args:
     losses: Of each step, a float tensor [B, T].
-    valid_mask: Which steps count, booleans [B, T].
+    weights: How often each step counts, [B, T]: `step_weights`, or booleans.
     mean_over_time: False sums over the steps, as acme's R2D2 does; True takes
       the mean of those that count, as DI-engine's does.
 
@@ -309,13 +332,11 @@ def sequence_losses(losses, valid_mask, mean_over_time=False):
     A float tensor [B]; 0 where no step counts.
   """
   losses = tf.convert_to_tensor(losses)
-  totals = tf.reduce_sum(
-      tf.where(valid_mask, losses, tf.zeros_like(losses)), axis=1
-  )
+  weights = tf.cast(weights, losses.dtype)
+  totals = tf.reduce_sum(tf.math.multiply_no_nan(losses, weights), axis=1)
   if not mean_over_time:
     return totals
-  counts = tf.reduce_sum(tf.cast(valid_mask, totals.dtype), axis=1)
-  return totals / tf.maximum(counts, 1.0)
+  return totals / tf.maximum(tf.reduce_sum(weights, axis=1), 1.0)
 
 
 def batch_loss(losses, weights=None):

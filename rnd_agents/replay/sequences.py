@@ -25,8 +25,6 @@ from tf_agents.utils import nest_utils
 from rnd_agents import errors
 
 REMAINDERS = ('pad', 'fill', 'drop', 'shift')
-# A filled step would count for the n-step returns of the steps before it.
-EPISODE_REMAINDERS = ('pad', 'drop', 'shift')
 
 
 class SequenceSettings(NamedTuple):
@@ -47,7 +45,7 @@ class SequenceSettings(NamedTuple):
           shift: [[1, 2, 3, 4], [3, 4, 5, 6]]
 
       'drop' loses the reward at the end of most episodes. 'shift' pads what is
-      shorter than U altogether. 'fill' is for rollouts only.
+      shorter than U. 'fill' adds to the weight of the step that it repeats.
   """
 
   unroll_length: Optional[int]
@@ -70,8 +68,7 @@ class SequenceSettings(NamedTuple):
 
     Args:
       owner: Whose arguments the settings are, for the messages.
-      of_rollouts: Whether they are for `cut`, which also takes an unroll_length
-        of None and 'fill', and not for episodes.
+      of_rollouts: Whether unroll_length may be None, as for `cut`.
       **names: Names of the owner's arguments, where they are not those of the
         settings: period='window_period'.
 
@@ -108,10 +105,9 @@ class SequenceSettings(NamedTuple):
           f' {names["unroll_length"]}={self.unroll_length}: the steps between'
           ' two sequences would never be trained. Lower it.'
       )
-    remainders = REMAINDERS if of_rollouts else EPISODE_REMAINDERS
-    if self.remainder not in remainders:
+    if self.remainder not in REMAINDERS:
       raise errors.InvalidValue(
-          f'{names["remainder"]} must be one of {remainders}, got'
+          f'{names["remainder"]} must be one of {REMAINDERS}, got'
           f' {self.remainder!r}.'
       )
 
@@ -282,7 +278,9 @@ class EpisodeCutter:
   copies of its first one with step type MID: the FIRST after them resets the
   network, so that neither they nor the state of such a sequence, zeros, matter.
   Frames that are missing behind it are LAST, with reward, discount and action
-  0.
+  0; under 'fill' they are the last step, masked by step type LAST. Only there
+  are step type and next step type both LAST: so
+  `ops.q_learning.step_weights` knows them.
   """
 
   def __init__(self, settings, add_fn, is_demonstration=False):
@@ -407,7 +405,7 @@ class EpisodeCutter:
       state = tuple(np.zeros_like(part) for part in state)
     missing = self._settings.num_frames - len(frames)
     if missing:
-      frames += [self._padding(frames[-1])] * missing
+      frames += [self._filler(*frames[-2:])] * missing
     self._add_fn(Sequence(
         trajectory=tf.nest.pack_sequence_as(
             self._structure, [np.stack(column) for column in zip(*frames)]
@@ -416,8 +414,10 @@ class EpisodeCutter:
         is_demonstration=self._is_demonstration,
     ))
 
-  def _padding(self, leaves):
-    row = tf.nest.pack_sequence_as(self._structure, leaves)
+  def _filler(self, last_step, end):
+    if self._settings.remainder == 'fill':
+      return [np.full_like(last_step[0], ts.StepType.LAST)] + last_step[1:]
+    row = tf.nest.pack_sequence_as(self._structure, end)
     return tf.nest.flatten(row.replace(
         step_type=np.full_like(row.step_type, ts.StepType.LAST),
         next_step_type=np.full_like(row.next_step_type, ts.StepType.FIRST),

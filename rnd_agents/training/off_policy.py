@@ -33,8 +33,8 @@ class ReplayTraining:
     burn_in_length: Frames before them that only warm the states.
     window_period: Steps from one sequence of an episode to the next; None for
       `unroll_length`, less for sequences that overlap.
-    window_remainder: What becomes of the end of an episode: 'pad', 'drop' or
-      'shift' (`replay.sequences`).
+    window_remainder: What becomes of the end of an episode: 'pad', 'fill',
+      'drop' or 'shift' (`replay.sequences`).
     batch_size: Sequences of an update.
     rollout_length: Steps of each environment in an iteration, after which a
       row of metrics is written.

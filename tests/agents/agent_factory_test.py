@@ -6,7 +6,9 @@ import gin
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.networks import q_rnn_network
 from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory
 
 from rnd_agents import agents
 from rnd_agents import curiosity
@@ -92,6 +94,74 @@ def test_r2d3_with_and_without_a_curiosity():
   assert optimizer.epsilon == 1e-3
   assert rnd_optimizer.epsilon == 1e-8
   assert rnd_optimizer.learning_rate == np.float32(1e-2)
+
+
+@gin.configurable(module='agent_factory_test')
+def own_q_networks(observation_spec, action_spec, units=2):
+  return networks.QNetworks(*(
+      q_rnn_network.QRnnNetwork(
+          observation_spec, action_spec, lstm_size=(units,)
+      )
+      for _ in range(2)
+  ))
+
+
+def test_r2d3_on_a_q_network_of_ones_own():
+  gin.parse_config("""
+      create_r2d3_agent.q_networks_fn = @own_q_networks
+      own_q_networks.units = 5
+  """)
+  agent = _r2d3()
+  by_hand = agents.R2D3Agent(
+      TIME_STEP_SPEC,
+      ACTION_SPEC,
+      **own_q_networks(agent_test_utils.FLAT, ACTION_SPEC)._asdict(),
+      optimizer=tf.keras.optimizers.Adam(1e-3, epsilon=1e-3),
+      train_step_counter=tf.Variable(0, dtype=tf.int64),
+  )
+  ours, theirs = (
+      (a._q_network.variables, a._target_q_network.variables)
+      for a in (agent, by_hand)
+  )
+  shapes = [v.shape.as_list() for v in ours[0]]
+  assert [40, 20] in shapes and [5, 20] in shapes  # An LSTM of 5 units.
+  for x, y in zip(sum(ours, []), sum(theirs, []), strict=True):
+    y.assign(x)
+  states = [tf.random.normal([4, 5]) for _ in range(2)]
+  rows = agent_test_utils.step_type_rows(['FMMMMMTL', 'MMMFMMMM'] * 2)
+  random = np.random.RandomState(0)
+  experience = trajectory.Trajectory(
+      step_type=rows[0],
+      observation=tf.constant(random.normal(size=[4, 8, 3]), tf.float32),
+      action=tf.constant(random.randint(3, size=[4, 8]), ACTION_SPEC.dtype),
+      policy_info=(),
+      next_step_type=rows[1],
+      reward=tf.ones([4, 8]),
+      discount=rows[2],
+  )
+  infos = [a.train(experience, network_state=states) for a in (agent, by_hand)]
+  np.testing.assert_allclose(infos[0].loss, infos[1].loss, rtol=1e-5)
+  assert infos[0].loss > 0.1
+  for x, y in zip(sum(ours, []), sum(theirs, []), strict=True):
+    np.testing.assert_allclose(x, y, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('function', 'words'),
+    [
+        (lambda *specs: own_q_networks(*specs).q_network, 'got <.*QRnnNetwork'),
+        (lambda *specs: tuple(own_q_networks(*specs)), r'got \(<'),
+        (lambda *specs: None, 'got None'),
+    ],
+)
+def test_what_is_no_pair_of_q_networks_is_refused(function, words):
+  with pytest.raises(
+      TypeError,
+      match='q_networks_fn must return rnd_agents.networks.QNetworks.*' + words,
+  ):
+    _r2d3(q_networks_fn=function)
+  with pytest.raises(TypeError, match='such as @create_q_networks .without'):
+    _r2d3(q_networks_fn='create_q_networks')
 
 
 @pytest.mark.parametrize(('weight_decay', 'kept'), [(0.2, 0.98), (None, 1.0)])

@@ -33,6 +33,7 @@ CONFIGURABLES = (
     networks.GRUCore,
     networks.LSTMCore,
     networks.RNDNetwork,
+    networks.ResNet,
     networks.create_networks,
     networks.create_q_networks,
     networks.encoders.create_encoder,
@@ -57,6 +58,7 @@ def _operative():
   agents.create_r2d3_agent(*_SPECS)
   gin.get_configurable('one/ReturnStream')()
   gin.get_configurable('entry/key_observation_fn')()
+  gin.get_configurable('ResNet')()
   text = gin.operative_config_str(max_line_length=10_000)
   gin.clear_config()
   return set(re.findall(r'^(?:\w+/)?(\w+\.\w+) =', text, re.MULTILINE))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents.replay import sequences
 from tests.agents import slow_r2d3
 
 
@@ -183,6 +184,53 @@ def test_order_of_the_batch_is_that_of_the_priorities():
   np.testing.assert_allclose(
       second.extra.priorities, priorities[order], rtol=1e-6
   )
+
+
+def _cut(episode, unroll_length, remainder):
+  """The sequences of an episode [1, T+1], a `Trajectory` [C, L]."""
+  found = []
+  cutter = sequences.BatchCutter(
+      1,
+      sequences.SequenceSettings(unroll_length, remainder=remainder),
+      lambda sequence: found.append(sequence.trajectory),
+  )
+  for t in range(episode.step_type.shape[1]):
+    cutter(tf.nest.map_structure(lambda x, t=t: x[:, t], episode))
+  return tf.nest.map_structure(lambda *x: tf.stack(x), *found)
+
+
+@pytest.mark.parametrize('end', 'TL')
+@pytest.mark.parametrize('mean_over_time', [False, True])
+def test_a_filled_sequence_is_its_steps(end, mean_over_time):
+  agent = slow_r2d3.build_agent(
+      core='none',
+      n_step=1,
+      burn_in_length=0,
+      margin_weight=1.0,
+      mean_over_time=mean_over_time,
+  )
+
+  def info(experience):
+    flags = tf.fill(experience.step_type.shape[:1], True)
+    return agent.loss(experience, is_demonstration=flags)
+
+  episode = slow_r2d3.sequences([f'FMMMMM{end}'])
+  alone = _cut(episode, 1, 'pad')
+  steps = []
+  for t in range(6):
+    one = tf.nest.map_structure(lambda x, t=t: x[t : t + 1], alone)
+    steps.append(float(info(one).loss))
+  assert len(set(np.round(steps, 3))) == 6
+  expected = np.mean([sum(steps[:4]), steps[4] + 3 * steps[5]])
+  filled = info(_cut(episode, 4, 'fill'))
+  np.testing.assert_allclose(
+      filled.loss, expected / (4 if mean_over_time else 1), rtol=1e-5
+  )
+  # Priorities and metrics see a step once.
+  padded = info(_cut(episode, 4, 'pad'))
+  assert abs(float(padded.loss) - float(filled.loss)) > 1e-3
+  for name, value in padded.extra._asdict().items():
+    np.testing.assert_allclose(getattr(filled.extra, name), value, rtol=1e-6)
 
 
 @pytest.mark.parametrize('core', ['gru', 'none'])

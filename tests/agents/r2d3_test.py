@@ -58,6 +58,7 @@ CASES = {
             'margin_weight': 2.0,
             'priorities_from': 'both_errors',
             'priority_max_weight': 0.4,
+            'l2_weight': 0.02,
             'gradient_clipping': 0.3,
         },
     ),
@@ -308,6 +309,27 @@ def test_worked_sequence_as_a_demonstration(settings, loss, priority):
   assert result.extra.demonstration_agreement == 1
 
 
+@pytest.mark.parametrize('graph', [False, True])
+def test_l2_is_a_term_of_the_loss(graph):
+  worked = _table_agent(n_step=2).loss(_worked_sequence())
+  agent = _table_agent(n_step=2, l2_weight=0.05)
+  train = common.function(agent.train) if graph else agent.train
+  result = train(_worked_sequence())
+
+  # Squares of the rows: 0.06 + 0.34 + 0.20 + 0.86 + 1.54 + 0.21.
+  np.testing.assert_allclose(result.extra.l2_loss, 3.21, rtol=1e-6)
+  np.testing.assert_allclose(result.loss, 0.104767 + 0.05 * 3.21, atol=1e-6)
+  np.testing.assert_array_equal(
+      result.extra.priorities, worked.extra.priorities
+  )
+  assert worked.extra.l2_loss == 0
+  # Of 0.05 w^2 the gradient is w / 10, of all weights; the rate is 1.
+  moved = q_sequences.ONLINE[0] * 0.9
+  for t, error in enumerate(q_sequences.TWO_STEP_ERRORS[0, :4]):
+    moved[t, q_sequences.ACTIONS[0, t]] += error
+  np.testing.assert_allclose(agent._q_network.variables[0], moved, atol=2e-6)
+
+
 def test_summaries_of_every_metric(tmp_path):
   agent = _table_agent(debug_summaries=True)
   writer = tf.summary.create_file_writer(str(tmp_path))
@@ -324,7 +346,7 @@ def test_summaries_of_every_metric(tmp_path):
       found[value.tag] = float(tf.make_ndarray(value.tensor))
   expected = {f'R2D3/{k}': float(v) for k, v in extra._asdict().items()
               if k != 'priorities'}
-  assert found == expected and len(found) == 11
+  assert found == expected and len(found) == 12
 
 
 @pytest.mark.parametrize('graph', [False, True])

@@ -28,10 +28,10 @@ OBSERVATION = tf.TensorSpec([3], tf.float32, 'observation')
 ACTION = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 2)
 # Of `create_q_networks`; 'own' is no network of ours.
 CORES = {'lstm': networks.LSTMCore, 'gru': networks.GRUCore, 'none': None}
-# Letters as in `agent_test_utils`; after an end, L is padding. Episodes end by
-# death and by a time limit, in the burn-in and after it; the last row is
-# nothing but padding.
-ROWS = ('FMMTFMMM', 'MMMMLFMM', 'MLFMMTLL', 'MMMMMMMM', 'LLLLLLLL')
+# Letters as in `agent_test_utils`; after an end, L is padding and R a repeat of
+# the last step. Episodes end by death and by a time limit, in the burn-in and
+# after it; the last row is nothing but padding.
+ROWS = ('FMMTFMMM', 'MMMMLFMM', 'MLFMMTRR', 'MMMMMMMM', 'LLLLLLLL')
 WEIGHTS = np.float32([0.3, 1.0, 0.7, 0.5, 0.9])
 DEMONSTRATIONS = np.array([True, False, True, False, True])
 
@@ -49,6 +49,7 @@ class Settings(NamedTuple):
   one_step_weight: float = 0.0
   margin_weight: float = 0.0
   margin: float = 0.3
+  l2_weight: float = 0.0
   squared_error_scale: float = 0.5
   mean_over_time: bool = False
   priority_max_weight: float = 0.9
@@ -127,7 +128,11 @@ def build_agent(nets=None, core='lstm', seed=0, **settings):
 
 def sequences(rows=ROWS, seed=0):
   """Random frames with episodes as written; a `Trajectory` [B, L]."""
-  step_types, next_step_types, discounts = agent_test_utils.step_type_rows(rows)
+  step_types, next_step_types, discounts = agent_test_utils.step_type_rows(
+      [row.replace('R', 'L') for row in rows]
+  )
+  next_step_types[step_types == LAST] = ts.StepType.FIRST
+  next_step_types[[[x == 'R' for x in row] for row in rows]] = LAST
   shape = step_types.shape
   random = np.random.RandomState(seed + 100)
   return trajectory.Trajectory(
@@ -326,12 +331,18 @@ class SlowAgent:
       loss, all_steps, priorities = 0.0, [], []
       for b in range(batch_size):
         steps = self._steps(experience, b, states, is_demonstration)
-        total = sum(step['loss'] for step in steps)
+        trained = list(steps)
+        for t in range(settings.burn_in_length, experience.reward.shape[1]):
+          if experience.step_type[b, t] == experience.next_step_type[b, t] == 2:
+            trained.append(steps[-1])
+        total = sum(step['loss'] for step in trained)
         if settings.mean_over_time:
-          total /= max(len(steps), 1)
+          total /= max(len(trained), 1)
         loss += float(weights[b]) * total / batch_size
         all_steps += steps
         priorities.append(self._priority(steps))
+      squares = sum(tf.reduce_sum(v * v) for v in variables)
+      loss += settings.l2_weight * squares
     gradients = [
         np.asarray(g, np.float64) for g in tape.gradient(loss, variables)
     ]
@@ -352,6 +363,7 @@ class SlowAgent:
         gradient_norm=norm,
         demonstration_rate=np.mean(is_demonstration),
         priorities=priorities,
+        l2_loss=float(squares) if settings.l2_weight else 0.0,
         rnd_loss=0.0,
         bonus_mean=0.0,
     )

@@ -221,6 +221,36 @@ def test_steps_without_a_loss(run):
 
 
 @tensors.in_every_mode
+def test_the_last_step_counts_for_its_repeats(run):
+  # x5 x6 end x6 x6, as 'fill' cuts it; the same padded; without an end; nothing
+  # but padding; a sequence whose last frame alone is missing; two episodes.
+  is_last = np.array([
+      [0, 0, 1, 1, 1], [0, 0, 1, 1, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1],
+      [0, 0, 0, 1, 1], [0, 1, 0, 1, 1],
+  ], bool)
+  next_is_last = np.array([
+      [0, 1, 0, 1, 1], [0, 1, 0, 0, 0], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0],
+      [0, 0, 1, 0, 1], [1, 0, 1, 0, 1],
+  ], bool)
+  weights = run(q_learning.step_weights, is_last, next_is_last)
+  np.testing.assert_array_equal(weights, [
+      [1, 3, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 2, 0],
+      [1, 0, 2, 0],
+  ])
+  losses = np.float32([[10, 4, np.nan, 7]] * 6)
+  sums, means = run(
+      lambda x, w: (
+          q_learning.sequence_losses(x, w),
+          q_learning.sequence_losses(x, w, mean_over_time=True),
+      ),
+      losses[:2],
+      weights[:2],
+  )
+  np.testing.assert_array_equal(sums, [10 + 4 + 4 + 4, 10 + 4])
+  np.testing.assert_array_equal(means, [22 / 4, 14 / 2])
+
+
+@tensors.in_every_mode
 def test_weighted_batch(run):
   losses, weights = [1.0, 2.0, 6.0], [1.0, 0.5, 0.25]
   # Divided by 3 sequences; by the sum of the weights it would be 2.

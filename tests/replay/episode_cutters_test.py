@@ -75,7 +75,9 @@ def _slow_frames(num_steps, unroll_length, burn_in_length, period, remainder):
     start += period
   trained = {start + i for start in starts for i in range(unroll_length)}
   if trained != set(range(num_steps)):
-    if remainder == 'pad' or remainder == 'shift' and num_steps < unroll_length:
+    if remainder in ('pad', 'fill') or (
+        remainder == 'shift' and num_steps < unroll_length
+    ):
       starts.append(start)
     elif remainder == 'shift':
       starts.append(num_steps - unroll_length)
@@ -85,14 +87,17 @@ def _slow_frames(num_steps, unroll_length, burn_in_length, period, remainder):
   ]
 
 
-def _slow_window(frames, num_steps, offset):
+def _slow_window(frames, num_steps, offset, remainder):
   """Arrays of one window, and its state, a frame after the other."""
   rows = []
   for k in frames:
     row = _row(min(max(k, 0), num_steps), num_steps, offset)
     if k < 0:
       row = row.replace(step_type=np.int32(_MID))
-    if k > num_steps:
+    if k > num_steps and remainder == 'fill':
+      row = _row(num_steps - 1, num_steps, offset)
+      row = row.replace(step_type=np.int32(_LAST))
+    elif k > num_steps:
       row = row.replace(
           step_type=np.int32(_LAST), next_step_type=np.int32(_FIRST),
           action=np.int64(0), reward=np.float32(0), discount=np.float32(0),
@@ -114,14 +119,24 @@ def _assert_same(found, expected):
 
 
 def _names(window):
-  """Steps as x1, x2, ... are called; 'end' of the boundary, None of padding."""
+  """Steps as x1, x2, ... are called; 'end' of the boundary, None of padding.
+
+  A repeat of x6 is '6'.
+  """
   row = window.trajectory
   names = []
-  for x, step_type, discount in zip(
-      row.observation['x'][:, 0].tolist(), row.step_type, row.discount
+  for x, step_type, next_step_type, discount in zip(
+      row.observation['x'][:, 0].tolist(),
+      row.step_type,
+      row.next_step_type,
+      row.discount,
   ):
-    is_end = step_type == _LAST
-    names.append(int(x) if not is_end else 'end' if discount else None)
+    if step_type != _LAST:
+      names.append(int(x))
+    elif next_step_type == _LAST:
+      names.append(str(int(x)))
+    else:
+      names.append('end' if discount else None)
   return names
 
 
@@ -130,9 +145,13 @@ def _names(window):
     (6, 3, 'drop', [[1, 2, 3, 4], [4, 5, 6, 'end']]),
     (6, 3, 'shift', [[1, 2, 3, 4], [4, 5, 6, 'end']]),
     (6, 4, 'pad', [[1, 2, 3, 4, 5], [5, 6, 'end', None, None]]),
+    (6, 4, 'fill', [[1, 2, 3, 4, 5], [5, 6, 'end', '6', '6']]),
     (6, 4, 'drop', [[1, 2, 3, 4, 5]]),
     (6, 4, 'shift', [[1, 2, 3, 4, 5], [3, 4, 5, 6, 'end']]),
     (2, 4, 'pad', [[1, 2, 'end', None, None]]),
+    (2, 4, 'fill', [[1, 2, 'end', '2', '2']]),
+    (1, 2, 'fill', [[1, 'end', '1']]),
+    (6, 3, 'fill', [[1, 2, 3, 4], [4, 5, 6, 'end']]),
     (2, 4, 'drop', []),
     (2, 4, 'shift', [[1, 2, 'end', None, None]]),
     (2, 1, 'pad', [[1, 2], [2, 'end']]),
@@ -156,6 +175,17 @@ def test_remainder_of_the_documentation_holds_the_end_and_nothing_else():
   assert row.policy_info == ()
   np.testing.assert_array_equal(window.network_state[0], [4.5, 7.0])
   assert window.network_state[1] == -5.0
+
+
+def test_a_repeat_is_the_last_step_but_for_its_step_type():
+  row = _cut([6], 4, 0, None, 'fill')[1].trajectory
+
+  np.testing.assert_array_equal(row.reward, [50, 60, -7, 60, 60])
+  np.testing.assert_array_equal(row.discount, [1, 0, 1, 0, 0])
+  np.testing.assert_array_equal(row.step_type, [1, 1, 2, 2, 2])
+  np.testing.assert_array_equal(row.next_step_type, [1, 2, 0, 2, 2])
+  np.testing.assert_array_equal(row.action, [104, 105, 106, 105, 105])
+  np.testing.assert_array_equal(row.observation['n'], [4, 5, 6, 5, 5])
 
 
 def test_burn_in_of_2_before_4_steps_makes_7_frames():
@@ -189,7 +219,7 @@ def test_r2d2_windows_overlap_by_half():
 
 def _random_cases():
   rng = np.random.default_rng(0)
-  for remainder in sequences.EPISODE_REMAINDERS:
+  for remainder in sequences.REMAINDERS:
     for _ in range(40):
       unroll = int(rng.integers(1, 7))
       yield (
@@ -208,7 +238,9 @@ def test_sequences_of_random_episodes(case):
   expected, owners = [], []
   for episode, num_steps in enumerate(lengths):
     for frames in _slow_frames(num_steps, unroll, burn_in, period, remainder):
-      expected.append(_slow_window(frames, num_steps, 1000 * episode))
+      expected.append(
+          _slow_window(frames, num_steps, 1000 * episode, remainder)
+      )
       owners.append((episode, frames))
   assert len(found) == len(expected)
   for window, (row, state) in zip(found, expected):
@@ -221,6 +253,9 @@ def test_sequences_of_random_episodes(case):
     row = window.trajectory
     valid = row.step_type[burn_in:-1] != _LAST
     assert valid.any()
+    if remainder == 'fill':  # All windows weigh the same.
+      repeats = (row.step_type == _LAST) & (row.next_step_type == _LAST)
+      assert valid.sum() + repeats.sum() == unroll
     for x in row.observation['x'][burn_in:-1, 0][valid]:
       trained[int(x)] += 1
     firsts = np.flatnonzero(row.step_type == _FIRST).tolist()
@@ -255,7 +290,7 @@ def test_arrays_that_are_used_again_do_not_change_windows():
   _assert_same(found, _cut([4], 4))
 
 
-@pytest.mark.parametrize('remainder', sequences.EPISODE_REMAINDERS)
+@pytest.mark.parametrize('remainder', sequences.REMAINDERS)
 def test_goes_on_in_mid_episode(remainder):
   settings = sequences.SequenceSettings(3, 2, 2, remainder)
   lengths = [7, 1, 5]

@@ -3,6 +3,7 @@
 """Tests of finding and reading gin files."""
 
 import logging
+import os
 
 import gin
 import pytest
@@ -17,6 +18,15 @@ def test_bare_name_is_found_among_the_shipped_files(tmp_path, monkeypatch):
   monkeypatch.chdir(tmp_path)
   with open(gin_files.find('mountain_car'), encoding='utf-8') as file:
     assert "load_environment.env = 'MountainCar-v0'" in file.read()
+
+
+def test_every_shipped_file_names_what_there_is():
+  folder = os.path.dirname(gin_files.find('mountain_car'))
+  names = sorted(name for name in os.listdir(folder) if name.endswith('.gin'))
+  assert len(names) > 40
+  for name in names:
+    gin.clear_config()
+    gin_files.parse([name])
 
 
 def test_path_wins_over_a_shipped_file(tmp_path, monkeypatch):

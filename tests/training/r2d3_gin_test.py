@@ -4,10 +4,14 @@
 
 import gin
 import pytest
+import tensorflow as tf
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import time_step as ts
 
+from rnd_agents.collecting import collector
 from rnd_agents.training import experiment  # noqa: F401  Registers names.
 from rnd_agents.training import gin_files
-from rnd_agents.training import off_policy  # noqa: F401
+from rnd_agents.training import off_policy
 
 # From the papers and from DI-engine's configuration for Pong, but for what the
 # headers of the gin files have from elsewhere or from memory; not typed in from
@@ -73,3 +77,30 @@ def test_an_update_of_r2d2_replays_each_step_four_fifths_of_a_time():
   trained = 64 * 80
   due = gin.query_parameter('ReplayTraining.env_steps_per_update')
   assert trained / due == 0.8
+
+
+def _settings(name):
+  """Copies of the bindings of a gin file, by name."""
+  gin.clear_config()
+  gin_files.parse([name])
+  return {key: dict(value) for key, value in gin.config._CONFIG.items()}
+
+
+def test_pong_at_a_ratio_of_one_half_is_pong_but_for_the_ratio():
+  others, half = (_settings(name) for name in ('pong_r2d3', 'pong_r2d3_half'))
+  key = ('', 'rnd_agents.ReplayTraining')
+  assert others[key].pop('demonstration_ratio') == 1 / 16
+  assert half[key].pop('demonstration_ratio') == 1 / 2
+  assert half == others
+
+  # The second one is in force.
+  training = off_policy.ReplayTraining()
+  training.check(760_000, 8)
+  assert training.demonstration_ratio == 0.5
+  specs = collector.Specs(
+      ts.time_step_spec(tf.TensorSpec([42, 42, 4], tf.uint8)),
+      tensor_spec.BoundedTensorSpec([], tf.int64, 0, 5),
+  )
+  agent = training.build_agent(specs, 8)
+  assert agent.burn_in_length == 10
+  assert agent.collect_policy.epsilon.shape == [8]

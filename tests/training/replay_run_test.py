@@ -9,11 +9,14 @@ import signal
 import socket
 import types
 
+import gin
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.networks import q_rnn_network
 
 from rnd_agents import errors
+from rnd_agents import networks
 from rnd_agents.collecting import local
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import actors
@@ -417,6 +420,40 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
   assert float(rows[-1]['rnd_loss']) < float(rows[0]['rnd_loss'])
 
 
+@gin.configurable(module='replay_run_test')
+def lstm_q_networks(observation_spec, action_spec, units=4):
+  return networks.QNetworks(*(
+      q_rnn_network.QRnnNetwork(
+          observation_spec,
+          action_spec,
+          input_fc_layer_params=None,
+          output_fc_layer_params=None,
+          lstm_size=(units,),
+      )
+      for _ in range(2)
+  ))
+
+
+def test_a_run_with_a_q_network_of_ones_own(tmp_path):
+  _run(
+      tmp_path,
+      60,
+      'create_r2d3_agent.q_networks_fn = @lstm_q_networks',
+      'lstm_q_networks.units = 7',
+      "ReplayTraining.window_remainder = 'fill'",
+      'R2D3Agent.l2_weight = 1e-3',
+  )
+  rows = _rows(tmp_path)
+  assert int(rows[-1]['train_steps']) > 4
+  _, variables = tiny_runs.checkpoint(tmp_path)
+  kernels = [
+      value for name, value in variables.items()
+      if '_q_network' in name and value.shape == (7, 2)
+  ]
+  assert kernels  # From the LSTM's output to the actions.
+  assert all(float(row['l2_loss']) > 1 for row in rows)
+
+
 @pytest.mark.parametrize(
     ('bindings', 'match'),
     [
@@ -480,7 +517,7 @@ def test_a_curious_run_pays_a_bonus(tmp_path):
         ),
         (
             ['ReplayTraining.window_remainder = "keep"'],
-            "'pad', 'drop', 'shift'",
+            "'pad', 'fill', 'drop', 'shift'",
         ),
         (
             ['R2D3Agent.burn_in_length = 3'],
