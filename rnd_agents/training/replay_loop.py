@@ -133,7 +133,7 @@ class ReplayLoop(loops.Loop):
           'None of the demonstrations has'
           f' {self._settings.window.unroll_length} steps, and'
           " ReplayTraining.window_remainder = 'drop' leaves out what is"
-          " shorter: lower unroll_length, or take 'pad'."
+          " shorter: lower ReplayTraining.unroll_length, or take 'pad'."
       )
 
   def _pretrain(self):

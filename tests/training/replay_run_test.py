@@ -540,7 +540,7 @@ def test_what_cannot_run_says_so_before_the_first_step(
 def test_demonstrations_that_are_too_short_to_keep(
     tmp_path, demonstration_file
 ):
-  with pytest.raises(errors.UserError, match='has 5 steps.*drop'):
+  with pytest.raises(errors.UserError, match='5 steps.*drop.*lower Repl'):
     _run(
         tmp_path,
         100,
