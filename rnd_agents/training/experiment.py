@@ -23,6 +23,8 @@ from rnd_agents.environments import loaders
 from rnd_agents.evaluation import evaluator
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
+from rnd_agents.training import gin_bindings
+from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
@@ -205,6 +207,7 @@ def run(config):
     this.callbacks = [*callbacks.create(this), *config.callbacks]
 
     in_force = settings.operative(seed=config.seed)
+    gin_bindings.check_used(gin_files.inherited())
     snapshot = resuming.resume_or_record(this, in_force)
     stack.enter_context(_status(this))
     stack.enter_context(_watchdog(config, environments, this))

@@ -107,13 +107,27 @@ class _Delegate(config_parser.ParserDelegate):
     return Macro(macro_name)
 
 
+def _statements(text):
+  """The statements of a gin file that bind something."""
+  return [
+      statement
+      for statement in config_parser.ConfigParser(text, _Delegate())
+      if isinstance(statement, config_parser.BindingStatement)
+  ]
+
+
+def names_in(text):
+  """Names of the parameters that the text of a gin file binds, a set."""
+  return {
+      Binding(s.scope or '', s.selector, s.arg_name, None).name
+      for s in _statements(text)
+  }
+
+
 def bindings():
   """All bindings of the configuration, a list of `Binding`; macros apart."""
-  text = gin.config_str(max_line_length=1_000_000)
   macros, found = {}, []
-  for statement in config_parser.ConfigParser(text, _Delegate()):
-    if not isinstance(statement, config_parser.BindingStatement):
-      continue
+  for statement in _statements(gin.config_str(max_line_length=1_000_000)):
     if statement.arg_name:
       found.append(statement)
     else:
@@ -166,6 +180,34 @@ def check():
     if binding.parameter.endswith('_fn') and isinstance(binding.value, str):
       _raise(binding, f'a function, not a text. Write @{binding.value}.')
     _check_type(binding, inspect.signature(function).parameters)
+
+
+def check_used(inherited):
+  """Refuses bindings of what was not called, once everything is built.
+
+  Args:
+    inherited: Names of bindings that may be without effect: whoever includes a
+      file and replaces a part cannot take back what it binds for that part.
+
+  Raises:
+    GinError: If a parameter of this package was bound in vain.
+  """
+  used = names_in(gin.operative_config_str(max_line_length=1_000_000))
+  for binding in bindings():
+    module = gin.get_configurable(binding.selector).__module__
+    if not module.startswith('rnd_agents') or binding.name in inherited:
+      continue
+    scope, _, name = binding.name.rpartition('/')
+    if not any(
+        each == binding.name
+        or each.endswith(f'/{name}') and each.startswith(scope)
+        for each in used
+    ):
+      raise GinError(
+          f'{binding.name} has no effect: nothing in this run calls'
+          f' {binding.configurable} with it. Remove it, or bind'
+          f' @{binding.configurable} where it is to be used.'
+      )
 
 
 def _check_type(binding, parameters):

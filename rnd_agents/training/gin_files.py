@@ -17,6 +17,13 @@ GinError = gin_bindings.GinError
 
 # Folders that gin searches for included files.
 _search_folders = []
+# Names of bindings that only included files have.
+_inherited = set()
+
+
+def inherited():
+  """Names of the parameters that only included files bind, a set."""
+  return frozenset(_inherited)
 
 
 def shipped_directory():
@@ -101,6 +108,12 @@ def parse(files, bindings=()):
   ) as error:
     raise GinError(gin_bindings.explain(error)) from error
   gin_bindings.check()
+  _inherited.clear()
+  _inherited.update(binding.name for binding in gin_bindings.bindings())
+  _inherited.difference_update(*map(gin_bindings.names_in, bindings))
+  for path in paths:
+    with open(path, encoding='utf-8') as file:
+      _inherited.difference_update(gin_bindings.names_in(file.read()))
   return _files_of(parsed)
 
 

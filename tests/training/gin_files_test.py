@@ -8,10 +8,12 @@ import os
 import gin
 import pytest
 
+from rnd_agents import errors
 from rnd_agents.training import experiment  # noqa: F401  Registers names.
 from rnd_agents.training import gin_bindings
 from rnd_agents.training import gin_files
 from rnd_agents.training import off_policy  # noqa: F401
+from tests.training import tiny_runs
 
 
 def test_bare_name_is_found_among_the_shipped_files(tmp_path, monkeypatch):
@@ -120,3 +122,38 @@ def test_the_table_of_moved_parameters_names_what_there_is():
   for new in gin_bindings._MOVED.values():
     gin.clear_config()
     gin.parse_config(f'{new.partition(" ")[0]} = None')
+
+
+_UNUSED = 'has no effect: nothing in this run calls'
+
+
+@pytest.mark.parametrize(
+    ('bindings', 'message'),
+    [
+        (['LSTMCore.units = 7'], f'LSTMCore.units {_UNUSED} LSTMCore with it'),
+        (['ReplayTraining.batch_size = 8'], 'ReplayTraining.batch_size has no'),
+        # In a scope that nobody uses.
+        (['x/LSTMCore.units = 2'], 'x/LSTMCore.units has no effect'),
+    ],
+)
+def test_a_binding_in_vain_is_refused(tmp_path, bindings, message):
+  with pytest.raises(errors.UserError, match=message):
+    tiny_runs.train(tmp_path, 128, *bindings)
+  assert not (tmp_path / 'metrics.csv').exists()
+
+
+def test_what_an_included_file_binds_may_be_replaced(tmp_path):
+  (tmp_path / 'base.gin').write_text(
+      'create_networks.core = @LSTMCore()\nLSTMCore.units = 7\n'
+  )
+  derived = tmp_path / 'derived.gin'
+  derived.write_text("include 'base.gin'\ncreate_networks.core = None\n")
+  files = [str(derived)]
+  result = tiny_runs.train(tmp_path / 'run', 128, files=files)
+  assert result.finished
+  # Not where the file itself, or the command line, binds it.
+  with pytest.raises(errors.UserError, match=f'LSTMCore.units {_UNUSED}'):
+    tiny_runs.train(tmp_path / 'b', 128, 'LSTMCore.units = 8', files=files)
+  derived.write_text(derived.read_text() + 'LSTMCore.units = 9\n')
+  with pytest.raises(errors.UserError, match=f'LSTMCore.units {_UNUSED}'):
+    tiny_runs.train(tmp_path / 'b', 128, files=files)
