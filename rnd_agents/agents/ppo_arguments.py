@@ -31,10 +31,11 @@ FIXED_PPO_ARGUMENTS = dict(
 )
 
 
-def check(networks, sequence_settings, numbers, others):
+def check(action_spec, networks, sequence_settings, numbers, others):
   """Refuses arguments that `RNDPPOAgent` cannot work with.
 
   Args:
+    action_spec: A nest of `BoundedTensorSpec`.
     networks: The agent's `actor_net` and `value_net`.
     sequence_settings: `samples.SequenceSettings`.
     numbers: Numbers by the names of the arguments.
@@ -45,6 +46,13 @@ def check(networks, sequence_settings, numbers, others):
     ValueError: If an argument is out of range.
   """
   _check_names(others, numbers)
+  for spec in tf.nest.flatten(action_spec):
+    if spec.dtype.is_floating and spec.dtype != tf.float32:
+      raise errors.InvalidType(
+          f'RNDPPOAgent has no {spec.dtype.name} actions, but float32 ones:'
+          f' give {spec.name or "the action"} a spec of float32 and cast in the'
+          ' environment, as rnd_agents.environments does.'
+      )
   actor_net, value_net = networks
   check_are_networks(actor_net=actor_net, value_net=value_net)
   _check_numbers({**numbers, **others})

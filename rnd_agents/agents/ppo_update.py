@@ -81,7 +81,7 @@ class PPOUpdate:
       start = part * num_samples // num_minibatches
       end = (part + 1) * num_samples // num_minibatches
       chosen = shuffled[epoch * num_samples + start : epoch * num_samples + end]
-      return i + 1, sums + self._step(rows, samples.minibatch(chosen))
+      return i + 1, sums + self._step(rows, samples.minibatch(rows, chosen))
 
     _, sums = tf.while_loop(
         lambda i, _: i < num_steps,

@@ -113,15 +113,12 @@ class Streams(NamedTuple):
     advantages: combined advantages [B, T].
     returns: targets of the value heads [B, T, N].
     values: outputs of the value heads [B, T, N].
-    valid: booleans [B, T]; False where a transition LAST -> FIRST joins two
-      episodes: no sample.
     statistics: scalars by name.
   """
 
   advantages: tf.Tensor
   returns: tf.Tensor
   values: tf.Tensor
-  valid: tf.Tensor
   statistics: dict
 
 
@@ -173,23 +170,23 @@ class ReturnStreams:
         combined,
         returns,
         old_values,
-        valid,
         self._statistics(returns, old_values, valid),
     )
 
   def _advantages(self, stream, experience, rewards, values):
     """GAE [B, T] of one stream from rewards [B, T] and values [B, T+1]."""
+    is_boundary = ~valid_transitions(experience)
+    rewards = tf.where(is_boundary, 0.0, rewards)
     if stream.ends_with_episode:
       weights = gae.episodic_weights(
           stream.discount_factor,
           self._lambda_value,
           experience.discount[:, :-1],
           tf.equal(experience.next_step_type[:, :-1], ts.StepType.LAST),
+          is_boundary,
           self._bootstrap_at_time_limit,
       )
     else:
-      is_boundary = ~valid_transitions(experience)
-      rewards = tf.where(is_boundary, 0.0, rewards)
       values = gae.bridge_boundary_values(values, is_boundary)
       weights = gae.continuing_weights(
           stream.discount_factor, self._lambda_value, is_boundary

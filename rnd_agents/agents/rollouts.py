@@ -3,12 +3,16 @@
 """Turns whole rollouts [B, T+1] into the rows that an update learns from."""
 
 import functools
+from typing import List, NamedTuple, Optional
 
+import numpy as np
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_utils
 from tf_agents.utils import common
 
 from rnd_agents import errors
+from rnd_agents import finite
+from rnd_agents.agents import return_streams as streams_lib
 from rnd_agents.agents import rows as rows_lib
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.ops import parts
@@ -32,6 +36,28 @@ def info_names(streams, name):
 def computed_names(streams):
   """Names of the scalars that `preprocess` adds to the policy info."""
   return ['advantage', *info_names(streams, 'return'), 'valid_mask']
+
+
+# Of an action, in messages.
+_LOG_PROBABILITY = 'log probability of the action'
+
+
+class Evaluated(NamedTuple):
+  """What networks and curiosities make of a rollout; nothing has changed yet.
+
+  Attributes:
+    log_probability: of the actions when they were collected, [B, T+1]; 0 where
+      no transition begins.
+    transitions: the rollout's `Transitions` [B, T]. None for what a
+      `PPOLearner` cuts, like those below.
+    bonuses: raw bonuses [B, T] of each curiosity.
+    values: [B, T+1, N].
+  """
+
+  log_probability: tf.Tensor
+  transitions: Optional[curiosity_lib.Transitions] = None
+  bonuses: Optional[List[tf.Tensor]] = None
+  values: Optional[tf.Tensor] = None
 
 
 class Rollouts:
@@ -66,7 +92,89 @@ class Rollouts:
     self._action_distribution_spec = action_distribution_spec
     self._is_recurrent = is_recurrent
 
-  def rows(self, experience, updates_statistics):
+  def evaluate(self, experience, weights=None, values=None):
+    """Evaluates a rollout, and refuses one that is not finite.
+
+    Args:
+      experience: A `Trajectory` [B, T+1].
+      weights: Weights [B, T+1] or None.
+      values: Values [B, T+1, N] where already known.
+
+    Returns:
+      A tuple (`Evaluated`, a list for `tf.control_dependencies`).
+
+    Raises:
+      InvalidValue: If a number is not finite (`finite.require`).
+    """
+    valid = begins_transition(experience)
+    with tf.control_dependencies(
+        self._check_collected(experience, valid, weights)
+    ):
+      transitions = curiosity_lib.Transitions.of_trajectory(experience)
+      evaluated = Evaluated(
+          self._log_probability(experience, valid),
+          transitions,
+          self._rewards.bonuses(transitions),
+          self._values(experience) if values is None else values,
+      )
+    bonuses = {'bonus': evaluated.bonuses}
+    return evaluated, [
+        *finite.check({'value': evaluated.values}),
+        *finite.check(bonuses, mask=transitions.valid),
+        *finite.check({_LOG_PROBABILITY: evaluated.log_probability}),
+    ]
+
+  def evaluate_preprocessed(self, experience, weights=None):
+    """Does the same with parts [B, T] of what `preprocess` returned."""
+    valid = experience.policy_info['valid_mask'] > 0
+    with tf.control_dependencies(
+        self._check_collected(experience, valid, weights, everywhere=valid)
+    ):
+      evaluated = Evaluated(self._log_probability(experience, valid))
+    return evaluated, finite.check(
+        {_LOG_PROBABILITY: evaluated.log_probability}
+    )
+
+  def _check_collected(self, experience, valid, weights, everywhere=None):
+    """Refuses numbers that are not finite where they enter an update.
+
+    Observations, states and values of all rows enter; rewards, discounts,
+    actions and their distributions only those of transitions.
+
+    Args:
+      experience: A `Trajectory` [B, T].
+      valid: Booleans [B, T]: where transitions begin.
+      weights: Weights [B, T] or None.
+      everywhere: Booleans [B, T]: rows that enter; None for all.
+
+    Returns:
+      A list for `tf.control_dependencies`.
+    """
+    info = dict(experience.policy_info)
+    # Minus infinity is the logit of an action that is not allowed.
+    dist_params = {'dist_params': info.pop('dist_params')}
+    if weights is not None:
+      info['weights'] = weights
+    largest = self._rewards.largest_reward
+    return [
+        *finite.check(
+            dict(observation=experience.observation, **info), mask=everywhere
+        ),
+        *finite.check(
+            dict(discount=experience.discount, action=experience.action),
+            mask=valid,
+        ),
+        *finite.check(
+            dict(reward=experience.reward),
+            mask=valid,
+            largest=largest,
+            advice=f' Rewards may be up to {largest:g} in size; more only with'
+            ' normalize_rewards.',
+        ),
+        *finite.check(dist_params, mask=valid, largest=np.inf),
+    ]
+
+  def rows(self, experience, evaluated, updates_statistics):
     """Computes streams and statistics of a rollout.
 
     The order is that of the authors of RND: bonus under the statistics of the
@@ -76,27 +184,25 @@ class Rollouts:
 
     Args:
       experience: A `Trajectory` [B, T+1].
+      evaluated: What `evaluate` returned.
       updates_statistics: Whether the rollout enters the statistics.
 
     Returns:
       A tuple (`Rows`, scalars by name).
     """
     curiosities = self._rewards.curiosities
-    transitions = curiosity_lib.Transitions.of_trajectory(experience)
-    bonuses = self._rewards.bonuses(transitions)
+    log_probability, transitions, bonuses, values = evaluated
     if updates_statistics:
       self._rewards.update_return_statistics(experience, bonuses)
     rewards = self._rewards(experience, bonuses)
-    streams = self._return_streams(
-        experience, rewards, self._values(experience)
-    )
+    streams = self._return_streams(experience, rewards, values)
     statistics = self._rewards.statistics(experience, bonuses, rewards)
     if updates_statistics:
       for curiosity in curiosities:
         curiosity.update_statistics(transitions)
     rows = rows_lib.Rows.of_rollout(
         experience,
-        self._log_probability(experience),
+        log_probability,
         streams,
         [curiosity.constants(transitions) for curiosity in curiosities],
     )
@@ -114,17 +220,18 @@ class Rollouts:
     """
     check_num_rows(experience)
     info = experience.policy_info
-    transitions = curiosity_lib.Transitions.of_trajectory(experience)
     names = info_names(self._streams, 'value_prediction')
-    streams = self._return_streams(
-        experience,
-        self._rewards(experience, self._rewards.bonuses(transitions)),
-        tf.stack([info[name] for name in names], axis=-1),
-    )
+    values = tf.stack([info[name] for name in names], axis=-1)
+    evaluated, refusals = self.evaluate(experience, values=values)
+    with tf.control_dependencies(refusals):
+      streams = self._return_streams(
+          experience, self._rewards(experience, evaluated.bonuses), values
+      )
+    transitions = evaluated.transitions
     computed = (
         streams.advantages,
         *tf.unstack(streams.returns, axis=-1),
-        tf.cast(streams.valid, tf.float32),
+        tf.cast(transitions.valid, tf.float32),
     )
     of_transitions = dict(
         zip(computed_names(self._streams), computed, strict=True),
@@ -137,25 +244,26 @@ class Rollouts:
         )
     )
 
-  def rows_of_preprocessed(self, experience):
+  def rows_of_preprocessed(self, experience, evaluated):
     """Returns the `Rows` of parts [B, T] of what `preprocess` returned."""
     return rows_lib.Rows.of_preprocessed(
         experience,
-        self._log_probability(experience),
+        evaluated.log_probability,
         info_names(self._streams, 'return'),
         info_names(self._streams, 'value_prediction'),
     )
 
-  def _log_probability(self, experience):
+  def _log_probability(self, experience, valid):
     """Log probability [B, T] of the actions under the collecting policy."""
     distributions = ppo_utils.distribution_from_spec(
         self._action_distribution_spec,
         experience.policy_info['dist_params'],
         legacy_distribution_network=self._policy.is_legacy,
     )
-    return common.log_probability(
+    log_probability = common.log_probability(
         distributions, experience.action, self._action_spec
     )
+    return tf.where(valid, log_probability, 0.0)
 
   def _values(self, experience):
     """Values [B, T+1, N] of the observations."""
@@ -180,3 +288,8 @@ def check_num_rows(experience):
         ' minibatches of a PPOLearner build the agent with'
         ' compute_value_and_advantage_in_train=False.'
     )
+
+
+def begins_transition(experience):
+  """Returns which rows [B, T+1] begin a transition; the last does not."""
+  return rows_lib.add_empty_row(streams_lib.valid_transitions(experience))

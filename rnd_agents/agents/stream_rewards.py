@@ -50,6 +50,19 @@ class StreamRewards(tf.Module):
         for stream in self._streams
     ]
 
+  @property
+  def largest_reward(self):
+    """The largest reward that training can take, in size.
+
+    The square of its return, on the scale of the value losses, is finite.
+    """
+    unscaled = [
+        stream
+        for stream, scaler in zip(self._streams, self.scalers, strict=True)
+        if scaler is None and _environment_terms(stream)
+    ]
+    return 1e15 if unscaled else 1e30
+
   def bonuses(self, transitions):
     """Returns the raw bonus of `Transitions` [B, T], of each curiosity."""
     return [curiosity.bonus(transitions) for curiosity in self.curiosities]

@@ -13,6 +13,7 @@ from tf_agents.policies import greedy_policy
 from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
+from rnd_agents import finite
 from rnd_agents.agents import loss_info
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import ppo_arguments
@@ -300,10 +301,15 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
       observations: A nest of tensors [outer..., ...].
       mask: Optional booleans [outer...].
     """
-    for curiosity in self._curiosities:
-      curiosity.update_observation_statistics(observations, mask)
-    if self._observation_normalizer is not None:
-      self._observation_normalizer.update(observations, mask)
+    spec = tf.nest.flatten(self.time_step_spec.observation)[0]
+    outer_rank = tf.nest.flatten(observations)[0].shape.rank - spec.shape.rank
+    with tf.control_dependencies(
+        finite.check({'observation': observations}, outer_rank)
+    ):
+      for curiosity in self._curiosities:
+        curiosity.update_observation_statistics(observations, mask)
+      if self._observation_normalizer is not None:
+        self._observation_normalizer.update(observations, mask)
 
   def update_observation_normalizer(self, batched_observations):
     """Updates statistics; a `PPOLearner` calls it once a rollout.
@@ -312,20 +318,24 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     in `train`, the first observation of an episode earns a bonus that enters
     the statistics of the intrinsic return.
     """
-    if self._observation_normalizer is not None:
-      self._observation_normalizer.update(batched_observations)
     transitions = curiosity_lib.Transitions(
         tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
     )
-    for curiosity in self._rewards.curiosities:
-      curiosity.update_statistics(transitions)
-      curiosity.update_return_statistics(curiosity.bonus(transitions))
+    with tf.control_dependencies(
+        finite.check({'observation': batched_observations})
+    ):
+      if self._observation_normalizer is not None:
+        self._observation_normalizer.update(batched_observations)
+      for curiosity in self._rewards.curiosities:
+        curiosity.update_statistics(transitions)
+        curiosity.update_return_statistics(curiosity.bonus(transitions))
 
   def update_reward_normalizer(self, batched_rewards):
     """Updates rewards' statistics; a `PPOLearner` calls it with [B, T+1]."""
-    self._rewards.update_scalers(
-        batched_rewards, tf.ones(tf.shape(batched_rewards)[:2], tf.bool)
-    )
+    with tf.control_dependencies(finite.check({'reward': batched_rewards})):
+      self._rewards.update_scalers(
+          batched_rewards, tf.ones(tf.shape(batched_rewards)[:2], tf.bool)
+      )
 
   # ---------------------------------------------------------------------------
   # Training.
@@ -346,30 +356,48 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     if self._optimizer is None:
       raise errors.InvalidValue('RNDPPOAgent needs an optimizer to train.')
     experience = self._as_trajectory(experience)
-    statistics = {}
+    if weights is not None:
+      weights = rows_lib.row_weights(weights, experience.step_type)
     if self.trains_on_rollouts:
       rollouts.check_num_rows(experience)
-      num_samples = tf.math.count_nonzero(
-          return_streams.valid_transitions(experience), dtype=tf.int32
-      )
-      with tf.control_dependencies([self._assert_enough(num_samples)]):
-        # Before anything changes.
-        experience = tf.nest.map_structure(tf.identity, experience)
-      rows, statistics = self._rollouts.rows(
-          experience, self.update_normalizers_in_train
-      )
+      valid = rollouts.begins_transition(experience)
+      evaluated, refusals = self._rollouts.evaluate(experience, weights)
     else:
-      rows = self._rollouts.rows_of_preprocessed(experience)
-    if weights is not None:
-      rows['weight'] = rows_lib.row_weights(weights, experience.step_type)
-    num_rows = experience.discount.shape[1] or tf.shape(experience.discount)[1]
-    samples_ = self._samples(rows, num_rows)
+      valid = experience.policy_info['valid_mask'] > 0
+      evaluated, refusals = self._rollouts.evaluate_preprocessed(
+          experience, weights
+      )
+    samples_ = self._samples(valid)
     num_samples = tf.size(samples_.indices)
     num_minibatches = self._num_minibatches
     if self.trains_on_rollouts:
-      self._assert_enough(num_samples)
+      refusals += finite.require(
+          num_samples >= num_minibatches,
+          lambda: tf.constant(
+              'Fewer transitions, or chunks of them, than minibatches: collect'
+              ' more steps, or lower num_minibatches or unroll_length.'
+          ),
+      )
     else:  # A `PPOLearner` may cut a minibatch of padding alone.
       num_minibatches = tf.cast(num_samples > 0, tf.int32)
+    with tf.control_dependencies(refusals):  # Before anything changes.
+      return self._train_on(
+          experience, weights, evaluated, samples_, num_minibatches
+      )
+
+  def _train_on(
+      self, experience, weights, evaluated, samples_, num_minibatches
+  ):
+    """Trains on what `_train` has not refused."""
+    statistics = {}
+    if self.trains_on_rollouts:
+      rows, statistics = self._rollouts.rows(
+          experience, evaluated, self.update_normalizers_in_train
+      )
+    else:
+      rows = self._rollouts.rows_of_preprocessed(experience, evaluated)
+    if weights is not None:
+      rows['weight'] = tf.reshape(weights, [-1])
     loss, means = self._update(rows, samples_, num_minibatches)
     if (
         self.trains_on_rollouts
@@ -391,21 +419,12 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     )
     return tf_agent.LossInfo(loss, info)
 
-  def _assert_enough(self, num_samples):
-    """Raises where there are fewer samples than minibatches."""
-    return tf.debugging.assert_greater_equal(
-        num_samples,
-        self._num_minibatches,
-        'Fewer transitions, or chunks of them, than minibatches: collect more'
-        ' steps, or lower num_minibatches or unroll_length.',
-    )
-
-  def _samples(self, rows, num_rows):
-    """What minibatches of a rollout's rows are drawn from."""
+  def _samples(self, valid):
+    """What minibatches of a rollout are drawn from; `valid` is [B, T+1]."""
     if not self._is_recurrent:
-      return samples.Transitions(rows)
+      return samples.Transitions(valid)
     return samples.Chunks(
-        rows, num_rows, self._sequences, self._collect_policy, self._shuffling
+        valid, self._sequences, self._collect_policy, self._shuffling
     )
 
   def l2_regularization_loss(self, debug_summaries=False):

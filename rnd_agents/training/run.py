@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents import finite
 from rnd_agents.environments import errors as environment_errors
 from rnd_agents.evaluation import evaluator
 from rnd_agents.training import checkpoints as snapshots
@@ -195,6 +196,11 @@ class Run:
     ) as error:
       raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
     except (OSError, tf.errors.OpError) as error:
+      refusal = finite.message_of(error)
+      if refusal:
+        raise errors.RunError(
+            f'{refusal}\n{self.checkpoints.kept()}'
+        ) from error
       if not isinstance(error, OSError) and not snapshots.is_of_disk(error):
         raise
       raise errors.RunError(

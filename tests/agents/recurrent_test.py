@@ -535,13 +535,3 @@ def test_rnd_networks_have_no_memory(name):
   nets[name] = _Memory()
   with pytest.raises(ValueError, match=f'{name} has a recurrent state'):
     agent_test_utils.build_agent(nets=nets)
-
-
-def test_a_rollout_needs_a_chunk_for_each_minibatch():
-  agent = agent_test_utils.build_agent(
-      sizes={'core': networks.GRUCore(5)}, num_minibatches=5
-  )
-  with pytest.raises(
-      tf.errors.InvalidArgumentError, match='chunks of them, than minibatches'
-  ):
-    agent.train(agent_test_utils.rollout(agent))
