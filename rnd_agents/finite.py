@@ -19,7 +19,7 @@ def check(numbers, outer_rank=2, mask=None, largest=None, advice=''):
   Args:
     numbers: Nests of tensors [B, ...], or [B, T, ...], by name. What is not
       floating is finite and costs nothing.
-    outer_rank: 1 for [B], 2 for [B, T].
+    outer_rank: 1 for [B], 2 for [B, T]; messages name no third dimension.
     mask: Booleans [B] or [B, T]: which numbers count. None for all.
     largest: Largest size allowed; None for any finite one, infinity to refuse
       NaN alone.
@@ -137,7 +137,7 @@ def _fault(name, leaf, good, outer_rank):
       tf.strings.as_string(index[0]),
       ' of the batch',
   ]
-  if outer_rank == 2:
+  if outer_rank > 1:
     words += [', step ', tf.strings.as_string(index[1])]
   return tf.strings.join(words)
 

@@ -302,7 +302,8 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
       mask: Optional booleans [outer...].
     """
     spec = tf.nest.flatten(self.time_step_spec.observation)[0]
-    outer_rank = tf.nest.flatten(observations)[0].shape.rank - spec.shape.rank
+    leaf = tf.nest.flatten(observations)[0]
+    outer_rank = len(leaf.shape) - spec.shape.rank  # NumPy knows no rank.
     with tf.control_dependencies(
         finite.check({'observation': observations}, outer_rank)
     ):

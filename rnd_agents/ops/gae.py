@@ -83,8 +83,9 @@ def episodic_weights(
     A tuple (discounts, trace_weights), each a float tensor [B, T].
   """
   # Not a product: what stands in a boundary row may be NaN.
-  discounts = tf.where(is_boundary, 0.0, environment_discounts)
-  discounts *= discount_factor
+  discounts = discount_factor * tf.where(
+      is_boundary, tf.zeros_like(environment_discounts), environment_discounts
+  )
   goes_on = 1.0 - tf.cast(next_is_last, discounts.dtype)
   trace_weights = lambda_value * discounts * goes_on
   if not bootstrap_at_time_limit:
