@@ -184,12 +184,7 @@ class Run:
     try:
       yield
     except FloatingPointError as error:
-      raise errors.RunError(
-          f'In iteration {self.counters.iteration + 1}, at'
-          f' {self.counters.env_steps} environment steps, {error}.'
-          f' {self.checkpoints.kept()} {self.config.training.REMEDY}, and give'
-          ' the same command to go on from there.'
-      ) from error
+      raise self._not_finite(error) from error
     except (
         environment_errors.EnvironmentFailure,
         evaluator.EndlessEpisode,
@@ -198,9 +193,7 @@ class Run:
     except (OSError, tf.errors.OpError) as error:
       refusal = finite.message_of(error)
       if refusal:
-        raise errors.RunError(
-            f'{refusal}\n{self.checkpoints.kept()}'
-        ) from error
+        raise self._not_finite(refusal) from error
       if not isinstance(error, OSError) and not snapshots.is_of_disk(error):
         raise
       raise errors.RunError(
@@ -208,6 +201,15 @@ class Run:
           f' {snapshots.reason(error)} {self.checkpoints.kept()} Make room,'
           ' and the same command goes on.'
       ) from error
+
+  def _not_finite(self, reason):
+    """A `RunError` about numbers that are not finite."""
+    return errors.RunError(
+        f'In iteration {self.counters.iteration + 1}, at'
+        f' {self.counters.env_steps} environment steps, {str(reason).rstrip(".")}.'
+        f' {self.checkpoints.kept()} {self.config.training.REMEDY}, and give'
+        ' the same command to go on from there.'
+    )
 
 
 def _learning_rates(agent):

@@ -10,6 +10,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents import errors
+from rnd_agents import finite
 from rnd_agents import networks
 from tests.agents import agent_test_utils
 from tests.agents import slow_r2d3
@@ -61,6 +62,7 @@ class _Refusing:
 
   def __call__(self, experience, *words):
     before = _state(self._agent)
+    messages = []
     for call, error in zip(self._calls, _REFUSALS, strict=True):
       with pytest.raises(error) as caught:
         call(experience)
@@ -68,6 +70,9 @@ class _Refusing:
         assert word in str(caught.value), str(caught.value)[-600:]
       for old, new in zip(before, _state(self._agent), strict=True):
         np.testing.assert_array_equal(old, new)
+      messages.append(finite.message_of(caught.value))
+    # A run tells the user one sentence of TensorFlow's page.
+    assert messages[0] == messages[1]
 
 
 _WRONG = [
