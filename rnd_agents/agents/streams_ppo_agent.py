@@ -54,23 +54,8 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
   ):
     """Creates the agent from arguments that have been checked.
 
-    Args:
-      time_step_spec: As for `RNDPPOAgent`, like all that is not listed here.
-      action_spec: See there.
-      optimizer: See there.
-      actor_net: See there.
-      value_net: See there.
-      streams: `ReturnStream`s.
-      curiosity: The `Curiosity` that `curiosity` returns, or None.
-      rnd_optimizer: See there.
-      predictor_proportion: See there.
-      sequences: `samples.SequenceSettings`.
-      bootstrap_at_time_limit: See there.
-      normalize_advantages: See there.
-      normalize_observations: See there.
-      normalize_rewards: See there.
-      num_minibatches: See there.
-      **kwargs: Of `PPOAgent`.
+    They are those of `RNDPPOAgent`, but for `streams`, a tuple of
+    `ReturnStream`, and `sequences`, a `samples.SequenceSettings`.
     """
     super().__init__(
         time_step_spec,
@@ -166,11 +151,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     self._ppo_variables = optimizers.trainable_variables(
         self._actor_net, self._value_net
     )
-    self._predictor_variables = [
-        variable
-        for curiosity in self._curiosities
-        for variable in curiosity.trainable_variables
-    ]
+    self._predictor_variables = _trainable_variables(self._curiosities)
     self._rnd_optimizer = rnd_optimizer
     self._rollouts = rollouts.Rollouts(
         self._streams,
@@ -183,11 +164,6 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     )
     if self._optimizer is None:
       return
-    trained = [
-        variable
-        for curiosity in self._rewards.curiosities
-        for variable in curiosity.trainable_variables
-    ]
     self._update = ppo_update.PPOUpdate(
         self._collect_policy,
         self._create_objective(),
@@ -197,7 +173,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
             self._optimizer,
             rnd_optimizer,
             self._ppo_variables,
-            trained,
+            _trainable_variables(self._rewards.curiosities),
             self._gradient_clipping,
         ),
         self.train_step_counter,
@@ -271,8 +247,8 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
       rollout_length: T.
 
     Raises:
-      ValueError: If they are too few transitions, or chunks, for the
-        minibatches.
+      ValueError: If the agent takes no whole rollouts, or if these are too few
+        transitions, or chunks, for the minibatches.
     """
     ppo_arguments.check_rollout(self, num_environments, rollout_length)
 
@@ -361,14 +337,8 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
       weights = rows_lib.row_weights(weights, experience.step_type)
     if self.trains_on_rollouts:
       rollouts.check_num_rows(experience)
-      valid = rollouts.begins_transition(experience)
-      evaluated, refusals = self._rollouts.evaluate(experience, weights)
-    else:
-      valid = experience.policy_info['valid_mask'] > 0
-      evaluated, refusals = self._rollouts.evaluate_preprocessed(
-          experience, weights
-      )
-    samples_ = self._samples(valid)
+    evaluated, refusals = self._rollouts.evaluate(experience, weights)
+    samples_ = self._samples(rollouts.begins_transition(experience))
     num_samples = tf.size(samples_.indices)
     num_minibatches = self._num_minibatches
     if self.trains_on_rollouts:
@@ -390,13 +360,9 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
       self, experience, weights, evaluated, samples_, num_minibatches
   ):
     """Trains on what `_train` has not refused."""
-    statistics = {}
-    if self.trains_on_rollouts:
-      rows, statistics = self._rollouts.rows(
-          experience, evaluated, self.update_normalizers_in_train
-      )
-    else:
-      rows = self._rollouts.rows_of_preprocessed(experience, evaluated)
+    rows, statistics = self._rollouts.rows(
+        experience, evaluated, self.update_normalizers_in_train
+    )
     if weights is not None:
       rows['weight'] = tf.reshape(weights, [-1])
     loss, means = self._update(rows, samples_, num_minibatches)
@@ -438,3 +404,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
         self._value_function_l2_reg,
         self._shared_vars_l2_reg,
     )
+
+
+def _trainable_variables(curiosities):
+  return [v for each in curiosities for v in each.trainable_variables]

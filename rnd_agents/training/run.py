@@ -204,9 +204,10 @@ class Run:
 
   def _not_finite(self, reason):
     """A `RunError` about numbers that are not finite."""
+    reason = str(reason).rstrip('.')
     return errors.RunError(
         f'In iteration {self.counters.iteration + 1}, at'
-        f' {self.counters.env_steps} environment steps, {str(reason).rstrip(".")}.'
+        f' {self.counters.env_steps} environment steps, {reason}.'
         f' {self.checkpoints.kept()} {self.config.training.REMEDY}, and give'
         ' the same command to go on from there.'
     )
