@@ -368,7 +368,9 @@ def test_learner_path_equals_whole_rollouts(core):
     )
     if not in_train:
       # Recorded while stepping, where the test's rollout restarts at each row.
-      values = agent._rollouts._values(experience)
+      info = dict(experience.policy_info)
+      del info['value_prediction']
+      values = agent._rollouts._values(experience.replace(policy_info=info))
       experience = experience.replace(
           policy_info=dict(
               experience.policy_info,
