@@ -64,7 +64,7 @@ class CoinToss(curiosity_lib.RandomNetworkDistillation):
 
   def loss(self, transitions, weights=None, constants=None):
     tosses = tf.random.uniform(tf.shape(transitions.is_first)) < 0.25
-    return super().loss(transitions, tosses, constants)
+    return super().loss(transitions._replace(valid=tosses), weights, constants)
 
 
 @gin.configurable(

@@ -101,7 +101,7 @@ def train(env_or_id, num_iterations, bonus_weight=1.0, num_envs=8):
     loss = agent.train(experience.replace(reward=rewards)).loss
     transitions = transitions.flatten()
     with tf.GradientTape() as tape:
-      rnd_loss = rnd.loss(transitions, transitions.valid)
+      rnd_loss = rnd.loss(transitions)
     variables = rnd.trainable_variables
     gradients = tape.gradient(rnd_loss, variables)
     rnd_optimizer.apply_gradients(zip(gradients, variables, strict=True))

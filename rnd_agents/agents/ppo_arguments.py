@@ -31,10 +31,11 @@ FIXED_PPO_ARGUMENTS = dict(
 )
 
 
-def check(networks, sequence_settings, numbers, others):
+def check(action_spec, networks, sequence_settings, numbers, others):
   """Refuses arguments that `RNDPPOAgent` cannot work with.
 
   Args:
+    action_spec: A nest of `BoundedTensorSpec`.
     networks: The agent's `actor_net` and `value_net`.
     sequence_settings: `samples.SequenceSettings`.
     numbers: Numbers by the names of the arguments.
@@ -45,6 +46,13 @@ def check(networks, sequence_settings, numbers, others):
     ValueError: If an argument is out of range.
   """
   _check_names(others, numbers)
+  for spec in tf.nest.flatten(action_spec):
+    if spec.dtype.is_floating and spec.dtype != tf.float32:
+      raise errors.InvalidType(
+          f'RNDPPOAgent has no {spec.dtype.name} actions, but float32 ones:'
+          f' give {spec.name or "the action"} a spec of float32 and cast in the'
+          ' environment, as rnd_agents.environments does.'
+      )
   actor_net, value_net = networks
   check_are_networks(actor_net=actor_net, value_net=value_net)
   _check_numbers({**numbers, **others})
@@ -66,16 +74,7 @@ def for_parent(arguments):
 
 
 def _check_names(arguments, own_names):
-  """Refuses what PPOAgent does not know and what RND-PPO has decided.
-
-  Args:
-    arguments: Keyword arguments meant for `PPOAgent`.
-    own_names: Names of the arguments of `RNDPPOAgent` itself.
-
-  Raises:
-    TypeError: If a name is unknown.
-    ValueError: If a value contradicts `FIXED_PPO_ARGUMENTS`.
-  """
+  """Refuses what PPOAgent does not know and what RND-PPO has decided."""
   known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
   for name in sorted(set(arguments) - set(known)):
     close = difflib.get_close_matches(name, {*known, *own_names}, n=3)
@@ -126,15 +125,7 @@ _NO_SCHEDULES = (
 
 
 def _check_numbers(arguments):
-  """Refuses numbers out of range.
-
-  Args:
-    arguments: Of `RNDPPOAgent` by name; those that are no numbers are ignored.
-
-  Raises:
-    TypeError: If a number is something else.
-    ValueError: If it is out of range.
-  """
+  """Refuses numbers out of range."""
   # Tensors and variables are schedules, whose values are not known yet.
   known = {
       name: value
@@ -149,16 +140,7 @@ def _check_normalizers(
     update_normalizers_in_train=True,
     **others,
 ):
-  """Refuses statistics that would never be updated.
-
-  Args:
-    compute_value_and_advantage_in_train: As for `PPOAgent`.
-    update_normalizers_in_train: As for `PPOAgent`.
-    **others: Not looked at.
-
-  Raises:
-    ValueError: If `train` is to update them from what has no rollouts.
-  """
+  """Refuses statistics that would never be updated."""
   del others
   if update_normalizers_in_train and not compute_value_and_advantage_in_train:
     raise errors.InvalidValue(
@@ -171,11 +153,7 @@ def _check_normalizers(
 
 
 def _check_strategy():
-  """Refuses distribution strategies of several replicas.
-
-  Raises:
-    ValueError: If one is in force.
-  """
+  """Refuses distribution strategies of several replicas."""
   strategy = tf.distribute.get_strategy()
   if tf.distribute.has_strategy() and not isinstance(
       strategy, tf.distribute.OneDeviceStrategy
@@ -199,16 +177,7 @@ def check_are_networks(**networks):
 
 
 def _check_sequences(settings, is_recurrent):
-  """Refuses settings of sequences that cannot be, or that have no effect.
-
-  Args:
-    settings: `samples.SequenceSettings`.
-    is_recurrent: Whether policy or values have a memory.
-
-  Raises:
-    TypeError: If a length is no number.
-    ValueError: If a setting is out of range or needs recurrent networks.
-  """
+  """Refuses settings of sequences that cannot be, or that have no effect."""
   if settings.recurrent_state_init not in ('stored', 'zero'):
     raise errors.InvalidValue(
         "RNDPPOAgent.recurrent_state_init must be 'stored' or 'zero', got"
@@ -228,17 +197,7 @@ def _check_sequences(settings, is_recurrent):
 
 
 def check_rollout(agent, num_environments, rollout_length):
-  """Refuses rollouts that an agent cannot train on.
-
-  Args:
-    agent: An `RNDPPOAgent`.
-    num_environments: B.
-    rollout_length: T.
-
-  Raises:
-    ValueError: If the agent takes no whole rollouts, or if a rollout has too
-      few transitions, or too few chunks of them, for its minibatches.
-  """
+  """Refuses rollouts for `RNDPPOAgent.check_rollout`, which see."""
   if not agent.trains_on_rollouts:
     raise errors.InvalidValue(
         'train_eval trains on whole rollouts: leave'

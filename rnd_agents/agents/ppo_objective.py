@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PPO objective with several value heads, term by term."""
 
+import dataclasses
 import functools
 import operator
+from typing import Any
 
 import tensorflow as tf
 from tf_agents.utils import common
@@ -11,38 +13,28 @@ from tf_agents.utils import common
 from rnd_agents.ops import losses
 
 
+@dataclasses.dataclass(eq=False)
 class PPOObjective:
-  """PPO's terms on minibatches (docs/rnd_ppo.md, "One update")."""
+  """PPO's terms on minibatches (docs/rnd_ppo.md, "One update").
 
-  def __init__(
-      self,
-      action_spec,
-      importance_ratio_clipping,
-      entropy_regularization,
-      value_pred_loss_coef,
-      value_clipping,
-      log_prob_clipping,
-      streams,
-  ):
-    """Creates the objective.
+  Attributes:
+    action_spec: A nest of `BoundedTensorSpec`.
+    importance_ratio_clipping: PPO's epsilon.
+    entropy_regularization: c_H.
+    value_pred_loss_coef: Of each value loss.
+    value_clipping: How far values may go from the old ones; 0 for anywhere.
+    log_prob_clipping: Bound on log probabilities; 0 for none.
+    streams: `ReturnStream`s; the value heads of those that are off do not
+      learn.
+  """
 
-    Args:
-      action_spec: A nest of `BoundedTensorSpec`.
-      importance_ratio_clipping: PPO's epsilon.
-      entropy_regularization: c_H.
-      value_pred_loss_coef: Of each value loss.
-      value_clipping: How far values may go from the old ones; 0 for anywhere.
-      log_prob_clipping: Bound on log probabilities; 0 for none.
-      streams: `ReturnStream`s; the value heads of those that are off do not
-        learn.
-    """
-    self._action_spec = action_spec
-    self._importance_ratio_clipping = importance_ratio_clipping
-    self._entropy_regularization = entropy_regularization
-    self._value_pred_loss_coef = value_pred_loss_coef
-    self._value_clipping = value_clipping
-    self._log_prob_clipping = log_prob_clipping
-    self._streams = streams
+  action_spec: Any
+  importance_ratio_clipping: Any
+  entropy_regularization: Any
+  value_pred_loss_coef: Any
+  value_clipping: Any
+  log_prob_clipping: Any
+  streams: Any
 
   def __call__(self, distributions, values, minibatch):
     """Computes the terms.
@@ -73,33 +65,33 @@ class PPOObjective:
         log_probability,
         batch['old_log_probability'],
         batch['advantage'],
-        self._importance_ratio_clipping,
+        self.importance_ratio_clipping,
     )
     entropy = common.entropy(
-        distributions, self._action_spec, outer_rank=counts.shape.rank
+        distributions, self.action_spec, outer_rank=counts.shape.rank
     )
     if entropy is None:
       entropy = tf.zeros_like(ratio)
     errors = losses.squared_value_error(
-        values, batch['returns'], batch['old_values'], self._value_clipping
+        values, batch['returns'], batch['old_values'], self.value_clipping
     )
     value_losses = {
         f'{stream.name}_value_loss': (
-            self._value_pred_loss_coef * mean(errors[..., head])
+            self.value_pred_loss_coef * mean(errors[..., head])
             if stream.is_on
             else tf.constant(0.0)
         )
-        for head, stream in enumerate(self._streams)
+        for head, stream in enumerate(self.streams)
     }
     # Not the logarithm of the ratio, which may be 0 in float32.
     log_ratio = log_probability - batch['old_log_probability']
-    off = tf.abs(ratio - 1.0) > self._importance_ratio_clipping
+    off = tf.abs(ratio - 1.0) > self.importance_ratio_clipping
     return dict(
         policy_gradient_loss=mean(surrogate),
         value_estimation_loss=functools.reduce(
             operator.add, value_losses.values()
         ),
-        entropy_regularization_loss=-self._entropy_regularization
+        entropy_regularization_loss=-self.entropy_regularization
         * mean(entropy),
         clip_fraction=average(tf.cast(off, tf.float32), counts),
         entropy=average(entropy, counts),
@@ -111,11 +103,11 @@ class PPOObjective:
   def _log_probability(self, distributions, batch, counts):
     """Log probability [m] or [m, L] of the actions under the present policy."""
     log_probability = common.log_probability(
-        distributions, batch['action'], self._action_spec
+        distributions, batch['action'], self.action_spec
     )
-    if self._log_prob_clipping > 0:
+    if self.log_prob_clipping > 0:
       log_probability = tf.clip_by_value(
-          log_probability, -self._log_prob_clipping, self._log_prob_clipping
+          log_probability, -self.log_prob_clipping, self.log_prob_clipping
       )
     # What is no sample may hold anything: its ratio must not overflow.
     return tf.where(counts > 0, log_probability, batch['old_log_probability'])

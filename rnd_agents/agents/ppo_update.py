@@ -2,54 +2,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """Epochs of shuffled minibatches, and the optimizer step on each."""
 
+import dataclasses
+from typing import Any
+
 import tensorflow as tf
 
 
+@dataclasses.dataclass(eq=False)
 class PPOUpdate:
-  """Trains policy, values and curiosities on the rows of a rollout."""
+  """Trains policy, values and curiosities on the rows of a rollout.
 
-  def __init__(
-      self,
-      policy,
-      objective,
-      regularization_fn,
-      curiosities,
-      optimizers,
-      train_step_counter,
-      generator,
-      loss_names,
-      num_epochs,
-      predictor_proportion,
-      check_numerics,
-  ):
-    """Creates the update.
+  Attributes:
+    policy: An `RNDPPOPolicy` that evaluates the networks.
+    objective: A `PPOObjective`.
+    regularization_fn: Function of nothing that returns a term of the loss.
+    curiosities: `Curiosity`s to train.
+    optimizers: An `optimizers.Update`.
+    train_step_counter: Counts optimizer steps.
+    generator: A `tf.random.Generator` that shuffles. Its state is part of a
+      checkpoint, where that of `tf.random.shuffle` is not: a run that is
+      resumed draws what it would have drawn.
+    loss_names: Names of the scalars to average over the steps.
+    num_epochs: Passes over the samples.
+    predictor_proportion: Share of each minibatch that curiosities learn from.
+    check_numerics: Whether a loss that is not finite is an error.
+  """
 
-    Args:
-      policy: An `RNDPPOPolicy` that evaluates the networks.
-      objective: A `PPOObjective`.
-      regularization_fn: Function of nothing that returns a term of the loss.
-      curiosities: `Curiosity`s to train.
-      optimizers: An `optimizers.Update`.
-      train_step_counter: Counts optimizer steps.
-      generator: A `tf.random.Generator` that shuffles. Its state is part of a
-        checkpoint, where that of `tf.random.shuffle` is not: a run that is
-        resumed draws what it would have drawn.
-      loss_names: Names of the scalars to average over the steps.
-      num_epochs: Passes over the samples.
-      predictor_proportion: Share of each minibatch that curiosities learn from.
-      check_numerics: Whether a loss that is not finite is an error.
-    """
-    self._policy = policy
-    self._objective = objective
-    self._regularization_fn = regularization_fn
-    self._curiosities = curiosities
-    self._optimizers = optimizers
-    self._train_step_counter = train_step_counter
-    self._generator = generator
-    self._loss_names = loss_names
-    self._num_epochs = num_epochs
-    self._predictor_proportion = predictor_proportion
-    self._check_numerics = check_numerics
+  policy: Any
+  objective: Any
+  regularization_fn: Any
+  curiosities: Any
+  optimizers: Any
+  train_step_counter: Any
+  generator: Any
+  loss_names: Any
+  num_epochs: Any
+  predictor_proportion: Any
+  check_numerics: Any
 
   def __call__(self, rows, samples, num_minibatches):
     """Takes all optimizer steps of an update, in one loop of the graph.
@@ -65,12 +54,12 @@ class PPOUpdate:
     """
     indices = samples.indices
     num_samples = tf.size(indices)
-    num_steps = self._num_epochs * num_minibatches
-    seeds = self._generator.make_seeds(self._num_epochs)  # [2, epochs].
+    num_steps = self.num_epochs * num_minibatches
+    seeds = self.generator.make_seeds(self.num_epochs)  # [2, epochs].
     shuffled = tf.concat(
         [
             tf.random.experimental.stateless_shuffle(indices, seeds[:, epoch])
-            for epoch in range(self._num_epochs)
+            for epoch in range(self.num_epochs)
         ],
         axis=0,
     )
@@ -81,18 +70,18 @@ class PPOUpdate:
       start = part * num_samples // num_minibatches
       end = (part + 1) * num_samples // num_minibatches
       chosen = shuffled[epoch * num_samples + start : epoch * num_samples + end]
-      return i + 1, sums + self._step(rows, samples.minibatch(chosen))
+      return i + 1, sums + self._step(rows, samples.minibatch(rows, chosen))
 
     _, sums = tf.while_loop(
         lambda i, _: i < num_steps,
         step,
-        (tf.constant(0), tf.zeros([1 + len(self._loss_names)])),
+        (tf.constant(0), tf.zeros([1 + len(self.loss_names)])),
         parallel_iterations=1,
     )
     loss, *means = tf.unstack(
         sums / tf.cast(tf.maximum(num_steps, 1), tf.float32)
     )
-    return loss, dict(zip(self._loss_names, means, strict=True))
+    return loss, dict(zip(self.loss_names, means, strict=True))
 
   def _step(self, rows, minibatch):
     """One optimizer step; returns [total loss, *loss_names] as a tensor."""
@@ -108,23 +97,23 @@ class PPOUpdate:
               'rnd_loss',
           )
       ])
-      if self._check_numerics:
+      if self.check_numerics:
         total = tf.debugging.check_numerics(total, 'total loss')
-    terms['gradient_norm'], terms['rnd_gradient_norm'] = self._optimizers.step(
+    terms['gradient_norm'], terms['rnd_gradient_norm'] = self.optimizers.step(
         tape, total
     )
-    self._train_step_counter.assign_add(1)
-    return tf.stack([total] + [terms[name] for name in self._loss_names])
+    self.train_step_counter.assign_add(1)
+    return tf.stack([total] + [terms[name] for name in self.loss_names])
 
   def loss_terms(self, rows, minibatch):
     """Returns the terms of the loss on a `samples.Minibatch`, by name."""
     batch = minibatch.rows
-    distributions, values = self._policy.distribution_and_values(
+    distributions, values = self.policy.distribution_and_values(
         batch['observation'], batch['step_type'], minibatch.states
     )
     return dict(
-        self._objective(distributions, values, minibatch),
-        l2_regularization_loss=self._regularization_fn(),
+        self.objective(distributions, values, minibatch),
+        l2_regularization_loss=self.regularization_fn(),
         kl_penalty_loss=tf.constant(0.0),
         rnd_loss=self._curiosity_loss(rows, minibatch.transitions),
     )
@@ -136,17 +125,17 @@ class PPOUpdate:
     the forward pass, of a fixed size, where the authors of RND mask a whole
     pass by coin tosses. The expected loss is the same.
     """
-    if not self._curiosities:
+    if not self.curiosities:
       return tf.constant(0.0)
-    share = self._predictor_proportion * tf.cast(tf.size(begins), tf.float32)
+    share = self.predictor_proportion * tf.cast(tf.size(begins), tf.float32)
     begins = begins[: tf.maximum(1, tf.cast(tf.round(share), tf.int32))]
     transitions = rows.transitions(begins)
     at = rows.gather(('weight', 'constants'), begins)
-    constants = at.get('constants', [None] * len(self._curiosities))
+    constants = at.get('constants', [None] * len(self.curiosities))
     terms = [
         curiosity.loss(transitions, at.get('weight'), constants_)
         for curiosity, constants_ in zip(
-            self._curiosities, constants, strict=True
+            self.curiosities, constants, strict=True
         )
     ]
     return terms[0] if len(terms) == 1 else tf.add_n(terms)

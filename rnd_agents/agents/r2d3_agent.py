@@ -19,6 +19,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents import errors
+from rnd_agents import finite
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import q_policy
 from rnd_agents.agents import r2d3_arguments
@@ -435,6 +436,7 @@ class R2D3Agent(tf_agent.TFAgent):
         ),
     )
 
+  @finite.refuses_sequences
   def _train(
       self,
       experience,

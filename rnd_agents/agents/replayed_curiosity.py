@@ -7,6 +7,7 @@ from typing import NamedTuple
 import tensorflow as tf
 from tf_agents.typing import types
 
+from rnd_agents import finite
 from rnd_agents.agents import optimizers
 from rnd_agents.curiosity import curiosity as curiosity_lib
 
@@ -58,7 +59,9 @@ class ReplayedCuriosity(tf.Module):
 
   def update_statistics(self, row):
     """Takes a collected row, a `Trajectory` [B], into the statistics."""
-    self.curiosity.watch(self._previous_row.join(row))
+    numbers = dict(observation=row.observation)
+    with tf.control_dependencies(finite.check(numbers, outer_rank=1)):
+      self.curiosity.watch(self._previous_row.join(row))
 
   def batch(self, experience):
     """Returns the `Batch` of frames [B, T+1]."""
@@ -77,9 +80,7 @@ class ReplayedCuriosity(tf.Module):
     """Takes an optimizer step on the curiosity's loss, and returns the loss."""
     transitions, constants = batch
     with tf.GradientTape() as tape:
-      loss = self.curiosity.loss(
-          transitions, tf.cast(transitions.valid, tf.float32), constants
-      )
+      loss = self.curiosity.loss(transitions, constants=constants)
     if self._variables:
       optimizers.apply(
           self.optimizer, tape.gradient(loss, self._variables), self._variables

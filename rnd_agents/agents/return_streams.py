@@ -113,33 +113,26 @@ class Streams(NamedTuple):
     advantages: combined advantages [B, T].
     returns: targets of the value heads [B, T, N].
     values: outputs of the value heads [B, T, N].
-    valid: booleans [B, T]; False where a transition LAST -> FIRST joins two
-      episodes: no sample.
     statistics: scalars by name.
   """
 
   advantages: tf.Tensor
   returns: tf.Tensor
   values: tf.Tensor
-  valid: tf.Tensor
   statistics: dict
 
 
+@dataclasses.dataclass(eq=False)
 class ReturnStreams:
-  """Advantages and returns of all streams (Burda et al., 2018, section 2.3)."""
+  """Advantages and returns of all streams (Burda et al., 2018, section 2.3).
 
-  def __init__(
-      self,
-      streams,
-      lambda_value,
-      bootstrap_at_time_limit=True,
-      normalize_advantages=False,
-  ):
-    """Creates the streams; `RNDPPOAgent` explains the arguments."""
-    self._streams = tuple(streams)
-    self._lambda_value = lambda_value
-    self._bootstrap_at_time_limit = bootstrap_at_time_limit
-    self._normalize_advantages = normalize_advantages
+  `RNDPPOAgent` explains the attributes.
+  """
+
+  streams: Any
+  lambda_value: Any
+  bootstrap_at_time_limit: Any = True
+  normalize_advantages: Any = False
 
   def __call__(self, experience, rewards, values):
     """Computes all streams.
@@ -160,39 +153,39 @@ class ReturnStreams:
         if reward is None
         else self._advantages(stream, experience, reward, values[..., head])
         for head, (stream, reward) in enumerate(
-            zip(self._streams, rewards, strict=True)
+            zip(self.streams, rewards, strict=True)
         )
     ]
     combined = losses.combine_advantages(
-        advantages, [stream.advantage_coefficient for stream in self._streams]
+        advantages, [stream.advantage_coefficient for stream in self.streams]
     )
-    if self._normalize_advantages:
+    if self.normalize_advantages:
       combined = losses.normalize_advantages(combined, valid)
     returns = tf.stack(advantages, axis=-1) + old_values
     return Streams(
         combined,
         returns,
         old_values,
-        valid,
         self._statistics(returns, old_values, valid),
     )
 
   def _advantages(self, stream, experience, rewards, values):
     """GAE [B, T] of one stream from rewards [B, T] and values [B, T+1]."""
+    is_boundary = ~valid_transitions(experience)
+    rewards = tf.where(is_boundary, 0.0, rewards)
     if stream.ends_with_episode:
       weights = gae.episodic_weights(
           stream.discount_factor,
-          self._lambda_value,
+          self.lambda_value,
           experience.discount[:, :-1],
           tf.equal(experience.next_step_type[:, :-1], ts.StepType.LAST),
-          self._bootstrap_at_time_limit,
+          is_boundary,
+          self.bootstrap_at_time_limit,
       )
     else:
-      is_boundary = ~valid_transitions(experience)
-      rewards = tf.where(is_boundary, 0.0, rewards)
       values = gae.bridge_boundary_values(values, is_boundary)
       weights = gae.continuing_weights(
-          stream.discount_factor, self._lambda_value, is_boundary
+          stream.discount_factor, self.lambda_value, is_boundary
       )
     return gae.generalized_advantage_estimation(
         rewards, values[:, :-1], values[:, -1], *weights
@@ -200,7 +193,7 @@ class ReturnStreams:
 
   def _statistics(self, returns, values, valid):
     statistics = {}
-    for head, stream in enumerate(self._streams):
+    for head, stream in enumerate(self.streams):
       statistics[f'{stream.name}_return_mean'] = tf.reduce_mean(
           tf.boolean_mask(returns[..., head], valid)
       )

@@ -48,8 +48,12 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
     `PPOLearner` cuts from them; each call is one optimizer step an epoch.
 
   `train_step_counter` counts optimizer steps. The `weights` of `train` (one, or
-  [B], or [B, T+1]) are factors of the losses of policy and values; the
-  curiosity's loss is a mean weighted by them.
+  [B], or [B, T+1]) are factors of each transition's losses, of policy, values
+  and curiosity alike: every loss is a mean over samples, and half the weights
+  halve it.
+
+  A rollout that is not finite is refused before anything changes: by an
+  `errors.InvalidValue`, in a graph by a `tf.errors.InvalidArgumentError`.
 
   Methods of `PPOAgent` that training does not call raise an error that names
   what to override.
@@ -187,6 +191,7 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         recurrent_state_init, unroll_length, burn_in_length, unroll_remainder
     )
     ppo_arguments.check(
+        action_spec,
         (actor_net, value_net),
         sequences,
         numbers=dict(

@@ -8,6 +8,8 @@ from tf_agents.agents.ppo import ppo_utils
 from tf_agents.networks import network
 from tf_agents.trajectories import policy_step
 
+from rnd_agents import finite
+
 
 class FirstValueNetwork(network.Network):
   """The first head of a value network, as TF-Agents takes it.
@@ -249,6 +251,14 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       variables += list(curiosity.variables)
     return variables
 
+  def _action(self, time_step, policy_state, seed):
+    step = super()._action(time_step, policy_state, seed)
+    # No environment is to see what was drawn from NaN.
+    with tf.control_dependencies(tf.nest.flatten(step.info)):
+      return step._replace(
+          action=tf.nest.map_structure(tf.identity, step.action)
+      )
+
   def _distribution(self, time_step, policy_state, training=False):
     if self._policy_state_spec and not policy_state:
       policy_state = self.get_initial_state(tf.shape(time_step.step_type)[0])
@@ -263,10 +273,14 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       new_states = self._kept({'actor_network_state': state})
     if not self._collect:
       return policy_step.PolicyStep(distributions, new_states, ())
+    dist_params = ppo_utils.get_distribution_params(
+        distributions,
+        legacy_distribution_network=self.is_legacy,
+    )
     info = dict(
-        dist_params=ppo_utils.get_distribution_params(
-            distributions,
-            legacy_distribution_network=self.is_legacy,
+        dist_params=tf.nest.map_structure(
+            lambda x: finite.without_nan("The policy's distribution", x),
+            dist_params,
         )
     )
     if self._records_values:

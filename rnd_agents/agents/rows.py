@@ -17,7 +17,6 @@ class Rows(dict):
       old_log_probability              of the action, when it was collected
       advantage                        of all streams together
       returns, old_values              [R, N], of each stream
-      valid                            1 where a transition begins, else 0
       network_state                    before the row, where it was stored
       constants                        of each curiosity, of the transition
       next_observation                 where that is not in the next row
@@ -42,11 +41,12 @@ class Rows(dict):
         advantage=streams.advantages,
         returns=streams.returns,
         old_values=streams.values,
-        valid=tf.cast(streams.valid, tf.float32),
         constants=constants,
     )
     rows.update(
-        flatten(tf.nest.map_structure(add_empty_row, of_transitions))
+        curiosity_lib.merge_time(
+            tf.nest.map_structure(add_empty_row, of_transitions)
+        )
     )
     return rows
 
@@ -69,12 +69,11 @@ class Rows(dict):
 
     rows = cls._as_collected(experience, old_log_probability)
     rows.update(
-        flatten(
+        curiosity_lib.merge_time(
             dict(
                 advantage=info['advantage'],
                 returns=of_streams(return_names),
                 old_values=of_streams(value_names),
-                valid=info['valid_mask'],
                 next_observation=info['next_observation'],
             )
         )
@@ -91,7 +90,7 @@ class Rows(dict):
     )
     if 'network_state' in experience.policy_info:
       collected['network_state'] = experience.policy_info['network_state']
-    return cls(flatten(collected))
+    return cls(curiosity_lib.merge_time(collected))
 
   def gather(self, names, indices):
     """Returns those of the named tensors that there are, at indices."""
@@ -127,16 +126,9 @@ def add_empty_row(x):
   return tf.concat([x, tf.zeros_like(x[:, :1])], axis=1)
 
 
-def flatten(nest):
-  """[B, T, ...] -> [B * T, ...] in every tensor of a nest."""
-  return tf.nest.map_structure(
-      lambda x: tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], axis=0)), nest
-  )
-
-
 def row_weights(weights, step_types):
-  """Weights [], [B] or [B, T] as one weight a row, [B * T]."""
+  """Weights [], [B] or [B, T] as one weight a row, [B, T]."""
   weights = tf.convert_to_tensor(weights, tf.float32)
   if weights.shape.rank == 1:
     weights = weights[:, tf.newaxis]
-  return tf.reshape(weights * tf.ones_like(step_types, tf.float32), [-1])
+  return weights * tf.ones_like(step_types, tf.float32)

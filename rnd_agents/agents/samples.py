@@ -43,15 +43,14 @@ class Minibatch(NamedTuple):
 class Transitions:
   """Every valid row is a sample by itself: for feed-forward networks."""
 
-  def __init__(self, rows):
-    """Takes the `Rows` of a rollout."""
-    self._rows = rows
+  def __init__(self, valid):
+    """Takes booleans [B, T+1]: the rows of a rollout that are valid."""
     # [M]: boundaries between episodes and padding are no samples.
-    self.indices = tf.squeeze(tf.where(rows['valid'] > 0), axis=-1)
+    self.indices = tf.squeeze(tf.where(tf.reshape(valid, [-1])), axis=-1)
 
-  def minibatch(self, chosen):
+  def minibatch(self, rows, chosen):
     """Returns the `Minibatch` of the chosen ones of `indices`, [m]."""
-    return Minibatch(self._rows.gather(_FIELDS, chosen), None, (), chosen)
+    return Minibatch(rows.gather(_FIELDS, chosen), None, (), chosen)
 
 
 class SequenceSettings(NamedTuple):
@@ -79,22 +78,20 @@ class SequenceSettings(NamedTuple):
 class Chunks:
   """A sample is a chunk of a rollout: for recurrent networks."""
 
-  def __init__(self, rows, num_rows, settings, policy, generator):
+  def __init__(self, valid, settings, policy, generator):
     """Cuts a rollout.
 
     Args:
-      rows: `Rows` of a rollout; `network_state` among them where states are
-        stored.
-      num_rows: T + 1, rows of each environment.
+      valid: Booleans [B, T+1]: the rows that begin a transition.
       settings: `SequenceSettings`.
       policy: An `RNDPPOPolicy`, which unrolls the networks.
       generator: A `tf.random.Generator`.
     """
-    self._rows = rows
     self._policy = policy
     self._generator = generator
+    num_environments = valid.shape[0] or tf.shape(valid)[0]
+    num_rows = valid.shape[1] or tf.shape(valid)[1]
     chunks = settings.cut(num_rows - 1)  # The last row has no transition.
-    num_environments = tf.shape(rows['valid'])[0] // num_rows
     first_rows = tf.range(num_environments) * num_rows
 
     def of_all(steps):
@@ -105,9 +102,9 @@ class Chunks:
       )
 
     self._steps = of_all(chunks.steps)
-    self._weights = tf.gather(rows['valid'], self._steps) * tf.tile(
-        chunks.weights, [num_environments, 1]
-    )
+    self._weights = tf.gather(
+        tf.reshape(tf.cast(valid, tf.float32), [-1]), self._steps
+    ) * tf.tile(chunks.weights, [num_environments, 1])
     self._burn_in = None
     if settings.burn_in_length:
       self._burn_in = of_all(chunks.burn_in)
@@ -117,7 +114,7 @@ class Chunks:
         tf.where(tf.reduce_any(self._weights > 0, axis=1)), axis=-1
     )
 
-  def minibatch(self, chosen):
+  def minibatch(self, rows, chosen):
     """Returns the `Minibatch` of the chosen ones of `indices`, [m]."""
     steps = tf.gather(self._steps, chosen)  # [m, L].
     weights = tf.gather(self._weights, chosen)
@@ -128,34 +125,31 @@ class Chunks:
         self._generator.make_seeds(1)[:, 0],
     )
     return Minibatch(
-        self._rows.gather(_FIELDS, steps),
+        rows.gather(_FIELDS, steps),
         counts,
-        self._states(chosen),
+        self._states(rows, chosen),
         transitions,
     )
 
-  def _states(self, chosen):
+  def _states(self, rows, chosen):
     """States [m, ...] at the first steps of the chosen chunks."""
-    stored = self._stored(tf.gather(self._steps[:, 0], chosen))
+    stored = self._stored(rows, tf.gather(self._steps[:, 0], chosen))
     if self._burn_in is None:
       return stored
-    rows = tf.gather(self._burn_in, chosen)  # [m, b].
-    batch = self._rows.gather(_FIELDS, rows)
+    burn_in = tf.gather(self._burn_in, chosen)  # [m, b].
+    batch = rows.gather(_FIELDS, burn_in)
     return sequences.warm_up(
         self._policy.states_after,
         batch['observation'],
         batch['step_type'],
-        self._stored(rows[:, 0]),
+        self._stored(rows, burn_in[:, 0]),
         stored,
         tf.gather(self._has_burn_in, chosen),
     )
 
-  def _stored(self, rows):
+  def _stored(self, rows, indices):
     """States that were stored with rows [m]; 0 where none were."""
-    if 'network_state' not in self._rows:
-      return self._policy.get_initial_state(tf.size(rows))
-    return self._policy.unpack_state(
-        tf.nest.map_structure(
-            lambda x: tf.gather(x, rows), self._rows['network_state']
-        )
-    )
+    if 'network_state' not in rows:
+      return self._policy.get_initial_state(tf.size(indices))
+    at = rows.gather(('network_state',), indices)
+    return self._policy.unpack_state(at['network_state'])

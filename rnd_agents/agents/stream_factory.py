@@ -134,16 +134,7 @@ def _check_unused(instead, arguments, defaults):
 
 
 def _check_rnd_networks(rnd_network, target_rnd_network):
-  """Refuses networks for RND that are missing or have a memory.
-
-  Args:
-    rnd_network: The predictor.
-    target_rnd_network: The target.
-
-  Raises:
-    TypeError: If one is no `Network`.
-    ValueError: If one has a memory.
-  """
+  """Refuses networks for RND that are missing or have a memory."""
   networks = dict(
       rnd_network=rnd_network, target_rnd_network=target_rnd_network
   )
@@ -157,18 +148,7 @@ def _check_rnd_networks(rnd_network, target_rnd_network):
 
 
 def _check_streams(streams, curiosity, time_step_spec, value_net):
-  """Refuses streams that fit no reward, no curiosity or no value network.
-
-  Args:
-    streams: `ReturnStream`s.
-    curiosity: The agent's `Curiosity` or None.
-    time_step_spec: The environment's.
-    value_net: A `Network` that should have a head for each stream.
-
-  Raises:
-    TypeError: If something is of a wrong type.
-    ValueError: If something does not fit.
-  """
+  """Refuses streams that fit no reward, no curiosity or no value network."""
   for stream in streams:
     if not isinstance(stream, return_streams.ReturnStream):
       raise errors.InvalidType(

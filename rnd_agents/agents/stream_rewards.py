@@ -5,16 +5,12 @@
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 
-from rnd_agents import errors
 from rnd_agents.agents import return_streams
 from rnd_agents.networks import normalizers
 
 
 class StreamRewards(tf.Module):
-  """Rewards of all streams of an agent, from a rollout and its bonuses.
-
-  A bonus is looked up by its curiosity's place in `curiosities`.
-  """
+  """Rewards of all streams of an agent, from a rollout and its bonuses."""
 
   def __init__(
       self,
@@ -50,19 +46,35 @@ class StreamRewards(tf.Module):
         for stream in self._streams
     ]
 
+  @property
+  def largest_reward(self):
+    """The largest reward that training can take, in size.
+
+    The square of its return, on the scale of the value losses, is finite.
+    """
+    unscaled = [
+        stream
+        for stream, scaler in zip(self._streams, self.scalers, strict=True)
+        if scaler is None and _environment_terms(stream)
+    ]
+    return 1e15 if unscaled else 1e30
+
   def bonuses(self, transitions):
-    """Returns the raw bonus of `Transitions` [B, T], of each curiosity."""
-    return [curiosity.bonus(transitions) for curiosity in self.curiosities]
+    """Returns the raw bonus of `Transitions` [B, T] by curiosity."""
+    return {
+        curiosity: curiosity.bonus(transitions)
+        for curiosity in self.curiosities
+    }
 
   def update_return_statistics(self, experience, bonuses):
     """Takes a rollout into the statistics that divide its rewards.
 
     Args:
       experience: A `Trajectory` [B, T+1].
-      bonuses: Raw bonuses [B, T] of its transitions.
+      bonuses: Raw bonuses [B, T] by curiosity.
     """
     valid = return_streams.valid_transitions(experience)
-    for curiosity, bonus in zip(self.curiosities, bonuses, strict=True):
+    for curiosity, bonus in bonuses.items():
       curiosity.update_return_statistics(bonus, valid)
     self.update_scalers(
         experience.reward[:, :-1], valid, _ends_and_starts(experience)
@@ -85,7 +97,7 @@ class StreamRewards(tf.Module):
 
     Args:
       experience: A `Trajectory` [B, T+1].
-      bonuses: Raw bonuses [B, T] of its transitions.
+      bonuses: Raw bonuses [B, T] by curiosity.
 
     Returns:
       A list of float tensors [B, T], one a stream; None for one that is off.
@@ -106,7 +118,7 @@ class StreamRewards(tf.Module):
             reward = tf.clip_by_value(reward, -self._clipping, self._clipping)
         terms.append(reward)
       if stream.curiosity is not None:
-        bonus = stream.curiosity.normalize_bonus(self._of(stream, bonuses))
+        bonus = stream.curiosity.normalize_bonus(bonuses[stream.curiosity])
         terms.append(_times(_bonus_weight(stream), tf.where(valid, bonus, 0.0)))
       rewards.append(terms[0] if len(terms) == 1 else tf.add_n(terms))
     return rewards
@@ -118,7 +130,7 @@ class StreamRewards(tf.Module):
 
     Args:
       experience: A `Trajectory` [B, T+1].
-      bonuses: Raw bonuses [B, T] of its transitions.
+      bonuses: Raw bonuses [B, T] by curiosity.
       rewards: What calling this gives.
 
     Returns:
@@ -136,7 +148,7 @@ class StreamRewards(tf.Module):
     ):
       if stream.curiosity is None or not stream.is_on:
         continue
-      bonus = self._of(stream, bonuses)
+      bonus = bonuses[stream.curiosity]
       names = return_streams.bonus_names(stream.name, curious)
       kept = tf.boolean_mask(bonus, valid)
       for name, reduce in zip(
@@ -161,13 +173,6 @@ class StreamRewards(tf.Module):
       )
       statistics['num_ended_episodes'] = num_ends
     return statistics
-
-  def _of(self, stream, bonuses):
-    """The stream's raw bonus."""
-    for curiosity, bonus in zip(self.curiosities, bonuses, strict=True):
-      if curiosity is stream.curiosity:
-        return bonus
-    raise errors.InvalidValue(f'No bonus for the stream {stream.name}.')
 
 
 def curiosities(streams):

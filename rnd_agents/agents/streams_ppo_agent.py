@@ -13,6 +13,7 @@ from tf_agents.policies import greedy_policy
 from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
+from rnd_agents import finite
 from rnd_agents.agents import loss_info
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import ppo_arguments
@@ -53,23 +54,8 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
   ):
     """Creates the agent from arguments that have been checked.
 
-    Args:
-      time_step_spec: As for `RNDPPOAgent`, like all that is not listed here.
-      action_spec: See there.
-      optimizer: See there.
-      actor_net: See there.
-      value_net: See there.
-      streams: `ReturnStream`s.
-      curiosity: The `Curiosity` that `curiosity` returns, or None.
-      rnd_optimizer: See there.
-      predictor_proportion: See there.
-      sequences: `samples.SequenceSettings`.
-      bootstrap_at_time_limit: See there.
-      normalize_advantages: See there.
-      normalize_observations: See there.
-      normalize_rewards: See there.
-      num_minibatches: See there.
-      **kwargs: Of `PPOAgent`.
+    They are those of `RNDPPOAgent`, but for `streams`, a tuple of
+    `ReturnStream`, and `sequences`, a `samples.SequenceSettings`.
     """
     super().__init__(
         time_step_spec,
@@ -165,11 +151,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     self._ppo_variables = optimizers.trainable_variables(
         self._actor_net, self._value_net
     )
-    self._predictor_variables = [
-        variable
-        for curiosity in self._curiosities
-        for variable in curiosity.trainable_variables
-    ]
+    self._predictor_variables = _trainable_variables(self._curiosities)
     self._rnd_optimizer = rnd_optimizer
     self._rollouts = rollouts.Rollouts(
         self._streams,
@@ -182,11 +164,6 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     )
     if self._optimizer is None:
       return
-    trained = [
-        variable
-        for curiosity in self._rewards.curiosities
-        for variable in curiosity.trainable_variables
-    ]
     self._update = ppo_update.PPOUpdate(
         self._collect_policy,
         self._create_objective(),
@@ -196,7 +173,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
             self._optimizer,
             rnd_optimizer,
             self._ppo_variables,
-            trained,
+            _trainable_variables(self._rewards.curiosities),
             self._gradient_clipping,
         ),
         self.train_step_counter,
@@ -270,8 +247,8 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
       rollout_length: T.
 
     Raises:
-      ValueError: If they are too few transitions, or chunks, for the
-        minibatches.
+      ValueError: If the agent takes no whole rollouts, or if these are too few
+        transitions, or chunks, for the minibatches.
     """
     ppo_arguments.check_rollout(self, num_environments, rollout_length)
 
@@ -300,10 +277,16 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
       observations: A nest of tensors [outer..., ...].
       mask: Optional booleans [outer...].
     """
-    for curiosity in self._curiosities:
-      curiosity.update_observation_statistics(observations, mask)
-    if self._observation_normalizer is not None:
-      self._observation_normalizer.update(observations, mask)
+    spec = tf.nest.flatten(self.time_step_spec.observation)[0]
+    leaf = tf.nest.flatten(observations)[0]
+    outer_rank = len(leaf.shape) - spec.shape.rank  # NumPy knows no rank.
+    with tf.control_dependencies(
+        finite.check({'observation': observations}, outer_rank)
+    ):
+      for curiosity in self._curiosities:
+        curiosity.update_observation_statistics(observations, mask)
+      if self._observation_normalizer is not None:
+        self._observation_normalizer.update(observations, mask)
 
   def update_observation_normalizer(self, batched_observations):
     """Updates statistics; a `PPOLearner` calls it once a rollout.
@@ -312,20 +295,24 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     in `train`, the first observation of an episode earns a bonus that enters
     the statistics of the intrinsic return.
     """
-    if self._observation_normalizer is not None:
-      self._observation_normalizer.update(batched_observations)
     transitions = curiosity_lib.Transitions(
         tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
     )
-    for curiosity in self._rewards.curiosities:
-      curiosity.update_statistics(transitions)
-      curiosity.update_return_statistics(curiosity.bonus(transitions))
+    with tf.control_dependencies(
+        finite.check({'observation': batched_observations})
+    ):
+      if self._observation_normalizer is not None:
+        self._observation_normalizer.update(batched_observations)
+      for curiosity in self._rewards.curiosities:
+        curiosity.update_statistics(transitions)
+        curiosity.update_return_statistics(curiosity.bonus(transitions))
 
   def update_reward_normalizer(self, batched_rewards):
     """Updates rewards' statistics; a `PPOLearner` calls it with [B, T+1]."""
-    self._rewards.update_scalers(
-        batched_rewards, tf.ones(tf.shape(batched_rewards)[:2], tf.bool)
-    )
+    with tf.control_dependencies(finite.check({'reward': batched_rewards})):
+      self._rewards.update_scalers(
+          batched_rewards, tf.ones(tf.shape(batched_rewards)[:2], tf.bool)
+      )
 
   # ---------------------------------------------------------------------------
   # Training.
@@ -346,30 +333,38 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     if self._optimizer is None:
       raise errors.InvalidValue('RNDPPOAgent needs an optimizer to train.')
     experience = self._as_trajectory(experience)
-    statistics = {}
+    if weights is not None:
+      weights = rows_lib.row_weights(weights, experience.step_type)
     if self.trains_on_rollouts:
       rollouts.check_num_rows(experience)
-      num_samples = tf.math.count_nonzero(
-          return_streams.valid_transitions(experience), dtype=tf.int32
-      )
-      with tf.control_dependencies([self._assert_enough(num_samples)]):
-        # Before anything changes.
-        experience = tf.nest.map_structure(tf.identity, experience)
-      rows, statistics = self._rollouts.rows(
-          experience, self.update_normalizers_in_train
-      )
-    else:
-      rows = self._rollouts.rows_of_preprocessed(experience)
-    if weights is not None:
-      rows['weight'] = rows_lib.row_weights(weights, experience.step_type)
-    num_rows = experience.discount.shape[1] or tf.shape(experience.discount)[1]
-    samples_ = self._samples(rows, num_rows)
+    evaluated, refusals = self._rollouts.evaluate(experience, weights)
+    samples_ = self._samples(rollouts.begins_transition(experience))
     num_samples = tf.size(samples_.indices)
     num_minibatches = self._num_minibatches
     if self.trains_on_rollouts:
-      self._assert_enough(num_samples)
+      refusals += finite.require(
+          num_samples >= num_minibatches,
+          lambda: tf.constant(
+              'Fewer transitions, or chunks of them, than minibatches: collect'
+              ' more steps, or lower num_minibatches or unroll_length.'
+          ),
+      )
     else:  # A `PPOLearner` may cut a minibatch of padding alone.
       num_minibatches = tf.cast(num_samples > 0, tf.int32)
+    with tf.control_dependencies(refusals):  # Before anything changes.
+      return self._train_on(
+          experience, weights, evaluated, samples_, num_minibatches
+      )
+
+  def _train_on(
+      self, experience, weights, evaluated, samples_, num_minibatches
+  ):
+    """Trains on what `_train` has not refused."""
+    rows, statistics = self._rollouts.rows(
+        experience, evaluated, self.update_normalizers_in_train
+    )
+    if weights is not None:
+      rows['weight'] = tf.reshape(weights, [-1])
     loss, means = self._update(rows, samples_, num_minibatches)
     if (
         self.trains_on_rollouts
@@ -391,21 +386,12 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     )
     return tf_agent.LossInfo(loss, info)
 
-  def _assert_enough(self, num_samples):
-    """Raises where there are fewer samples than minibatches."""
-    return tf.debugging.assert_greater_equal(
-        num_samples,
-        self._num_minibatches,
-        'Fewer transitions, or chunks of them, than minibatches: collect more'
-        ' steps, or lower num_minibatches or unroll_length.',
-    )
-
-  def _samples(self, rows, num_rows):
-    """What minibatches of a rollout's rows are drawn from."""
+  def _samples(self, valid):
+    """What minibatches of a rollout are drawn from; `valid` is [B, T+1]."""
     if not self._is_recurrent:
-      return samples.Transitions(rows)
+      return samples.Transitions(valid)
     return samples.Chunks(
-        rows, num_rows, self._sequences, self._collect_policy, self._shuffling
+        valid, self._sequences, self._collect_policy, self._shuffling
     )
 
   def l2_regularization_loss(self, debug_summaries=False):
@@ -418,3 +404,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
         self._value_function_l2_reg,
         self._shared_vars_l2_reg,
     )
+
+
+def _trainable_variables(curiosities):
+  return [v for each in curiosities for v in each.trainable_variables]

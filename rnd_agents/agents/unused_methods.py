@@ -47,19 +47,12 @@ def _message(agent_class, name):
 class UnusedMethods:
   """Makes those methods raise, and refuses subclasses that override one."""
 
-  get_loss = _raises('get_loss')
-  policy_gradient_loss = _raises('policy_gradient_loss')
-  value_estimation_loss = _raises('value_estimation_loss')
-  entropy_regularization_loss = _raises('entropy_regularization_loss')
-  kl_cutoff_loss = _raises('kl_cutoff_loss')
-  kl_penalty_loss = _raises('kl_penalty_loss')
-  adaptive_kl_loss = _raises('adaptive_kl_loss')
-  update_adaptive_kl_beta = _raises('update_adaptive_kl_beta')
-  compute_advantages = _raises('compute_advantages')
-  compute_return_and_advantage = _raises('compute_return_and_advantage')
-
   def __init_subclass__(cls, **kwargs):
     super().__init_subclass__(**kwargs)
     for name in _INSTEAD:
       if getattr(cls, name) is not getattr(UnusedMethods, name):
         raise errors.InvalidType(_message(cls, name))
+
+
+for _name in _INSTEAD:
+  setattr(UnusedMethods, _name, _raises(_name))

@@ -49,10 +49,12 @@ class SeededPolicy(tf_policy.TFPolicy):
     seeds = self._generator.uniform_full_int(
         [len(distributions), 2], dtype=tf.int32
     )
-    actions = [
-        distribution.sample(seed=seeds[i])
-        for i, distribution in enumerate(distributions)
-    ]
+    # `RNDPPOPolicy` refuses NaN there: no environment is to see what was drawn.
+    with tf.control_dependencies(tf.nest.flatten(step.info)):
+      actions = [
+          distribution.sample(seed=seeds[i])
+          for i, distribution in enumerate(distributions)
+      ]
     return step._replace(
         action=tf.nest.pack_sequence_as(step.action, actions)
     )

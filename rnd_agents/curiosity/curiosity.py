@@ -53,9 +53,7 @@ class Transitions(NamedTuple):
 
   def flatten(self):
     """Returns transitions [B, T] as a minibatch [B * T]."""
-    return tf.nest.map_structure(
-        lambda x: None if x is None else _merge(x), self
-    )
+    return merge_time(self)
 
 
 class Curiosity(tf.Module, abc.ABC):
@@ -104,9 +102,8 @@ class Curiosity(tf.Module, abc.ABC):
     """Returns what `trainable_variables` minimize; 0 if there are none.
 
     Args:
-      transitions: `Transitions` [M].
-      weights: Booleans or floats [M]: how much each transition counts; None
-        for all alike. Nothing else tells which of them are valid.
+      transitions: `Transitions` [M]. The loss is a mean over the valid ones.
+      weights: Floats [M], a factor of each one's loss in that mean; None for 1.
       constants: `constants(transitions)` where already known.
 
     Returns:
@@ -269,6 +266,12 @@ def _kept(row):
   return row.observation, row.action, row.step_type
 
 
-def _merge(x):
-  """[B, T, ...] -> [B * T, ...]."""
-  return tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], axis=0))
+def merge_time(nest):
+  """[B, T, ...] -> [B * T, ...] in every tensor of a nest; None stays."""
+
+  def merge(x):
+    if x is None:
+      return None
+    return tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], axis=0))
+
+  return tf.nest.map_structure(merge, nest)

@@ -251,9 +251,10 @@ class RandomNetworkDistillation(curiosity.Curiosity):
   def loss(self, transitions, weights=None, constants=None):
     """As for `Curiosity`: the mean error, weighted."""
     errors = self.errors(transitions.next_observation, constants)
-    if weights is None:
-      weights = tf.ones_like(errors)
-    return rnd.predictor_loss(errors, weights)
+    valid = transitions.valid
+    if valid is None:
+      valid = tf.ones_like(errors)
+    return rnd.predictor_loss(errors, valid, weights)
 
   def update_observation_statistics(self, observations, mask=None):
     """Takes raw observations [outer..., *shape] into the whitening."""

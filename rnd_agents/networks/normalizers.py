@@ -36,11 +36,6 @@ class RunningMoments(tf.Module):
     self.variance = variable(1.0, shape, 'variance')
     self.count = variable(_INITIAL_COUNT, [], 'count')
 
-  @property
-  def standard_deviation(self):
-    """Square root of the variance, float64, of the shape of a sample."""
-    return tf.sqrt(self.variance)
-
   def update(self, values, mask=None):
     """Takes in new samples.
 
@@ -227,5 +222,12 @@ class ReturnScaler(tf.Module):
     self.moments.update(sums, valid)
 
   def scale(self, rewards):
-    """Rewards over the standard deviation; no mean taken off, no clipping."""
-    return rewards / tf.cast(self.moments.standard_deviation, rewards.dtype)
+    """Rewards over the standard deviation; no mean taken off, no clipping.
+
+    A single return has no deviation, and its size takes the place of one.
+    """
+    variance, mean = self.moments.variance, self.moments.mean
+    spread = tf.where(
+        self.moments.count < 2.0, variance + tf.square(mean), variance
+    )
+    return rewards / tf.cast(tf.sqrt(spread), rewards.dtype)

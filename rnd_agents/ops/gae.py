@@ -15,7 +15,7 @@ separate functions:
 | inside an episode           | gamma              | gamma lambda |
 | termination                 | 0                  | 0            |
 | truncation (time limit)     | gamma              | 0            |
-| boundary, episodic stream   | anything           | 0            |
+| boundary, episodic stream   | 0                  | 0            |
 | boundary, continuing stream | 1                  | 1            |
 """
 
@@ -63,6 +63,7 @@ def episodic_weights(
     lambda_value,
     environment_discounts,
     next_is_last,
+    is_boundary,
     bootstrap_at_time_limit=True,
 ):
   """Discounts and trace weights of a stream that ends with the episode.
@@ -73,6 +74,7 @@ def episodic_weights(
     environment_discounts: What the environment said at s_{t+1}: 0 where the
       episode terminated, 1 elsewhere, at a time limit too. Float [B, T].
     next_is_last: Whether s_{t+1} is the last of its episode. Boolean [B, T].
+    is_boundary: Whether row t is an episode's last. Boolean [B, T].
     bootstrap_at_time_limit: Whether V(s_LAST) stands for the future that a time
       limit cut off (Pardo et al., 2018, arXiv 1712.00378). False treats every
       end as a termination, as the RND authors' code does.
@@ -80,7 +82,10 @@ def episodic_weights(
   Returns:
     A tuple (discounts, trace_weights), each a float tensor [B, T].
   """
-  discounts = discount_factor * environment_discounts
+  # Not a product: what stands in a boundary row may be NaN.
+  discounts = discount_factor * tf.where(
+      is_boundary, tf.zeros_like(environment_discounts), environment_discounts
+  )
   goes_on = 1.0 - tf.cast(next_is_last, discounts.dtype)
   trace_weights = lambda_value * discounts * goes_on
   if not bootstrap_at_time_limit:

@@ -56,19 +56,25 @@ def rnd_error(predictions, targets):
   )
 
 
-def predictor_loss(errors, mask):
-  """Mean error of the samples that the mask keeps; 0 when it keeps none.
+def predictor_loss(errors, mask, weights=None):
+  """Mean weighted error of the samples that the mask keeps.
 
-      L = sum_i m_i e_i / max(sum_i m_i, 1)
+      L = sum_i m_i w_i e_i / max(sum_i m_i, 1)
 
-  (The authors' code; appendix A.4 of the paper gives the kept proportion.)
+  (The authors' code, with weights of 1; appendix A.4 of the paper gives the
+  kept proportion.) It is 0 where the mask keeps none, and linear in the
+  weights.
 
   Args:
     errors: `e`, a float tensor [M].
-    mask: `m`, booleans or weights [M].
+    mask: `m`, booleans [M].
+    weights: `w`, floats [M]; None for 1.
 
   Returns:
     A float scalar.
   """
   mask = tf.cast(mask, errors.dtype)
-  return tf.reduce_sum(mask * errors) / tf.maximum(tf.reduce_sum(mask), 1.0)
+  kept = mask * errors
+  if weights is not None:
+    kept *= tf.cast(weights, errors.dtype)
+  return tf.reduce_sum(kept) / tf.maximum(tf.reduce_sum(mask), 1.0)

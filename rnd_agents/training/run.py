@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents import finite
 from rnd_agents.environments import errors as environment_errors
 from rnd_agents.evaluation import evaluator
 from rnd_agents.training import checkpoints as snapshots
@@ -183,18 +184,16 @@ class Run:
     try:
       yield
     except FloatingPointError as error:
-      raise errors.RunError(
-          f'In iteration {self.counters.iteration + 1}, at'
-          f' {self.counters.env_steps} environment steps, {error}.'
-          f' {self.checkpoints.kept()} {self.config.training.REMEDY}, and give'
-          ' the same command to go on from there.'
-      ) from error
+      raise self._not_finite(error) from error
     except (
         environment_errors.EnvironmentFailure,
         evaluator.EndlessEpisode,
     ) as error:
       raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
     except (OSError, tf.errors.OpError) as error:
+      refusal = finite.message_of(error)
+      if refusal:
+        raise self._not_finite(refusal) from error
       if not isinstance(error, OSError) and not snapshots.is_of_disk(error):
         raise
       raise errors.RunError(
@@ -202,6 +201,16 @@ class Run:
           f' {snapshots.reason(error)} {self.checkpoints.kept()} Make room,'
           ' and the same command goes on.'
       ) from error
+
+  def _not_finite(self, reason):
+    """A `RunError` about numbers that are not finite."""
+    reason = str(reason).rstrip('.')
+    return errors.RunError(
+        f'In iteration {self.counters.iteration + 1}, at'
+        f' {self.counters.env_steps} environment steps, {reason}.'
+        f' {self.checkpoints.kept()} {self.config.training.REMEDY}, and give'
+        ' the same command to go on from there.'
+    )
 
 
 def _learning_rates(agent):

@@ -11,6 +11,7 @@ from tf_agents.trajectories import trajectory
 
 from rnd_agents import networks
 from rnd_agents.agents import rnd_ppo_agent
+from rnd_agents.agents import rollouts
 from rnd_agents.curiosity import random_network_distillation
 
 FLAT = tf.TensorSpec([3], tf.float32, 'observation')
@@ -251,7 +252,15 @@ def readable_rollout(agent, rows, rewards, bonus, values, intrinsic_values):
 
 def rows_of(agent, experience):
   """`Rows` and statistics of a rollout, as `train` computes them."""
-  return agent._rollouts.rows(experience, agent.update_normalizers_in_train)
+  evaluated, _ = agent._rollouts.evaluate(experience)
+  return agent._rollouts.rows(
+      experience, evaluated, agent.update_normalizers_in_train
+  )
+
+
+def samples_of(agent, experience):
+  """What `train` draws minibatches of a rollout from."""
+  return agent._samples(rollouts.begins_transition(experience))
 
 
 _STATELESS_SHUFFLE = tf.random.experimental.stateless_shuffle

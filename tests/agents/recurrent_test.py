@@ -17,8 +17,8 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents import networks
+from rnd_agents.agents import rollouts
 from rnd_agents.agents import rows as rows_lib
-from rnd_agents.agents import samples
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import saved_policy
 from tests.agents import agent_test_utils
@@ -75,12 +75,12 @@ def _collector(environment, policy):
 def _chunks(agent, experience):
   """The samples of a rollout, as `train` makes them."""
   rows, _ = agent_test_utils.rows_of(agent, experience)
-  return rows, agent._samples(rows, NUM_STEPS + 1)
+  return rows, agent_test_utils.samples_of(agent, experience)
 
 
-def _unrolled(agent, chunks):
+def _unrolled(agent, rows, chunks):
   """(logits, values, minibatch) of all chunks."""
-  minibatch = chunks.minibatch(chunks.indices)
+  minibatch = chunks.minibatch(rows, chunks.indices)
   distribution, values = agent.collect_policy.distribution_and_values(
       minibatch.rows['observation'],
       minibatch.rows['step_type'],
@@ -115,14 +115,17 @@ def test_chunks_unroll_to_what_was_collected(core):
     twin = _agent(environment, core, recurrent_state_init=state_init)
     agent_test_utils.copy_variables(agent, twin)
     rows, chunks = _chunks(twin, _without_values(experience, state_init))
-    logits, values, minibatch = _unrolled(twin, chunks)
+    logits, values, minibatch = _unrolled(twin, rows, chunks)
     steps = tf.gather(chunks._steps, chunks.indices)
     flat = tf.reshape(info['dist_params']['logits'], [-1, logits.shape[-1]])
     kept = minibatch.counts > 0
     logit_errors = tf.abs(logits - tf.gather(flat, steps))[kept]
     flat_values = tf.reshape(recorded, [-1, 2])
     value_errors = tf.abs(values - tf.gather(flat_values, steps))[kept]
-    old_errors = tf.abs(rows['old_values'] - flat_values)[rows['valid'] > 0]
+    valid = rollouts.begins_transition(experience)
+    old_errors = tf.abs(rows['old_values'] - flat_values)[
+        tf.reshape(valid, [-1])
+    ]
     assert kept.numpy().sum() == (step_types[:, :-1] != ts.StepType.LAST).sum()
     return [np.max(x) for x in (logit_errors, value_errors, old_errors)]
 
@@ -163,8 +166,8 @@ def test_images_and_dicts_unroll_to_what_was_collected(observation_spec):
   info = tf.nest.map_structure(lambda *x: tf.stack(x, 1), *infos)
   experience = experience.replace(policy_info=info)
   rows, _ = agent_test_utils.rows_of(agent, experience)
-  chunks = agent._samples(rows, 9)
-  logits, _, minibatch = _unrolled(agent, chunks)
+  chunks = agent_test_utils.samples_of(agent, experience)
+  logits, _, minibatch = _unrolled(agent, rows, chunks)
   collected = tf.reshape(info['dist_params']['logits'], [36, -1])
   steps = tf.gather(chunks._steps, chunks.indices)
   kept = minibatch.counts > 0
@@ -245,8 +248,8 @@ def test_padding_and_boundaries_weigh_nothing(garbage):
   )
   experience = slow_recurrent.with_states(agent_test_utils.rollout(agent))
   rows, _ = agent_test_utils.rows_of(agent, experience)
-  chunks = agent._samples(rows, 9)
-  minibatch = chunks.minibatch(chunks.indices)
+  chunks = agent_test_utils.samples_of(agent, experience)
+  minibatch = chunks.minibatch(rows, chunks.indices)
   is_nothing = minibatch.counts == 0
   padding = (4, 2), (5, 2)
   assert is_nothing.numpy().sum() > len(padding)
@@ -293,9 +296,9 @@ def test_no_gradient_passes_the_burn_in():
   rows, _ = agent_test_utils.rows_of(agent, experience)
   with tf.GradientTape() as tape:
     tape.watch(rows['observation'])
-    chunks = agent._samples(rows, 9)
+    chunks = agent_test_utils.samples_of(agent, experience)
     # The last chunk alone: rows 6 and 7, after a burn-in of rows 4 and 5.
-    minibatch = chunks.minibatch(chunks.indices[3:])
+    minibatch = chunks.minibatch(rows, chunks.indices[3:])
     terms = agent._update.loss_terms(rows, minibatch)
     loss = terms['policy_gradient_loss'] + terms['value_estimation_loss']
   gradient = tf.convert_to_tensor(tape.gradient(loss, rows['observation']))
@@ -305,11 +308,8 @@ def test_no_gradient_passes_the_burn_in():
   # And yet the loss depends on it.
   moved = rows['observation'] + tf.one_hot(4, 9)[:, tf.newaxis]
   others = rows_lib.Rows(rows, observation=moved)
-  chunks = samples.Chunks(
-      others, 9, agent._sequences, agent.collect_policy, agent._shuffling
-  )
   moved = agent._update.loss_terms(
-      others, chunks.minibatch(chunks.indices[3:])
+      others, chunks.minibatch(others, chunks.indices[3:])
   )
   assert abs(moved['policy_gradient_loss'] - terms['policy_gradient_loss']) > 0
 
@@ -321,10 +321,10 @@ def test_minibatches_draw_chunks_whole_and_each_once():
   experience = agent_test_utils.rollout(agent)
   rows, _ = agent_test_utils.rows_of(agent, experience)
   rows['advantage'] = tf.range(36, dtype=tf.float32)  # A number for each row.
-  chunks = agent._samples(rows, 9)
+  chunks = agent_test_utils.samples_of(agent, experience)
   seen = []
   for chosen in tf.split(chunks.indices, [5, 7]):
-    minibatch = chunks.minibatch(chosen)
+    minibatch = chunks.minibatch(rows, chosen)
     numbers = minibatch.rows['advantage'].numpy().astype(int)
     for row_numbers in numbers:
       first = row_numbers[0]
@@ -368,7 +368,9 @@ def test_learner_path_equals_whole_rollouts(core):
     )
     if not in_train:
       # Recorded while stepping, where the test's rollout restarts at each row.
-      values = agent._rollouts._values(experience)
+      info = dict(experience.policy_info)
+      del info['value_prediction']
+      values = agent._rollouts._values(experience.replace(policy_info=info))
       experience = experience.replace(
           policy_info=dict(
               experience.policy_info,
@@ -429,8 +431,8 @@ def test_recurrent_networks_of_tf_agents_serve_too():
   assert info.clip_fraction == 0
   assert abs(info.approximate_kl) < 1e-7
   # Values from their own stored state: those of one unroll from its start.
-  _, chunks = _chunks(agent, experience)
-  _, values, minibatch = _unrolled(agent, chunks)
+  rows, chunks = _chunks(agent, experience)
+  _, values, minibatch = _unrolled(agent, rows, chunks)
   kept = minibatch.counts > 0
   np.testing.assert_allclose(
       values[kept], minibatch.rows['old_values'][kept], atol=1e-5
@@ -535,13 +537,3 @@ def test_rnd_networks_have_no_memory(name):
   nets[name] = _Memory()
   with pytest.raises(ValueError, match=f'{name} has a recurrent state'):
     agent_test_utils.build_agent(nets=nets)
-
-
-def test_a_rollout_needs_a_chunk_for_each_minibatch():
-  agent = agent_test_utils.build_agent(
-      sizes={'core': networks.GRUCore(5)}, num_minibatches=5
-  )
-  with pytest.raises(
-      tf.errors.InvalidArgumentError, match='chunks of them, than minibatches'
-  ):
-    agent.train(agent_test_utils.rollout(agent))

@@ -162,7 +162,7 @@ class SlowAgent:
     features, _ = self.predictor(inputs)
     goal = self.target(inputs)[0].numpy()
     errors = tf.reduce_mean((features - goal) ** 2, axis=-1)
-    return tf.reduce_sum(weight * errors) / max(weight.sum(), 1.0)
+    return tf.reduce_mean(weight * errors)
 
   # The update.
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents.agents import rollouts
 from tests.agents import agent_test_utils
 from tests.agents import slow_streams
 
@@ -24,7 +25,8 @@ def _streams(agent, experience):
   if agent._compute_value_and_advantage_in_train:
     rows, _ = agent_test_utils.rows_of(agent, experience)
     returns = rows['returns']
-    found = rows['advantage'], returns[:, 0], returns[:, 1], rows['valid']
+    valid = tf.cast(rollouts.begins_transition(experience), tf.float32)
+    found = rows['advantage'], returns[:, 0], returns[:, 1], valid
   else:
     info = agent.preprocess_sequence(experience).policy_info
     found = (

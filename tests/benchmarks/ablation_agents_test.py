@@ -51,7 +51,9 @@ def test_current_observation():
   errors = rnd.errors(experience.observation[:, :-1])
   np.testing.assert_allclose(rnd.bonus(transitions), errors, rtol=1e-5)
   np.testing.assert_allclose(
-      rnd.loss(transitions.flatten()), np.mean(errors), rtol=1e-5
+      rnd.loss(transitions.flatten()),
+      np.mean(errors[transitions.valid]),
+      rtol=1e-5,
   )
   assert agent.train(experience).extra.rnd_loss > 0
 

@@ -281,11 +281,17 @@ def test_loss_is_the_mean_of_the_bonus():
   )
   mask = np.array([True, False, True, True, False, False, False, False])
   np.testing.assert_allclose(
-      rnd.loss(_to(observations), tf.constant(mask)),
+      rnd.loss(_to(observations, mask)),
       bonus[mask].mean(),
       rtol=1e-5,
   )
-  assert rnd.loss(_to(observations), tf.constant(mask & False)) == 0
+  assert rnd.loss(_to(observations, mask & False)) == 0
+  weights = np.arange(8, dtype=np.float32) / 100
+  np.testing.assert_allclose(
+      rnd.loss(_to(observations, mask), weights),
+      (weights * bonus)[mask].mean(),
+      rtol=1e-5,
+  )
   assert abs(bonus[mask].mean() - (bonus * mask).mean()) > 0.01
 
 
@@ -294,12 +300,12 @@ def test_masked_samples_leave_no_gradient():
   observations = _observations([8])
   mask = np.arange(8) < 3
 
-  def gradients(observations, *weights):
+  def gradients(*transitions):
     with tf.GradientTape() as tape:
-      loss = rnd.loss(_to(observations), *weights)
+      loss = rnd.loss(_to(*transitions))
     return tape.gradient(loss, rnd.trainable_variables)
 
-  masked = gradients(observations, tf.constant(mask))
+  masked = gradients(observations, mask)
   kept = gradients(observations[:3])
   whole = gradients(observations)
   for a, b, c in zip(masked, kept, whole, strict=True):

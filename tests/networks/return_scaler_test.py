@@ -168,3 +168,17 @@ def test_fresh_scaler_scales_by_one():
   np.testing.assert_array_equal(
       scaler.scale(tf.constant([[3.0, -2.0]])), [[3.0, -2.0]]
   )
+
+
+@pytest.mark.parametrize('in_graph', [False, True])
+def test_a_single_return_divides_by_its_size(in_graph):
+  # It has no deviation: the first reward would be 45 times itself.
+  scaler = normalizers.ReturnScaler(_GAMMA)
+  update = _updates(scaler, in_graph)
+  scale = tf.function(scaler.scale) if in_graph else scaler.scale
+  one = np.float32([[0.5]])
+  update(one, np.array([[True]]))
+  np.testing.assert_allclose(scale(one), [[1.0]], rtol=1e-3)
+  # From the second on it is the deviation: half the distance from 0.5 to 0.95.
+  update(one, np.array([[True]]))
+  np.testing.assert_allclose(scale(one), 0.5 / 0.225, rtol=1e-3)

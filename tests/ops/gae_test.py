@@ -42,7 +42,7 @@ def _continuing(rewards, values, is_last, gamma=0.99, lam=0.95, bridge=True):
 def _episodic(rewards, values, discounts, is_last, gamma, lam, **kwargs):
   """The extrinsic stream, from rows [B, T] and [B, T+1]."""
   weights = gae.episodic_weights(
-      gamma, lam, discounts, is_last[:, 1:], **kwargs
+      gamma, lam, discounts, is_last[:, 1:], is_last[:, :-1], **kwargs
   )
   return gae.generalized_advantage_estimation(
       rewards, values[:, :-1], values[:, -1], *weights
@@ -222,23 +222,25 @@ def test_bridged_values(run):
 @tensors.in_every_mode
 def test_weights_of_the_table(run):
   # Inside, a death, a time limit, a boundary, inside with a discount of .5.
-  environment_discounts = np.float32([[1, 0, 1, 1, 0.5]])
+  environment_discounts = np.float32([[1, 0, 1, np.nan, 0.5]])
   next_is_last = np.array([[False, True, True, False, False]])
   is_boundary = np.array([[False, False, False, True, False]])
   discounts, weights = run(
       lambda *x: gae.episodic_weights(0.9, 0.5, *x),
       environment_discounts,
       next_is_last,
+      is_boundary,
   )
-  np.testing.assert_allclose(discounts, [[0.9, 0, 0.9, 0.9, 0.45]])
-  np.testing.assert_allclose(weights, [[0.45, 0, 0, 0.45, 0.225]])
+  np.testing.assert_allclose(discounts, [[0.9, 0, 0.9, 0, 0.45]])
+  np.testing.assert_allclose(weights, [[0.45, 0, 0, 0, 0.225]])
   discounts, weights = run(
       lambda *x: gae.episodic_weights(0.9, 0.5, *x, False),
       environment_discounts,
       next_is_last,
+      is_boundary,
   )
-  np.testing.assert_allclose(discounts, [[0.9, 0, 0, 0.9, 0.45]])
-  np.testing.assert_allclose(weights, [[0.45, 0, 0, 0.45, 0.225]])
+  np.testing.assert_allclose(discounts, [[0.9, 0, 0, 0, 0.45]])
+  np.testing.assert_allclose(weights, [[0.45, 0, 0, 0, 0.225]])
   discounts, weights = run(
       lambda x: gae.continuing_weights(0.9, 0.5, x), is_boundary
   )
@@ -247,11 +249,11 @@ def test_weights_of_the_table(run):
 
 
 def test_table_of_the_docstring():
-  # A boundary's weight is 0 in the episodic stream, or else does not matter:
+  # A boundary's weight does not matter in the episodic stream:
   # what lies before it is cut off by the transition into the last row.
   for boundary_weight in (0.0, 0.9405, 1.0, 1e3):
     discounts, weights = gae.episodic_weights(
-        0.999, 0.95, _TIME_LIMIT, _IS_LAST[:, 1:]
+        0.999, 0.95, _TIME_LIMIT, _IS_LAST[:, 1:], _IS_LAST[:, :-1]
     )
     weights = weights.numpy()
     weights[0, 2] = boundary_weight
@@ -352,3 +354,27 @@ def test_ranks():
     estimate(rows, row, row[:1], rows, rows)
   with pytest.raises(ValueError, match=r'final_value must be \[B\]'):
     estimate(rows, rows, rows[:, :1], rows, rows)
+
+
+@tensors.in_every_mode
+def test_the_value_of_a_last_row_that_ends_a_rollout(run):
+  """It stands for that of the next FIRST row, which is not there yet.
+
+  docs/rnd_ppo.md tells what that costs: gamma times their difference, fading by
+  gamma lambda a step.
+  """
+  gamma, lam, last, first = 0.9, 0.5, 0.09, 0.15
+  rewards = np.float32([[1.0, 2.0, 3.0]])
+  values = np.float32([[0.5, 0.4, 0.3, last]])
+  # With the row after it: the transition LAST -> FIRST pays nothing.
+  longer = (
+      np.concatenate([rewards, [[np.float32(0)]]], axis=1),
+      np.concatenate([values, [[np.float32(first)]]], axis=1),
+  )
+  is_last = np.array([[False, False, False, True, False]])
+  cut = run(
+      lambda *x: _continuing(*x, gamma, lam), rewards, values, is_last[:, :-1]
+  )
+  whole = run(lambda *x: _continuing(*x, gamma, lam), *longer, is_last)
+  step = gamma * (first - last) * (gamma * lam) ** np.arange(3)[::-1]
+  np.testing.assert_allclose(whole[:, :3] - cut, [step], rtol=1e-4)

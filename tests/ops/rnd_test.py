@@ -119,10 +119,10 @@ def test_loss_is_the_mean_of_the_kept(run):
   # Divided by all samples instead: half of it here, and a step whose size
   # depends on how many happened to be kept.
   assert (mask * _ERRORS).mean() == 1.5
-  # Weights: (.5 * 4 + 1 * 1 + 2 * 8) / 3.5
-  np.testing.assert_allclose(
-      run(rnd.predictor_loss, _ERRORS, [0.5, 1.0, 0.0, 2.0]), 19 / 3.5
-  )
+  # Weights: (.5 * 4 + 0 * 2) / 2. They are factors, whatever their sum.
+  weights = np.float32([0.5, 1.0, 0.0, 2.0])
+  assert run(rnd.predictor_loss, _ERRORS, mask, weights) == 1.0
+  assert run(rnd.predictor_loss, _ERRORS, mask, weights / 64) == 1 / 64
 
 
 @pytest.mark.parametrize('kept', [[1, 0, 1, 1, 0], [0, 0, 0, 0, 0]])

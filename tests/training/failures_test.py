@@ -13,6 +13,7 @@ import pytest
 
 from rnd_agents import errors
 from rnd_agents import run_files
+from rnd_agents.agents import rnd_ppo_policy
 from rnd_agents.training import checkpoints
 from rnd_agents.training import resuming
 from rnd_agents.training import run_directory
@@ -209,6 +210,26 @@ def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):
   for name, value in variables.items():
     if value.dtype.kind == 'f':
       assert np.isfinite(value).all(), name
+
+
+def test_a_policy_that_gives_nan_is_named_and_not_its_action(
+    tmp_path, monkeypatch
+):
+  # Its variables are checked after every update; this is what overflows.
+  finite = rnd_ppo_policy.finite
+  monkeypatch.setattr(
+      rnd_ppo_policy,
+      'finite',
+      types.SimpleNamespace(
+          without_nan=lambda name, x: finite.without_nan(name, x * np.nan)
+      ),
+  )
+  with pytest.raises(errors.RunError) as caught:
+    _train(tmp_path, 'none')
+  message = str(caught.value)
+  assert message.startswith('In iteration 1, at ')
+  assert "Refused: The policy's distribution is NaN" in message
+  assert 'Lower create_rnd_ppo_agent.learning_rate' in message
 
 
 def _train_with_little_patience(root_dir, fault):
