@@ -65,8 +65,8 @@ TABLE = [
     ('OwnGenerator', 'gymnasium-check-env', 'super.*reset.seed=seed', False),
     ('RefusesAnAction', 'raises',
      r'^step 1 of episode 0 .action 1. raised KeyError: 1 .broken_env', False),
-    ('ClosesOnce', 'raises', "close raised AttributeError: 'ClosesOnce' object", True),
-    ('ClosesNever', 'raises', 'close raised OSError: no window .broken_env', True),
+    ('ClosesOnce', 'raises', "close raised AttributeError: 'ClosesOnce'", True),
+    ('ClosesNever', 'raises', 'close raised OSError: no window .broken', True),
     ('ChangesTheAction', 'action-unchanged', '^step 1 of episode 0', True),
     ('ReusedBuffer', 'observation-copy',
      '^observation of the reset .* has changed after step 1 of', False),
@@ -383,7 +383,7 @@ def test_command_line_errors(arguments, message):
     ([f'{_MODULE}:ArrayReward', '--episodes', '2'], 1,
      f'{_MODULE}:ArrayReward\nfault [gymnasium] step 1 of '),
     (['--help'], 1, '--episodes: '),  # As absl's --help ends everywhere.
-    (['CartPole-v1', '--episodes=0'], 2, 'num_episodes must be an integer from 1'),
+    (['CartPole-v1', '--episodes=0'], 2, 'num_episodes must be an integer'),
 ])
 def test_module_runs(arguments, status, output):
   ran = subprocess.run(
