@@ -9,37 +9,11 @@ of `memory_tasks`: `rnd_agents/Recall-v0`, `rnd_agents/TMaze-v0` and
 
 import gymnasium
 
-from rnd_agents.environments import atari
-from rnd_agents.environments import deep_sea
-from rnd_agents.environments import episode_log
-from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
-from rnd_agents.environments import gymnasium_spaces
-from rnd_agents.environments import loaders
-from rnd_agents.environments import memory_tasks
-from rnd_agents.environments import minigrid_expert
-from rnd_agents.environments import minigrid_tasks
-from rnd_agents.environments import scripted_experts
-from rnd_agents.environments import single_environment
-from rnd_agents.environments import vector_environment
-from rnd_agents.environments import wrappers
-
-__all__ = [
-    'atari',
-    'deep_sea',
-    'episode_log',
-    'episode_seeds',
-    'errors',
-    'gymnasium_spaces',
-    'loaders',
-    'memory_tasks',
-    'minigrid_expert',
-    'minigrid_tasks',
-    'scripted_experts',
-    'single_environment',
-    'vector_environment',
-    'wrappers',
-]
+# What gin configures is known as soon as a part of the package is imported.
+from rnd_agents.environments import loaders  # noqa: F401
+from rnd_agents.environments import memory_tasks  # noqa: F401
+from rnd_agents.environments import minigrid_tasks  # noqa: F401
+from rnd_agents.environments import scripted_experts  # noqa: F401
 
 DEEP_SEA_ID = 'rnd_agents/DeepSea-v0'
 

@@ -235,13 +235,7 @@ def _channels_last_space(screen_size, stack_size):
 
 def _env_id(game):
   """Returns 'ALE/Pong-v5' for 'Pong' and for itself, if ALE has the game."""
-  try:
-    import ale_py  # pylint: disable=import-outside-toplevel
-  except ImportError as error:
-    raise errors.MissingPackageError(
-        f'{game} needs the package ale_py: pip install "rnd_agents[atari]"'
-    ) from error
-  gymnasium.register_envs(ale_py)
+  errors.import_extra('ale_py', 'atari', game)
   name, _, version = game.removeprefix('ALE/').partition('-v')
   env_id = f'ALE/{name}-v5'
   if version not in ('', '5') or env_id not in gymnasium.registry:

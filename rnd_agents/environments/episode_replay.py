@@ -76,7 +76,6 @@ class SeededEpisodes(gymnasium.Wrapper):
           if space.start >= 0
           else space.dtype
       )
-    self.saved_state = None
     self.start_schedule(seeds)
     self._start_episode(None, None)
 
@@ -200,18 +199,14 @@ class SeededEpisodes(gymnasium.Wrapper):
     self._resets_next = state['ended']
     return observation
 
-  def restore_saved_state(self):
-    """As `set_episode_state`, of the attribute `saved_state`.
-
-    A vector environment can call a method with one argument for all, and set an
-    attribute for each.
+  def restore_episode(self, states: Sequence[Dict[str, Any]]) -> Any:
+    """As `set_episode_state`, of the state of this environment in the batch.
 
     Returns:
       The observation, or a StateNotRestored: raised, it would end a worker.
     """
-    state, self.saved_state = self.saved_state, None
     try:
-      return self.set_episode_state(state)
+      return self.set_episode_state(states[self._environment_index])
     except (errors.StateNotRestored, errors.EnvironmentFailure) as error:
       return errors.StateNotRestored(str(error))
 
@@ -312,8 +307,7 @@ def restore_running(
     )
   # The vector environment must not begin a new episode of its own accord.
   vector_env.reset()
-  vector_env.set_attr('saved_state', list(state))
-  observations = vector_env.call('restore_saved_state')
+  observations = vector_env.call('restore_episode', state)
   for observation in observations:
     if isinstance(observation, errors.StateNotRestored):
       raise observation

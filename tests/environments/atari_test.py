@@ -206,7 +206,7 @@ def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
     (dict(game='Montezuma'), "no game 'Montezuma'"),
     (dict(game='ALE/Pong-v4'), 'no game'),
     (dict(game='Pong', vectorization='vector_entry_point',
-          wrappers=[wrappers.RoomsVisited]), 'wrappers are for'),
+          wrappers=[wrappers.RoomsVisited]), 'wrappers and seeding are for'),
     (dict(game='Pong', vectorization='vector_entry_point',
           render_mode='rgb_array'), 'does not render'),
     (dict(game='Pong', num_environments=0), 'at least 1'),
