@@ -9,11 +9,12 @@ of `memory_tasks`: `rnd_agents/Recall-v0`, `rnd_agents/TMaze-v0` and
 
 import gymnasium
 
-# What gin configures is known as soon as a part of the package is imported.
+# So that `environments.loaders` is there, and gin knows what it configures.
 from rnd_agents.environments import loaders  # noqa: F401
 from rnd_agents.environments import memory_tasks  # noqa: F401
 from rnd_agents.environments import minigrid_tasks  # noqa: F401
 from rnd_agents.environments import scripted_experts  # noqa: F401
+from rnd_agents.environments import single_environment  # noqa: F401
 
 DEEP_SEA_ID = 'rnd_agents/DeepSea-v0'
 

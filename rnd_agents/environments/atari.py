@@ -113,8 +113,8 @@ def load_atari(
       noop_max,
       full_action_space,
   )
-  env_id = _env_id(game)
   _check(settings)
+  env_id = _env_id(game)
   return vectorization.make_batch(
       functools.partial(_make_single, env_id, settings, render_mode),
       vectorization.default_name(env_id),

@@ -146,7 +146,7 @@ class HangsOutsideOfSteps(Fragile):
   def speed(self):
     if self._fails:
       time.sleep(600)
-    return self._speed
+    return 1
 
 
 @pytest.mark.parametrize('hang', [
