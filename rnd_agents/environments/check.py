@@ -405,11 +405,7 @@ def _count(number, noun):
 def find_callable(
     name: str, env_kwargs: Dict[str, Any]
 ) -> Callable[[], gymnasium.Env]:
-  """Returns what makes the environment called `name`.
-
-  Args:
-    name: a Gymnasium id, 'module:id', or 'module:callable'.
-    env_kwargs: for its constructor.
+  """Returns what makes an environment: an id, 'module:id', 'module:callable'.
 
   Raises:
     ImportError: it needs a package that is not installed.
@@ -448,19 +444,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def main(
     argv: Sequence[str], flag_values: flags.FlagValues = flags.FLAGS
 ) -> int:
-  """Checks the environment named on the command line and prints the report.
-
-  Args:
-    argv: the program and a Gymnasium id, module:id, or module:callable that
-      returns an environment.
-    flag_values: with those of `define_flags`, parsed.
-
-  Returns:
-    The exit status: 0 without faults, 1 with.
-
-  Raises:
-    app.UsageError: there is no such environment, or a flag is out of range.
-  """
+  """Runs the command line; returns its exit status, 1 if there are faults."""
   if len(argv) != 2:
     raise app.UsageError('Name one environment: my_module:MyEnv', exitcode=2)
   try:

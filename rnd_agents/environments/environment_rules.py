@@ -127,13 +127,7 @@ class WatchedEpisodes:
   """
 
   def __init__(self, env: gymnasium.Env, findings: Findings, action_seed: int):
-    """Creates a WatchedEpisodes.
-
-    Args:
-      env: to play.
-      findings: to add to.
-      action_seed: of the random actions of `record`.
-    """
+    """Creates a WatchedEpisodes; `action_seed` is that of `record`."""
     self.env = env
     self._findings = findings
     self._action_seed = action_seed
@@ -142,10 +136,6 @@ class WatchedEpisodes:
 
   def play(self, seed: Optional[int], action_seed: int) -> Iterator[Moment]:
     """Yields the reset and the steps of one episode of random actions.
-
-    Args:
-      seed: for its reset.
-      action_seed: equal ones give equal actions.
 
     Raises:
       StopChecking: the environment raised, or returned other than 2 or 5

@@ -22,7 +22,7 @@ import tensorflow as tf
 from rnd_agents import errors as user_errors
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
-from rnd_agents.evaluation import episode_player
+from rnd_agents.evaluation import evaluator
 
 _MAX_FRAMES = 9
 _DEFAULT_FPS = 30
@@ -210,7 +210,7 @@ def _replay(environment, episode, write, max_wall_time_s):
 
   environment.add_step_observer(observe)
   played = list(
-      episode_player.play(
+      evaluator.play(
           environment,
           _ReplayActor(episode.actions),
           [episode.seed],
