@@ -278,25 +278,9 @@ class DeepSeaEnv(gymnasium.Env):
 
   metadata = {'render_modes': []}
 
-  def __init__(
-      self,
-      size: int = DEFAULT_SIZE,
-      deterministic: bool = True,
-      unscaled_move_cost: float = DEFAULT_MOVE_COST,
-      randomize_actions: bool = True,
-      mapping_seed: Optional[int] = DEFAULT_MAPPING_SEED,
-      render_mode: None = None,
-  ):
+  def __init__(self, **kwargs: Any):
     """Creates a DeepSeaEnv. The arguments are those of DeepSeaVectorEnv."""
-    self._vector_env = DeepSeaVectorEnv(
-        num_envs=1,
-        size=size,
-        deterministic=deterministic,
-        unscaled_move_cost=unscaled_move_cost,
-        randomize_actions=randomize_actions,
-        mapping_seed=mapping_seed,
-        render_mode=render_mode,
-    )
+    self._vector_env = DeepSeaVectorEnv(num_envs=1, **kwargs)
     self.observation_space = self._vector_env.single_observation_space
     self.action_space = self._vector_env.single_action_space
     self._needs_reset = True
@@ -317,9 +301,10 @@ class DeepSeaEnv(gymnasium.Env):
     if self._needs_reset:
       # The vector environment would begin the next episode.
       raise gymnasium.error.ResetNeeded('Call reset() first.')
-    observations, rewards, terminated, _, infos = self._vector_env.step(
+    observations, rewards, *ends, infos = self._vector_env.step(
         np.array([action])
     )
-    self._needs_reset = bool(terminated[0])
+    terminated, truncated = (bool(end[0]) for end in ends)
+    self._needs_reset = terminated or truncated
     info = {'is_success': bool(infos['is_success'][0])} if infos else {}
-    return observations[0], float(rewards[0]), self._needs_reset, False, info
+    return observations[0], float(rewards[0]), terminated, truncated, info

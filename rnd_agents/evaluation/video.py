@@ -9,6 +9,7 @@ says which return the video shows.
 """
 
 import contextlib
+import operator
 import os
 import subprocess
 import time
@@ -22,7 +23,6 @@ import tensorflow as tf
 from rnd_agents import errors as user_errors
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
-from rnd_agents.evaluation import evaluator
 
 _MAX_FRAMES = 9
 _DEFAULT_FPS = 30
@@ -165,65 +165,34 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
   return Recording(return_, length, path, frames, matches)
 
 
-class _ReplayActor:
-  """Plays the given actions in one environment; its state is the step."""
-
-  def __init__(self, actions):
-    self._actions = actions
-
-  def initial_state(self, batch_size):
-    del batch_size
-    return 0
-
-  def act(self, time_step, state, wanted=None):
-    del time_step, wanted
-    action = tf.nest.map_structure(
-        lambda a: a[state : state + 1], self._actions
-    )
-    return action, state + 1
-
-
 def _replay(environment, episode, write, max_wall_time_s):
   """Returns return and length of the replay, whether it ended, some frames."""
   start_s = time.monotonic()
-  rewards = []  # Of each time step, that of the reset included.
   shown = np.linspace(0, episode.length_env_steps, _MAX_FRAMES).round()
-  frames = []
-  frame = None
-
-  def observe(time_step, infos):
-    nonlocal frame
-    del infos
+  frames, rewards = [], []
+  time_step = environment.reset_with_seeds([episode.seed])
+  for length in range(episode.length_env_steps + 1):
+    if length:
+      now = operator.itemgetter(slice(length - 1, length))
+      time_step = environment.step(
+          tf.nest.map_structure(now, episode.actions)
+      )
+      rewards.append(float(time_step.reward[0]))
     frame = _frame(environment)
     write(frame)
-    if len(rewards) in shown:
-      frames.append(frame)
-    rewards.append(float(time_step.reward[0]))
-
-  def should_stop():
-    length = len(rewards) - 1
-    return length == episode.length_env_steps or (
-        length > 0
-        and max_wall_time_s is not None
+    is_late = (
+        max_wall_time_s is not None
         and time.monotonic() - start_s > max_wall_time_s
     )
-
-  environment.add_step_observer(observe)
-  played = list(
-      evaluator.play(
-          environment,
-          _ReplayActor(episode.actions),
-          [episode.seed],
-          should_stop=should_stop,
-      )
-  )
-  length = len(rewards) - 1
-  if length not in shown:  # It ended before.
-    frames.append(frame)
-  if played:
-    # Not the sum of `reward`, which may be scaled and is float32.
-    return played[0].episode.return_, length, True, frames
-  return sum(rewards), length, False, frames
+    ends = time_step.is_last()[0] or (length > 0 and is_late)
+    if length in shown or ends:
+      frames.append(frame)
+    if ends:
+      break
+  played = environment.pop_episodes()
+  # Not the sum of `reward`, which may be scaled and is float32.
+  return_ = played[0].return_ if played else sum(rewards)
+  return return_, length, bool(played), frames
 
 
 def _frame(environment):
