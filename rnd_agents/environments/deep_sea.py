@@ -278,9 +278,9 @@ class DeepSeaEnv(gymnasium.Env):
 
   metadata = {'render_modes': []}
 
-  def __init__(self, **kwargs: Any):
+  def __init__(self, size: int = DEFAULT_SIZE, **kwargs: Any):
     """Creates a DeepSeaEnv. The arguments are those of DeepSeaVectorEnv."""
-    self._vector_env = DeepSeaVectorEnv(num_envs=1, **kwargs)
+    self._vector_env = DeepSeaVectorEnv(1, size, **kwargs)
     self.observation_space = self._vector_env.single_observation_space
     self.action_space = self._vector_env.single_action_space
     self._needs_reset = True
