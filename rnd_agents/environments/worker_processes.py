@@ -4,6 +4,7 @@
 
 import atexit
 import gc
+import math
 import multiprocessing
 import os
 import queue
@@ -170,10 +171,10 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
         self._pollers.append(poller)
     # Counted in slices: a process that was suspended (Ctrl-Z) finds that hours
     # have gone by, in which its workers could do nothing either.
-    slice_s = min(_SLICE_S, timeout / 4)
-    num_left = timeout / slice_s
+    num_left = max(math.ceil(timeout / _SLICE_S), 4)
+    slice_ms = 1000 * timeout / num_left
     for poller in self._pollers:
-      while not poller.poll(slice_s * 1000):
+      while not poller.poll(slice_ms):
         num_left -= 1
         if num_left <= 0:
           return False
