@@ -18,7 +18,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
 
 from rnd_agents import run_files  # noqa: E402
-from train import runs  # noqa: E402
 from train import sweep  # noqa: E402
 
 
@@ -169,7 +168,7 @@ def sweep_job(out, group, job):
   """The job as a sweep runs it."""
   folder = os.path.abspath(root_dir(out, group, job))
   gin_file = os.path.join('gin_configs', job.gin_file)
-  return runs.Job(
+  return sweep.Job(
       f'{group}: {job.label}, seed {job.seed}',
       folder,
       (
@@ -201,17 +200,14 @@ def run(groups, arguments):
   Returns:
     The exit status.
   """
-  return sweep.Sweep(
-      [
-          sweep_job(arguments.out, group, job)
-          for group, jobs in groups.items()
-          for job in jobs
-      ],
-      arguments.jobs,
-      threads=1,
-      command=(sys.executable, '-m', 'train.train_eval'),
-      cwd=ROOT,
-  ).run()
+  jobs = [
+      sweep_job(arguments.out, group, job)
+      for group, jobs in groups.items()
+      for job in jobs
+  ]
+  os.chdir(ROOT)
+  os.environ.update(dict.fromkeys(sweep.THREADS, '1'))
+  return sweep.Sweep(jobs, arguments.jobs).run()
 
 
 def main():

@@ -113,11 +113,14 @@ def report_returns(out, group, pictures, title):
       ),
       rows,
   )
-  learning_curves.plot_groups(
-      folders,
+  runs = {
+      label: [run_files.read_metrics(f, 'eval', 'return_mean') for f in found]
+      for label, found in folders.items()
+  }
+  learning_curves.draw_panels(
+      [learning_curves.make_panel(runs)],
       os.path.join(pictures, f'{group}.png'),
-      title=title,
-      ylabel='Greedy return',
+      title,
   )
 
 

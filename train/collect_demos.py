@@ -201,12 +201,11 @@ def _configure(args):
   """Configures gin for `load_environment` in the scope of `args`."""
   import gin
 
-  from rnd_agents.environments import minigrid_expert
-  from rnd_agents.environments import scripted_experts
+  from rnd_agents import environments
   from rnd_agents.training import gin_files
   from train import evaluate
 
-  del minigrid_expert, scripted_experts  # Imported to register with gin.
+  del environments  # Imported to register the experts with gin.
   if args.gin_file:
     # Registers what a gin file of train_eval may configure.
     from rnd_agents.training import experiment

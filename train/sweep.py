@@ -11,10 +11,11 @@ that fails is reported and the others go on. The same command skips finished
 runs and resumes the others. Ctrl-C and SIGTERM let the running ones save first.
 """
 
+import collections
 from concurrent import futures
-import contextlib
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,10 +24,41 @@ import threading
 from absl import app
 from absl import flags
 
+from rnd_agents import errors
 from rnd_agents import run_files
-from train import runs
 
 _TRAIN = (sys.executable, '-m', 'train.train_eval')
+# How many threads a run takes; a number that the user sets stays.
+THREADS = (
+    'TF_NUM_INTRAOP_THREADS', 'TF_NUM_INTEROP_THREADS', 'OMP_NUM_THREADS')
+_TAIL_LINES = 6  # Of the log of a run that failed.
+
+
+class SweepError(errors.InvalidValue):
+  """A command line that cannot be run."""
+
+
+class Job(collections.namedtuple('Job', 'name, root_dir, flags, gin_files')):
+  """One run: its name, its folder, flags of train_eval, gin files it reads."""
+
+  @property
+  def log(self):
+    """Path of the file with the output of the run."""
+    return os.path.join(self.root_dir, 'sweep.log')
+
+  def is_finished(self):
+    """Returns whether it is finished with the same flags and gin files.
+
+    If it is not, train_eval resumes it, or says which setting cannot change.
+    """
+    if run_files.read_status(self.root_dir).get('state') != 'finished':
+      return False
+    command = run_files.read_record(self.root_dir).get('command') or ()
+    status = os.path.join(self.root_dir, run_files.STATUS_FILE)
+    return list(command)[2:] == list(self.flags) and all(
+        os.path.getmtime(path) <= os.path.getmtime(status)
+        for path in self.gin_files
+    )
 
 
 def define_flags(values):
@@ -42,30 +74,75 @@ def define_flags(values):
   flags.DEFINE_string('root_dir', 'runs', 'Folder of all runs.', **to)
   flags.DEFINE_multi_string(
       'gin_bindings', [], 'A gin binding for all runs; several times.', **to)
-  flags.DEFINE_string(
-      'binary', None, 'Has no effect: train_eval trains every agent.', **to)
+
+
+def parse_seeds(text):
+  """'0-3,7' -> [0, 1, 2, 3, 7], each once, in the order they are named."""
+  seeds = {}
+  for part in text.split(','):
+    match = re.fullmatch(r'(\d+)(?:-(\d+))?', part.strip())
+    if not match or int(match[1]) > int(match[2] or match[1]):
+      raise SweepError(
+          f"--seeds={text}: {part.strip()!r} is no seed and no range; write"
+          " '0-9', '0,3,5' or '0-3,7'."
+      )
+    part = range(int(match[1]), int(match[2] or match[1]) + 1)
+    seeds.update(dict.fromkeys(part))
+  return list(seeds)
+
+
+def make_jobs(gin_files, seeds, root_dir, bindings=()):
+  """Makes the jobs of a sweep; the first seed of every gin file comes first.
+
+  Args:
+    gin_files: Dict: the paths that each gin file reads, its own and those of
+      the files that it includes.
+    seeds: List of seeds.
+    root_dir: Folder of all the runs.
+    bindings: Gin bindings for all of them.
+
+  Returns:
+    A list of `Job`.
+
+  Raises:
+    SweepError: If two gin files would share a folder.
+  """
+  names = {f: os.path.splitext(os.path.basename(f))[0] for f in gin_files}
+  name, number = collections.Counter(names.values()).most_common(1)[0]
+  if number > 1:
+    raise SweepError(
+        f'Two of the gin files are named {name}, and would share the folder'
+        f' {os.path.join(root_dir, name)}: rename one.'
+    )
+  jobs = []
+  for seed in seeds:
+    for file, name in names.items():
+      folder = os.path.join(root_dir, name, f'seed_{seed}')
+      job_flags = [f'--gin_file={file}', f'--root_dir={folder}']
+      job_flags += [f'--seed={seed}']
+      job_flags += [f'--gin_bindings={binding}' for binding in bindings]
+      jobs.append(
+          Job(f'{name} seed {seed}', folder, job_flags, gin_files[file])
+      )
+  return jobs
 
 
 class Sweep:
   """Runs jobs in processes, a number of them at a time."""
 
-  def __init__(self, jobs, num_jobs, threads=None, command=_TRAIN, cwd=None):
+  def __init__(self, jobs, num_jobs, command=_TRAIN):
     """Prepares the sweep.
 
     Args:
-      jobs: List of `runs.Job`.
-      num_jobs: Number of jobs at a time.
-      threads: Threads of each job; None divides the machine's cores.
+      jobs: List of `Job`.
+      num_jobs: Number of jobs at a time, which share the machine's cores.
       command: Command to which the flags of a job are added.
-      cwd: Folder in which it runs; None for the current one.
     """
-    self._jobs = list(jobs)
+    self._jobs = jobs
     self._num_jobs = num_jobs
-    cores = len(os.sched_getaffinity(0))
-    self._threads = threads or max(1, cores // num_jobs)
+    self._threads = max(1, len(os.sched_getaffinity(0)) // num_jobs)
     self._command = list(command)
-    self._cwd = cwd
-    self._signal = None  # Number of the last signal.
+    self._signal = None  # The last one.
     self._processes = set()
     # Held to start processes, to signal them and to print. Reentrant, as a
     # signal may interrupt the handler of another one.
@@ -73,112 +150,92 @@ class Sweep:
 
   def run(self):
     """Runs the jobs that are not finished; returns the exit status."""
-    jobs = [job for job in self._jobs if not runs.is_finished(job)]
+    jobs = [job for job in self._jobs if not job.is_finished()]
     total = len(self._jobs)
     print(
         f'{total} runs: {total - len(jobs)} finished before, {len(jobs)} to go,'
-        f' {self._num_jobs} at a time with {self._threads}'
-        f' thread{"s" if self._threads > 1 else ""} each.', flush=True)
-    with self._signals(), futures.ThreadPoolExecutor(self._num_jobs) as pool:
-      states = list(pool.map(self._run, jobs))
+        f' {self._num_jobs} at a time with {self._threads} threads each.',
+        flush=True)
+    handlers = {
+        number: signal.signal(number, self._stop)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) != signal.SIG_IGN  # nohup ignores SIGHUP.
+    }
+    try:
+      with futures.ThreadPoolExecutor(self._num_jobs) as pool:
+        states = list(pool.map(self._run, jobs))
+    finally:
+      for number, handler in handlers.items():
+        signal.signal(number, handler)
     bad = [
         f'{job.name}: {state}, see {job.log}'
         for job, state in zip(jobs, states) if state in ('failed', 'stopped')]
     if bad:
       print('\nNot finished:', *bad, sep='\n  ')
-    if self._signal is not None:
-      print(
-          f'Stopped by {signal.Signals(self._signal).name},'
-          f' {states.count("waiting")} runs have not begun. The same command'
-          ' goes on.')
-      return 128 + self._signal
-    if bad:
       print('The same command tries these again and skips the others.')
+    if self._signal is not None:
+      print(f'Stopped by {self._signal.name},'
+            f' {states.count("waiting")} runs have not begun.')
+      return 128 + self._signal
     return 1 if bad else 0
-
-  @contextlib.contextmanager
-  def _signals(self):
-    """Passes signals on to the runs within the block."""
-    handlers = {}
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-      if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores SIGHUP.
-        handlers[number] = signal.signal(number, self._stop)
-    try:
-      yield
-    finally:
-      for number, handler in handlers.items():
-        signal.signal(number, handler)
 
   def _stop(self, number, frame):
     """Lets the runs save and stop; called again, ends them at once."""
     del frame
     with self._lock:
-      is_first, self._signal = self._signal is None, number
+      is_first, self._signal = self._signal is None, signal.Signals(number)
       for process in self._processes:
         process.terminate()
       if is_first:
         print(
-            f'\n{signal.Signals(number).name}: {len(self._processes)} runs are'
-            ' saving; once more to end them at once.', file=sys.stderr)
+            f'\n{self._signal.name}: {len(self._processes)} runs are saving;'
+            ' once more to end them at once.', file=sys.stderr)
 
   def _run(self, job):
     """Runs one job and prints how it ended; returns its state."""
-    state, *details = self._outcome(job)
-    if state != 'waiting':
-      with self._lock:
-        print(f'{job.name}: {state}', *details, sep='\n  ', flush=True)
-    return state
-
-  def _outcome(self, job):
-    """Runs one job; returns its state, and lines on why it failed."""
     try:
       with self._lock:
         if self._signal is not None:
-          return ['waiting']
-        process, log_start = self._start(job)
+          return 'waiting'
+        process = self._start(job)
         self._processes.add(process)
-    except OSError as error:  # No folder, or no process.
-      return ['failed', str(error)]
-    status = process.wait()
+      status = process.wait()
+      with self._lock:
+        self._processes.remove(process)
+      state, details = 'finished', []
+      if status and self._signal is not None:
+        state = 'stopped'
+      elif status:
+        how = f'exit status {status}'
+        if status < 0:
+          how = f'killed by {signal.Signals(-status).name}'
+        with open(job.log, encoding='utf-8', errors='replace') as log:
+          lines = [line.rstrip() for line in log if line.strip()]
+        state = 'failed'
+        details = [f'{how}, {job.log} ends:', *lines[-_TAIL_LINES:]]
+    except OSError as error:  # No folder, no process, or a log that is gone.
+      state, details = 'failed', [str(error)]
     with self._lock:
-      self._processes.remove(process)
-    if status == 0:
-      return ['finished']
-    how = f'exit status {status}'
-    if status < 0:
-      how = f'killed by {signal.Signals(-status).name}'
-    # A signal kills a run that is not ready to save yet.
-    written = run_files.read_status(job.root_dir).get('state')
-    if self._signal is not None and (status < 0 or written == 'stopped'):
-      return ['stopped']
-    lines = runs.tail(job.log, log_start)
-    return ['failed', f'{how}, {job.log} ends:', *lines]
+      print(f'{job.name}: {state}', *details, sep='\n  ', flush=True)
+    return state
 
   def _start(self, job):
-    """Starts a job; returns its process and the length of its log before."""
+    """Starts the process of a job."""
     os.makedirs(job.root_dir, exist_ok=True)
-    threads = ('TF_NUM_INTRAOP_THREADS', 'TF_NUM_INTEROP_THREADS',
-               'OMP_NUM_THREADS')
     with open(job.log, 'ab') as log:
-      log_start = log.tell()
-      process = subprocess.Popen(
+      return subprocess.Popen(
           self._command + list(job.flags),
-          cwd=self._cwd,
-          env={**dict.fromkeys(threads, str(self._threads)), **os.environ},
+          env={**dict.fromkeys(THREADS, str(self._threads)), **os.environ},
           stdin=subprocess.DEVNULL,
           stdout=log,
           stderr=subprocess.STDOUT,
           # Out of reach of the terminal's Ctrl-C, which `_stop` passes on once.
           start_new_session=True,
       )
-    return process, log_start
 
 
 def read_settings(gin_files, bindings):
-  """Parses each gin file with the bindings.
-
-  Returns:
-    The paths that each gin file reads, by gin file.
+  """Returns the paths that each gin file reads, by gin file.
 
   Raises:
     SweepError: If a file or a binding is wrong.
@@ -187,21 +244,14 @@ def read_settings(gin_files, bindings):
 
   from rnd_agents.training import gin_files as parser
 
-  try:
-    paths = {}
-    for file in gin_files:
-      gin.clear_config()
+  paths = {}
+  for file in gin_files:
+    gin.clear_config()
+    try:
       paths[file] = parser.parse([file], bindings)
-    return paths
-  except (FileNotFoundError, parser.GinError) as error:
-    raise runs.SweepError(str(error)) from error
-
-
-def _in_other_process(function, *args):
-  """Returns what `function` returns, without loading TensorFlow here."""
-  context = multiprocessing.get_context('spawn')
-  with futures.ProcessPoolExecutor(1, context) as pool:
-    return pool.submit(function, *args).result()
+    except (FileNotFoundError, parser.GinError) as error:
+      raise SweepError(str(error)) from error
+  return paths
 
 
 def main(argv, args=flags.FLAGS):
@@ -211,11 +261,15 @@ def main(argv, args=flags.FLAGS):
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')  # Of all processes.
   root_dir = os.path.expanduser(args.root_dir)
   try:
-    seeds = runs.parse_seeds(args.seeds)
-    paths = _in_other_process(read_settings, args.gin_file, args.gin_bindings)
-    jobs = runs.make_jobs(paths, seeds, root_dir, args.gin_bindings)
+    seeds = parse_seeds(args.seeds)
+    # In a process of its own: this one does not load TensorFlow.
+    context = multiprocessing.get_context('spawn')
+    with futures.ProcessPoolExecutor(1, context) as pool:
+      paths = pool.submit(
+          read_settings, args.gin_file, args.gin_bindings).result()
+    jobs = make_jobs(paths, seeds, root_dir, args.gin_bindings)
     os.makedirs(root_dir, exist_ok=True)
-  except (OSError, runs.SweepError) as error:
+  except (OSError, SweepError) as error:
     print(f'sweep: {error}', file=sys.stderr)
     return 2
   status = Sweep(jobs, args.jobs).run()

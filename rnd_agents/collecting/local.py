@@ -45,9 +45,10 @@ class LocalCollector(collector.Collector):
     self._last_row = None  # Of the rollout before: NumPy, [B, ...].
     self._env_steps = 0
     self._has_said_why = False
-    self._visits = visits.VisitCounts.create(self._environment)
-    if self._visits is not None:
-      self._environment.add_step_observer(self._count_visits)
+    self._visits = visits.VisitCounts(
+        self._environment.observation_spec(), self._environment.name
+    )
+    self._environment.add_step_observer(self._count_visits)
 
   @property
   def specs(self):

@@ -17,7 +17,6 @@ from rnd_agents.environments import errors
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
 from rnd_agents.environments import memory_tasks
-from rnd_agents.environments import minigrid_expert
 from rnd_agents.environments import minigrid_tasks
 from rnd_agents.environments import scripted_experts
 from rnd_agents.environments import single_environment
@@ -33,7 +32,6 @@ __all__ = [
     'gymnasium_spaces',
     'loaders',
     'memory_tasks',
-    'minigrid_expert',
     'minigrid_tasks',
     'scripted_experts',
     'single_environment',

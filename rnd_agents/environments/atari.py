@@ -20,6 +20,7 @@ from gymnasium import spaces
 from gymnasium import vector
 import numpy as np
 
+from rnd_agents import ranges
 from rnd_agents.environments import errors
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization
@@ -40,12 +41,14 @@ class _Settings(NamedTuple):
 
 # Of `load_atari`, what gin may bind and `load_environment.env_kwargs` may hold.
 SETTINGS = (*_Settings._fields, 'render_mode')
-_LEAST = dict(
-    frame_skip=1,
-    screen_size=1,
-    stack_size=1,
-    max_num_frames_per_episode=1,
-    noop_max=0,
+# With other numbers ALE hangs, or plays nothing.
+_RANGES = dict(
+    repeat_action_probability=ranges.WITHIN_0_AND_1,
+    frame_skip=ranges.COUNT,
+    screen_size=ranges.COUNT,
+    stack_size=ranges.COUNT,
+    max_num_frames_per_episode=ranges.COUNT,
+    noop_max=ranges.COUNT_OR_0,
 )
 
 
@@ -98,7 +101,8 @@ def load_atari(
     A batched PyEnvironment.
 
   Raises:
-    EnvironmentSetupError: an unknown game, or an argument out of range.
+    EnvironmentSetupError: an unknown game.
+    ValueError: an argument is out of range.
     MissingPackageError: `pip install "rnd_agents[atari]"` is needed.
   """
   if max_episode_steps is not None:
@@ -113,8 +117,8 @@ def load_atari(
       noop_max,
       full_action_space,
   )
+  ranges.check(_RANGES, settings._asdict(), 'load_atari.')
   env_id = _env_id(game)
-  _check(settings)
   return vectorization.make_batch(
       functools.partial(_make_single, env_id, settings, render_mode),
       vectorization.default_name(env_id),
@@ -122,21 +126,6 @@ def load_atari(
       num_environments=num_environments,
       **batch_arguments,
   )
-
-
-def _check(settings):
-  """Refuses numbers that ALE takes and hangs, or plays nothing, with."""
-  if not 0.0 <= settings.repeat_action_probability <= 1.0:
-    raise errors.EnvironmentSetupError(
-        'load_atari.repeat_action_probability must be between 0 and 1, got'
-        f' {settings.repeat_action_probability}.'
-    )
-  for name, least in _LEAST.items():
-    value = getattr(settings, name)
-    if value < least:
-      raise errors.EnvironmentSetupError(
-          f'load_atari.{name} must be at least {least}, got {value}.'
-      )
 
 
 def _make_single(env_id, settings, render_mode):
@@ -235,13 +224,7 @@ def _channels_last_space(screen_size, stack_size):
 
 def _env_id(game):
   """Returns 'ALE/Pong-v5' for 'Pong' and for itself, if ALE has the game."""
-  try:
-    import ale_py  # pylint: disable=import-outside-toplevel
-  except ImportError as error:
-    raise errors.MissingPackageError(
-        f'{game} needs the package ale_py: pip install "rnd_agents[atari]"'
-    ) from error
-  gymnasium.register_envs(ale_py)
+  errors.import_extra('ale_py', 'atari', game)
   name, _, version = game.removeprefix('ALE/').partition('-v')
   env_id = f'ALE/{name}-v5'
   if version not in ('', '5') or env_id not in gymnasium.registry:

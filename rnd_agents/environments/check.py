@@ -19,12 +19,11 @@ import itertools
 import json
 import numbers
 import re
-from typing import Any, Callable, Dict, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 import warnings
 
 from absl import app
 from absl import flags
-import cloudpickle
 import gymnasium
 from gymnasium.utils import env_checker
 from gymnasium.utils import passive_env_checker
@@ -32,11 +31,11 @@ import numpy as np
 from tf_agents.specs import array_spec
 
 from rnd_agents import errors as user_errors
-from rnd_agents.environments import environment_rules
+from rnd_agents import ranges
+from rnd_agents.environments import environment_rules as rules
 from rnd_agents.environments import errors
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
-from rnd_agents.environments import watched_episodes
 
 DEFAULT_EPISODES = 5
 DEFAULT_MAX_STEPS = 10_000
@@ -54,6 +53,75 @@ _TIME_LIMIT_STEPS = 5
 _PASSED_ON = re.compile('action space (min|max)imum value|rendering should')
 
 
+class Finding(NamedTuple):
+  """A rule that an environment breaks.
+
+  Attributes:
+    rule: its name.
+    what: what was seen, and where.
+    level: of the rule; 'note' where the user accepts it.
+  """
+
+  rule: str
+  what: str
+  level: str
+
+  def __str__(self) -> str:
+    level, fix = rules.RULES[self.rule]
+    accepted = '' if level == self.level else ' (accepted)'
+    return f'{self.level}{accepted} [{self.rule}] {self.what}\n  fix: {fix}'
+
+
+class Episode(NamedTuple):
+  """The sum of rewards, the number of steps and the end of an episode."""
+
+  return_: float
+  length: int
+  terminated: bool
+
+
+class Report(NamedTuple):
+  """What a check saw.
+
+  Attributes:
+    findings: the rules that are broken, faults first.
+    episodes: those that ended.
+    spaces: the two spaces, in words.
+    left_out: what was not checked, and why.
+  """
+
+  findings: List[Finding]
+  episodes: List[Episode]
+  spaces: str
+  left_out: List[str]
+
+  @property
+  def faults(self) -> List[Finding]:
+    """The findings that make training wrong or impossible."""
+    return [found for found in self.findings if found.level == rules.FAULT]
+
+  def summary(self) -> str:
+    """Returns in one line what was checked."""
+    levels = [found.level for found in self.findings]
+    counts = ', '.join(
+        _count(levels.count(level), level) for level in rules.LEVELS
+    )
+    if not self.episodes:
+      return f'{counts}; no episode ended; {self.spaces}'
+    returns, lengths, terminated = zip(*self.episodes)
+    return (
+        f'{counts}; {_count(len(lengths), "episode")} of {min(lengths)} to'
+        f' {max(lengths)} steps, {sum(terminated)} terminated and'
+        f' {len(lengths) - sum(terminated)} truncated, returns'
+        f' {min(returns):.4g} to {max(returns):.4g}; {self.spaces}'
+    )
+
+  def __str__(self) -> str:
+    lines = [str(found) for found in self.findings]
+    lines += [f'not checked: {what}' for what in self.left_out]
+    return '\n'.join(lines + [self.summary()])
+
+
 class EnvironmentCheckError(user_errors.InvalidValue):
   """An environment breaks rules; the message lists all of them.
 
@@ -61,14 +129,14 @@ class EnvironmentCheckError(user_errors.InvalidValue):
     findings: those at fault, warnings and notes after them.
   """
 
-  def __init__(self, report: environment_rules.Report):
+  def __init__(self, report: Report):
     self.findings = report.findings
     super().__init__(f'The environment has faults.\n{report}')
 
 
 def check_environment(
     env_fn: Callable[[], gymnasium.Env], **arguments
-) -> environment_rules.Report:
+) -> Report:
   """Raises EnvironmentCheckError, listing all faults, unless there are none.
 
   Args:
@@ -90,7 +158,7 @@ def examine_environment(
     max_steps: int = DEFAULT_MAX_STEPS,
     seed: int = 0,
     accept: Sequence[str] = (),
-) -> environment_rules.Report:
+) -> Report:
   """Returns a report, whether there are faults or not.
 
   Args:
@@ -103,59 +171,55 @@ def examine_environment(
   Raises:
     ValueError: an argument is out of range.
   """
-  for name, number, least in (
-      ('num_episodes', num_episodes, 1),
-      ('max_steps', max_steps, 1),
-      ('seed', seed, 0),
-  ):
-    if number < least:
-      raise user_errors.InvalidValue(
-          f'{name} must be at least {least}, not {number}.'
-      )
-  rules = environment_rules.RULES
-  unknown = sorted(set(accept) - set(rules))
+  counts = dict(num_episodes=num_episodes, max_steps=max_steps)
+  ranges.check(dict.fromkeys(counts, ranges.COUNT), counts)
+  ranges.check({'seed': ranges.COUNT_OR_0}, {'seed': seed})
+  unknown = sorted(set(accept) - set(rules.RULES))
   if unknown:
     raise user_errors.InvalidValue(
-        f'No rules: {unknown}. The rules: {list(rules)}.'
+        f'No rules: {unknown}. The rules: {list(rules.RULES)}.'
     )
   if not callable(env_fn):
     raise user_errors.InvalidType(
         'check_environment needs a callable that returns a new environment, '
         f'not {type(env_fn).__name__}. Write lambda: MyEnv().'
     )
-  findings = environment_rules.Findings(accept)
-  check = _Check(env_fn, max_steps, seed, findings)
   with warnings.catch_warnings():
     warnings.simplefilter('ignore')  # Those that matter become findings.
-    return check.run(num_episodes)
+    return _Check(env_fn, max_steps, seed).run(num_episodes, accept)
 
 
 class _Check:
   """One run of all stages; each needs what those before it have found good."""
 
-  def __init__(self, env_fn, max_steps, seed, findings):
+  def __init__(self, env_fn, max_steps, seed):
     self._env_fn = env_fn
     self._max_steps = max_steps
+    self._replayed_steps = min(max_steps, _REPLAYED_STEPS)
     self._seed = seed
-    self._findings = findings
+    self._findings = rules.Findings()
     self._envs = []
 
-  def run(self, num_episodes):
+  def run(self, num_episodes, accept):
     """Runs the stages and returns the report."""
     episodes, left_out, spaces = [], [], 'no spaces'
     try:
-      batch = self._make_batch()
-      first, second = self._make(), self._make()
+      batch = self._make(
+          functools.partial(
+              loaders.load_environment,
+              self._env_fn,
+              num_environments=2,
+              seed=self._seed,
+          )
+      )
+      first, second = self._make_watched(), self._make_watched()
       spaces = (
-          f'observes {watched_episodes.brief(first.observation_space)}, acts '
-          f'{watched_episodes.brief(first.action_space)}'
+          f'observes {rules.brief(first.env.observation_space)}, acts '
+          f'{rules.brief(first.env.action_space)}'
       )
       self._play_episodes(first, num_episodes, episodes)
       self._check_inside(second.env)
-      if self._findings.has('global-random'):
-        left_out.append('seeds and resets (fix global-random first)')
-      else:
-        self._check_repeats(self._make(), self._make())
+      self._check_repeats(self._make_watched(), self._make_watched())
       if self._findings.has_faults():
         left_out.append(
             'a batch, and Gymnasium\'s check_env (fix the faults first)'
@@ -163,50 +227,40 @@ class _Check:
       else:
         self._play_batch(batch)
         self._check_with_gymnasium(first.env)
-      self._check_close_and_pickling(second.env)
-    except watched_episodes.StopChecking:
+      with self._findings.of('raises', 'close raised '):
+        second.env.close()
+        second.env.close()
+    except rules.StopChecking:
       left_out.append('all that follows this (fix it first)')
     for env in self._envs:
       with contextlib.suppress(Exception):  # Of which a rule has told.
         env.close()
-    return environment_rules.Report(
-        self._findings.list(), episodes, spaces, left_out
-    )
+    findings = []
+    for (rule, _), what in self._findings.items():
+      level = rules.NOTE if rule in accept else rules.RULES[rule][0]
+      findings.append(Finding(rule, what, level))
+    findings.sort(key=lambda found: rules.LEVELS.index(found.level))
+    return Report(findings, episodes, spaces, left_out)
 
-  def _make_batch(self):
-    """Returns two environments as the adapter batches them."""
-    return self._made(
-        functools.partial(
-            loaders.load_environment,
-            self._env_fn,
-            num_environments=2,
-            seed=self._seed,
-        )
-    )
-
-  def _make(self):
-    """Returns a new environment, watched."""
-    before = watched_episodes.global_generators()
-    env = self._made(self._env_fn)
-    watched_episodes.check_generators(before, 'The constructor', self._findings)
-    return watched_episodes.WatchedEpisodes(env, self._findings)
-
-  def _made(self, make):
+  def _make(self, make):
     """Returns make(), to be closed in the end; what it raises is a finding."""
-    try:
+    with self._findings.of('adapter'):
       env = make()
-    except Exception as error:  # Whatever an environment may raise.
-      self._findings.add('adapter', watched_episodes.describe(error))
-      raise watched_episodes.StopChecking from error
-    self._envs.append(env)
-    return env
+      self._envs.append(env)
+      return env
+    raise rules.StopChecking
+
+  def _make_watched(self):
+    return rules.WatchedEpisodes(
+        self._make(self._env_fn), self._findings, self._seed
+    )
 
   def _play_episodes(self, env, num_episodes, episodes):
     """Plays whole episodes, adds them to `episodes`, looks at how they end."""
     steps_left = self._max_steps
     while len(episodes) < num_episodes and steps_left > 0:
-      moments = watched_episodes.play(
-          env, None if episodes else self._seed, self._seed + len(episodes)
+      moments = env.play(
+          None if episodes else self._seed, self._seed + len(episodes)
       )
       return_ = 0.0
       for moment in itertools.islice(moments, steps_left + 1):
@@ -215,9 +269,7 @@ class _Check:
       steps_left -= moment.step
       if moment.ended:
         terminated = bool(np.any(moment.terminated))
-        episodes.append(
-            environment_rules.Episode(return_, moment.step, terminated)
-        )
+        episodes.append(Episode(return_, moment.step, terminated))
     lengths = {episode.length for episode in episodes}
     if not lengths:
       self._findings.add(
@@ -237,83 +289,71 @@ class _Check:
       )
 
   def _check_inside(self, env):
-    """Looks for aliasing and wrong returns of the environment in wrappers.
+    """Looks for aliasing of the environment inside of wrappers.
 
     A frame stack of one buffer shows the newest frame several times, and looks
     sound from outside.
     """
     if env.unwrapped is env:
       return
-    findings = environment_rules.Findings()
-    inside = watched_episodes.WatchedEpisodes(env.unwrapped, findings)
+    findings = rules.Findings()
+    inside = rules.WatchedEpisodes(
+        env.unwrapped, findings, self._seed
+    )
     with contextlib.suppress(Exception):  # It may need its wrappers.
-      self._record(inside, self._seed)
-    for found in findings.list():
-      if found.rule in ('observation-copy', 'return-in-info'):
-        self._findings.add(found.rule, f'Inside of the wrappers: {found.what}')
-
-  def _record(self, env, *seeds, rival=None, max_steps=_REPLAYED_STEPS):
-    """Returns the moments of an episode for each seed, with equal actions."""
-    max_steps = min(max_steps, self._max_steps)
-    return watched_episodes.record(env, seeds, self._seed, max_steps, rival)
+      inside.record(self._seed, max_steps=self._replayed_steps)
+    for (rule, _), what in findings.items():
+      if rule == 'observation-copy':
+        self._findings.add(rule, f'Inside of the wrappers: {what}')
 
   def _check_repeats(self, first, second):
     """Checks what depends on seeds, resets and other instances."""
-    seed = self._seed
-    episode, next_episode = self._record(first, seed), self._record(first, None)
+    seed, max_steps = self._seed, self._replayed_steps
+    episodes = first.record(seed, None, max_steps=max_steps)
     if self._differ(
         'seed-repeats',
-        f'Two instances, reset with seed {seed}',
-        episode,
-        self._record(second, seed),
-    ) or self._differ(
-        'stream-repeats',
         f'Two instances, reset with seed {seed} and then without',
-        next_episode,
-        self._record(second, None),
+        episodes,
+        second.record(seed, None, max_steps=max_steps),
     ):
       return
     for i, steps in enumerate(_STEPS_BEFORE):
-      self._record(first, seed + 1 + i, max_steps=steps)
+      first.record(seed + 1 + i, max_steps=min(steps, max_steps))
       if self._differ(
           'reset-clears',
           f'Reset with seed {seed} and then without, after up to {steps} steps '
           'of another episode',
-          episode + next_episode,
-          self._record(first, seed, None),
+          episodes,
+          first.record(seed, None, max_steps=max_steps),
       ):
         return
-    if self._findings.has('rounding'):
-      return
+    episode = first.record(seed, max_steps=max_steps)
     self._check_variety(first, episode)
     rival = itertools.chain.from_iterable(
-        watched_episodes.play(second, seed, seed) for seed in itertools.count(1)
+        second.play(seed, seed) for seed in itertools.count(1)
     )
     self._differ(
         'shared-state',
         'The same episode, while another instance was stepped in turns',
         episode,
-        self._record(first, seed, rival=rival),
+        first.record(seed, max_steps=max_steps, rival=rival),
     )
 
   def _check_variety(self, env, episode):
     """Checks that other seeds, and resets without, give other episodes."""
     first, last = self._seed, self._seed + _NUM_SEEDS
 
-    def repeat(seeds):
-      return all(
-          watched_episodes.first_difference(episode, self._record(env, seed))
-          is None
-          for seed in seeds
-      )
+    def repeats(seed):
+      other = env.record(seed, max_steps=self._replayed_steps)
+      return rules.first_difference(episode, other) is None
 
-    if repeat(range(first + 1, last + 1)):
+    if all(map(repeats, range(first + 1, last + 1))):
       self._findings.add(
           'seeds-equal',
           f'The seeds {first} to {last} gave one and the same episode for the '
           'same actions.',
       )
-    elif self._record(env, first) and repeat([None] * _NUM_SEEDS):
+    elif repeats(first) and all(map(repeats, [None] * _NUM_SEEDS)):
       self._findings.add(
           'stream-varies',
           f'After reset(seed={first}), {_NUM_SEEDS} times reset() gave the same'
@@ -322,22 +362,19 @@ class _Check:
 
   def _differ(self, rule, what, first, second):
     """Adds a finding if two recordings differ; returns whether they do."""
-    difference = watched_episodes.first_difference(first, second)
-    if difference is None:
-      return False
-    where, is_rounding = difference
-    rule = 'rounding' if is_rounding else rule
-    self._findings.add(rule, f'{what}, with equal actions: {where}.')
-    return True
+    where = rules.first_difference(first, second)
+    if where is not None:
+      self._findings.add(rule, f'{what}, with equal actions: {where}.')
+    return where is not None
 
   def _play_batch(self, batch):
     """Plays two instances through VectorPyEnvironment with random actions."""
     actions = batch.gymnasium_vector_env.action_space
     actions.seed(self._seed)
     spec = array_spec.add_outer_dims_nest(batch.time_step_spec(), (2,))
-    try:
+    with self._findings.of('adapter', 'Two instances in one batch: '):
       time_step = batch.reset()
-      for step in range(min(_REPLAYED_STEPS, self._max_steps)):
+      for step in range(self._replayed_steps):
         if not array_spec.check_arrays_nest(time_step, spec):
           raise user_errors.InvalidValue(
               f'Step {step}: {time_step} does not fit {spec}.'
@@ -345,48 +382,30 @@ class _Check:
         time_step = batch.step(
             gymnasium_spaces.from_zero(actions, actions.sample())
         )
-    except Exception as error:  # Whatever an environment may raise.
-      what = watched_episodes.describe(error.__cause__ or error)
-      self._findings.add('adapter', f'Two instances in one batch: {what}')
 
   def _check_with_gymnasium(self, env):
     """Runs Gymnasium's check_env, and its check of a frame."""
-    with watched_episodes.gymnasium_warnings() as messages:
-      try:
+    rule = 'gymnasium-check-env'
+    with rules.gymnasium_warnings() as messages:
+      with self._findings.of(rule):
         # Its own checks of these make environments of all render modes.
         env_checker.check_env(
             env, skip_render_check=True, skip_close_check=True
         )
         if env.render_mode == 'rgb_array':
           passive_env_checker.env_render_passive_checker(env)
-      except Exception as error:  # It raises of all kinds.
-        self._findings.add(
-            'gymnasium-check-env', watched_episodes.describe(error)
-        )
     for message in filter(_PASSED_ON.search, messages):
-      self._findings.add('gymnasium-check-env', message, message)
+      self._findings.add(rule, message, message)
 
-  def _check_close_and_pickling(self, env):
-    """Closes an environment twice, and pickles the callable."""
-    try:
-      env.close()
-      env.close()
-    except Exception as error:  # Whatever an environment may raise.
-      self._findings.add('close', watched_episodes.describe(error))
-    try:
-      cloudpickle.loads(cloudpickle.dumps(self._env_fn))
-    except Exception as error:  # It raises of all kinds.
-      self._findings.add('picklable', watched_episodes.describe(error))
+
+def _count(number, noun):
+  return f'{number} {noun}{"s" * (number != 1)}'
 
 
 def find_callable(
     name: str, env_kwargs: Dict[str, Any]
-) -> Callable[..., gymnasium.Env]:
-  """Returns what makes the environment called `name`.
-
-  Args:
-    name: a Gymnasium id, 'module:id', or 'module:callable'.
-    env_kwargs: for its constructor.
+) -> Callable[[], gymnasium.Env]:
+  """Returns what makes an environment: an id, 'module:id', 'module:callable'.
 
   Raises:
     ImportError: it needs a package that is not installed.
@@ -397,73 +416,41 @@ def find_callable(
     found = getattr(importlib.import_module(module), attribute, None)
     if callable(found):
       return functools.partial(found, **env_kwargs)
-  try:
-    _make_loaded(name, env_kwargs).close()
-  except TypeError as error:
-    raise user_errors.InvalidValue(
-        f'{name} did not take {env_kwargs}: {errors.message_of(error)}'
-    ) from error
-  return functools.partial(_make_loaded, name, env_kwargs)
 
+  def make():  # The single environment that the loader makes a batch of.
+    batch = loaders.load_environment(name, env_kwargs=env_kwargs)
+    return batch.gymnasium_vector_env.envs[0].env
 
-def _make_loaded(name, env_kwargs, **more):
-  """Returns the single environment that the loader would make a batch of."""
-  batch = loaders.load_environment(name, env_kwargs={**env_kwargs, **more})
-  seeded = batch.gymnasium_vector_env.envs[0]
-  return seeded.env
+  make().close()
+  return make
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
   """Defines the flags of `main`, which importing this module does not."""
-  for define, name, default, text in (
-      (flags.DEFINE_integer, 'episodes', DEFAULT_EPISODES, 'How many to play.'),
-      (
-          flags.DEFINE_integer,
-          'max_steps',
-          DEFAULT_MAX_STEPS,
-          'How many steps the episodes may take in all.',
-      ),
-      (flags.DEFINE_integer, 'seed', 0, 'Of the episodes and actions.'),
-      (
-          flags.DEFINE_multi_string,
-          'accept',
-          [],
-          'A rule that may be broken; can be given several times.',
-      ),
-      (
-          flags.DEFINE_string,
-          'env_kwargs',
-          '{}',
-          'Arguments of the constructor, as JSON: \'{"size": 8}\'.',
-      ),
-  ):
-    define(name, default, text, flag_values=flag_values)
+  to = {'flag_values': flag_values}
+  flags.DEFINE_integer('episodes', DEFAULT_EPISODES, 'How many to play.', **to)
+  flags.DEFINE_integer(
+      'max_steps', DEFAULT_MAX_STEPS,
+      'How many steps the episodes may take in all.', **to)
+  flags.DEFINE_integer('seed', 0, 'Of the episodes and actions.', **to)
+  flags.DEFINE_multi_string(
+      'accept', [], 'A rule that may be broken; can be given several times.',
+      **to)
+  flags.DEFINE_string(
+      'env_kwargs', '{}',
+      'Arguments of the constructor, as JSON: \'{"size": 8}\'.', **to)
 
 
 def main(
     argv: Sequence[str], flag_values: flags.FlagValues = flags.FLAGS
 ) -> int:
-  """Checks the environment named on the command line and prints the report.
-
-  Args:
-    argv: the program and a Gymnasium id, module:id, or module:callable that
-      returns an environment.
-    flag_values: with those of `define_flags`, parsed.
-
-  Returns:
-    The exit status: 0 without faults, 1 with.
-
-  Raises:
-    app.UsageError: there is no such environment, or a flag is out of range.
-  """
+  """Runs the command line; returns its exit status, 1 if there are faults."""
   if len(argv) != 2:
     raise app.UsageError('Name one environment: my_module:MyEnv', exitcode=2)
   try:
     env_kwargs = json.loads(flag_values.env_kwargs)
     if not isinstance(env_kwargs, dict):
-      raise user_errors.InvalidValue(
-          f'must be a JSON object, not {flag_values.env_kwargs}'
-      )
+      raise user_errors.InvalidValue('It must be a JSON object.')
   except ValueError as error:
     raise app.UsageError(f'env_kwargs: {error}', exitcode=2) from error
   try:
@@ -474,7 +461,7 @@ def main(
         flag_values.seed,
         flag_values.accept,
     )
-  except (ImportError, ValueError, gymnasium.error.Error) as error:
+  except (ImportError, ValueError) as error:
     raise app.UsageError(errors.message_of(error), exitcode=2) from error
   print(f'{argv[1]}\n{report}')
   return 1 if report.faults else 0

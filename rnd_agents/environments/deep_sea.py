@@ -13,7 +13,7 @@ same `mapping_seed` the action mapping is the same as there.
 """
 
 import copy
-from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import gymnasium
 from gymnasium import spaces
@@ -32,22 +32,6 @@ DEFAULT_MAPPING_SEED = 42
 _STATE = ('_action_mapping', '_row', '_column', '_ended', '_wind', '_noise')
 
 
-class Transition(NamedTuple):
-  """The outcome of one step. Each field has shape [B].
-
-  Attributes:
-    row: the rows reached.
-    column: the columns reached.
-    reward: float64.
-    treasure: whether the step found the treasure.
-  """
-
-  row: np.ndarray
-  column: np.ndarray
-  reward: np.ndarray
-  treasure: np.ndarray
-
-
 def make_action_mapping(
     size: int, mapping_seed: Optional[int], randomize_actions: bool
 ) -> np.ndarray:
@@ -56,37 +40,6 @@ def make_action_mapping(
     return np.ones([size, size], np.int64)
   random_state = np.random.RandomState(mapping_seed)
   return random_state.binomial(1, 0.5, [size, size])
-
-
-def transition(
-    row: np.ndarray,
-    column: np.ndarray,
-    steers_right: np.ndarray,
-    wind: np.ndarray,
-    noise: np.ndarray,
-    size: int,
-    unscaled_move_cost: float,
-) -> Transition:
-  """Applies the rules of Deep Sea to B divers.
-
-  Args:
-    row: int64 [B], 0 at the top, less than `size`.
-    column: int64 [B], 0 at the left.
-    steers_right: bool [B].
-    wind: bool [B], whether steering right fails to move.
-    noise: float64 [B], added to the reward at the two ends of the last row.
-    size: N.
-    unscaled_move_cost: cost of steering right N times.
-  """
-  in_last_column = column == size - 1
-  treasure = in_last_column & steers_right
-  at_an_end = (row == size - 1) & (in_last_column | (column == 0))
-  reward = TREASURE_REWARD * treasure + noise * at_an_end
-  reward -= unscaled_move_cost / size * steers_right
-  # Steering right costs the move even where the wind stops it.
-  move = np.where(steers_right, ~wind, -1)
-  column = np.minimum(np.maximum(column + move, 0), size - 1)
-  return Transition(row + 1, column, reward, treasure)
 
 
 class DeepSeaVectorEnv(vector.VectorEnv):
@@ -161,11 +114,6 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     self.action_space = vector.utils.batch_space(
         self.single_action_space, num_envs
     )
-    self._allocate()
-
-  def _allocate(self):
-    """Allocates the state of the B environments."""
-    num_envs = self.num_envs
     self._generators = None
     self._all = np.arange(num_envs)
     self._row = np.zeros(num_envs, np.int64)
@@ -276,19 +224,20 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     if starting.any():
       # Also keeps the rows below within the grid.
       self._start_episodes(np.flatnonzero(starting))
+    last = self._size - 1
     right = actions == self._action_mapping[self._row, self._column]
-    step = transition(
-        self._row,
-        self._column,
-        right,
-        self._wind[self._all, self._row],
-        self._noise,
-        self._size,
-        self._unscaled_move_cost,
+    treasure = (self._column == last) & right
+    at_an_end = (self._row == last) & (
+        (self._column == last) | (self._column == 0)
     )
+    reward = TREASURE_REWARD * treasure + self._noise * at_an_end
+    reward -= self._unscaled_move_cost / self._size * right
+    # Steering right costs the move even where the wind stops it.
+    move = np.where(right, ~self._wind[self._all, self._row], -1)
+    column = np.minimum(np.maximum(self._column + move, 0), last)
     going = ~starting
-    self._row = step.row * going
-    self._column = step.column * going
+    self._row = (self._row + 1) * going
+    self._column = column * going
     terminated = self._row == self._size
     if self._max_episode_steps is None:
       truncated = np.zeros(self.num_envs, np.bool_)
@@ -297,9 +246,9 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     self._ended = terminated | truncated
     infos = {}
     if self._ended.any():
-      infos['is_success'] = step.treasure & self._ended
+      infos['is_success'] = treasure & self._ended
       infos['_is_success'] = self._ended.copy()
-    reward = step.reward * going
+    reward *= going
     return self._observations(), reward, terminated, truncated, infos
 
   def _start_episodes(self, indices):
@@ -314,15 +263,11 @@ class DeepSeaVectorEnv(vector.VectorEnv):
 
   def _observations(self):
     """Returns fresh float32 [B, N, N]; zeros below the last row."""
-    cells = self._size * self._size
-    observations = np.zeros([self.num_envs, cells], np.float32)
-    cell = self._row * self._size + self._column
-    inside = self._row < self._size
-    if inside.all():
-      observations[self._all, cell] = 1.0
-    else:
-      observations[self._all[inside], cell[inside]] = 1.0
-    return observations.reshape(self.num_envs, self._size, self._size)
+    shape = [self.num_envs, self._size, self._size]
+    observations = np.zeros(shape, np.float32)
+    inside = np.flatnonzero(self._row < self._size)
+    observations[inside, self._row[inside], self._column[inside]] = 1.0
+    return observations
 
 
 class DeepSeaEnv(gymnasium.Env):
@@ -333,25 +278,9 @@ class DeepSeaEnv(gymnasium.Env):
 
   metadata = {'render_modes': []}
 
-  def __init__(
-      self,
-      size: int = DEFAULT_SIZE,
-      deterministic: bool = True,
-      unscaled_move_cost: float = DEFAULT_MOVE_COST,
-      randomize_actions: bool = True,
-      mapping_seed: Optional[int] = DEFAULT_MAPPING_SEED,
-      render_mode: None = None,
-  ):
+  def __init__(self, size: int = DEFAULT_SIZE, **kwargs: Any):
     """Creates a DeepSeaEnv. The arguments are those of DeepSeaVectorEnv."""
-    self._vector_env = DeepSeaVectorEnv(
-        num_envs=1,
-        size=size,
-        deterministic=deterministic,
-        unscaled_move_cost=unscaled_move_cost,
-        randomize_actions=randomize_actions,
-        mapping_seed=mapping_seed,
-        render_mode=render_mode,
-    )
+    self._vector_env = DeepSeaVectorEnv(1, size, **kwargs)
     self.observation_space = self._vector_env.single_observation_space
     self.action_space = self._vector_env.single_action_space
     self._needs_reset = True
@@ -372,9 +301,10 @@ class DeepSeaEnv(gymnasium.Env):
     if self._needs_reset:
       # The vector environment would begin the next episode.
       raise gymnasium.error.ResetNeeded('Call reset() first.')
-    observations, rewards, terminated, _, infos = self._vector_env.step(
+    observations, rewards, *ends, infos = self._vector_env.step(
         np.array([action])
     )
-    self._needs_reset = bool(terminated[0])
+    terminated, truncated = (bool(end[0]) for end in ends)
+    self._needs_reset = terminated or truncated
     info = {'is_success': bool(infos['is_success'][0])} if infos else {}
-    return observations[0], float(rewards[0]), self._needs_reset, False, info
+    return observations[0], float(rewards[0]), terminated, truncated, info

@@ -52,13 +52,9 @@ class EpisodeLog:
       success_key: str,
       schedule: Optional[episode_seeds.EpisodeSeeds],
   ):
-    """Creates an EpisodeLog.
+    """Creates an EpisodeLog; the arguments are `VectorPyEnvironment`'s.
 
-    Args:
-      num_environments: B.
-      success_key: of the infos, whether an episode that ends was a success.
-      schedule: that the `SeededEpisodes` of all environments follow; None if
-        they are not wrapped so, and seeds are not known.
+    `schedule` is None where seeds are not known.
     """
     self._num_environments = num_environments
     self._success_key = success_key
@@ -153,26 +149,11 @@ class EpisodeLog:
 
   def get_state(self) -> Dict[str, Any]:
     """Returns everything, picklable. Not a copy: the caller makes one."""
-    return {
-        'returns': self._returns,
-        'num_steps': self._num_steps,
-        'first_steps': self._first_steps,
-        'seeds': self._seeds,
-        'schedule': self._schedule,
-        'episode_indices': self._episode_indices,
-        'finished': list(self._finished),
-    }
+    return dict(vars(self))
 
   def set_state(self, state: Dict[str, Any]) -> None:
     """Restores `state`, a copy of what `get_state` returned."""
-    self._returns = state['returns']
-    self._num_steps = state['num_steps']
-    self._first_steps = state['first_steps']
-    self._seeds = state['seeds']
-    self._schedule = state['schedule']
-    self._episode_indices = state['episode_indices']
-    self._finished.clear()
-    self._finished.extend(state['finished'])
+    vars(self).update(state)
 
 
 def known(infos, key, indices):

@@ -16,7 +16,6 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.typing import types
 
-from rnd_agents import errors as user_errors
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import errors
 
@@ -55,14 +54,7 @@ class SeededEpisodes(gymnasium.Wrapper):
       environment_index: int = 0,
       num_environments: int = 1,
   ):
-    """Creates a SeededEpisodes.
-
-    Args:
-      env: one environment.
-      seeds: its schedule.
-      environment_index: which of the batch it is.
-      num_environments: how many are in the batch.
-    """
+    """Creates a SeededEpisodes of one of `num_environments` environments."""
     super().__init__(env)
     self._environment_index = environment_index
     self._num_environments = num_environments
@@ -76,7 +68,6 @@ class SeededEpisodes(gymnasium.Wrapper):
           if space.start >= 0
           else space.dtype
       )
-    self.saved_state = None
     self.start_schedule(seeds)
     self._start_episode(None, None)
 
@@ -200,18 +191,14 @@ class SeededEpisodes(gymnasium.Wrapper):
     self._resets_next = state['ended']
     return observation
 
-  def restore_saved_state(self):
-    """As `set_episode_state`, of the attribute `saved_state`.
-
-    A vector environment can call a method with one argument for all, and set an
-    attribute for each.
+  def restore_episode(self, states: Sequence[Dict[str, Any]]) -> Any:
+    """As `set_episode_state`, of the state of this environment in the batch.
 
     Returns:
       The observation, or a StateNotRestored: raised, it would end a worker.
     """
-    state, self.saved_state = self.saved_state, None
     try:
-      return self.set_episode_state(state)
+      return self.set_episode_state(states[self._environment_index])
     except (errors.StateNotRestored, errors.EnvironmentFailure) as error:
       return errors.StateNotRestored(str(error))
 
@@ -257,12 +244,8 @@ class SeededEpisodes(gymnasium.Wrapper):
 def save_running(vector_env: vector.VectorEnv, is_seeded: bool) -> Any:
   """Returns the running episodes of a vector environment, picklable.
 
-  Args:
-    vector_env: the environment.
-    is_seeded: whether its environments are wrapped in `SeededEpisodes`.
-
-  Raises:
-    NotImplementedError: it can be neither replayed nor saved.
+  `is_seeded` tells whether its environments are wrapped in `SeededEpisodes`.
+  Raises NotImplementedError if it can be neither replayed nor saved.
   """
   if is_seeded:
     return _REPLAYED, list(vector_env.call('get_episode_state'))
@@ -282,11 +265,6 @@ def restore_running(
 ) -> Any:
   """Restores the episodes of `save_running`.
 
-  Args:
-    vector_env: with as many environments.
-    is_seeded: as in `save_running`.
-    state: of `save_running`.
-
   Returns:
     The latest observations, batched, or None if the vector environment's
     `set_state` returns none.
@@ -294,7 +272,6 @@ def restore_running(
   Raises:
     StateNotRestored: a replayed episode differs, or the state is of another
       kind of vector environment.
-    ValueError: `state` is of another number of environments.
   """
   saved_kind, state = state
   kind = _REPLAYED if is_seeded else type(vector_env.unwrapped).__name__
@@ -305,15 +282,9 @@ def restore_running(
     )
   if not is_seeded:
     return vector_env.set_state(state)
-  if len(state) != vector_env.num_envs:
-    raise user_errors.InvalidValue(
-        f'The saved state is of {len(state)} environments, and there are '
-        f'{vector_env.num_envs}.'
-    )
   # The vector environment must not begin a new episode of its own accord.
   vector_env.reset()
-  vector_env.set_attr('saved_state', list(state))
-  observations = vector_env.call('restore_saved_state')
+  observations = vector_env.call('restore_episode', state)
   for observation in observations:
     if isinstance(observation, errors.StateNotRestored):
       raise observation

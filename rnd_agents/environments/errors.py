@@ -7,6 +7,7 @@ a bug, of this package or of the environment, and should keep its traceback.
 """
 
 import contextlib
+import importlib
 import re
 import traceback
 from typing import Any, Dict, Iterator, Optional
@@ -76,6 +77,25 @@ class EnvironmentFailure(errors.UserError, RuntimeError):
         self.environment_name,
         self.traceback_text,
     )
+
+
+def import_extra(module: str, extra: str, who: str) -> None:
+  """Imports a package of an extra, which registers its environments.
+
+  Args:
+    module: to import.
+    extra: of rnd_agents, that installs it.
+    who: needs it.
+
+  Raises:
+    MissingPackageError: it is not installed.
+  """
+  try:
+    gymnasium.register_envs(importlib.import_module(module))
+  except ImportError as error:
+    raise MissingPackageError(
+        f'{who} needs the package {module}: pip install "rnd_agents[{extra}]"'
+    ) from error
 
 
 @contextlib.contextmanager

@@ -257,15 +257,8 @@ def _array_spec(space, name, round_inward=False):
 def _cast_bounds(minimum, maximum, dtype, round_inward):
   """Casts bounds, and makes uniform ones scalar so that specs print briefly.
 
-  Args:
-    minimum: scalar or array.
-    maximum: scalar or array.
-    dtype: of the spec.
-    round_inward: whether what lies inside the new bounds must lie inside the
-      old ones: an action goes back to the environment, which may check it.
-
-  Returns:
-    The two bounds.
+  With `round_inward`, what lies inside the new bounds lies inside the old ones:
+  an action goes back to the environment, which may check it.
   """
   with np.errstate(over='ignore'):  # The float64 maximum becomes infinity.
     low, high = np.asarray(minimum, dtype), np.asarray(maximum, dtype)

@@ -100,8 +100,16 @@ def load_environment(
       callable or a wrapper that returns no environment.
     MissingPackageError: the environment needs a package that is not installed.
   """
-  vectorization_lib.check_arguments(num_environments, vectorization, wrappers)
-  _check_arguments(env, max_episode_steps)
+  if max_episode_steps is not None and max_episode_steps < 1:
+    raise errors.EnvironmentSetupError(
+        'max_episode_steps must be None (the registered limit) or at least 1, '
+        f'not {max_episode_steps}.'
+    )
+  if not isinstance(env, str) and not callable(env):
+    raise errors.EnvironmentSetupError(
+        f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
+        'For an environment of your own: load_environment(lambda: MyEnv()).'
+    )
   env_kwargs = dict(env_kwargs or {})
   name = vectorization_lib.default_name(env)
   batch_arguments = dict(
@@ -119,9 +127,11 @@ def load_environment(
         _make_from_callable, env, env_kwargs, max_episode_steps
     )
     return vectorization_lib.make_batch(make, name, **batch_arguments)
-  _import_optional(env)
-  _check_registered(env)
   env_id = env.rpartition(':')[2]
+  for ids, module, extra in _OPTIONAL:
+    if ids.match(env_id):
+      errors.import_extra(module, extra, env_id)
+  _check_registered(env)
   if preprocessing and env_id.startswith('ALE/'):
     _check_atari_settings(env_kwargs)
     return atari.load_atari(
@@ -145,20 +155,6 @@ def load_environment(
       functools.partial(_make_registered_vector, env, env_kwargs),
       **batch_arguments,
   )
-
-
-def _check_arguments(env, max_episode_steps):
-  """Raises EnvironmentSetupError for what no environment could have."""
-  if max_episode_steps is not None and max_episode_steps < 1:
-    raise errors.EnvironmentSetupError(
-        'max_episode_steps must be None (the registered limit) or at least 1, '
-        f'not {max_episode_steps}.'
-    )
-  if not isinstance(env, str) and not callable(env):
-    raise errors.EnvironmentSetupError(
-        f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
-        'For an environment of your own: load_environment(lambda: MyEnv()).'
-    )
 
 
 def _check_atari_settings(env_kwargs):
@@ -201,21 +197,6 @@ def _make_registered_vector(env_id, env_kwargs, num_environments):
         vectorization_mode='vector_entry_point',
         **env_kwargs,
     )
-
-
-def _import_optional(env_id):
-  """Imports what registers or runs the id, if it is one of the known extras."""
-  for ids, module, extra in _OPTIONAL:
-    if not ids.match(env_id.rpartition(':')[2]):
-      continue
-    try:
-      imported = importlib.import_module(module)
-    except ImportError as error:
-      raise errors.MissingPackageError(
-          f'{env_id} needs the package {module}: '
-          f'pip install "rnd_agents[{extra}]"'
-      ) from error
-    gymnasium.register_envs(imported)
 
 
 def _check_registered(env_id):

@@ -16,7 +16,7 @@ do not achieve, so that demonstrations help: 8 symbols of 4 before the answer.
 the actions of all.
 """
 
-from typing import NamedTuple, Optional, Tuple
+from typing import Optional, Tuple
 
 import gin
 import gymnasium
@@ -28,22 +28,10 @@ from rnd_agents.environments import errors
 _PIXELS = 16  # Height and width of a cell of a picture.
 
 
-class Outcome(NamedTuple):
-  """The outcome of an action.
-
-  Attributes:
-    reward: of the step.
-    terminated: whether it ended the task.
-    success: whether it solved it.
-  """
-
-  reward: float
-  terminated: bool = False
-  success: bool = False
-
-
 class MemoryTask(gymnasium.Env):
   """The base class of the three: the cue, the clock and the ends.
+
+  Arguments out of range are an EnvironmentSetupError.
 
   A termination observes zeros only. The info of the last step of an episode
   has `is_success`, and no other info has anything. Pictures show what is
@@ -59,17 +47,6 @@ class MemoryTask(gymnasium.Env):
       limit_env_steps: Optional[int],
       render_mode: Optional[str],
   ):
-    """Creates a MemoryTask.
-
-    Args:
-      num_entries: length of the observations.
-      num_actions: that there are.
-      limit_env_steps: truncates episodes; None where every episode ends.
-      render_mode: None or 'rgb_array'.
-
-    Raises:
-      EnvironmentSetupError: there is no such `render_mode`.
-    """
     if render_mode not in (None, *self.metadata['render_modes']):
       raise errors.EnvironmentSetupError(
           f"render_mode must be None or 'rgb_array', not {render_mode!r}."
@@ -142,8 +119,12 @@ class MemoryTask(gymnasium.Env):
     """Returns a new array: the observation before the end."""
     raise NotImplementedError
 
-  def _act(self, action: int) -> Outcome:
-    """Applies `action`; the clock still counts the steps before it only."""
+  def _act(self, action: int) -> Tuple[float, bool, bool]:
+    """Applies `action`; the clock still counts the steps before it only.
+
+    Returns:
+      The reward, whether the task ends, and whether it is solved.
+    """
     raise NotImplementedError
 
   def _expert_action(self) -> int:
@@ -170,9 +151,6 @@ class Recall(MemoryTask):
     Args:
       delay_env_steps: blanks between the cue and the question, 0 or more.
       render_mode: None or 'rgb_array'.
-
-    Raises:
-      EnvironmentSetupError: an argument is out of range.
     """
     _check_at_least(0, delay_env_steps=delay_env_steps)
     super().__init__(4, 2, None, render_mode)
@@ -191,9 +169,9 @@ class Recall(MemoryTask):
 
   def _act(self, action):
     if not self._asks():
-      return Outcome(0.0)
+      return 0.0, False, False
     success = action == self._cue
-    return Outcome(1.0 if success else -1.0, True, success)
+    return (1.0 if success else -1.0), True, success
 
   def _expert_action(self):
     return self._cue if self._asks() else 0
@@ -244,10 +222,6 @@ class TMaze(MemoryTask):
       length: steps east from the start to the junction, at least 1.
       limit_env_steps: truncates episodes; more than `length`.
       render_mode: None or 'rgb_array'.
-
-    Raises:
-      EnvironmentSetupError: an argument is out of range; no episode could
-        succeed within the limit.
     """
     _check_at_least(1, length=length)
     # Turning is a step too.
@@ -272,14 +246,14 @@ class TMaze(MemoryTask):
     at_junction = self._cell == self._length
     if action == self.EAST and not at_junction:
       self._cell += 1
-      return Outcome(0.0)
+      return 0.0, False, False
     if action == self.WEST:
       self._cell = max(self._cell - 1, 0)
-      return Outcome(self.MISTAKE_REWARD)
+      return self.MISTAKE_REWARD, False, False
     if at_junction and action == self._turn():
-      return Outcome(self.SUCCESS_REWARD, True, True)
+      return self.SUCCESS_REWARD, True, True
     ended = at_junction and action != self.EAST
-    return Outcome(self.MISTAKE_REWARD, ended)
+    return self.MISTAKE_REWARD, ended, False
 
   def _expert_action(self):
     return self.EAST if self._cell < self._length else self._turn()
@@ -316,9 +290,6 @@ class CueLock(MemoryTask):
       code_length: symbols of the code, at least 1.
       code_seed: of the code: train and evaluate on one.
       render_mode: None or 'rgb_array'.
-
-    Raises:
-      EnvironmentSetupError: an argument is out of range.
     """
     _check_at_least(2, num_symbols=num_symbols)
     _check_at_least(1, code_length=code_length)
@@ -342,12 +313,12 @@ class CueLock(MemoryTask):
 
   def _act(self, action):
     if self._num_env_steps == 0:
-      return Outcome(0.0)
+      return 0.0, False, False
     position = self._num_env_steps - 1
     if position < len(self._code):
-      return Outcome(0.0, action != self._code[position])
+      return 0.0, action != self._code[position], False
     success = action % 2 == self._cue
-    return Outcome(float(success), True, success)
+    return float(success), True, success
 
   def _expert_action(self):
     if self._num_env_steps == 0:

@@ -104,19 +104,16 @@ class OldGymPyEnvironment(gym_wrapper.GymWrapper):
 
 
 class SinglePyEnvironment(py_environment.PyEnvironment):
-  """A VectorPyEnvironment of one, without its batch axis."""
+  """A VectorPyEnvironment of one, without its batch axis.
+
+  Its methods are those of `VectorPyEnvironment`.
+  """
 
   def __init__(
       self,
       batched_env: vector_environment.VectorPyEnvironment,
       env: Optional[gymnasium.Env] = None,
   ):
-    """Creates a SinglePyEnvironment.
-
-    Args:
-      batched_env: of one environment.
-      env: what it adapts.
-    """
     super().__init__(handle_auto_reset=False)  # The batched one does it.
     self._batched_env = batched_env
     self._env = env
@@ -139,11 +136,9 @@ class SinglePyEnvironment(py_environment.PyEnvironment):
     return self._batched_env.action_spec()
 
   def seed(self, seed: Optional[types.Seed]) -> Optional[int]:
-    """See `VectorPyEnvironment.seed`."""
     return self._batched_env.seed(seed)
 
   def pop_episodes(self):
-    """See `VectorPyEnvironment.pop_episodes`."""
     return self._batched_env.pop_episodes()
 
   def get_info(self) -> Dict[str, Any]:
@@ -151,11 +146,9 @@ class SinglePyEnvironment(py_environment.PyEnvironment):
     return _info_of_one(self._batched_env.get_info())
 
   def get_state(self) -> Dict[str, Any]:
-    """See `VectorPyEnvironment.get_state`."""
     return self._batched_env.get_state()
 
   def set_state(self, state: Dict[str, Any]) -> None:
-    """See `VectorPyEnvironment.set_state`."""
     self._batched_env.set_state(state)
     self._current_time_step = _first(self._batched_env.current_time_step())
 

@@ -217,9 +217,8 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
   def busy_since(self) -> Optional[Tuple[int, float]]:
     """Returns since when the environment has been at work, for a watchdog.
 
-    Returns:
-      While inside a reset or a step of the adapted environment, the identifier
-      of the thread and the `time.monotonic()` at which it went in; else None.
+    While inside a reset or a step, the identifier of the thread and the
+    `time.monotonic()` at which it went in; else None.
     """
     return self._busy_since
 

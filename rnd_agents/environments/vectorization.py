@@ -42,29 +42,26 @@ def make_batch(
 ) -> vector_environment.VectorPyEnvironment:
   """Returns `num_environments` environments as one batched PyEnvironment.
 
-  The keyword arguments are those of `loaders.load_environment`.
-
-  Args:
-    make: returns a new single environment; called in the worker process where
-      there is one.
-    name: of the environment, for messages, pictures and files.
-    make_vector: returns the environment's own vector implementation of so many
-      environments, for 'vector_entry_point'; None if there is none.
-    num_environments: see there, as for all that follow.
-    seed: see there.
-    seeding: see there.
-    vectorization: see there.
-    wrappers: see there.
-    reward_fn: see there.
-    success_key: see there.
-    step_timeout_s: see there.
-
-  Raises:
-    EnvironmentFailure: a worker process did not come up.
-    EnvironmentSetupError: an argument is out of range, or `make` or a wrapper
-      returned no environment of its own.
+  The keyword arguments and the errors are those of `loaders.load_environment`.
+  `make` returns a new single environment, in the worker process where there is
+  one; `name` is for messages, pictures and files; `make_vector` returns the
+  environment's own vector implementation of so many environments, for
+  'vector_entry_point', and is None if there is none.
   """
-  check_arguments(num_environments, vectorization, wrappers)
+  if num_environments < 1:
+    raise errors.EnvironmentSetupError(
+        f'num_environments must be at least 1, not {num_environments}.'
+    )
+  if vectorization not in VECTORIZATIONS:
+    raise errors.EnvironmentSetupError(
+        f'vectorization must be one of {VECTORIZATIONS}, not '
+        f'{vectorization!r}.'
+    )
+  if not isinstance(wrappers, (list, tuple)):
+    raise errors.EnvironmentSetupError(
+        'wrappers must be a list of callables, such as [MyWrapper], not'
+        f' {wrappers!r}.'
+    )
   adapt = functools.partial(
       vector_environment.VectorPyEnvironment,
       name=name,
@@ -113,26 +110,6 @@ def default_name(env: Union[str, Callable[..., gymnasium.Env]]) -> str:
   return 'environment' if name == '<lambda>' else name
 
 
-def check_arguments(
-    num_environments: int, vectorization: str, wrappers: Wrappers
-) -> None:
-  """Raises EnvironmentSetupError for arguments that no environment takes."""
-  if num_environments < 1:
-    raise errors.EnvironmentSetupError(
-        f'num_environments must be at least 1, not {num_environments}.'
-    )
-  if vectorization not in VECTORIZATIONS:
-    raise errors.EnvironmentSetupError(
-        f'vectorization must be one of {VECTORIZATIONS}, not '
-        f'{vectorization!r}.'
-    )
-  if not isinstance(wrappers, (list, tuple)):
-    raise errors.EnvironmentSetupError(
-        'wrappers must be a list of callables, such as [MyWrapper], not'
-        f' {wrappers!r}.'
-    )
-
-
 def _check_own_vector(name, make_vector, wrappers, seeding):
   """Raises EnvironmentSetupError for what 'vector_entry_point' cannot do."""
   if make_vector is None:
@@ -141,14 +118,11 @@ def _check_own_vector(name, make_vector, wrappers, seeding):
         "'vector_entry_point' needs a Gymnasium id that does. Use 'sync' or"
         " 'async', or VectorPyEnvironment(vector_env) for one of your own."
     )
-  for what, given in (
-      ('wrappers are', bool(wrappers)), ('seeding is', seeding is not None)
-  ):
-    if given:
-      raise errors.EnvironmentSetupError(
-          f'{what} for single environments, and '
-          "vectorization='vector_entry_point' has none; use 'sync' or 'async'."
-      )
+  if wrappers or seeding is not None:
+    raise errors.EnvironmentSetupError(
+        'wrappers and seeding are for single environments, and'
+        " vectorization='vector_entry_point' has none; use 'sync' or 'async'."
+    )
 
 
 class LeanSyncVectorEnv(vector.SyncVectorEnv):

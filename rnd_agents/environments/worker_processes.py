@@ -4,6 +4,7 @@
 
 import atexit
 import gc
+import math
 import multiprocessing
 import os
 import queue
@@ -18,16 +19,13 @@ import gymnasium
 from gymnasium import vector
 from gymnasium.vector import async_vector_env
 
-from rnd_agents import errors as user_errors
 from rnd_agents.environments import errors
 
 # A worker reports that it failed, and then the error, which follows at once.
 _ERROR_WAIT_S = 10.0
 _CLOSE_WAIT_S = 10.0
 _SLICE_S = 1.0
-_PIPE_ERRORS = (EOFError, ConnectionError, OSError)
-
-
+_PIPE_ERRORS = (EOFError, OSError)
 _PARENT_CHECK_S = 2.0
 
 _alive = weakref.WeakSet()
@@ -134,23 +132,6 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
   def call_async(self, name, *args, **kwargs):
     self._guarded(super().call_async, name, *args, **kwargs)
 
-  def set_attr(self, name, values):
-    """Sets an attribute, as Gymnasium's does, but with our time limit."""
-    if not isinstance(values, (list, tuple)):
-      values = [values] * self.num_envs
-    if len(values) != self.num_envs:
-      raise user_errors.InvalidValue(
-          f'{name}: {len(values)} values for {self.num_envs} environments.'
-      )
-    self._guarded(self._set_attr, name, values)
-
-  def _set_attr(self, name, values):
-    for pipe, value in zip(self.parent_pipes, values, strict=True):
-      pipe.send(('_setattr', (name, value)))
-    if not self._poll_pipe_envs():
-      raise multiprocessing.TimeoutError
-    self._raise_if_errors([pipe.recv()[1] for pipe in self.parent_pipes])
-
   def _guarded(self, function, *args, **kwargs):
     """Calls `function`; a silent or dead worker is an EnvironmentFailure."""
     if self._broken:
@@ -188,18 +169,14 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
         poller = select.poll()
         poller.register(pipe.fileno(), select.POLLIN)
         self._pollers.append(poller)
-    # In slices, of which no more than twice their length counts: a process that
-    # was suspended (Ctrl-Z, a laptop's sleep) finds that hours have gone by, in
-    # which its workers could do nothing either.
-    slice_s = min(_SLICE_S, timeout / 4)
-    left_s = timeout
+    # Counted in slices: a process that was suspended (Ctrl-Z) finds that hours
+    # have gone by, in which its workers could do nothing either.
+    num_left = max(math.ceil(timeout / _SLICE_S), 4)
+    slice_ms = 1000 * timeout / num_left
     for poller in self._pollers:
-      has_answered = False
-      while not has_answered:
-        start_s = time.monotonic()
-        has_answered = poller.poll(max(min(slice_s, left_s), 0) * 1000)
-        left_s -= min(time.monotonic() - start_s, 2 * slice_s)
-        if not has_answered and left_s <= 0:
+      while not poller.poll(slice_ms):
+        num_left -= 1
+        if num_left <= 0:
           return False
     return True
 

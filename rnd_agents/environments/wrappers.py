@@ -29,7 +29,6 @@ class PreviousActionReward(gymnasium.Wrapper):
   """
 
   def __init__(self, env: gymnasium.Env):
-    """Creates a PreviousActionReward of `env`."""
     super().__init__(env)
     action_space, self._no_action = _with_cleared(env.action_space)
     self.observation_space = spaces.Dict({
@@ -60,20 +59,11 @@ class PreviousActionReward(gymnasium.Wrapper):
 class SomeEntries(gymnasium.ObservationWrapper):
   """Shows some entries of a flat observation and hides the rest.
 
-  CartPole and MountainCar without their velocities need a memory.
+  CartPole and MountainCar without their velocities need a memory. `entries` are
+  the indices of a flat Box, in the order to show them in.
   """
 
   def __init__(self, env: gymnasium.Env, entries: Sequence[int]):
-    """Creates a SomeEntries.
-
-    Args:
-      env: an environment whose observation is a flat Box.
-      entries: indices of the entries to show, in the order to show them in.
-
-    Raises:
-      EnvironmentSetupError: the observation is no flat Box, or has no such
-        entry.
-    """
     super().__init__(env)
     space = env.observation_space
     if not isinstance(space, spaces.Box) or len(space.shape) != 1:
@@ -105,20 +95,11 @@ class SomeEntries(gymnasium.ObservationWrapper):
 class SomeActions(gymnasium.ActionWrapper):
   """Offers some of an environment's discrete actions.
 
-  MiniGrid has seven for every task, of which many need three.
+  MiniGrid has seven for every task, of which many need three. Action i is the
+  i-th of `actions`, which are of a Discrete space.
   """
 
   def __init__(self, env: gymnasium.Env, actions: Sequence[int]):
-    """Creates a SomeActions.
-
-    Args:
-      env: an environment with a Discrete action space.
-      actions: those to offer; action i is the i-th of them.
-
-    Raises:
-      EnvironmentSetupError: the action space is not Discrete, or has no such
-        action.
-    """
     super().__init__(env)
     space = env.action_space
     if not isinstance(space, spaces.Discrete):
@@ -141,24 +122,15 @@ class SomeActions(gymnasium.ActionWrapper):
 class RoomsVisited(gymnasium.Wrapper):
   """Adds the room of Montezuma's Revenge to the info.
 
-  Each info has `room` and `rooms_visited`, the number of rooms visited in this
-  episode, the first included. ALE's vector environment shows no RAM: evaluate
-  with vectorization 'sync' or 'async'.
+  Each info has `room`, the byte of RAM at `ram_address`, and `rooms_visited`,
+  the number of rooms visited in this episode, the first included. ALE's vector
+  environment shows no RAM: evaluate with vectorization 'sync' or 'async'.
   """
 
   # Of the agent's room, as in the code of Burda et al., 2018.
   ROOM_ADDRESS = 3
 
   def __init__(self, env: gymnasium.Env, ram_address: int = ROOM_ADDRESS):
-    """Creates a RoomsVisited.
-
-    Args:
-      env: an ALE game, itself or wrapped.
-      ram_address: the byte of RAM that holds the room.
-
-    Raises:
-      EnvironmentSetupError: `env` is no ALE game.
-    """
     super().__init__(env)
     if not hasattr(env.unwrapped, 'ale'):
       raise errors.EnvironmentSetupError(
@@ -185,19 +157,12 @@ class RoomsVisited(gymnasium.Wrapper):
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
 class DelayedReward(gymnasium.Wrapper):
-  """Pays the rewards of several steps at once, at their end."""
+  """Pays the rewards of `delay_env_steps` steps at once, at their end.
+
+  The end of an episode pays what is left, so that returns do not change.
+  """
 
   def __init__(self, env: gymnasium.Env, delay_env_steps: int):
-    """Creates a DelayedReward.
-
-    Args:
-      env: any environment.
-      delay_env_steps: pays after so many steps; the end of an episode pays
-        what is left, so that returns do not change.
-
-    Raises:
-      EnvironmentSetupError: `delay_env_steps` is less than 1.
-    """
     super().__init__(env)
     if delay_env_steps < 1:
       raise errors.EnvironmentSetupError(
@@ -233,14 +198,6 @@ class AgentPosition(gymnasium.Wrapper):
   """
 
   def __init__(self, env: gymnasium.Env):
-    """Creates an AgentPosition.
-
-    Args:
-      env: a MiniGrid task, itself or wrapped.
-
-    Raises:
-      EnvironmentSetupError: `env` is none.
-    """
     super().__init__(env)
     if not hasattr(env.unwrapped, 'agent_pos'):
       raise errors.EnvironmentSetupError(

@@ -4,7 +4,6 @@
 
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import demonstration_recorder
-from rnd_agents.evaluation import episode_player
 from rnd_agents.evaluation import evaluator
 from rnd_agents.evaluation import saved_policy
 from rnd_agents.evaluation import video
@@ -13,7 +12,6 @@ from rnd_agents.evaluation import visits
 __all__ = [
     'actors',
     'demonstration_recorder',
-    'episode_player',
     'evaluator',
     'saved_policy',
     'video',

@@ -10,7 +10,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
 from rnd_agents.evaluation import actors
-from rnd_agents.evaluation import episode_player
+from rnd_agents.evaluation import evaluator
 
 
 class Demonstration(NamedTuple):
@@ -36,7 +36,7 @@ class Demonstration(NamedTuple):
 def record(
     environment, actor, seeds, keep_network_state=False, should_stop=None
 ):
-  """Records one episode from each seed, as `episode_player.play` plays them.
+  """Records one episode from each seed, as `evaluator.play` plays them.
 
   Args:
     environment: A `VectorPyEnvironment`.
@@ -59,7 +59,7 @@ def record(
     raise actors.ActorError(
         'There is no network state to keep: the actor has no memory.'
     )
-  for played in episode_player.play(
+  for played in evaluator.play(
       environment,
       actor,
       seeds,

@@ -1,14 +1,152 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates a policy on the same episodes each time."""
+"""Plays an episode from each of a list of seeds, and evaluates policies so."""
+
+from typing import Any, NamedTuple, Tuple
 
 import numpy as np
+import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
+from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import actors
-from rnd_agents.evaluation import episode_player
 
-EndlessEpisode = episode_player.EndlessEpisode
+# An environment without a time limit must not hang an evaluation.
+_MAX_EPISODE_STEPS = 200_000
+
+
+class EndlessEpisode(errors.UserError, RuntimeError):
+  """An episode that does not come to its end."""
+
+
+class PlayedEpisode(NamedTuple):
+  """One episode of T steps.
+
+  Attributes:
+    episode: Its return, length and outcome, with its seed and its actions.
+    time_steps: `TimeStep` of arrays [T + 1, ...], from the FIRST to the LAST;
+      () if they were not kept.
+    network_states: The actor's state before each time step, as a flat tuple of
+      arrays [T + 1, ...]; () if they were not kept.
+  """
+
+  episode: vector_environment.Episode
+  time_steps: Any
+  network_states: Tuple[np.ndarray, ...]
+
+
+def play(
+    environment,
+    actor,
+    seeds,
+    keep_time_steps=False,
+    keep_network_states=False,
+    should_stop=None,
+):
+  """Plays one episode from each seed, in rounds of `batch_size` episodes.
+
+  Args:
+    environment: A `VectorPyEnvironment`.
+    actor: Chooses the actions, see `actors`.
+    seeds: A sequence of seeds.
+    keep_time_steps: Whether to keep what the environment returned.
+    keep_network_states: Whether to keep the states of the actor.
+    should_stop: Optional function that is called before each step; True ends
+      everything, after the episodes that are complete.
+
+  Yields:
+    A `PlayedEpisode` each, in the order of the seeds. Of a round that ends with
+    an error, the episodes that are complete come before the error.
+
+  Raises:
+    EndlessEpisode: If an episode does not end.
+    ActorError, ExpertFailure: As the actor raised it, with step and seeds.
+  """
+
+  def kept(time_step, state):
+    return (
+        time_step if keep_time_steps else (),
+        tuple(map(np.asarray, tf.nest.flatten(state)))
+        if keep_network_states
+        else (),
+    )
+
+  should_stop = should_stop or (lambda: False)
+  size = environment.batch_size
+  for start in range(0, len(seeds), size):
+    if should_stop():
+      return
+    played, error = {}, None
+    try:
+      _play_round(
+          environment,
+          actor,
+          list(seeds[start : start + size]),
+          kept,
+          should_stop,
+          played,
+      )
+    except Exception as found:  # pylint: disable=broad-exception-caught
+      error = found
+    yield from (played[i] for i in sorted(played))
+    if error is not None:
+      raise error
+
+
+def _play_round(environment, actor, seeds, kept, should_stop, played):
+  """Plays the episode of seeds[i] in environment i, into played[i]."""
+  # Environments to spare play along and do not count.
+  spare = environment.batch_size - len(seeds)
+  time_step = environment.reset_with_seeds(seeds + spare * seeds[-1:])
+  environment.pop_episodes()
+  state = actor.initial_state(environment.batch_size)
+  running = {i: ([], []) for i in range(len(seeds))}  # Actions, frames.
+  num_steps = 0
+  while running and not should_stop():
+    if num_steps == _MAX_EPISODE_STEPS:
+      raise EndlessEpisode(
+          f'After {num_steps} steps only {len(seeds) - len(running)} of'
+          f' {len(seeds)} episodes have ended. Set load_environment.'
+          'max_episode_steps (for the evaluations of a run:'
+          ' eval/load_environment.max_episode_steps).'
+      )
+    num_steps += 1
+    try:
+      action, next_state = actor.act(time_step, state, list(running))
+    except (actors.ActorError, actors.ExpertFailure) as error:
+      which = ', '.join(str(seeds[i]) for i in running)
+      where = f'This was step {num_steps} of the episodes from seeds {which}.'
+      raise type(error)(f'{error} {where}') from error.__cause__
+    frame = kept(time_step, state)
+    for i, (actions, frames) in running.items():
+      actions.append(_row(action, i))
+      frames.append(_row(frame, i))
+    time_step, state = environment.step(action), next_state
+    if np.any(time_step.step_type == ts.StepType.LAST):
+      frame = kept(time_step, state)
+      for episode in environment.pop_episodes():
+        i = episode.environment_index
+        # Environments that finish early go on with episodes that do not count.
+        if i in running:
+          actions, frames = running.pop(i)
+          frames.append(_row(frame, i))
+          episode = episode._replace(
+              seed=seeds[i], actions=_stacked(actions, action)
+          )
+          played[i] = PlayedEpisode(episode, *_stacked(frames, frame))
+
+
+def _row(batch, index):
+  """Returns one environment's part, flat; a copy, which frees the rest."""
+  return [np.array(part[index]) for part in tf.nest.flatten(batch)]
+
+
+def _stacked(rows, structure):
+  """Returns rows of `_row` as arrays [len(rows), ...] in a structure."""
+  return tf.nest.pack_sequence_as(
+      structure, [np.stack(part) for part in zip(*rows)]
+  )
 
 
 class Evaluator:
@@ -49,9 +187,7 @@ class Evaluator:
     """
     return [
         played.episode
-        for played in episode_player.play(
-            self._environment, self._actor, self._seeds
-        )
+        for played in play(self._environment, self._actor, self._seeds)
     ]
 
 

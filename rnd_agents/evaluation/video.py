@@ -9,6 +9,7 @@ says which return the video shows.
 """
 
 import contextlib
+import operator
 import os
 import subprocess
 import time
@@ -22,9 +23,8 @@ import tensorflow as tf
 from rnd_agents import errors as user_errors
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
-from rnd_agents.evaluation import episode_player
 
-MAX_FRAMES = 9
+_MAX_FRAMES = 9
 _DEFAULT_FPS = 30
 
 
@@ -129,9 +129,11 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
       raise RecordingError(
           f'A video is of one environment, not of {environment.batch_size}.'
       )
-    with _VideoWriter(ffmpeg, path, _fps(environment)) as writer:
-      return_, length, has_ended = _replay(
-          environment, episode, writer, max_wall_time_s
+    metadata = environment.gymnasium_vector_env.metadata
+    fps = metadata.get('render_fps') or _DEFAULT_FPS  # It may be None.
+    with _writing(ffmpeg, path, fps) as write:
+      return_, length, has_ended, frames = _replay(
+          environment, episode, write, max_wall_time_s
       )
   except OSError as error:
     raise RecordingError(
@@ -160,58 +162,37 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
           episode.length_env_steps,
           path,
       )
-  return Recording(return_, length, path, writer.selection(), matches)
+  return Recording(return_, length, path, frames, matches)
 
 
-class _ReplayActor:
-  """Plays the given actions in one environment; its state is the step."""
-
-  def __init__(self, actions):
-    self._actions = actions
-
-  def initial_state(self, batch_size):
-    del batch_size
-    return 0
-
-  def act(self, time_step, state, wanted=None):
-    del time_step, wanted
-    action = tf.nest.map_structure(
-        lambda a: a[state : state + 1], self._actions
-    )
-    return action, state + 1
-
-
-def _replay(environment, episode, writer, max_wall_time_s):
-  """Returns the return and the length of the replay and whether it ended."""
+def _replay(environment, episode, write, max_wall_time_s):
+  """Returns return and length of the replay, whether it ended, some frames."""
   start_s = time.monotonic()
-  rewards = []  # Of each time step, that of the reset included.
-
-  def observe(time_step, infos):
-    del infos
-    writer.add(_frame(environment))
-    rewards.append(float(time_step.reward[0]))
-
-  def should_stop():
-    length = len(rewards) - 1
-    return length == episode.length_env_steps or (
-        length > 0
-        and max_wall_time_s is not None
+  shown = np.linspace(0, episode.length_env_steps, _MAX_FRAMES).round()
+  frames, rewards = [], []
+  time_step = environment.reset_with_seeds([episode.seed])
+  for length in range(episode.length_env_steps + 1):
+    if length:
+      now = operator.itemgetter(slice(length - 1, length))
+      time_step = environment.step(
+          tf.nest.map_structure(now, episode.actions)
+      )
+      rewards.append(float(time_step.reward[0]))
+    frame = _frame(environment)
+    write(frame)
+    is_late = (
+        max_wall_time_s is not None
         and time.monotonic() - start_s > max_wall_time_s
     )
-
-  environment.add_step_observer(observe)
-  played = list(
-      episode_player.play(
-          environment,
-          _ReplayActor(episode.actions),
-          [episode.seed],
-          should_stop=should_stop,
-      )
-  )
-  if played:
-    # Not the sum of `reward`, which may be scaled and is float32.
-    return played[0].episode.return_, len(rewards) - 1, True
-  return sum(rewards), len(rewards) - 1, False
+    ends = time_step.is_last()[0] or (length > 0 and is_late)
+    if length in shown or ends:
+      frames.append(frame)
+    if ends:
+      break
+  played = environment.pop_episodes()
+  # Not the sum of `reward`, which may be scaled and is float32.
+  return_ = played[0].return_ if played else sum(rewards)
+  return return_, length, bool(played), frames
 
 
 def _frame(environment):
@@ -231,97 +212,51 @@ def _frame(environment):
   return frame
 
 
-def _fps(environment):
-  metadata = environment.gymnasium_vector_env.metadata
-  return metadata.get('render_fps') or _DEFAULT_FPS  # It may be None.
+@contextlib.contextmanager
+def _writing(ffmpeg, path, fps):
+  """Gives a function that writes a frame to a video, complete at the end."""
+  folder, name = os.path.split(os.path.abspath(path))
+  os.makedirs(folder, exist_ok=True)
+  aside = os.path.join(folder, f'.{name}.new')
+  process = None
 
-
-class _VideoWriter:
-  """Writes frames to a file as they come and keeps a few of them."""
-
-  def __init__(self, ffmpeg, path, fps):
-    folder, name = os.path.split(os.path.abspath(path))
-    os.makedirs(folder, exist_ok=True)
-    self._ffmpeg = ffmpeg
-    self._fps = fps
-    self._path = path
-    self._aside = os.path.join(folder, f'.{name}.new')
-    self._process = None  # The size of a frame comes first.
-    self._kept = []
-    self._last = None
-    self._stride = 1
-    self._count = 0
-
-  def add(self, frame):
-    """Adds a frame; odd sizes, which H.264 lacks, are padded."""
-    height, width, _ = frame.shape
-    if height % 2 or width % 2:
-      padding = [(0, height % 2), (0, width % 2), (0, 0)]
-      self._write(np.pad(frame, padding, mode='edge'))
-    else:
-      self._write(frame)
-    if self._count % self._stride == 0:
-      self._kept.append(frame)
-      if len(self._kept) > 8 * MAX_FRAMES:
-        # However long the video, a few frames of it are in memory.
-        self._kept = self._kept[::2]
-        self._stride *= 2
-    self._last = frame
-    self._count += 1
-
-  def selection(self):
-    """Returns at most MAX_FRAMES frames, from the first to the last."""
-    frames = list(self._kept)
-    if (self._count - 1) % self._stride:
-      frames.append(self._last)
-    places = np.linspace(0, len(frames) - 1, min(MAX_FRAMES, len(frames)))
-    return [frames[round(place)] for place in places]
-
-  def _write(self, frame):
-    if self._process is None:
-      self._start(frame.shape)
-    with contextlib.suppress(BrokenPipeError):  # `_close` raises the cause.
-      self._process.stdin.write(np.ascontiguousarray(frame))
-
-  def _start(self, shape):
-    height, width, _ = shape
-    source = f'-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {self._fps}'
-    target = '-an -c:v libx264 -preset veryfast -pix_fmt yuv420p -f mp4'
-    self._process = subprocess.Popen(
-        [
-            self._ffmpeg, '-y', '-loglevel', 'error', *source.split(), '-i',
-            '-', *target.split(), self._aside,
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,  # A Ctrl-C is not for it.
-    )
-
-  def _close(self):
-    """Waits until the file is whole; raises RecordingError if it is not."""
-    with contextlib.suppress(BrokenPipeError):
-      self._process.stdin.close()
-    message = self._process.stderr.read().decode(errors='replace')
-    self._process.stderr.close()
-    if self._process.wait():
-      lines = message.strip().splitlines() or ['no message']
-      raise RecordingError(
-          f'{self._path} could not be written by FFmpeg: {lines[-1]}'
+  def write(frame):
+    nonlocal process
+    if process is None:  # The first one has the size.
+      height, width, _ = frame.shape
+      source = f'-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {fps} -i -'
+      # H.264 has even sizes only.
+      target = (
+          '-an -c:v libx264 -preset veryfast -pix_fmt yuv420p -vf'
+          ' pad=ceil(iw/2)*2:ceil(ih/2)*2 -f mp4'
       )
+      process = subprocess.Popen(
+          [ffmpeg, '-y', '-loglevel', 'error', *source.split(),
+           *target.split(), aside],
+          stdin=subprocess.PIPE,
+          stdout=subprocess.DEVNULL,
+          stderr=subprocess.PIPE,
+          start_new_session=True,  # A Ctrl-C is not for it.
+      )
+    with contextlib.suppress(BrokenPipeError):  # Its message says why.
+      process.stdin.write(np.ascontiguousarray(frame))
 
-  def __enter__(self):
-    return self
-
-  def __exit__(self, error_type, error, traceback):
-    try:
-      if self._process is not None:
-        self._close()
-      if error is None:
-        os.replace(self._aside, self._path)
-    finally:
-      with contextlib.suppress(OSError):
-        os.remove(self._aside)
+  try:
+    yield write
+    if process is not None:
+      _, message = process.communicate()
+      if process.returncode:
+        lines = message.decode(errors='replace').split('\n')
+        raise RecordingError(
+            f'{path} could not be written by FFmpeg: {" ".join(lines)}'
+        )
+    os.replace(aside, path)
+  finally:
+    if process is not None:
+      process.kill()
+      process.communicate()
+    with contextlib.suppress(OSError):
+      os.remove(aside)
 
 
 def _find_ffmpeg():

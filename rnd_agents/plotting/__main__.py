@@ -17,7 +17,7 @@ all points. Several metrics are several panels, each with its two tables.
 import math
 import os
 import sys
-from typing import Dict, List, Mapping, Sequence, Tuple
+from typing import Dict, List, Sequence, Tuple
 
 from absl import app
 from absl import flags
@@ -27,9 +27,10 @@ from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents import tables
 from rnd_agents.plotting import drawing
-from rnd_agents.plotting import group_curves
-from rnd_agents.plotting import panels
-from rnd_agents.plotting import sample_efficiency
+from rnd_agents.plotting import learning_curves
+from rnd_agents.plotting import statistics
+
+_INTERVAL = f'{100 * statistics.CONFIDENCE:g} % interval'
 
 
 class PlottingError(errors.InvalidValue):
@@ -44,10 +45,8 @@ def define_flags(values: flags.FlagValues) -> None:
       required=True, **to)
   flags.DEFINE_multi_string(
       'metric', ['return_mean'],
-      'Column of metrics.csv, as NAME or PHASE/NAME, such as train/bonus_mean;'
-      ' several times for several panels.', **to)
-  flags.DEFINE_enum(
-      'phase', 'eval', run_files.PHASES, 'Phase of metrics without one.', **to)
+      'Column of metrics.csv, of the evaluations, or PHASE/NAME, such as'
+      ' train/bonus_mean; several times for several panels.', **to)
   flags.DEFINE_enum(
       'label_by', 'parent', ('parent', 'run'),
       'Whether to draw one curve for each folder of runs, or for each run.',
@@ -58,24 +57,13 @@ def define_flags(values: flags.FlagValues) -> None:
       'Value to reach in the table of environment steps; several times for'
       ' several values. Default: some values between the first and the best,'
       ' and success rates.', **to)
-  flags.DEFINE_float(
-      'confidence', 0.95, 'Confidence of the intervals, between 0 and 1.', **to)
   flags.DEFINE_string('title', None, 'Title of the picture.', **to)
-  flags.DEFINE_string('ylabel', None, 'Label of the y axis.', **to)
-  flags.register_validator(
-      'confidence', lambda value: 0.0 < value < 1.0,
-      'must be inside (0, 1)', **to)
 
 
 def find_runs(folders: Sequence[str]) -> List[str]:
-  """Returns the run folders in `folders`, each one once.
+  """Returns absolute paths of the runs at any depth of `folders`, each once.
 
-  Args:
-    folders: Run folders, or folders that contain some at any depth.
-
-  Returns:
-    Absolute paths, sorted within each folder. Folders without a run are named
-    on stderr.
+  Folders without a run are named on stderr.
 
   Raises:
     PlottingError: If there is no run in any of the folders, or one is missing.
@@ -103,16 +91,10 @@ def find_runs(folders: Sequence[str]) -> List[str]:
 
 
 def group_runs(runs: Sequence[str], label_by: str) -> Dict[str, List[str]]:
-  """Groups run folders by label.
+  """Groups absolute paths of runs by the name of 'parent' or 'run' folder.
 
-  Args:
-    runs: Absolute paths of run folders.
-    label_by: 'parent', one group for each folder that contains runs; or 'run',
-      one for each run.
-
-  Returns:
-    Lists of run folders by the name of the folder. Folders of the same name are
-    told apart by as much of the path before it as that takes.
+  Folders of the same name are told apart by as much of the path before it as
+  that takes.
   """
   folders = {}
   for run in runs:
@@ -126,15 +108,14 @@ def group_runs(runs: Sequence[str], label_by: str) -> Dict[str, List[str]]:
           for folder, members in folders.items()}
 
 
-def curve_table(
-    curves: Mapping[str, group_curves.GroupCurve], confidence: float) -> str:
+def _curve_table(curves: Dict[str, statistics.GroupCurve]) -> str:
   """Returns the ends and the highest points of the curves as text.
 
   Only steps at which all runs of a group have a value count: beyond them, the
   longest runs alone would determine the numbers.
   """
-  lines = [['label', 'seeds', 'env_steps', 'final IQM',
-            f'{100 * confidence:g} % interval', 'highest IQM']]
+  lines = [
+      ['label', 'seeds', 'env_steps', 'final IQM', _INTERVAL, 'highest IQM']]
   for label, curve in curves.items():
     cells = ['-', '-', '-', '-']
     points = np.flatnonzero(curve.complete)
@@ -149,11 +130,9 @@ def curve_table(
   return tables.aligned(lines)
 
 
-def efficiency_table(
-    rows: Sequence[sample_efficiency.StepsTo], confidence: float) -> str:
+def _efficiency_table(rows: Sequence[statistics.StepsTo]) -> str:
   """Returns the sample efficiencies as text."""
-  lines = [['label', 'reaches', 'seeds', 'env_steps, IQM',
-            f'{100 * confidence:g} % interval']]
+  lines = [['label', 'reaches', 'seeds', 'env_steps, IQM', _INTERVAL]]
   for row in rows:
     interval = '-'
     if row.num_runs > 1:
@@ -183,7 +162,7 @@ def _read(
 
 def _panel(
     runs: Sequence[str], phase: str, metric: str, args: flags.FlagValues
-) -> panels.Panel:
+) -> learning_curves.Panel:
   """Computes the panel of a metric; names runs without it on stderr."""
   if phase not in run_files.PHASES:
     raise PlottingError(
@@ -200,28 +179,26 @@ def _panel(
             for label, group in groups.items()}
 
   rows = []
-  if args.threshold is not None or not panels.varies_by_factors(metric):
-    rows = sample_efficiency.steps_to(
-        by_label(found), metric, args.threshold, args.confidence)
+  if args.threshold is not None or not learning_curves.varies_by_factors(
+      metric):
+    rows = statistics.steps_to(by_label(found), metric, args.threshold)
   if metric == 'return_mean' and args.threshold is None:
     success, errors = _read(list(found), phase, 'success_rate')
     if not errors:  # Not every environment reports it.
-      rows += sample_efficiency.steps_to(
-          by_label(success), 'success_rate', confidence=args.confidence)
-  return panels.make(by_label(found), metric, phase, args.confidence,
-                     steps_to=rows, ylabel=args.ylabel)
+      rows += statistics.steps_to(by_label(success), 'success_rate')
+  return learning_curves.make_panel(by_label(found), metric, phase, rows)
 
 
-def _print(panel: panels.Panel, confidence: float) -> None:
+def _print(panel: learning_curves.Panel) -> None:
   """Prints both tables."""
-  print(curve_table(panel.curves, confidence))
+  print(_curve_table(panel.curves))
   for label, curve in panel.curves.items():
     if not curve.complete[-1]:
       print(f'Note: not all runs of {label} reach env_steps '
             f'{curve.env_steps[-1]}; its numbers are of the part that all do.')
   if panel.steps_to:
     print('\nEnvironment steps until a run first gets there:')
-    print(efficiency_table(panel.steps_to, confidence))
+    print(_efficiency_table(panel.steps_to))
 
 
 def _check_out(out: str) -> None:
@@ -232,18 +209,19 @@ def _check_out(out: str) -> None:
     raise PlottingError(
         f'--out {out} is no picture: it must end in one of {", ".join(types)}')
   path = drawing.csv_path(out)
-  if not tables.may_write_csv(path, panels.CSV_COLUMNS):
+  if not tables.may_write_csv(path, learning_curves.CSV_COLUMNS):
     raise PlottingError(
         f'the numbers would go to {path}, which holds something else: choose'
         ' another --out')
 
 
-def _draw(folders: Sequence[str], args: flags.FlagValues) -> List[panels.Panel]:
+def _draw(
+    folders: Sequence[str], args: flags.FlagValues
+) -> List[learning_curves.Panel]:
   """Draws the picture; returns its panels."""
-  for name in ('threshold', 'ylabel'):
-    if len(args.metric) > 1 and args[name].value is not None:
-      raise PlottingError(
-          f'--{name} is for one --metric, not for {len(args.metric)}')
+  if len(args.metric) > 1 and args.threshold is not None:
+    raise PlottingError(
+        f'--threshold is for one --metric, not for {len(args.metric)}')
   if not folders:
     raise PlottingError('which runs? Name their folders.')
   runs = find_runs(folders)
@@ -251,9 +229,9 @@ def _draw(folders: Sequence[str], args: flags.FlagValues) -> List[panels.Panel]:
   drawn = []
   for metric in args.metric:
     phase, _, name = metric.rpartition('/')
-    drawn.append(_panel(runs, phase or args.phase, name, args))
+    drawn.append(_panel(runs, phase or run_files.EVAL, name, args))
   try:
-    panels.draw(drawn, args.out, args.title, args.confidence)
+    learning_curves.draw_panels(drawn, args.out, args.title)
   except OSError as error:
     raise PlottingError(
         f'--out {args.out} cannot be written: {error.strerror}') from error
@@ -270,7 +248,7 @@ def main(argv: Sequence[str], args: flags.FlagValues = flags.FLAGS) -> int:
   for i, panel in enumerate(drawn):
     if len(drawn) > 1:
       print(('\n' if i else '') + f'{panel.phase}/{panel.metric}')
-    _print(panel, args.confidence)
+    _print(panel)
   return 0
 
 

@@ -8,11 +8,10 @@ colour of the background, not the darkest one.
 """
 
 import os
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, Optional, Tuple
 
 import numpy as np
 
-from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents.plotting import drawing
 
@@ -32,10 +31,10 @@ _MAX_LABELLED_CELLS = 150
 
 def visitation_image(
     counts: np.ndarray,
-    x_label: str = '',
-    y_label: str = '',
-    extent: Optional[Tuple[float, float, float, float]] = None,
-    title: Optional[str] = None,
+    x_label: str,
+    y_label: str,
+    extent: Tuple[float, float, float, float],
+    title: str,
 ) -> np.ndarray:
   """Draws visits to a plane, such as that of two-dimensional observations.
 
@@ -43,17 +42,12 @@ def visitation_image(
     counts: [H, W], visits of each cell; row 0 is the lowest y.
     x_label: Below the plane.
     y_label: Beside it.
-    extent: x of the left and the right edge, y of the lower and the upper edge;
-      None numbers the cells.
+    extent: x of the left and the right edge, y of the lower and the upper edge.
     title: Above it.
 
   Returns:
-    The picture, uint8 [480, 640, 3].
-
-  Raises:
-    ValueError: If `counts` is not a plane of finite numbers >= 0.
+    The picture, uint8 [480, 640, 3], as of the functions below.
   """
-  counts = _checked(counts)
   fig, axes = _new_figure(title)
   mesh = _draw_cells(axes, counts, origin='lower', extent=extent, aspect='auto')
   axes.set_xlabel(x_label)
@@ -62,25 +56,16 @@ def visitation_image(
   return _rendered(fig)
 
 
-def grid_image(
-    counts: np.ndarray, title: Optional[str] = None
-) -> np.ndarray:
+def grid_image(counts: np.ndarray, title: str) -> np.ndarray:
   """Draws visits to the cells of a grid world such as MiniGrid's.
 
   Args:
     counts: [H, W], visits of the cell in row y and column x; row 0 is on top,
       as in MiniGrid. Small grids show the numbers too.
     title: Above it.
-
-  Returns:
-    The picture, uint8 [480, 640, 3].
-
-  Raises:
-    ValueError: As for `visitation_image`.
   """
   from matplotlib import ticker
 
-  counts = _checked(counts)
   fig, axes = _new_figure(title)
   mesh = _draw_cells(axes, counts, origin='upper', aspect='equal')
   height, width = counts.shape
@@ -97,34 +82,15 @@ def grid_image(
   return _rendered(fig)
 
 
-def rooms_image(
-    counts_by_room: Sequence[int], title: Optional[str] = None
-) -> np.ndarray:
+def rooms_image(counts: np.ndarray, title: str) -> np.ndarray:
   """Draws visits to the rooms of Montezuma's Revenge in their pyramid.
 
   Args:
-    counts_by_room: [24], visits by number of the room; missing ones at the end
-      are zero.
-    title: Above it; None says how many rooms were visited.
-
-  Returns:
-    The picture, uint8 [480, 640, 3]: each room with its number.
-
-  Raises:
-    ValueError: If there are more than 24, or a count is below zero.
+    counts: [24], visits by number of the room, which is shown.
+    title: Above it.
   """
   from matplotlib import patches
 
-  counts_by_room = np.asarray(counts_by_room)
-  if counts_by_room.ndim != 1 or counts_by_room.size > NUM_ROOMS:
-    raise errors.InvalidValue(
-        f'counts_by_room must have at most {NUM_ROOMS} counts, got shape '
-        f'{counts_by_room.shape}.'
-    )
-  full = np.zeros(NUM_ROOMS, np.int64)
-  full[: counts_by_room.size] = counts_by_room
-  if title is None:
-    title = f'{np.count_nonzero(full)} of {NUM_ROOMS} rooms visited'
   width = len(ROOM_FLOORS[-1])
   rooms = np.full((len(ROOM_FLOORS), width), -1)  # -1: outside of the pyramid.
   for row, floor in zip(rooms, ROOM_FLOORS):
@@ -133,7 +99,7 @@ def rooms_image(
   fig, axes = _new_figure(title)
   axes.set_axis_off()
   mesh = _draw_cells(
-      axes, _checked(full[rooms]), origin='upper', aspect=1.3, outside=rooms < 0
+      axes, counts[rooms], origin='upper', aspect=1.3, outside=rooms < 0
   )
   for y, x in np.argwhere(rooms >= 0):
     axes.add_patch(
@@ -142,7 +108,7 @@ def rooms_image(
         )
     )
     room = rooms[y, x]
-    _write_in_cell(axes, mesh, x, y, full[room], str(room))
+    _write_in_cell(axes, mesh, x, y, counts[room], str(room))
   _color_bar(fig, axes, mesh)
   return _rendered(fig)
 
@@ -161,24 +127,10 @@ def save(image: np.ndarray, path: str) -> None:
     matplotlib_image.imsave(file, image, format='png')
 
 
-def _checked(counts: np.ndarray) -> np.ndarray:
-  counts = np.asarray(counts)
-  if counts.ndim != 2 or counts.size == 0:
-    raise errors.InvalidValue(
-        f'counts must be [H, W], got shape {counts.shape}.'
-    )
-  if not np.isfinite(counts).all() or (counts < 0).any():
-    raise errors.InvalidValue(
-        'Counts of visits must be finite and not below zero.'
-    )
-  return counts
-
-
-def _new_figure(title: Optional[str]) -> Tuple[Any, Any]:
+def _new_figure(title: str) -> Tuple[Any, Any]:
   fig = drawing.new_figure(_SIZE_INCHES, _DPI)
   axes = fig.add_subplot()
-  if title is not None:
-    axes.set_title(title)
+  axes.set_title(title)
   return fig, axes
 
 

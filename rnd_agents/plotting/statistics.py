@@ -1,169 +1,224 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics over few runs: interquartile mean, bootstrap, alignment.
+"""Statistics over the runs of a group: curves, intervals, sample efficiency.
 
-The interquartile mean (IQM) and the stratified percentile bootstrap follow
-Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical
-Precipice", 2021 (arXiv:2108.13264). They are written here because the paper's
-own package ignores the random state it is given, and brings five large
-dependencies.
+The interquartile mean (IQM) and the percentile bootstrap follow Agarwal et al.,
+"Deep Reinforcement Learning at the Edge of the Statistical Precipice", 2021
+(arXiv:2108.13264). They are written here because the paper's own package
+ignores the random state it is given, and brings five large dependencies.
 """
 
-from typing import Callable, Optional, Sequence, Tuple, Union
+import math
+from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from rnd_agents import errors
+from rnd_agents import run_files
 
-Axis = Optional[Union[int, Tuple[int, ...]]]
+CONFIDENCE = 0.95  # Of the intervals.
+_RESAMPLES = 2000
+_MAX_GRID_POINTS = 500
+# Default thresholds, as shares of the way from the first value to the best.
+_SHARES = (0.25, 0.5, 0.75, 0.95)
+_SUCCESS_THRESHOLDS = (0.5, 0.95)
+
+Groups = Mapping[str, Sequence[run_files.Series]]  # Runs by label.
 
 
-def interquartile_mean(x: np.ndarray, axis: Axis = None) -> np.ndarray:
-  """Returns the mean without a quarter of the values at each end.
+def interquartile_mean(scores: np.ndarray) -> np.ndarray:
+  """Returns the mean over runs without a quarter of them at each end.
 
   The paper's package takes the 25 % trimmed mean for the IQM, and so does this:
-  `n // 4` values go at each end, whole ones, no fractional weights at the
-  edges. So with fewer than four runs nothing is cut and the IQM is the mean.
+  `n // 4` runs go at each end. So with fewer than four the IQM is the mean.
 
   Args:
-    x: Numbers, any shape.
-    axis: The axis or axes averaged over, together; None means all.
+    scores: [runs, ...].
 
   Returns:
-    float64 array of the shape of `x` without `axis`.
+    float64 [...].
 
   Raises:
-    ValueError: If there is nothing to average, or `x` holds a NaN (which would
-      sort as the largest value, and be cut unseen).
+    ValueError: If there are no runs, or a score is NaN, which would sort as the
+      largest one and be cut unseen.
   """
-  x = np.asarray(x, np.float64)
-  if np.isnan(x).any():
+  scores = np.sort(np.asarray(scores, np.float64), axis=0)
+  if not scores.size or np.isnan(scores).any():
     raise errors.InvalidValue(
-        'interquartile_mean: the scores hold NaN. Leave out the runs that have '
-        'no value here.')
-  if axis is None:
-    axis = tuple(range(x.ndim))
-  axes = (axis,) if isinstance(axis, int) else tuple(axis)
-  x = np.moveaxis(x, axes, range(len(axes)))
-  x = x.reshape((-1,) + x.shape[len(axes):])  # [n, kept axes...]
-  n = x.shape[0]
-  if n == 0:
-    raise errors.InvalidValue('interquartile_mean: no scores to average.')
-  cut = n // 4
-  return np.sort(x, axis=0)[cut:n - cut].mean(axis=0)
+        'interquartile_mean needs at least one run, and none that is NaN.')
+  cut = len(scores) // 4
+  return scores[cut:len(scores) - cut].mean(axis=0)
 
 
-def stratified_bootstrap_interval(
+def bootstrap_interval(
     scores: np.ndarray,
-    statistic: Callable[[np.ndarray], np.ndarray],
-    confidence: float = 0.95,
-    resamples: int = 2000,
+    confidence: float = CONFIDENCE,
+    resamples: int = _RESAMPLES,
     seed: int = 0) -> Tuple[np.ndarray, np.ndarray]:
-  """Returns the percentile interval of `statistic` over resampled runs.
+  """Returns the percentile interval of the IQM over resampled runs.
 
-  Runs are drawn with replacement inside each task (a stratum), tasks are kept.
-  Trailing axes, such as the points of a learning curve, go with their run, so a
-  whole curve costs as many calls of `statistic` as one number.
-
-  The interval is about new seeds, not about new tasks. With few runs, such as
-  five, it is too narrow, as any percentile bootstrap.
+  With few runs, such as five, it is too narrow, as any percentile bootstrap.
 
   Args:
-    scores: [runs, tasks, ...]; with a single task, [runs, 1, ...].
-    statistic: Maps [runs, tasks, ...] to a number or an array [...].
+    scores: [runs, ...], which may be infinite; trailing axes, such as the
+      points of a learning curve, go with their run.
     confidence: Probability between the two ends, in (0, 1).
     resamples: Number of bootstrap samples.
     seed: Seed of this call's own generator: equal seeds, equal intervals.
 
   Returns:
-    The lower and the upper end, each shaped as the output of `statistic`.
+    The lower and the upper end, [...]: the samples next to the quantiles,
+    outwards, since nothing can be interpolated between a number and infinity.
 
   Raises:
-    ValueError: If `scores` has fewer than two axes or two runs (the interval of
-      one run would have no width, which is not what one run tells), or if
-      `confidence` or `resamples` is out of range.
-  """
-  tail = tail_probability(confidence)
-  samples = stratified_bootstrap(scores, statistic, resamples, seed)
-  low, high = np.quantile(samples, [tail, 1.0 - tail], axis=0)
-  return low, high
-
-
-def tail_probability(confidence: float) -> float:
-  """Returns the probability outside of each end of an interval.
-
-  Raises:
-    ValueError: If `confidence` is not inside (0, 1).
+    ValueError: If there are fewer than two runs, or `confidence` is out of
+      range.
   """
   if not 0.0 < confidence < 1.0:
     raise errors.InvalidValue(
-        f'confidence must be inside (0, 1), got {confidence}.'
-    )
-  return (1.0 - confidence) / 2.0
-
-
-def stratified_bootstrap(
-    scores: np.ndarray,
-    statistic: Callable[[np.ndarray], np.ndarray],
-    resamples: int = 2000,
-    seed: int = 0) -> np.ndarray:
-  """Returns the statistic of resampled runs, [resamples, ...].
-
-  The arguments are those of `stratified_bootstrap_interval`, which takes the
-  quantiles of the result.
-  """
-  scores = np.asarray(scores, np.float64)
-  if scores.ndim < 2:
-    raise errors.InvalidValue(
-        f'scores must be [runs, tasks, ...], got shape {scores.shape}. For a '
-        'single task pass scores[:, np.newaxis].')
-  num_runs, num_tasks = scores.shape[:2]
+        f'confidence must be inside (0, 1), got {confidence}.')
+  num_runs = len(scores)
   if num_runs < 2:
-    raise errors.InvalidValue(
-        f'An interval needs at least two runs, got {num_runs}.'
-    )
-  if resamples < 1:
-    raise errors.InvalidValue(f'resamples must be at least 1, got {resamples}.')
+    raise errors.InvalidValue('An interval needs at least two runs.')
   rng = np.random.default_rng(seed)
-  tasks = np.arange(num_tasks)
-  samples = []
-  for _ in range(resamples):
-    runs = rng.integers(num_runs, size=(num_runs, num_tasks))
-    samples.append(statistic(scores[runs, tasks]))
-  return np.asarray(samples)
+  samples = np.sort([
+      interquartile_mean(scores[rng.integers(num_runs, size=num_runs)])
+      for _ in range(resamples)], axis=0)
+  tail = (1.0 - confidence) / 2.0 * (resamples - 1)
+  return samples[math.floor(tail)], samples[math.ceil(resamples - 1 - tail)]
 
 
-def align_runs(
-    runs: Sequence[Tuple[np.ndarray, np.ndarray]], grid: np.ndarray
-) -> np.ndarray:
-  """Interpolates runs that were measured at different steps on one grid.
+class GroupCurve(NamedTuple):
+  """A metric over the runs of a group, at G environment steps."""
+  env_steps: np.ndarray  # [G]
+  iqm: np.ndarray  # [G], of the runs that have a value there.
+  low: np.ndarray  # [G], NaN where fewer than two runs have a value.
+  high: np.ndarray  # [G], likewise.
+  num_runs: np.ndarray  # [G], how many runs have a value there.
+  values: np.ndarray  # [runs, G], NaN outside of a run's range.
 
-  A run is NaN before its first and after its last point and not held there: a
-  run that was killed early must not count as one that levelled off.
+  @property
+  def complete(self) -> np.ndarray:
+    """Whether every run has a value, bool [G]."""
+    return self.num_runs == len(self.values)
+
+
+def group_curve(runs: Sequence[run_files.Series]) -> GroupCurve:
+  """Returns the interquartile mean and a bootstrap interval over runs.
+
+  Points are the environment steps at which any run has a value (an even grid
+  instead, if those are very many); runs are interpolated linearly between their
+  own points. Since no two runs stop at the very same step, the first and the
+  last value of a run hold beyond it, for less than half of the distance between
+  its points; further out it has no value: a run that was killed early must not
+  count as one that levelled off.
 
   Args:
-    runs: Pairs (x, y) of one-dimensional arrays, x strictly increasing.
-    grid: Increasing x values, in the unit of the runs' x.
-
-  Returns:
-    float64 array [runs, grid points], linear between the points of a run, NaN
-    outside of its range.
-
-  Raises:
-    ValueError: If a run is empty, its x does not increase, or x and y differ in
-      length.
+    runs: At least one.
   """
-  grid = np.asarray(grid, np.float64)
-  aligned = np.full((len(runs), grid.size), np.nan)
-  for row, (x, y) in zip(aligned, runs):
-    x = np.asarray(x, np.float64)
-    y = np.asarray(y, np.float64)
-    if x.ndim != 1 or x.shape != y.shape or x.size == 0:
-      raise errors.InvalidValue(
-          'A run must be two equally long, non-empty, one-dimensional arrays, '
-          f'got shapes {x.shape} and {y.shape}.')
-    if not (np.diff(x) > 0).all():
-      raise errors.InvalidValue('The x values of a run must strictly increase.')
-    inside = (grid >= x[0]) & (grid <= x[-1])
-    row[inside] = np.interp(grid[inside], x, y)
-  return aligned
+  grid = np.unique(np.concatenate([x for x, _ in runs]))
+  runs = [_extended(run, grid[0], grid[-1]) for run in runs]
+  if grid.size > _MAX_GRID_POINTS:
+    common = [max(x[0] for x, _ in runs), min(x[-1] for x, _ in runs)]
+    even = np.linspace(grid[0], grid[-1], _MAX_GRID_POINTS).round()
+    # With both ends of the range that all runs share: tables have the last.
+    grid = np.union1d(even, common).astype(np.int64)
+  values = np.stack(
+      [np.interp(grid, x, y, left=np.nan, right=np.nan) for x, y in runs])
+  present = ~np.isnan(values)
+  iqm, low, high = np.full((3, grid.size), np.nan)
+  # At once for all the points at which the same runs have a value.
+  patterns, which = np.unique(present, axis=1, return_inverse=True)
+  for index, members in enumerate(patterns.T):
+    points = np.flatnonzero(which.ravel() == index)
+    scores = values[np.ix_(members, points)]
+    if members.any():
+      iqm[points] = interquartile_mean(scores)
+    if members.sum() > 1:
+      low[points], high[points] = bootstrap_interval(scores)
+  return GroupCurve(grid, iqm, low, high, present.sum(axis=0), values)
+
+
+def _extended(run, first, last):
+  """Holds the ends of a run as far as `group_curve` says."""
+  x, y = run
+  if len(x) < 2:
+    return run
+  reach = np.median(np.diff(x)) / 2
+  if first < x[0] < first + reach:
+    x, y = np.append(first, x), np.append(y[0], y)
+  if last - reach < x[-1] < last:
+    x, y = np.append(x, last), np.append(y, y[-1])
+  return x, y
+
+
+class StepsTo(NamedTuple):
+  """The environment steps in which a group reaches a value.
+
+  Attributes:
+    label: name of the group.
+    metric: column of `metrics.csv`.
+    threshold: value to reach, from below.
+    iqm: interquartile mean over the runs of the environment steps of the first
+      measured value at or above it. A run without one counts as infinitely
+      slow: leaving it out would reward the agent that fails most often.
+    low: lower end of the interval, NaN with one run.
+    high: upper end, NaN with one run.
+    num_reached: how many runs have such a point.
+    num_runs: how many there are.
+  """
+  label: str
+  metric: str
+  threshold: float
+  iqm: float
+  low: float
+  high: float
+  num_reached: int
+  num_runs: int
+
+
+def steps_to(
+    groups: Groups,
+    metric: str,
+    thresholds: Optional[Sequence[float]] = None) -> List[StepsTo]:
+  """Returns the sample efficiency of groups, groups inside thresholds.
+
+  Args:
+    groups: Runs by label.
+    metric: Name of the metric.
+    thresholds: Values to reach, the same for all groups. None takes a half and
+      95 % for the success rate. For other metrics, it takes values at 25, 50,
+      75 and 95 % of the way from the median first value of all runs to the best
+      value that half of the runs of some group have reached.
+  """
+  if thresholds is None:
+    thresholds = _SUCCESS_THRESHOLDS
+    if metric != 'success_rate':
+      thresholds = _default_thresholds(groups)
+  rows = []
+  for threshold in thresholds:
+    for label, runs in groups.items():
+      steps = np.array(
+          [next(iter(x[y >= threshold]), math.inf) for x, y in runs], float)
+      low = high = math.nan
+      if steps.size > 1:
+        low, high = map(float, bootstrap_interval(steps))
+      rows.append(StepsTo(
+          label, metric, float(threshold), float(interquartile_mean(steps)),
+          low, high, int(np.isfinite(steps).sum()), steps.size))
+  return rows
+
+
+def _default_thresholds(groups):
+  """Returns thresholds rounded to two digits of the way, increasing."""
+  start = float(np.median([y[0] for runs in groups.values() for _, y in runs]))
+  best = max(
+      float(np.median([y.max() for _, y in runs])) for runs in groups.values())
+  if best <= start:
+    return []  # No group improves.
+  step = 10.0 ** (math.floor(math.log10(best - start)) - 1)
+  # Down, so that rounding does not exceed the best value.
+  targets = [
+      math.floor((start + share * (best - start)) / step + 1e-9) * step
+      for share in _SHARES]
+  return sorted({float(f'{target:.10g}') for target in targets})

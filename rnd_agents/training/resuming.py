@@ -8,6 +8,7 @@ from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.networks import precision
 from rnd_agents.training import metrics_log
+from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
 from rnd_agents.training import settings
 
@@ -63,7 +64,7 @@ def resume_or_record(run, now):
 
 
 def _restore(run, snapshot):
-  if not {'collector', 'loop', 'callbacks'} <= set(snapshot.state):
+  if snapshot.state.get('version') != run_lib.STATE_VERSION:
     raise errors.SetupError(
         f'The checkpoint {snapshot.folder} is of another version of'
         ' rnd_agents. Go on with that version, or choose another --root_dir.'

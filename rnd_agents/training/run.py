@@ -68,6 +68,10 @@ class Result(NamedTuple):
   picture: str
 
 
+# Of what checkpoints hold besides variables; another one cannot be resumed.
+STATE_VERSION = 2
+
+
 @dataclasses.dataclass
 class Run:
   """A run as its callbacks see it.
@@ -154,6 +158,7 @@ class Run:
     self.checkpoints.save(
         self.counters.iteration,
         dict(
+            version=STATE_VERSION,
             collector=self.collector.get_state(),
             loop=self.loop.get_state(),
             callbacks=[callback.get_state() for callback in self.callbacks],

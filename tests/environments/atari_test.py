@@ -206,24 +206,24 @@ def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
     (dict(game='Montezuma'), "no game 'Montezuma'"),
     (dict(game='ALE/Pong-v4'), 'no game'),
     (dict(game='Pong', vectorization='vector_entry_point',
-          wrappers=[wrappers.RoomsVisited]), 'wrappers are for'),
+          wrappers=[wrappers.RoomsVisited]), 'wrappers and seeding are for'),
     (dict(game='Pong', vectorization='vector_entry_point',
           render_mode='rgb_array'), 'does not render'),
     (dict(game='Pong', num_environments=0), 'at least 1'),
     (dict(game='Pong', repeat_action_probability=2.0),
      'repeat_action_probability must be between 0 and 1, got 2.0'),
-    (dict(game='Pong', frame_skip=0), 'frame_skip .* least 1'),
+    (dict(game='Pong', frame_skip=0), 'frame_skip .* integer from 1'),
     (dict(game='Pong', screen_size=0, vectorization='vector_entry_point'),
-     'screen_size must be at least 1, got 0'),
+     'screen_size must be an integer from 1, got 0'),
     (dict(game='Pong', stack_size=0, vectorization='vector_entry_point'),
-     'stack_size must be at least 1, got 0'),
+     'stack_size must be an integer from 1, got 0'),
     (dict(game='Pong', max_num_frames_per_episode=-5),
-     'max_num_frames_per_episode must be at least 1, got -5'),
-    (dict(game='Pong', max_episode_steps=0), 'at least 1, got 0'),
-    (dict(game='Pong', noop_max=-1), 'noop_max .* least 0, got -1'),
+     'max_num_frames_per_episode must be an integer from 1, got -5'),
+    (dict(game='Pong', max_episode_steps=0), 'from 1, got 0'),
+    (dict(game='Pong', noop_max=-1), 'noop_max .* from 0, got -1'),
 ])
 def test_bad_arguments(kwargs, message):
-  with pytest.raises(errors.EnvironmentSetupError, match=message):
+  with pytest.raises(ValueError, match=message):
     atari.load_atari(**kwargs)
 
 

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A sound environment, and others that break one rule each."""
 
-import random
-import threading
-
 import gymnasium
 from gymnasium import spaces
 import numpy as np
@@ -264,31 +261,6 @@ class NestedView(Sound):
     return {'state': self.state[:3]}
 
 
-class SharedConstant(Sound):
-  observation_space = spaces.Dict(
-      place=Sound.observation_space,
-      map=spaces.Box(0, 1, (4,), np.uint8),
-  )
-  _map = np.array([0, 1, 1, 0], np.uint8)
-
-  def observation(self):
-    return {'place': super().observation(), 'map': self._map}
-
-
-class WrongReturn(Sound):
-  """Leaves the last reward out of the return that it reports."""
-
-  def reset(self, **kwargs):
-    self.sum = 0.0
-    return super().reset(**kwargs)
-
-  def step(self, action):
-    result = super().step(action)
-    result[4]['episode'] = {'r': self.sum, 'l': self.steps}
-    self.sum += result[1]
-    return result
-
-
 # ---------------------------------------------------------------------- ends
 class Endless(Sound):
 
@@ -383,29 +355,6 @@ class NoRandomness(Sound):
     return self.observation(), 0.0, ended, self.steps >= LIMIT, {}
 
 
-class LastBits(Sound):
-  """A simulator whose additions come in another order each time."""
-
-  _episodes = 0
-
-  def reset(self, *, seed=None, options=None):
-    # Steps of the golden ratio: neighbouring episodes differ, surely, by more
-    # than what float32 tells apart. Chance draws equal bits now and then.
-    LastBits._episodes += 1
-    self._error = 1e-6 * (LastBits._episodes * 0.618034 % 1)
-    return super().reset(seed=seed)
-
-  def observation(self):
-    return super().observation() + np.float32(self._error)
-
-
-class DrawsFromNumPy(Sound):
-
-  def step(self, action):
-    np.random.rand()
-    return super().step(action)
-
-
 class SeedsNumPy(Sound):
   """Repeats alone, and disturbs whoever is stepped in turns with it."""
 
@@ -416,12 +365,6 @@ class SeedsNumPy(Sound):
 
   def reward(self):
     return float(np.random.rand())
-
-
-class DrawsFromPython(Sound):
-
-  def __init__(self):
-    self.name = random.random()
 
 
 class ClassState(Sound):
@@ -439,16 +382,6 @@ class ClassState(Sound):
 
 
 # ------------------------------------------------------------------- adapter
-def not_picklable():
-  lock = threading.Lock()
-
-  def make():
-    with lock:
-      return Sound()
-
-  return make
-
-
 class FloatFrame(Sound):
   metadata = {'render_modes': ['rgb_array'], 'render_fps': 4}
 

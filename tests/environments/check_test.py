@@ -18,7 +18,6 @@ import pytest
 
 from rnd_agents.environments import check
 from rnd_agents.environments import environment_rules
-from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from tests.environments import broken_environments as broken
 
@@ -66,19 +65,16 @@ TABLE = [
     ('OwnGenerator', 'gymnasium-check-env', 'super.*reset.seed=seed', False),
     ('RefusesAnAction', 'raises',
      r'^step 1 of episode 0 .action 1. raised KeyError: 1 .broken_env', False),
-    ('ClosesOnce', 'close', "AttributeError: 'ClosesOnce' object", True),
-    ('ClosesNever', 'close', 'OSError: no window .broken_env', True),
-    ('not_picklable', 'picklable', "cannot pickle '_thread.lock'", True),
+    ('ClosesOnce', 'raises', "close raised AttributeError: 'ClosesOnce'", True),
+    ('ClosesNever', 'raises', 'close raised OSError: no window .broken', True),
     ('ChangesTheAction', 'action-unchanged', '^step 1 of episode 0', True),
     ('ReusedBuffer', 'observation-copy',
      '^observation of the reset .* has changed after step 1 of', False),
     ('BuffersInTurn', 'observation-copy', 'changed after step 3 of', True),
     ('NestedView', 'observation-copy', '^observation/state of the', False),
-    ('SharedConstant', 'observation-shared', '^observation/map of the', False),
-    ('WrongReturn', 'return-in-info', r'step 18 .*\["r"\] is 4', True),
     ('Endless', 'episode-end', 'has ended in 2000 random steps', True),
     ('LimitAsDeath', 'time-limit', 'All 5 .* 20 steps, terminated', True),
-    ('IgnoresTheSeed', 'seed-repeats', f'^{_TWO}, with equal', False),
+    ('IgnoresTheSeed', 'seed-repeats', f'^{_TWO} and then', False),
     # 7 steps of the episode that was cut short, and 13.
     ('KeepsOldSteps', 'reset-clears',
      'up to 7 steps .* at step 13 truncated was False, and then True', True),
@@ -86,12 +82,9 @@ TABLE = [
      'up to 7 steps .* at step 13 truncated was False, and then True', True),
     ('OldContacts', 'reset-clears', 'at step 0 observation was', True),
     ('RepeatsTheFirstEpisode', 'stream-varies', '8 times reset()', True),
-    ('NewGeneratorAtEachReset', 'stream-repeats', f'^{_TWO} and then', True),
+    ('NewGeneratorAtEachReset', 'seed-repeats', f'^{_TWO} and then', True),
     ('NoRandomness', 'seeds-equal', 'The seeds 0 to 8', True),
-    ('LastBits', 'rounding', f'^{_TWO}, with equal', True),
-    ('DrawsFromNumPy', 'global-random', '^step 1 .* drew from np.random', True),
-    ('SeedsNumPy', 'global-random', '^the reset .* from np.random', True),
-    ('DrawsFromPython', 'global-random', 'constructor drew from random', True),
+    ('SeedsNumPy', 'shared-state', 'another .* stepped in turns', True),
     ('ClassState', 'shared-state', 'another .* stepped in turns', True),
 ]
 
@@ -100,7 +93,7 @@ def _maker(name):
   made = getattr(broken, name)
   if name in ('FloatFrame', 'RenderFails'):
     return functools.partial(made, render_mode='rgb_array')
-  return made() if name == 'not_picklable' else made
+  return made
 
 
 def _examine(env_fn, **kwargs):
@@ -204,22 +197,6 @@ def test_the_error_lists_all_faults_with_their_fixes():
   assert len(lines) == 9
 
 
-def test_findings():
-  findings = environment_rules.Findings(accept=['close'])
-  findings.add('time-limit', 'Twenty.')
-  for what in ('first', 'second'):
-    findings.add('raises', what, 'x')
-  findings.add('raises', 'third', 'y')
-  findings.add('close', 'No.')
-  assert findings.has('close') and not findings.has('adapter')
-  assert [(f.rule, f.what, f.level) for f in findings.list()] == [
-      ('raises', 'first', 'fault'),
-      ('raises', 'third', 'fault'),
-      ('time-limit', 'Twenty.', 'note'),
-      ('close', 'No.', 'note'),
-  ]
-
-
 def test_accepted_rules_are_notes():
   report = check.check_environment(
       broken.KeepsOldSteps, accept=['reset-clears']
@@ -268,9 +245,9 @@ def test_gymnasiums_warnings_are_seen_where_they_are_turned_off(monkeypatch):
 
 
 @pytest.mark.parametrize('kwargs, message', [
-    (dict(num_episodes=0), 'num_episodes must be at least 1, not 0'),
-    (dict(max_steps=0), 'max_steps must be at least 1, not 0'),
-    (dict(seed=-1), 'seed must be at least 0, not -1'),
+    (dict(num_episodes=0), 'num_episodes must be an integer from 1, got 0'),
+    (dict(max_steps=0), 'max_steps must be an integer from 1, got 0'),
+    (dict(seed=-1), 'seed must be an integer from 0, got -1'),
     (dict(accept=['sneezes']), r"No rules: \['sneezes'\]. The rules: \['ada"),
 ])
 def test_bad_arguments(kwargs, message):
@@ -315,22 +292,6 @@ def test_faults_inside_of_wrappers():
       'changed after step 1 of episode 0.',
   )]
   assert not _examine(lambda: stack(broken.Sound())).findings
-  report = _examine(
-      lambda: gymnasium.wrappers.TimeLimit(broken.WrongReturn(), 9)
-  )
-  assert _rules(report) == ['return-in-info']
-
-
-class _Halved(gymnasium.RewardWrapper):
-
-  def reward(self, reward):
-    return 0.5 * reward
-
-
-def test_statistics_next_to_a_wrapper_of_rewards_are_right():
-  record = gymnasium.wrappers.RecordEpisodeStatistics
-  assert not _examine(lambda: _Halved(record(broken.Sound()))).findings
-  assert not _examine(lambda: record(_Halved(broken.Sound()))).findings
 
 
 @pytest.mark.parametrize('wrapper', [
@@ -360,14 +321,6 @@ def test_time_steps_that_do_not_fit_their_spec_are_caught(monkeypatch):
   monkeypatch.setattr(vector_environment.VectorPyEnvironment, '_step', spoilt)
   (found,) = _examine(broken.Sound).findings
   assert found.rule == 'adapter' and 'Step 1: ' in found.what
-
-
-def test_what_cannot_be_pickled_can_be_forked():
-  env = loaders.load_environment(
-      broken.not_picklable(), 2, vectorization='async'
-  )
-  assert env.reset().is_first().all()
-  env.close()
 
 
 def _main(*arguments):
@@ -412,9 +365,9 @@ def test_command_line_checks_what_the_loader_makes(capsys):
 @pytest.mark.parametrize('arguments, message', [
     (['CartPole-v9'], 'Close to it: CartPole-v1'),
     (['no_such_module:Env'], "No module named 'no_such_module'"),
-    (['CartPole-v1', '--episodes=0'], 'num_episodes must be at least 1'),
+    (['CartPole-v1', '--episodes=0'], 'num_episodes must be an integer from 1'),
     (['CartPole-v1', '--env_kwargs={size: 3}'], 'env_kwargs'),
-    (['CartPole-v1', '--env_kwargs=5'], 'env_kwargs: must be a JSON object'),
+    (['CartPole-v1', '--env_kwargs=5'], 'env_kwargs: It must be a JSON object'),
     (['CartPole-v1', '--env_kwargs={"nope": 1}'],
      "CartPole-v1 does not take {'nope': 1}: "),
     ([], 'Name one environment'),
@@ -430,7 +383,7 @@ def test_command_line_errors(arguments, message):
     ([f'{_MODULE}:ArrayReward', '--episodes', '2'], 1,
      f'{_MODULE}:ArrayReward\nfault [gymnasium] step 1 of '),
     (['--help'], 1, '--episodes: '),  # As absl's --help ends everywhere.
-    (['CartPole-v1', '--episodes=0'], 2, 'num_episodes must be at least 1'),
+    (['CartPole-v1', '--episodes=0'], 2, 'num_episodes must be an integer'),
 ])
 def test_module_runs(arguments, status, output):
   ran = subprocess.run(

@@ -8,14 +8,14 @@ import gymnasium
 import pytest
 
 from rnd_agents.environments import loaders
-from rnd_agents.environments import minigrid_expert
+from rnd_agents.environments import minigrid_tasks
 
 pytest.importorskip('minigrid')
 
 
 def _make(env_id, **kwargs):
   env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
-  return minigrid_expert.MiniGridExpert(env)
+  return minigrid_tasks.MiniGridExpert(env)
 
 
 def _length(env, seed):
@@ -55,7 +55,7 @@ def _shortest(env, seed):
 
 def test_door_key_is_always_solved():
   env = loaders.load_environment(
-      'MiniGrid-DoorKey-5x5-v0', 20, wrappers=[minigrid_expert.MiniGridExpert]
+      'MiniGrid-DoorKey-5x5-v0', 20, wrappers=[minigrid_tasks.MiniGridExpert]
   )
   env.reset_with_seeds(range(20))
   episodes = {}

@@ -20,7 +20,7 @@ from rnd_agents.environments import vector_environment
 from rnd_agents.environments import wrappers
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import demonstration_recorder
-from rnd_agents.evaluation import episode_player
+from rnd_agents.evaluation import evaluator
 
 
 class Countdown(gymnasium.Env):
@@ -367,7 +367,7 @@ def test_no_expert(vectorization):
 
 
 def test_an_episode_without_an_end(monkeypatch):
-  monkeypatch.setattr(episode_player, '_MAX_EPISODE_STEPS', 4)
+  monkeypatch.setattr(evaluator, '_MAX_EPISODE_STEPS', 4)
   env = _countdowns(2)
   actor = actors.ExpertActor(env)
   short, long = (
@@ -376,7 +376,7 @@ def test_an_episode_without_an_end(monkeypatch):
   assert len(demos) == 2
   demos = []
   with pytest.raises(
-      episode_player.EndlessEpisode, match='4 steps only 1 of 2'
+      evaluator.EndlessEpisode, match='4 steps only 1 of 2'
   ):
     demos.extend(demonstration_recorder.record(env, actor, [short, long]))
   assert [demo.seed for demo in demos] == [short]

@@ -11,7 +11,6 @@ from tf_agents.policies import random_tf_policy
 
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
-from rnd_agents.evaluation import episode_player
 from rnd_agents.evaluation import evaluator
 
 
@@ -63,7 +62,7 @@ def test_more_seeds_than_environments_take_rounds():
 
 
 def test_an_episode_without_an_end(monkeypatch):
-  monkeypatch.setattr(episode_player, '_MAX_EPISODE_STEPS', 4)
+  monkeypatch.setattr(evaluator, '_MAX_EPISODE_STEPS', 4)
   lengths = [e.length_env_steps for e in _evaluator([0, 3]).run()]
   assert lengths == [1, 4]
   with pytest.raises(

@@ -97,10 +97,11 @@ def test_a_frame_for_each_time_step(tmp_path):
   assert recording.frames[0].shape == (33, 35, 3)
   fps, frames = _read(path)
   assert fps == 12
-  # Even, as H.264 wants it, and the rest is as it was but for the compression.
+  # Even, as H.264 wants it: black below and to the right. The rest is as it
+  # was but for the compression.
   assert frames.shape == (8, 34, 36, 3)
   np.testing.assert_allclose(
-      [frame.mean() for frame in frames], 10 * np.arange(8), atol=2
+      [frame[:30, :30].mean() for frame in frames], 10 * np.arange(8), atol=2
   )
   assert os.listdir(tmp_path / 'new') == ['film.mp4']
 
@@ -180,19 +181,17 @@ def test_rendering_environment_keeps_what_gin_binds():
     gin.clear_config()
 
 
-@pytest.mark.parametrize('length', [1, 2, 9, 10, 40, 1000, 4501])
+@pytest.mark.parametrize('length', [3, 8, 9, 40, 100])
 def test_nine_frames_from_first_to_last_however_long(tmp_path, length):
-  writer = video._VideoWriter('no program', str(tmp_path / 'f.mp4'), 30)
-  writer._write = lambda frame: None
-  for i in range(length):
-    writer.add(np.full([1, 1, 3], i))
-    assert len(writer._kept) <= 72
-  shown = [int(frame[0, 0, 0]) for frame in writer.selection()]
-  assert len(shown) == min(length, 9)
-  assert (shown[0], shown[-1]) == (0, length - 1)
-  gaps = [b - a for a, b in itertools.pairwise(shown)]
-  if length >= 40:
-    np.testing.assert_allclose(gaps, (length - 1) / 8, rtol=0.35)
+  recording = video.record_episode(
+      _maker(gain=2), _episode(length - 3, [1] * length),
+      str(tmp_path / 'f.mp4'),
+  )
+  steps = [int(frame[0, 0, 0]) // 2 for frame in recording.frames]
+  assert len(steps) == min(length + 1, 9)
+  assert (steps[0], steps[-1]) == (0, length)
+  gaps = [b - a for a, b in itertools.pairwise(steps)]
+  assert max(gaps) - min(gaps) <= 1
 
 
 def test_a_file_that_cannot_be_written_says_so(tmp_path):

@@ -5,7 +5,6 @@
 import collections
 import pickle
 
-import gymnasium
 import numpy as np
 import pytest
 from tf_agents.specs import array_spec
@@ -128,12 +127,12 @@ def test_shards_of_a_grid_add_up_whatever_their_sizes():
   spec = array_spec.ArraySpec([5], np.float32)
   step = ts.restart(np.zeros([1, 5], np.float32), 1)
   shards = [visits.VisitCounts(spec) for _ in range(2)]
-  for shard, position in zip(shards, ([1, 2], [3, 0])):
-    for _ in range(2):
-      shard.observe(step, {'position': np.array([position])})
   shards[1].observe(step, {
       'position': np.array([[0, 0]]), 'grid_size': np.array([[4, 5]])
   })
+  for shard, position in zip(shards, ([1, 2], [3, 0])):
+    for _ in range(2):
+      shard.observe(step, {'position': np.array([position])})
   total = visits.VisitCounts.from_states([s.state() for s in shards])
   expected = np.zeros([5, 4], int)
   expected[0, 3] = expected[2, 1] = 2
@@ -157,7 +156,7 @@ def test_positions_from_infos_of_those_that_gave_one():
     })
   counts.observe(_step(observation), {})  # Nobody.
   counts.observe(_step(observation), {
-      'position': np.array([(0, 3), 0, (1, 2)], object),  # As Gymnasium fills.
+      'position': np.array([[0, 3], [0, 0], [1, 2]]),
       '_position': np.array([True, False, True]),
   })
   expected = np.zeros([4, 5], int)
@@ -179,13 +178,17 @@ def test_rooms_from_infos():
   assert counts.image().shape == (480, 640, 3)
 
 
+def _counts_of(environment):
+  return visits.VisitCounts(environment.observation_spec(), environment.name)
+
+
 def test_deep_sea_is_a_board():
   # Always left from the corner on top: one square of each row, N of them.
   environment = loaders.load_environment(
       'rnd_agents/DeepSea-v0', 3, vectorization='vector_entry_point',
       env_kwargs={'size': 4},
   )
-  counts = visits.VisitCounts.create(environment)
+  counts = _counts_of(environment)
   boards = []
   time_step = environment.reset()
   for _ in range(12):
@@ -198,40 +201,9 @@ def test_deep_sea_is_a_board():
   )
 
 
-class Infos(gymnasium.Env):
-  """Tells a position, and observes three numbers."""
-
-  observation_space = gymnasium.spaces.Box(0, 9, (3,), np.float32)
-  action_space = gymnasium.spaces.Discrete(2)
-  info = {'position': (2, 1)}  # MiniGrid's is a tuple, or an array.
-
-  def reset(self, *, seed=None, options=None):
-    return np.zeros(3, np.float32), dict(self.info)
-
-  def step(self, action):
-    return np.zeros(3, np.float32), 0.0, False, False, dict(self.info)
-
-
-class NoInfos(Infos):
-  info = {'other': 1}
-
-
-def test_create_says_what_there_is_to_count():
-  with_infos = loaders.load_environment(Infos, 2)
-  without = loaders.load_environment(NoInfos, 2)
-  assert visits.VisitCounts.create(with_infos) is not None
-  with_infos.reset()
-  without.reset()
-  assert visits.VisitCounts.create(without) is None
-  counts = visits.VisitCounts.create(with_infos)
-  assert counts.image() is None
-  counts.observe(with_infos.current_time_step(), with_infos.get_info())
-  np.testing.assert_array_equal(counts.counts(), [[0, 0, 0], [0, 0, 2]])
-
-
-def test_create_takes_the_bounds_of_mountain_car():
+def test_bounds_of_mountain_car():
   environment = loaders.load_environment('MountainCar-v0', 4, seed=0)
-  counts = visits.VisitCounts.create(environment)
+  counts = _counts_of(environment)
   points = []
   time_step = environment.reset()
   for _ in range(30):
@@ -288,15 +260,4 @@ def test_a_grid_is_drawn_whole_where_its_size_is_told():
   counts.observe(ts.restart(np.zeros([1, 5], np.float32), 1), later)
   expected = np.zeros([5, 4])
   expected[2, 1:3] = 1
-  np.testing.assert_array_equal(counts.counts(), expected)
-
-
-def test_sizes_of_grids_may_be_tuples():
-  sizes = np.array([(4, 5), None, (3, 7)], object)  # As Gymnasium keeps them.
-  positions = np.array([(1, 2), None, (0, 3)], object)
-  counts = visits.VisitCounts(_spec((9,)))
-  infos = {'position': positions, 'grid_size': sizes}
-  counts.observe(_step(np.zeros([3, 9])), infos)
-  expected = np.zeros([7, 4], np.int64)
-  expected[2, 1] = expected[3, 0] = 1
   np.testing.assert_array_equal(counts.counts(), expected)

@@ -136,18 +136,6 @@ def test_groups_of_the_same_name_stay_apart(tmp_path):
       'deep_sea/rnd': 1, 'mountain_car/rnd': 1}
 
 
-def test_phase_metric_and_confidence(tmp_path, capsys):
-  for seed in range(2):
-    fake_runs.write(tmp_path / 'g' / str(seed), [
-        {'phase': 'train', 'iteration': 1, 'env_steps': 10, 'bonus_mean': seed},
-        {'phase': 'eval', 'iteration': 1, 'env_steps': 10, 'bonus_mean': 7}])
-  _run(tmp_path, '--phase', 'train', '--metric', 'bonus_mean', '--confidence',
-       '0.4', '--out', tmp_path / 'o.png')
-  header, row = capsys.readouterr().out.splitlines()[:2]
-  assert '40 % interval' in header
-  assert '[0.5, 0.5]' in row  # A half of all resamples has the mean 1/2.
-
-
 def test_several_metrics_are_panels(tmp_path, capsys):
   for name, bonus in (('rnd', {'bonus_mean': 5}), ('ppo', {})):
     fake_runs.write(tmp_path / name / 's', [
@@ -204,8 +192,6 @@ def test_folder_without_runs_is_left_out_loudly(runs, tmp_path, capsys):
     (['--metric', 'length_mean'], "no run has 'length_mean' in phase 'eval'"),
     (['nowhere'], 'nowhere is no run folder'),
     (['--metric', 'evil/return_mean'], 'must be train or eval'),
-    (['--metric', 'a', '--metric', 'b', '--ylabel', 'c'],
-     '--ylabel is for one --metric, not for 2'),
     (['--metric', 'a', '--metric', 'b', '--threshold', '1'],
      '--threshold is for one --metric, not for 2'),
 ])
@@ -217,8 +203,7 @@ def test_bad_arguments(runs, tmp_path, capsys, argv, message):
 
 
 @pytest.mark.parametrize(('argv', 'message'), [
-    (['--out', 'o.png', '--confidence', '95'], r'inside \(0, 1\)'),
-    (['--out', 'o.png', '--phase', 'evil'], 'train|eval'),
+    (['--out', 'o.png', '--label_by', 'evil'], 'parent|run'),
     ([], '--out must have a value'),
 ])
 def test_bad_flags(runs, argv, message):

@@ -6,6 +6,7 @@ from matplotlib import image
 import numpy as np
 import pytest
 
+from rnd_agents import run_files
 from rnd_agents.plotting import learning_curves
 from tests.plotting import fake_runs
 
@@ -127,6 +128,16 @@ def _read_csv(path):
     return list(csv.reader(file))
 
 
+def _plot_groups(
+    groups, out, metric='return_mean', phase='eval', title=None):
+  """Draws one panel of the runs in the folders of each group."""
+  runs = {
+      label: [run_files.read_metrics(run, phase, metric) for run in folders]
+      for label, folders in groups.items()}
+  panel = learning_curves.make_panel(runs, metric, phase)
+  return learning_curves.draw_panels([panel], out, title)
+
+
 def test_plot_groups(tmp_path):
   groups = {
       'rnd': [fake_runs.evaluations(tmp_path / f'r{i}', [0, 1_000_000], [i, y])
@@ -135,7 +146,7 @@ def test_plot_groups(tmp_path):
   }
   out = tmp_path / 'a.b' / 'groups.png'
 
-  fig = learning_curves.plot_groups(groups, str(out), title='DeepSea')
+  fig = _plot_groups(groups, str(out), title='DeepSea')
 
   (axes,) = fig.axes
   legend = axes.get_legend()
@@ -173,7 +184,7 @@ def test_plot_groups(tmp_path):
 def test_plot_groups_dots_what_few_runs_reached(tmp_path):
   runs = [fake_runs.evaluations(tmp_path / 'a', [0, 10, 20, 30], [0, 2, 4, 6]),
           fake_runs.evaluations(tmp_path / 'b', [0, 10], [2, 4])]
-  fig = learning_curves.plot_groups({'g': runs}, str(tmp_path / 'out.png'))
+  fig = _plot_groups({'g': runs}, str(tmp_path / 'out.png'))
   solid, dotted = fig.axes[0].lines
   np.testing.assert_allclose(solid.get_ydata(), [1, 3, np.nan, np.nan])
   np.testing.assert_allclose(dotted.get_ydata(), [np.nan, 3, 4, 6])
@@ -186,27 +197,19 @@ def test_plot_groups_dots_what_few_runs_reached(tmp_path):
 def test_plot_groups_of_another_metric(tmp_path):
   rows = _rows(3, bonus_mean=lambda i: float(i), return_mean=lambda i: 0.0)
   root_dir = fake_runs.write(tmp_path, rows)
-  fig = learning_curves.plot_groups(
+  fig = _plot_groups(
       {'g': [root_dir]}, str(tmp_path / 'out.png'), 'bonus_mean', 'train')
   np.testing.assert_array_equal(fig.axes[0].lines[0].get_ydata(), [1, 2, 3])
   assert fig.axes[0].get_ylabel() == 'Bonus mean (train)'
-  fig = learning_curves.plot_groups(
-      {'g': [root_dir]}, str(tmp_path / 'out.png'), phase='train', ylabel='R')
-  assert fig.axes[0].get_ylabel() == 'R'
 
 
 def test_plot_groups_tells_many_apart(tmp_path):
   run = fake_runs.evaluations(tmp_path / 'run', [0, 1], [0, 1])
-  fig = learning_curves.plot_groups(
+  fig = _plot_groups(
       {str(i): [run] for i in range(15)}, str(tmp_path / 'out.png'))
   looks = {(line.get_color(), line.get_linestyle())
            for line in fig.axes[0].lines}
   assert len(looks) == 15
-
-
-def test_plot_groups_refuses_none(tmp_path):
-  with pytest.raises(ValueError, match='no groups'):
-    learning_curves.plot_groups({}, str(tmp_path / 'out.png'))
 
 
 def test_legends_cover_nothing(tmp_path):
@@ -214,7 +217,7 @@ def test_legends_cover_nothing(tmp_path):
       f'a label of some length {i}':
           [fake_runs.evaluations(tmp_path / str(i), [0, 1], [i, 1])]
       for i in range(8)}
-  fig = learning_curves.plot_groups(groups, str(tmp_path / 'out.png'))
+  fig = _plot_groups(groups, str(tmp_path / 'out.png'))
   (axes,) = fig.axes
   legend = axes.get_legend().get_window_extent()
   plot = axes.get_window_extent()
@@ -227,3 +230,56 @@ def test_legends_cover_nothing(tmp_path):
   legend = fig.legends[0].get_window_extent()
   for axes in fig.axes:
     assert legend.y1 <= axes.xaxis.label.get_window_extent().y0
+
+
+def _run(*values):
+  """A run with a point every ten steps."""
+  return 10 * np.arange(len(values)), np.array(values, np.float64)
+
+
+def test_a_panel_for_each_metric(tmp_path):
+  losses = {'ppo': [_run(2.0, 1e-3)], 'rnd': [_run(1.0, 1e-4)]}
+  returns = {'ppo': [_run(0, 1)], 'rnd': [_run(0, 4)]}
+  out = tmp_path / 'out.png'
+
+  fig = learning_curves.draw_panels([
+      learning_curves.make_panel(losses, 'policy_loss', 'train'),
+      learning_curves.make_panel(returns, 'return_mean', 'train'),
+      learning_curves.make_panel({'rnd': [_run(2, 3)]}, 'bonus_mean', 'train'),
+  ], str(out), title='Venture')
+
+  loss, returns, bonus = fig.axes
+  # A loss that fell ten thousandfold is drawn by factors, what hardly moved or
+  # is no loss is not.
+  assert [axes.get_yscale() for axes in fig.axes] == ['log', 'linear', 'linear']
+  assert [axes.get_ylabel() for axes in fig.axes] == [
+      'Policy loss (train)', 'Training return', 'Bonus mean (train)']
+  np.testing.assert_array_equal(loss.lines[1].get_ydata(), [1.0, 1e-4])
+  np.testing.assert_array_equal(returns.lines[0].get_ydata(), [0, 1])
+  np.testing.assert_array_equal(bonus.lines[0].get_ydata(), [2, 3])
+  # One colour for a group, wherever it is drawn.
+  assert bonus.lines[0].get_color() == loss.lines[1].get_color()
+  assert bonus.lines[0].get_color() != loss.lines[0].get_color()
+  (legend,) = fig.legends
+  assert [text.get_text() for text in legend.get_texts()] == [
+      'ppo (1 seed)', 'rnd (1 seed)']
+  assert fig.get_suptitle() == 'Venture'
+  below = legend.get_window_extent()
+  for axes in fig.axes:
+    assert below.y1 <= axes.xaxis.label.get_window_extent().y0
+  assert image.imread(out).shape[:2] == (828, 1344)
+
+
+def test_losses_of_any_sign_have_a_linear_axis(tmp_path):
+  run = _run(-100.0, 100.0)
+  fig = learning_curves.draw_panels(
+      [learning_curves.make_panel({'g': [run]}, 'policy_loss', 'train')],
+      str(tmp_path / 'out.png'))
+  assert fig.axes[0].get_yscale() == 'linear'
+
+
+@pytest.mark.parametrize(('metric', 'expected'), [
+    ('extrinsic_value_loss', True), ('bonus_max', True),
+    ('intrinsic_return_mean', False), ('rooms_visited_max', False)])
+def test_which_metrics_vary_by_factors(metric, expected):
+  assert learning_curves.varies_by_factors(metric) == expected

@@ -1,6 +1,7 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -27,22 +28,11 @@ def _slow_iqm(values):
   return sum(values) / len(values)
 
 
-@pytest.mark.parametrize('axis', [None, 0, 2, -1, (0, 2), (2, 1)])
-def test_interquartile_mean_axes(axis):
-  x = np.random.default_rng(0).standard_cauchy([5, 3, 4])
-  axes = {None: (0, 1, 2), -1: (2,)}.get(
-      axis, axis if isinstance(axis, tuple) else (axis,))
-  kept = [i for i in range(3) if i not in axes]
-  expected = np.zeros([x.shape[i] for i in kept])
-  for index in np.ndindex(*expected.shape):
-    where = [slice(None)] * 3
-    for i, position in zip(kept, index):
-      where[i] = position
-    expected[index] = _slow_iqm(x[tuple(where)].ravel().tolist())
-
-  result = statistics.interquartile_mean(x, axis)
-
-  assert np.shape(result) == expected.shape
+def test_interquartile_mean_is_over_the_runs():
+  x = np.random.default_rng(0).standard_cauchy([9, 3, 4])
+  result = statistics.interquartile_mean(x)
+  expected = [[_slow_iqm(x[:, i, j].tolist()) for j in range(4)]
+              for i in range(3)]
   np.testing.assert_allclose(result, expected, rtol=1e-12)
 
 
@@ -54,75 +44,67 @@ def test_interquartile_mean_refuses(values):
 
 def test_interval_of_two_runs():
   # The mean of two draws from {0, 1}: 0, 1/2, 1 with chance 1/4, 1/2, 1/4.
-  scores = np.array([[0.0], [1.0]])
-  assert statistics.stratified_bootstrap_interval(scores, np.mean) == (0.0, 1.0)
-  assert statistics.stratified_bootstrap_interval(
-      scores, np.mean, confidence=0.4) == (0.5, 0.5)
+  scores = np.array([0.0, 1.0])
+  assert statistics.bootstrap_interval(scores) == (0.0, 1.0)
+  assert statistics.bootstrap_interval(scores, 0.6) == (0.0, 1.0)
+  assert statistics.bootstrap_interval(scores, 0.4) == (0.5, 0.5)
 
 
 def test_interval_matches_all_resamples():
   scores = np.array([0.3, 1.7, 4.0, 11.0])
-  means = [np.mean(draw) for draw in itertools.product(scores, repeat=4)]
+  means = [_slow_iqm(draw) for draw in itertools.product(scores, repeat=4)]
   expected = np.quantile(means, [0.1, 0.9])
 
-  low, high = statistics.stratified_bootstrap_interval(
-      scores[:, np.newaxis], np.mean, confidence=0.8, resamples=20_000)
+  low, high = statistics.bootstrap_interval(
+      scores, confidence=0.8, resamples=20_000)
 
   # The atoms of this distribution lie about 0.1 apart.
   np.testing.assert_allclose([low, high], expected, atol=0.15)
 
 
-def test_tasks_are_strata():
-  # Every run scores the same on a task, so that runs add no uncertainty. Were
-  # the tasks resampled too, the mean would range from 0 to 100.
-  scores = np.tile([0.0, 100.0, 20.0], [5, 1])
-  assert statistics.stratified_bootstrap_interval(scores, np.mean) == (40, 40)
-
-
-def test_tasks_are_resampled_independently():
-  # Tasks that mirror each other: their mean is 0.5 in each run, but not when
-  # the runs of each task are drawn on their own.
-  scores = np.array([[0.0, 1.0], [1.0, 0.0]])
-  low, high = statistics.stratified_bootstrap_interval(scores, np.mean)
-  assert (low, high) == (0.0, 1.0)
-
-
 def test_trailing_axes_are_resampled_together():
-  scores = np.random.default_rng(1).normal(size=[6, 2, 3])
-  lows, highs = statistics.stratified_bootstrap_interval(
-      scores, lambda x: x.mean(axis=(0, 1)), resamples=50, seed=4)
+  scores = np.random.default_rng(1).normal(size=[6, 3])
+  lows, highs = statistics.bootstrap_interval(scores, resamples=50, seed=4)
   for i in range(3):
-    low, high = statistics.stratified_bootstrap_interval(
-        scores[..., i], np.mean, resamples=50, seed=4)
+    low, high = statistics.bootstrap_interval(
+        scores[:, i], resamples=50, seed=4)
     assert (lows[i], highs[i]) == pytest.approx((low, high))
 
 
-@pytest.mark.parametrize('confidence', [0.95, 0.5])
-def test_interval_covers(confidence):
-  # 2000 experiments of 40 normal runs each, one along each trailing position.
-  # The percentile interval is that of a normal with the plug-in variance, for
-  # which the coverage is known: Student's t with 39 degrees of freedom,
-  # P(|t| < z * sqrt(39 / 40)).
-  num_runs, experiments = 40, 2000
-  rng = np.random.default_rng(2)
-  scores = rng.normal(3.0, 2.0, size=[num_runs, 1, experiments])
-  z = {0.95: 1.959964, 0.5: 0.674490}[confidence]
-  draws = rng.standard_t(num_runs - 1, size=400_000)
-  expected = np.mean(np.abs(draws) < z * np.sqrt(1 - 1 / num_runs))
+@pytest.mark.parametrize('confidence', [0.95, 0.3])  # Between two of them.
+def test_interval_of_three_runs_by_enumeration(confidence):
+  # Of three runs, whose IQM is their mean, there are 27 resamples.
+  scores = np.random.default_rng(2).normal(size=[3, 20])
+  means = np.mean(
+      [scores[list(draw)] for draw in itertools.product(range(3), repeat=3)],
+      axis=1)
+  tail = (1 - confidence) / 2
+  expected = np.quantile(
+      means, [tail, 1 - tail], axis=0, method='inverted_cdf')
+  np.testing.assert_allclose(
+      statistics.bootstrap_interval(scores, confidence, resamples=20_000),
+      expected)
 
-  low, high = statistics.stratified_bootstrap_interval(
-      scores, lambda x: x.mean(axis=(0, 1)), confidence, resamples=1000)
 
-  coverage = np.mean((low <= 3.0) & (3.0 <= high))
-  assert coverage == pytest.approx(expected, abs=0.03)
+def test_ends_lie_outwards_of_the_quantiles():
+  # Of three resamples of 20 and 30, the quartiles lie between two of them.
+  ends = set()
+  for seed in range(20):
+    rng = np.random.default_rng(seed)
+    samples = [
+        np.mean(np.array([20.0, 30.0])[rng.integers(2, size=2)])
+        for _ in range(3)]
+    ends.add(statistics.bootstrap_interval(
+        np.array([20.0, 30.0]), 0.5, resamples=3, seed=seed))
+    assert (min(samples), max(samples)) in ends
+  assert len(ends) > 2
 
 
 def test_interval_seed():
-  scores = np.random.default_rng(3).normal(size=[7, 1])
+  scores = np.random.default_rng(3).normal(size=7)
 
   def interval(seed):
-    return statistics.stratified_bootstrap_interval(
-        scores, np.mean, resamples=100, seed=seed)
+    return statistics.bootstrap_interval(scores, resamples=100, seed=seed)
 
   np.random.seed(0)
   first = interval(5)
@@ -133,37 +115,143 @@ def test_interval_seed():
   np.testing.assert_array_equal(np.random.get_state()[1], state)
 
 
-@pytest.mark.parametrize(('shape', 'settings', 'message'), [
-    ([5], {}, 'np.newaxis'),
-    ([1, 3], {}, 'at least two runs'),
-    ([5, 1], {'confidence': 95}, 'confidence'),
-    ([5, 1], {'resamples': 0}, 'resamples'),
-])
-def test_interval_refuses(shape, settings, message):
-  with pytest.raises(ValueError, match=message):
-    statistics.stratified_bootstrap_interval(
-        np.zeros(shape), np.mean, **settings)
+@pytest.mark.parametrize('confidence', [-1.0, 0.0, 1.0, 1.0001, 95])
+def test_confidence_that_is_none_is_refused(confidence):
+  with pytest.raises(ValueError, match=r'confidence must be inside \(0, 1\)'):
+    statistics.bootstrap_interval(np.zeros(5), confidence)
 
 
-def test_align_linear():
-  nan = np.nan
-  aligned = statistics.align_runs(
-      [([0, 10, 20], [0.0, 1.0, 5.0]), ([5, 15], [10.0, 30.0]),
-       ([10], [7.0])],
-      [0, 5, 10, 12, 15, 20, 25])
-  np.testing.assert_allclose(aligned, [
-      [0.0, 0.5, 1.0, 1.8, 3.0, 5.0, nan],
-      [nan, 10.0, 20.0, 24.0, 30.0, nan, nan],
-      [nan, nan, 7.0, nan, nan, nan, nan],
-  ])
+def test_one_run_has_no_interval():
+  with pytest.raises(ValueError, match='at least two runs'):
+    statistics.bootstrap_interval(np.zeros([1, 3]))
 
 
-@pytest.mark.parametrize(('run', 'message'), [
-    (([0, 0], [1, 2]), 'increase'),
-    (([1, 0], [1, 2]), 'increase'),
-    (([], []), 'non-empty'),
-    (([0, 1], [1]), 'equally long'),
-])
-def test_align_refuses(run, message):
-  with pytest.raises(ValueError, match=message):
-    statistics.align_runs([run], [0, 1])
+def _run(env_steps, values):
+  return np.array(env_steps), np.array(values, np.float64)
+
+
+def test_runs_on_one_grid():
+  returns = np.random.default_rng(0).normal(size=[5, 3])
+  runs = [_run([0, 100, 200], row)
+          for i, row in enumerate(returns)]
+
+  curve = statistics.group_curve(runs)
+
+  np.testing.assert_array_equal(curve.env_steps, [0, 100, 200])
+  np.testing.assert_array_equal(curve.num_runs, [5, 5, 5])
+  np.testing.assert_allclose(curve.values, returns)
+  for i in range(3):
+    column = np.sort(returns[:, i])
+    assert curve.iqm[i] == pytest.approx(column[1:4].mean())
+    low, high = statistics.bootstrap_interval(returns[:, i])
+    assert (curve.low[i], curve.high[i]) == pytest.approx((low, high))
+  assert curve.complete.all()
+
+
+def test_runs_of_different_lengths():
+  runs = [
+      _run([0, 10, 20, 30], [0, 1, 2, 3]),
+      _run([0, 20], [10, 30]),
+      _run([10, 20], [4, 4]),
+  ]
+  curve = statistics.group_curve(runs)
+  np.testing.assert_array_equal(curve.env_steps, [0, 10, 20, 30])
+  np.testing.assert_array_equal(curve.num_runs, [2, 3, 3, 1])
+  np.testing.assert_array_equal(curve.complete, [False, True, True, False])
+  np.testing.assert_allclose(curve.iqm, [5, 25 / 3, 12, 3])
+  # Means of two and three draws, whose ends have chances over 2.5 %.
+  np.testing.assert_allclose(curve.low, [0, 1, 2, np.nan])
+  np.testing.assert_allclose(curve.high, [10, 20, 30, np.nan])
+
+
+def test_runs_that_stop_at_almost_the_same_step():
+  runs = [
+      _run([0, 100, 200], [0, 1, 2]),
+      _run([3, 100, 205], [6, 7, 8]),
+      # Half of its distance away and more: not carried.
+      _run([0, 20, 40], [9, 9, 9]),
+  ]
+  curve = statistics.group_curve(runs)
+  np.testing.assert_array_equal(curve.env_steps, [0, 3, 20, 40, 100, 200, 205])
+  np.testing.assert_allclose(curve.values[0, [0, -2, -1]], [0, 2, 2])
+  np.testing.assert_allclose(curve.values[1, [0, 1, -1]], [6, 6, 8])
+  np.testing.assert_array_equal(
+      np.isnan(curve.values[2]), [False] * 4 + [True] * 3
+  )
+
+
+def test_many_points():
+  x = np.arange(0, 4001, 4)
+  runs = [_run(x, x / 2),
+          _run(x[1:-1] + 1, x[1:-1])]
+  curve = statistics.group_curve(runs)
+  assert 500 <= curve.env_steps.size <= 502
+  assert (np.diff(curve.env_steps) > 0).all()
+  # Both runs at all the points from the second one's start to its end.
+  np.testing.assert_array_equal(
+      curve.complete, (curve.env_steps >= 5) & (curve.env_steps <= 3997))
+  shared = curve.env_steps[curve.complete]
+  assert shared[0] == 5 and shared[-1] == 3997
+  np.testing.assert_allclose(
+      curve.iqm[curve.complete], (shared / 2 + shared - 1) / 2)
+
+
+def test_runs_that_never_overlap():
+  runs = [_run([0, 10], [1, 2]),
+          _run([20, 30], [3, 4])]
+  curve = statistics.group_curve(runs)
+  np.testing.assert_array_equal(curve.num_runs, [1, 1, 1, 1])
+  np.testing.assert_allclose(curve.iqm, [1, 2, 3, 4])
+  assert not curve.complete.any()
+
+
+def _group(*curves):
+  """One run for each list of returns, evaluated at 10, 20, 30, ..."""
+  return [
+      (10 * np.arange(1, len(returns) + 1), np.array(returns, np.float64))
+      for returns in curves]
+
+
+def test_steps_are_of_a_measured_point():
+  groups = {'g': [(np.array([10, 20, 30]), np.array([0.0, 3.0, 1.0]))]}
+  rows = statistics.steps_to(groups, 'return_mean', [1.5, 3.0, -1.0, 3.1])
+  assert [row.iqm for row in rows] == [20, 20, 10, math.inf]  # Not 15.
+
+
+def test_a_quarter_that_fails_is_cut_and_a_half_makes_it_never():
+  fast, slow, never = [0, 5, 5], [0, 0, 5], [0, 0, 0]
+  groups = {
+      'quarter': _group(fast, fast, slow, never),
+      'half': _group(fast, fast, never, never),
+  }
+  quarter, half = statistics.steps_to(groups, 'return_mean', [4])
+  # Of 20, 20, 30, never the middle two are 20 and 30.
+  assert quarter[:4] == ('quarter', 'return_mean', 4.0, 25.0)
+  assert (quarter.num_reached, quarter.num_runs) == (3, 4)
+  # In the worst resamples two of the four or more never arrive.
+  assert (quarter.low, quarter.high) == (20.0, math.inf)
+  assert half.iqm == math.inf
+  assert (half.low, half.high) == (20.0, math.inf)
+  assert half.num_reached == 2
+
+
+def test_interval_of_steps_by_enumeration():
+  # Resamples of 20 and 30: 20, 25, 25, 30 with chances of a quarter each.
+  groups = {'g': _group([0, 5, 5], [0, 0, 5])}
+  row, = statistics.steps_to(groups, 'return_mean', [4])
+  assert (row.iqm, row.low, row.high) == (25.0, 20.0, 30.0)
+
+
+def test_default_thresholds_lie_between_start_and_best():
+  groups = {
+      'good': _group([-200, -150, -103], [-200, -140, -110]),
+      'bad': _group([-200, -200, -190]),
+  }
+  rows = statistics.steps_to(groups, 'return_mean')
+  # From -200 to the median of the best, -106.5: whole numbers below
+  # -176.6, -153.25, -129.9 and -111.2.
+  assert [row.threshold for row in rows[::2]] == [-177, -154, -130, -112]
+  assert [row.label for row in rows[:2]] == ['good', 'bad']
+  assert all(row.num_reached == 2 for row in rows[::2])
+  flat = {'flat': _group([1, 1, 1])}
+  assert statistics.steps_to(flat, 'return_mean') == []

@@ -14,7 +14,6 @@ import gin
 import pytest
 
 from tests import command_lines
-from train import runs
 from train import sweep
 
 _ROOT = os.path.dirname(
@@ -70,7 +69,7 @@ def _run(jobs, num_jobs, command):
 
 
 def _jobs(names, seeds, root_dir='out'):
-  return runs.make_jobs({name: [] for name in names}, seeds, root_dir)
+  return sweep.make_jobs({name: [] for name in names}, seeds, root_dir)
 
 
 def _starts(job):
@@ -89,7 +88,7 @@ def _starts(job):
     ],
 )
 def test_seeds(text, seeds):
-  assert runs.parse_seeds(text) == seeds
+  assert sweep.parse_seeds(text) == seeds
 
 
 @pytest.mark.parametrize(
@@ -103,23 +102,23 @@ def test_seeds(text, seeds):
     ],
 )
 def test_bad_seeds(text, message):
-  with pytest.raises(runs.SweepError) as error:
-    runs.parse_seeds(text)
+  with pytest.raises(sweep.SweepError) as error:
+    sweep.parse_seeds(text)
   assert message in str(error.value)
 
 
 def test_jobs_are_gin_files_times_seeds():
-  jobs = runs.make_jobs(
+  jobs = sweep.make_jobs(
       {'x/a.gin': ['x/a.gin', '/c.gin'], 'b': ['/b.gin']}, [0, 2], 'out',
       ['q.r = 1'])
   assert [job.root_dir for job in jobs] == [
       'out/a/seed_0', 'out/b/seed_0', 'out/a/seed_2', 'out/b/seed_2']
   assert jobs[2].name == 'a seed 2'
-  assert jobs[2].flags == (
+  assert jobs[2].flags == [
       '--gin_file=x/a.gin', '--root_dir=out/a/seed_2', '--seed=2',
-      '--gin_bindings=q.r = 1')
-  assert jobs[2].gin_files == ('x/a.gin', '/c.gin')
-  with pytest.raises(runs.SweepError, match='named a, .* folder out/a: rename'):
+      '--gin_bindings=q.r = 1']
+  assert jobs[2].gin_files == ['x/a.gin', '/c.gin']
+  with pytest.raises(sweep.SweepError, match='named a, .* folder out/a: '):
     _jobs(['x/a.gin', 'y/a'], [0])
 
 
@@ -157,10 +156,7 @@ def test_a_run_whose_folder_is_gone_stops_no_other(command, capsys):
   jobs = _jobs(['gone', 'good'], [0])
   assert _run(jobs, 1, command) == 1
   out = capsys.readouterr().out
-  assert (
-      '  exit status 1, out/gone/seed_0/sweep.log ends:\n'
-      '  It cannot be read: No such file or directory.\n'
-  ) in out
+  assert 'gone seed 0: failed\n  [Errno 2] No such file or directory' in out
   assert 'good seed 0: finished\n' in out
 
 
@@ -198,7 +194,7 @@ def test_what_is_finished_runs_again_when_its_settings_differ(
   included.touch()
 
   def jobs(*bindings):
-    return runs.make_jobs(
+    return sweep.make_jobs(
         {'a.gin': [gin_file, included]}, [0], 'out', bindings
     )
 
@@ -237,8 +233,8 @@ def test_settings_are_of_included_files_too(tmp_path, monkeypatch):
 def _sweep_process(tmp_path):
   """A sweep of two slow runs and a third one, in a process of its own."""
   code = (
-      'import sys\nfrom train import runs, sweep\n'
-      'jobs = runs.make_jobs({"slow": []}, [0, 1, 2], "out")\n'
+      'import sys\nfrom train import sweep\n'
+      'jobs = sweep.make_jobs({"slow": []}, [0, 1, 2], "out")\n'
       'command = [sys.executable, "stand_in.py"]\n'
       'sys.exit(sweep.Sweep(jobs, 2, command=command).run())\n'
   )
@@ -269,10 +265,7 @@ def test_a_signal_stops_the_runs_and_the_same_command_goes_on(
   out, error = process.communicate(timeout=60)
   assert process.returncode == 128 + number
   assert f'{number.name}: 2 runs are saving' in error
-  assert (
-      f'Stopped by {number.name}, 1 runs have not begun. The same command goes'
-      ' on.'
-  ) in out
+  assert f'Stopped by {number.name}, 1 runs have not begun.' in out
   assert re.findall(r'  slow seed (\d): (\w+)', out) == [
       ('0', 'stopped'), ('1', 'stopped')]
   assert len(list(tmp_path.glob('out/slow/*/saved'))) == 2
@@ -308,15 +301,7 @@ def test_mistakes_end_with_one_sentence(
     tmp_path, monkeypatch, capsys, argv, message
 ):
   monkeypatch.chdir(tmp_path)
-  # In this process, once for all.
-  monkeypatch.setattr(sweep, '_in_other_process', lambda f, *a: f(*a))
-  from rnd_agents.training import gin_files  # noqa: F401 (speaks as it loads)
-
-  capsys.readouterr()
-  try:
-    assert command_lines.call(sweep, *argv) == 2
-  finally:
-    gin.clear_config()
+  assert command_lines.call(sweep, *argv) == 2
   error = capsys.readouterr().err.strip()
   assert error.startswith('sweep: ')
   assert message in error
@@ -339,7 +324,7 @@ def test_wrong_flags(argv, message):
 def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch, capsys):
   monkeypatch.chdir(tmp_path)
   monkeypatch.setenv('HOME', os.fspath(tmp_path))
-  monkeypatch.setattr(sweep, '_in_other_process', lambda f, *a: {'a.gin': []})
+  (tmp_path / 'a.gin').touch()
   (tmp_path / 'file').touch()
   assert command_lines.call(sweep, '--gin_file=a.gin', '--root_dir=~/file') == 2
   assert f"File exists: '{tmp_path}/file'" in capsys.readouterr().err
@@ -370,10 +355,10 @@ def test_a_real_sweep(tmp_path, monkeypatch):
   monkeypatch.chdir(tmp_path)
   assert 'python -m rnd_agents.plotting runs/cartpole --out' in result.stdout
   assert not result.stderr
-  jobs = runs.make_jobs({'cartpole': []}, [3, 4], 'runs', bindings)
+  jobs = sweep.make_jobs({'cartpole': []}, [3, 4], 'runs', bindings)
   for job in jobs:
     assert os.path.exists(f'{job.root_dir}/policies/policy/saved_model.pb')
     assert f'{job.name}: finished\n' in result.stdout
     # Of what train_eval itself wrote; with other settings it is not finished.
-    assert runs.is_finished(job)
-    assert not runs.is_finished(job._replace(flags=job.flags[:-1]))
+    assert job.is_finished()
+    assert not job._replace(flags=job.flags[:-1]).is_finished()
