@@ -44,6 +44,13 @@ _RUNS = {
     'deep_sea': _SHORT,
     'cartpole_masked': _SHORT,
     'mountain_car_ppo': _SHORT,
+    'recall_r2d2': _SMALL + (
+        'train_eval.warm_up_env_steps = 64',
+        'train_eval.num_env_steps = 400',
+        'ReplayTraining.rollout_length = 32',
+        'ReplayTraining.batch_size = 4',
+        'PrioritizedReplay.min_sequences = 4',
+    ),
     # One update.
     'montezuma_revenge_cpu': _SMALL + (
         'train_eval.warm_up_env_steps = 16',

@@ -22,6 +22,7 @@ from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import on_policy
+from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
 from tests.training import tiny_runs
 
@@ -248,6 +249,15 @@ def test_resumes_where_the_checkpoint_is(whole, resumed, tmp_path):
   # It is the run that was never stopped.
   _run(tmp_path, 1200)
   assert tiny_runs.rows(tmp_path, 'train') == after
+
+
+def test_a_checkpoint_of_another_version_is_refused(
+    whole, tmp_path, monkeypatch
+):
+  shutil.copytree(whole, tmp_path / 'run')
+  monkeypatch.setattr(run_lib, 'STATE_VERSION', 1)
+  with pytest.raises(errors.SetupError, match='of another version of rnd_ag'):
+    _run(tmp_path / 'run', 1200)
 
 
 def test_signal_saves_and_the_same_command_goes_on(tmp_path):
