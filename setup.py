@@ -37,10 +37,10 @@ def _readme():
     return source.read()
 
 
-# For Python 3.10 and 3.11. tf-agents 0.19.0 names no TensorFlow; 2.15 is the one
-# that it was built for. It also brings pygame 2.1.3, which renders gymnasium's
-# classic control, so that gymnasium's extra of that name (another pygame) is
-# not asked for.
+# For Python 3.10 and 3.11. tf-agents 0.19.0 names no TensorFlow; 2.15 is the
+# one that it was built for. It also brings pygame 2.1.3, which renders
+# gymnasium's classic control, so that gymnasium's extra of that name (another
+# pygame) is not asked for.
 _WITH_TENSORFLOW_2_15 = [
     'numpy>=1.23.5,<2',
     'tensorflow>=2.15,<2.16',

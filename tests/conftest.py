@@ -20,6 +20,9 @@ if 'PYTEST_XDIST_WORKER' in os.environ:  # The workers share the cores.
   os.environ.setdefault('TF_NUM_INTEROP_THREADS', '1')
   os.environ.setdefault('OMP_NUM_THREADS', '1')
 
+# Before a test imports TF-Agents: it chooses the version of Keras.
+import rnd_agents  # noqa: E402, F401
+
 
 @pytest.fixture(autouse=True)
 def _same_chance_every_time():

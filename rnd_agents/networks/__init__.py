@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks: actor-critic with two value heads, cores, RND's pair."""
 
+from rnd_agents import _compat
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
@@ -45,3 +46,5 @@ __all__ = [
     'recurrent_cores',
     'rnd_network',
 ]
+
+_compat.sample_bytes()
