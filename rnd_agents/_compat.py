@@ -17,15 +17,18 @@
     `TF_USE_LEGACY_KERAS` is set; TF-Agents needs Keras 2.
 *   Messages that no user of this package can act on.
 
-`sample_bytes` mends TF-Agents beside NumPy 2; `rnd_agents.networks` calls it.
+`mend_tf_agents` mends TF-Agents beside NumPy 2. `rnd_agents.networks` and
+`rnd_agents.replay` call it: the package alone does not import TF-Agents.
 """
 
+from importlib import abc
 from importlib import metadata
 from importlib import util
 import logging
 import os
 import re
 import sys
+import tempfile
 import warnings
 
 from rnd_agents import errors
@@ -75,34 +78,59 @@ def tolerate_unreadable_objects(protocol, method):
   protocol.__class__ = TolerantMeta
 
 
-def sample_bytes():
-  """Lets TF-Agents sample uint8 specs with NumPy 2.
+def mend_tf_agents():
+  """Lets TF-Agents sample and write specs of bytes with NumPy 2.
 
-  TF-Agents 0.19 adds 1 to the largest value, which since NumPy 2 is 0 for a
-  byte of 255: no network on images can be built. Doing it twice changes
-  nothing.
+  TF-Agents 0.19 adds 1 to the largest value before it samples, which since
+  NumPy 2 is 0 for a byte of 255: no network on images can be built. And it
+  writes examples with a method of scalars that is gone, `newbyteorder`. Doing
+  it twice changes nothing.
   """
   import numpy as np  # pylint: disable=g-import-not-at-top
+  if int(np.__version__.split('.')[0]) < 2:
+    return
+  import tensorflow as tf  # pylint: disable=g-import-not-at-top
   from tf_agents.specs import tensor_spec  # pylint: disable=g-import-not-at-top
+  from tf_agents.utils import example_encoding  # pylint: disable=g-import-not-at-top
 
   sample = tensor_spec.sample_bounded_spec
-  if int(np.__version__.split('.')[0]) < 2 or hasattr(sample, 'samples_bytes'):
+  encoder = example_encoding._get_feature_encoder  # pylint: disable=protected-access
+  if hasattr(sample, 'is_of_rnd_agents'):
     return
 
   def sample_bounded_spec(spec, seed=None, outer_dims=None):
-    if spec.dtype != 'uint8':
+    if spec.dtype != tf.uint8:
       return sample(spec, seed, outer_dims)
-    # What it draws bytes in; a sum of integers of this type has room.
+    # The type that it draws bytes in, which has room for 256.
     wide = tensor_spec.BoundedTensorSpec(
         spec.shape,
-        'int32',
+        tf.int32,
         spec.minimum.astype(np.int32),
         spec.maximum.astype(np.int32),
     )
-    return tensor_spec.tf.cast(sample(wide, seed, outer_dims), 'uint8')
+    return tf.cast(sample(wide, seed, outer_dims), tf.uint8)
 
-  sample_bounded_spec.samples_bytes = True
+  def get_feature_encoder(shape, dtype, *args, **kwargs):
+    try:
+      return encoder(shape, dtype, *args, **kwargs)
+    except AttributeError:
+      little_endian = np.dtype(
+          tf.as_dtype(dtype).as_numpy_dtype
+      ).newbyteorder('L')
+
+    def encode(value):
+      value = np.asarray(value)
+      example_encoding._check_shape_and_dtype(  # pylint: disable=protected-access
+          value, tuple(shape), tf.as_dtype(dtype)
+      )
+      data = np.require(value, little_endian, 'C').tobytes()
+      return tf.train.Feature(bytes_list=tf.train.BytesList(value=[data]))
+
+    return encode
+
+  sample_bounded_spec.is_of_rnd_agents = True
   tensor_spec.sample_bounded_spec = sample_bounded_spec
+  example_encoding._get_feature_encoder = get_feature_encoder  # pylint: disable=protected-access
 
 
 # Of packages between the user and TensorFlow: the caller to be blamed.
@@ -123,6 +151,51 @@ def _is_for_the_user(record):
   return not (
       deprecated and record.args and _NOT_THE_USER.search(str(record.args[0]))
   )
+
+
+# TensorFlow 2.21 says these before it reads TF_CPP_MIN_LOG_LEVEL.
+_TOO_EARLY = re.compile(
+    rb'(WARNING: All log messages before absl::InitializeLog|I0000 )'
+)
+
+
+class _QuietLoader(abc.Loader):
+  """Loads TensorFlow without the remarks of its C++ side on its start."""
+
+  def __init__(self, loader):
+    self._loader = loader
+
+  def create_module(self, spec):
+    return self._loader.create_module(spec)
+
+  def exec_module(self, module):
+    # Who asks the module for its files asks this.
+    module.__loader__ = module.__spec__.loader = self._loader
+    sys.stderr.flush()
+    screen = os.dup(2)
+    with tempfile.TemporaryFile() as said:
+      os.dup2(said.fileno(), 2)
+      try:
+        self._loader.exec_module(module)
+      finally:
+        os.dup2(screen, 2)
+        said.seek(0)
+        lines = [line for line in said if not _TOO_EARLY.match(line)]
+        os.write(screen, b''.join(lines))
+        os.close(screen)
+
+
+class _QuietFinder(abc.MetaPathFinder):
+  """Finds TensorFlow as others do, for the `_QuietLoader`, once."""
+
+  def find_spec(self, fullname, path=None, target=None):
+    if fullname != 'tensorflow':
+      return None
+    sys.meta_path.remove(self)
+    spec = util.find_spec(fullname)
+    if spec is not None and os.environ.get('TF_CPP_MIN_LOG_LEVEL', '0') != '0':
+      spec.loader = _QuietLoader(spec.loader)
+    return spec
 
 
 def _silence():
@@ -192,6 +265,7 @@ def apply():
     # On 2.15 it must not be set: without the tf_keras package it makes
     # tf.keras unimportable.
     _use_keras_2()
+    sys.meta_path.insert(0, _QuietFinder())
     return
   typing_extensions = _version('typing-extensions')
   if typing_extensions is not None and typing_extensions >= (4, 6):

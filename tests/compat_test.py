@@ -18,7 +18,9 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.types import trace
 from tf_agents.networks import value_network
+from tf_agents.specs import array_spec
 from tf_agents.specs import tensor_spec
+from tf_agents.utils import example_encoding
 
 from rnd_agents import _compat
 from rnd_agents import errors
@@ -142,6 +144,7 @@ def _apply_with(monkeypatch, versions):
   monkeypatch.setattr(os, 'environ', {})
   monkeypatch.setitem(sys.modules, 'tensorflow', _tensorflow('tf_keras.src'))
   monkeypatch.setattr(_compat, '_silence', lambda: None)  # Once is enough.
+  monkeypatch.setattr(sys, 'meta_path', [])
   monkeypatch.setattr(
       _compat,
       'tolerate_unreadable_objects',
@@ -237,8 +240,42 @@ def test_user_is_warned_of_own_code_alone():
   assert [str(warning.message) for warning in said] == ['old in mine']
 
 
+def test_tf_agents_writes_little_endian_bytes():
+  _compat.mend_tf_agents()
+  spec = {'a': array_spec.ArraySpec([2], np.int32)}
+  encode = example_encoding.get_example_encoder(spec)
+  (feature,) = encode({'a': np.int32([1, 256])}).features.feature.values()
+  assert feature.bytes_list.value == [b'\x01\0\0\0\0\x01\0\0']
+  with pytest.raises(ValueError, match='Expected shape'):
+    encode({'a': np.int32([1, 2, 3])})
+
+
+def test_tensorflow_starts_without_remarks(capfd):
+
+  class Loader:
+
+    def exec_module(self, module):
+      os.write(2, b'WARNING: All log messages before absl::InitializeLog() a\n')
+      os.write(2, b'I0000 00:00:17 1 port.cc:153] oneDNN\n')
+      os.write(2, b'E0000 00:00:17 1 real.cc:1] trouble\n')
+      module.done = True
+
+    def create_module(self, spec):
+      return None
+
+  loader = Loader()
+  quiet = _compat._QuietLoader(loader)
+  module = util.module_from_spec(util.spec_from_loader('loud', quiet))
+  quiet.exec_module(module)
+  os.write(2, b'after\n')
+  assert module.done and module.__spec__.loader is loader
+  assert capfd.readouterr().err == (
+      'E0000 00:00:17 1 real.cc:1] trouble\nafter\n'
+  )
+
+
 def test_tf_agents_samples_and_builds_on_bytes():
-  _compat.sample_bytes()
+  _compat.mend_tf_agents()
   spec = tensor_spec.BoundedTensorSpec([40], tf.uint8, 0, 255)
   sample = tensor_spec.sample_spec_nest(spec, seed=1, outer_dims=(200,))
   # Every value of 256 is there, but for a chance of 256 * exp(-31).
@@ -310,3 +347,5 @@ print(tf.keras.layers.Layer.__module__)
   )
   shown = finished.stdout or finished.stderr.splitlines()[-1]
   assert said in shown
+  if first == 'os':
+    assert not finished.stderr

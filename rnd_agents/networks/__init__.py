@@ -47,4 +47,4 @@ __all__ = [
     'rnd_network',
 ]
 
-_compat.sample_bytes()
+_compat.mend_tf_agents()
