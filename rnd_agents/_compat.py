@@ -31,6 +31,8 @@ import sys
 import tempfile
 import warnings
 
+from absl import logging as absl_logging
+
 from rnd_agents import errors
 
 # A user may have installed any of these in the place of `tensorflow`.
@@ -139,7 +141,11 @@ _NOT_THE_USER = re.compile(
 )
 
 # Of TensorFlow's checkpoints, and of gin while it looks for a file.
-_IDLE_TALK = ('Sharding callback duration', 'system_path_file_exists:')
+_IDLE_TALK = (
+    'Sharding callback duration',
+    'gin-config opened resource file',
+    'system_path_file_exists:',
+)
 
 
 def _is_for_the_user(record):
@@ -200,8 +206,12 @@ class _QuietFinder(abc.MetaPathFinder):
 
 def _silence():
   """Keeps from the user what only the authors of packages can act on."""
-  for name in ('tensorflow', 'absl'):
-    logging.getLogger(name).addFilter(_is_for_the_user)
+  for logger in (
+      logging.getLogger('tensorflow'),
+      absl_logging.get_absl_logger(),  # Not by name: absl makes it, of a class.
+      logging.getLogger(),  # Of what is logged to it itself; gin does that.
+  ):
+    logger.addFilter(_is_for_the_user)
   for module in ('gast', 'tf_agents', 'tensorflow_probability'):
     warnings.filterwarnings(
         'ignore', category=DeprecationWarning, module=rf'{module}\.'

@@ -13,6 +13,7 @@ import sys
 import types
 import warnings
 
+from absl import logging as absl_logging
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -222,11 +223,18 @@ def test_user_is_told_of_own_deprecated_calls_alone():
       logger.warning(text, caller, 'gather_all')
     logger.warning('Sharding callback duration: 1 microseconds')
     logger.warning('Disk full')
+    logging.getLogger().addHandler(sink)
+    logging.warning('system_path_file_exists:%s', 'a.gin')  # As gin does.
   finally:
+    logging.getLogger().removeHandler(sink)
     logger.removeHandler(sink)
   assert said == [
       'From /x/mine/rnd_agents_run.py:4: gather_all is deprecated', 'Disk full'
   ]
+
+
+def test_absl_keeps_its_own_logger():
+  assert isinstance(logging.getLogger('absl'), absl_logging.ABSLLogger)
 
 
 def test_user_is_warned_of_own_code_alone():
