@@ -17,6 +17,7 @@ PINS      ?=
 TESTS     ?= tests
 TEST_JOBS ?= 2
 OLDEST_TESTS ?= tests/environments tests/evaluation
+NEWEST_PYTHON ?= python3.13
 PYTEST_ARGS ?=
 
 # TensorFlow's C++ side speaks of CUDA factories and CPU flags at each start;
@@ -27,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(EXTRAS)
 
-.PHONY: help setup train test test-oldest lint clean
+.PHONY: help setup train test test-oldest test-newest lint clean
 .DEFAULT_GOAL := help
 
 help:  ## List the targets.
@@ -35,16 +36,22 @@ help:  ## List the targets.
 	  $(MAKEFILE_LIST)
 
 # ------------------------------------------------------------------ set-up
-# The first Python of these that runs (a name on PATH may be an empty shim).
+# PYTHON= names one Python, which pyenv may have off PATH. Else the first of
+# these that runs (a name on PATH may be an empty shim).
+PYTHONS := $(if $(PYTHON),$(PYTHON) \
+  $(wildcard $(HOME)/.pyenv/versions/*/bin/$(PYTHON)),\
+  python3.13 python3.12 python3.11 python3.10)
 define find_python
-for candidate in $(PYTHON) python3.11 python3.10; do \
-  if $$candidate -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 12))' \
+for candidate in $(PYTHONS); do \
+  if $$candidate -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))' \
      2>/dev/null; then python=$$candidate; break; fi; \
 done; \
 if [ -z "$$python" ]; then \
-  echo 'rnd_agents needs Python 3.10 or 3.11: install one of them (on Debian:' \
-    'apt-get install python3.11-venv) so that python3.11 or python3.10 is on' \
-    'PATH, or say where it is: make PYTHON=/path/to/python3.11.' >&2; \
+  echo 'rnd_agents needs Python 3.10, 3.11, 3.12 or 3.13, and' \
+    '$(or $(PYTHON),none of $(strip $(PYTHONS)))' \
+    '$(if $(PYTHON),is not one of these or does not run,runs): install one of them (on Debian:' \
+    'apt-get install python3-venv) so that it is on PATH, or say where it is:' \
+    'make PYTHON=/path/to/python3.13.' >&2; \
   exit 1; \
 fi
 endef
@@ -59,11 +66,14 @@ $(BIN)/pip:
 	    $$python -m pip --python $(BIN)/python install --quiet pip; \
 	fi  # Debian without python3-venv has only a pip outside.
 
-# Editable, so that what runs is what lies here.
+# Editable, so that what runs is what lies here. tf-agents by itself: from
+# Python 3.12 on, the versions that it asks for cannot be had; before, it is
+# there already and this changes nothing.
 $(STAMP): setup.py rnd_agents/version.py | $(BIN)/pip
 	@echo "Installing rnd_agents[$(EXTRAS)] into $(VENV) (some minutes)."
 	@$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' \
 	  $(PINS)
+	@$(BIN)/python -m pip install --quiet --no-deps tf-agents==0.19.0
 	@touch $@
 
 setup: $(STAMP)  ## Make .venv and install the package into it.
@@ -81,10 +91,15 @@ test-oldest:  ## Test environments with the oldest Gymnasium, in its own .venv.
 	$(MAKE) test VENV=.venv-oldest PINS=gymnasium==1.1.0 TESTS='$(OLDEST_TESTS)' \
 	  EXTRAS=dev,box2d,minigrid,atari,mujoco,reverb,video
 
+test-newest:  ## Run the most telling tests with Python 3.13, in its own .venv.
+	$(MAKE) test VENV=.venv-newest PYTHON=$(NEWEST_PYTHON) \
+	  EXTRAS=dev,box2d,minigrid,atari,mujoco,video \
+	  PYTEST_ARGS='-m newest $(PYTEST_ARGS)'
+
 lint: $(STAMP)  ## Check the style of the code.
 	$(BIN)/ruff check .
 
 clean:  ## Remove caches and builds; .venv and runs/ stay.
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache
-	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print0 \
+	find . -path './.venv*' -prune -o -name __pycache__ -type d -print0 \
 	  | xargs -0 rm -rf

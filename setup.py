@@ -8,12 +8,13 @@ import sys
 # Kept free of newer syntax, so that an older Python gets the sentence below
 # and not a SyntaxError. pip asks for metadata first (egg_info, dist_info) and
 # then says by itself, in one line, that PYTHON_REQUIRES is not met.
-PYTHON_REQUIRES = '>=3.10,<3.12'
-_SERVES = (3, 10) <= sys.version_info[:2] < (3, 12)
+PYTHON_REQUIRES = '>=3.10,<3.14'
+_SERVES = (3, 10) <= sys.version_info[:2] < (3, 14)
 if not _SERVES and not {'egg_info', 'dist_info'} & set(sys.argv):
   sys.exit(
-      'rnd_agents needs Python 3.10 or 3.11 (TensorFlow 2.15 has no build for '
-      'others); this is Python %d.%d.' % sys.version_info[:2]
+      'rnd_agents needs Python 3.10, 3.11, 3.12 or 3.13 (those that TensorFlow'
+      ' 2.15 to 2.21 has builds for); this is Python %d.%d.'
+      % sys.version_info[:2]
   )
 
 import setuptools  # noqa: E402 (absent from a bare Python 3.12)
@@ -36,28 +37,59 @@ def _readme():
     return source.read()
 
 
-# tf-agents 0.19.0 names no TensorFlow; 2.15 is the one that it was built for.
-# It also brings pygame 2.1.3, which renders gymnasium's classic control, so
-# that gymnasium's extra of that name (another pygame) is not asked for.
+# For Python 3.10 and 3.11. tf-agents 0.19.0 names no TensorFlow; 2.15 is the
+# one that it was built for. It also brings pygame 2.1.3, which renders
+# gymnasium's classic control, so that gymnasium's extra of that name (another
+# pygame) is not asked for.
+_WITH_TENSORFLOW_2_15 = [
+    'numpy>=1.23.5,<2',
+    'tensorflow>=2.15,<2.16',
+    'tf-agents==0.19.0',
+]
+# For later Pythons. The versions that tf-agents asks for cannot be had there:
+# `pip install --no-deps tf-agents==0.19.0` is a step of its own, and what it
+# imports is here.
+_WITH_NEWER_TENSORFLOW = [
+    'cloudpickle>=1.3',
+    'dm-tree>=0.1.8',
+    'gym==0.23.0',
+    'numpy>=1.26,<2.4',  # TF-Agents' categorical head fails with 2.4.
+    'pygame-ce>=2.5',
+    'six>=1.16',
+    'tensorboard>=2.16',  # TensorFlow 2.21 no longer brings it.
+    'tensorflow>=2.16,<2.22',
+    'tensorflow-probability>=0.24,<0.26',
+    'tf-keras>=2.16,<2.22',
+]
+_OLDER, _NEWER = "python_version < '3.12'", "python_version >= '3.12'"
+
+
+def _where(marker, requirements):
+  return ['%s; %s' % (requirement, marker) for requirement in requirements]
+
+
 INSTALL_REQUIRES = [
     'absl-py>=1.0',
     'gin-config>=0.5.0',
     'gymnasium>=1.1,<1.4',  # 1.4 refuses the typing-extensions of tf-agents.
     'matplotlib>=3.7',
-    'numpy>=1.23.5,<2',
-    'setuptools<81',  # TensorBoard 2.15 imports pkg_resources.
-    'tensorflow>=2.15,<2.16',
-    'tf-agents==0.19.0',
+    # TensorBoard before 2.21 imports pkg_resources, TF-Agents distutils.
+    'setuptools<81',
     'tqdm>=4.60',
 ]
+INSTALL_REQUIRES += _where(_OLDER, _WITH_TENSORFLOW_2_15)
+INSTALL_REQUIRES += _where(_NEWER, _WITH_NEWER_TENSORFLOW)
 
 EXTRAS_REQUIRE = {
-    'atari': ['ale-py>=0.12.1', 'opencv-python-headless<4.12'],
+    # opencv 4.12 asks for NumPy 2, 5 for a newer one than TF-Agents can use.
+    'atari': ['ale-py>=0.12.1']
+    + _where(_OLDER, ['opencv-python-headless<4.12'])
+    + _where(_NEWER, ['opencv-python-headless<5']),
     'box2d': ['box2d==2.3.10'],
     'minigrid': ['minigrid>=3.0'],
     # Gymnasium's renderer of MuJoCo imports imageio, whether it films or not.
     'mujoco': ['imageio>=2.14', 'mujoco>=3.1'],
-    'reverb': ['dm-reverb~=0.14.0'],
+    'reverb': _where(_OLDER, ['dm-reverb~=0.14.0']),  # No builds for others.
     'video': ['imageio-ffmpeg>=0.4.9'],
     'dev': ['pytest>=7.4', 'pytest-xdist>=3.3', 'ruff>=0.8'],
 }
@@ -89,6 +121,8 @@ setuptools.setup(
         'Operating System :: POSIX :: Linux',
         'Programming Language :: Python :: 3.10',
         'Programming Language :: Python :: 3.11',
+        'Programming Language :: Python :: 3.12',
+        'Programming Language :: Python :: 3.13',
         'Topic :: Scientific/Engineering :: Artificial Intelligence',
     ],
 )

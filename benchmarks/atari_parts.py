@@ -9,6 +9,9 @@ import collections
 import functools
 import subprocess
 
+import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
+
+# isort: split
 import numpy as np
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts

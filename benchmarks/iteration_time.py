@@ -20,6 +20,9 @@ same for both. `iteration` collects a rollout first, each from an environment of
 its own.
 """
 
+import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
+
+# isort: split
 from absl import app
 from absl import flags
 import tensorflow as tf

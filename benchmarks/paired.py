@@ -13,6 +13,9 @@ import statistics
 import time
 from typing import Callable, Dict, NamedTuple, Optional
 
+import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
+
+# isort: split
 import tensorflow as tf
 import tf_agents
 

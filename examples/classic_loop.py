@@ -10,6 +10,9 @@ agent's class, and some random steps before the first update.
 
 import os
 
+import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
+
+# isort: split
 from absl import app
 from absl import flags
 from absl import logging

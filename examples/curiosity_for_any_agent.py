@@ -15,6 +15,9 @@ second did not in its one.
 
 import functools
 
+import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
+
+# isort: split
 from absl import app
 from absl import flags
 from absl import logging

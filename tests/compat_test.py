@@ -3,17 +3,28 @@
 """What `import rnd_agents` mends, shown broken first."""
 
 from importlib import metadata
+from importlib import util
 import inspect
+import logging
 import os
 import pathlib
 import subprocess
 import sys
+import types
+import warnings
 
+from absl import logging as absl_logging
+import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.python.types import trace
+from tf_agents.networks import value_network
+from tf_agents.specs import array_spec
+from tf_agents.specs import tensor_spec
+from tf_agents.utils import example_encoding
 
 from rnd_agents import _compat
+from rnd_agents import errors
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _METHOD = '__tf_tracing_type__'
@@ -63,6 +74,9 @@ class _Traceable:
     raise NotImplementedError
 
 
+@pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason='TensorFlow 2.16 looks another way'
+)
 def test_wrapped_dictionary_crosses_into_a_tf_function(static_look):
   parts = _Owner().parts
   with pytest.raises(TypeError, match='__dict__ descriptor does not support'):
@@ -110,6 +124,14 @@ def test_package_works_with_the_installed_versions():
   assert _sum_of_squares(_Owner().parts) == 25.0
 
 
+def _tensorflow(module):
+  """A TensorFlow whose layers are defined in `module`."""
+  layer = type('Layer', (), {'__module__': module})
+  return types.SimpleNamespace(
+      keras=types.SimpleNamespace(layers=types.SimpleNamespace(Layer=layer))
+  )
+
+
 def _apply_with(monkeypatch, versions):
   """Applies the mends as if `versions` were installed; returns what it did."""
 
@@ -121,6 +143,9 @@ def _apply_with(monkeypatch, versions):
   mended = []
   monkeypatch.setattr(metadata, 'version', version)
   monkeypatch.setattr(os, 'environ', {})
+  monkeypatch.setitem(sys.modules, 'tensorflow', _tensorflow('tf_keras.src'))
+  monkeypatch.setattr(_compat, '_silence', lambda: None)  # Once is enough.
+  monkeypatch.setattr(sys, 'meta_path', [])
   monkeypatch.setattr(
       _compat,
       'tolerate_unreadable_objects',
@@ -157,6 +182,126 @@ def test_versions_decide_what_is_mended(monkeypatch, versions, expected):
   assert _apply_with(monkeypatch, versions) == expected
 
 
+def test_keras_3_in_use_is_refused_with_what_to_do(monkeypatch):
+  monkeypatch.setattr(os, 'environ', {})
+  monkeypatch.setitem(sys.modules, 'tensorflow', _tensorflow('keras.src'))
+  with pytest.raises(errors.SetupError) as raised:
+    _compat._use_keras_2()
+  assert 'import rnd_agents before tensorflow' in str(raised.value)
+  assert 'TF_USE_LEGACY_KERAS=1' in str(raised.value)
+
+
+def test_missing_tf_agents_is_named_with_its_command(monkeypatch):
+  monkeypatch.setattr(util, 'find_spec', lambda name: None)
+  monkeypatch.setattr(sys, 'version_info', (3, 12, 1))
+  with pytest.raises(errors.MissingPackage) as raised:
+    _compat.apply()
+  assert 'pip install --no-deps tf-agents==0.19.0' in str(raised.value)
+  # Before 3.12 it comes with the package.
+  monkeypatch.setattr(sys, 'version_info', (3, 11, 7))
+  _compat._check_tf_agents()
+
+
+def test_user_is_told_of_own_deprecated_calls_alone():
+  said = []
+
+  class Sink(logging.Handler):
+
+    def emit(self, record):
+      said.append(record.getMessage())
+
+  logger, sink = logging.getLogger('tensorflow'), Sink()
+  logger.addHandler(sink)
+  try:
+    text = 'From %s: %s is deprecated'
+    for caller in (
+        '/x/rnd_agents/collecting/local.py:1',
+        '/x/tf_agents/utils/common.py:2',
+        '/x/tensorflow_probability/python/a.py:3',
+        '/x/mine/rnd_agents_run.py:4',
+    ):
+      logger.warning(text, caller, 'gather_all')
+    logger.warning('Sharding callback duration: 1 microseconds')
+    logger.warning('Disk full')
+    logging.getLogger().addHandler(sink)
+    logging.warning('system_path_file_exists:%s', 'a.gin')  # As gin does.
+  finally:
+    logging.getLogger().removeHandler(sink)
+    logger.removeHandler(sink)
+  assert said == [
+      'From /x/mine/rnd_agents_run.py:4: gather_all is deprecated', 'Disk full'
+  ]
+
+
+def test_absl_keeps_its_own_logger():
+  assert isinstance(logging.getLogger('absl'), absl_logging.ABSLLogger)
+
+
+def test_user_is_warned_of_own_code_alone():
+  with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter('default')
+    _compat._silence()
+    for module in ('gast.astn', 'tf_agents.utils.common', 'mine'):
+      warnings.warn_explicit(
+          f'old in {module}', DeprecationWarning, 'file.py', 1, module=module
+      )
+  assert [str(warning.message) for warning in said] == ['old in mine']
+
+
+def test_tf_agents_writes_little_endian_bytes():
+  _compat.mend_tf_agents()
+  spec = {'a': array_spec.ArraySpec([2], np.int32)}
+  encode = example_encoding.get_example_encoder(spec)
+  (feature,) = encode({'a': np.int32([1, 256])}).features.feature.values()
+  assert feature.bytes_list.value == [b'\x01\0\0\0\0\x01\0\0']
+  with pytest.raises(ValueError, match='Expected shape'):
+    encode({'a': np.int32([1, 2, 3])})
+
+
+def test_tensorflow_starts_without_remarks(capfd):
+
+  class Loader:
+
+    def exec_module(self, module):
+      os.write(2, b'WARNING: All log messages before absl::InitializeLog() a\n')
+      os.write(2, b'I0000 00:00:17 1 port.cc:153] oneDNN\n')
+      os.write(2, b'E0000 00:00:17 1 real.cc:1] trouble\n')
+      module.done = True
+
+    def create_module(self, spec):
+      return None
+
+  loader = Loader()
+  quiet = _compat._QuietLoader(loader)
+  module = util.module_from_spec(util.spec_from_loader('loud', quiet))
+  quiet.exec_module(module)
+  os.write(2, b'after\n')
+  assert module.done and module.__spec__.loader is loader
+  assert capfd.readouterr().err == (
+      'E0000 00:00:17 1 real.cc:1] trouble\nafter\n'
+  )
+
+
+def test_tf_agents_samples_and_builds_on_bytes():
+  _compat.mend_tf_agents()
+  spec = tensor_spec.BoundedTensorSpec([40], tf.uint8, 0, 255)
+  sample = tensor_spec.sample_spec_nest(spec, seed=1, outer_dims=(200,))
+  # Every value of 256 is there, but for a chance of 256 * exp(-31).
+  np.testing.assert_array_equal(np.unique(sample), np.arange(256))
+  assert sample.dtype == tf.uint8
+  few = tensor_spec.BoundedTensorSpec([50], tf.uint8, 3, 5)
+  sample = tensor_spec.sample_spec_nest(few, seed=1)
+  np.testing.assert_array_equal(np.unique(sample), [3, 4, 5])
+  value_network.ValueNetwork(
+      spec, preprocessing_layers=tf.keras.layers.Lambda(
+          lambda x: tf.cast(x, tf.float32)
+      )
+  ).create_variables()
+
+
+@pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason='TensorFlow 2.16 needs no mending'
+)
 @pytest.mark.parametrize(
     ('typing_extensions', 'mended'), [('4.5.0', 'False'), ('4.16.0', 'True')]
 )
@@ -180,3 +325,35 @@ print(hasattr(kind, 'tolerates_unreadable_objects'))
       text=True,
   )
   assert finished.stdout.split() == [mended]
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 12), reason='TensorFlow 2.15 has Keras 2 alone'
+)
+@pytest.mark.parametrize(
+    ('first', 'said'),
+    [
+        ('os', 'tf_keras'),  # Nothing that matters.
+        ('tensorflow', 'tf_keras'),
+        ('tf_agents.agents', 'import rnd_agents before tensorflow'),
+    ],
+)
+def test_keras_of_a_script_that_imports_something_first(first, said):
+  program = f"""
+import {first}
+import rnd_agents
+import tensorflow as tf
+print(tf.keras.layers.Layer.__module__)
+"""
+  finished = subprocess.run(
+      [sys.executable, '-c', program],
+      check=False,
+      capture_output=True,
+      cwd=_ROOT,
+      env={k: v for k, v in os.environ.items() if k != 'TF_USE_LEGACY_KERAS'},
+      text=True,
+  )
+  shown = finished.stdout or finished.stderr.splitlines()[-1]
+  assert said in shown
+  if first == 'os':
+    assert not finished.stderr

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 
+import packaging.requirements
 import pytest
 import setuptools
 
@@ -37,12 +38,7 @@ def test_setup_requirements(monkeypatch):
   said = _setup_arguments(monkeypatch)
   assert said['name'] == 'rnd_agents'
   assert said['version'] == version.__version__
-  assert said['python_requires'] == '>=3.10,<3.12'
-  assert {
-      'tf-agents==0.19.0',
-      'tensorflow>=2.15,<2.16',
-      'gymnasium>=1.1,<1.4',
-  } <= set(said['install_requires'])
+  assert said['python_requires'] == '>=3.10,<3.14'
   extras = said['extras_require']
   assert set(extras) == {
       'atari', 'box2d', 'dev', 'minigrid', 'mujoco', 'reverb', 'video'
@@ -51,17 +47,58 @@ def test_setup_requirements(monkeypatch):
   assert 'ale-py>=0.12.1' in extras['atari']
 
 
-@pytest.mark.parametrize('python', [(3, 9, 18), (3, 12, 1), (2, 7, 18)])
+def _required(requirements, python):
+  """What a Python is asked to install, without the markers."""
+  parsed = map(packaging.requirements.Requirement, requirements)
+  return {
+      f'{requirement.name}{requirement.specifier}'
+      for requirement in parsed
+      if requirement.marker is None
+      or requirement.marker.evaluate({'python_version': python})
+  }
+
+
+@pytest.mark.parametrize(
+    ('python', 'tensorflow', 'newer'),
+    [
+        ('3.10', 'tensorflow<2.16,>=2.15', False),
+        ('3.11', 'tensorflow<2.16,>=2.15', False),
+        ('3.12', 'tensorflow<2.22,>=2.16', True),
+        ('3.13', 'tensorflow<2.22,>=2.16', True),
+    ],
+)
+def test_each_python_gets_its_tensorflow(
+    monkeypatch, python, tensorflow, newer
+):
+  said = _setup_arguments(monkeypatch)
+  required = _required(said['install_requires'], python)
+  names = {re.match(r'[\w-]+', name)[0] for name in required}
+  assert tensorflow in required
+  assert len(names) == len(required)  # None is asked for twice.
+  assert {'gymnasium<1.4,>=1.1', 'setuptools<81'} <= required
+  # Its pins cannot be met there: make installs it by a command of its own.
+  assert ('tf-agents==0.19.0' in required) == (not newer)
+  imported_by_tf_agents = {
+      'cloudpickle', 'dm-tree', 'gym', 'six', 'tensorboard',
+      'tensorflow-probability', 'tf-keras',
+  }
+  assert (imported_by_tf_agents <= names) == newer
+  extras = said['extras_require']
+  assert bool(_required(extras['reverb'], python)) == (not newer)
+  assert 'ale-py>=0.12.1' in _required(extras['atari'], python)
+
+
+@pytest.mark.parametrize('python', [(3, 9, 18), (3, 14, 0), (2, 7, 18)])
 def test_setup_refuses_other_pythons_in_one_sentence(monkeypatch, python):
   with pytest.raises(SystemExit) as stopped:
     _setup_arguments(monkeypatch, ('setup.py', 'install'), python)
   sentence = str(stopped.value)
-  assert 'needs Python 3.10 or 3.11' in sentence
+  assert 'needs Python 3.10, 3.11, 3.12 or 3.13' in sentence
   assert f'this is Python {python[0]}.{python[1]}.' in sentence
   assert '\n' not in sentence
 
 
-@pytest.mark.parametrize('python', [(3, 10, 0), (3, 11, 9)])
+@pytest.mark.parametrize('python', [(3, 10, 0), (3, 13, 9)])
 def test_setup_accepts_its_pythons(monkeypatch, python):
   said = _setup_arguments(monkeypatch, ('setup.py', 'install'), python)
   assert said['name'] == 'rnd_agents'
@@ -69,8 +106,8 @@ def test_setup_accepts_its_pythons(monkeypatch, python):
 
 def test_setup_tells_pip_the_versions_on_other_pythons(monkeypatch):
   # pip asks, and then refuses in one line of its own.
-  said = _setup_arguments(monkeypatch, ('setup.py', 'egg_info'), (3, 13, 0))
-  assert said['python_requires'] == '>=3.10,<3.12'
+  said = _setup_arguments(monkeypatch, ('setup.py', 'egg_info'), (3, 14, 0))
+  assert said['python_requires'] == '>=3.10,<3.14'
 
 
 def test_build_holds_the_packages_and_the_gin_files(tmp_path):
@@ -174,13 +211,63 @@ def test_make_train_keeps_experiments_and_seeds_apart():
   )
 
 
+_SENTENCE = 'rnd_agents needs Python 3.10, 3.11, 3.12 or 3.13, and '
+
+
+def _plant_python(folder, name, version):
+  """Puts a Python of that version, or an empty shim, into a folder."""
+  path = folder / name
+  body = 'exit 127' if version is None else (
+      'case "$1$2" in'
+      f' -cimport\\ sys*) exec "{sys.executable}" -c'
+      f' "import sys; sys.version_info = {version}; ${{2#import sys;}}" ;;'
+      f' *) echo "Python {version}" ;; esac'
+  )
+  path.write_text(f'#!/bin/sh\n{body}\n')
+  path.chmod(0o755)
+  return path
+
+
 @_make
-def test_make_says_which_python_to_install(tmp_path):
+def test_make_takes_the_newest_python_that_runs(tmp_path):
+  _plant_python(tmp_path, 'python3.13', None)
+  _plant_python(tmp_path, 'python3.12', (3, 12, 1))
+  _plant_python(tmp_path, 'python3.11', (3, 11, 7))
+  path = f'{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin'
+  said = _run_make(
+      'setup', f'VENV={tmp_path}/venv', 'PYTHON=', PATH=path
+  ).stdout
+  assert said.startswith(f'Making {tmp_path}/venv with Python (3, 12, 1).')
+
+
+@_make
+@pytest.mark.parametrize(
+    ('python', 'planted', 'said'),
+    [
+        ('', {}, 'none of python3.13 python3.12 python3.11 python3.10 runs:'),
+        (
+            'python3.11',
+            {'python3.11': None, 'python3.13': (3, 13, 0)},
+            'python3.11 is not one of these or does not run:',
+        ),
+        (
+            'python3.14',
+            {'python3.14': (3, 14, 0), 'python3.13': (3, 13, 0)},
+            'python3.14 is not one of these or does not run:',
+        ),
+    ],
+)
+def test_make_says_which_python_to_install(tmp_path, python, planted, said):
+  for name, python_version in planted.items():
+    _plant_python(tmp_path, name, python_version)
   venv = tmp_path / 'venv'
-  finished = _run_make('setup', f'VENV={venv}', 'PYTHON=', PATH=str(tmp_path))
+  finished = _run_make(
+      'setup', f'VENV={venv}', f'PYTHON={python}', PATH=str(tmp_path),
+      HOME=str(tmp_path),
+  )
   assert finished.returncode != 0
-  assert finished.stderr.startswith('rnd_agents needs Python 3.10 or 3.11')
-  assert 'apt-get install python3.11-venv' in finished.stderr
+  assert finished.stderr.startswith(_SENTENCE + said)
+  assert 'apt-get install python3-venv' in finished.stderr
   assert not venv.exists()
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks: actor-critic with two value heads, cores, RND's pair."""
 
+from rnd_agents import _compat
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
@@ -49,3 +50,5 @@ __all__ = [
     'resnet',
     'rnd_network',
 ]
+
+_compat.mend_tf_agents()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequences for networks with memory, whatever learns from them."""
 
+from rnd_agents import _compat
 from rnd_agents.replay import demonstration_specs
 from rnd_agents.replay import demonstrations
 from rnd_agents.replay import prioritized_replay
@@ -15,3 +16,5 @@ __all__ = [
     'sequence_table',
     'sequences',
 ]
+
+_compat.mend_tf_agents()

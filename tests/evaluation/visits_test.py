@@ -29,7 +29,7 @@ def _slow_plane(points, low, high):
   for point in points:
     x, y = (
         min(max(int(50 * (p - a) // (b - a)), 0), 49)
-        for p, a, b in zip(point, low, high)
+        for p, a, b in zip(*np.float64([point, low, high]))
     )
     counts[y, x] += 1
   return counts
