@@ -43,6 +43,8 @@ _NEWEST = (
     'networks/precision_test.py',
     'networks/q_network_test.py',
     'networks/recurrent_cores_test.py',
+    'networks/resnet_test.py',
+    'replay/saved_replay_test.py::test_a_restored_replay',
     'train/collect_demos_test.py::test_cue_lock',
     'train/evaluate_test.py::test_video_of_the_best',
     'train/sweep_test.py::test_a_real_sweep',
@@ -50,6 +52,7 @@ _NEWEST = (
     'training/digests_test.py',
     'training/experiment_test.py::test_resumes_where',
     'training/recurrent_run_test.py::test_a_resumed_run',
+    'training/replay_run_test.py::test_a_resumed_run',
 )
 
 
