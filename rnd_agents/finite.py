@@ -122,6 +122,7 @@ def _is_good(leaf, mask, largest):
     good = tf.abs(leaf) <= tf.cast(largest, leaf.dtype)
   if mask is None:
     return good
+  mask = tf.convert_to_tensor(mask)
   inner = [1] * (leaf.shape.rank - mask.shape.rank)
   shape = tf.concat([tf.shape(mask), tf.constant(inner, tf.int32)], axis=0)
   return good | tf.reshape(~mask, shape)

@@ -435,13 +435,19 @@ def lstm_q_networks(observation_spec, action_spec, units=4):
 
 
 def test_a_run_with_a_q_network_of_ones_own(tmp_path):
-  _run(
+  tiny_runs.train(
       tmp_path,
       60,
       'create_r2d3_agent.q_networks_fn = @lstm_q_networks',
       'lstm_q_networks.units = 7',
       "ReplayTraining.window_remainder = 'fill'",
       'R2D3Agent.l2_weight = 1e-3',
+      # Bindings of networks that are not built are refused.
+      settings=[
+          line
+          for line in _TINY
+          if not line.startswith(('create_q_networks', 'LSTMCore'))
+      ],
   )
   rows = _rows(tmp_path)
   assert int(rows[-1]['train_steps']) > 4
