@@ -85,12 +85,13 @@ class SequenceTable:
 
   def add(self, leaves, weight):
     """Adds a sequence, and evicts the oldest one if the table is full."""
-    if self.size == self._max_size:
-      self._tree.set([self._first % self._capacity], [0.0])
     place = self._num_added % self._capacity
     for column, leaf in zip(self._columns, leaves, strict=True):
       column.put(place, leaf)
-    self._tree.set([place], [weight])
+    weights = {place: weight}
+    if self.size == self._max_size:
+      weights[self._first % self._capacity] = 0.0
+    self._tree.set([*weights], [*weights.values()])
     self._num_added += 1
 
   def sample(self, uniform):
