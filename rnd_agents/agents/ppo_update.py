@@ -89,7 +89,7 @@ class PPOUpdate:
         (tf.constant(0), 0.0, tf.zeros([1 + len(self.loss_names)])),
         parallel_iterations=1,
     )
-    if self.target_kl is None:  # A constant: the graph multiplies by its inverse.
+    if self.target_kl is None:  # A constant, by whose inverse graphs multiply.
       num_taken = num_steps
     loss, *means = tf.unstack(
         sums / tf.cast(tf.maximum(num_taken, 1), tf.float32)
