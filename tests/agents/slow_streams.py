@@ -31,7 +31,9 @@ class Settings:
   intrinsic_advantage_coefficient: float = 1.0
   episodic_intrinsic_stream: bool = False
   bootstrap_at_time_limit: bool = True
+  intrinsic_reward_clip: typing.Optional[float] = None
   normalize_advantages: bool = False
+  advantage_scale_decay: float = 0.0
   normalize_observations: bool = False
   normalize_rewards: bool = False
   reward_norm_clipping: float = 10.0
@@ -39,6 +41,7 @@ class Settings:
   predictor_proportion: float = 0.25
   num_epochs: int = 2
   num_minibatches: int = 3
+  target_kl: typing.Optional[float] = None
   importance_ratio_clipping: float = 0.1
   entropy_regularization: float = 0.001
   value_pred_loss_coef: float = 0.5

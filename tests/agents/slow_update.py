@@ -36,6 +36,7 @@ class SlowAgent:
     self.policy_observations = slow_streams.Samples()
     self.filter = None
     self.extrinsic_filter = None
+    self.advantage_deviation = 0.0
     self._behind_policy = self._behind(self.actor_net, _parameters)
     self._behind_values = self._behind(self.value_net, lambda values: [values])
 
@@ -177,7 +178,33 @@ class SlowAgent:
       weight *= weights[:, np.newaxis] if weights.ndim == 1 else weights
     data['weight'] = weight
     samples = self._samples(step_types)
-    sums = {}
+    before = [v.numpy().astype(np.float64) for v in self.twin._ppo_variables]
+    steps = self._steps(data, samples)
+    change = np.sqrt(
+        sum(
+            np.sum(np.square(variable.numpy() - old))
+            for variable, old in zip(
+                self.twin._ppo_variables, before, strict=True
+            )
+        )
+    )
+    if self.settings.normalize_observations:
+      for b in range(batch_size):
+        for t in range(num_rows - 1):
+          self.policy_observations.add(experience.observation[b, t : t + 1])
+    means = {
+        name: np.mean([step[name] for step in steps]) for name in steps[0]
+    }
+    num_steps = self.settings.num_epochs * self.settings.num_minibatches
+    return dict(
+        means,
+        update_size=change / self.optimizer.learning_rate.numpy(),
+        skipped_train_steps=num_steps - len(steps),
+    ), data
+
+  def _steps(self, data, samples):
+    """Losses of each optimizer step, until one is too far from the start."""
+    steps = []
     for epoch in range(self.settings.num_epochs):
       order = agent_test_utils.FixedShuffle.permutation(
           tf.range(len(samples)), epoch
@@ -188,14 +215,14 @@ class SlowAgent:
       ]
       for start, end in zip(bounds[:-1], bounds[1:], strict=True):
         chosen = [samples[i] for i in order[start:end]]
-        for name, number in self._step(data, chosen).items():
-          sums[name] = sums.get(name, 0.0) + float(number)
-    if self.settings.normalize_observations:
-      for b in range(batch_size):
-        for t in range(num_rows - 1):
-          self.policy_observations.add(experience.observation[b, t : t + 1])
-    num_steps = self.settings.num_epochs * self.settings.num_minibatches
-    return {name: total / num_steps for name, total in sums.items()}, data
+        steps.append({
+            name: float(number)
+            for name, number in self._step(data, chosen).items()
+        })
+        target_kl = self.settings.target_kl
+        if target_kl is not None and steps[-1]['kl'] > 1.5 * target_kl:
+          return steps
+    return steps
 
   def _samples(self, step_types):
     """What minibatches are drawn from: rows (b, t) that are no boundary."""
@@ -236,6 +263,9 @@ class SlowAgent:
       bound = settings.reward_norm_clipping
       rewards = np.clip(rewards, -bound, bound)
     intrinsic_rewards = bonus / np.sqrt(self.intrinsic_returns.moments()[1])
+    clip = settings.intrinsic_reward_clip or np.inf
+    is_clipped = intrinsic_rewards > clip
+    intrinsic_rewards = np.minimum(intrinsic_rewards, clip)
     sources = {'reward': rewards, 'bonus': intrinsic_rewards}
     if rewards.ndim == 3:
       sources.update(enumerate(np.moveaxis(rewards, -1, 0)))
@@ -258,7 +288,11 @@ class SlowAgent:
     )
     if settings.normalize_advantages:
       kept = advantages[step_types[:, :-1] != slow_streams.LAST]
-      advantages = (advantages - kept.mean()) / np.sqrt(kept.var() + 1e-8)
+      self.advantage_deviation = max(
+          kept.std(), settings.advantage_scale_decay * self.advantage_deviation
+      )
+      scale = np.sqrt(self.advantage_deviation**2 + 1e-8)
+      advantages = (advantages - kept.mean()) / scale
     if explores:
       for b, t in zip(*np.nonzero(step_types[:, :-1] != slow_streams.LAST)):
         self.rnd_observations.add(observations[b, t + 1 : t + 2])
@@ -274,6 +308,7 @@ class SlowAgent:
         old_log=old_log.numpy(),
         bonus=bonus,
         intrinsic_rewards=intrinsic_rewards,
+        is_clipped=is_clipped,
     )
 
   def _step(self, data, chosen):

@@ -113,6 +113,8 @@ def _assert_equal_losses(loss_info, losses):
       ('kl', info.approximate_kl),
       ('norm', info.gradient_norm),
       ('rnd_norm', info.rnd_gradient_norm),
+      ('update_size', info.update_size),
+      ('skipped_train_steps', info.skipped_train_steps),
       ('total', loss_info.loss),
   ):
     np.testing.assert_allclose(
@@ -166,7 +168,10 @@ def _assert_equal_statistics(info, data, before=()):
   expected['bonus_mean'] = bonus.mean()
   expected['bonus_std'] = bonus.std()
   expected['bonus_max'] = bonus.max()
-  expected['intrinsic_reward_mean'] = data['intrinsic_rewards'][valid].mean()
+  rewards = data['intrinsic_rewards'][valid]
+  expected['intrinsic_reward_mean'] = rewards.mean()
+  expected['intrinsic_reward_max'] = rewards.max()
+  expected['intrinsic_reward_clipped'] = data['is_clipped'][valid].mean()
   sums = _sums_at_ends(data, before)
   assert len(sums) > 1
   expected['num_ended_episodes'] = len(sums)
@@ -200,8 +205,9 @@ def _compare(monkeypatch, settings, graph, weights=None, **pair):
   if slow.settings.intrinsic_advantage_coefficient:
     _assert_equal_statistics(loss_info.extra, data)
   num_steps = num_epochs * slow.settings.num_minibatches
+  num_steps -= losses['skipped_train_steps']
   assert agent.train_step_counter.numpy() == num_steps
-  return agent, slow, data
+  return agent, slow, dict(data, losses=losses)
 
 
 @pytest.mark.parametrize(
@@ -341,6 +347,30 @@ def test_statistics_live_on_in_the_next_update(monkeypatch):
   experience = agent_test_utils.rollout(agent, seed=50)
   loss_info = agent.train(experience)
   losses, data = slow.train(experience)
+  _assert_equal_variables(agent, slow)
+  _assert_equal_losses(loss_info, losses)
+  _assert_equal_statistics(loss_info.extra, data, [before])
+
+
+@pytest.mark.parametrize('graph', [False, True])
+def test_bounded_updates_equal_the_slow_ones(monkeypatch, graph):
+  settings = {
+      'intrinsic_reward_clip': 0.3,
+      'target_kl': 0.01,
+      'normalize_advantages': True,
+      'advantage_scale_decay': 0.9,
+  }
+  agent, slow, before = _compare(monkeypatch, settings, graph=graph)
+  assert 0 < before['is_clipped'].mean() < 1
+  # The KL of the first two minibatches is 0.0086 and 0.0156.
+  assert before['losses']['skipped_train_steps'] == 4
+  # Of rewards so small that the divisor is what is left of the first one.
+  experience = agent_test_utils.rollout(agent, seed=50)
+  experience = experience.replace(reward=1e-3 * experience.reward)
+  first = slow.advantage_deviation
+  loss_info = agent.train(experience)
+  losses, data = slow.train(experience)
+  assert slow.advantage_deviation == 0.9 * first
   _assert_equal_variables(agent, slow)
   _assert_equal_losses(loss_info, losses)
   _assert_equal_statistics(loss_info.extra, data, [before])
