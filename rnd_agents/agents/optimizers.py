@@ -61,6 +61,28 @@ def learning_rate(optimizer):
   return rate
 
 
+def size_of_change(before, variables, optimizer):
+  """Returns how far variables went, in learning rates.
+
+  It does not shrink with a schedule, but where gradients are small beside those
+  that the optimizer remembers.
+
+  Args:
+    before: Earlier values of the variables.
+    variables: What the optimizer trains.
+    optimizer: As for `build`.
+
+  Returns:
+    A float scalar: the norm of the change over the learning rate.
+  """
+  change = tf.linalg.global_norm([
+      variable - value
+      for variable, value in zip(variables, before, strict=True)
+  ])
+  rate = tf.cast(learning_rate(optimizer), change.dtype)
+  return tf.math.divide_no_nan(change, rate)
+
+
 def trainable_variables(*networks):
   """Returns the trainable variables of several networks, each once."""
   unique = {
@@ -101,6 +123,7 @@ class Update:
           'optimizer and rnd_optimizer are one object, which would take two'
           ' steps an update: leave rnd_optimizer at None.'
       )
+    self.optimizer = optimizer
     self._gradient_clipping = gradient_clipping
     self._variables = variables
     self._predictor_variables = predictor_variables
@@ -112,27 +135,6 @@ class Update:
         self._trained.append((rnd_optimizer, predictor_variables))
     for each, trained in self._trained:
       build(each, trained)
-
-  def values(self):
-    """Returns the present values of the variables of policy and values."""
-    return [variable.read_value() for variable in self._variables]
-
-  def size_of_change(self, before):
-    """Returns how far the variables of policy and values went.
-
-    Args:
-      before: What `values` returned.
-
-    Returns:
-      The norm of their change over the learning rate: what does not shrink with
-      a schedule, but where gradients are small beside those that the optimizer
-      remembers.
-    """
-    change = tf.linalg.global_norm([
-        now - value for now, value in zip(self.values(), before, strict=True)
-    ])
-    rate = tf.cast(learning_rate(self._trained[0][0]), change.dtype)
-    return tf.math.divide_no_nan(change, rate)
 
   def step(self, tape, loss):
     """Takes a step.

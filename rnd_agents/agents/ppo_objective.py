@@ -148,9 +148,16 @@ def l2_regularization_loss(
   return loss
 
 
+def weights_behind(net):
+  """Returns the trainable weights that a network's output depends on.
+
+  Args:
+    net: A `Network`, or a view of an `ActorCriticNetwork`, which knows them.
+  """
+  weights = getattr(net, 'weights_behind', None)
+  return net.trainable_weights if weights is None else weights
+
+
 def _kernels(net):
   """References to the kernels that a network's output depends on, in order."""
-  weights = getattr(net, 'weights_behind', None)
-  if weights is None:
-    weights = net.trainable_weights
-  return [w.ref() for w in weights if 'kernel' in w.name]
+  return [w.ref() for w in weights_behind(net) if 'kernel' in w.name]

@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from rnd_agents.agents import optimizers
+
 
 @dataclasses.dataclass(eq=False)
 class PPOUpdate:
@@ -18,6 +20,7 @@ class PPOUpdate:
     regularization_fn: Function of nothing that returns a term of the loss.
     curiosities: `Curiosity`s to train.
     optimizers: An `optimizers.Update`.
+    policy_variables: What the policy depends on.
     train_step_counter: Counts optimizer steps.
     generator: A `tf.random.Generator` that shuffles. Its state is part of a
       checkpoint, where that of `tf.random.shuffle` is not: a run that is
@@ -35,6 +38,7 @@ class PPOUpdate:
   regularization_fn: Any
   curiosities: Any
   optimizers: Any
+  policy_variables: Any
   train_step_counter: Any
   generator: Any
   loss_names: Any
@@ -54,10 +58,10 @@ class PPOUpdate:
 
     Returns:
       A tuple (mean total loss, scalars by name): means of `loss_names` over the
-      steps taken, `update_size`, the change of policy and values in learning
+      steps taken, `update_size`, the change of `policy_variables` in learning
       rates, and `skipped_train_steps`, which `target_kl` left out.
     """
-    before = self.optimizers.values()
+    before = [variable.read_value() for variable in self.policy_variables]
     indices = samples.indices
     num_samples = tf.size(indices)
     num_steps = self.num_epochs * num_minibatches
@@ -96,7 +100,9 @@ class PPOUpdate:
     )
     return loss, dict(
         zip(self.loss_names, means, strict=True),
-        update_size=self.optimizers.size_of_change(before),
+        update_size=optimizers.size_of_change(
+            before, self.policy_variables, self.optimizers.optimizer
+        ),
         skipped_train_steps=tf.cast(num_steps - num_taken, tf.float32),
     )
 

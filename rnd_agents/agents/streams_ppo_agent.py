@@ -183,6 +183,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
             _trainable_variables(self._rewards.curiosities),
             self._gradient_clipping,
         ),
+        ppo_objective.weights_behind(self._actor_net),
         self.train_step_counter,
         self._shuffling,
         loss_info.loss_names(names),

@@ -178,14 +178,13 @@ class SlowAgent:
       weight *= weights[:, np.newaxis] if weights.ndim == 1 else weights
     data['weight'] = weight
     samples = self._samples(step_types)
-    before = [v.numpy().astype(np.float64) for v in self.twin._ppo_variables]
+    policy = [ref.deref() for ref in self._behind_policy]
+    before = [v.numpy().astype(np.float64) for v in policy]
     steps = self._steps(data, samples)
     change = np.sqrt(
         sum(
             np.sum(np.square(variable.numpy() - old))
-            for variable, old in zip(
-                self.twin._ppo_variables, before, strict=True
-            )
+            for variable, old in zip(policy, before, strict=True)
         )
     )
     if self.settings.normalize_observations:

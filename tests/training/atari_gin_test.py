@@ -110,6 +110,24 @@ def test_on_a_few_cores_an_update_is_that_of_the_paper():
   assert gin.query_parameter('load_environment.env') == _GAMES['venture']
 
 
+def test_a_small_budget_changes_what_its_header_says():
+  gin.clear_config()
+  gin_files.parse(['montezuma_revenge_small_budget'])
+  changed = {
+      name: gin.query_parameter(name)
+      for name, value in _PAPER.items()
+      if gin.query_parameter(name) != value
+  }
+  assert changed == {
+      'OnPolicyTraining.rollout_length': 32,
+      'train_eval.warm_up_env_steps': 400 * 128,
+      'train_eval.num_env_steps': 5_000_000,
+      'RNDPPOAgent.normalize_advantages': True,
+      'RNDPPOAgent.entropy_regularization': 0.01,
+  }
+  assert gin.query_parameter('RNDPPOAgent.intrinsic_reward_clip') == 5
+
+
 @pytest.mark.parametrize(
     ('files', 'num_policy_parameters'),
     [
