@@ -28,10 +28,12 @@ API of envpool that it was written for.
 
 import os
 import statistics
+import time
 
 from absl import app
 from absl import flags
 import gin
+import tensorflow as tf
 
 from benchmarks import atari_parts
 from benchmarks import atari_runs
@@ -42,6 +44,9 @@ from rnd_agents.training import gin_files
 
 _GIN_FILE = 'montezuma_revenge_cpu.gin'
 _FOREVER = 10**12
+# Arithmetic of an update for each agent step, where the target is computed once
+# and the predictor learns from a quarter.
+_TRAINING_GFLOP_PER_STEP = 0.281
 
 
 def bindings(num_envs):
@@ -116,6 +121,35 @@ def ratio(runs, name, reference):
   return paired.span([x / y for x, y in zip(a, b, strict=True)])
 
 
+def print_share_of_roof(runs):
+  """Prints arithmetic a second of our training, beside a matrix product's."""
+  rates = [
+      _TRAINING_GFLOP_PER_STEP * run.steps / seconds
+      for name, run in runs
+      if name == 'rnd_agents'
+      for seconds in run.parts['training']
+  ]
+  rate, roof = statistics.median(rates), matrix_product_gflop_per_s()
+  print(
+      f'Training makes {rate:.0f} GFLOP/s, {100 * rate / roof:.0f} % of a'
+      f' float32 matrix product (2,048 x 2,048: {roof:.0f} GFLOP/s).'
+  )
+
+
+def matrix_product_gflop_per_s():
+  """Median rate of float32 matrix products on all cores."""
+  size = 2_048
+  x = tf.random.normal([size, size])
+  product = tf.function(tf.matmul)
+  product(x, x)
+  seconds = []
+  for _ in range(20):
+    start = time.perf_counter()
+    product(x, x).numpy()
+    seconds.append(time.perf_counter() - start)
+  return 2 * size**3 / 1e9 / statistics.median(seconds)
+
+
 def take_turns(contenders):
   """Runs each a number of times; returns pairs of its name and a `Run`."""
   return [
@@ -133,6 +167,7 @@ def compare_end_to_end():
   runs = take_turns(contenders)
   print(f'## End to end, {num_envs} environments\n')
   table_of_runs(runs)
+  print_share_of_roof(runs)
   if flags.FLAGS.cleanrl is not None:
     print(f'CleanRL on {runs[1][1].versions}.')
     print(

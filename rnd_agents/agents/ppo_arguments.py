@@ -31,13 +31,21 @@ FIXED_PPO_ARGUMENTS = dict(
 )
 
 
-def check(action_spec, networks, sequence_settings, numbers, others):
+def check(
+    action_spec,
+    networks,
+    sequence_settings,
+    normalize_advantages,
+    numbers,
+    others,
+):
   """Refuses arguments that `RNDPPOAgent` cannot work with.
 
   Args:
     action_spec: A nest of `BoundedTensorSpec`.
     networks: The agent's `actor_net` and `value_net`.
     sequence_settings: `samples.SequenceSettings`.
+    normalize_advantages: As for `RNDPPOAgent`.
     numbers: Numbers by the names of the arguments.
     others: Arguments for `PPOAgent`.
 
@@ -57,6 +65,9 @@ def check(action_spec, networks, sequence_settings, numbers, others):
   check_are_networks(actor_net=actor_net, value_net=value_net)
   _check_numbers({**numbers, **others})
   _check_normalizers(**others)
+  _check_advantage_scale(
+      numbers['advantage_scale_decay'], normalize_advantages, **others
+  )
   _check_strategy()
   _check_sequences(
       sequence_settings, bool(actor_net.state_spec or value_net.state_spec)
@@ -153,6 +164,24 @@ def _check_normalizers(
         ' update_observation_normalizer and update_reward_normalizer; a loop of'
         ' your own must.'
     )
+
+
+def _check_advantage_scale(
+    decay,
+    normalize_advantages,
+    compute_value_and_advantage_in_train=True,
+    **others,
+):
+  """Refuses a memory of the advantages' scale that would have no effect."""
+  del others
+  if not decay or (
+      normalize_advantages and compute_value_and_advantage_in_train
+  ):
+    return
+  raise errors.InvalidValue(
+      'RNDPPOAgent.advantage_scale_decay needs normalize_advantages=True and'
+      ' compute_value_and_advantage_in_train=True: set them, or leave it at 0.'
+  )
 
 
 def _check_strategy():

@@ -206,6 +206,7 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         action_spec,
         (actor_net, value_net),
         sequences,
+        normalize_advantages,
         numbers=dict(
             stream_settings,
             observation_clip_value=observation_clip_value,

@@ -142,6 +142,8 @@ def record_run(root_dir, settings, changes=(), **facts):
       machine=platform.platform(),
       processor=processor(),
       cpus=os.cpu_count(),
+      # Decides the last digits, and the speed of convolutions.
+      tf_enable_onednn_opts=os.environ.get('TF_ENABLE_ONEDNN_OPTS'),
       commit=start['commit'],
       packages={name: _package_version(name) for name in _RECORDED_PACKAGES},
   )

@@ -162,6 +162,27 @@ def test_missing_network_is_refused(name):
             ValueError,
             'set update_normalizers_in_train=False',
         ),
+        ({'target_kl': 0.0}, ValueError, 'target_kl must be above 0'),
+        (
+            {'intrinsic_reward_clip': -1.0},
+            ValueError,
+            'intrinsic_reward_clip must be above 0',
+        ),
+        (
+            {'advantage_scale_decay': 0.9},
+            ValueError,
+            'advantage_scale_decay needs normalize_advantages=True',
+        ),
+        (
+            {
+                'advantage_scale_decay': 0.9,
+                'normalize_advantages': True,
+                'compute_value_and_advantage_in_train': False,
+                'update_normalizers_in_train': False,
+            },
+            ValueError,
+            'advantage_scale_decay needs .*in_train=True',
+        ),
         (
             {'intrinsic_advantage_coefficient': '1'},
             TypeError,

@@ -148,12 +148,14 @@ def test_streams_are_named_where_two_are_of_curiosities():
   names = return_streams.statistics_names(('a', 'b', 'c'), ('b', 'c'))
   assert names[:3] == ('b_bonus_mean', 'b_bonus_std', 'b_bonus_max')
   assert names[-3:] == tuple(f'{x}_explained_variance' for x in 'abc')
-  assert len(set(names)) == len(names) == 2 * 5 + 1 + 6
-  assert rnd_ppo_agent.RNDPPOLossInfo._fields[-10:] == (
+  assert len(set(names)) == len(names) == 2 * 7 + 1 + 6
+  assert rnd_ppo_agent.RNDPPOLossInfo._fields[-12:] == (
       'bonus_mean',
       'bonus_std',
       'bonus_max',
       'intrinsic_reward_mean',
+      'intrinsic_reward_max',
+      'intrinsic_reward_clipped',
       'intrinsic_episode_return_mean',
       'num_ended_episodes',
       'extrinsic_return_mean',
@@ -188,6 +190,8 @@ def test_streams_from_gin():
         ({'name': 'a b'}, 'name must be a word'),
         ({'reward': 'extrinsic'}, 'reward must be None, the index'),
         ({'reward': -1}, 'reward must be None, the index'),
+        ({'bonus_clip': 0}, 'bonus_clip must be above 0'),
+        ({'bonus_clip': 5}, 'bonus_clip has no effect'),
     ],
 )
 def test_stream_is_refused(arguments, words):

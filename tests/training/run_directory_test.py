@@ -95,12 +95,14 @@ def test_a_worker_of_a_killed_process_does_not_keep_the_lock(tmp_path):
     os.kill(worker, signal.SIGKILL)
 
 
-def test_record_names_versions_settings_and_command(tmp_path):
+def test_record_names_versions_settings_and_command(tmp_path, monkeypatch):
+  monkeypatch.setenv('TF_ENABLE_ONEDNN_OPTS', '0')
   run_directory.record_run(tmp_path, {'a.b': '1'}, seed=7)
   record = run_files.read_record(tmp_path)
   assert record['seed'] == 7
   assert record['settings'] == {'a.b': '1'}
   assert record['command'][1:] == sys.argv
+  assert record['tf_enable_onednn_opts'] == '0'
   assert record['packages']['tensorflow'] == tf.__version__
   assert (tmp_path / 'operative_config.gin').exists()
 
