@@ -9,6 +9,7 @@ import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
+from rnd_agents import ranges
 from rnd_agents.networks import normalizers
 
 
@@ -74,16 +75,47 @@ class Curiosity(tf.Module, abc.ABC):
       loss = curiosity.loss(minibatch, weights, constants_of_minibatch)
   """
 
-  def __init__(self, discount_factor=0.99, name=None):
+  def __init__(
+      self,
+      discount_factor=0.99,
+      name=None,
+      scale_horizon_env_steps=None,
+      least_scale_share=0.0,
+  ):
     """Creates the statistics of the return.
 
     Args:
       discount_factor: Discount of the return whose standard deviation divides
         the bonus.
       name: Name of the module.
+      scale_horizon_env_steps: Environment steps after which that deviation has
+        forgotten most of an earlier return; None for never, as in the paper,
+        where the first rollouts decide the scale permanently.
+      least_scale_share: Share of the largest deviation so far below which the
+        divisor does not fall: or the noise of a curiosity that has learned
+        everything would become as large as its first bonus.
+
+    Raises:
+      TypeError: If a number is something else.
+      ValueError: If one is out of range.
     """
     super().__init__(name=name)
-    self._return_scaler = normalizers.ReturnScaler(discount_factor)
+    ranges.check(
+        dict(
+            scale_horizon_env_steps=ranges.COUNT.or_none(),
+            least_scale_share=ranges.WITHIN_0_AND_1,
+        ),
+        dict(
+            scale_horizon_env_steps=scale_horizon_env_steps,
+            least_scale_share=least_scale_share,
+        ),
+        f'{type(self).__name__}.',
+    )
+    self._return_scaler = normalizers.ReturnScaler(
+        discount_factor,
+        horizon=scale_horizon_env_steps,
+        least_share=least_scale_share,
+    )
 
   @abc.abstractmethod
   def bonus(self, transitions, constants=None):

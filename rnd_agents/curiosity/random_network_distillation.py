@@ -91,6 +91,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       observation_clip_value=5.0,
       discount_factor=0.99,
       name='RandomNetworkDistillation',
+      **scale,
   ):
     """Creates the module.
 
@@ -106,12 +107,14 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       discount_factor: gamma_I, of the return whose standard deviation scales
         the bonus.
       name: Name of the module.
+      **scale: `scale_horizon_env_steps` and `least_scale_share`, as for
+        `Curiosity`.
 
     Raises:
       ValueError: If the two networks cannot serve: equal weights, different
         output shapes, a trainable target, a wrong input.
     """
-    super().__init__(discount_factor, name)
+    super().__init__(discount_factor, name, **scale)
     self._environment_spec = tensor_spec.from_spec(environment_observation_spec)
     self._observation_fn = observation_fn
     self._loss_fn = loss_fn
@@ -281,6 +284,8 @@ def create_rnd(
     loss_fn=rnd.rnd_error,
     observation_clip_value=5.0,
     discount_factor=0.99,
+    scale_horizon_env_steps=None,
+    least_scale_share=0.0,
     rnd_class=RandomNetworkDistillation,
 ):
   """Builds RND on networks of `create_rnd_networks`.
@@ -292,6 +297,8 @@ def create_rnd(
     loss_fn: See there.
     observation_clip_value: See there.
     discount_factor: See there.
+    scale_horizon_env_steps: As for `Curiosity`, like that below.
+    least_scale_share: See there.
     rnd_class: `RandomNetworkDistillation` or a subclass.
 
   Returns:
@@ -307,4 +314,6 @@ def create_rnd(
       loss_fn=loss_fn,
       observation_clip_value=observation_clip_value,
       discount_factor=discount_factor,
+      scale_horizon_env_steps=scale_horizon_env_steps,
+      least_scale_share=least_scale_share,
   )

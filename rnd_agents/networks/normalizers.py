@@ -17,14 +17,17 @@ _INITIAL_COUNT = 1e-4
 class RunningMoments(tf.Module):
   """Mean and population variance of everything seen so far, in float64."""
 
-  def __init__(self, shape, name='RunningMoments'):
+  def __init__(self, shape, name='RunningMoments', horizon=None):
     """Creates the statistics.
 
     Args:
       shape: Shape of one sample.
       name: Name of the module.
+      horizon: Number of samples that all earlier ones together weigh as much as
+        at most, so that old ones are forgotten; None for all of them.
     """
     super().__init__(name=name)
+    self._horizon = horizon
 
     def variable(value, variable_shape, variable_name):
       return tf.Variable(
@@ -48,6 +51,8 @@ class RunningMoments(tf.Module):
     if mask is not None:
       mask = tf.convert_to_tensor(mask)
     num_outer_dims = values.shape.rank - self.mean.shape.rank
+    if self._horizon is not None:
+      self.count.assign(tf.minimum(self.count, float(self._horizon)))
     if num_outer_dims > 1 and parts.is_large(self.mean.shape):
       if mask is None:
         mask = tf.ones(tf.shape(values)[:num_outer_dims], tf.bool)
@@ -199,16 +204,27 @@ class ReturnScaler(tf.Module):
   live on from rollout to rollout (Burda et al., 2018, section 2.4).
   """
 
-  def __init__(self, discount_factor, name='ReturnScaler'):
+  def __init__(
+      self, discount_factor, name='ReturnScaler', horizon=None, least_share=0.0
+  ):
     """Creates the scaler.
 
     Args:
       discount_factor: Of the returns.
       name: Name of the module.
+      horizon: As for `RunningMoments`, in returns.
+      least_share: Share of the largest deviation so far below which the divisor
+        does not fall.
     """
     super().__init__(name=name)
     self._discount_factor = discount_factor
-    self.moments = RunningMoments([], 'return_moments')
+    self._least_share = least_share
+    self.moments = RunningMoments([], 'return_moments', horizon)
+    self._largest_variance = None
+    if least_share:
+      self._largest_variance = tf.Variable(
+          0.0, trainable=False, dtype=tf.float64, name='largest_variance'
+      )
     self._sums = RunningSums('return_sums')
 
   def update(self, rewards, valid, starts=None):
@@ -221,16 +237,25 @@ class ReturnScaler(tf.Module):
     """
     sums = self._sums.add(rewards, self._discount_factor, valid, starts)
     self.moments.update(sums, valid)
+    if self._least_share:
+      self._largest_variance.assign(
+          tf.maximum(self._largest_variance, self._spread())
+      )
 
-  def scale(self, rewards):
-    """Rewards over the standard deviation; no mean taken off, no clipping.
-
-    A single return has no deviation, and its size takes the place of one.
-    """
+  def _spread(self):
+    """Variance of the returns; the square of a single one, which has none."""
     variance, mean = self.moments.variance, self.moments.mean
-    spread = tf.where(
+    return tf.where(
         self.moments.count < 2.0, variance + tf.square(mean), variance
     )
+
+  def scale(self, rewards):
+    """Rewards over the standard deviation; no mean taken off, no clipping."""
+    spread = self._spread()
+    if self._least_share:
+      spread = tf.maximum(
+          spread, self._least_share**2 * self._largest_variance
+      )
     return rewards / tf.cast(tf.sqrt(spread), rewards.dtype)
 
 

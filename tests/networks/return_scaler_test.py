@@ -182,3 +182,58 @@ def test_a_single_return_divides_by_its_size(in_graph):
   # From the second on it is the deviation: half the distance from 0.5 to 0.95.
   update(one, np.array([[True]]))
   np.testing.assert_allclose(scale(one), 0.5 / 0.225, rtol=1e-3)
+
+
+class _ForgetfulScaler(_SlowScaler):
+  """Weighs every value it ever saw; the first is the fresh statistic."""
+
+  horizon = 30.0
+
+  def __init__(self):
+    super().__init__()
+    self._mean, self._square, self._weights = [0.0], [1.0], [1e-4]
+    self.largest = 0.0
+
+  def update(self, rewards, valid, starts=None):
+    self.seen = []
+    super().update(rewards, valid, starts)
+    fading = min(1.0, self.horizon / sum(self._weights))
+    self._weights = [fading * weight for weight in self._weights]
+    self._mean += self.seen
+    self._square += [x**2 for x in self.seen]
+    self._weights += [1.0] * len(self.seen)
+    self.largest = max(self.largest, self.variance)
+
+  @property
+  def variance(self):
+    mean = np.average(self._mean, weights=self._weights)
+    return np.average(self._square, weights=self._weights) - mean**2
+
+
+@pytest.mark.parametrize('in_graph', [False, True])
+def test_a_scale_that_forgets(in_graph):
+  rng = np.random.default_rng(0)
+  scaler = normalizers.ReturnScaler(
+      _GAMMA, horizon=_ForgetfulScaler.horizon, least_share=0.2
+  )
+  slow, never = _ForgetfulScaler(), _SlowScaler()
+  update = _updates(scaler, in_graph)
+  scales = []
+  for i in range(12):
+    rewards, valid, _ = _rollout(rng, 3)
+    rewards *= 0.3**i
+    slow.update(rewards, valid)
+    never.update(rewards, valid)
+    update(tf.constant(rewards), tf.constant(valid))
+    np.testing.assert_allclose(
+        scaler.moments.variance, slow.variance, rtol=1e-4
+    )
+    scales.append(1 / scaler.scale(tf.constant(1.0)))
+    np.testing.assert_allclose(
+        scales[-1],
+        max(np.sqrt(slow.variance), 0.2 * np.sqrt(slow.largest)),
+        rtol=1e-4,
+    )
+  # By the end the floor holds; with all of the past it would be far higher.
+  np.testing.assert_allclose(scales[-1], 0.2 * max(scales), rtol=1e-4)
+  assert scales[-1] < 0.5 * np.sqrt(never.variance)
