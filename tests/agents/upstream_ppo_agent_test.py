@@ -208,7 +208,7 @@ def test_upstream_statements_hold_but_for_those_listed(tmp_path):
       module.PPOAgentTest
   ):
     name = test.id().rpartition('.')[-1]
-    statement, strategy, _ = re.split('(Default|OneDevice|Mirrored|$)', name, 1)
+    statement, strategy, _ = _STRATEGY.split(name, maxsplit=1)
     # Those with a strategy repeat the others.
     if strategy in ('OneDevice', 'Mirrored') and 'PPO_AGENT_TEST' not in (
         os.environ
