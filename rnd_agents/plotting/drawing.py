@@ -6,6 +6,7 @@ Figures are made without pyplot, so that they need no display, leave no global
 state behind, and can be drawn in a training process.
 """
 
+import contextlib
 import math
 import os
 from typing import Any, Optional, Sequence, Tuple
@@ -30,8 +31,16 @@ _SIZE_INCHES = (10.0, 4.2)
 _DPI = 120
 
 
+def import_matplotlib() -> None:
+  """Imports matplotlib where it is installed, ahead of the first picture."""
+  with contextlib.suppress(Exception):  # The first picture says why.
+    new_figure()
+
+
 def new_figure(
-    size_inches: Tuple[float, float] = _SIZE_INCHES, dpi: int = _DPI
+    size_inches: Tuple[float, float] = _SIZE_INCHES,
+    dpi: int = _DPI,
+    layout: Optional[str] = 'constrained',
 ) -> Any:
   """Returns an empty matplotlib figure, of 1200 x 504 pixels by default."""
   try:
@@ -41,7 +50,7 @@ def new_figure(
         'Drawing needs matplotlib: pip install matplotlib'
     ) from error
   return figure.Figure(
-      figsize=size_inches, dpi=dpi, layout='constrained', facecolor='white'
+      figsize=size_inches, dpi=dpi, layout=layout, facecolor='white'
   )
 
 

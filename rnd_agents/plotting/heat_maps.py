@@ -26,6 +26,7 @@ NUM_ROOMS = 24
 
 _SIZE_INCHES = (6.4, 4.8)
 _DPI = 100
+_MARGINS = dict(left=0.14, right=1.0, bottom=0.12, top=0.92)
 _MAX_LABELLED_CELLS = 150
 
 
@@ -128,9 +129,11 @@ def save(image: np.ndarray, path: str) -> None:
 
 
 def _new_figure(title: str) -> Tuple[Any, Any]:
-  fig = drawing.new_figure(_SIZE_INCHES, _DPI)
+  # A layout that looks for its margins draws everything twice.
+  fig = drawing.new_figure(_SIZE_INCHES, _DPI, layout=None)
+  fig.subplots_adjust(**_MARGINS)
   axes = fig.add_subplot()
-  axes.set_title(title)
+  fig.suptitle(title)
   return fig, axes
 
 

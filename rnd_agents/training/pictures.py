@@ -3,6 +3,7 @@
 """What a run shows besides numbers: learning curve, heat map and videos."""
 
 import contextlib
+import threading
 import time
 
 from absl import logging
@@ -11,6 +12,7 @@ import numpy as np
 from rnd_agents.evaluation import evaluator
 from rnd_agents.evaluation import video
 from rnd_agents.evaluation import visits
+from rnd_agents.plotting import drawing
 from rnd_agents.plotting import heat_maps
 from rnd_agents.plotting import learning_curves
 
@@ -45,6 +47,7 @@ class Pictures:
     self._last_s = _FIRST_S
     self._best_return = -np.inf
     self._to_record = None  # (environment steps, Episode).
+    self._importing = None  # A thread.
 
   def get_state(self):
     """What a checkpoint keeps, picklable."""
@@ -67,20 +70,32 @@ class Pictures:
       run: A `run.Run`.
       episodes: Of the evaluation.
     """
-    # The best episode so far waits until there is time to record it.
+    # The best episode so far waits until there is time to record it. One of the
+    # end, which is recorded in any case, takes the place of an equal one.
     best = evaluator.best_episode(episodes)
-    if self._records and best.return_ > self._best_return:
+    is_equal = run.is_done and best.return_ == self._best_return
+    if self._records and (best.return_ > self._best_return or is_equal):
       self._best_return = best.return_
       self._to_record = run.counters.env_steps, best
     if run.stopped_by:  # A signal may come during the evaluation, too.
       return
     spent_s = self._spent_s + self._last_s
     if not run.is_done and spent_s > _TIME_SHARE * run.counters.wall_time_s:
+      self._import_matplotlib()
       return
     start = time.monotonic()
     self._draw(run, best)
     self._last_s = time.monotonic() - start
     self._spent_s += self._last_s
+
+  def _import_matplotlib(self):
+    """Imports matplotlib beside the training, which leaves Python idle.
+
+    This takes as long as all heat maps and curves of a small run.
+    """
+    if self._importing is None:
+      self._importing = threading.Thread(target=drawing.import_matplotlib)
+      self._importing.start()
 
   def _draw(self, run, best):
     if not run.is_done:  # The one of the end is drawn by who ends the run.

@@ -239,3 +239,28 @@ def test_what_the_learner_hands_over_enters_the_statistics():
     np.testing.assert_allclose(moments.mean, mean, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(moments.variance, variance, rtol=1e-5)
     np.testing.assert_allclose(moments.count, len(samples) + 1e-4)
+
+
+def test_sequences_handed_over_one_by_one_share_a_return_filter():
+  """A call has no name of a collector: docs/rnd_ppo.md has what this costs."""
+  agents = [agent_test_utils.build_agent(**FOR_LEARNER) for _ in range(2)]
+  for agent in agents:  # Or each call would change the bonus of the next.
+    agent.curiosity.update_statistics = lambda transitions: None
+  observations = agent_test_utils.sample(agent_test_utils.FLAT, [3, 5], 1)
+  for row in observations:
+    agents[0].update_observation_normalizer(row[tf.newaxis])
+  agents[1].update_observation_normalizer(observations)
+  bonus = agents[0].rnd_loss(observations[:, 1:])[0].numpy()
+  shared, by_row, total = slow_streams.Samples(), slow_streams.Samples(), 0.0
+  for row in bonus:
+    row_total = 0.0
+    for value in row:
+      total, row_total = 0.99 * total + value, 0.99 * row_total + value
+      shared.add([total])
+      by_row.add([row_total])
+  variances = [samples.moments()[1] for samples in (shared, by_row)]
+  assert variances[0] > 2 * variances[1]
+  for agent, variance in zip(agents, variances, strict=True):
+    np.testing.assert_allclose(
+        agent.curiosity._return_scaler.moments.variance, variance, rtol=1e-5
+    )

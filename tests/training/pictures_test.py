@@ -126,6 +126,14 @@ def test_the_best_episode_waits_until_there_is_time(recorded):
   assert recorded == [(50, 11.0)]
 
 
+def test_an_equally_good_episode_of_the_end_is_the_only_video(recorded):
+  drawn = pictures.Pictures(_run(0))
+  drawn.after_evaluation(_run(10), _best(5.0))
+  drawn.after_evaluation(_run(20), _best(5.0))
+  drawn.after_evaluation(_run(30, is_done=True), _best(5.0))
+  assert recorded == [(30, 5.0)]
+
+
 def test_a_run_that_is_asked_to_stop_draws_nothing(recorded):
   drawn = pictures.Pictures(_run(0))
   stopped = _run(10, is_done=True, stopped_by='SIGTERM')
