@@ -218,6 +218,10 @@ def _silence():
     warnings.filterwarnings(
         'ignore', category=DeprecationWarning, module=rf'{module}\.'
     )
+  # Where no installer compiled it, as uv does not; told by its file.
+  warnings.filterwarnings(
+      'ignore', category=SyntaxWarning, module=r'.*[/\\](Box2D|tf_agents)[/\\]'
+  )
   # Without a screen SDL looks for one, and speaks of XDG_RUNTIME_DIR.
   if sys.platform == 'linux' and not (
       os.environ.get('DISPLAY') or os.environ.get('WAYLAND_DISPLAY')

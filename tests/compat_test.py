@@ -276,7 +276,12 @@ def test_user_is_warned_of_own_code_alone():
       warnings.warn_explicit(
           f'old in {module}', DeprecationWarning, 'file.py', 1, module=module
       )
-  assert [str(warning.message) for warning in said] == ['old in mine']
+    for folder in ('tf_agents/utils', 'mine'):  # Compiled on its first import.
+      compile('x is ()', f'/x/{folder}/common.py', 'exec')
+  assert [warning.filename for warning in said] == [
+      'file.py', '/x/mine/common.py'
+  ]
+  assert str(said[0].message) == 'old in mine'
 
 
 def test_tf_agents_writes_little_endian_bytes():
