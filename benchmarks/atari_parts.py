@@ -20,6 +20,7 @@ from tf_agents.utils import common
 from benchmarks import atari_rivals
 from benchmarks import paired
 from rnd_agents import curiosity
+from rnd_agents.agents import rollouts as rollouts_lib
 from rnd_agents.agents import rows as rows_lib
 from rnd_agents.collecting import local
 from rnd_agents.collecting import seeded_policy
@@ -57,12 +58,15 @@ class Session:
     next(self._loop.iterations())
     self._rollout = self._collect()
     self.experience = local.as_tensors(self._rollout.trajectory)
-    self.rows, _ = common.function(
-        lambda experience: self.agent._rollouts.rows(experience, True)
-    )(self.experience)
+    self.rows = common.function(self._rows)(self.experience)
 
   def close(self):
     self._collectors.close()
+
+  def _rows(self, experience):
+    rollouts = self.agent._rollouts
+    evaluated, _ = rollouts.evaluate(experience)
+    return rollouts.rows(experience, evaluated, True)[0]
 
   def _collect(self):
     variables = local.as_numpy(list(self.agent.collect_policy.variables()))
@@ -155,11 +159,12 @@ class Session:
     bonus = tf.random.uniform(shape)
     values = tf.random.uniform([shape[0], shape[1] + 1, 2])
     rollouts = self.agent._rollouts
+    bonuses = {self.agent.curiosity: bonus}
 
     @common.function
     def run(experience):
-      streams = rollouts._return_streams(
-          experience, rollouts._rewards(experience, [bonus]), values
+      streams = rollouts.return_streams(
+          experience, rollouts.rewards(experience, bonuses), values
       )
       return tf.reduce_sum(streams.advantages) + tf.reduce_sum(streams.returns)
 
@@ -174,8 +179,8 @@ class Session:
       predictor_proportion: In place of the agent's.
     """
     agent, update = self.agent, self.agent._update
-    own_proportion = update._predictor_proportion
-    num_rows = self.rollout_length + 1
+    own_proportion = update.predictor_proportion
+    valid = rollouts_lib.begins_transition(self.experience)
 
     @common.function
     def run(rows):
@@ -187,13 +192,11 @@ class Session:
         features = agent.curiosity.target_features(rows['observation'])
         rows['constants'] = [tf.roll(features, -1, axis=0)]
       if predictor_proportion is not None:
-        update._predictor_proportion = predictor_proportion  # Of this graph.
+        update.predictor_proportion = predictor_proportion  # Of this graph.
       try:
-        return update(
-            rows, agent._samples(rows, num_rows), agent.num_minibatches
-        )[0]
+        return update(rows, agent._samples(valid), agent.num_minibatches)[0]
       finally:
-        update._predictor_proportion = own_proportion
+        update.predictor_proportion = own_proportion
 
     return lambda: run(dict(self.rows)).numpy()
 

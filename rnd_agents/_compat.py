@@ -135,6 +135,8 @@ def mend_tf_agents():
   example_encoding._get_feature_encoder = get_feature_encoder  # pylint: disable=protected-access
 
 
+_BINARY = re.compile(r' -m (train|rnd_agents)\.')
+
 # Of packages between the user and TensorFlow: the caller to be blamed.
 _NOT_THE_USER = re.compile(
     r'[/\\](rnd_agents|tf_agents|tensorflow\w*|tf_keras|keras)[/\\]'
@@ -216,6 +218,10 @@ def _silence():
     warnings.filterwarnings(
         'ignore', category=DeprecationWarning, module=rf'{module}\.'
     )
+  # Where no installer compiled it, as uv does not; told by its file.
+  warnings.filterwarnings(
+      'ignore', category=SyntaxWarning, module=r'.*[/\\](Box2D|tf_agents)[/\\]'
+  )
   # Without a screen SDL looks for one, and speaks of XDG_RUNTIME_DIR.
   if sys.platform == 'linux' and not (
       os.environ.get('DISPLAY') or os.environ.get('WAYLAND_DISPLAY')
@@ -230,11 +236,16 @@ def _silence():
 
 def _check_tf_agents():
   """Refuses to go on where the second step of the installation is missing."""
-  if sys.version_info >= (3, 12) and util.find_spec('tf_agents') is None:
-    raise errors.MissingPackage(
-        'rnd_agents needs TF-Agents, which from Python 3.12 on is installed by'
-        ' a command of its own: pip install --no-deps tf-agents==0.19.0'
-    )
+  if sys.version_info < (3, 12) or util.find_spec('tf_agents') is not None:
+    return
+  error = errors.MissingPackage(
+      'rnd_agents needs TF-Agents, which from Python 3.12 on is installed by'
+      ' a command of its own: pip install --no-deps tf-agents==0.19.0'
+  )
+  # `python -m train.NAME`: no binary has started that could catch an error.
+  if _BINARY.search(' '.join(sys.orig_argv)):
+    sys.exit(str(error))
+  raise error
 
 
 def _use_keras_2():
@@ -263,7 +274,8 @@ def apply():
   something to mend in it.
 
   Raises:
-    MissingPackage: If TF-Agents is not installed on Python 3.12 or later.
+    MissingPackage: If TF-Agents is not installed on Python 3.12 or later; a
+      binary ends with its sentence.
     SetupError: If TensorFlow is in use with Keras 3.
   """
   _check_tf_agents()

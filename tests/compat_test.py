@@ -202,6 +202,37 @@ def test_missing_tf_agents_is_named_with_its_command(monkeypatch):
   _compat._check_tf_agents()
 
 
+@pytest.mark.skipif(
+    sys.version_info < (3, 12), reason='TF-Agents comes with the package'
+)
+@pytest.mark.parametrize(
+    'command',
+    [
+        ('train.train_eval', '--gin_file=cartpole'),  # Imports it late.
+        ('train.sweep',),
+        ('rnd_agents.plotting',),
+    ],
+)
+def test_binaries_end_with_the_command_for_tf_agents(tmp_path, command):
+  (tmp_path / 'sitecustomize.py').write_text(
+      'from importlib import util\n'
+      'find_spec = util.find_spec\n'
+      'util.find_spec = lambda name, *args: (\n'
+      '    None if name == "tf_agents" else find_spec(name, *args))\n'
+  )
+  finished = subprocess.run(
+      [sys.executable, '-m', *command],
+      check=False,
+      capture_output=True,
+      cwd=_ROOT,
+      env={**os.environ, 'PYTHONPATH': os.fspath(tmp_path)},
+      text=True,
+  )
+  assert finished.returncode == 1
+  (sentence,) = finished.stderr.splitlines()
+  assert sentence.endswith(': pip install --no-deps tf-agents==0.19.0')
+
+
 def test_user_is_told_of_own_deprecated_calls_alone():
   said = []
 
@@ -245,7 +276,12 @@ def test_user_is_warned_of_own_code_alone():
       warnings.warn_explicit(
           f'old in {module}', DeprecationWarning, 'file.py', 1, module=module
       )
-  assert [str(warning.message) for warning in said] == ['old in mine']
+    for folder in ('tf_agents/utils', 'mine'):  # Compiled on its first import.
+      compile('x is ()', f'/x/{folder}/common.py', 'exec')
+  assert [warning.filename for warning in said] == [
+      'file.py', '/x/mine/common.py'
+  ]
+  assert str(said[0].message) == 'old in mine'
 
 
 def test_tf_agents_writes_little_endian_bytes():

@@ -168,7 +168,7 @@ def write(path, spec, episodes, environment=None):
     raise DemonstrationError(f'There are no episodes to write to {path}.')
 
 
-def read(path, expected_spec=None, salvage=False):
+def read(path, expected_spec=None, salvage=False, check_environment=None):
   """Reads the episodes of a file.
 
   Args:
@@ -176,6 +176,8 @@ def read(path, expected_spec=None, salvage=False):
     expected_spec: Optional `Trajectory` of specs that it must fit; see `check`.
     salvage: Whether a file that is damaged or not complete is read as far as
       possible, with a warning.
+    check_environment: Optional function that is called with the environment of
+      the file's `Record`, if that has one, and may raise.
 
   Returns:
     A list of `Trajectory`s of NumPy arrays [T + 1, ...], from the FIRST to the
@@ -188,6 +190,9 @@ def read(path, expected_spec=None, salvage=False):
   path = os.fspath(path)
   spec = read_spec(path)
   record = read_record(path)
+  environment = None if record is None else record.environment
+  if check_environment is not None and environment is not None:
+    check_environment(environment)
   if expected_spec is not None:
     check(spec, expected_spec, path)
   flat, error = _read_frames(path, spec)
@@ -206,7 +211,7 @@ def read(path, expected_spec=None, salvage=False):
         f'{path} holds no whole episode, from a FIRST to a LAST frame: collect'
         ' anew.'
     )
-  if record is None or record.environment is None:
+  if environment is None:
     logging.warning(
         '%s is not checked: it has no record, %s%s, of its environment%s.',
         path,

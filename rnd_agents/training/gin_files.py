@@ -133,10 +133,12 @@ def _files_of(parsed):
 
 @contextlib.contextmanager
 def _quiet_search():
-  """Gin logs two lines for each folder in which a file does not lie."""
+  """Hides gin's error for each folder in which a file does not lie."""
 
+  # Only here: where the user calls gin, 'Path not found' may be all that tells
+  # of a missing file. What gin says besides, `_compat` hides everywhere.
   def hide(record):
-    return record.module != 'resource_reader'
+    return not str(record.msg).startswith('Path not found')
 
   logging.getLogger().addFilter(hide)
   try:

@@ -212,14 +212,12 @@ class ReplayTraining:
     if path is None:
       return []
     try:
-      record = demonstration_files.read_record(path)
-      if record is not None and record.environment is not None:
-        self._check_environment(record.environment)
       return demonstration_files.read(
           path,
           demonstration_files.trajectory_spec(
               specs.time_step.observation, specs.action
           ),
+          check_environment=self._check_environment,
       )
     except demonstration_files.DemonstrationError as error:
       raise demonstration_files.DemonstrationError(

@@ -4,6 +4,7 @@
 
 import logging
 import os
+from unittest import mock
 
 import gin
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from rnd_agents import errors
 from rnd_agents.collecting import local
 from rnd_agents.environments import loaders
+from rnd_agents.replay import demonstrations
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from tests import command_lines
@@ -59,11 +61,17 @@ def _read(path, gin_file, *bindings):
         (('--gin_file=door_key_r2d3.gin', '--expert'), 'door_key_r2d3.gin'),
     ],
 )
-def test_shipped_experiments(tmp_path, caplog, argv, gin_file):
+def test_shipped_experiments(
+    tmp_path, caplog, monkeypatch, argv, gin_file
+):
   if 'door_key' in gin_file:
     pytest.importorskip('minigrid')
   path = _collect(tmp_path / 'demos', *argv)
-  assert len(_read(path, gin_file)) == 1
+  with monkeypatch.context() as patch:
+    read_record = mock.Mock(wraps=demonstrations.read_record)
+    patch.setattr(demonstrations, 'read_record', read_record)
+    assert len(_read(path, gin_file)) == 1
+  read_record.assert_called_once_with(path)
   warnings = [r for r in caplog.records if r.levelno >= logging.WARNING]
   # All of it is checked.
   assert not [r for r in warnings if 'demos' in r.getMessage()]

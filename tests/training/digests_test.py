@@ -95,6 +95,8 @@ def _read():
 
 @pytest.mark.parametrize('name', _RUNS)
 def test_numbers_are_those_that_were_recorded(name, tmp_path):
+  if name == 'montezuma_revenge_cpu':
+    pytest.importorskip('ale_py')
   record = _read()
   digest, first = _run(name, os.fspath(tmp_path))
   recorded = record['digests'].get(_machine())

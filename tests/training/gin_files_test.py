@@ -82,7 +82,10 @@ def test_an_include_that_is_missing_is_one_sentence(tmp_path, caplog):
   with caplog.at_level(logging.INFO):
     with pytest.raises(gin_files.GinError, match='open file: no_such.gin'):
       gin_files.parse([str(path)])
-  assert 'no_such.gin' not in caplog.text
+    assert 'no_such.gin' not in caplog.text
+    with pytest.raises(OSError):  # The user's own call.
+      gin.parse_config_file('no_such.gin')
+  assert caplog.messages[0] == 'Path not found: no_such.gin'
 
 
 @pytest.mark.parametrize(
