@@ -74,7 +74,7 @@ def _optimize_graphs(is_on):
 def _graphs_as_traced():
   """Runs graphs without Grappler, TensorFlow's optimizer of graphs.
 
-  It takes a quarter of the time of a tiny run. Processes that tests start, and
+  It takes a quarter of the time of a tiny run. Programs that tests start, and
   tests with `optimized_graphs`, run graphs as users do.
   """
   _optimize_graphs(False)
