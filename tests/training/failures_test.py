@@ -88,10 +88,7 @@ def unrepeatable_environment():
   return _Unrepeatable()
 
 
-@pytest.mark.parametrize('vectorization', ['sync', 'async'])
-def test_episodes_that_do_not_repeat_begin_anew(
-    tmp_path, caplog, vectorization
-):
+def test_episodes_that_do_not_repeat_begin_anew(tmp_path, caplog):
   caplog.set_level('INFO', logger='absl')
   for num_env_steps in (64 * 3, 64 * 6):
     caplog.clear()
@@ -99,7 +96,7 @@ def test_episodes_that_do_not_repeat_begin_anew(
         tmp_path,
         'none',
         'load_environment.env = @unrepeatable_environment',
-        f'load_environment.vectorization = {vectorization!r}',
+        "load_environment.vectorization = 'async'",
         'train_eval.num_environments = 2',
         num_env_steps=num_env_steps,
     )
