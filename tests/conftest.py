@@ -62,6 +62,32 @@ def pytest_collection_modifyitems(items):
       item.add_marker('newest')
 
 
+def _optimize_graphs(is_on):
+  tf = sys.modules.get('tensorflow')
+  if tf is not None:
+    tf.config.optimizer.set_experimental_options(
+        {'disable_meta_optimizer': not is_on}
+    )
+
+
+@pytest.fixture(autouse=True, scope='session')
+def _graphs_as_traced():
+  """Runs graphs without Grappler, TensorFlow's optimizer of graphs.
+
+  It takes a quarter of the time of a tiny run. Programs that tests start, and
+  tests with `optimized_graphs`, run graphs as users do.
+  """
+  _optimize_graphs(False)
+
+
+@pytest.fixture
+def optimized_graphs():
+  """Runs graphs with Grappler, which may add in another order."""
+  _optimize_graphs(True)
+  yield
+  _optimize_graphs(False)
+
+
 @pytest.fixture(autouse=True)
 def _same_chance_every_time():
   """Seeds what draws without a seed, such as the weights of a network.

@@ -33,9 +33,8 @@ class VisitCounts:
   * `grid`: `info['position']`, an array (x, y), as of MiniGrid; the info of the
     first reset may have the `grid_size`, (width, height);
   * `plane`: observations of two numbers, in 50 x 50 cells between the bounds of
-    the observation space. Where that has none, between the least and the
-    greatest number of the first 256 steps and a tenth more at each side; what
-    lies outside counts in the cell at the edge;
+    the observation space, if it has any; what lies outside counts in the cell
+    at the edge;
   * `board`: observations [H, W] with a single one in zeros, as of DeepSea.
 
   `observe` is made to be called at each step of a `VectorPyEnvironment`
@@ -72,10 +71,6 @@ class VisitCounts:
   def from_states(cls, states):
     """Returns the sum of counts of several shards, without an environment.
 
-    Planes without bounds may have been counted in different ranges. The sum is
-    then over the range around all of them, in which the visits of a cell go to
-    where its centre lies.
-
     Args:
       states: Of `state()`, at least one, all of the same environment.
     """
@@ -83,17 +78,9 @@ class VisitCounts:
     for part, state in zip(parts, states):
       part.restore(state)
     total, *others = [part for part in parts if part._kind] or parts[:1]
-    if others and total._kind == PLANE:
-      counted = [part._counted() for part in (total, *others)]
-      _, lows, highs = zip(*counted)
-      total._pending = []
-      total._low, total._high = np.min(lows, axis=0), np.max(highs, axis=0)
-      total._counts = sum(
-          _moved(*part, total._low, total._high) for part in counted
-      )
-    elif others:
-      for counts, _, _ in [part._counted() for part in others]:
-        total._counts = _sum(total._counts, counts)
+    for part in others:
+      part._count_pending()
+      total._counts = _sum(total._counts, part._counts)
     return total
 
   @property
@@ -133,7 +120,8 @@ class VisitCounts:
 
     The first row of a plane is the lowest, that of a grid the one on top.
     """
-    counts, _, _ = self._counted()
+    self._count_pending()
+    counts = self._counts
     return (counts[0] if self._kind == ROOMS else counts).copy()
 
   def state(self):
@@ -146,7 +134,8 @@ class VisitCounts:
 
   def image(self):
     """Returns the heat map, uint8 [480, 640, 3]; None before any visit."""
-    counts, low, high = self._counted()
+    self._count_pending()
+    counts, low, high = self._counts, self._low, self._high
     if not counts.any():
       return None
     title = f'{self._name}: {counts.sum():,} visits'.lstrip(': ')
@@ -177,24 +166,13 @@ class VisitCounts:
       sizes = infos.get('grid_size')
       if _are_integers(sizes, (2,), _LARGEST_GRID):
         self._least_shape = tuple(sizes.max(axis=0)[::-1].tolist())
-    elif shape == (2,):
+    elif self._low is not None:
       self._kind = PLANE
     elif shape is not None and len(shape) == 2:
       board = np.asarray(observation)
       if np.isin(board, (0, 1)).all() and (board.sum(axis=(1, 2)) == 1).all():
         self._kind = BOARD
         self._least_shape = tuple(shape)
-
-  def _counted(self):
-    """Returns visits [H, W] and, of a plane, the bounds low and high [2]."""
-    if self._kind == PLANE and self._low is None and self._pending:
-      # Looking must not decide the range before its time, or a run that is
-      # looked at more often would count otherwise.
-      values = np.concatenate(self._pending)
-      low, high = _range(values)
-      return _plane_counts(values, low, high), low, high
-    self._count_pending()
-    return self._counts, self._low, self._high
 
   def _count_pending(self):
     """Moves what is pending into the counts."""
@@ -203,8 +181,6 @@ class VisitCounts:
     values = np.concatenate(self._pending)
     self._pending = []
     if self._kind == PLANE:
-      if self._low is None:
-        self._low, self._high = _range(values)
       add = _plane_counts(values, self._low, self._high)
     else:
       if self._kind == ROOMS:
@@ -233,31 +209,15 @@ def _squares(boards):
   return np.stack([x, y], axis=1)
 
 
-def _range(values):
-  """Returns the range of a plane without bounds: low [2] and high [2]."""
-  low, high = values.min(axis=0), values.max(axis=0)
-  margin = np.maximum(0.1 * (high - low), 1e-6)
-  return (low - margin).astype(np.float64), (high + margin).astype(np.float64)
-
-
-def _moved(counts, low, high, new_low, new_high):
-  """Returns counts of a plane, [H, W], between other bounds."""
-  if np.array_equal(low, new_low) and np.array_equal(high, new_high):
-    return counts
-  y, x = np.nonzero(counts)
-  centres = low + (np.stack([x, y], axis=1) + 0.5) / _CELLS[::-1] * (high - low)
-  return _plane_counts(centres, new_low, new_high, counts[y, x])
-
-
-def _plane_counts(values, low, high, weights=None):
+def _plane_counts(values, low, high):
   """Returns counts of points [n, 2] (x, y), int64 [H, W]."""
   height, width = _CELLS
   cells = np.array([width, height])
   index = np.floor((values - low) / (high - low) * cells).astype(np.int64)
   index = np.clip(index, 0, cells - 1)
   return np.bincount(
-      index[:, 1] * width + index[:, 0], weights, minlength=height * width
-  ).reshape(height, width).astype(np.int64)
+      index[:, 1] * width + index[:, 0], minlength=height * width
+  ).reshape(height, width)
 
 
 def _grid_counts(positions, least_shape):

@@ -203,8 +203,9 @@ def test_ratios_before_the_first_step_of_an_update(state_init):
     assert info.approximate_kl > 1e-5
 
 
-@CORES
-@pytest.mark.parametrize('graph', [False, True])
+@pytest.mark.parametrize(
+    ('core', 'graph'), [(networks.LSTMCore, True), (networks.GRUCore, False)]
+)
 def test_one_chunk_a_rollout_is_the_whole_sequence(core, graph, monkeypatch):
   variables = []
   for unroll_length in (None, 8):
@@ -439,8 +440,9 @@ def test_recurrent_networks_of_tf_agents_serve_too():
   )
 
 
-@CORES
-@pytest.mark.parametrize('greedy', [True, False])
+@pytest.mark.parametrize(
+    ('core', 'greedy'), [(networks.LSTMCore, True), (networks.GRUCore, False)]
+)
 def test_saved_policies_remember(core, greedy, tmp_path):
   environment = _environment()
   agent = _agent(environment, core)

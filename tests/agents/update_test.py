@@ -416,12 +416,9 @@ CHUNKING = {
 @pytest.mark.parametrize(
     ('core', 'chunking', 'settings', 'graph'),
     [
-        ('LSTMCore', {}, {}, True),
         ('GRUCore', {}, {}, False),
         ('GRUCore', {'unroll_length': None}, {}, True),
         ('LSTMCore', {'unroll_length': 1}, {}, True),
-        ('LSTMCore', {'recurrent_state_init': 'zero'}, {}, True),
-        ('LSTMCore', {'burn_in_length': 2}, {}, True),
         ('GRUCore', {'burn_in_length': 4, 'unroll_length': 2}, {}, True),
         (
             'GRUCore',
@@ -431,10 +428,10 @@ CHUNKING = {
         ),
         ('GRUCore', {'unroll_remainder': 'fill'}, {}, True),
         ('GRUCore', {'unroll_remainder': 'drop'}, {}, True),
-        ('GRUCore', {'burn_in_length': 2}, dict(PLAIN, **CLIPPED), True),
+        ('LSTMCore', {'burn_in_length': 2}, dict(PLAIN, **CLIPPED), True),
         (
             'LSTMCore',
-            {},
+            {'recurrent_state_init': 'zero'},
             {'normalize_rewards': True, 'gradient_clipping': 0.1},
             True,
         ),
@@ -455,10 +452,11 @@ def test_recurrent_update_equals_the_slow_one(
   )
 
 
-@pytest.mark.parametrize('core', [None, networks.GRUCore])
-@pytest.mark.parametrize('graph', [False, True])
+@pytest.mark.parametrize(
+    ('core', 'graph'), [(None, False), (networks.GRUCore, True)]
+)
 def test_large_observations_one_environment_at_a_time(
-    monkeypatch, graph, core
+    monkeypatch, core, graph
 ):
   # As for images of 64 x 64 pixels and more.
   monkeypatch.setattr(parts, '_LARGE', 1)

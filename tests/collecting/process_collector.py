@@ -6,7 +6,6 @@ What goes through the pipe is pickled: the run's gin configuration and seed, a
 recipe, names of methods with their arguments, and what they return.
 """
 
-import multiprocessing
 import os
 
 import gin
@@ -14,7 +13,7 @@ import tensorflow as tf
 
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.training import experiment  # noqa: F401  Registers configurables.
+from tests.training import tiny_runs  # Registers configurables, too.
 
 
 def _serve(connection, gin_config, seed, recipe):
@@ -31,11 +30,12 @@ def _serve(connection, gin_config, seed, recipe):
 
 
 class ProcessCollector(collector.Collector):
-  """Hands every call over to a `LocalCollector` in a spawned process."""
+  """Hands every call over to a `LocalCollector` in a process that is new."""
 
   def __init__(self, recipe, seed):
-    self._connection, theirs = multiprocessing.Pipe()
-    self._process = multiprocessing.get_context('spawn').Process(
+    processes = tiny_runs.context()  # Nothing of this process is copied.
+    self._connection, theirs = processes.Pipe()
+    self._process = processes.Process(
         target=_serve, args=(theirs, gin.config_str(), seed, recipe)
     )
     self._process.start()

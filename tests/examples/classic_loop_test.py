@@ -78,14 +78,3 @@ def test_trains_saves_and_goes_on(tmp_path, monkeypatch):
   _assert_equal(
       _values(second.curiosity.target_rnd_network.variables), drawn[0][1]
   )
-
-
-def test_episode_driver_collects_whole_episodes(tmp_path):
-  agent, metrics = classic_loop.train(
-      tmp_path, 1, num_envs=3, driver='episode'
-  )
-
-  assert agent.train_step_counter.numpy() == 16
-  # MountainCar's time limit, which none escapes at first.
-  assert metrics['env_steps'].result().numpy() == 3 * 200
-  assert metrics['average_return'].result().numpy() == -200.0

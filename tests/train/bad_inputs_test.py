@@ -441,8 +441,24 @@ def test_folders_and_seeds_that_will_not_do(tmp_path):
     )
 
 
-def test_settings_that_a_resumed_run_cannot_change(tmp_path):
-  assert _message(tmp_path) is None
+@pytest.fixture(name='trained', scope='module')
+def _trained(tmp_path_factory):
+  """Folder of a finished run."""
+  folder = tmp_path_factory.mktemp('trained')
+  assert _message(folder, *_TRAINED) is None
+  return folder
+
+
+_TRAINED = (
+    "load_environment.vectorization = 'sync'",
+    'load_environment.wrappers = [@MyWrapper]',
+    'create_rnd_ppo_agent.rnd_observation_fn = @key_observation_fn()',
+    "key_observation_fn.key = 'here'",
+)
+
+
+def test_settings_that_a_resumed_run_cannot_change(tmp_path, trained):
+  shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
   with open(tmp_path / 'metrics.csv', 'rb') as file:
     metrics = file.read()
   cannot = f'train_eval: The run in {tmp_path} cannot go on with other'
@@ -450,6 +466,7 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
   remedy = 'Set them back, or choose another --root_dir.'
   assert _message(
       tmp_path,
+      *_TRAINED,
       'OnPolicyTraining.rollout_length = 9',
       'create_networks.fc_layer_params = (5,)',
       'DEEP_SEA_SIZE = 5',
@@ -461,16 +478,18 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
       f' train/load_environment.env_kwargs was {size % 4} and is now'
       f' {size % 5}. {remedy}'
   )
-  said = _message(tmp_path, 'create_rnd_ppo_agent.rnd_learning_rate = None')
+  said = _message(
+      tmp_path, *_TRAINED, 'create_rnd_ppo_agent.rnd_learning_rate = None'
+  )
   assert 'is of other networks or another agent: agent/_rnd_optimizer' in said
   for checkpoint in (tmp_path / 'checkpoints').iterdir():
     (checkpoint / 'state.pickle').write_bytes(b'')
-  assert _message(tmp_path) == (
+  assert _message(tmp_path, *_TRAINED) == (
       f'train_eval: All 3 checkpoints in {tmp_path}/checkpoints are damaged.'
       ' Bring back a copy, or start anew with another --root_dir.'
   )
   shutil.rmtree(tmp_path / 'checkpoints')
-  assert _message(tmp_path) == (
+  assert _message(tmp_path, *_TRAINED) == (
       f'train_eval: {tmp_path} holds results and no checkpoint to go on from.'
       ' Move them away, or choose another --root_dir.'
   )
@@ -478,21 +497,14 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path):
     assert metrics == file.read()
 
 
-def test_changes_that_no_variable_shows_are_refused(tmp_path):
-  settings = (
-      "load_environment.vectorization = 'sync'",
-      'load_environment.wrappers = [@MyWrapper]',
-      'create_rnd_ppo_agent.rnd_observation_fn = @key_observation_fn()',
-  )
-  here = "key_observation_fn.key = 'here'"
-  assert _message(tmp_path, *settings, here) is None
+def test_changes_that_no_variable_shows_are_refused(trained):
   changes = {
       'MyWrapper.size': '3',
       'create_networks.activation': "'elu'",
       'key_observation_fn.key': "'there'",
   }
   bindings = [f'{name} = {value}' for name, value in changes.items()]
-  said = _message(tmp_path, *settings, here, *bindings)
-  assert said.startswith(f'train_eval: The run in {tmp_path} cannot go on with')
+  said = _message(trained, *_TRAINED, *bindings)
+  assert said.startswith(f'train_eval: The run in {trained} cannot go on with')
   for name, value in changes.items():
     assert re.search(f'{name} was [^;]* and is now {value}', said), name

@@ -335,6 +335,7 @@ def test_a_real_sweep(tmp_path, monkeypatch):
       'train_eval.num_env_steps = 1000',
       'train_eval.warm_up_env_steps = 64',
       'train_eval.num_environments = 4',
+      'train_eval.record_video = False',
       'train_eval.num_eval_episodes = 2',
   ]
   result = subprocess.run(

@@ -17,6 +17,7 @@ def test_rnd_ppo_from_another_directory(tmp_path):
       '--gin_file=cartpole',
       '--seed=3',
       '--gin_bindings=train_eval.num_env_steps = 3000',
+      '--gin_bindings=train_eval.num_eval_episodes = 2',
       '--gin_param=train_eval.num_environments = 4',
   )
   assert result.returncode == 0, result.stderr

@@ -93,6 +93,7 @@ def _read():
     return json.load(file)
 
 
+@pytest.mark.usefixtures('optimized_graphs')
 @pytest.mark.parametrize('name', _RUNS)
 def test_numbers_are_those_that_were_recorded(name, tmp_path):
   if name == 'montezuma_revenge_cpu':

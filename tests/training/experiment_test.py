@@ -5,8 +5,6 @@
 import os
 import shutil
 import signal
-import threading
-import time
 
 import gin
 import numpy as np
@@ -49,12 +47,33 @@ def _run(root_dir, num_env_steps, *bindings, seed=1):
   )
 
 
-@pytest.fixture(name='whole', scope='module')
-def _whole(tmp_path_factory):
-  """Folder of a run of 600 environment steps."""
+@pytest.fixture(name='watched', scope='module')
+def _watched(tmp_path_factory):
+  """A run of 600 environment steps.
+
+  Its (folder, result, (state, environment steps) of each status). Its random
+  steps come in pieces.
+  """
   folder = tmp_path_factory.mktemp('whole') / 'run'
-  _run(folder, 600)
-  return folder
+  write_status, told = run_directory.write_status, []
+
+  def telling(root_dir, state, **facts):
+    told.append((state, facts['env_steps']))
+    write_status(root_dir, state, **facts)
+
+  with pytest.MonkeyPatch.context() as context:
+    context.setattr(precision, 'cpu_flags', lambda: {'amx_bf16'})
+    context.setattr(tf.config, 'list_physical_devices', lambda kind: [])
+    context.setattr(collector, 'MAX_RANDOM_ROWS', 3)
+    context.setattr(callbacks, '_SECONDS_BETWEEN_REPORTS', 0.0)
+    context.setattr(run_directory, 'write_status', telling)
+    return folder, _run(folder, 600), told
+
+
+@pytest.fixture(name='whole', scope='module')
+def _whole(watched):
+  """Folder of a run of 600 environment steps."""
+  return watched[0]
 
 
 @pytest.fixture(name='resumed', scope='module')
@@ -112,6 +131,7 @@ def test_the_settings_that_a_run_leaves_make_the_same_run(whole, tmp_path):
   gin.clear_config()
   gin_files.parse([os.fspath(whole / 'operative_config.gin')])
   experiment.train_eval(os.fspath(tmp_path), seed=1)
+  # Its random steps come at once: in smaller pieces they are the same.
   _assert_same_metrics(tmp_path, whole)
   assert (tmp_path / 'operative_config.gin').read_bytes() == (
       whole / 'operative_config.gin'
@@ -129,38 +149,23 @@ def test_another_seed_gives_other_numbers(whole, tmp_path):
   assert all(x['rnd_loss'] != y['rnd_loss'] for x, y in pairs)
 
 
-def test_the_run_says_how_it_stands_and_how_it_was_made(
-    whole, tmp_path, monkeypatch
-):
-  monkeypatch.setattr(precision, 'cpu_flags', lambda: {'amx_bf16'})
-  monkeypatch.setattr(tf.config, 'list_physical_devices', lambda kind: [])
-  monkeypatch.setattr(collector, 'MAX_RANDOM_ROWS', 3)
-  monkeypatch.setattr(callbacks, '_SECONDS_BETWEEN_REPORTS', 0.0)
-  write_status, told = run_directory.write_status, []
-
-  def telling(root_dir, state, **facts):
-    told.append((state, facts['env_steps']))
-    write_status(root_dir, state, **facts)
-
-  monkeypatch.setattr(run_directory, 'write_status', telling)
-  result = _run(tmp_path, 600)
+def test_the_run_says_how_it_stands_and_how_it_was_made(watched):
+  root_dir, result, told = watched
   # At the start, in the random steps, after each iteration, at the end.
-  steps = [int(row['env_steps']) for row in tiny_runs.rows(tmp_path, 'train')]
+  steps = [int(row['env_steps']) for row in tiny_runs.rows(root_dir, 'train')]
   assert told == [
       *(('running', n) for n in (0, 24, 40, 64, *steps)),
       ('finished', steps[-1]),
   ]
-  status = run_files.read_status(tmp_path)
+  status = run_files.read_status(root_dir)
   assert status['state'] == 'finished'
   assert status['env_steps'] == result.env_steps
   assert status['num_env_steps'] == 600
-  record = run_files.read_record(tmp_path)
+  record = run_files.read_record(root_dir)
   assert record['settings']['--seed'] == '1'
   assert record['settings']['DEEP_SEA_SIZE'] == '4'
   assert record['settings']['train_eval.num_env_steps'] == '600'
   assert record['auto_compute_dtype'] == 'bfloat16'
-  # Random steps in smaller pieces are the same steps.
-  _assert_same_metrics(tmp_path, whole)
 
 
 def _without_status(root_dir):
@@ -260,29 +265,6 @@ def test_a_checkpoint_of_another_version_is_refused(
     _run(tmp_path / 'run', 1200)
 
 
-def test_signal_saves_and_the_same_command_goes_on(tmp_path):
-  def interrupt():
-    while not os.path.exists(tmp_path / 'metrics.csv'):
-      time.sleep(0.05)
-    while not tiny_runs.rows(tmp_path, 'train'):
-      time.sleep(0.05)
-    os.kill(os.getpid(), signal.SIGTERM)
-
-  thread = threading.Thread(target=interrupt)
-  thread.start()
-  result = _run(tmp_path, 10_000_000)
-  thread.join()
-  assert not result.finished
-  rows = tiny_runs.rows(tmp_path, 'train')
-  assert int(rows[-1]['env_steps']) == result.env_steps
-  assert run_files.read_status(tmp_path)['state'] == 'stopped'
-  again = _run(tmp_path, result.env_steps + 300)
-  assert again.finished
-  assert tiny_runs.rows(tmp_path, 'train')[: len(rows)] == rows
-  # The handlers are back to what they were.
-  assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-
-
 def test_a_signal_saves_before_an_evaluation_that_is_made_later(
     whole, tmp_path, monkeypatch
 ):
@@ -307,7 +289,14 @@ def test_a_signal_saves_before_an_evaluation_that_is_made_later(
   numbers = []
   for finished in (False, False, True, True):
     # The last of the starts finds all done.
-    assert _run(tmp_path, 600).finished == finished
+    result = _run(tmp_path, 600)
+    assert result.finished == finished
+    state = run_files.read_status(tmp_path)['state']
+    assert state == ('finished' if finished else 'stopped')
+    last = tiny_runs.rows(tmp_path, 'train')[-1]
+    assert int(last['env_steps']) == result.env_steps
+    # The handlers are back to what they were.
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     numbers.append(len(tiny_runs.rows(tmp_path, 'eval')))
   expected = tiny_runs.rows(whole, 'eval')
   assert len(expected) > 1

@@ -9,7 +9,6 @@ import time
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from tests.training import tiny_runs
 
@@ -22,8 +21,6 @@ _RUNS = {
 
 def _train(root_dir, num_env_steps, settings):
   """What the process to be killed does."""
-  # Half a second of each start, and of no interest here.
-  tf.config.optimizer.set_experimental_options({'disable_meta_optimizer': True})
   tiny_runs.train(root_dir, num_env_steps, settings=settings)
 
 

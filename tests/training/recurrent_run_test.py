@@ -35,11 +35,19 @@ def _run(root_dir, num_env_steps, *bindings):
   )
 
 
-def test_a_resumed_run_is_the_run_that_went_through(tmp_path):
-  broken, whole = tmp_path / 'broken', tmp_path / 'whole'
+@pytest.fixture(name='whole', scope='module')
+def _whole(tmp_path_factory):
+  """(folder, `Result`) of a run that was left alone."""
+  folder = tmp_path_factory.mktemp('whole')
+  return folder, _run(
+      folder, 64 + 64 * 11, 'train_eval.save_policies = True'
+  )
+
+
+def test_a_resumed_run_is_the_run_that_went_through(tmp_path, whole):
+  broken, whole = tmp_path, whole[0]
   for num_env_steps in (64 + 64 * 5, 64 + 64 * 11):
     _run(broken, num_env_steps)
-  _run(whole, num_env_steps)
   metrics = [
       [
           line
@@ -85,13 +93,11 @@ def test_what_is_remembered_passes_from_rollout_to_rollout(
   assert goes_on > len(seen)
 
 
-def test_a_saved_policy_plays_what_the_run_evaluated(tmp_path):
-  result = _run(
-      tmp_path, 64 + 64 * 12, 'train_eval.save_policies = True'
-  )
-  policy = saved_policy.SavedPolicy(
-      os.path.join(tmp_path, 'policies', 'policy')
-  )
+def test_a_saved_policy_plays_what_the_run_evaluated(whole):
+  folder, result = whole
+  policy = saved_policy.SavedPolicy(os.path.join(folder, 'policies', 'policy'))
+  gin.parse_config(tiny_runs.SETTINGS)
+  gin.parse_config(_RECURRENT)
   # The evaluation's seeds: the third number that the run draws, and those
   # after it.
   first = int(np.random.SeedSequence(3).generate_state(3)[2]) % 2**30

@@ -13,6 +13,9 @@ import tensorflow as tf
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 
+# As in conftest.py, for the processes of `context`.
+tf.config.optimizer.set_experimental_options({'disable_meta_optimizer': True})
+
 # What most tests do not look at, and what takes long.
 FAST = (
     'train_eval.record_video = False',
