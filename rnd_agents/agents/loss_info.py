@@ -29,8 +29,9 @@ def loss_names(stream_names):
 def loss_info_type(stream_names, curious_names):
   """Creates the `RNDPPOLossInfo` of an agent.
 
-  After the means stand the statistics of the rollout before the update, which
-  are 0 where `preprocess_sequence` computed the returns.
+  After the means stand `PPOUpdate`'s numbers about the update as a whole, and
+  the statistics of the rollout before it, which are 0 where
+  `preprocess_sequence` computed the returns.
 
   Args:
     stream_names: Names of the agent's streams.
@@ -42,6 +43,7 @@ def loss_info_type(stream_names, curious_names):
   return collections.namedtuple(
       'RNDPPOLossInfo',
       loss_names(stream_names)
+      + ('update_size', 'skipped_train_steps')
       + return_streams.statistics_names(stream_names, curious_names),
   )
 

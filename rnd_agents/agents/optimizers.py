@@ -113,6 +113,27 @@ class Update:
     for each, trained in self._trained:
       build(each, trained)
 
+  def values(self):
+    """Returns the present values of the variables of policy and values."""
+    return [variable.read_value() for variable in self._variables]
+
+  def size_of_change(self, before):
+    """Returns how far the variables of policy and values went.
+
+    Args:
+      before: What `values` returned.
+
+    Returns:
+      The norm of their change over the learning rate: what does not shrink with
+      a schedule, but where gradients are small beside those that the optimizer
+      remembers.
+    """
+    change = tf.linalg.global_norm([
+        now - value for now, value in zip(self.values(), before, strict=True)
+    ])
+    rate = tf.cast(learning_rate(self._trained[0][0]), change.dtype)
+    return tf.math.divide_no_nan(change, rate)
+
   def step(self, tape, loss):
     """Takes a step.
 

@@ -104,6 +104,9 @@ _RANGES = dict(
     intrinsic_discount_factor=ranges.WITHIN_0_AND_1,
     lambda_value=ranges.WITHIN_0_AND_1,
     observation_clip_value=ranges.ABOVE_0.or_none(),
+    intrinsic_reward_clip=ranges.ABOVE_0.or_none(),
+    advantage_scale_decay=ranges.WITHIN_0_AND_1,
+    target_kl=ranges.ABOVE_0.or_none(),
     # TF-Agents takes 0 for no clipping.
     gradient_clipping=ranges.AT_LEAST_0.or_none(),
     value_clipping=ranges.AT_LEAST_0.or_none(),

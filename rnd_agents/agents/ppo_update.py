@@ -26,6 +26,8 @@ class PPOUpdate:
     num_epochs: Passes over the samples.
     predictor_proportion: Share of each minibatch that curiosities learn from.
     check_numerics: Whether a loss that is not finite is an error.
+    target_kl: No step follows one whose minibatch was above 1.5 times this, by
+      the estimate of KL(old, new); None for all steps.
   """
 
   policy: Any
@@ -39,6 +41,7 @@ class PPOUpdate:
   num_epochs: Any
   predictor_proportion: Any
   check_numerics: Any
+  target_kl: Any = None
 
   def __call__(self, rows, samples, num_minibatches):
     """Takes all optimizer steps of an update, in one loop of the graph.
@@ -50,8 +53,11 @@ class PPOUpdate:
       num_minibatches: Optimizer steps a pass; 0 where there is no sample.
 
     Returns:
-      A tuple (mean total loss, means of `loss_names` by name).
+      A tuple (mean total loss, scalars by name): means of `loss_names` over the
+      steps taken, `update_size`, the change of policy and values in learning
+      rates, and `skipped_train_steps`, which `target_kl` left out.
     """
+    before = self.optimizers.values()
     indices = samples.indices
     num_samples = tf.size(indices)
     num_steps = self.num_epochs * num_minibatches
@@ -64,24 +70,35 @@ class PPOUpdate:
         axis=0,
     )
 
-    def step(i, sums):
+    def is_near(kl):
+      return self.target_kl is None or kl <= 1.5 * self.target_kl
+
+    def step(i, _, sums):
       # Parts of a pass differ by one sample at most; none is left out.
       epoch, part = i // num_minibatches, i % num_minibatches
       start = part * num_samples // num_minibatches
       end = (part + 1) * num_samples // num_minibatches
       chosen = shuffled[epoch * num_samples + start : epoch * num_samples + end]
-      return i + 1, sums + self._step(rows, samples.minibatch(rows, chosen))
+      terms = self._step(rows, samples.minibatch(rows, chosen))
+      return i + 1, terms[kl_index], sums + terms
 
-    _, sums = tf.while_loop(
-        lambda i, _: i < num_steps,
+    kl_index = 1 + self.loss_names.index('approximate_kl')
+    num_taken, _, sums = tf.while_loop(
+        lambda i, kl, _: tf.logical_and(i < num_steps, is_near(kl)),
         step,
-        (tf.constant(0), tf.zeros([1 + len(self.loss_names)])),
+        (tf.constant(0), 0.0, tf.zeros([1 + len(self.loss_names)])),
         parallel_iterations=1,
     )
+    if self.target_kl is None:  # A constant, by whose inverse graphs multiply.
+      num_taken = num_steps
     loss, *means = tf.unstack(
-        sums / tf.cast(tf.maximum(num_steps, 1), tf.float32)
+        sums / tf.cast(tf.maximum(num_taken, 1), tf.float32)
     )
-    return loss, dict(zip(self.loss_names, means, strict=True))
+    return loss, dict(
+        zip(self.loss_names, means, strict=True),
+        update_size=self.optimizers.size_of_change(before),
+        skipped_train_steps=tf.cast(num_steps - num_taken, tf.float32),
+    )
 
   def _step(self, rows, minibatch):
     """One optimizer step; returns [total loss, *loss_names] as a tensor."""

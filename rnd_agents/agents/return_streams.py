@@ -4,7 +4,7 @@
 
 import dataclasses
 import numbers
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import gin
 import tensorflow as tf
@@ -17,7 +17,9 @@ from rnd_agents.ops import gae
 from rnd_agents.ops import losses
 
 _RANGES = dict(
-    discount_factor=ranges.WITHIN_0_AND_1, advantage_coefficient=ranges.FINITE
+    discount_factor=ranges.WITHIN_0_AND_1,
+    advantage_coefficient=ranges.FINITE,
+    bonus_clip=ranges.ABOVE_0.or_none(),
 )
 
 
@@ -37,6 +39,8 @@ class ReturnStream:
       i for entry i of a vector of rewards, a `Curiosity` for its normalized
       bonus, or a list of pairs (weight, one of these) for their weighted sum,
       with one curiosity at most.
+    bonus_clip: Bound on the size of the curiosity's normalized bonus; None for
+      none.
   """
 
   name: str
@@ -44,6 +48,7 @@ class ReturnStream:
   advantage_coefficient: float = 1.0
   ends_with_episode: bool = True
   reward: Any = None
+  bonus_clip: Optional[float] = None
 
   def __post_init__(self):
     if not (isinstance(self.name, str) and self.name.isidentifier()):
@@ -77,6 +82,12 @@ class ReturnStream:
           'ReturnStream.reward may have one curiosity: give each a stream of'
           ' its own.'
       )
+    if self.bonus_clip is not None and not self._curiosities:
+      raise errors.InvalidValue(
+          f'ReturnStream.bonus_clip has no effect: no curiosity pays in'
+          f' {self.name}. Leave it out; reward_fn changes rewards of the'
+          ' environment.'
+      )
 
   @property
   def terms(self):
@@ -97,6 +108,13 @@ class ReturnStream:
   def curiosity(self):
     """The `Curiosity` that pays in the stream, or None."""
     return self._curiosities[0] if self._curiosities else None
+
+  def normalized_bonus(self, bonus):
+    """Returns the curiosity's bonus, normalized and clipped."""
+    bonus = self.curiosity.normalize_bonus(bonus)
+    if self.bonus_clip is None:
+      return bonus
+    return tf.clip_by_value(bonus, -self.bonus_clip, self.bonus_clip)
 
   @property
   def is_on(self):
@@ -126,15 +144,20 @@ class Streams(NamedTuple):
 class ReturnStreams:
   """Advantages and returns of all streams (Burda et al., 2018, section 2.3).
 
-  `RNDPPOAgent` explains the attributes.
+  Attributes:
+    streams: `ReturnStream`s.
+    lambda_value: lambda of GAE.
+    bootstrap_at_time_limit: As for `RNDPPOAgent`.
+    advantage_normalizer: A `normalizers.AdvantageNormalizer`; None leaves the
+      advantages as they are.
   """
 
   streams: Any
   lambda_value: Any
   bootstrap_at_time_limit: Any = True
-  normalize_advantages: Any = False
+  advantage_normalizer: Any = None
 
-  def __call__(self, experience, rewards, values):
+  def __call__(self, experience, rewards, values, updates_statistics=False):
     """Computes all streams.
 
     Args:
@@ -142,6 +165,7 @@ class ReturnStreams:
       rewards: Rewards [B, T] of each stream's transitions; None of one that is
         off.
       values: Values of every row, float [B, T+1, N].
+      updates_statistics: Whether the rollout enters the advantages' divisor.
 
     Returns:
       `Streams`.
@@ -159,8 +183,8 @@ class ReturnStreams:
     combined = losses.combine_advantages(
         advantages, [stream.advantage_coefficient for stream in self.streams]
     )
-    if self.normalize_advantages:
-      combined = losses.normalize_advantages(combined, valid)
+    if self.advantage_normalizer is not None:
+      combined = self.advantage_normalizer(combined, valid, updates_statistics)
     returns = tf.stack(advantages, axis=-1) + old_values
     return Streams(
         combined,
@@ -226,6 +250,8 @@ def statistics_names(names, curious):
       for statistic in (
           *bonus_names(name, curious),
           f'{name}_reward_mean',
+          f'{name}_reward_max',
+          f'{name}_reward_clipped',
           f'{name}_episode_return_mean',
       )
   ]

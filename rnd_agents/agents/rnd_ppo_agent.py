@@ -78,12 +78,15 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
       extrinsic_advantage_coefficient=2.0,
       intrinsic_advantage_coefficient=1.0,
       episodic_intrinsic_stream=False,
+      intrinsic_reward_clip=None,
       bootstrap_at_time_limit=True,
       normalize_advantages=False,
+      advantage_scale_decay=0.0,
       normalize_observations=False,
       normalize_rewards=False,
       num_epochs=4,
       num_minibatches=4,
+      target_kl=None,
       importance_ratio_clipping=0.1,
       entropy_regularization=0.001,
       recurrent_state_init='stored',
@@ -127,6 +130,8 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         curiosity is not trained, and the agent is PPO.
       episodic_intrinsic_stream: Whether the intrinsic return ends with the
         episode (section 2.3 of the paper argues that it should not).
+      intrinsic_reward_clip: Bound on the normalized bonus; None as in the
+        paper. A first unseen screen may be worth a hundred usual bonuses.
       bootstrap_at_time_limit: Whether a return that ends with the episode
         bootstraps where a time limit cut it: the extrinsic one, and the
         intrinsic one if it is episodic. False is what the authors' code does.
@@ -135,6 +140,10 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         way around.
       normalize_advantages: Whether combined advantages get mean 0 and variance
         1 over each rollout. The authors do not.
+      advantage_scale_decay: With `normalize_advantages`, the divisor falls to
+        this share of the last rollout's at most; 0 for the deviation of each
+        rollout alone, which blows up the noise of a policy that always
+        succeeds.
       normalize_observations: Whether policy and values see floating
         observations whitened by running statistics of their own.
       normalize_rewards: Whether extrinsic rewards are divided by the running
@@ -144,6 +153,8 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
       num_epochs: Passes over the data of one `train`.
       num_minibatches: Optimizer steps a pass; only for whole rollouts. Of
         recurrent networks each takes a part of the chunks.
+      target_kl: Ends an update after a minibatch in which the estimate of
+        KL(old, new) is above 1.5 times this; None never does.
       importance_ratio_clipping: PPO's epsilon, above 0.
       entropy_regularization: Coefficient of the entropy bonus.
       recurrent_state_init: What recurrent networks remember at the start of a
@@ -157,7 +168,7 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
       curiosity: The `Curiosity` of the intrinsic stream; None for RND on
         `rnd_network` and `target_rnd_network`.
       streams: Other return streams than the two above, which the arguments from
-        `discount_factor` to `episodic_intrinsic_stream` describe: a list of
+        `discount_factor` to `intrinsic_reward_clip` describe: a list of
         `ReturnStream`, or a function from `curiosity` to one. `value_net` has
         as many heads.
       name: Name of the agent.
@@ -179,6 +190,7 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         extrinsic_advantage_coefficient=extrinsic_advantage_coefficient,
         intrinsic_advantage_coefficient=intrinsic_advantage_coefficient,
         episodic_intrinsic_stream=episodic_intrinsic_stream,
+        intrinsic_reward_clip=intrinsic_reward_clip,
     )
     rnd_settings = dict(
         rnd_network=rnd_network,
@@ -200,6 +212,8 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
             predictor_proportion=predictor_proportion,
             num_epochs=num_epochs,
             num_minibatches=num_minibatches,
+            advantage_scale_decay=advantage_scale_decay,
+            target_kl=target_kl,
             importance_ratio_clipping=importance_ratio_clipping,
             entropy_regularization=entropy_regularization,
         ),
@@ -222,9 +236,11 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         sequences,
         bootstrap_at_time_limit,
         normalize_advantages,
+        advantage_scale_decay,
         normalize_observations,
         normalize_rewards,
         num_minibatches,
+        target_kl,
         importance_ratio_clipping=importance_ratio_clipping,
         entropy_regularization=entropy_regularization,
         num_epochs=int(num_epochs),

@@ -171,7 +171,9 @@ class Rollouts:
     if updates_statistics:
       self.rewards.update_return_statistics(experience, bonuses)
     rewards = self.rewards(experience, bonuses)
-    streams = self.return_streams(experience, rewards, values)
+    streams = self.return_streams(
+        experience, rewards, values, updates_statistics
+    )
     statistics = self.rewards.statistics(experience, bonuses, rewards)
     if updates_statistics:
       for curiosity in curiosities:

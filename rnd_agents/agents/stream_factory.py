@@ -29,6 +29,7 @@ _STREAM_DEFAULTS = dict(
     extrinsic_advantage_coefficient=2.0,
     intrinsic_advantage_coefficient=1.0,
     episodic_intrinsic_stream=False,
+    intrinsic_reward_clip=None,
 )
 
 
@@ -106,6 +107,7 @@ def _default_streams(
     extrinsic_advantage_coefficient,
     intrinsic_advantage_coefficient,
     episodic_intrinsic_stream,
+    intrinsic_reward_clip,
 ):
   """The extrinsic and the intrinsic stream; `RNDPPOAgent` has the arguments."""
   return (
@@ -118,6 +120,7 @@ def _default_streams(
           intrinsic_advantage_coefficient,
           episodic_intrinsic_stream,
           curiosity,
+          intrinsic_reward_clip,
       ),
   )
 

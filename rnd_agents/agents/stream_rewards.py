@@ -118,7 +118,7 @@ class StreamRewards(tf.Module):
             reward = tf.clip_by_value(reward, -self._clipping, self._clipping)
         terms.append(reward)
       if stream.curiosity is not None:
-        bonus = stream.curiosity.normalize_bonus(bonuses[stream.curiosity])
+        bonus = stream.normalized_bonus(bonuses[stream.curiosity])
         terms.append(_times(_bonus_weight(stream), tf.where(valid, bonus, 0.0)))
       rewards.append(terms[0] if len(terms) == 1 else tf.add_n(terms))
     return rewards
@@ -157,11 +157,18 @@ class StreamRewards(tf.Module):
           strict=True,
       ):
         statistics[name] = reduce(kept)
-      statistics[f'{stream.name}_reward_mean'] = tf.reduce_mean(
-          tf.boolean_mask(reward, valid)
+      earned = tf.boolean_mask(reward, valid)
+      statistics[f'{stream.name}_reward_mean'] = tf.reduce_mean(earned)
+      statistics[f'{stream.name}_reward_max'] = tf.reduce_max(earned)
+      clipped = stream.normalized_bonus(bonus)
+      is_clipped = tf.not_equal(
+          clipped, stream.curiosity.normalize_bonus(bonus)
+      )
+      statistics[f'{stream.name}_reward_clipped'] = tf.reduce_mean(
+          tf.cast(tf.boolean_mask(is_clipped, valid), tf.float32)
       )
       episode_returns = sums.add(
-          stream.curiosity.normalize_bonus(bonus),
+          clipped,
           1.0,
           valid,
           _ends_and_starts(experience),

@@ -47,9 +47,11 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
       sequences,
       bootstrap_at_time_limit,
       normalize_advantages,
+      advantage_scale_decay,
       normalize_observations,
       normalize_rewards,
       num_minibatches,
+      target_kl,
       **kwargs,
   ):
     """Creates the agent from arguments that have been checked.
@@ -76,7 +78,12 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     self._curiosity = curiosity
     self._curiosities = stream_rewards.curiosities(streams)
     self._bootstrap_at_time_limit = bootstrap_at_time_limit
-    self._normalize_advantages = normalize_advantages
+    self._target_kl = target_kl
+    self._advantage_normalizer = None
+    if normalize_advantages:
+      self._advantage_normalizer = normalizers.AdvantageNormalizer(
+          advantage_scale_decay
+      )
     self._rewards = stream_rewards.StreamRewards(
         streams, normalize_rewards, self._reward_norm_clipping
     )
@@ -182,6 +189,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
         self._num_epochs,
         predictor_proportion,
         self._check_numerics,
+        self._target_kl,
     )
 
   def _create_return_streams(self):
@@ -190,7 +198,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
         self._streams,
         self._lambda,
         self._bootstrap_at_time_limit,
-        self._normalize_advantages,
+        self._advantage_normalizer,
     )
 
   def _create_objective(self):

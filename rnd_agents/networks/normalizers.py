@@ -4,6 +4,7 @@
 
 import tensorflow as tf
 
+from rnd_agents.ops import losses
 from rnd_agents.ops import moments
 from rnd_agents.ops import parts
 from rnd_agents.ops import rnd
@@ -231,3 +232,40 @@ class ReturnScaler(tf.Module):
         self.moments.count < 2.0, variance + tf.square(mean), variance
     )
     return rewards / tf.cast(tf.sqrt(spread), rewards.dtype)
+
+
+class AdvantageNormalizer(tf.Module):
+  """Normalizes advantages by a standard deviation that falls slowly."""
+
+  def __init__(self, decay=0.0, name='AdvantageNormalizer'):
+    """Creates the normalizer.
+
+    Args:
+      decay: The divisor falls to this share of the last one at most, between 0
+        and 1. At 0 each rollout has its own deviation.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self._decay = decay
+    self.variance = tf.Variable(0.0, trainable=False, name='advantage_variance')
+
+  def __call__(self, advantages, mask, updates_statistics):
+    """Normalizes the advantages of a rollout.
+
+    Args:
+      advantages: A float tensor [B, T].
+      mask: Booleans [B, T]: which of them count.
+      updates_statistics: Whether the divisor is remembered.
+
+    Returns:
+      A float tensor [B, T] of mean 0, and of variance 1 where the divisor is
+      the rollout's own deviation; 0 where the mask is False.
+    """
+    normalized, variance = losses.normalize_advantages(
+        advantages,
+        mask,
+        least_variance=tf.square(self._decay) * self.variance,
+    )
+    if updates_statistics:
+      self.variance.assign(variance)
+    return normalized

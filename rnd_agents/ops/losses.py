@@ -24,23 +24,27 @@ def combine_advantages(advantages, coefficients):
   return first
 
 
-def normalize_advantages(advantages, mask, epsilon=1e-8):
+def normalize_advantages(advantages, mask, epsilon=1e-8, least_variance=0.0):
   """Zero mean and unit variance over the rows that the mask keeps.
 
   Args:
     advantages: A float tensor [B, T].
     mask: Boolean tensor [B, T].
     epsilon: Added to the population variance.
+    least_variance: Takes the place of a smaller population variance.
 
   Returns:
-    A float tensor [B, T], 0 where the mask is False.
+    A tuple (float tensor [B, T], 0 where the mask is False; variance [] that
+    divided it).
   """
   weights = tf.cast(mask, advantages.dtype)
   count = tf.maximum(tf.reduce_sum(weights), 1.0)
   mean = tf.reduce_sum(weights * advantages) / count
   centred = (advantages - mean) * weights
-  variance = tf.reduce_sum(tf.square(centred)) / count
-  return centred * tf.math.rsqrt(variance + epsilon)
+  variance = tf.maximum(
+      tf.reduce_sum(tf.square(centred)) / count, least_variance
+  )
+  return centred * tf.math.rsqrt(variance + epsilon), variance
 
 
 def clipped_surrogate_loss(

@@ -5,6 +5,8 @@
 `experiment.run` calls them in the order in which `create` lists them.
 """
 
+import collections
+import statistics
 import time
 
 from absl import logging
@@ -15,6 +17,10 @@ from rnd_agents.training import progress
 from rnd_agents.training import run_directory
 
 _SECONDS_BETWEEN_REPORTS = 10.0
+# Updates that are compared with the newest one, and how many are enough.
+_USUAL_UPDATES = 1_000
+_LEAST_USUAL_UPDATES = 20
+_FROZEN_SHARE = 0.01
 
 
 class Callback:
@@ -49,6 +55,7 @@ def create(run):
   return [
       CheckFinite(),
       Log(),
+      WatchUpdates(),
       Evaluate(pictures.Pictures(run)),
       Progress(),
       Checkpoint(run.config.checkpoint_interval_iterations),
@@ -90,6 +97,57 @@ class Log(Callback):
         ),
     )
     run.save_time_s = 0.0
+
+
+class WatchUpdates(Callback):
+  """Warns where updates become a hundredth of the usual ones.
+
+  After one gradient far above the usual, Adam divides by it for thousands of
+  steps (docs/rnd_ppo.md, "When a surprise stops learning").
+  """
+
+  def __init__(self):
+    # Of updates that were not frozen: a freeze does not become the usual.
+    self._sizes = collections.deque(maxlen=_USUAL_UPDATES)
+    self._since_env_steps = None
+
+  def begin(self, run):
+    run.frozen_since_env_steps = self._since_env_steps
+
+  def after_iteration(self, run, iteration):
+    size = iteration.metrics.get('update_size')
+    if size is None:
+      return
+    usual = None
+    if len(self._sizes) >= _LEAST_USUAL_UPDATES:
+      usual = statistics.median(self._sizes)
+    if usual is None or size > _FROZEN_SHARE * usual:
+      self._sizes.append(size)
+      if self._since_env_steps is not None:
+        logging.info(
+            'Updates are no longer frozen: update_size is %.3g.', size
+        )
+        self._since_env_steps = None
+    elif self._since_env_steps is None:
+      self._since_env_steps = run.counters.env_steps
+      logging.warning(
+          'Updates are frozen since step %d: update_size is %.3g, and its'
+          ' median %.3g. The optimizer may remember one gradient far above the'
+          ' usual: see gradient_norm and intrinsic_reward_max in metrics.csv.'
+          ' RNDPPOAgent.normalize_advantages and intrinsic_reward_clip bound'
+          ' such gradients.',
+          self._since_env_steps,
+          size,
+          usual,
+      )
+    run.frozen_since_env_steps = self._since_env_steps
+
+  def get_state(self):
+    return dict(sizes=list(self._sizes), since=self._since_env_steps)
+
+  def set_state(self, state):
+    self._sizes.extend(state['sizes'])
+    self._since_env_steps = state['since']
 
 
 class Evaluate(Callback):
@@ -247,4 +305,5 @@ def write_status(run, state, message=''):
       env_steps=run.counters.env_steps,
       num_env_steps=run.config.num_env_steps,
       iteration=run.counters.iteration,
+      frozen_since_env_steps=run.frozen_since_env_steps,
   )

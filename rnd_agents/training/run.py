@@ -69,7 +69,7 @@ class Result(NamedTuple):
 
 
 # Of what checkpoints hold besides variables; another one cannot be resumed.
-STATE_VERSION = 2
+STATE_VERSION = 3
 
 
 @dataclasses.dataclass
@@ -90,6 +90,8 @@ class Run:
     stopped_by: Name of the signal that stopped the run, or None.
     save_time_s: Seconds that the last checkpoint took, where no iteration has
       counted them yet.
+    frozen_since_env_steps: When updates became a hundredth of the usual ones;
+      None where they have not, or have recovered.
   """
 
   config: Any
@@ -104,6 +106,7 @@ class Run:
   callbacks: Any = ()
   stopped_by: Optional[str] = None
   save_time_s: float = 0.0
+  frozen_since_env_steps: Optional[int] = None
 
   @property
   def root_dir(self):
