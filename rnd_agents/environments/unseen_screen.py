@@ -14,11 +14,12 @@ from rnd_agents.environments import deep_sea
 
 
 class UnseenScreenVectorEnv(deep_sea.DeepSeaVectorEnv):
-  """B Deep Seas, one of which shows a fixed other screen at one step.
+  """B Deep Seas, one of which shows a fixed other screen in one episode.
 
   Each step within an episode (its first and last observation aside) has the
-  chance `screen_chance` to show the screen, until one of the B has shown it. It
-  takes the place of an observation and changes nothing else.
+  chance `screen_chance` that the screen comes, until it has come in one of the
+  B. It stays until that episode ends, as a new room would, and changes nothing
+  but observations.
 
   The screen lights the cells that a diver cannot reach, above the diagonal, all
   alike and with norm 1, as each observation has. A policy sees an input of the
@@ -58,7 +59,7 @@ class UnseenScreenVectorEnv(deep_sea.DeepSeaVectorEnv):
     self._first_env_step = first_env_step
     screen = np.triu(np.ones([size, size], np.float32), 1)
     self._screen = screen / np.linalg.norm(screen)
-    # Steps within episodes until environment i shows it; 0 where it shows now.
+    # Steps within episodes until it comes; 0 where it is shown, -1 for never.
     self._steps_to_screen = np.full(num_envs, -1, np.int64)
 
   _state = (*deep_sea.DeepSeaVectorEnv._state, '_steps_to_screen')
@@ -71,7 +72,7 @@ class UnseenScreenVectorEnv(deep_sea.DeepSeaVectorEnv):
   def reset(self, *, seed=None, options=None):
     """As DeepSeaVectorEnv does; with a seed, the screen is due again."""
     draws = seed is not None or self._generators is None
-    self._end_screen()
+    self._steps_to_screen[self._steps_to_screen == 0] = -1
     observations, infos = super().reset(seed=seed, options=options)
     if draws:
       self._steps_to_screen[:] = self._first_env_step + np.array(
@@ -80,18 +81,19 @@ class UnseenScreenVectorEnv(deep_sea.DeepSeaVectorEnv):
     return observations, infos
 
   def step(self, actions):
-    self._end_screen()
+    shown = self._steps_to_screen == 0
     _, *rest = super().step(actions)
-    self._steps_to_screen -= (self._row > 0) & (self._row < self._size)
+    inside = (self._row > 0) & (self._row < self._size)
+    if shown.any():
+      self._steps_to_screen[~inside] = -1
+    else:
+      self._steps_to_screen -= inside
+      due = np.flatnonzero(self._steps_to_screen == 0)
+      if due.size:  # Of two at the same step, the first.
+        self._steps_to_screen[self._all != due[0]] = -1
     return self._observations(), *rest
-
-  def _end_screen(self):
-    """Makes a screen that is on show the last one."""
-    if (self._steps_to_screen == 0).any():
-      self._steps_to_screen[:] = -1
 
   def _observations(self):
     observations = super()._observations()
-    # Of two at the same step, the first.
-    observations[np.flatnonzero(self._steps_to_screen == 0)[:1]] = self._screen
+    observations[self._steps_to_screen == 0] = self._screen
     return observations

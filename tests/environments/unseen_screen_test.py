@@ -34,7 +34,7 @@ def _shown(steps, screen):
   ]
 
 
-def test_takes_the_place_of_one_observation():
+def test_takes_the_place_of_observations():
   env = unseen_screen.UnseenScreenVectorEnv(3, SIZE, screen_chance=0.02)
   steps = _play(env, 400, seed=1)
   # Norm 1, on cells that no path reaches: more columns than rows passed.
@@ -44,10 +44,14 @@ def test_takes_the_place_of_one_observation():
       expected[row, column] = 1 / math.sqrt(10)
   np.testing.assert_allclose(env.screen, expected, rtol=1e-6)
 
-  ((t, i),) = _shown(steps, env.screen)  # Once, although 24 were to expect.
+  shown = _shown(steps, env.screen)
+  t, i = shown[0]
   assert t % (SIZE + 1) not in (0, SIZE)  # Neither first nor last.
+  # In one episode, although 16 were to expect, and until its end.
+  assert shown == [(u, i) for u in range(t, t - t % (SIZE + 1) + SIZE)]
   plain = _play(deep_sea.DeepSeaVectorEnv(3, SIZE), 400, seed=1)
-  steps[t][0][i] = plain[t][0][i]
+  for u, _ in shown:
+    steps[u][0][i] = plain[u][0][i]
   for step, plain_step in zip(steps, plain, strict=True):
     for a, b in zip(step, plain_step, strict=True):
       np.testing.assert_array_equal(a, b)
@@ -56,7 +60,7 @@ def test_takes_the_place_of_one_observation():
 def test_chance_and_first_step():
   chance, first, num_envs = 0.1, 7, 1
   waits = []
-  for seed in range(2000):
+  for seed in range(1000):
     env = unseen_screen.UnseenScreenVectorEnv(
         num_envs, SIZE, screen_chance=chance, first_env_step=first
     )
@@ -72,9 +76,9 @@ def test_chance_and_first_step():
   # A geometric distribution: mean 1 / p, P(1) = p.
   assert waits.min() == 1
   deviation = math.sqrt(1 - chance) / chance
-  assert abs(waits.mean() - 1 / chance) < 4 * deviation / math.sqrt(2000)
+  assert abs(waits.mean() - 1 / chance) < 4 * deviation / math.sqrt(1000)
   share = (waits == 1).mean()
-  assert abs(share - chance) < 4 * math.sqrt(chance * (1 - chance) / 2000)
+  assert abs(share - chance) < 4 * math.sqrt(chance * (1 - chance) / 1000)
 
 
 def test_of_several_the_earliest_shows_it():
@@ -82,8 +86,9 @@ def test_of_several_the_earliest_shows_it():
   for num_envs in (1, 4):
     for seed in range(4):
       env = unseen_screen.UnseenScreenVectorEnv(num_envs, SIZE, 0.02)
-      (shown,) = _shown(_play(env, 3000, seed), env.screen)
-      screens[num_envs, seed] = shown
+      screens[num_envs, seed] = _shown(
+          _play(env, 1000, seed), env.screen
+      )[0]
   # Environment i of a seed s has the random stream of s + i.
   alone = [screens[1, seed][0] for seed in range(4)]
   assert screens[4, 0] == (min(alone), int(np.argmin(alone)))
@@ -96,23 +101,21 @@ def test_equal_seeds_and_saved_states():
 
   env = make()
   steps = _play(env, 300, seed=8)
-  ((t, _),) = _shown(steps, env.screen)
+  t, _ = _shown(steps, env.screen)[0]
   _play(env, 10)
   again = _play(env, 300, seed=8)  # A seed makes the screen due again.
   assert _shown(again, env.screen) == _shown(steps, env.screen)
   assert t > 2
   # Saved before it, on show, and after it.
-  for saved in (t - 2, t, t + 1):
+  for saved in (t - 2, t, t + SIZE):
     first, other = make(), make()
     _play(first, saved, seed=8)
     shown = other.set_state(first.get_state())
     np.testing.assert_array_equal(shown, steps[saved][0])
     for a, b in zip(_play(first, 30), _play(other, 30), strict=True):
       np.testing.assert_array_equal(a[0], b[0])
-    first.reset()  # Without a seed nothing is due again.
-    num_screens = len(_shown(_play(other, 3000), env.screen))
-    assert num_screens == 0
-    assert len(_shown(_play(first, 3000), env.screen)) == 0
+    other.reset()  # Without a seed nothing is due again.
+    assert not _shown(_play(other, 1000), env.screen)
 
 
 def test_registered():
