@@ -16,10 +16,9 @@ from rnd_agents.environments import deep_sea
 class UnseenScreenVectorEnv(deep_sea.DeepSeaVectorEnv):
   """B Deep Seas, one of which shows a fixed other screen in one episode.
 
-  Each step within an episode (its first and last observation aside) has the
-  chance `screen_chance` that the screen comes, until it has come in one of the
-  B. It stays until that episode ends, as a new room would, and changes nothing
-  but observations.
+  Each episode has the chance `screen_chance` to be that one, until one of the B
+  has had it. Its observations but the first and the last are the screen;
+  nothing else changes.
 
   The screen lights the cells that a diver cannot reach, above the diagonal, all
   alike and with norm 1, as each observation has. A policy sees an input of the
@@ -28,12 +27,14 @@ class UnseenScreenVectorEnv(deep_sea.DeepSeaVectorEnv):
   of an Atari game does the same to it.
   """
 
+  _state = (*deep_sea.DeepSeaVectorEnv._state, '_episodes_to_screen')
+
   def __init__(
       self,
       num_envs: int = 1,
       size: int = deep_sea.DEFAULT_SIZE,
-      screen_chance: float = 1e-5,
-      first_env_step: int = 0,
+      screen_chance: float = 1e-4,
+      first_episode: int = 0,
       **kwargs: Any,
   ):
     """Creates an UnseenScreenVectorEnv.
@@ -41,28 +42,26 @@ class UnseenScreenVectorEnv(deep_sea.DeepSeaVectorEnv):
     Args:
       num_envs: B.
       size: N, at least 2.
-      screen_chance: of each step of each environment, above 0 and at most 1.
-      first_env_step: steps of each environment before which it does not come.
+      screen_chance: of each episode of each environment, above 0, at most 1.
+      first_episode: of each environment, from 0, that may show the screen.
       **kwargs: of DeepSeaVectorEnv.
 
     Raises:
       ValueError: a number is out of range.
     """
-    if size < 2 or not 0 < screen_chance <= 1 or first_env_step < 0:
+    if size < 2 or not 0 < screen_chance <= 1 or first_episode < 0:
       raise errors.InvalidValue(
           'size must be at least 2, screen_chance above 0 and at most 1,'
-          f' first_env_step not negative; got {size}, {screen_chance},'
-          f' {first_env_step}.'
+          f' first_episode not negative; got {size}, {screen_chance},'
+          f' {first_episode}.'
       )
     super().__init__(num_envs, size, **kwargs)
     self._screen_chance = screen_chance
-    self._first_env_step = first_env_step
+    self._first_episode = first_episode
     screen = np.triu(np.ones([size, size], np.float32), 1)
     self._screen = screen / np.linalg.norm(screen)
-    # Steps within episodes until it comes; 0 where it is shown, -1 for never.
-    self._steps_to_screen = np.full(num_envs, -1, np.int64)
-
-  _state = (*deep_sea.DeepSeaVectorEnv._state, '_steps_to_screen')
+    # 0 where the present episode shows it, below 0 where none will.
+    self._episodes_to_screen = np.full(num_envs, -1, np.int64)
 
   @property
   def screen(self) -> np.ndarray:
@@ -72,28 +71,26 @@ class UnseenScreenVectorEnv(deep_sea.DeepSeaVectorEnv):
   def reset(self, *, seed=None, options=None):
     """As DeepSeaVectorEnv does; with a seed, the screen is due again."""
     draws = seed is not None or self._generators is None
-    self._steps_to_screen[self._steps_to_screen == 0] = -1
-    observations, infos = super().reset(seed=seed, options=options)
+    result = super().reset(seed=seed, options=options)
     if draws:
-      self._steps_to_screen[:] = self._first_env_step + np.array(
+      self._episodes_to_screen[:] = self._first_episode + np.array(
           [g.geometric(self._screen_chance) for g in self._generators]
       )
-    return observations, infos
+      self._count_episodes(self._all)
+    return result
 
-  def step(self, actions):
-    shown = self._steps_to_screen == 0
-    _, *rest = super().step(actions)
-    inside = (self._row > 0) & (self._row < self._size)
-    if shown.any():
-      self._steps_to_screen[~inside] = -1
-    else:
-      self._steps_to_screen -= inside
-      due = np.flatnonzero(self._steps_to_screen == 0)
-      if due.size:  # Of two at the same step, the first.
-        self._steps_to_screen[self._all != due[0]] = -1
-    return self._observations(), *rest
+  def _start_episodes(self, indices):
+    super()._start_episodes(indices)
+    self._count_episodes(indices)
+
+  def _count_episodes(self, indices):
+    self._episodes_to_screen[indices] -= 1
+    due = np.flatnonzero(self._episodes_to_screen == 0)
+    if due.size:  # Of two at once, the first.
+      self._episodes_to_screen[self._all != due[0]] = -1
 
   def _observations(self):
     observations = super()._observations()
-    observations[self._steps_to_screen == 0] = self._screen
+    inside = (self._row > 0) & (self._row < self._size)
+    observations[inside & (self._episodes_to_screen == 0)] = self._screen
     return observations
