@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gymnasium environments as batched TF-Agents environments.
 
-Importing this registers `rnd_agents/DeepSea-v0` with Gymnasium, and the tasks
-of `memory_tasks`: `rnd_agents/Recall-v0`, `rnd_agents/TMaze-v0` and
+Importing this registers `rnd_agents/DeepSea-v0` with Gymnasium, its variant
+`rnd_agents/DeepSeaUnseenScreen-v0` (as a vector environment only), and the
+tasks of `memory_tasks`: `rnd_agents/Recall-v0`, `rnd_agents/TMaze-v0` and
 `rnd_agents/CueLock-v0`.
 """
 
@@ -46,6 +47,15 @@ if DEEP_SEA_ID not in gymnasium.registry:  # A module may be imported anew.
       id=DEEP_SEA_ID,
       entry_point='rnd_agents.environments.deep_sea:DeepSeaEnv',
       vector_entry_point='rnd_agents.environments.deep_sea:DeepSeaVectorEnv',
+  )
+
+UNSEEN_SCREEN_ID = 'rnd_agents/DeepSeaUnseenScreen-v0'
+
+if UNSEEN_SCREEN_ID not in gymnasium.registry:
+  _module = 'rnd_agents.environments.unseen_screen'
+  gymnasium.register(
+      id=UNSEEN_SCREEN_ID,
+      vector_entry_point=f'{_module}:UnseenScreenVectorEnv',
   )
 
 for _task in ('Recall', 'TMaze', 'CueLock'):

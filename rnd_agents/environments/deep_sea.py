@@ -28,8 +28,6 @@ DEFAULT_SIZE = 10
 DEFAULT_MOVE_COST = 0.01  # Of a whole episode of steering right.
 # That of bsuite's own experiments.
 DEFAULT_MAPPING_SEED = 42
-# Arrays that make up the state of a DeepSeaVectorEnv.
-_STATE = ('_action_mapping', '_row', '_column', '_ended', '_wind', '_noise')
 
 
 def make_action_mapping(
@@ -58,6 +56,8 @@ class DeepSeaVectorEnv(vector.VectorEnv):
       'autoreset_mode': vector.AutoresetMode.NEXT_STEP,
       'render_modes': [],
   }
+  # Arrays that, with the random streams, make up the state.
+  _state = ('_action_mapping', '_row', '_column', '_ended', '_wind', '_noise')
 
   def __init__(
       self,
@@ -176,7 +176,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     """
     if self._generators is None:
       raise gymnasium.error.ResetNeeded('Call reset() before get_state().')
-    arrays = {name: getattr(self, name).copy() for name in _STATE}
+    arrays = {name: getattr(self, name).copy() for name in self._state}
     return {**arrays, '_generators': copy.deepcopy(self._generators)}
 
   def set_state(self, state: Dict[str, Any]) -> np.ndarray:
@@ -185,13 +185,13 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     Raises:
       ValueError: the state is of another number or size of environments.
     """
-    for name in _STATE:
+    for name in self._state:
       if state[name].shape != getattr(self, name).shape:
         raise errors.InvalidValue(
             f'The saved state is of {state["_wind"].shape} environments and '
             f'rows, and these are {self._wind.shape}.'
         )
-    for name in _STATE:
+    for name in self._state:
       setattr(self, name, state[name].copy())
     self._generators = copy.deepcopy(state['_generators'])
     return self._observations()
