@@ -102,8 +102,11 @@ class Contender:
 class RndPpo(Contender):
   """`RNDPPOAgent` with the networks of gin_configs/."""
 
-  def __init__(self, case, num_epochs, predictor_proportion):
+  def __init__(
+      self, case, num_epochs, predictor_proportion, predictor=(128, 128, 64)
+  ):
     self._predictor_proportion = predictor_proportion
+    self._predictor = predictor
     super().__init__(case, num_epochs)
 
   def _create_agent(self):
@@ -113,6 +116,9 @@ class RndPpo(Contender):
         env.action_spec(),
         fc_layer_params=_UNITS,
         value_fc_layer_params=_UNITS,
+        rnd_fc_layer_params=self._predictor[:-1],
+        target_rnd_fc_layer_params=self._predictor[:1],
+        rnd_output_size=self._predictor[-1],
     )
     return agents.RNDPPOAgent(
         env.time_step_spec(),
@@ -223,9 +229,9 @@ class StockPpo(Contender):
     )[1]
 
 
-def measure(case, num_epochs, predictor_proportion, num_rounds, repeats):
+def measure(case, num_epochs, predictor, num_rounds, repeats):
   """Times both; returns by part ('train', 'iteration') what `in_turns` does."""
-  rnd = RndPpo(case, num_epochs, predictor_proportion)
+  rnd = RndPpo(case, num_epochs, *predictor)
   stock = StockPpo(case, num_epochs)
   rollout = rnd.rollout()
   stock_rollout = stock.with_own_info(rollout)
@@ -268,15 +274,15 @@ def main(argv):
   times = measure(
       args.case,
       args.num_epochs,
-      args.predictor_proportion,
+      (args.predictor_proportion, [int(units) for units in args.predictor]),
       args.num_rounds,
       repeats,
   )
   print(paired.machine())
   print(
       f'{args.case}, num_epochs={args.num_epochs}, predictor_proportion='
-      f'{args.predictor_proportion:g}; {args.num_rounds} rounds, foreign load'
-      f' {foreign_load}'
+      f'{args.predictor_proportion:g}, predictor={",".join(args.predictor)};'
+      f' {args.num_rounds} rounds, foreign load {foreign_load}'
   )
   print('Time of one (medians), and RND-PPO over stock: median (span)')
   for part, part_times in times.items():
@@ -296,4 +302,7 @@ if __name__ == '__main__':
   flags.DEFINE_integer('num_rounds', 30, 'Rounds that count.')
   flags.DEFINE_integer('num_epochs', 4, 'Of both.')
   flags.DEFINE_float('predictor_proportion', 0.25, 'Of `RNDPPOAgent`.')
+  flags.DEFINE_list(
+      'predictor', '128,128,64', 'Units of its layers; the target has two.'
+  )
   app.run(main)

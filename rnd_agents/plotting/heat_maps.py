@@ -26,7 +26,8 @@ NUM_ROOMS = 24
 
 _SIZE_INCHES = (6.4, 4.8)
 _DPI = 100
-_MARGINS = dict(left=0.14, right=1.0, bottom=0.12, top=0.92)
+# Room for tick labels such as -0.00125.
+_MARGINS = dict(left=0.18, right=0.98, bottom=0.12, top=0.92)
 _MAX_LABELLED_CELLS = 150
 
 

@@ -96,3 +96,18 @@ def test_saved_picture_reads_back(tmp_path):
   read = matplotlib_image.imread(path)[..., :3]
   np.testing.assert_array_equal(np.round(255 * read), image)
   assert [p.name for p in path.parent.iterdir()] == ['a.png']
+
+
+def test_nothing_is_cut_off_at_the_edge():
+  counts = np.arange(100).reshape(10, 10) * 1_000_000
+  extent = (-1234.5, 1234.5, -0.00125, 0.00125)
+  title = 'ALE/MontezumaRevenge-v5: 100,000,000 visits, 24 of 24 rooms'
+  for image in (
+      heat_maps.visitation_image(
+          counts, 'Position', 'observation[1]', extent, title
+      ),
+      heat_maps.grid_image(counts, title),
+      heat_maps.rooms_image(np.arange(24), title),
+  ):
+    for edge in (image[0], image[-1], image[:, 0], image[:, -1]):
+      np.testing.assert_array_equal(edge, 255)

@@ -4,6 +4,7 @@
 
 import os
 import pickle
+import threading
 import types
 
 import imageio_ffmpeg
@@ -139,3 +140,20 @@ def test_a_run_that_is_asked_to_stop_draws_nothing(recorded):
   stopped = _run(10, is_done=True, stopped_by='SIGTERM')
   drawn.after_evaluation(stopped, _best(5.0))
   assert not recorded
+
+
+def test_matplotlib_is_imported_in_a_thread_until_there_is_time(
+    recorded, monkeypatch
+):
+  threads = []
+  monkeypatch.setattr(
+      pictures.drawing,
+      'import_matplotlib',
+      lambda: threads.append(threading.current_thread()),
+  )
+  drawn = pictures.Pictures(_run(0))
+  drawn.after_evaluation(_run(10), _best(5.0))
+  drawn.after_evaluation(_run(20), _best(5.0))
+  threads[0].join()
+  assert not recorded
+  assert len(threads) == 1 and threads[0] is not threading.main_thread()
