@@ -7,13 +7,14 @@
 
 import collections
 import statistics
+import sys
 import time
 
 from absl import logging
+import tqdm
 
 from rnd_agents.training import loops
 from rnd_agents.training import pictures
-from rnd_agents.training import progress
 from rnd_agents.training import run_directory
 
 _SECONDS_BETWEEN_REPORTS = 10.0
@@ -218,27 +219,65 @@ class Evaluate(Callback):
 
 
 class Progress(Callback):
-  """Shows a bar on a terminal, and lines elsewhere."""
+  """Shows environment steps, their rate and the last returns.
+
+  A bar on a terminal, log lines elsewhere.
+  """
 
   def __init__(self):
+    self._reported_s = time.monotonic()
+    # From the first iteration on: what comes before is mostly tracing.
+    self._start = None
+    self._notes = {}
     self._bar = None
 
   def begin(self, run):
-    self._bar = progress.Progress(
-        run.config.num_env_steps, run.counters.env_steps
-    )
+    if sys.stderr.isatty():
+      self._bar = tqdm.tqdm(
+          total=run.config.num_env_steps,
+          initial=run.counters.env_steps,
+          unit=' steps',
+          unit_scale=True,
+          dynamic_ncols=True,
+          smoothing=0.05,
+      )
 
   def after_iteration(self, run, iteration):
-    self._bar.update(
-        run.counters.env_steps,
+    notes = dict(
         train=iteration.metrics.get('return_mean'),
         eval=run.log.last('eval', 'return_mean'),
         bonus=iteration.metrics.get('bonus_mean'),
     )
+    # The last value of each stays.
+    self._notes.update((k, v) for k, v in notes.items() if v is not None)
+    text = ', '.join(f'{k} {v:.4g}' for k, v in self._notes.items())
+    env_steps, total = run.counters.env_steps, run.config.num_env_steps
+    if self._bar is not None:
+      self._bar.set_postfix_str(text, refresh=False)
+      self._bar.update(min(env_steps, total) - self._bar.n)
+      return
+    now = time.monotonic()
+    if self._start is None:
+      self._start = (now, env_steps)
+      return
+    if now - self._reported_s < _SECONDS_BETWEEN_REPORTS:
+      return
+    self._reported_s = now
+    start, done = self._start
+    rate = (env_steps - done) / max(now - start, 1e-9)
+    logging.info(
+        '%d of %d steps (%d %%), %d steps/s, %d s left: %s',
+        env_steps,
+        total,
+        min(100, 100 * env_steps // total),
+        rate,
+        max(total - env_steps, 0) / max(rate, 1e-9),
+        text,
+    )
 
   def end(self, run):
     if self._bar is not None:
-      self._bar.close()
+      self._bar.close()  # It stays on the screen.
 
 
 class Checkpoint(Callback):
