@@ -70,22 +70,25 @@ def _optimize_graphs(is_on):
     )
 
 
-@pytest.fixture(autouse=True, scope='session')
-def _graphs_as_traced():
-  """Runs graphs without Grappler, TensorFlow's optimizer of graphs.
+# Tests of whole runs. Formulas are tested in graphs as users run them.
+_OF_RUNS = ('collecting', 'evaluation', 'examples', 'train', 'training')
 
-  It takes a quarter of the time of a tiny run. Programs that tests start, and
-  tests with `optimized_graphs`, run graphs as users do.
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+  """Runs graphs of tests of whole runs without Grappler.
+
+  TensorFlow's optimizer of graphs takes a quarter of the time of a tiny run.
+  Programs that tests start, and tests with `optimized_graphs`, run graphs as
+  users do. A hook comes before the fixtures that several tests share.
   """
-  _optimize_graphs(False)
+  _optimize_graphs(item.path.parent.name not in _OF_RUNS)
 
 
 @pytest.fixture
 def optimized_graphs():
   """Runs graphs with Grappler, which may add in another order."""
   _optimize_graphs(True)
-  yield
-  _optimize_graphs(False)
 
 
 @pytest.fixture(autouse=True)
