@@ -128,6 +128,21 @@ GROUPS = {
     'lunar_lander': _pair('lunar_lander', range(3)),
     'cartpole_masked': _memory('cartpole_masked', range(5)),
     't_maze': _memory('t_maze', range(5)),
+    'advantage_scale': [
+        Job(
+            f'{name}, decay {decay}',
+            f'{name}.gin',
+            seed,
+            (f'RNDPPOAgent.advantage_scale_decay = {decay}',),
+        )
+        for name, decays in (
+            ('t_maze', (0.0, 0.99, 0.999)),
+            ('deep_sea', (0.99,)),
+            ('mountain_car', (0.99,)),
+        )
+        for decay in decays
+        for seed in range(5)
+    ],
     'mountain_car_masked': _memory('mountain_car_masked', range(5)),
     'minigrid_memory': _memory('minigrid_memory', range(1)),
     'ablations': [
