@@ -162,22 +162,23 @@ def _smooth(values):
 
 
 def draw(courses, screens, out):
-  """Draws KL, effective learning rate and success against updates."""
+  """Draws KL, effective learning rate and success: medians of all seeds."""
   figure = drawing.new_figure((10.0, 11.0))
   panels = figure.subplots(3, sharex=True)
   names = ('approximate_kl', 'rate', 'success')
   updates = np.arange(-40, 301)
   for axes, name in zip(panels, names, strict=True):
-    for number, (label, of_seed) in enumerate(courses.items()):
+    drawn = {k: v for k, v in courses.items() if len(v) == len(screens)}
+    for number, (label, of_seed) in enumerate(drawn.items()):
       curves = np.full([len(of_seed), len(updates)], np.nan)
       for curve, (seed, course) in zip(curves, of_seed.items(), strict=True):
         at = updates + screens[seed]
         known = (at >= 0) & (at < len(course[name]))
         curve[known] = _smooth(course[name])[at[known]]
-      known = ~np.isnan(curves).all(axis=0)
+      known = ~np.isnan(curves).any(axis=0)
       axes.plot(
           updates[known],
-          np.nanmedian(curves[:, known], axis=0),
+          np.median(curves[:, known], axis=0),
           color=drawing.COLORS[number % len(drawing.COLORS)],
           linestyle=drawing.DASHES[number // len(drawing.COLORS)],
           linewidth=2.5 if number < 2 else 1.3,
