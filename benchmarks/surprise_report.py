@@ -168,6 +168,7 @@ def draw(courses, screens, out):
   names = ('approximate_kl', 'rate', 'success')
   updates = np.arange(-40, 301)
   for axes, name in zip(panels, names, strict=True):
+    # Those of all seeds.
     drawn = {k: v for k, v in courses.items() if len(v) == len(screens)}
     for number, (label, of_seed) in enumerate(drawn.items()):
       curves = np.full([len(of_seed), len(updates)], np.nan)
