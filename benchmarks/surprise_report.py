@@ -22,6 +22,7 @@ _SCREEN_BONUS = 5.0  # The usual ones of these runs are below 1 by then.
 _LATER = (25, 50, 100, 150, 240)  # Updates after the screen.
 _BEFORE = 20
 _HALF_WINDOW = 5
+_LEARNING_KL = 1e-5  # Without the screen it is passed soon, and for good.
 
 
 def _course(folder):
@@ -42,7 +43,7 @@ def _course(folder):
 
 
 def read(out):
-  """Reads what is finished of all seeds that have a control.
+  """Reads what is finished of the seeds that have a control.
 
   Args:
     out: Folder of the experiments.
@@ -56,8 +57,12 @@ def read(out):
     if experiments.is_finished(folder):
       courses.setdefault(job.label, {})[job.seed] = _course(folder)
   for seed, course in courses[surprise.PAPER].items():
-    screens[seed] = np.flatnonzero(course['bonus_max'] > _SCREEN_BONUS)[-1]
-  return courses, screens
+    if seed in courses[surprise.CONTROL]:
+      screens[seed] = np.flatnonzero(course['bonus_max'] > _SCREEN_BONUS)[-1]
+  return {
+      label: {seed: of_seed[seed] for seed in screens if seed in of_seed}
+      for label, of_seed in courses.items()
+  }, screens
 
 
 def _around(values, update):
@@ -82,39 +87,38 @@ def _text(values, digits='.2g'):
   return f'{median:{digits}} ({low:{digits}} … {high:{digits}})'
 
 
-def _solved(course, screen):
-  """Updates from the screen until half of the episodes succeed."""
-  updates = np.flatnonzero(course['success'] >= 0.5)
-  return updates[0] - screen if len(updates) else np.inf
+def _until(values, threshold, screen):
+  """Text: updates from the screen until a threshold is reached."""
+  updates = np.flatnonzero(values[screen + _HALF_WINDOW + 1 :] >= threshold)
+  return str(updates[0] + _HALF_WINDOW + 1) if len(updates) else 'never'
 
 
 def print_tables(courses, screens):
-  """Prints KL, update size and success, each as median and range of seeds."""
-  later = [f'{update} later' for update in _LATER]
-  for name in ('approximate_kl', 'update_size', 'gradient_norm', 'rate'):
-    print(f'{name}\n')
-    rows = []
-    for label, of_seed in courses.items():
-      pairs = [(c[name], screens[s]) for s, c in of_seed.items()]
-      cells = [
-          _text([_before(values, screen) for values, screen in pairs]),
-          _text([values[screen] for values, screen in pairs]),
-      ]
-      for update in _LATER:
-        cells.append(
-            _text([_around(values, s + update) for values, s in pairs])
-        )
-      rows.append((label, *cells))
-    tables.print_table(('setting', 'before', 'with the screen', *later), rows)
+  """Prints medians and ranges over the seeds."""
+  control = courses[surprise.CONTROL]
+  for name in ('approximate_kl', 'update_size', 'gradient_norm'):
+    _print_course(
+        name, courses, screens, lambda seed, course, name=name: course[name]
+    )
+  _print_course(
+      'update_size / gradient_norm, over that without the screen',
+      courses,
+      screens,
+      lambda seed, course: _smooth(course['rate'])
+      / _smooth(control[seed]['rate']),
+  )
   rows = []
   for label, of_seed in courses.items():
-    pairs = [(course, screens[s]) for s, course in of_seed.items()]
+    pairs = [(course, screens[seed]) for seed, course in of_seed.items()]
     rows.append((
         label,
-        len(pairs),
+        ', '.join(map(str, of_seed)),
         _text([c['intrinsic_reward_max'][screen] for c, screen in pairs]),
-        _text([_solved(*pair) for pair in pairs], '.0f'),
-        ', '.join(f'{_solved(*pair):.0f}' for pair in pairs),
+        ', '.join(
+            _until(_smooth(c['approximate_kl']), _LEARNING_KL, screen)
+            for c, screen in pairs
+        ),
+        ', '.join(_until(c['success'], 0.5, screen) for c, screen in pairs),
         _text([np.nanmean(c['success'][-20:]) for c, _ in pairs]),
     ))
   tables.print_table(
@@ -122,8 +126,8 @@ def print_tables(courses, screens):
           'setting',
           'seeds',
           'largest intrinsic reward',
-          'updates from the screen to 50 % success',
-          'each seed',
+          f'updates from the screen to a KL of {_LEARNING_KL:g}',
+          'to 50 % success',
           'success of the last 20 updates',
       ),
       rows,
@@ -131,27 +135,51 @@ def print_tables(courses, screens):
   print('Updates with the screen:', {s: int(u) + 1 for s, u in screens.items()})
 
 
+def _print_course(title, courses, screens, values_of):
+  """Prints numbers of some updates before, with and after the screen."""
+  print(f'{title}\n')
+  rows = []
+  for label, of_seed in courses.items():
+    pairs = [
+        (values_of(seed, course), screens[seed])
+        for seed, course in of_seed.items()
+    ]
+    cells = [
+        _text([_before(values, screen) for values, screen in pairs]),
+        _text([values[screen] for values, screen in pairs]),
+    ]
+    for update in _LATER:
+      cells.append(
+          _text([_around(values, screen + update) for values, screen in pairs])
+      )
+    rows.append((label, *cells))
+  later = [f'{update} later' for update in _LATER]
+  tables.print_table(('setting', 'before', 'with the screen', *later), rows)
+
+
 def _smooth(values):
   return np.array([_around(values, i) for i in range(len(values))])
 
 
 def draw(courses, screens, out):
-  """Draws KL, effective learning rate and success against updates."""
+  """Draws KL, effective learning rate and success: medians of all seeds."""
   figure = drawing.new_figure((10.0, 11.0))
   panels = figure.subplots(3, sharex=True)
   names = ('approximate_kl', 'rate', 'success')
   updates = np.arange(-40, 301)
   for axes, name in zip(panels, names, strict=True):
-    for number, (label, of_seed) in enumerate(courses.items()):
+    # Those of all seeds.
+    drawn = {k: v for k, v in courses.items() if len(v) == len(screens)}
+    for number, (label, of_seed) in enumerate(drawn.items()):
       curves = np.full([len(of_seed), len(updates)], np.nan)
       for curve, (seed, course) in zip(curves, of_seed.items(), strict=True):
         at = updates + screens[seed]
         known = (at >= 0) & (at < len(course[name]))
         curve[known] = _smooth(course[name])[at[known]]
-      known = ~np.isnan(curves).all(axis=0)
+      known = ~np.isnan(curves).any(axis=0)
       axes.plot(
           updates[known],
-          np.nanmedian(curves[:, known], axis=0),
+          np.median(curves[:, known], axis=0),
           color=drawing.COLORS[number % len(drawing.COLORS)],
           linestyle=drawing.DASHES[number // len(drawing.COLORS)],
           linewidth=2.5 if number < 2 else 1.3,
