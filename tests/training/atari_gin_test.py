@@ -125,7 +125,7 @@ def test_a_small_budget_changes_what_its_header_says():
       'RNDPPOAgent.normalize_advantages': True,
       'RNDPPOAgent.entropy_regularization': 0.01,
   }
-  assert gin.query_parameter('RNDPPOAgent.intrinsic_reward_clip') == 5
+  assert gin.query_parameter('RNDPPOAgent.intrinsic_reward_clip') == 1
 
 
 def test_montezuma_runs_at_full_width(tmp_path, monkeypatch):
