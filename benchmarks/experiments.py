@@ -137,8 +137,8 @@ GROUPS = {
         )
         for name, decays in (
             ('t_maze', (0.0, 0.99, 0.999)),
-            ('deep_sea', (0.99,)),
-            ('mountain_car', (0.99,)),
+            ('deep_sea', (0.999,)),
+            ('mountain_car', (0.999,)),
         )
         for decay in decays
         for seed in range(5)
