@@ -22,6 +22,7 @@ _SECONDS_BETWEEN_REPORTS = 10.0
 _USUAL_UPDATES = 1_000
 _LEAST_USUAL_UPDATES = 20
 _FROZEN_SHARE = 0.01
+_DETERMINISTIC_SHARE = 0.1
 
 
 class Callback:
@@ -104,12 +105,14 @@ class WatchUpdates(Callback):
   """Warns where updates become a hundredth of the usual ones.
 
   After one gradient far above the usual, Adam divides by it for thousands of
-  steps (docs/rnd_ppo.md, "When a surprise stops learning").
+  steps (docs/rnd_ppo.md, "When a surprise stops learning"). A policy that has
+  become deterministic moves as little, and should: its entropy tells.
   """
 
   def __init__(self):
-    # Of updates that were not frozen: a freeze does not become the usual.
-    self._sizes = collections.deque(maxlen=_USUAL_UPDATES)
+    # (size, entropy) of updates that were not frozen: a freeze does not become
+    # the usual.
+    self._usual = collections.deque(maxlen=_USUAL_UPDATES)
     self._since_env_steps = None
 
   def begin(self, run):
@@ -119,11 +122,16 @@ class WatchUpdates(Callback):
     size = iteration.metrics.get('update_size')
     if size is None:
       return
-    usual = None
-    if len(self._sizes) >= _LEAST_USUAL_UPDATES:
-      usual = statistics.median(self._sizes)
-    if usual is None or size > _FROZEN_SHARE * usual:
-      self._sizes.append(size)
+    entropy = iteration.metrics['entropy']
+    usual_size, usual_entropy = 0.0, 0.0
+    if len(self._usual) >= _LEAST_USUAL_UPDATES:
+      usual_size, usual_entropy = (
+          statistics.median(values) for values in zip(*self._usual, strict=True)
+      )
+    # That of continuous actions may be negative, and then tells nothing.
+    is_deterministic = 0 < usual_entropy * _DETERMINISTIC_SHARE > entropy
+    if is_deterministic or size >= _FROZEN_SHARE * usual_size:
+      self._usual.append((size, entropy))
       if self._since_env_steps is not None:
         logging.info(
             'Updates are no longer frozen: update_size is %.3g.', size
@@ -139,15 +147,15 @@ class WatchUpdates(Callback):
           ' such gradients.',
           self._since_env_steps,
           size,
-          usual,
+          usual_size,
       )
     run.frozen_since_env_steps = self._since_env_steps
 
   def get_state(self):
-    return dict(sizes=list(self._sizes), since=self._since_env_steps)
+    return dict(usual=list(self._usual), since=self._since_env_steps)
 
   def set_state(self, state):
-    self._sizes.extend(state['sizes'])
+    self._usual.extend(state['usual'])
     self._since_env_steps = state['since']
 
 

@@ -31,12 +31,12 @@ def _new_run():
   )
 
 
-def _watch(callback, run, sizes):
+def _watch(callback, run, sizes, entropy=1.0):
   """Returns after which of the updates the run was frozen, and since when."""
   since = []
   for size in sizes:
     run.counters.env_steps += 100
-    metrics = {} if size is None else {'update_size': size}
+    metrics = {} if size is None else dict(update_size=size, entropy=entropy)
     callback.after_iteration(run, loops.Iteration(metrics, {}, [], 100, {}))
     since.append(run.frozen_since_env_steps)
   return since
@@ -77,6 +77,18 @@ def test_neither_a_start_nor_a_slow_fall_is_a_freeze(messages):
   assert not any(_watch(callbacks.WatchUpdates(), _new_run(), slow))
   assert not any(_watch(callbacks.WatchUpdates(), _new_run(), [None] * 50))
   assert not messages
+
+
+def test_a_policy_that_became_deterministic_is_not_frozen(messages):
+  run, callback = _new_run(), callbacks.WatchUpdates()
+  _watch(callback, run, [100.0] * 30)
+  assert _watch(callback, run, [0.5] * 3, entropy=0.09) == [None] * 3
+  assert not messages
+  assert _watch(callback, run, [0.5], entropy=0.11) == [3_400]
+  # Of continuous actions, an entropy below 0 is no sign of it.
+  run, callback = _new_run(), callbacks.WatchUpdates()
+  _watch(callback, run, [100.0] * 30, entropy=-1.0)
+  assert _watch(callback, run, [0.5], entropy=-2.0) == [3_100]
 
 
 class _OneLargeReward:
