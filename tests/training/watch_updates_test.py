@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run says when its updates become a hundredth of the usual ones."""
 
-import json
 import types
 
 import gin
 import numpy as np
 import pytest
 
+from rnd_agents import run_files
 from rnd_agents.training import callbacks
 from rnd_agents.training import gin_files
 from rnd_agents.training import loops
@@ -115,8 +115,7 @@ def test_one_large_reward_freezes_a_run(tmp_path, monkeypatch):
   )
   rows = tiny_runs.rows(tmp_path, 'train')
   sizes = [float(row['update_size']) for row in rows]
-  with open(tmp_path / 'status.json', encoding='utf-8') as file:
-    since = json.load(file)['frozen_since_env_steps']
+  since = run_files.read_status(tmp_path)['frozen_since_env_steps']
   (spike,) = [
       i for i, row in enumerate(rows) if float(row['gradient_norm']) > 1e4
   ]
