@@ -9,7 +9,7 @@ from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import r2d3_agent
 from rnd_agents.agents import rnd_ppo_agent
-from rnd_agents.curiosity import random_network_distillation
+from rnd_agents.curiosity import observations as observations_lib
 from rnd_agents.networks import factory
 from rnd_agents.networks import q_network
 
@@ -40,7 +40,8 @@ def create_rnd_ppo_agent(
     rnd_observation_fn: Function that selects what RND sees of an observation;
       None for all of it.
     curiosity_fn: Function from (time_step_spec, action_spec) to the agent's
-      `Curiosity`; None for RND on networks of `create_networks`.
+      `Curiosity`, or a list of them, each for a return stream of its own; None
+      for RND on networks of `create_networks`.
     agent_class: `RNDPPOAgent` or a subclass.
 
   Returns:
@@ -75,13 +76,15 @@ def create_rnd_ppo_agent(
   networks = factory.create_networks(
       observation_spec,
       action_spec,
-      random_network_distillation.observation_spec(
+      observations_lib.observation_spec(
           observation_spec, rnd_observation_fn
       ),
       with_rnd=curiosity_fn is None,
   )
   curiosity = None
-  if curiosity_fn is not None:
+  if isinstance(curiosity_fn, (list, tuple)):
+    curiosity = [fn(time_step_spec, action_spec) for fn in curiosity_fn]
+  elif curiosity_fn is not None:
     curiosity = curiosity_fn(time_step_spec, action_spec)
   agent = agent_class(
       time_step_spec,

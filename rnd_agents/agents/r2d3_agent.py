@@ -235,9 +235,28 @@ class R2D3Agent(tf_agent.TFAgent):
 
     Args:
       row: A `Trajectory` [B]; row b of every call belongs to environment b.
+
+    Returns:
+      What the curiosity has to know of the row when it is replayed, for an
+      entry `episodic` of its policy info; () for nothing.
     """
-    if self._curious is not None:
-      self._curious.update_statistics(row)
+    if self._curious is None:
+      return ()
+    return self._curious.update_statistics(row)
+
+  def episodic_of(self, episode):
+    """Returns what `update_statistics` would of each row of an episode.
+
+    For demonstrations, which were collected without the curiosity; nothing
+    changes.
+
+    Args:
+      episode: A `Trajectory` [T+1] from FIRST to LAST.
+
+    Returns:
+      A nest of arrays [T+1, ...], or () for nothing.
+    """
+    return () if self._curious is None else self._curious.episodic_of(episode)
 
   @property
   def burn_in_length(self):

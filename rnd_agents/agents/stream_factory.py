@@ -41,7 +41,7 @@ def create(
   Args:
     time_step_spec: A `TimeStep` spec.
     value_net: The agent's value network.
-    curiosity: A `Curiosity`; None for RND of `rnd_settings`.
+    curiosity: A `Curiosity`, or a list of them; None for RND of `rnd_settings`.
     streams: `ReturnStream`s, or a function from the curiosity to them; None for
       the two of `stream_settings`.
     rnd_settings: Arguments of `RNDPPOAgent` about RND, by name.
@@ -56,11 +56,13 @@ def create(
     ValueError: If something does not fit, or has no effect.
   """
   if curiosity is not None:
-    if not isinstance(curiosity, curiosity_lib.Curiosity):
-      raise errors.InvalidType(
-          'RNDPPOAgent.curiosity must be a Curiosity, such as'
-          f' RandomNetworkDistillation, got {type(curiosity).__name__}.'
-      )
+    for each in _list(curiosity):
+      if not isinstance(each, curiosity_lib.Curiosity):
+        raise errors.InvalidType(
+            'RNDPPOAgent.curiosity must be a Curiosity, such as'
+            ' RandomNetworkDistillation, or a list of them, got'
+            f' {type(each).__name__}.'
+        )
     _check_unused('curiosity', rnd_settings, _RND_DEFAULTS)
   elif streams is None or rnd_settings['rnd_network'] is not None:
     curiosity = _create_rnd(
@@ -69,14 +71,20 @@ def create(
         **rnd_settings,
     )
   if streams is None:
-    streams = _default_streams(curiosity, **stream_settings)
+    streams = _default_streams(_list(curiosity), **stream_settings)
   else:
     _check_unused('streams', stream_settings, _STREAM_DEFAULTS)
     streams = tuple(streams(curiosity) if callable(streams) else streams)
   _check_streams(streams, curiosity, time_step_spec, value_net)
+  first = next(iter(stream_rewards.curiosities(streams)), None)
+  return next(iter(_list(curiosity)), first), streams
+
+
+def _list(curiosity):
+  """The curiosities of an argument that is one, a list of them, or None."""
   if curiosity is None:
-    curiosity = next(iter(stream_rewards.curiosities(streams)), None)
-  return curiosity, streams
+    return []
+  return curiosity if isinstance(curiosity, (list, tuple)) else [curiosity]
 
 
 def _create_rnd(
@@ -101,7 +109,7 @@ def _create_rnd(
 
 
 def _default_streams(
-    curiosity,
+    curiosities,
     discount_factor,
     intrinsic_discount_factor,
     extrinsic_advantage_coefficient,
@@ -109,20 +117,22 @@ def _default_streams(
     episodic_intrinsic_stream,
     intrinsic_reward_clip,
 ):
-  """The extrinsic and the intrinsic stream; `RNDPPOAgent` has the arguments."""
-  return (
+  """The extrinsic and the intrinsic ones; `RNDPPOAgent` has the arguments."""
+  intrinsic = [
       return_streams.ReturnStream(
-          'extrinsic', discount_factor, extrinsic_advantage_coefficient
-      ),
-      return_streams.ReturnStream(
-          'intrinsic',
+          f'intrinsic_{i + 1}' if i else 'intrinsic',
           intrinsic_discount_factor,
           intrinsic_advantage_coefficient,
           episodic_intrinsic_stream,
           curiosity,
           intrinsic_reward_clip,
-      ),
+      )
+      for i, curiosity in enumerate(curiosities)
+  ]
+  extrinsic = return_streams.ReturnStream(
+      'extrinsic', discount_factor, extrinsic_advantage_coefficient
   )
+  return extrinsic, *intrinsic
 
 
 def _check_unused(instead, arguments, defaults):
@@ -164,9 +174,8 @@ def _check_streams(streams, curiosity, time_step_spec, value_net):
         'RNDPPOAgent.streams must be one stream or more of different names, got'
         f' {names}.'
     )
-  if curiosity is not None and not any(
-      stream.curiosity is curiosity for stream in streams
-  ):
+  paying = stream_rewards.curiosities(streams)
+  if any(each not in paying for each in _list(curiosity)):
     raise errors.InvalidValue(
         'RNDPPOAgent.curiosity pays in none of the streams: add a ReturnStream'
         ' with reward=curiosity, or leave it out.'

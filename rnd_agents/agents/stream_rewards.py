@@ -5,6 +5,7 @@
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import errors
 from rnd_agents.agents import return_streams
 from rnd_agents.networks import normalizers
 
@@ -189,6 +190,18 @@ def curiosities(streams):
     if stream.curiosity is not None and stream.curiosity not in found:
       found.append(stream.curiosity)
   return found
+
+
+def refuse_episodic(curiosities_):
+  """Refuses curiosities that a `PPOLearner`'s parts of rollouts cannot feed."""
+  for curiosity in curiosities_:
+    if tf.nest.flatten(curiosity.episodic_spec):
+      raise errors.InvalidValue(
+          f'{type(curiosity).__name__} pays by the episode so far, which a'
+          ' PPOLearner does not hand over: build the agent with'
+          ' compute_value_and_advantage_in_train=True and call agent.train on'
+          ' whole rollouts.'
+      )
 
 
 def _environment_terms(stream):

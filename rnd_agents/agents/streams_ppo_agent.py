@@ -77,6 +77,8 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     self._streams = streams
     self._curiosity = curiosity
     self._curiosities = stream_rewards.curiosities(streams)
+    if not self.trains_on_rollouts:
+      stream_rewards.refuse_episodic(self._curiosities)
     self._bootstrap_at_time_limit = bootstrap_at_time_limit
     self._target_kl = target_kl
     self._advantage_normalizer = None

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
+from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.networks import normalizers
 
@@ -26,6 +27,8 @@ class Transitions(NamedTuple):
     action: nest of tensors [outer..., ...].
     is_first: booleans [outer...]: whether an episode begins with the
       transition.
+    episodic: of replayed transitions, what `Curiosity.watch` returned when they
+      were collected; None where the curiosity has to compute it.
   """
 
   next_observation: types.NestedTensor
@@ -33,28 +36,73 @@ class Transitions(NamedTuple):
   observation: Optional[types.NestedTensor] = None
   action: Optional[types.NestedTensor] = None
   is_first: Optional[tf.Tensor] = None
+  episodic: Optional[types.NestedTensor] = None
 
   @classmethod
   def of_trajectory(cls, experience):
-    """Returns the transitions [B, T] between rows [B, T+1] of a trajectory."""
+    """Returns the transitions [B, T] between rows [B, T+1] of a trajectory.
+
+    Args:
+      experience: A `Trajectory`. Where its policy info is a dict with an entry
+        `episodic`, that is of the transition to the row.
+    """
 
     def begin(nest):
       return tf.nest.map_structure(lambda x: x[:, :-1], nest)
 
+    def end(nest):
+      return tf.nest.map_structure(lambda x: x[:, 1:], nest)
+
     step_type = begin(experience.step_type)
+    info = experience.policy_info
+    has_episodic = isinstance(info, dict) and 'episodic' in info
     return cls(
-        next_observation=tf.nest.map_structure(
-            lambda x: x[:, 1:], experience.observation
-        ),
+        next_observation=end(experience.observation),
         valid=tf.not_equal(step_type, ts.StepType.LAST),
         observation=begin(experience.observation),
         action=begin(experience.action),
         is_first=tf.equal(step_type, ts.StepType.FIRST),
+        episodic=end(info['episodic']) if has_episodic else None,
     )
 
   def flatten(self):
     """Returns transitions [B, T] as a minibatch [B * T]."""
     return merge_time(self)
+
+  def add_time(self):
+    """Returns transitions [B] as rollouts [B, 1]."""
+    return tf.nest.map_structure(
+        lambda x: None if x is None else x[:, tf.newaxis], self
+    )
+
+  @property
+  def is_rollout(self):
+    """Whether these are rollouts [B, T], and not [M]."""
+    return self.is_first.shape.rank == 2
+
+  def rows(self):
+    """Returns the observations [B, T+1] of rollouts [B, T]."""
+    return tf.nest.map_structure(
+        lambda first, following: tf.concat([first[:, :1], following], axis=1),
+        self.observation,
+        self.next_observation,
+    )
+
+  def require_whole(self, owner):
+    """Refuses transitions of which only the next observations are known.
+
+    Args:
+      owner: Who needs more, in the message.
+
+    Raises:
+      ValueError: If an attribute is missing.
+    """
+    if self.observation is None or self.action is None or self.is_first is None:
+      raise errors.InvalidValue(
+          f'{owner} needs whole transitions: observations, actions and where'
+          ' episodes begin. A PPOLearner hands over next observations alone:'
+          ' call agent.train on whole rollouts.'
+      )
 
 
 class Curiosity(tf.Module, abc.ABC):
@@ -129,6 +177,33 @@ class Curiosity(tf.Module, abc.ABC):
     Returns:
       A float tensor [outer...].
     """
+
+  @property
+  def episodic_spec(self):
+    """Specs of what `episodic` returns of a transition; () for nothing."""
+    return ()
+
+  def episodic(self, transitions):
+    """Returns the part of the bonus that depends on the episode so far.
+
+    It depends on a memory of each environment's episode, which
+    `update_statistics` extends by the same transitions afterwards.
+
+    Args:
+      transitions: `Transitions` [B, T] or [B] that follow on those of the last
+        `update_statistics`; row b of every call belongs to environment b.
+
+    Returns:
+      A nest of tensors [B, T] or [B] like `episodic_spec`.
+    """
+    del transitions
+    return ()
+
+  def episodic_part(self, transitions):
+    """Returns `transitions.episodic`, or computes it of a rollout."""
+    if transitions.episodic is not None:
+      return transitions.episodic
+    return self.episodic(transitions)
 
   def loss(self, transitions, weights=None, constants=None):
     """Returns what `trainable_variables` minimize; 0 if there are none.
@@ -211,24 +286,38 @@ class Curiosity(tf.Module, abc.ABC):
     Args:
       transitions: `Transitions` [B]; entry b of every call belongs to
         environment b.
+
+    Returns:
+      Their `episodic`, to be kept with them for `rewards`.
     """
+    transitions = transitions._replace(episodic=self.episodic(transitions))
     self.update_statistics(transitions)
     # [B] -> [B, 1]: one step in time of the return of each environment.
     self.update_return_statistics(
         self.bonus(transitions)[:, tf.newaxis],
         transitions.valid[:, tf.newaxis],
     )
+    return transitions.episodic
 
   def rewards(self, transitions, constants=None):
     """Returns the normalized bonus of transitions, 0 where they are not valid.
 
     The bonus of replayed transitions: what their novelty is worth today, not
-    when they were collected.
+    when they were collected. What depends on the episode stays as it was.
 
     Args:
       transitions: `Transitions`.
       constants: `constants(transitions)` where already known.
+
+    Raises:
+      ValueError: If they lack `episodic` and the curiosity needs it.
     """
+    if tf.nest.flatten(self.episodic_spec) and transitions.episodic is None:
+      raise errors.InvalidValue(
+          f'{type(self).__name__} pays by the episode so far, which replayed'
+          ' transitions do not tell: keep what `watch` returns with each row,'
+          " as policy_info['episodic'] (examples/curiosity_for_any_agent.py)."
+      )
     rewards = self.normalize_bonus(self.bonus(transitions, constants))
     if transitions.valid is None:
       return rewards

@@ -4,67 +4,12 @@
 
 import gin
 import tensorflow as tf
-from tf_agents.specs import tensor_spec
 
 from rnd_agents import errors
 from rnd_agents.curiosity import curiosity
-from rnd_agents.networks import encoders
+from rnd_agents.curiosity import observations as observations_lib
 from rnd_agents.networks import factory
-from rnd_agents.networks import normalizers
-from rnd_agents.ops import parts
 from rnd_agents.ops import rnd
-
-
-def observation_spec(environment_observation_spec, observation_fn=None):
-  """Returns the specs of what RND sees, on which its networks are built.
-
-  Args:
-    environment_observation_spec: A nest of tensor specs.
-    observation_fn: Function that selects what RND sees, from a nest of tensors
-      [outer..., *shape] to another. Discrete entries come one-hot, [outer...,
-      depth], or their numbers would count as sizes; all others as they are.
-      None for all of it.
-
-  Returns:
-    A nest of float32 specs.
-
-  Raises:
-    ValueError: If the function does not fit the observations.
-  """
-  specs = tensor_spec.from_spec(environment_observation_spec)
-  if observation_fn is None:
-    return encoders.float_spec(specs)
-  example = tf.nest.map_structure(
-      lambda spec: encoders.encode_discrete(
-          tf.zeros([1, 1] + spec.shape.as_list(), spec.dtype), spec
-      ),
-      specs,
-  )
-  try:
-    seen = observation_fn(example)
-  # Whatever a function says that was written for other observations.
-  except Exception as error:
-    shapes = tf.nest.map_structure(lambda x: x.shape[2:].as_list(), example)
-    name = getattr(observation_fn, '__name__', observation_fn)
-    raise errors.InvalidValue(
-        f'rnd_observation_fn {name} fails on observations of shapes {shapes}:'
-        f' {type(error).__name__}: {error}'
-    ) from error
-  return tf.nest.map_structure(
-      lambda x: tf.TensorSpec(x.shape[2:], tf.float32), seen
-  )
-
-
-@gin.configurable(module='rnd_agents')
-def key_observation_fn(key):
-  """Returns an `observation_fn` that selects one entry of a dict."""
-  return lambda observation: observation[key]
-
-
-@gin.configurable(module='rnd_agents', denylist=['observation'])
-def newest_frame_observation_fn(observation):
-  """Selects the last channel of stacked frames; an `observation_fn`."""
-  return observation[..., -1:]
 
 
 def _assert_compatible(spec, expected):
@@ -115,18 +60,13 @@ class RandomNetworkDistillation(curiosity.Curiosity):
         output shapes, a trainable target, a wrong input.
     """
     super().__init__(discount_factor, name, **scale)
-    self._environment_spec = tensor_spec.from_spec(environment_observation_spec)
-    self._observation_fn = observation_fn
     self._loss_fn = loss_fn
-    self._clip_value = observation_clip_value
-    self._spec = observation_spec(environment_observation_spec, observation_fn)
+    self.seen = observations_lib.SeenObservations(
+        environment_observation_spec, observation_fn, observation_clip_value
+    )
     self.rnd_network = rnd_network
     self.target_rnd_network = target_rnd_network
     self._check_networks()
-    self._flat_moments = [
-        normalizers.RunningMoments(spec.shape, 'rnd_observation')
-        for spec in tf.nest.flatten(self._spec)
-    ]
 
   def _check_networks(self):
     """Raises ValueError where the two networks cannot give a bonus."""
@@ -136,15 +76,15 @@ class RandomNetworkDistillation(curiosity.Curiosity):
         ('target_rnd_network', self.target_rnd_network),
     ):
       try:
-        specs.append(network.create_variables(self._spec))
-        tf.nest.assert_same_structure(network.input_tensor_spec, self._spec)
+        specs.append(network.create_variables(self.seen.spec))
+        tf.nest.assert_same_structure(network.input_tensor_spec, self.seen.spec)
         tf.nest.map_structure(
-            _assert_compatible, network.input_tensor_spec, self._spec
+            _assert_compatible, network.input_tensor_spec, self.seen.spec
         )
       except (TypeError, ValueError) as error:
         raise errors.InvalidValue(
-            f'{label} does not take what RND sees, {self._spec}. Build it on'
-            ' curiosity.observation_spec(observation_spec, observation_fn):'
+            f'{label} does not take what RND sees, {self.seen.spec}. Build it'
+            ' on curiosity.observation_spec(observation_spec, observation_fn):'
             f' {error}'
         ) from error
     predictor, target = self.rnd_network, self.target_rnd_network
@@ -166,7 +106,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       )
     example = tf.nest.map_structure(
         lambda spec: tf.random.stateless_normal([8] + spec.shape, seed=[1, 2]),
-        self._spec,
+        self.seen.spec,
     )
     error = rnd.rnd_error(predictor(example)[0], target(example)[0])
     if not tf.reduce_max(error) > 0:
@@ -182,32 +122,9 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     """The predictor's."""
     return self.rnd_network.trainable_variables
 
-  def observe(self, observations):
-    """Selects what RND sees of raw observations, as float32, not whitened.
-
-    Args:
-      observations: A nest of tensors [outer..., *shape].
-
-    Returns:
-      A nest of float32 tensors [outer..., ...].
-    """
-    seen = tf.nest.map_structure(
-        encoders.encode_discrete, observations, self._environment_spec
-    )
-    if self._observation_fn is not None:
-      seen = self._observation_fn(seen)
-    return tf.nest.map_structure(lambda x: tf.cast(x, tf.float32), seen)
-
   def whiten(self, observations):
     """Network inputs for raw observations: selected, whitened and clipped."""
-    flat = tf.nest.flatten(self.observe(observations))
-    return tf.nest.pack_sequence_as(
-        self._spec,
-        [
-            leaf_moments.whiten(leaf, self._clip_value)
-            for leaf_moments, leaf in zip(self._flat_moments, flat, strict=True)
-        ],
-    )
+    return self.seen.whiten(observations)
 
   def target_features(self, observations):
     """The target's output [outer..., F] for raw observations."""
@@ -243,35 +160,22 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     observations = transitions.next_observation
     if constants is not None:
       return bonus(observations, constants)
-    return self._by_environment(bonus, observations)
+    return self.seen.in_parts(bonus, observations)
 
   def constants(self, transitions):
     """As for `Curiosity`: the target's features [outer..., F]."""
-    return self._by_environment(
+    return self.seen.in_parts(
         self.target_features, transitions.next_observation
     )
 
   def loss(self, transitions, weights=None, constants=None):
     """As for `Curiosity`: the mean error, weighted."""
     errors = self.errors(transitions.next_observation, constants)
-    valid = transitions.valid
-    if valid is None:
-      valid = tf.ones_like(errors)
-    return rnd.predictor_loss(errors, valid, weights)
+    return rnd.predictor_loss(errors, transitions.valid, weights)
 
   def update_observation_statistics(self, observations, mask=None):
     """Takes raw observations [outer..., *shape] into the whitening."""
-    flat = tf.nest.flatten(self.observe(observations))
-    for leaf_moments, leaf in zip(self._flat_moments, flat, strict=True):
-      leaf_moments.update(leaf, mask)
-
-  def _by_environment(self, function, observations):
-    """A function of observations, in parts where they are a large rollout."""
-    leaf = tf.nest.flatten(observations)[0]
-    spec = tf.nest.flatten(self._environment_spec)[0]
-    if len(leaf.shape) - len(spec.shape) < 2:  # No rollout, but a minibatch.
-      return function(observations)
-    return parts.by_environment(function, observations)
+    self.seen.update(observations, mask)
 
 
 @gin.configurable(
@@ -308,7 +212,9 @@ def create_rnd(
   return rnd_class(
       time_step_spec.observation,
       *factory.create_rnd_networks(
-          observation_spec(time_step_spec.observation, observation_fn)
+          observations_lib.observation_spec(
+              time_step_spec.observation, observation_fn
+          )
       ),
       observation_fn=observation_fn,
       loss_fn=loss_fn,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pure functions of tensors: no state, no variables, no project imports."""
 
+from rnd_agents.ops import episodic
 from rnd_agents.ops import gae
 from rnd_agents.ops import losses
 from rnd_agents.ops import moments
@@ -12,6 +13,7 @@ from rnd_agents.ops import rnd
 from rnd_agents.ops import value_rescaling
 
 __all__ = [
+    'episodic',
     'gae',
     'losses',
     'moments',

@@ -56,7 +56,7 @@ def rnd_error(predictions, targets):
   )
 
 
-def predictor_loss(errors, mask, weights=None):
+def predictor_loss(errors, mask=None, weights=None):
   """Mean weighted error of the samples that the mask keeps.
 
       L = sum_i m_i w_i e_i / max(sum_i m_i, 1)
@@ -67,12 +67,14 @@ def predictor_loss(errors, mask, weights=None):
 
   Args:
     errors: `e`, a float tensor [M].
-    mask: `m`, booleans [M].
+    mask: `m`, booleans [M]; None for all.
     weights: `w`, floats [M]; None for 1.
 
   Returns:
     A float scalar.
   """
+  if mask is None:
+    mask = tf.ones_like(errors)
   mask = tf.cast(mask, errors.dtype)
   kept = mask * errors
   if weights is not None:

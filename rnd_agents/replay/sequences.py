@@ -238,7 +238,8 @@ class Sequence(NamedTuple):
   The last frame is not trained: only the target of the last step needs it.
 
   Attributes:
-    trajectory: `Trajectory` of arrays [L, ...], policy_info ().
+    trajectory: `Trajectory` of arrays [L, ...]; its policy_info is a dict of
+      `episodic`, what a curiosity knows of each frame, or ().
     network_state: Flat tuple of arrays: the recurrent state that the policy had
       before the first frame; () for networks without memory.
     is_demonstration: np.bool_ []: whether an expert acted.
@@ -249,7 +250,9 @@ class Sequence(NamedTuple):
   is_demonstration: Any
 
 
-def sequence_spec(trajectory_spec, settings, network_state_spec=()):
+def sequence_spec(
+    trajectory_spec, settings, network_state_spec=(), episodic_spec=()
+):
   """Returns the spec of the sequences of an environment and a network.
 
   Args:
@@ -257,6 +260,7 @@ def sequence_spec(trajectory_spec, settings, network_state_spec=()):
       agent's collect_data_spec; its policy_info is left out.
     settings: `SequenceSettings`.
     network_state_spec: Nest of `TensorSpec`s of one state, without batch.
+    episodic_spec: `Curiosity.episodic_spec`; () without a curiosity.
 
   Returns:
     `Sequence` of `TensorSpec`s.
@@ -264,7 +268,7 @@ def sequence_spec(trajectory_spec, settings, network_state_spec=()):
   settings.check()
   return Sequence(
       trajectory=tensor_spec.add_outer_dim(
-          trajectory_spec.replace(policy_info=()), settings.num_frames
+          _with_info(trajectory_spec, episodic_spec), settings.num_frames
       ),
       network_state=tuple(tf.nest.flatten(network_state_spec)),
       is_demonstration=tf.TensorSpec([], tf.bool, 'is_demonstration'),
@@ -305,7 +309,7 @@ class EpisodeCutter:
     self._num_frames = 0  # Of this episode.
     self._next_start = 0  # First trained step of the next sequence.
 
-  def add(self, row, network_state=()):
+  def add(self, row, network_state=(), episodic=()):
     """Adds a frame, and hands over the sequences that it completes.
 
     Args:
@@ -313,6 +317,8 @@ class EpisodeCutter:
         discount are what came after the action, and a row of step type LAST,
         with the last observation, ends the episode.
       network_state: Flat tuple of arrays: the recurrent state before the frame.
+      episodic: What a curiosity knows of the step to the frame, a nest of
+        arrays.
 
     Raises:
       TypeError: If network_state is not a tuple.
@@ -324,7 +330,7 @@ class EpisodeCutter:
           'network_state must be a flat tuple of arrays, () without memory; got'
           f' {type(network_state).__name__}.'
       )
-    row = row.replace(policy_info=())
+    row = _with_info(row, episodic)
     if np.ndim(row.step_type):
       raise errors.InvalidValue(
           f'A row of shape {np.shape(row.step_type)} is not that of one'
@@ -446,13 +452,14 @@ class BatchCutter:
         EpisodeCutter(settings, add_fn) for _ in range(num_environments)
     ]
 
-  def __call__(self, row):
+  def __call__(self, row, episodic=()):
     """Adds a row of each environment.
 
     Args:
       row: `Trajectory` [B, ...], otherwise as for `EpisodeCutter.add`. Where
         its policy_info has a `network_state` (as an attribute or a key), a nest
         [B, ...], that is the recurrent state before the frames.
+      episodic: As for `EpisodeCutter.add`, a nest [B, ...].
 
     Raises:
       ValueError: If an array is of another batch size, or if a row cannot
@@ -462,7 +469,7 @@ class BatchCutter:
     state = getattr(info, 'network_state', ())
     if isinstance(info, dict):
       state = info.get('network_state', ())
-    row = row.replace(policy_info=())
+    row = _with_info(row, episodic)
     leaves = [np.asarray(leaf) for leaf in tf.nest.flatten(row)]
     states = [np.asarray(part) for part in tf.nest.flatten(state)]
     for array in leaves + states:
@@ -494,6 +501,12 @@ class BatchCutter:
       raise errors.InvalidValue(words)
     for cutter, one in zip(self._cutters, state):
       cutter.set_state(one)
+
+
+def _with_info(row, episodic):
+  """A row whose policy info is what the replay keeps of it."""
+  has_some = bool(tf.nest.flatten(episodic))
+  return row.replace(policy_info=dict(episodic=episodic) if has_some else ())
 
 
 def _structure_of(row):

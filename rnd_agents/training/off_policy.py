@@ -192,6 +192,7 @@ class ReplayTraining:
         agent.collect_data_spec,
         self.window,
         agent.collect_policy.policy_state_spec,
+        agent.curiosity.episodic_spec if agent.curiosity is not None else (),
     )
     replay_seed = int(run.seeds.loop.generate_state(2, np.uint64)[1])
     return replay_loop.ReplayLoop(

@@ -118,11 +118,12 @@ class ReplayLoop(loops.Loop):
     for episode in episodes:
       states = _stored_states(episode, spec)
       episode = episode.replace(policy_info=())
+      episodic = self._agent.episodic_of(episode)
       for t in range(len(episode.step_type)):
-        cutter.add(
-            tf.nest.map_structure(lambda x, t=t: x[t], episode),
-            tuple(part[t] for part in states),
+        row, known = tf.nest.map_structure(
+            lambda x, t=t: x[t], (episode, episodic)
         )
+        cutter.add(row, tuple(part[t] for part in states), known)
       cutter.reset()
     needed = (
         self._settings.demonstration_ratio
@@ -197,9 +198,10 @@ class ReplayLoop(loops.Loop):
     rows = rollout.trajectory
     for t in range(rollout.num_old_rows, rows.step_type.shape[1]):
       row = tf.nest.map_structure(lambda x, t=t: x[:, t], rows)
-      self._cutter(row)
+      episodic = ()
       if self._agent.curiosity is not None:
-        self._update_statistics(local.as_tensors(row))
+        episodic = self._update_statistics(local.as_tensors(row))
+      self._cutter(row, episodic)
     self._counters.add(env_steps=rollout.num_env_steps)
     return rollout
 

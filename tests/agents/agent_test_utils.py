@@ -12,7 +12,7 @@ from tf_agents.trajectories import trajectory
 from rnd_agents import networks
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.agents import rollouts
-from rnd_agents.curiosity import random_network_distillation
+from rnd_agents.curiosity import observations
 
 FLAT = tf.TensorSpec([3], tf.float32, 'observation')
 DISCRETE = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 2)
@@ -48,7 +48,7 @@ def small_networks(observation_spec, action_spec, observation_fn=None, **sizes):
   return networks.create_networks(
       observation_spec,
       action_spec,
-      random_network_distillation.observation_spec(
+      observations.observation_spec(
           observation_spec, observation_fn
       ),
       **sizes,

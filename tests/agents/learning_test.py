@@ -61,7 +61,7 @@ def test_trains_on_every_space_from_one_trace(space):
       predictor_proportion=1.0,
       normalize_observations=True,
   )
-  seen = [m.mean.shape.num_elements() for m in agent.curiosity._flat_moments]
+  seen = [m.mean.shape.num_elements() for m in agent.curiosity.seen.moments]
   assert sum(seen) == SEEN_SIZES[space]
   target = [v.numpy() for v in agent.curiosity.target_rnd_network.variables]
   ppo = [v.numpy() for v in agent._ppo_variables]

@@ -165,7 +165,7 @@ def test_saved_policies_act_as_the_agent_does(tmp_path):
   wanted = [
       *curiosity.rnd_network.variables,
       *curiosity.target_rnd_network.variables,
-      *curiosity._flat_moments[0].variables,
+      *curiosity.seen.moments[0].variables,
       *curiosity._return_scaler.variables,
       *agent._observation_normalizer.variables,
       *agent._ppo_variables,

@@ -90,7 +90,7 @@ def test_rewards_get_the_bonus_of_the_arrival():
       'target': [v.numpy() for v in rnd.target_rnd_network.variables],
       'statistics': [
           v.numpy()
-          for v in (*rnd._flat_moments[0].variables,
+          for v in (*rnd.seen.moments[0].variables,
                     *rnd._return_scaler.variables)
       ],
   }
@@ -124,7 +124,7 @@ def test_rewards_get_the_bonus_of_the_arrival():
   )
   after = (
       *rnd.target_rnd_network.variables,
-      *rnd._flat_moments[0].variables,
+      *rnd.seen.moments[0].variables,
       *rnd._return_scaler.variables,
   )
   for x, y in zip(
@@ -178,7 +178,7 @@ def _everything(agent):
         for v in (
             *rnd.rnd_network.variables,
             *rnd.target_rnd_network.variables,
-            *rnd._flat_moments[0].variables,
+            *rnd.seen.moments[0].variables,
             *rnd._return_scaler.variables,
         )
     ]

@@ -13,7 +13,7 @@ from tests.agents import slow_streams
 
 def _observation_moments(agent):
   """(mean, variance, count) of RND's only observation leaf."""
-  moments = agent.curiosity._flat_moments[0]
+  moments = agent.curiosity.seen.moments[0]
   return [x.numpy() for x in (moments.mean, moments.variance, moments.count)]
 
 
@@ -58,7 +58,7 @@ def test_return_statistics_take_the_bonus_in_before_they_divide_it():
     experience = _bonus_rollout(agent, bonus)
     rows, statistics = agent_test_utils.rows_of(agent, experience)
     # Back to no whitening, which would change the next bonus.
-    moments = agent.curiosity._flat_moments[0]
+    moments = agent.curiosity.seen.moments[0]
     moments.mean.assign([0.0])
     moments.variance.assign([1.0])
     # With values of 0 and lambda 0 a return is its reward.

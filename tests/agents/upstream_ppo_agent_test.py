@@ -23,6 +23,7 @@ from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.agents import rows as rows_lib
 from rnd_agents.agents import samples
+from rnd_agents.curiosity import observations
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import factory
 from rnd_agents.ops import gae
@@ -76,7 +77,7 @@ def _create_agent(
   rnd = random_network_distillation.RandomNetworkDistillation(
       time_step_spec.observation,
       *factory.create_rnd_networks(
-          random_network_distillation.observation_spec(
+          observations.observation_spec(
               time_step_spec.observation
           )
       ),

@@ -79,7 +79,7 @@ def test_ppo_learner_trains_the_agent(tmp_path):
   assert losses[-1] < 0.9 * losses[0]
   # The learner fed every statistic once a run.
   for moments, count in (
-      (agent.curiosity._flat_moments[0], 32),
+      (agent.curiosity.seen.moments[0], 32),
       (agent.curiosity._return_scaler.moments, 32),
       (agent._observation_normalizer._flat_moments[0], 36),
       (agent._rewards.scalers[0].moments, 36),
@@ -231,7 +231,7 @@ def test_what_the_learner_hands_over_enters_the_statistics():
         sums.add([total])
   for moments, samples in (
       (agent._observation_normalizer._flat_moments[0], policy),
-      (agent.curiosity._flat_moments[0], arrivals),
+      (agent.curiosity.seen.moments[0], arrivals),
       (agent.curiosity._return_scaler.moments, sums),
       (agent._rewards.scalers[0].moments, reward_sums),
   ):

@@ -117,7 +117,7 @@ def test_a_checkpoint_holds_everything(tmp_path):
     np.testing.assert_array_equal(rollout(other, seed), expected)
   # A restart that lost any of it would show: from the weights to the sums.
   assert np.abs(fresh - expected).max() > 0.01
-  for lost in ('rnd_network', 'target_rnd_network', '_flat_moments',
+  for lost in ('rnd_network', 'target_rnd_network', 'seen',
                '_return_scaler'):
     partial = _make()
     tf.train.Checkpoint(curiosity=partial).restore(path)

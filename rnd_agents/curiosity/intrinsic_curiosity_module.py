@@ -1,0 +1,156 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""ICM: the error of a prediction of what an action leads to."""
+
+import gin
+import tensorflow as tf
+from tf_agents.specs import tensor_spec
+
+from rnd_agents import ranges
+from rnd_agents.curiosity import curiosity
+from rnd_agents.curiosity import inverse_model
+from rnd_agents.networks import initializers
+from rnd_agents.ops import rnd
+
+
+@gin.configurable(
+    module='rnd_agents', denylist=['model', 'action_spec', 'name']
+)
+class IntrinsicCuriosityModule(curiosity.Curiosity):
+  """The intrinsic curiosity module, ICM (Pathak et al., 2017).
+
+      1/2 ||g(f(s), a) - f(s')||^2
+
+  where f are the features of an inverse model and g a network that predicts
+  them (section 2.2, eq. 4 to 7). The loss is (1 - beta) times the inverse
+  model's plus beta times that of g; both reach f.
+  """
+
+  def __init__(
+      self,
+      model,
+      action_spec,
+      fc_layer_params=(256,),
+      forward_loss_share=0.2,
+      discount_factor=0.99,
+      scale_horizon_env_steps=None,
+      least_scale_share=0.0,
+      name='IntrinsicCuriosityModule',
+  ):
+    """Creates the module.
+
+    Args:
+      model: An `InverseModel`.
+      action_spec: A nest of `BoundedTensorSpec`.
+      fc_layer_params: Units of the hidden layers of g.
+      forward_loss_share: Beta.
+      discount_factor: As for `Curiosity`, like those below.
+      scale_horizon_env_steps: See there.
+      least_scale_share: See there.
+      name: Name of the module.
+
+    Raises:
+      ValueError: If beta is out of range.
+    """
+    super().__init__(
+        discount_factor, name, scale_horizon_env_steps, least_scale_share
+    )
+    ranges.check(
+        dict(forward_loss_share=ranges.WITHIN_0_AND_1),
+        dict(forward_loss_share=forward_loss_share),
+        f'{name}.',
+    )
+    self.model = model
+    self._action_spec = tensor_spec.from_spec(action_spec)
+    self._share = forward_loss_share
+    self._layers = [
+        tf.keras.layers.Dense(
+            units,
+            activation='relu',
+            kernel_initializer=initializers.FreshOrthogonal(2**0.5),
+        )
+        for units in fc_layer_params
+    ]
+    self._layers.append(
+        tf.keras.layers.Dense(
+            model.num_features,
+            kernel_initializer=initializers.FreshOrthogonal(1.0),
+        )
+    )
+    example = tensor_spec.sample_spec_nest(self._action_spec, outer_dims=[1])
+    self._predictions(tf.zeros([1, model.num_features]), example)  # Builds g.
+
+  @property
+  def trainable_variables(self):
+    """The inverse model's and those of g."""
+    return [
+        *self.model.trainable_variables,
+        *(v for layer in self._layers for v in layer.trainable_weights),
+    ]
+
+  def _predictions(self, features, action):
+    """g(f(s), a), [M, F]."""
+    outputs = tf.concat(
+        [features, inverse_model.encode_actions(action, self._action_spec)],
+        axis=-1,
+    )
+    for layer in self._layers:
+      outputs = layer(outputs)
+    return outputs
+
+  def _forward_errors(self, features, next_features, action):
+    """Half the squared distance [M] of g's prediction."""
+    return 0.5 * tf.reduce_sum(
+        tf.math.squared_difference(
+            self._predictions(features, action), next_features
+        ),
+        axis=-1,
+    )
+
+  def bonus(self, transitions, constants=None):
+    """As for `Curiosity`: the error of g."""
+    transitions.require_whole(self.name)
+    if transitions.is_rollout:  # Each of T + 1 observations is seen once.
+      rows = self.model.fixed_features(transitions.rows())
+      features, next_features = rows[:, :-1], rows[:, 1:]
+    else:
+      features = self.model.fixed_features(transitions.observation)
+      next_features = self.model.fixed_features(transitions.next_observation)
+    flat = features, next_features, transitions.action
+    if transitions.is_rollout:
+      flat = curiosity.merge_time(flat)
+    return tf.reshape(
+        tf.stop_gradient(self._forward_errors(*flat)),
+        tf.shape(transitions.is_first),
+    )
+
+  def loss(self, transitions, weights=None, constants=None):
+    """As for `Curiosity`: of both models, weighted."""
+    transitions.require_whole(self.name)
+    features = self.model.features(transitions.observation)
+    next_features = self.model.features(transitions.next_observation)
+    given = features, next_features, transitions.action
+    errors = (1.0 - self._share) * self.model.errors(*given)
+    errors += self._share * self._forward_errors(*given)
+    return rnd.predictor_loss(errors, transitions.valid, weights)
+
+  def update_observation_statistics(self, observations, mask=None):
+    """Takes raw observations [outer..., *shape] into the whitening."""
+    self.model.seen.update(observations, mask)
+
+
+@gin.configurable(
+    module='rnd_agents', denylist=['time_step_spec', 'action_spec']
+)
+def create_icm(time_step_spec, action_spec):
+  """Builds `IntrinsicCuriosityModule` on an `InverseModel`; gin binds theirs.
+
+  Args:
+    time_step_spec: A `TimeStep` spec.
+    action_spec: A nest of `BoundedTensorSpec`.
+
+  Returns:
+    An `IntrinsicCuriosityModule`.
+  """
+  model = inverse_model.InverseModel(time_step_spec.observation, action_spec)
+  return IntrinsicCuriosityModule(model, action_spec)

@@ -1,0 +1,203 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Features of observations that tell which action led from one to the next."""
+
+import gin
+import numpy as np
+import tensorflow as tf
+from tf_agents.specs import tensor_spec
+
+from rnd_agents.curiosity import observations as observations_lib
+from rnd_agents.networks import initializers
+from rnd_agents.networks import precision
+from rnd_agents.networks import rnd_network
+
+
+@gin.configurable(
+    module='rnd_agents', denylist=['observation_spec', 'action_spec', 'name']
+)
+class InverseModel(tf.Module):
+  """Predicts actions from features of two observations (Pathak et al., 2017).
+
+  The features f(s), learned with it, hold what the agent can change, and
+  little of what moves by itself (section 2.2, eq. 2).
+  """
+
+  def __init__(
+      self,
+      observation_spec,
+      action_spec,
+      observation_fn=None,
+      observation_clip_value=5.0,
+      fc_layer_params=(128,),
+      num_features=128,
+      conv_layers=None,
+      action_fc_layer_params=(256,),
+      compute_dtype=precision.FLOAT32,
+      name='InverseModel',
+  ):
+    """Creates the networks.
+
+    Args:
+      observation_spec: A nest of tensor specs: raw observations.
+      action_spec: A nest of `BoundedTensorSpec`.
+      observation_fn: Selects what the features see; see
+        `curiosity.observation_spec`.
+      observation_clip_value: Bound on whitened observations, in standard
+        deviations; None for no clipping.
+      fc_layer_params: Units of the hidden layers of f.
+      num_features: F.
+      conv_layers: Convolutions of f as (filters, kernel size, stride); None
+        picks by the image's size.
+      action_fc_layer_params: Units of the hidden layers from features to
+        action.
+      compute_dtype: Of f's hidden layers; see `precision.layer_policy`.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self.seen = observations_lib.SeenObservations(
+        observation_spec, observation_fn, observation_clip_value
+    )
+    self.num_features = num_features
+    self._network = rnd_network.RNDNetwork(
+        self.seen.spec,
+        fc_layer_params,
+        num_features,
+        conv_layers,
+        compute_dtype=compute_dtype,
+        name='Features',
+    )
+    self._flat_action_spec = tf.nest.flatten(tensor_spec.from_spec(action_spec))
+    self._hidden_layers = [
+        tf.keras.layers.Dense(
+            units,
+            activation='relu',
+            kernel_initializer=initializers.FreshOrthogonal(2**0.5),
+        )
+        for units in action_fc_layer_params
+    ]
+    self._action_layer = tf.keras.layers.Dense(
+        sum(self._action_sizes()),
+        kernel_initializer=initializers.FreshOrthogonal(0.01),
+    )
+    self._predictions(tf.zeros([1, 2 * num_features]))  # Builds the layers.
+
+  def _action_sizes(self):
+    """Outputs of each action: logits of a discrete one, means of another."""
+    return [
+        (_num_values(spec) or 1) * spec.shape.num_elements()
+        for spec in self._flat_action_spec
+    ]
+
+  @property
+  def trainable_variables(self):
+    """Of f and of the layers from features to action."""
+    layers = [*self._hidden_layers, self._action_layer]
+    return [
+        *self._network.trainable_variables,
+        *(variable for layer in layers for variable in layer.trainable_weights),
+    ]
+
+  def features(self, observations):
+    """f of raw observations, float32 [outer..., F], with a gradient into f."""
+    features, _ = self._network(self.seen.whiten(observations), training=True)
+    return features
+
+  def fixed_features(self, observations):
+    """`features` without a gradient, in parts of a large rollout."""
+    return tf.stop_gradient(self.seen.in_parts(self.features, observations))
+
+  def errors(self, features, next_features, action):
+    """Returns the negative log likelihood of actions.
+
+    A discrete action is a categorical one; any other has a normal density of
+    variance 1 in units of half its range, or in its own where that is infinite,
+    less the constant.
+
+    Args:
+      features: f(s), floats [M, F].
+      next_features: f(s'), floats [M, F].
+      action: A nest of tensors [M, ...].
+
+    Returns:
+      float32 [M], with a gradient into f.
+    """
+    outputs = tf.split(
+        self._predictions(tf.concat([features, next_features], axis=-1)),
+        self._action_sizes(),
+        axis=-1,
+    )
+    terms = [
+        _error(output, leaf, spec)
+        for output, leaf, spec in zip(
+            outputs,
+            tf.nest.flatten(action),
+            self._flat_action_spec,
+            strict=True,
+        )
+    ]
+    return tf.add_n(terms)
+
+  def _predictions(self, pairs):
+    for layer in [*self._hidden_layers, self._action_layer]:
+      pairs = layer(pairs)
+    return pairs
+
+
+def encode_actions(action, action_spec):
+  """Actions as float32 [M, A]: one-hot where discrete, in half ranges else.
+
+  Args:
+    action: A nest of tensors [M, ...].
+    action_spec: A nest of `BoundedTensorSpec`.
+  """
+  columns = []
+  for leaf, spec in zip(
+      tf.nest.flatten(action), tf.nest.flatten(action_spec), strict=True
+  ):
+    num_values = _num_values(spec)
+    if num_values:
+      leaf = tf.one_hot(_from_0(leaf, spec), num_values)
+    else:
+      leaf = _in_half_ranges(leaf, spec)
+    columns.append(tf.reshape(leaf, [tf.shape(leaf)[0], -1]))
+  return tf.concat(columns, axis=-1)
+
+
+def _num_values(spec):
+  """Number of values of a discrete action; None for another."""
+  if not spec.dtype.is_integer:
+    return None
+  return int(np.max(np.subtract(spec.maximum, spec.minimum, dtype=int))) + 1
+
+
+def _error(output, action, spec):
+  """Negative log likelihood [M] of one leaf of the actions."""
+  num_values = _num_values(spec)
+  if num_values:
+    shape = [-1, spec.shape.num_elements(), num_values]
+    labels = tf.reshape(_from_0(action, spec), shape[:2])
+    errors = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels, tf.reshape(output, shape)
+    )
+  else:
+    wanted = tf.reshape(_in_half_ranges(action, spec), tf.shape(output))
+    errors = 0.5 * tf.math.squared_difference(output, wanted)
+  return tf.reduce_sum(errors, axis=-1)
+
+
+def _from_0(action, spec):
+  return tf.cast(action, tf.int64) - tf.cast(spec.minimum, tf.int64)
+
+
+def _in_half_ranges(action, spec):
+  """A continuous action from -1 to 1, or as it is where it has no bounds."""
+  low, high = (tf.cast(x, tf.float32) for x in (spec.minimum, spec.maximum))
+  half = high / 2 - low / 2
+  is_bounded = tf.math.is_finite(half) & (half > 0) & (half < 1e30)
+  return tf.where(
+      is_bounded,
+      (tf.cast(action, tf.float32) - (high / 2 + low / 2))
+      / tf.where(is_bounded, half, 1.0),
+      tf.cast(action, tf.float32),
+  )

@@ -1,0 +1,139 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What curiosities see of observations: selected, whitened and clipped."""
+
+import gin
+import tensorflow as tf
+from tf_agents.specs import tensor_spec
+
+from rnd_agents import errors
+from rnd_agents.networks import encoders
+from rnd_agents.networks import normalizers
+from rnd_agents.ops import parts
+
+
+def observation_spec(environment_observation_spec, observation_fn=None):
+  """Returns the specs of what RND sees, on which its networks are built.
+
+  Args:
+    environment_observation_spec: A nest of tensor specs.
+    observation_fn: Function that selects what RND sees, from a nest of tensors
+      [outer..., *shape] to another. Discrete entries come one-hot, [outer...,
+      depth], or their numbers would count as sizes; all others as they are.
+      None for all of it.
+
+  Returns:
+    A nest of float32 specs.
+
+  Raises:
+    ValueError: If the function does not fit the observations.
+  """
+  specs = tensor_spec.from_spec(environment_observation_spec)
+  if observation_fn is None:
+    return encoders.float_spec(specs)
+  example = tf.nest.map_structure(
+      lambda spec: encoders.encode_discrete(
+          tf.zeros([1, 1] + spec.shape.as_list(), spec.dtype), spec
+      ),
+      specs,
+  )
+  try:
+    seen = observation_fn(example)
+  # Whatever a function says that was written for other observations.
+  except Exception as error:
+    shapes = tf.nest.map_structure(lambda x: x.shape[2:].as_list(), example)
+    name = getattr(observation_fn, '__name__', observation_fn)
+    raise errors.InvalidValue(
+        f'rnd_observation_fn {name} fails on observations of shapes {shapes}:'
+        f' {type(error).__name__}: {error}'
+    ) from error
+  return tf.nest.map_structure(
+      lambda x: tf.TensorSpec(x.shape[2:], tf.float32), seen
+  )
+
+
+@gin.configurable(module='rnd_agents')
+def key_observation_fn(key):
+  """Returns an `observation_fn` that selects one entry of a dict."""
+  return lambda observation: observation[key]
+
+
+@gin.configurable(module='rnd_agents', denylist=['observation'])
+def newest_frame_observation_fn(observation):
+  """Selects the last channel of stacked frames; an `observation_fn`."""
+  return observation[..., -1:]
+
+
+class SeenObservations(tf.Module):
+  """Selects what a curiosity sees of observations, and whitens it.
+
+  Whitened by running moments and clipped, as Burda et al., 2018, section 2.4,
+  do it for RND.
+  """
+
+  def __init__(
+      self,
+      environment_observation_spec,
+      observation_fn=None,
+      clip_value=5.0,
+      name='SeenObservations',
+  ):
+    """Creates the running moments.
+
+    Args:
+      environment_observation_spec: A nest of tensor specs: raw observations.
+      observation_fn: Selects what is seen; see `observation_spec`.
+      clip_value: Bound on whitened observations, in standard deviations; None
+        for no clipping.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self._environment_spec = tensor_spec.from_spec(environment_observation_spec)
+    self._observation_fn = observation_fn
+    self._clip_value = clip_value
+    self.spec = observation_spec(environment_observation_spec, observation_fn)
+    self.moments = [
+        normalizers.RunningMoments(spec.shape, 'rnd_observation')
+        for spec in tf.nest.flatten(self.spec)
+    ]
+
+  def select(self, observations):
+    """Selects what is seen of raw observations, as float32, not whitened.
+
+    Args:
+      observations: A nest of tensors [outer..., *shape].
+
+    Returns:
+      A nest of float32 tensors [outer..., ...].
+    """
+    seen = tf.nest.map_structure(
+        encoders.encode_discrete, observations, self._environment_spec
+    )
+    if self._observation_fn is not None:
+      seen = self._observation_fn(seen)
+    return tf.nest.map_structure(lambda x: tf.cast(x, tf.float32), seen)
+
+  def whiten(self, observations):
+    """Network inputs for raw observations: selected, whitened and clipped."""
+    flat = tf.nest.flatten(self.select(observations))
+    return tf.nest.pack_sequence_as(
+        self.spec,
+        [
+            leaf_moments.whiten(leaf, self._clip_value)
+            for leaf_moments, leaf in zip(self.moments, flat, strict=True)
+        ],
+    )
+
+  def update(self, observations, mask=None):
+    """Takes raw observations [outer..., *shape] into the moments."""
+    flat = tf.nest.flatten(self.select(observations))
+    for leaf_moments, leaf in zip(self.moments, flat, strict=True):
+      leaf_moments.update(leaf, mask)
+
+  def in_parts(self, function, observations):
+    """A function of observations, in parts where they are a large rollout."""
+    leaf = tf.nest.flatten(observations)[0]
+    spec = tf.nest.flatten(self._environment_spec)[0]
+    if len(leaf.shape) - len(spec.shape) < 2:  # No rollout, but a minibatch.
+      return function(observations)
+    return parts.by_environment(function, observations)
