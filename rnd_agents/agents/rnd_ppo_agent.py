@@ -165,9 +165,9 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         are not learned from with it.
       unroll_remainder: What becomes of the rollout's last chunk where it is too
         short: 'pad', 'fill', 'drop' or 'shift' (`replay.sequences`).
-      curiosity: The `Curiosity` of the intrinsic stream, or a list of them, each
-        with an intrinsic stream of its own; None for RND on `rnd_network` and
-        `target_rnd_network`.
+      curiosity: The `Curiosity` of the intrinsic stream, or a list of them,
+        each with an intrinsic stream of its own; None for RND on `rnd_network`
+        and `target_rnd_network`.
       streams: Other return streams than the two above, which the arguments from
         `discount_factor` to `intrinsic_reward_clip` describe: a list of
         `ReturnStream`, or a function from `curiosity` to one. `value_net` has
