@@ -5,22 +5,20 @@
 import numpy as np
 
 from examples import curiosity_for_any_agent as example
+from rnd_agents import curiosity
 
 
-def test_dqn_and_predictor_learn_together(monkeypatch):
+def test_dqn_and_predictor_learn_together():
   drawn = []
-  create_curiosity = example.create_curiosity
 
-  def remember(spec):
-    rnd = create_curiosity(spec)
+  def remember(*specs):
+    rnd = example.create_rnd(*specs)
     for network in (rnd.rnd_network, rnd.target_rnd_network):
       drawn.append([variable.numpy() for variable in network.variables])
     return rnd
 
-  monkeypatch.setattr(example, 'create_curiosity', remember)
-
   agent, rnd, replay_buffer = example.train(
-      'CartPole-v1', num_iterations=100, num_envs=2
+      'CartPole-v1', num_iterations=100, num_envs=2, create_curiosity=remember
   )
 
   assert agent.train_step_counter.numpy() == 100
@@ -39,3 +37,20 @@ def test_dqn_and_predictor_learn_together(monkeypatch):
   ):
     variable.assign(value)
   assert after < 0.8 * np.mean(rnd.errors(observations))
+
+
+def test_replayed_transitions_know_their_episode():
+  _, novel_d, replay_buffer = example.train(
+      'rnd_agents/DeepSea-v0',
+      num_iterations=50,
+      num_envs=2,
+      create_curiosity=example.CURIOSITIES['novel_d'],
+  )
+  rows = replay_buffer.gather_all()
+  transitions = curiosity.Transitions.of_trajectory(rows)
+  # No cell of Deep Sea is seen twice in an episode.
+  np.testing.assert_array_equal(
+      transitions.episodic.numpy()[transitions.valid.numpy()], 1
+  )
+  rewards = novel_d.rewards(transitions).numpy()
+  assert 0.2 < np.mean(rewards > 0) < 1

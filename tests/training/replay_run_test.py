@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tf_agents.networks import q_rnn_network
+from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
 from rnd_agents import networks
@@ -23,6 +24,7 @@ from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import demonstration_recorder
 from rnd_agents.evaluation import evaluator
 from rnd_agents.replay import demonstrations
+from rnd_agents.replay import prioritized_replay
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import loops
@@ -170,6 +172,43 @@ def test_counts_of_a_run_with_demonstrations(counted):
   assert 0.2 < np.mean(rates) < 0.8
   # Evaluations leave what the agent remembers.
   assert len(remembered) >= 2 and min(remembered) > 0
+
+
+def test_what_is_replayed_knows_its_episode(
+    tmp_path, demonstration_file, monkeypatch
+):
+  batches = []
+  sample = prioritized_replay.PrioritizedReplay.sample
+
+  def watching(replay, *arguments):
+    batches.append(sample(replay, *arguments).sequences)
+    return sample(replay, *arguments)
+
+  monkeypatch.setattr(prioritized_replay.PrioritizedReplay, 'sample', watching)
+  _run(
+      tmp_path,
+      100,
+      *_with_demonstrations(demonstration_file),
+      # From the first frame on, so that a sequence tells all by itself.
+      'ReplayTraining.unroll_length = 4',
+      'ReplayTraining.burn_in_length = 0',
+      'create_r2d3_agent.curiosity_fn = @create_novel_d',
+  )
+  first_visits = {False: [], True: []}
+  for sequences in batches:
+    rows = sequences.trajectory
+    for i, is_demonstration in enumerate(sequences.is_demonstration):
+      places = [tuple(place) for place in rows.observation[i]]
+      assert rows.step_type[i, 0] == ts.StepType.FIRST
+      wanted = [
+          places[t] not in places[:t] for t in range(1, len(places))
+      ]
+      found = rows.policy_info['episodic'][i, 1:]
+      np.testing.assert_array_equal(found, wanted)
+      first_visits[bool(is_demonstration)] += wanted
+  for kind in first_visits.values():
+    assert 0 < np.mean(kind) < 1
+  assert all(float(row['bonus_mean']) > 0 for row in _rows(tmp_path))
 
 
 def test_a_run_opens_no_port(counted):
