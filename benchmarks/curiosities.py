@@ -1,0 +1,124 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs each curiosity on tasks that tell them apart.
+
+    python -m benchmarks.curiosities GROUP... [--jobs=2] [--out=runs/experiments]
+
+Runs what is not finished, as experiments.py does; benchmarks/
+curiosities_report.py makes the tables.
+"""
+
+import sys
+
+from benchmarks import experiments
+
+_FN = 'create_rnd_ppo_agent.curiosity_fn'
+CURIOSITIES = {
+    'RND': (f'{_FN} = @create_rnd',),
+    'NovelD': (f'{_FN} = @create_novel_d',),
+    'E3B': (f'{_FN} = @create_e3b',),
+    'RND x E3B': (
+        f'{_FN} = @create_product',
+        'create_product.curiosity_fns = (@create_rnd, @create_e3b)',
+    ),
+    'ICM': (f'{_FN} = @create_icm',),
+}
+_PPO = {
+    'PPO': (
+        f'{_FN} = @create_rnd',
+        'RNDPPOAgent.intrinsic_advantage_coefficient = 0',
+    )
+}
+_STOP = 'train_eval.stop_at_success_rate = 0.95'
+# The bonus over the deviation of its returns: of all so far, or of the last.
+_SCALES = {
+    'of all returns': (),
+    'of the last 20,000 steps': (
+        'create_rnd.scale_horizon_env_steps = 20_000',
+        'create_rnd.least_scale_share = 0.001',
+    ),
+}
+_RIVER_SWIM = (
+    'import benchmarks.curiosity_tasks',
+    'load_environment.env = @RiverSwim',
+    "load_environment.vectorization = 'sync'",
+    'load_environment.env_kwargs = {}',
+)
+
+
+def _minigrid(task, num_env_steps, seeds, *bindings, curiosities=None):
+  return [
+      experiments.Job(
+          label,
+          'minigrid.gin',
+          seed,
+          (
+              f"load_environment.env = 'MiniGrid-{task}-v0'",
+              f'train_eval.num_env_steps = {num_env_steps}',
+              *of_label,
+              *bindings,
+          ),
+      )
+      for seed in seeds
+      for label, of_label in (curiosities or {**CURIOSITIES, **_PPO}).items()
+  ]
+
+
+def _scales(gin_file, num_env_steps, *bindings):
+  return [
+      experiments.Job(
+          label,
+          gin_file,
+          seed,
+          (
+              f'{_FN} = @create_rnd',
+              f'train_eval.num_env_steps = {num_env_steps}',
+              *of_label,
+              *bindings,
+          ),
+      )
+      for seed in range(5)
+      for label, of_label in _SCALES.items()
+  ]
+
+
+GROUPS = {
+    'door_key': _minigrid('DoorKey-8x8', 400_000, range(5)),
+    'multi_room': _minigrid('MultiRoom-N6', 5_000_000, range(3)),
+    'key_corridor': _minigrid('KeyCorridorS3R3', 5_000_000, range(3)),
+    'obstructed_maze': _minigrid('ObstructedMaze-1Dl', 5_000_000, range(3)),
+    'noisy_tile': _minigrid(
+        'DoorKey-8x8',
+        400_000,
+        range(3),
+        'import benchmarks.curiosity_tasks',
+        'load_environment.wrappers = [@NoisyTile]',
+    ),
+    'deep_sea_curiosities': [
+        experiments.Job(label, 'deep_sea.gin', seed, (*bindings, _STOP))
+        for seed in range(5)
+        for label, bindings in CURIOSITIES.items()
+    ],
+    'scale_deep_sea': _scales('deep_sea.gin', 1_000_000, _STOP),
+    'scale_mountain_car': _scales(
+        'mountain_car_rnn.gin',
+        500_000,
+        'load_environment.wrappers = [@SomeEntries]',
+        'SomeEntries.entries = (0,)  # The position.',
+    ),
+    'scale_river_swim': _scales('deep_sea.gin', 300_000, *_RIVER_SWIM),
+}
+
+
+def main():
+  """Runs the groups of the command line."""
+  arguments = experiments.parse(__doc__, GROUPS)
+  sys.exit(
+      experiments.run(
+          {name: GROUPS[name] for name in arguments.groups}, arguments
+      )
+  )
+
+
+if __name__ == '__main__':
+  main()
