@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs each curiosity on tasks that tell them apart.
 
-    python -m benchmarks.curiosities GROUP... [--jobs=2] [--out=runs/experiments]
+    python -m benchmarks.curiosities GROUP... [--jobs=2] [--out=DIRECTORY]
 
 Runs what is not finished, as experiments.py does; benchmarks/
 curiosities_report.py makes the tables.
@@ -64,10 +64,10 @@ def _minigrid(task, num_env_steps, seeds, *bindings, curiosities=None):
   ]
 
 
-def _scales(gin_file, num_env_steps, *bindings):
+def _scales(gin_file, num_env_steps, *bindings, suffix=''):
   return [
       experiments.Job(
-          label,
+          label + suffix,
           gin_file,
           seed,
           (
@@ -107,6 +107,13 @@ GROUPS = {
         'SomeEntries.entries = (0,)  # The position.',
     ),
     'scale_river_swim': _scales('deep_sea.gin', 300_000, *_RIVER_SWIM),
+    'scale_river_swim_raw': _scales(
+        'deep_sea.gin',
+        300_000,
+        *_RIVER_SWIM,
+        'RNDPPOAgent.normalize_advantages = False',
+        suffix=', advantages as they are',
+    ),
 }
 
 

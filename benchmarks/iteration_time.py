@@ -56,6 +56,7 @@ _CASES = {
         ),
         False,
     ),
+    'minigrid': (dict(env='MiniGrid-DoorKey-8x8-v0'), False),
 }
 
 
@@ -109,17 +110,20 @@ class RndPpo(Contender):
     self._predictor = predictor
     super().__init__(case, num_epochs)
 
-  def _create_agent(self):
-    env = self._env
-    nets = networks.create_networks(
-        env.observation_spec(),
-        env.action_spec(),
+  def _networks(self):
+    """Arguments of the agent for its networks and its curiosity."""
+    return networks.create_networks(
+        self._env.observation_spec(),
+        self._env.action_spec(),
         fc_layer_params=_UNITS,
         value_fc_layer_params=_UNITS,
         rnd_fc_layer_params=self._predictor[:-1],
         target_rnd_fc_layer_params=self._predictor[:1],
         rnd_output_size=self._predictor[-1],
-    )
+    )._asdict()
+
+  def _create_agent(self):
+    env = self._env
     return agents.RNDPPOAgent(
         env.time_step_spec(),
         env.action_spec(),
@@ -134,7 +138,7 @@ class RndPpo(Contender):
         normalize_observations=self._normalize,
         normalize_rewards=self._normalize,
         train_step_counter=tf.Variable(0, dtype=tf.int64),
-        **nets._asdict(),
+        **self._networks(),
     )
 
   def _train(self, experience):
