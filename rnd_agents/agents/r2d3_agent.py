@@ -244,20 +244,6 @@ class R2D3Agent(tf_agent.TFAgent):
       return ()
     return self._curious.update_statistics(row)
 
-  def episodic_of(self, episode):
-    """Returns what `update_statistics` would of each row of an episode.
-
-    For demonstrations, which were collected without the curiosity; nothing
-    changes.
-
-    Args:
-      episode: A `Trajectory` [T+1] from FIRST to LAST.
-
-    Returns:
-      A nest of arrays [T+1, ...], or () for nothing.
-    """
-    return () if self._curious is None else self._curious.episodic_of(episode)
-
   @property
   def burn_in_length(self):
     """First frames of a sequence that only warm the states."""

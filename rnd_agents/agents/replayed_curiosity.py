@@ -4,7 +4,6 @@
 
 from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
 from tf_agents.typing import types
 
@@ -67,25 +66,6 @@ class ReplayedCuriosity(tf.Module):
     numbers = dict(observation=row.observation)
     with tf.control_dependencies(finite.check(numbers, outer_rank=1)):
       return self.curiosity.watch(self._previous_row.join(row))
-
-  def episodic_of(self, episode):
-    """Returns the curiosity's `episodic` of the rows of a whole episode.
-
-    Args:
-      episode: A `Trajectory` [T+1].
-
-    Returns:
-      A nest of arrays [T+1, ...]; 0 for the first row, which no step led to.
-    """
-    batch = tf.nest.map_structure(
-        lambda x: tf.convert_to_tensor(x)[tf.newaxis], episode
-    )
-    episodic = self.curiosity.episodic(
-        curiosity_lib.Transitions.of_trajectory(batch)
-    )
-    return tf.nest.map_structure(
-        lambda x: np.concatenate([np.zeros_like(x[0, :1]), x[0]]), episodic
-    )
 
   def batch(self, experience):
     """Returns the `Batch` of frames [B, T+1]."""

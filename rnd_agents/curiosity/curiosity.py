@@ -199,6 +199,27 @@ class Curiosity(tf.Module, abc.ABC):
     del transitions
     return ()
 
+  def episodic_of_rows(self, episode):
+    """Returns what `watch` would of each row of a whole episode.
+
+    For demonstrations, which nothing watched; no memory changes.
+
+    Args:
+      episode: A `Trajectory` [T+1] from FIRST to LAST.
+
+    Returns:
+      A nest of tensors [T+1, ...]; 0 for the first row, which no step led to.
+    """
+    if not tf.nest.flatten(self.episodic_spec):
+      return ()
+    batch = tf.nest.map_structure(
+        lambda x: tf.convert_to_tensor(x)[tf.newaxis], episode
+    )
+    return tf.nest.map_structure(
+        lambda x: tf.pad(x[0], [[1, 0]] + [[0, 0]] * (x.shape.rank - 2)),
+        self.episodic(Transitions.of_trajectory(batch)),
+    )
+
   def episodic_part(self, transitions):
     """Returns `transitions.episodic`, or computes it of a rollout."""
     if transitions.episodic is not None:

@@ -118,7 +118,9 @@ class ReplayLoop(loops.Loop):
     for episode in episodes:
       states = _stored_states(episode, spec)
       episode = episode.replace(policy_info=())
-      episodic = self._agent.episodic_of(episode)
+      episodic = ()
+      if self._agent.curiosity is not None:
+        episodic = self._agent.curiosity.episodic_of_rows(episode)
       for t in range(len(episode.step_type)):
         row, known = tf.nest.map_structure(
             lambda x, t=t: x[t], (episode, episodic)
