@@ -9,7 +9,7 @@ from tf_agents.typing import types
 
 from rnd_agents import finite
 from rnd_agents.agents import optimizers
-from rnd_agents.curiosity import curiosity as curiosity_lib
+from rnd_agents.curiosity import transitions as transitions_lib
 
 
 class Batch(NamedTuple):
@@ -20,7 +20,7 @@ class Batch(NamedTuple):
     constants: the curiosity's `constants` of them.
   """
 
-  transitions: curiosity_lib.Transitions
+  transitions: transitions_lib.Transitions
   constants: types.NestedTensor
 
 
@@ -55,7 +55,7 @@ class ReplayedCuriosity(tf.Module):
     if self._variables:
       self.optimizer = optimizer
       optimizers.build(optimizer, self._variables)
-    self._previous_row = curiosity_lib.PreviousRow(collect_data_spec)
+    self._previous_row = transitions_lib.PreviousRow(collect_data_spec)
 
   def update_statistics(self, row):
     """Takes a collected row, a `Trajectory` [B], into the statistics.
@@ -69,7 +69,8 @@ class ReplayedCuriosity(tf.Module):
 
   def batch(self, experience):
     """Returns the `Batch` of frames [B, T+1]."""
-    transitions = curiosity_lib.Transitions.of_trajectory(experience).flatten()
+    rollout = transitions_lib.Transitions.of_trajectory(experience)
+    transitions = rollout.flatten()
     return Batch(transitions, self.curiosity.constants(transitions))
 
   def add_bonus(self, rewards, batch):

@@ -15,7 +15,7 @@ from rnd_agents import errors
 from rnd_agents import finite
 from rnd_agents.agents import return_streams as streams_lib
 from rnd_agents.agents import rows as rows_lib
-from rnd_agents.curiosity import curiosity as curiosity_lib
+from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.ops import parts
 
 
@@ -52,7 +52,7 @@ class Evaluated(NamedTuple):
   """
 
   log_probability: tf.Tensor
-  transitions: Optional[curiosity_lib.Transitions]
+  transitions: Optional[transitions_lib.Transitions]
   bonuses: dict
   values: tf.Tensor
 
@@ -103,7 +103,7 @@ class Rollouts:
     ):
       log_probability = self._log_probability(experience, valid)
       if not is_preprocessed:
-        transitions = curiosity_lib.Transitions.of_trajectory(experience)
+        transitions = transitions_lib.Transitions.of_trajectory(experience)
         bonuses = self.rewards.bonuses(transitions)
         values = self._values(experience)
     return Evaluated(log_probability, transitions, bonuses, values), [

@@ -5,7 +5,7 @@
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 
-from rnd_agents.curiosity import curiosity as curiosity_lib
+from rnd_agents.curiosity import transitions as transitions_lib
 
 
 class Rows(dict):
@@ -44,7 +44,7 @@ class Rows(dict):
         constants=constants,
     )
     rows.update(
-        curiosity_lib.merge_time(
+        transitions_lib.merge_time(
             tf.nest.map_structure(add_empty_row, of_transitions)
         )
     )
@@ -69,7 +69,7 @@ class Rows(dict):
 
     rows = cls._as_collected(experience, old_log_probability)
     rows.update(
-        curiosity_lib.merge_time(
+        transitions_lib.merge_time(
             dict(
                 advantage=info['advantage'],
                 returns=of_streams(return_names),
@@ -90,7 +90,7 @@ class Rows(dict):
     )
     if 'network_state' in experience.policy_info:
       collected['network_state'] = experience.policy_info['network_state']
-    return cls(curiosity_lib.merge_time(collected))
+    return cls(transitions_lib.merge_time(collected))
 
   def gather(self, names, indices):
     """Returns those of the named tensors that there are, at indices."""
@@ -113,7 +113,7 @@ class Rows(dict):
     if 'next_observation' not in at:
       after = self.gather(('observation',), begins + 1)
       at['next_observation'] = after['observation']
-    return curiosity_lib.Transitions(
+    return transitions_lib.Transitions(
         next_observation=at['next_observation'],
         observation=at['observation'],
         action=at['action'],

@@ -26,7 +26,7 @@ from rnd_agents.agents import rows as rows_lib
 from rnd_agents.agents import samples
 from rnd_agents.agents import stream_rewards
 from rnd_agents.agents import unused_methods
-from rnd_agents.curiosity import curiosity as curiosity_lib
+from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import normalizers
 
 
@@ -275,7 +275,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     Returns:
       A tuple (bonus [B, T], mean []).
     """
-    bonus = self._curiosity.bonus(curiosity_lib.Transitions(observations))
+    bonus = self._curiosity.bonus(transitions_lib.Transitions(observations))
     return bonus, tf.reduce_mean(bonus)
 
   def update_observation_statistics(self, observations, mask=None):
@@ -306,7 +306,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     in `train`, the first observation of an episode earns a bonus that enters
     the statistics of the intrinsic return.
     """
-    transitions = curiosity_lib.Transitions(
+    transitions = transitions_lib.Transitions(
         tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
     )
     with tf.control_dependencies(

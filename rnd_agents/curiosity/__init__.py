@@ -9,8 +9,6 @@ from rnd_agents.curiosity.combinations import create_sum
 from rnd_agents.curiosity.combinations import Product
 from rnd_agents.curiosity.combinations import Sum
 from rnd_agents.curiosity.curiosity import Curiosity
-from rnd_agents.curiosity.curiosity import PreviousRow
-from rnd_agents.curiosity.curiosity import Transitions
 from rnd_agents.curiosity.elliptical_bonus import create_e3b
 from rnd_agents.curiosity.elliptical_bonus import EllipticalBonus
 from rnd_agents.curiosity.intrinsic_curiosity_module import create_icm
@@ -28,6 +26,8 @@ from rnd_agents.curiosity.random_network_distillation import create_rnd
 from rnd_agents.curiosity.random_network_distillation import (
     RandomNetworkDistillation,
 )
+from rnd_agents.curiosity.transitions import PreviousRow
+from rnd_agents.curiosity.transitions import Transitions
 
 __all__ = [
     'BoundedFactor',

@@ -1,108 +1,15 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The base class of curiosities, and the transitions that they judge."""
+"""The base class of curiosities."""
 
 import abc
-from typing import NamedTuple, Optional
 
 import tensorflow as tf
-from tf_agents.trajectories import time_step as ts
-from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import normalizers
-
-
-class Transitions(NamedTuple):
-  """Transitions [B, T] of a rollout in their order, or a minibatch [M] of them.
-
-  Attributes:
-    next_observation: nest of tensors [outer..., ...]: raw observations.
-    valid: booleans [outer...]; False for an entry that is no transition:
-      padding, or the step from the end of an episode to the next episode. None
-      where all are transitions.
-    observation: nest like `next_observation`. It and those below are None where
-      the caller knows next observations alone, as a `PPOLearner` does.
-    action: nest of tensors [outer..., ...].
-    is_first: booleans [outer...]: whether an episode begins with the
-      transition.
-    episodic: of replayed transitions, what `Curiosity.watch` returned when they
-      were collected; None where the curiosity has to compute it.
-  """
-
-  next_observation: types.NestedTensor
-  valid: Optional[tf.Tensor] = None
-  observation: Optional[types.NestedTensor] = None
-  action: Optional[types.NestedTensor] = None
-  is_first: Optional[tf.Tensor] = None
-  episodic: Optional[types.NestedTensor] = None
-
-  @classmethod
-  def of_trajectory(cls, experience):
-    """Returns the transitions [B, T] between rows [B, T+1] of a trajectory.
-
-    Args:
-      experience: A `Trajectory`. Where its policy info is a dict with an entry
-        `episodic`, that is of the transition to the row.
-    """
-
-    def begin(nest):
-      return tf.nest.map_structure(lambda x: x[:, :-1], nest)
-
-    def end(nest):
-      return tf.nest.map_structure(lambda x: x[:, 1:], nest)
-
-    step_type = begin(experience.step_type)
-    info = experience.policy_info
-    has_episodic = isinstance(info, dict) and 'episodic' in info
-    return cls(
-        next_observation=end(experience.observation),
-        valid=tf.not_equal(step_type, ts.StepType.LAST),
-        observation=begin(experience.observation),
-        action=begin(experience.action),
-        is_first=tf.equal(step_type, ts.StepType.FIRST),
-        episodic=end(info['episodic']) if has_episodic else None,
-    )
-
-  def flatten(self):
-    """Returns transitions [B, T] as a minibatch [B * T]."""
-    return merge_time(self)
-
-  def add_time(self):
-    """Returns transitions [B] as rollouts [B, 1]."""
-    return tf.nest.map_structure(
-        lambda x: None if x is None else x[:, tf.newaxis], self
-    )
-
-  @property
-  def is_rollout(self):
-    """Whether these are rollouts [B, T], and not [M]."""
-    return self.is_first.shape.rank == 2
-
-  def rows(self):
-    """Returns the observations [B, T+1] of rollouts [B, T]."""
-    return tf.nest.map_structure(
-        lambda first, following: tf.concat([first[:, :1], following], axis=1),
-        self.observation,
-        self.next_observation,
-    )
-
-  def require_whole(self, owner):
-    """Refuses transitions of which only the next observations are known.
-
-    Args:
-      owner: Who needs more, in the message.
-
-    Raises:
-      ValueError: If an attribute is missing.
-    """
-    if self.observation is None or self.action is None or self.is_first is None:
-      raise errors.InvalidValue(
-          f'{owner} needs whole transitions: observations, actions and where'
-          ' episodes begin. A PPOLearner hands over next observations alone:'
-          ' call agent.train on whole rollouts.'
-      )
 
 
 class Curiosity(tf.Module, abc.ABC):
@@ -217,7 +124,7 @@ class Curiosity(tf.Module, abc.ABC):
     )
     return tf.nest.map_structure(
         lambda x: tf.pad(x[0], [[1, 0]] + [[0, 0]] * (x.shape.rank - 2)),
-        self.episodic(Transitions.of_trajectory(batch)),
+        self.episodic(transitions_lib.Transitions.of_trajectory(batch)),
     )
 
   def episodic_part(self, transitions):
@@ -343,77 +250,3 @@ class Curiosity(tf.Module, abc.ABC):
     if transitions.valid is None:
       return rewards
     return tf.where(transitions.valid, rewards, 0.0)
-
-
-class PreviousRow(tf.Module):
-  """Joins the rows that a driver hands over one by one to transitions."""
-
-  def __init__(self, trajectory_spec, name='PreviousRow'):
-    """Creates the memory of one row.
-
-    Args:
-      trajectory_spec: A `Trajectory` spec of the rows.
-      name: Name of the module.
-    """
-    super().__init__(name=name)
-    self._spec = _kept(trajectory_spec)
-    # The first row says how many environments there are.
-    self._flat = [
-        tf.Variable(
-            tf.zeros([0, *spec.shape], spec.dtype),
-            shape=[None, *spec.shape],
-            trainable=False,
-            validate_shape=False,
-            name='previous',
-        )
-        for spec in tf.nest.flatten(self._spec)
-    ]
-    self._num_rows = tf.Variable(0, trainable=False, name='num_rows')
-
-  def join(self, row):
-    """Returns the transitions from the row before to this one.
-
-    Args:
-      row: A `Trajectory` [B]; entry b of every call belongs to environment b.
-
-    Returns:
-      `Transitions` [B]. None of them is valid where there is no row before, or
-      one of another number of environments.
-    """
-    flat = tf.nest.flatten(_kept(row))
-    batch_size = tf.shape(row.step_type)[0]
-    is_known = tf.equal(self._num_rows, batch_size)
-    previous = tf.cond(
-        is_known,
-        lambda: [variable.read_value() for variable in self._flat],
-        lambda: [tf.zeros_like(value) for value in flat],
-    )
-    observation, action, step_type = tf.nest.pack_sequence_as(
-        self._spec, previous
-    )
-    with tf.control_dependencies(previous):
-      for variable, value in zip(self._flat, flat, strict=True):
-        variable.assign(value)
-      self._num_rows.assign(batch_size)
-    return Transitions(
-        next_observation=row.observation,
-        valid=is_known & ~row.is_first(),
-        observation=observation,
-        action=action,
-        is_first=tf.equal(step_type, ts.StepType.FIRST),
-    )
-
-
-def _kept(row):
-  return row.observation, row.action, row.step_type
-
-
-def merge_time(nest):
-  """[B, T, ...] -> [B * T, ...] in every tensor of a nest; None stays."""
-
-  def merge(x):
-    if x is None:
-      return None
-    return tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], axis=0))
-
-  return tf.nest.map_structure(merge, nest)

@@ -9,6 +9,7 @@ from tf_agents.specs import tensor_spec
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import inverse_model
+from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import initializers
 from rnd_agents.ops import rnd
 
@@ -118,7 +119,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
       next_features = self.model.fixed_features(transitions.next_observation)
     flat = features, next_features, transitions.action
     if transitions.is_rollout:
-      flat = curiosity.merge_time(flat)
+      flat = transitions_lib.merge_time(flat)
     return tf.reshape(
         tf.stop_gradient(self._forward_errors(*flat)),
         tf.shape(transitions.is_first),

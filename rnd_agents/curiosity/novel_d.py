@@ -10,6 +10,7 @@ from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import episodic_memory
 from rnd_agents.curiosity import random_network_distillation
+from rnd_agents.curiosity import transitions as transitions_lib
 
 
 @gin.configurable(module='rnd_agents', denylist=['novelty', 'name'])
@@ -94,9 +95,10 @@ class NovelD(curiosity.Curiosity):
       return self.novelty.bonus(transitions, constants)
     transitions.require_whole(self.name)
     if transitions.is_rollout:  # Each of T + 1 observations is judged once.
-      bonus = self.novelty.bonus(curiosity.Transitions(transitions.rows()))
+      rows = transitions_lib.Transitions(transitions.rows())
+      bonus = self.novelty.bonus(rows)
       return bonus[:, 1:] - self._alpha * bonus[:, :-1]
-    before = curiosity.Transitions(transitions.observation)
+    before = transitions_lib.Transitions(transitions.observation)
     return self.novelty.bonus(transitions, constants) - (
         self._alpha * self.novelty.bonus(before)
     )
