@@ -12,13 +12,6 @@ import pytest
 
 from tests.training import tiny_runs
 
-# RND and both memories of the episode.
-_CURIOSITY = (
-    'create_product.curiosity_fns = (@create_novel_d, @create_e3b)',
-    'InverseModel.num_features = 6',
-    'InverseModel.fc_layer_params = (8,)',
-    'InverseModel.action_fc_layer_params = (8,)',
-)
 # RND of create_networks is not built beside it.
 _RND_PPO = [
     setting
@@ -27,24 +20,24 @@ _RND_PPO = [
         ('create_networks.rnd_', 'create_networks.target_rnd_')
     )
 ]
-# Number of kills, environment steps of an iteration, and the settings.
+# Number of kills, environment steps of an iteration, and the settings: RND
+# inside a curiosity with a memory of the episode; two memories and a replay.
 _RUNS = {
     'RND-PPO': (
         20,
         64,
-        (
-            *_RND_PPO,
-            *_CURIOSITY,
-            'create_rnd_ppo_agent.curiosity_fn = @create_product',
-        ),
+        (*_RND_PPO, 'create_rnd_ppo_agent.curiosity_fn = @create_novel_d'),
     ),
     'R2D3': (
         10,
         32,
         (
             *tiny_runs.R2D3_SETTINGS,
-            *_CURIOSITY,
             'create_r2d3_agent.curiosity_fn = @create_product',
+            'create_product.curiosity_fns = (@create_novel_d, @create_e3b)',
+            'InverseModel.num_features = 6',
+            'InverseModel.fc_layer_params = (8,)',
+            'InverseModel.action_fc_layer_params = (8,)',
         ),
     ),
 }
