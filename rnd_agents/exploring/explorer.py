@@ -51,6 +51,7 @@ class Explorer:
     env_steps: steps of exploration so far; those that put environments back,
       in `returner.replayed_env_steps`, are not among them.
     iteration: iterations so far.
+    env: the first environment.
   """
 
   def __init__(
@@ -115,6 +116,7 @@ class Explorer:
     self._act = act
     self._act_probability = act_probability
     self._novelty = novelty
+    self.env = envs[0]
     self._num_environments = len(envs)
     self._rng = np.random.default_rng(seed)
     _, self._convert = gymnasium_spaces.observation_converter(
@@ -153,7 +155,9 @@ class Explorer:
         rng=self._rng.bit_generator.state,
     )
     data = np.frombuffer(json.dumps(own, sort_keys=True).encode(), np.uint8)
-    return {**self.archive.get_state(), 'explorer': data}
+    state = {**self.archive.get_state(), 'explorer': data}
+    self.returner.forget_removed()  # The archive has removed some nodes.
+    return state
 
   def set_state(self, state: Dict[str, Any]) -> None:
     """Takes over the state of `get_state`."""
