@@ -137,17 +137,20 @@ def position_of_largest(
 
 
 @gin.configurable(module='rnd_agents', denylist=['observation', 'env'])
-def minigrid_state(observation: Any, env: gymnasium.Env) -> Tuple[Any, ...]:
+def minigrid_state(
+    observation: Any, env: gymnasium.Env, tells_open_doors: bool = False
+) -> Tuple[Any, ...]:
   """Returns the agent and the doors of a MiniGrid task.
 
   (x, y, direction, what it carries, state of each door, boxes left), of which
-  the first two are drawn as a map. Doors are open, closed or locked; a box that
-  was opened is gone. Where loose objects lie does not count, or there would be
-  a cell for each place of each of them.
+  the first two are drawn as a map. A box that was opened is gone. Where loose
+  objects lie does not count, or there would be a cell for each place of each.
 
   Args:
     observation: not used.
     env: a MiniGrid task.
+    tells_open_doors: whether closed doors differ from open ones, and not only
+      locked doors from others: n doors then make 2^n times as many cells.
 
   Raises:
     InvalidValue: it is none.
@@ -163,7 +166,8 @@ def minigrid_state(observation: Any, env: gymnasium.Env) -> Tuple[Any, ...]:
     if cell is None:
       continue
     if cell.type == 'door':
-      doors.append(2 if cell.is_locked else int(cell.is_open))
+      is_open = tells_open_doors and cell.is_open
+      doors.append(2 if cell.is_locked else int(is_open))
     elif cell.type == 'box':
       boxes += 1
   return (
