@@ -158,7 +158,9 @@ def minigrid_state(
   del observation
   task = env.unwrapped
   if not hasattr(task, 'agent_pos'):
-    raise errors.InvalidValue(f'minigrid_state needs a MiniGrid task, not {env}.')
+    raise errors.InvalidValue(
+        f'minigrid_state needs a MiniGrid task, not {env}.'
+    )
   x, y = task.agent_pos
   carrying = task.carrying
   doors, boxes = [], 0

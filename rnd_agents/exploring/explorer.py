@@ -16,6 +16,7 @@ import gymnasium
 import numpy as np
 import tensorflow as tf
 
+from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.exploring import archive as archive_lib
@@ -23,6 +24,7 @@ from rnd_agents.exploring import returning
 
 ActFn = Callable[[Any], np.ndarray]
 NoveltyFn = Callable[[Any], np.ndarray]
+_NOVELTY_PREFIX = 'novelty/'
 
 
 @dataclasses.dataclass
@@ -85,7 +87,9 @@ class Explorer:
       act_probability: that a step takes the action of `act`, not a random one.
       novelty: takes observations [n, ...] and returns numbers [n], not
         negative: the factor of a cell's weight is that of its latest visit.
-        Called once an iteration, with all observations of that iteration.
+        Called once an iteration, with all observations of that iteration. Its
+        `get_state()`, arrays by name, and `set_state(state)` are called where
+        it has them.
 
     Raises:
       ValueError: a number is out of range.
@@ -157,6 +161,9 @@ class Explorer:
     data = np.frombuffer(json.dumps(own, sort_keys=True).encode(), np.uint8)
     state = {**self.archive.get_state(), 'explorer': data}
     self.returner.forget_removed()  # The archive has removed some nodes.
+    if hasattr(self._novelty, 'get_state'):
+      for name, array in self._novelty.get_state().items():
+        state[_NOVELTY_PREFIX + name] = array
     return state
 
   def set_state(self, state: Dict[str, Any]) -> None:
@@ -166,6 +173,12 @@ class Explorer:
     self.env_steps = own['env_steps']
     self.iteration = own['iteration']
     self._rng.bit_generator.state = own['rng']
+    if hasattr(self._novelty, 'set_state'):
+      self._novelty.set_state({
+          name.removeprefix(_NOVELTY_PREFIX): array
+          for name, array in state.items()
+          if name.startswith(_NOVELTY_PREFIX)
+      })
 
   def _explore_from(self, cells):
     """Acts from each of the chosen cells [B]."""
@@ -182,7 +195,9 @@ class Explorer:
     ]
     if hasattr(self._act, 'reset'):
       self._act.reset()
-    seen, observations = [], []  # Of cells, for their novelty.
+    # Cells and what they look like, for their novelty.
+    seen = list(cells)
+    observations = [rollout.observation for rollout in rollouts]
     for _ in range(self._steps_per_visit):
       self._choose_actions(rollouts)
       for index, rollout in enumerate(rollouts):
@@ -190,14 +205,26 @@ class Explorer:
           continue
         key = self._step(index, rollout)
         cell = archive.cell_of(rollout.world, key)
-        if self._novelty is not None and cell is not None:
+        if self._novelty is not None and cell is not None:  # None: it is full.
           seen.append(cell)
           observations.append(rollout.observation)
       if all(rollout.ended for rollout in rollouts):
         break
-    if seen:
-      novelty = np.asarray(self._novelty(self._batch(observations)))
-      archive.set_novelty(np.array(seen), novelty)
+    if self._novelty is not None:
+      archive.set_novelty(np.array(seen), self._novelty_of(observations))
+
+  def _novelty_of(self, observations):
+    """Returns the novelty of a list of observations, [n]."""
+    novelty = np.asarray(self._novelty(self._batch(observations)), np.float64)
+    if novelty.shape != (len(observations),) or not np.all(
+        np.isfinite(novelty) & (novelty >= 0.0)
+    ):
+      raise errors.InvalidValue(
+          'The novelty function must return a finite number at least 0 for each'
+          f' observation, [{len(observations)}], not {list(novelty.shape)} from'
+          f' {novelty.min()} to {novelty.max()}.'
+      )
+    return novelty
 
   def _step(self, index, rollout):
     """Steps one environment and offers the state; returns its key."""

@@ -10,6 +10,7 @@ from absl import logging
 import gymnasium
 import numpy as np
 
+from rnd_agents import errors
 from rnd_agents.environments import errors as environment_errors
 from rnd_agents.environments import snapshots
 from rnd_agents.exploring import actions as actions_lib
@@ -97,8 +98,9 @@ class Returner:
     name = getattr(self._key_fn, '__name__', type(self._key_fn).__name__)
     try:
       return cells.canonical(self._key_fn(observation, self._envs[index]))
-    except cells.KeyFailure as error:
-      raise cells.KeyFailure(f'The key function {name}: {error}.') from error
+    except errors.UserError as error:
+      text = str(error).rstrip('.')
+      raise cells.KeyFailure(f'The key function {name}: {text}.') from error
     except Exception as error:
       what = f'{type(error).__name__}: {error}'.splitlines()[0]
       raise cells.KeyFailure(

@@ -3,6 +3,7 @@
 """One run: its settings, its loop, and the files that it leaves."""
 
 from rnd_agents.training import archive_demonstrations
+from rnd_agents.training import archive_novelty
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import epsilons
@@ -25,6 +26,7 @@ from rnd_agents.training import watchdog
 
 __all__ = [
     'archive_demonstrations',
+    'archive_novelty',
     'callbacks',
     'checkpoints',
     'epsilons',

@@ -410,13 +410,17 @@ class _Progress:
 
 def best_of_worlds(archive):
   """Score and length of the best trajectory of all worlds, or (None, None)."""
+  scores, lengths = archive.column('score'), archive.column('length')
   best = [archive.best(world) for world in range(archive.num_worlds)]
-  ranks = [
-      (float(archive.column('score')[cell]), int(archive.column('length')[cell]))
-      for cell in best
-      if cell is not None
-  ]
-  return max(ranks, key=lambda x: (x[0], -x[1]), default=(None, None))
+  return max(
+      (
+          (float(scores[cell]), int(lengths[cell]))
+          for cell in best
+          if cell is not None
+      ),
+      key=lambda rank: (rank[0], -rank[1]),
+      default=(None, None),
+  )
 
 
 def save(config, explorer):
