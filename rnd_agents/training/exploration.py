@@ -11,6 +11,7 @@ from typing import Callable, NamedTuple, Optional, Sequence
 from absl import logging
 import gin
 import numpy as np
+import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import files
@@ -273,6 +274,7 @@ def build_explorer(config, environment):
     policy.check_fits(environment)
     act = actors.ObservationActor(actors.PolicyActor(policy))
   if config.novelty_fn is not None:
+    tf.keras.utils.set_random_seed(run_lib.Seeds(config.seed).networks)
     novelty = config.novelty_fn(
         environment.time_step_spec(), environment.action_spec()
     )
