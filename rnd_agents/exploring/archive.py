@@ -10,7 +10,7 @@ two nodes a cell stay.
 
 import ast
 import collections
-from typing import Any, Dict, Hashable, NamedTuple, Optional
+from typing import Any, Dict, Hashable, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -209,6 +209,12 @@ class Archive:
     """Returns the cell of the world's best trajectory, or None."""
     return self._best[world]
 
+  def best_of_all(self) -> Tuple[Optional[float], Optional[int]]:
+    """Returns score and length of the best trajectory, or (None, None)."""
+    ranks = [self._rank(cell) for cell in self._best if cell is not None]
+    score, negative_length = max(ranks, default=(None, 0))
+    return score, None if score is None else -negative_length
+
   def solved_worlds(self, target_score: float) -> np.ndarray:
     """Returns of each world whether its best score is that high, [worlds]."""
     score = self._columns['score']
@@ -346,10 +352,10 @@ class Archive:
 
   def _compare_with_best(self, world, cell):
     """Makes the cell the world's best if its trajectory is."""
-
-    def rank(cell):
-      return self._columns['score'][cell], -self._columns['length'][cell]
-
     best = self._best[world]
-    if best is None or rank(cell) > rank(best):
+    if best is None or self._rank(cell) > self._rank(best):
       self._best[world] = cell
+
+  def _rank(self, cell):
+    columns = self._columns
+    return float(columns['score'][cell]), -int(columns['length'][cell])

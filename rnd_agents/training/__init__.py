@@ -3,6 +3,7 @@
 """One run: its settings, its loop, and the files that it leaves."""
 
 from rnd_agents.training import archive_demonstrations
+from rnd_agents.training import archive_log
 from rnd_agents.training import archive_novelty
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
@@ -26,6 +27,7 @@ from rnd_agents.training import watchdog
 
 __all__ = [
     'archive_demonstrations',
+    'archive_log',
     'archive_novelty',
     'callbacks',
     'checkpoints',

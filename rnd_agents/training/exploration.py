@@ -28,6 +28,7 @@ from rnd_agents.exploring import explorer as explorer_lib
 from rnd_agents.exploring import returning
 from rnd_agents.plotting import archive_pictures
 from rnd_agents.training import archive_demonstrations
+from rnd_agents.training import archive_log
 from rnd_agents.training import gin_bindings
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
@@ -41,10 +42,6 @@ DEMONSTRATIONS_FILE = 'demonstrations.tfrecord'
 PICTURE_FILE = 'archive.png'
 MAP_FILE = 'archive_map.png'
 _SECONDS_BETWEEN_REPORTS = 10.0
-_COLUMNS = (
-    'phase', 'iteration', 'env_steps', 'frames', 'cells', 'best_score',
-    'best_length', 'solved_worlds',
-)
 
 
 class Result(NamedTuple):
@@ -225,7 +222,7 @@ def run(config):
     stopped_by = []
     stack.enter_context(_status(config, explorer, stopped_by))
     with stop_signals.calling(stopped_by.append):
-      _Progress(config, explorer).watch(stopped_by)
+      _watch(config, explorer, stopped_by)
     return _finish(config, explorer, not stopped_by)
 
 
@@ -324,105 +321,30 @@ def _restore(config, explorer, in_force):
   return harmless
 
 
-class _Progress:
-  """Explores to the end, and logs and saves on the way."""
-
-  def __init__(self, config, explorer):
-    self._config = config
-    self._explorer = explorer
-    last = dict(iteration=explorer.iteration) if explorer.iteration else None
-    self._metrics = metrics_log.Table(
-        config.path(run_files.METRICS_FILE), _COLUMNS, last
-    )
-    self._timings = metrics_log.Table(
-        config.path(run_files.TIMINGS_FILE),
-        ('phase', 'iteration', 'env_steps', 'wall_time_s'),
-        last,
-    )
-    walls = [float(row['wall_time_s']) for row in self._timings.rows()]
-    self._start_s = time.monotonic() - (walls[-1] if walls else 0.0)
-    # Frames an environment step, where it skips some.
-    env = explorer.env
-    skips = env.has_wrapper_attr('frame_skip')
-    self._frame_skip = env.get_wrapper_attr('frame_skip') if skips else 1
-
-  def watch(self, stopped_by):
-    """Iterates until the exploration is done, or `stopped_by` is not empty."""
-    explorer, config = self._explorer, self._config
-    saved_s = reported_s = time.monotonic()
-    interval = config.log_interval_env_steps
-    logged = explorer.env_steps // interval
-    iterations = explorer.iterations()
-    while explorer.env_steps < config.num_env_steps and not stopped_by:
-      if next(iterations, None) is None:
-        break  # All worlds are solved.
-      now = time.monotonic()
-      if explorer.env_steps // interval > logged:
-        logged = explorer.env_steps // interval
-        self._log()
-      if now - reported_s > _SECONDS_BETWEEN_REPORTS:
-        reported_s = now
-        logging.info(self._line())
-      if now - saved_s >= config.save_interval_s:
-        save(config, explorer)
-        saved_s = time.monotonic()
-    if not stopped_by:
-      self._log()
-    logging.info(self._line())
-    save(config, explorer)
-
-  def _log(self):
-    explorer = self._explorer
-    row = dict(
-        phase='train',
-        iteration=explorer.iteration,
-        env_steps=explorer.env_steps,
-    )
-    score, length = best_of_worlds(explorer.archive)
-    self._metrics.append({
-        **row,
-        'frames': explorer.env_steps * self._frame_skip,
-        'cells': len(explorer.archive),
-        'best_score': '' if score is None else f'{score:.8g}',
-        'best_length': '' if length is None else length,
-        'solved_worlds': self._num_solved(),
-    })
-    wall_time_s = time.monotonic() - self._start_s
-    self._timings.append({
-        **row,
-        'wall_time_s': f'{wall_time_s:.6g}',
-        'replayed_env_steps': explorer.returner.replayed_env_steps,
-    })
-
-  def _num_solved(self):
-    """Worlds that have reached the target, or have any trajectory to show."""
-    target = self._config.target_score
-    least = -np.inf if target is None else target
-    return int(self._explorer.archive.solved_worlds(least).sum())
-
-  def _line(self):
-    explorer = self._explorer
-    score, length = best_of_worlds(explorer.archive)
-    best = 'none' if score is None else f'{score:.6g} in {length} steps'
-    return (
-        f'{explorer.env_steps:,} of {self._config.num_env_steps:,} environment'
-        f' steps, {len(explorer.archive):,} cells, best {best}'
-    )
-
-
-def best_of_worlds(archive):
-  """Score and length of the best trajectory of all worlds, or (None, None)."""
-  scores, lengths = archive.column('score'), archive.column('length')
-  best = [archive.best(world) for world in range(archive.num_worlds)]
-  return max(
-      (
-          (float(scores[cell]), int(lengths[cell]))
-          for cell in best
-          if cell is not None
-      ),
-      key=lambda rank: (rank[0], -rank[1]),
-      default=(None, None),
-  )
+def _watch(config, explorer, stopped_by):
+  """Iterates until all is done, or `stopped_by` is not empty; logs, saves."""
+  log = archive_log.ArchiveLog(config.root_dir, explorer, config.target_score)
+  saved_s = reported_s = time.monotonic()
+  interval = config.log_interval_env_steps
+  logged = explorer.env_steps // interval
+  iterations = explorer.iterations()
+  while explorer.env_steps < config.num_env_steps and not stopped_by:
+    if next(iterations, None) is None:
+      break  # All worlds are solved.
+    now = time.monotonic()
+    if explorer.env_steps // interval > logged:
+      logged = explorer.env_steps // interval
+      log.write()
+    if now - reported_s > _SECONDS_BETWEEN_REPORTS:
+      reported_s = now
+      logging.info(log.line(config.num_env_steps))
+    if now - saved_s >= config.save_interval_s:
+      save(config, explorer)
+      saved_s = time.monotonic()
+  if not stopped_by:
+    log.write()
+  logging.info(log.line(config.num_env_steps))
+  save(config, explorer)
 
 
 def save(config, explorer):
@@ -455,7 +377,7 @@ def _finish(config, explorer, finished):
   path, written = config.path(DEMONSTRATIONS_FILE), 0
   if finished:
     written = _write_demonstrations(config, explorer, path)
-  score, length = best_of_worlds(archive)
+  score, length = archive.best_of_all()
   return Result(
       finished,
       explorer.env_steps,
