@@ -5,7 +5,6 @@
 import os
 import signal
 
-from absl import flags
 import gin
 import numpy as np
 import pytest
@@ -22,6 +21,7 @@ from rnd_agents.training import archive_novelty
 from rnd_agents.training import experiment
 from rnd_agents.training import exploration
 from rnd_agents.training import gin_files
+from tests import command_lines
 from tests.exploring import toys
 from train import explore
 
@@ -265,56 +265,51 @@ _BAD = {
 }
 
 
-def _message(root_dir, *bindings, gin_files=()):
+def _message(capsys, root_dir, *bindings, gin_file):
   """What the binary says as it ends; None where it does its work."""
-  values = flags.FLAGS
-  if not values.is_parsed():
-    values(['explore'])
   gin.clear_config()
-  values.gin_file = list(gin_files)
-  values.gin_bindings = list(bindings)
-  values.root_dir = os.fspath(root_dir)
-  values.seed = 0
-  try:
-    explore.main(['explore'])
-  except SystemExit as end:
-    return end.code
-  return None
+  bindings = [f'--gin_bindings={binding}' for binding in bindings]
+  status = command_lines.call(
+      explore, '--root_dir', root_dir, '--gin_file', gin_file, *bindings
+  )
+  said = capsys.readouterr().err
+  assert (status == 0) == ('explore: ' not in said)
+  return None if status == 0 else said[said.index('explore: '):].strip()
 
 
 @pytest.mark.parametrize('bindings', _BAD)
-def test_bad_settings_end_in_one_sentence(tmp_path, bindings):
-  (tmp_path / 'drift.gin').write_text('\n'.join(_DRIFT))
-  message = _message(
-      tmp_path / 'run', *bindings, gin_files=[str(tmp_path / 'drift.gin')]
-  )
+def test_bad_settings_end_in_one_sentence(tmp_path, capsys, bindings):
+  gin_file = tmp_path / 'drift.gin'
+  gin_file.write_text('\n'.join(_DRIFT))
+  message = _message(capsys, tmp_path / 'run', *bindings, gin_file=gin_file)
   assert message.startswith(f'explore: {_BAD[bindings]}')
   assert 'Traceback' not in message
 
 
-def test_what_lies_in_the_folder(tmp_path):
-  (tmp_path / 'drift.gin').write_text('\n'.join(_DRIFT))
-  gin_file = [str(tmp_path / 'drift.gin')]
+def test_what_lies_in_the_folder(tmp_path, capsys):
+  gin_file = tmp_path / 'drift.gin'
+  gin_file.write_text('\n'.join(_DRIFT))
   root_dir = tmp_path / 'run'
-  assert _message(root_dir, gin_files=['nothing.gin']).startswith(
+
+  def message(*bindings, gin_file=gin_file):
+    return _message(capsys, root_dir, *bindings, gin_file=gin_file)
+
+  assert message(gin_file='nothing.gin').startswith(
       "explore: No gin file 'nothing.gin'"
   )
-  assert _message(root_dir, gin_files=gin_file) is None
-  said = _message(root_dir, 'explore.num_worlds = 2', gin_files=gin_file)
-  assert said == (
+  assert message() is None
+  assert message('explore.num_worlds = 2') == (
       f'explore: The exploration in {root_dir} cannot go on with other'
       ' settings: explore.num_worlds was 1 and is now 2. Set them back, or'
       ' choose another --root_dir.'
   )
-  more = 'explore.num_env_steps = 700'  # A finished one goes on.
-  assert _message(root_dir, more, gin_files=gin_file) is None
+  # A finished one goes on.
+  assert message('explore.num_env_steps = 700') is None
   assert run_files.read_rows(root_dir)[-1].env_steps >= 700
   path = root_dir / exploration.ARCHIVE_FILE
   path.write_bytes(path.read_bytes()[:100])
-  assert _message(root_dir, gin_files=gin_file).startswith(
-      f'explore: {path} is damaged'
-  )
+  assert message().startswith(f'explore: {path} is damaged')
   path.unlink()
-  assert _message(root_dir, gin_files=gin_file).startswith(
+  assert message().startswith(
       f'explore: {root_dir} holds results and no archive.npz'
   )
