@@ -42,16 +42,22 @@ class ArchiveLog:
         ('phase', 'iteration', 'env_steps', 'wall_time_s'),
         last,
     )
-    walls = [float(row['wall_time_s']) for row in self._timings.rows()]
-    self._start_s = time.monotonic() - (walls[-1] if walls else 0.0)
+    self._env_steps, wall_time_s = -1, 0.0  # Of the last row.
+    for row in self._timings.rows():
+      self._env_steps = int(row['env_steps'])
+      wall_time_s = float(row['wall_time_s'])
+    self._start_s = time.monotonic() - wall_time_s
     # Frames an environment step, where it skips some.
     env = explorer.env
     skips = env.has_wrapper_attr('frame_skip')
     self._frame_skip = env.get_wrapper_attr('frame_skip') if skips else 1
 
   def write(self):
-    """Writes a row."""
+    """Writes a row, unless nothing was done since the last one."""
     explorer = self._explorer
+    if explorer.env_steps == self._env_steps:
+      return
+    self._env_steps = explorer.env_steps
     archive = explorer.archive
     row = dict(
         phase='train',

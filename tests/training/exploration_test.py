@@ -298,6 +298,9 @@ def test_what_lies_in_the_folder(tmp_path, capsys):
       "explore: No gin file 'nothing.gin'"
   )
   assert message() is None
+  metrics = (root_dir / 'metrics.csv').read_bytes()
+  assert message() is None  # Nothing is left to do.
+  assert (root_dir / 'metrics.csv').read_bytes() == metrics
   assert message('explore.num_worlds = 2') == (
       f'explore: The exploration in {root_dir} cannot go on with other'
       ' settings: explore.num_worlds was 1 and is now 2. Set them back, or'
