@@ -7,6 +7,7 @@ from rnd_agents.exploring import archive
 from rnd_agents.exploring import cells
 from rnd_agents.exploring import explorer
 from rnd_agents.exploring import returning
+from rnd_agents.exploring import shortening
 
 __all__ = [
     'actions',
@@ -14,4 +15,5 @@ __all__ = [
     'cells',
     'explorer',
     'returning',
+    'shortening',
 ]

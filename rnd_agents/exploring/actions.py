@@ -15,6 +15,7 @@ class Actions:
 
   Attributes:
     space: the space of one environment.
+    num_bytes: of a packed action.
   """
 
   def __init__(self, space: spaces.Space):
@@ -41,6 +42,7 @@ class Actions:
     if isinstance(space, spaces.Discrete) and space.start >= 0:
       # A byte an action, for most of them.
       self._dtype = np.min_scalar_type(int(space.start + space.n - 1))
+    self.num_bytes = self._dtype.itemsize * int(np.prod(space.shape, dtype=int))
 
   def sample(self, rng: np.random.Generator) -> Any:
     """Returns a uniformly random action."""

@@ -26,6 +26,7 @@ from rnd_agents.exploring import archive as archive_lib
 from rnd_agents.exploring import cells
 from rnd_agents.exploring import explorer as explorer_lib
 from rnd_agents.exploring import returning
+from rnd_agents.exploring import shortening
 from rnd_agents.plotting import archive_pictures
 from rnd_agents.training import archive_demonstrations
 from rnd_agents.training import archive_log
@@ -98,6 +99,8 @@ class Exploration:
       its time limit.
     min_demonstration_score: Worlds below it give no demonstration; None for
       `target_score`, or no limit.
+    shortening_env_steps: Steps to take detours out of the trajectory of each
+      demonstration, see `exploring.shortening`.
     max_cells: New cells beyond that are not taken in.
     snapshot_memory_mb: Memory for snapshots of environments, in 10^6 bytes; 0
       puts environments back by seeds and actions alone.
@@ -120,6 +123,7 @@ class Exploration:
   target_score: Optional[float] = None
   counts_unfinished: bool = False
   min_demonstration_score: Optional[float] = None
+  shortening_env_steps: int = 20_000
   max_cells: int = 500_000
   snapshot_memory_mb: float = 500.0
   log_interval_env_steps: int = 10_000
@@ -143,6 +147,7 @@ class Exploration:
         dict(
             snapshot_memory_mb=ranges.AT_LEAST_0,
             save_interval_s=ranges.AT_LEAST_0,
+            shortening_env_steps=ranges.COUNT_OR_0,
         ),
         vars(self),
         'explore.',
@@ -391,19 +396,29 @@ def _finish(config, explorer, finished):
 
 
 def _write_demonstrations(config, explorer, path):
-  """Writes the best trajectory of each world; returns their number."""
+  """Writes the best trajectories, shortened; returns their number."""
   least = config.min_demonstration_score
   if least is None:
     least = config.target_score
+  archive, seeds = explorer.archive, config.seeds_of_worlds()
+
+  def trajectories():
+    for world, seed in enumerate(seeds):
+      cell = archive.best(world)
+      if cell is None:
+        continue
+      if least is None or archive.column('score')[cell] >= least:
+        yield seed, shortening.best_trajectory(
+            explorer.returner, archive, world, config.shortening_env_steps
+        )
+
   environment = _load(1)
   try:
     return archive_demonstrations.write(
         path,
         environment,
-        explorer.archive,
+        trajectories(),
         explorer.returner.actions,
-        config.seeds_of_worlds(),
-        -np.inf if least is None else least,
         settings.of_environment('train'),
     )
   finally:

@@ -23,6 +23,7 @@ _OF_EXECUTION = frozenset({
     'ReplayTraining.replaces_damaged_replay',
     'explore.num_env_steps',
     'explore.snapshot_memory_mb',
+    'explore.shortening_env_steps',
     'explore.save_interval_s',
     'load_environment.vectorization',
     'load_environment.step_timeout_s',
