@@ -170,7 +170,8 @@ class Archive:
     """Draws cells to explore from, with replacement.
 
     The weight of a cell is novelty / sqrt(visits + 1), as Go-Explore's without
-    the novelty, which is 1 unless set; 0 where episodes have ended.
+    the novelty, which is 1 unless set; 0 where episodes have ended. Worlds are
+    equally likely: those of many cells would leave no turn to the others.
 
     Args:
       num_cells: how many.
@@ -184,6 +185,10 @@ class Archive:
     if target_score is not None:
       solved = self.solved_worlds(target_score)
       weights[solved[self.column('world')]] = 0.0
+    if self.num_worlds > 1:
+      world = self.column('world')
+      of_world = np.bincount(world, weights)
+      weights /= np.where(of_world > 0.0, of_world, 1.0)[world]
     sums = np.cumsum(weights)
     if not len(sums) or not sums[-1] > 0.0:
       return np.zeros(0, np.int64)

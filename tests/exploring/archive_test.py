@@ -135,6 +135,18 @@ def test_choice_follows_visits_and_novelty():
   np.testing.assert_array_equal(archive.column('chosen'), shares * 20_000)
 
 
+def test_worlds_are_equally_likely():
+  archive = archive_lib.Archive()
+  for _ in range(2):
+    archive.add_world('a')
+  for key in 'bcdefg':
+    archive.offer(1, key, 1, b'1', 0.0, 1)
+  drawn = archive.choose(20_000, np.random.default_rng(0))
+  shares = np.bincount(drawn, minlength=8) / 20_000
+  expected = [1 / 2] + [1 / 14] * 7
+  np.testing.assert_allclose(shares, expected, atol=0.015)
+
+
 def test_solved_worlds_are_left_out():
   archive = archive_lib.Archive()
   for key in 'ab':
