@@ -26,8 +26,9 @@ _ALLOWED = {
     'evaluation': {'environments', 'plotting'},
     'plotting': set(),
     'collecting': {'environments', 'evaluation'},
+    'exploring': {'environments'},
     'training': _LEARNING | {
-        'collecting', 'environments', 'evaluation', 'plotting'
+        'collecting', 'environments', 'evaluation', 'exploring', 'plotting'
     },
     'train': _LEARNING | {
         'collecting', 'environments', 'evaluation', 'plotting', 'training'

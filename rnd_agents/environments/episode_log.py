@@ -66,6 +66,11 @@ class EpisodeLog:
     self.start_schedule(schedule)
 
   @property
+  def running_returns(self) -> np.ndarray:
+    """Sums of rewards of the running episodes, float64 [B]."""
+    return self._returns
+
+  @property
   def schedule(self) -> Optional[episode_seeds.EpisodeSeeds]:
     """The schedule of seeds."""
     return self._schedule

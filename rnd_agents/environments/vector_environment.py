@@ -210,6 +210,13 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     """
     return self._episodes.pop()
 
+  def running_returns(self) -> np.ndarray:
+    """Returns the sums of rewards of the running episodes, float64 [B].
+
+    Of the rewards as the environment gave them; 0 where an episode has ended.
+    """
+    return self._episodes.running_returns.copy()
+
   def add_step_observer(self, observer: StepObserver) -> None:
     """Calls `observer(time_step, infos)` after each reset and each step."""
     self._step_observers.append(observer)

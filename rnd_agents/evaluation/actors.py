@@ -16,6 +16,7 @@ import gin
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import array_spec
+from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents import errors
@@ -58,6 +59,32 @@ class PolicyActor:
         tf.nest.map_structure(tf.convert_to_tensor, time_step), state
     )
     return tf.nest.map_structure(np.asarray, step.action), step.state
+
+
+class ObservationActor:
+  """Plays an actor on batches of observations, from any step of episodes."""
+
+  def __init__(self, actor):
+    """Creates the actor of observations from a `PolicyActor`."""
+    self._actor = actor
+    self.reset()
+
+  def reset(self):
+    """Forgets the states of the actor, as if episodes began."""
+    self._state = None
+
+  def __call__(self, observations):
+    """Returns actions [B, ...] for observations [B, ...]."""
+    size = len(tf.nest.flatten(observations)[0])
+    if self._state is None:
+      self._state = self._actor.initial_state(size)
+      time_step = ts.restart(observations, size)
+    else:
+      time_step = ts.transition(observations, np.zeros(size, np.float32))
+    actions, self._state = self._actor.act(
+        tf.nest.map_structure(np.asarray, time_step), self._state
+    )
+    return actions
 
 
 class ExpertActor:

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
+from rnd_agents.environments import episode_log
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import evaluator
 
@@ -75,6 +76,57 @@ def record(
         episode.success,
         _trajectory(played, environment.action_spec()),
     )
+
+
+def replay(environment, seed, actions):
+  """Records the episode of a seed and its actions.
+
+  Where the actions end before the episode does, the last frame is that of a
+  time limit: it ends the demonstration, and its discount is 1.
+
+  Args:
+    environment: A `VectorPyEnvironment` of one environment.
+    seed: Of the episode.
+    actions: Nest of arrays [T, ...], at least one, as the action spec has them.
+
+  Returns:
+    A `Demonstration`, shorter than T if the episode ends earlier.
+  """
+  time_step = environment.reset_with_seeds([seed])
+  environment.pop_episodes()
+  steps = [time_step]
+  for t in range(len(tf.nest.flatten(actions)[0])):
+    if time_step.is_last()[0]:
+      break
+    time_step = environment.step(
+        tf.nest.map_structure(lambda a, t=t: a[t : t + 1], actions)
+    )
+    steps.append(time_step)
+  length = len(steps) - 1
+  success = None
+  if time_step.is_last()[0]:
+    episode = environment.pop_episodes()[0]
+    return_, success = episode.return_, episode.success
+  else:
+    return_ = float(environment.running_returns()[0])
+    steps[-1] = time_step._replace(
+        step_type=np.full([1], ts.StepType.LAST, np.int32)
+    )
+  played = evaluator.PlayedEpisode(
+      episode_log.Episode(
+          environment_index=0,
+          return_=return_,
+          length_env_steps=length,
+          terminated=bool(time_step.discount[0] == 0.0),
+          success=success,
+          seed=seed,
+          actions=tf.nest.map_structure(lambda a: a[:length], actions),
+      ),
+      tf.nest.map_structure(lambda *parts: np.concatenate(parts), *steps),
+      (),
+  )
+  frames = _trajectory(played, environment.action_spec())
+  return Demonstration(seed, return_, length, success, frames)
 
 
 def _trajectory(played, action_spec):

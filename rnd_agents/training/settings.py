@@ -21,6 +21,10 @@ _OF_EXECUTION = frozenset({
     'train_eval.checkpoint_interval_iterations',
     'train_eval.environment_timeout_s',
     'ReplayTraining.replaces_damaged_replay',
+    'explore.num_env_steps',
+    'explore.snapshot_memory_mb',
+    'explore.shortening_env_steps',
+    'explore.save_interval_s',
     'load_environment.vectorization',
     'load_environment.step_timeout_s',
 })
@@ -39,7 +43,7 @@ _SAFE = _OF_EXECUTION | {
 _OWN = re.compile(
     r'(train/|eval/)?'
     r'(rnd_agents\.)?'
-    r'(train_eval|OnPolicyTraining|ReplayTraining|create_\w+|RNDPPOAgent|'
+    r'(train_eval|explore|OnPolicyTraining|ReplayTraining|create_\w+|RNDPPOAgent|'
     r'R2D3Agent|ReturnStream|load_\w+|LSTMCore|GRUCore|PrioritizedReplay|'
     r'\w+_epsilon)\.'
     r'|[A-Z][A-Z0-9_]*$'

@@ -14,6 +14,7 @@ from rnd_agents.plotting import __main__ as plotting
 from tests import source_tree
 from train import collect_demos
 from train import evaluate
+from train import explore
 from train import sweep
 
 _TRAINING_FLAGS = ['gin_bindings', 'gin_file', 'gin_param', 'root_dir', 'seed']
@@ -28,6 +29,7 @@ def _names(program):
 @pytest.mark.parametrize(('module', 'names'), [
     ('train.train_eval', _TRAINING_FLAGS),
     ('train.train_eval_r2d3', _TRAINING_FLAGS),
+    ('train.explore', _names(explore)),
     ('train.evaluate', _names(evaluate)),
     ('train.collect_demos', _names(collect_demos)),
     ('train.sweep', _names(sweep)),
@@ -47,7 +49,7 @@ def test_help(tmp_path, module, names):
   assert module in text
   found = re.findall(r'^  --(?:\[no\])?([\w-]+):', listed, re.MULTILINE)
   assert sorted(found) == names
-  assert len(names) >= 5
+  assert len(names) >= 4
   imported = {line.split()[-1] for line in result.stderr.splitlines()}
   assert 'absl.flags' in imported
   assert not imported & {'tensorflow', 'tf_agents', 'gymnasium'}

@@ -7,15 +7,19 @@ import functools
 import numpy as np
 import pytest
 
+from rnd_agents.exploring import cells
 from rnd_agents.replay import prioritized_replay
+from rnd_agents.training import archive_novelty
 from rnd_agents.training import epsilons
 from rnd_agents.training import experiment
+from rnd_agents.training import exploration
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
 from tests import gin_parameters
 
 _FOUND = gin_parameters.configurables(
     'rnd_agents/collecting',
+    'rnd_agents/exploring',
     'rnd_agents/plotting',
     'rnd_agents/replay',
     'rnd_agents/training',
@@ -23,6 +27,18 @@ _FOUND = gin_parameters.configurables(
 # What a run does to call each of them; None where all parameters are refused.
 _CALLS = {
     'rnd_agents.train_eval': functools.partial(experiment.Experiment, 'folder'),
+    'rnd_agents.explore': functools.partial(
+        exploration.Exploration, 'folder'
+    ),
+    'rnd_agents.CuriosityNovelty': lambda: archive_novelty.CuriosityNovelty(
+        None, None
+    ),
+    'rnd_agents.coarse_observation': lambda: cells.coarse_observation(0, None),
+    'rnd_agents.position_of_largest': lambda: cells.position_of_largest(
+        0, None
+    ),
+    'rnd_agents.minigrid_state': lambda: cells.minigrid_state(0, None),
+    'rnd_agents.ram_bytes': lambda: cells.ram_bytes(0, None),
     'rnd_agents.OnPolicyTraining': on_policy.OnPolicyTraining,
     'rnd_agents.ReplayTraining': off_policy.ReplayTraining,
     'rnd_agents.ladder_epsilon': lambda: epsilons.ladder_epsilon(0, 2),

@@ -1,0 +1,152 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Takes and restores snapshots of single environments within an episode.
+
+A snapshot restores in a fraction of the time that replaying an episode from its
+seed and actions takes (`episode_replay`), which works for more environments.
+
+The protocol: the innermost environment may have `clone_state()`, which returns
+all of its state, picklable, and `restore_state(state)`, as ALE's has. Of others
+the attributes are pickled, and those of every wrapper. Some environments keep
+state where neither reaches (a simulator in another process, the random numbers
+of a module): `exploring.returning` compares both ways before it relies on one.
+"""
+
+import io
+import pickle
+import types
+from typing import Any, Sequence
+
+import gymnasium
+from gymnasium.envs import registration
+import numpy as np
+
+# Never part of a snapshot: they stay the same, and many cannot be pickled.
+_CONSTANT = (
+    gymnasium.Space,
+    registration.EnvSpec,
+    types.FunctionType,
+    types.ModuleType,
+)
+
+
+class Snapshots:
+  """Takes snapshots of environments of one kind, and restores them in any."""
+
+  def __init__(self, envs: Sequence[gymnasium.Env]):
+    """Creates a Snapshots of `envs`, all wrapped alike."""
+    # [environment][layer], the outermost first.
+    self._layers = [list(_layers(env)) for env in envs]
+    self._constants = []
+    self._indices = {}  # Of the constants, by id.
+    self._is_constant = {}  # By type.
+
+  def take(self, index: int, more: Any = None) -> bytes:
+    """Returns a snapshot of environment `index`, with `more` beside it.
+
+    Raises:
+      Exception: whatever the environment's attributes raise when pickled.
+    """
+    layers = self._layers[index]
+    state, base = [], layers[-1]
+    if _clones(base):
+      layers = layers[:-1]
+      # ALE leaves out its random numbers, those of sticky actions, unless told.
+      options = {'include_rng': True} if hasattr(base, 'ale') else {}
+      state.append(base.clone_state(**options))
+    for layer in layers:
+      state.append({
+          name: value
+          for name, value in vars(layer).items()
+          if not self._stays(value)
+      })
+    file = io.BytesIO()
+    _Pickler(file, self, self._layers[index]).dump((state, more))
+    return file.getvalue()
+
+  def restore(self, index: int, snapshot: bytes) -> Any:
+    """Restores a snapshot in environment `index`; returns its `more`."""
+    layers = self._layers[index]
+    _found.update(constant=self._constants, layer=layers)
+    state, more = pickle.loads(snapshot)
+    _found.clear()
+    if _clones(layers[-1]):
+      layers, base = layers[:-1], layers[-1]
+      base.restore_state(state.pop(0))
+    for layer, attributes in zip(layers, state, strict=True):
+      own = vars(layer)
+      for name in [n for n, value in own.items() if not self._stays(value)]:
+        del own[name]
+      own.update(attributes)
+    return more
+
+  def _stays(self, value):
+    """Returns whether a value is left out of snapshots."""
+    kind = type(value)
+    found = self._is_constant.get(kind)
+    if found is None:
+      found = issubclass(kind, (*_CONSTANT, gymnasium.Env))
+      self._is_constant[kind] = found
+    return found
+
+  def name_of(self, value, layers):
+    """Returns what finds a layer or a constant again; None for other values."""
+    if not self._stays(value) or value is _named:
+      return None
+    for depth, layer in enumerate(layers):
+      if layer is value:
+        return 'layer', depth
+    if isinstance(value, gymnasium.Env):
+      return None  # Of an environment inside of an environment.
+    index = self._indices.get(id(value))
+    if index is None:
+      index = self._indices[id(value)] = len(self._constants)
+      self._constants.append(value)  # Keeps it alive, and its id its own.
+    return 'constant', index
+
+
+class _Pickler(pickle.Pickler):
+  """Pickles names for the layers and the constants."""
+
+  def __init__(self, file, snapshots, layers):
+    super().__init__(file, pickle.HIGHEST_PROTOCOL)
+    self._snapshots = snapshots
+    self._layers = layers
+
+  # Unlike persistent_id, not called for each number and each text.
+  def reducer_override(self, obj):
+    name = self._snapshots.name_of(obj, self._layers)
+    return NotImplemented if name is None else (_named, name)
+
+
+_found = {}  # While a snapshot is being restored.
+
+
+def _named(kind, index):
+  """Returns the layer or the constant of a name."""
+  return _found[kind][index]
+
+
+def same(one: Any, other: Any) -> bool:
+  """Returns whether two observations are equal, NaN being equal to NaN."""
+  if isinstance(one, dict):
+    return one.keys() == other.keys() and all(
+        same(one[key], other[key]) for key in one
+    )
+  if isinstance(one, (tuple, list)):
+    return len(one) == len(other) and all(map(same, one, other))
+  one, other = np.asarray(one), np.asarray(other)
+  floating = one.dtype.kind == other.dtype.kind == 'f'
+  return np.array_equal(one, other, equal_nan=floating)
+
+
+def _layers(env):
+  """Yields the wrappers of an environment, then the innermost one."""
+  while isinstance(env, gymnasium.Wrapper):
+    yield env
+    env = env.env
+  yield env
+
+
+def _clones(base):
+  return hasattr(base, 'clone_state') and hasattr(base, 'restore_state')

@@ -1,0 +1,366 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The archive: cells, and the best trajectory that was found to each.
+
+A trajectory is a node: the node that it continues, and the actions since then,
+so that trajectories share what they have in common. Nodes that no cell needs
+any more are removed, or joined with the one node that continues them: at most
+two nodes a cell stay.
+"""
+
+import ast
+import collections
+from typing import Any, Dict, Hashable, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from rnd_agents import errors
+
+# The key of the one cell of a world in which episodes have ended.
+ENDED = None
+_NO_NODE = -1
+# Nodes beyond twice those that were needed, before the needless are removed.
+_SPARE_NODES = 10_000
+_VERSION = 1
+_COLUMNS = {
+    'world': np.int32,
+    'visits': np.int64,
+    'chosen': np.int64,
+    'score': np.float64,
+    'length': np.int64,
+    'node': np.int64,
+    'novelty': np.float64,
+}
+
+
+class Node(NamedTuple):
+  """A trajectory.
+
+  Attributes:
+    parent: number of the node that it continues; -1 for the start of a world.
+    actions: since then, as `actions.Actions` packs them.
+  """
+
+  parent: int
+  actions: bytes
+
+
+class Archive:
+  """Cells of one or more worlds, with the best trajectory to each.
+
+  A world is an episode seed. A cell belongs to a world and has a key; states of
+  equal keys share it. Cells are numbered in the order in which they were found,
+  and so are worlds. Better is a trajectory of a higher score, or of the same
+  score and fewer steps.
+
+  Attributes:
+    keys: [cells], key of each cell, `ENDED` of those of ended episodes.
+    nodes: Node by its number.
+    is_full: whether a new cell was refused.
+  """
+
+  def __init__(
+      self, max_cells: int = 500_000, counts_unfinished: bool = False
+  ):
+    """Creates an empty Archive.
+
+    Args:
+      max_cells: new ones beyond that are not taken in.
+      counts_unfinished: whether the best trajectory of a world may be one whose
+        episode has not ended.
+    """
+    self._max_cells = max_cells
+    self._counts_unfinished = counts_unfinished
+    self.keys = []
+    self.nodes: Dict[int, Node] = {}
+    self.is_full = False
+    self._next_node = 0
+    self._roots = []
+    self._best = []  # Cell by world, or None.
+    self._cells = {}  # By (world, key).
+    self._columns = {
+        name: np.zeros(1024, dtype) for name, dtype in _COLUMNS.items()
+    }
+    self._num_nodes_needed = 0
+
+  def __len__(self):
+    return len(self.keys)
+
+  @property
+  def num_worlds(self) -> int:
+    """Number of worlds."""
+    return len(self._roots)
+
+  def column(self, name: str) -> np.ndarray:
+    """Returns a number of each cell, [cells], a view.
+
+    Args:
+      name: 'world', 'visits' (steps that came there), 'chosen' (how often it
+        was explored from), 'score' (sum of rewards), 'length' (in steps),
+        'node' or 'novelty'.
+    """
+    return self._columns[name][: len(self)]
+
+  def add_world(self, key: Hashable) -> int:
+    """Adds a world, with the cell where its episode begins.
+
+    Returns:
+      The node of the beginning.
+    """
+    world = len(self._roots)
+    node = self._add_node(_NO_NODE, b'')
+    self._roots.append(node)
+    self._best.append(None)
+    self._add_cell(world, key, node, 0.0, 0)
+    return node
+
+  def cell_of(self, world: int, key: Hashable) -> Optional[int]:
+    """Returns the number of a cell, or None."""
+    return self._cells.get((world, key))
+
+  def offer(
+      self,
+      world: int,
+      key: Hashable,
+      parent: int,
+      actions: bytes,
+      score: float,
+      length: int,
+  ) -> Optional[int]:
+    """Counts a visit, and keeps the trajectory if it is the best to the cell.
+
+    Args:
+      world: number of the world.
+      key: of the state; `ENDED` where the episode has ended.
+      parent: node that the trajectory continues.
+      actions: since then, packed.
+      score: sum of rewards since the episode began.
+      length: in steps since then.
+
+    Returns:
+      The new node, or None if the trajectory was not kept.
+    """
+    cell = self._cells.get((world, key))
+    if cell is None:
+      if len(self) >= self._max_cells:
+        self.is_full = True
+        return None
+      node = self._add_node(parent, actions)
+      cell = self._add_cell(world, key, node, score, length)
+    else:
+      columns = self._columns
+      columns['visits'][cell] += 1
+      best = columns['score'][cell]
+      if score < best or score == best and length >= columns['length'][cell]:
+        return None
+      node = self._add_node(parent, actions)
+      columns['score'][cell] = score
+      columns['length'][cell] = length
+      columns['node'][cell] = node
+    if key is ENDED or self._counts_unfinished:
+      self._compare_with_best(world, cell)
+    return node
+
+  def choose(
+      self,
+      num_cells: int,
+      rng: np.random.Generator,
+      target_score: Optional[float] = None,
+  ) -> np.ndarray:
+    """Draws cells to explore from, with replacement.
+
+    The weight of a cell is novelty / sqrt(visits + 1), as Go-Explore's without
+    the novelty, which is 1 unless set; 0 where episodes have ended. Worlds are
+    equally likely: those of many cells would leave no turn to the others.
+
+    Args:
+      num_cells: how many.
+      rng: generator.
+      target_score: worlds whose best trajectory has that score are left out.
+
+    Returns:
+      Numbers of cells, [num_cells]; empty if no cell has a weight.
+    """
+    weights = self.weights()
+    if target_score is not None:
+      solved = self.solved_worlds(target_score)
+      weights[solved[self.column('world')]] = 0.0
+    if self.num_worlds > 1:
+      world = self.column('world')
+      of_world = np.bincount(world, weights)
+      weights /= np.where(of_world > 0.0, of_world, 1.0)[world]
+    sums = np.cumsum(weights)
+    if not len(sums) or not sums[-1] > 0.0:
+      return np.zeros(0, np.int64)
+    draws = rng.random(num_cells) * sums[-1]
+    cells = np.searchsorted(sums, draws, side='right')
+    np.add.at(self._columns['chosen'], cells, 1)
+    return cells
+
+  def weights(self) -> np.ndarray:
+    """Returns the weight of each cell, [cells]."""
+    weights = self.column('novelty') / np.sqrt(self.column('visits') + 1.0)
+    for world in range(self.num_worlds):
+      ended = self.cell_of(world, ENDED)
+      if ended is not None:
+        weights[ended] = 0.0
+    return weights
+
+  def set_novelty(self, cells: np.ndarray, novelty: np.ndarray) -> None:
+    """Sets the factors of the weights of cells; of equal cells the last."""
+    self._columns['novelty'][cells] = novelty
+
+  def best(self, world: int) -> Optional[int]:
+    """Returns the cell of the world's best trajectory, or None."""
+    return self._best[world]
+
+  def best_of_all(self) -> Tuple[Optional[float], Optional[int]]:
+    """Returns score and length of the best trajectory, or (None, None)."""
+    ranks = [self._rank(cell) for cell in self._best if cell is not None]
+    score, negative_length = max(ranks, default=(None, 0))
+    return score, None if score is None else -negative_length
+
+  def solved_worlds(self, target_score: float) -> np.ndarray:
+    """Returns of each world whether its best score is that high, [worlds]."""
+    score = self._columns['score']
+    return np.array([
+        best is not None and score[best] >= target_score for best in self._best
+    ])
+
+  def actions_to(self, node: int) -> bytes:
+    """Returns all actions from the beginning of the episode to a node."""
+    parts = []
+    while node != _NO_NODE:
+      node, actions = self.nodes[node]
+      parts.append(actions)
+    return b''.join(reversed(parts))
+
+  def sweep(self, is_due_only: bool = True) -> bool:
+    """Removes nodes that no trajectory to a cell needs.
+
+    Nodes that are not those of cells must not be used afterwards.
+
+    Args:
+      is_due_only: whether to do nothing while there are few of them.
+
+    Returns:
+      Whether it was done.
+    """
+    limit = 2 * self._num_nodes_needed + _SPARE_NODES
+    if is_due_only and len(self.nodes) < limit:
+      return False
+    wanted = {*self.column('node').tolist(), *self._roots}
+    followers = collections.Counter()
+    reached = set()
+    for node in wanted:
+      while node != _NO_NODE and node not in reached:
+        reached.add(node)
+        node = self.nodes[node].parent
+        followers[node] += 1
+    kept = {}
+    for node in sorted(reached):  # Parents have lower numbers.
+      parent, actions = self.nodes[node]
+      if parent != _NO_NODE and parent not in kept:
+        # It was joined to this node, its only follower.
+        parent, before = self.nodes[parent]
+        actions = before + actions
+      self.nodes[node] = Node(parent, actions)
+      if node in wanted or followers[node] > 1:
+        kept[node] = self.nodes[node]
+    self.nodes = kept
+    self._num_nodes_needed = len(kept)
+    return True
+
+  def get_state(self) -> Dict[str, Any]:
+    """Returns everything as arrays, by name; equal archives have equal ones."""
+    self.sweep(is_due_only=False)
+    numbers = sorted(self.nodes)
+    nodes = [self.nodes[number] for number in numbers]
+    # Keys are literals, one a line: nothing is executed when they are read.
+    keys = '\n'.join(map(repr, self.keys)).encode()
+    return {
+        'version': np.array(_VERSION),
+        'keys': np.frombuffer(keys, np.uint8),
+        'best': np.array(
+            [-1 if cell is None else cell for cell in self._best], np.int64
+        ),
+        'roots': np.array(self._roots, np.int64),
+        'next_node': np.array(self._next_node),
+        'node_numbers': np.array(numbers, np.int64),
+        'node_parents': np.array([node.parent for node in nodes], np.int64),
+        'node_num_bytes': np.array(
+            [len(node.actions) for node in nodes], np.int64
+        ),
+        'node_actions': np.frombuffer(
+            b''.join(node.actions for node in nodes), np.uint8
+        ),
+        **{name: self.column(name).copy() for name in _COLUMNS},
+    }
+
+  def set_state(self, state: Dict[str, Any]) -> None:
+    """Takes over the state of `get_state`.
+
+    Raises:
+      InvalidValue: it is of another version.
+    """
+    if int(state['version']) != _VERSION:
+      raise errors.InvalidValue('The archive is of another version.')
+    text = state['keys'].tobytes().decode()
+    self.keys = [ast.literal_eval(line) for line in text.split('\n') if line]
+    self._best = [None if cell < 0 else cell for cell in state['best'].tolist()]
+    self._roots = state['roots'].tolist()
+    self._next_node = int(state['next_node'])
+    data = state['node_actions'].tobytes()
+    ends = np.cumsum(state['node_num_bytes'])
+    self.nodes = {
+        number: Node(parent, data[end - num_bytes : end])
+        for number, parent, num_bytes, end in zip(
+            state['node_numbers'].tolist(),
+            state['node_parents'].tolist(),
+            state['node_num_bytes'].tolist(),
+            ends.tolist(),
+        )
+    }
+    self._num_nodes_needed = len(self.nodes)
+    # Columns grow by factors of their length.
+    self._columns = {
+        name: np.concatenate([state[name], np.zeros(1024, dtype)])
+        for name, dtype in _COLUMNS.items()
+    }
+    self._cells = {
+        (world, key): cell
+        for cell, (world, key) in enumerate(
+            zip(state['world'].tolist(), self.keys, strict=True)
+        )
+    }
+    self.is_full = False
+
+  def _add_node(self, parent, actions):
+    node = self._next_node
+    self._next_node += 1
+    self.nodes[node] = Node(parent, actions)
+    return node
+
+  def _add_cell(self, world, key, node, score, length):
+    cell = len(self.keys)
+    if cell == len(self._columns['world']):
+      self._columns = {
+          name: np.concatenate([column, np.zeros_like(column)])
+          for name, column in self._columns.items()
+      }
+    values = (world, 1, 0, score, length, node, 1.0)
+    for name, value in zip(_COLUMNS, values, strict=True):
+      self._columns[name][cell] = value
+    self.keys.append(key)
+    self._cells[world, key] = cell
+    return cell
+
+  def _compare_with_best(self, world, cell):
+    """Makes the cell the world's best if its trajectory is."""
+    best = self._best[world]
+    if best is None or self._rank(cell) > self._rank(best):
+      self._best[world] = cell
+
+  def _rank(self, cell):
+    columns = self._columns
+    return float(columns['score'][cell]), -int(columns['length'][cell])

@@ -1,0 +1,229 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Key functions: which states of an environment share a cell of the archive.
+
+A key function takes the observation of one environment, as the environment gave
+it, and the environment (its outermost wrapper; `env.unwrapped` has the state),
+and returns the key: a number, a text, bytes, or a tuple of these. States of one
+key share a cell, so that the key says what is worth coming back to.
+
+    explore.key_fn = @minigrid_state
+"""
+
+import functools
+import hashlib
+import math
+from typing import Any, Hashable, Tuple
+
+import gin
+import gymnasium
+import numpy as np
+
+from rnd_agents import errors
+
+_DIGEST_BYTES = 16
+# An array of more entries is an image if it has the axes of one.
+_MIN_IMAGE_SIDE = 16
+
+
+class KeyFailure(errors.UserError, RuntimeError):
+  """A key function raised, or returned what cannot be a key."""
+
+
+@gin.configurable(module='rnd_agents', denylist=['observation', 'env'])
+def coarse_observation(
+    observation: Any,
+    env: gymnasium.Env,
+    width: int = 11,
+    height: int = 8,
+    levels: int = 8,
+    digits: int = 2,
+) -> bytes:
+  """Returns a hash of the coarse observation, 16 bytes.
+
+  Images (uint8, of 16 pixels or more a side) become grey pictures of
+  `width` x `height` pixels with `levels` levels, each pixel the mean of its
+  area; of a stack of frames the newest counts. 11 x 8 with 8 levels are those
+  of Go-Explore (Ecoffet et al., 2019, arXiv 1901.10995). Of all other
+  observations every number counts, rounded.
+
+  Args:
+    observation: array, or nest of arrays.
+    env: not used.
+    width: pixels.
+    height: pixels.
+    levels: of grey, from 2 to 256.
+    digits: decimals that floating numbers are rounded to.
+  """
+  del env
+  digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+
+  def add(part):
+    if isinstance(part, dict):
+      for name in sorted(part):
+        add(part[name])
+    elif isinstance(part, (tuple, list)):
+      for each in part:
+        add(each)
+    else:
+      array = np.asarray(part)
+      if _is_image(array):
+        array = coarse_image(array, width, height, levels)
+      elif array.dtype.kind == 'f':
+        array = np.round(array, digits) + 0.0  # -0.0 becomes 0.0.
+      digest.update(array.tobytes())
+
+  add(observation)
+  return digest.digest()
+
+
+def coarse_image(
+    image: np.ndarray, width: int, height: int, levels: int
+) -> np.ndarray:
+  """Returns a small picture, uint8 [height, width], from 0 to levels - 1.
+
+  Args:
+    image: uint8 [H, W] or [H, W, C]: three channels are colours, of any other
+      number the last is the newest frame.
+    width: at most W.
+    height: at most H.
+    levels: of grey.
+  """
+  if image.ndim == 3:
+    grey = image.mean(-1) if image.shape[-1] == 3 else image[..., -1]
+  else:
+    grey = image
+  rows = _areas(grey.shape[0], height)
+  columns = _areas(grey.shape[1], width)
+  small = rows @ grey.astype(np.float32) @ columns.T
+  # The smallest part of a level more, or a mean of 255 may be 254.99998.
+  return np.floor(small * (levels / 256) + 1e-3).astype(np.uint8)
+
+
+@functools.lru_cache(maxsize=16)
+def _areas(size, num_areas):
+  """Returns the share of each of `size` pixels in each mean, [areas, size]."""
+  edges = np.linspace(0, size, num_areas + 1)
+  pixels = np.arange(size)
+  overlap = np.minimum(edges[1:, None], pixels + 1) - np.maximum(
+      edges[:-1, None], pixels
+  )
+  return (np.maximum(overlap, 0) * (num_areas / size)).astype(np.float32)
+
+
+def _is_image(array):
+  return (
+      array.dtype == np.uint8
+      and array.ndim in (2, 3)
+      and min(array.shape[:2]) >= _MIN_IMAGE_SIDE
+  )
+
+
+@gin.configurable(module='rnd_agents', denylist=['observation', 'env'])
+def position_of_largest(
+    observation: np.ndarray, env: gymnasium.Env
+) -> Tuple[int, ...]:
+  """Returns the indices of the largest entry, the last axis first.
+
+  For one-hot pictures such as DeepSea's, of which it is (column, row).
+
+  Args:
+    observation: array.
+    env: not used.
+  """
+  del env
+  index = np.unravel_index(np.argmax(observation), np.shape(observation))
+  return tuple(int(i) for i in reversed(index))
+
+
+@gin.configurable(module='rnd_agents', denylist=['observation', 'env'])
+def minigrid_state(
+    observation: Any, env: gymnasium.Env, tells_open_doors: bool = False
+) -> Tuple[Any, ...]:
+  """Returns the agent and the doors of a MiniGrid task.
+
+  (x, y, direction, what it carries, state of each door, boxes left), of which
+  the first two are drawn as a map. A box that was opened is gone. Where loose
+  objects lie does not count, or there would be a cell for each place of each.
+
+  Args:
+    observation: not used.
+    env: a MiniGrid task.
+    tells_open_doors: whether closed doors differ from open ones, and not only
+      locked doors from others: n doors then make 2^n times as many cells.
+
+  Raises:
+    InvalidValue: it is none.
+  """
+  del observation
+  task = env.unwrapped
+  if not hasattr(task, 'agent_pos'):
+    raise errors.InvalidValue(
+        f'minigrid_state needs a MiniGrid task, not {env}.'
+    )
+  x, y = task.agent_pos
+  carrying = task.carrying
+  doors, boxes = [], 0
+  for cell in task.grid.grid:
+    if cell is None:
+      continue
+    if cell.type == 'door':
+      is_open = tells_open_doors and cell.is_open
+      doors.append(2 if cell.is_locked else int(is_open))
+    elif cell.type == 'box':
+      boxes += 1
+  return (
+      int(x),
+      int(y),
+      int(task.agent_dir),
+      '' if carrying is None else f'{carrying.color} {carrying.type}',
+      tuple(doors),
+      boxes,
+  )
+
+
+@gin.configurable(module='rnd_agents', denylist=['observation', 'env'])
+def ram_bytes(
+    observation: Any, env: gymnasium.Env, addresses: Tuple[int, ...] = ()
+) -> Tuple[int, ...]:
+  """Returns some bytes of the console's memory of an ALE game.
+
+  Args:
+    observation: not used.
+    env: an ALE game.
+    addresses: of the bytes.
+
+  Raises:
+    InvalidValue: it is no ALE game, or there are no addresses.
+  """
+  del observation
+  ale = getattr(env.unwrapped, 'ale', None)
+  if ale is None or not addresses:
+    raise errors.InvalidValue(
+        f'ram_bytes needs an ALE game and addresses, not {env} and'
+        f' {addresses}.'
+    )
+  ram = ale.getRAM()
+  return tuple(int(ram[address]) for address in addresses)
+
+
+def canonical(key: Any) -> Hashable:
+  """Returns a key of plain Python numbers, texts, bytes and tuples.
+
+  Raises:
+    KeyFailure: it is something else.
+  """
+  if isinstance(key, np.generic):
+    key = key.item()
+  if isinstance(key, np.ndarray):
+    return tuple(canonical(each) for each in key.tolist())
+  if isinstance(key, (list, tuple)):
+    return tuple(canonical(each) for each in key)
+  if isinstance(key, float) and not math.isfinite(key):
+    raise KeyFailure(f'it returned {key}; numbers of a key are finite')
+  if isinstance(key, (bool, int, float, str, bytes)):
+    return key
+  raise KeyFailure(
+      f'it returned {type(key).__name__}; a key is a number, a text, bytes or a'
+      ' tuple of these'
+  )

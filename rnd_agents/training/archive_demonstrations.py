@@ -1,0 +1,71 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the best trajectories of an archive as demonstrations."""
+
+from absl import logging
+import numpy as np
+
+from rnd_agents import tables
+from rnd_agents.environments import gymnasium_spaces
+from rnd_agents.evaluation import demonstration_recorder
+from rnd_agents.exploring import returning
+from rnd_agents.replay import demonstrations
+
+_CSV_COLUMNS = ('seed', 'return', 'length_env_steps')
+
+
+def write(path, environment, trajectories, actions, described):
+  """Plays trajectories again and writes what they show.
+
+  Args:
+    path: The file; FILE.csv, a table of the episodes, is written beside it.
+    environment: A `VectorPyEnvironment` of one.
+    trajectories: Pairs of an episode seed and a `shortening.Trajectory`; an
+      iterable.
+    actions: `exploring.actions.Actions` of the environment.
+    described: The environment's settings, see `demonstrations.Record`.
+
+  Returns:
+    The number of demonstrations; with none there is no file.
+
+  Raises:
+    NotPutBack: If a trajectory has another score than it had.
+  """
+  spec = demonstrations.trajectory_spec(
+      environment.observation_spec(), environment.action_spec()
+  )
+  rows = []
+  with demonstrations.DemonstrationWriter(path, spec, described) as writer:
+    for seed, trajectory in trajectories:
+      played = demonstration_recorder.replay(
+          environment,
+          seed,
+          gymnasium_spaces.from_zero(
+              actions.space, actions.unpack(trajectory.actions)
+          ),
+      )
+      _check(played, trajectory)
+      writer.write(played.trajectory)
+      rows.append((seed, played.return_, played.length_env_steps))
+  if rows:
+    tables.write_csv(f'{path}.csv', _CSV_COLUMNS, rows)
+  else:
+    logging.warning(
+        'No world has a trajectory to demonstrate: %s was not written.', path
+    )
+  return len(rows)
+
+
+def _check(played, trajectory):
+  """Raises NotPutBack if an episode is not what the trajectory says."""
+  score, length = trajectory.scores[-1], trajectory.length
+  if played.length_env_steps == length and np.isclose(
+      played.return_, score, rtol=1e-9, atol=1e-9
+  ):
+    return
+  raise returning.NotPutBack(
+      f'The episode of seed {played.seed} has return {played.return_:.6g} in'
+      f' {played.length_env_steps} steps when it is played again, and had'
+      f' {score:.6g} in {length}: the environment does not repeat its episodes'
+      ' from their seeds and actions.'
+  )

@@ -1,0 +1,77 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Novelty of an archive's cells by a curiosity such as RND."""
+
+import gin
+import numpy as np
+import tensorflow as tf
+from tf_agents.specs import tensor_spec
+
+from rnd_agents import curiosity
+
+
+@gin.configurable(
+    module='rnd_agents', denylist=['time_step_spec', 'action_spec']
+)
+class CuriosityNovelty:
+  """Returns a curiosity's raw bonus of observations, then learns from them.
+
+    explore.novelty_fn = @CuriosityNovelty
+
+  The curiosity must judge observations by themselves, as RND does.
+  """
+
+  def __init__(
+      self,
+      time_step_spec,
+      action_spec,
+      curiosity_fn=curiosity.create_rnd,
+      learning_rate=1e-4,
+  ):
+    """Creates the curiosity.
+
+    Args:
+      time_step_spec: A `TimeStep` spec of one environment.
+      action_spec: Nest of specs.
+      curiosity_fn: Function of the two that returns a `Curiosity`.
+      learning_rate: Of Adam, which takes one step a call.
+    """
+    specs = tensor_spec.from_spec((time_step_spec, action_spec))
+    self._curiosity = curiosity_fn(*specs)
+    self._optimizer = tf.keras.optimizers.Adam(learning_rate)
+    self._optimizer.build(self._curiosity.trainable_variables)
+    batch = tf.nest.map_structure(
+        lambda spec: tf.TensorSpec([None, *spec.shape], spec.dtype),
+        specs[0].observation,
+    )
+    self._judge = tf.function(self._bonus_and_step, input_signature=[batch])
+
+  def __call__(self, observations):
+    """Returns the bonus of observations [n, ...], float32 [n]."""
+    return self._judge(observations).numpy()
+
+  def get_state(self):
+    """Returns networks, statistics and optimizer as arrays, by name."""
+    return {
+        f'{i:04d}': variable.numpy()
+        for i, variable in enumerate(self._variables())
+    }
+
+  def set_state(self, state):
+    """Takes over the state of `get_state`."""
+    for variable, name in zip(self._variables(), sorted(state), strict=True):
+      variable.assign(np.asarray(state[name]))
+
+  def _variables(self):
+    return [*self._curiosity.variables, *self._optimizer.variables]
+
+  def _bonus_and_step(self, observations):
+    transitions = curiosity.Transitions(next_observation=observations)
+    self._curiosity.update_statistics(transitions)
+    bonus = self._curiosity.bonus(transitions)
+    variables = self._curiosity.trainable_variables
+    with tf.control_dependencies([bonus]), tf.GradientTape() as tape:
+      loss = self._curiosity.loss(transitions)
+    gradients = tape.gradient(loss, variables)
+    self._optimizer.apply_gradients(zip(gradients, variables))
+    return bonus

@@ -1,0 +1,101 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of key functions."""
+
+import ast
+
+import numpy as np
+import pytest
+
+from rnd_agents.environments import loaders
+from rnd_agents.exploring import cells
+
+
+def test_coarse_image_is_the_mean_of_areas():
+  # 6 x 4 pixels to 3 x 2: each is the mean of 2 x 2, in levels of 64.
+  image = np.array([
+      [0, 0, 64, 64, 255, 255],
+      [0, 0, 64, 64, 255, 255],
+      [0, 255, 126, 130, 63, 64],
+      [255, 0, 128, 128, 63, 63],
+  ], np.uint8)
+  small = cells.coarse_image(image, width=3, height=2, levels=4)
+  np.testing.assert_array_equal(small, [[0, 1, 3], [1, 2, 0]])
+  frames = np.stack([image * 0, image], -1)  # The newest frame is the last.
+  np.testing.assert_array_equal(cells.coarse_image(frames, 3, 2, 4), small)
+
+
+def test_coarse_image_where_areas_cut_pixels():
+  rng = np.random.default_rng(0)
+  image = rng.integers(0, 256, [10, 7], np.uint8)
+  # Each pixel as 12 x 12, so that 4 and 3 areas hold whole ones.
+  fine = np.repeat(np.repeat(image, 12, 0), 12, 1).astype(np.float64)
+  means = fine.reshape(4, 30, 3, 28).mean((1, 3))
+  np.testing.assert_array_equal(
+      cells.coarse_image(image, 3, 4, 64), np.floor(means / 4 + 1e-3)
+  )
+
+
+def test_coarse_observation_rounds_vectors():
+  def key(*numbers):
+    return cells.coarse_observation(np.array(numbers, np.float32), None)
+
+  assert len(key(0.0)) == 16
+  assert key(0.123, -0.001) == key(0.1249, 0.0)
+  assert key(0.123, 0.0) != key(0.126, 0.0)
+  assert cells.coarse_observation({'a': np.array([1]), 'b': 2}, None) == (
+      cells.coarse_observation({'b': 2, 'a': np.array([1])}, None)
+  )
+
+
+def test_coarse_observation_forgives_small_changes_of_images():
+  image = np.full([84, 84, 4], 100, np.uint8)
+  changed = image.copy()
+  changed[40, 40, -1] = 110
+  other = image.copy()
+  other[..., -1] = 200
+  keys = [cells.coarse_observation(i, None) for i in (image, changed, other)]
+  assert keys[0] == keys[1] != keys[2]
+
+
+def test_position_of_largest():
+  grid = np.zeros([4, 5])
+  grid[3, 1] = 1.0
+  assert cells.position_of_largest(grid, None) == (1, 3)  # Column, row.
+
+
+def test_minigrid_state():
+  env = loaders.load_environment('MiniGrid-DoorKey-5x5-v0')
+  task = env.gymnasium_vector_env.envs[0]
+  task.reset(seed=0)
+
+  def key(**kwargs):
+    return cells.minigrid_state(None, task, **kwargs)
+
+  x, y, direction, carrying, doors, boxes = key()
+  assert (x, y) == tuple(task.unwrapped.agent_pos)
+  assert (carrying, doors, boxes) == ('', (2,), 0)
+  task.step(1)
+  assert key()[2] == (direction + 1) % 4
+  (door,) = [c for c in task.unwrapped.grid.grid if c and c.type == 'door']
+  door.is_locked, door.is_open = False, True
+  assert key()[4] == (0,)
+  assert key(tells_open_doors=True)[4] == (1,)
+  assert ast.literal_eval(repr(cells.canonical(key()))) == key()
+  env.close()
+
+
+@pytest.mark.parametrize(('key', 'plain'), [
+    (np.float32(0.5), 0.5),
+    ([np.int64(1), (b'x', 'y')], (1, (b'x', 'y'))),
+    (np.array([[1, 2]]), ((1, 2),)),
+])
+def test_canonical(key, plain):
+  assert cells.canonical(key) == plain
+  assert type(cells.canonical(key)) is type(plain)
+
+
+@pytest.mark.parametrize('key', [None, object(), float('nan'), {1: 2}])
+def test_no_key(key):
+  with pytest.raises(cells.KeyFailure, match='it returned'):
+    cells.canonical(key)

@@ -1,0 +1,78 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Explores an environment that can be put back, and writes demonstrations.
+
+python -m train.explore --gin_file=explore_deep_sea.gin --seed=0
+"""
+
+import os
+import sys
+
+from absl import app
+from absl import flags
+from absl import logging
+
+
+def define_flags(values):
+  """Defines the flags of this program."""
+  to = {'flag_values': values}
+  flags.DEFINE_string(
+      'root_dir', None, 'Folder of the exploration, which the same command'
+      ' resumes. Default: runs/NAME_OF_GIN_FILE/seed_SEED.', **to)
+  flags.DEFINE_multi_string(
+      'gin_file', None, 'A gin file: a path, or the bare name of one that comes'
+      ' with the package. Later ones win.', required=True, **to)
+  flags.DEFINE_multi_string(
+      'gin_bindings', [], 'A gin binding, such as'
+      ' explore.num_env_steps=100000.', **to)
+  flags.DEFINE_integer(
+      'seed', 0, 'Seed of the worlds, of the choice of cells and of the'
+      ' actions.', **to)
+
+
+def main(argv, args=flags.FLAGS):
+  """Explores as gin files say; returns the exit status.
+
+  Args:
+    argv: What is left of the command line after the flags.
+    args: The flags.
+  """
+  if len(argv) > 1:
+    raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
+  # TensorFlow's errors reach Python as exceptions.
+  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  # Here and not above: flags answer at once, TensorFlow takes seconds.
+  from rnd_agents import errors
+  from rnd_agents.training import exploration
+  from rnd_agents.training import gin_files
+
+  name = os.path.splitext(os.path.basename(args.gin_file[-1]))[0]
+  root_dir = os.path.expanduser(  # In --root_dir=~/x no shell does.
+      args.root_dir or os.path.join('runs', name, f'seed_{args.seed}')
+  )
+  try:
+    gin_files.parse(args.gin_file, args.gin_bindings)
+    logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
+    result = exploration.explore(root_dir, seed=args.seed)
+  except errors.UserError as error:
+    print(f'explore: {errors.message_of(error)}', file=sys.stderr)
+    return 1
+  best = 'none'
+  if result.best_score is not None:
+    best = f'{result.best_score:.6g} in {result.best_length} steps'
+  print(
+      f'{result.env_steps:,} environment steps, {result.num_cells:,} cells,'
+      f' best trajectory: {best}\n'
+      f'Picture: {result.picture}'
+  )
+  if result.demonstrations is not None:
+    print(f'Demonstrations: {result.demonstrations}')
+  if result.finished:
+    return 0
+  print('Stopped before the end: the same command goes on.', file=sys.stderr)
+  return 1
+
+
+if __name__ == '__main__':
+  define_flags(flags.FLAGS)
+  app.run(main)
