@@ -176,15 +176,17 @@ class Archive:
     Args:
       num_cells: how many.
       rng: generator.
-      target_score: worlds whose best trajectory has that score are left out.
+      target_score: worlds whose best trajectory has that score are left out,
+        and so are all but the first `num_cells` of the others: they get their
+        turn, or a budget would be spent on all worlds and solve few.
 
     Returns:
       Numbers of cells, [num_cells]; empty if no cell has a weight.
     """
     weights = self.weights()
     if target_score is not None:
-      solved = self.solved_worlds(target_score)
-      weights[solved[self.column('world')]] = 0.0
+      unsolved = np.flatnonzero(~self.solved_worlds(target_score))
+      weights[~np.isin(self.column('world'), unsolved[:num_cells])] = 0.0
     if self.num_worlds > 1:
       world = self.column('world')
       of_world = np.bincount(world, weights)

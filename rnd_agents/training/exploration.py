@@ -93,7 +93,8 @@ class Exploration:
     policy_dir: SavedModel of a policy that explores; None for random actions.
     act_probability: That a step takes the policy's action, not a random one.
     target_score: A world whose best trajectory has that score is explored no
-      more, and the exploration ends with the last one; None for no end.
+      more, and the exploration ends with the last one; the first
+      `num_environments` of the others are explored. None: all, without an end.
     counts_unfinished: Whether the best trajectory of a world may be one whose
       episode has not ended. As a demonstration it then ends like an episode at
       its time limit.

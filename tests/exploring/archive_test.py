@@ -147,16 +147,27 @@ def test_worlds_are_equally_likely():
   np.testing.assert_allclose(shares, expected, atol=0.015)
 
 
-def test_solved_worlds_are_left_out():
+def test_worlds_get_their_turn_when_others_are_solved():
   archive = archive_lib.Archive()
-  for key in 'ab':
+  for key in 'abc':
     archive.add_world(key)
   rng = np.random.default_rng(0)
+
+  def chosen(target_score):
+    return {
+        int(cell)
+        for _ in range(50)
+        for cell in archive.choose(2, rng, target_score)
+    }
+
+  assert chosen(None) == {0, 1, 2}
+  assert chosen(0.5) == {0, 1}
   archive.offer(0, archive_lib.ENDED, 0, b'1', 0.5, 1)
-  assert set(archive.choose(50, rng, target_score=0.6)) == {0, 1}
-  assert set(archive.choose(50, rng, target_score=0.5)) == {1}
-  archive.offer(1, archive_lib.ENDED, 1, b'1', 0.7, 1)
-  assert not len(archive.choose(50, rng, target_score=0.5))
+  assert chosen(0.6) == {0, 1}
+  assert chosen(0.5) == {1, 2}
+  for world in (1, 2):
+    archive.offer(world, archive_lib.ENDED, world, b'1', 0.7, 1)
+  assert not len(archive.choose(2, rng, target_score=0.5))
 
 
 def test_full_archive_improves_what_it_has():
