@@ -471,3 +471,27 @@ def add(first, second=3):
     assert actors.load_function('gin_experts:add')(4) == 7
   finally:
     gin.clear_config()
+
+
+def test_replay_of_a_whole_and_of_a_cut_episode():
+  environment = loaders.load_environment(Countdown, num_environments=1)
+  (played,) = demonstration_recorder.record(
+      environment, actors.ExpertActor(environment), [11]
+  )
+  length = played.length_env_steps
+  actions = played.trajectory.action[:-1]
+  whole = demonstration_recorder.replay(environment, 11, actions)
+  assert whole[:4] == played[:4]
+  tf.nest.map_structure(
+      np.testing.assert_array_equal, whole.trajectory, played.trajectory
+  )
+  cut = demonstration_recorder.replay(environment, 11, actions[:2])
+  assert (cut.return_, cut.length_env_steps) == (10.0 + 20.0, 2)
+  frames = cut.trajectory
+  np.testing.assert_array_equal(frames.step_type, [0, 1, 2])
+  np.testing.assert_array_equal(frames.discount, [1, 1, 1])  # No termination.
+  np.testing.assert_array_equal(frames.reward, [10, 20, 0])
+  np.testing.assert_array_equal(
+      frames.observation[:, 0], [length, length - 1, length - 2]
+  )
+  environment.close()
