@@ -112,9 +112,9 @@ def _environment(name):
 
 _BAD = {
     # Names, types and files of gin.
-    'Nope.a = 1': (
-        _GIN + "No configurable matching 'Nope'. In bindings string line 14"
-        ' Nope.a = 1'
+    'Xyzzy.a = 1': (
+        _GIN + "No configurable matching 'Xyzzy'. In bindings string line 14"
+        ' Xyzzy.a = 1'
     ),
     'train_eval.learning_rat = 1.0': (
         _GIN + "Configurable 'train_eval' doesn't have a parameter named"
