@@ -81,11 +81,13 @@ def create_rnd_ppo_agent(
       ),
       with_rnd=curiosity_fn is None,
   )
-  curiosity = None
   if isinstance(curiosity_fn, (list, tuple)):
-    curiosity = [fn(time_step_spec, action_spec) for fn in curiosity_fn]
-  elif curiosity_fn is not None:
-    curiosity = curiosity_fn(time_step_spec, action_spec)
+    curiosity = [
+        _curiosity(owner, fn, time_step_spec, action_spec)
+        for fn in curiosity_fn
+    ]
+  else:
+    curiosity = _curiosity(owner, curiosity_fn, time_step_spec, action_spec)
   agent = agent_class(
       time_step_spec,
       action_spec,
@@ -155,7 +157,7 @@ def create_r2d3_agent(
   if curiosity_fn is not None:
     ranges.check_learning_rates(owner, rnd_learning_rate=rnd_learning_rate)
     rnd_optimizer = _adam(rnd_learning_rate)
-    curiosity = curiosity_fn(time_step_spec, action_spec)
+    curiosity = _curiosity(owner, curiosity_fn, time_step_spec, action_spec)
   if not callable(q_networks_fn):
     raise errors.InvalidType(
         f'{owner}q_networks_fn must be a function, such as @create_q_networks'
@@ -180,6 +182,18 @@ def create_r2d3_agent(
   )
   agent.initialize()
   return agent
+
+
+def _curiosity(owner, curiosity_fn, time_step_spec, action_spec):
+  """Calls a function that builds a curiosity; None for None."""
+  if curiosity_fn is None:
+    return None
+  if not callable(curiosity_fn):
+    raise errors.InvalidType(
+        f'{owner}curiosity_fn must be a function, such as @create_rnd (without'
+        f' brackets), got {curiosity_fn!r}.'
+    )
+  return curiosity_fn(time_step_spec, action_spec)
 
 
 def _adam(learning_rate, epsilon=_ADAM_EPSILON, weight_decay=None):

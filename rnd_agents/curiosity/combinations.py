@@ -116,6 +116,7 @@ class Product(Combination):
     return bonus
 
 
+@gin.configurable(module='rnd_agents', denylist=['parts', 'name'])
 class Sum(Combination):
   """The weighted sum of curiosities, each over the scale of its own return.
 
@@ -160,6 +161,7 @@ class Sum(Combination):
     ])
 
 
+@gin.configurable(module='rnd_agents', denylist=['part', 'name'])
 class BoundedFactor(Combination):
   """A curiosity's bonus as a factor between 1 and a bound (NGU's modulator).
 
@@ -207,7 +209,7 @@ class BoundedFactor(Combination):
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
 def create_product(time_step_spec, action_spec, curiosity_fns):
-  """Builds the `Product` of curiosities.
+  """Builds the `Product` of curiosities, whose settings gin binds by its name.
 
   Args:
     time_step_spec: A `TimeStep` spec.
@@ -217,43 +219,61 @@ def create_product(time_step_spec, action_spec, curiosity_fns):
 
   Returns:
     A `Product`.
+
+  Raises:
+    TypeError: If they are something else.
   """
-  return Product([fn(time_step_spec, action_spec) for fn in curiosity_fns])
+  specs = time_step_spec, action_spec
+  return Product(_build('create_product', curiosity_fns, specs))
 
 
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
-def create_sum(time_step_spec, action_spec, curiosity_fns, weights=None):
-  """Builds the `Sum` of curiosities.
+def create_sum(time_step_spec, action_spec, curiosity_fns):
+  """Builds the `Sum` of curiosities, whose weights gin binds by its name.
 
   Args:
     time_step_spec: A `TimeStep` spec.
     action_spec: A nest of `BoundedTensorSpec`.
     curiosity_fns: As for `create_product`.
-    weights: As for `Sum`.
 
   Returns:
     A `Sum`.
+
+  Raises:
+    TypeError: If they are something else.
   """
-  return Sum([fn(time_step_spec, action_spec) for fn in curiosity_fns], weights)
+  specs = time_step_spec, action_spec
+  return Sum(_build('create_sum', curiosity_fns, specs))
 
 
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
-def create_bounded_factor(
-    time_step_spec, action_spec, curiosity_fn, bound=5.0
-):
+def create_bounded_factor(time_step_spec, action_spec, curiosity_fn):
   """Builds a `BoundedFactor`, for a `create_product`.
 
   Args:
     time_step_spec: A `TimeStep` spec.
     action_spec: A nest of `BoundedTensorSpec`.
     curiosity_fn: Function from the two to the `Curiosity`.
-    bound: As for `BoundedFactor`.
 
   Returns:
     A `BoundedFactor`.
   """
-  return BoundedFactor(curiosity_fn(time_step_spec, action_spec), bound)
+  return BoundedFactor(curiosity_fn(time_step_spec, action_spec))
+
+
+def _build(owner, curiosity_fns, specs):
+  """Calls functions that build curiosities; refuses what are none."""
+  if (
+      not isinstance(curiosity_fns, (list, tuple))
+      or not curiosity_fns
+      or not all(map(callable, curiosity_fns))
+  ):
+    raise errors.InvalidType(
+        f'{owner}.curiosity_fns must be a list of functions, such as'
+        f' (@create_rnd, @create_e3b), got {curiosity_fns!r}.'
+    )
+  return [fn(*specs) for fn in curiosity_fns]

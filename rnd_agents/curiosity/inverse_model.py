@@ -8,6 +8,7 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
 from rnd_agents.curiosity import observations as observations_lib
+from rnd_agents.networks import factory
 from rnd_agents.networks import initializers
 from rnd_agents.networks import precision
 from rnd_agents.networks import rnd_network
@@ -53,11 +54,22 @@ class InverseModel(tf.Module):
         action.
       compute_dtype: Of f's hidden layers; see `precision.layer_policy`.
       name: Name of the module.
+
+    Raises:
+      ValueError: If a layer has no units, or convolutions have no image.
     """
     super().__init__(name=name)
     self.seen = observations_lib.SeenObservations(
         observation_spec, observation_fn, observation_clip_value
     )
+    owner = type(self).__name__
+    factory.check_units(
+        owner,
+        fc_layer_params=fc_layer_params,
+        num_features=(num_features,),
+        action_fc_layer_params=action_fc_layer_params,
+    )
+    factory.check_convolutions(owner, self.seen.spec, conv_layers=conv_layers)
     self.num_features = num_features
     self._network = rnd_network.RNDNetwork(
         self.seen.spec,

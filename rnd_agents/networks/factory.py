@@ -92,7 +92,8 @@ def create_networks(
       rnd_output_size=rnd_output_size,
       rnd_conv_layers=rnd_conv_layers,
   )
-  _check_units(
+  check_units(
+      'create_networks',
       fc_layer_params=fc_layer_params,
       value_fc_layer_params=value_fc_layer_params or (),
       rnd_fc_layer_params=rnd_fc_layer_params,
@@ -101,12 +102,16 @@ def create_networks(
       num_values=(num_values,),
   )
   _check_activation(activation)
-  _check_convolutions(observation_spec, conv_layers=conv_layers)
+  check_convolutions(
+      'create_networks', observation_spec, conv_layers=conv_layers
+  )
   _check_trunks(fc_layer_params, value_fc_layer_params, residual_heads, core)
   if with_rnd:
     if rnd_observation_spec is None:
       rnd_observation_spec = encoders.float_spec(observation_spec)
-    _check_convolutions(rnd_observation_spec, rnd_conv_layers=rnd_conv_layers)
+    check_convolutions(
+        'create_networks', rnd_observation_spec, rnd_conv_layers=rnd_conv_layers
+    )
   else:
     _check_unused(**rnd_layers)
 
@@ -250,12 +255,21 @@ def _check_unused(**rnd_layers):
       )
 
 
-def _check_units(**layers):
+def check_units(owner, **layers):
+  """Refuses numbers of units that are no integers from 1.
+
+  Args:
+    owner: Whose arguments they are, in messages.
+    **layers: Lists of numbers by name.
+
+  Raises:
+    ValueError: If one is out of range.
+  """
   for name, units in layers.items():
     for number in units:
       if not isinstance(number, numbers.Integral) or number < 1:
         raise errors.InvalidValue(
-            f'create_networks.{name} must hold integers from 1, got {number!r}.'
+            f'{owner}.{name} must hold integers from 1, got {number!r}.'
         )
 
 
@@ -283,11 +297,22 @@ def check_core(core, owner):
     )
 
 
-def _check_convolutions(observation_spec, **layers):
-  """Refuses convolutions that are no triples or have nothing to look at."""
+def check_convolutions(owner, observation_spec, **layers):
+  """Refuses convolutions that are no triples or have nothing to look at.
+
+  Args:
+    owner: Whose arguments they are, in messages.
+    observation_spec: A nest of specs.
+    **layers: Lists of triples, or None, by name.
+
+  Raises:
+    ValueError: If there are such convolutions.
+  """
   for name, convolutions in layers.items():
     if not convolutions:
       continue
+    if not isinstance(convolutions, (tuple, list)):
+      convolutions = [convolutions]
     for layer in convolutions:
       if (
           not isinstance(layer, (tuple, list))
@@ -295,12 +320,12 @@ def _check_convolutions(observation_spec, **layers):
           or not all(isinstance(n, numbers.Integral) and n >= 1 for n in layer)
       ):
         raise errors.InvalidValue(
-            f'create_networks.{name} must hold triples (filters, kernel size,'
+            f'{owner}.{name} must hold triples (filters, kernel size,'
             f' stride) of integers from 1, got {layer!r}.'
         )
     if not any(map(encoders.is_image, tf.nest.flatten(observation_spec))):
       raise errors.InvalidValue(
-          f'create_networks.{name} are convolutions, and no observation is an'
+          f'{owner}.{name} are convolutions, and no observation is an'
           ' image [height, width, channels]: leave it out, or reshape the'
           ' observation in a wrapper.'
       )

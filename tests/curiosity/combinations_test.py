@@ -123,6 +123,11 @@ def test_bounded_factor(in_graph):
         (lambda: curiosity.Sum([Mean(1.0)], weights=[1, 2]), '1 numbers'),
         (lambda: curiosity.Product([None]), 'NoneType'),
         (lambda: curiosity.BoundedFactor(Mean(1.0), bound=1), 'above 1'),
+        (lambda: curiosity.create_sum(None, None, ()), 'a list of functions'),
+        (
+            lambda: curiosity.create_product(None, None, curiosity.create_rnd),
+            'create_product.curiosity_fns must be a list of functions',
+        ),
     ],
 )
 def test_bad_arguments(make, message):

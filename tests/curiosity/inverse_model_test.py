@@ -8,6 +8,7 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
 from rnd_agents import curiosity
+from rnd_agents import errors
 
 _OBSERVATION = tf.TensorSpec([3], tf.float32)
 _ACTIONS = dict(
@@ -180,3 +181,16 @@ def test_features_learn_what_tells_the_action_and_no_gradient_is_a_bonus():
     bonus = e3b.bonus(batch().add_time())
   gradients = tape.gradient(bonus, e3b.trainable_variables)
   assert gradients == [None] * len(e3b.trainable_variables)
+
+
+@pytest.mark.parametrize(
+    'layers, message',
+    [
+        (dict(conv_layers=3), 'InverseModel.conv_layers must hold triples'),
+        (dict(conv_layers=((8, 3, 1),)), 'no observation is an image'),
+        (dict(num_features=0), 'InverseModel.num_features must hold integers'),
+    ],
+)
+def test_bad_layers(layers, message):
+  with pytest.raises(errors.InvalidValue, match=message):
+    curiosity.InverseModel(_OBSERVATION, _ACTIONS['discrete'], **layers)
