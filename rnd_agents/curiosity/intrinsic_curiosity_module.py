@@ -10,7 +10,6 @@ from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import inverse_model
 from rnd_agents.curiosity import transitions as transitions_lib
-from rnd_agents.networks import initializers
 from rnd_agents.ops import rnd
 
 
@@ -64,40 +63,27 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
     self.model = model
     self._action_spec = tensor_spec.from_spec(action_spec)
     self._share = forward_loss_share
-    self._layers = [
-        tf.keras.layers.Dense(
-            units,
-            activation='relu',
-            kernel_initializer=initializers.FreshOrthogonal(2**0.5),
-        )
-        for units in fc_layer_params
-    ]
-    self._layers.append(
-        tf.keras.layers.Dense(
-            model.num_features,
-            kernel_initializer=initializers.FreshOrthogonal(1.0),
-        )
-    )
     example = tensor_spec.sample_spec_nest(self._action_spec, outer_dims=[1])
-    self._predictions(tf.zeros([1, model.num_features]), example)  # Builds g.
+    encoded = inverse_model.encode_actions(example, self._action_spec)
+    self._layers = inverse_model.dense_layers(
+        model.num_features + encoded.shape[-1],
+        fc_layer_params,
+        model.num_features,
+        gain=1.0,
+    )
 
   @property
   def trainable_variables(self):
     """The inverse model's and those of g."""
     return [
         *self.model.trainable_variables,
-        *(v for layer in self._layers for v in layer.trainable_weights),
+        *self._layers.trainable_weights,
     ]
 
   def _predictions(self, features, action):
     """g(f(s), a), [M, F]."""
-    outputs = tf.concat(
-        [features, inverse_model.encode_actions(action, self._action_spec)],
-        axis=-1,
-    )
-    for layer in self._layers:
-      outputs = layer(outputs)
-    return outputs
+    encoded = inverse_model.encode_actions(action, self._action_spec)
+    return self._layers(tf.concat([features, encoded], axis=-1))
 
   def _forward_errors(self, features, next_features, action):
     """Half the squared distance [M] of g's prediction."""

@@ -80,19 +80,12 @@ class InverseModel(tf.Module):
         name='Features',
     )
     self._flat_action_spec = tf.nest.flatten(tensor_spec.from_spec(action_spec))
-    self._hidden_layers = [
-        tf.keras.layers.Dense(
-            units,
-            activation='relu',
-            kernel_initializer=initializers.FreshOrthogonal(2**0.5),
-        )
-        for units in action_fc_layer_params
-    ]
-    self._action_layer = tf.keras.layers.Dense(
+    self._action_layers = dense_layers(
+        2 * num_features,
+        action_fc_layer_params,
         sum(self._action_sizes()),
-        kernel_initializer=initializers.FreshOrthogonal(0.01),
+        gain=0.01,
     )
-    self._predictions(tf.zeros([1, 2 * num_features]))  # Builds the layers.
 
   def _action_sizes(self):
     """Outputs of each action: logits of a discrete one, means of another."""
@@ -104,10 +97,9 @@ class InverseModel(tf.Module):
   @property
   def trainable_variables(self):
     """Of f and of the layers from features to action."""
-    layers = [*self._hidden_layers, self._action_layer]
     return [
         *self._network.trainable_variables,
-        *(variable for layer in layers for variable in layer.trainable_weights),
+        *self._action_layers.trainable_weights,
     ]
 
   def features(self, observations):
@@ -135,7 +127,7 @@ class InverseModel(tf.Module):
       float32 [M], with a gradient into f.
     """
     outputs = tf.split(
-        self._predictions(tf.concat([features, next_features], axis=-1)),
+        self._action_layers(tf.concat([features, next_features], axis=-1)),
         self._action_sizes(),
         axis=-1,
     )
@@ -150,10 +142,32 @@ class InverseModel(tf.Module):
     ]
     return tf.add_n(terms)
 
-  def _predictions(self, pairs):
-    for layer in [*self._hidden_layers, self._action_layer]:
-      pairs = layer(pairs)
-    return pairs
+
+def dense_layers(num_inputs, fc_layer_params, num_outputs, gain):
+  """Returns layers with ReLUs between them and a linear last one, built.
+
+  Args:
+    num_inputs: Features that they take.
+    fc_layer_params: Units of the hidden layers.
+    num_outputs: Units of the last layer.
+    gain: Of the last layer's orthogonal kernel; the others have sqrt 2.
+  """
+  layers = [
+      tf.keras.layers.Dense(
+          units,
+          activation='relu',
+          kernel_initializer=initializers.FreshOrthogonal(2**0.5),
+      )
+      for units in fc_layer_params
+  ]
+  layers.append(
+      tf.keras.layers.Dense(
+          num_outputs, kernel_initializer=initializers.FreshOrthogonal(gain)
+      )
+  )
+  stack = tf.keras.Sequential(layers)
+  stack.build([None, num_inputs])
+  return stack
 
 
 def encode_actions(action, action_spec):
