@@ -57,11 +57,12 @@ class RunningMoments(tf.Module):
       if mask is None:
         mask = tf.ones(tf.shape(values)[:num_outer_dims], tf.bool)
       # In float64 all frames of a rollout at once would be gigabytes.
+      values, mask = parts.split((values, mask))
       _, *merged = tf.while_loop(
           lambda i, *_: i < tf.shape(values)[0],
           lambda i, *so_far: (
               i + 1,
-              *_take_in(so_far, values[i], mask[i], num_outer_dims - 1),
+              *_take_in(so_far, values[i], mask[i], num_outer_dims),
           ),
           (0, *(tf.convert_to_tensor(v) for v in self._variables())),
           parallel_iterations=1,
