@@ -86,6 +86,7 @@ EXTRAS_REQUIRE = {
     + _where(_OLDER, ['opencv-python-headless<4.12'])
     + _where(_NEWER, ['opencv-python-headless<5']),
     'box2d': ['box2d==2.3.10'],
+    'cluster': ['ray>=2.55'],
     'minigrid': ['minigrid>=3.0'],
     # Gymnasium's renderer of MuJoCo imports imageio, whether it films or not.
     'mujoco': ['imageio>=2.14', 'mujoco>=3.1'],

@@ -5,6 +5,8 @@
 python -m train.train_eval --gin_file=mountain_car.gin --seed=0
 """
 
+import functools
+import importlib.util
 import os
 import sys
 
@@ -35,6 +37,18 @@ _GIN_PARAM = flags.DEFINE_multi_string(
 _SEED = flags.DEFINE_integer(
     'seed', 0, 'Seed of environments, networks, policy and shuffling.'
 )
+_WORKERS = flags.DEFINE_integer(
+    'workers',
+    0,
+    'Processes that collect, at most train_eval.num_shards; 0: this one alone'
+    ' (needs rnd_agents[cluster]). The run is the same, byte for byte.',
+    lower_bound=0,
+)
+_RAY_ADDRESS = flags.DEFINE_string(
+    'ray_address',
+    None,
+    'HOST:PORT of a Ray cluster for the workers. Default: this machine.',
+)
 
 
 def main(argv):
@@ -61,7 +75,9 @@ def main(argv):
   try:
     gin_files.parse(_GIN_FILE.value, _GIN_PARAM.value + _GIN_BINDINGS.value)
     logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
-    result = experiment.train_eval(root_dir, seed=_SEED.value)
+    result = experiment.train_eval(
+        root_dir, _make_shards(errors), seed=_SEED.value
+    )
   except errors.UserError as error:
     logging.debug('Where it happened:', exc_info=True)
     sys.exit(f'train_eval: {errors.message_of(error)}')
@@ -74,6 +90,25 @@ def main(argv):
   )
   if not result.finished:
     sys.exit('Stopped before the end: the same command goes on.')
+
+
+def _make_shards(errors):
+  """What makes the collectors; None for collectors in this process."""
+  if not _WORKERS.value:
+    if _RAY_ADDRESS.value:
+      raise errors.SetupError('--ray_address needs --workers=N.')
+    return None
+  if importlib.util.find_spec('ray') is None:
+    raise errors.MissingPackage(
+        '--workers needs Ray: pip install "rnd_agents[cluster]".'
+    )
+  from rnd_agents.cluster import ray_workers  # pylint: disable=g-import-not-at-top
+
+  return functools.partial(
+      ray_workers.create_collectors,
+      num_workers=_WORKERS.value,
+      address=_RAY_ADDRESS.value,
+  )
 
 
 if __name__ == '__main__':

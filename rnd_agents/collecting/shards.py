@@ -54,13 +54,16 @@ class Shards:
 
   def reset(self):
     """Begins new episodes."""
-    for each in self._collectors:
-      each.reset()
+    self._map(lambda each: each.reset(), self._collectors)
+
+  def _map(self, function, *arguments):
+    """`map`, as a list: one shard after the other, in this process."""
+    return [function(*each) for each in zip(*arguments, strict=True)]
 
   def collect_random(self, num_rows):
     """As `Collector.collect_random`, for all environments."""
     return self._joined(
-        [each.collect_random(num_rows) for each in self._collectors]
+        self._map(lambda each: each.collect_random(num_rows), self._collectors)
     )
 
   def collect(self, variables_of, num_steps):
@@ -75,10 +78,15 @@ class Shards:
     Returns:
       A `Rollout`.
     """
-    return self._joined([
-        each.collect(variables_of and variables_of(part), num_steps)
-        for each, part in zip(self._collectors, self._slices)
-    ])
+    return self._joined(
+        self._map(
+            lambda each, part: each.collect(
+                variables_of and variables_of(part), num_steps
+            ),
+            self._collectors,
+            self._slices,
+        )
+    )
 
   def _joined(self, rollouts):
     if len(rollouts) == 1:
@@ -115,10 +123,9 @@ class Shards:
       Whether all episodes in progress go on. Where some cannot, all shards
       begin new ones.
     """
-    go_on = [
-        each.set_state(state)
-        for each, state in zip(self._collectors, states, strict=True)
-    ]
+    go_on = self._map(
+        lambda each, state: each.set_state(state), self._collectors, states
+    )
     if not all(go_on):
       self.reset()
     return all(go_on)

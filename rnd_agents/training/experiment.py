@@ -139,24 +139,43 @@ class Experiment:
     self.training.check(self.num_env_steps, self.num_environments)
 
 
-def train_eval(root_dir, **more):
+def train_eval(root_dir, make_shards=None, **more):
   """Trains as gin and the arguments say; returns a `Result`.
 
   Args:
     root_dir: The run's folder.
+    make_shards: As for `run`.
     **more: Attributes of `Experiment`, which win over gin.
 
   Raises:
     UserError: If the settings cannot run, or the run had to stop.
   """
-  return run(Experiment(root_dir, **more))
+  return run(Experiment(root_dir, **more), make_shards or local_shards)
 
 
-def run(config):
+def local_shards(config, seeds, recipes):
+  """Makes the collectors of all shards, in this process.
+
+  Args:
+    config: An `Experiment`.
+    seeds: `run.Seeds`.
+    recipes: The `collector.Recipe`s of the shards.
+
+  Returns:
+    `shards.Shards`.
+  """
+  del config, seeds
+  return shards.Shards([local.LocalCollector(recipe) for recipe in recipes])
+
+
+def run(config, make_shards=local_shards):
   """Trains, evaluates and saves; goes on with a run that it finds.
 
   Args:
     config: An `Experiment`.
+    make_shards: What makes the collectors, such as `local_shards` or, of
+      workers, `cluster.ray_workers.create_collectors`. No number that a run
+      learns depends on it, and a resumed run may have another.
 
   Returns:
     A `Result`.
@@ -172,7 +191,11 @@ def run(config):
     seeds = run_lib.Seeds(config.seed)
     tf.keras.utils.set_random_seed(seeds.networks)
 
-    collectors = create_collectors(config, seeds)
+    collectors = make_shards(
+        config,
+        seeds,
+        [recipe(config, seeds, i) for i in range(config.num_shards)],
+    )
     stack.callback(collectors.close)
     eval_environment = _load('eval', config.num_eval_episodes, None)
     stack.callback(local.close, eval_environment)
@@ -230,24 +253,6 @@ def run(config):
           callback.after_iteration(this, iteration)
       this.checkpoints.wait()
     return _finish(this)
-
-
-def create_collectors(config, seeds):
-  """Makes the collectors of all shards, in this process.
-
-  Args:
-    config: An `Experiment`.
-    seeds: `run.Seeds`.
-
-  Returns:
-    `shards.Shards`.
-  """
-  return shards.Shards(
-      [
-          local.LocalCollector(recipe(config, seeds, index))
-          for index in range(config.num_shards)
-      ]
-  )
 
 
 def recipe(config, seeds, index):

@@ -40,29 +40,27 @@ _REPLAY = (
 )
 
 
-def _in_processes(config, seeds):
+def _in_processes(config, seeds, recipes):
+  del config
   return shards.Shards([
-      process_collector.ProcessCollector(
-          experiment.recipe(config, seeds, index), seeds.networks
-      )
-      for index in range(config.num_shards)
+      process_collector.ProcessCollector(recipe, seeds.networks)
+      for recipe in recipes
   ])
 
 
 def test_run_with_collectors_in_other_processes_is_the_same_run(
-    tmp_path, monkeypatch
+    tmp_path,
 ):
-  def metrics(name):
+  def metrics(name, make_shards):
     gin.clear_config()
     gin_files.parse(['deep_sea'], _ON_POLICY)
     experiment.train_eval(
-        os.fspath(tmp_path / name), seed=3, num_shards=2
+        os.fspath(tmp_path / name), make_shards, seed=3, num_shards=2
     )
     return (tmp_path / name / 'metrics.csv').read_bytes()
 
-  here = metrics('here')
-  monkeypatch.setattr(experiment, 'create_collectors', _in_processes)
-  assert metrics('there') == here
+  here = metrics('here', None)
+  assert metrics('there', _in_processes) == here
   assert here.count(b'\ntrain,') >= 3
 
 

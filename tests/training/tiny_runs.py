@@ -71,14 +71,25 @@ R2D3_SETTINGS = (
 )
 
 
-def train(
-    root_dir, num_env_steps, *bindings, settings=SETTINGS, files=(), seed=5
-):
-  """Trains with settings and bindings; returns a `Result`."""
+def parse(num_env_steps, *bindings, settings=SETTINGS, files=()):
+  """Gives gin settings and bindings."""
   gin.clear_config()
   length = f'train_eval.num_env_steps = {num_env_steps}'
   gin_files.parse(files, (*settings, length, *bindings))
-  return experiment.train_eval(os.fspath(root_dir), seed=seed)
+
+
+def train(
+    root_dir,
+    num_env_steps,
+    *bindings,
+    settings=SETTINGS,
+    files=(),
+    seed=5,
+    make_shards=None,
+):
+  """Trains with settings and bindings; returns a `Result`."""
+  parse(num_env_steps, *bindings, settings=settings, files=files)
+  return experiment.train_eval(os.fspath(root_dir), make_shards, seed=seed)
 
 
 def context():

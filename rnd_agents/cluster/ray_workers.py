@@ -1,0 +1,346 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Workers as actors of Ray, on this machine or on a cluster."""
+
+import copy
+import functools
+import os
+import secrets
+import socket
+import sys
+import threading
+import time
+
+from absl import logging
+import gin
+
+from rnd_agents import errors
+from rnd_agents.cluster import remote_collector
+from rnd_agents.cluster import shard_worker
+from rnd_agents.collecting import local
+
+# What TensorFlow computes depends on these, in every process of a run.
+_ENVIRONMENT_VARIABLES = (
+    'TF_ENABLE_ONEDNN_OPTS',
+    'TF_NUM_INTRAOP_THREADS',
+    'TF_NUM_INTEROP_THREADS',
+    'OMP_NUM_THREADS',
+    'TF_CPP_MIN_LOG_LEVEL',
+    'TF_USE_LEGACY_KERAS',
+    'ONEDNN_MAX_CPU_ISA',
+)
+_TOKEN_FILE = 'ray_token'
+# Between two lines that say whom the learner waits for.
+_REMARK_INTERVAL_S = 10.0
+_START_TIMEOUT_S = 120.0
+_MAX_STARTS = 3
+_PROBE_TIMEOUT_S = 5.0
+
+
+def create_collectors(config, seeds, recipes, num_workers, address=None):
+  """Starts workers and makes the collectors of a run's shards.
+
+  Args:
+    config: An `experiment.Experiment`.
+    seeds: `run.Seeds`.
+    recipes: The `collector.Recipe`s of the shards.
+    num_workers: Processes to start, at most one a shard.
+    address: 'HOST:PORT' of a Ray cluster that exists; None for one on this
+      machine, which ends with the run.
+
+  Returns:
+    `remote_collector.RemoteShards`.
+
+  Raises:
+    SetupError: If the workers cannot be started as asked.
+  """
+  if not 1 <= num_workers <= len(recipes):
+    raise errors.SetupError(
+        f'--workers must be from 1 to train_eval.num_shards, got {num_workers}'
+        f' and {len(recipes)}: a worker collects for one shard at least. A new'
+        f' run may set --gin_bindings="train_eval.num_shards = {num_workers}".'
+    )
+  # Also shows here, before any process starts, that environments can be made,
+  # and gin which of its bindings they take.
+  probe = local.LocalCollector(recipes[0])
+  specs, num_environments = probe.specs, probe.num_environments
+  probe.close()
+  _connect(config.root_dir, num_workers, address)
+  workers = RayWorkers(
+      shard_worker.Setup(gin.config_str(), seeds.networks, recipes),
+      num_workers,
+      config.environment_timeout_s,
+  )
+  try:
+    workers.check_versions()
+  except BaseException:
+    workers.close()
+    raise
+  return remote_collector.RemoteShards(
+      [
+          remote_collector.RemoteCollector(
+              recipe, specs, num_environments, workers
+          )
+          for recipe in recipes
+      ],
+      workers,
+  )
+
+
+def _connect(root_dir, num_workers, address):
+  """Starts Ray on this machine, or finds a cluster."""
+  if address is not None:
+    _probe(address)
+    _require_token()
+  else:
+    _make_token(root_dir)
+    # By itself Ray gives way to every other process of the machine.
+    os.environ.setdefault('RAY_worker_niceness', '0')
+  import ray  # Now, for it reads the token. pylint: disable=g-import-not-at-top
+
+  try:
+    ray.init(
+        address=address or 'local',
+        log_to_driver=False,
+        logging_level='ERROR',
+        **(
+            {}
+            if address
+            else dict(
+                num_cpus=num_workers,
+                include_dashboard=False,
+                _node_ip_address='127.0.0.1',
+            )
+        ),
+    )
+  except Exception as error:  # pylint: disable=broad-exception-caught
+    where = address or 'this machine'
+    raise errors.SetupError(
+        f'Ray on {where} cannot be used: {_first_line(error)}'
+    ) from error
+
+
+def _probe(address):
+  """Refuses an address where nothing answers; Ray would try for long."""
+  host, _, port = address.rpartition(':')
+  if not host or not port.isdigit():
+    raise errors.SetupError(
+        f'--ray_address must be HOST:PORT, such as 10.0.0.1:6379, got {address}.'
+    )
+  try:
+    with socket.create_connection((host, int(port)), _PROBE_TIMEOUT_S):
+      pass
+  except OSError as error:
+    raise errors.SetupError(
+        f'Nothing answers at --ray_address={address} ({error}). On that machine:'
+        ' ray start --head --port=PORT.'
+    ) from error
+
+
+def _require_token():
+  """Refuses to join a cluster that anybody may join."""
+  os.environ.setdefault('RAY_AUTH_MODE', 'token')
+  if os.environ['RAY_AUTH_MODE'] != 'token':
+    raise errors.SetupError(
+        'RAY_AUTH_MODE must be token, on every machine of the cluster: who'
+        ' reaches a Ray cluster without tokens can run any program there.'
+    )
+  if not any(
+      name in os.environ for name in ('RAY_AUTH_TOKEN', 'RAY_AUTH_TOKEN_PATH')
+  ):
+    raise errors.SetupError(
+        'The cluster of --ray_address asks for a token: set RAY_AUTH_TOKEN_PATH'
+        ' to the file that holds the one its machines were started with.'
+    )
+
+
+def _make_token(root_dir):
+  """Writes a token that only this user can read, for a cluster of this run."""
+  if 'ray' in sys.modules and os.environ.get('RAY_AUTH_MODE') != 'token':
+    raise errors.SetupError(
+        'Ray was imported without tokens, and reads its settings only once:'
+        ' import it after the run has started, or set RAY_AUTH_MODE=token.'
+    )
+  path = os.path.join(os.path.abspath(root_dir), _TOKEN_FILE)
+  os.makedirs(os.path.dirname(path), exist_ok=True)
+  if os.path.exists(path):
+    os.remove(path)
+  with os.fdopen(
+      os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), 'w'
+  ) as file:
+    file.write(_token())
+  os.environ['RAY_AUTH_MODE'] = 'token'
+  os.environ['RAY_AUTH_TOKEN_PATH'] = path
+  os.environ.pop('RAY_AUTH_TOKEN', None)
+
+
+@functools.lru_cache(maxsize=None)
+def _token():
+  """One token a process: Ray remembers the first."""
+  return secrets.token_hex(32)
+
+
+class _Actor:
+  """A `ShardWorker` in a process of Ray's."""
+
+  def __init__(self, setup):
+    shard_worker.configure(setup)
+    self._worker = shard_worker.ShardWorker(setup.recipes)
+
+  def versions(self):
+    return shard_worker.versions()
+
+  def run(self, task):
+    import ray  # pylint: disable=g-import-not-at-top
+
+    name, arguments = task.call
+    # What Ray hands over is read-only; environments write into their state.
+    arguments = tuple(
+        ray.get(each) if isinstance(each, ray.ObjectRef) else copy.deepcopy(each)
+        for each in arguments
+    )
+    return self._worker.run(
+        task._replace(
+            call=(name, arguments), origin=copy.deepcopy(task.origin)
+        )
+    )
+
+
+class RayWorkers(remote_collector.Workers):
+  """Keeps a number of actors alive; shard i goes to worker i mod N."""
+
+  def __init__(self, setup, num_workers, timeout_s):
+    """Starts the actors.
+
+    Args:
+      setup: `shard_worker.Setup`.
+      num_workers: N.
+      timeout_s: Seconds that a call may take before its worker is given up;
+        None for any time.
+    """
+    import ray  # pylint: disable=g-import-not-at-top
+
+    self._ray = ray
+    self._timeout_s = timeout_s
+    self._setup = ray.put(setup)
+    variables = {
+        name: os.environ[name]
+        for name in _ENVIRONMENT_VARIABLES
+        if name in os.environ
+    }
+    self._actor_class = ray.remote(_Actor).options(
+        num_cpus=1,
+        scheduling_strategy='SPREAD',
+        runtime_env=dict(env_vars=variables),
+    )
+    self._lock = threading.Lock()
+    self._actors = [self._start() for _ in range(num_workers)]
+    self._shared = None, None
+
+  def _start(self):
+    return self._actor_class.remote(self._setup)
+
+  def check_versions(self):
+    """Refuses workers with other versions than the learner's.
+
+    Raises:
+      SetupError: If there are some, or if no worker starts.
+    """
+    ours = shard_worker.versions()
+    for index in range(len(self._actors)):
+      theirs = self._versions(index)
+      for name, version in ours.items():
+        if theirs.get(name) != version:
+          raise errors.SetupError(
+              f'Worker {index} has {name} {theirs.get(name)}, the learner'
+              f' {version}: install the same version on every machine.'
+          )
+
+  def _versions(self, index):
+    """Versions of a worker, once it has started."""
+    for _ in range(_MAX_STARTS):
+      try:
+        return self._ask(
+            index, _START_TIMEOUT_S, 'to start', lambda actor: actor.versions
+        )
+      except remote_collector.WorkerLost as lost:
+        reason = lost
+      except self._ray.exceptions.RayError as error:
+        reason = _first_line(error)
+        break
+    raise errors.SetupError(
+        f'Worker {index} could not start: {reason} Has the cluster a free CPU'
+        ' for each worker, and the package on each machine?'
+    )
+
+  def share(self, variables):
+    known, reference = self._shared
+    if known is not variables:
+      reference = self._ray.put(variables)
+      self._shared = variables, reference
+    return reference
+
+  def run(self, task):
+    return self._ask(
+        task.shard % len(self._actors),
+        self._timeout_s,
+        f'with shard {task.shard}',
+        lambda actor: actor.run,
+        task,
+    )
+
+  def _ask(self, index, timeout_s, what, method, *arguments):
+    """What a worker answers.
+
+    Args:
+      index: Number of the worker.
+      timeout_s: Seconds to wait; None for any time.
+      what: What the learner waits for, in words.
+      method: Function from an actor to its method.
+      *arguments: Of the method.
+
+    Returns:
+      The answer.
+
+    Raises:
+      WorkerLost: If there is none; another worker has its place then.
+    """
+    with self._lock:
+      actor = self._actors[index]
+    answer = method(actor).remote(*arguments)
+    began = time.monotonic()
+    while not self._ray.wait([answer], timeout=_REMARK_INTERVAL_S)[0]:
+      waited_s = time.monotonic() - began
+      if timeout_s is not None and waited_s > timeout_s:
+        self._replace(index, actor)
+        raise remote_collector.WorkerLost(
+            f'Worker {index} gave no answer for {waited_s:.0f} s.'
+        )
+      logging.info(
+          'Waiting for worker %d %s since %.0f s.', index, what, waited_s
+      )
+    try:
+      return self._ray.get(answer)
+    except (
+        self._ray.exceptions.RayActorError,
+        self._ray.exceptions.ObjectLostError,
+    ) as error:
+      self._replace(index, actor)
+      raise remote_collector.WorkerLost(
+          f'Worker {index} died ({_first_line(error)}).'
+      ) from error
+
+  def _replace(self, index, lost):
+    """Starts an actor in the place of a lost one, once."""
+    with self._lock:
+      if self._actors[index] is lost:
+        self._ray.kill(lost)
+        self._actors[index] = self._start()
+
+  def close(self):
+    self._ray.shutdown()
+
+
+def _first_line(error):
+  lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+  return lines[0].rstrip('.') if lines else type(error).__name__

@@ -1,0 +1,178 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A collector whose work is done by workers, any of which may die.
+
+The state of a shard stays here and is part of the run's checkpoint; workers own
+nothing. A call that a worker did not answer is made again by the next one, from
+the state before it: so it returns the same bytes.
+"""
+
+import abc
+import concurrent.futures
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+
+from rnd_agents import errors
+from rnd_agents.cluster import shard_worker
+from rnd_agents.collecting import collector
+from rnd_agents.collecting import shards
+
+# A call that so many workers did not survive is told as an error.
+_MAX_LOSSES = 5
+
+
+class WorkerLost(Exception):
+  """A worker died, hung or cannot be reached; the message says which."""
+
+
+class Workers(abc.ABC):
+  """Processes with a `ShardWorker` each."""
+
+  @abc.abstractmethod
+  def run(self, task):
+    """Has a `shard_worker.Task` carried out; several threads may call it.
+
+    Returns:
+      A `shard_worker.Reply`.
+
+    Raises:
+      WorkerLost: If no answer came. Another worker takes its place.
+    """
+
+  def share(self, variables):
+    """Returns what stands for the variables of a policy in tasks."""
+    return variables
+
+  @abc.abstractmethod
+  def close(self):
+    """Ends the processes."""
+
+
+class RemoteCollector(collector.Collector):
+  """Hands every call over to workers."""
+
+  def __init__(self, recipe, specs, num_environments, workers):
+    """Builds the collector; nothing runs yet.
+
+    Args:
+      recipe: The shard's `collector.Recipe`.
+      specs: Its `collector.Specs`, which each rollout is checked against.
+      num_environments: B.
+      workers: `Workers`.
+    """
+    self._index = recipe.index
+    self._specs = specs
+    self._num_environments = num_environments
+    self._workers = workers
+    self._variables = None  # Of the policy, as the workers share them.
+    self._num_calls = 0
+    self._origin = shard_worker.Origin(None, [])
+    self.num_losses = 0
+
+  @property
+  def specs(self):
+    return self._specs
+
+  @property
+  def num_environments(self):
+    return self._num_environments
+
+  def reset(self):
+    self._call('reset')
+
+  def collect_random(self, num_rows):
+    # No state has the generator of the random policy: these calls are repeated.
+    return self._checked(self._call('collect_random', num_rows, saves=False))
+
+  def collect(self, variables, num_steps):
+    if variables is not None:
+      self._variables = self._workers.share(variables)
+    has_old_row = (self._origin.state or {}).get('last_row') is not None
+    rollout = self._checked(
+        self._call('collect', self._variables, num_steps)
+    )
+    # Where a worker had to begin new episodes, its first row counts as the one
+    # that was lost.
+    return rollout._replace(num_old_rows=int(has_old_row))
+
+  def visits(self):
+    return self.get_state()['visits']
+
+  def get_state(self):
+    if self._origin.state is None or self._origin.calls:
+      return self._call('get_state')
+    return self._origin.state
+
+  def set_state(self, state):
+    return self._call('set_state', state)
+
+  def close(self):
+    pass
+
+  def _call(self, name, *arguments, saves=True):
+    """Makes a call, again and again until a worker has survived it."""
+    call = (name, arguments)
+    task = shard_worker.Task(self._index, self._num_calls, call, saves)
+    for losses in range(_MAX_LOSSES + 1):
+      try:
+        reply = self._workers.run(task)
+        if reply.is_missing:
+          task = task._replace(origin=self._origin)
+          reply = self._workers.run(task)
+        break
+      except WorkerLost as lost:
+        self.num_losses += 1
+        logging.warning('%s Another one goes on with shard %d.', lost, self._index)
+        if losses == _MAX_LOSSES:
+          raise errors.RunError(
+              f'{losses + 1} workers in a row were lost at the same call, {name}'
+              f' of shard {self._index}: {lost}'
+          ) from lost
+        task = task._replace(origin=self._origin)
+    if reply.error is not None:
+      raise reply.error
+    self._num_calls += 1
+    if saves:
+      self._origin = shard_worker.Origin(reply.state, [])
+    else:
+      self._origin.calls.append(call)
+    return reply.result
+
+  def _checked(self, rollout):
+    """Refuses a rollout that the learner's networks do not fit."""
+    rows = rollout.trajectory
+    expected = dict(
+        observation=(self._specs.time_step.observation, rows.observation),
+        action=(self._specs.action, rows.action),
+    )
+    for name, (spec, value) in expected.items():
+      tf.nest.assert_same_structure(spec, value)
+      for one, array in zip(tf.nest.flatten(spec), tf.nest.flatten(value)):
+        shape, dtype = array.shape, np.dtype(array.dtype)
+        wanted = (self._num_environments, shape[1], *one.shape)
+        if shape != wanted or dtype != one.dtype.as_numpy_dtype:
+          raise errors.RunError(
+              f'The worker of shard {self._index} returned an {name} of shape'
+              f' {shape} and type {dtype}, where {wanted} of'
+              f' {one.dtype.name} was expected.'
+          )
+    return rollout
+
+
+class RemoteShards(shards.Shards):
+  """Shards that work side by side."""
+
+  def __init__(self, collectors, workers):
+    """Takes over `RemoteCollector`s and their `Workers`."""
+    super().__init__(collectors)
+    self._workers = workers
+    self._threads = concurrent.futures.ThreadPoolExecutor(len(collectors))
+
+  def _map(self, function, *arguments):
+    return list(self._threads.map(function, *arguments))
+
+  def close(self):
+    self._workers.close()
+    self._threads.shutdown(wait=False)

@@ -1,0 +1,148 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What runs in a worker: the collectors of shards, which it may lose."""
+
+import platform
+from typing import Any, NamedTuple, Optional, Sequence, Tuple
+
+from absl import logging
+import gin
+import tensorflow as tf
+
+from rnd_agents import errors
+from rnd_agents import version
+from rnd_agents.collecting import local
+
+# Name of a method of a `Collector`, and its arguments.
+Call = Tuple[str, Tuple[Any, ...]]
+
+
+class Setup(NamedTuple):
+  """What a worker needs to know of a run; it can be pickled.
+
+  Attributes:
+    gin_config: the run's bindings, as `gin.config_str` writes them.
+    seed: TensorFlow's global seed.
+    recipes: the `collector.Recipe`s of all shards.
+  """
+
+  gin_config: str
+  seed: int
+  recipes: Sequence[Any]
+
+
+class Origin(NamedTuple):
+  """Where a collector can be built again that a worker has lost.
+
+  Attributes:
+    state: of `Collector.get_state`; None for a collector that is new.
+    calls: `Call`s after it whose state was not taken.
+  """
+
+  state: Optional[dict]
+  calls: Sequence[Call]
+
+
+class Task(NamedTuple):
+  """A call of the collector of a shard.
+
+  Attributes:
+    shard: which shard.
+    num_calls: calls of this collector before this one.
+    call: `Call`.
+    takes_state: whether the reply is to have the state afterwards.
+    origin: `Origin`; None where the worker is believed to hold the collector.
+  """
+
+  shard: int
+  num_calls: int
+  call: Call
+  takes_state: bool
+  origin: Optional[Origin] = None
+
+
+class Reply(NamedTuple):
+  """What came of a `Task`.
+
+  Attributes:
+    result: what the method returned.
+    state: the collector's afterwards, if it was asked for.
+    is_missing: the worker does not hold the collector and got no origin, so
+      nothing has happened.
+    began_anew: the episodes in progress could not go on in this worker.
+    error: the `UserError` that the call ended in.
+  """
+
+  result: Any = None
+  state: Optional[dict] = None
+  is_missing: bool = False
+  began_anew: bool = False
+  error: Optional[errors.UserError] = None
+
+
+def versions():
+  """Returns what must be equal in learner and workers, by name."""
+  return dict(
+      rnd_agents=version.__version__,
+      Python='.'.join(platform.python_version_tuple()[:2]),
+      TensorFlow=tf.__version__,
+  )
+
+
+def configure(setup):
+  """Gives a process that is new the configuration of a run.
+
+  Args:
+    setup: A `Setup`.
+  """
+  gin.parse_config(setup.gin_config)
+  tf.keras.utils.set_random_seed(setup.seed)
+
+
+class ShardWorker:
+  """Holds collectors between calls, to save building them again."""
+
+  def __init__(self, recipes):
+    """Builds a worker; its process is configured.
+
+    Args:
+      recipes: As in `Setup`.
+    """
+    self._recipes = recipes
+    self._held = {}  # Shard -> (collector, number of calls).
+
+  def run(self, task):
+    """Carries out a `Task`; returns a `Reply`."""
+    held, num_calls = self._held.get(task.shard, (None, None))
+    began_anew = False
+    if held is None or num_calls != task.num_calls:
+      if task.origin is None:
+        return Reply(is_missing=True)
+      try:
+        held, began_anew = self._build(task.shard, task.origin)
+      except errors.UserError as error:
+        return Reply(error=error)
+    self._held.pop(task.shard, None)  # Until the call has succeeded.
+    name, arguments = task.call
+    try:
+      found = getattr(held, name)
+      result = found(*arguments) if callable(found) else found
+      state = held.get_state() if task.takes_state else None
+    except errors.UserError as error:
+      return Reply(error=error)
+    self._held[task.shard] = held, task.num_calls + 1
+    return Reply(result, state, began_anew=began_anew)
+
+  def _build(self, shard, origin):
+    """Builds a collector and brings it to where it was lost."""
+    old, _ = self._held.pop(shard, (None, None))
+    if old is not None:
+      old.close()
+    built = local.LocalCollector(self._recipes[shard])
+    goes_on = origin.state is None or built.set_state(origin.state)
+    if not goes_on:
+      logging.warning('Shard %d begins new episodes.', shard)
+      built.reset()
+    for name, arguments in origin.calls:
+      getattr(built, name)(*arguments)
+    return built, not goes_on

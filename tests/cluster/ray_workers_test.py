@@ -1,0 +1,134 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Workers on Ray: the same run, whatever happens to them."""
+
+import functools
+import importlib.util
+import os
+import signal
+import socket
+import stat
+import subprocess
+
+import pytest
+
+from rnd_agents import errors
+from rnd_agents.cluster import ray_workers
+from rnd_agents.training import callbacks
+from rnd_agents.training import experiment
+from rnd_agents.training import run as run_lib
+from tests.training import tiny_runs
+
+_SHARDS = 'train_eval.num_shards = 2'
+
+
+def _with(num_workers, **more):
+  return functools.partial(
+      ray_workers.create_collectors, num_workers=num_workers, **more
+  )
+
+
+def _pids():
+  """Processes of workers that this one has started."""
+  found = subprocess.run(
+      ['pgrep', '-f', 'ray::_Actor'], capture_output=True, text=True, check=False
+  )
+  return [int(pid) for pid in found.stdout.split()]
+
+
+class _Killer(callbacks.Callback):
+  """Kills a worker after the first iteration and stops after the third."""
+
+  def __init__(self):
+    self.killed = None
+
+  def after_iteration(self, run, iteration):
+    if run.counters.iteration == 1:
+      self.killed = _pids()[0]
+      os.kill(self.killed, signal.SIGKILL)
+    if run.counters.iteration == 3:
+      run.stop('the test')
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec('ray') is None, reason='It needs Ray.'
+)
+def test_workers_may_die_and_their_number_may_change(tmp_path):
+  def train(name, num_env_steps, make_shards, *bindings):
+    return tiny_runs.train(
+        tmp_path / name,
+        num_env_steps,
+        _SHARDS,
+        *bindings,
+        make_shards=make_shards,
+    )
+
+  train('here', 500, None)
+  killer = _Killer()
+  tiny_runs.parse(500, _SHARDS)
+  stopped = experiment.train_eval(
+      os.fspath(tmp_path / 'there'), _with(2), seed=5, callbacks=[killer]
+  )
+  assert not stopped.finished
+  token = tmp_path / 'there' / 'ray_token'
+  assert stat.S_IMODE(token.stat().st_mode) == 0o600
+  assert killer.killed is not None and not _pids()
+  train('there', 500, _with(1))
+  here, there = (
+      (tmp_path / name / 'metrics.csv').read_bytes()
+      for name in ('here', 'there')
+  )
+  assert there == here
+  assert here.count(b'\ntrain,') >= 5
+
+
+def _free_port():
+  with socket.socket() as found:
+    found.bind(('127.0.0.1', 0))
+    return found.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        (dict(num_workers=3), r'from 1 to train_eval.num_shards, got 3 and 2'),
+        (
+            dict(num_workers=1, address='nowhere'),
+            'must be HOST:PORT, .* got nowhere',
+        ),
+        (
+            dict(num_workers=1, address=f'127.0.0.1:{_free_port()}'),
+            'Nothing answers at --ray_address=127.0.0.1',
+        ),
+    ],
+    ids=['too many', 'no port', 'nobody there'],
+)
+def test_bad_flags_end_in_a_sentence_before_a_process_starts(
+    tmp_path, arguments, message
+):
+  tiny_runs.parse(500, _SHARDS)
+  config = experiment.Experiment(os.fspath(tmp_path))
+  seeds = run_lib.Seeds(0)
+  recipes = [experiment.recipe(config, seeds, index) for index in range(2)]
+  with pytest.raises(errors.SetupError, match=message):
+    ray_workers.create_collectors(config, seeds, recipes, **arguments)
+
+
+def test_a_cluster_without_tokens_is_not_joined(tmp_path, monkeypatch):
+  tiny_runs.parse(500, _SHARDS)
+  config = experiment.Experiment(os.fspath(tmp_path))
+  seeds = run_lib.Seeds(0)
+  recipes = [experiment.recipe(config, seeds, index) for index in range(2)]
+  for name in ('RAY_AUTH_TOKEN', 'RAY_AUTH_TOKEN_PATH'):
+    monkeypatch.delenv(name, raising=False)
+  with socket.create_server(('127.0.0.1', 0)) as server:
+    address = f'127.0.0.1:{server.getsockname()[1]}'
+    join = functools.partial(
+        ray_workers.create_collectors, config, seeds, recipes, 1, address
+    )
+    monkeypatch.setenv('RAY_AUTH_MODE', 'token')
+    with pytest.raises(errors.SetupError, match='set RAY_AUTH_TOKEN_PATH'):
+      join()
+    monkeypatch.setenv('RAY_AUTH_MODE', 'disabled')
+    with pytest.raises(errors.SetupError, match='RAY_AUTH_MODE must be token'):
+      join()

@@ -1,0 +1,191 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Collectors whose workers are lost, with workers in this process."""
+
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory
+
+from rnd_agents import errors
+from rnd_agents.cluster import remote_collector
+from rnd_agents.cluster import shard_worker
+from rnd_agents.collecting import collector
+from rnd_agents.collecting import local
+from rnd_agents.environments import errors as environment_errors
+from tests.training import tiny_runs
+
+
+class _Workers(remote_collector.Workers):
+  """One worker in this process, lost as it is told.
+
+  All that goes in and out is pickled, as between processes.
+  """
+
+  def __init__(self, recipes, losses):
+    """`losses`: what happens to which call, by (shard, its call)."""
+    self._recipes = recipes
+    self._losses = dict(losses)
+    self._lock = threading.Lock()
+    self._begin()
+
+  def _begin(self):
+    self._worker = shard_worker.ShardWorker(self._recipes)
+
+  def run(self, task):
+    with self._lock:
+      loss = self._losses.pop((task.shard, task.num_calls), None)
+      if loss == 'nobody knows':
+        self._begin()
+      if loss == 'before the call':
+        self._begin()
+        raise remote_collector.WorkerLost('It died.')
+      reply = self._worker.run(pickle.loads(pickle.dumps(task)))
+      if loss == 'after the call':
+        self._begin()
+        raise remote_collector.WorkerLost('It died.')
+      if loss == 'but lives':  # Its answer is lost; it is a call ahead now.
+        raise remote_collector.WorkerLost('The network failed.')
+      return pickle.loads(pickle.dumps(reply))
+
+  def close(self):
+    assert not self._losses  # All of them have happened.
+
+
+def _remote(losses, made):
+  def make_shards(config, seeds, recipes):
+    del config, seeds
+    workers = _Workers(recipes, losses)
+    for recipe in recipes:
+      probe = local.LocalCollector(recipe)
+      made.append(
+          remote_collector.RemoteCollector(
+              recipe, probe.specs, probe.num_environments, workers
+          )
+      )
+      probe.close()
+    return remote_collector.RemoteShards(made, workers)
+
+  return make_shards
+
+
+# Call 0 is a reset; then random steps, a reset, rollouts.
+_LOSSES = {
+    (0, 0): 'after the call',
+    (0, 1): 'nobody knows',
+    (1, 2): 'after the call',
+    (1, 4): 'before the call',
+    (0, 4): 'but lives',
+    (0, 5): 'nobody knows',
+    (1, 6): 'but lives',
+}
+
+
+@pytest.mark.parametrize(
+    'settings',
+    [tiny_runs.SETTINGS, tiny_runs.R2D3_SETTINGS],
+    ids=['RND-PPO', 'R2D3'],
+)
+def test_lost_workers_change_no_number(tmp_path, settings):
+  made = []
+
+  def metrics(name, make_shards):
+    root_dir = os.fspath(tmp_path / name)
+    tiny_runs.train(
+        root_dir,
+        500,
+        'train_eval.num_shards = 2',
+        settings=settings,
+        make_shards=make_shards,
+    )
+    return (tmp_path / name / 'metrics.csv').read_bytes()
+
+  here = metrics('here', None)
+  assert metrics('there', _remote(_LOSSES, made)) == here
+  assert here.count(b'\ntrain,') >= 4
+  assert sum(each.num_losses for each in made) == 5
+
+
+_SPECS = collector.Specs(
+    ts.time_step_spec(tf.TensorSpec([3], tf.float32)),
+    tf.TensorSpec([], tf.int64),
+)
+
+
+def _rollout(observation, num_old_rows=0):
+  rows = np.zeros([2, 5])
+  return collector.Rollout(
+      trajectory.Trajectory(
+          rows, observation, np.zeros([2, 5], np.int64), (), rows, rows, rows
+      ),
+      num_old_rows,
+      [],
+  )
+
+
+class _Answers(remote_collector.Workers):
+  """Answers that are made up."""
+
+  def __init__(self, *answers):
+    self._answers = list(answers)
+
+  def run(self, task):
+    answer = self._answers.pop(0)
+    if isinstance(answer, Exception):
+      raise answer
+    return answer
+
+  def close(self):
+    pass
+
+
+def _collector(*answers):
+  recipe = collector.Recipe(None, None, 0, index=4)
+  return remote_collector.RemoteCollector(recipe, _SPECS, 2, _Answers(*answers))
+
+
+def test_a_call_that_no_worker_survives_ends_in_a_sentence():
+  lost = remote_collector.WorkerLost('Worker 1 died (killed).')
+  with pytest.raises(
+      errors.RunError,
+      match=r'6 workers in a row .* reset of shard 4: Worker 1 died \(killed\)',
+  ):
+    _collector(*[lost] * 6).reset()
+  # The last of them is one too few.
+  fine = shard_worker.Reply(state=dict(last_row=None, visits=7))
+  survivor = _collector(*[lost] * 5, fine)
+  survivor.reset()
+  assert survivor.visits() == 7
+
+
+@pytest.mark.parametrize(
+    'observation',
+    [np.zeros([2, 5, 4], np.float32), np.zeros([2, 5, 3]), np.zeros([1, 5, 3])],
+    ids=['shape', 'type', 'batch'],
+)
+def test_rollouts_that_do_not_fit_are_refused(observation):
+  state = dict(last_row=None)
+  reply = shard_worker.Reply(_rollout(observation), state)
+  with pytest.raises(errors.RunError, match='shard 4 returned an observation'):
+    _collector(reply).collect([], 4)
+
+
+def test_an_environment_that_fails_is_not_tried_again():
+  failure = environment_errors.EnvironmentFailure('It raised.', 1)
+  with pytest.raises(environment_errors.EnvironmentFailure, match='It raised'):
+    _collector(shard_worker.Reply(error=failure)).reset()
+
+
+def test_the_first_row_of_new_episodes_counts_as_the_one_that_was_lost():
+  fits = np.zeros([2, 5, 3], np.float32)
+  first = shard_worker.Reply(_rollout(fits), dict(last_row='a row'))
+  anew = shard_worker.Reply(_rollout(fits), dict(last_row=None), began_anew=True)
+  its = _collector(first, anew, first)
+  assert [its.collect([], 4).num_old_rows for _ in range(3)] == [0, 1, 0]
+  assert first.result.num_env_steps == 10
+  assert first.result._replace(num_old_rows=1).num_env_steps == 8
