@@ -46,7 +46,9 @@ class Session:
     self.rollout_length = config.training.rollout_length
     seeds = run_lib.Seeds(config.seed)
     tf.keras.utils.set_random_seed(seeds.networks)
-    self._collectors = experiment.create_collectors(config, seeds)
+    self._collectors = experiment.local_shards(
+        config, seeds, experiment.recipes(config, seeds)
+    )
     (self._env,) = self._collectors.busy_with()
     self.agent = config.training.build_agent(
         self._collectors.specs, self.num_envs

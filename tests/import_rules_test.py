@@ -37,7 +37,7 @@ _ALLOWED = {
 
 # Installed by an extra, or by hand: a module that needs one imports it in the
 # function that does, and says there how to install it.
-_OPTIONAL = {'ale_py', 'Box2D', 'cv2', 'minigrid'}
+_OPTIONAL = {'ale_py', 'Box2D', 'cv2', 'minigrid', 'ray'}
 
 
 def _package(path):

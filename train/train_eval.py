@@ -102,7 +102,7 @@ def _make_shards(errors):
     raise errors.MissingPackage(
         '--workers needs Ray: pip install "rnd_agents[cluster]".'
     )
-  from rnd_agents.cluster import ray_workers  # pylint: disable=g-import-not-at-top
+  from rnd_agents.collecting import ray_workers  # pylint: disable=g-import-not-at-top
 
   return functools.partial(
       ray_workers.create_collectors,

@@ -1,6 +1,11 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Collects experience: the protocol of a collector and the local one."""
+"""Collects experience: the protocol of a collector, here and in workers.
+
+`local.py` collects in this process. `remote_collector.py` hands its calls over
+to workers, `shard_worker.py` is what runs in one, and `ray_workers.py` keeps
+them with Ray (extra `cluster`).
+"""
 
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local

@@ -23,7 +23,7 @@ def is_large(shape):
   return int(np.prod(shape, dtype=np.int64)) >= _LARGE
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _max_frames():
   has_gpu = bool(tf.config.list_physical_devices('GPU'))
   return _GPU_FRAMES if has_gpu else _CPU_FRAMES

@@ -153,19 +153,19 @@ def train_eval(root_dir, make_shards=None, **more):
   return run(Experiment(root_dir, **more), make_shards or local_shards)
 
 
-def local_shards(config, seeds, recipes):
+def local_shards(config, seeds, shard_recipes):
   """Makes the collectors of all shards, in this process.
 
   Args:
     config: An `Experiment`.
     seeds: `run.Seeds`.
-    recipes: The `collector.Recipe`s of the shards.
+    shard_recipes: `recipes` of them.
 
   Returns:
     `shards.Shards`.
   """
   del config, seeds
-  return shards.Shards([local.LocalCollector(recipe) for recipe in recipes])
+  return shards.Shards([local.LocalCollector(each) for each in shard_recipes])
 
 
 def run(config, make_shards=local_shards):
@@ -174,7 +174,7 @@ def run(config, make_shards=local_shards):
   Args:
     config: An `Experiment`.
     make_shards: What makes the collectors, such as `local_shards` or, of
-      workers, `cluster.ray_workers.create_collectors`. No number that a run
+      workers, `collecting.ray_workers.create_collectors`. No number that a run
       learns depends on it, and a resumed run may have another.
 
   Returns:
@@ -191,11 +191,7 @@ def run(config, make_shards=local_shards):
     seeds = run_lib.Seeds(config.seed)
     tf.keras.utils.set_random_seed(seeds.networks)
 
-    collectors = make_shards(
-        config,
-        seeds,
-        [recipe(config, seeds, i) for i in range(config.num_shards)],
-    )
+    collectors = make_shards(config, seeds, recipes(config, seeds))
     stack.callback(collectors.close)
     eval_environment = _load('eval', config.num_eval_episodes, None)
     stack.callback(local.close, eval_environment)
@@ -253,6 +249,11 @@ def run(config, make_shards=local_shards):
           callback.after_iteration(this, iteration)
       this.checkpoints.wait()
     return _finish(this)
+
+
+def recipes(config, seeds):
+  """The `collector.Recipe`s of all shards."""
+  return [recipe(config, seeds, index) for index in range(config.num_shards)]
 
 
 def recipe(config, seeds, index):

@@ -2,33 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A collector in another process gives the bytes that a local one gives."""
 
-import os
-
-import gin
 import numpy as np
 import tensorflow as tf
 
 from rnd_agents.collecting import local
-from rnd_agents.collecting import shards
 from rnd_agents.replay import sequences
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import run
 from tests.collecting import process_collector
 
-_ON_POLICY = (
-    'DEEP_SEA_SIZE = 4',
-    'train_eval.num_environments = 4',
-    'train_eval.num_env_steps = 300',
-    'train_eval.warm_up_env_steps = 64',
-    'train_eval.num_eval_episodes = 1',
-    'train_eval.record_video = False',
-    'train_eval.save_policies = False',
-    'OnPolicyTraining.rollout_length = 16',
-    'create_networks.fc_layer_params = (8,)',
-    'create_networks.value_fc_layer_params = (8,)',
-    'RNDPPOAgent.normalize_observations = True',
-)
 _REPLAY = (
     'train_eval.num_environments = 3',
     'ReplayTraining.unroll_length = 4',
@@ -38,30 +21,6 @@ _REPLAY = (
     'create_q_networks.fc_layer_params = (8,)',
     'LSTMCore.units = 4',
 )
-
-
-def _in_processes(config, seeds, recipes):
-  del config
-  return shards.Shards([
-      process_collector.ProcessCollector(recipe, seeds.networks)
-      for recipe in recipes
-  ])
-
-
-def test_run_with_collectors_in_other_processes_is_the_same_run(
-    tmp_path,
-):
-  def metrics(name, make_shards):
-    gin.clear_config()
-    gin_files.parse(['deep_sea'], _ON_POLICY)
-    experiment.train_eval(
-        os.fspath(tmp_path / name), make_shards, seed=3, num_shards=2
-    )
-    return (tmp_path / name / 'metrics.csv').read_bytes()
-
-  here = metrics('here', None)
-  assert metrics('there', _in_processes) == here
-  assert here.count(b'\ntrain,') >= 3
 
 
 def _windows(create, config, seeds, variables):

@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 from rnd_agents import errors
-from rnd_agents.cluster import ray_workers
+from rnd_agents.collecting import ray_workers
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import run as run_lib
@@ -31,7 +31,10 @@ def _with(num_workers, **more):
 def _pids():
   """Processes of workers that this one has started."""
   found = subprocess.run(
-      ['pgrep', '-f', 'ray::_Actor'], capture_output=True, text=True, check=False
+      ['pgrep', '-f', 'ray::_Actor'],
+      capture_output=True,
+      text=True,
+      check=False,
   )
   return [int(pid) for pid in found.stdout.split()]
 
@@ -54,26 +57,19 @@ class _Killer(callbacks.Callback):
     importlib.util.find_spec('ray') is None, reason='It needs Ray.'
 )
 def test_workers_may_die_and_their_number_may_change(tmp_path):
-  def train(name, num_env_steps, make_shards, *bindings):
-    return tiny_runs.train(
-        tmp_path / name,
-        num_env_steps,
-        _SHARDS,
-        *bindings,
-        make_shards=make_shards,
+  def train(name, make_shards, callback):
+    tiny_runs.parse(500, _SHARDS)
+    return experiment.train_eval(
+        os.fspath(tmp_path / name), make_shards, seed=5, callbacks=[callback]
     )
 
-  train('here', 500, None)
+  train('here', None, callbacks.Callback())
   killer = _Killer()
-  tiny_runs.parse(500, _SHARDS)
-  stopped = experiment.train_eval(
-      os.fspath(tmp_path / 'there'), _with(2), seed=5, callbacks=[killer]
-  )
-  assert not stopped.finished
+  assert not train('there', _with(2), killer).finished
   token = tmp_path / 'there' / 'ray_token'
   assert stat.S_IMODE(token.stat().st_mode) == 0o600
   assert killer.killed is not None and not _pids()
-  train('there', 500, _with(1))
+  assert train('there', _with(1), callbacks.Callback()).finished
   here, there = (
       (tmp_path / name / 'metrics.csv').read_bytes()
       for name in ('here', 'there')
@@ -109,7 +105,7 @@ def test_bad_flags_end_in_a_sentence_before_a_process_starts(
   tiny_runs.parse(500, _SHARDS)
   config = experiment.Experiment(os.fspath(tmp_path))
   seeds = run_lib.Seeds(0)
-  recipes = [experiment.recipe(config, seeds, index) for index in range(2)]
+  recipes = experiment.recipes(config, seeds)
   with pytest.raises(errors.SetupError, match=message):
     ray_workers.create_collectors(config, seeds, recipes, **arguments)
 
@@ -118,7 +114,7 @@ def test_a_cluster_without_tokens_is_not_joined(tmp_path, monkeypatch):
   tiny_runs.parse(500, _SHARDS)
   config = experiment.Experiment(os.fspath(tmp_path))
   seeds = run_lib.Seeds(0)
-  recipes = [experiment.recipe(config, seeds, index) for index in range(2)]
+  recipes = experiment.recipes(config, seeds)
   for name in ('RAY_AUTH_TOKEN', 'RAY_AUTH_TOKEN_PATH'):
     monkeypatch.delenv(name, raising=False)
   with socket.create_server(('127.0.0.1', 0)) as server:

@@ -15,8 +15,8 @@ import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
-from rnd_agents.cluster import shard_worker
 from rnd_agents.collecting import collector
+from rnd_agents.collecting import shard_worker
 from rnd_agents.collecting import shards
 
 # A call that so many workers did not survive is told as an error.
@@ -124,11 +124,13 @@ class RemoteCollector(collector.Collector):
         break
       except WorkerLost as lost:
         self.num_losses += 1
-        logging.warning('%s Another one goes on with shard %d.', lost, self._index)
+        logging.warning(
+            '%s Another one goes on with shard %d.', lost, self._index
+        )
         if losses == _MAX_LOSSES:
           raise errors.RunError(
-              f'{losses + 1} workers in a row were lost at the same call, {name}'
-              f' of shard {self._index}: {lost}'
+              f'{losses + 1} workers in a row were lost at the same call,'
+              f' {name} of shard {self._index}: {lost}'
           ) from lost
         task = task._replace(origin=self._origin)
     if reply.error is not None:

@@ -13,10 +13,10 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
 from rnd_agents import errors
-from rnd_agents.cluster import remote_collector
-from rnd_agents.cluster import shard_worker
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
+from rnd_agents.collecting import remote_collector
+from rnd_agents.collecting import shard_worker
 from rnd_agents.environments import errors as environment_errors
 from tests.training import tiny_runs
 
@@ -184,7 +184,9 @@ def test_an_environment_that_fails_is_not_tried_again():
 def test_the_first_row_of_new_episodes_counts_as_the_one_that_was_lost():
   fits = np.zeros([2, 5, 3], np.float32)
   first = shard_worker.Reply(_rollout(fits), dict(last_row='a row'))
-  anew = shard_worker.Reply(_rollout(fits), dict(last_row=None), began_anew=True)
+  anew = shard_worker.Reply(
+      _rollout(fits), dict(last_row=None), began_anew=True
+  )
   its = _collector(first, anew, first)
   assert [its.collect([], 4).num_old_rows for _ in range(3)] == [0, 1, 0]
   assert first.result.num_env_steps == 10

@@ -15,9 +15,9 @@ from absl import logging
 import gin
 
 from rnd_agents import errors
-from rnd_agents.cluster import remote_collector
-from rnd_agents.cluster import shard_worker
 from rnd_agents.collecting import local
+from rnd_agents.collecting import remote_collector
+from rnd_agents.collecting import shard_worker
 
 # What TensorFlow computes depends on these, in every process of a run.
 _ENVIRONMENT_VARIABLES = (
@@ -125,15 +125,16 @@ def _probe(address):
   host, _, port = address.rpartition(':')
   if not host or not port.isdigit():
     raise errors.SetupError(
-        f'--ray_address must be HOST:PORT, such as 10.0.0.1:6379, got {address}.'
+        '--ray_address must be HOST:PORT, such as 10.0.0.1:6379, got'
+        f' {address}.'
     )
   try:
     with socket.create_connection((host, int(port)), _PROBE_TIMEOUT_S):
       pass
   except OSError as error:
     raise errors.SetupError(
-        f'Nothing answers at --ray_address={address} ({error}). On that machine:'
-        ' ray start --head --port=PORT.'
+        f'Nothing answers at --ray_address={address} ({error}). On that'
+        ' machine: ray start --head --port=PORT.'
     ) from error
 
 
@@ -174,7 +175,7 @@ def _make_token(root_dir):
   os.environ.pop('RAY_AUTH_TOKEN', None)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _token():
   """One token a process: Ray remembers the first."""
   return secrets.token_hex(32)
@@ -196,8 +197,10 @@ class _Actor:
     name, arguments = task.call
     # What Ray hands over is read-only; environments write into their state.
     arguments = tuple(
-        ray.get(each) if isinstance(each, ray.ObjectRef) else copy.deepcopy(each)
-        for each in arguments
+        ray.get(argument)
+        if isinstance(argument, ray.ObjectRef)
+        else copy.deepcopy(argument)
+        for argument in arguments
     )
     return self._worker.run(
         task._replace(

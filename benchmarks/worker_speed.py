@@ -1,0 +1,123 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Times collecting with workers on Ray against a process an environment.
+
+    python -m benchmarks.worker_speed [--workers=1,2,4] [--step_ms=10]
+
+A simulator that sleeps stands for one that is slow, so that cores do not limit
+it. Each way collects the same rollouts in turns; the first, which starts
+processes and traces graphs, is not counted.
+"""
+
+import argparse
+import functools
+import statistics
+import tempfile
+import time
+
+import gin
+import gymnasium
+import numpy as np
+import tensorflow as tf
+
+from rnd_agents.collecting import local
+from rnd_agents.collecting import ray_workers
+from rnd_agents.training import experiment
+from rnd_agents.training import gin_files
+from rnd_agents.training import run as run_lib
+
+
+@gin.configurable
+class SlowSimulator(gymnasium.Env):
+  """Sleeps for `step_ms` milliseconds a step; episodes have 100 steps."""
+
+  observation_space = gymnasium.spaces.Box(-1.0, 1.0, [8], np.float32)
+  action_space = gymnasium.spaces.Discrete(4)
+
+  def __init__(self, step_ms=10):
+    self._step_s = step_ms / 1e3
+    self._step = 0
+
+  def _observation(self):
+    return np.full([8], self._step / 100.0, np.float32)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._step = 0
+    return self._observation(), {}
+
+  def step(self, action):
+    time.sleep(self._step_s)
+    self._step += 1
+    return self._observation(), 0.0, False, self._step == 100, {}
+
+
+def _bindings(arguments, num_shards, vectorization):
+  return (
+      'import benchmarks.worker_speed',
+      'load_environment.env = @benchmarks.worker_speed.SlowSimulator',
+      f'benchmarks.worker_speed.SlowSimulator.step_ms = {arguments.step_ms}',
+      f"load_environment.vectorization = '{vectorization}'",
+      f'train_eval.num_environments = {arguments.environments}',
+      f'train_eval.num_shards = {num_shards}',
+  )
+
+
+def _seconds(arguments, make_shards, num_shards, vectorization):
+  """Seconds of each rollout."""
+  gin.clear_config()
+  gin_files.parse(
+      ['mountain_car.gin'], _bindings(arguments, num_shards, vectorization)
+  )
+  with tempfile.TemporaryDirectory() as root_dir:
+    config = experiment.Experiment(root_dir)
+    seeds = run_lib.Seeds(0)
+    shards = make_shards(config, seeds, experiment.recipes(config, seeds))
+    try:
+      agent = config.training.build_agent(
+          shards.specs, config.num_environments
+      )
+      variables = local.as_numpy(list(agent.collect_policy.variables()))
+      shards.reset()
+      taken = []
+      for _ in range(arguments.rounds + 1):
+        began = time.monotonic()
+        shards.collect(lambda _, v=variables: v, arguments.rollout_length)
+        taken.append(time.monotonic() - began)
+    finally:
+      shards.close()
+  return taken[1:]
+
+
+def main():
+  """Prints a table."""
+  parser = argparse.ArgumentParser(
+      description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+  )
+  parser.add_argument('--workers', default='1,2,4')
+  parser.add_argument('--step_ms', type=float, default=10)
+  parser.add_argument('--environments', type=int, default=16)
+  parser.add_argument('--rollout_length', type=int, default=32)
+  parser.add_argument('--rounds', type=int, default=5)
+  arguments = parser.parse_args()
+  tf.get_logger().setLevel('ERROR')
+  ways = {
+      'one process': (experiment.local_shards, 1, 'sync'),
+      'a process an environment': (experiment.local_shards, 1, 'async'),
+  }
+  for num_workers in map(int, arguments.workers.split(',')):
+    make_shards = functools.partial(
+        ray_workers.create_collectors, num_workers=num_workers
+    )
+    ways[f'{num_workers} workers'] = make_shards, num_workers, 'sync'
+  steps = arguments.environments * arguments.rollout_length
+  first = None
+  print('| | env steps/s | ratio |\n|---|---|---|')
+  for name, way in ways.items():
+    rate = steps / statistics.median(_seconds(arguments, *way))
+    first = first or rate
+    print(f'| {name} | {rate:.0f} | {rate / first:.2f} |', flush=True)
+
+
+if __name__ == '__main__':
+  main()
