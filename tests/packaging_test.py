@@ -41,7 +41,14 @@ def test_setup_requirements(monkeypatch):
   assert said['python_requires'] == '>=3.10,<3.14'
   extras = said['extras_require']
   assert set(extras) == {
-      'atari', 'box2d', 'dev', 'minigrid', 'mujoco', 'reverb', 'video'
+      'atari',
+      'box2d',
+      'cluster',
+      'dev',
+      'minigrid',
+      'mujoco',
+      'reverb',
+      'video',
   }
   assert extras['box2d'] == ['box2d==2.3.10']
   assert 'ale-py>=0.12.1' in extras['atari']

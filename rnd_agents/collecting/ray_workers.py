@@ -12,7 +12,6 @@ import threading
 import time
 
 from absl import logging
-import gin
 
 from rnd_agents import errors
 from rnd_agents.collecting import local
@@ -67,7 +66,7 @@ def create_collectors(config, seeds, recipes, num_workers, address=None):
   probe.close()
   _connect(config.root_dir, num_workers, address)
   workers = RayWorkers(
-      shard_worker.Setup(gin.config_str(), seeds.networks, recipes),
+      shard_worker.Setup.of_run(seeds.networks, recipes),
       num_workers,
       config.environment_timeout_s,
   )

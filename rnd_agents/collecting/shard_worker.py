@@ -3,7 +3,7 @@
 """What runs in a worker: the collectors of shards, which it may lose."""
 
 import platform
-from typing import Any, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from absl import logging
 import gin
@@ -24,11 +24,24 @@ class Setup(NamedTuple):
     gin_config: the run's bindings, as `gin.config_str` writes them.
     seed: TensorFlow's global seed.
     recipes: the `collector.Recipe`s of all shards.
+    optimizer_options: how TensorFlow rewrites graphs in the learner, on which
+      the last bits of what it computes depend.
   """
 
   gin_config: str
   seed: int
   recipes: Sequence[Any]
+  optimizer_options: Mapping[str, Any]
+
+  @classmethod
+  def of_run(cls, seed, recipes):
+    """That of a run in this process."""
+    return cls(
+        gin.config_str(),
+        seed,
+        recipes,
+        tf.config.optimizer.get_experimental_options(),
+    )
 
 
 class Origin(NamedTuple):
@@ -95,6 +108,7 @@ def configure(setup):
   Args:
     setup: A `Setup`.
   """
+  tf.config.optimizer.set_experimental_options(setup.optimizer_options)
   gin.parse_config(setup.gin_config)
   tf.keras.utils.set_random_seed(setup.seed)
 
