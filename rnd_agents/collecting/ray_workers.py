@@ -113,9 +113,15 @@ def _connect(root_dir, num_workers, address):
         ),
     )
   except Exception as error:  # pylint: disable=broad-exception-caught
-    where = address or 'this machine'
+    remedy = ''
+    if address:
+      remedy = (
+          ' If the lines above say InvalidAuthToken, RAY_AUTH_TOKEN_PATH names'
+          " another token than the cluster's."
+      )
     raise errors.SetupError(
-        f'Ray on {where} cannot be used: {_first_line(error)}'
+        f'Ray on {address or "this machine"} cannot be used:'
+        f' {_first_line(error)}.{remedy}'
     ) from error
 
 
