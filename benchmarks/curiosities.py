@@ -84,8 +84,8 @@ def _scales(gin_file, num_env_steps, *bindings, suffix=''):
 
 GROUPS = {
     'door_key': _minigrid('DoorKey-8x8', 400_000, range(5)),
-    'multi_room': _minigrid('MultiRoom-N6', 5_000_000, range(3)),
-    'key_corridor': _minigrid('KeyCorridorS3R3', 5_000_000, range(3)),
+    'multi_room': _minigrid('MultiRoom-N6', 2_000_000, range(3)),
+    'key_corridor': _minigrid('KeyCorridorS3R3', 2_000_000, range(3)),
     'obstructed_maze': _minigrid('ObstructedMaze-1Dl', 5_000_000, range(3)),
     'noisy_tile': _minigrid(
         'DoorKey-8x8',
