@@ -36,6 +36,7 @@ def check(
     networks,
     sequence_settings,
     normalize_advantages,
+    normalize_rewards,
     numbers,
     others,
 ):
@@ -45,7 +46,8 @@ def check(
     action_spec: A nest of `BoundedTensorSpec`.
     networks: The agent's `actor_net` and `value_net`.
     sequence_settings: `samples.SequenceSettings`.
-    normalize_advantages: As for `RNDPPOAgent`.
+    normalize_advantages: As for `RNDPPOAgent`, like the next.
+    normalize_rewards: See there.
     numbers: Numbers by the names of the arguments.
     others: Arguments for `PPOAgent`.
 
@@ -68,6 +70,11 @@ def check(
   _check_advantage_scale(
       numbers['advantage_scale_decay'], normalize_advantages, **others
   )
+  if numbers['least_reward_deviation'] and not normalize_rewards:
+    raise errors.InvalidValue(
+        'RNDPPOAgent.least_reward_deviation needs normalize_rewards=True: set'
+        ' it, or leave the least deviation at 0.'
+    )
   _check_strategy()
   _check_sequences(
       sequence_settings, bool(actor_net.state_spec or value_net.state_spec)
@@ -117,6 +124,7 @@ _RANGES = dict(
     observation_clip_value=ranges.ABOVE_0.or_none(),
     intrinsic_reward_clip=ranges.ABOVE_0.or_none(),
     advantage_scale_decay=ranges.WITHIN_0_AND_1,
+    least_reward_deviation=ranges.AT_LEAST_0,
     target_kl=ranges.ABOVE_0.or_none(),
     # TF-Agents takes 0 for no clipping.
     gradient_clipping=ranges.AT_LEAST_0.or_none(),

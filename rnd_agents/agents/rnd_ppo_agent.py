@@ -84,6 +84,7 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
       advantage_scale_decay=0.0,
       normalize_observations=False,
       normalize_rewards=False,
+      least_reward_deviation=0.0,
       num_epochs=4,
       num_minibatches=4,
       target_kl=None,
@@ -150,6 +151,9 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         standard deviation of their discounted return, and clipped at
         `reward_norm_clipping` (10): the first reward after many steps of 0
         would otherwise be worth hundreds.
+      least_reward_deviation: With `normalize_rewards`, what the divisor is at
+        least. At 1 small rewards stay as they are, where they would become as
+        large as the bonus: DeepSea's costs of 0.01.
       num_epochs: Passes over the data of one `train`.
       num_minibatches: Optimizer steps a pass; only for whole rollouts. Of
         recurrent networks each takes a part of the chunks.
@@ -208,6 +212,7 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         (actor_net, value_net),
         sequences,
         normalize_advantages,
+        normalize_rewards,
         numbers=dict(
             stream_settings,
             observation_clip_value=observation_clip_value,
@@ -215,6 +220,7 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
             num_epochs=num_epochs,
             num_minibatches=num_minibatches,
             advantage_scale_decay=advantage_scale_decay,
+            least_reward_deviation=least_reward_deviation,
             target_kl=target_kl,
             importance_ratio_clipping=importance_ratio_clipping,
             entropy_regularization=entropy_regularization,
@@ -241,6 +247,7 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         advantage_scale_decay,
         normalize_observations,
         normalize_rewards,
+        least_reward_deviation,
         num_minibatches,
         target_kl,
         importance_ratio_clipping=importance_ratio_clipping,

@@ -17,6 +17,7 @@ class StreamRewards(tf.Module):
       self,
       streams,
       normalize_rewards=False,
+      least_reward_deviation=0.0,
       reward_norm_clipping=10.0,
       name='StreamRewards',
   ):
@@ -26,6 +27,7 @@ class StreamRewards(tf.Module):
       streams: `ReturnStream`s.
       normalize_rewards: Whether a stream's reward from the environment is
         divided by the running standard deviation of its discounted return.
+      least_reward_deviation: What the divisor is at least.
       reward_norm_clipping: Bound on what that gives; 0 for none.
       name: Name of the module.
     """
@@ -34,7 +36,9 @@ class StreamRewards(tf.Module):
     self._clipping = reward_norm_clipping
     self.curiosities = curiosities([s for s in self._streams if s.is_on])
     self.scalers = [
-        normalizers.ReturnScaler(stream.discount_factor)
+        normalizers.ReturnScaler(
+            stream.discount_factor, least_deviation=least_reward_deviation
+        )
         if normalize_rewards and _environment_terms(stream)
         else None
         for stream in self._streams

@@ -50,6 +50,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
       advantage_scale_decay,
       normalize_observations,
       normalize_rewards,
+      least_reward_deviation,
       num_minibatches,
       target_kl,
       **kwargs,
@@ -87,7 +88,10 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
           advantage_scale_decay
       )
     self._rewards = stream_rewards.StreamRewards(
-        streams, normalize_rewards, self._reward_norm_clipping
+        streams,
+        normalize_rewards,
+        least_reward_deviation,
+        self._reward_norm_clipping,
     )
     self._shuffling = tf.random.Generator.from_seed(
         tf.random.uniform([], maxval=tf.int64.max, dtype=tf.int64)

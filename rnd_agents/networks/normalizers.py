@@ -206,7 +206,12 @@ class ReturnScaler(tf.Module):
   """
 
   def __init__(
-      self, discount_factor, name='ReturnScaler', horizon=None, least_share=0.0
+      self,
+      discount_factor,
+      name='ReturnScaler',
+      horizon=None,
+      least_share=0.0,
+      least_deviation=0.0,
   ):
     """Creates the scaler.
 
@@ -216,10 +221,12 @@ class ReturnScaler(tf.Module):
       horizon: As for `RunningMoments`, in returns.
       least_share: Share of the largest deviation so far below which the divisor
         does not fall.
+      least_deviation: What the divisor is at least.
     """
     super().__init__(name=name)
     self._discount_factor = discount_factor
     self._least_share = least_share
+    self._least_deviation = least_deviation
     self.moments = RunningMoments([], 'return_moments', horizon)
     self._largest_variance = None
     if least_share:
@@ -256,6 +263,10 @@ class ReturnScaler(tf.Module):
     if self._least_share:
       spread = tf.maximum(
           spread, self._least_share**2 * self._largest_variance
+      )
+    if self._least_deviation:
+      spread = tf.maximum(
+          spread, tf.constant(self._least_deviation**2, spread.dtype)
       )
     return rewards / tf.cast(tf.sqrt(spread), rewards.dtype)
 

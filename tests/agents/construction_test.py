@@ -169,6 +169,11 @@ def test_missing_network_is_refused(name):
             'intrinsic_reward_clip must be above 0',
         ),
         (
+            {'least_reward_deviation': 1.0},
+            ValueError,
+            'least_reward_deviation needs normalize_rewards=True',
+        ),
+        (
             {'advantage_scale_decay': 0.9},
             ValueError,
             'advantage_scale_decay needs normalize_advantages=True',

@@ -36,6 +36,7 @@ class Settings:
   advantage_scale_decay: float = 0.0
   normalize_observations: bool = False
   normalize_rewards: bool = False
+  least_reward_deviation: float = 0.0
   reward_norm_clipping: float = 10.0
   observation_clip_value: typing.Optional[float] = 5.0
   predictor_proportion: float = 0.25

@@ -258,7 +258,8 @@ class SlowAgent:
       bonus = np.mean(np.square(difference.numpy()), axis=-1)
     self._run_filters(bonus, rewards, step_types)
     if settings.normalize_rewards:
-      rewards = rewards / np.sqrt(self.extrinsic_returns.moments()[1])
+      deviation = np.sqrt(self.extrinsic_returns.moments()[1])
+      rewards = rewards / np.maximum(deviation, settings.least_reward_deviation)
       bound = settings.reward_norm_clipping
       rewards = np.clip(rewards, -bound, bound)
     intrinsic_rewards = bonus / np.sqrt(self.intrinsic_returns.moments()[1])

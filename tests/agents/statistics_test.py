@@ -80,6 +80,8 @@ def test_the_first_reward_after_many_of_0_is_clipped():
       ({}, 10.0),
       ({'reward_norm_clipping': 2.5}, 2.5),
       ({'reward_norm_clipping': 0.0}, 100.0),
+      ({'least_reward_deviation': 0.5}, 2.0),
+      ({'least_reward_deviation': 0.001, 'reward_norm_clipping': 0.0}, 100.0),
   ):
     agent = agent_test_utils.readable_agent(
         True,

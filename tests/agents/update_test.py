@@ -341,8 +341,15 @@ def test_own_optimizer_of_the_predictor(monkeypatch):
   assert agent._optimizer.iterations.numpy() == 6
 
 
-def test_statistics_live_on_in_the_next_update(monkeypatch):
-  settings = {'normalize_observations': True, 'normalize_rewards': True}
+@pytest.mark.parametrize('least_reward_deviation', [0.0, 3.0])
+def test_statistics_live_on_in_the_next_update(
+    monkeypatch, least_reward_deviation
+):
+  settings = {
+      'normalize_observations': True,
+      'normalize_rewards': True,
+      'least_reward_deviation': least_reward_deviation,
+  }
   agent, slow, before = _compare(monkeypatch, settings, graph=False)
   experience = agent_test_utils.rollout(agent, seed=50)
   loss_info = agent.train(experience)

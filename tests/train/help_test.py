@@ -17,7 +17,15 @@ from train import evaluate
 from train import explore
 from train import sweep
 
-_TRAINING_FLAGS = ['gin_bindings', 'gin_file', 'gin_param', 'root_dir', 'seed']
+_TRAINING_FLAGS = [
+    'gin_bindings',
+    'gin_file',
+    'gin_param',
+    'ray_address',
+    'root_dir',
+    'seed',
+    'workers',
+]
 
 
 def _names(program):
