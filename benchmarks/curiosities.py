@@ -82,7 +82,45 @@ def _scales(gin_file, num_env_steps, *bindings, suffix=''):
   ]
 
 
+# One set of numbers for all: what a task changes is its name and its budget.
+_DEFAULT_TASKS = {
+    'CartPole-v1': (200_000,),
+    'MountainCar-v0': (500_000,),
+    'rnd_agents/DeepSea-v0': (
+        1_000_000,
+        "load_environment.vectorization = 'vector_entry_point'",
+        "load_environment.env_kwargs = {'size': 20, 'mapping_seed': 42}",
+        _STOP,
+    ),
+    'MiniGrid-DoorKey-8x8-v0': (400_000,),
+    'MiniGrid-MultiRoom-N6-v0': (1_500_000,),
+    'LunarLander-v3': (1_000_000,),
+}
+
+
+def _default(*bindings_of_all):
+  return [
+      experiments.Job(
+          task.rpartition('/')[2],
+          'default.gin',
+          seed,
+          (
+              f"load_environment.env = '{task}'",
+              f'train_eval.num_env_steps = {num_env_steps}',
+              *bindings,
+              *bindings_of_all,
+          ),
+      )
+      for seed in range(5)
+      for task, (num_env_steps, *bindings) in _DEFAULT_TASKS.items()
+  ]
+
+
 GROUPS = {
+    'default': _default(),
+    'default_ppo': _default(
+        'RNDPPOAgent.intrinsic_advantage_coefficient = 0'
+    ),
     'door_key': _minigrid('DoorKey-8x8', 400_000, range(5)),
     'multi_room': _minigrid('MultiRoom-N6', 2_000_000, range(3)),
     'key_corridor': _minigrid('KeyCorridorS3R3', 2_000_000, range(3)),
