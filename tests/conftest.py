@@ -47,6 +47,7 @@ _NEWEST = (
     'replay/saved_replay_test.py::test_a_restored_replay',
     'train/collect_demos_test.py::test_cue_lock',
     'train/evaluate_test.py::test_video_of_the_best',
+    'train/sweep_test.py::test_a_real_sweep',
     'train/train_eval_test.py',
     'training/digests_test.py::test_numbers_are_those_that_were_recorded[mont',
     'training/experiment_test.py::test_resumes_where',

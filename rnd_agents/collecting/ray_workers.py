@@ -168,7 +168,6 @@ def _make_token(root_dir):
         ' import it after the run has started, or set RAY_AUTH_MODE=token.'
     )
   path = os.path.join(os.path.abspath(root_dir), _TOKEN_FILE)
-  os.makedirs(os.path.dirname(path), exist_ok=True)
   if os.path.exists(path):
     os.remove(path)
   with os.fdopen(
@@ -268,9 +267,7 @@ class RayWorkers(remote_collector.Workers):
     """Versions of a worker, once it has started."""
     for _ in range(_MAX_STARTS):
       try:
-        return self._ask(
-            index, _START_TIMEOUT_S, 'to start', lambda actor: actor.versions
-        )
+        return self._ask(index, _START_TIMEOUT_S, 'to start', 'versions')
       except remote_collector.WorkerLost as lost:
         reason = lost
       except self._ray.exceptions.RayError as error:
@@ -293,7 +290,7 @@ class RayWorkers(remote_collector.Workers):
         task.shard % len(self._actors),
         self._timeout_s,
         f'with shard {task.shard}',
-        lambda actor: actor.run,
+        'run',
         task,
     )
 
@@ -304,7 +301,7 @@ class RayWorkers(remote_collector.Workers):
       index: Number of the worker.
       timeout_s: Seconds to wait; None for any time.
       what: What the learner waits for, in words.
-      method: Function from an actor to its method.
+      method: Name of the actor's method.
       *arguments: Of the method.
 
     Returns:
@@ -315,7 +312,7 @@ class RayWorkers(remote_collector.Workers):
     """
     with self._lock:
       actor = self._actors[index]
-    answer = method(actor).remote(*arguments)
+    answer = getattr(actor, method).remote(*arguments)
     began = time.monotonic()
     while not self._ray.wait([answer], timeout=_REMARK_INTERVAL_S)[0]:
       waited_s = time.monotonic() - began

@@ -135,6 +135,12 @@ class RemoteCollector(collector.Collector):
         task = task._replace(origin=self._origin)
     if reply.error is not None:
       raise reply.error
+    if reply.began_anew:  # Where a worker logs, nobody looks.
+      logging.warning(
+          'Shard %d begins new episodes: those in progress cannot go on in'
+          ' another worker.',
+          self._index,
+      )
     self._num_calls += 1
     if saves:
       self._origin = shard_worker.Origin(reply.state, [])

@@ -5,7 +5,6 @@
 import platform
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from absl import logging
 import gin
 import tensorflow as tf
 
@@ -155,7 +154,6 @@ class ShardWorker:
     built = local.LocalCollector(self._recipes[shard])
     goes_on = origin.state is None or built.set_state(origin.state)
     if not goes_on:
-      logging.warning('Shard %d begins new episodes.', shard)
       built.reset()
     for name, arguments in origin.calls:
       getattr(built, name)(*arguments)

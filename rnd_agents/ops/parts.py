@@ -29,13 +29,11 @@ def _max_frames():
   return _GPU_FRAMES if has_gpu else _CPU_FRAMES
 
 
-def split(nest, max_frames=None):
+def split(nest):
   """Cuts a rollout [B, T, ...] into parts [P, B / P, T, ...] of equal size.
 
   Args:
     nest: A nest of tensors [B, ...], of which the first is [B, T, ...].
-    max_frames: Largest number of frames of a part, if it has more than one
-      environment; None for what suits the device.
 
   Returns:
     The nest, cut. A part is one environment where B or T is not known.
@@ -43,7 +41,7 @@ def split(nest, max_frames=None):
   num_environments, num_frames = tf.nest.flatten(nest)[0].shape[:2]
   rows = 1
   if num_environments and num_frames:
-    most = max(1, (max_frames or _max_frames()) // num_frames)
+    most = max(1, _max_frames() // num_frames)
     rows = max(
         divisor
         for divisor in range(1, min(most, num_environments) + 1)

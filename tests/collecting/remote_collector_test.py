@@ -181,7 +181,7 @@ def test_an_environment_that_fails_is_not_tried_again():
     _collector(shard_worker.Reply(error=failure)).reset()
 
 
-def test_the_first_row_of_new_episodes_counts_as_the_one_that_was_lost():
+def test_the_first_row_of_new_episodes_counts_as_the_one_that_was_lost(caplog):
   fits = np.zeros([2, 5, 3], np.float32)
   first = shard_worker.Reply(_rollout(fits), dict(last_row='a row'))
   anew = shard_worker.Reply(
@@ -189,5 +189,6 @@ def test_the_first_row_of_new_episodes_counts_as_the_one_that_was_lost():
   )
   its = _collector(first, anew, first)
   assert [its.collect([], 4).num_old_rows for _ in range(3)] == [0, 1, 0]
+  assert caplog.text.count('Shard 4 begins new episodes') == 1
   assert first.result.num_env_steps == 10
   assert first.result._replace(num_old_rows=1).num_env_steps == 8
