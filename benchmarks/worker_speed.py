@@ -5,8 +5,8 @@
     python -m benchmarks.worker_speed [--workers=1,2,4] [--step_ms=10]
 
 A simulator that sleeps stands for one that is slow, so that cores do not limit
-it. Each way collects the same rollouts in turns; the first, which starts
-processes and traces graphs, is not counted.
+it. One way after the other collects the same rollouts; the first of each, which
+starts processes and traces graphs, is not counted.
 """
 
 import argparse
