@@ -83,6 +83,7 @@ def create_collectors(config, seeds, recipes, num_workers, address=None):
           for recipe in recipes
       ],
       workers,
+      config.max_lag_rounds,
   )
 
 
@@ -243,6 +244,7 @@ class RayWorkers(remote_collector.Workers):
     self._lock = threading.Lock()
     self._actors = [self._start() for _ in range(num_workers)]
     self._shared = None, None
+    self._is_closed = False
 
   def _start(self):
     return self._actor_class.remote(self._setup)
@@ -338,11 +340,13 @@ class RayWorkers(remote_collector.Workers):
   def _replace(self, index, lost):
     """Starts an actor in the place of a lost one, once."""
     with self._lock:
-      if self._actors[index] is lost:
+      if self._actors[index] is lost and not self._is_closed:
         self._ray.kill(lost)
         self._actors[index] = self._start()
 
   def close(self):
+    with self._lock:
+      self._is_closed = True  # A round ahead does not start Ray again.
     self._ray.shutdown()
 
 

@@ -172,14 +172,40 @@ class RemoteCollector(collector.Collector):
 class RemoteShards(shards.Shards):
   """Shards that work side by side."""
 
-  def __init__(self, collectors, workers):
-    """Takes over `RemoteCollector`s and their `Workers`."""
-    super().__init__(collectors)
+  def __init__(self, collectors, workers, max_lag_rounds=0):
+    """Takes over the collectors and their workers.
+
+    Args:
+      collectors: `RemoteCollector`s.
+      workers: Their `Workers`.
+      max_lag_rounds: As in `Shards`.
+    """
+    super().__init__(collectors, max_lag_rounds)
     self._workers = workers
-    self._threads = concurrent.futures.ThreadPoolExecutor(len(collectors))
+    # One for each shard, and one that waits for them in a round ahead.
+    self._threads = concurrent.futures.ThreadPoolExecutor(len(collectors) + 1)
+    self._states_before = None  # A round ahead.
 
   def _map(self, function, *arguments):
     return list(self._threads.map(function, *arguments))
+
+  def _begin(self, work):
+    self._states_before = self._states()
+    working = self._threads.submit(work)
+
+    def finish():
+      rollout = working.result()
+      self._states_before = None
+      return rollout
+
+    return finish
+
+  def _states(self):
+    return self._states_before or super()._states()
+
+  def visits(self):
+    found = [state['visits'] for state in self._states()]
+    return [counts for counts in found if counts is not None]
 
   def close(self):
     self._workers.close()

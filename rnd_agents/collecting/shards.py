@@ -7,7 +7,8 @@ of its shards and not on where they run.
 """
 
 import contextlib
-from typing import NamedTuple
+import functools
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -22,16 +23,37 @@ class Slice(NamedTuple):
   stop: int
 
 
+class Ahead(NamedTuple):
+  """A round that is collected while the learner learns.
+
+  Attributes:
+    variables: of the policy, a list for each shard.
+    num_steps: T.
+    finish: function that waits for the `Rollout` and returns it; None in a
+      checkpoint.
+  """
+
+  variables: Sequence[Any]
+  num_steps: int
+  finish: Optional[Callable[[], Any]]
+
+
 class Shards:
   """Collectors whose environments follow on each other in a batch."""
 
-  def __init__(self, collectors):
+  def __init__(self, collectors, max_lag_rounds=0):
     """Takes over the collectors.
 
     Args:
       collectors: `Collector`s of equal specs, at least one.
+      max_lag_rounds: 0: `collect` acts with the variables that it is given. 1:
+        it returns what was collected with those of the call before, and these
+        are for the next round, which begins now, while the learner learns.
     """
     self._collectors = list(collectors)
+    self._max_lag_rounds = max_lag_rounds
+    self._variables = None  # Of the last call that gave some, for each shard.
+    self._ahead = None  # `Ahead`, with a lag.
     stops = np.cumsum([each.num_environments for each in self._collectors])
     self._slices = [
         Slice(int(stop) - each.num_environments, int(stop))
@@ -54,6 +76,7 @@ class Shards:
 
   def reset(self):
     """Begins new episodes."""
+    self._drop_ahead()
     self._map(lambda each: each.reset(), self._collectors)
 
   def _map(self, function, *arguments):
@@ -62,6 +85,7 @@ class Shards:
 
   def collect_random(self, num_rows):
     """As `Collector.collect_random`, for all environments."""
+    self._drop_ahead()
     return self._joined(
         self._map(lambda each: each.collect_random(num_rows), self._collectors)
     )
@@ -78,15 +102,39 @@ class Shards:
     Returns:
       A `Rollout`.
     """
+    variables = [variables_of and variables_of(part) for part in self._slices]
+    if not self._max_lag_rounds:
+      return self._collect(variables, num_steps)
+    if variables_of is None:  # A checkpoint needs the values.
+      variables = self._variables
+    self._variables = variables
+    if self._ahead is None:
+      self._collect_ahead(variables, num_steps)
+    rollout = self._ahead.finish()
+    self._collect_ahead(variables, num_steps)
+    return rollout
+
+  def _collect(self, variables, num_steps):
     return self._joined(
         self._map(
-            lambda each, part: each.collect(
-                variables_of and variables_of(part), num_steps
-            ),
+            lambda each, its: each.collect(its, num_steps),
             self._collectors,
-            self._slices,
+            variables,
         )
     )
+
+  def _collect_ahead(self, variables, num_steps):
+    work = functools.partial(self._collect, variables, num_steps)
+    self._ahead = Ahead(variables, num_steps, self._begin(work))
+
+  def _begin(self, work):
+    """Returns a function that finishes work: here, that does all of it."""
+    return work
+
+  def _drop_ahead(self):
+    ahead, self._ahead = self._ahead, None
+    if ahead is not None:
+      ahead.finish()
 
   def _joined(self, rollouts):
     if len(rollouts) == 1:
@@ -113,10 +161,15 @@ class Shards:
     return [counts for counts in found if counts is not None]
 
   def get_state(self):
-    """States of all shards, plain."""
+    """States of all shards, plain; of a round ahead, what it acts with."""
+    ahead = self._ahead and self._ahead._replace(finish=None)
+    return dict(shards=self._states(), ahead=ahead)
+
+  def _states(self):
+    """Those of the shards, before a round ahead."""
     return [each.get_state() for each in self._collectors]
 
-  def set_state(self, states):
+  def set_state(self, state):
     """Goes on from `get_state`.
 
     Returns:
@@ -124,10 +177,16 @@ class Shards:
       begin new ones.
     """
     go_on = self._map(
-        lambda each, state: each.set_state(state), self._collectors, states
+        lambda each, its: each.set_state(its),
+        self._collectors,
+        state['shards'],
     )
     if not all(go_on):
       self.reset()
+    ahead = state['ahead']
+    if ahead is not None:
+      self._variables = ahead.variables
+      self._collect_ahead(ahead.variables, ahead.num_steps)
     return all(go_on)
 
   def close(self):

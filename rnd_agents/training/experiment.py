@@ -58,6 +58,8 @@ class Experiment:
       together, the random ones included.
     num_environments: Environments stepped side by side.
     num_shards: Parts of the batch of environments, each with seeds of its own.
+    max_lag_rounds: 0: environments wait while the agent learns. 1: workers
+      collect the next rollouts meanwhile, with the policy from before.
     warm_up_env_steps: Uniformly random steps, all environments together, before
       the first update.
     num_eval_episodes: Episodes an evaluation, on seeds that stay; greedy ones
@@ -80,6 +82,7 @@ class Experiment:
   num_env_steps: int = 500_000
   num_environments: int = 32
   num_shards: int = 1
+  max_lag_rounds: int = 0
   warm_up_env_steps: int = 4_096
   num_eval_episodes: int = 20
   eval_interval_env_steps: int = 25_000
@@ -117,6 +120,10 @@ class Experiment:
       raise errors.InvalidValue(
           f'{name}.num_environments must be a multiple of num_shards, got'
           f' {self.num_environments} and {self.num_shards}.'
+      )
+    if self.max_lag_rounds not in (0, 1):
+      raise errors.InvalidValue(
+          f'{name}.max_lag_rounds must be 0 or 1, got {self.max_lag_rounds}.'
       )
     if not 0 <= self.warm_up_env_steps < self.num_env_steps:
       raise errors.InvalidValue(
@@ -164,8 +171,11 @@ def local_shards(config, seeds, shard_recipes):
   Returns:
     `shards.Shards`.
   """
-  del config, seeds
-  return shards.Shards([local.LocalCollector(each) for each in shard_recipes])
+  del seeds
+  return shards.Shards(
+      [local.LocalCollector(each) for each in shard_recipes],
+      config.max_lag_rounds,
+  )
 
 
 def run(config, make_shards=local_shards):

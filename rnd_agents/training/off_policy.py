@@ -38,6 +38,8 @@ class ReplayTraining:
     batch_size: Sequences of an update.
     rollout_length: Steps of each environment in an iteration, after which a
       row of metrics is written.
+    collect_length: Steps of each environment between updates, with one policy;
+      with workers many, for a step of each is a message to all of them.
     env_steps_per_update: Environment steps, all environments together, for
       each update.
     importance_exponent: beta of the importance weights, from 0 to 1.
@@ -67,6 +69,7 @@ class ReplayTraining:
   window_remainder: str = 'pad'
   batch_size: int = 32
   rollout_length: int = 64
+  collect_length: int = 1
   env_steps_per_update: float = 4
   importance_exponent: float = 0.6
   importance_anneal_train_steps: Optional[int] = None
@@ -109,6 +112,7 @@ class ReplayTraining:
         f'{_NAME}.',
         batch_size=self.batch_size,
         rollout_length=self.rollout_length,
+        collect_length=self.collect_length,
         env_steps_per_update=self.env_steps_per_update,
         importance_anneal_train_steps=self.importance_anneal_train_steps,
         pretraining_eval_interval_train_steps=(
@@ -123,6 +127,11 @@ class ReplayTraining:
         vars(self),
         f'{_NAME}.',
     )
+    if self.rollout_length % self.collect_length:
+      raise errors.InvalidValue(
+          f'{_NAME}.rollout_length must be a multiple of collect_length, got'
+          f' {self.rollout_length} and {self.collect_length}.'
+      )
     self.window.check(
         _NAME, period='window_period', remainder='window_remainder'
     )

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The loop of `off_policy.ReplayTraining`: collect a step, update, and again.
+"""The loop of `off_policy.ReplayTraining`: collect, update, and again.
 
 A checkpoint holds the replay with its demonstrations and priorities, the parts
 of episodes that are not cut yet and every random generator, so that a resumed
@@ -28,7 +28,7 @@ _OF_DEMONSTRATIONS = ('margin_loss', 'demonstration_agreement')
 
 
 class ReplayLoop(loops.Loop):
-  """Steps all environments once, makes the updates that are due, and again."""
+  """Steps all environments, makes the updates that are due, and again."""
 
   def __init__(
       self,
@@ -166,7 +166,9 @@ class ReplayLoop(loops.Loop):
       start = time.monotonic()
       train_time_s = 0.0
       infos, episodes, num_env_steps = [], [], 0
-      for _ in range(self._settings.rollout_length):
+      for _ in range(
+          self._settings.rollout_length // self._settings.collect_length
+      ):
         rollout = self._step(
             self._settings.epsilon_fn(
                 self._counters.env_steps, self._shards.num_environments
@@ -190,12 +192,12 @@ class ReplayLoop(loops.Loop):
       )
 
   def _step(self, epsilon):
-    """Steps all environments once; returns the `Rollout` of it."""
+    """Steps all environments a few times; returns the `Rollout` of it."""
     if not np.array_equal(self._epsilon.numpy(), epsilon):
       self._epsilon.assign(epsilon)
       self._is_sent = False
     variables_of = None if self._is_sent else self._variables_of
-    rollout = self._shards.collect(variables_of, 1)
+    rollout = self._shards.collect(variables_of, self._settings.collect_length)
     self._is_sent = True
     rows = rollout.trajectory
     for t in range(rollout.num_old_rows, rows.step_type.shape[1]):

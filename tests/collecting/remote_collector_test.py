@@ -17,7 +17,10 @@ from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.collecting import remote_collector
 from rnd_agents.collecting import shard_worker
+from rnd_agents.collecting import shards
 from rnd_agents.environments import errors as environment_errors
+from rnd_agents.training import callbacks
+from rnd_agents.training import experiment
 from tests.training import tiny_runs
 
 
@@ -59,7 +62,7 @@ class _Workers(remote_collector.Workers):
 
 def _remote(losses, made):
   def make_shards(config, seeds, recipes):
-    del config, seeds
+    del seeds
     workers = _Workers(recipes, losses)
     for recipe in recipes:
       probe = local.LocalCollector(recipe)
@@ -69,7 +72,9 @@ def _remote(losses, made):
           )
       )
       probe.close()
-    return remote_collector.RemoteShards(made, workers)
+    return remote_collector.RemoteShards(
+        made, workers, config.max_lag_rounds
+    )
 
   return make_shards
 
@@ -87,28 +92,100 @@ _LOSSES = {
 
 
 @pytest.mark.parametrize(
-    'settings',
-    [tiny_runs.SETTINGS, tiny_runs.R2D3_SETTINGS],
-    ids=['RND-PPO', 'R2D3'],
+    ('settings', 'lag_rounds'),
+    [
+        (tiny_runs.SETTINGS, 0),
+        (tiny_runs.SETTINGS, 1),
+        ((*tiny_runs.R2D3_SETTINGS, 'ReplayTraining.collect_length = 5'), 1),
+        (tiny_runs.R2D3_SETTINGS, 0),
+    ],
+    ids=['RND-PPO', 'RND-PPO ahead', 'R2D3 ahead', 'R2D3'],
 )
-def test_lost_workers_change_no_number(tmp_path, settings):
+def test_lost_workers_change_no_number(tmp_path, settings, lag_rounds):
   made = []
 
-  def metrics(name, make_shards):
-    root_dir = os.fspath(tmp_path / name)
-    tiny_runs.train(
-        root_dir,
+  def train(name, make_shards, *watching):
+    tiny_runs.parse(
         500,
         'train_eval.num_shards = 2',
+        f'train_eval.max_lag_rounds = {lag_rounds}',
         settings=settings,
-        make_shards=make_shards,
     )
-    return (tmp_path / name / 'metrics.csv').read_bytes()
+    root_dir = os.fspath(tmp_path / name)
+    return experiment.train_eval(
+        root_dir, make_shards, seed=5, callbacks=[_StopAfter(*watching)]
+    )
 
-  here = metrics('here', None)
-  assert metrics('there', _remote(_LOSSES, made)) == here
-  assert here.count(b'\ntrain,') >= 4
+  assert train('here', None).finished
+  assert not train('there', _remote(_LOSSES, made), 3).finished
   assert sum(each.num_losses for each in made) == 5
+  assert train('there', None).finished
+  here, there = (
+      (tmp_path / name / 'metrics.csv').read_bytes()
+      for name in ('here', 'there')
+  )
+  assert there == here
+  assert here.count(b'\ntrain,') >= 4
+
+
+class _StopAfter(callbacks.Callback):
+
+  def __init__(self, iteration=None):
+    self._iteration = iteration
+
+  def after_iteration(self, run, iteration):
+    if run.counters.iteration == self._iteration:
+      run.stop('the test')
+
+
+class _Counting(collector.Collector):
+  """Its rollouts say with which variables they were collected, and when."""
+
+  specs = num_environments = None
+
+  def __init__(self):
+    self.num_rounds = 0
+
+  def collect(self, variables, num_steps):
+    self.num_rounds += 1
+    return variables, num_steps, self.num_rounds
+
+  def get_state(self):
+    return self.num_rounds
+
+  def set_state(self, state):
+    self.num_rounds = state
+    return True
+
+  def reset(self):
+    raise NotImplementedError
+
+  collect_random = visits = close = reset
+
+
+class _CountingShards(shards.Shards):
+
+  def __init__(self, max_lag_rounds):
+    self.only = _Counting()
+    self.only.num_environments = 1
+    super().__init__([self.only], max_lag_rounds)
+
+
+def test_a_round_ahead_acts_with_the_variables_of_the_call_before():
+  lagged = _CountingShards(1)
+  collected = [
+      lagged.collect(lambda _, v=v: v, 8) if v else lagged.collect(None, 8)
+      for v in ('a', 'b', None, 'c')
+  ]
+  assert collected == [('a', 8, 1), ('a', 8, 2), ('b', 8, 3), ('b', 8, 4)]
+  resumed = _CountingShards(1)
+  resumed.set_state(pickle.loads(pickle.dumps(lagged.get_state())))
+  for each in (lagged, resumed):
+    assert each.collect(lambda _: 'd', 8) == ('c', 8, 5)
+    assert each.collect(None, 8) == ('d', 8, 6)
+  exact = _CountingShards(0)
+  assert exact.collect(lambda _: 'a', 8) == ('a', 8, 1)
+  assert exact.collect(lambda _: 'b', 8) == ('b', 8, 2)
 
 
 _SPECS = collector.Specs(
