@@ -3,6 +3,7 @@
 """Workers as actors of Ray, on this machine or on a cluster."""
 
 import copy
+import dataclasses
 import functools
 import os
 import secrets
@@ -12,8 +13,10 @@ import threading
 import time
 
 from absl import logging
+import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.collecting import remote_collector
 from rnd_agents.collecting import shard_worker
@@ -214,6 +217,32 @@ class _Actor:
     )
 
 
+@dataclasses.dataclass
+class _Facts:
+  """What a worker did since the last report; restarts since the beginning."""
+
+  env_steps: int = 0
+  time_s: float = 0.0
+  num_bytes: int = 0
+  restarts: int = 0
+
+  def add(self, reply):
+    if isinstance(reply.result, collector.Rollout):
+      rows = reply.result.trajectory
+      self.env_steps += reply.result.num_env_steps
+      self.num_bytes += sum(leaf.nbytes for leaf in tf.nest.flatten(rows))
+      self.time_s += reply.time_s
+
+  def report(self):
+    facts = dict(
+        env_steps_per_s=self.env_steps / self.time_s if self.time_s else 0.0,
+        bytes=self.num_bytes,
+        restarts=self.restarts,
+    )
+    self.env_steps, self.time_s, self.num_bytes = 0, 0.0, 0
+    return facts
+
+
 class RayWorkers(remote_collector.Workers):
   """Keeps a number of actors alive; shard i goes to worker i mod N."""
 
@@ -245,6 +274,7 @@ class RayWorkers(remote_collector.Workers):
     self._actors = [self._start() for _ in range(num_workers)]
     self._shared = None, None
     self._is_closed = False
+    self._facts = [_Facts() for _ in range(num_workers)]
 
   def _start(self):
     return self._actor_class.remote(self._setup)
@@ -288,13 +318,17 @@ class RayWorkers(remote_collector.Workers):
     return reference
 
   def run(self, task):
-    return self._ask(
-        task.shard % len(self._actors),
-        self._timeout_s,
-        f'with shard {task.shard}',
-        'run',
-        task,
+    index = task.shard % len(self._actors)
+    reply = self._ask(
+        index, self._timeout_s, f'with shard {task.shard}', 'run', task
     )
+    with self._lock:
+      self._facts[index].add(reply)
+    return reply
+
+  def report(self):
+    with self._lock:
+      return [facts.report() for facts in self._facts]
 
   def _ask(self, index, timeout_s, what, method, *arguments):
     """What a worker answers.
@@ -343,6 +377,7 @@ class RayWorkers(remote_collector.Workers):
       if self._actors[index] is lost and not self._is_closed:
         self._ray.kill(lost)
         self._actors[index] = self._start()
+        self._facts[index].restarts += 1
 
   def close(self):
     with self._lock:

@@ -45,6 +45,10 @@ class Workers(abc.ABC):
     """Returns what stands for the variables of a policy in tasks."""
     return variables
 
+  def report(self):
+    """Facts of each worker since the last report, numbers by name."""
+    return []
+
   @abc.abstractmethod
   def close(self):
     """Ends the processes."""
@@ -135,6 +139,7 @@ class RemoteCollector(collector.Collector):
         task = task._replace(origin=self._origin)
     if reply.error is not None:
       raise reply.error
+    reply = shard_worker.unpacked(reply)
     if reply.began_anew:  # Where a worker logs, nobody looks.
       logging.warning(
           'Shard %d begins new episodes: those in progress cannot go on in'
@@ -202,6 +207,9 @@ class RemoteShards(shards.Shards):
 
   def _states(self):
     return self._states_before or super()._states()
+
+  def report(self):
+    return self._workers.report()
 
   def visits(self):
     found = [state['visits'] for state in self._states()]

@@ -3,6 +3,7 @@
 """What runs in a worker: the collectors of shards, which it may lose."""
 
 import platform
+import time
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import gin
@@ -10,7 +11,9 @@ import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import version
+from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
+from rnd_agents.collecting import packed_frames
 
 # Name of a method of a `Collector`, and its arguments.
 Call = Tuple[str, Tuple[Any, ...]]
@@ -83,6 +86,7 @@ class Reply(NamedTuple):
       nothing has happened.
     began_anew: the episodes in progress could not go on in this worker.
     error: the `UserError` that the call ended in.
+    time_s: seconds that the worker took.
   """
 
   result: Any = None
@@ -90,6 +94,39 @@ class Reply(NamedTuple):
   is_missing: bool = False
   began_anew: bool = False
   error: Optional[errors.UserError] = None
+  time_s: float = 0.0
+
+
+def packed(reply):
+  """The reply as it travels: frames once, the last row not in the state too."""
+  if not isinstance(reply.result, collector.Rollout):
+    return reply
+  result = _with_observations(reply.result, packed_frames.PackedFrames.pack)
+  state = reply.state and dict(reply.state, last_row=None)
+  return reply._replace(result=result, state=state)
+
+
+def unpacked(reply):
+  """What was packed."""
+  if not isinstance(reply.result, collector.Rollout):
+    return reply
+  result = _with_observations(reply.result, packed_frames.unpacked)
+  state = reply.state
+  if state is not None:
+    last_row = tf.nest.map_structure(
+        lambda x: x[:, -1].copy(), result.trajectory
+    )
+    state = dict(state, last_row=last_row)
+  return reply._replace(result=result, state=state)
+
+
+def _with_observations(rollout, function):
+  rows = rollout.trajectory
+  return rollout._replace(
+      trajectory=rows._replace(
+          observation=tf.nest.map_structure(function, rows.observation)
+      )
+  )
 
 
 def versions():
@@ -125,7 +162,12 @@ class ShardWorker:
     self._held = {}  # Shard -> (collector, number of calls).
 
   def run(self, task):
-    """Carries out a `Task`; returns a `Reply`."""
+    """Carries out a `Task`; returns a `Reply`, `packed`."""
+    began = time.monotonic()
+    reply = packed(self._run(task))
+    return reply._replace(time_s=time.monotonic() - began)
+
+  def _run(self, task):
     held, num_calls = self._held.get(task.shard, (None, None))
     began_anew = False
     if held is None or num_calls != task.num_calls:

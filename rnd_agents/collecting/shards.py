@@ -155,6 +155,10 @@ class Shards:
         episodes,
     )
 
+  def report(self):
+    """Facts of each worker since the last report, numbers by name."""
+    return []
+
   def visits(self):
     """Counts of visited states, one a shard that counts them."""
     found = [each.visits() for each in self._collectors]

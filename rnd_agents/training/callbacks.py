@@ -84,6 +84,7 @@ class Log(Callback):
     )
     if iteration.episodes:
       iteration.metrics.update(run.summarize('train', iteration.episodes))
+    run.workers = run.collector.report()
     timings, steps = iteration.timings, iteration.num_env_steps
     run.log.write(
         'train',
@@ -96,6 +97,11 @@ class Log(Callback):
             collect_env_steps_per_s=steps / timings['collect_time_s'],
             train_env_steps_per_s=steps / timings['train_time_s'],
             **timings,
+            **{
+                f'worker_{i}_{name}': value
+                for i, worker in enumerate(run.workers)
+                for name, value in worker.items()
+            },
         ),
     )
     run.save_time_s = 0.0
@@ -353,4 +359,5 @@ def write_status(run, state, message=''):
       num_env_steps=run.config.num_env_steps,
       iteration=run.counters.iteration,
       frozen_since_env_steps=run.frozen_since_env_steps,
+      **(dict(workers=run.workers) if run.workers else {}),
   )

@@ -92,6 +92,7 @@ class Run:
       counted them yet.
     frozen_since_env_steps: When updates became a hundredth of the usual ones;
       None where they have not, or have recovered.
+    workers: Facts of each collecting worker in the last iteration.
   """
 
   config: Any
@@ -107,6 +108,7 @@ class Run:
   stopped_by: Optional[str] = None
   save_time_s: float = 0.0
   frozen_since_env_steps: Optional[int] = None
+  workers: Any = ()
 
   @property
   def root_dir(self):

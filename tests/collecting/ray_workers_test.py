@@ -4,6 +4,7 @@
 
 import functools
 import importlib.util
+import json
 import os
 import signal
 import socket
@@ -58,7 +59,7 @@ class _Killer(callbacks.Callback):
 )
 def test_workers_may_die_and_their_number_may_change(tmp_path):
   def train(name, make_shards, callback):
-    tiny_runs.parse(500, _SHARDS)
+    tiny_runs.parse(500, _SHARDS, 'train_eval.max_lag_rounds = 1')
     return experiment.train_eval(
         os.fspath(tmp_path / name), make_shards, seed=5, callbacks=[callback]
     )
@@ -69,6 +70,10 @@ def test_workers_may_die_and_their_number_may_change(tmp_path):
   token = tmp_path / 'there' / 'ray_token'
   assert stat.S_IMODE(token.stat().st_mode) == 0o600
   assert killer.killed is not None and not _pids()
+  status = json.loads((tmp_path / 'there' / 'status.json').read_text())
+  assert sorted(worker['restarts'] for worker in status['workers']) == [0, 1]
+  # Each has two environments, of four numbers a row, and other columns.
+  assert all(worker['bytes'] > 2 * 17 * 16 for worker in status['workers'])
   assert train('there', _with(1), callbacks.Callback()).finished
   here, there = (
       (tmp_path / name / 'metrics.csv').read_bytes()

@@ -1,0 +1,52 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks of frames that travel."""
+
+import zlib
+
+import numpy as np
+import pytest
+
+from rnd_agents.collecting import packed_frames
+
+
+def _stacks(num_frames, starts):
+  """Stacks [2, 6, 5, 7, C] of random frames; `starts`: (b, row) of episodes."""
+  frames = np.random.RandomState(0).randint(
+      0, 256, [2, 6, 5, 7], dtype=np.uint8
+  )
+  stacks = np.zeros([2, 6, 5, 7, num_frames], np.uint8)
+  for b in range(2):
+    stack = [frames[b, 0]] * num_frames
+    for row in range(6):
+      is_start = row == 0 or (b, row) in starts
+      newest = frames[b, row]
+      stack = [newest] * num_frames if is_start else [*stack[1:], newest]
+      stacks[b, row] = np.stack(stack, axis=-1)
+  return stacks
+
+
+@pytest.mark.parametrize('starts', [(), ((0, 3), (1, 1), (1, 5))])
+@pytest.mark.parametrize('num_frames', [1, 2, 4])
+def test_each_frame_travels_once(num_frames, starts):
+  stacks = _stacks(num_frames, starts)
+  packed = packed_frames.PackedFrames.pack(stacks)
+  np.testing.assert_array_equal(packed_frames.unpacked(packed), stacks)
+  assert packed_frames.unpacked(packed).flags['C_CONTIGUOUS']
+  newest, older = map(zlib.decompress, (packed.newest, packed.older))
+  assert len(newest) == 2 * 6 * 5 * 7
+  num_starts = (2 + len(starts)) if num_frames > 1 else 2
+  assert len(older) == num_starts * (num_frames - 1) * 5 * 7
+  assert packed.nbytes == len(packed.newest) + len(packed.older) + 12
+
+
+def test_what_is_no_stack_travels_whole():
+  noise = np.random.RandomState(1).randint(
+      0, 256, [2, 3, 4, 4, 3], dtype=np.uint8
+  )
+  packed = packed_frames.PackedFrames.pack(noise)
+  np.testing.assert_array_equal(packed_frames.unpacked(packed), noise)
+  assert not np.any(packed.follows)
+  for other in (noise.astype(np.float32), noise[..., 0]):
+    assert packed_frames.PackedFrames.pack(other) is other
+    assert packed_frames.unpacked(other) is other
