@@ -44,6 +44,13 @@ _WORKERS = flags.DEFINE_integer(
     ' (needs rnd_agents[cluster]). The run is the same, byte for byte.',
     lower_bound=0,
 )
+_ACTING = flags.DEFINE_enum(
+    'acting',
+    'workers',
+    ('workers', 'learner'),
+    'Where the policy acts: in each worker, or in this process, where workers'
+    ' only step environments. The run is the same, byte for byte.',
+)
 _RAY_ADDRESS = flags.DEFINE_string(
     'ray_address',
     None,
@@ -108,6 +115,7 @@ def _make_shards(errors):
       ray_workers.create_collectors,
       num_workers=_WORKERS.value,
       address=_RAY_ADDRESS.value,
+      learner_acts=_ACTING.value == 'learner',
   )
 
 

@@ -19,6 +19,7 @@ from rnd_agents import errors
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.collecting import remote_collector
+from rnd_agents.collecting import remote_environment
 from rnd_agents.collecting import shard_worker
 
 # What TensorFlow computes depends on these, in every process of a run.
@@ -39,7 +40,9 @@ _MAX_STARTS = 3
 _PROBE_TIMEOUT_S = 5.0
 
 
-def create_collectors(config, seeds, recipes, num_workers, address=None):
+def create_collectors(
+    config, seeds, recipes, num_workers, address=None, learner_acts=False
+):
   """Starts workers and makes the collectors of a run's shards.
 
   Args:
@@ -49,6 +52,8 @@ def create_collectors(config, seeds, recipes, num_workers, address=None):
     num_workers: Processes to start, at most one a shard.
     address: 'HOST:PORT' of a Ray cluster that exists; None for one on this
       machine, which ends with the run.
+    learner_acts: Whether the policy acts in this process and workers only step
+      environments.
 
   Returns:
     `remote_collector.RemoteShards`.
@@ -69,24 +74,29 @@ def create_collectors(config, seeds, recipes, num_workers, address=None):
   probe.close()
   _connect(config.root_dir, num_workers, address)
   workers = RayWorkers(
-      shard_worker.Setup.of_run(seeds.networks, recipes),
+      shard_worker.Setup.of_run(
+          seeds.networks,
+          recipes,
+          remote_environment.Simulator if learner_acts else local.LocalCollector,
+      ),
       num_workers,
       config.environment_timeout_s,
   )
   try:
     workers.check_versions()
+    collectors = [
+        remote_environment.create_collector(recipe, workers)
+        if learner_acts
+        else remote_collector.RemoteCollector(
+            recipe, specs, num_environments, workers
+        )
+        for recipe in recipes
+    ]
   except BaseException:
     workers.close()
     raise
   return remote_collector.RemoteShards(
-      [
-          remote_collector.RemoteCollector(
-              recipe, specs, num_environments, workers
-          )
-          for recipe in recipes
-      ],
-      workers,
-      config.max_lag_rounds,
+      collectors, workers, config.max_lag_rounds
   )
 
 
@@ -194,7 +204,7 @@ class _Actor:
 
   def __init__(self, setup):
     shard_worker.configure(setup)
-    self._worker = shard_worker.ShardWorker(setup.recipes)
+    self._worker = shard_worker.ShardWorker(setup.recipes, setup.make)
 
   def versions(self):
     return shard_worker.versions()

@@ -54,69 +54,46 @@ class Workers(abc.ABC):
     """Ends the processes."""
 
 
-class RemoteCollector(collector.Collector):
-  """Hands every call over to workers."""
+class RemoteObject:
+  """An object that any worker can make, and no worker owns."""
 
-  def __init__(self, recipe, specs, num_environments, workers):
-    """Builds the collector; nothing runs yet.
+  def __init__(self, index, workers):
+    """Builds nothing yet.
 
     Args:
-      recipe: The shard's `collector.Recipe`.
-      specs: Its `collector.Specs`, which each rollout is checked against.
-      num_environments: B.
+      index: Number of its shard.
       workers: `Workers`.
     """
-    self._index = recipe.index
-    self._specs = specs
-    self._num_environments = num_environments
+    self._index = index
     self._workers = workers
-    self._variables = None  # Of the policy, as the workers share them.
     self._num_calls = 0
     self._origin = shard_worker.Origin(None, [])
     self.num_losses = 0
 
   @property
-  def specs(self):
-    return self._specs
+  def state(self):
+    """What `get_state` last returned, if nothing was called since; or None."""
+    return None if self._origin.calls else self._origin.state
 
   @property
-  def num_environments(self):
-    return self._num_environments
+  def num_calls_since_state(self):
+    """Calls that would be repeated if the worker were lost."""
+    return len(self._origin.calls)
 
-  def reset(self):
-    self._call('reset')
+  def call(self, name, *arguments, saves=True):
+    """Makes a call, again and again until a worker has survived it.
 
-  def collect_random(self, num_rows):
-    # No state has the generator of the random policy: these calls are repeated.
-    return self._checked(self._call('collect_random', num_rows, saves=False))
+    Args:
+      name: Name of a method or property.
+      *arguments: Of the method.
+      saves: Whether to take the state afterwards.
 
-  def collect(self, variables, num_steps):
-    if variables is not None:
-      self._variables = self._workers.share(variables)
-    has_old_row = (self._origin.state or {}).get('last_row') is not None
-    rollout = self._checked(
-        self._call('collect', self._variables, num_steps)
-    )
-    # Where a worker had to begin new episodes, its first row counts as the one
-    # that was lost.
-    return rollout._replace(num_old_rows=int(has_old_row))
+    Returns:
+      A `shard_worker.Reply` without an error.
 
-  def visits(self):
-    return self.get_state()['visits']
-
-  def get_state(self):
-    if self._origin.state is None or self._origin.calls:
-      return self._call('get_state')
-    return self._origin.state
-
-  def set_state(self, state):
-    return self._call('set_state', state)
-
-  def close(self):
-    pass
-
-  def _call(self, name, *arguments, saves=True):
-    """Makes a call, again and again until a worker has survived it."""
+    Raises:
+      UserError: If the call ended in one, or no worker survived it.
+    """
     call = (name, arguments)
     task = shard_worker.Task(self._index, self._num_calls, call, saves)
     for losses in range(_MAX_LOSSES + 1):
@@ -140,17 +117,85 @@ class RemoteCollector(collector.Collector):
     if reply.error is not None:
       raise reply.error
     reply = shard_worker.unpacked(reply)
+    self._num_calls += 1
+    if saves:
+      self._origin = shard_worker.Origin(reply.state, [])
+    else:
+      self._origin.calls.append(call)
+    return reply
+
+
+class RemoteCollector(collector.Collector):
+  """Hands every call over to workers."""
+
+  def __init__(self, recipe, specs, num_environments, workers):
+    """Builds the collector; nothing runs yet.
+
+    Args:
+      recipe: The shard's `collector.Recipe`.
+      specs: Its `collector.Specs`, which each rollout is checked against.
+      num_environments: B.
+      workers: `Workers`.
+    """
+    self._index = recipe.index
+    self._specs = specs
+    self._num_environments = num_environments
+    self._workers = workers
+    self._variables = None  # Of the policy, as the workers share them.
+    self._remote = RemoteObject(recipe.index, workers)
+
+  @property
+  def specs(self):
+    return self._specs
+
+  @property
+  def num_environments(self):
+    return self._num_environments
+
+  def reset(self):
+    self._call('reset')
+
+  def collect_random(self, num_rows):
+    # No state has the generator of the random policy: these calls are repeated.
+    return self._checked(self._call('collect_random', num_rows, saves=False))
+
+  def collect(self, variables, num_steps):
+    if variables is not None:
+      self._variables = self._workers.share(variables)
+    has_old_row = (self._remote.state or {}).get('last_row') is not None
+    rollout = self._checked(
+        self._call('collect', self._variables, num_steps)
+    )
+    # Where a worker had to begin new episodes, its first row counts as the one
+    # that was lost.
+    return rollout._replace(num_old_rows=int(has_old_row))
+
+  def visits(self):
+    return self.get_state()['visits']
+
+  def get_state(self):
+    state = self._remote.state
+    return self._call('get_state') if state is None else state
+
+  def set_state(self, state):
+    return self._call('set_state', state)
+
+  def close(self):
+    pass
+
+  @property
+  def num_losses(self):
+    """Workers that were lost at a call."""
+    return self._remote.num_losses
+
+  def _call(self, name, *arguments, saves=True):
+    reply = self._remote.call(name, *arguments, saves=saves)
     if reply.began_anew:  # Where a worker logs, nobody looks.
       logging.warning(
           'Shard %d begins new episodes: those in progress cannot go on in'
           ' another worker.',
           self._index,
       )
-    self._num_calls += 1
-    if saves:
-      self._origin = shard_worker.Origin(reply.state, [])
-    else:
-      self._origin.calls.append(call)
     return reply.result
 
   def _checked(self, rollout):

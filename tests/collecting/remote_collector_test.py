@@ -16,6 +16,7 @@ from rnd_agents import errors
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.collecting import remote_collector
+from rnd_agents.collecting import remote_environment
 from rnd_agents.collecting import shard_worker
 from rnd_agents.collecting import shards
 from rnd_agents.environments import errors as environment_errors
@@ -30,18 +31,20 @@ class _Workers(remote_collector.Workers):
   All that goes in and out is pickled, as between processes.
   """
 
-  def __init__(self, recipes, losses):
+  def __init__(self, recipes, losses, make=local.LocalCollector):
     """`losses`: what happens to which call, by (shard, its call)."""
-    self._recipes = recipes
+    self._recipes, self._make = recipes, make
     self._losses = dict(losses)
     self._lock = threading.Lock()
+    self.num_calls = 0
     self._begin()
 
   def _begin(self):
-    self._worker = shard_worker.ShardWorker(self._recipes)
+    self._worker = shard_worker.ShardWorker(self._recipes, self._make)
 
   def run(self, task):
     with self._lock:
+      self.num_calls += 1
       loss = self._losses.pop((task.shard, task.num_calls), None)
       if loss == 'nobody knows':
         self._begin()
@@ -74,6 +77,30 @@ def _remote(losses, made):
       probe.close()
     return remote_collector.RemoteShards(
         made, workers, config.max_lag_rounds
+    )
+
+  return make_shards
+
+
+def _simulated(workers):
+  def make_shards(config, seeds, recipes):
+    del seeds
+    # Of some 150 calls a shard each step is one, with a state after each 128.
+    losses = {
+        (0, 1): 'after the call',
+        (0, 60): 'nobody knows',
+        (1, 80): 'but lives',
+        (0, 140): 'after the call',
+        (1, 145): 'before the call',
+    }
+    workers.append(_Workers(recipes, losses, remote_environment.Simulator))
+    return remote_collector.RemoteShards(
+        [
+            remote_environment.create_collector(recipe, workers[0])
+            for recipe in recipes
+        ],
+        workers[0],
+        config.max_lag_rounds,
     )
 
   return make_shards
@@ -120,11 +147,16 @@ def test_lost_workers_change_no_number(tmp_path, settings, lag_rounds):
   assert not train('there', _remote(_LOSSES, made), 3).finished
   assert sum(each.num_losses for each in made) == 5
   assert train('there', None).finished
-  here, there = (
-      (tmp_path / name / 'metrics.csv').read_bytes()
-      for name in ('here', 'there')
+  names = ['here', 'there']
+  if lag_rounds and settings is tiny_runs.SETTINGS:
+    names.append('acted for')
+    workers = []
+    assert train('acted for', _simulated(workers)).finished
+    assert workers[0].num_calls > 300
+  here, *others = (
+      (tmp_path / name / 'metrics.csv').read_bytes() for name in names
   )
-  assert there == here
+  assert others == [here] * len(others)
   assert here.count(b'\ntrain,') >= 4
 
 
