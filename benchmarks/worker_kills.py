@@ -1,0 +1,136 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Kills processes of a run with workers at random moments; compares the run.
+
+    python -m benchmarks.worker_kills [--victim=worker] [--kills=20]
+
+A victim is a worker, the learner, or Ray's own process on this machine (the
+raylet, whose end the learner does not survive). A run whose learner has ended
+is started again with the same command. At the end metrics.csv is compared with
+that of the same run in one process.
+"""
+
+import argparse
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+_PATTERNS = dict(worker='ray::_Actor', raylet='raylet/raylet')
+
+
+def _command(arguments, root_dir, *more):
+  bindings = ('train_eval.num_shards = 4', *arguments.gin_bindings)
+  return [
+      sys.executable,
+      '-m',
+      'train.train_eval',
+      f'--gin_file={arguments.gin_file}',
+      f'--root_dir={root_dir}',
+      *(f'--gin_bindings={binding}' for binding in bindings),
+      *more,
+  ]
+
+
+def _descendants(pid):
+  """Processes that a process has started, and those that they have."""
+  found = subprocess.run(
+      ['ps', '-e', '-o', 'pid=,ppid=,args='],
+      capture_output=True,
+      text=True,
+      check=True,
+  )
+  rows = [line.split(None, 2) for line in found.stdout.splitlines()]
+  children = {pid}
+  while True:
+    more = {int(row[0]) for row in rows if int(row[1]) in children} - children
+    if not more:
+      break
+    children |= more
+  return [(int(row[0]), row[2]) for row in rows if int(row[0]) in children]
+
+
+def _victims(arguments, learner):
+  if arguments.victim == 'learner':
+    return [learner.pid]
+  pattern = _PATTERNS[arguments.victim]
+  return [pid for pid, args in _descendants(learner.pid) if pattern in args]
+
+
+def _rows(root_dir):
+  try:
+    with open(os.path.join(root_dir, 'metrics.csv'), 'rb') as file:
+      return file.read().count(b'\n')
+  except FileNotFoundError:
+    return 0
+
+
+def _run_under_fire(arguments, root_dir, log):
+  """Runs until the end; returns (kills, starts, seconds until it went on)."""
+  kills, starts, held_up_s = 0, 0, []
+  while True:
+    starts += 1
+    learner = subprocess.Popen(
+        _command(arguments, root_dir, f'--workers={arguments.workers}'),
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+    rows = _rows(root_dir)
+    while learner.poll() is None:
+      # In the middle of learning: after a random number of new rows.
+      wanted = rows + random.randint(1, arguments.rows_between_kills)
+      while learner.poll() is None and _rows(root_dir) < wanted:
+        time.sleep(0.02)
+      time.sleep(random.uniform(0.0, 0.5))
+      victims = _victims(arguments, learner) if kills < arguments.kills else []
+      if learner.poll() is not None or not victims:
+        learner.wait()
+        break
+      rows, began = _rows(root_dir), time.monotonic()
+      os.kill(random.choice(victims), signal.SIGKILL)
+      kills += 1
+      while learner.poll() is None and _rows(root_dir) <= rows:
+        time.sleep(0.02)
+      held_up_s.append(time.monotonic() - began)
+      print(f'kill {kills}: row {rows}, {held_up_s[-1]:.1f} s', flush=True)
+    if learner.returncode == 0:
+      return kills, starts, held_up_s
+
+
+def main():
+  """Prints what happened."""
+  parser = argparse.ArgumentParser(
+      description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+  )
+  parser.add_argument(
+      '--victim', default='worker', choices=['worker', 'learner', 'raylet']
+  )
+  parser.add_argument('--kills', type=int, default=20)
+  parser.add_argument('--workers', type=int, default=2)
+  parser.add_argument('--rows_between_kills', type=int, default=3)
+  parser.add_argument('--gin_file', default='deep_sea.gin')
+  parser.add_argument('--gin_bindings', action='append', default=[])
+  arguments = parser.parse_args()
+  with tempfile.TemporaryDirectory() as folder:
+    here, there = (os.path.join(folder, name) for name in ('here', 'there'))
+    with open(os.path.join(folder, 'log'), 'w', encoding='utf-8') as log:
+      subprocess.run(
+          _command(arguments, here), stdout=log, stderr=log, check=True
+      )
+      kills, starts, held_up_s = _run_under_fire(arguments, there, log)
+    files = [os.path.join(each, 'metrics.csv') for each in (here, there)]
+    contents = [open(path, 'rb').read() for path in files]
+    print(
+        f'{arguments.victim}: {kills} kills, {starts} starts of the learner,'
+        f' median {statistics.median(held_up_s):.1f} s until it went on or'
+        f' ended; {_rows(there)} rows,'
+        f' {"equal" if contents[0] == contents[1] else "DIFFERENT"} files'
+    )
+
+
+if __name__ == '__main__':
+  main()
