@@ -92,7 +92,7 @@ class LocalCollector(collector.Collector):
     if self._steps is None or self._steps.num_rows != num_steps + 1:
       self._steps = _Steps(
           self._tf_environment,
-          seeded_policy.SeededPolicy(policy, self._generator),
+          seeded_policy.seeded(policy, self._generator),
           num_steps + 1,
       )
     if self._policy_state is None:

@@ -73,12 +73,9 @@ def create_collectors(
   specs, num_environments = probe.specs, probe.num_environments
   probe.close()
   _connect(config.root_dir, num_workers, address)
+  make = remote_environment.Simulator if learner_acts else local.LocalCollector
   workers = RayWorkers(
-      shard_worker.Setup.of_run(
-          seeds.networks,
-          recipes,
-          remote_environment.Simulator if learner_acts else local.LocalCollector,
-      ),
+      shard_worker.Setup.of_run(seeds.networks, recipes, make),
       num_workers,
       config.environment_timeout_s,
   )

@@ -25,8 +25,13 @@ def create_collector(recipe, workers):
     recipe: The shard's `collector.Recipe`.
     workers: `remote_collector.Workers` with `Simulator`s.
   """
-  make_environment = functools.partial(RemoteEnvironment, recipe.index, workers)
-  return local.LocalCollector(recipe._replace(make_environment=make_environment))
+  return local.LocalCollector(
+      recipe._replace(
+          make_environment=functools.partial(
+              RemoteEnvironment, recipe.index, workers
+          )
+      )
+  )
 
 
 class Simulator:

@@ -6,6 +6,14 @@ import tensorflow as tf
 from tf_agents.policies import tf_policy
 
 
+def seeded(policy, generator):
+  """Returns a policy that samples with a generator, at each of its levels."""
+  map_levels = getattr(policy, 'map_levels', None)
+  if map_levels is None:
+    return SeededPolicy(policy, generator)
+  return map_levels(lambda level: seeded(level, generator))
+
+
 class SeededPolicy(tf_policy.TFPolicy):
   """Samples another policy's actions with a generator of its own.
 

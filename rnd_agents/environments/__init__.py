@@ -21,6 +21,7 @@ from rnd_agents.environments import memory_tasks
 from rnd_agents.environments import minigrid_tasks
 from rnd_agents.environments import scripted_experts
 from rnd_agents.environments import single_environment
+from rnd_agents.environments import stochastic_chain
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import wrappers
 
@@ -36,6 +37,7 @@ __all__ = [
     'minigrid_tasks',
     'scripted_experts',
     'single_environment',
+    'stochastic_chain',
     'vector_environment',
     'wrappers',
 ]
@@ -64,3 +66,9 @@ for _task in ('Recall', 'TMaze', 'CueLock'):
         id=f'rnd_agents/{_task}-v0',
         entry_point=f'rnd_agents.environments.memory_tasks:{_task}',
     )
+
+if 'rnd_agents/StochasticChain-v0' not in gymnasium.registry:
+  gymnasium.register(
+      id='rnd_agents/StochasticChain-v0',
+      entry_point='rnd_agents.environments.stochastic_chain:StochasticChain',
+  )

@@ -1,0 +1,84 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The chain of h-DQN: what pays must be visited before the end is.
+
+Kulkarni et al., 2016, section 4.1.
+"""
+
+import gin
+import gymnasium
+from gymnasium import spaces
+import numpy as np
+
+from rnd_agents import ranges
+
+_START = 1
+_LEFT, _RIGHT = 0, 1
+
+
+@gin.configurable(module='rnd_agents', denylist=['render_mode'])
+class StochasticChain(gymnasium.Env):
+  """States in a row; the first one ends the episode.
+
+  Going left always succeeds, going right with a probability of a half, and else
+  leads left. The end pays 1 if the last state was visited before, and 0.01 if
+  not: two histories that the observation, the state alone, does not tell apart.
+  The info of the last step has `is_success`: whether the end paid 1.
+  """
+
+  metadata = {'render_modes': [], 'render_fps': 4}
+
+  def __init__(
+      self, num_states=6, limit_env_steps=200, right_probability=0.5,
+      render_mode=None,
+  ):
+    """Creates the environment, which begins in the second state.
+
+    Args:
+      num_states: Of the chain.
+      limit_env_steps: Steps after which an episode is cut.
+      right_probability: That going right succeeds.
+      render_mode: None.
+    """
+    del render_mode
+    ranges.check_above_0(
+        'StochasticChain.',
+        num_states=num_states,
+        limit_env_steps=limit_env_steps,
+        right_probability=right_probability,
+    )
+    self.observation_space = spaces.Box(0.0, 1.0, (num_states,), np.float32)
+    self.action_space = spaces.Discrete(2)
+    self._limit_env_steps = limit_env_steps
+    self._right_probability = right_probability
+    self._state = _START
+    self._has_been_last = False
+    self._num_steps = 0
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._state, self._has_been_last, self._num_steps = _START, False, 0
+    return self._observation(), {}
+
+  def _observation(self):
+    observation = np.zeros(self.observation_space.shape, np.float32)
+    observation[self._state] = 1.0
+    return observation
+
+  def step(self, action):
+    # Drawn also where it is not needed: an action changes no other draw.
+    succeeds = self.np_random.random() < self._right_probability
+    last = self.observation_space.shape[0] - 1
+    if action == _RIGHT and succeeds:
+      self._state = min(self._state + 1, last)
+    else:
+      self._state -= 1
+    self._has_been_last |= self._state == last
+    self._num_steps += 1
+    ended = self._state == 0
+    cut = not ended and self._num_steps >= self._limit_env_steps
+    reward = (1.0 if self._has_been_last else 0.01) if ended else 0.0
+    info = {}
+    if ended or cut:
+      info['is_success'] = bool(ended and self._has_been_last)
+    return self._observation(), reward, ended, cut, info

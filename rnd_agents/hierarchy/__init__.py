@@ -1,0 +1,27 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A policy that sets goals over a policy that reaches them."""
+
+from rnd_agents.hierarchy import decisions
+from rnd_agents.hierarchy import goals
+from rnd_agents.hierarchy import two_level_agent
+from rnd_agents.hierarchy import two_level_policy
+from rnd_agents.hierarchy.goals import EntryGoals
+from rnd_agents.hierarchy.goals import Goals
+from rnd_agents.hierarchy.goals import PositionGoals
+from rnd_agents.hierarchy.two_level_agent import create_two_level_agent
+from rnd_agents.hierarchy.two_level_agent import TwoLevelAgent
+from rnd_agents.hierarchy.two_level_policy import TwoLevelPolicy
+
+__all__ = [
+    'EntryGoals',
+    'Goals',
+    'PositionGoals',
+    'TwoLevelAgent',
+    'TwoLevelPolicy',
+    'create_two_level_agent',
+    'decisions',
+    'goals',
+    'two_level_agent',
+    'two_level_policy',
+]

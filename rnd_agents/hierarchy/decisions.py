@@ -1,0 +1,201 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The rollouts of a level that decides only now and then.
+
+Between two decisions lie as many steps as a goal took. A row of the upper level
+has the sum of gamma^k r_k over them and a discount of gamma^(n-1) d_1 ... d_n,
+so that an agent with the discount factor gamma learns from a semi-Markov
+decision process (Sutton, Precup and Singh, 1999, section 3.2).
+"""
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory as trajectory_lib
+
+from rnd_agents.ops import recurrences
+
+
+class _Row(NamedTuple):
+  """What a decision keeps of its row, [B, ...] or [B, M, ...]."""
+
+  step_type: Any
+  observation: Any
+  action: Any
+  policy_info: Any
+
+
+class _Sums(NamedTuple):
+  """What a decision has come to so far, floats [B] or [B, M].
+
+  Attributes:
+    reward: sum of gamma^k r_k.
+    discount: gamma^(n-1) d_1 ... d_n.
+    weight: gamma^n.
+  """
+
+  reward: Any
+  discount: Any
+  weight: Any
+
+
+class Decisions(tf.Module):
+  """Makes rollouts of decisions from rollouts of steps.
+
+  A decision that a rollout leaves open is kept, and goes on in the next one:
+  entry b of every rollout belongs to environment b.
+  """
+
+  def __init__(self, spec, discount_factor, name='Decisions'):
+    """Creates the memory of an open decision for each environment.
+
+    Args:
+      spec: A `Trajectory` spec: `collect_data_spec` of the upper agent.
+      discount_factor: gamma.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self._discount_factor = float(discount_factor)
+    self._specs = (
+        _Row(spec.step_type, spec.observation, spec.action, spec.policy_info),
+        _Sums(*[tf.TensorSpec([], tf.float32)] * 3),
+        tf.TensorSpec([], tf.bool),  # Whether there is an open decision.
+    )
+    # The first rollout says how many environments there are.
+    self._open = [
+        tf.Variable(
+            tf.zeros([0, *each.shape], each.dtype),
+            shape=[None, *each.shape],
+            trainable=False,
+            validate_shape=False,
+            name='open_decision',
+        )
+        for each in tf.nest.flatten(self._specs)
+    ]
+    # In a graph the shape of a variable may be read after it was assigned.
+    self._num_open = tf.Variable(0, trainable=False, name='num_open')
+
+  def __call__(self, experience, is_decision):
+    """Returns the rollout of decisions that ends where this one does.
+
+    Args:
+      experience: A `Trajectory` [B, T+1] of steps, with goals for actions. Its
+        first row is the last one of the rollout before, or begins an episode.
+      is_decision: booleans [B, T+1].
+
+    Returns:
+      A `Trajectory` [B, N+1]: the decisions and ends of episodes of each
+      environment, in order; N+1 are those of the environment that has most.
+      The others have LAST rows before their own, which begin no transition.
+    """
+    rows, sums, is_kept = self._joined(experience, is_decision)
+    decided, was_kept = _aligned((rows, sums), is_kept)
+    # The one that this rollout leaves open, if its last row is none itself.
+    is_open = ~is_kept[:, -1]
+    last = tf.nest.map_structure(lambda x: x[:, -1], decided)
+    self._keep((*last, is_open & was_kept[:, -1]))
+    rows, sums = decided
+    step_type = tf.where(was_kept, rows.step_type, ts.StepType.LAST)
+    return trajectory_lib.Trajectory(
+        step_type=step_type,
+        observation=rows.observation,
+        action=rows.action,
+        policy_info=rows.policy_info,
+        next_step_type=tf.concat([step_type[:, 1:], step_type[:, -1:]], axis=1),
+        reward=sums.reward,
+        discount=sums.discount,
+    )
+
+  def _joined(self, experience, is_decision):
+    """Rows, sums and which rows are kept, from the open decision on."""
+    opened_row, opened_sums, was_open = self._read(
+        tf.shape(experience.step_type)[0]
+    )
+
+    def after(opened, following):
+      return tf.concat([opened[:, tf.newaxis], following], axis=1)
+
+    rows = tf.nest.map_structure(
+        after,
+        opened_row,
+        _Row(
+            experience.step_type,
+            experience.observation,
+            experience.action,
+            experience.policy_info,
+        ),
+    )
+    # Where another episode was begun, its steps do not go on with an old goal.
+    was_open &= ~tf.equal(experience.step_type[:, 0], ts.StepType.FIRST)
+    is_last = tf.equal(experience.step_type, ts.StepType.LAST)
+    is_kept = after(was_open, is_decision | is_last)
+    # Transitions: of the last row none is known yet.
+    reward, discount = experience.reward[:, :-1], experience.discount[:, :-1]
+    gamma = tf.fill(tf.shape(reward), self._discount_factor)
+    return rows, self._sums(
+        tf.nest.map_structure(
+            after, opened_sums, _Sums(reward, discount, gamma)
+        ),
+        is_kept,
+    ), is_kept
+
+  def _sums(self, of_steps, is_kept):
+    """Sums [B, M+1] from each row to the next that is kept, M transitions."""
+    goes_on = 1.0 - tf.cast(is_kept[:, 1:], tf.float32)
+    goes_on = tf.concat([goes_on[:, :-1], tf.zeros_like(goes_on[:, :1])], 1)
+
+    def product(factors, inner):
+      return recurrences.reverse_linear_recurrence(
+          factors * (1.0 - goes_on), factors * inner * goes_on
+      )
+
+    gamma = self._discount_factor
+    return tf.nest.map_structure(
+        lambda x: tf.pad(x, [[0, 0], [0, 1]]),
+        _Sums(
+            recurrences.reverse_linear_recurrence(
+                of_steps.reward, of_steps.weight * goes_on
+            ),
+            product(of_steps.discount, gamma),
+            product(of_steps.weight, 1.0),
+        ),
+    )
+
+  def _read(self, batch_size):
+    """The open decisions; none where there are others than B of them."""
+    flat = [variable.read_value() for variable in self._open]
+    flat = tf.cond(
+        tf.equal(self._num_open, batch_size),
+        lambda: flat,
+        lambda: [
+            tf.zeros(tf.concat([[batch_size], tf.shape(x)[1:]], 0), x.dtype)
+            for x in flat
+        ],
+    )
+    return tf.nest.pack_sequence_as(self._specs, flat)
+
+  def _keep(self, opened):
+    values = tf.nest.flatten(opened)
+    for variable, value in zip(self._open, values, strict=True):
+      variable.assign(value)
+    self._num_open.assign(tf.shape(values[0])[0])
+
+
+def _aligned(nest, is_kept):
+  """Moves the kept rows of [B, M, ...] to the end, in order.
+
+  Args:
+    nest: Tensors [B, M, ...].
+    is_kept: booleans [B, M].
+
+  Returns:
+    A tuple (nest of tensors [B, N, ...], booleans [B, N]: which rows are kept
+    ones), N of those that are kept in the environment that has most.
+  """
+  most = tf.reduce_max(tf.reduce_sum(tf.cast(is_kept, tf.int32), axis=1))
+  order = tf.argsort(tf.cast(is_kept, tf.int32), axis=1, stable=True)
+  order = order[:, tf.shape(order)[1] - most :]
+  return tf.nest.map_structure(
+      lambda x: tf.gather(x, order, batch_dims=1), (nest, is_kept)
+  )

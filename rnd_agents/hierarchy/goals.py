@@ -1,0 +1,141 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the upper level of a hierarchy can ask for, and when it has it."""
+
+import abc
+
+import gin
+import tensorflow as tf
+from tf_agents.specs import tensor_spec
+
+from rnd_agents import errors
+
+
+class Goals(abc.ABC):
+  """The goals of an environment; all methods take tensors [outer..., ...]."""
+
+  def __init__(self, observation_spec, spec):
+    """Creates the goals.
+
+    Args:
+      observation_spec: A nest of tensor specs: what the environment shows.
+      spec: A `BoundedTensorSpec` of a goal: the action of the upper level.
+    """
+    self._observation_spec = observation_spec
+    self.spec = spec
+
+  @property
+  def lower_observation_spec(self):
+    """A nest of tensor specs: what `observe` returns."""
+    return dict(observation=self._observation_spec, goal=self.spec)
+
+  def observe(self, observation, goal):
+    """Returns what the lower level sees, a nest [outer..., ...]."""
+    return dict(observation=observation, goal=goal)
+
+  @abc.abstractmethod
+  def reached(self, observation, goal):
+    """Returns whether an observation has what the goal asks for.
+
+    Args:
+      observation: A nest [outer..., ...].
+      goal: Goals [outer..., ...].
+
+    Returns:
+      Booleans [outer...].
+    """
+
+  def given_up(self, observation, goal):
+    """Returns whether to choose another goal at once, booleans [outer...]."""
+    return tf.zeros_like(self.reached(observation, goal))
+
+  def reward(self, reached, reward):
+    """Returns what the lower level is paid for steps.
+
+    Args:
+      reached: Booleans [outer...]: whether the goal was reached by the step.
+      reward: Of the environment, [outer...].
+
+    Returns:
+      Floats [outer...]: 1 where the goal was reached (h-DQN's, Kulkarni et al.,
+      2016, section 3).
+    """
+    del reward
+    return tf.cast(reached, tf.float32)
+
+
+def _only_vector(owner, observation_spec):
+  """Refuses observations that are not one vector; returns its length."""
+  specs = tf.nest.flatten(observation_spec)
+  if len(specs) != 1 or specs[0].shape.rank != 1:
+    raise errors.InvalidValue(
+        f'{owner} needs observations of one vector, got {observation_spec}:'
+        ' derive a class of your own from hierarchy.Goals.'
+    )
+  return specs[0].shape[0]
+
+
+@gin.configurable(module='rnd_agents', denylist=['observation_spec'])
+class EntryGoals(Goals):
+  """Goal i: entry i of the observation is the only one that is 1.
+
+  For observations that show a state as a vector with one 1.
+  """
+
+  def __init__(self, observation_spec):
+    """Creates the goals of a vector; see the base class."""
+    num_entries = _only_vector('EntryGoals', observation_spec)
+    super().__init__(
+        observation_spec,
+        tensor_spec.BoundedTensorSpec([], tf.int64, 0, num_entries - 1, 'goal'),
+    )
+
+  def reached(self, observation, goal):
+    (vector,) = tf.nest.flatten(observation)
+    # An episode that has ended may show zeros only.
+    return tf.gather(vector, goal, batch_dims=goal.shape.rank) > 0.5
+
+
+@gin.configurable(module='rnd_agents', denylist=['observation_spec'])
+class PositionGoals(Goals):
+  """A point in some entries of the observation, to come close to."""
+
+  def __init__(self, observation_spec, entries, low, high, tolerance):
+    """Creates the goals.
+
+    Args:
+      observation_spec: Of one vector.
+      entries: Which entries of it make a position.
+      low: Least value of each.
+      high: Greatest value of each.
+      tolerance: How near each has to come.
+
+    Raises:
+      ValueError: If the observation has no such entries, or an argument has
+        another length.
+    """
+    num_entries = _only_vector('PositionGoals', observation_spec)
+    if not entries or not all(0 <= i < num_entries for i in entries):
+      raise errors.InvalidValue(
+          f'PositionGoals.entries must name some of the {num_entries} entries'
+          f' of the observation, from 0, got {list(entries)}.'
+      )
+    for name, values in dict(low=low, high=high, tolerance=tolerance).items():
+      if len(values) != len(entries):
+        raise errors.InvalidValue(
+            f'PositionGoals.{name} must have a number for each of the'
+            f' {len(entries)} entries, got {values}.'
+        )
+    super().__init__(
+        observation_spec,
+        tensor_spec.BoundedTensorSpec(
+            [len(low)], tf.float32, low, high, 'goal'
+        ),
+    )
+    self._entries = list(entries)
+    self._tolerance = tf.constant(tolerance, tf.float32)
+
+  def reached(self, observation, goal):
+    (vector,) = tf.nest.flatten(observation)
+    distance = tf.abs(tf.gather(vector, self._entries, axis=-1) - goal)
+    return tf.reduce_all(distance <= self._tolerance, axis=-1)

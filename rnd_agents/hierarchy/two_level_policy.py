@@ -1,0 +1,157 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A policy that chooses goals, over one that acts towards them."""
+
+import tensorflow as tf
+from tf_agents.policies import tf_policy
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import policy_step
+
+
+class TwoLevelPolicy(tf_policy.TFPolicy):
+  """Chooses a goal at times, and acts towards it at every step.
+
+  A goal is chosen where an episode begins, and where the last one was reached,
+  was given up or is `goal_length` steps old; each environment of a batch
+  chooses for itself. The state of the policy has the goal and its age. With
+  `collect` the policy info is a dict: `goal`, `is_decision`, and of both levels
+  `upper` (0 where no environment chooses) and `lower`.
+  """
+
+  def __init__(
+      self,
+      time_step_spec,
+      action_spec,
+      upper,
+      lower,
+      goals,
+      goal_length,
+      collect=False,
+  ):
+    """Creates the policy.
+
+    Args:
+      time_step_spec: A `TimeStep` spec of the environment.
+      action_spec: Of the environment.
+      upper: A `TFPolicy` with goals for actions.
+      lower: A `TFPolicy` on `goals.lower_observation_spec`.
+      goals: `Goals`.
+      goal_length: Steps after which another goal is chosen.
+      collect: Whether to record goals and both levels' policy infos.
+    """
+    self._arguments = time_step_spec, action_spec
+    self._more = dict(goals=goals, goal_length=goal_length, collect=collect)
+    self._upper, self._lower = upper, lower
+    self._goals = goals
+    self._goal_length = goal_length
+    self._collects = collect
+    info_spec = dict(
+        goal=goals.spec,
+        is_decision=tf.TensorSpec([], tf.bool),
+        upper=upper.info_spec,
+        lower=lower.info_spec,
+    )
+    super().__init__(
+        time_step_spec,
+        action_spec,
+        policy_state_spec=dict(
+            goal=goals.spec,
+            age_env_steps=tf.TensorSpec([], tf.int32),
+            upper=upper.policy_state_spec,
+            lower=lower.policy_state_spec,
+        ),
+        info_spec=info_spec if collect else (),
+        clip=False,
+        name='TwoLevelPolicy',
+    )
+
+  def map_levels(self, function):
+    """Returns the same policy with `function` of each of its levels."""
+    return TwoLevelPolicy(
+        *self._arguments,
+        function(self._upper),
+        function(self._lower),
+        **self._more,
+    )
+
+  def _variables(self):
+    return [*self._upper.variables(), *self._lower.variables()]
+
+  def _get_initial_state(self, batch_size):
+    return dict(
+        goal=_zeros(self._goals.spec, batch_size),
+        age_env_steps=tf.zeros([batch_size], tf.int32),
+        upper=self._upper.get_initial_state(batch_size),
+        lower=self._lower.get_initial_state(batch_size),
+    )
+
+  def _action(self, time_step, policy_state, seed):
+    return self._step(
+        time_step, policy_state, lambda *args: self._lower.action(*args, seed)
+    )
+
+  def _distribution(self, time_step, policy_state):
+    return self._step(time_step, policy_state, self._lower.distribution)
+
+  def _step(self, time_step, state, act):
+    observation = time_step.observation
+    # Nobody acts on the last step of an episode.
+    is_decision = ~time_step.is_last() & (
+        time_step.is_first()
+        | (state['age_env_steps'] >= self._goal_length)
+        | self._goals.reached(observation, state['goal'])
+        | self._goals.given_up(observation, state['goal'])
+    )
+    chosen = self._choose(time_step, state['upper'], is_decision)
+
+    def where_decided(new, old):
+      shape = [-1] + [1] * (new.shape.rank - 1)
+      return tf.where(tf.reshape(is_decision, shape), new, old)
+
+    goal = tf.nest.map_structure(where_decided, chosen.action, state['goal'])
+    acted = act(
+        time_step._replace(observation=self._goals.observe(observation, goal)),
+        state['lower'],
+    )
+    info = dict(
+        goal=goal,
+        is_decision=is_decision,
+        upper=chosen.info,
+        lower=acted.info,
+    )
+    return policy_step.PolicyStep(
+        acted.action,
+        dict(
+            goal=goal,
+            age_env_steps=tf.where(is_decision, 1, state['age_env_steps'] + 1),
+            upper=tf.nest.map_structure(
+                where_decided, chosen.state, state['upper']
+            ),
+            lower=acted.state,
+        ),
+        info if self._collects else (),
+    )
+
+  def _choose(self, time_step, upper_state, is_decision):
+    """A step of the upper level, where any environment needs one."""
+    batch_size = tf.shape(is_decision)[0]
+
+    def nothing():
+      return policy_step.PolicyStep(
+          _zeros(self._upper.action_spec, batch_size),
+          upper_state,
+          _zeros(self._upper.info_spec, batch_size),
+      )
+
+    return tf.cond(
+        tf.reduce_any(is_decision),
+        lambda: self._upper.action(time_step, upper_state),
+        nothing,
+    )
+
+
+def _zeros(specs, batch_size):
+  return tf.nest.map_structure(
+      lambda spec: tf.zeros([batch_size, *spec.shape], spec.dtype),
+      tensor_spec.from_spec(specs),
+  )
