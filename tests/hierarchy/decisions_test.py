@@ -109,7 +109,9 @@ def test_sums_over_goals_equal_a_loop(in_graph, goal_lengths):
     for b, found in enumerate(expected):
       padding = most - len(found)
       assert np.all(rollout.step_type[b, :padding] == _LAST)
-      mine = tf.nest.map_structure(lambda x: x.numpy()[b, padding:], rollout)
+      mine = tf.nest.map_structure(
+          lambda x, b=b, first=padding: x.numpy()[b, first:], rollout
+      )
       steps, rewards, discounts = zip(*found)
       np.testing.assert_array_equal(mine.action, steps)
       np.testing.assert_array_equal(

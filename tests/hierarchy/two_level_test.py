@@ -1,0 +1,307 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Two levels: when goals are chosen, what each level learns from, and a run."""
+
+import collections
+import os
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.agents import tf_agent
+from tf_agents.policies import tf_policy
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import policy_step
+from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory
+
+from rnd_agents import errors
+from rnd_agents import hierarchy
+from rnd_agents import networks
+from tests.agents import agent_test_utils as utils
+from tests.training import tiny_runs
+
+_OBSERVATION = tf.TensorSpec([4], tf.float32)
+_TIME_STEP = ts.time_step_spec(_OBSERVATION)
+_ACTION = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 2)
+
+
+class _Scripted(tf_policy.TFPolicy):
+  """Returns the goals of a script, and counts the calls that needed one."""
+
+  def __init__(self, time_step_spec, action_spec, choose):
+    super().__init__(
+        time_step_spec,
+        action_spec,
+        policy_state_spec=tf.TensorSpec([], tf.int32),
+        info_spec=tf.TensorSpec([], tf.int32),
+    )
+    self._choose = choose
+
+  def _variables(self):
+    return []
+
+  def _action(self, time_step, policy_state, seed):
+    return policy_step.PolicyStep(
+        self._choose(time_step, policy_state), policy_state + 1, policy_state
+    )
+
+  def _distribution(self, time_step, policy_state):
+    raise NotImplementedError
+
+
+def _observations(states):
+  return tf.one_hot(states, 4)
+
+
+# A letter a row, and the state that it shows; three environments.
+_ROWS = ('FMMMMMLFMM', 'FMMMMMMMMM', 'MMLFMMMMMM')
+_STATES = (
+    [0, 1, 2, 3, 3, 1, 1, 0, 0, 0], [3] * 10, [2, 0, 1, 2, 3, 2, 2, 2, 0, 1]
+)
+
+
+@pytest.mark.parametrize('in_graph', [False, True], ids=['eager', 'graph'])
+def test_a_goal_lasts_until_it_is_reached_or_old(in_graph):
+  goals = hierarchy.EntryGoals(_OBSERVATION)
+  # The goals of an episode: 3, 0, 1, 2, 3, ...
+  upper = _Scripted(
+      _TIME_STEP,
+      goals.spec,
+      lambda _, count: tf.cast((count + 3) % 4, tf.int64),
+  )
+  seen = []
+  lower = _Scripted(
+      ts.time_step_spec(goals.lower_observation_spec),
+      _ACTION,
+      lambda step, _: step.observation['goal'] % 3,
+  )
+  policy = hierarchy.TwoLevelPolicy(
+      _TIME_STEP, _ACTION, upper, lower, goals, 3, collect=True
+  )
+  act = tf.function(policy.action) if in_graph else policy.action
+  state = policy.get_initial_state(3)
+  for t in range(10):
+    kinds = [utils._STEP_TYPES[row[t]] for row in _ROWS]
+    step = act(
+        ts.TimeStep(
+            tf.constant(np.array(kinds, np.int32)),
+            tf.zeros([3]),
+            tf.ones([3]),
+            _observations([states[t] for states in _STATES]),
+        ),
+        state,
+    )
+    state = step.state
+    seen.append(tf.nest.map_structure(lambda x: x.numpy(), step))
+  for b, (row, states) in enumerate(zip(_ROWS, _STATES)):
+    goal, age, count, num_steps = 0, 0, 0, 0
+    for t, kind in enumerate(row):
+      if kind == 'F':  # TF-Agents resets the states of policies.
+        count = num_steps = 0
+      chooses = kind != 'L' and (
+          kind == 'F' or age >= 3 or states[t] == goal
+      )
+      if chooses:
+        goal, age, count = (count + 3) % 4, 0, count + 1
+      age += 1
+      info = seen[t].info
+      assert info['is_decision'][b] == chooses, (b, t)
+      assert info['goal'][b] == goal
+      assert seen[t].action[b] == goal % 3
+      assert not chooses or info['upper'][b] == count - 1
+      assert info['lower'][b] == num_steps
+      num_steps += 1
+
+
+class _Identity(tf_policy.TFPolicy):
+  """Does what the goal says."""
+
+  def _variables(self):
+    return []
+
+  def _distribution(self, time_step, policy_state):
+    raise NotImplementedError
+
+  def _action(self, time_step, policy_state, seed):
+    return policy_step.PolicyStep(time_step.observation['goal'])
+
+
+class _IdentityAgent(tf_agent.TFAgent):
+  """Has nothing to learn."""
+
+  optimizers = ()
+
+  def __init__(self, time_step_spec, action_spec):
+    policy = _Identity(time_step_spec, action_spec)
+    super().__init__(time_step_spec, action_spec, policy, policy, None)
+
+  def check_rollout(self, num_environments, rollout_length):
+    pass
+
+  def _train(self, experience, weights):
+    return tf_agent.LossInfo(0.0, collections.namedtuple('Nothing', ())())
+
+
+class _ActionGoals(hierarchy.Goals):
+  """A goal is an action, and is never reached."""
+
+  def reached(self, observation, goal):
+    return tf.zeros(tf.shape(goal), tf.bool)
+
+
+@pytest.mark.parametrize('in_graph', [False, True], ids=['eager', 'graph'])
+def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(in_graph):
+  flat, upper = (
+      utils.stir(
+          utils.build_agent(normalize_rewards=True, discount_factor=0.9)
+      )
+      for _ in range(2)
+  )
+  utils.copy_variables(flat, upper)
+  goals = _ActionGoals(utils.FLAT, utils.DISCRETE)
+  agent = hierarchy.TwoLevelAgent(
+      ts.time_step_spec(utils.FLAT),
+      utils.DISCRETE,
+      upper,
+      _IdentityAgent(
+          ts.time_step_spec(goals.lower_observation_spec), utils.DISCRETE
+      ),
+      goals,
+      goal_length=1,
+      discount_factor=0.9,
+  )
+  for seed in (1, 2):
+    rollout = utils.rollout(flat, seed=seed)
+    both = rollout.replace(
+        policy_info=dict(
+            goal=rollout.action,
+            is_decision=~rollout.is_boundary(),
+            upper=rollout.policy_info,
+            lower=(),
+        )
+    )
+    train = [flat.train, agent.train]
+    if in_graph:
+      train = [tf.function(each) for each in train]
+    expected, found = train[0](rollout), train[1](both)
+    np.testing.assert_array_equal(found.extra.upper_loss, expected.loss)
+  assert len(flat.variables) == len(upper.variables) > 10
+  for a, b in zip(flat.variables, upper.variables, strict=True):
+    np.testing.assert_array_equal(a, b, err_msg=a.name)
+
+
+def test_the_lower_level_is_paid_where_its_goal_is_reached():
+  goals = hierarchy.EntryGoals(_OBSERVATION)
+  levels = [
+      utils.build_agent(_OBSERVATION, goals.spec),
+      utils.build_agent(
+          goals.lower_observation_spec, utils.DISCRETE
+      ),
+  ]
+  agent = hierarchy.TwoLevelAgent(
+      _TIME_STEP, utils.DISCRETE, *levels, goals, 5, 0.999
+  )
+  states, asked = [0, 2, 1, 3, 3, 1, 1], [2, 3, 3, 3, 3, 1, 1]
+  step_type, next_step_type, _ = utils.step_type_rows(['FMMMLFM'])
+  rollout = trajectory.Trajectory(
+      step_type=step_type,
+      observation=_observations([states]),
+      action=tf.zeros([1, 7], tf.int64),
+      policy_info=dict(goal=tf.constant([asked], tf.int64), lower='info'),
+      next_step_type=next_step_type,
+      reward=tf.ones([1, 7]),
+      discount=tf.constant([[0.5, 0.6, 0.7, 0.8, 1.0, 0.9, 1.0]]),
+  )
+  found = agent.lower_experience(rollout)
+  # Transitions 0 -> 2, 2 -> 1, 1 -> 3, 3 -> 3, (end), 1 -> 1.
+  np.testing.assert_array_equal(found.reward[0, :6], [1, 0, 1, 1, 0, 1])
+  np.testing.assert_allclose(found.discount[0, :6], [0, 0.6, 0, 0, 1.0, 0])
+  np.testing.assert_array_equal(found.observation['goal'], [asked])
+  np.testing.assert_array_equal(
+      found.observation['observation'], rollout.observation
+  )
+  assert found.policy_info == 'info'
+
+
+def test_positions_are_reached_within_a_tolerance():
+  goals = hierarchy.PositionGoals(
+      _OBSERVATION, entries=(2, 0), low=(-1.0, 0.0), high=(1.0, 2.0),
+      tolerance=(0.1, 0.5),
+  )
+  observation = tf.constant([[0.4, 9.0, -0.95, 9.0], [0.6, 9.0, -0.95, 9.0]])
+  goal = tf.constant([[-1.0, 0.0], [-1.0, 0.0]])
+  np.testing.assert_array_equal(goals.reached(observation, goal), [True, False])
+
+
+def _levels(goals, **more):
+  lower = dict(observation_spec=goals.lower_observation_spec)
+  upper = dict(observation_spec=_OBSERVATION, action_spec=goals.spec)
+  return dict(
+      upper=utils.build_agent(**{**upper, **more.get('upper', {})}),
+      lower=utils.build_agent(**{**lower, **more.get('lower', {})}),
+      goal_length=more.get('goal_length', 4),
+      discount_factor=more.get('discount_factor', 0.999),
+  )
+
+
+@pytest.mark.parametrize(
+    ('more', 'message'),
+    [
+        (dict(goal_length=0), r'TwoLevelAgent.goal_length must be'),
+        (dict(discount_factor=0.9), 'is 0.999, and that of TwoLevelAgent 0.9'),
+        (
+            dict(upper=dict(action_spec=utils.DISCRETE)),
+            'action spec of the upper level',
+        ),
+        (
+            dict(lower=dict(observation_spec=_OBSERVATION)),
+            'observation spec of the lower level',
+        ),
+        (
+            dict(upper=dict(sizes=dict(core=networks.LSTMCore(4)))),
+            'upper level must have no memory',
+        ),
+    ],
+)
+def test_levels_that_do_not_fit_are_refused(more, message):
+  goals = hierarchy.EntryGoals(_OBSERVATION)
+  with pytest.raises(errors.UserError, match=message):
+    hierarchy.TwoLevelAgent(
+        _TIME_STEP, utils.DISCRETE, goals=goals, **_levels(goals, **more)
+    )
+
+
+_RUN = (
+    *tiny_runs.FAST,
+    *tiny_runs.NETWORKS,
+    'import rnd_agents.hierarchy',
+    "load_environment.env = 'rnd_agents/StochasticChain-v0'",
+    'train_eval.num_environments = 4',
+    'train_eval.warm_up_env_steps = 0',
+    'train_eval.num_eval_episodes = 2',
+    'train_eval.eval_interval_env_steps = 640',
+    'OnPolicyTraining.rollout_length = 16',
+    'OnPolicyTraining.create_agent = @create_two_level_agent',
+    'create_two_level_agent.create_upper = @upper/create_rnd_ppo_agent',
+    'create_two_level_agent.create_lower = @lower/create_rnd_ppo_agent',
+    'create_two_level_agent.goal_length = 7',
+    'RNDPPOAgent.discount_factor = 0.99',
+    'RNDPPOAgent.num_epochs = 1',
+    'RNDPPOAgent.num_minibatches = 2',
+    'lower/RNDPPOAgent.intrinsic_advantage_coefficient = 0.0',
+)
+
+
+def test_a_run_goes_on_in_the_middle_of_goals(tmp_path):
+  tiny_runs.train(tmp_path / 'whole', 400, settings=_RUN)
+  tiny_runs.train(tmp_path / 'parts', 200, settings=_RUN)
+  tiny_runs.train(tmp_path / 'parts', 400, settings=_RUN)
+  whole, parts = (
+      tiny_runs.rows(os.fspath(tmp_path / name), 'train')
+      for name in ('whole', 'parts')
+  )
+  assert parts == whole
+  assert len(whole) >= 6
+  assert all(float(row['upper_update_size']) > 0 for row in whole)
+  assert all(float(row['lower_update_size']) > 0 for row in whole)
