@@ -14,6 +14,17 @@ import tensorflow as tf
 from rnd_agents import errors
 
 
+def mirrored(devices):
+  """Returns a `MirroredStrategy` on devices, given by name.
+
+  With the default, collective operations, a process can have no second strategy
+  that differs in variables or in the number of devices: they fail.
+  """
+  return tf.distribute.MirroredStrategy(
+      devices, tf.distribute.ReductionToOneDevice()
+  )
+
+
 def of_scope():
   """Returns the strategy of several replicas whose scope this is, or None."""
   strategy = tf.distribute.get_strategy()
@@ -83,9 +94,17 @@ class Replicas:
     Args:
       fn: Function that returns the same on each replica.
       *args: What `split` returned.
+
+    Raises:
+      InvalidValue: If replicas call this already.
     """
     if self._strategy is None:
       return fn(*args)
+    if of_scope() is not None and not tf.distribute.in_cross_replica_context():
+      raise errors.InvalidValue(
+          '`train` was called by strategy.run, as a PPOLearner does: call it'
+          ' once, with the whole rollout. It runs the replicas itself.'
+      )
     results = self._strategy.run(fn, args)
     return self._strategy.experimental_local_results(results)[0]
 

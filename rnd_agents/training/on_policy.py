@@ -14,6 +14,7 @@ from tf_agents.utils import common
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
+from rnd_agents.agents import replicas
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.training import loops
@@ -85,7 +86,7 @@ class OnPolicyTraining:
     """
     scope = contextlib.nullcontext()
     if self.num_devices > 1:
-      scope = tf.distribute.MirroredStrategy(self._devices()).scope()
+      scope = replicas.mirrored(self._devices()).scope()
     with scope:
       agent = self.create_agent(specs.time_step, specs.action)
     check = getattr(agent, 'check_rollout', None)
