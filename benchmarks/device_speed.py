@@ -53,7 +53,7 @@ def _update(num_devices, bindings):
 
 
 def main():
-  """Prints the ratio."""
+  """Prints times and ratios."""
   parser = argparse.ArgumentParser(
       description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
   )
@@ -77,7 +77,8 @@ def main():
   print(paired.machine())
   for name in contenders:
     print(f'{name}: {1e3 * paired.median_s(times, name):.0f} ms an update')
-  print(f'ratio: {paired.ratios(times, several, "1 device")}')
+  for what, cpu in (('seconds', False), ('CPU seconds', True)):
+    print(f'{what}: {paired.ratios(times, several, "1 device", cpu)} times')
   print(f'others kept busy: {load}')
 
 
