@@ -6,6 +6,7 @@ import tensorflow as tf
 from tf_agents.agents.ppo import ppo_utils
 
 from rnd_agents import errors
+from rnd_agents.agents import replicas
 
 
 def build(optimizer, variables):
@@ -44,12 +45,20 @@ def clip(gradients, max_norm):
 
 
 def apply(optimizer, gradients, variables):
-  """One step with those gradients that are not None."""
-  optimizer.apply_gradients([
-      (gradient, variable)
-      for gradient, variable in zip(gradients, variables, strict=True)
-      if gradient is not None
-  ])
+  """One step with those gradients that are not None, alike on all replicas."""
+  # Optimizers would add up what replicas give; those of TensorFlow 1 do not
+  # know the argument.
+  more = {}
+  if replicas.num_replicas() > 1:
+    more['experimental_aggregate_gradients'] = False
+  optimizer.apply_gradients(
+      [
+          (gradient, variable)
+          for gradient, variable in zip(gradients, variables, strict=True)
+          if gradient is not None
+      ],
+      **more,
+  )
 
 
 def learning_rate(optimizer):
@@ -116,7 +125,8 @@ class Update:
         values, or None. The curiosities' is not clipped.
 
     Raises:
-      ValueError: If both optimizers are one object.
+      ValueError: If both optimizers are one object, or one cannot serve
+        several replicas.
     """
     if optimizer is rnd_optimizer:
       raise errors.InvalidValue(
@@ -134,6 +144,8 @@ class Update:
       if predictor_variables:
         self._trained.append((rnd_optimizer, predictor_variables))
     for each, trained in self._trained:
+      if isinstance(each, tf.compat.v1.train.Optimizer):
+        replicas.refuse(type(each).__name__, 'take one of tf.keras.optimizers.')
       build(each, trained)
 
   def step(self, tape, loss):
@@ -141,13 +153,15 @@ class Update:
 
     Args:
       tape: The `tf.GradientTape` that has seen the loss.
-      loss: A scalar.
+      loss: A scalar; of several replicas the mean is minimized.
 
     Returns:
       A tuple (norm of the gradient of policy and values before clipping, norm
       of the curiosities'; 0 where they are not trained).
     """
-    gradients = tape.gradient(loss, self._variables + self._predictor_variables)
+    gradients = replicas.mean_over_replicas(
+        tape.gradient(loss, self._variables + self._predictor_variables)
+    )
     own = gradients[: len(self._variables)]
     predictors = gradients[len(self._variables) :]
     own, norm = clip(own, self._gradient_clipping)

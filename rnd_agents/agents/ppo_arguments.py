@@ -12,6 +12,7 @@ from tf_agents.networks import network
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents.agents import replicas
 from rnd_agents.agents import samples
 
 # Arguments of PPOAgent that change nothing here.
@@ -75,7 +76,7 @@ def check(
         'RNDPPOAgent.least_reward_deviation needs normalize_rewards=True: set'
         ' it, or leave the least deviation at 0.'
     )
-  _check_strategy()
+  _check_strategy(**others)
   _check_sequences(
       sequence_settings, bool(actor_net.state_spec or value_net.state_spec)
   )
@@ -192,17 +193,21 @@ def _check_advantage_scale(
   )
 
 
-def _check_strategy():
-  """Refuses distribution strategies of several replicas."""
-  strategy = tf.distribute.get_strategy()
-  if tf.distribute.has_strategy() and not isinstance(
-      strategy, tf.distribute.OneDeviceStrategy
-  ):
-    raise errors.InvalidValue(
-        f'RNDPPOAgent does not run under {type(strategy).__name__}: its'
-        ' minibatches are steps of one loop in the graph, between which'
-        ' replicas cannot meet. Build it outside of the strategy, or under a'
-        ' OneDeviceStrategy.'
+def _check_strategy(compute_value_and_advantage_in_train=True, **others):
+  """Refuses strategies of replicas that an update cannot be shared between."""
+  del others
+  if not isinstance(replicas.of_scope(), tf.distribute.MirroredStrategy):
+    replicas.refuse(
+        'RNDPPOAgent',
+        'build it in the scope of a MirroredStrategy, for several devices of'
+        ' one machine, or of none.',
+    )
+  elif not compute_value_and_advantage_in_train:
+    replicas.refuse(
+        'RNDPPOAgent',
+        'a PPOLearner runs `train` in each replica, and RNDPPOAgent replicas in'
+        ' `train`. Leave compute_value_and_advantage_in_train at True and call'
+        ' `train` on whole rollouts.',
     )
 
 

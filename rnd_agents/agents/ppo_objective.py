@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 from tf_agents.utils import common
 
+from rnd_agents.agents import replicas
 from rnd_agents.ops import losses
 
 
@@ -53,9 +54,11 @@ class PPOObjective:
       counts = tf.ones_like(batch['advantage'])
 
     def average(per_sample, weight):
-      return common.aggregate_losses(
-          per_example_loss=per_sample, sample_weight=weight
-      ).total_loss
+      return replicas.mean_of_slice(
+          common.aggregate_losses(
+              per_example_loss=per_sample, sample_weight=weight
+          ).total_loss
+      )
 
     def mean(per_sample):
       return average(per_sample, counts * batch.get('weight', 1.0))

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from rnd_agents.agents import optimizers
+from rnd_agents.agents import replicas as replicas_lib
 
 
 @dataclasses.dataclass(eq=False)
@@ -31,6 +32,7 @@ class PPOUpdate:
     check_numerics: Whether a loss that is not finite is an error.
     target_kl: No step follows one whose minibatch was above 1.5 times this, by
       the estimate of KL(old, new); None for all steps.
+    replicas: The `Replicas` that share each step.
   """
 
   policy: Any
@@ -46,6 +48,7 @@ class PPOUpdate:
   predictor_proportion: Any
   check_numerics: Any
   target_kl: Any = None
+  replicas: Any = dataclasses.field(default_factory=replicas_lib.Replicas)
 
   def __call__(self, rows, samples, num_minibatches):
     """Takes all optimizer steps of an update, in one loop of the graph.
@@ -108,8 +111,23 @@ class PPOUpdate:
 
   def _step(self, rows, minibatch):
     """One optimizer step; returns [total loss, *loss_names] as a tensor."""
+    results = self.replicas.run(
+        self._step_on_slice,
+        self.replicas.split(
+            minibatch._replace(transitions=None), minibatch.counts
+        ),
+        self.replicas.split(*self.curiosity_samples(rows, minibatch)),
+    )
+    self.train_step_counter.assign_add(1)
+    return results
+
+  def _step_on_slice(self, policy_samples, curiosity_samples):
+    """A replica's part of `_step`."""
+    minibatch, counts = policy_samples
     with tf.GradientTape() as tape:
-      terms = self.loss_terms(rows, minibatch)
+      terms = self.loss_terms(
+          minibatch._replace(counts=counts), curiosity_samples
+      )
       total = tf.add_n([
           terms[name]
           for name in (
@@ -122,14 +140,18 @@ class PPOUpdate:
       ])
       if self.check_numerics:
         total = tf.debugging.check_numerics(total, 'total loss')
-    terms['gradient_norm'], terms['rnd_gradient_norm'] = self.optimizers.step(
-        tape, total
-    )
-    self.train_step_counter.assign_add(1)
+    norms = self.optimizers.step(tape, total)
+    total, terms = replicas_lib.mean_over_replicas((total, terms))
+    terms['gradient_norm'], terms['rnd_gradient_norm'] = norms
     return tf.stack([total] + [terms[name] for name in self.loss_names])
 
-  def loss_terms(self, rows, minibatch):
-    """Returns the terms of the loss on a `samples.Minibatch`, by name."""
+  def loss_terms(self, minibatch, curiosity_samples):
+    """Returns the terms of the loss by name, means over the samples.
+
+    Args:
+      minibatch: A `samples.Minibatch`.
+      curiosity_samples: What `curiosity_samples` returns.
+    """
     batch = minibatch.rows
     distributions, values = self.policy.distribution_and_values(
         batch['observation'], batch['step_type'], minibatch.states
@@ -138,25 +160,40 @@ class PPOUpdate:
         self.objective(distributions, values, minibatch),
         l2_regularization_loss=self.regularization_fn(),
         kl_penalty_loss=tf.constant(0.0),
-        rnd_loss=self._curiosity_loss(rows, minibatch.transitions),
+        rnd_loss=self._curiosity_loss(*curiosity_samples),
     )
 
-  def _curiosity_loss(self, rows, begins):
-    """Loss of the curiosities on their share of the rows [n].
+  def curiosity_samples(self, rows, minibatch):
+    """Returns what the curiosities learn from, and its weights.
 
     The rows come shuffled, so the first ones are a random subset: drawn before
     the forward pass, of a fixed size, where the authors of RND mask a whole
     pass by coin tosses. The expected loss is the same.
+
+    Args:
+      rows: `Rows`.
+      minibatch: A `samples.Minibatch`.
+
+    Returns:
+      A tuple ((`Transitions` [n], constants of each curiosity), weights [n] or
+      None).
     """
     if not self.curiosities:
-      return tf.constant(0.0)
+      return (), None
+    begins = minibatch.transitions
     share = self.predictor_proportion * tf.cast(tf.size(begins), tf.float32)
     begins = begins[: tf.maximum(1, tf.cast(tf.round(share), tf.int32))]
-    transitions = rows.transitions(begins)
     at = rows.gather(('weight', 'constants'), begins)
     constants = at.get('constants', [None] * len(self.curiosities))
+    return (rows.transitions(begins), constants), at.get('weight')
+
+  def _curiosity_loss(self, samples, weights):
+    """Sum of the curiosities' losses."""
+    if not self.curiosities:
+      return tf.constant(0.0)
+    transitions, constants = samples
     terms = [
-        curiosity.loss(transitions, at.get('weight'), constants_)
+        curiosity.loss(transitions, weights, constants_)
         for curiosity, constants_ in zip(
             self.curiosities, constants, strict=True
         )

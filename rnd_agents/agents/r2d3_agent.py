@@ -24,6 +24,7 @@ from rnd_agents.agents import optimizers
 from rnd_agents.agents import q_policy
 from rnd_agents.agents import r2d3_arguments
 from rnd_agents.agents import replayed_curiosity
+from rnd_agents.agents import replicas
 from rnd_agents.ops import priorities as priority_ops
 from rnd_agents.ops import q_learning
 
@@ -165,6 +166,7 @@ class R2D3Agent(tf_agent.TFAgent):
       ValueError: If an argument is out of range or the networks do not fit.
     """
     tf.Module.__init__(self, name=name)
+    replicas.refuse('R2D3Agent', 'build it outside of the scope.')
     r2d3_arguments.check_numbers(locals())
     r2d3_arguments.check_networks(
         time_step_spec, action_spec, q_network, target_q_network

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learns from rollouts, each of them thrown away after its update: RND-PPO."""
 
+import contextlib
 import dataclasses
 import time
 from typing import Callable
@@ -13,6 +14,7 @@ from tf_agents.utils import common
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
+from rnd_agents.agents import replicas
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.training import loops
@@ -27,10 +29,13 @@ class OnPolicyTraining:
     rollout_length: Steps of each environment between two updates.
     create_agent: Function of (time step spec, action spec) that returns the
       agent, such as `create_rnd_ppo_agent`.
+    num_devices: Devices that share each optimizer step: GPUs, or CPUs where
+      there is none. Another number rounds differently.
   """
 
   rollout_length: int = 128
   create_agent: Callable = agent_factory.create_rnd_ppo_agent
+  num_devices: int = 1
 
   # What to do about numbers that are not finite.
   REMEDY = (
@@ -50,8 +55,24 @@ class OnPolicyTraining:
     """
     del num_env_steps, num_environments
     ranges.check_above_0(
-        'OnPolicyTraining.', rollout_length=self.rollout_length
+        'OnPolicyTraining.',
+        rollout_length=self.rollout_length,
+        num_devices=self.num_devices,
     )
+    if self.num_devices > 1:
+      self._devices()
+
+  def _devices(self):
+    """Names of the devices that learn, refused where there are too few."""
+    kind = 'GPU' if tf.config.list_logical_devices('GPU') else 'CPU'
+    devices = tf.config.list_logical_devices(kind)
+    if self.num_devices > len(devices):
+      raise errors.InvalidValue(
+          f'OnPolicyTraining.num_devices = {self.num_devices}, and TensorFlow'
+          f' sees {len(devices)} {kind}{"s" if len(devices) > 1 else ""}: lower'
+          ' it, or see to CUDA_VISIBLE_DEVICES.'
+      )
+    return [device.name for device in devices[: self.num_devices]]
 
   def build_agent(self, specs, num_environments):
     """Builds the agent of the learner.
@@ -63,7 +84,11 @@ class OnPolicyTraining:
     Raises:
       UserError: If the agent cannot learn from the rollouts.
     """
-    agent = self.create_agent(specs.time_step, specs.action)
+    scope = contextlib.nullcontext()
+    if self.num_devices > 1:
+      scope = replicas.mirrored(self._devices()).scope()
+    with scope:
+      agent = self.create_agent(specs.time_step, specs.action)
     check = getattr(agent, 'check_rollout', None)
     if check is None:
       raise errors.InvalidValue(

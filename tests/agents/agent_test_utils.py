@@ -263,6 +263,14 @@ def samples_of(agent, experience):
   return agent._samples(rollouts.begins_transition(experience))
 
 
+def loss_terms(agent, rows, minibatch):
+  """Terms of the loss on a minibatch of `Rows`, by name."""
+  update = agent._update
+  return update.loss_terms(
+      minibatch, update.curiosity_samples(rows, minibatch)
+  )
+
+
 _STATELESS_SHUFFLE = tf.random.experimental.stateless_shuffle
 
 

@@ -238,11 +238,20 @@ def test_one_object_as_both_optimizers_is_refused():
   )
 
 
-def test_strategies_of_replicas_are_refused():
-  with tf.distribute.MirroredStrategy(['/cpu:0']).scope():
-    _refused(ValueError, 'does not run under MirroredStrategy')
-  with tf.distribute.OneDeviceStrategy('/cpu:0').scope():
-    agent_test_utils.build_agent()
+def test_strategies_of_one_device_change_nothing():
+  results = []
+  for strategy in (
+      tf.distribute.get_strategy(),
+      tf.distribute.OneDeviceStrategy('/cpu:0'),
+      tf.distribute.MirroredStrategy(['/cpu:0']),
+  ):
+    with strategy.scope():
+      agent = agent_test_utils.build_agent(num_epochs=1, num_minibatches=1)
+    agent.train(agent_test_utils.rollout(agent))
+    results.append([v.numpy() for v in agent.variables])
+  for expected, *others in zip(*results, strict=True):
+    for other in others:
+      np.testing.assert_array_equal(other, expected)
 
 
 def test_whole_floats_count_as_integers_do(monkeypatch):

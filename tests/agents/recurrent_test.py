@@ -232,7 +232,7 @@ def test_one_chunk_a_rollout_is_the_whole_sequence(core, graph, monkeypatch):
 
 def _terms_and_gradients(agent, minibatch, rows):
   with tf.GradientTape() as tape:
-    terms = agent._update.loss_terms(rows, minibatch)
+    terms = agent_test_utils.loss_terms(agent, rows, minibatch)
     total = tf.add_n([v for k, v in terms.items() if k.endswith('_loss')])
   variables = agent._ppo_variables + agent._predictor_variables
   return terms, tape.gradient(total, variables)
@@ -300,7 +300,7 @@ def test_no_gradient_passes_the_burn_in():
     chunks = agent_test_utils.samples_of(agent, experience)
     # The last chunk alone: rows 6 and 7, after a burn-in of rows 4 and 5.
     minibatch = chunks.minibatch(rows, chunks.indices[3:])
-    terms = agent._update.loss_terms(rows, minibatch)
+    terms = agent_test_utils.loss_terms(agent, rows, minibatch)
     loss = terms['policy_gradient_loss'] + terms['value_estimation_loss']
   gradient = tf.convert_to_tensor(tape.gradient(loss, rows['observation']))
   sizes = np.abs(gradient).sum(-1)
@@ -309,8 +309,8 @@ def test_no_gradient_passes_the_burn_in():
   # And yet the loss depends on it.
   moved = rows['observation'] + tf.one_hot(4, 9)[:, tf.newaxis]
   others = rows_lib.Rows(rows, observation=moved)
-  moved = agent._update.loss_terms(
-      others, chunks.minibatch(others, chunks.indices[3:])
+  moved = agent_test_utils.loss_terms(
+      agent, others, chunks.minibatch(others, chunks.indices[3:])
   )
   assert abs(moved['policy_gradient_loss'] - terms['policy_gradient_loss']) > 0
 

@@ -27,6 +27,7 @@ from rnd_agents.curiosity import observations
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import factory
 from rnd_agents.ops import gae
+from tests.agents import agent_test_utils
 
 
 def _path():
@@ -134,8 +135,8 @@ def _terms(
       old_values=of_rows(0, [1]),
       weight=of_rows(weights),
   )
-  return agent._update.loss_terms(
-      rows, samples.Minibatch(rows, None, (), tf.range(num_rows))
+  return agent_test_utils.loss_terms(
+      agent, rows, samples.Minibatch(rows, None, (), tf.range(num_rows))
   )
 
 

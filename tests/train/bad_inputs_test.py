@@ -260,6 +260,13 @@ _BAD = {
         'train_eval.num_environments must be a multiple of num_shards, got 4'
         ' and 3.'
     ),
+    'OnPolicyTraining.num_devices = 0': (
+        'OnPolicyTraining.num_devices must be above 0, got 0.'
+    ),
+    'OnPolicyTraining.num_devices = 2': (
+        'OnPolicyTraining.num_devices = 2, and TensorFlow sees 1 CPU: lower it,'
+        ' or see to CUDA_VISIBLE_DEVICES.'
+    ),
     # The agent and its training.
     'train_eval.training = @OnPolicyTraining': (
         'train_eval.training must be @OnPolicyTraining() or @ReplayTraining(),'

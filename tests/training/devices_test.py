@@ -1,0 +1,234 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Updates on several devices against those on one.
+
+In a process of their own, whose CPU is cut into four devices: that has to be
+done before TensorFlow computes anything.
+"""
+
+import concurrent.futures
+import contextlib
+import os
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.utils import common
+
+from rnd_agents import errors
+from rnd_agents import networks
+from rnd_agents.agents import r2d3_agent
+from rnd_agents.agents import replicas
+from rnd_agents.training import on_policy
+from tests.agents import agent_test_utils
+from tests.training import tiny_runs
+
+_EVERYTHING = dict(
+    normalize_observations=True,
+    normalize_rewards=True,
+    normalize_advantages=True,
+    gradient_clipping=0.1,
+    policy_l2_reg=0.01,
+    predictor_proportion=0.7,
+    num_epochs=1,
+)
+# Name: (devices, rows of the rollout, units of a memory, settings).
+_UPDATES = {
+    # 26 transitions in three minibatches; of 9 the last replica has none.
+    'no memory': (4, agent_test_utils.ROLLOUT, None, _EVERYTHING),
+    # Chunks of three steps, of which the ends of episodes leave one to three.
+    'memory': (
+        2,
+        agent_test_utils.ROLLOUT,
+        5,
+        dict(_EVERYTHING, unroll_length=3, burn_in_length=1),
+    ),
+}
+
+
+def _cut_cpu():
+  (cpu,) = tf.config.list_physical_devices('CPU')
+  tf.config.set_logical_device_configuration(
+      cpu, [tf.config.LogicalDeviceConfiguration()] * 4
+  )
+
+
+@pytest.fixture(name='call', scope='module')
+def _call():
+  """A function that calls another one in a process with four devices."""
+  with concurrent.futures.ProcessPoolExecutor(
+      1, tiny_runs.context(), _cut_cpu
+  ) as pool:
+    yield lambda *arguments: pool.submit(*arguments).result()
+
+
+def _scope(num_devices):
+  if num_devices == 1:
+    return contextlib.nullcontext()
+  return replicas.mirrored([f'CPU:{i}' for i in range(num_devices)]).scope()
+
+
+def _update(num_devices, rows, units, settings):
+  """(variables on each device, metrics) after an update of weighted rows."""
+  sizes = {} if units is None else {'core': networks.GRUCore(units)}
+  with _scope(num_devices):
+    agent = agent_test_utils.build_agent(sizes=sizes, **settings)
+  agent_test_utils.stir(agent)
+  experience = agent_test_utils.rollout(agent, rows)
+  before = [v.numpy() for v in agent.variables]
+  weights = tf.random.stateless_uniform(experience.reward.shape, [1, 2], 0.5, 2)
+  info = common.function(agent.train)(experience, weights)
+  assert sum(  # Policy, values, predictor, Adam's moments, statistics.
+      not np.array_equal(x, v.numpy())
+      for x, v in zip(before, agent.variables, strict=True)
+  ) > 20
+  return [
+      [copy.numpy() for copy in getattr(v, 'values', [v])]
+      for v in agent.variables
+  ], [float(x) for x in (info.loss, *info.extra)]
+
+
+@pytest.mark.parametrize('name', _UPDATES)
+def test_an_update_is_that_of_one_device(call, name):
+  num_devices, *arguments = _UPDATES[name]
+  variables, metrics = call(_update, num_devices, *arguments)
+  expected, expected_metrics = call(_update, 1, *arguments)
+  for copies, (value,) in zip(variables, expected, strict=True):
+    assert len(copies) == num_devices
+    for copy in copies:
+      np.testing.assert_array_equal(copy, copies[0])
+      np.testing.assert_allclose(copy, value, rtol=1e-6, atol=1e-6)
+  np.testing.assert_allclose(metrics, expected_metrics, rtol=1e-5, atol=1e-6)
+
+
+def _split():
+  """(samples, weights) of five, for each of four replicas."""
+  with _scope(4):
+    strategy = tf.distribute.get_strategy()
+    part = replicas.Replicas().split(
+        (tf.range(5), None), tf.constant([[1.0], [2.0], [0.0], [1.0], [1.0]])
+    )
+  return [
+      (samples.numpy().tolist(), weights.numpy().flatten().tolist())
+      for (samples, _), weights in map(
+          lambda i: tf.nest.map_structure(
+              lambda x: strategy.experimental_local_results(x)[i], part
+          ),
+          range(4),
+      )
+  ]
+
+
+def test_slices_are_equal_and_their_weights_keep_the_mean(call):
+  np.testing.assert_allclose(
+      [weights for _, weights in call(_split)],
+      [[1.6, 3.2], [0.0, 1.6], [1.6, 0.0], [0.0, 0.0]],
+      rtol=1e-6,
+  )
+  assert [samples[:2] for samples, _ in call(_split)][:3] == [
+      [0, 1], [2, 3], [4, 0]
+  ]
+
+
+def _train(root_dir, num_devices):
+  """Rows of a run of two iterations."""
+  num_env_steps = 64 + 64 * 2
+  tiny_runs.train(
+      root_dir, num_env_steps, f'OnPolicyTraining.num_devices = {num_devices}'
+  )
+  return tiny_runs.rows(root_dir, 'train')
+
+
+def _resume(whole, num_devices, iteration):
+  """Rows of a copy that lost what came after an iteration."""
+  folder = f'{whole}_resumed_{num_devices}'
+  shutil.copytree(whole, folder)
+  for lost in range(iteration + 1, 3):
+    shutil.rmtree(
+        os.path.join(folder, 'checkpoints', f'iteration_{lost:08d}')
+    )
+  return _train(folder, num_devices)
+
+
+def _assert_close(rows, expected):
+  for row, other in zip(rows, expected, strict=True):
+    assert row.keys() == other.keys()
+    for name in row.keys() - {'phase'}:
+      if row[name] or other[name]:
+        assert float(row[name]) == pytest.approx(
+            float(other[name]), rel=1e-4, abs=1e-5
+        ), name
+
+
+def test_a_run_resumes_with_as_many_devices_and_with_one(call, tmp_path):
+  folder = os.fspath(tmp_path / 'whole')
+  rows = call(_train, folder, 2)
+  assert len(rows) == 2
+  assert call(_resume, folder, 2, 1) == rows
+  # From its start: this is the run of one device.
+  _assert_close(call(_resume, folder, 1, 0), rows)
+
+
+def _train_in_each_replica():
+  with replicas.mirrored(['CPU:0', 'CPU:1']).scope():
+    agent = agent_test_utils.build_agent()
+    experience = agent_test_utils.rollout(agent)
+    tf.distribute.get_strategy().run(agent.train, (experience,))
+
+
+def _refusal(of_what):
+  """The message that building it in the scope of a strategy ends in."""
+  devices = ['CPU:0', 'CPU:1']
+  mirrored = replicas.mirrored(devices)
+  strategy, build = dict(
+      train=(None, lambda *_: _train_in_each_replica()),
+      num_devices=(None, on_policy.OnPolicyTraining(num_devices=5).check),
+      strategy=(
+          tf.distribute.experimental.CentralStorageStrategy(devices),
+          agent_test_utils.build_agent,
+      ),
+      learner=(
+          mirrored,
+          lambda: agent_test_utils.build_agent(
+              compute_value_and_advantage_in_train=False,
+              update_normalizers_in_train=False,
+          ),
+      ),
+      optimizer=(
+          mirrored,
+          lambda: agent_test_utils.build_agent(
+              optimizer=tf.compat.v1.train.AdamOptimizer()
+          ),
+      ),
+      r2d3=(mirrored, lambda: r2d3_agent.R2D3Agent(None, None, None, None)),
+  )[of_what]
+  try:
+    with contextlib.nullcontext() if strategy is None else strategy.scope():
+      build(*(() if strategy else (0, 0)))
+  except errors.UserError as error:
+    return str(error)
+  return None
+
+
+@pytest.mark.parametrize(
+    ('of_what', 'message'),
+    [
+        ('num_devices', 'num_devices = 5, and TensorFlow sees 4 CPUs: lower'),
+        (
+            'strategy',
+            'RNDPPOAgent does not run under CentralStorageStrategy: build it in'
+            ' the scope of a MirroredStrategy',
+        ),
+        ('learner', 'a PPOLearner runs `train` in each replica'),
+        (
+            'optimizer',
+            'AdamOptimizer does not run under MirroredStrategy: take one of'
+            ' tf.keras.optimizers.',
+        ),
+        ('train', '`train` was called by strategy.run'),
+        ('r2d3', 'R2D3Agent does not run under MirroredStrategy: build it out'),
+    ],
+)
+def test_what_several_devices_cannot_share_is_refused(call, of_what, message):
+  assert message in (call(_refusal, of_what) or 'nothing')
