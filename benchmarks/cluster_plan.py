@@ -27,80 +27,44 @@ _MBIT = 1e6 / 8  # Bytes a second.
 
 
 class Work(NamedTuple):
-  """What a step costs.
+  """What a step costs: an environment's, unless it says otherwise."""
 
-  Attributes:
-    wait_s: of an environment's step in which no core works.
-    step_cpu_s: of a core, for each step of an environment.
-    batch_cpu_s: of a core, for each step of all environments of a shard.
-    learner_s: of the learner's update, for each step of an environment.
-    rollout_bytes: of each step of an environment.
-    variables_bytes: of the policy.
-    call_s: of the learner, for a call of Ray's and its answer.
-    byte_s: of the learner, for each byte of an answer.
-    start_s: until a worker has started.
-  """
-
-  wait_s: float
-  step_cpu_s: float
-  batch_cpu_s: float
-  learner_s: float
+  wait_s: float  # In which no core works.
+  step_cpu_s: float  # Of a core.
+  batch_cpu_s: float  # Of a core, for a step of all environments of a shard.
+  learner_s: float  # Of the learner's update.
   rollout_bytes: float
-  variables_bytes: float
-  call_s: float
-  byte_s: float
-  start_s: float
+  variables_bytes: float  # Of the policy.
+  call_s: float  # Of the learner, for a call of Ray's and its answer.
+  byte_s: float  # Of the learner, for each byte of an answer.
+  start_s: float  # Until a worker has started.
 
 
 class Fleet(NamedTuple):
-  """Who works; links carry bytes a second.
+  """Who works, over which links (bytes a second)."""
 
-  Attributes:
-    num_workers: each with a link of its own.
-    num_shards: shard i goes to worker i mod num_workers.
-    environments: of a shard.
-    rollout_length: steps of each environment a round.
-    cores: of a worker; 0.5 for two workers that share one.
-    up: from a worker.
-    down: to a worker.
-    learner_link: in each direction.
-    latency_s: one way.
-    losses_per_hour: of a worker.
-    detection_s: until a loss is noticed.
-    max_lag_rounds: 0 or 1.
-  """
-
-  num_workers: int
-  num_shards: int
-  environments: int
+  num_workers: int  # Each with a link of its own.
+  num_shards: int  # Shard i goes to worker i mod num_workers.
+  environments: int  # Of a shard.
   rollout_length: int
-  cores: float = 1.0
-  up: float = math.inf
-  down: float = math.inf
-  learner_link: float = math.inf
-  latency_s: float = 0.0
-  losses_per_hour: float = 0.0
-  detection_s: float = 30.0
+  cores: float = 1.0  # Of a worker; 0.5 where two share one.
+  up: float = math.inf  # From a worker.
+  down: float = math.inf  # To a worker.
+  learner_link: float = math.inf  # In each direction.
+  latency_s: float = 0.0  # One way.
+  losses_per_hour: float = 0.0  # Of each worker.
+  detection_s: float = 60.0  # Until Ray notices a loss.
   max_lag_rounds: int = 0
 
 
 class Prediction(NamedTuple):
-  """What comes of it, means over the rounds.
-
-  Attributes:
-    env_steps_per_s: of all shards.
-    round_s: from update to update.
-    age_s: from the variables that act to the update on what they collected.
-    learner_share: of the time in which the learner updates.
-    bytes_in_per_s: of the learner's link.
-    bytes_out_per_s: of the same.
-  """
+  """Means over the rounds."""
 
   env_steps_per_s: float
-  round_s: float
-  age_s: float
-  learner_share: float
-  bytes_in_per_s: float
+  round_s: float  # From update to update.
+  age_s: float  # Of the variables that acted, when the learner uses the data.
+  learner_share: float  # Of the time in which the learner updates.
+  bytes_in_per_s: float  # Of the learner's link.
   bytes_out_per_s: float
 
 
