@@ -154,15 +154,15 @@ def _with_losses(work, fleet, generator):
 
 # The simulator of worker_speed that sleeps 10 ms; measured by --constants.
 SLEEPER = Work(
-    wait_s=0.01061,
-    step_cpu_s=238e-6,
-    batch_cpu_s=1.2e-3,
+    wait_s=0.01017,
+    step_cpu_s=48e-6,
+    batch_cpu_s=1.14e-3,
     learner_s=0.0,
     rollout_bytes=72,
     variables_bytes=181_060,
-    call_s=0.3e-3,
-    byte_s=3.2e-9,
-    start_s=15.0,
+    call_s=8.1e-3,
+    byte_s=0.25e-9,
+    start_s=26.9,
 )
 # Montezuma's Revenge, a learner with an H100 (docs/atari.md, "Speed"): 4,096
 # steps take two cores 1.47 s to simulate and 0.43 s to act; 512 environments x
