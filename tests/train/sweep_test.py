@@ -436,7 +436,8 @@ def test_on_ray_a_run_goes_on_after_its_machine_was_lost(
     while not killed:
       time.sleep(0.05)
       if tiny_runs.iterations(jobs[1].root_dir)[1] >= 3:
-        run, = _pids(f'root_dir={jobs[1].root_dir}')
+        lock = tmp_path / jobs[1].root_dir / '.lock'
+        run = int(lock.read_text().split()[1])  # 'process 12 on HOST'.
         with open(f'/proc/{run}/stat', encoding='utf-8') as file:
           parent = int(file.read().rpartition(')')[2].split()[1])
         os.kill(parent, signal.SIGKILL)
@@ -457,16 +458,6 @@ def test_on_ray_a_run_goes_on_after_its_machine_was_lost(
   assert calm.count(b'\ntrain,') == 15
   starts = run_files.read_record(jobs[1].root_dir)['starts']
   assert len(starts) == 2
-
-
-def _pids(text):
-  found = subprocess.run(
-      ['pgrep', '-f', f'train_eval.*{text}'],
-      capture_output=True,
-      text=True,
-      check=True,
-  )
-  return [int(pid) for pid in found.stdout.split()]
 
 
 def test_no_cluster_at_the_address(tmp_path):
