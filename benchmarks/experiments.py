@@ -18,6 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
 
 from rnd_agents import run_files  # noqa: E402
+from train import run_processes  # noqa: E402
 from train import sweep  # noqa: E402
 
 
@@ -221,7 +222,7 @@ def run(groups, arguments):
       for job in jobs
   ]
   os.chdir(ROOT)
-  os.environ.update(dict.fromkeys(sweep.THREADS, '1'))
+  os.environ.update(dict.fromkeys(run_processes.THREADS, '1'))
   return sweep.Sweep(jobs, arguments.jobs).run()
 
 

@@ -9,6 +9,9 @@ Each run is a process of train.train_eval with the folder
 ROOT_DIR/NAME_OF_GIN_FILE/seed_SEED, and its output is in sweep.log there. A run
 that fails is reported and the others go on. The same command skips finished
 runs and resumes the others. Ctrl-C and SIGTERM let the running ones save first.
+
+With --ray_address each run is a task of Ray's, which begins again where it was
+after the machine or the process was lost (docs/cluster.md).
 """
 
 import collections
@@ -17,7 +20,6 @@ import multiprocessing
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 
@@ -26,11 +28,9 @@ from absl import flags
 
 from rnd_agents import errors
 from rnd_agents import run_files
+from train import run_processes
 
 _TRAIN = (sys.executable, '-m', 'train.train_eval')
-# How many threads a run takes; a number that the user sets stays.
-THREADS = (
-    'TF_NUM_INTRAOP_THREADS', 'TF_NUM_INTEROP_THREADS', 'OMP_NUM_THREADS')
 _TAIL_LINES = 6  # Of the log of a run that failed.
 
 
@@ -70,10 +70,17 @@ def define_flags(values):
       **to)
   flags.DEFINE_string('seeds', '0', "Such as '0-9', '0,3,5' or '0-3,7'.", **to)
   flags.DEFINE_integer(
-      'jobs', 1, 'Number of runs at a time.', lower_bound=1, **to)
+      'jobs', None, 'Number of runs at a time. Default: 1; with --ray_address'
+      ' as many as there are CPUs for.', lower_bound=1, **to)
   flags.DEFINE_string('root_dir', 'runs', 'Folder of all runs.', **to)
   flags.DEFINE_multi_string(
       'gin_bindings', [], 'A gin binding for all runs; several times.', **to)
+  flags.DEFINE_string(
+      'ray_address', None, "HOST:PORT of a Ray cluster for the runs, or 'local'"
+      ' for Ray on this machine (needs rnd_agents[cluster]).', **to)
+  flags.DEFINE_integer(
+      'cpus_per_run', 1, 'CPUs that each run asks Ray for, and its threads.',
+      lower_bound=1, **to)
 
 
 def parse_seeds(text):
@@ -130,19 +137,20 @@ def make_jobs(gin_files, seeds, root_dir, bindings=()):
 class Sweep:
   """Runs jobs in processes, a number of them at a time."""
 
-  def __init__(self, jobs, num_jobs, command=_TRAIN):
+  def __init__(self, jobs, num_jobs, command=_TRAIN, processes=None):
     """Prepares the sweep.
 
     Args:
       jobs: List of `Job`.
       num_jobs: Number of jobs at a time, which share the machine's cores.
       command: Command to which the flags of a job are added.
+      processes: `run_processes.RayRuns`; None for those of this machine.
     """
     self._jobs = jobs
     self._num_jobs = num_jobs
-    self._threads = max(1, len(os.sched_getaffinity(0)) // num_jobs)
+    self._runs = processes or run_processes.LocalRuns(num_jobs)
     self._command = list(command)
-    self._signal = None  # The last one.
+    self._stopped_by = None  # Why, and with which exit status; the last reason.
     self._processes = set()
     # Held to start processes, to signal them and to print. Reentrant, as a
     # signal may interrupt the handler of another one.
@@ -154,10 +162,10 @@ class Sweep:
     total = len(self._jobs)
     print(
         f'{total} runs: {total - len(jobs)} finished before, {len(jobs)} to go,'
-        f' {self._num_jobs} at a time with {self._threads} threads each.',
+        f' {self._runs.description}.',
         flush=True)
     handlers = {
-        number: signal.signal(number, self._stop)
+        number: signal.signal(number, self._on_signal)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         if signal.getsignal(number) != signal.SIG_IGN  # nohup ignores SIGHUP.
     }
@@ -173,37 +181,42 @@ class Sweep:
     if bad:
       print('\nNot finished:', *bad, sep='\n  ')
       print('The same command tries these again and skips the others.')
-    if self._signal is not None:
-      print(f'Stopped by {self._signal.name},'
+    if self._stopped_by is not None:
+      reason, status = self._stopped_by
+      print(f'Stopped by {reason},'
             f' {states.count("waiting")} runs have not begun.')
-      return 128 + self._signal
+      return status
     return 1 if bad else 0
 
-  def _stop(self, number, frame):
+  def _on_signal(self, number, frame):
     """Lets the runs save and stop; called again, ends them at once."""
     del frame
+    self._stop(signal.Signals(number).name, 128 + number)
+
+  def _stop(self, reason, status):
     with self._lock:
-      is_first, self._signal = self._signal is None, signal.Signals(number)
+      is_first, self._stopped_by = self._stopped_by is None, (reason, status)
       for process in self._processes:
         process.terminate()
       if is_first:
         print(
-            f'\n{self._signal.name}: {len(self._processes)} runs are saving;'
-            ' once more to end them at once.', file=sys.stderr)
+            f'\n{reason}: runs are saving; once more to end them at once.',
+            file=sys.stderr)
 
   def _run(self, job):
     """Runs one job and prints how it ended; returns its state."""
+    process = None
     try:
       with self._lock:
-        if self._signal is not None:
+        if self._stopped_by is not None:
           return 'waiting'
-        process = self._start(job)
+        process = self._runs.start(self._command + list(job.flags), job.log)
         self._processes.add(process)
       status = process.wait()
-      with self._lock:
-        self._processes.remove(process)
       state, details = 'finished', []
-      if status and self._signal is not None:
+      if status is None:
+        return 'waiting'
+      if status and self._stopped_by is not None:
         state = 'stopped'
       elif status:
         how = f'exit status {status}'
@@ -215,23 +228,18 @@ class Sweep:
         details = [f'{how}, {job.log} ends:', *lines[-_TAIL_LINES:]]
     except OSError as error:  # No folder, no process, or a log that is gone.
       state, details = 'failed', [str(error)]
+    except run_processes.NotShared as error:  # The next runs would fail, too.
+      with self._lock:
+        if self._stopped_by is not None:
+          return 'waiting'
+        self._stop('a machine that does not see the folder', 2)
+      state, details = 'failed', [str(error)]
+    finally:
+      with self._lock:
+        self._processes.discard(process)
     with self._lock:
       print(f'{job.name}: {state}', *details, sep='\n  ', flush=True)
     return state
-
-  def _start(self, job):
-    """Starts the process of a job."""
-    os.makedirs(job.root_dir, exist_ok=True)
-    with open(job.log, 'ab') as log:
-      return subprocess.Popen(
-          self._command + list(job.flags),
-          env={**dict.fromkeys(THREADS, str(self._threads)), **os.environ},
-          stdin=subprocess.DEVNULL,
-          stdout=log,
-          stderr=subprocess.STDOUT,
-          # Out of reach of the terminal's Ctrl-C, which `_stop` passes on once.
-          start_new_session=True,
-      )
 
 
 def read_settings(gin_files, bindings):
@@ -269,10 +277,20 @@ def main(argv, args=flags.FLAGS):
           read_settings, args.gin_file, args.gin_bindings).result()
     jobs = make_jobs(paths, seeds, root_dir, args.gin_bindings)
     os.makedirs(root_dir, exist_ok=True)
-  except (OSError, SweepError) as error:
+    if args.ray_address:
+      num_jobs = args.jobs or len(jobs)
+      runs = run_processes.RayRuns(
+          args.ray_address, root_dir, args.cpus_per_run)
+    else:
+      num_jobs = args.jobs or 1
+      runs = run_processes.LocalRuns(num_jobs)
+  except (OSError, errors.UserError) as error:
     print(f'sweep: {error}', file=sys.stderr)
     return 2
-  status = Sweep(jobs, args.jobs).run()
+  try:
+    status = Sweep(jobs, num_jobs, processes=runs).run()
+  finally:
+    runs.close()
   folders = dict.fromkeys(os.path.dirname(job.root_dir) for job in jobs)
   print(
       f'Curves: python -m rnd_agents.plotting {" ".join(folders)} --out'

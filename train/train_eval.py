@@ -6,7 +6,6 @@ python -m train.train_eval --gin_file=mountain_car.gin --seed=0
 """
 
 import functools
-import importlib.util
 import os
 import sys
 
@@ -105,10 +104,6 @@ def _make_shards(errors):
     if _RAY_ADDRESS.value:
       raise errors.SetupError('--ray_address needs --workers=N.')
     return None
-  if importlib.util.find_spec('ray') is None:
-    raise errors.MissingPackage(
-        '--workers needs Ray: pip install "rnd_agents[cluster]".'
-    )
   from rnd_agents.collecting import ray_workers  # pylint: disable=g-import-not-at-top
 
   return functools.partial(

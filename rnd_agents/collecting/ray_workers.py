@@ -4,11 +4,6 @@
 
 import copy
 import dataclasses
-import functools
-import os
-import secrets
-import socket
-import sys
 import threading
 import time
 
@@ -16,28 +11,17 @@ from absl import logging
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents import ray_cluster
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.collecting import remote_collector
 from rnd_agents.collecting import remote_environment
 from rnd_agents.collecting import shard_worker
 
-# What TensorFlow computes depends on these, in every process of a run.
-_ENVIRONMENT_VARIABLES = (
-    'TF_ENABLE_ONEDNN_OPTS',
-    'TF_NUM_INTRAOP_THREADS',
-    'TF_NUM_INTEROP_THREADS',
-    'OMP_NUM_THREADS',
-    'TF_CPP_MIN_LOG_LEVEL',
-    'TF_USE_LEGACY_KERAS',
-    'ONEDNN_MAX_CPU_ISA',
-)
-_TOKEN_FILE = 'ray_token'
 # Between two lines that say whom the learner waits for.
 _REMARK_INTERVAL_S = 10.0
 _START_TIMEOUT_S = 120.0
 _MAX_STARTS = 3
-_PROBE_TIMEOUT_S = 5.0
 
 
 def create_collectors(
@@ -72,7 +56,7 @@ def create_collectors(
   probe = local.LocalCollector(recipes[0])
   specs, num_environments = probe.specs, probe.num_environments
   probe.close()
-  _connect(config.root_dir, num_workers, address)
+  ray_cluster.connect(config.root_dir, num_workers, address)
   make = remote_environment.Simulator if learner_acts else local.LocalCollector
   workers = RayWorkers(
       shard_worker.Setup.of_run(seeds.networks, recipes, make),
@@ -95,105 +79,6 @@ def create_collectors(
   return remote_collector.RemoteShards(
       collectors, workers, config.max_lag_rounds
   )
-
-
-def _connect(root_dir, num_workers, address):
-  """Starts Ray on this machine, or finds a cluster."""
-  if address is not None:
-    _probe(address)
-    _require_token()
-  else:
-    _make_token(root_dir)
-    # By itself Ray gives way to every other process of the machine.
-    os.environ.setdefault('RAY_worker_niceness', '0')
-  import ray  # Now, for it reads the token. pylint: disable=g-import-not-at-top
-
-  try:
-    ray.init(
-        address=address or 'local',
-        log_to_driver=False,
-        logging_level='ERROR',
-        **(
-            {}
-            if address
-            else dict(
-                num_cpus=num_workers,
-                include_dashboard=False,
-                _node_ip_address='127.0.0.1',
-            )
-        ),
-    )
-  except Exception as error:  # pylint: disable=broad-exception-caught
-    remedy = ''
-    if address:
-      remedy = (
-          ' If the lines above say InvalidAuthToken, RAY_AUTH_TOKEN_PATH names'
-          " another token than the cluster's."
-      )
-    raise errors.SetupError(
-        f'Ray on {address or "this machine"} cannot be used:'
-        f' {_first_line(error)}.{remedy}'
-    ) from error
-
-
-def _probe(address):
-  """Refuses an address where nothing answers; Ray would try for long."""
-  host, _, port = address.rpartition(':')
-  if not host or not port.isdigit():
-    raise errors.SetupError(
-        '--ray_address must be HOST:PORT, such as 10.0.0.1:6379, got'
-        f' {address}.'
-    )
-  try:
-    with socket.create_connection((host, int(port)), _PROBE_TIMEOUT_S):
-      pass
-  except OSError as error:
-    raise errors.SetupError(
-        f'Nothing answers at --ray_address={address} ({error}). On that'
-        ' machine: ray start --head --port=PORT.'
-    ) from error
-
-
-def _require_token():
-  """Refuses to join a cluster that anybody may join."""
-  os.environ.setdefault('RAY_AUTH_MODE', 'token')
-  if os.environ['RAY_AUTH_MODE'] != 'token':
-    raise errors.SetupError(
-        'RAY_AUTH_MODE must be token, on every machine of the cluster: who'
-        ' reaches a Ray cluster without tokens can run any program there.'
-    )
-  if not any(
-      name in os.environ for name in ('RAY_AUTH_TOKEN', 'RAY_AUTH_TOKEN_PATH')
-  ):
-    raise errors.SetupError(
-        'The cluster of --ray_address asks for a token: set RAY_AUTH_TOKEN_PATH'
-        ' to the file that holds the one its machines were started with.'
-    )
-
-
-def _make_token(root_dir):
-  """Writes a token that only this user can read, for a cluster of this run."""
-  if 'ray' in sys.modules and os.environ.get('RAY_AUTH_MODE') != 'token':
-    raise errors.SetupError(
-        'Ray was imported without tokens, and reads its settings only once:'
-        ' import it after the run has started, or set RAY_AUTH_MODE=token.'
-    )
-  path = os.path.join(os.path.abspath(root_dir), _TOKEN_FILE)
-  if os.path.exists(path):
-    os.remove(path)
-  with os.fdopen(
-      os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), 'w'
-  ) as file:
-    file.write(_token())
-  os.environ['RAY_AUTH_MODE'] = 'token'
-  os.environ['RAY_AUTH_TOKEN_PATH'] = path
-  os.environ.pop('RAY_AUTH_TOKEN', None)
-
-
-@functools.cache
-def _token():
-  """One token a process: Ray remembers the first."""
-  return secrets.token_hex(32)
 
 
 class _Actor:
@@ -267,15 +152,10 @@ class RayWorkers(remote_collector.Workers):
     self._ray = ray
     self._timeout_s = timeout_s
     self._setup = ray.put(setup)
-    variables = {
-        name: os.environ[name]
-        for name in _ENVIRONMENT_VARIABLES
-        if name in os.environ
-    }
     self._actor_class = ray.remote(_Actor).options(
         num_cpus=1,
         scheduling_strategy='SPREAD',
-        runtime_env=dict(env_vars=variables),
+        runtime_env=dict(env_vars=ray_cluster.environment()),
     )
     self._lock = threading.Lock()
     self._actors = [self._start() for _ in range(num_workers)]
@@ -310,7 +190,7 @@ class RayWorkers(remote_collector.Workers):
       except remote_collector.WorkerLost as lost:
         reason = lost
       except self._ray.exceptions.RayError as error:
-        reason = _first_line(error)
+        reason = ray_cluster.first_line(error)
         break
     raise errors.SetupError(
         f'Worker {index} could not start: {reason} Has the cluster a free CPU'
@@ -375,7 +255,7 @@ class RayWorkers(remote_collector.Workers):
     ) as error:
       self._replace(index, actor)
       raise remote_collector.WorkerLost(
-          f'Worker {index} died ({_first_line(error)}).'
+          f'Worker {index} died ({ray_cluster.first_line(error)}).'
       ) from error
 
   def _replace(self, index, lost):
@@ -390,8 +270,3 @@ class RayWorkers(remote_collector.Workers):
     with self._lock:
       self._is_closed = True  # A round ahead does not start Ray again.
     self._ray.shutdown()
-
-
-def _first_line(error):
-  lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-  return lines[0].rstrip('.') if lines else type(error).__name__

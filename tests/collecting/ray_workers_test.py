@@ -30,9 +30,14 @@ def _with(num_workers, **more):
 
 
 def _pids():
-  """Processes of workers that this one has started."""
+  """Processes of workers that this one has started, through its raylet."""
+  raylets = _children(os.getpid(), 'raylet')
+  return [pid for raylet in raylets for pid in _children(raylet, 'ray::_Actor')]
+
+
+def _children(parent, name):
   found = subprocess.run(
-      ['pgrep', '-f', 'ray::_Actor'],
+      ['pgrep', '-f', '-P', str(parent), name],
       capture_output=True,
       text=True,
       check=False,

@@ -2,18 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of sweeps, most of them with a replacement for train_eval."""
 
+import importlib.util
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 from absl import flags
 import gin
 import pytest
 
+from rnd_agents import errors
+from rnd_agents import run_files
 from tests import command_lines
+from tests.training import tiny_runs
+from train import run_processes
 from train import sweep
 
 _ROOT = os.path.dirname(
@@ -55,6 +62,10 @@ with open(os.path.join(root_dir, 'ends'), 'a') as file:
   file.write('%f\\n' % time.time())
 write('status.json', state='finished', num_env_steps=200)
 '''
+
+_needs_ray = pytest.mark.skipif(
+    importlib.util.find_spec('ray') is None, reason='It needs Ray.'
+)
 
 
 @pytest.fixture(name='command')
@@ -230,13 +241,18 @@ def test_settings_are_of_included_files_too(tmp_path, monkeypatch):
   assert all(os.path.isabs(path) for path in second)
 
 
-def _sweep_process(tmp_path):
+# Three at a time for Ray, which has two CPUs for them.
+_HERE = '2, processes=None'
+_ON_RAY = '3, processes=run_processes.RayRuns("local", "", 1, 2)'
+
+
+def _sweep_process(tmp_path, where=_HERE):
   """A sweep of two slow runs and a third one, in a process of its own."""
   code = (
-      'import sys\nfrom train import sweep\n'
+      'import sys\nfrom train import run_processes\nfrom train import sweep\n'
       'jobs = sweep.make_jobs({"slow": []}, [0, 1, 2], "out")\n'
       'command = [sys.executable, "stand_in.py"]\n'
-      'sys.exit(sweep.Sweep(jobs, 2, command=command).run())\n'
+      f'sys.exit(sweep.Sweep(jobs, {where}, command=command).run())\n'
   )
   process = subprocess.Popen(
       [sys.executable, '-c', code],
@@ -245,6 +261,7 @@ def _sweep_process(tmp_path):
       stdout=subprocess.PIPE,
       stderr=subprocess.PIPE,
       text=True,
+      start_new_session=True,
       # A shell has its background jobs ignore Ctrl-C, and what they start.
       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
   )
@@ -256,15 +273,22 @@ def _sweep_process(tmp_path):
   return process
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ('number', 'where'),
+    [
+        (signal.SIGINT, _HERE),
+        (signal.SIGTERM, _HERE),
+        pytest.param(signal.SIGINT, _ON_RAY, marks=_needs_ray),
+    ],
+)
 def test_a_signal_stops_the_runs_and_the_same_command_goes_on(
-    command, tmp_path, number
+    command, tmp_path, number, where
 ):
-  process = _sweep_process(tmp_path)
-  process.send_signal(number)
+  process = _sweep_process(tmp_path, where)
+  os.killpg(process.pid, number)  # As a terminal does.
   out, error = process.communicate(timeout=60)
   assert process.returncode == 128 + number
-  assert f'{number.name}: 2 runs are saving' in error
+  assert f'{number.name}: runs are saving' in error
   assert f'Stopped by {number.name}, 1 runs have not begun.' in out
   assert re.findall(r'  slow seed (\d): (\w+)', out) == [
       ('0', 'stopped'), ('1', 'stopped')]
@@ -363,3 +387,84 @@ def test_a_real_sweep(tmp_path, monkeypatch):
     # Of what train_eval itself wrote; with other settings it is not finished.
     assert job.is_finished()
     assert not job._replace(flags=job.flags[:-1]).is_finished()
+
+
+@_needs_ray
+def test_on_ray_killed_runs_begin_again_up_to_a_number(
+    command, tmp_path, capsys, monkeypatch
+):
+  monkeypatch.setattr(run_processes, '_MAX_RETRIES', 3)
+  runs = run_processes.RayRuns('local', '', 1, 2)
+  try:
+    jobs = _jobs(['good', 'bad', 'killed'], [0])
+    assert sweep.Sweep(jobs, 3, command, runs).run() == 1
+    assert [_starts(job) for job in jobs] == [1, 1, 4]
+    out = capsys.readouterr().out
+    assert 'good seed 0: finished\n' in out
+    assert '  exit status 1, out/bad/seed_0/sweep.log ends:\n' in out
+    assert '  threads 1\n  own session True\n  no such\n  luck today\n' in out
+    assert 'killed by SIGKILL, out/killed/seed_0/sweep.log ends:' in out
+
+    marker, = tmp_path.glob('.sweep_*')
+    marker.unlink()  # As on a machine that has not mounted the folder.
+    assert sweep.Sweep(_jobs(['a', 'b'], [0]), 1, command, runs).run() == 2
+    out = capsys.readouterr().out
+    assert re.search(
+        rf'a seed 0: failed\n  The machine \S+ does not see {marker}: .*mount',
+        out,
+    )
+    assert '1 runs have not begun.' in out
+    assert not (tmp_path / 'out' / 'a').exists()
+  finally:
+    runs.close()
+
+
+@_needs_ray
+def test_on_ray_a_run_goes_on_after_its_machine_was_lost(
+    tmp_path, monkeypatch
+):
+  monkeypatch.chdir(tmp_path)
+  for name in ('calm', 'lost'):
+    (tmp_path / f'{name}.gin').write_text('\n'.join(tiny_runs.SETTINGS))
+  jobs = sweep.make_jobs(
+      {'calm.gin': [], 'lost.gin': []}, [5], 'out',
+      ['train_eval.num_env_steps = 1000'])
+  killed = []
+
+  def kill():
+    """Kills the process of Ray's that waits for the run, not the run."""
+    while not killed:
+      time.sleep(0.05)
+      if tiny_runs.iterations(jobs[1].root_dir)[1] >= 3:
+        lock = tmp_path / jobs[1].root_dir / '.lock'
+        run = int(lock.read_text().split()[1])  # 'process 12 on HOST'.
+        with open(f'/proc/{run}/stat', encoding='utf-8') as file:
+          parent = int(file.read().rpartition(')')[2].split()[1])
+        os.kill(parent, signal.SIGKILL)
+        killed.append(run)
+
+  killer = threading.Thread(target=kill, daemon=True)
+  runs = run_processes.RayRuns('local', '', 1, 2)
+  try:
+    killer.start()
+    assert sweep.Sweep(jobs, 2, processes=runs).run() == 0
+  finally:
+    runs.close()
+  assert killed
+  calm, lost = (
+      (tmp_path / job.root_dir / 'metrics.csv').read_bytes() for job in jobs
+  )
+  assert lost == calm
+  assert calm.count(b'\ntrain,') == 15
+  starts = run_files.read_record(jobs[1].root_dir)['starts']
+  assert len(starts) == 2
+
+
+def test_no_cluster_at_the_address(tmp_path):
+  with socket.socket() as free:
+    free.bind(('127.0.0.1', 0))
+    address = f'127.0.0.1:{free.getsockname()[1]}'
+    with pytest.raises(
+        errors.SetupError, match=f'Nothing answers at --ray_address={address}'
+    ):
+      run_processes.RayRuns(address, os.fspath(tmp_path), 1)

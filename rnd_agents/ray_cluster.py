@@ -1,0 +1,152 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Starts Ray on this machine or joins a cluster, always with a token."""
+
+import functools
+import os
+import secrets
+import socket
+import sys
+
+from rnd_agents import errors
+
+_TOKEN_FILE = 'ray_token'
+_PROBE_TIMEOUT_S = 5.0
+# What TensorFlow computes depends on these, in every process of a run.
+_ENVIRONMENT_VARIABLES = (
+    'TF_ENABLE_ONEDNN_OPTS',
+    'TF_NUM_INTRAOP_THREADS',
+    'TF_NUM_INTEROP_THREADS',
+    'OMP_NUM_THREADS',
+    'TF_CPP_MIN_LOG_LEVEL',
+    'TF_USE_LEGACY_KERAS',
+    'ONEDNN_MAX_CPU_ISA',
+)
+
+
+def connect(root_dir, num_cpus, address):
+  """Starts Ray on this machine, or joins a cluster.
+
+  Args:
+    root_dir: Folder for the token of a cluster of this machine.
+    num_cpus: How many CPUs a cluster of this machine has to give.
+    address: 'HOST:PORT' of a cluster that exists; None for this machine.
+
+  Raises:
+    SetupError: If there is no such cluster, or one without a token.
+  """
+  if address is not None:
+    _probe(address)
+    _require_token()
+  else:
+    _make_token(root_dir)
+    # By itself Ray gives way to every other process of the machine.
+    os.environ.setdefault('RAY_worker_niceness', '0')
+  try:  # Now, for it reads the token.
+    import ray  # pylint: disable=g-import-not-at-top
+  except ImportError as error:
+    raise errors.MissingPackage(
+        '--workers and --ray_address need Ray: pip install'
+        ' "rnd_agents[cluster]".'
+    ) from error
+  try:
+    ray.init(
+        address=address or 'local',
+        log_to_driver=False,
+        logging_level='ERROR',
+        **(
+            {}
+            if address
+            else dict(
+                num_cpus=num_cpus,
+                include_dashboard=False,
+                _node_ip_address='127.0.0.1',
+            )
+        ),
+    )
+  except Exception as error:  # pylint: disable=broad-exception-caught
+    remedy = ''
+    if address:
+      remedy = (
+          ' If the lines above say InvalidAuthToken, RAY_AUTH_TOKEN_PATH names'
+          " another token than the cluster's."
+      )
+    raise errors.SetupError(
+        f'Ray on {address or "this machine"} cannot be used:'
+        f' {first_line(error)}.{remedy}'
+    ) from error
+
+
+def environment():
+  """Returns the variables of this process that all those of a run need."""
+  return {
+      name: os.environ[name]
+      for name in _ENVIRONMENT_VARIABLES
+      if name in os.environ
+  }
+
+
+def _probe(address):
+  """Refuses an address where nothing answers; Ray would try for long."""
+  host, _, port = address.rpartition(':')
+  if not host or not port.isdigit():
+    raise errors.SetupError(
+        '--ray_address must be HOST:PORT, such as 10.0.0.1:6379, got'
+        f' {address}.'
+    )
+  try:
+    with socket.create_connection((host, int(port)), _PROBE_TIMEOUT_S):
+      pass
+  except OSError as error:
+    raise errors.SetupError(
+        f'Nothing answers at --ray_address={address} ({error}). On that'
+        ' machine: ray start --head --port=PORT.'
+    ) from error
+
+
+def _require_token():
+  """Refuses to join a cluster that anybody may join."""
+  os.environ.setdefault('RAY_AUTH_MODE', 'token')
+  if os.environ['RAY_AUTH_MODE'] != 'token':
+    raise errors.SetupError(
+        'RAY_AUTH_MODE must be token, on every machine of the cluster: who'
+        ' reaches a Ray cluster without tokens can run any program there.'
+    )
+  if not any(
+      name in os.environ for name in ('RAY_AUTH_TOKEN', 'RAY_AUTH_TOKEN_PATH')
+  ):
+    raise errors.SetupError(
+        'The cluster of --ray_address asks for a token: set RAY_AUTH_TOKEN_PATH'
+        ' to the file that holds the one its machines were started with.'
+    )
+
+
+def _make_token(root_dir):
+  """Writes a token that only this user can read, for a cluster of this run."""
+  if 'ray' in sys.modules and os.environ.get('RAY_AUTH_MODE') != 'token':
+    raise errors.SetupError(
+        'Ray was imported without tokens, and reads its settings only once:'
+        ' import it after the run has started, or set RAY_AUTH_MODE=token.'
+    )
+  path = os.path.join(os.path.abspath(root_dir), _TOKEN_FILE)
+  if os.path.exists(path):
+    os.remove(path)
+  with os.fdopen(
+      os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), 'w'
+  ) as file:
+    file.write(_token())
+  os.environ['RAY_AUTH_MODE'] = 'token'
+  os.environ['RAY_AUTH_TOKEN_PATH'] = path
+  os.environ.pop('RAY_AUTH_TOKEN', None)
+
+
+@functools.cache
+def _token():
+  """One token a process: Ray remembers the first."""
+  return secrets.token_hex(32)
+
+
+def first_line(error):
+  """Returns the first line of a message of Ray's, which go on for many."""
+  lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+  return lines[0].rstrip('.') if lines else type(error).__name__

@@ -1,0 +1,186 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The processes of a sweep's runs: of this machine, or in tasks of Ray.
+
+A task of Ray's starts the run's process on a machine with free CPUs and waits
+for it. If the machine or the process is killed, Ray makes the task again,
+anywhere, and the run goes on from its checkpoint.
+"""
+
+import contextlib
+import ctypes
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from rnd_agents import errors
+from rnd_agents import ray_cluster
+
+# How many threads a run takes; a number that the user sets stays.
+THREADS = (
+    'TF_NUM_INTRAOP_THREADS', 'TF_NUM_INTEROP_THREADS', 'OMP_NUM_THREADS')
+_MAX_RETRIES = 20  # Of one run.
+_POLL_INTERVAL_S = 0.2
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+
+
+class NotShared(errors.SetupError):
+  """A machine does not see the folder of the sweep."""
+
+
+class Killed(Exception):
+  """The process of a run was killed; the argument is its exit status."""
+
+
+class LocalRuns:
+  """Starts processes that share the cores of this machine."""
+
+  def __init__(self, num_jobs):
+    """Makes it for so many processes at a time."""
+    self._threads = max(1, len(os.sched_getaffinity(0)) // num_jobs)
+    self.description = f'{num_jobs} at a time with {self._threads} threads each'
+
+  def start(self, command, log):
+    """Starts a process whose output is added to a file; returns a `Popen`."""
+    return _start(command, log, self._threads)
+
+  def close(self):
+    pass
+
+
+class RayRuns:
+  """Starts tasks of Ray, on all the machines of a cluster."""
+
+  def __init__(self, address, root_dir, num_cpus, num_local_cpus=None):
+    """Joins a cluster.
+
+    Args:
+      address: 'HOST:PORT'; 'local' for Ray on this machine alone.
+      root_dir: Folder of all runs, which each machine sees at the same path.
+      num_cpus: CPUs that each run asks for, and its threads.
+      num_local_cpus: CPUs that 'local' has. Default: those of this machine.
+
+    Raises:
+      SetupError: If the cluster cannot be joined.
+    """
+    ray_cluster.connect(
+        root_dir,
+        num_local_cpus or len(os.sched_getaffinity(0)),
+        None if address == 'local' else address,
+    )
+    import ray  # pylint: disable=g-import-not-at-top
+
+    self._ray = ray
+    self._num_cpus = num_cpus
+    self.description = f'as tasks of Ray with {num_cpus} CPUs each'
+    # Its name is new, so that no machine has a file of that name by chance.
+    self._marker = os.path.join(
+        os.path.abspath(root_dir), f'.sweep_{secrets.token_hex(8)}'
+    )
+    with open(self._marker, 'x', encoding='utf-8'):
+      pass
+    self._task = ray.remote(_run_in_task).options(
+        num_cpus=num_cpus,
+        max_retries=_MAX_RETRIES,
+        retry_exceptions=[Killed],
+        scheduling_strategy='SPREAD',
+        runtime_env=dict(env_vars=ray_cluster.environment()),
+    )
+
+  def start(self, command, log):
+    """Submits a task; returns a `_RayRun`."""
+    task = self._task.remote(
+        command[1:],
+        os.path.abspath(log),
+        self._num_cpus,
+        os.getcwd(),
+        self._marker,
+    )
+    return _RayRun(self._ray, task)
+
+  def close(self):
+    """Leaves the cluster."""
+    self._ray.shutdown()
+    with contextlib.suppress(FileNotFoundError):
+      os.remove(self._marker)
+
+
+class _RayRun:
+  """A task of Ray's, to be waited for and ended as a `Popen` is."""
+
+  def __init__(self, ray, task):
+    self._ray = ray
+    self._task = task
+    self._num_signals = 0
+
+  def wait(self):
+    """Returns the exit status; None if the run has not begun."""
+    try:
+      return self._ray.get(self._task)
+    except Killed as killed:  # As often as Ray tries again.
+      return killed.cause.args[0]
+    except self._ray.exceptions.TaskCancelledError:
+      return None
+    except self._ray.exceptions.RayTaskError as error:
+      raise error.cause from error
+    except self._ray.exceptions.RayError as error:
+      if self._num_signals > 1:
+        return -signal.SIGKILL
+      raise OSError(ray_cluster.first_line(error)) from error
+
+  def terminate(self):
+    """Lets the run save and end; called again, kills it."""
+    self._num_signals += 1
+    self._ray.cancel(self._task, force=self._num_signals > 1)
+
+
+def _start(command, log, threads, **options):
+  """Starts a process; `options` are more of `Popen`'s."""
+  os.makedirs(os.path.dirname(log), exist_ok=True)
+  with open(log, 'ab') as file:
+    return subprocess.Popen(
+        command,
+        env={**dict.fromkeys(THREADS, str(threads)), **os.environ},
+        stdin=subprocess.DEVNULL,
+        stdout=file,
+        stderr=subprocess.STDOUT,
+        # Out of reach of the terminal's Ctrl-C, which a sweep passes on once.
+        start_new_session=True,
+        **options,
+    )
+
+
+def _run_in_task(arguments, log, threads, cwd, marker):
+  """Runs a command to its end, in a process of Ray's; returns its status."""
+  for path in (marker, cwd):
+    if not os.path.exists(path):
+      raise NotShared(
+          f'The machine {socket.gethostname()} does not see {path}: --root_dir'
+          ' and the current folder must be on a file system that all machines'
+          ' of the cluster mount, at the same path.'
+      )
+  process = None
+  try:
+    process = _start(
+        [sys.executable, *arguments],
+        log,
+        threads,
+        cwd=cwd,
+        # The run must not go on here while it begins again elsewhere.
+        preexec_fn=lambda: _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
+    )
+    while process.poll() is None:
+      time.sleep(_POLL_INTERVAL_S)
+  except KeyboardInterrupt:  # So `ray.cancel` asks for the end.
+    if process is None:
+      raise
+    process.terminate()
+    return process.wait()
+  if process.returncode < 0:
+    raise Killed(process.returncode)
+  return process.returncode
