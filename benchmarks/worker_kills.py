@@ -70,8 +70,9 @@ def _rows(root_dir):
 
 
 def _run_under_fire(arguments, root_dir, log):
-  """Runs until the end; returns (kills, starts, seconds until it went on)."""
-  kills, starts, held_up_s = 0, 0, []
+  """Runs until the end; returns (starts, seconds that each kill cost)."""
+  starts, held_up_s = 0, []
+  killed_s, wanted = None, 1  # When, and the rows that are to be there first.
   while True:
     starts += 1
     learner = subprocess.Popen(
@@ -79,26 +80,25 @@ def _run_under_fire(arguments, root_dir, log):
         stdout=log,
         stderr=subprocess.STDOUT,
     )
-    rows = _rows(root_dir)
     while learner.poll() is None:
-      # In the middle of learning: after a random number of new rows.
-      wanted = rows + random.randint(1, arguments.rows_between_kills)
-      while learner.poll() is None and _rows(root_dir) < wanted:
-        time.sleep(0.02)
+      time.sleep(0.02)
+      if _rows(root_dir) < wanted:
+        continue
+      if killed_s is not None:
+        held_up_s.append(time.monotonic() - killed_s)
+        print(f'kill {len(held_up_s)}: {held_up_s[-1]:.1f} s', flush=True)
+        killed_s = None
+        wanted += random.randrange(arguments.rows_between_kills)
+        continue
       time.sleep(random.uniform(0.0, 0.5))
-      victims = _victims(arguments, learner) if kills < arguments.kills else []
-      if learner.poll() is not None or not victims:
-        learner.wait()
-        break
-      rows, began = _rows(root_dir), time.monotonic()
-      os.kill(random.choice(victims), signal.SIGKILL)
-      kills += 1
-      while learner.poll() is None and _rows(root_dir) <= rows:
-        time.sleep(0.02)
-      held_up_s.append(time.monotonic() - began)
-      print(f'kill {kills}: row {rows}, {held_up_s[-1]:.1f} s', flush=True)
+      victims = _victims(arguments, learner)
+      if victims and len(held_up_s) < arguments.kills:
+        os.kill(random.choice(victims), signal.SIGKILL)
+        killed_s, wanted = time.monotonic(), _rows(root_dir) + 1
     if learner.returncode == 0:
-      return kills, starts, held_up_s
+      return starts, held_up_s
+    if killed_s is None:
+      sys.exit(f'The learner ended with {learner.returncode}.')
 
 
 def main():
@@ -121,13 +121,13 @@ def main():
       subprocess.run(
           _command(arguments, here), stdout=log, stderr=log, check=True
       )
-      kills, starts, held_up_s = _run_under_fire(arguments, there, log)
+      starts, held_up_s = _run_under_fire(arguments, there, log)
     files = [os.path.join(each, 'metrics.csv') for each in (here, there)]
     contents = [open(path, 'rb').read() for path in files]
     print(
-        f'{arguments.victim}: {kills} kills, {starts} starts of the learner,'
-        f' median {statistics.median(held_up_s):.1f} s until it went on or'
-        f' ended; {_rows(there)} rows,'
+        f'{arguments.victim}: {len(held_up_s)} kills, {starts} starts of the'
+        f' learner, median {statistics.median(held_up_s):.1f} s until the next'
+        f' row; {_rows(there)} rows,'
         f' {"equal" if contents[0] == contents[1] else "DIFFERENT"} files'
     )
 
