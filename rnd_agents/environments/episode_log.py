@@ -31,6 +31,8 @@ class Episode(NamedTuple):
       None where it has none.
     actions: in an evaluation, a nest of arrays
       [length_env_steps, ...]; None elsewhere.
+    length_time_steps: the info's `time_steps`, of `wrappers.ActionRepeat`, at
+      the last step; None where it has none.
   """
 
   environment_index: int
@@ -41,6 +43,7 @@ class Episode(NamedTuple):
   seed: Optional[int] = None
   rooms_visited: Optional[int] = None
   actions: Any = None
+  length_time_steps: Optional[int] = None
 
 
 class EpisodeLog:
@@ -128,6 +131,7 @@ class EpisodeLog:
     """
     success = known(infos, self._success_key, indices)
     rooms = known(infos, 'rooms_visited', indices)
+    time_steps = known(infos, 'time_steps', indices)
     recorded = infos.get('episode')
     returns = {}
     if isinstance(recorded, dict):  # Of RecordEpisodeStatistics.
@@ -142,6 +146,7 @@ class EpisodeLog:
               success=bool(success[i]) if i in success else None,
               seed=self._seeds[i],
               rooms_visited=int(rooms[i]) if i in rooms else None,
+              length_time_steps=int(time_steps[i]) if i in time_steps else None,
           )
       )
       self._returns[i] = 0.0

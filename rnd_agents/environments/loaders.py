@@ -55,6 +55,7 @@ def load_environment(
     max_episode_steps: Optional[int] = None,
     env_kwargs: Optional[Dict[str, Any]] = None,
     wrappers: vectorization_lib.Wrappers = (),
+    action_repeat: int = 1,
     seeding: Optional[episode_seeds.EpisodeSeeds] = None,
     reward_fn: Optional[vector_environment.RewardFn] = None,
     success_key: str = vector_environment.SUCCESS_KEY,
@@ -83,6 +84,10 @@ def load_environment(
       `load_atari`.
     wrappers: each takes a single environment and returns one; the first is the
       innermost. Outside the time limit and the preprocessing.
+    action_repeat: time steps that each action is taken for, at most to the end
+      of the episode; rewards are summed. Environment steps are actions, and
+      `max_episode_steps` are time steps. Inside the wrappers, and outside the
+      frame skip of Atari games.
     seeding: a schedule of `episode_seeds` in place of `stream(seed)`.
     reward_fn: of the rewards float64 [B], gives those that time steps carry,
       such as `rewards.sign_of_reward`. Returns of episodes are sums without it.
@@ -105,6 +110,15 @@ def load_environment(
         'max_episode_steps must be None (the registered limit) or at least 1, '
         f'not {max_episode_steps}.'
     )
+  if action_repeat < 1:
+    raise errors.EnvironmentSetupError(
+        f'action_repeat must be at least 1, not {action_repeat}.'
+    )
+  if action_repeat > 1:
+    repeat = functools.partial(
+        env_wrappers.ActionRepeat, num_time_steps=action_repeat
+    )
+    wrappers = [repeat, *wrappers]
   if not isinstance(env, str) and not callable(env):
     raise errors.EnvironmentSetupError(
         f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '

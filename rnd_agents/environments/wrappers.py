@@ -56,6 +56,35 @@ class PreviousActionReward(gymnasium.Wrapper):
 
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
+class ActionRepeat(gymnasium.Wrapper):
+  """Takes each action for several time steps, or until the episode ends.
+
+  Rewards are summed, the last observation counts. Infos have `time_steps`,
+  those of the episode so far.
+  """
+
+  def __init__(self, env: gymnasium.Env, num_time_steps: int):
+    super().__init__(env)
+    self._num_time_steps = num_time_steps
+    self._time_steps = 0
+
+  def reset(self, *, seed=None, options=None):
+    self._time_steps = 0
+    return self.env.reset(seed=seed, options=options)
+
+  def step(self, action: Any):
+    total = 0.0
+    for _ in range(self._num_time_steps):
+      observation, reward, terminated, truncated, info = self.env.step(action)
+      total += reward
+      self._time_steps += 1
+      if terminated or truncated:
+        break
+    info = dict(info, time_steps=self._time_steps)
+    return observation, total, terminated, truncated, info
+
+
+@gin.configurable(module='rnd_agents', denylist=['env'])
 class SomeEntries(gymnasium.ObservationWrapper):
   """Shows some entries of a flat observation and hides the rest.
 

@@ -212,7 +212,8 @@ def summarize(episodes, has_told_success=False):
     A dict: `episodes`, `return_mean`, `return_min`, `return_max`,
     `length_mean`, `terminated_rate` (share that ended by itself and not by a
     time limit) and, where an episode reports it, `success_rate` (an episode
-    that does not is none), `rooms_visited_mean` and `rooms_visited_max`.
+    that does not is none), `rooms_visited_mean` and `rooms_visited_max`, and,
+    with an `action_repeat`, `length_time_steps_mean`.
   """
   returns = np.array([episode.return_ for episode in episodes])
   metrics = dict(
@@ -232,4 +233,7 @@ def summarize(episodes, has_told_success=False):
   if rooms:
     metrics['rooms_visited_mean'] = float(np.mean(rooms))
     metrics['rooms_visited_max'] = max(rooms)
+  time_steps = [e.length_time_steps for e in episodes if e.length_time_steps]
+  if time_steps:
+    metrics['length_time_steps_mean'] = float(np.mean(time_steps))
   return metrics

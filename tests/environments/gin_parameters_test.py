@@ -26,6 +26,10 @@ _CALLS = {
     'rnd_agents.Recall': _load('rnd_agents/Recall-v0'),
     'rnd_agents.TMaze': _load('rnd_agents/TMaze-v0'),
     'rnd_agents.CueLock': _load('rnd_agents/CueLock-v0'),
+    'rnd_agents.StochasticChain': _load('rnd_agents/StochasticChain-v0'),
+    'rnd_agents.ActionRepeat': _load(
+        'CartPole-v1', wrappers=[wrappers.ActionRepeat]
+    ),
     'rnd_agents.SomeEntries': _load(
         'CartPole-v1', wrappers=[wrappers.SomeEntries]
     ),

@@ -13,6 +13,7 @@ import pytest
 from rnd_agents.environments import check
 from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
+from rnd_agents.evaluation import evaluator
 from tests.environments import known
 
 
@@ -87,6 +88,54 @@ def test_observations_and_actions_lie_in_the_spaces(make, wrap):
       done = terminated or truncated
       assert env.observation_space.contains(observation)
       assert np.isfinite(reward) and isinstance(info, dict)
+
+
+@pytest.mark.parametrize('ends', ['terminated', 'truncated'])
+@pytest.mark.parametrize('action_repeat', [1, 3, 10])
+def test_a_repeated_action_is_steps_in_one(action_repeat, ends):
+  class Clock(gymnasium.Env):
+    """Shows the time, pays its square, and ends after 8 time steps."""
+
+    observation_space = gymnasium.spaces.Box(0, 9, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+      self._time = 0
+      return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+      self._time += 1
+      ended = self._time == 8
+      return (
+          np.full(1, self._time, np.float32),
+          float(action * self._time**2),
+          ended and ends == 'terminated',
+          ended and ends == 'truncated',
+          {},
+      )
+
+  env = loaders.load_environment(Clock, 2, action_repeat=action_repeat)
+  env.reset()
+  for episode in range(2):
+    for start in range(0, 8, action_repeat):
+      passed = range(start + 1, min(start + action_repeat, 8) + 1)
+      time_step = env.step(np.array([1, 0]))
+      np.testing.assert_array_equal(time_step.observation[:, 0], passed[-1])
+      paid = sum(time**2 for time in passed)
+      np.testing.assert_array_equal(time_step.reward, [paid, 0])
+      is_end = passed[-1] == 8
+      assert (time_step.step_type == known.LAST).all() == is_end
+      discount = 0.0 if is_end and ends == 'terminated' else 1.0
+      np.testing.assert_array_equal(time_step.discount, discount)
+    episodes = env.pop_episodes()
+    lengths = {each.length_env_steps for each in episodes}
+    assert lengths == {-(-8 // action_repeat)}, episode
+    metrics = evaluator.summarize(episodes)
+    if action_repeat == 1:
+      assert 'length_time_steps_mean' not in metrics
+    else:
+      assert metrics['length_time_steps_mean'] == 8
+    env.step(np.array([0, 0]))
 
 
 def test_previous_action_and_reward_are_right_by_one_step():
