@@ -24,7 +24,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
   The lower one sees observation and goal at every step, is paid by the goals,
   and for it a goal that was reached ends the discounted sum; one that was given
   up goes on with the next goal. The upper one learns from `Decisions`, paid by
-  the environment. Either may be another `TwoLevelAgent`.
+  the environment. The lower one may be another `TwoLevelAgent`.
   """
 
   def __init__(

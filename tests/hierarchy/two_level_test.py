@@ -191,6 +191,51 @@ def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(in_graph):
     np.testing.assert_array_equal(a, b, err_msg=a.name)
 
 
+def test_three_levels_decide_at_their_own_times_and_all_learn():
+  time_step_spec = ts.time_step_spec(utils.FLAT)
+  top_goals = _ActionGoals(utils.FLAT, utils.DISCRETE)
+  middle_spec = top_goals.lower_observation_spec
+  middle_goals = _ActionGoals(middle_spec, utils.DISCRETE)
+  levels = [
+      utils.build_agent(spec)
+      for spec in (
+          utils.FLAT, middle_spec, middle_goals.lower_observation_spec
+      )
+  ]
+  two = hierarchy.TwoLevelAgent(
+      ts.time_step_spec(middle_spec), utils.DISCRETE, *levels[1:],
+      middle_goals, goal_length=2, discount_factor=0.999,
+  )
+  three = hierarchy.TwoLevelAgent(
+      time_step_spec, utils.DISCRETE, levels[0], two, top_goals, 6, 0.999
+  )
+  observations = utils.sample(utils.FLAT, [13, 2], 0)
+  rows, state = [], three.collect_policy.get_initial_state(2)
+  for t in range(13):
+    kind = ts.StepType.FIRST if t == 0 else ts.StepType.MID
+    step_type = tf.fill([2], kind)
+    step = three.collect_policy.action(
+        ts.TimeStep(step_type, tf.zeros(2), tf.ones(2), observations[t]), state
+    )
+    state = step.state
+    assert np.all(step.info['is_decision'] == (t % 6 == 0))
+    assert np.all(step.info['lower']['is_decision'] == (t % 2 == 0))
+    following = tf.fill([2], ts.StepType.MID)
+    rows.append(
+        trajectory.Trajectory(
+            step_type, observations[t], step.action, step.info, following,
+            tf.ones(2), tf.ones(2),
+        )
+    )
+  rollout = tf.nest.map_structure(lambda *x: tf.stack(x, axis=1), *rows)
+  assert three.upper_experience(rollout).reward.shape == (2, 3)
+  before = [[v.numpy() for v in each.actor_net.variables] for each in levels]
+  three.train(rollout)
+  for each, was in zip(levels, before):
+    pairs = zip(each.actor_net.variables, was, strict=True)
+    assert any(np.any(now != then) for now, then in pairs)
+
+
 def test_the_lower_level_is_paid_where_its_goal_is_reached():
   goals = hierarchy.EntryGoals(_OBSERVATION)
   levels = [
