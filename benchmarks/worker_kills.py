@@ -75,6 +75,7 @@ def _run_under_fire(arguments, root_dir, log):
   killed_s, wanted = None, 1  # When, and the rows that are to be there first.
   while True:
     starts += 1
+    was_hit = False  # A learner may outlive the raylet for a while.
     learner = subprocess.Popen(
         _command(arguments, root_dir, f'--workers={arguments.workers}'),
         stdout=log,
@@ -95,9 +96,10 @@ def _run_under_fire(arguments, root_dir, log):
       if victims and len(held_up_s) < arguments.kills:
         os.kill(random.choice(victims), signal.SIGKILL)
         killed_s, wanted = time.monotonic(), _rows(root_dir) + 1
+        was_hit = True
     if learner.returncode == 0:
       return starts, held_up_s
-    if killed_s is None:
+    if not was_hit:
       sys.exit(f'The learner ended with {learner.returncode}.')
 
 
