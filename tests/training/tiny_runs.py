@@ -10,6 +10,7 @@ import re
 import gin
 import tensorflow as tf
 
+from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 
@@ -86,10 +87,21 @@ def train(
     files=(),
     seed=5,
     make_shards=None,
+    **more,
 ):
   """Trains with settings and bindings; returns a `Result`."""
   parse(num_env_steps, *bindings, settings=settings, files=files)
-  return experiment.train_eval(os.fspath(root_dir), make_shards, seed=seed)
+  return experiment.train_eval(
+      os.fspath(root_dir), make_shards, seed=seed, **more
+  )
+
+
+class StopBeforeTraining(callbacks.Callback):
+  """Stops a run after its random steps: before what takes long to trace."""
+
+  def after_preparation(self, run, prepared):
+    if prepared.can_save:
+      run.stop('the test')
 
 
 def context():
