@@ -24,13 +24,6 @@ Stream = return_streams.ReturnStream
 VECTOR = tf.TensorSpec([2], tf.float32)
 
 
-@pytest.fixture(autouse=True)
-def _clear_gin():
-  gin.clear_config()
-  yield
-  gin.clear_config()
-
-
 class _TwoRewards(py_environment.PyEnvironment):
   """Action 0 pays the first entry of the reward, action 1 the second."""
 

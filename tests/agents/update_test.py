@@ -476,7 +476,7 @@ def test_large_observations_one_environment_at_a_time(
   )
   _compare(
       monkeypatch,
-      {'normalize_rewards': True, 'predictor_proportion': 1.0},
+      dict(ONCE, normalize_rewards=True, predictor_proportion=1.0),
       graph,
       core=core,
       chunking=None if core is None else CHUNKING,

@@ -90,7 +90,7 @@ def unrepeatable_environment():
 
 def test_episodes_that_do_not_repeat_begin_anew(tmp_path, caplog):
   caplog.set_level('INFO', logger='absl')
-  for callbacks in ([tiny_runs.StopBeforeTraining()], []):
+  for train in (tiny_runs.prepare, tiny_runs.train):
     caplog.clear()
     result = _train(
         tmp_path,
@@ -99,23 +99,23 @@ def test_episodes_that_do_not_repeat_begin_anew(tmp_path, caplog):
         "load_environment.vectorization = 'async'",
         'train_eval.num_environments = 2',
         num_env_steps=64 * 3,
-        callbacks=callbacks,
+        train=train,
     )
-    assert result.finished == (not callbacks)
-  assert result.env_steps >= 64 * 3
+  assert result.finished and result.env_steps >= 64 * 3
   assert 'new ones begin' in caplog.text
   assert 'another observation than it did' in caplog.text
 
 
-def _train(root_dir, fault, *bindings, num_env_steps=10**6, **more):
-  return tiny_runs.train(
+def _train(
+    root_dir, fault, *bindings, num_env_steps=10**6, train=tiny_runs.train
+):
+  return train(
       root_dir,
       num_env_steps,
       'load_environment.env = @failing_environment',
       f'failing_environment.fault = {fault!r}',
       'train_eval.eval_interval_env_steps = 10_000_000',
       *bindings,
-      **more,
   )
 
 
@@ -167,11 +167,21 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
       'create_rnd_ppo_agent.learning_rate = 0.1',
   )
   for name in 'ab':
-    _train(tmp_path / name, 'none', *changes, num_env_steps=64 * 3)
+    _train(
+        tmp_path / name,
+        'none',
+        *changes,
+        num_env_steps=64 * 3,
+        train=tiny_runs.prepare,
+    )
   assert 'Nothing was trained yet. The run begins anew' in caplog.text
-  assert (tmp_path / 'a' / 'metrics.csv').read_bytes() == (
-      tmp_path / 'b' / 'metrics.csv'
-  ).read_bytes()
+  # It is where a run is that did not fail.
+  (iteration, ours), (other, theirs) = (
+      tiny_runs.checkpoint(tmp_path / name) for name in 'ab'
+  )
+  assert iteration == other == 0 and ours.keys() == theirs.keys()
+  for name, value in theirs.items():
+    np.testing.assert_array_equal(ours[name], value, err_msg=name)
 
 
 @pytest.mark.parametrize(

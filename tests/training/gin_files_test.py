@@ -9,7 +9,6 @@ import gin
 import pytest
 
 from rnd_agents import errors
-from rnd_agents import run_files
 from rnd_agents.training import experiment  # noqa: F401  Registers names.
 from rnd_agents.training import gin_bindings
 from rnd_agents.training import gin_files
@@ -153,13 +152,8 @@ def test_what_an_included_file_binds_may_be_replaced(tmp_path):
   derived = tmp_path / 'derived.gin'
   derived.write_text("include 'base.gin'\ncreate_networks.core = None\n")
   files = [str(derived)]
-  tiny_runs.train(
-      tmp_path / 'run',
-      128,
-      files=files,
-      callbacks=[tiny_runs.StopBeforeTraining()],
-  )
-  assert run_files.read_status(tmp_path / 'run')['env_steps'] == 64
+  tiny_runs.prepare(tmp_path / 'run', 128, files=files)
+  assert tiny_runs.iterations(tmp_path / 'run') == (0, -1)
   # Not where the file itself, or the command line, binds it.
   with pytest.raises(errors.UserError, match=f'LSTMCore.units {_UNUSED}'):
     tiny_runs.train(tmp_path / 'b', 128, 'LSTMCore.units = 8', files=files)

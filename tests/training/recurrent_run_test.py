@@ -165,11 +165,6 @@ class _Watched:
             r'must be a core, such as @LSTMCore\(\)',
         ),
         (
-            ['create_networks.core = None'],
-            'RNDPPOAgent.unroll_length is for recurrent networks',
-        ),
-        (['LSTMCore.units = 0'], 'LSTMCore.units must be an integer from 1'),
-        (
             ['SomeEntries.entries = (4,)'],
             'SomeEntries.entries must hold indices from 0 to 3',
         ),

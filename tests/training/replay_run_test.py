@@ -525,21 +525,12 @@ def test_a_run_with_a_q_network_of_ones_own(tmp_path):
             'no effect: use ReplayTraining.epsilon_fn',
         ),
         (
-            ['PrioritizedReplay.min_sequences = 100'],
-            'min_sequences=100 must be from 1 to max_sequences=30',
-        ),
-        (
             ['ReplayTraining.window_remainder = "keep"'],
             "'pad', 'fill', 'drop', 'shift'",
         ),
         (
             ['R2D3Agent.burn_in_length = 3'],
             'no effect: use ReplayTraining.burn_in_length',
-        ),
-        (['R2D3Agent.n_step = 0'], 'n_step must be an integer from 1'),
-        (
-            ["load_environment.env = 'Pendulum-v1'"],
-            'needs one discrete action from 0',
         ),
     ],
 )
