@@ -20,13 +20,6 @@ TIME_STEP_SPEC = ts.time_step_spec(agent_test_utils.FLAT)
 ACTION_SPEC = agent_test_utils.DISCRETE
 
 
-@pytest.fixture(autouse=True)
-def _clear_gin():
-  gin.clear_config()
-  yield
-  gin.clear_config()
-
-
 def _rnd_ppo(**settings):
   return agents.create_rnd_ppo_agent(TIME_STEP_SPEC, ACTION_SPEC, **settings)
 

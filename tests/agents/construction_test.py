@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the constructor takes and refuses, and every kind of optimizer."""
 
+import functools
+
 import gin
 import numpy as np
 import pytest
@@ -18,14 +20,24 @@ from tests.agents import agent_test_utils
 FLAT, DISCRETE = agent_test_utils.FLAT, agent_test_utils.DISCRETE
 
 
+@functools.cache
+def _unused_networks():
+  """For agents that are refused."""
+  return agent_test_utils.small_networks(FLAT, DISCRETE)._asdict()
+
+
+@pytest.fixture(autouse=True, scope='module')
+def _made_outside_of_strategies():
+  _unused_networks()
+
+
 def _networks(**changed):
-  nets = agent_test_utils.small_networks(FLAT, DISCRETE)._asdict()
-  return dict(nets, **changed)
+  return dict(_unused_networks(), **changed)
 
 
 def _refused(error, match, nets=None, **settings):
   with pytest.raises(error, match=match):
-    agent_test_utils.build_agent(nets=nets, **settings)
+    agent_test_utils.build_agent(nets=nets or _networks(), **settings)
 
 
 def test_one_headed_value_network_is_refused():
@@ -256,11 +268,11 @@ def test_strategies_of_one_device_change_nothing():
 
 def test_whole_floats_count_as_integers_do(monkeypatch):
   # As a gin file may write them.
-  agent_test_utils.fix_shuffles(monkeypatch, 2)
+  agent_test_utils.fix_shuffles(monkeypatch, 1)
   results = []
   for kind in (int, float):
     agent = agent_test_utils.build_agent(
-        num_epochs=kind(2), num_minibatches=kind(3)
+        num_epochs=kind(1), num_minibatches=kind(3)
     )
     agent.train(agent_test_utils.rollout(agent))
     results.append([v.numpy() for v in agent.variables])
@@ -280,7 +292,9 @@ def test_coefficients_may_be_schedules(monkeypatch):
     variable.assign(3.0)
     experience = agent_test_utils.rollout(agent)
     agent.train(experience)  # Eagerly, for statistics to scale by.
-    train = common.function(agent.train)
+    train = agent.train
+    if coefficient is variable:
+      train = common.function(train)
     rewards.append(train(experience).extra.policy_gradient_loss.numpy())
   np.testing.assert_allclose(*rewards, rtol=1e-5)
   variable.assign(-3.0)
@@ -367,7 +381,8 @@ def test_check_numerics_stops_before_a_bad_step():
 
 def test_networks_of_tf_agents_serve():
   agent = agent_test_utils.build_agent(
-      nets=_networks(
+      nets=dict(
+          agent_test_utils.small_networks(FLAT, DISCRETE)._asdict(),
           actor_net=actor_distribution_network.ActorDistributionNetwork(
               FLAT, DISCRETE, fc_layer_params=(8,)
           ),
@@ -456,7 +471,7 @@ def test_optimizer_variables_exist_before_the_first_step(name):
 
 def test_gin_binds_arguments():
   gin.parse_config("""
-      RNDPPOAgent.num_epochs = 7
+      RNDPPOAgent.num_epochs = 1
       RNDPPOAgent.num_minibatches = 2
       RNDPPOAgent.lambda_value = 0.5
   """)
@@ -469,7 +484,7 @@ def test_gin_binds_arguments():
       **nets._asdict(),
   )
   agent.train(agent_test_utils.rollout(agent))
-  assert agent.train_step_counter.numpy() == 14
+  assert agent.train_step_counter.numpy() == 2
   assert agent._lambda == 0.5
 
 

@@ -108,7 +108,6 @@ def test_arguments_of_the_parent_without_an_effect_are_refused(name):
     'name', ['greedy_eval', 'lambda_value', 'check_numerics']
 )
 def test_arguments_of_the_parent_arrive(name):
-  gin.clear_config()
   gin.bind_parameter(f'RNDPPOAgent.{name}', 0.5)
   try:
     agents.create_rnd_ppo_agent(*_SPECS)
@@ -118,7 +117,6 @@ def test_arguments_of_the_parent_arrive(name):
 
 
 def test_a_function_arrives():
-  gin.clear_config()
   gin.parse_config("""
       create_rnd_ppo_agent.rnd_observation_fn = @newest_frame_observation_fn
       create_r2d3_agent.curiosity_fn = @create_rnd

@@ -21,7 +21,6 @@ MULTI_DISCRETE = tensor_spec.BoundedTensorSpec([2], tf.int64, 0, [1, 3])
 SCALAR_BOX = tensor_spec.BoundedTensorSpec([], tf.float32, -1.0, 1.0)
 
 SPACES = {
-    'grid': (GRID, agent_test_utils.DISCRETE, None),
     'newest-frame': (
         PIXELS,
         MULTI_DISCRETE,
@@ -37,7 +36,6 @@ MIXED_KEY = (
 )
 # What RND sees of them, and how many numbers that is.
 SEEN_SIZES = {
-    'grid': 7 * 7 * 3,
     'newest-frame': 40 * 40,
     'room-number': 5,
     'mixed': 5 + 2 + 7 * 7 * 3,

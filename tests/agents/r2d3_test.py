@@ -20,6 +20,7 @@ ADAM = (
     lambda: tf.keras.optimizers.Adam(1e-2, epsilon=1e-3),
     lambda: slow_r2d3.Adam(1e-2, 1e-3),
 )
+pytestmark = pytest.mark.usefixtures('optimized_graphs')
 # What nobody can tell from the other settings of a test is left as it is.
 CASES = {
     'r2d2': ('lstm', SGD, {}),

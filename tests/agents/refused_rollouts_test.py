@@ -97,47 +97,33 @@ def test_a_rollout_that_is_not_finite_changes_nothing():
   assert np.isfinite(agent.train(rollout).loss)
 
 
-def test_a_policy_that_gave_nan_is_named_and_not_the_action_it_chose():
+def test_a_recurrent_rollout_that_is_not_finite_changes_nothing():
+  agent = agent_test_utils.build_agent(
+      sizes={'core': networks.GRUCore(5), 'activation': tf.nn.relu},
+      normalize_rewards=True,
+  )
+  agent_test_utils.stir(agent, size=10.0)
+  rollout = agent_test_utils.rollout(agent)
+  refuses = _Refusing(agent, agent.train)
+  where = 'place 2', 'step 5'
+  refuses(_spoiled(rollout, 'network_state', np.nan), 'network_state', *where)
+  # Of an observation that is finite, which nothing need bound.
+  refuses(_spoiled(rollout, 'observation', 3e38), 'value is', *where)
+  # A policy that gave NaN is named, and not the action that TensorFlow samples
+  # from logits that are NaN.
+  wrong = _spoiled(rollout, 'dist_params', np.nan)
+  refuses(_spoiled(wrong, 'action', 3), 'dist_params', *where)
+  # Rewards of any size can be normalized.
+  rollout = rollout.replace(reward=1e29 * rollout.reward)
+  assert np.isfinite(agent.train(rollout).loss)
+
+
+def test_a_policy_that_gives_nan_is_named():
   agent = agent_test_utils.build_agent()
-  experience = _spoiled(
-      agent_test_utils.rollout(agent), 'dist_params', np.nan
-  )
-  # What TensorFlow samples from logits that are NaN.
-  experience = _spoiled(experience, 'action', 3)
-  _Refusing(agent, agent.train)(
-      experience, 'dist_params', 'place 2', 'step 5'
-  )
   for act in (agent.collect_policy.action,
               common.function(agent.collect_policy.action)):
     with pytest.raises(_REFUSALS, match='policy.*NaN'):
       act(ts.restart(tf.fill([4, 3], np.float32('nan')), 4))
-
-
-def test_a_value_that_overflows_changes_nothing():
-  # Of an observation that is finite, which nothing need bound.
-  agent = agent_test_utils.build_agent(sizes={'activation': tf.nn.relu})
-  agent_test_utils.stir(agent, size=10.0)
-  experience = agent_test_utils.rollout(agent)
-  _Refusing(agent, agent.train)(
-      _spoiled(experience, 'observation', 3e38), 'value is', 'place 2', 'step 5'
-  )
-
-
-def test_stored_states_that_are_not_finite_change_nothing():
-  agent = agent_test_utils.build_agent(sizes={'core': networks.GRUCore(5)})
-  experience = _spoiled(
-      agent_test_utils.rollout(agent), 'network_state', np.nan
-  )
-  _Refusing(agent, agent.train)(
-      experience, 'network_state', 'place 2', 'step 5'
-  )
-
-
-def test_rewards_of_any_size_can_be_normalized():
-  agent = agent_test_utils.build_agent(normalize_rewards=True)
-  rollout = agent_test_utils.rollout(agent)
-  loss = agent.train(rollout.replace(reward=1e29 * rollout.reward)).loss
-  assert np.isfinite(loss)
 
 
 def test_a_ppo_learner_is_told_before_its_statistics_move():
@@ -179,27 +165,31 @@ def test_replayed_sequences_that_are_not_finite_change_nothing():
 
 
 @pytest.mark.parametrize('core', [None, networks.GRUCore])
-@pytest.mark.parametrize('garbage', [np.nan, 1e30])
-def test_garbage_in_rows_without_a_transition_changes_nothing(core, garbage):
+def test_garbage_in_rows_without_a_transition_changes_nothing(core):
+  """Their action, policy info, reward and discount are nobody's."""
   results = []
-  for spoils in (False, True):
+  for garbage in (None, np.nan, 1e30):
     agent = agent_test_utils.build_agent(
         normalize_rewards=core is None,
         normalize_advantages=True,
         sizes={'core': core and core(5)},
+        num_epochs=1,
         num_minibatches=2,
     )
     experience = agent_test_utils.rollout(agent)
-    if spoils:
+    if garbage is not None:
       no_transition = (experience.step_type == ts.StepType.LAST).numpy()
       no_transition[:, -1] = True
 
-      def spoil(x, where=no_transition):
+      assert no_transition.sum() == 4 + 6
+
+      def spoil(x, garbage=garbage, where=no_transition):
         return tf.where(
             where.reshape(where.shape + (1,) * (x.shape.rank - 2)), garbage, x
         )
 
       experience = experience.replace(
+          action=spoil(experience.action, tf.constant(1, tf.int64)),
           reward=spoil(experience.reward),
           discount=spoil(experience.discount),
           policy_info=dict(
@@ -211,8 +201,9 @@ def test_garbage_in_rows_without_a_transition_changes_nothing(core, garbage):
       )
     info = agent.train(experience)
     results.append([*tf.nest.flatten(info), *_state(agent)])
-  for a, b in zip(*results, strict=True):
-    np.testing.assert_array_equal(a, b)
+  for a, *others in zip(*results, strict=True):
+    for b in others:
+      np.testing.assert_array_equal(a, b)
 
 
 # Weights, chunks, types.
@@ -222,17 +213,17 @@ def test_garbage_in_rows_without_a_transition_changes_nothing(core, garbage):
 def test_weights_are_factors_of_every_term(core):
   """Half the weights, half of each loss; weights of sum 1 are no exception."""
   terms = {}
+  agent = agent_test_utils.build_agent(
+      optimizer=tf.keras.optimizers.SGD(0.0),
+      sizes={'core': core and core(5)},
+      num_epochs=1,
+      num_minibatches=1,
+      predictor_proportion=1.0,
+      update_normalizers_in_train=False,
+  )
+  experience = agent_test_utils.rollout(agent)
   for weight in (1.0, 0.5, 1 / 36):
-    agent = agent_test_utils.build_agent(
-        optimizer=tf.keras.optimizers.SGD(0.0),
-        sizes={'core': core and core(5)},
-        num_minibatches=1,
-        predictor_proportion=1.0,
-        update_normalizers_in_train=False,
-    )
-    extra = agent.train(
-        agent_test_utils.rollout(agent), weights=tf.constant(weight)
-    ).extra
+    extra = agent.train(experience, weights=tf.constant(weight)).extra
     terms[weight] = np.array([
         extra.policy_gradient_loss,
         extra.extrinsic_value_loss,

@@ -200,44 +200,6 @@ def test_statistics_hold_the_valid_arrivals_and_nothing_else():
   _assert_moments(_return_moments(agent._rewards.scalers[0]), reward_sums)
 
 
-def test_rows_without_a_transition_change_nothing(monkeypatch):
-  """Their action, policy info, reward and discount are nobody's."""
-
-  def train(part):
-    agent = agent_test_utils.build_agent(
-        normalize_rewards=True, normalize_advantages=True
-    )
-    agent_test_utils.fix_shuffles(monkeypatch, 2)
-    experience = agent_test_utils.rollout(agent)
-    rows = np.zeros([4, 9], bool)
-    if part == 'last row':
-      rows[:, -1] = True
-    elif part == 'boundaries':
-      rows[:, :-1] = experience.step_type[:, :-1] == slow_streams.LAST
-
-    def spoil(x, value):
-      x = x.numpy()
-      x[rows] = value
-      return tf.constant(x)
-
-    logits = experience.policy_info['dist_params']['logits']
-    loss_info = agent.train(
-        experience.replace(
-            action=spoil(experience.action, 1),
-            policy_info={'dist_params': {'logits': spoil(logits, 1e4)}},
-            reward=spoil(experience.reward, -1e3),
-            discount=spoil(experience.discount, 0.3),
-        )
-    )
-    assert rows.sum() == {'': 0, 'last row': 4, 'boundaries': 6}[part]
-    return [*agent.variables, *tf.nest.flatten(loss_info)]
-
-  clean = train('')
-  for part in ('last row', 'boundaries'):
-    for a, b in zip(clean, train(part), strict=True):
-      np.testing.assert_array_equal(a, b)
-
-
 def test_statistics_rest_when_told_so():
   agent = agent_test_utils.build_agent(
       update_normalizers_in_train=False,

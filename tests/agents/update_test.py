@@ -17,6 +17,8 @@ from tests.agents import slow_recurrent
 from tests.agents import slow_streams
 from tests.agents import slow_update
 
+pytestmark = pytest.mark.usefixtures('optimized_graphs')
+
 PLAIN = {'intrinsic_advantage_coefficient': 0.0}
 
 
@@ -312,9 +314,8 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize('graph', [False, True])
 @pytest.mark.parametrize('name', KERNELS)
-def test_l2_goes_by_what_kernels_serve(name, graph):
+def test_l2_goes_by_what_kernels_serve(name):
   sizes, expected = KERNELS[name]
   if 'core' in sizes:
     sizes = dict(sizes, core=sizes['core'](4))
@@ -330,8 +331,8 @@ def test_l2_goes_by_what_kernels_serve(name, graph):
     for variable in agent._ppo_variables:
       variable.assign(tf.fill(variable.shape, 2.0))
     loss_of = agent.l2_regularization_loss
-    loss = (tf.function(loss_of) if graph else loss_of)()
-    np.testing.assert_allclose(loss, 0.25 * 2**2 * expected[i])
+    for loss in (loss_of(), tf.function(loss_of)()):
+      np.testing.assert_allclose(loss, 0.25 * 2**2 * expected[i])
 
 
 def test_own_optimizer_of_the_predictor(monkeypatch):
@@ -359,15 +360,14 @@ def test_statistics_live_on_in_the_next_update(
   _assert_equal_statistics(loss_info.extra, data, [before])
 
 
-@pytest.mark.parametrize('graph', [False, True])
-def test_bounded_updates_equal_the_slow_ones(monkeypatch, graph):
+def test_bounded_updates_equal_the_slow_ones(monkeypatch):
   settings = {
       'intrinsic_reward_clip': 0.3,
       'target_kl': 0.01,
       'normalize_advantages': True,
       'advantage_scale_decay': 0.9,
   }
-  agent, slow, before = _compare(monkeypatch, settings, graph=graph)
+  agent, slow, before = _compare(monkeypatch, settings, graph=True)
   assert 0 < before['is_clipped'].mean() < 1
   # The KL of the first two minibatches is 0.0086 and 0.0156.
   assert before['losses']['skipped_train_steps'] == 4
@@ -411,6 +411,8 @@ def test_weight_of_zero_silences_an_environment(monkeypatch):
     np.testing.assert_array_equal(a, b)
 
 
+# The slow update steps networks one by one: a second epoch takes seconds.
+ONCE = {'num_epochs': 1}
 # Of eight steps an environment, episodes end within chunks and between them.
 CHUNKING = {
     'recurrent_state_init': 'stored',
@@ -425,22 +427,22 @@ CHUNKING = {
     [
         ('GRUCore', {}, {}, False),
         ('GRUCore', {'unroll_length': None}, {}, True),
-        ('LSTMCore', {'unroll_length': 1}, {}, True),
-        ('GRUCore', {'burn_in_length': 4, 'unroll_length': 2}, {}, True),
+        ('LSTMCore', {'unroll_length': 1}, ONCE, False),
+        ('GRUCore', {'burn_in_length': 4, 'unroll_length': 2}, ONCE, False),
         (
             'GRUCore',
             {'burn_in_length': 3, 'recurrent_state_init': 'zero'},
-            {},
+            ONCE,
             True,
         ),
-        ('GRUCore', {'unroll_remainder': 'fill'}, {}, True),
-        ('GRUCore', {'unroll_remainder': 'drop'}, {}, True),
+        ('GRUCore', {'unroll_remainder': 'fill'}, ONCE, False),
+        ('GRUCore', {'unroll_remainder': 'drop'}, ONCE, True),
         ('LSTMCore', {'burn_in_length': 2}, dict(PLAIN, **CLIPPED), True),
         (
             'LSTMCore',
             {'recurrent_state_init': 'zero'},
-            {'normalize_rewards': True, 'gradient_clipping': 0.1},
-            True,
+            dict(ONCE, normalize_rewards=True, gradient_clipping=0.1),
+            False,
         ),
     ],
 )
@@ -474,7 +476,7 @@ def test_large_observations_one_environment_at_a_time(
   )
   _compare(
       monkeypatch,
-      {'normalize_rewards': True, 'predictor_proportion': 1.0},
+      dict(ONCE, normalize_rewards=True, predictor_proportion=1.0),
       graph,
       core=core,
       chunking=None if core is None else CHUNKING,

@@ -73,13 +73,6 @@ def _run(tmp_path_factory):
   return run
 
 
-@pytest.fixture(autouse=True)
-def _no_gin():
-  gin.clear_config()
-  yield
-  gin.clear_config()
-
-
 def _evaluate(run, *argv):
   return command_lines.call(
       evaluate, '--policy_dir', run / 'policies' / 'policy', *argv

@@ -16,7 +16,10 @@ def test_rnd_ppo_from_another_directory(tmp_path):
       'train_eval',
       '--gin_file=cartpole',
       '--seed=3',
-      '--gin_bindings=train_eval.num_env_steps = 3000',
+      '--gin_bindings=train_eval.num_env_steps = 768',
+      '--gin_bindings=train_eval.warm_up_env_steps = 256',
+      # `evaluate_test.py` and `pictures_test.py` have videos.
+      '--gin_bindings=train_eval.record_video = False',
       '--gin_bindings=train_eval.num_eval_episodes = 2',
       '--gin_param=train_eval.num_environments = 4',
   )
@@ -27,7 +30,7 @@ def test_rnd_ppo_from_another_directory(tmp_path):
   assert (tmp_path / root_dir / 'learning_curve.png').exists()
   with open(tmp_path / root_dir / 'operative_config.gin') as file:
     operative = file.read()
-  assert 'train_eval.num_env_steps = 3000' in operative
+  assert 'train_eval.num_env_steps = 768' in operative
   assert 'train_eval.num_environments = 4' in operative
   # What the run left can demonstrate.
   episodes = binaries.demonstrate(
@@ -52,7 +55,9 @@ def test_r2d2_from_another_directory(tmp_path):
     columns = file.readline().strip().split(',')
   assert 'td_loss' in columns
   # There are neither a curiosity nor demonstrations to tell of.
-  assert not {'bonus_mean', 'rnd_loss', 'margin_loss'} & set(columns)
+  assert not {
+      'bonus_mean', 'rnd_loss', 'margin_loss', 'demonstration_rate'
+  } & set(columns)
   # What the run left can demonstrate, and say what it remembered.
   episodes = binaries.demonstrate(
       tmp_path / root_dir / 'policies' / 'policy',

@@ -73,7 +73,6 @@ def _changed_from_the_paper():
 
 @pytest.mark.parametrize('game', _GAMES)
 def test_every_game_has_the_numbers_of_the_paper(game):
-  gin.clear_config()
   gin_files.parse([game])
   assert {name: gin.query_parameter(name) for name in _PAPER} == _PAPER
   assert gin.query_parameter('load_environment.env') == _GAMES[game]
@@ -92,7 +91,6 @@ def test_every_game_has_the_numbers_of_the_paper(game):
     ],
 )
 def test_the_recurrent_policy_changes_nothing_else(files, game):
-  gin.clear_config()
   gin_files.parse(files)
   assert {name: gin.query_parameter(name) for name in _PAPER} == _PAPER
   assert gin.query_parameter('load_environment.env') == _GAMES[game]
@@ -100,7 +98,6 @@ def test_the_recurrent_policy_changes_nothing_else(files, game):
 
 
 def test_on_a_few_cores_an_update_is_that_of_the_paper():
-  gin.clear_config()
   gin_files.parse(['venture', 'atari_cpu', 'atari_ppo'])
   assert _changed_from_the_paper() == {
       'train_eval.num_environments': 32,
@@ -115,7 +112,6 @@ def test_on_a_few_cores_an_update_is_that_of_the_paper():
 
 
 def test_a_small_budget_changes_what_its_header_says():
-  gin.clear_config()
   gin_files.parse(['montezuma_revenge_small_budget'])
   assert _changed_from_the_paper() == {
       'OnPolicyTraining.rollout_length': 32,

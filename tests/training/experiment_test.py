@@ -36,8 +36,8 @@ _SETTINGS = (
 )
 
 
-def _run(root_dir, num_env_steps, *bindings, seed=1):
-  return tiny_runs.train(
+def _run(root_dir, num_env_steps, *bindings, seed=1, train=tiny_runs.train):
+  return train(
       root_dir,
       num_env_steps,
       *bindings,
@@ -139,13 +139,26 @@ def test_the_settings_that_a_run_leaves_make_the_same_run(whole, tmp_path):
   assert not (tmp_path / 'policies').exists()
 
 
-def test_another_seed_gives_other_numbers(whole, tmp_path):
-  _run(tmp_path, 300, seed=2)
-  pairs = zip(
+# The first evaluation ends it.
+_SOLVED = (6000, 'train_eval.stop_at_success_rate = 0.0')
+
+
+@pytest.fixture(name='solved', scope='module')
+def _solved(tmp_path_factory):
+  """Folder of a run that ended before its steps did, of another seed."""
+  folder = tmp_path_factory.mktemp('solved') / 'run'
+  result = _run(folder, *_SOLVED, seed=2)
+  assert result.finished and result.env_steps < 1000
+  return folder
+
+
+def test_another_seed_gives_other_numbers(whole, solved):
+  pairs = [*zip(
       tiny_runs.rows(whole, 'train'),
-      tiny_runs.rows(tmp_path, 'train'),
+      tiny_runs.rows(solved, 'train'),
       strict=False,
-  )
+  )]
+  assert len(pairs) > 1
   assert all(x['rnd_loss'] != y['rnd_loss'] for x, y in pairs)
 
 
@@ -176,16 +189,14 @@ def _without_status(root_dir):
   }
 
 
-@pytest.mark.parametrize('limit', [None, 0.0])
-def test_a_finished_run_refuses_what_comes_too_late(whole, tmp_path, limit):
+@pytest.mark.parametrize(
+    ('name', 'settings', 'seed'), [('whole', (600,), 1), ('solved', _SOLVED, 2)]
+)
+def test_a_finished_run_refuses_what_comes_too_late(
+    request, tmp_path, name, settings, seed
+):
   root_dir = tmp_path / 'run'
-  if limit is None:
-    shutil.copytree(whole, root_dir)
-    settings = (600,)
-  else:  # The first evaluation ends it.
-    settings = (6000, 'train_eval.stop_at_success_rate = 0.0')
-    before = _run(root_dir, *settings)
-    assert before.finished and before.env_steps < 1000
+  shutil.copytree(request.getfixturevalue(name), root_dir)
   files = _without_status(root_dir)
   with pytest.raises(errors.SetupError) as caught:
     _run(
@@ -194,6 +205,7 @@ def test_a_finished_run_refuses_what_comes_too_late(whole, tmp_path, limit):
         'create_rnd_ppo_agent.learning_rate = 0.5',
         'train_eval.num_checkpoints = 2',
         'RNDPPOAgent.gradient_clipping = 1.0',
+        seed=seed,
     )
   # Gin adds a line to it.
   assert str(caught.value).splitlines()[0] == (
@@ -204,7 +216,9 @@ def test_a_finished_run_refuses_what_comes_too_late(whole, tmp_path, limit):
   )
   assert _without_status(root_dir) == files
   # What only concerns the end and how a run is watched may differ.
-  again = _run(root_dir, *settings, 'train_eval.num_checkpoints = 2')
+  again = _run(
+      root_dir, *settings, 'train_eval.num_checkpoints = 2', seed=seed
+  )
   rows = tiny_runs.rows(root_dir, 'train')
   assert again.finished and again.env_steps == int(rows[-1]['env_steps'])
   metrics = root_dir / 'metrics.csv'
@@ -214,15 +228,10 @@ def test_a_finished_run_refuses_what_comes_too_late(whole, tmp_path, limit):
 def test_a_run_goes_on_with_another_vectorization(whole, tmp_path):
   root_dir = tmp_path / 'run'
   shutil.copytree(whole, root_dir)
-  for num_env_steps, vectorization in (
-      (900, 'sync'), (1200, 'vector_entry_point')
-  ):
-    result = _run(
-        root_dir,
-        num_env_steps,
-        f'load_environment.vectorization = {vectorization!r}',
-    )
-    assert result.finished and result.env_steps >= num_env_steps
+  result = _run(root_dir, 900, "load_environment.vectorization = 'sync'")
+  assert result.finished and result.env_steps >= 900
+  # And back, until its state is restored.
+  _run(root_dir, 1200, train=tiny_runs.prepare)
   steps = [int(row['env_steps']) for row in tiny_runs.rows(root_dir, 'train')]
   assert steps == sorted(set(steps))
 
@@ -265,15 +274,28 @@ def test_a_checkpoint_of_another_version_is_refused(
     _run(tmp_path / 'run', 1200)
 
 
-def test_a_signal_saves_before_an_evaluation_that_is_made_later(
+def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
     whole, tmp_path, monkeypatch
 ):
+  """A signal amid the random steps, a kill after them, two signals later."""
+  monkeypatch.setattr(collector, 'MAX_RANDOM_ROWS', 3)
+  prepare = on_policy.OnPolicyLoop.prepare
   iterations = on_policy.OnPolicyLoop.iterations
   evaluate = callbacks.Evaluate._evaluate
+  kills = [KeyboardInterrupt]
   limits = [256, 600]  # An evaluation is due; the run is at its end.
-  evaluated = []
+  random_steps, evaluated = [], []
+
+  def preparing(loop):
+    for prepared in prepare(loop):
+      random_steps.append(loop._counters.env_steps)
+      if len(random_steps) == 2:
+        os.kill(os.getpid(), signal.SIGTERM)
+      yield prepared
 
   def stopping(loop):
+    if kills:
+      raise kills.pop()
     for iteration in iterations(loop):
       if limits and loop._counters.env_steps >= limits[0]:
         limits.pop(0)
@@ -284,8 +306,16 @@ def test_a_signal_saves_before_an_evaluation_that_is_made_later(
     evaluated.append(run.counters.iteration)
     evaluate(callback, run)
 
+  monkeypatch.setattr(on_policy.OnPolicyLoop, 'prepare', preparing)
   monkeypatch.setattr(on_policy.OnPolicyLoop, 'iterations', stopping)
   monkeypatch.setattr(callbacks.Evaluate, '_evaluate', watching)
+  stopped = _run(tmp_path, 600)
+  assert not stopped.finished and stopped.env_steps == 40
+  with pytest.raises(KeyboardInterrupt):
+    _run(tmp_path, 600)
+  # Random steps that were stopped begin again: three rows of eight
+  # environments; of five rows one only begins an episode.
+  assert random_steps == [24, 40, 24, 40, 64]
   numbers = []
   for finished in (False, False, True, True):
     # The last of the starts finds all done.
@@ -298,60 +328,12 @@ def test_a_signal_saves_before_an_evaluation_that_is_made_later(
     # The handlers are back to what they were.
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     numbers.append(len(tiny_runs.rows(tmp_path, 'eval')))
+  assert len(random_steps) == 5  # The kill lost none.
+  # A signal saves before an evaluation, which the next start makes.
   expected = tiny_runs.rows(whole, 'eval')
   assert len(expected) > 1
   assert numbers == [0, len(expected) - 1, len(expected), len(expected)]
   assert evaluated == [int(row['iteration']) for row in expected]
-  _assert_same_metrics(tmp_path, whole)
-
-
-def test_random_steps_that_are_stopped_begin_again(
-    whole, tmp_path, monkeypatch
-):
-  monkeypatch.setattr(collector, 'MAX_RANDOM_ROWS', 3)
-  prepare = on_policy.OnPolicyLoop.prepare
-  steps = []
-
-  def stopping(loop):
-    for can_save in prepare(loop):
-      steps.append(loop._counters.env_steps)
-      if len(steps) == 2:
-        os.kill(os.getpid(), signal.SIGTERM)
-      yield can_save
-
-  monkeypatch.setattr(on_policy.OnPolicyLoop, 'prepare', stopping)
-  stopped = _run(tmp_path, 600)
-  assert not stopped.finished and stopped.env_steps == 40
-  assert _run(tmp_path, 600).finished
-  # Three rows of eight environments; of five rows one only begins an episode.
-  assert steps == [24, 40, 24, 40, 64]
-  _assert_same_metrics(tmp_path, whole)
-
-
-def test_a_run_that_is_killed_after_its_random_steps_keeps_them(
-    whole, tmp_path, monkeypatch
-):
-  calls = []
-  prepare = on_policy.OnPolicyLoop.prepare
-  iterations = on_policy.OnPolicyLoop.iterations
-
-  def counting(loop):
-    for can_save in prepare(loop):
-      calls.append('random steps')
-      yield can_save
-
-  def killed(loop):
-    if 'killed' not in calls:
-      calls.append('killed')
-      raise KeyboardInterrupt
-    return iterations(loop)
-
-  monkeypatch.setattr(on_policy.OnPolicyLoop, 'prepare', counting)
-  monkeypatch.setattr(on_policy.OnPolicyLoop, 'iterations', killed)
-  with pytest.raises(KeyboardInterrupt):
-    _run(tmp_path, 600)
-  assert _run(tmp_path, 600).finished
-  assert 'random steps' in calls and calls.index('killed') == len(calls) - 1
   _assert_same_metrics(tmp_path, whole)
 
 

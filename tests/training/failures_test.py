@@ -90,7 +90,7 @@ def unrepeatable_environment():
 
 def test_episodes_that_do_not_repeat_begin_anew(tmp_path, caplog):
   caplog.set_level('INFO', logger='absl')
-  for num_env_steps in (64 * 3, 64 * 6):
+  for train in (tiny_runs.prepare, tiny_runs.train):
     caplog.clear()
     result = _train(
         tmp_path,
@@ -98,15 +98,18 @@ def test_episodes_that_do_not_repeat_begin_anew(tmp_path, caplog):
         'load_environment.env = @unrepeatable_environment',
         "load_environment.vectorization = 'async'",
         'train_eval.num_environments = 2',
-        num_env_steps=num_env_steps,
+        num_env_steps=64 * 3,
+        train=train,
     )
-    assert result.finished and result.env_steps >= num_env_steps
+  assert result.finished and result.env_steps >= 64 * 3
   assert 'new ones begin' in caplog.text
   assert 'another observation than it did' in caplog.text
 
 
-def _train(root_dir, fault, *bindings, num_env_steps=10**6):
-  return tiny_runs.train(
+def _train(
+    root_dir, fault, *bindings, num_env_steps=10**6, train=tiny_runs.train
+):
+  return train(
       root_dir,
       num_env_steps,
       'load_environment.env = @failing_environment',
@@ -116,33 +119,41 @@ def _train(root_dir, fault, *bindings, num_env_steps=10**6):
   )
 
 
-@pytest.mark.parametrize(
-    'fault, words',
-    [
-        ('raises', ['the motor is off', "raise RuntimeError('the motor is"]),
-        ('nan reward', ['nan']),
-        ('reward shape', ['the reward must be one number an environment']),
-    ],
-)
-def test_a_failing_environment_is_named_and_the_run_can_go_on(
-    tmp_path, monkeypatch, fault, words
-):
+def _failure(root_dir, fault, word):
+  """What a run says whose environment fails, here and in its status."""
   with pytest.raises(errors.RunError) as caught:
-    _train(tmp_path, fault)
+    _train(root_dir, fault)
   message = str(caught.value)
   assert message.startswith('failing_environment')
-  for word in words:
-    assert word in message
-  saved, seen = tiny_runs.iterations(tmp_path)
-  assert saved == seen == 2
-  assert 'iteration_00000002, of iteration 2.' in message
-  status = run_files.read_status(tmp_path)
+  status = run_files.read_status(root_dir)
   assert status['state'] == 'failed'
-  assert words[0] in status['message']
-  if fault == 'raises':  # Mended, it goes on from there.
-    monkeypatch.setattr(_Failing, 'good_steps', 10**6)
-    _train(tmp_path, fault, num_env_steps=64 * 6)
-    assert tiny_runs.iterations(tmp_path)[0] > 4
+  assert word in message and word in status['message']
+  return message
+
+
+def test_a_failing_environment_is_named_and_the_run_can_go_on(
+    tmp_path, monkeypatch
+):
+  message = _failure(tmp_path, 'raises', 'the motor is off')
+  assert "raise RuntimeError('the motor is" in message
+  assert tiny_runs.iterations(tmp_path) == (2, 2)
+  assert 'iteration_00000002, of iteration 2.' in message
+  # Mended, it goes on from there.
+  monkeypatch.setattr(_Failing, 'good_steps', 10**6)
+  _train(tmp_path, 'raises', num_env_steps=64 * 6)
+  assert tiny_runs.iterations(tmp_path)[0] > 4
+
+
+@pytest.mark.parametrize(
+    ('fault', 'word'),
+    [
+        ('nan reward', 'nan'),
+        ('reward shape', 'the reward must be one number an environment'),
+    ],
+)
+def test_a_reward_that_is_none_is_named(tmp_path, monkeypatch, fault, word):
+  monkeypatch.setattr(_Failing, 'good_steps', 5)  # Amid the random steps.
+  _failure(tmp_path, fault, word)
 
 
 def test_what_failed_before_it_trained_begins_anew_with_other_settings(
@@ -156,11 +167,21 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
       'create_rnd_ppo_agent.learning_rate = 0.1',
   )
   for name in 'ab':
-    _train(tmp_path / name, 'none', *changes, num_env_steps=64 * 3)
+    _train(
+        tmp_path / name,
+        'none',
+        *changes,
+        num_env_steps=64 * 3,
+        train=tiny_runs.prepare,
+    )
   assert 'Nothing was trained yet. The run begins anew' in caplog.text
-  assert (tmp_path / 'a' / 'metrics.csv').read_bytes() == (
-      tmp_path / 'b' / 'metrics.csv'
-  ).read_bytes()
+  # It is where a run is that did not fail.
+  (iteration, ours), (other, theirs) = (
+      tiny_runs.checkpoint(tmp_path / name) for name in 'ab'
+  )
+  assert iteration == other == 0 and ours.keys() == theirs.keys()
+  for name, value in theirs.items():
+    np.testing.assert_array_equal(ours[name], value, err_msg=name)
 
 
 @pytest.mark.parametrize(

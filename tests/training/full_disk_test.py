@@ -56,56 +56,72 @@ def _fill(disk, free_bytes=0):
     file.truncate(file.tell() - free_bytes)
 
 
-@pytest.mark.parametrize('where', ['checkpoint', 'events', 'policies'])
-def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
-    disk, whole, monkeypatch, where
-):
-  save, finish = checkpoints.Checkpoints.save, experiment._finish
-  write = metrics_log.MetricsLog.write
+def _save_on_a_nearly_full_disk(disk, monkeypatch):
+  save = checkpoints.Checkpoints.save
 
-  def save_on_a_nearly_full_disk(self, iteration, state):
+  def saving(self, iteration, state):
     if iteration == 3:  # Files can be made, and do not become whole.
       _fill(disk, free_bytes=3 * 4096)
     save(self, iteration, state)
 
-  def write_and_fill_the_disk(log, *args):
+  monkeypatch.setattr(checkpoints.Checkpoints, 'save', saving)
+
+
+def _fill_the_disk_after_a_row(disk, monkeypatch):
+  write = metrics_log.MetricsLog.write
+
+  def writing(log, *args):
     write(log, *args)
     _fill(disk)
     for _ in range(10):  # TensorFlow writes now and then, and late.
       log.write_settings({'a': 'b' * 1_000}, 0)
 
-  def finish_on_a_full_disk(*args):
+  monkeypatch.setattr(metrics_log.MetricsLog, 'write', writing)
+
+
+def _finish_on_a_full_disk(disk, monkeypatch):
+  finish = experiment._finish
+
+  def finishing(*args):
     _fill(disk)
     return finish(*args)
 
-  if where == 'checkpoint':
-    monkeypatch.setattr(
-        checkpoints.Checkpoints, 'save', save_on_a_nearly_full_disk
-    )
-  elif where == 'events':
-    monkeypatch.setattr(
-        metrics_log.MetricsLog, 'write', write_and_fill_the_disk
-    )
-  else:
-    monkeypatch.setattr(experiment, '_finish', finish_on_a_full_disk)
+  monkeypatch.setattr(experiment, '_finish', finishing)
+
+
+def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
+    disk, whole
+):
   root_dir = disk / 'run'
-  policies = f'train_eval.save_policies = {where == "policies"}'
-  with pytest.raises(errors.RunError) as caught:
-    tiny_runs.train(root_dir, _NUM_ENV_STEPS, policies)
-  saved, _ = tiny_runs.iterations(root_dir)
-  message = str(caught.value)
-  assert 'No space left on device' in message
-  assert 'The last good checkpoint is' in message
-  assert f'iteration_{saved:08d}, of iteration {saved}.' in message
-  if where == 'checkpoint':
-    assert saved == 2
-  else:
-    assert message.startswith(
-        f'A file of {root_dir} could not be written: No space left on device.'
-    )
-  # Nothing of it stays in the folder or in the process.
-  monkeypatch.undo()
-  (disk / 'filler').unlink()
+  for fault, policies in (
+      (_save_on_a_nearly_full_disk, False),
+      (_fill_the_disk_after_a_row, False),
+      (_finish_on_a_full_disk, True),
+  ):
+    with pytest.MonkeyPatch.context() as context:
+      fault(disk, context)
+      with pytest.raises(errors.RunError) as caught:
+        tiny_runs.train(
+            root_dir,
+            _NUM_ENV_STEPS,
+            f'train_eval.save_policies = {policies}',
+        )
+    saved, _ = tiny_runs.iterations(root_dir)
+    message = str(caught.value)
+    assert 'No space left on device' in message
+    assert 'The last good checkpoint is' in message
+    assert f'iteration_{saved:08d}, of iteration {saved}.' in message
+    if fault is _finish_on_a_full_disk:
+      assert saved > 3
+    else:
+      assert saved == 2
+    if fault is not _save_on_a_nearly_full_disk:
+      assert message.startswith(
+          f'A file of {root_dir} could not be written: No space left on'
+          ' device.'
+      )
+    # Nothing of it stays in the folder or in the process.
+    (disk / 'filler').unlink()
   assert tiny_runs.train(root_dir, _NUM_ENV_STEPS).finished
   assert run_files.read_status(root_dir)['state'] == 'finished'
   assert (root_dir / 'metrics.csv').read_bytes() == whole

@@ -152,8 +152,8 @@ def test_what_an_included_file_binds_may_be_replaced(tmp_path):
   derived = tmp_path / 'derived.gin'
   derived.write_text("include 'base.gin'\ncreate_networks.core = None\n")
   files = [str(derived)]
-  result = tiny_runs.train(tmp_path / 'run', 128, files=files)
-  assert result.finished
+  tiny_runs.prepare(tmp_path / 'run', 128, files=files)
+  assert tiny_runs.iterations(tmp_path / 'run') == (0, -1)
   # Not where the file itself, or the command line, binds it.
   with pytest.raises(errors.UserError, match=f'LSTMCore.units {_UNUSED}'):
     tiny_runs.train(tmp_path / 'b', 128, 'LSTMCore.units = 8', files=files)

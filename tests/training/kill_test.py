@@ -24,12 +24,12 @@ _RND_PPO = [
 # inside a curiosity with a memory of the episode; two memories and a replay.
 _RUNS = {
     'RND-PPO': (
-        20,
+        8,
         64,
         (*_RND_PPO, 'create_rnd_ppo_agent.curiosity_fn = @create_novel_d'),
     ),
     'R2D3': (
-        10,
+        5,
         32,
         (
             *tiny_runs.R2D3_SETTINGS,

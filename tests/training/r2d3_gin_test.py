@@ -64,7 +64,6 @@ _OF_DEMONSTRATIONS = {
 
 @pytest.mark.parametrize('column', _COLUMNS)
 def test_every_column_has_the_numbers_of_its_source(column):
-  gin.clear_config()
   gin_files.parse([column])
   expected = dict(zip(_NAMES, _COLUMNS[column], strict=True))
   expected.update(_OF_DEMONSTRATIONS.get(column, {}))
@@ -72,7 +71,6 @@ def test_every_column_has_the_numbers_of_its_source(column):
 
 
 def test_an_update_of_r2d2_replays_each_step_four_fifths_of_a_time():
-  gin.clear_config()
   gin_files.parse(['r2d2_paper'])
   trained = 64 * 80
   due = gin.query_parameter('ReplayTraining.env_steps_per_update')

@@ -3,6 +3,7 @@
 """Whole runs of policies that remember."""
 
 import os
+import shutil
 
 import gin
 import numpy as np
@@ -14,6 +15,7 @@ from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import evaluator
 from rnd_agents.evaluation import saved_policy
+from rnd_agents.training import checkpoints
 from tests.training import tiny_runs
 
 # Episodes of CartPole are longer than a rollout of 16 steps, so that what the
@@ -35,28 +37,36 @@ def _run(root_dir, num_env_steps, *bindings):
   )
 
 
-@pytest.fixture(name='whole', scope='module')
-def _whole(tmp_path_factory):
-  """(folder, `Result`) of a run that was left alone."""
+@pytest.fixture(name='runs', scope='module')
+def _runs(tmp_path_factory):
+  """(folder, `Result`) of a run; its folder as a kill would have left it."""
   folder = tmp_path_factory.mktemp('whole')
-  return folder, _run(
-      folder, 64 + 64 * 11, 'train_eval.save_policies = True'
-  )
+  killed = tmp_path_factory.mktemp('killed') / 'run'
+  save = checkpoints.Checkpoints.save
+
+  def copying(self, iteration, state):
+    save(self, iteration, state)
+    if iteration == 5:
+      self.wait()
+      shutil.copytree(folder, killed)
+
+  with pytest.MonkeyPatch.context() as context:
+    context.setattr(checkpoints.Checkpoints, 'save', copying)
+    result = _run(
+        folder,
+        64 + 64 * 11,
+        'train_eval.save_policies = True',
+        'train_eval.checkpoint_interval_iterations = 5',
+    )
+  return folder, result, killed
 
 
-def test_a_resumed_run_is_the_run_that_went_through(tmp_path, whole):
-  broken, whole = tmp_path, whole[0]
-  for num_env_steps in (64 + 64 * 5, 64 + 64 * 11):
-    _run(broken, num_env_steps)
-  metrics = [
-      [
-          line
-          for line in (root / 'metrics.csv').read_text().splitlines()
-          if line.startswith('train')
-      ]
-      for root in (broken, whole)
-  ]
-  assert metrics[0] == metrics[1] and len(metrics[0]) >= 11
+def test_a_resumed_run_is_the_run_that_went_through(runs):
+  whole, _, broken = runs
+  assert tiny_runs.iterations(broken) == (5, 5)
+  _run(broken, 64 + 64 * 11)
+  metrics = [(root / 'metrics.csv').read_text() for root in (broken, whole)]
+  assert metrics[0] == metrics[1] and metrics[0].count('\ntrain,') >= 11
   (_, variables), (_, expected) = map(tiny_runs.checkpoint, (broken, whole))
   assert sum('_ppo_variables' in name for name in expected) == 11
   for name, value in expected.items():
@@ -93,8 +103,8 @@ def test_what_is_remembered_passes_from_rollout_to_rollout(
   assert goes_on > len(seen)
 
 
-def test_a_saved_policy_plays_what_the_run_evaluated(whole):
-  folder, result = whole
+def test_a_saved_policy_plays_what_the_run_evaluated(runs):
+  folder, result, _ = runs
   policy = saved_policy.SavedPolicy(os.path.join(folder, 'policies', 'policy'))
   gin.parse_config(tiny_runs.SETTINGS)
   gin.parse_config(_RECURRENT)
@@ -154,11 +164,6 @@ class _Watched:
             ['create_networks.core = @LSTMCore'],
             r'must be a core, such as @LSTMCore\(\)',
         ),
-        (
-            ['create_networks.core = None'],
-            'RNDPPOAgent.unroll_length is for recurrent networks',
-        ),
-        (['LSTMCore.units = 0'], 'LSTMCore.units must be an integer from 1'),
         (
             ['SomeEntries.entries = (4,)'],
             'SomeEntries.entries must hold indices from 0 to 3',

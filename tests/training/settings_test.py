@@ -14,7 +14,6 @@ def configured(number=1, sizes=(64, 64), text='a = b'):
 
 
 def test_operative_settings_are_the_values_in_force_with_their_scopes():
-  gin.clear_config()
   gin.parse_config(
       'configured.number = 2\nSIZE = 7\nx/configured.sizes = (%SIZE,)'
   )
@@ -29,7 +28,6 @@ def test_operative_settings_are_the_values_in_force_with_their_scopes():
 
 
 def test_a_long_value_stays_on_one_line():
-  gin.clear_config()
   gin.parse_config(f'configured.sizes = {tuple(range(100))}')
   configured()
   assert settings.operative()['configured.sizes'] == str(tuple(range(100)))

@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small runs, and what lies in their folders."""
 
+import contextlib
 import csv
 import multiprocessing
 import os
 import re
+from unittest import mock
 
 import gin
 import tensorflow as tf
 
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
+from rnd_agents.training import on_policy
 
 # As in conftest.py, for the processes of `context`.
 tf.config.optimizer.set_experimental_options({'disable_meta_optimizer': True})
@@ -90,6 +93,24 @@ def train(
   """Trains with settings and bindings; returns a `Result`."""
   parse(num_env_steps, *bindings, settings=settings, files=files)
   return experiment.train_eval(os.fspath(root_dir), make_shards, seed=seed)
+
+
+class _Killed(BaseException):
+  """Ends a run as a kill does."""
+
+
+def prepare(*args, **kwargs):
+  """As `train`, but the run is killed before it traces its update.
+
+  It has taken its random steps, or restored its state, and saved.
+  """
+
+  def iterations(loop):
+    raise _Killed
+
+  with mock.patch.object(on_policy.OnPolicyLoop, 'iterations', iterations):
+    with contextlib.suppress(_Killed):
+      train(*args, **kwargs)
 
 
 def context():
