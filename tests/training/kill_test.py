@@ -24,7 +24,7 @@ _RND_PPO = [
 # inside a curiosity with a memory of the episode; two memories and a replay.
 _RUNS = {
     'RND-PPO': (
-        8,
+        20,
         64,
         (*_RND_PPO, 'create_rnd_ppo_agent.curiosity_fn = @create_novel_d'),
     ),
