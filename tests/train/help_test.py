@@ -18,6 +18,7 @@ from train import explore
 from train import sweep
 
 _TRAINING_FLAGS = [
+    'acting',
     'gin_bindings',
     'gin_file',
     'gin_param',

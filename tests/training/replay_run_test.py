@@ -106,7 +106,7 @@ def _rows(root_dir):
 
 def _memory(loop):
   """Arrays of what the collect policy remembers."""
-  (state,) = loop._shards.get_state()
+  (state,) = loop._shards.get_state()['shards']
   return tf.nest.flatten(state['policy_state'])
 
 
