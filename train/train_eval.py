@@ -101,8 +101,9 @@ def main(argv):
 def _make_shards(errors):
   """What makes the collectors; None for collectors in this process."""
   if not _WORKERS.value:
-    if _RAY_ADDRESS.value:
-      raise errors.SetupError('--ray_address needs --workers=N.')
+    for flag in (_RAY_ADDRESS, _ACTING):
+      if flag.value != flag.default:
+        raise errors.SetupError(f'--{flag.name} needs --workers=N.')
     return None
   from rnd_agents.collecting import ray_workers  # pylint: disable=g-import-not-at-top
 

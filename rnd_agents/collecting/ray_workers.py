@@ -126,11 +126,11 @@ class _Facts:
       self.time_s += reply.time_s
 
   def report(self):
-    facts = dict(
-        env_steps_per_s=self.env_steps / self.time_s if self.time_s else 0.0,
-        bytes=self.num_bytes,
-        restarts=self.restarts,
-    )
+    facts = dict(restarts=self.restarts)
+    if self.time_s:  # Not where the learner acts.
+      facts.update(
+          env_steps_per_s=self.env_steps / self.time_s, bytes=self.num_bytes
+      )
     self.env_steps, self.time_s, self.num_bytes = 0, 0.0, 0
     return facts
 
