@@ -101,21 +101,32 @@ class RayRuns:
         os.getcwd(),
         self._marker,
     )
-    return _RayRun(self._ray, task)
+    return _RayRun(self._ray, task, _stop_file(self._marker))
 
   def close(self):
     """Leaves the cluster."""
     self._ray.shutdown()
-    with contextlib.suppress(FileNotFoundError):
-      os.remove(self._marker)
+    for path in (self._marker, _stop_file(self._marker)):
+      with contextlib.suppress(FileNotFoundError):
+        os.remove(path)
+
+
+def _stop_file(marker):
+  """Path of a file that tells all tasks of a sweep to stop.
+
+  `ray.cancel` of a task that is just beginning aborts the process that asks for
+  it (Ray 2.60: "Tried to complete task that was not pending").
+  """
+  return f'{marker}_stop'
 
 
 class _RayRun:
   """A task of Ray's, to be waited for and ended as a `Popen` is."""
 
-  def __init__(self, ray, task):
+  def __init__(self, ray, task, stop_file):
     self._ray = ray
     self._task = task
+    self._stop_file = stop_file
     self._num_signals = 0
 
   def wait(self):
@@ -136,7 +147,11 @@ class _RayRun:
   def terminate(self):
     """Lets the run save and end; called again, kills it."""
     self._num_signals += 1
-    self._ray.cancel(self._task, force=self._num_signals > 1)
+    if self._num_signals > 1:
+      self._ray.cancel(self._task, force=True)
+    else:
+      with open(self._stop_file, 'a', encoding='utf-8'):
+        pass
 
 
 def _start(command, log, threads, **options):
@@ -156,7 +171,14 @@ def _start(command, log, threads, **options):
 
 
 def _run_in_task(arguments, log, threads, cwd, marker):
-  """Runs a command to its end, in a process of Ray's; returns its status."""
+  """Runs a command to its end, in a process of Ray's.
+
+  Returns:
+    Its exit status; None if it has not begun before the sweep was stopped.
+  """
+  stop_file, is_told = _stop_file(marker), False
+  if os.path.exists(stop_file):
+    return None
   for path in (marker, cwd):
     if not os.path.exists(path):
       raise NotShared(
@@ -176,11 +198,14 @@ def _run_in_task(arguments, log, threads, cwd, marker):
     )
     while process.poll() is None:
       time.sleep(_POLL_INTERVAL_S)
-  except KeyboardInterrupt:  # So `ray.cancel` asks for the end.
+      if not is_told and os.path.exists(stop_file):
+        process.terminate()
+        is_told = True
+  except KeyboardInterrupt:  # Of a terminal.
     if process is None:
       raise
     process.terminate()
     return process.wait()
-  if process.returncode < 0:
+  if process.returncode < 0 and not is_told:
     raise Killed(process.returncode)
   return process.returncode
