@@ -24,7 +24,7 @@ _ALLOWED = {
     'curiosity': {'ops', 'networks'},
     'replay': set(),
     'agents': {'ops', 'networks', 'curiosity', 'replay'},
-    'hierarchy': {'ops'},
+    'hierarchy': {'ops', 'networks'},
     'environments': set(),
     'evaluation': {'environments', 'plotting'},
     'plotting': set(),

@@ -6,6 +6,7 @@ import abc
 
 import tensorflow as tf
 
+from rnd_agents.networks import environment_rows
 from rnd_agents.ops import episodic
 
 
@@ -27,16 +28,9 @@ class EpisodicMemory(tf.Module, abc.ABC):
       name: Name of the module.
     """
     super().__init__(name=name)
-    self._memory = tf.Variable(
-        tf.zeros([0, *(size or 0 for size in shape)], dtype),
-        shape=[None, *shape],
-        trainable=False,
-        validate_shape=False,
-        name='memory',
+    self._memory = environment_rows.EnvironmentRows(
+        tf.TensorSpec(shape, dtype)
     )
-    # Not tf.shape(memory)[0]: TensorFlow 2.15's graph optimiser takes an equal
-    # size for granted where the result is assigned back to the variable.
-    self._num_environments = tf.Variable(0, trainable=False, name='num_rows')
 
   def values(self, transitions):
     """Returns numbers of transitions, and changes nothing.
@@ -57,9 +51,7 @@ class EpisodicMemory(tf.Module, abc.ABC):
   def update(self, transitions):
     """Takes the transitions into the memory, after `values`."""
     _, memory = self._look(transitions)
-    with tf.control_dependencies([memory]):
-      self._memory.assign(memory)
-      self._num_environments.assign(tf.shape(memory)[0])
+    self._memory.assign(memory)
 
   def _look(self, transitions):
     """(values [B, T], memory [B, ...] with the transitions in it)."""
@@ -74,20 +66,13 @@ class EpisodicMemory(tf.Module, abc.ABC):
       valid = tf.ones_like(transitions.is_first)
     starts = tf.concat([is_first, ~valid], axis=1)
     counts = tf.concat([is_first, tf.ones_like(valid)], axis=1)
-    batch_size = tf.shape(is_first)[0]
-    memory = tf.cond(
-        tf.equal(self._num_environments, batch_size),
-        self._memory.read_value,
-        lambda: self._empty(batch_size),
-    )
     values, memory = self._of_rows(
-        transitions.rows(), starts, counts, memory
+        transitions.rows(),
+        starts,
+        counts,
+        self._memory.read(tf.shape(is_first)[0]),
     )
     return tf.cast(values, tf.float32)[:, 1:], memory
-
-  def _empty(self, batch_size):
-    shape = [size or 0 for size in self._memory.shape[1:]]
-    return tf.zeros([batch_size, *shape], self._memory.dtype)
 
   @abc.abstractmethod
   def _of_rows(self, observations, starts, counts, memory):

@@ -9,6 +9,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
 from rnd_agents import errors
+from rnd_agents.networks import environment_rows
 
 
 class Transitions(NamedTuple):
@@ -113,19 +114,7 @@ class PreviousRow(tf.Module):
       name: Name of the module.
     """
     super().__init__(name=name)
-    self._spec = _kept(trajectory_spec)
-    # The first row says how many environments there are.
-    self._flat = [
-        tf.Variable(
-            tf.zeros([0, *spec.shape], spec.dtype),
-            shape=[None, *spec.shape],
-            trainable=False,
-            validate_shape=False,
-            name='previous',
-        )
-        for spec in tf.nest.flatten(self._spec)
-    ]
-    self._num_rows = tf.Variable(0, trainable=False, name='num_rows')
+    self._rows = environment_rows.EnvironmentRows(_kept(trajectory_spec))
 
   def join(self, row):
     """Returns the transitions from the row before to this one.
@@ -137,21 +126,10 @@ class PreviousRow(tf.Module):
       `Transitions` [B]. None of them is valid where there is no row before, or
       one of another number of environments.
     """
-    flat = tf.nest.flatten(_kept(row))
     batch_size = tf.shape(row.step_type)[0]
-    is_known = tf.equal(self._num_rows, batch_size)
-    previous = tf.cond(
-        is_known,
-        lambda: [variable.read_value() for variable in self._flat],
-        lambda: [tf.zeros_like(value) for value in flat],
-    )
-    observation, action, step_type = tf.nest.pack_sequence_as(
-        self._spec, previous
-    )
-    with tf.control_dependencies(previous):
-      for variable, value in zip(self._flat, flat, strict=True):
-        variable.assign(value)
-      self._num_rows.assign(batch_size)
+    is_known = self._rows.are_for(batch_size)
+    observation, action, step_type = self._rows.read(batch_size)
+    self._rows.assign(_kept(row))
     return Transitions(
         next_observation=row.observation,
         valid=is_known & ~row.is_first(),

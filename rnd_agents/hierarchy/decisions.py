@@ -14,6 +14,7 @@ import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
 
+from rnd_agents.networks import environment_rows
 from rnd_agents.ops import recurrences
 
 
@@ -57,24 +58,11 @@ class Decisions(tf.Module):
     """
     super().__init__(name=name)
     self._discount_factor = float(discount_factor)
-    self._specs = (
+    self._open = environment_rows.EnvironmentRows((
         _Row(spec.step_type, spec.observation, spec.action, spec.policy_info),
         _Sums(*[tf.TensorSpec([], tf.float32)] * 3),
         tf.TensorSpec([], tf.bool),  # Whether there is an open decision.
-    )
-    # The first rollout says how many environments there are.
-    self._open = [
-        tf.Variable(
-            tf.zeros([0, *each.shape], each.dtype),
-            shape=[None, *each.shape],
-            trainable=False,
-            validate_shape=False,
-            name='open_decision',
-        )
-        for each in tf.nest.flatten(self._specs)
-    ]
-    # In a graph the shape of a variable may be read after it was assigned.
-    self._num_open = tf.Variable(0, trainable=False, name='num_open')
+    ))
 
   def __call__(self, experience, is_decision):
     """Returns the rollout of decisions that ends where this one does.
@@ -94,7 +82,7 @@ class Decisions(tf.Module):
     # The one that this rollout leaves open, if its last row is none itself.
     is_open = ~is_kept[:, -1]
     last = tf.nest.map_structure(lambda x: x[:, -1], decided)
-    self._keep((*last, is_open & was_kept[:, -1]))
+    self._open.assign((*last, is_open & was_kept[:, -1]))
     rows, sums = decided
     step_type = tf.where(was_kept, rows.step_type, ts.StepType.LAST)
     return trajectory_lib.Trajectory(
@@ -109,7 +97,7 @@ class Decisions(tf.Module):
 
   def _joined(self, experience, is_decision):
     """Rows, sums and which rows are kept, from the open decision on."""
-    opened_row, opened_sums, was_open = self._read(
+    opened_row, opened_sums, was_open = self._open.read(
         tf.shape(experience.step_type)[0]
     )
 
@@ -161,25 +149,6 @@ class Decisions(tf.Module):
             product(of_steps.weight, 1.0),
         ),
     )
-
-  def _read(self, batch_size):
-    """The open decisions; none where there are others than B of them."""
-    flat = [variable.read_value() for variable in self._open]
-    flat = tf.cond(
-        tf.equal(self._num_open, batch_size),
-        lambda: flat,
-        lambda: [
-            tf.zeros(tf.concat([[batch_size], tf.shape(x)[1:]], 0), x.dtype)
-            for x in flat
-        ],
-    )
-    return tf.nest.pack_sequence_as(self._specs, flat)
-
-  def _keep(self, opened):
-    values = tf.nest.flatten(opened)
-    for variable, value in zip(self._open, values, strict=True):
-      variable.assign(value)
-    self._num_open.assign(tf.shape(values[0])[0])
 
 
 def _aligned(nest, is_kept):

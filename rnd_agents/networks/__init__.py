@@ -5,6 +5,7 @@
 from rnd_agents import _compat
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
+from rnd_agents.networks import environment_rows
 from rnd_agents.networks import factory
 from rnd_agents.networks import initializers
 from rnd_agents.networks import normalizers
@@ -40,6 +41,7 @@ __all__ = [
     'create_networks',
     'create_q_networks',
     'encoders',
+    'environment_rows',
     'factory',
     'initializers',
     'normalizers',

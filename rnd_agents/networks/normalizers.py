@@ -4,6 +4,7 @@
 
 import tensorflow as tf
 
+from rnd_agents.networks import environment_rows
 from rnd_agents.ops import losses
 from rnd_agents.ops import moments
 from rnd_agents.ops import parts
@@ -150,17 +151,7 @@ class RunningSums(tf.Module):
       name: Name of the module.
     """
     super().__init__(name=name)
-    # The first rollout says how many environments there are.
-    self._sums = tf.Variable(
-        tf.zeros([0]),
-        shape=[None],
-        trainable=False,
-        validate_shape=False,
-        name='sums',
-    )
-    # Not tf.size(self._sums): TensorFlow 2.15's graph optimiser takes an equal
-    # size for granted where the result is assigned back to the variable.
-    self._num_sums = tf.Variable(0, trainable=False, name='num_sums')
+    self._sums = environment_rows.EnvironmentRows(tf.TensorSpec([]))
 
   def add(self, rewards, discount_factor, valid, starts=None):
     """Runs rewards through the sums.
@@ -178,12 +169,7 @@ class RunningSums(tf.Module):
       The sums after each reward, [B, T].
     """
     rewards = tf.cast(rewards, tf.float32)
-    batch_size = tf.shape(rewards)[0]
-    sums = tf.cond(
-        tf.equal(self._num_sums, batch_size),
-        self._sums.read_value,
-        lambda: tf.zeros([batch_size]),
-    )
+    sums = self._sums.read(tf.shape(rewards)[0])
     discounts = discount_factor
     if starts is not None:
       discounts = tf.where(starts, 0.0, discounts)
@@ -193,8 +179,6 @@ class RunningSums(tf.Module):
         rewards, discounts, sums, valid
     )
     self._sums.assign(last)
-    with tf.control_dependencies([last]):  # Not where there are no sums yet.
-      self._num_sums.assign(batch_size)
     return filtered
 
 

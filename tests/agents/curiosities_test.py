@@ -33,7 +33,8 @@ def _agent(curiosity_, num_values=2, **settings):
 
 def _memory(module):
   """The keys that NovelD remembers of each environment, as sets."""
-  return [set(row[row != 0]) for row in module._visits._memory.numpy()]
+  memory = module._visits._memory.variables[0].numpy()
+  return [set(row[row != 0]) for row in memory]
 
 
 @pytest.mark.parametrize('in_graph', [False, True])
