@@ -115,6 +115,7 @@ def load_environment(
         f'action_repeat must be at least 1, not {action_repeat}.'
     )
   if action_repeat > 1:
+    vectorization_lib.check_wrappers(wrappers)
     repeat = functools.partial(
         env_wrappers.ActionRepeat, num_time_steps=action_repeat
     )

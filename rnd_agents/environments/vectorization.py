@@ -57,11 +57,7 @@ def make_batch(
         f'vectorization must be one of {VECTORIZATIONS}, not '
         f'{vectorization!r}.'
     )
-  if not isinstance(wrappers, (list, tuple)):
-    raise errors.EnvironmentSetupError(
-        'wrappers must be a list of callables, such as [MyWrapper], not'
-        f' {wrappers!r}.'
-    )
+  check_wrappers(wrappers)
   adapt = functools.partial(
       vector_environment.VectorPyEnvironment,
       name=name,
@@ -108,6 +104,15 @@ def default_name(env: Union[str, Callable[..., gymnasium.Env]]) -> str:
     env = env.func
   name = getattr(env, '__name__', type(env).__name__)
   return 'environment' if name == '<lambda>' else name
+
+
+def check_wrappers(wrappers: Any) -> None:
+  """Raises EnvironmentSetupError unless these are a list."""
+  if not isinstance(wrappers, (list, tuple)):
+    raise errors.EnvironmentSetupError(
+        'wrappers must be a list of callables, such as [MyWrapper], not'
+        f' {wrappers!r}.'
+    )
 
 
 def _check_own_vector(name, make_vector, wrappers, seeding):
