@@ -89,7 +89,7 @@ class RemoteObject:
       saves: Whether to take the state afterwards.
 
     Returns:
-      A `shard_worker.Reply` without an error.
+      What the method returned, or the value of the property.
 
     Raises:
       UserError: If the call ended in one, or no worker survived it.
@@ -122,7 +122,13 @@ class RemoteObject:
       self._origin = shard_worker.Origin(reply.state, [])
     else:
       self._origin.calls.append(call)
-    return reply
+    if reply.began_anew:  # Where a worker logs, nobody looks.
+      logging.warning(
+          'Shard %d begins new episodes: those in progress cannot go on in'
+          ' another worker.',
+          self._index,
+      )
+    return reply.result
 
 
 class RemoteCollector(collector.Collector):
@@ -153,18 +159,20 @@ class RemoteCollector(collector.Collector):
     return self._num_environments
 
   def reset(self):
-    self._call('reset')
+    self._remote.call('reset')
 
   def collect_random(self, num_rows):
     # No state has the generator of the random policy: these calls are repeated.
-    return self._checked(self._call('collect_random', num_rows, saves=False))
+    return self._checked(
+        self._remote.call('collect_random', num_rows, saves=False)
+    )
 
   def collect(self, variables, num_steps):
     if variables is not None:
       self._variables = self._workers.share(variables)
     has_old_row = (self._remote.state or {}).get('last_row') is not None
     rollout = self._checked(
-        self._call('collect', self._variables, num_steps)
+        self._remote.call('collect', self._variables, num_steps)
     )
     # Where a worker had to begin new episodes, its first row counts as the one
     # that was lost.
@@ -175,10 +183,10 @@ class RemoteCollector(collector.Collector):
 
   def get_state(self):
     state = self._remote.state
-    return self._call('get_state') if state is None else state
+    return self._remote.call('get_state') if state is None else state
 
   def set_state(self, state):
-    return self._call('set_state', state)
+    return self._remote.call('set_state', state)
 
   def close(self):
     pass
@@ -187,16 +195,6 @@ class RemoteCollector(collector.Collector):
   def num_losses(self):
     """Workers that were lost at a call."""
     return self._remote.num_losses
-
-  def _call(self, name, *arguments, saves=True):
-    reply = self._remote.call(name, *arguments, saves=saves)
-    if reply.began_anew:  # Where a worker logs, nobody looks.
-      logging.warning(
-          'Shard %d begins new episodes: those in progress cannot go on in'
-          ' another worker.',
-          self._index,
-      )
-    return reply.result
 
   def _checked(self, rollout):
     """Refuses a rollout that the learner's networks do not fit."""

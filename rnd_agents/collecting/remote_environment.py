@@ -165,8 +165,8 @@ class RemoteEnvironment(py_environment.PyEnvironment):
 
   def _call(self, name, *arguments, saves=False):
     try:
-      reply = self._remote.call(name, *arguments, saves=saves)
-      if saves and reply.state is None:
+      result = self._remote.call(name, *arguments, saves=saves)
+      if saves and self._remote.state is None:
         raise errors.SetupError(
             f'{self.name} cannot be put back where a worker is lost, so that'
             ' the learner cannot act for it: leave out --acting=learner, or set'
@@ -175,4 +175,4 @@ class RemoteEnvironment(py_environment.PyEnvironment):
     except errors.UserError as error:
       self.failure = error  # TensorFlow would make a text of it.
       raise
-    return reply.result
+    return result
