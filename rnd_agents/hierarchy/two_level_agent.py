@@ -48,7 +48,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
       goals: `Goals`.
       goal_length: K, steps after which another goal is chosen at the latest.
       discount_factor: gamma of a step in the upper level's sums; the upper
-        agent's own discount factor should be the same.
+        agent's own must be the same.
 
     Raises:
       UserError: If the levels do not fit each other.

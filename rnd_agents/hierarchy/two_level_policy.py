@@ -39,8 +39,6 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
       goal_length: Steps after which another goal is chosen.
       collect: Whether to record goals and both levels' policy infos.
     """
-    self._arguments = time_step_spec, action_spec
-    self._more = dict(goals=goals, goal_length=goal_length, collect=collect)
     self._upper, self._lower = upper, lower
     self._goals = goals
     self._goal_length = goal_length
@@ -68,10 +66,13 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
   def map_levels(self, function):
     """Returns the same policy with `function` of each of its levels."""
     return TwoLevelPolicy(
-        *self._arguments,
+        self.time_step_spec,
+        self.action_spec,
         function(self._upper),
         function(self._lower),
-        **self._more,
+        self._goals,
+        self._goal_length,
+        self._collects,
     )
 
   def _variables(self):
@@ -79,7 +80,7 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
 
   def _get_initial_state(self, batch_size):
     return dict(
-        goal=_zeros(self._goals.spec, batch_size),
+        goal=tensor_spec.zero_spec_nest(self._goals.spec, [batch_size]),
         age_env_steps=tf.zeros([batch_size], tf.int32),
         upper=self._upper.get_initial_state(batch_size),
         lower=self._lower.get_initial_state(batch_size),
@@ -134,13 +135,13 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
 
   def _choose(self, time_step, upper_state, is_decision):
     """A step of the upper level, where any environment needs one."""
-    batch_size = tf.shape(is_decision)[0]
+    batch_size = tf.shape(is_decision)
 
     def nothing():
       return policy_step.PolicyStep(
-          _zeros(self._upper.action_spec, batch_size),
+          tensor_spec.zero_spec_nest(self._upper.action_spec, batch_size),
           upper_state,
-          _zeros(self._upper.info_spec, batch_size),
+          tensor_spec.zero_spec_nest(self._upper.info_spec, batch_size),
       )
 
     return tf.cond(
@@ -148,10 +149,3 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
         lambda: self._upper.action(time_step, upper_state),
         nothing,
     )
-
-
-def _zeros(specs, batch_size):
-  return tf.nest.map_structure(
-      lambda spec: tf.zeros([batch_size, *spec.shape], spec.dtype),
-      tensor_spec.from_spec(specs),
-  )

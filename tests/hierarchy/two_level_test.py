@@ -81,11 +81,11 @@ def test_a_goal_lasts_until_it_is_reached_or_old(in_graph):
   )
   act = tf.function(policy.action) if in_graph else policy.action
   state = policy.get_initial_state(3)
+  step_types, _, _ = utils.step_type_rows(_ROWS)
   for t in range(10):
-    kinds = [utils._STEP_TYPES[row[t]] for row in _ROWS]
     step = act(
         ts.TimeStep(
-            tf.constant(np.array(kinds, np.int32)),
+            tf.constant(step_types[:, t]),
             tf.zeros([3]),
             tf.ones([3]),
             _observations([states[t] for states in _STATES]),
