@@ -174,7 +174,8 @@ def _start_cluster(log):
       sys.exit(f'Machine {machine} could not start Ray: see {log.name}')
 
 
-def _rows(root_dir):
+def num_rows(root_dir):
+  """Lines of metrics.csv so far; 0 without one."""
   path = pathlib.Path(root_dir, 'metrics.csv')
   return path.read_bytes().count(b'\n') if path.exists() else 0
 
@@ -186,15 +187,15 @@ def _train(root_dir, flags, fault, limit_s):
         1, *_TRAIN, f'--root_dir={root_dir}', *flags, stdout=log, stderr=log
     )
     began = time.monotonic()
-    num_rows, last, longest_s = 0, None, 0.0
+    seen, last, longest_s = 0, None, 0.0
     while learner.poll() is None and time.monotonic() - began < limit_s:
       time.sleep(0.1)
-      found, now = _rows(root_dir), time.monotonic()
+      found, now = num_rows(root_dir), time.monotonic()
       if last is not None:
         longest_s = max(longest_s, now - last)
-      if found > num_rows:
-        num_rows, last = found, now
-      if fault is not None and num_rows > _FAULT_AFTER_ROWS:
+      if found > seen:
+        seen, last = found, now
+      if fault is not None and seen > _FAULT_AFTER_ROWS:
         fault()
         fault = None
   return learner.poll(), longest_s

@@ -20,6 +20,8 @@ import sys
 import tempfile
 import time
 
+from benchmarks import network_faults
+
 _PATTERNS = dict(worker='ray::_Actor', raylet='raylet/raylet')
 
 
@@ -61,14 +63,6 @@ def _victims(arguments, learner):
   return [pid for pid, args in _descendants(learner.pid) if pattern in args]
 
 
-def _rows(root_dir):
-  try:
-    with open(os.path.join(root_dir, 'metrics.csv'), 'rb') as file:
-      return file.read().count(b'\n')
-  except FileNotFoundError:
-    return 0
-
-
 def _run_under_fire(arguments, root_dir, log):
   """Runs until the end; returns (starts, seconds that each kill cost)."""
   starts, held_up_s = 0, []
@@ -83,7 +77,7 @@ def _run_under_fire(arguments, root_dir, log):
     )
     while learner.poll() is None:
       time.sleep(0.02)
-      if _rows(root_dir) < wanted:
+      if network_faults.num_rows(root_dir) < wanted:
         continue
       if killed_s is not None:
         held_up_s.append(time.monotonic() - killed_s)
@@ -95,7 +89,8 @@ def _run_under_fire(arguments, root_dir, log):
       victims = _victims(arguments, learner)
       if victims and len(held_up_s) < arguments.kills:
         os.kill(random.choice(victims), signal.SIGKILL)
-        killed_s, wanted = time.monotonic(), _rows(root_dir) + 1
+        killed_s = time.monotonic()
+        wanted = network_faults.num_rows(root_dir) + 1
         was_hit = True
     if learner.returncode == 0:
       return starts, held_up_s
@@ -129,7 +124,7 @@ def main():
     print(
         f'{arguments.victim}: {len(held_up_s)} kills, {starts} starts of the'
         f' learner, median {statistics.median(held_up_s):.1f} s until the next'
-        f' row; {_rows(there)} rows,'
+        f' row; {network_faults.num_rows(there)} rows,'
         f' {"equal" if contents[0] == contents[1] else "DIFFERENT"} files'
     )
 
