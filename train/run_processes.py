@@ -186,26 +186,19 @@ def _run_in_task(arguments, log, threads, cwd, marker):
           ' and the current folder must be on a file system that all machines'
           ' of the cluster mount, at the same path.'
       )
-  process = None
-  try:
-    process = _start(
-        [sys.executable, *arguments],
-        log,
-        threads,
-        cwd=cwd,
-        # The run must not go on here while it begins again elsewhere.
-        preexec_fn=lambda: _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
-    )
-    while process.poll() is None:
-      time.sleep(_POLL_INTERVAL_S)
-      if not is_told and os.path.exists(stop_file):
-        process.terminate()
-        is_told = True
-  except KeyboardInterrupt:  # Of a terminal.
-    if process is None:
-      raise
-    process.terminate()
-    return process.wait()
+  process = _start(
+      [sys.executable, *arguments],
+      log,
+      threads,
+      cwd=cwd,
+      # The run must not go on here while it begins again elsewhere.
+      preexec_fn=lambda: _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
+  )
+  while process.poll() is None:
+    time.sleep(_POLL_INTERVAL_S)
+    if not is_told and os.path.exists(stop_file):
+      process.terminate()
+      is_told = True
   if process.returncode < 0 and not is_told:
     raise Killed(process.returncode)
   return process.returncode
