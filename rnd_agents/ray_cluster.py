@@ -12,6 +12,7 @@ from rnd_agents import errors
 
 _TOKEN_FILE = 'ray_token'
 _PROBE_TIMEOUT_S = 5.0
+_joined = None  # (root_dir, address) of the last `connect`.
 # What TensorFlow computes depends on these, in every process of a run.
 _ENVIRONMENT_VARIABLES = (
     'TF_ENABLE_ONEDNN_OPTS',
@@ -25,16 +26,20 @@ _ENVIRONMENT_VARIABLES = (
 
 
 def connect(root_dir, num_cpus, address):
-  """Starts Ray on this machine, or joins a cluster.
+  """Starts Ray on this machine, or joins a cluster; once a run.
 
   Args:
     root_dir: Folder for the token of a cluster of this machine.
-    num_cpus: How many CPUs a cluster of this machine has to give.
+    num_cpus: How many CPUs a cluster of this machine has to give, besides one
+      for an evaluator.
     address: 'HOST:PORT' of a cluster that exists; None for this machine.
 
   Raises:
     SetupError: If there is no such cluster, or one without a token.
   """
+  global _joined
+  if _joined == (root_dir, address) and sys.modules['ray'].is_initialized():
+    return
   if address is not None:
     _probe(address)
     _require_token()
@@ -58,7 +63,7 @@ def connect(root_dir, num_cpus, address):
             {}
             if address
             else dict(
-                num_cpus=num_cpus,
+                num_cpus=num_cpus + 1,
                 include_dashboard=False,
                 _node_ip_address='127.0.0.1',
             )
@@ -75,6 +80,7 @@ def connect(root_dir, num_cpus, address):
         f'Ray on {address or "this machine"} cannot be used:'
         f' {first_line(error)}.{remedy}'
     ) from error
+  _joined = root_dir, address
 
 
 def environment():

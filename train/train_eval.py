@@ -50,6 +50,13 @@ _ACTING = flags.DEFINE_enum(
     'Where the policy acts: in each worker, or in this process, where workers'
     ' only step environments. The run is the same, byte for byte.',
 )
+_EVALUATION = flags.DEFINE_enum(
+    'evaluation',
+    'learner',
+    ('learner', 'worker'),
+    'Who plays the evaluations: this process, or one of its own while this one'
+    ' learns. The run is the same, byte for byte.',
+)
 _RAY_ADDRESS = flags.DEFINE_string(
     'ray_address',
     None,
@@ -82,7 +89,7 @@ def main(argv):
     gin_files.parse(_GIN_FILE.value, _GIN_PARAM.value + _GIN_BINDINGS.value)
     logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
     result = experiment.train_eval(
-        root_dir, _make_shards(errors), seed=_SEED.value
+        root_dir, *_places(errors), seed=_SEED.value
     )
   except errors.UserError as error:
     logging.debug('Where it happened:', exc_info=True)
@@ -98,21 +105,32 @@ def main(argv):
     sys.exit('Stopped before the end: the same command goes on.')
 
 
-def _make_shards(errors):
-  """What makes the collectors; None for collectors in this process."""
-  if not _WORKERS.value:
-    for flag in (_RAY_ADDRESS, _ACTING):
-      if flag.value != flag.default:
-        raise errors.SetupError(f'--{flag.name} needs --workers=N.')
-    return None
+def _places(errors):
+  """What makes the collectors and the evaluator; None for this process."""
+  evaluates = _EVALUATION.value == 'worker'
+  if _ACTING.value == 'learner' and not _WORKERS.value:
+    raise errors.SetupError('--acting=learner needs --workers=N.')
+  if not _WORKERS.value and not evaluates:
+    if _RAY_ADDRESS.value is not None:
+      raise errors.SetupError(
+          '--ray_address needs --workers=N or --evaluation=worker.'
+      )
+    return None, None
   from rnd_agents.collecting import ray_workers  # pylint: disable=g-import-not-at-top
 
-  return functools.partial(
-      ray_workers.create_collectors,
-      num_workers=_WORKERS.value,
-      address=_RAY_ADDRESS.value,
-      learner_acts=_ACTING.value == 'learner',
-  )
+  make_shards = make_evaluator = None
+  if _WORKERS.value:
+    make_shards = functools.partial(
+        ray_workers.create_collectors,
+        num_workers=_WORKERS.value,
+        address=_RAY_ADDRESS.value,
+        learner_acts=_ACTING.value == 'learner',
+    )
+  if evaluates:
+    make_evaluator = functools.partial(
+        ray_workers.create_evaluator, address=_RAY_ADDRESS.value
+    )
+  return make_shards, make_evaluator
 
 
 if __name__ == '__main__':

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plays an episode from each of a list of seeds, and evaluates policies so."""
 
-from typing import Any, NamedTuple, Tuple
+import concurrent.futures
+from typing import Any, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -149,10 +150,23 @@ def _stacked(rows, structure):
   )
 
 
+class Evaluation(NamedTuple):
+  """An evaluation that has begun.
+
+  Attributes:
+    future: of the list of `Episode`s.
+    variables: values of the policy's variables, with which it can be begun
+      again; None where it is complete.
+  """
+
+  future: concurrent.futures.Future
+  variables: Optional[Sequence[Any]] = None
+
+
 class Evaluator:
   """Plays the same episodes again and again, so that curves are comparable."""
 
-  def __init__(self, environment, policy, seeds):
+  def __init__(self, environment, policy, seeds, generator=None):
     """Creates the evaluator.
 
     Args:
@@ -160,13 +174,18 @@ class Evaluator:
         the episodes are played in rounds.
       policy: A `TFPolicy`, or what `tf.saved_model.load` returns for one.
       seeds: One episode begins from each; at least one.
+      generator: The `tf.random.Generator` of a policy that samples with one:
+        each evaluation begins with its state of now.
 
     Raises:
       ValueError: If there are no seeds.
     """
     self._environment = environment
+    self._policy = policy
     self._actor = actors.PolicyActor(policy)
     self._seeds = list(seeds)
+    self._generator = generator
+    self._generator_state = generator and generator.state.numpy()
     if not self._seeds:
       raise errors.InvalidValue('An evaluation needs at least one seed.')
 
@@ -175,8 +194,29 @@ class Evaluator:
     """The environment that the episodes are played in."""
     return self._environment
 
-  def run(self):
+  def start(self, variables=None):
+    """Begins an evaluation; here, plays all of it.
+
+    Args:
+      variables: Of an `Evaluation` to begin again; None for the policy as it
+        is.
+
+    Returns:
+      An `Evaluation`.
+
+    Raises:
+      EndlessEpisode: If an episode does not end.
+    """
+    future = concurrent.futures.Future()
+    future.set_result(self.run(variables))
+    return Evaluation(future)
+
+  def run(self, variables=None):
     """Plays one episode from each seed.
+
+    Args:
+      variables: Values of the policy's variables, for this evaluation; None for
+        those that it has.
 
     Returns:
       A list of `Episode`, in the order of the seeds, each with its seed and
@@ -185,10 +225,26 @@ class Evaluator:
     Raises:
       EndlessEpisode: If an episode does not end.
     """
+    if variables is not None:
+      now = [variable.numpy() for variable in self._policy.variables()]
+      self._assign(variables)
+      try:
+        return self.run()
+      finally:
+        self._assign(now)
+    if self._generator is not None:
+      self._generator.reset(self._generator_state)
     return [
         played.episode
         for played in play(self._environment, self._actor, self._seeds)
     ]
+
+  def close(self):
+    """Does nothing: the environment belongs to who made it."""
+
+  def _assign(self, values):
+    for variable, value in zip(self._policy.variables(), values, strict=True):
+      variable.assign(value)
 
 
 def best_episode(episodes):

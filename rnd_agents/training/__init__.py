@@ -23,7 +23,6 @@ from rnd_agents.training import run
 from rnd_agents.training import run_directory
 from rnd_agents.training import settings
 from rnd_agents.training import stop_signals
-from rnd_agents.training import watchdog
 
 __all__ = [
     'archive_demonstrations',

@@ -6,9 +6,11 @@
 """
 
 import collections
+import concurrent.futures
 import statistics
 import sys
 import time
+from typing import Any, Dict, NamedTuple, Optional, Sequence
 
 from absl import logging
 import tqdm
@@ -165,8 +167,26 @@ class WatchUpdates(Callback):
     self._since_env_steps = state['since']
 
 
+class _Pending(NamedTuple):
+  """An evaluation that was begun.
+
+  Attributes:
+    counts: `Run.counts()` of its moment.
+    variables: as of `evaluator.Evaluation`.
+    future: of its episodes; None in a checkpoint.
+  """
+
+  counts: Dict[str, int]
+  variables: Optional[Sequence[Any]]
+  future: Optional[concurrent.futures.Future] = None
+
+
 class Evaluate(Callback):
-  """Plays evaluation episodes at multiples of the interval and at the end."""
+  """Plays evaluation episodes at multiples of the interval and at the end.
+
+  Where an evaluator of its own plays, the run goes on meanwhile, until the next
+  evaluation is due; a run that an evaluation may end waits for each.
+  """
 
   def __init__(self, pictures_):
     """Creates the callback.
@@ -178,13 +198,22 @@ class Evaluate(Callback):
     self._next_env_steps = None
     # Whether an evaluation is due that a signal came before.
     self._is_owed = False
+    self._pending = None
 
   def begin(self, run):
     self._next_env_steps = self._multiple_after(run)
-    # Unless an earlier start made it, and was killed before it saved.
-    iteration = run.log.last('eval', 'iteration')
+    # Unless an earlier start wrote the row, and was killed before it saved.
+    written = run.log.last('eval', 'iteration'), run.log.last(
+        'eval', 'train_steps'
+    )
+    if self._pending is not None:
+      counts, variables, _ = self._pending
+      self._pending = None
+      if written != (counts['iteration'], counts['train_steps']):
+        self._start(run, counts, variables)
     if self._is_owed and not run.stopped_by:
-      if iteration != run.counters.iteration:
+      counts = run.counts()
+      if written != (counts['iteration'], counts['train_steps']):
         self._evaluate(run)
       self._is_owed = False
 
@@ -193,6 +222,8 @@ class Evaluate(Callback):
       self._evaluate(run)
 
   def after_iteration(self, run, iteration):
+    if self._pending is not None and self._pending.future.done():
+      self._finish(run)
     env_steps = run.counters.env_steps
     if env_steps < min(self._next_env_steps, run.config.num_env_steps):
       return
@@ -208,27 +239,58 @@ class Evaluate(Callback):
     return (run.counters.env_steps // interval + 1) * interval
 
   def _evaluate(self, run):
-    """Plays, writes a row and draws."""
-    start = time.monotonic()
-    episodes = run.evaluator.run()
-    eval_time_s = time.monotonic() - start
+    """Begins an evaluation, and finishes those that cannot wait."""
+    if self._pending is not None:
+      self._finish(run)
+    self._start(run, run.counts())
+    is_last = run.counters.env_steps >= run.config.num_env_steps
+    may_end_run = run.config.stop_at_success_rate is not None
+    if is_last or may_end_run or self._pending.future.done():
+      self._finish(run)
+
+  def _start(self, run, counts, variables=None):
+    begun = time.monotonic()
+    evaluation = run.evaluator.start(variables)
+    self._pending = _Pending(counts, evaluation.variables, evaluation.future)
+    self._eval_time_s = time.monotonic() - begun
+
+  def _finish(self, run):
+    """Waits for the episodes, writes their row and draws."""
+    begun = time.monotonic()
+    counts, _, future = self._pending
+    while not concurrent.futures.wait([future], _SECONDS_BETWEEN_REPORTS).done:
+      logging.info(
+          'Waiting for the evaluation of step %d since %.0f s.',
+          counts['env_steps'],
+          time.monotonic() - begun,
+      )
+    episodes = future.result()
+    self._pending = None
+    eval_time_s = self._eval_time_s + time.monotonic() - begun
     run.log.write(
         'eval',
-        run.counts(),
+        counts,
         run.summarize('eval', episodes),
         dict(
             wall_time_s=run.counters.wall_time_s + eval_time_s,
             eval_time_s=eval_time_s,
         ),
     )
-    self._pictures.after_evaluation(run, episodes)
-    run.counters.add(wall_time_s=time.monotonic() - start)
+    self._pictures.after_evaluation(run, counts['env_steps'], episodes)
+    run.counters.add(wall_time_s=self._eval_time_s + time.monotonic() - begun)
 
   def get_state(self):
-    return dict(is_owed=self._is_owed, pictures=self._pictures.get_state())
+    pending = self._pending and self._pending._replace(future=None)
+    return dict(
+        is_owed=self._is_owed,
+        pending=pending and tuple(pending),
+        pictures=self._pictures.get_state(),
+    )
 
   def set_state(self, state):
     self._is_owed = state['is_owed']
+    if state['pending'] is not None:
+      self._pending = _Pending(*state['pending'])
     self._pictures.set_state(state['pictures'])
 
 

@@ -18,9 +18,10 @@ from rnd_agents import ranges
 from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
+from rnd_agents.collecting import remote_evaluator
 from rnd_agents.collecting import shards
 from rnd_agents.environments import loaders
-from rnd_agents.evaluation import evaluator
+from rnd_agents.environments import watchdog
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import gin_bindings
@@ -33,7 +34,6 @@ from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
 from rnd_agents.training import settings
 from rnd_agents.training import stop_signals
-from rnd_agents.training import watchdog
 
 Result = run_lib.Result
 
@@ -146,18 +146,23 @@ class Experiment:
     self.training.check(self.num_env_steps, self.num_environments)
 
 
-def train_eval(root_dir, make_shards=None, **more):
+def train_eval(root_dir, make_shards=None, make_evaluator=None, **more):
   """Trains as gin and the arguments say; returns a `Result`.
 
   Args:
     root_dir: The run's folder.
     make_shards: As for `run`.
+    make_evaluator: As for `run`.
     **more: Attributes of `Experiment`, which win over gin.
 
   Raises:
     UserError: If the settings cannot run, or the run had to stop.
   """
-  return run(Experiment(root_dir, **more), make_shards or local_shards)
+  return run(
+      Experiment(root_dir, **more),
+      make_shards or local_shards,
+      make_evaluator or local_evaluator,
+  )
 
 
 def local_shards(config, seeds, shard_recipes):
@@ -178,7 +183,26 @@ def local_shards(config, seeds, shard_recipes):
   )
 
 
-def run(config, make_shards=local_shards):
+def local_evaluator(config, seeds, recipe, environment, policy):
+  """Makes the evaluator of a run, in this process.
+
+  Args:
+    config: An `Experiment`.
+    seeds: `run.Seeds`.
+    recipe: The `collector.Recipe` of the evaluation.
+    environment: Made by it.
+    policy: The agent's.
+
+  Returns:
+    An `evaluator.Evaluator`.
+  """
+  del config, seeds
+  return remote_evaluator.create_evaluator(
+      environment, policy, recipe.action_seed
+  )
+
+
+def run(config, make_shards=local_shards, make_evaluator=local_evaluator):
   """Trains, evaluates and saves; goes on with a run that it finds.
 
   Args:
@@ -186,6 +210,8 @@ def run(config, make_shards=local_shards):
     make_shards: What makes the collectors, such as `local_shards` or, of
       workers, `collecting.ray_workers.create_collectors`. No number that a run
       learns depends on it, and a resumed run may have another.
+    make_evaluator: The same for evaluations: `local_evaluator`, or
+      `collecting.ray_workers.create_evaluator`.
 
   Returns:
     A `Result`.
@@ -203,7 +229,8 @@ def run(config, make_shards=local_shards):
 
     collectors = make_shards(config, seeds, recipes(config, seeds))
     stack.callback(collectors.close)
-    eval_environment = _load('eval', config.num_eval_episodes, None)
+    evaluation = evaluation_recipe(config, seeds)
+    eval_environment = evaluation.make_environment()
     stack.callback(local.close, eval_environment)
     environments = [*collectors.busy_with(), eval_environment]
     with _watchdog(config, environments):
@@ -217,15 +244,11 @@ def run(config, make_shards=local_shards):
         seeds,
         agent,
         collectors,
-        evaluator.Evaluator(
-            eval_environment,
-            agent.policy,
-            range(
-                seeds.first_eval_episode,
-                seeds.first_eval_episode + config.num_eval_episodes,
-            ),
+        make_evaluator(
+            config, seeds, evaluation, eval_environment, agent.policy
         ),
     )
+    stack.callback(this.evaluator.close)
     this.loop = config.training.build_loop(this)
     this.checkpoints = checkpoints.Checkpoints(
         this.path('checkpoints'),
@@ -276,10 +299,24 @@ def recipe(config, seeds, index):
           config.num_environments // config.num_shards,
           environment_seed,
       ),
-      config.training.build_collect_policy,
+      functools.partial(_policy, config.training, 'collect_policy'),
       action_seed,
       index,
   )
+
+
+def evaluation_recipe(config, seeds):
+  """The `collector.Recipe` of the evaluations."""
+  return collector.Recipe(
+      functools.partial(_load, 'eval', config.num_eval_episodes, None),
+      functools.partial(_policy, config.training, 'policy'),
+      seeds.first_eval_episode,
+  )
+
+
+def _policy(training, name, *specs):
+  """A policy of an agent like the learner's."""
+  return getattr(training.build_twin(*specs), name)
 
 
 def _load(scope, num_environments, seed):

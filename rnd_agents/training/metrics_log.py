@@ -26,8 +26,9 @@ _TAGS = {
 class Table:
   """A CSV file that grows, in rows and in columns.
 
-  A column that appears later rewrites the file with a wider header. Every row
-  is with the operating system when `append` returns, and none is kept in
+  A column that appears later rewrites the file with a wider header, and so does
+  a row of an earlier iteration: the file is as if it had come in time. Every
+  row is with the operating system when `add` returns, and none is kept in
   memory.
   """
 
@@ -43,7 +44,9 @@ class Table:
         starts an empty table.
     """
     self._path = path
+    self._first_columns = list(columns)
     self._columns = list(columns)
+    self._last_iteration = 0
     rows = ()
     if last is not None and _has_rows(path):
       self._columns, rows = run_files.read_table(path)
@@ -57,20 +60,40 @@ class Table:
     """Returns an iterator over the rows on the disk, dicts of text."""
     return run_files.read_table(self._path)[1]
 
-  def append(self, row):
-    """Adds a row, a dict of column to text or number."""
+  def add(self, row):
+    """Adds a row, a dict of column to text or number, in its place."""
+    iteration = int(row['iteration'])
+    if iteration < self._last_iteration:
+      self._insert(row, iteration)
+      return
     new = [name for name in row if name not in self._columns]
     if new:
       self._columns += new
       self._rewrite(self.rows())
     with open(self._path, 'a', newline='', encoding='utf-8') as file:
       csv.DictWriter(file, self._columns, restval='').writerow(row)
+    self._last_iteration = iteration
+
+  def _insert(self, row, iteration):
+    """Adds a row after those up to its iteration."""
+    rows = list(self.rows())
+    index = sum(int(each['iteration']) <= iteration for each in rows)
+    rows.insert(index, row)
+    self._columns = list(
+        dict.fromkeys(
+            self._first_columns
+            + [name for each in rows for name in each if each[name] != '']
+        )
+    )
+    self._rewrite(rows)
 
   def _rewrite(self, rows):
     with files.replacing(self._path) as file:
       writer = csv.DictWriter(file, self._columns, restval='')
       writer.writeheader()
-      writer.writerows(rows)
+      for row in rows:
+        writer.writerow(row)
+        self._last_iteration = int(row['iteration'])
 
 
 def last_value(root_dir, phase, metric, last_iteration):
@@ -147,11 +170,11 @@ class MetricsLog:
     """
     row = {'phase': phase, **counters}
     row.update((name, f'{value:.8g}') for name, value in metrics.items())
-    self._metrics.append(row)
+    self._metrics.add(row)
     self._remember(row)
     row = {name: row[name] for name in ('phase', 'iteration', 'env_steps')}
     row.update((name, f'{value:.6g}') for name, value in timings.items())
-    self._timings.append(row)
+    self._timings.add(row)
     scalars = {
         'Metrics/EnvironmentSteps': counters['env_steps'],
         'Metrics/NumberOfEpisodes': counters['total_episodes'],

@@ -169,7 +169,7 @@ class ReplayTraining:
     Raises:
       UserError: If the agent cannot learn from what is replayed.
     """
-    agent = self._build_agent(specs.time_step, specs.action, num_environments)
+    agent = self.build_twin(specs.time_step, specs.action, num_environments)
     if agent.curiosity is not None and self.num_pretraining_steps:
       raise errors.InvalidValue(
           'A curiosity pays by what the agent has seen, which is nothing before'
@@ -178,7 +178,8 @@ class ReplayTraining:
       )
     return agent
 
-  def _build_agent(self, time_step_spec, action_spec, num_environments):
+  def build_twin(self, time_step_spec, action_spec, num_environments):
+    """Builds an agent like the learner's, for the policies of a worker."""
     return self.create_agent(
         time_step_spec,
         action_spec,
@@ -187,12 +188,6 @@ class ReplayTraining:
             np.ones([num_environments], np.float32), name='epsilon'
         ),
     )
-
-  def build_collect_policy(self, time_step_spec, action_spec, num_environments):
-    """Builds the policy of a collector, like that of the learner's agent."""
-    return self._build_agent(
-        time_step_spec, action_spec, num_environments
-    ).collect_policy
 
   def build_loop(self, run):
     """Builds the loop of a `run.Run`."""

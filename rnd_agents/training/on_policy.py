@@ -98,10 +98,10 @@ class OnPolicyTraining:
     check(num_environments, self.rollout_length)
     return agent
 
-  def build_collect_policy(self, time_step_spec, action_spec, num_environments):
-    """Builds the policy of a collector, like that of the learner's agent."""
+  def build_twin(self, time_step_spec, action_spec, num_environments):
+    """Builds an agent like the learner's, for the policies of a worker."""
     del num_environments
-    return self.create_agent(time_step_spec, action_spec).collect_policy
+    return self.create_agent(time_step_spec, action_spec)
 
   def build_loop(self, run):
     """Builds the loop of a `run.Run`."""

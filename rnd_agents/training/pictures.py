@@ -63,28 +63,30 @@ class Pictures:
     self._best_return = state['best_return']
     self._to_record = state['to_record']
 
-  def after_evaluation(self, run, episodes):
+  def after_evaluation(self, run, env_steps, episodes):
     """Draws what is due.
 
     Args:
       run: A `run.Run`.
+      env_steps: When the evaluation was begun.
       episodes: Of the evaluation.
     """
+    is_end = run.is_done and env_steps == run.counters.env_steps
     # The best episode so far waits until there is time to record it. One of the
     # end, which is recorded in any case, takes the place of an equal one.
     best = evaluator.best_episode(episodes)
-    is_equal = run.is_done and best.return_ == self._best_return
+    is_equal = is_end and best.return_ == self._best_return
     if self._records and (best.return_ > self._best_return or is_equal):
       self._best_return = best.return_
-      self._to_record = run.counters.env_steps, best
+      self._to_record = env_steps, best
     if run.stopped_by:  # A signal may come during the evaluation, too.
       return
     spent_s = self._spent_s + self._last_s
-    if not run.is_done and spent_s > _TIME_SHARE * run.counters.wall_time_s:
+    if not is_end and spent_s > _TIME_SHARE * run.counters.wall_time_s:
       self._import_matplotlib()
       return
     start = time.monotonic()
-    self._draw(run, best)
+    self._draw(run, best, is_end)
     self._last_s = time.monotonic() - start
     self._spent_s += self._last_s
 
@@ -97,8 +99,8 @@ class Pictures:
       self._importing = threading.Thread(target=drawing.import_matplotlib)
       self._importing.start()
 
-  def _draw(self, run, best):
-    if not run.is_done:  # The one of the end is drawn by who ends the run.
+  def _draw(self, run, best, is_end):
+    if not is_end:  # The one of the end is drawn by who ends the run.
       with _harmless('learning curve'):
         draw_curve(run)
     with _harmless('heat map'):
@@ -106,7 +108,7 @@ class Pictures:
     episodes = {}
     if self._to_record is not None:
       episodes.update([self._to_record])
-    if run.is_done and self._records:
+    if is_end and self._records:
       episodes[run.counters.env_steps] = best
     self._to_record = None
     for env_steps, episode in episodes.items():

@@ -29,10 +29,11 @@ def _with(num_workers, **more):
   )
 
 
-def _pids():
-  """Processes of workers that this one has started, through its raylet."""
+def _pids(role):
+  """Processes of a role that this one has started, through its raylet."""
   raylets = _children(os.getpid(), 'raylet')
-  return [pid for raylet in raylets for pid in _children(raylet, 'ray::_Actor')]
+  name = f'ray::{role}'
+  return [pid for raylet in raylets for pid in _children(raylet, name)]
 
 
 def _children(parent, name):
@@ -46,15 +47,21 @@ def _children(parent, name):
 
 
 class _Killer(callbacks.Callback):
-  """Kills a worker after the first iteration and stops after the third."""
+  """Kills a worker, then the evaluator, and stops after the third iteration.
+
+  An evaluation is due after the second and after the fourth.
+  """
 
   def __init__(self):
     self.killed = None
 
   def after_iteration(self, run, iteration):
     if run.counters.iteration == 1:
-      self.killed = _pids()[0]
+      self.killed = _pids('Worker')[0]
       os.kill(self.killed, signal.SIGKILL)
+    if run.counters.iteration == 2:
+      for pid in _pids('Evaluator'):
+        os.kill(pid, signal.SIGKILL)
     if run.counters.iteration == 3:
       run.stop('the test')
 
@@ -63,18 +70,29 @@ class _Killer(callbacks.Callback):
     importlib.util.find_spec('ray') is None, reason='It needs Ray.'
 )
 def test_workers_may_die_and_their_number_may_change(tmp_path):
-  def train(name, make_shards, callback):
-    tiny_runs.parse(500, _SHARDS, 'train_eval.max_lag_rounds = 1')
+  def train(name, make_shards, callback, make_evaluator=None):
+    tiny_runs.parse(
+        500,
+        _SHARDS,
+        'train_eval.max_lag_rounds = 1',
+        'train_eval.eval_interval_env_steps = 128',
+        'RNDPPOAgent.greedy_eval = False',
+    )
     return experiment.train_eval(
-        os.fspath(tmp_path / name), make_shards, seed=5, callbacks=[callback]
+        os.fspath(tmp_path / name),
+        make_shards,
+        make_evaluator,
+        seed=5,
+        callbacks=[callback],
     )
 
   train('here', None, callbacks.Callback())
   killer = _Killer()
-  assert not train('there', _with(2), killer).finished
+  evaluator = ray_workers.create_evaluator
+  assert not train('there', _with(2), killer, evaluator).finished
   token = tmp_path / 'there' / 'ray_token'
   assert stat.S_IMODE(token.stat().st_mode) == 0o600
-  assert killer.killed is not None and not _pids()
+  assert killer.killed is not None and not _pids('')
   status = json.loads((tmp_path / 'there' / 'status.json').read_text())
   assert sorted(worker['restarts'] for worker in status['workers']) == [0, 1]
   # Each has two environments, of four numbers a row, and other columns.

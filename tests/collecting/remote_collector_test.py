@@ -4,7 +4,6 @@
 
 import os
 import pickle
-import threading
 
 import numpy as np
 import pytest
@@ -22,51 +21,14 @@ from rnd_agents.collecting import shards
 from rnd_agents.environments import errors as environment_errors
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
+from tests.collecting import workers_here
 from tests.training import tiny_runs
-
-
-class _Workers(remote_collector.Workers):
-  """One worker in this process, lost as it is told.
-
-  All that goes in and out is pickled, as between processes.
-  """
-
-  def __init__(self, recipes, losses, make=local.LocalCollector):
-    """`losses`: what happens to which call, by (shard, its call)."""
-    self._recipes, self._make = recipes, make
-    self._losses = dict(losses)
-    self._lock = threading.Lock()
-    self.num_calls = 0
-    self._begin()
-
-  def _begin(self):
-    self._worker = shard_worker.ShardWorker(self._recipes, self._make)
-
-  def run(self, task):
-    with self._lock:
-      self.num_calls += 1
-      loss = self._losses.pop((task.shard, task.num_calls), None)
-      if loss == 'nobody knows':
-        self._begin()
-      if loss == 'before the call':
-        self._begin()
-        raise remote_collector.WorkerLost('It died.')
-      reply = self._worker.run(pickle.loads(pickle.dumps(task)))
-      if loss == 'after the call':
-        self._begin()
-        raise remote_collector.WorkerLost('It died.')
-      if loss == 'but lives':  # Its answer is lost; it is a call ahead now.
-        raise remote_collector.WorkerLost('The network failed.')
-      return pickle.loads(pickle.dumps(reply))
-
-  def close(self):
-    assert not self._losses  # All of them have happened.
 
 
 def _remote(losses, made):
   def make_shards(config, seeds, recipes):
     del seeds
-    workers = _Workers(recipes, losses)
+    workers = workers_here.Workers(recipes, losses)
     for recipe in recipes:
       probe = local.LocalCollector(recipe)
       made.append(
@@ -93,7 +55,9 @@ def _simulated(workers):
         (0, 140): 'after the call',
         (1, 145): 'before the call',
     }
-    workers.append(_Workers(recipes, losses, remote_environment.Simulator))
+    workers.append(
+        workers_here.Workers(recipes, losses, remote_environment.Simulator)
+    )
     return remote_collector.RemoteShards(
         [
             remote_environment.create_collector(recipe, workers[0])

@@ -19,6 +19,7 @@ from train import sweep
 
 _TRAINING_FLAGS = [
     'acting',
+    'evaluation',
     'gin_bindings',
     'gin_file',
     'gin_param',

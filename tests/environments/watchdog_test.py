@@ -6,7 +6,7 @@ import threading
 import time
 import types
 
-from rnd_agents.training import watchdog
+from rnd_agents.environments import watchdog
 
 
 class _Environment:
