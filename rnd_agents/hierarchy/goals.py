@@ -5,6 +5,7 @@
 import abc
 
 import gin
+import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
@@ -77,23 +78,53 @@ def _only_vector(owner, observation_spec):
 
 @gin.configurable(module='rnd_agents', denylist=['observation_spec'])
 class EntryGoals(Goals):
-  """Goal i: entry i of the observation is the only one that is 1.
+  """Goal i: entry i of some entries of the observation is 1.
 
-  For observations that show a state as a vector with one 1.
+  For observations that show a state as a vector with one 1, or what is in a
+  cell of a grid.
   """
 
-  def __init__(self, observation_spec):
-    """Creates the goals of a vector; see the base class."""
-    num_entries = _only_vector('EntryGoals', observation_spec)
+  def __init__(self, observation_spec, entries=None):
+    """Creates the goals.
+
+    Args:
+      observation_spec: Of one array.
+      entries: Indices of the entries that are goals, each a tuple with a number
+        for each dimension of the observation; None for all of a vector.
+
+    Raises:
+      ValueError: If the observation has no such entries.
+    """
+    if entries is None:
+      size = _only_vector('EntryGoals', observation_spec)
+      entries = [(i,) for i in range(size)]
+    shapes = [spec.shape for spec in tf.nest.flatten(observation_spec)]
+    if not entries or not all(
+        len(shapes) == 1
+        and len(entry) == len(shapes[0])
+        and all(0 <= i < size for i, size in zip(entry, shapes[0]))
+        for entry in entries
+    ):
+      raise errors.InvalidValue(
+          'EntryGoals.entries must be indices into the one array of the'
+          f' observation, got {entries} for {shapes}.'
+      )
+    last = len(entries) - 1
     super().__init__(
         observation_spec,
-        tensor_spec.BoundedTensorSpec([], tf.int64, 0, num_entries - 1, 'goal'),
+        tensor_spec.BoundedTensorSpec([], tf.int64, 0, last, 'goal'),
     )
+    # Of the observation as a vector.
+    self._indices = np.ravel_multi_index(np.transpose(entries), shapes[0])
 
   def reached(self, observation, goal):
-    (vector,) = tf.nest.flatten(observation)
+    (array,) = tf.nest.flatten(observation)
+    outer = tf.shape(goal)
+    vector = tf.reshape(array, tf.concat([outer, [-1]], 0))
+    of_goals = tf.gather(vector, self._indices, axis=-1)
     # An episode that has ended may show zeros only.
-    return tf.gather(vector, goal, batch_dims=goal.shape.rank) > 0.5
+    chosen = tf.gather(of_goals, goal, batch_dims=goal.shape.rank)
+    return tf.cast(chosen, tf.float32) > 0.5
 
 
 @gin.configurable(module='rnd_agents', denylist=['observation_spec'])

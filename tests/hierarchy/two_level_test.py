@@ -269,6 +269,32 @@ def test_the_lower_level_is_paid_where_its_goal_is_reached():
   assert found.policy_info == 'info'
 
 
+@pytest.mark.parametrize('in_graph', [False, True], ids=['eager', 'graph'])
+def test_entries_of_a_grid_are_goals(in_graph):
+  spec = tf.TensorSpec([3, 3, 2], tf.uint8)
+  entries = ((0, 2, 1), (2, 1, 0), (1, 1, 1))
+  goals = hierarchy.EntryGoals(spec, entries)
+  assert goals.spec.maximum == 2
+  grids = np.zeros([2, 4, 3, 3, 2], np.uint8)  # [B, T, ...]
+  asked = np.random.RandomState(0).randint(0, 3, [2, 4])
+  expected = np.array([[1, 0, 1, 0], [0, 0, 1, 1]])
+  for b, t in np.ndindex(2, 4):
+    for i, entry in enumerate(entries):
+      grids[(b, t, *entry)] = (i == asked[b, t]) == expected[b, t]
+  reached = tf.function(goals.reached) if in_graph else goals.reached
+  np.testing.assert_array_equal(
+      reached(tf.constant(grids), tf.constant(asked)), expected == 1
+  )
+
+
+@pytest.mark.parametrize(
+    'entries', [(), ((0, 0),), ((0, 0, 2),), ((0, -1, 0),)]
+)
+def test_entries_that_are_not_there_are_refused(entries):
+  with pytest.raises(errors.InvalidValue, match='indices into the one array'):
+    hierarchy.EntryGoals(tf.TensorSpec([3, 3, 2], tf.uint8), entries)
+
+
 def test_positions_are_reached_within_a_tolerance():
   goals = hierarchy.PositionGoals(
       _OBSERVATION, entries=(2, 0), low=(-1.0, 0.0), high=(1.0, 2.0),
