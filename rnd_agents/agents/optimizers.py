@@ -46,10 +46,11 @@ def clip(gradients, max_norm):
 
 def apply(optimizer, gradients, variables):
   """One step with those gradients that are not None, alike on all replicas."""
-  # Optimizers would add up what replicas give; those of TensorFlow 1 do not
-  # know the argument.
+  # Keras' optimizers would add up what replicas give, and do so, also with one
+  # replica, in a `tf.custom_gradient`: TensorFlow registers each for good, and
+  # with it the graph of the whole update.
   more = {}
-  if replicas.num_replicas() > 1:
+  if not isinstance(optimizer, tf.compat.v1.train.Optimizer):
     more['experimental_aggregate_gradients'] = False
   optimizer.apply_gradients(
       [

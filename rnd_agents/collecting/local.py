@@ -63,6 +63,9 @@ class LocalCollector(collector.Collector):
 
   def close(self):
     close(self._environment)
+    # TensorFlow keeps the functions that step an environment, and so the
+    # `TFPyEnvironment`, until the process ends: nothing else is to stay.
+    self._tf_environment._env = None  # pylint: disable=protected-access
 
   def reset(self):
     with self._environment_failures():

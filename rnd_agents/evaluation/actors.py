@@ -8,7 +8,6 @@ that fits the action spec, and the next state; only the actions of the
 environments with an index in `wanted` matter.
 """
 
-import functools
 import importlib
 import inspect
 
@@ -31,12 +30,6 @@ class ExpertFailure(RuntimeError):
   """An expert raised an error of its own, which is the cause of this one."""
 
 
-@functools.lru_cache(maxsize=4)
-def _graph_action(policy):
-  """Returns the policy's action as a graph, traced once for all actors."""
-  return common.function(policy.action)
-
-
 class PolicyActor:
   """Plays the actions of a policy."""
 
@@ -48,7 +41,7 @@ class PolicyActor:
         returns for one.
     """
     self._policy = policy
-    self._action = _graph_action(policy)
+    self._action = common.function(policy.action)
 
   def initial_state(self, batch_size):
     return self._policy.get_initial_state(batch_size)

@@ -51,8 +51,8 @@ def _run(root_dir, num_env_steps, *bindings, seed=1, train=tiny_runs.train):
 def _watched(tmp_path_factory):
   """A run of 600 environment steps.
 
-  Its (folder, result, (state, environment steps) of each status). Its random
-  steps come in pieces.
+  Its (folder, result, (state, environment steps) of each status, what it left
+  in memory). Its random steps come in pieces.
   """
   folder = tmp_path_factory.mktemp('whole') / 'run'
   write_status, told = run_directory.write_status, []
@@ -67,7 +67,9 @@ def _watched(tmp_path_factory):
     context.setattr(collector, 'MAX_RANDOM_ROWS', 3)
     context.setattr(callbacks, '_SECONDS_BETWEEN_REPORTS', 0.0)
     context.setattr(run_directory, 'write_status', telling)
-    return folder, _run(folder, 600), told
+    with tiny_runs.left_behind() as left:
+      result = _run(folder, 600)
+    return folder, result, told, left
 
 
 @pytest.fixture(name='whole', scope='module')
@@ -163,7 +165,7 @@ def test_another_seed_gives_other_numbers(whole, solved):
 
 
 def test_the_run_says_how_it_stands_and_how_it_was_made(watched):
-  root_dir, result, told = watched
+  root_dir, result, told, _ = watched
   # At the start, in the random steps, after each iteration, at the end.
   steps = [int(row['env_steps']) for row in tiny_runs.rows(root_dir, 'train')]
   assert told == [
@@ -179,6 +181,10 @@ def test_the_run_says_how_it_stands_and_how_it_was_made(watched):
   assert record['settings']['DEEP_SEA_SIZE'] == '4'
   assert record['settings']['train_eval.num_env_steps'] == '600'
   assert record['auto_compute_dtype'] == 'bfloat16'
+
+
+def test_a_run_leaves_nothing_in_memory(watched):
+  assert watched[-1] == []
 
 
 def _without_status(root_dir):

@@ -128,7 +128,11 @@ def _listening():
 
 @pytest.fixture(name='counted', scope='module')
 def _counted(demonstration_file, tmp_path_factory):
-  """A run's (folder, what its agent remembered before evaluations, ports)."""
+  """A run.
+
+  Its (folder, what its agent remembered before evaluations, ports, what it left
+  in memory).
+  """
   folder = tmp_path_factory.mktemp('counted') / 'run'
   evaluate, remembered = callbacks.Evaluate._evaluate, []
   before_run, opened = _listening(), set()
@@ -143,17 +147,18 @@ def _counted(demonstration_file, tmp_path_factory):
 
   with pytest.MonkeyPatch.context() as context:
     context.setattr(callbacks.Evaluate, '_evaluate', watching)
-    result = _run(
-        folder,
-        100,
-        *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
-    )
+    with tiny_runs.left_behind() as left:
+      result = _run(
+          folder,
+          100,
+          *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
+      )
   assert result.finished
-  return folder, remembered, opened
+  return folder, remembered, opened, left
 
 
 def test_counts_of_a_run_with_demonstrations(counted):
-  folder, remembered, _ = counted
+  folder, remembered, _, _ = counted
   rows = _rows(folder)
   # Two environments; of 5 rows of an episode one only begins the next.
   assert [int(row['env_steps']) for row in rows] == [32, 48, 64, 80, 96, 112]
@@ -215,6 +220,10 @@ def test_a_run_opens_no_port(counted):
   assert not counted[2]
   with socket.create_server(('127.0.0.1', 0)):
     assert _listening()  # It would have been seen.
+
+
+def test_a_run_leaves_nothing_in_memory(counted):
+  assert counted[-1] == []
 
 
 def test_pretraining_comes_before_the_first_step(

@@ -4,6 +4,7 @@
 
 import contextlib
 import csv
+import gc
 import multiprocessing
 import os
 import re
@@ -11,6 +12,7 @@ from unittest import mock
 
 import gin
 import tensorflow as tf
+from tf_agents.environments import py_environment
 
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
@@ -93,6 +95,24 @@ def train(
   """Trains with settings and bindings; returns a `Result`."""
   parse(num_env_steps, *bindings, settings=settings, files=files)
   return experiment.train_eval(os.fspath(root_dir), make_shards, seed=seed)
+
+
+@contextlib.contextmanager
+def left_behind():
+  """Gives a list of the graphs and environments that its block leaves alive."""
+
+  def alive():
+    gc.collect()
+    kinds = (tf.Graph, py_environment.PyEnvironment)
+    return [x for x in gc.get_objects() if issubclass(type(x), kinds)]
+
+  # The two graphs that TensorFlow and Keras keep are among those before.
+  tf.compat.v1.get_default_graph()
+  tf.keras.Input([])
+  left, before = [], alive()
+  known = {id(x) for x in before}
+  yield left
+  left += [type(x).__name__ for x in alive() if id(x) not in known]
 
 
 class _Killed(BaseException):
