@@ -6,9 +6,13 @@ The binaries print these without a traceback. Every other exception is a bug of
 this package or of the user's own code and keeps its traceback.
 """
 
+import os
+
 
 class UserError(Exception):
   """Something that the user can put right; the message says what to do."""
+
+  exit_status = 1  # Of a program that ends with it.
 
 
 class InvalidValue(UserError, ValueError):
@@ -33,6 +37,12 @@ class SetupError(InvalidValue):
 
 class RunError(UserError, RuntimeError):
   """A run that had to stop; the message says why and what was kept."""
+
+
+class LearnerLost(RunError):
+  """Another process of the run has ended; a new start of all goes on."""
+
+  exit_status = os.EX_TEMPFAIL
 
 
 def message_of(error: BaseException) -> str:
