@@ -6,13 +6,9 @@ The binaries print these without a traceback. Every other exception is a bug of
 this package or of the user's own code and keeps its traceback.
 """
 
-import os
-
 
 class UserError(Exception):
   """Something that the user can put right; the message says what to do."""
-
-  exit_status = 1  # Of a program that ends with it.
 
 
 class InvalidValue(UserError, ValueError):
@@ -41,8 +37,6 @@ class RunError(UserError, RuntimeError):
 
 class LearnerLost(RunError):
   """Another process of the run has ended; a new start of all goes on."""
-
-  exit_status = os.EX_TEMPFAIL
 
 
 def message_of(error: BaseException) -> str:

@@ -12,23 +12,26 @@ import time
 
 from train import run_processes
 
+# Exit status of a learner that cannot go on without another one.
+LOST = os.EX_TEMPFAIL
+
 _MAX_RESTARTS = 20
 # From the end of one learner to the kill of those that go on.
 _GRACE_S = 60.0
 _POLL_INTERVAL_S = 0.2
 
 
-def run(num_learners, arguments):
-  """Runs train.train_eval in processes that learn together.
+def run(num_learners, command):
+  """Runs a command in processes that learn together.
 
   Args:
     num_learners: How many.
-    arguments: Its command line.
+    command: The command, which finds in TF_CONFIG which process it is.
 
   Returns:
     An exit status: that of learner 0, or of one that failed.
   """
-  learners = _Learners([sys.executable, '-m', 'train.train_eval', *arguments])
+  learners = _Learners(command)
   handlers = {
       number: signal.signal(number, learners.stop)
       for number in (signal.SIGINT, signal.SIGTERM)
@@ -54,10 +57,10 @@ class _Learners:
     for _ in range(1 + _MAX_RESTARTS):
       self._processes = self._start(num_learners)
       statuses = self._wait()
-      failed = [each for each in statuses if each not in (0, os.EX_TEMPFAIL)]
-      own = [each for each in failed if each > 0]
-      if statuses[0] == 0 or own or self._num_signals:
-        return own[0] if own else statuses[0] and 1
+      # Of the others one was killed, or its machine lost.
+      failed = [each for each in statuses if each > 0 and each != LOST]
+      if statuses[0] == 0 or failed or self._num_signals:
+        return failed[0] if failed else int(statuses[0] != 0)
       print(
           'A learner was lost (exit statuses'
           f' {", ".join(map(str, statuses))}): all start again.',
@@ -67,7 +70,9 @@ class _Learners:
     return 1
 
   def _start(self, num_learners):
-    sockets = [socket.create_server(('127.0.0.1', 0)) for _ in range(num_learners)]
+    sockets = [
+        socket.create_server(('127.0.0.1', 0)) for _ in range(num_learners)
+    ]
     cluster = dict(
         worker=[f'127.0.0.1:{each.getsockname()[1]}' for each in sockets]
     )
@@ -89,6 +94,7 @@ class _Learners:
             stdin=subprocess.DEVNULL,
             # Out of reach of the terminal's Ctrl-C, which is passed on once.
             start_new_session=True,
+            preexec_fn=run_processes.end_with_parent,
         )
         for index in range(num_learners)
     ]

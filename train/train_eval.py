@@ -79,7 +79,8 @@ def main(argv):
   # TensorFlow's errors reach Python as exceptions.
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   if _LEARNERS.value > 1 and 'TF_CONFIG' not in os.environ:
-    sys.exit(learner_processes.run(_LEARNERS.value, sys.argv[1:]))
+    command = [sys.executable, '-m', 'train.train_eval', *sys.argv[1:]]
+    sys.exit(learner_processes.run(_LEARNERS.value, command))
   # Here and not above: flags answer at once, TensorFlow takes seconds.
   from rnd_agents import errors  # pylint: disable=g-import-not-at-top
   from rnd_agents.training import gin_files  # pylint: disable=g-import-not-at-top
@@ -96,12 +97,17 @@ def main(argv):
     gin_files.parse(_GIN_FILE.value, bindings)
     logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
     result = learners.train_eval(
-        root_dir, _make_shards(errors), seed=_SEED.value
+        root_dir,
+        _make_shards(errors),
+        num_learners=_LEARNERS.value,
+        seed=_SEED.value,
     )
+  except errors.LearnerLost as error:
+    print(f'train_eval: {error}', file=sys.stderr)
+    sys.exit(learner_processes.LOST)
   except errors.UserError as error:
     logging.debug('Where it happened:', exc_info=True)
-    print(f'train_eval: {errors.message_of(error)}', file=sys.stderr)
-    sys.exit(error.exit_status)
+    sys.exit(f'train_eval: {errors.message_of(error)}')
   if result is None:  # Learner 0 has said it all.
     return
   if result.eval_return is not None:

@@ -37,12 +37,13 @@ _RESTORE = 'restore'
 _END = 'end'
 
 
-def train_eval(root_dir, make_shards=None, **more):
+def train_eval(root_dir, make_shards=None, num_learners=1, **more):
   """As `experiment.train_eval`, where TF_CONFIG may tell of more learners.
 
   Args:
     root_dir: The run's folder; learners from 1 on do not use it.
     make_shards: As for `experiment.run`; only for one learner.
+    num_learners: Processes in TF_CONFIG, of which this is one; 1 without it.
     **more: Attributes of `Experiment`, which win over gin.
 
   Returns:
@@ -52,7 +53,13 @@ def train_eval(root_dir, make_shards=None, **more):
     UserError: If the settings cannot run, or the run had to stop.
   """
   config = experiment.Experiment(root_dir, **more)
-  num_learners = getattr(config.training, 'num_learners', 1)
+  bound = getattr(config.training, 'num_learners', 1)
+  if bound != num_learners:
+    raise errors.SetupError(
+        f'--learners={num_learners} needs OnPolicyTraining.num_learners ='
+        f' {num_learners}, which it sets by itself, got'
+        f' {type(config.training).__name__} with {bound}.'
+    )
   if num_learners == 1:
     return experiment.run(config, make_shards or experiment.local_shards)
   if make_shards is not None:
@@ -187,10 +194,10 @@ class LearnerShards(shards.Shards):
       group: The `Group` of the learners.
       recipes: The `collector.Recipe`s of the shards of all.
     """
-    own = [local.LocalCollector(it) for it in recipes[group.index :: group.size]]
-    super().__init__(own)
+    own = recipes[group.index :: group.size]
+    super().__init__([local.LocalCollector(recipe) for recipe in own])
     self._group = group
-    size = own[0].num_environments
+    size = self.num_environments // len(own)
     self._slices = [
         shards.Slice(i * size, (i + 1) * size) for i in range(len(recipes))
     ]
