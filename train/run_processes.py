@@ -154,6 +154,11 @@ class _RayRun:
         pass
 
 
+def end_with_parent():
+  """Has this process killed as soon as its parent has ended."""
+  _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _start(command, log, threads, **options):
   """Starts a process; `options` are more of `Popen`'s."""
   os.makedirs(os.path.dirname(log), exist_ok=True)
@@ -192,7 +197,7 @@ def _run_in_task(arguments, log, threads, cwd, marker):
       threads,
       cwd=cwd,
       # The run must not go on here while it begins again elsewhere.
-      preexec_fn=lambda: _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
+      preexec_fn=end_with_parent,
   )
   while process.poll() is None:
     time.sleep(_POLL_INTERVAL_S)

@@ -196,11 +196,11 @@ def _check_advantage_scale(
 def _check_strategy(compute_value_and_advantage_in_train=True, **others):
   """Refuses strategies of replicas that an update cannot be shared between."""
   del others
-  if not isinstance(replicas.of_scope(), tf.distribute.MirroredStrategy):
+  if not isinstance(replicas.of_scope(), replicas.MIRRORING):
     replicas.refuse(
         'RNDPPOAgent',
-        'build it in the scope of a MirroredStrategy, for several devices of'
-        ' one machine, or of none.',
+        'build it in the scope of a MirroredStrategy, of a'
+        ' MultiWorkerMirroredStrategy, or of none.',
     )
   elif not compute_value_and_advantage_in_train:
     replicas.refuse(

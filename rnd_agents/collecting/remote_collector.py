@@ -234,8 +234,11 @@ class RemoteShards(shards.Shards):
     self._threads = concurrent.futures.ThreadPoolExecutor(len(collectors) + 1)
     self._states_before = None  # A round ahead.
 
-  def _map(self, function, *arguments):
-    return list(self._threads.map(function, *arguments))
+  def _map(self, name, *arguments):
+    methods = [getattr(each, name) for each in self._collectors]
+    return list(
+        self._threads.map(lambda call, *its: call(*its), methods, *arguments)
+    )
 
   def _begin(self, work):
     self._states_before = self._states()

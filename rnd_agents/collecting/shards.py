@@ -77,17 +77,28 @@ class Shards:
   def reset(self):
     """Begins new episodes."""
     self._drop_ahead()
-    self._map(lambda each: each.reset(), self._collectors)
+    self._map('reset')
 
-  def _map(self, function, *arguments):
-    """`map`, as a list: one shard after the other, in this process."""
-    return [function(*each) for each in zip(*arguments, strict=True)]
+  def _map(self, name, *arguments):
+    """Calls a method of each shard, one after the other, in this process.
+
+    Args:
+      name: The method.
+      *arguments: Of the method, each a list with a value for each shard.
+
+    Returns:
+      A list of results.
+    """
+    return [
+        getattr(each, name)(*its)
+        for each, *its in zip(self._collectors, *arguments, strict=True)
+    ]
 
   def collect_random(self, num_rows):
     """As `Collector.collect_random`, for all environments."""
     self._drop_ahead()
     return self._joined(
-        self._map(lambda each: each.collect_random(num_rows), self._collectors)
+        self._map('collect_random', [num_rows] * len(self._slices))
     )
 
   def collect(self, variables_of, num_steps):
@@ -116,11 +127,7 @@ class Shards:
 
   def _collect(self, variables, num_steps):
     return self._joined(
-        self._map(
-            lambda each, its: each.collect(its, num_steps),
-            self._collectors,
-            variables,
-        )
+        self._map('collect', variables, [num_steps] * len(self._slices))
     )
 
   def _collect_ahead(self, variables, num_steps):
@@ -155,14 +162,16 @@ class Shards:
         episodes,
     )
 
+  def share(self, agent):
+    """Called before the first update with the agent that learns."""
+
   def report(self):
     """Facts of each worker since the last report, numbers by name."""
     return []
 
   def visits(self):
     """Counts of visited states, one a shard that counts them."""
-    found = [each.visits() for each in self._collectors]
-    return [counts for counts in found if counts is not None]
+    return [counts for counts in self._map('visits') if counts is not None]
 
   def get_state(self):
     """States of all shards, plain; of a round ahead, what it acts with."""
@@ -171,7 +180,7 @@ class Shards:
 
   def _states(self):
     """Those of the shards, before a round ahead."""
-    return [each.get_state() for each in self._collectors]
+    return self._map('get_state')
 
   def set_state(self, state):
     """Goes on from `get_state`.
@@ -180,11 +189,7 @@ class Shards:
       Whether all episodes in progress go on. Where some cannot, all shards
       begin new ones.
     """
-    go_on = self._map(
-        lambda each, its: each.set_state(its),
-        self._collectors,
-        state['shards'],
-    )
+    go_on = self._map('set_state', state['shards'])
     if not all(go_on):
       self.reset()
     ahead = state['ahead']

@@ -31,11 +31,14 @@ class OnPolicyTraining:
       agent, such as `create_rnd_ppo_agent`.
     num_devices: Devices that share each optimizer step: GPUs, or CPUs where
       there is none. Another number rounds differently.
+    num_learners: Processes that share each optimizer step, with so many devices
+      each (`training.learners`). Another number rounds differently.
   """
 
   rollout_length: int = 128
   create_agent: Callable = agent_factory.create_rnd_ppo_agent
   num_devices: int = 1
+  num_learners: int = 1
 
   # What to do about numbers that are not finite.
   REMEDY = (
@@ -58,9 +61,23 @@ class OnPolicyTraining:
         'OnPolicyTraining.',
         rollout_length=self.rollout_length,
         num_devices=self.num_devices,
+        num_learners=self.num_learners,
     )
-    if self.num_devices > 1:
-      self._devices()
+    self._strategy()
+
+  def _strategy(self):
+    """The strategy that shares optimizer steps; None for one device."""
+    if self.num_learners > 1:
+      strategy = replicas.of_processes(self.num_learners)
+      num_devices = strategy.num_replicas_in_sync // self.num_learners
+      if num_devices != self.num_devices:
+        raise errors.InvalidValue(
+            f'OnPolicyTraining.num_devices = {self.num_devices}, and of each'
+            f' learner TensorFlow takes {num_devices}: set it to that, or see'
+            ' to CUDA_VISIBLE_DEVICES.'
+        )
+      return strategy
+    return replicas.mirrored(self._devices()) if self.num_devices > 1 else None
 
   def _devices(self):
     """Names of the devices that learn, refused where there are too few."""
@@ -84,10 +101,8 @@ class OnPolicyTraining:
     Raises:
       UserError: If the agent cannot learn from the rollouts.
     """
-    scope = contextlib.nullcontext()
-    if self.num_devices > 1:
-      scope = replicas.mirrored(self._devices()).scope()
-    with scope:
+    strategy = self._strategy()
+    with strategy.scope() if strategy else contextlib.nullcontext():
       agent = self.create_agent(specs.time_step, specs.action)
     check = getattr(agent, 'check_rollout', None)
     if check is None:
@@ -183,6 +198,7 @@ class OnPolicyLoop(loops.Loop):
     self._shards.reset()
 
   def iterations(self):
+    self._shards.share(self._agent)
     while True:
       start = time.monotonic()
       variables = local.as_numpy(self._read_variables())
@@ -193,18 +209,19 @@ class OnPolicyLoop(loops.Loop):
       episodes, num_env_steps = rollout.episodes, rollout.num_env_steps
       experience = local.as_tensors(rollout.trajectory)
       del rollout  # Of Atari's frames one copy is enough.
-      loss_info, finite = self._train(experience)
+      with replicas.losses():
+        loss_info, finite = local.as_numpy(self._train(experience))
       metrics = {
-          name: float(value.numpy())
+          name: float(value)
           for name, value in loss_info.extra._asdict().items()
       }
-      metrics['loss'] = float(loss_info.loss.numpy())
+      metrics['loss'] = float(loss_info.loss)
       if not metrics.pop('num_ended_episodes', None):
         metrics.pop('intrinsic_episode_return_mean', None)
       self._counters.add(env_steps=num_env_steps)
       yield loops.Iteration(
           metrics,
-          dict(zip(self._floating_variables, finite.numpy(), strict=True)),
+          dict(zip(self._floating_variables, finite, strict=True)),
           episodes,
           num_env_steps,
           dict(

@@ -8,6 +8,7 @@ from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
+from tf_agents.utils import common
 
 from rnd_agents import networks
 from rnd_agents.agents import rnd_ppo_agent
@@ -250,6 +251,44 @@ def readable_rollout(agent, rows, rewards, bonus, values, intrinsic_values):
       reward=tf.constant(rewards[np.newaxis], tf.float32),
       policy_info=info,
   )
+
+
+# Settings for all that an update can do.
+EVERYTHING = dict(
+    normalize_observations=True,
+    normalize_rewards=True,
+    normalize_advantages=True,
+    gradient_clipping=0.1,
+    policy_l2_reg=0.01,
+    predictor_proportion=0.7,
+    num_epochs=1,
+)
+
+
+def update(units, settings):
+  """Builds an agent and trains it on a rollout of weighted rows.
+
+  Args:
+    units: Of a memory; None for none.
+    settings: For `build_agent`.
+
+  Returns:
+    A tuple (values of each variable, a list for the devices; metrics).
+  """
+  sizes = {} if units is None else {'core': networks.GRUCore(units)}
+  agent = stir(build_agent(sizes=sizes, **settings))
+  experience = rollout(agent)
+  before = [v.numpy() for v in agent.variables]
+  weights = tf.random.stateless_uniform(experience.reward.shape, [1, 2], 0.5, 2)
+  info = common.function(agent.train)(experience, weights)
+  assert sum(  # Policy, values, predictor, Adam's moments, statistics.
+      not np.array_equal(x, v.numpy())
+      for x, v in zip(before, agent.variables, strict=True)
+  ) > 20
+  return [
+      [copy.numpy() for copy in getattr(v, 'values', [v])]
+      for v in agent.variables
+  ], [float(x) for x in (info.loss, *info.extra)]
 
 
 def rows_of(agent, experience):

@@ -23,6 +23,7 @@ _TRAINING_FLAGS = [
     'gin_bindings',
     'gin_file',
     'gin_param',
+    'learners',
     'ray_address',
     'root_dir',
     'seed',

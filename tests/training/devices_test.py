@@ -14,35 +14,23 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
-from tf_agents.utils import common
 
 from rnd_agents import errors
-from rnd_agents import networks
 from rnd_agents.agents import r2d3_agent
 from rnd_agents.agents import replicas
 from rnd_agents.training import on_policy
 from tests.agents import agent_test_utils
 from tests.training import tiny_runs
 
-_EVERYTHING = dict(
-    normalize_observations=True,
-    normalize_rewards=True,
-    normalize_advantages=True,
-    gradient_clipping=0.1,
-    policy_l2_reg=0.01,
-    predictor_proportion=0.7,
-    num_epochs=1,
-)
-# Name: (devices, rows of the rollout, units of a memory, settings).
+# Name: (devices, units of a memory, settings).
 _UPDATES = {
     # 26 transitions in three minibatches; of 9 the last replica has none.
-    'no memory': (4, agent_test_utils.ROLLOUT, None, _EVERYTHING),
+    'no memory': (4, None, agent_test_utils.EVERYTHING),
     # Chunks of three steps, of which the ends of episodes leave one to three.
     'memory': (
         2,
-        agent_test_utils.ROLLOUT,
         5,
-        dict(_EVERYTHING, unroll_length=3, burn_in_length=1),
+        dict(agent_test_utils.EVERYTHING, unroll_length=3, burn_in_length=1),
     ),
 }
 
@@ -69,24 +57,9 @@ def _scope(num_devices):
   return replicas.mirrored([f'CPU:{i}' for i in range(num_devices)]).scope()
 
 
-def _update(num_devices, rows, units, settings):
-  """(variables on each device, metrics) after an update of weighted rows."""
-  sizes = {} if units is None else {'core': networks.GRUCore(units)}
+def _update(num_devices, units, settings):
   with _scope(num_devices):
-    agent = agent_test_utils.build_agent(sizes=sizes, **settings)
-  agent_test_utils.stir(agent)
-  experience = agent_test_utils.rollout(agent, rows)
-  before = [v.numpy() for v in agent.variables]
-  weights = tf.random.stateless_uniform(experience.reward.shape, [1, 2], 0.5, 2)
-  info = common.function(agent.train)(experience, weights)
-  assert sum(  # Policy, values, predictor, Adam's moments, statistics.
-      not np.array_equal(x, v.numpy())
-      for x, v in zip(before, agent.variables, strict=True)
-  ) > 20
-  return [
-      [copy.numpy() for copy in getattr(v, 'values', [v])]
-      for v in agent.variables
-  ], [float(x) for x in (info.loss, *info.extra)]
+    return agent_test_utils.update(units, settings)
 
 
 @pytest.mark.parametrize('name', _UPDATES)
@@ -151,23 +124,13 @@ def _resume(whole, num_devices, iteration):
   return _train(folder, num_devices)
 
 
-def _assert_close(rows, expected):
-  for row, other in zip(rows, expected, strict=True):
-    assert row.keys() == other.keys()
-    for name in row.keys() - {'phase'}:
-      if row[name] or other[name]:
-        assert float(row[name]) == pytest.approx(
-            float(other[name]), rel=1e-4, abs=1e-5
-        ), name
-
-
 def test_a_run_resumes_with_as_many_devices_and_with_one(call, tmp_path):
   folder = os.fspath(tmp_path / 'whole')
   rows = call(_train, folder, 2)
   assert len(rows) == 2
   assert call(_resume, folder, 2, 1) == rows
   # From its start: this is the run of one device.
-  _assert_close(call(_resume, folder, 1, 0), rows)
+  tiny_runs.assert_close(call(_resume, folder, 1, 0), rows)
 
 
 def _train_in_each_replica():

@@ -11,6 +11,7 @@ import re
 from unittest import mock
 
 import gin
+import numpy as np
 import tensorflow as tf
 from tf_agents.environments import py_environment
 
@@ -145,6 +146,17 @@ def rows(root_dir, phase):
   path = os.path.join(root_dir, 'metrics.csv')
   with open(path, newline='', encoding='utf-8') as file:
     return [row for row in csv.DictReader(file) if row['phase'] == phase]
+
+
+def assert_close(rows_, expected):
+  """Asserts that rows of metrics are equal but for sums in another order."""
+  for row, other in zip(rows_, expected, strict=True):
+    assert row.keys() == other.keys()
+    for name in row.keys() - {'phase'}:
+      if row[name] or other[name]:
+        np.testing.assert_allclose(
+            float(row[name]), float(other[name]), 1e-4, 1e-5, err_msg=name
+        )
 
 
 def iterations(root_dir):
