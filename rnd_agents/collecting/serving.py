@@ -35,9 +35,9 @@ def serve_policy(agent, num_environments, rollout_length, train=None):
   place is the last one of the rollout before, or begins an episode. The agent
   trains as soon as all B places have T+1 rows.
 
-  An answer waits neither for the training nor for other simulators. So a
-  simulator that is more than a rollout ahead is answered and not recorded until
-  its next episode, and so are sessions while B others are open.
+  A simulator that is two rollouts ahead waits while the agent trains. It never
+  waits for other simulators: where these are behind, it is answered and not
+  recorded until its next episode, and so are sessions while B others are open.
 
   Args:
     agent: A `TFAgent`.
@@ -103,6 +103,7 @@ class PolicyServer:
         _Place(rollout_length + 1) for _ in range(num_environments)
     ]
     self._changed = threading.Condition()  # Guards all that is below.
+    self._is_training = False
     self._is_closed = False
     self._failure = None
 
@@ -112,18 +113,25 @@ class PolicyServer:
 
   def learn(self):
     """Trains on each complete rollout, until `close` or until that fails."""
-    while True:
-      with self._changed:
-        self._changed.wait_for(lambda: self._is_complete() or self._is_closed)
-        if not self._is_complete():
-          return
-        rollout = [place.take() for place in self._places]
-      try:
+    try:
+      while rollout := self._take():
         self._train(_stacked(map(_stacked, rollout), tf.constant))
-      except Exception as error:  # pylint: disable=broad-exception-caught
-        self._failure = error
-        return
-      self.num_rollouts += 1
+        self.num_rollouts += 1
+    except Exception as error:  # pylint: disable=broad-exception-caught
+      self._failure = error
+    self.close()
+
+  def _take(self):
+    """Waits for a rollout; returns its rows, or None if there will be none."""
+    with self._changed:
+      self._is_training = False
+      self._changed.notify_all()
+      self._changed.wait_for(lambda: self._is_complete() or self._is_closed)
+      if not self._is_complete():
+        return None
+      self._is_training = True
+      self._changed.notify_all()
+      return [place.take() for place in self._places]
 
   def _is_complete(self):
     return all(place.rollout is not None for place in self._places)
@@ -161,8 +169,13 @@ class PolicyServer:
     Returns:
       Whether the time step is recorded.
     """
-    self.raise_failure()
+    def may_go_on():
+      is_busy = self._is_training or self._is_complete()
+      return self._is_closed or not (is_busy and place and place.is_full)
+
     with self._changed:
+      self._changed.wait_for(may_go_on)
+      self.raise_failure()
       if self._is_closed:
         raise errors.InvalidValue(
             'The `with` block of serve_policy has ended: end the simulators'
@@ -207,18 +220,23 @@ class _Place:
   def num_rows(self):
     return len(self._rows) + len(self.rollout or ())
 
+  @property
+  def is_full(self):
+    """Whether there is no room for the next row."""
+    is_next = self.latest is not None
+    return is_next and self.num_rows == 2 * self._num_rollout_rows - 1
+
   def arrive(self, time_step):
     """Completes a row; returns whether the time step begins another."""
     if self.latest is None:
       return bool(time_step.is_first())
     self._rows.append(trajectory_lib.from_transition(*self.latest, time_step))
     self.latest = None
-    if len(self._rows) < self._num_rollout_rows:
-      return True
-    if self.rollout is not None:  # There is no room for another.
-      self.clear()
-      return bool(time_step.is_first())
-    self.rollout, self._rows = self._rows, self._rows[-1:]
+    if len(self._rows) == self._num_rollout_rows:
+      if self.rollout is not None:
+        self.clear()
+        return bool(time_step.is_first())
+      self.rollout, self._rows = self._rows, self._rows[-1:]
     return True
 
   def take(self):

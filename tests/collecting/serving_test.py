@@ -252,6 +252,34 @@ def test_who_is_ahead_is_answered_and_recorded_again_from_its_next_episode():
   )
 
 
+def test_who_is_ahead_waits_for_the_training_and_loses_nothing():
+  rollouts, may_train = [], threading.Event()
+
+  def train(rollout):
+    rollouts.append(rollout)
+    assert may_train.wait(60)
+
+  def simulate():
+    with server.session() as session:
+      for episode in range(3):
+        _play(session, 1, episode)
+
+  with serving.serve_policy(_agent(), 1, 2, train) as server:
+    thread = threading.Thread(target=simulate)
+    thread.start()
+    # Rows 0 to 2 are in training, 2 to 4 wait, 4 and 5 are there: step 5 was
+    # the last, and a reset has followed it. For row 6 there is no room.
+    _wait(lambda: server.num_env_steps == 5)
+    thread.join(0.2)
+    assert thread.is_alive() and server.num_env_steps == 5
+    may_train.set()
+    thread.join(60)
+
+  seen = [rollout.observation[0].numpy().tolist() for rollout in rollouts]
+  assert all(a[-1] == b[0] for a, b in zip(seen, seen[1:]))
+  assert len(seen) == (5 + 3 + 8 + 3 - 1 - 1) // 2
+
+
 def test_training_in_the_background_is_that_of_a_loop():
   agent, twin = (
       utils.stir(utils.build_agent(action_spec=utils.BOX)) for _ in range(2)
