@@ -33,6 +33,7 @@ _NEWEST = (
     'agents/persistence_test.py',
     'agents/r2d3_training_test.py',
     'agents/recurrent_test.py::test_saved_policies_remember',
+    'collecting/batched_policy_test.py',
     'curiosity/training_test.py',
     'environments/atari_test.py',
     'environments/one_update_test.py',

@@ -16,7 +16,6 @@ import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.policies import greedy_policy
 from tf_agents.trajectories import time_step as ts
-from tf_agents.utils import common
 
 from rnd_agents import errors
 from rnd_agents import finite
@@ -25,6 +24,7 @@ from rnd_agents.agents import q_policy
 from rnd_agents.agents import r2d3_arguments
 from rnd_agents.agents import replayed_curiosity
 from rnd_agents.agents import replicas
+from rnd_agents.networks import parameters
 from rnd_agents.ops import priorities as priority_ops
 from rnd_agents.ops import q_learning
 
@@ -256,9 +256,7 @@ class R2D3Agent(tf_agent.TFAgent):
 
   def _update_target(self, tau):
     """Moves the target towards the online network; returns True."""
-    common.soft_variables_update(
-        self._q_network.variables, self._target_q_network.variables, tau
-    )
+    parameters.update(self._q_network, self._target_q_network, tau)
     return True
 
   def _split(self, experience):

@@ -10,6 +10,7 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity as curiosity_lib
+from rnd_agents.networks import parameters
 from rnd_agents.networks import q_network as q_network_lib
 
 _CHOICES = dict(
@@ -90,15 +91,9 @@ def check_networks(time_step_spec, action_spec, q_network, target_q_network):
           f' [..., {num_actions}], got {output_spec}.'
       )
     _check_forgets(label, net, time_step_spec.observation)
-  shapes = [
-      [variable.shape for variable in net.variables]
-      for net in (q_network, target_q_network)
-  ]
-  if shapes[0] != shapes[1]:
-    raise errors.InvalidValue(
-        'q_network and target_q_network must have variables of the same'
-        f' shapes, got {shapes[0]} and {shapes[1]}.'
-    )
+  parameters.check_alike(
+      q_network=q_network, target_q_network=target_q_network
+  )
   own = {variable.ref() for variable in q_network.variables}
   if any(variable.ref() in own for variable in target_q_network.variables):
     raise errors.InvalidValue(

@@ -9,6 +9,7 @@ from rnd_agents.networks import environment_rows
 from rnd_agents.networks import factory
 from rnd_agents.networks import initializers
 from rnd_agents.networks import normalizers
+from rnd_agents.networks import parameters
 from rnd_agents.networks import policy_heads
 from rnd_agents.networks import precision
 from rnd_agents.networks import q_network
@@ -45,6 +46,7 @@ __all__ = [
     'factory',
     'initializers',
     'normalizers',
+    'parameters',
     'policy_heads',
     'precision',
     'q_network',

@@ -97,6 +97,20 @@ class ActorCriticNetwork(network.Network):
         tensor_spec.sample_spec_nest(observation_spec, outer_dims=(1,))
     )
 
+  def copy(self, **kwargs):
+    """Returns a network like this one, with parameters of its own.
+
+    TF-Agents would hand this one's trunks and core to the other.
+
+    Args:
+      **kwargs: Of the constructor, to change.
+    """
+    trunks = dict(encoder=self._encoder, value_encoder=self._value_encoder)
+    own = {name: net.copy() for name, net in trunks.items() if net is not None}
+    if self._core is not None:
+      own['core'] = self._core.fresh()
+    return super().copy(**{**own, **kwargs})
+
   def views(self):
     """Returns (policy network, value network [..., N]) on these weights."""
     # Made anew at each call: held as attributes they would close a cycle of
@@ -174,6 +188,10 @@ class HeadView(network.Network):
     self.actor_critic = actor_critic
     self._index = index
     self.create_variables()
+
+  def copy(self, **kwargs):
+    """Returns a view of a copy of the network; see `ActorCriticNetwork`."""
+    return super().copy(**{'actor_critic': self.actor_critic.copy(), **kwargs})
 
   @property
   def weights_behind(self):

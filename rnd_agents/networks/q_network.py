@@ -71,6 +71,19 @@ class RecurrentQNetwork(network.Network):
         tensor_spec.sample_spec_nest(observation_spec, outer_dims=(1,))
     )
 
+  def copy(self, **kwargs):
+    """Returns a network like this one, with parameters of its own.
+
+    TF-Agents would hand this one's trunk and core to the other.
+
+    Args:
+      **kwargs: Of the constructor, to change.
+    """
+    own = dict(encoder=self._encoder.copy())
+    if self._core is not None:
+      own['core'] = self._core.fresh()
+    return super().copy(**{**own, **kwargs})
+
   def call(
       self, observation, step_type=None, network_state=(), training=False
   ):

@@ -4,6 +4,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -43,6 +44,14 @@ def test_curiosity_for_any_agent():
       '--num_iterations=500', '--bonus_weight=0.5',
   )
   assert 'Iteration 500: average return -200.0' in said
+
+
+def test_serve_policy():
+  said = _run('serve_policy', '--num_rollouts=2', '--num_simulators=3')
+  returns = re.findall(r'Rollout (\d): average return ([\d.]+), loss', said)
+  assert [number for number, _ in returns][:2] == ['1', '2']
+  # A pole falls after 8 steps at the earliest, and untrained after some 20.
+  assert all(9 < float(mean) < 60 for _, mean in returns[:2])
 
 
 def test_ppo_learner_reverb(tmp_path):
