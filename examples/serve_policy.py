@@ -111,6 +111,6 @@ def main(argv):
 
 
 if __name__ == '__main__':  # Flags here, so that others may import this file.
-  flags.DEFINE_integer('num_rollouts', 60, 'Rollouts of 128 steps a simulator.')
+  flags.DEFINE_integer('num_rollouts', 40, 'Updates.')
   flags.DEFINE_integer('num_simulators', 16, 'Threads.')
   app.run(main)

@@ -19,6 +19,9 @@ class BatchedPolicy(py_policy.PyPolicy):
 
   What threads ask while the policy computes is its next batch; who asks alone
   waits for nobody. Each batch reads the policy's variables anew.
+
+  TensorFlow keeps a thread for it, half a percent of a core, until the process
+  ends: make one for a policy, and not one for each who asks.
   """
 
   def __init__(self, policy, max_batch_size=1024):
