@@ -118,9 +118,9 @@ class TwoLevelAgent(tf_agent.TFAgent):
     if weights is not None:
       raise errors.InvalidValue('TwoLevelAgent takes no weights.')
     for level in (self._upper, self._lower):
-      if not hasattr(level, 'check_rollout'):
+      if hasattr(level, 'update_statistics'):
         raise errors.InvalidValue(
-            f'{type(level).__name__} does not learn from rollouts: train each'
+            f'{type(level).__name__} learns from a replay: train each'
             ' level by itself, as TwoLevelTraining does.'
         )
     lower = self._lower.train(self.lower_experience(experience)[0])
