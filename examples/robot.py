@@ -104,7 +104,7 @@ upper/R2D3Agent.discount_factor = 0.98
 upper/R2D3Agent.n_step = 2
 upper/R2D3Agent.target_update_period_train_steps = 100
 upper/PrioritizedReplay.max_sequences = 20_000
-upper/PrioritizedReplay.min_sequences = 100
+upper/PrioritizedReplay.min_sequences = 50
 create_q_networks.fc_layer_params = (64,)
 
 # The policy that moves: an update for 64 steps of each environment.
