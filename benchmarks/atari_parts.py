@@ -53,11 +53,17 @@ class Session:
     self.agent = config.training.build_agent(
         self._collectors.specs, self.num_envs
     )
-    self._loop = on_policy.OnPolicyLoop(
-        self.agent, self._collectors, loops.Counters(), self.rollout_length
+    self._learner = on_policy.OnPolicyLearner(self.agent, self.rollout_length)
+    loop = loops.Loop(
+        self.agent,
+        self._learner,
+        self._collectors,
+        loops.Counters(),
+        self.rollout_length,
+        self.rollout_length,
     )
-    self._loop.begin()
-    next(self._loop.iterations())
+    loop.begin()
+    next(loop.iterations())
     self._rollout = self._collect()
     self.experience = local.as_tensors(self._rollout.trajectory)
     self.rows = common.function(self._rows)(self.experience)
@@ -80,7 +86,7 @@ class Session:
     self._collect()
 
   def training(self):
-    loss_info, _ = self._loop._train(
+    loss_info, _ = self._learner._train(
         local.as_tensors(self._rollout.trajectory)
     )
     loss_info.loss.numpy()

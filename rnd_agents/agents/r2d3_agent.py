@@ -230,13 +230,14 @@ class R2D3Agent(tf_agent.TFAgent):
       trainers.append(self._curious.optimizer)
     return [optimizer for optimizer in trainers if optimizer is not None]
 
-  def update_statistics(self, row):
+  def update_statistics(self, row, mask=None):
     """Takes a row of all environments into the curiosity's statistics.
 
     An observer of a driver; without a curiosity it does nothing.
 
     Args:
       row: A `Trajectory` [B]; row b of every call belongs to environment b.
+      mask: Booleans [B]: False for environments without a row; None for none.
 
     Returns:
       What the curiosity has to know of the row when it is replayed, for an
@@ -244,7 +245,12 @@ class R2D3Agent(tf_agent.TFAgent):
     """
     if self._curious is None:
       return ()
-    return self._curious.update_statistics(row)
+    return self._curious.update_statistics(row, mask)
+
+  @property
+  def discount_factor(self):
+    """Gamma."""
+    return self._discount_factor
 
   @property
   def burn_in_length(self):

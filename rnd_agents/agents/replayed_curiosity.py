@@ -57,15 +57,19 @@ class ReplayedCuriosity(tf.Module):
       optimizers.build(optimizer, self._variables)
     self._previous_row = transitions_lib.PreviousRow(collect_data_spec)
 
-  def update_statistics(self, row):
+  def update_statistics(self, row, mask=None):
     """Takes a collected row, a `Trajectory` [B], into the statistics.
+
+    Args:
+      row: The row.
+      mask: Booleans [B]: False for environments without a row; None for none.
 
     Returns:
       What `Curiosity.watch` does of the transition to the row.
     """
     numbers = dict(observation=row.observation)
     with tf.control_dependencies(finite.check(numbers, outer_rank=1)):
-      return self.curiosity.watch(self._previous_row.join(row))
+      return self.curiosity.watch(self._previous_row.join(row, mask))
 
   def batch(self, experience):
     """Returns the `Batch` of frames [B, T+1]."""

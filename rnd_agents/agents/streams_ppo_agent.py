@@ -231,6 +231,11 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     return self._streams
 
   @property
+  def discount_factor(self):
+    """Gamma of the extrinsic rewards."""
+    return self._streams[0].discount_factor
+
+  @property
   def num_minibatches(self):
     """Optimizer steps a pass over a whole rollout."""
     return self._num_minibatches

@@ -60,6 +60,13 @@ class Rollout(NamedTuple):
   episodes: Sequence[Any]
 
   @property
+  def is_new(self):
+    """Which rows the rollout before did not have, booleans [B, T+1]."""
+    is_new = np.ones(self.trajectory.step_type.shape, bool)
+    is_new[:, : self.num_old_rows] = False
+    return is_new
+
+  @property
   def num_env_steps(self):
     """Environment steps in the new rows; a reset is none."""
     step_type = self.trajectory.step_type[:, self.num_old_rows :]

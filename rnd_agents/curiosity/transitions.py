@@ -7,6 +7,7 @@ from typing import NamedTuple, Optional
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
+from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
 from rnd_agents.networks import environment_rows
@@ -116,20 +117,26 @@ class PreviousRow(tf.Module):
     super().__init__(name=name)
     self._rows = environment_rows.EnvironmentRows(_kept(trajectory_spec))
 
-  def join(self, row):
+  def join(self, row, mask=None):
     """Returns the transitions from the row before to this one.
 
     Args:
       row: A `Trajectory` [B]; entry b of every call belongs to environment b.
+      mask: Booleans [B]: False for environments without a row; None for none.
 
     Returns:
-      `Transitions` [B]. None of them is valid where there is no row before, or
-      one of another number of environments.
+      `Transitions` [B]. None of them is valid where there is no row, or none
+      before, or one of another number of environments.
     """
     batch_size = tf.shape(row.step_type)[0]
     is_known = self._rows.are_for(batch_size)
-    observation, action, step_type = self._rows.read(batch_size)
-    self._rows.assign(_kept(row))
+    before = self._rows.read(batch_size)
+    observation, action, step_type = before
+    kept = _kept(row)
+    if mask is not None:
+      is_known &= mask
+      kept = nest_utils.where(mask, kept, before)
+    self._rows.assign(kept)
     return Transitions(
         next_observation=row.observation,
         valid=is_known & ~row.is_first(),

@@ -9,7 +9,6 @@ from rnd_agents.hierarchy import two_level_policy
 from rnd_agents.hierarchy.goals import EntryGoals
 from rnd_agents.hierarchy.goals import Goals
 from rnd_agents.hierarchy.goals import PositionGoals
-from rnd_agents.hierarchy.two_level_agent import create_two_level_agent
 from rnd_agents.hierarchy.two_level_agent import TwoLevelAgent
 from rnd_agents.hierarchy.two_level_policy import TwoLevelPolicy
 
@@ -19,7 +18,6 @@ __all__ = [
     'PositionGoals',
     'TwoLevelAgent',
     'TwoLevelPolicy',
-    'create_two_level_agent',
     'decisions',
     'goals',
     'two_level_agent',

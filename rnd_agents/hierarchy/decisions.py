@@ -73,9 +73,12 @@ class Decisions(tf.Module):
       is_decision: booleans [B, T+1].
 
     Returns:
-      A `Trajectory` [B, N+1]: the decisions and ends of episodes of each
-      environment, in order; N+1 are those of the environment that has most.
-      The others have LAST rows before their own, which begin no transition.
+      A tuple of a `Trajectory` [B, N+1], the decisions and ends of episodes of
+      each environment, in order; and booleans [B, N+1]: which of them are
+      complete, each in one rollout. N+1 are those of the environment that has
+      most. The others have LAST rows before their own, which begin no
+      transition. The last row of each is not complete: it is open, or comes
+      again as the first row of the next rollout.
     """
     rows, sums, is_kept = self._joined(experience, is_decision)
     decided, was_kept = _aligned((rows, sums), is_kept)
@@ -85,7 +88,7 @@ class Decisions(tf.Module):
     self._open.assign((*last, is_open & was_kept[:, -1]))
     rows, sums = decided
     step_type = tf.where(was_kept, rows.step_type, ts.StepType.LAST)
-    return trajectory_lib.Trajectory(
+    decided = trajectory_lib.Trajectory(
         step_type=step_type,
         observation=rows.observation,
         action=rows.action,
@@ -94,6 +97,7 @@ class Decisions(tf.Module):
         reward=sums.reward,
         discount=sums.discount,
     )
+    return decided, without_last(was_kept)
 
   def _joined(self, experience, is_decision):
     """Rows, sums and which rows are kept, from the open decision on."""
@@ -149,6 +153,11 @@ class Decisions(tf.Module):
             product(of_steps.weight, 1.0),
         ),
     )
+
+
+def without_last(mask):
+  """Returns booleans [B, T] with False in the last column."""
+  return tf.concat([mask[:, :-1], tf.zeros_like(mask[:, -1:])], axis=1)
 
 
 def _aligned(nest, is_kept):

@@ -4,16 +4,12 @@
 
 import collections
 
-import gin
 import tensorflow as tf
 from tf_agents.agents import tf_agent
-from tf_agents.specs import tensor_spec
-from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.hierarchy import decisions
-from rnd_agents.hierarchy import goals as goals_lib
 from rnd_agents.hierarchy import two_level_policy
 
 
@@ -21,6 +17,8 @@ class TwoLevelAgent(tf_agent.TFAgent):
   """Chooses goals by one agent and reaches them by another.
 
   Both learn from the same rollouts [B, T+1], without gradients between them.
+  `train` trains two on-policy levels; others are trained each in its own way,
+  on `upper_experience` and `lower_experience` (`training.TwoLevelTraining`).
   The lower one sees observation and goal at every step, is paid by the goals,
   and for it a goal that was reached ends the discounted sum; one that was given
   up goes on with the next goal. The upper one learns from `Decisions`, paid by
@@ -42,9 +40,9 @@ class TwoLevelAgent(tf_agent.TFAgent):
     Args:
       time_step_spec: A `TimeStep` spec of the environment.
       action_spec: Of the environment.
-      upper: An on-policy agent without memory, such as `RNDPPOAgent`, with
+      upper: An agent without memory, such as `RNDPPOAgent` or `R2D3Agent`, with
         `goals.spec` for an action spec.
-      lower: An on-policy agent on `goals.lower_observation_spec`.
+      lower: An agent on `goals.lower_observation_spec`.
       goals: `Goals`.
       goal_length: K, steps after which another goal is chosen at the latest.
       discount_factor: gamma of a step in the upper level's sums; the upper
@@ -57,12 +55,12 @@ class TwoLevelAgent(tf_agent.TFAgent):
     self._goal_length = goal_length
     ranges.check_above_0('TwoLevelAgent.', goal_length=goal_length)
     _check_levels(time_step_spec, action_spec, upper, lower, goals)
-    streams = getattr(upper, 'streams', ())
-    if streams and streams[0].discount_factor != discount_factor:
+    its = getattr(upper, 'discount_factor', discount_factor)
+    if its != discount_factor:
       raise errors.InvalidValue(
           'The upper level must discount a step as its sums do: its'
-          f' discount_factor is {streams[0].discount_factor}, and that of'
-          f' TwoLevelAgent {discount_factor}.'
+          f' discount_factor is {its}, and that of TwoLevelAgent'
+          f' {discount_factor}.'
       )
 
     def build(name_, collect):
@@ -85,8 +83,23 @@ class TwoLevelAgent(tf_agent.TFAgent):
         build('policy', False),
         build('collect_policy', True),
         train_sequence_length=None,
-        train_step_counter=tf.Variable(0, dtype=tf.int64, name='train_step'),
+        train_step_counter=upper.train_step_counter,
     )
+
+  @property
+  def upper(self):
+    """The agent that chooses goals."""
+    return self._upper
+
+  @property
+  def lower(self):
+    """The agent that reaches them."""
+    return self._lower
+
+  @property
+  def train_step_counter(self):
+    """Train steps of both levels together."""
+    return self._upper.train_step_counter + self._lower.train_step_counter
 
   @property
   def curiosity(self):
@@ -97,32 +110,6 @@ class TwoLevelAgent(tf_agent.TFAgent):
     """Those of both levels."""
     return [*self._upper.optimizers, *self._lower.optimizers]
 
-  def check_rollout(self, num_environments, rollout_length):
-    """Refuses rollouts that a level cannot take; see `RNDPPOAgent`."""
-    self._lower.check_rollout(num_environments, rollout_length)
-    if rollout_length < self._goal_length:
-      raise errors.InvalidValue(
-          f'A rollout of {rollout_length} steps may have no decision, for a'
-          f' goal may take {self._goal_length}: raise OnPolicyTraining.'
-          'rollout_length, or lower create_two_level_agent.goal_length.'
-      )
-    # Goals may be shorter, which makes more of them.
-    self._upper.check_rollout(
-        num_environments, rollout_length // self._goal_length
-    )
-
-  def update_observation_statistics(self, observations):
-    """Takes raw observations [B, ...] into the statistics of both levels.
-
-    Those of the lower level see them with goals drawn uniformly.
-    """
-    self._upper.update_observation_statistics(observations)
-    batch = tf.shape(tf.nest.flatten(observations)[0])[:1]
-    goal = tensor_spec.sample_spec_nest(self._goals.spec, outer_dims=batch)
-    self._lower.update_observation_statistics(
-        self._goals.observe(observations, goal)
-    )
-
   def _initialize(self):
     self._upper.initialize()
     self._lower.initialize()
@@ -130,11 +117,14 @@ class TwoLevelAgent(tf_agent.TFAgent):
   def _train(self, experience, weights):
     if weights is not None:
       raise errors.InvalidValue('TwoLevelAgent takes no weights.')
-    lower = self._lower.train(self.lower_experience(experience))
-    upper = self._upper.train(self.upper_experience(experience))
-    self.train_step_counter.assign(
-        self._upper.train_step_counter + self._lower.train_step_counter
-    )
+    for level in (self._upper, self._lower):
+      if hasattr(level, 'update_statistics'):
+        raise errors.InvalidValue(
+            f'{type(level).__name__} learns from a replay: train each'
+            ' level by itself, as TwoLevelTraining does.'
+        )
+    lower = self._lower.train(self.lower_experience(experience)[0])
+    upper = self._upper.train(self.upper_experience(experience)[0])
     extra = {}
     for level, info in (('upper', upper), ('lower', lower)):
       extra[f'{level}_loss'] = info.loss
@@ -152,8 +142,9 @@ class TwoLevelAgent(tf_agent.TFAgent):
       experience: A `Trajectory` [B, T+1].
 
     Returns:
-      A `Trajectory` [B, T+1]: observations with goals, rewards of `goals`, and
-      a discount of 0 where the goal was reached.
+      A tuple of a `Trajectory` [B, T+1], observations with goals, rewards of
+      `goals`, and a discount of 0 where the goal was reached; and booleans
+      [B, T+1]: which rows are complete, each in one rollout.
     """
     info = experience.policy_info
     arrived = tf.nest.map_structure(
@@ -163,12 +154,14 @@ class TwoLevelAgent(tf_agent.TFAgent):
     reached = self._goals.reached(arrived, info['goal'])
     # From the end of an episode to the next one leads no step.
     reached &= ~experience.is_boundary()
-    return experience.replace(
+    rows = experience.replace(
         observation=self._goals.observe(experience.observation, info['goal']),
         policy_info=info['lower'],
         reward=self._goals.reward(reached, experience.reward),
         discount=tf.where(reached, 0.0, experience.discount),
     )
+    # Whether the last step has reached the goal, the next rollout tells.
+    return rows, decisions.without_last(tf.ones_like(reached))
 
   def upper_experience(self, experience):
     """Returns what the upper level learns from: see `Decisions`.
@@ -179,7 +172,8 @@ class TwoLevelAgent(tf_agent.TFAgent):
       experience: A `Trajectory` [B, T+1].
 
     Returns:
-      A `Trajectory` [B, N+1] of decisions.
+      What `Decisions` does: a `Trajectory` [B, N+1] of decisions, and which of
+      them are complete.
     """
     info = experience.policy_info
     return self._decisions(
@@ -195,11 +189,6 @@ def _check_levels(time_step_spec, action_spec, upper, lower, goals):
       ('lower', lower, goals.lower_observation_spec, action_spec),
   )
   for name, agent, observation, action in expected:
-    if not hasattr(agent, 'check_rollout'):
-      raise errors.InvalidValue(
-          f'{type(agent).__name__} cannot be the {name} level: it does not'
-          ' learn from rollouts, as RNDPPOAgent does.'
-      )
     specs = dict(
         observation=(agent.time_step_spec.observation, observation),
         action=(agent.action_spec, action),
@@ -215,50 +204,3 @@ def _check_levels(time_step_spec, action_spec, upper, lower, goals):
         'The upper level must have no memory: its decisions come at other steps'
         ' in each environment. Leave out the core of its networks.'
     )
-
-
-@gin.configurable(
-    module='rnd_agents', denylist=['time_step_spec', 'action_spec']
-)
-def create_two_level_agent(
-    time_step_spec,
-    action_spec,
-    goals_fn=goals_lib.EntryGoals,
-    create_upper=gin.REQUIRED,
-    create_lower=gin.REQUIRED,
-    goal_length=16,
-    discount_factor=0.99,
-):
-  """Builds a `TwoLevelAgent`.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-    goals_fn: Function from an observation spec to `Goals`.
-    create_upper: Function from (time step spec, spec of a goal) to the upper
-      agent, such as `@upper/create_rnd_ppo_agent`.
-    create_lower: Function from (time step spec with the goal, action spec) to
-      the lower agent, such as `@lower/create_rnd_ppo_agent`.
-    goal_length: Steps after which another goal is chosen at the latest.
-    discount_factor: gamma of a step, the same as
-      `upper/RNDPPOAgent.discount_factor`.
-
-  Returns:
-    The agent, initialized.
-
-  Raises:
-    UserError: If the levels do not fit each other.
-  """
-  goals = goals_fn(time_step_spec.observation)
-  lower_spec = ts.time_step_spec(goals.lower_observation_spec)
-  agent = TwoLevelAgent(
-      time_step_spec,
-      action_spec,
-      create_upper(time_step_spec, goals.spec),
-      create_lower(lower_spec, action_spec),
-      goals,
-      goal_length,
-      discount_factor,
-  )
-  agent.initialize()
-  return agent

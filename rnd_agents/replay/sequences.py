@@ -452,7 +452,7 @@ class BatchCutter:
         EpisodeCutter(settings, add_fn) for _ in range(num_environments)
     ]
 
-  def __call__(self, row, episodic=()):
+  def __call__(self, row, episodic=(), mask=None):
     """Adds a row of each environment.
 
     Args:
@@ -460,6 +460,7 @@ class BatchCutter:
         its policy_info has a `network_state` (as an attribute or a key), a nest
         [B, ...], that is the recurrent state before the frames.
       episodic: As for `EpisodeCutter.add`, a nest [B, ...].
+      mask: Booleans [B]: False for environments without a row; None for none.
 
     Raises:
       ValueError: If an array is of another batch size, or if a row cannot
@@ -480,6 +481,8 @@ class BatchCutter:
         )
     structure = _structure_of(row)
     for i, cutter in enumerate(self._cutters):
+      if mask is not None and not mask[i]:
+        continue
       cutter._add(  # pylint: disable=protected-access
           structure, [leaf[i] for leaf in leaves], [part[i] for part in states]
       )

@@ -17,12 +17,13 @@ from rnd_agents.training import metrics_log
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
-from rnd_agents.training import replay_loop
+from rnd_agents.training import replay_learner
 from rnd_agents.training import resuming
 from rnd_agents.training import run
 from rnd_agents.training import run_directory
 from rnd_agents.training import settings
 from rnd_agents.training import stop_signals
+from rnd_agents.training import two_level
 
 __all__ = [
     'archive_demonstrations',
@@ -40,11 +41,11 @@ __all__ = [
     'off_policy',
     'on_policy',
     'pictures',
-    'replay_loop',
+    'replay_learner',
     'resuming',
     'run',
     'run_directory',
     'settings',
     'stop_signals',
-    'watchdog',
+    'two_level',
 ]

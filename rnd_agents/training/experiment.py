@@ -26,6 +26,7 @@ from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import gin_bindings
 from rnd_agents.training import gin_files
+from rnd_agents.training import loops
 from rnd_agents.training import metrics_log
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
@@ -53,7 +54,7 @@ class Experiment:
     root_dir: Where the run leaves its files; a run found there is resumed.
     seed: Decides environments, networks, policy and shuffling.
     training: How an agent is built and trained: `OnPolicyTraining`,
-      `ReplayTraining`, or what has their methods.
+      `ReplayTraining`, `TwoLevelTraining`, or what has their methods.
     num_env_steps: Environment steps of the whole run, all environments
       together, the random ones included.
     num_environments: Environments stepped side by side.
@@ -136,12 +137,7 @@ class Experiment:
         vars(self),
         f'{name}.',
     )
-    is_class = isinstance(self.training, type)
-    if is_class or not hasattr(self.training, 'build_loop'):
-      raise errors.InvalidType(
-          f'{name}.training must be @OnPolicyTraining() or @ReplayTraining(),'
-          f' with the brackets, not {self.training!r}.'
-      )
+    loops.check_training(f'{name}.training', self.training, 'build_loop')
     settings.check_scopes()
     self.training.check(self.num_env_steps, self.num_environments)
 

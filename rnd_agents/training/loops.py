@@ -1,17 +1,22 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What on-policy and off-policy loops have in common.
+"""The loop of a run, and what a way of learning is to it.
 
-A loop is a way of learning: it collects and trains, one iteration after the
-other, and hands each to the run as an `Iteration`. Everything else (logs,
+The loop collects rollouts, has a `Learner` learn from them, and hands one
+iteration after the other to the run as an `Iteration`. Everything else (logs,
 checkpoints, evaluations, pictures) is a callback of the run.
 """
 
 import abc
+import time
 from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 import tensorflow as tf
+from tf_agents.utils import common
+
+from rnd_agents import errors
+from rnd_agents.collecting import local
 
 
 class Iteration(NamedTuple):
@@ -83,8 +88,17 @@ class Counters(tf.Module):
     self._wall_time_s.assign_add(wall_time_s)
 
 
-class Loop(abc.ABC):
-  """A way of learning, with what it has to save."""
+class Learner(abc.ABC):
+  """Learns from what a `Loop` collects, with what it has to save.
+
+  Attributes:
+    policy_version: How often the variables of the collect policy have changed.
+    environment_variables: Those of them that have an entry for each
+      environment.
+  """
+
+  policy_version = 0
+  environment_variables = ()
 
   def begin(self):  # noqa: B027
     """Makes what only a new run needs, before its first checkpoint.
@@ -93,7 +107,117 @@ class Loop(abc.ABC):
       UserError: If something is missing or does not fit.
     """
 
+  def pretrain(self):
+    """Does what comes before the first environment step, in small pieces.
+
+    A generator. Called again by a run that was stopped in between.
+
+    Yields:
+      A `Prepared` after each piece.
+    """
+    yield from ()
+
+  def explore(self, env_steps):  # noqa: B027
+    """Makes the collect policy explore as much as it should.
+
+    Args:
+      env_steps: Of the run so far; None for random actions, before the first
+        update.
+    """
+
+  def warm_up(self, rollout):
+    """Takes a `collector.Rollout` from before the first update."""
+    self.add(rollout)
+
   @abc.abstractmethod
+  def add(self, rollout):
+    """Takes a `collector.Rollout`, which begins where the last one ended."""
+
+  @abc.abstractmethod
+  def train(self, num_env_steps):
+    """Makes the updates that are due.
+
+    Args:
+      num_env_steps: Environment steps since the last call.
+    """
+
+  @abc.abstractmethod
+  def metrics(self):
+    """Metrics of the updates since the last call, floats by name."""
+
+  @abc.abstractmethod
+  def finite(self):
+    """By the name of each floating variable whether all of it is finite."""
+
+  def get_state(self):
+    """What a checkpoint keeps besides variables, picklable."""
+    return {}
+
+  def set_state(self, state, episodes_go_on):  # noqa: B027
+    """Goes on from `get_state()`.
+
+    Args:
+      state: What it returned.
+      episodes_go_on: Whether the episodes in progress do, too.
+    """
+
+
+class Loop:
+  """Collects and trains, one iteration after the other.
+
+  A run that was killed and resumed is the run that was not, wherever the
+  environments can be put back.
+  """
+
+  def __init__(
+      self,
+      agent,
+      learner,
+      shards,
+      counters,
+      rollout_length,
+      collect_length,
+      warm_up_env_steps=0,
+  ):
+    """Builds the loop; nothing runs yet.
+
+    Args:
+      agent: The agent that learns.
+      learner: Its `Learner`.
+      shards: `collecting.shards.Shards`.
+      counters: `Counters`.
+      rollout_length: Steps of each environment in an iteration.
+      collect_length: Of those, steps between two updates.
+      warm_up_env_steps: Random steps, all environments together, before the
+        first update.
+    """
+    self._agent = agent
+    self._learner = learner
+    self._shards = shards
+    self._counters = counters
+    self._rollout_length = rollout_length
+    self._collect_length = collect_length
+    self._warm_up_env_steps = warm_up_env_steps
+    self._sent_version = None  # Of the policy, to the collectors.
+    variables = agent.collect_policy.variables()
+    self._is_of_environments = [
+        any(variable is each for each in learner.environment_variables)
+        for variable in variables
+    ]
+    # In one call, which takes a fraction of the time of one call a variable.
+    self._read_variables = common.function(
+        lambda: [variable.read_value() for variable in variables]
+    )
+
+  def begin(self):
+    """Makes what only a new run needs, before its first checkpoint.
+
+    Raises:
+      UserError: If something is missing or does not fit.
+    """
+    self._learner.begin()
+    self._shards.reset()
+
   def prepare(self):
     """Does what comes before the first iteration, in small pieces.
 
@@ -102,23 +226,89 @@ class Loop(abc.ABC):
     Yields:
       A `Prepared` after each piece.
     """
+    if self._counters.iteration:
+      return
+    yield from self._learner.pretrain()
+    while self._counters.env_steps < self._warm_up_env_steps:
+      self._learner.warm_up(self._step(None))
+      yield Prepared()
 
-  @abc.abstractmethod
   def iterations(self):
     """Collects and trains; a generator of `Iteration` without an end."""
+    self._shards.share(self._agent)
+    while True:
+      start = time.monotonic()
+      train_time_s, episodes, num_env_steps = 0.0, [], 0
+      for _ in range(self._rollout_length // self._collect_length):
+        rollout = self._step(self._counters.env_steps)
+        new_env_steps = rollout.num_env_steps
+        num_env_steps += new_env_steps
+        episodes += rollout.episodes
+        self._learner.add(rollout)
+        del rollout  # Of Atari's frames one copy is enough.
+        train_start = time.monotonic()
+        self._learner.train(new_env_steps)
+        train_time_s += time.monotonic() - train_start
+      total_s = time.monotonic() - start
+      yield Iteration(
+          self._learner.metrics(),
+          self._learner.finite(),
+          episodes,
+          num_env_steps,
+          dict(
+              collect_time_s=max(total_s - train_time_s, 1e-9),
+              train_time_s=max(train_time_s, 1e-9),
+          ),
+      )
 
-  @abc.abstractmethod
+  def _step(self, env_steps):
+    """Steps all environments a few times; returns the `Rollout` of it."""
+    self._learner.explore(env_steps)
+    variables_of = None
+    if self._sent_version != self._learner.policy_version:
+      self._sent_version = self._learner.policy_version
+      variables_of = self._values()
+    rollout = self._shards.collect(variables_of, self._collect_length)
+    self._counters.add(env_steps=rollout.num_env_steps)
+    return rollout
+
+  def _values(self):
+    """A function of a slice of the environments: the policy's variables."""
+    values = local.as_numpy(self._read_variables())
+
+    def of(part):
+      return [
+          value[part.start : part.stop] if is_of_environments else value
+          for value, is_of_environments in zip(values, self._is_of_environments)
+      ]
+
+    return of
+
   def get_state(self):
     """What a checkpoint keeps besides variables, picklable."""
+    return self._learner.get_state()
 
-  @abc.abstractmethod
   def set_state(self, state, episodes_go_on):
-    """Goes on from `get_state()`.
+    """Goes on from `get_state()`; see `Learner`."""
+    self._learner.set_state(state, episodes_go_on)
 
-    Args:
-      state: What it returned.
-      episodes_go_on: Whether the episodes in progress do, too.
-    """
+
+def check_training(name, training, method):
+  """Refuses what is no way of training.
+
+  Args:
+    name: Of the setting.
+    training: Its value.
+    method: Name of a method that it needs.
+
+  Raises:
+    TypeError: If it has none.
+  """
+  if isinstance(training, type) or not hasattr(training, method):
+    raise errors.InvalidType(
+        f'{name} must be @OnPolicyTraining() or @ReplayTraining(), with the'
+        f' brackets, not {training!r}.'
+    )
 
 
 def floating_variables(agent):

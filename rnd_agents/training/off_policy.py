@@ -17,7 +17,8 @@ from rnd_agents.replay import demonstrations as demonstration_files
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences
 from rnd_agents.training import epsilons
-from rnd_agents.training import replay_loop
+from rnd_agents.training import loops
+from rnd_agents.training import replay_learner
 from rnd_agents.training import settings
 
 _NAME = 'ReplayTraining'
@@ -159,12 +160,13 @@ class ReplayTraining:
           f' {_NAME}.demonstration_ratio, or leave them out.'
       )
 
-  def build_agent(self, specs, num_environments):
+  def build_agent(self, specs, num_environments, step_length=1):
     """Builds the agent of the learner.
 
     Args:
       specs: `collector.Specs`.
       num_environments: B.
+      step_length: Environment steps that a step of the agent takes at most.
 
     Raises:
       UserError: If the agent cannot learn from what is replayed.
@@ -176,6 +178,13 @@ class ReplayTraining:
           f' its first step: {_NAME}.num_pretraining_steps must be 0, got'
           f' {self.num_pretraining_steps}.'
       )
+    if step_length > 1 and agent.curiosity is not None:
+      if agent.curiosity.episodic_spec:
+        raise errors.InvalidValue(
+            f'{type(agent.curiosity).__name__} needs a row of each environment'
+            ' at each step, and an upper level decides at other steps in each:'
+            ' with a replay it needs another curiosity, such as @create_rnd.'
+        )
     return agent
 
   def build_twin(self, time_step_spec, action_spec, num_environments):
@@ -189,26 +198,45 @@ class ReplayTraining:
         ),
     )
 
-  def build_loop(self, run):
-    """Builds the loop of a `run.Run`."""
-    agent = run.agent
+  def build_learner(self, run, agent, view=None, level=''):
+    """Builds the learner of an agent of a `run.Run`.
+
+    Args:
+      run: The run.
+      agent: What `build_agent` returned.
+      view: As for `on_policy.OnPolicyLearner`.
+      level: Of the agent in a hierarchy, such as '_upper'.
+    """
     spec = sequences.sequence_spec(
         agent.collect_data_spec,
         self.window,
         agent.collect_policy.policy_state_spec,
         agent.curiosity.episodic_spec if agent.curiosity is not None else (),
     )
-    replay_seed = int(run.seeds.loop.generate_state(2, np.uint64)[1])
-    return replay_loop.ReplayLoop(
+    seed = int(run.seeds.loop.generate_state(2, np.uint64)[1])
+    return replay_learner.ReplayLearner(
         agent,
+        run.config.num_environments,
+        self,
+        prioritized_replay.PrioritizedReplay(
+            spec, seed=[seed, *level.encode()]
+        ),
+        functools.partial(self._read_demonstrations, run.collector.specs),
+        run.path('checkpoints', f'replay{level}'),
+        run.config.num_checkpoints,
+        view,
+    )
+
+  def build_loop(self, run):
+    """Builds the loop of a `run.Run`."""
+    return loops.Loop(
+        run.agent,
+        self.build_learner(run, run.agent),
         run.collector,
         run.counters,
-        self,
+        self.rollout_length,
+        self.collect_length,
         run.config.warm_up_env_steps,
-        prioritized_replay.PrioritizedReplay(spec, seed=replay_seed),
-        functools.partial(self._read_demonstrations, run.collector.specs),
-        run.path('checkpoints', 'replay'),
-        run.config.num_checkpoints,
     )
 
   def _read_demonstrations(self, specs):

@@ -4,10 +4,10 @@
 
 import contextlib
 import dataclasses
-import time
 from typing import Callable
 
 import gin
+import numpy as np
 import tensorflow as tf
 from tf_agents.utils import common
 
@@ -91,12 +91,18 @@ class OnPolicyTraining:
       )
     return [device.name for device in devices[: self.num_devices]]
 
-  def build_agent(self, specs, num_environments):
+  @property
+  def collect_length(self):
+    """Steps of each environment that are collected with one policy."""
+    return self.rollout_length
+
+  def build_agent(self, specs, num_environments, step_length=1):
     """Builds the agent of the learner.
 
     Args:
       specs: `collector.Specs`.
       num_environments: B.
+      step_length: Environment steps that a step of the agent takes at most.
 
     Raises:
       UserError: If the agent cannot learn from the rollouts.
@@ -110,7 +116,14 @@ class OnPolicyTraining:
           f'{type(agent).__name__} cannot be trained by OnPolicyTraining: it'
           ' has no check_rollout. Set train_eval.training = @ReplayTraining().'
       )
-    check(num_environments, self.rollout_length)
+    if self.rollout_length < step_length:
+      raise errors.InvalidValue(
+          f'OnPolicyTraining.rollout_length = {self.rollout_length} may have no'
+          f' decision of the upper level, for a goal may take {step_length}'
+          ' steps: raise it, or lower TwoLevelTraining.goal_length.'
+      )
+    # They may be shorter, which makes more of them.
+    check(num_environments, self.rollout_length // step_length)
     return agent
 
   def build_twin(self, time_step_spec, action_spec, num_environments):
@@ -118,55 +131,111 @@ class OnPolicyTraining:
     del num_environments
     return self.create_agent(time_step_spec, action_spec)
 
+  def build_learner(self, run, agent, view=None, level=''):
+    """Builds the learner of an agent of a `run.Run`.
+
+    Args:
+      run: The run.
+      agent: What `build_agent` returned.
+      view: As for `OnPolicyLearner`.
+      level: Of the agent in a hierarchy, such as '_upper'.
+    """
+    del run, level
+    return OnPolicyLearner(agent, self.rollout_length, view)
+
   def build_loop(self, run):
     """Builds the loop of a `run.Run`."""
     return OnPolicyLoop(
         run.agent,
+        self.build_learner(run, run.agent),
         run.collector,
         run.counters,
         self.rollout_length,
+        self.collect_length,
         run.config.warm_up_env_steps,
     )
 
 
-class OnPolicyLoop(loops.Loop):
-  """Collects a rollout, trains on it, and again.
+class OnPolicyLearner(loops.Learner):
+  """Trains on a rollout as soon as it is long enough."""
 
-  A run that was killed and resumed is the run that was not, wherever the
-  environments can be put back.
-  """
-
-  def __init__(
-      self, agent, shards, counters, rollout_length, warm_up_env_steps=0
-  ):
-    """Builds the loop; nothing runs yet.
+  def __init__(self, agent, rollout_length, view=None):
+    """Creates the learner.
 
     Args:
       agent: An on-policy agent, such as `RNDPPOAgent`.
-      shards: `collecting.shards.Shards`.
-      counters: `loops.Counters`.
       rollout_length: T.
-      warm_up_env_steps: Uniformly random steps, all environments together, that
-        seed the observation statistics (section 2.4 of the RND paper).
+      view: Function from what was collected, a `Trajectory` [B, T+1], to a
+        tuple (what the agent learns from, a `Trajectory` [B, N+1]; booleans
+        [B, N+1]: rows whose transition is known, each row once). None for what
+        was collected.
     """
     self._agent = agent
-    self._shards = shards
-    self._counters = counters
     self._rollout_length = rollout_length
-    self._warm_up_env_steps = warm_up_env_steps
-    policy_variables = agent.collect_policy.variables()
-    # In one call, which takes a fraction of the time of one call a variable.
-    self._read_variables = common.function(
-        lambda: [variable.read_value() for variable in policy_variables]
-    )
+    self._view = view or (lambda experience: (experience, None))
+    self._parts = []  # Of a rollout.
+    self._metrics, self._finite = {}, {}
     self._floating_variables = loops.floating_variables(agent)
     self._train = common.function(self._train_on_rollout)
     self._update_statistics = common.function(
         agent.update_observation_statistics
     )
 
-  def begin(self):
-    self._shards.reset()
+  def warm_up(self, rollout):
+    """Takes observations into the statistics (section 2.4 of RND's paper)."""
+    rows, is_known = self._view(local.as_tensors(rollout.trajectory))
+    for t in range(rows.step_type.shape[1]):
+      self._update_statistics(
+          tf.nest.map_structure(lambda x, t=t: x[:, t], rows.observation),
+          None if is_known is None else is_known[:, t],
+      )
+
+  def add(self, rollout):
+    self._parts.append(rollout.trajectory)
+
+  def train(self, num_env_steps):
+    num_steps = sum(part.step_type.shape[1] - 1 for part in self._parts)
+    if num_steps < self._rollout_length:
+      return
+    experience = local.as_tensors(_joined(self._parts))
+    self._parts.clear()
+    with replicas.losses():
+      loss_info, finite = local.as_numpy(self._train(experience))
+    self.policy_version += 1
+    self._metrics = {
+        name: float(value) for name, value in loss_info.extra._asdict().items()
+    }
+    self._metrics['loss'] = float(loss_info.loss)
+    if not self._metrics.pop('num_ended_episodes', None):
+      self._metrics.pop('intrinsic_episode_return_mean', None)
+    self._finite = dict(zip(self._floating_variables, finite, strict=True))
+
+  def _train_on_rollout(self, experience):
+    """One update, in a graph: (loss info, whether each variable is finite)."""
+    loss_info = self._agent.train(self._view(experience)[0])
+    return loss_info, loops.are_finite(self._floating_variables.values())
+
+  def metrics(self):
+    return self._metrics
+
+  def finite(self):
+    return self._finite
+
+
+def _joined(parts):
+  """Joins rollouts [B, T+1] of which each begins with the last row before."""
+  if len(parts) == 1:
+    return parts[0]
+  begins = [
+      tf.nest.map_structure(lambda x: x[:, :-1], part) for part in parts[:-1]
+  ]
+  return tf.nest.map_structure(
+      lambda *each: np.concatenate(each, axis=1), *begins, parts[-1]
+  )
+
+
+class OnPolicyLoop(loops.Loop):
+  """Takes uniformly random steps before the first iteration."""
 
   def prepare(self):
     """Takes random steps into the observation statistics.
@@ -185,58 +254,8 @@ class OnPolicyLoop(loops.Loop):
       rollout = self._shards.collect_random(
           min(rows, collector.MAX_RANDOM_ROWS)
       )
-      observations = rollout.trajectory.observation
-      for t in range(rollout.trajectory.step_type.shape[1]):
-        self._update_statistics(
-            local.as_tensors(
-                tf.nest.map_structure(lambda x, t=t: x[:, t], observations)
-            )
-        )
+      self._learner.warm_up(rollout)
       self._counters.add(env_steps=rollout.num_env_steps)
       yield loops.Prepared(can_save=False)
     # The episodes that the random policy began are not the agent's.
     self._shards.reset()
-
-  def iterations(self):
-    self._shards.share(self._agent)
-    while True:
-      start = time.monotonic()
-      variables = local.as_numpy(self._read_variables())
-      rollout = self._shards.collect(
-          lambda _, values=variables: values, self._rollout_length
-      )
-      collected = time.monotonic()
-      episodes, num_env_steps = rollout.episodes, rollout.num_env_steps
-      experience = local.as_tensors(rollout.trajectory)
-      del rollout  # Of Atari's frames one copy is enough.
-      with replicas.losses():
-        loss_info, finite = local.as_numpy(self._train(experience))
-      metrics = {
-          name: float(value)
-          for name, value in loss_info.extra._asdict().items()
-      }
-      metrics['loss'] = float(loss_info.loss)
-      if not metrics.pop('num_ended_episodes', None):
-        metrics.pop('intrinsic_episode_return_mean', None)
-      self._counters.add(env_steps=num_env_steps)
-      yield loops.Iteration(
-          metrics,
-          dict(zip(self._floating_variables, finite, strict=True)),
-          episodes,
-          num_env_steps,
-          dict(
-              collect_time_s=collected - start,
-              train_time_s=time.monotonic() - collected,
-          ),
-      )
-
-  def _train_on_rollout(self, experience):
-    """One update, in a graph: (loss info, whether each variable is finite)."""
-    loss_info = self._agent.train(experience)
-    return loss_info, loops.are_finite(self._floating_variables.values())
-
-  def get_state(self):
-    return {}
-
-  def set_state(self, state, episodes_go_on):
-    pass

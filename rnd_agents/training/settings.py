@@ -43,13 +43,14 @@ _SAFE = _OF_EXECUTION | {
     'R2D3Agent.gradient_clipping',
 }
 _OWN = re.compile(
-    r'(train/|eval/)?'
+    r'((train|eval|upper|lower)/)*'
     r'(rnd_agents\.)?'
-    r'(train_eval|explore|OnPolicyTraining|ReplayTraining|create_\w+|RNDPPOAgent|'
-    r'R2D3Agent|ReturnStream|load_\w+|LSTMCore|GRUCore|PrioritizedReplay|'
-    r'\w+_epsilon)\.'
+    r'(train_eval|explore|OnPolicyTraining|ReplayTraining|'
+    r'TwoLevelTraining|create_\w+|RNDPPOAgent|R2D3Agent|ReturnStream|load_\w+|'
+    r'LSTMCore|GRUCore|PrioritizedReplay|\w+_epsilon)\.'
     r'|[A-Z][A-Z0-9_]*$'
 )
+_SCOPES = re.compile(r'^((train|upper|lower)/)*(rnd_agents\.)?')
 _BINDING = re.compile(r'^(\S+) = (.*)$')
 _TEXT_OR_MACRO = re.compile(
     r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|%([\w/]+)"""
@@ -154,7 +155,7 @@ def _without_macros(settings):
 
 
 def _without_scope(name):
-  return name.removeprefix('train/').removeprefix('rnd_agents.')
+  return _SCOPES.sub('', name)
 
 
 def _is_extra(name):

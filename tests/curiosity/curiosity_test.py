@@ -210,3 +210,37 @@ def test_rows_are_joined_to_transitions():
       _check(join(row), t)
     # Another number of environments: whose rows these follow is not known.
     assert not np.any(join(_rows([1, 1, 1], [0.0, 1.0, 2.0])).valid)
+
+
+def test_rows_are_joined_where_an_environment_has_none():
+  """As for each environment alone, with the rows that it has."""
+  random = np.random.default_rng(3)
+  step_types = np.array([[0, 1, 1, 2, 0, 1], [0, 2, 0, 1, 1, 2]])
+  observations = random.normal(size=[2, 6]).astype(np.float32)
+  spec = tf.nest.map_structure(
+      tf.TensorSpec.from_tensor, _rows(step_types[0, 0], 0.0)
+  )
+  together = curiosity.PreviousRow(spec)
+  alone = [curiosity.PreviousRow(spec) for _ in range(2)]
+  taken = [0, 0]
+  while min(taken) < 6:
+    mask = (random.random(2) < 0.6) & (np.array(taken) < 6)
+    places = np.minimum(taken, 5)
+    found = together.join(
+        _rows(step_types[[0, 1], places], observations[[0, 1], places]),
+        tf.constant(mask),
+    )
+    for b in range(2):
+      if not mask[b]:
+        assert not found.valid[b]
+        continue
+      t = slice(taken[b], taken[b] + 1)
+      expected = alone[b].join(_rows(step_types[b, t], observations[b, t]))
+      assert found.valid[b] == expected.valid[0]
+      if expected.valid[0]:
+        np.testing.assert_array_equal(
+            found.observation[b], expected.observation[0]
+        )
+        assert found.is_first[b] == expected.is_first[0]
+        assert found.action[b] == expected.action[0]
+      taken[b] += 1

@@ -102,13 +102,15 @@ def test_sums_over_goals_equal_a_loop(in_graph, goal_lengths):
   made = decisions.Decisions(_SPEC, _GAMMA)
   call = tf.function(made) if in_graph else made
   for start in range(0, 56, 8):  # The last row of one is the next one's first.
-    rollout = call(*_rollout(streams, start, start + 8))
+    rollout, is_complete = call(*_rollout(streams, start, start + 8))
     expected = [_slow(rows, start, start + 8) for rows in streams]
     most = max(map(len, expected))
     assert rollout.reward.shape == (5, most)
     for b, found in enumerate(expected):
       padding = most - len(found)
       assert np.all(rollout.step_type[b, :padding] == _LAST)
+      assert not np.any(is_complete[b, :padding])
+      assert np.all(is_complete[b, padding:-1]) and not is_complete[b, -1]
       mine = tf.nest.map_structure(
           lambda x, b=b, first=padding: x.numpy()[b, first:], rollout
       )
@@ -137,6 +139,6 @@ def test_other_episodes_do_not_go_on_with_an_old_goal():
       reward=np.ones(6, np.float32),
   )
   made(*_rollout([rows], 0, 2))
-  found = made(*_rollout([rows], 3, 5))
+  found, _ = made(*_rollout([rows], 3, 5))
   np.testing.assert_array_equal(found.action, [[3, 5]])
   np.testing.assert_allclose(found.reward[0, 0], 1.0 + _GAMMA)

@@ -3,7 +3,6 @@
 """Two levels: when goals are chosen, what each level learns from, and a run."""
 
 import collections
-import os
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents import networks
 from tests.agents import agent_test_utils as utils
-from tests.training import tiny_runs
 
 _OBSERVATION = tf.TensorSpec([4], tf.float32)
 _TIME_STEP = ts.time_step_spec(_OBSERVATION)
@@ -228,7 +226,7 @@ def test_three_levels_decide_at_their_own_times_and_all_learn():
         )
     )
   rollout = tf.nest.map_structure(lambda *x: tf.stack(x, axis=1), *rows)
-  assert three.upper_experience(rollout).reward.shape == (2, 3)
+  assert three.upper_experience(rollout)[0].reward.shape == (2, 3)
   before = [[v.numpy() for v in each.actor_net.variables] for each in levels]
   three.train(rollout)
   for each, was in zip(levels, before):
@@ -258,7 +256,8 @@ def test_the_lower_level_is_paid_where_its_goal_is_reached():
       reward=tf.ones([1, 7]),
       discount=tf.constant([[0.5, 0.6, 0.7, 0.8, 1.0, 0.9, 1.0]]),
   )
-  found = agent.lower_experience(rollout)
+  found, is_complete = agent.lower_experience(rollout)
+  np.testing.assert_array_equal(is_complete, [[True] * 6 + [False]])
   # Transitions 0 -> 2, 2 -> 1, 1 -> 3, 3 -> 3, (end), 1 -> 1.
   np.testing.assert_array_equal(found.reward[0, :6], [1, 0, 1, 1, 0, 1])
   np.testing.assert_allclose(found.discount[0, :6], [0, 0.6, 0, 0, 1.0, 0])
@@ -341,38 +340,3 @@ def test_levels_that_do_not_fit_are_refused(more, message):
     hierarchy.TwoLevelAgent(
         _TIME_STEP, utils.DISCRETE, goals=goals, **_levels(goals, **more)
     )
-
-
-_RUN = (
-    *tiny_runs.FAST,
-    *tiny_runs.NETWORKS,
-    'import rnd_agents.hierarchy',
-    "load_environment.env = 'rnd_agents/StochasticChain-v0'",
-    'train_eval.num_environments = 4',
-    'train_eval.warm_up_env_steps = 0',
-    'train_eval.num_eval_episodes = 2',
-    'train_eval.eval_interval_env_steps = 640',
-    'OnPolicyTraining.rollout_length = 16',
-    'OnPolicyTraining.create_agent = @create_two_level_agent',
-    'create_two_level_agent.create_upper = @upper/create_rnd_ppo_agent',
-    'create_two_level_agent.create_lower = @lower/create_rnd_ppo_agent',
-    'create_two_level_agent.goal_length = 7',
-    'RNDPPOAgent.discount_factor = 0.99',
-    'RNDPPOAgent.num_epochs = 1',
-    'RNDPPOAgent.num_minibatches = 2',
-    'lower/RNDPPOAgent.intrinsic_advantage_coefficient = 0.0',
-)
-
-
-def test_a_run_goes_on_in_the_middle_of_goals(tmp_path):
-  tiny_runs.train(tmp_path / 'whole', 400, settings=_RUN)
-  tiny_runs.train(tmp_path / 'parts', 200, settings=_RUN)
-  tiny_runs.train(tmp_path / 'parts', 400, settings=_RUN)
-  whole, parts = (
-      tiny_runs.rows(os.fspath(tmp_path / name), 'train')
-      for name in ('whole', 'parts')
-  )
-  assert parts == whole
-  assert len(whole) >= 6
-  assert all(float(row['upper_update_size']) > 0 for row in whole)
-  assert all(float(row['lower_update_size']) > 0 for row in whole)

@@ -15,6 +15,7 @@ from rnd_agents.training import experiment
 from rnd_agents.training import exploration
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
+from rnd_agents.training import two_level
 from tests import gin_parameters
 
 _FOUND = gin_parameters.configurables(
@@ -41,6 +42,7 @@ _CALLS = {
     'rnd_agents.ram_bytes': lambda: cells.ram_bytes(0, None),
     'rnd_agents.OnPolicyTraining': on_policy.OnPolicyTraining,
     'rnd_agents.ReplayTraining': off_policy.ReplayTraining,
+    'rnd_agents.TwoLevelTraining': two_level.TwoLevelTraining,
     'rnd_agents.ladder_epsilon': lambda: epsilons.ladder_epsilon(0, 2),
     'rnd_agents.linear_epsilon': lambda: epsilons.linear_epsilon(0, 2),
     'rnd_agents.exponential_epsilon': (

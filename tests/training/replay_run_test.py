@@ -28,7 +28,7 @@ from rnd_agents.replay import prioritized_replay
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import loops
-from rnd_agents.training import replay_loop
+from rnd_agents.training import replay_learner
 from tests.training import tiny_runs
 
 _NUM_DEMONSTRATIONS = 3
@@ -230,15 +230,16 @@ def test_pretraining_comes_before_the_first_step(
     tmp_path, demonstration_file, monkeypatch
 ):
   seen = []
-  update = replay_loop.ReplayLoop._update
+  update = replay_learner.ReplayLearner._update
 
-  def watching(loop, demonstration_ratio):
-    info = update(loop, demonstration_ratio)
-    steps = int(loop._agent.train_step_counter.numpy())
-    seen.append((loop._counters.env_steps, steps, info))
+  def watching(learner, demonstration_ratio):
+    info = update(learner, demonstration_ratio)
+    steps = int(learner._agent.train_step_counter.numpy())
+    # The replay is empty before the first step.
+    seen.append((learner._replay.sizes()['agent'], steps, info))
     return info
 
-  monkeypatch.setattr(replay_loop.ReplayLoop, '_update', watching)
+  monkeypatch.setattr(replay_learner.ReplayLearner, '_update', watching)
   _run(
       tmp_path,
       60,
@@ -264,7 +265,7 @@ class _Killed(BaseException):
 def test_a_run_that_ends_before_its_first_iteration_goes_on(
     tmp_path, demonstration_file, monkeypatch
 ):
-  update, step = replay_loop.ReplayLoop._update, replay_loop.ReplayLoop._step
+  update, step = replay_learner.ReplayLearner._update, loops.Loop._step
   seen = {'pretraining': [], 'random steps': []}
   ends = []
 
@@ -276,18 +277,18 @@ def test_a_run_that_ends_before_its_first_iteration_goes_on(
       os.kill(os.getpid(), signal.SIGTERM)
     seen[part].append(value)
 
-  def updating(loop, demonstration_ratio):
-    if loop._counters.env_steps == 0:
-      note('pretraining', int(loop._agent.train_step_counter.numpy()))
-    return update(loop, demonstration_ratio)
+  def updating(learner, demonstration_ratio):
+    if not learner._replay.sizes()['agent']:
+      note('pretraining', int(learner._agent.train_step_counter.numpy()))
+    return update(learner, demonstration_ratio)
 
-  def stepping(loop, epsilon):
-    if loop._counters.iteration == 0 and loop._counters.env_steps < 16:
+  def stepping(loop, env_steps):
+    if env_steps is None:
       note('random steps', loop._counters.env_steps)
-    return step(loop, epsilon)
+    return step(loop, env_steps)
 
-  monkeypatch.setattr(replay_loop.ReplayLoop, '_update', updating)
-  monkeypatch.setattr(replay_loop.ReplayLoop, '_step', stepping)
+  monkeypatch.setattr(replay_learner.ReplayLearner, '_update', updating)
+  monkeypatch.setattr(loops.Loop, '_step', stepping)
   bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
   assert not _run(tmp_path, 60, *bindings).finished  # It was stopped.
   with monkeypatch.context() as context, pytest.raises(_Killed):
@@ -422,7 +423,7 @@ def test_states_of_demonstrations(caplog):
     )
 
   fitting = episode(5)
-  states = replay_loop._stored_states(fitting, spec)
+  states = replay_learner._stored_states(fitting, spec)
   for x, y in zip(
       states, fitting.policy_info['network_state'], strict=True
   ):
@@ -430,7 +431,7 @@ def test_states_of_demonstrations(caplog):
   assert 'taken for those of this network' in caplog.text
   assert 'begin from zero' not in caplog.text
   for other in (episode(6), episode(5, is_stored=False)):
-    states = replay_loop._stored_states(other, spec)
+    states = replay_learner._stored_states(other, spec)
     assert [part.shape for part in states] == [(4, 5), (4, 5)]
     assert not np.any(states)
   assert '[[6], [6]], not [[5], [5]]: they begin from zero' in caplog.text
@@ -628,7 +629,7 @@ def test_pretraining_is_evaluated_and_ends_the_run_that_has_solved_it(
       *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
       'ReplayTraining.pretraining_eval_interval_train_steps = 3',
   )
-  update, calls = replay_loop.ReplayLoop._update, []
+  update, calls = replay_learner.ReplayLearner._update, []
 
   def dying(loop, demonstration_ratio):
     calls.append(demonstration_ratio)
@@ -636,7 +637,7 @@ def test_pretraining_is_evaluated_and_ends_the_run_that_has_solved_it(
       raise _Killed
     return update(loop, demonstration_ratio)
 
-  monkeypatch.setattr(replay_loop.ReplayLoop, '_update', dying)
+  monkeypatch.setattr(replay_learner.ReplayLearner, '_update', dying)
   with pytest.raises(_Killed):
     _run(tmp_path, 60, *bindings)
   _run(tmp_path, 60, *bindings)
@@ -670,13 +671,15 @@ def test_batches_without_a_demonstration_tell_nothing_of_them():
       dict(loss=6.0, demonstration_rate=0.25, margin_loss=0.2,
            demonstration_agreement=0.25),
   ]
-  assert replay_loop._means(infos) == pytest.approx(
+  assert replay_learner._means(infos) == pytest.approx(
       dict(loss=4.0, demonstration_rate=0.25, margin_loss=0.4,
            demonstration_agreement=0.5)
   )
   # None at all: no number.
-  assert replay_loop._means(infos[:1]) == dict(loss=2.0, demonstration_rate=0.0)
-  assert replay_loop._means([]) == {}
+  assert replay_learner._means(infos[:1]) == dict(
+      loss=2.0, demonstration_rate=0.0
+  )
+  assert replay_learner._means([]) == {}
 
 
 def test_the_importance_exponent_rises_to_one():
@@ -689,7 +692,7 @@ def test_the_importance_exponent_rises_to_one():
       _agent=types.SimpleNamespace(train_step_counter=counter),
   )
   exponent = tf.function(
-      lambda: replay_loop.ReplayLoop._importance_exponent(loop)
+      lambda: replay_learner.ReplayLearner._importance_exponent(loop)
   )
   found = []
   for step in (0, 5, 10, 30):
@@ -697,4 +700,4 @@ def test_the_importance_exponent_rises_to_one():
     found.append(float(exponent()))
   np.testing.assert_allclose(found, [0.4, 0.7, 1.0, 1.0], rtol=1e-6)
   settings.importance_anneal_train_steps = None
-  assert replay_loop.ReplayLoop._importance_exponent(loop) == 0.4
+  assert replay_learner.ReplayLearner._importance_exponent(loop) == 0.4

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The loop of `off_policy.ReplayTraining`: collect, update, and again.
+"""The learner of `off_policy.ReplayTraining`.
 
 A checkpoint holds the replay with its demonstrations and priorities, the parts
 of episodes that are not cut yet and every random generator, so that a resumed
@@ -8,7 +8,6 @@ run is the run that would have been.
 """
 
 import shutil
-import time
 
 from absl import logging
 import numpy as np
@@ -27,30 +26,27 @@ from rnd_agents.training import loops
 _OF_DEMONSTRATIONS = ('margin_loss', 'demonstration_agreement')
 
 
-class ReplayLoop(loops.Loop):
-  """Steps all environments, makes the updates that are due, and again."""
+class ReplayLearner(loops.Learner):
+  """Adds what is collected to a replay, and makes the updates that are due."""
 
   def __init__(
       self,
       agent,
-      shards,
-      counters,
+      num_environments,
       settings,
-      warm_up_env_steps,
       replay,
       read_demonstrations,
       replay_dir,
       num_checkpoints,
+      view=None,
   ):
-    """Builds the loop; nothing runs and nothing is written yet.
+    """Builds the learner; nothing runs and nothing is written yet.
 
     Args:
       agent: An off-policy agent, such as `R2D3Agent`, with an epsilon [B] that
         is a variable of its collect policy.
-      shards: `collecting.shards.Shards`.
-      counters: `loops.Counters`.
+      num_environments: B.
       settings: An `off_policy.ReplayTraining`.
-      warm_up_env_steps: Uniformly random steps before the first update.
       replay: An empty `PrioritizedReplay`.
       read_demonstrations: Called by a new run, for a resumed one has them in
         its replay; returns a list of episodes, each a `Trajectory` of arrays
@@ -58,32 +54,36 @@ class ReplayLoop(loops.Loop):
       replay_dir: Where the files of the replay lie.
       num_checkpoints: How many checkpoints of the run are kept, each with the
         files of its replay.
+      view: As for `on_policy.OnPolicyLearner`.
     """
     self._agent = agent
-    self._shards = shards
-    self._counters = counters
+    self._num_environments = num_environments
     self._settings = settings
-    self._warm_up_env_steps = warm_up_env_steps
     self._replay = replay
     self._read_demonstrations = read_demonstrations
     self._replay_dir = replay_dir
     self._num_checkpoints = num_checkpoints
+    self._view = view and common.function(view)
     self._saved_files = []  # Names of files, a list for each checkpoint.
     self._updates_due = 0.0
     self._pretraining_steps = 0  # Done so far.
     self._is_ready = False
-    self._is_sent = False  # The policy's variables, to the collectors.
-    self._policy_variables = list(agent.collect_policy.variables())
+    self._infos = []  # Metrics of each update.
     self._epsilon = agent.collect_policy.epsilon
     self._floating_variables = loops.floating_variables(agent)
     self._cutter = sequences.BatchCutter(
-        shards.num_environments, settings.window, replay.add
+        num_environments, settings.window, replay.add
     )
     self._train = common.function(self._train_on_batch)
     self._update_statistics = common.function(agent.update_statistics)
     self._are_finite = common.function(
         lambda: loops.are_finite(self._floating_variables.values())
     )
+
+  @property
+  def environment_variables(self):
+    """Epsilon, of each environment."""
+    return [self._epsilon]
 
   # ---------------------------------------------------------------------------
   # Beginning.
@@ -92,20 +92,12 @@ class ReplayLoop(loops.Loop):
     self._add_demonstrations(self._read_demonstrations())
     # What a run saved that was killed before its own first checkpoint.
     shutil.rmtree(self._replay_dir, ignore_errors=True)
-    self._shards.reset()
 
-  def prepare(self):
-    """Pretrains on demonstrations, then takes random steps."""
-    if self._counters.iteration:
-      return
+  def pretrain(self):
+    """Learns from demonstrations alone."""
     while self._pretraining_steps < self._settings.num_pretraining_steps:
       self._pretrain()
       yield loops.Prepared(is_evaluation_due=self._is_evaluation_due())
-    # At random, and not as a demonstrator would.
-    epsilon = np.ones([self._shards.num_environments], np.float32)
-    while self._counters.env_steps < self._warm_up_env_steps:
-      self._step(epsilon)
-      yield loops.Prepared()
 
   def _add_demonstrations(self, episodes):
     """Cuts the demonstrations as the agent's own episodes are cut."""
@@ -161,71 +153,32 @@ class ReplayLoop(loops.Loop):
   # ---------------------------------------------------------------------------
   # Learning.
 
-  def iterations(self):
-    while True:
-      start = time.monotonic()
-      train_time_s = 0.0
-      infos, episodes, num_env_steps = [], [], 0
-      for _ in range(
-          self._settings.rollout_length // self._settings.collect_length
-      ):
-        rollout = self._step(
-            self._settings.epsilon_fn(
-                self._counters.env_steps, self._shards.num_environments
-            )
-        )
-        episodes += rollout.episodes
-        num_env_steps += rollout.num_env_steps
-        train_start = time.monotonic()
-        infos += self._updates(rollout.num_env_steps)
-        train_time_s += time.monotonic() - train_start
-      total_s = time.monotonic() - start
-      yield loops.Iteration(
-          self._metrics(infos),
-          self._finite(),
-          episodes,
-          num_env_steps,
-          dict(
-              collect_time_s=max(total_s - train_time_s, 1e-9),
-              train_time_s=max(train_time_s, 1e-9),
-          ),
-      )
-
-  def _step(self, epsilon):
-    """Steps all environments a few times; returns the `Rollout` of it."""
+  def explore(self, env_steps):
+    if env_steps is None:  # At random, and not as a demonstrator would.
+      epsilon = np.ones([self._num_environments], np.float32)
+    else:
+      epsilon = self._settings.epsilon_fn(env_steps, self._num_environments)
     if not np.array_equal(self._epsilon.numpy(), epsilon):
       self._epsilon.assign(epsilon)
-      self._is_sent = False
-    variables_of = None if self._is_sent else self._variables_of
-    rollout = self._shards.collect(variables_of, self._settings.collect_length)
-    self._is_sent = True
-    rows = rollout.trajectory
-    for t in range(rollout.num_old_rows, rows.step_type.shape[1]):
+      self.policy_version += 1
+
+  def add(self, rollout):
+    rows, is_new = rollout.trajectory, rollout.is_new
+    if self._view is not None:
+      rows, is_new = local.as_numpy(self._view(local.as_tensors(rows)))
+    for t in np.flatnonzero(is_new.any(axis=0)):
       row = tf.nest.map_structure(lambda x, t=t: x[:, t], rows)
+      mask = None if is_new[:, t].all() else is_new[:, t]
       episodic = ()
       if self._agent.curiosity is not None:
-        episodic = self._update_statistics(local.as_tensors(row))
-      self._cutter(row, episodic)
-    self._counters.add(env_steps=rollout.num_env_steps)
-    return rollout
+        episodic = self._update_statistics(local.as_tensors(row), mask)
+      self._cutter(row, episodic, mask)
 
-  def _variables_of(self, part):
-    """Values of the policy's variables for a slice of the environments."""
-    return [
-        variable.numpy()[part.start : part.stop]
-        if variable is self._epsilon
-        else variable.numpy()
-        for variable in self._policy_variables
-    ]
-
-  def _updates(self, num_env_steps):
-    """Makes the updates that new environment steps allow; their metrics."""
-    infos = []
+  def train(self, num_env_steps):
     self._updates_due += num_env_steps / self._settings.env_steps_per_update
     while self._updates_due >= 1.0 and self._has_enough():
-      infos.append(self._update(self._settings.demonstration_ratio))
+      self._infos.append(self._update(self._settings.demonstration_ratio))
       self._updates_due -= 1.0
-    return infos
 
   def _has_enough(self):
     """Whether batches can be drawn; until then updates are not owed."""
@@ -252,7 +205,7 @@ class ReplayLoop(loops.Loop):
         tf.constant(batch.probabilities),
         tf.constant(batch.table_sizes),
     )
-    self._is_sent = False
+    self.policy_version += 1
     info = {name: float(value.numpy()) for name, value in metrics.items()}
     new_priorities = new_priorities.numpy()
     if not np.all(np.isfinite(new_priorities)):
@@ -287,9 +240,10 @@ class ReplayLoop(loops.Loop):
   # ---------------------------------------------------------------------------
   # Metrics.
 
-  def _metrics(self, infos):
+  def metrics(self):
     sizes = self._replay.sizes()
-    metrics = _means(infos)
+    metrics = _means(self._infos)
+    self._infos = []
     unmeasured = []
     if self._agent.curiosity is None:
       unmeasured += ['bonus_mean', 'rnd_loss']
@@ -303,13 +257,13 @@ class ReplayLoop(loops.Loop):
     metrics['epsilon_mean'] = float(np.mean(self._epsilon.numpy()))
     return metrics
 
-  def _finite(self):
+  def finite(self):
     return dict(
         zip(self._floating_variables, self._are_finite().numpy(), strict=True)
     )
 
   def _check_finite(self, info):
-    loops.check_finite(info, self._finite())
+    loops.check_finite(info, self.finite())
 
   # ---------------------------------------------------------------------------
   # Saving and resuming.

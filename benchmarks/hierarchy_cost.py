@@ -1,0 +1,85 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What two levels cost: an iteration of them over one of the flat agent.
+
+    python -m benchmarks.hierarchy_cost
+
+The chain of h-DQN, 16 environments x 128 steps an iteration, in turns, as runs
+collect and train. The flat agent is RND-PPO with the networks of a level. Two
+levels are `chain_two_level.gin`, and the same with a replay for the goals: an
+update for 64 environment steps.
+"""
+
+import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
+
+# isort: split
+from absl import app
+from absl import flags
+import gin
+import tensorflow as tf
+
+from benchmarks import paired
+from rnd_agents.training import experiment
+from rnd_agents.training import gin_files
+from rnd_agents.training import run as run_lib
+
+_CASES = {
+    'flat': ['train_eval.training = @OnPolicyTraining()'],
+    'two levels': [],
+    'goals from a replay': [
+        'TwoLevelTraining.upper = @upper/ReplayTraining()',
+        'upper/ReplayTraining.rollout_length = 128',
+        'upper/ReplayTraining.collect_length = 16',
+        'upper/ReplayTraining.env_steps_per_update = 64',
+        'upper/ReplayTraining.unroll_length = 4',
+        'upper/R2D3Agent.discount_factor = 0.99',
+        'upper/create_r2d3_agent.curiosity_fn = @create_rnd',
+        'upper/PrioritizedReplay.max_sequences = 20_000',
+        'create_q_networks.fc_layer_params = (32,)',
+    ],
+}
+
+
+def iterations(bindings):
+  """The iterations of a run with `chain_two_level.gin` and bindings."""
+  gin.clear_config()
+  gin_files.parse(['chain_two_level.gin'], bindings)
+  config = experiment.Experiment(root_dir='')  # Writes nothing.
+  seeds = run_lib.Seeds(config.seed)
+  tf.keras.utils.set_random_seed(seeds.networks)
+  collectors = experiment.local_shards(
+      config, seeds, experiment.recipes(config, seeds)
+  )
+  agent = config.training.build_agent(
+      collectors.specs, config.num_environments
+  )
+  run = run_lib.Run(config, seeds, agent, collectors, None)
+  loop = config.training.build_loop(run)
+  loop.begin()
+  found = loop.iterations()
+  next(found)  # Builds the collectors' policies, as gin has them now.
+  return found
+
+
+def main(argv):
+  del argv
+  num_rounds = flags.FLAGS.num_rounds
+  runs = {name: iterations(bindings) for name, bindings in _CASES.items()}
+  foreign_load = paired.ForeignLoad()
+  times = paired.in_turns(
+      {name: lambda it=it: next(it) for name, it in runs.items()}, num_rounds
+  )
+  print(paired.machine())
+  print(f'{num_rounds} rounds, foreign load {foreign_load}')
+  print('Time of an iteration (median), and over the flat one: median (span)')
+  for name in runs:
+    print(
+        f'{name:20} {1000 * paired.median_s(times, name):7.1f} ms;'
+        f' wall {paired.ratios(times, name, "flat")},'
+        f' CPU {paired.ratios(times, name, "flat", cpu=True)}'
+    )
+
+
+if __name__ == '__main__':
+  flags.DEFINE_integer('num_rounds', 20, 'Rounds that count.')
+  app.run(main)

@@ -1,0 +1,249 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Trains two levels from the same rollouts, each in its own way."""
+
+import dataclasses
+from typing import Any, Callable
+
+import gin
+from tf_agents.trajectories import time_step as ts
+
+from rnd_agents import errors
+from rnd_agents import hierarchy
+from rnd_agents import ranges
+from rnd_agents.collecting import collector
+from rnd_agents.training import loops
+
+
+@gin.configurable(module='rnd_agents')
+@dataclasses.dataclass(frozen=True)
+class TwoLevelTraining:
+  """Trains an agent that chooses goals, and one that reaches them.
+
+  Each has a way of training of its own: rollouts or a replay, a period, a
+  curiosity or none. What is bound in gin's scopes `upper/` and `lower/` is for
+  one of them. Lengths and periods are in environment steps for both; the
+  sequences of the upper level's replay are of decisions.
+
+  Attributes:
+    upper: How the agent that chooses goals is trained, such as
+      `@upper/OnPolicyTraining()` or `@upper/ReplayTraining()`.
+    lower: How the one that reaches them is; `@lower/TwoLevelTraining()` makes a
+      third level.
+    goals_fn: Function from an observation spec to `hierarchy.Goals`.
+    goal_length: Steps after which another goal is chosen at the latest.
+    discount_factor: gamma of a step in the rewards of the upper level, and the
+      same as that of its agent.
+  """
+
+  upper: Any = gin.REQUIRED
+  lower: Any = gin.REQUIRED
+  goals_fn: Callable = hierarchy.EntryGoals
+  goal_length: int = 16
+  discount_factor: float = 0.99
+
+  @property
+  def REMEDY(self):  # noqa: N802
+    """What to do about numbers that are not finite."""
+    return (
+        f'{self.lower.REMEDY}, of the lower level; or, of the upper one:'
+        f' {self.upper.REMEDY}'
+    )
+
+  @property
+  def rollout_length(self):
+    """Steps of each environment in an iteration: each level learns in it."""
+    return max(each.rollout_length for each in (self.upper, self.lower))
+
+  @property
+  def collect_length(self):
+    """Steps of each environment between updates of either level."""
+    return min(each.collect_length for each in (self.upper, self.lower))
+
+  def _map(self, function):
+    """`function(name, training)` of each level, in its scope, by name."""
+    found = {}
+    for name in ('upper', 'lower'):
+      with gin.config_scope(name):
+        found[name] = function(name, getattr(self, name))
+    return found
+
+  def check(self, num_env_steps, num_environments):
+    """Refuses settings that cannot run.
+
+    Args:
+      num_env_steps: Of the whole run.
+      num_environments: B.
+
+    Raises:
+      UserError: If there are any.
+    """
+    ranges.check_above_0('TwoLevelTraining.', goal_length=self.goal_length)
+
+    def check(name, level):
+      loops.check_training(f'TwoLevelTraining.{name}', level, 'build_learner')
+      level.check(num_env_steps, num_environments)
+      if getattr(level, 'demonstrations', None) is not None:
+        raise errors.InvalidValue(
+            f'{name}/ReplayTraining.demonstrations must be None: demonstrations'
+            ' tell no goals.'
+        )
+
+    self._map(check)
+    self._map(self._check_lengths)
+
+  def _check_lengths(self, name, level):
+    """Refuses a level whose updates do not fall on ends of iterations."""
+    shortest, longest = self.collect_length, self.rollout_length
+    for length in (level.rollout_length, level.collect_length):
+      if longest % length or length % shortest:
+        raise errors.InvalidValue(
+            'Of rollout_length and collect_length of both levels each must be a'
+            f' multiple of the shorter ones: {length} of the {name} level does'
+            f' not fit to {shortest}, the shortest, and {longest}, the longest.'
+        )
+
+  def _specs(self, specs):
+    """The goals, and the `collector.Specs` of each level by its name."""
+    goals = self.goals_fn(specs.time_step.observation)
+    return goals, dict(
+        upper=collector.Specs(specs.time_step, goals.spec),
+        lower=collector.Specs(
+            ts.time_step_spec(goals.lower_observation_spec), specs.action
+        ),
+    )
+
+  def build_agent(self, specs, num_environments, step_length=1):
+    """Builds the agent of the learner; as `OnPolicyTraining.build_agent`."""
+    goals, level_specs = self._specs(specs)
+    lengths = dict(upper=step_length * self.goal_length, lower=step_length)
+    agents = self._map(
+        lambda name, level: level.build_agent(
+            level_specs[name], num_environments, lengths[name]
+        )
+    )
+    return self._agent(specs, goals, agents)
+
+  def build_twin(self, time_step_spec, action_spec, num_environments):
+    """Builds an agent like the learner's, for the policies of a worker."""
+    specs = collector.Specs(time_step_spec, action_spec)
+    goals, level_specs = self._specs(specs)
+    agents = self._map(
+        lambda name, level: level.build_twin(
+            *level_specs[name], num_environments
+        )
+    )
+    return self._agent(specs, goals, agents)
+
+  def _agent(self, specs, goals, agents):
+    return hierarchy.TwoLevelAgent(
+        *specs,
+        goals=goals,
+        goal_length=self.goal_length,
+        discount_factor=self.discount_factor,
+        **agents,
+    )
+
+  def build_learner(self, run, agent, view=None, level=''):
+    """Builds the learner; as `OnPolicyTraining.build_learner`."""
+    views = dict(upper=agent.upper_experience, lower=agent.lower_experience)
+
+    def of_level(own):
+      if view is None:
+        return own
+      return lambda experience: own(view(experience)[0])
+
+    return TwoLevelLearner(
+        self._map(
+            lambda name, training: training.build_learner(
+                run,
+                getattr(agent, name),
+                of_level(views[name]),
+                f'{level}_{name}',
+            )
+        )
+    )
+
+  def build_loop(self, run):
+    """Builds the loop of a `run.Run`."""
+    return loops.Loop(
+        run.agent,
+        self.build_learner(run, run.agent),
+        run.collector,
+        run.counters,
+        self.rollout_length,
+        self.collect_length,
+        run.config.warm_up_env_steps,
+    )
+
+
+class TwoLevelLearner(loops.Learner):
+  """The learners of both levels; names begin with the level's."""
+
+  def __init__(self, learners):
+    """Takes over the learners.
+
+    Args:
+      learners: `loops.Learner` by the name of the level.
+    """
+    self._learners = learners
+
+  @property
+  def policy_version(self):
+    """How often the policy of either has changed."""
+    return sum(each.policy_version for each in self._learners.values())
+
+  @property
+  def environment_variables(self):
+    """Those of both."""
+    return [
+        variable
+        for each in self._learners.values()
+        for variable in each.environment_variables
+    ]
+
+  def begin(self):
+    for each in self._learners.values():
+      each.begin()
+
+  def pretrain(self):
+    for each in self._learners.values():
+      yield from each.pretrain()
+
+  def explore(self, env_steps):
+    for name, each in self._learners.items():
+      with gin.config_scope(name):
+        each.explore(env_steps)
+
+  def warm_up(self, rollout):
+    for each in self._learners.values():
+      each.warm_up(rollout)
+
+  def add(self, rollout):
+    for each in self._learners.values():
+      each.add(rollout)
+
+  def train(self, num_env_steps):
+    for each in self._learners.values():
+      each.train(num_env_steps)
+
+  def metrics(self):
+    return {
+        f'{name}_{metric}': value
+        for name, each in self._learners.items()
+        for metric, value in each.metrics().items()
+    }
+
+  def finite(self):
+    return {
+        f'{name} {variable}': value
+        for name, each in self._learners.items()
+        for variable, value in each.finite().items()
+    }
+
+  def get_state(self):
+    return {name: each.get_state() for name, each in self._learners.items()}
+
+  def set_state(self, state, episodes_go_on):
+    for name, each in self._learners.items():
+      each.set_state(state[name], episodes_go_on)

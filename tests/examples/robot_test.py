@@ -1,0 +1,54 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The robot: its world, its goals, and both levels, each in its period."""
+
+import numpy as np
+import tensorflow as tf
+
+from examples import robot
+from tests.training import tiny_runs
+
+
+def test_a_parcel_is_fetched_and_delivered():
+  env = robot.Robot(limit_env_steps=50)
+  observation, _ = env.reset(seed=3)
+  assert np.all(np.abs(observation[:2]) <= 0.3) and observation[2] == 0
+  carried = [env.step(np.array([0.2, 0.2]))[0][2] for _ in range(6)]
+  assert carried[0] == 0 and carried[-1] == 1
+  for _ in range(20):
+    observation, reward, ended, cut, info = env.step(np.array([-9.0, -0.2]))
+    if ended:
+      break
+    assert reward == 0 and not cut and not info
+  assert reward == 1 and info == dict(is_success=True)
+  assert np.all(observation[:2] < -0.5)
+
+
+def test_goals_are_cells():
+  goals = robot.Cells(tf.TensorSpec([3], tf.float32))
+  positions = [(x, y) for x in (-0.9, 0.0, 1.0) for y in (-1.0, 0.2, 0.9)]
+  observation = tf.constant([(x, y, 0.0) for x, y in positions])
+  for cell in range(9):
+    goal = tf.fill([9], tf.constant(cell, tf.int64))
+    reached = goals.reached(observation, goal)
+    np.testing.assert_array_equal(np.flatnonzero(reached), [cell])
+
+
+def test_goals_and_movements_are_learned_in_their_periods(tmp_path):
+  robot.train(
+      tmp_path,
+      'train_eval.num_env_steps = 4_500',
+      'train_eval.num_eval_episodes = 2',
+      'train_eval.save_policies = False',
+      'upper/ReplayTraining.env_steps_per_update = 64',
+      'upper/PrioritizedReplay.min_sequences = 5',
+  )
+  first, *_, last = tiny_runs.rows(tmp_path, 'train')
+  # Goals: one for 64 steps. Movements: 4 epochs of 4 minibatches an iteration.
+  num_iterations = int(last['iteration']) - int(first['iteration'])
+  new_steps = int(last['env_steps']) - int(first['env_steps'])
+  new_updates = int(last['train_steps']) - int(first['train_steps'])
+  assert num_iterations >= 2
+  assert abs(new_updates - 16 * num_iterations - new_steps / 64) <= 1
+  assert float(last['upper_replay_sequences']) > 50
+  assert float(last['lower_extrinsic_return_mean']) > 0  # Cells were reached.

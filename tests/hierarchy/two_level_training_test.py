@@ -1,0 +1,381 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in which each level is trained in its own way."""
+
+import dataclasses
+import shutil
+
+import gin
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import time_step as ts
+
+from rnd_agents import errors
+from rnd_agents import hierarchy
+from rnd_agents.collecting import shards
+from rnd_agents.replay import sequences
+from rnd_agents.training import on_policy
+from tests.training import tiny_runs
+
+_GAMMA = 0.99
+_NUM_ENVIRONMENTS = 4
+_FIRST, _LAST = ts.StepType.FIRST, ts.StepType.LAST
+
+
+@gin.configurable(module='two_level_training_test')
+class InnerGoals(hierarchy.Goals):
+  """Entries of what the level above sees, for a level between two others."""
+
+  def __init__(self, observation_spec):
+    num_entries = observation_spec['observation'].shape[0]
+    super().__init__(
+        observation_spec,
+        tensor_spec.BoundedTensorSpec([], tf.int64, 0, num_entries - 1, 'goal'),
+    )
+
+  def reached(self, observation, goal):
+    vector = observation['observation']
+    return tf.gather(vector, goal, batch_dims=goal.shape.rank) > 0.5
+
+
+_COMMON = (
+    *tiny_runs.FAST,
+    'create_rnd_ppo_agent.learning_rate = 1e-2',
+    'create_networks.fc_layer_params = (8,)',
+    'create_networks.value_fc_layer_params = (8,)',
+    'create_q_networks.fc_layer_params = (6,)',
+    'create_q_networks.head_units = 6',
+    "load_environment.env = 'rnd_agents/StochasticChain-v0'",
+    f'train_eval.num_environments = {_NUM_ENVIRONMENTS}',
+    'train_eval.warm_up_env_steps = 40',
+    'train_eval.num_eval_episodes = 2',
+    'train_eval.eval_interval_env_steps = 640',
+    'train_eval.num_checkpoints = 20',
+    'train_eval.training = @TwoLevelTraining()',
+    'PrioritizedReplay.max_sequences = 200',
+    'PrioritizedReplay.min_sequences = 4',
+    'ReplayTraining.unroll_length = 2',
+    'ReplayTraining.batch_size = 4',
+    'R2D3Agent.n_step = 2',
+    'R2D3Agent.discount_factor = 0.99',
+    'RNDPPOAgent.discount_factor = 0.99',
+    'RNDPPOAgent.num_epochs = 1',
+    'RNDPPOAgent.num_minibatches = 2',
+    'RNDPPOAgent.normalize_observations = True',
+    'RNDPPOAgent.intrinsic_advantage_coefficient = 0.0',
+)
+# A curious goal policy off-policy, over PPO: PARL's robot.
+_OFF_ON = (
+    *_COMMON,
+    'TwoLevelTraining.upper = @upper/ReplayTraining()',
+    'TwoLevelTraining.lower = @lower/OnPolicyTraining()',
+    'TwoLevelTraining.goal_length = 7',
+    'lower/OnPolicyTraining.rollout_length = 8',
+    'upper/ReplayTraining.rollout_length = 16',
+    'upper/ReplayTraining.collect_length = 4',
+    'upper/ReplayTraining.env_steps_per_update = 12',
+    'upper/ReplayTraining.epsilon_fn = @linear_epsilon',
+    'upper/linear_epsilon.num_env_steps = 300',
+    'upper/create_r2d3_agent.curiosity_fn = @create_rnd',
+    'create_rnd_networks.fc_layer_params = (6,)',
+    'create_rnd_networks.target_fc_layer_params = (6,)',
+)
+# PPO over two levels with replays, the lowest with a memory; two shards that
+# act with the policy from before.
+_THREE = (
+    *_COMMON,
+    'train_eval.num_shards = 2',
+    'train_eval.max_lag_rounds = 1',
+    'TwoLevelTraining.upper = @upper/OnPolicyTraining()',
+    'TwoLevelTraining.lower = @lower/TwoLevelTraining()',
+    'TwoLevelTraining.goal_length = 8',
+    'upper/OnPolicyTraining.rollout_length = 16',
+    'lower/TwoLevelTraining.upper = @lower/upper/ReplayTraining()',
+    'lower/TwoLevelTraining.lower = @lower/lower/ReplayTraining()',
+    'lower/TwoLevelTraining.goals_fn = @InnerGoals',
+    'lower/TwoLevelTraining.goal_length = 3',
+    'ReplayTraining.rollout_length = 8',
+    'ReplayTraining.collect_length = 2',
+    'ReplayTraining.env_steps_per_update = 16',
+    'lower/lower/create_q_networks.core = @LSTMCore()',
+    'lower/lower/ReplayTraining.burn_in_length = 1',
+    'LSTMCore.units = 5',
+)
+
+
+def _run(root_dir, num_env_steps, *bindings, settings):
+  return tiny_runs.train(root_dir, num_env_steps, *bindings, settings=settings)
+
+
+@dataclasses.dataclass
+class _Records:
+  """What a run collected and what its buffers got."""
+
+  folder: str
+  rollouts: list = dataclasses.field(default_factory=list)
+  cutters: list = dataclasses.field(default_factory=list)
+  joined: list = dataclasses.field(default_factory=list)
+
+
+def _recorded(folder, settings):
+  records = _Records(folder)
+  collect, add = shards.Shards.collect, sequences.EpisodeCutter._add
+  build, join = sequences.EpisodeCutter.__init__, on_policy._joined
+
+  def collecting(*args):
+    rollout = collect(*args)
+    records.rollouts.append(rollout)
+    return rollout
+
+  def building(cutter, *args, **more):
+    build(cutter, *args, **more)
+    cutter.added = []
+    if not cutter._is_demonstration:
+      records.cutters.append(cutter)
+
+  def adding(cutter, structure, leaves, state):
+    row = tf.nest.pack_sequence_as(structure, [np.array(x) for x in leaves])
+    cutter.added.append((row, state))
+    add(cutter, structure, leaves, state)
+
+  def joining(parts):
+    records.joined.append(join(parts))
+    return records.joined[-1]
+
+  with pytest.MonkeyPatch.context() as context:
+    context.setattr(shards.Shards, 'collect', collecting)
+    context.setattr(sequences.EpisodeCutter, '__init__', building)
+    context.setattr(sequences.EpisodeCutter, '_add', adding)
+    context.setattr(on_policy, '_joined', joining)
+    _run(folder, 400, settings=settings)
+  return records
+
+
+@pytest.fixture(name='off_on', scope='module')
+def _off_on(tmp_path_factory):
+  return _recorded(tmp_path_factory.mktemp('off_on'), _OFF_ON)
+
+
+@pytest.fixture(name='three', scope='module')
+def _three(tmp_path_factory):
+  return _recorded(tmp_path_factory.mktemp('three'), _THREE)
+
+
+def _streams(records):
+  """The rows of each environment that were collected, a list of lists."""
+  streams = [[] for _ in range(_NUM_ENVIRONMENTS)]
+  for rollout in records.rollouts:
+    rows = rollout.trajectory
+    for t in range(rollout.num_old_rows, rows.step_type.shape[1]):
+      for b, stream in enumerate(streams):
+        stream.append(tf.nest.map_structure(lambda x, t=t, b=b: x[b, t], rows))
+  return streams
+
+
+def _lower(rows):
+  """What the lower level learns from; the last row is not complete."""
+  found = []
+  for row, following in zip(rows, rows[1:] + rows[-1:]):
+    goal = row.policy_info['goal']
+    vector = following.observation
+    while isinstance(vector, dict):
+      vector = vector['observation']
+    reached = bool(vector[goal] > 0.5) and row.step_type != _LAST
+    found.append(
+        row.replace(
+            observation=dict(observation=row.observation, goal=goal),
+            policy_info=row.policy_info['lower'],
+            reward=float(reached),
+            discount=0.0 if reached else row.discount,
+        )
+    )
+  return found
+
+
+def _upper(rows):
+  """(complete decisions and ends, steps of each and of the open one)."""
+  found, lengths = [], []
+  for row in rows:
+    info = row.policy_info
+    if info['is_decision'] or row.step_type == _LAST:
+      found.append(
+          row.replace(
+              action=info['goal'],
+              policy_info=info['upper'],
+              reward=0.0,
+              discount=1.0,
+          )
+      )
+      lengths.append(0)
+    factor = _GAMMA ** lengths[-1]
+    found[-1] = found[-1].replace(
+        reward=found[-1].reward + factor * row.reward,
+        discount=found[-1].discount * (_GAMMA if factor < 1 else 1)
+        * row.discount,
+    )
+    lengths[-1] += 1
+  return [
+      row.replace(next_step_type=following.step_type)
+      for row, following in zip(found, found[1:])
+  ], lengths
+
+
+def _assert_added(cutters, expected):
+  """Compares the rows that a replay got with those of a loop."""
+  assert len(cutters) == len(expected) == _NUM_ENVIRONMENTS
+  for cutter, rows in zip(cutters, expected):
+    assert len(cutter.added) == len(rows) > 10
+    for (found, state), row in zip(cutter.added, rows):
+      if row.policy_info:
+        for x, y in zip(state, row.policy_info['network_state'], strict=True):
+          np.testing.assert_array_equal(x, y)
+      row = row.replace(policy_info=())
+      if row.step_type == _LAST:  # No step begins there.
+        row = row.replace(reward=found.reward, discount=found.discount)
+      tf.nest.map_structure(
+          lambda x, y: np.testing.assert_allclose(x, y, atol=1e-6),
+          found.replace(policy_info=()),
+          row,
+      )
+
+
+def test_the_upper_replay_gets_each_decision_once(off_on):
+  decided = [_upper(rows) for rows in _streams(off_on)]
+  _assert_added(off_on.cutters, [rows for rows, _ in decided])
+  rows = sum((rows for rows, _ in decided), [])
+  lengths = sum((lengths[:-1] for _, lengths in decided), [])
+  # Goals of all lengths, and of each length some that an episode's end cut.
+  assert {1, 2, 7} <= set(lengths) and max(lengths) == 7
+  assert {
+      length
+      for row, length in zip(rows, lengths)
+      if row.next_step_type == _LAST and row.step_type != _LAST
+  } > {1, 2}
+  counts = [len(rows) for rows, _ in decided]
+  assert len(set(counts)) > 1  # In unequal numbers.
+
+
+def test_the_lower_rollouts_are_joined_from_what_was_collected(off_on):
+  streams = _streams(off_on)
+  warm_up = sum(
+      rollout.trajectory.step_type.shape[1] - 1 for rollout in off_on.rollouts
+  ) - 8 * len(off_on.joined)
+  assert warm_up > 0
+  for i, found in enumerate(off_on.joined):
+    start = warm_up + 8 * i
+    expected = [
+        tf.nest.map_structure(lambda *x: np.stack(x), *rows[start : start + 9])
+        for rows in streams
+    ]
+    tf.nest.map_structure(
+        lambda x, *y: np.testing.assert_array_equal(x, np.stack(y)),
+        found,
+        *expected,
+    )
+
+
+def test_the_levels_of_a_level_get_what_is_theirs(three):
+  lower = [_lower(rows) for rows in _streams(three)]
+  middle = [_upper(rows)[0] for rows in lower]
+  _assert_added(three.cutters[:_NUM_ENVIRONMENTS], middle)
+  _assert_added(
+      three.cutters[_NUM_ENVIRONMENTS:], [_lower(rows)[:-1] for rows in lower]
+  )
+  states = [
+      np.abs(state[0]).max()
+      for cutter in three.cutters[_NUM_ENVIRONMENTS:]
+      for _, state in cutter.added
+  ]
+  assert np.mean(np.array(states) > 0) > 0.5
+  assert any(row.reward > 0 for rows in middle for row in rows)
+
+
+@pytest.mark.parametrize(
+    ('name', 'settings'), [('off_on', _OFF_ON), ('three', _THREE)]
+)
+def test_a_run_goes_on_in_the_middle_of_goals(
+    name, settings, request, tmp_path
+):
+  whole = request.getfixturevalue(name).folder
+  parts = tmp_path / 'parts'
+  shutil.copytree(whole, parts)
+  for path in parts.glob('checkpoints/iteration_*'):
+    if int(path.name[-8:]) > 3:  # As if it had been killed then.
+      shutil.rmtree(path)
+  assert tiny_runs.iterations(parts)[0] == 3
+  _run(parts, 400, settings=settings)
+  rows = tiny_runs.rows(whole, 'train')
+  assert tiny_runs.rows(parts, 'train') == rows
+  (_, expected), (_, found) = map(tiny_runs.checkpoint, (whole, parts))
+  assert found.keys() == expected.keys()
+  for key, value in expected.items():
+    np.testing.assert_array_equal(found[key], value, err_msg=key)
+  assert len(rows) >= 6
+
+
+def test_each_level_has_its_own_period(off_on, three):
+  rows = tiny_runs.rows(off_on.folder, 'train')
+  assert all(float(row['lower_update_size']) > 0 for row in rows)
+  assert all(float(row['upper_bonus_mean']) > 0 for row in rows)
+  epsilons = [float(row['upper_epsilon_mean']) for row in rows]
+  assert epsilons == sorted(epsilons, reverse=True)
+  steps = [int(row['env_steps']) for row in rows]
+  assert epsilons[0] > 0.7 and epsilons[-1] == pytest.approx(0.05)
+  # PPO: two rollouts an iteration, two minibatches. R2D3: one of 12 steps.
+  found = [int(row['train_steps']) for row in rows]
+  for i in range(1, len(rows)):
+    new = (steps[i] - steps[0]) / 12
+    assert abs(found[i] - found[0] - 4 * i - new) <= 1
+  rows = tiny_runs.rows(three.folder, 'train')
+  names = {name for name in rows[0] if name.endswith('_loss')}
+  assert {'upper_loss', 'lower_upper_loss', 'lower_lower_loss'} <= names
+
+
+@pytest.mark.parametrize(
+    ('bindings', 'message'),
+    [
+        (['TwoLevelTraining.goal_length = 0'], 'goal_length must be above 0'),
+        (
+            ['TwoLevelTraining.lower = @OnPolicyTraining'],
+            'TwoLevelTraining.lower must be @OnPolicyTraining.. or',
+        ),
+        (
+            ['lower/OnPolicyTraining.rollout_length = 6'],
+            '6 of the lower level does not fit to 4, the shortest, and 16',
+        ),
+        (
+            [
+                "upper/ReplayTraining.demonstrations = 'file'",
+                'upper/ReplayTraining.demonstration_ratio = 0.5',
+            ],
+            'upper/ReplayTraining.demonstrations must be None',
+        ),
+        (
+            ['upper/create_r2d3_agent.curiosity_fn = @create_e3b'],
+            'EllipticalBonus needs a row of each environment at each step',
+        ),
+        (
+            ['upper/R2D3Agent.discount_factor = 0.9'],
+            'discount_factor is 0.9, and that of TwoLevelAgent 0.99',
+        ),
+        (
+            ['upper/create_q_networks.core = @LSTMCore()'],
+            'upper level must have no memory',
+        ),
+    ],
+)
+def test_what_cannot_run_says_so_before_the_first_step(
+    bindings, message, tmp_path
+):
+  with pytest.raises(errors.UserError, match=message):
+    _run(tmp_path, 400, *bindings, settings=_OFF_ON)
+
+
+def test_a_rollout_must_have_a_decision(tmp_path):
+  message = 'rollout_length = 16 may have no decision.* may take 17 steps'
+  with pytest.raises(errors.UserError, match=message):
+    _run(
+        tmp_path, 400, 'TwoLevelTraining.goal_length = 17', settings=_THREE
+    )
