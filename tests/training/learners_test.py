@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two processes that learn together, against one that learns alone."""
 
+from concurrent import futures
 import contextlib
 import json
 import os
 import signal
 import socket
+import threading
 from unittest import mock
 
 import numpy as np
@@ -16,6 +18,7 @@ from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.agents import replicas
 from rnd_agents.collecting import local
+from rnd_agents.training import experiment
 from rnd_agents.training import learners
 from tests.agents import agent_test_utils
 from tests.training import tiny_runs
@@ -130,6 +133,100 @@ def test_a_learner_is_lost_and_the_run_goes_on(tmp_path):
     rows = tiny_runs.rows(folder, phase)
     assert len(rows) == num_rows
     tiny_runs.assert_close(rows, tiny_runs.rows(alone, phase))
+
+
+class _Threads:
+  """A `Group` of threads of this process."""
+
+  def __init__(self, index, values, barrier):
+    self.index, self.size = index, len(values)
+    self._values, self._barrier = values, barrier
+
+  def exchange(self, value):
+    self._values[self.index] = value
+    self._barrier.wait(_TIMEOUT_S)
+    found = list(self._values)
+    self._barrier.wait(_TIMEOUT_S)
+    return found
+
+
+def _in_two_threads(function):
+  """What a function of a `Group` returns or raises in each of two threads."""
+  values, barrier = [None] * 2, threading.Barrier(2)
+
+  def call(index):
+    try:
+      return function(_Threads(index, values, barrier))
+    except errors.UserError as error:
+      return error
+
+  with futures.ThreadPoolExecutor(2) as threads:
+    return list(threads.map(call, range(2)))
+
+
+class _Stub:
+  """A shard that tells its number and what it was asked for."""
+
+  num_environments = 3
+
+  def __init__(self, recipe):
+    self._index = recipe
+
+  def collect(self, variables, num_steps):
+    if variables == 'bad' and self._index == 3:
+      raise errors.RunError('Shard 3 has no environment left.')
+    return self._index, variables, num_steps
+
+
+@pytest.fixture(name='two_learners')
+def _two_learners(monkeypatch):
+  """A function: calls `collect` of four shards with variables of each."""
+  monkeypatch.setattr(local, 'LocalCollector', _Stub)
+
+  def collect(variables):
+    def of_one(group):
+      shards = learners.LearnerShards(group, range(4))
+      assert shards.num_environments == 12
+      if group.index:
+        return shards._carry_out(*group.exchange(None)[0])
+      return shards._map('collect', variables, [5] * 4)
+
+    return _in_two_threads(of_one)
+
+  return collect
+
+
+def test_each_learner_has_every_other_shard_and_all_results(two_learners):
+  results = [(0, 'a', 5), (1, 'b', 5), (2, 'c', 5), (3, 'd', 5)]
+  assert two_learners(list('abcd')) == [results, results]
+
+
+def test_what_a_shard_of_another_learner_ends_in_is_raised_by_all(two_learners):
+  assert [str(error) for error in two_learners(['bad'] * 4)] == [
+      'Shard 3 has no environment left.'
+  ] * 2
+
+
+def test_learners_with_other_settings_are_refused(tmp_path):
+  def check(group):
+    config = experiment.Experiment(os.fspath(tmp_path), seed=group.index)
+    return learners._check_alike(group, config)
+
+  tiny_runs.parse(256)
+  assert [str(error).partition(':')[0] for error in _in_two_threads(check)] == [
+      'Learner 1 and learner 0 differ in seed'
+  ] * 2
+
+
+def test_a_learner_that_has_drifted_is_refused(two_learners):
+  del two_learners  # For its stubs.
+  agent = agent_test_utils.build_agent()
+  values = local.as_numpy(list(agent.collect_policy.variables()))
+  shards = learners.LearnerShards(_Threads(1, [None] * 2, None), range(2))
+  shards._check_equal(agent, values)
+  values[2] = np.nextafter(values[2], np.float32(9))
+  with pytest.raises(errors.RunError, match='policy of learner 1 is no longer'):
+    shards._check_equal(agent, values)
 
 
 @pytest.mark.parametrize(
