@@ -189,6 +189,20 @@ def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(in_graph):
     np.testing.assert_array_equal(a, b, err_msg=a.name)
 
 
+def test_a_level_with_a_replay_is_not_trained_on_rollouts():
+  goals = _ActionGoals(utils.FLAT, utils.DISCRETE)
+  lower = _IdentityAgent(
+      ts.time_step_spec(goals.lower_observation_spec), utils.DISCRETE
+  )
+  lower.update_statistics = lambda row: ()  # As `R2D3Agent` has.
+  agent = hierarchy.TwoLevelAgent(
+      ts.time_step_spec(utils.FLAT), utils.DISCRETE, utils.build_agent(), lower,
+      goals, goal_length=1, discount_factor=0.999,
+  )
+  with pytest.raises(errors.UserError, match='_IdentityAgent learns from a re'):
+    agent.train(utils.rollout(agent.upper))
+
+
 def test_three_levels_decide_at_their_own_times_and_all_learn():
   time_step_spec = ts.time_step_spec(utils.FLAT)
   top_goals = _ActionGoals(utils.FLAT, utils.DISCRETE)

@@ -66,7 +66,7 @@ _COMMON = (
     'RNDPPOAgent.normalize_observations = True',
     'RNDPPOAgent.intrinsic_advantage_coefficient = 0.0',
 )
-# A curious goal policy off-policy, over PPO: PARL's robot.
+# A curious goal policy off-policy, over PPO.
 _OFF_ON = (
     *_COMMON,
     'TwoLevelTraining.upper = @upper/ReplayTraining()',
@@ -292,20 +292,15 @@ def test_the_levels_of_a_level_get_what_is_theirs(three):
   assert any(row.reward > 0 for rows in middle for row in rows)
 
 
-@pytest.mark.parametrize(
-    ('name', 'settings'), [('off_on', _OFF_ON), ('three', _THREE)]
-)
-def test_a_run_goes_on_in_the_middle_of_goals(
-    name, settings, request, tmp_path
-):
-  whole = request.getfixturevalue(name).folder
+def test_a_run_goes_on_in_the_middle_of_goals(off_on, tmp_path):
+  whole = off_on.folder
   parts = tmp_path / 'parts'
   shutil.copytree(whole, parts)
   for path in parts.glob('checkpoints/iteration_*'):
     if int(path.name[-8:]) > 3:  # As if it had been killed then.
       shutil.rmtree(path)
   assert tiny_runs.iterations(parts)[0] == 3
-  _run(parts, 400, settings=settings)
+  _run(parts, 400, settings=_OFF_ON)
   rows = tiny_runs.rows(whole, 'train')
   assert tiny_runs.rows(parts, 'train') == rows
   (_, expected), (_, found) = map(tiny_runs.checkpoint, (whole, parts))
