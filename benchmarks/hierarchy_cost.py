@@ -7,7 +7,7 @@
 The chain of h-DQN, 16 environments x 128 steps an iteration, in turns, as runs
 collect and train. The flat agent is RND-PPO with the networks of a level. Two
 levels are `chain_two_level.gin`, and the same with a replay for the goals: an
-update for 64 environment steps.
+update for 64 environment steps, as of the flat agent with a replay.
 """
 
 import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
@@ -23,19 +23,35 @@ from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import run as run_lib
 
+_REPLAY = (
+    'rollout_length = 128',
+    'collect_length = 16',
+    'env_steps_per_update = 64',
+    'unroll_length = 4',
+)
+
+
+def _of_replay(scope):
+  return [
+      *(f'{scope}ReplayTraining.{binding}' for binding in _REPLAY),
+      f'{scope}R2D3Agent.discount_factor = 0.99',
+      f'{scope}create_r2d3_agent.curiosity_fn = @create_rnd',
+      f'{scope}PrioritizedReplay.max_sequences = 20_000',
+      'create_q_networks.fc_layer_params = (32,)',
+  ]
+
+
+# Two levels, and the flat agent that they are compared with.
 _CASES = {
     'flat': ['train_eval.training = @OnPolicyTraining()'],
     'two levels': [],
+    'flat, a replay': [
+        'train_eval.training = @ReplayTraining()',
+        *_of_replay(''),
+    ],
     'goals from a replay': [
         'TwoLevelTraining.upper = @upper/ReplayTraining()',
-        'upper/ReplayTraining.rollout_length = 128',
-        'upper/ReplayTraining.collect_length = 16',
-        'upper/ReplayTraining.env_steps_per_update = 64',
-        'upper/ReplayTraining.unroll_length = 4',
-        'upper/R2D3Agent.discount_factor = 0.99',
-        'upper/create_r2d3_agent.curiosity_fn = @create_rnd',
-        'upper/PrioritizedReplay.max_sequences = 20_000',
-        'create_q_networks.fc_layer_params = (32,)',
+        *_of_replay('upper/'),
     ],
 }
 

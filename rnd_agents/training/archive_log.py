@@ -65,7 +65,7 @@ class ArchiveLog:
         env_steps=explorer.env_steps,
     )
     score, length = archive.best_of_all()
-    self._metrics.append({
+    self._metrics.add({
         **row,
         'frames': explorer.env_steps * self._frame_skip,
         'cells': len(archive),
@@ -73,7 +73,7 @@ class ArchiveLog:
         'best_length': '' if length is None else length,
         'solved_worlds': int(archive.solved_worlds(self._target_score).sum()),
     })
-    self._timings.append({
+    self._timings.add({
         **row,
         'wall_time_s': f'{time.monotonic() - self._start_s:.6g}',
         'replayed_env_steps': explorer.returner.replayed_env_steps,
