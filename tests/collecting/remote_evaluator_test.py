@@ -45,8 +45,9 @@ class _Watcher(callbacks.Callback):
     self.num_rows = {}
 
   def begin(self, run):
-    for each in self._workers:
-      each.may_answer.set()
+    if run.counters.iteration:  # An evaluation begins again.
+      for each in self._workers:
+        each.may_answer.set()
 
   def after_iteration(self, run, iteration):
     number = run.counters.iteration
@@ -115,7 +116,13 @@ def test_a_run_that_an_evaluation_may_end_waits_for_it(tmp_path):
   make = _evaluator_with(workers, {})
   at_once = workers_here.Workers.run
   with mock.patch.object(_SlowWorkers, 'run', at_once):
-    _train(tmp_path, watcher, make, 'train_eval.stop_at_success_rate = 1.0')
+    _train(
+        tmp_path,
+        watcher,
+        make,
+        'train_eval.stop_at_success_rate = 1.0',
+        'train_eval.num_env_steps = 128',
+    )
   assert watcher.num_rows[1] == 1
 
 
