@@ -30,8 +30,7 @@ def connect(root_dir, num_cpus, address):
 
   Args:
     root_dir: Folder for the token of a cluster of this machine.
-    num_cpus: How many CPUs a cluster of this machine has to give, besides one
-      for an evaluator.
+    num_cpus: How many CPUs a cluster of this machine has to give.
     address: 'HOST:PORT' of a cluster that exists; None for this machine.
 
   Raises:
@@ -63,7 +62,7 @@ def connect(root_dir, num_cpus, address):
             {}
             if address
             else dict(
-                num_cpus=num_cpus + 1,
+                num_cpus=num_cpus,
                 include_dashboard=False,
                 _node_ip_address='127.0.0.1',
             )

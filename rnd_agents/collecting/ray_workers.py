@@ -59,7 +59,8 @@ def create_collectors(
   probe = local.LocalCollector(recipes[0])
   specs, num_environments = probe.specs, probe.num_environments
   probe.close()
-  ray_cluster.connect(config.root_dir, num_workers, address)
+  # And a CPU for an evaluator.
+  ray_cluster.connect(config.root_dir, num_workers + 1, address)
   make = remote_environment.Simulator if learner_acts else local.LocalCollector
   workers = RayWorkers(
       shard_worker.Setup.of_run(seeds.networks, recipes, make),
