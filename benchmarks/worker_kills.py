@@ -6,9 +6,8 @@
 
 A victim is a worker, the evaluator (with --evaluation=worker), the learner, or
 Ray's own process on this machine (the raylet, whose end the learner does not
-survive). A run whose learner has ended
-is started again with the same command. At the end metrics.csv is compared with
-that of the same run in one process.
+survive). A run whose learner has ended is started again with the same command.
+At the end metrics.csv is compared with that of the same run in one process.
 """
 
 import argparse

@@ -202,18 +202,11 @@ class Evaluate(Callback):
 
   def begin(self, run):
     self._next_env_steps = self._multiple_after(run)
-    # Unless an earlier start wrote the row, and was killed before it saved.
-    written = run.log.last('eval', 'iteration'), run.log.last(
-        'eval', 'train_steps'
-    )
-    if self._pending is not None:
-      counts, variables, _ = self._pending
-      self._pending = None
-      if written != (counts['iteration'], counts['train_steps']):
-        self._start(run, counts, variables)
+    pending, self._pending = self._pending, None
+    if pending is not None and not _is_written(run, pending.counts):
+      self._start(run, pending.counts, pending.variables)
     if self._is_owed and not run.stopped_by:
-      counts = run.counts()
-      if written != (counts['iteration'], counts['train_steps']):
+      if not _is_written(run, run.counts()):
         self._evaluate(run)
       self._is_owed = False
 
@@ -292,6 +285,14 @@ class Evaluate(Callback):
     if state['pending'] is not None:
       self._pending = _Pending(*state['pending'])
     self._pictures.set_state(state['pictures'])
+
+
+def _is_written(run, counts):
+  """Whether an earlier start wrote the row, and was killed before it saved."""
+  return all(
+      run.log.last('eval', name) == counts[name]
+      for name in ('iteration', 'train_steps')
+  )
 
 
 class Progress(Callback):

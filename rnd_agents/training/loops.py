@@ -293,6 +293,19 @@ class Loop:
     self._learner.set_state(state, episodes_go_on)
 
 
+def create_loop(run, training, loop_class=Loop):
+  """Creates the `Loop` of a `run.Run` with the lengths of a training."""
+  return loop_class(
+      run.agent,
+      training.build_learner(run, run.agent),
+      run.collector,
+      run.counters,
+      training.rollout_length,
+      training.collect_length,
+      run.config.warm_up_env_steps,
+  )
+
+
 def check_training(name, training, method):
   """Refuses what is no way of training.
 

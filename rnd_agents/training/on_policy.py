@@ -145,15 +145,7 @@ class OnPolicyTraining:
 
   def build_loop(self, run):
     """Builds the loop of a `run.Run`."""
-    return OnPolicyLoop(
-        run.agent,
-        self.build_learner(run, run.agent),
-        run.collector,
-        run.counters,
-        self.rollout_length,
-        self.collect_length,
-        run.config.warm_up_env_steps,
-    )
+    return loops.create_loop(run, self, OnPolicyLoop)
 
 
 class OnPolicyLearner(loops.Learner):

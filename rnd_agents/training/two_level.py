@@ -166,15 +166,7 @@ class TwoLevelTraining:
 
   def build_loop(self, run):
     """Builds the loop of a `run.Run`."""
-    return loops.Loop(
-        run.agent,
-        self.build_learner(run, run.agent),
-        run.collector,
-        run.counters,
-        self.rollout_length,
-        self.collect_length,
-        run.config.warm_up_env_steps,
-    )
+    return loops.create_loop(run, self)
 
 
 class TwoLevelLearner(loops.Learner):
