@@ -15,7 +15,7 @@ TRAIN_ARGS ?=
 PINS      ?=
 # What to test, and with how many processes (0: in this one).
 TESTS     ?= tests
-TEST_JOBS ?= 2
+TEST_JOBS ?= 3
 OLDEST_TESTS ?= tests/environments tests/evaluation
 NEWEST_PYTHON ?= python3.13
 PYTEST_ARGS ?=

@@ -3,6 +3,7 @@
 """Many threads ask one policy: right answers, in batches, from one graph."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ _ACTION = dict(
 class _Weighted(tf_policy.TFPolicy):
   """weight * sum of what it has seen, its state; counts its batches."""
 
-  def __init__(self, weight):
+  def __init__(self, weight, batch_s=0.0):
     super().__init__(
         ts.time_step_spec(_SPEC),
         _ACTION,
@@ -38,6 +39,7 @@ class _Weighted(tf_policy.TFPolicy):
         clip=False,
     )
     self.weight = tf.Variable(weight)
+    self._batch_s = batch_s
     self.num_batches = tf.Variable(0)
     self.num_graphs = 0
 
@@ -47,6 +49,8 @@ class _Weighted(tf_policy.TFPolicy):
   def _action(self, time_step, policy_state, seed):
     self.num_graphs += 1
     self.num_batches.assign_add(1)
+    if self._batch_s:
+      tf.numpy_function(lambda: time.sleep(self._batch_s), [], [])
     seen = policy_state[0] + time_step.observation['x']
     return policy_step.PolicyStep(
         dict(sum=self.weight * tf.reduce_sum(seen, axis=-1), seen=seen),
@@ -76,7 +80,9 @@ def _in_threads(number, function):
 
 
 def test_24_threads_get_the_answers_of_two_policies_and_their_own_states():
-  policies = [_Weighted(1.0), _Weighted(-3.0)]
+  # Slow enough that the other threads ask while a batch is computed, on a
+  # machine of any speed.
+  policies = [_Weighted(weight, batch_s=0.01) for weight in (1.0, -3.0)]
   batched = [batched_policy.BatchedPolicy(policy) for policy in policies]
 
   def ask(i):
