@@ -3,24 +3,30 @@
 """Times collecting with workers on Ray against a process an environment.
 
     python -m benchmarks.worker_speed [--workers=1,2,4] [--step_ms=10]
+        [--rllib_python=PATH]
+    python -m benchmarks.worker_speed --gin_file=montezuma_revenge_cpu.gin
     python -m benchmarks.worker_speed --constants  # For cluster_plan.py.
 
 A simulator that sleeps stands for one that is slow, so that cores do not limit
-it. One way after the other collects the same rollouts; the first of each, which
-starts processes and traces graphs, is not counted.
+it; --gin_file takes the environment of a gin file in its place. One way after
+the other collects the same rollouts; the first of each, which starts processes
+and traces graphs, is not counted. With a Python that has `ray[rllib]` and
+PyTorch, RLlib collects as many steps with as many workers in turns with us.
 """
 
 import argparse
 import functools
+import os
 import statistics
+import subprocess
 import tempfile
 import time
 
 import gin
-import gymnasium
 import numpy as np
 import tensorflow as tf
 
+from benchmarks import rllib_speed
 from rnd_agents import ray_cluster
 from rnd_agents.collecting import local
 from rnd_agents.collecting import ray_workers
@@ -28,40 +34,26 @@ from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import run as run_lib
 
-
-@gin.configurable
-class SlowSimulator(gymnasium.Env):
-  """Sleeps for `step_ms` milliseconds a step; episodes have 100 steps."""
-
-  observation_space = gymnasium.spaces.Box(-1.0, 1.0, [8], np.float32)
-  action_space = gymnasium.spaces.Discrete(4)
-
-  def __init__(self, step_ms=10):
-    self._step_s = step_ms / 1e3
-    self._step = 0
-
-  def _observation(self):
-    return np.full([8], self._step / 100.0, np.float32)
-
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    self._step = 0
-    return self._observation(), {}
-
-  def step(self, action):
-    time.sleep(self._step_s)
-    self._step += 1
-    return self._observation(), 0.0, False, self._step == 100, {}
+SlowSimulator = gin.configurable(rllib_speed.SlowSimulator)
 
 
-def _bindings(arguments, num_shards, vectorization):
-  return (
-      'import benchmarks.worker_speed',
-      'load_environment.env = @benchmarks.worker_speed.SlowSimulator',
-      f'benchmarks.worker_speed.SlowSimulator.step_ms = {arguments.step_ms}',
+def _parse(arguments, num_shards, vectorization):
+  """Binds the settings of a run."""
+  gin.clear_config()
+  bindings = (
       f"load_environment.vectorization = '{vectorization}'",
+      f"train/load_environment.vectorization = '{vectorization}'",
       f'train_eval.num_environments = {arguments.environments}',
       f'train_eval.num_shards = {num_shards}',
+  )
+  simulator = (
+      'import benchmarks.worker_speed',
+      'load_environment.env = @SlowSimulator',
+      f'SlowSimulator.step_ms = {arguments.step_ms}',
+  )
+  gin_files.parse(
+      [arguments.gin_file or 'mountain_car.gin'],
+      bindings if arguments.gin_file else (*simulator, *bindings),
   )
 
 
@@ -73,10 +65,7 @@ def _seconds(arguments, make_shards, num_shards, vectorization):
 
 def _measure(arguments, make_shards, num_shards, vectorization):
   """Seconds of each rollout; bytes of the variables and of a step."""
-  gin.clear_config()
-  gin_files.parse(
-      ['mountain_car.gin'], _bindings(arguments, num_shards, vectorization)
-  )
+  _parse(arguments, num_shards, vectorization)
   with tempfile.TemporaryDirectory() as root_dir:
     config = experiment.Experiment(root_dir)
     seeds = run_lib.Seeds(0)
@@ -121,6 +110,7 @@ def _constants(arguments):
         environments=environments,
         rollout_length=rollout_length,
         rounds=arguments.rounds,
+        gin_file=None,
     )
     return statistics.median(_seconds(fast, *way)) / rollout_length
 
@@ -160,6 +150,57 @@ def _byte_s(num_bytes=2**25):
   ) / num_bytes
 
 
+def _rllib_seconds(arguments, num_workers):
+  """As `_seconds`, by RLlib in a Python of its own."""
+  found = subprocess.run(
+      [
+          arguments.rllib_python,
+          rllib_speed.__file__,
+          str(num_workers),
+          str(arguments.environments),
+          str(arguments.rollout_length),
+          str(arguments.rounds + 1),
+          str(arguments.step_ms),
+      ],
+      stdout=subprocess.PIPE,
+      text=True,
+      check=True,
+      env={  # A cluster of its own.
+          name: value
+          for name, value in os.environ.items()
+          if not name.startswith('RAY_')
+      },
+  )
+  return [float(word) for word in found.stdout.split()[-arguments.rounds :]]
+
+
+def _ways(arguments):
+  """Functions that return seconds of rollouts, by what the table calls them."""
+
+  def ours(*way):
+    return functools.partial(_seconds, arguments, *way)
+
+  ways = {'one process': ours(experiment.local_shards, 1, 'sync')}
+  ways['a process an environment'] = ours(experiment.local_shards, 1, 'async')
+  for num_workers in map(int, arguments.workers.split(',')):
+    for suffix, learner_acts in (('', False), (', the learner acts', True)):
+      make_shards = functools.partial(
+          ray_workers.create_collectors,
+          num_workers=num_workers,
+          learner_acts=learner_acts,
+      )
+      ways[f'{num_workers} workers{suffix}'] = ours(
+          # Two shards a worker that does not act: one steps while the policy
+          # acts for the other.
+          make_shards, num_workers * (1 + learner_acts), 'sync'
+      )
+    if arguments.rllib_python:
+      ways[f'RLlib, {num_workers} workers'] = functools.partial(
+          _rllib_seconds, arguments, num_workers
+      )
+  return ways
+
+
 def main():
   """Prints a table."""
   parser = argparse.ArgumentParser(
@@ -167,28 +208,23 @@ def main():
   )
   parser.add_argument('--workers', default='1,2,4')
   parser.add_argument('--step_ms', type=float, default=10)
+  parser.add_argument('--gin_file')
   parser.add_argument('--environments', type=int, default=16)
   parser.add_argument('--rollout_length', type=int, default=32)
   parser.add_argument('--rounds', type=int, default=5)
+  parser.add_argument('--rllib_python')
   parser.add_argument('--constants', action='store_true')
   arguments = parser.parse_args()
   tf.get_logger().setLevel('ERROR')
+  # As a run with --acting=learner does before TensorFlow starts.
+  tf.config.threading.set_inter_op_parallelism_threads(16)
   if arguments.constants:
     return _constants(arguments)
-  ways = {
-      'one process': (experiment.local_shards, 1, 'sync'),
-      'a process an environment': (experiment.local_shards, 1, 'async'),
-  }
-  for num_workers in map(int, arguments.workers.split(',')):
-    make_shards = functools.partial(
-        ray_workers.create_collectors, num_workers=num_workers
-    )
-    ways[f'{num_workers} workers'] = make_shards, num_workers, 'sync'
   steps = arguments.environments * arguments.rollout_length
   first = None
   print('| | env steps/s | ratio |\n|---|---|---|')
-  for name, way in ways.items():
-    rate = steps / statistics.median(_seconds(arguments, *way))
+  for name, seconds in _ways(arguments).items():
+    rate = steps / statistics.median(seconds())
     first = first or rate
     print(f'| {name} | {rate:.0f} | {rate / first:.2f} |', flush=True)
 

@@ -42,6 +42,8 @@ def connect(root_dir, num_cpus, address):
   if address is not None:
     _probe(address)
     _require_token()
+    # Of a second each. By itself Ray asks 20 times, also with a wrong token.
+    os.environ.setdefault('RAY_NUM_REDIS_GET_RETRIES', '5')
   else:
     _make_token(root_dir)
     # By itself Ray gives way to every other process of the machine.

@@ -56,7 +56,13 @@ _NEWEST = (
 
 
 # What takes longest comes first: else one worker waits for it at the end.
-_LONGEST = ('kill_test.py', 'sweep_test.py')
+_LONGEST = (
+    'kill_test.py',
+    'ray_workers_test.py',
+    'remote_collector_test.py',
+    'sweep_test.py',
+    'two_level_test.py',
+)
 
 
 def pytest_collection_modifyitems(items):

@@ -5,6 +5,7 @@
 import copy
 import dataclasses
 import functools
+import os
 import threading
 import time
 
@@ -54,6 +55,8 @@ def create_collectors(
         f' and {len(recipes)}: a worker collects for one shard at least. A new'
         f' run may set --gin_bindings="train_eval.num_shards = {num_workers}".'
     )
+  if learner_acts:
+    _let_shards_wait_side_by_side(len(recipes))
   # Also shows here, before any process starts, that environments can be made,
   # and gin which of its bindings they take.
   probe = local.LocalCollector(recipes[0])
@@ -83,6 +86,23 @@ def create_collectors(
   return remote_collector.RemoteShards(
       collectors, workers, config.max_lag_rounds
   )
+
+
+def _let_shards_wait_side_by_side(num_shards):
+  """Gives TensorFlow a thread for each shard beside those of its own.
+
+  A step that waits for its worker keeps a thread of TensorFlow's, which has as
+  many as there are cores: on two cores only two workers would step at a time.
+  """
+  num_threads = num_shards + os.cpu_count()
+  try:
+    tf.config.threading.set_inter_op_parallelism_threads(num_threads)
+  except RuntimeError:
+    logging.warning(
+        'TensorFlow has started before the run, so that fewer shards may step'
+        ' at a time: set TF_NUM_INTEROP_THREADS=%d.',
+        num_threads,
+    )
 
 
 def create_evaluator(

@@ -25,6 +25,7 @@ AGENT = 'agent'
 DEMONSTRATIONS = 'demonstrations'
 # A sequence of priority 0 would never be sampled again.
 MIN_PRIORITY = 1e-6
+_TRAIN_STEP = tf.TensorSpec([], tf.int64)
 
 
 class Batch(NamedTuple):
@@ -35,12 +36,14 @@ class Batch(NamedTuple):
     keys: uint64 [B], for `update_priorities`.
     probabilities: float64 [B], of each to be sampled from its table.
     table_sizes: int64 [B], the number of sequences in its table.
+    train_steps: int64 [B], of when each was added, as `add` was told.
   """
 
   sequences: Any
   keys: np.ndarray
   probabilities: np.ndarray
   table_sizes: np.ndarray
+  train_steps: np.ndarray
 
 
 @gin.configurable(module='rnd_agents', denylist=['spec', 'seed'])
@@ -100,24 +103,25 @@ class PrioritizedReplay:
       sizes[DEMONSTRATIONS] = self._max_demonstrations
     self._tables = {
         name: sequence_table.SequenceTable(
-            name, self._flat_spec, size, compress_images
+            name, [*self._flat_spec, _TRAIN_STEP], size, compress_images
         )
         for name, size in sizes.items()
     }
     self._max_priorities = {AGENT: 1.0, DEMONSTRATIONS: 1.0}
 
-  def add(self, sequence, priority=None):
+  def add(self, sequence, priority=None, train_step=0):
     """Adds a sequence that the agent has collected.
 
     Args:
       sequence: Nest of arrays that fits the spec.
       priority: A number from 0; None for the largest one that the table has
         seen, 1 at least.
+      train_step: Updates of the agent so far.
 
     Raises:
       ValueError: If the sequence or its priority does not fit.
     """
-    self._insert(AGENT, sequence, priority)
+    self._insert(AGENT, sequence, priority, train_step)
 
   def add_demonstration(self, sequence, priority=None):
     """Adds a demonstration as `add` does; ValueError if the table is full."""
@@ -154,7 +158,7 @@ class PrioritizedReplay:
       raise errors.InvalidValue(missing)
     is_demonstration = self._generator.random(batch_size) < demonstration_ratio
     uniform = self._generator.random(batch_size)
-    leaves = [None] * len(self._flat_spec)
+    leaves = [None] * (len(self._flat_spec) + 1)
     keys = np.empty([batch_size], np.uint64)
     probabilities = np.empty([batch_size])
     table_sizes = np.empty([batch_size], np.int64)
@@ -171,11 +175,13 @@ class PrioritizedReplay:
         if leaves[i] is None:
           leaves[i] = np.empty((batch_size, *array.shape[1:]), array.dtype)
         leaves[i][chosen] = array
+    train_steps = leaves.pop()
     return Batch(
         sequences=tf.nest.pack_sequence_as(self._spec, leaves),
         keys=keys,
         probabilities=probabilities,
         table_sizes=table_sizes,
+        train_steps=train_steps,
     )
 
   def update_priorities(self, keys, priorities, is_demonstration):
@@ -256,7 +262,7 @@ class PrioritizedReplay:
     self._generator.bit_generator.state = state['generator']
     self._max_priorities = dict(state['max_priorities'])
 
-  def _insert(self, table, sequence, priority):
+  def _insert(self, table, sequence, priority, train_step=0):
     leaves = self._checked_leaves(sequence)
     if bool(sequence.is_demonstration) != (table == DEMONSTRATIONS):
       raise errors.InvalidValue(
@@ -266,6 +272,7 @@ class PrioritizedReplay:
     if priority is None:
       priority = self._max_priorities[table]
     priority = float(_checked(priority))
+    leaves.append(np.int64(train_step))
     self._tables[table].add(leaves, priority**self._exponent)
     self._note_priority(table, priority)
 

@@ -24,6 +24,8 @@ from rnd_agents.training import loops
 
 # Metrics that say nothing of a batch without demonstrations.
 _OF_DEMONSTRATIONS = ('margin_loss', 'demonstration_agreement')
+# Nor this one of a batch of demonstrations alone.
+_AGE = 'data_age_train_steps'
 
 
 class ReplayLearner(loops.Learner):
@@ -72,7 +74,9 @@ class ReplayLearner(loops.Learner):
     self._epsilon = agent.collect_policy.epsilon
     self._floating_variables = loops.floating_variables(agent)
     self._cutter = sequences.BatchCutter(
-        num_environments, settings.window, replay.add
+        num_environments,
+        settings.window,
+        lambda sequence: replay.add(sequence, train_step=self._train_steps()),
     )
     self._train = common.function(self._train_on_batch)
     self._update_statistics = common.function(agent.update_statistics)
@@ -195,11 +199,16 @@ class ReplayLearner(loops.Learner):
         )
     return self._is_ready
 
+  def _train_steps(self):
+    """Updates of the agent so far."""
+    return self._agent.train_step_counter.numpy()
+
   def _update(self, demonstration_ratio):
     """One optimizer step; returns its metrics."""
     batch = self._replay.sample(
         self._settings.batch_size, demonstration_ratio
     )
+    ages = self._train_steps() - batch.train_steps
     metrics, new_priorities = self._train(
         local.as_tensors(batch.sequences),
         tf.constant(batch.probabilities),
@@ -207,12 +216,14 @@ class ReplayLearner(loops.Learner):
     )
     self.policy_version += 1
     info = {name: float(value.numpy()) for name, value in metrics.items()}
+    is_own = ~batch.sequences.is_demonstration
+    info[_AGE] = float(np.sum(ages * is_own) / max(np.sum(is_own), 1))
     new_priorities = new_priorities.numpy()
     if not np.all(np.isfinite(new_priorities)):
       # Here and not after the iteration: the replay would refuse them.
       self._check_finite(info)
     self._replay.update_priorities(
-        batch.keys, new_priorities, batch.sequences.is_demonstration
+        batch.keys, new_priorities, ~is_own
     )
     return info
 
@@ -304,14 +315,20 @@ class ReplayLearner(loops.Learner):
 
 
 def _means(infos):
-  """Means over updates; what is of demonstrations, over those that had any."""
-  with_some = [info for info in infos if info['demonstration_rate']]
+  """Means of each metric over the updates that have measured it."""
   means = {}
   for name in infos[0] if infos else ():
-    counted = with_some if name in _OF_DEMONSTRATIONS else infos
-    if counted:
-      means[name] = float(np.mean([info[name] for info in counted]))
+    measured = [info[name] for info in infos if _measures(info, name)]
+    if measured:
+      means[name] = float(np.mean(measured))
   return means
+
+
+def _measures(info, name):
+  """Whether an update has measured a metric."""
+  if name == _AGE:
+    return info['demonstration_rate'] < 1.0
+  return name not in _OF_DEMONSTRATIONS or info['demonstration_rate'] > 0.0
 
 
 def _stored_states(episode, spec):

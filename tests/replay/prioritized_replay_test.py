@@ -66,12 +66,15 @@ def _contents(replay, ratio=0.0):
 
 def test_sequences_come_back_as_they_were():
   replay = create(9, 9)
-  replay.add(_sequence(1))
+  replay.add(_sequence(1), train_step=7)
   replay.add_demonstration(_sequence(2, True))
 
   batch = replay.sample(32, 0.5)
 
   assert set(_numbers(batch)) == {1, 2}
+  assert batch.train_steps.tolist() == [
+      {1: 7, 2: 0}[number] for number in _numbers(batch)
+  ]
   for i, number in enumerate(_numbers(batch)):
     expected = _sequence(number, number == 2)
     found = tf.nest.map_structure(lambda x, i=i: x[i], batch.sequences)

@@ -47,7 +47,8 @@ def _work(replay, first, num_steps):
   """Adds, draws and updates; returns all that was drawn."""
   drawn = []
   for number in range(first, first + num_steps):
-    replay.add(_sequence(number), 1.0 + number % 7 if number % 3 else None)
+    priority = 1.0 + number % 7 if number % 3 else None
+    replay.add(_sequence(number), priority, train_step=2 * number)
     batch = replay.sample(5, 0.3)
     replay.update_priorities(
         batch.keys,

@@ -131,11 +131,24 @@ def _counted(demonstration_file, tmp_path_factory):
   """A run.
 
   Its (folder, what its agent remembered before evaluations, ports, what it left
-  in memory).
+  in memory, age of the own sequences of each batch in batches).
   """
   folder = tmp_path_factory.mktemp('counted') / 'run'
   evaluate, remembered = callbacks.Evaluate._evaluate, []
   before_run, opened = _listening(), set()
+  add = prioritized_replay.PrioritizedReplay.add
+  sample = prioritized_replay.PrioritizedReplay.sample
+  born, ages = [], []
+
+  def adding(replay, *args, **kwargs):
+    born.append(len(ages))
+    return add(replay, *args, **kwargs)
+
+  def sampling(replay, *args):
+    batch = sample(replay, *args)
+    own = batch.keys[~batch.sequences.is_demonstration]
+    ages.append([len(ages) - born[key] for key in own])
+    return batch
 
   def watching(callback, run):
     before = [part.copy() for part in _memory(run.loop)]
@@ -147,6 +160,8 @@ def _counted(demonstration_file, tmp_path_factory):
 
   with pytest.MonkeyPatch.context() as context:
     context.setattr(callbacks.Evaluate, '_evaluate', watching)
+    context.setattr(prioritized_replay.PrioritizedReplay, 'add', adding)
+    context.setattr(prioritized_replay.PrioritizedReplay, 'sample', sampling)
     with tiny_runs.left_behind() as left:
       result = _run(
           folder,
@@ -154,11 +169,11 @@ def _counted(demonstration_file, tmp_path_factory):
           *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
       )
   assert result.finished
-  return folder, remembered, opened, left
+  return folder, remembered, opened, left, ages
 
 
 def test_counts_of_a_run_with_demonstrations(counted):
-  folder, remembered, _, _ = counted
+  folder, remembered, _, _, ages = counted
   rows = _rows(folder)
   # Two environments; of 5 rows of an episode one only begins the next.
   assert [int(row['env_steps']) for row in rows] == [32, 48, 64, 80, 96, 112]
@@ -175,6 +190,10 @@ def test_counts_of_a_run_with_demonstrations(counted):
   assert float(rows[-1]['replay_sequences']) == 30
   rates = [float(row['demonstration_rate']) for row in rows]
   assert 0.2 < np.mean(rates) < 0.8
+  for i, row in enumerate(rows):
+    # Batches of demonstrations alone have no age.
+    known = [np.mean(each) for each in ages[7 + 4 * i : 11 + 4 * i] if each]
+    assert float(row['data_age_train_steps']) == pytest.approx(np.mean(known))
   # Evaluations leave what the agent remembers.
   assert len(remembered) >= 2 and min(remembered) > 0
 
@@ -223,7 +242,7 @@ def test_a_run_opens_no_port(counted):
 
 
 def test_a_run_leaves_nothing_in_memory(counted):
-  assert counted[-1] == []
+  assert counted[3] == []
 
 
 def test_pretraining_comes_before_the_first_step(
