@@ -15,7 +15,7 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents.collecting import shards
-from rnd_agents.replay import sequences
+from rnd_agents.replay import episode_cutter
 from rnd_agents.training import on_policy
 from tests.training import tiny_runs
 
@@ -121,8 +121,8 @@ class _Records:
 
 def _recorded(folder, settings):
   records = _Records(folder)
-  collect, add = shards.Shards.collect, sequences.EpisodeCutter._add
-  build, join = sequences.EpisodeCutter.__init__, on_policy._joined
+  collect, cut = shards.Shards.collect, episode_cutter.EpisodeCutter.__call__
+  build, join = episode_cutter.EpisodeCutter.__init__, on_policy._joined
 
   def collecting(*args):
     rollout = collect(*args)
@@ -131,14 +131,15 @@ def _recorded(folder, settings):
 
   def building(cutter, *args, **more):
     build(cutter, *args, **more)
-    cutter.added = []
+    cutter.added = [[] for _ in range(_NUM_ENVIRONMENTS)]
     if not cutter._is_demonstration:
       records.cutters.append(cutter)
 
-  def adding(cutter, structure, leaves, state):
-    row = tf.nest.pack_sequence_as(structure, [np.array(x) for x in leaves])
-    cutter.added.append((row, state))
-    add(cutter, structure, leaves, state)
+  def cutting(cutter, rows, episodic, mask):
+    for b, t in np.argwhere(mask):
+      row = tf.nest.map_structure(lambda x, b=b, t=t: x[b, t], rows)
+      cutter.added[b].append(row)
+    cut(cutter, rows, episodic, mask)
 
   def joining(parts):
     records.joined.append(join(parts))
@@ -146,8 +147,8 @@ def _recorded(folder, settings):
 
   with pytest.MonkeyPatch.context() as context:
     context.setattr(shards.Shards, 'collect', collecting)
-    context.setattr(sequences.EpisodeCutter, '__init__', building)
-    context.setattr(sequences.EpisodeCutter, '_add', adding)
+    context.setattr(episode_cutter.EpisodeCutter, '__init__', building)
+    context.setattr(episode_cutter.EpisodeCutter, '__call__', cutting)
     context.setattr(on_policy, '_joined', joining)
     _run(folder, 400, settings=settings)
   return records
@@ -222,28 +223,32 @@ def _upper(rows):
   ], lengths
 
 
-def _assert_added(cutters, expected):
+def _assert_added(cutter, expected):
   """Compares the rows that a replay got with those of a loop."""
-  assert len(cutters) == len(expected) == _NUM_ENVIRONMENTS
-  for cutter, rows in zip(cutters, expected):
-    assert len(cutter.added) == len(rows) > 10
-    for (found, state), row in zip(cutter.added, rows):
-      if row.policy_info:
-        for x, y in zip(state, row.policy_info['network_state'], strict=True):
-          np.testing.assert_array_equal(x, y)
-      row = row.replace(policy_info=())
+  assert len(expected) == _NUM_ENVIRONMENTS
+  for added, rows in zip(cutter.added, expected, strict=True):
+    assert len(added) == len(rows) > 10
+    for found, row in zip(added, rows):
       if row.step_type == _LAST:  # No step begins there.
         row = row.replace(reward=found.reward, discount=found.discount)
       tf.nest.map_structure(
-          lambda x, y: np.testing.assert_allclose(x, y, atol=1e-6),
-          found.replace(policy_info=()),
-          row,
+          lambda x, y: np.testing.assert_allclose(x, y, atol=1e-6), found, row
       )
+
+
+def _assert_remembers(cutter):
+  states = [
+      np.abs(row.policy_info['network_state'][0]).max()
+      for added in cutter.added
+      for row in added
+      if row.step_type == ts.StepType.MID
+  ]
+  assert len(states) > 10 and min(states) > 0
 
 
 def test_the_upper_replay_gets_each_decision_once(off_on):
   decided = [_upper(rows) for rows in _streams(off_on)]
-  _assert_added(off_on.cutters, [rows for rows, _ in decided])
+  _assert_added(off_on.cutters[0], [rows for rows, _ in decided])
   rows = sum((rows for rows, _ in decided), [])
   lengths = sum((lengths[:-1] for _, lengths in decided), [])
   # Goals of all lengths, and of each length some that an episode's end cut.
@@ -279,16 +284,9 @@ def test_the_lower_rollouts_are_joined_from_what_was_collected(off_on):
 def test_the_levels_of_a_level_get_what_is_theirs(three):
   lower = [_lower(rows) for rows in _streams(three)]
   middle = [_upper(rows)[0] for rows in lower]
-  _assert_added(three.cutters[:_NUM_ENVIRONMENTS], middle)
-  _assert_added(
-      three.cutters[_NUM_ENVIRONMENTS:], [_lower(rows)[:-1] for rows in lower]
-  )
-  states = [
-      np.abs(state[0]).max()
-      for cutter in three.cutters[_NUM_ENVIRONMENTS:]
-      for _, state in cutter.added
-  ]
-  assert np.mean(np.array(states) > 0) > 0.5
+  _assert_added(three.cutters[0], middle)
+  _assert_added(three.cutters[1], [_lower(rows)[:-1] for rows in lower])
+  _assert_remembers(three.cutters[1])
   assert any(row.reward > 0 for rows in middle for row in rows)
 
 
