@@ -66,7 +66,7 @@ _COMMON = (
     'RNDPPOAgent.normalize_observations = True',
     'RNDPPOAgent.intrinsic_advantage_coefficient = 0.0',
 )
-# A curious goal policy off-policy, over PPO.
+# A curious goal policy with a memory off-policy, over PPO.
 _OFF_ON = (
     *_COMMON,
     'TwoLevelTraining.upper = @upper/ReplayTraining()',
@@ -79,11 +79,13 @@ _OFF_ON = (
     'upper/ReplayTraining.epsilon_fn = @linear_epsilon',
     'upper/linear_epsilon.num_env_steps = 300',
     'upper/create_r2d3_agent.curiosity_fn = @create_rnd',
+    'upper/create_q_networks.core = @GRUCore()',
+    'GRUCore.units = 5',
     'create_rnd_networks.fc_layer_params = (6,)',
     'create_rnd_networks.target_fc_layer_params = (6,)',
 )
-# PPO over two levels with replays, the lowest with a memory; two shards that
-# act with the policy from before.
+# PPO with a memory over two levels with replays, the lowest with a memory; two
+# shards that act with the policy from before.
 _THREE = (
     *_COMMON,
     'train_eval.num_shards = 2',
@@ -92,6 +94,9 @@ _THREE = (
     'TwoLevelTraining.lower = @lower/TwoLevelTraining()',
     'TwoLevelTraining.goal_length = 8',
     'upper/OnPolicyTraining.rollout_length = 16',
+    'upper/create_networks.core = @GRUCore()',
+    'upper/create_networks.value_fc_layer_params = None',
+    'GRUCore.units = 5',
     'lower/TwoLevelTraining.upper = @lower/upper/ReplayTraining()',
     'lower/TwoLevelTraining.lower = @lower/lower/ReplayTraining()',
     'lower/TwoLevelTraining.goals_fn = @InnerGoals',
@@ -249,6 +254,7 @@ def _assert_remembers(cutter):
 def test_the_upper_replay_gets_each_decision_once(off_on):
   decided = [_upper(rows) for rows in _streams(off_on)]
   _assert_added(off_on.cutters[0], [rows for rows, _ in decided])
+  _assert_remembers(off_on.cutters[0])
   rows = sum((rows for rows, _ in decided), [])
   lengths = sum((lengths[:-1] for _, lengths in decided), [])
   # Goals of all lengths, and of each length some that an episode's end cut.
@@ -352,10 +358,6 @@ def test_each_level_has_its_own_period(off_on, three):
         (
             ['upper/R2D3Agent.discount_factor = 0.9'],
             'discount_factor is 0.9, and that of TwoLevelAgent 0.99',
-        ),
-        (
-            ['upper/create_q_networks.core = @LSTMCore()'],
-            'upper level must have no memory',
         ),
     ],
 )
