@@ -5,9 +5,9 @@
     python -m benchmarks.hierarchy_cost
 
 The chain of h-DQN, 16 environments x 128 steps an iteration, in turns, as runs
-collect and train. The flat agent is RND-PPO with the networks of a level. Two
-levels are `chain_two_level.gin`, and the same with a replay for the goals: an
-update for 64 environment steps, as of the flat agent with a replay.
+collect and train. Two levels are `chain_two_level.gin`, over RND-PPO with the
+networks of a level; and the same with a replay for the goals, an update for 64
+environment steps, over R2D3 with the same replay.
 """
 
 import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
@@ -41,7 +41,6 @@ def _of_replay(scope):
   ]
 
 
-# Two levels, and the flat agent that they are compared with.
 _CASES = {
     'flat': ['train_eval.training = @OnPolicyTraining()'],
     'two levels': [],
@@ -54,6 +53,8 @@ _CASES = {
         *_of_replay('upper/'),
     ],
 }
+# Two levels, and the flat agent that they are compared with.
+_PAIRS = (('two levels', 'flat'), ('goals from a replay', 'flat, a replay'))
 
 
 def iterations(bindings):
@@ -87,12 +88,13 @@ def main(argv):
   )
   print(paired.machine())
   print(f'{num_rounds} rounds, foreign load {foreign_load}')
-  print('Time of an iteration (median), and over the flat one: median (span)')
   for name in runs:
+    print(f'{name:20} {1000 * paired.median_s(times, name):7.1f} ms (median)')
+  for name, flat in _PAIRS:
     print(
-        f'{name:20} {1000 * paired.median_s(times, name):7.1f} ms;'
-        f' wall {paired.ratios(times, name, "flat")},'
-        f' CPU {paired.ratios(times, name, "flat", cpu=True)}'
+        f'{name} over {flat}, median (span):'
+        f' wall {paired.ratios(times, name, flat)},'
+        f' CPU {paired.ratios(times, name, flat, cpu=True)}'
     )
 
 

@@ -34,6 +34,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
 from benchmarks import paired
+from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences as sequence_cutting
 
@@ -61,7 +62,7 @@ def _spec(observation):
       discount=tf.TensorSpec([], tf.float32),
   )
   state = tf.TensorSpec([_NUM_UNITS], tf.float32)
-  return sequence_cutting.sequence_spec(frame, _SETTINGS, [state, state])
+  return episode_cutter.sequence_spec(frame, _SETTINGS, [state, state])
 
 
 def _pictures(rng, num_frames):
@@ -78,7 +79,7 @@ def _pictures(rng, num_frames):
 
 
 def _sequence(spec, rng, is_demonstration):
-  """Numbers as a run has them: states and small observations are noise."""
+  """One [1, ...]: as in a run, states and small observations are noise."""
 
   def draw(leaf):
     dtype = leaf.dtype.as_numpy_dtype
@@ -94,7 +95,7 @@ def _sequence(spec, rng, is_demonstration):
 
   sequence = tf.nest.map_structure(draw, spec)
   row = sequence.trajectory
-  return sequence._replace(
+  sequence = sequence._replace(
       trajectory=row.replace(
           action=rng.integers(0, 18, row.action.shape),
           step_type=np.full_like(row.step_type, ts.StepType.MID),
@@ -103,6 +104,7 @@ def _sequence(spec, rng, is_demonstration):
       ),
       is_demonstration=np.bool_(is_demonstration),
   )
+  return tf.nest.map_structure(lambda x: np.asarray(x)[np.newaxis], sequence)
 
 
 class _Reverb:
@@ -127,8 +129,8 @@ class _Reverb:
     self._rng = np.random.default_rng(0)
 
   def add(self, sequence):
-    is_demonstration = bool(sequence.is_demonstration)
-    self._writer.append([*map(np.asarray, tf.nest.flatten(sequence))])
+    is_demonstration = bool(sequence.is_demonstration[0])
+    self._writer.append([leaf[0] for leaf in tf.nest.flatten(sequence)])
     self._writer.create_item(
         'demonstrations' if is_demonstration else 'agent',
         1.0,
@@ -136,7 +138,7 @@ class _Reverb:
     )
     self._writer.flush()
 
-  add_demonstration = add
+  add_demonstrations = add
 
   def draw(self):
     count = self._rng.binomial(_BATCH_SIZE, _RATIO)
@@ -188,7 +190,7 @@ def measure_speed(observation, num_sequences, num_rounds):
       for name, replay in contenders.items():
         begin = time.perf_counter()
         if is_demonstration:
-          replay.add_demonstration(sequence)
+          replay.add_demonstrations(sequence)
         else:
           replay.add(sequence)
         adding_s[name] += time.perf_counter() - begin

@@ -77,11 +77,16 @@ class Decisions(tf.Module):
       each environment, in order; and booleans [B, N+1]: which of them are
       complete, each in one rollout. N+1 are those of the environment that has
       most. The others have LAST rows before their own, which begin no
-      transition. The last row of each is not complete: it is open, or comes
-      again as the first row of the next rollout.
+      transition and have the policy info of the first of their own. The last
+      row of each is not complete: it is open, or comes again as the first row
+      of the next rollout.
     """
     rows, sums, is_kept = self._joined(experience, is_decision)
     decided, was_kept = _aligned((rows, sums), is_kept)
+    # So that the memory before them is that before its own first row.
+    first_rows = tf.argmax(tf.cast(was_kept, tf.int32), axis=1)[:, tf.newaxis]
+    columns = tf.range(tf.shape(was_kept, tf.int64)[1])
+    columns = tf.maximum(columns, first_rows)
     # The one that this rollout leaves open, if its last row is none itself.
     is_open = ~is_kept[:, -1]
     last = tf.nest.map_structure(lambda x: x[:, -1], decided)
@@ -92,7 +97,9 @@ class Decisions(tf.Module):
         step_type=step_type,
         observation=rows.observation,
         action=rows.action,
-        policy_info=rows.policy_info,
+        policy_info=tf.nest.map_structure(
+            lambda x: tf.gather(x, columns, batch_dims=1), rows.policy_info
+        ),
         next_step_type=tf.concat([step_type[:, 1:], step_type[:, -1:]], axis=1),
         reward=sums.reward,
         discount=sums.discount,

@@ -4,8 +4,10 @@
 
 import collections
 
+import numpy as np
 import tensorflow as tf
 from tf_agents.agents import tf_agent
+from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
 from rnd_agents import ranges
@@ -40,8 +42,8 @@ class TwoLevelAgent(tf_agent.TFAgent):
     Args:
       time_step_spec: A `TimeStep` spec of the environment.
       action_spec: Of the environment.
-      upper: An agent without memory, such as `RNDPPOAgent` or `R2D3Agent`, with
-        `goals.spec` for an action spec.
+      upper: An agent such as `RNDPPOAgent` or `R2D3Agent`, with `goals.spec`
+        for an action spec. What it remembers is of its decisions.
       lower: An agent on `goals.lower_observation_spec`.
       goals: `Goals`.
       goal_length: K, steps after which another goal is chosen at the latest.
@@ -199,8 +201,24 @@ def _check_levels(time_step_spec, action_spec, upper, lower, goals):
             f'The {what} spec of the {name} level is {its}, and must be'
             f' {needed}.'
         )
-  if upper.collect_policy.policy_state_spec:
-    raise errors.InvalidValue(
-        'The upper level must have no memory: its decisions come at other steps'
-        ' in each environment. Leave out the core of its networks.'
-    )
+  if not hasattr(upper, 'update_statistics'):  # Trained on rollouts.
+    _check_memory(upper.collect_policy)
+
+
+def _check_memory(policy):
+  """Refuses a memory that rows which only pad a rollout would change."""
+  if not tf.nest.flatten(policy.policy_state_spec):
+    return
+  time_step, state = tf.nest.map_structure(
+      lambda leaf: tf.ones([1, *leaf.shape], leaf.dtype),
+      (policy.time_step_spec, policy.policy_state_spec),
+  )
+  last = time_step._replace(step_type=tf.fill([1], ts.StepType.LAST))
+  new_state = policy.distribution(last, state).state
+  for old, new in zip(tf.nest.flatten(state), tf.nest.flatten(new_state)):
+    if np.any(old != new):
+      raise errors.InvalidValue(
+          'The memory of an upper level that learns from rollouts must stay as'
+          ' it is at a step of type LAST, as that of a RecurrentCore does: take'
+          ' networks.LSTMCore, or networks.GRUCore.'
+      )

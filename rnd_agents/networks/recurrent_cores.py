@@ -19,7 +19,9 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
   """Features in, features out, and a state that one step hands to the next.
 
   The state is 0 wherever an episode begins, inside a sequence too: whatever it
-  was before, a row of step type FIRST resets the state.
+  was before, a row of step type FIRST resets the state. A row of step type LAST
+  leaves it as it was: nothing of its episode follows, and padding before rows
+  in mid-episode is LAST, too (`hierarchy.decisions`).
 
   Attributes:
     units: Number of output features.
@@ -40,7 +42,9 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
     super().__init__(name=name)
     self.units = units
     self.state_spec = state_spec
-    self._unroll = dynamic_unroll_layer.DynamicUnroll(self._create_cell())
+    self._unroll = dynamic_unroll_layer.DynamicUnroll(
+        _HoldingCell(self._create_cell())
+    )
 
   @abc.abstractmethod
   def _create_cell(self):
@@ -76,22 +80,57 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
     Returns:
       A tuple (outputs [B, T, units] or [B, units], state after the last step).
     """
-    resets = None
+    resets, holds = None, tf.zeros_like(features[..., :1], tf.bool)
     if step_type is not None:
       resets = tf.equal(step_type, ts.StepType.FIRST)
       if features.shape.rank == 2:
         resets = resets[:, tf.newaxis]
+      holds = tf.equal(step_type, ts.StepType.LAST)[..., tf.newaxis]
     cell_state = None
     if state is not None and len(tf.nest.flatten(state)):
       # Keras's LSTM knows its state as a list, which Reverb's tables refuse.
       cell_state = _repacked(state, self._unroll.state_size)
     outputs, cell_state = self._unroll(
-        features,
+        (features, holds),
         initial_state=cell_state,
         reset_mask=resets,
         training=training,
     )
     return outputs, _repacked(cell_state, self.state_spec)
+
+
+class _HoldingCell(tf.keras.layers.Layer):
+  """A Keras cell of (features [B, F], booleans [B, 1]: which states stay)."""
+
+  def __init__(self, cell):
+    super().__init__(name=cell.name)
+    self.cell = cell
+
+  @property
+  def state_size(self):
+    return self.cell.state_size
+
+  @property
+  def output_size(self):
+    return self.cell.output_size
+
+  def get_initial_state(self, *args, **kwargs):
+    return self.cell.get_initial_state(*args, **kwargs)
+
+  def build(self, input_shape):
+    self.cell.build(input_shape[0])
+    super().build(input_shape)
+
+  def call(self, inputs, states, training=False):
+    features, holds = inputs
+    outputs, new_states = self.cell(features, states, training=training)
+    flat = [
+        tf.where(holds, old, new)
+        for old, new in zip(
+            tf.nest.flatten(states), tf.nest.flatten(new_states), strict=True
+        )
+    ]
+    return outputs, tf.nest.pack_sequence_as(new_states, flat)
 
 
 @gin.configurable(module='rnd_agents')

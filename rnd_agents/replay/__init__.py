@@ -5,6 +5,7 @@
 from rnd_agents import _compat
 from rnd_agents.replay import demonstration_specs
 from rnd_agents.replay import demonstrations
+from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequence_table
 from rnd_agents.replay import sequences
@@ -12,6 +13,7 @@ from rnd_agents.replay import sequences
 __all__ = [
     'demonstration_specs',
     'demonstrations',
+    'episode_cutter',
     'prioritized_replay',
     'sequence_table',
     'sequences',

@@ -40,9 +40,9 @@ class ArrayColumn:
   def __init__(self, shape, dtype, capacity):
     self._values = np.empty((capacity, *shape), dtype)
 
-  def put(self, place, value):
-    """Stores an array."""
-    self._values[place] = value
+  def put(self, places, values):
+    """Stores arrays [n, ...] at places [n]."""
+    self._values[places] = values
 
   def take(self, places):
     """Returns the arrays [n, ...] at places [n]."""
@@ -71,8 +71,13 @@ class ImageColumn:
     # zlib lets other threads run.
     self._pool = futures.ThreadPoolExecutor()
 
-  def put(self, place, value):
-    """Stores images [L, height, width, C]."""
+  def put(self, places, values):
+    """Stores images [n, L, height, width, C] at places [n]."""
+    for place, content in zip(places, self._pool.map(self._compress, values)):
+      self._compressed[place] = content
+
+  def _compress(self, value):
+    """Returns what `_expand` takes of images [L, height, width, C], in zlib."""
     length, _, _, channels = self._shape
     is_moved = np.zeros([length], np.bool_)
     if channels > 1:
@@ -81,9 +86,7 @@ class ImageColumn:
     is_new = np.repeat(~is_moved[:, np.newaxis], channels, axis=1)
     is_new[:, -1] = True
     frames = np.moveaxis(value, -1, 1)[is_new]
-    self._compressed[place] = zlib.compress(
-        is_moved.tobytes() + frames.tobytes(), _LEVEL
-    )
+    return zlib.compress(is_moved.tobytes() + frames.tobytes(), _LEVEL)
 
   def take(self, places):
     """Returns the images [n, L, height, width, C] at places [n]."""

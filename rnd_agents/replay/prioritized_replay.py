@@ -68,7 +68,7 @@ class PrioritizedReplay:
 
     Args:
       spec: Nest of `TensorSpec`s of one sequence, `is_demonstration` among its
-        attributes, such as `sequences.sequence_spec` returns.
+        attributes, such as `episode_cutter.sequence_spec` returns.
       max_sequences: Size of the agent's table, the oldest of which are evicted.
       max_demonstrations: Size of the table of demonstrations, which are never
         evicted; 0 for none.
@@ -109,29 +109,30 @@ class PrioritizedReplay:
     }
     self._max_priorities = {AGENT: 1.0, DEMONSTRATIONS: 1.0}
 
-  def add(self, sequence, priority=None, train_step=0):
-    """Adds a sequence that the agent has collected.
+  def add(self, sequences, priorities=None, train_step=0):
+    """Adds sequences that the agent has collected.
 
     Args:
-      sequence: Nest of arrays that fits the spec.
-      priority: A number from 0; None for the largest one that the table has
-        seen, 1 at least.
+      sequences: Nest of arrays [n, ...] that fits the spec.
+      priorities: Numbers from 0, [n]; None for the largest one that the table
+        has seen, 1 at least.
       train_step: Updates of the agent so far.
 
     Raises:
-      ValueError: If the sequence or its priority does not fit.
+      ValueError: If a sequence or its priority does not fit.
     """
-    self._insert(AGENT, sequence, priority, train_step)
+    self._insert(AGENT, sequences, priorities, train_step)
 
-  def add_demonstration(self, sequence, priority=None):
-    """Adds a demonstration as `add` does; ValueError if the table is full."""
-    if self.sizes()[DEMONSTRATIONS] >= self._max_demonstrations:
+  def add_demonstrations(self, sequences, priorities=None):
+    """Adds demonstrations as `add` does; ValueError if the table is full."""
+    size = self.sizes()[DEMONSTRATIONS] + len(sequences.is_demonstration)
+    if size > self._max_demonstrations:
       raise errors.InvalidValue(
           f'The {self._max_demonstrations} sequences of'
-          ' PrioritizedReplay.max_demonstrations are there already, and'
+          f' PrioritizedReplay.max_demonstrations are fewer than {size}, and'
           ' demonstrations are never evicted: raise it, or add fewer.'
       )
-    self._insert(DEMONSTRATIONS, sequence, priority)
+    self._insert(DEMONSTRATIONS, sequences, priorities)
 
   def sample(self, batch_size, demonstration_ratio=0.0):
     """Samples sequences, with replacement.
@@ -262,29 +263,33 @@ class PrioritizedReplay:
     self._generator.bit_generator.state = state['generator']
     self._max_priorities = dict(state['max_priorities'])
 
-  def _insert(self, table, sequence, priority, train_step=0):
-    leaves = self._checked_leaves(sequence)
-    if bool(sequence.is_demonstration) != (table == DEMONSTRATIONS):
+  def _insert(self, table, sequences, priorities, train_step=0):
+    leaves = self._checked_leaves(sequences)
+    is_demonstration = np.asarray(sequences.is_demonstration)
+    if np.any(is_demonstration != (table == DEMONSTRATIONS)):
       raise errors.InvalidValue(
           f'A sequence for the table {table!r} says is_demonstration='
-          f'{bool(sequence.is_demonstration)}: it would be trained as that.'
+          f'{table != DEMONSTRATIONS}: it would be trained as that.'
       )
-    if priority is None:
-      priority = self._max_priorities[table]
-    priority = float(_checked(priority))
-    leaves.append(np.int64(train_step))
-    self._tables[table].add(leaves, priority**self._exponent)
-    self._note_priority(table, priority)
+    if priorities is None:
+      priorities = np.full(is_demonstration.shape, self._max_priorities[table])
+    priorities = _checked(priorities)
+    # As Python rounds, and not the vector instructions of a machine.
+    weights = [priority**self._exponent for priority in priorities.tolist()]
+    leaves.append(np.full(len(weights), train_step, np.int64))
+    self._tables[table].add(leaves, weights)
+    self._note_priority(table, priorities.max())
 
-  def _checked_leaves(self, sequence):
-    tf.nest.assert_same_structure(self._spec, sequence, check_types=False)
-    leaves = [np.asarray(leaf) for leaf in tf.nest.flatten(sequence)]
+  def _checked_leaves(self, sequences):
+    tf.nest.assert_same_structure(self._spec, sequences, check_types=False)
+    leaves = [np.asarray(leaf) for leaf in tf.nest.flatten(sequences)]
     for i, (leaf, spec) in enumerate(zip(leaves, self._flat_spec)):
-      if leaf.shape != tuple(spec.shape) or leaf.dtype != spec.dtype:
+      if leaf.shape[1:] != tuple(spec.shape) or leaf.dtype != spec.dtype:
         name, leaf_spec = spec_differences.leaves(self._spec)[i]
         raise errors.InvalidValue(
-            f'A sequence has {leaf.dtype} {list(leaf.shape)} where the spec of'
-            f' the replay says {name}: {spec_differences.described(leaf_spec)}.'
+            f'Sequences have {leaf.dtype} {list(leaf.shape)} where the spec of'
+            f' the replay says {name}: n of'
+            f' {spec_differences.described(leaf_spec)}.'
         )
     return leaves
 
@@ -305,7 +310,7 @@ class PrioritizedReplay:
     if demonstration_ratio > 0.0 and not sizes[DEMONSTRATIONS]:
       return (
           f'demonstration_ratio={demonstration_ratio}, but there are no'
-          ' demonstrations: add_demonstration() first, or make it 0.'
+          ' demonstrations: add_demonstrations() first, or make it 0.'
       )
     return None
 

@@ -83,16 +83,26 @@ class SequenceTable:
     """Number of the oldest sequence."""
     return self._num_added - self.size
 
-  def add(self, leaves, weight):
-    """Adds a sequence, and evicts the oldest one if the table is full."""
-    place = self._num_added % self._capacity
+  def add(self, leaves, weights):
+    """Adds sequences, and evicts the oldest ones where the table is full.
+
+    Args:
+      leaves: Arrays [n, ...].
+      weights: Numbers from 0, [n].
+    """
+    numbers = self._num_added + np.arange(len(weights))
+    places = numbers % self._capacity
     for column, leaf in zip(self._columns, leaves, strict=True):
-      column.put(place, leaf)
-    weights = {place: weight}
-    if self.size == self._max_size:
-      weights[self._first % self._capacity] = 0.0
-    self._tree.set([*weights], [*weights.values()])
-    self._num_added += 1
+      column.put(places, leaf)
+    first = self._first
+    self._num_added += len(weights)
+    evicted = np.arange(first, self._first) % self._capacity
+    # Of more than the table holds, the newest.
+    weights = np.where(numbers < self._first, 0.0, weights)
+    self._tree.set(
+        np.concatenate([evicted, places]),
+        np.concatenate([np.zeros(evicted.shape), weights]),
+    )
 
   def sample(self, uniform):
     """Draws sequences with replacement.

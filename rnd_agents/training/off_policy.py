@@ -14,6 +14,7 @@ from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
 from rnd_agents.replay import demonstrations as demonstration_files
+from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences
 from rnd_agents.training import epsilons
@@ -207,7 +208,7 @@ class ReplayTraining:
       view: As for `on_policy.OnPolicyLearner`.
       level: Of the agent in a hierarchy, such as '_upper'.
     """
-    spec = sequences.sequence_spec(
+    spec = episode_cutter.sequence_spec(
         agent.collect_data_spec,
         self.window,
         agent.collect_policy.policy_state_spec,

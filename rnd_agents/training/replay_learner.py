@@ -17,9 +17,9 @@ from tf_agents.utils import common
 from rnd_agents import errors
 from rnd_agents.collecting import local
 from rnd_agents.ops import priorities
+from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequence_table
-from rnd_agents.replay import sequences
 from rnd_agents.training import loops
 
 # Metrics that say nothing of a batch without demonstrations.
@@ -65,7 +65,7 @@ class ReplayLearner(loops.Learner):
     self._read_demonstrations = read_demonstrations
     self._replay_dir = replay_dir
     self._num_checkpoints = num_checkpoints
-    self._view = view and common.function(view)
+    self._view = view
     self._saved_files = []  # Names of files, a list for each checkpoint.
     self._updates_due = 0.0
     self._pretraining_steps = 0  # Done so far.
@@ -73,13 +73,13 @@ class ReplayLearner(loops.Learner):
     self._infos = []  # Metrics of each update.
     self._epsilon = agent.collect_policy.epsilon
     self._floating_variables = loops.floating_variables(agent)
-    self._cutter = sequences.BatchCutter(
+    self._cutter = episode_cutter.EpisodeCutter(
         num_environments,
         settings.window,
-        lambda sequence: replay.add(sequence, train_step=self._train_steps()),
+        lambda found: replay.add(found, train_step=self._train_steps()),
     )
     self._train = common.function(self._train_on_batch)
-    self._update_statistics = common.function(agent.update_statistics)
+    self._watch = common.function(self._watch_in_graph)
     self._are_finite = common.function(
         lambda: loops.are_finite(self._floating_variables.values())
     )
@@ -105,23 +105,24 @@ class ReplayLearner(loops.Learner):
 
   def _add_demonstrations(self, episodes):
     """Cuts the demonstrations as the agent's own episodes are cut."""
-    cutter = sequences.EpisodeCutter(
+    cutter = episode_cutter.EpisodeCutter(
+        1,
         self._settings.window,
-        self._replay.add_demonstration,
+        self._replay.add_demonstrations,
         is_demonstration=True,
     )
     spec = self._agent.collect_policy.policy_state_spec
     for episode in episodes:
-      states = _stored_states(episode, spec)
-      episode = episode.replace(policy_info=())
+      states = tuple(_stored_states(episode, spec))
+      episode = episode.replace(policy_info=dict(network_state=states))
       episodic = ()
       if self._agent.curiosity is not None:
         episodic = self._agent.curiosity.episodic_of_rows(episode)
-      for t in range(len(episode.step_type)):
-        row, known = tf.nest.map_structure(
-            lambda x, t=t: x[t], (episode, episodic)
-        )
-        cutter.add(row, tuple(part[t] for part in states), known)
+      cutter(
+          *tf.nest.map_structure(
+              lambda x: np.asarray(x)[np.newaxis], (episode, episodic)
+          )
+      )
       cutter.reset()
     needed = (
         self._settings.demonstration_ratio
@@ -167,16 +168,49 @@ class ReplayLearner(loops.Learner):
       self.policy_version += 1
 
   def add(self, rollout):
-    rows, is_new = rollout.trajectory, rollout.is_new
+    rows, is_new, episodic = rollout.trajectory, rollout.is_new, ()
+    if self._view is not None or self._agent.curiosity is not None:
+      rows, is_new, episodic = local.as_numpy(
+          self._watch(local.as_tensors(rows), tf.constant(is_new))
+      )
+    self._cutter(rows, episodic, is_new)
+
+  def _watch_in_graph(self, rows, is_new):
+    """Returns what the agent learns from, and has its curiosity see it.
+
+    Args:
+      rows: What was collected, a `Trajectory` [B, T+1].
+      is_new: Booleans [B, T+1].
+
+    Returns:
+      A tuple (a `Trajectory` [B, N]; booleans [B, N]: which rows are there;
+      what the curiosity knows of them, a nest [B, N, ...]).
+    """
     if self._view is not None:
-      rows, is_new = local.as_numpy(self._view(local.as_tensors(rows)))
-    for t in np.flatnonzero(is_new.any(axis=0)):
-      row = tf.nest.map_structure(lambda x, t=t: x[:, t], rows)
-      mask = None if is_new[:, t].all() else is_new[:, t]
-      episodic = ()
-      if self._agent.curiosity is not None:
-        episodic = self._update_statistics(local.as_tensors(row), mask)
-      self._cutter(row, episodic, mask)
+      rows, is_new = self._view(rows)
+    curiosity = self._agent.curiosity
+    if curiosity is None:
+      return rows, is_new, ()
+    columns = tf.where(tf.reduce_any(is_new, axis=0))[:, 0]
+    rows, is_new = tf.nest.map_structure(
+        lambda x: tf.gather(x, columns, axis=1), (rows, is_new)
+    )
+
+    def watch(t):
+      row, mask = tf.nest.map_structure(lambda x: x[:, t], (rows, is_new))
+      return self._agent.update_statistics(row, mask), mask
+
+    # The mask comes back because there may be nothing else to return.
+    types = tf.nest.map_structure(lambda x: x.dtype, curiosity.episodic_spec)
+    episodic, _ = tf.map_fn(
+        watch,
+        tf.range(tf.size(columns)),
+        parallel_iterations=1,
+        fn_output_signature=(types, tf.bool),
+    )
+    return rows, is_new, tf.nest.map_structure(
+        common.transpose_batch_time, episodic
+    )
 
   def train(self, num_env_steps):
     self._updates_due += num_env_steps / self._settings.env_steps_per_update

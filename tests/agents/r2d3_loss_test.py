@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import sequences
 from tests.agents import slow_r2d3
 
@@ -189,14 +190,13 @@ def test_order_of_the_batch_is_that_of_the_priorities():
 def _cut(episode, unroll_length, remainder):
   """The sequences of an episode [1, T+1], a `Trajectory` [C, L]."""
   found = []
-  cutter = sequences.BatchCutter(
+  cutter = episode_cutter.EpisodeCutter(
       1,
       sequences.SequenceSettings(unroll_length, remainder=remainder),
-      lambda sequence: found.append(sequence.trajectory),
+      lambda some: found.append(some.trajectory),
   )
-  for t in range(episode.step_type.shape[1]):
-    cutter(tf.nest.map_structure(lambda x, t=t: x[:, t], episode))
-  return tf.nest.map_structure(lambda *x: tf.stack(x), *found)
+  cutter(episode)
+  return tf.nest.map_structure(lambda *x: tf.concat(x, axis=0), *found)
 
 
 @pytest.mark.parametrize('end', 'TL')

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tf_agents.agents import tf_agent
+from tf_agents.networks import actor_distribution_rnn_network
 from tf_agents.policies import tf_policy
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
@@ -18,6 +19,7 @@ from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents import networks
 from tests.agents import agent_test_utils as utils
+from tests.agents import slow_recurrent
 
 _OBSERVATION = tf.TensorSpec([4], tf.float32)
 _TIME_STEP = ts.time_step_spec(_OBSERVATION)
@@ -148,14 +150,24 @@ class _ActionGoals(hierarchy.Goals):
     return tf.zeros(tf.shape(goal), tf.bool)
 
 
-@pytest.mark.parametrize('in_graph', [False, True], ids=['eager', 'graph'])
-def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(in_graph):
-  flat, upper = (
-      utils.stir(
-          utils.build_agent(normalize_rewards=True, discount_factor=0.9)
-      )
-      for _ in range(2)
-  )
+@pytest.mark.parametrize(
+    ('in_graph', 'core'),
+    [(False, None), (True, None), (False, networks.GRUCore)],
+    ids=['eager', 'graph', 'memory'],
+)
+def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(
+    in_graph, core
+):
+
+  def build():
+    memory = dict(sizes=dict(core=core(4)), unroll_length=3) if core else {}
+    return utils.stir(
+        utils.build_agent(
+            normalize_rewards=True, discount_factor=0.9, **memory
+        )
+    )
+
+  flat, upper = build(), build()
   utils.copy_variables(flat, upper)
   goals = _ActionGoals(utils.FLAT, utils.DISCRETE)
   agent = hierarchy.TwoLevelAgent(
@@ -171,6 +183,8 @@ def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(in_graph):
   )
   for seed in (1, 2):
     rollout = utils.rollout(flat, seed=seed)
+    if core:
+      rollout = slow_recurrent.with_states(rollout)
     both = rollout.replace(
         policy_info=dict(
             goal=rollout.action,
@@ -318,6 +332,17 @@ def test_positions_are_reached_within_a_tolerance():
   np.testing.assert_array_equal(goals.reached(observation, goal), [True, False])
 
 
+def _networks_that_run_on():
+  """Networks whose memory takes in the last observation of an episode."""
+  spec = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 3, 'goal')
+  nets = utils.small_networks(_OBSERVATION, spec)
+  return nets._replace(
+      actor_net=actor_distribution_rnn_network.ActorDistributionRnnNetwork(
+          _OBSERVATION, spec, lstm_size=(4,)
+      )
+  )._asdict()
+
+
 def _levels(goals, **more):
   lower = dict(observation_spec=goals.lower_observation_spec)
   upper = dict(observation_spec=_OBSERVATION, action_spec=goals.spec)
@@ -343,8 +368,8 @@ def _levels(goals, **more):
             'observation spec of the lower level',
         ),
         (
-            dict(upper=dict(sizes=dict(core=networks.LSTMCore(4)))),
-            'upper level must have no memory',
+            dict(upper=dict(nets=_networks_that_run_on())),
+            'must stay as it is at a step of type LAST',
         ),
     ],
 )

@@ -15,7 +15,7 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents.collecting import shards
-from rnd_agents.replay import sequences
+from rnd_agents.replay import episode_cutter
 from rnd_agents.training import on_policy
 from tests.training import tiny_runs
 
@@ -66,7 +66,7 @@ _COMMON = (
     'RNDPPOAgent.normalize_observations = True',
     'RNDPPOAgent.intrinsic_advantage_coefficient = 0.0',
 )
-# A curious goal policy off-policy, over PPO.
+# A curious goal policy with a memory off-policy, over PPO.
 _OFF_ON = (
     *_COMMON,
     'TwoLevelTraining.upper = @upper/ReplayTraining()',
@@ -79,11 +79,13 @@ _OFF_ON = (
     'upper/ReplayTraining.epsilon_fn = @linear_epsilon',
     'upper/linear_epsilon.num_env_steps = 300',
     'upper/create_r2d3_agent.curiosity_fn = @create_rnd',
+    'upper/create_q_networks.core = @GRUCore()',
+    'GRUCore.units = 5',
     'create_rnd_networks.fc_layer_params = (6,)',
     'create_rnd_networks.target_fc_layer_params = (6,)',
 )
-# PPO over two levels with replays, the lowest with a memory; two shards that
-# act with the policy from before.
+# PPO with a memory over two levels with replays, the lowest with a memory; two
+# shards that act with the policy from before.
 _THREE = (
     *_COMMON,
     'train_eval.num_shards = 2',
@@ -92,6 +94,9 @@ _THREE = (
     'TwoLevelTraining.lower = @lower/TwoLevelTraining()',
     'TwoLevelTraining.goal_length = 8',
     'upper/OnPolicyTraining.rollout_length = 16',
+    'upper/create_networks.core = @GRUCore()',
+    'upper/create_networks.value_fc_layer_params = None',
+    'GRUCore.units = 5',
     'lower/TwoLevelTraining.upper = @lower/upper/ReplayTraining()',
     'lower/TwoLevelTraining.lower = @lower/lower/ReplayTraining()',
     'lower/TwoLevelTraining.goals_fn = @InnerGoals',
@@ -121,8 +126,8 @@ class _Records:
 
 def _recorded(folder, settings):
   records = _Records(folder)
-  collect, add = shards.Shards.collect, sequences.EpisodeCutter._add
-  build, join = sequences.EpisodeCutter.__init__, on_policy._joined
+  collect, cut = shards.Shards.collect, episode_cutter.EpisodeCutter.__call__
+  build, join = episode_cutter.EpisodeCutter.__init__, on_policy._joined
 
   def collecting(*args):
     rollout = collect(*args)
@@ -131,14 +136,15 @@ def _recorded(folder, settings):
 
   def building(cutter, *args, **more):
     build(cutter, *args, **more)
-    cutter.added = []
+    cutter.added = [[] for _ in range(_NUM_ENVIRONMENTS)]
     if not cutter._is_demonstration:
       records.cutters.append(cutter)
 
-  def adding(cutter, structure, leaves, state):
-    row = tf.nest.pack_sequence_as(structure, [np.array(x) for x in leaves])
-    cutter.added.append((row, state))
-    add(cutter, structure, leaves, state)
+  def cutting(cutter, rows, episodic, mask):
+    for b, t in np.argwhere(mask):
+      row = tf.nest.map_structure(lambda x, b=b, t=t: x[b, t], rows)
+      cutter.added[b].append(row)
+    cut(cutter, rows, episodic, mask)
 
   def joining(parts):
     records.joined.append(join(parts))
@@ -146,8 +152,8 @@ def _recorded(folder, settings):
 
   with pytest.MonkeyPatch.context() as context:
     context.setattr(shards.Shards, 'collect', collecting)
-    context.setattr(sequences.EpisodeCutter, '__init__', building)
-    context.setattr(sequences.EpisodeCutter, '_add', adding)
+    context.setattr(episode_cutter.EpisodeCutter, '__init__', building)
+    context.setattr(episode_cutter.EpisodeCutter, '__call__', cutting)
     context.setattr(on_policy, '_joined', joining)
     _run(folder, 400, settings=settings)
   return records
@@ -222,28 +228,33 @@ def _upper(rows):
   ], lengths
 
 
-def _assert_added(cutters, expected):
+def _assert_added(cutter, expected):
   """Compares the rows that a replay got with those of a loop."""
-  assert len(cutters) == len(expected) == _NUM_ENVIRONMENTS
-  for cutter, rows in zip(cutters, expected):
-    assert len(cutter.added) == len(rows) > 10
-    for (found, state), row in zip(cutter.added, rows):
-      if row.policy_info:
-        for x, y in zip(state, row.policy_info['network_state'], strict=True):
-          np.testing.assert_array_equal(x, y)
-      row = row.replace(policy_info=())
+  assert len(expected) == _NUM_ENVIRONMENTS
+  for added, rows in zip(cutter.added, expected, strict=True):
+    assert len(added) == len(rows) > 10
+    for found, row in zip(added, rows):
       if row.step_type == _LAST:  # No step begins there.
         row = row.replace(reward=found.reward, discount=found.discount)
       tf.nest.map_structure(
-          lambda x, y: np.testing.assert_allclose(x, y, atol=1e-6),
-          found.replace(policy_info=()),
-          row,
+          lambda x, y: np.testing.assert_allclose(x, y, atol=1e-6), found, row
       )
+
+
+def _assert_remembers(cutter):
+  states = [
+      np.abs(row.policy_info['network_state'][0]).max()
+      for added in cutter.added
+      for row in added
+      if row.step_type == ts.StepType.MID
+  ]
+  assert len(states) > 10 and min(states) > 0
 
 
 def test_the_upper_replay_gets_each_decision_once(off_on):
   decided = [_upper(rows) for rows in _streams(off_on)]
-  _assert_added(off_on.cutters, [rows for rows, _ in decided])
+  _assert_added(off_on.cutters[0], [rows for rows, _ in decided])
+  _assert_remembers(off_on.cutters[0])
   rows = sum((rows for rows, _ in decided), [])
   lengths = sum((lengths[:-1] for _, lengths in decided), [])
   # Goals of all lengths, and of each length some that an episode's end cut.
@@ -279,16 +290,9 @@ def test_the_lower_rollouts_are_joined_from_what_was_collected(off_on):
 def test_the_levels_of_a_level_get_what_is_theirs(three):
   lower = [_lower(rows) for rows in _streams(three)]
   middle = [_upper(rows)[0] for rows in lower]
-  _assert_added(three.cutters[:_NUM_ENVIRONMENTS], middle)
-  _assert_added(
-      three.cutters[_NUM_ENVIRONMENTS:], [_lower(rows)[:-1] for rows in lower]
-  )
-  states = [
-      np.abs(state[0]).max()
-      for cutter in three.cutters[_NUM_ENVIRONMENTS:]
-      for _, state in cutter.added
-  ]
-  assert np.mean(np.array(states) > 0) > 0.5
+  _assert_added(three.cutters[0], middle)
+  _assert_added(three.cutters[1], [_lower(rows)[:-1] for rows in lower])
+  _assert_remembers(three.cutters[1])
   assert any(row.reward > 0 for rows in middle for row in rows)
 
 
@@ -354,10 +358,6 @@ def test_each_level_has_its_own_period(off_on, three):
         (
             ['upper/R2D3Agent.discount_factor = 0.9'],
             'discount_factor is 0.9, and that of TwoLevelAgent 0.99',
-        ),
-        (
-            ['upper/create_q_networks.core = @LSTMCore()'],
-            'upper level must have no memory',
         ),
     ],
 )

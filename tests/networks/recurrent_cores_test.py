@@ -16,7 +16,7 @@ _FIRST, _MID, _LAST = (
 )
 _UNITS = 3
 # Three rows: one that begins in the second step and ends, one that begins
-# twice, one that never does.
+# twice, one that never does and has padding.
 _STEP_TYPES = np.int32([
     [_MID, _FIRST, _MID, _LAST, _FIRST],
     [_FIRST, _FIRST, _MID, _MID, _MID],
@@ -98,7 +98,9 @@ class _Case:
       for t, x in enumerate(row.astype(np.float64)):
         if step_types is not None and step_types[b, t] == _FIRST:
           state = zeros
-        outputs[b, t], state = self._step(x, state, *weights)
+        outputs[b, t], new_state = self._step(x, state, *weights)
+        if step_types is None or step_types[b, t] != _LAST:
+          state = new_state
       finals.append(state)
     return outputs, [np.stack(x) for x in zip(*finals)]
 
@@ -187,12 +189,11 @@ def test_episode_that_begins_inside_is_a_fresh_one(case):
       np.testing.assert_allclose(x[row], y[0], atol=1e-6)
   continued, _ = case.call(features, None, *states)
   differs = np.abs(outputs - continued).max(axis=-1) > 1e-3
-  np.testing.assert_array_equal(
-      differs.any(axis=1), [True, True, False]
-  )
   # A step of type LAST belongs to its episode, and nothing changes before one
-  # begins.
+  # begins; but it is not remembered.
   assert differs[0].tolist()[:2] == [False, True]
+  assert differs[1].tolist()[1]
+  assert differs[2].tolist() == [False, False, False, True, True]
   # What the state was does not matter to an episode that begins in the row.
   other, _ = case.call(features, _STEP_TYPES, *case.flat_states(3))
   same = np.abs(outputs - other).max(axis=-1) < 1e-6
@@ -295,7 +296,7 @@ def test_gradient_goes_through_time_and_stops_where_an_episode_begins(case):
       np.array([
           [False, True, True, True, False],
           [False, True, True, True, False],
-          [True, True, True, True, False],
+          [True, True, False, True, False],
       ]),
   )
   for gradient in by_states:
@@ -409,11 +410,11 @@ def test_a_fresh_core_is_like_the_one_before():
 
 def test_a_core_of_ones_own():
   outputs, state = _SumCore(1)(
-      tf.constant([[[1.0], [2.0], [4.0], [8.0]]]),
-      tf.constant([[_MID, _MID, _FIRST, _MID]]),
+      tf.constant([[[1.0], [2.0], [4.0], [16.0], [8.0]]]),
+      tf.constant([[_MID, _MID, _FIRST, _LAST, _MID]]),
       tf.constant([[100.0]]),
   )
-  np.testing.assert_array_equal(outputs[0, :, 0], [101, 103, 4, 12])
+  np.testing.assert_array_equal(outputs[0, :, 0], [101, 103, 4, 20, 12])
   np.testing.assert_array_equal(state, [[12]])
   with pytest.raises(TypeError, match='_create_cell'):
     recurrent_cores.RecurrentCore(3, tf.TensorSpec([3]), 'Core')

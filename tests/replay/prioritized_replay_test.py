@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 from tf_agents.trajectories import trajectory
 
+from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences
 
@@ -25,7 +26,7 @@ _FRAME_SPEC = trajectory.Trajectory(
     reward=tf.TensorSpec([], tf.float32),
     discount=tf.TensorSpec([], tf.float32),
 )
-_SPEC = sequences.sequence_spec(
+_SPEC = episode_cutter.sequence_spec(
     _FRAME_SPEC,
     sequences.SequenceSettings(_NUM_FRAMES - 1),
     [tf.TensorSpec([4], tf.float32), tf.TensorSpec([4], tf.float32)],
@@ -33,16 +34,16 @@ _SPEC = sequences.sequence_spec(
 
 
 def _sequence(number, is_demonstration=False):
-  """A sequence that is filled with random numbers of its own."""
+  """A sequence [1, ...] that is filled with random numbers of its own."""
   rng = np.random.default_rng(number)
   draw = tf.nest.map_structure(
-      lambda spec: rng.normal(0, 9, spec.shape).astype(
+      lambda spec: rng.normal(0, 9, [1, *spec.shape]).astype(
           spec.dtype.as_numpy_dtype
       ),
       _SPEC,
   )
   draw.trajectory.observation['n'][:] = number
-  return draw._replace(is_demonstration=np.bool_(is_demonstration))
+  return draw._replace(is_demonstration=np.array([is_demonstration]))
 
 
 def _numbers(batch):
@@ -67,7 +68,7 @@ def _contents(replay, ratio=0.0):
 def test_sequences_come_back_as_they_were():
   replay = create(9, 9)
   replay.add(_sequence(1), train_step=7)
-  replay.add_demonstration(_sequence(2, True))
+  replay.add_demonstrations(_sequence(2, True))
 
   batch = replay.sample(32, 0.5)
 
@@ -77,13 +78,15 @@ def test_sequences_come_back_as_they_were():
   ]
   for i, number in enumerate(_numbers(batch)):
     expected = _sequence(number, number == 2)
-    found = tf.nest.map_structure(lambda x, i=i: x[i], batch.sequences)
+    found = tf.nest.map_structure(
+        lambda x, i=i: x[i : i + 1], batch.sequences
+    )
     for a, b in zip(
         tf.nest.flatten(found), tf.nest.flatten(expected), strict=True
     ):
       np.testing.assert_array_equal(a, b)
       assert a.dtype == b.dtype
-  assert isinstance(batch.sequences, sequences.Sequence)
+  assert isinstance(batch.sequences, episode_cutter.Sequence)
   assert batch.keys.dtype == np.uint64
   # Of its own table each.
   assert batch.probabilities.tolist() == [1.0] * 32
@@ -92,7 +95,7 @@ def test_sequences_come_back_as_they_were():
 
 def test_windows_of_networks_without_memory():
   settings = sequences.SequenceSettings(2)
-  spec = sequences.sequence_spec(_FRAME_SPEC, settings)
+  spec = episode_cutter.sequence_spec(_FRAME_SPEC, settings)
   replay = create(9, spec=spec)
   replay.add(_sequence(3)._replace(network_state=()))
 
@@ -106,7 +109,7 @@ def test_number_of_demonstrations_is_binomial():
   replay = create(9, 9, seed=0)
   for i in range(3):
     replay.add(_sequence(i))
-    replay.add_demonstration(_sequence(10 + i, True))
+    replay.add_demonstrations(_sequence(10 + i, True))
 
   chosen = []
   for _ in range(400):
@@ -130,7 +133,7 @@ def test_number_of_demonstrations_is_binomial():
 def test_ratio_of_0_and_1():
   replay = create(9, 9)
   assert not replay.is_ready(1.0)
-  replay.add_demonstration(_sequence(5, True))
+  replay.add_demonstrations(_sequence(5, True))
   assert replay.is_ready(1.0) and not replay.is_ready(0.5)
   assert _numbers(replay.sample(20, 1.0)) == [5] * 20  # Before the agent acts.
   replay.add(_sequence(4))
@@ -144,7 +147,7 @@ def test_draws_follow_the_priorities():
   chances = priorities**0.6 / np.sum(priorities**0.6)
   replay = create(9, priority_exponent=0.6)
   for i, priority in enumerate(priorities):
-    replay.add(_sequence(i), priority)
+    replay.add(_sequence(i), [priority])
 
   counts = np.zeros(5)
   for _ in range(20):
@@ -222,15 +225,16 @@ def test_agrees_with_a_naive_dict():
       priority = None
       if rng.random() < 0.7:
         priority = float(rng.choice([0.0, 1e-9, 1.0]) * rng.exponential(3.0))
-      add = replay.add_demonstration if is_demonstration else replay.add
-      sequence = _Small(np.int64(number), np.bool_(is_demonstration))
+      add = replay.add_demonstrations if is_demonstration else replay.add
+      sequence = _Small(np.array([number]), np.array([is_demonstration]))
+      priorities = None if priority is None else [priority]
       if is_demonstration and len(table.priorities) == 12:
         with pytest.raises(ValueError, match='never evicted'):
-          add(sequence, priority)
+          add(sequence, priorities)
         done['refused'] += 1
         continue
       done['evicted'] += len(table.priorities) == table.max_size
-      add(sequence, priority)
+      add(sequence, priorities)
       table.add(number, priority)
     elif kind == 'sample':
       batch = replay.sample(int(rng.integers(1, 5)), float(rng.random()))
@@ -260,7 +264,7 @@ def test_agrees_with_a_naive_dict():
       ('updated', 3000),
   ):
     assert done[what] > least, (what, done)
-  replay.add(_Small(np.int64(-1), np.bool_(False)))
+  replay.add(_Small(np.array([-1]), np.array([False])))
   tables[False].add(-1, None)  # Of the largest priority so far.
   _check_batch(replay.sample(40), tables, 0.9)
 
@@ -268,8 +272,8 @@ def test_agrees_with_a_naive_dict():
 def test_update_of_one_table_leaves_the_other():
   replay = create(9, 9, priority_exponent=1.0)
   for i in range(3):
-    replay.add(_sequence(i), 1.0 + i)
-    replay.add_demonstration(_sequence(10 + i, True), 1.0 + i)
+    replay.add(_sequence(i), [1.0 + i])
+    replay.add_demonstrations(_sequence(10 + i, True), [1.0 + i])
   agent, demonstrations = _contents(replay), _contents(replay, 1.0)
   assert agent[2][0] == pytest.approx(3 / 6)
 
@@ -292,7 +296,7 @@ def test_update_of_one_table_leaves_the_other():
 
 def test_new_sequences_have_the_largest_priority_so_far():
   replay = create(9, 9, priority_exponent=1.0)
-  replay.add(_sequence(0), 0.25)
+  replay.add(_sequence(0), [0.25])
   replay.add(_sequence(1))  # 1, though none had it.
   assert _contents(replay)[1][0] == pytest.approx(1 / 1.25)
   replay.update_priorities([_contents(replay)[0][1]], [5.0], [False])
@@ -300,15 +304,44 @@ def test_new_sequences_have_the_largest_priority_so_far():
   replay.add(_sequence(2))
   assert _contents(replay)[2][0] == pytest.approx(5 / 8)
   # Each table for itself.
-  replay.add_demonstration(_sequence(10, True), 3.0)
-  replay.add_demonstration(_sequence(11, True))
+  replay.add_demonstrations(_sequence(10, True), [3.0])
+  replay.add_demonstrations(_sequence(11, True))
   assert _contents(replay, 1.0)[11][0] == pytest.approx(3 / 6)
+
+
+def test_many_at_once_are_one_after_the_other():
+  random = np.random.default_rng(0)
+  at_once, one_by_one = (
+      create(20, spec=_Small(
+          tf.TensorSpec([], tf.int64), tf.TensorSpec([], tf.bool)
+      ), seed=0)
+      for _ in range(2)
+  )
+  number = 0
+  # Some, as many as the table holds, and more than memory has places.
+  for num_new in (3, 15, 2, 1, 20, 21, 7, 90, 5):
+    numbers = np.arange(number, number + num_new)
+    number += num_new
+    priorities = random.exponential(size=num_new)
+    if num_new % 2:
+      priorities = None
+    at_once.add(_Small(numbers, np.zeros(num_new, bool)), priorities)
+    for i in range(num_new):
+      one_by_one.add(
+          _Small(numbers[i : i + 1], np.array([False])),
+          None if priorities is None else priorities[i : i + 1],
+      )
+    batches = [each.sample(2_000) for each in (at_once, one_by_one)]
+    for x, y in zip(*map(tf.nest.flatten, batches), strict=True):
+      np.testing.assert_array_equal(x, y)
+    found = set(batches[0].sequences.number.tolist())
+    assert found == set(range(max(number - 20, 0), number))
 
 
 def test_the_oldest_make_room():
   replay = create(4)
   for i in range(7):
-    replay.add(_sequence(i), 1000.0 - i)
+    replay.add(_sequence(i), [1000.0 - i])
     assert replay.sizes() == {'agent': min(i + 1, 4), 'demonstrations': 0}
   assert set(_contents(replay)) == {3, 4, 5, 6}
 
@@ -325,9 +358,9 @@ def test_tables_that_are_too_short_do_not_hang():
   with pytest.raises(ValueError, match='no demonstrations'):
     replay.sample(4, 1e-9)  # Always, not only when one is drawn.
   for i in range(2):
-    replay.add_demonstration(_sequence(i, True))
+    replay.add_demonstrations(_sequence(i, True))
   with pytest.raises(ValueError, match='The 2 sequences.*max_demonstrations'):
-    replay.add_demonstration(_sequence(2, True))
+    replay.add_demonstrations(_sequence(2, True))
   assert replay.sizes() == {'agent': 3, 'demonstrations': 2}
 
 
@@ -337,7 +370,7 @@ def test_a_replay_without_demonstrations():
   with pytest.raises(ValueError, match='no demonstrations'):
     replay.sample(1, 0.5)
   with pytest.raises(ValueError, match='The 0 sequences'):
-    replay.add_demonstration(_sequence(0, True))
+    replay.add_demonstrations(_sequence(0, True))
 
 
 def test_sequences_that_do_not_fit():
@@ -346,7 +379,7 @@ def test_sequences_that_do_not_fit():
   row = good.trajectory
   for bad, match in (
       (row.replace(reward=row.reward.astype(np.float64)), 'float64.*reward'),
-      (row.replace(action=row.action[:2]), r'int64 \[2\].*action.*\[3\]'),
+      (row.replace(action=row.action[:, :2]), r'int64 \[1, 2\].*action.*\[3\]'),
       (row.replace(observation=row.observation['x']), 'structure'),
   ):
     with pytest.raises((ValueError, TypeError), match=match):
@@ -354,10 +387,10 @@ def test_sequences_that_do_not_fit():
   with pytest.raises(ValueError, match="'agent' says is_demonstration=True"):
     replay.add(_sequence(0, True))
   with pytest.raises(ValueError, match='is_demonstration=False'):
-    replay.add_demonstration(_sequence(0))
+    replay.add_demonstrations(_sequence(0))
   for priority in (np.nan, np.inf, -0.1):
     with pytest.raises(ValueError, match='finite and at least 0'):
-      replay.add(good, priority)
+      replay.add(good, [priority])
     with pytest.raises(ValueError, match='finite and at least 0'):
       replay.update_priorities([1], [priority], [False])
   with pytest.raises(ValueError, match=r'\(2,\), \(1,\) and \(2,\)'):

@@ -31,9 +31,9 @@ _SPEC = _Sequence(
 def _sequence(number, is_demonstration=False):
   rng = np.random.default_rng([number, is_demonstration])
   return _Sequence(
-      rng.normal(size=3),
-      rng.integers(0, 256, [4, 6, 5, 2], np.uint8),
-      np.bool_(is_demonstration),
+      rng.normal(size=[1, 3]),
+      rng.integers(0, 256, [1, 4, 6, 5, 2], np.uint8),
+      np.array([is_demonstration]),
   )
 
 
@@ -47,8 +47,8 @@ def _work(replay, first, num_steps):
   """Adds, draws and updates; returns all that was drawn."""
   drawn = []
   for number in range(first, first + num_steps):
-    priority = 1.0 + number % 7 if number % 3 else None
-    replay.add(_sequence(number), priority, train_step=2 * number)
+    priorities = [1.0 + number % 7] if number % 3 else None
+    replay.add(_sequence(number), priorities, train_step=2 * number)
     batch = replay.sample(5, 0.3)
     replay.update_priorities(
         batch.keys,
@@ -70,7 +70,7 @@ def _assert_equal(batches, expected):
 def _filled():
   replay = _create()
   for number in range(3):
-    replay.add_demonstration(_sequence(number, True), 1.0 + number)
+    replay.add_demonstrations(_sequence(number, True), [1.0 + number])
   return replay
 
 
@@ -83,7 +83,7 @@ def test_a_restored_replay_goes_on_to_the_last_bit(
 ):
   replay = _create(compress_images=compress_images)
   for number in range(3):
-    replay.add_demonstration(_sequence(number, True), 1.0 + number)
+    replay.add_demonstrations(_sequence(number, True), [1.0 + number])
   for first in range(0, num_before, 11):  # Saved now and then on the way.
     _work(replay, first, min(11, num_before - first))
     state = replay.save(tmp_path)
@@ -170,7 +170,7 @@ def test_a_damaged_file_is_named_and_the_replay_stays_empty(tmp_path, damage):
   assert restored.sizes() == {'agent': 0, 'demonstrations': 0}
   # It can be used: the same as one that was never asked to restore.
   for number in range(3):
-    restored.add_demonstration(_sequence(number, True), 1.0 + number)
+    restored.add_demonstrations(_sequence(number, True), [1.0 + number])
   _assert_equal(_work(restored, 0, 50), _work(_filled(), 0, 50))
 
 
@@ -196,7 +196,7 @@ def test_images_take_less_and_come_back():
   images = np.concatenate([stacks[0, :17], stacks[1, 17:]])
   spec = _SPEC._replace(frames=tf.TensorSpec(images.shape, tf.uint8))
   replay = prioritized_replay.PrioritizedReplay(spec, 9)
-  replay.add(_sequence(0)._replace(frames=images))
+  replay.add(_sequence(0)._replace(frames=images[np.newaxis]))
   for found in replay.sample(2).sequences.frames:
     np.testing.assert_array_equal(found, images)
   column = replay._tables['agent']._columns[1]

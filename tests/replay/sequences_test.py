@@ -13,6 +13,7 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
 from rnd_agents.networks import recurrent_cores
+from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import sequences
 from tests import tensors
 
@@ -265,7 +266,7 @@ def test_settings_that_cut_nothing(arguments, error, message):
   with pytest.raises(error, match=r'^SequenceSettings\.'):
     sequences.cut(6, settings)  # In their own name.
   with pytest.raises((TypeError, ValueError), match=r'^SequenceSettings\.'):
-    sequences.EpisodeCutter(settings, print)
+    episode_cutter.EpisodeCutter(1, settings, print)
 
 
 @pytest.mark.parametrize('remainder', sequences.REMAINDERS)

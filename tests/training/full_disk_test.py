@@ -141,7 +141,7 @@ def test_a_full_disk_leaves_the_replay_of_before(disk):
 
   def add():
     numbers = random.random([20_000]).astype(np.float32)
-    replay.add(Sequence(numbers, np.bool_(False)))
+    replay.add(Sequence(numbers[np.newaxis], np.array([False])))
 
   add()
   state = replay.save(folder)

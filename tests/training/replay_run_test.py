@@ -140,9 +140,9 @@ def _counted(demonstration_file, tmp_path_factory):
   sample = prioritized_replay.PrioritizedReplay.sample
   born, ages = [], []
 
-  def adding(replay, *args, **kwargs):
-    born.append(len(ages))
-    return add(replay, *args, **kwargs)
+  def adding(replay, found, **kwargs):
+    born.extend([len(ages)] * len(found.is_demonstration))
+    return add(replay, found, **kwargs)
 
   def sampling(replay, *args):
     batch = sample(replay, *args)

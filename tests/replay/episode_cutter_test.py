@@ -17,6 +17,7 @@ from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
+from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import sequences
 
 _FIRST, _MID, _LAST = 0, 1, 2
@@ -53,17 +54,45 @@ def _state(k, offset=0):
   )
 
 
-def _cut(lengths, *settings):
+def _stream(lengths, offset=0):
+  """(row, state) of each frame of episodes of offset, 1,000 more, ..."""
+  return [
+      (_row(k, n, offset + 1000 * i), _state(k, offset + 1000 * i))
+      for i, n in enumerate(lengths)
+      for k in range(n + 1)
+  ]
+
+
+def _stacked(frames):
+  """Frames (row, state) as rows [N, ...]."""
+  rows, states = tf.nest.map_structure(lambda *x: np.array(x), *frames)
+  return rows.replace(policy_info={'network_state': states})
+
+
+def _batched(*parts):
+  """[N, ...] of each environment as [B, N, ...]."""
+  return tf.nest.map_structure(lambda *x: np.stack(x), *parts)
+
+
+def _each(found):
+  """Sequences [n, ...] one by one."""
+  return [
+      tf.nest.map_structure(lambda x, i=i: x[i], some)
+      for some in found
+      for i in range(len(some.is_demonstration))
+  ]
+
+
+def _cut(lengths, *settings, num_at_once=1):
   """Windows of episodes of 1,000, 2,000, ... and their settings."""
   found = []
-  cutter = sequences.EpisodeCutter(
-      sequences.SequenceSettings(*settings), found.append
+  cutter = episode_cutter.EpisodeCutter(
+      1, sequences.SequenceSettings(*settings), found.append
   )
-  for episode, num_steps in enumerate(lengths):
-    offset = 1000 * episode
-    for k in range(num_steps + 1):
-      cutter.add(_row(k, num_steps, offset), _state(k, offset))
-  return found
+  frames = _stream(lengths)
+  for start in range(0, len(frames), num_at_once):
+    cutter(_batched(_stacked(frames[start : start + num_at_once])))
+  return _each(found)
 
 
 def _slow_frames(num_steps, unroll_length, burn_in_length, period, remainder):
@@ -233,7 +262,11 @@ def _random_cases():
 @pytest.mark.parametrize('case', _random_cases())
 def test_sequences_of_random_episodes(case):
   lengths, unroll, burn_in, period, remainder = case
-  found = _cut(lengths, unroll, burn_in, period, remainder)
+  # One by one, some, or more than are taken at once.
+  found = _cut(
+      lengths, unroll, burn_in, period, remainder,
+      num_at_once=(1, 5, 40)[unroll % 3],
+  )
 
   expected, owners = [], []
   for episode, num_steps in enumerate(lengths):
@@ -276,80 +309,82 @@ def test_sequences_of_random_episodes(case):
 
 def test_arrays_that_are_used_again_do_not_change_windows():
   found = []
-  cutter = sequences.EpisodeCutter(sequences.SequenceSettings(4), found.append)
-  row = tf.nest.map_structure(np.array, _row(0, 4))
-  state = tuple(np.array(part) for part in _state(0))
-  for k in range(5):
-    for old, new in zip(
-        tf.nest.flatten((row, state)),
-        tf.nest.flatten((_row(k, 4), _state(k))),
-    ):
-      old[...] = new
-    cutter.add(row, state)
+  cutter = episode_cutter.EpisodeCutter(
+      1, sequences.SequenceSettings(4), found.append
+  )
+  rows = None
+  for frame in _stream([4]):
+    new = _batched(_stacked([frame]))
+    rows = new if rows is None else rows
+    for old, leaf in zip(tf.nest.flatten(rows), tf.nest.flatten(new)):
+      old[...] = leaf
+    cutter(rows)
 
-  _assert_same(found, _cut([4], 4))
+  _assert_same(_each(found), _cut([4], 4))
 
 
 @pytest.mark.parametrize('remainder', sequences.REMAINDERS)
 def test_goes_on_in_mid_episode(remainder):
   settings = sequences.SequenceSettings(3, 2, 2, remainder)
-  lengths = [7, 1, 5]
-  rows = [
-      (_row(k, n, 1000 * i), _state(k, 1000 * i))
-      for i, n in enumerate(lengths) for k in range(n + 1)
-  ]
-  expected = _cut(lengths, *settings)
-  for stop in range(len(rows) + 1):
+  frames = _stream([7, 1, 5])
+  expected = _cut([7, 1, 5], *settings)
+  for stop in range(len(frames) + 1):
     found = []
-    cutter = sequences.EpisodeCutter(settings, found.append, True)
-    for row in rows[:stop]:
-      cutter.add(*row)
+    cutter = episode_cutter.EpisodeCutter(1, settings, found.append, True)
+    if stop:
+      cutter(_batched(_stacked(frames[:stop])))
     saved = pickle.dumps(cutter.get_state())
     num_found = len(found)
-    cutter.add(*(rows + [(_row(0, 9), _state(0))])[stop])  # Is forgotten.
+    # Is forgotten.
+    cutter(_batched(_stacked([(frames + _stream([9]))[stop]])))
     del found[num_found:]
-    resumed = sequences.EpisodeCutter(settings, found.append, False)
+    resumed = episode_cutter.EpisodeCutter(1, settings, found.append)
     resumed.set_state(pickle.loads(saved))
-    for row in rows[stop:]:
-      resumed.add(*row)
-    _assert_same([w[:2] for w in found], [w[:2] for w in expected])
+    if stop < len(frames):
+      resumed(_batched(_stacked(frames[stop:])))
+    _assert_same(
+        [w[:2] for w in _each(found)], [w[:2] for w in expected]
+    )
 
 
 def test_state_of_other_settings_is_refused():
-  cutter = sequences.EpisodeCutter(sequences.SequenceSettings(3), print)
-  other = sequences.EpisodeCutter(sequences.SequenceSettings(3, 1), print)
+  cutter = episode_cutter.EpisodeCutter(
+      1, sequences.SequenceSettings(3), print
+  )
+  other = episode_cutter.EpisodeCutter(
+      1, sequences.SequenceSettings(3, 1), print
+  )
   with pytest.raises(ValueError, match=r'\(3, 0, None, .pad.\), not to.*=1'):
     other.set_state(cutter.get_state())
 
 
 def test_reset_forgets_an_unfinished_episode():
   found = []
-  cutter = sequences.EpisodeCutter(sequences.SequenceSettings(4), found.append)
-  for k in range(3):
-    cutter.add(_row(k, 9, offset=5000))
+  cutter = episode_cutter.EpisodeCutter(
+      1, sequences.SequenceSettings(4), found.append
+  )
+  cutter(_batched(_stacked(_stream([9], 5000)[:3])))
   cutter.reset()
-  for k in range(6):
-    cutter.add(_row(k, 5), _state(k))
+  cutter(_batched(_stacked(_stream([5]))))
 
-  _assert_same(found, _cut([5], 4))
+  _assert_same(_each(found), _cut([5], 4))
 
 
 def test_rows_out_of_order_are_refused():
-  cutter = sequences.EpisodeCutter(sequences.SequenceSettings(4), print)
+  frames = _stream([9])
+  cutter = episode_cutter.EpisodeCutter(
+      1, sequences.SequenceSettings(4), print
+  )
   for k in (1, 9):
     with pytest.raises(ValueError, match='first row of an episode'):
-      cutter.add(_row(k, 9))
-  cutter.add(_row(0, 9))
-  cutter.add(_row(1, 9))
-  with pytest.raises(ValueError, match='begins after 2 frames.*LAST'):
-    cutter.add(_row(0, 9))
+      cutter(_batched(_stacked([frames[k]])))
+  cutter(_batched(_stacked(frames[:2])))
+  for rows in (frames[:1], [frames[2], frames[0]]):
+    with pytest.raises(ValueError, match='begins after one that has no.*LAST'):
+      cutter(_batched(_stacked(rows)))
   cutter.reset()
-  cutter.add(_row(0, 9))
-  with pytest.raises(TypeError, match='flat tuple.*ndarray'):
-    cutter.add(_row(1, 9), np.zeros(3))
-  batched = tf.nest.map_structure(lambda x: np.stack([x]), _row(1, 9))
-  with pytest.raises(ValueError, match='BatchCutter'):
-    cutter.add(batched)
+  with pytest.raises(ValueError, match='step type 1, not FIRST'):
+    cutter(_batched(_stacked(frames + [frames[1]])))
 
 
 def test_spec_fits_the_windows():
@@ -357,7 +392,7 @@ def test_spec_fits_the_windows():
   frame_spec = tf.nest.map_structure(
       lambda x: tf.TensorSpec(np.shape(x), np.asarray(x).dtype), _row(0, 6)
   ).replace(policy_info={'more': tf.TensorSpec([3], tf.float32)})
-  spec = sequences.sequence_spec(
+  spec = episode_cutter.sequence_spec(
       frame_spec, settings,
       [tf.TensorSpec([2], tf.float32), tf.TensorSpec([], tf.float64)],
   )
@@ -371,70 +406,78 @@ def test_spec_fits_the_windows():
 
 
 class _Info(NamedTuple):
-  network_state: list
+  network_state: tuple
   other: np.ndarray
 
 
-def _batched(rows, info):
-  batch = tf.nest.map_structure(lambda *x: np.stack(x), *rows)
-  return batch.replace(policy_info=info)
-
-
 @pytest.mark.parametrize('kind', ['dict', 'tuple', 'tensors'])
-def test_batch_is_each_environment_for_itself(kind):
+@pytest.mark.parametrize('num_at_once', [1, 7, 40])
+def test_batch_is_each_environment_for_itself(kind, num_at_once):
   settings = sequences.SequenceSettings(3, 1, 2)
-  # Three environments whose episodes end at different times.
+  # Three environments whose episodes end at different times, and which have
+  # rows at different times, the third one more often than the others.
   streams = [
-      [(k, n, 10_000 * env + 1000 * i)
-       for i, n in enumerate(lengths) for k in range(n + 1)]
-      for env, lengths in enumerate([[4, 6], [1, 9], [11]])
+      _stream(lengths, 10_000 * b)
+      for b, lengths in enumerate([[4, 6], [1, 9], [16]])
   ]
-  expected, found = [], []
-  for stream in streams:
-    cutter = sequences.EpisodeCutter(settings, expected.append)
-    for k, n, offset in stream:
-      cutter.add(_row(k, n, offset), _state(k, offset))
-  batch_cutter = sequences.BatchCutter(3, settings, found.append)
-  for step in zip(*streams, strict=True):
-    state = [
-        np.stack(parts)
-        for parts in zip(*[_state(k, offset) for k, _, offset in step])
-    ]
-    info = _Info(state, np.zeros(3))
-    if kind == 'dict':
-      info = info._asdict()
-    rows = _batched([_row(*args) for args in step], info)
+  random = np.random.default_rng(0)
+  mask = np.zeros([3, 40], bool)
+  rows, expected = [], []
+  for b, stream in enumerate(streams):
+    times = np.sort(
+        random.choice(20 if b == 2 else 40, len(stream), replace=False)
+    )
+    mask[b, times] = True
+    padded = [stream[0]] * 40
+    for time, frame in zip(times, stream, strict=True):
+      padded[time] = frame
+    rows.append(_stacked(padded))
+    found = []
+    cutter = episode_cutter.EpisodeCutter(1, settings, found.append)
+    for time, frame in zip(times, stream):
+      num_before = len(found)
+      cutter(_batched(_stacked([frame])))
+      expected += [(time, b, w) for w in _each(found[num_before:])]
+  expected = [w for _, _, w in sorted(expected, key=lambda x: x[:2])]
+  rows = _batched(*rows)
+  if kind == 'tuple':
+    rows = rows.replace(policy_info=_Info(
+        rows.policy_info['network_state'], np.zeros([3, 40])
+    ))
+  found = []
+  cutter = episode_cutter.EpisodeCutter(3, settings, found.append)
+  for start in range(0, 40, num_at_once):
+    part = tf.nest.map_structure(
+        lambda x, t=start: x[:, t : t + num_at_once], (rows, (), mask)
+    )
     if kind == 'tensors':
-      rows = tf.nest.map_structure(tf.constant, rows)
-    batch_cutter(rows)
-    resumed = sequences.BatchCutter(3, settings, found.append)
-    resumed.set_state(pickle.loads(pickle.dumps(batch_cutter.get_state())))
-    batch_cutter = resumed
+      part = tf.nest.map_structure(tf.constant, part)
+    cutter(*part)
+    resumed = episode_cutter.EpisodeCutter(3, settings, found.append)
+    resumed.set_state(pickle.loads(pickle.dumps(cutter.get_state())))
+    cutter = resumed
 
-  assert len(found) == len(expected)
-  order = sorted(  # By environment; within one they are in order already.
-      found, key=lambda w: w.trajectory.observation['x'][0, 0] // 10_000
-  )
-  _assert_same(order, expected)
+  found = _each(found)
+  assert len(found) == len(expected) > 12
+  _assert_same(found, expected)
 
 
 def test_batch_refuses_other_sizes():
   settings = sequences.SequenceSettings(3)
-  cutter = sequences.BatchCutter(2, settings, print)
-  rows = _batched([_row(0, 5)] * 3, ())
-  with pytest.raises(ValueError, match=r'2 environments.*\(3,\)'):
-    cutter(rows)
-  rows = _batched([_row(0, 5)] * 2, {'network_state': (np.zeros([1, 4]),)})
+  cutter = episode_cutter.EpisodeCutter(2, settings, print)
+  row = _stacked(_stream([5])[:1])
+  with pytest.raises(ValueError, match=r'2 environments.*\(3, 1\)'):
+    cutter(_batched(row, row, row))
+  rows = _batched(row, row)
   with pytest.raises(ValueError, match=r'2 environments.*\(1, 4\)'):
-    cutter(rows)
+    cutter(rows.replace(policy_info={'network_state': np.zeros([1, 4])}))
+  one = tf.nest.map_structure(lambda x: x[:, 0], rows)
+  with pytest.raises(ValueError, match=r'\[2, N, ...\].*\(2,\)'):
+    cutter(one)
   with pytest.raises(ValueError, match='of 2 environments, not of 3'):
-    sequences.BatchCutter(3, settings, print).set_state(cutter.get_state())
-  rows = _batched([_row(0, 5)] * 2, ())
-  cutter(rows)
-  with pytest.raises(ValueError, match='begins after 1 frames'):
-    cutter(rows)
-  cutter.reset()
-  cutter(rows)
+    episode_cutter.EpisodeCutter(3, settings, print).set_state(
+        cutter.get_state()
+    )
 
 
 class _Countdown(py_environment.PyEnvironment):
@@ -476,11 +519,16 @@ def test_rows_of_a_driver():
       env.time_step_spec(), env.action_spec()
   )
   found = []
-  observer = sequences.BatchCutter(
+  cutter = episode_cutter.EpisodeCutter(
       2, sequences.SequenceSettings(3), found.append
   )
+
+  def observe(row):
+    cutter(tf.nest.map_structure(lambda x: np.asarray(x)[:, np.newaxis], row))
+
   # Of both together, boundaries not counted.
-  py_driver.PyDriver(env, policy, [observer], max_steps=20).run(env.reset())
+  py_driver.PyDriver(env, policy, [observe], max_steps=20).run(env.reset())
+  found = _each(found)
 
   summary = [
       (w.trajectory.observation[:, 0].tolist(), w.trajectory.reward.tolist())

@@ -1,0 +1,322 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Cuts episodes into the sequences of a replay, while they go on."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory as trajectory_lib
+
+from rnd_agents import errors
+
+# Rows of an environment that are taken at once, and remembered besides those of
+# a sequence.
+_ROWS_AT_ONCE = 16
+
+
+class Sequence(NamedTuple):
+  """L = burn_in_length + unroll_length + 1 frames of one episode.
+
+  The last frame is not trained: only the target of the last step needs it.
+
+  Attributes:
+    trajectory: `Trajectory` of arrays [L, ...]; its policy_info is a dict of
+      `episodic`, what a curiosity knows of each frame, or ().
+    network_state: Flat tuple of arrays: the recurrent state that the policy had
+      before the first frame; () for networks without memory.
+    is_demonstration: np.bool_ []: whether an expert acted.
+  """
+
+  trajectory: trajectory_lib.Trajectory
+  network_state: tuple
+  is_demonstration: Any
+
+
+def sequence_spec(
+    trajectory_spec, settings, network_state_spec=(), episodic_spec=()
+):
+  """Returns the spec of the sequences of an environment and a network.
+
+  Args:
+    trajectory_spec: `Trajectory` of `TensorSpec`s of one frame, such as an
+      agent's collect_data_spec; its policy_info is left out.
+    settings: `sequences.SequenceSettings`.
+    network_state_spec: Nest of `TensorSpec`s of one state, without batch.
+    episodic_spec: `Curiosity.episodic_spec`; () without a curiosity.
+
+  Returns:
+    `Sequence` of `TensorSpec`s.
+  """
+  settings.check()
+  return Sequence(
+      trajectory=tensor_spec.add_outer_dim(
+          _with_info(trajectory_spec, episodic_spec), settings.num_frames
+      ),
+      network_state=tuple(tf.nest.flatten(network_state_spec)),
+      is_demonstration=tf.TensorSpec([], tf.bool, 'is_demonstration'),
+  )
+
+
+class EpisodeCutter:
+  """Cuts the episodes of a batch of environments while their rows come in.
+
+  Sequences never cross episodes. Frames that are missing before an episode are
+  copies of its first one with step type MID: the FIRST after them resets the
+  network, so that neither they nor the state of such a sequence, zeros, matter.
+  Frames that are missing behind it are LAST, with reward, discount and action
+  0; under 'fill' they are the last step, masked by step type LAST. Only there
+  are step type and next step type both LAST: so
+  `ops.q_learning.step_weights` knows them.
+
+  Of each environment the newest rows are kept in a ring [B, R, ...], row n of
+  it at place n % R, from which sequences are gathered.
+  """
+
+  def __init__(
+      self, num_environments, settings, add_fn, is_demonstration=False
+  ):
+    """Creates an `EpisodeCutter`.
+
+    Args:
+      num_environments: B.
+      settings: `sequences.SequenceSettings`.
+      add_fn: Function of a `Sequence` of arrays [n, ...]: n sequences, in the
+        order in which their last frames came; those of one time in the order of
+        their environments.
+      is_demonstration: What the sequences are marked as.
+    """
+    settings.check()
+    self._num_environments = num_environments
+    self._settings = settings
+    self._add_fn = add_fn
+    self._is_demonstration = is_demonstration
+    self._structure = None  # Nest of a row, with nothing in it.
+    self._rings = None  # Of the leaves of rows.
+    self._state_rings = None  # Of the leaves of network states.
+    self._num_rows = np.zeros([num_environments], np.int64)  # So far.
+    # Number of the row with which the newest episode begins.
+    self._begin = np.zeros([num_environments], np.int64)
+    self._step_type = np.empty([num_environments], np.int32)  # The newest.
+    self.reset()
+
+  def reset(self):
+    """Drops unfinished episodes; the next rows must be FIRST."""
+    self._step_type[:] = ts.StepType.LAST
+
+  def __call__(self, rows, episodic=(), mask=None):
+    """Adds rows, and hands over the sequences that they complete.
+
+    Args:
+      rows: `Trajectory` [B, N, ...] of frames as TF-Agents' drivers make them:
+        reward and discount are what came after the action, and a row of step
+        type LAST, with the last observation, ends the episode. Where its
+        policy_info has a `network_state` (as an attribute or a key), a nest
+        [B, N, ...], that is the recurrent state before the frames.
+      episodic: What a curiosity knows of the steps to the frames, a nest of
+        arrays [B, N, ...].
+      mask: Booleans [B, N]: False where there is no row; None for none.
+
+    Raises:
+      ValueError: If an array is of another shape, or if a row cannot follow the
+        one before.
+    """
+    states = _flat(_network_state(rows.policy_info))
+    rows = _with_info(rows, episodic)
+    leaves = _flat(rows)
+    shape = (self._num_environments, *leaves[0].shape[1:2])
+    for leaf in leaves + states:
+      if leaf.ndim < 2 or leaf.shape[:2] != shape:
+        raise errors.InvalidValue(
+            f'Rows of {self._num_environments} environments must have arrays'
+            f' [{self._num_environments}, N, ...], got one of shape'
+            f' {leaf.shape}.'
+        )
+    if mask is None:
+      mask = np.ones(shape, np.bool_)
+    if self._rings is None:
+      self._structure = tf.nest.map_structure(lambda _: 0, rows)
+      self._rings = list(map(self._ring, leaves))
+      self._state_rings = list(map(self._ring, states))
+    mask = np.asarray(mask)
+    # Often only the last row of the rollout before, which is not taken again.
+    first = int(np.argmax(mask.any(axis=0))) if mask.size else 0
+    for start in range(first, shape[1], _ROWS_AT_ONCE):
+      part = slice(start, start + _ROWS_AT_ONCE)
+      self._take(
+          [leaf[:, part] for leaf in leaves],
+          [state[:, part] for state in states],
+          mask[:, part],
+      )
+
+  @property
+  def _num_places(self):
+    """R: the first sequence of some rows ends with the first of them."""
+    return self._settings.num_frames - 1 + _ROWS_AT_ONCE
+
+  def _ring(self, leaf):
+    shape = (self._num_environments, self._num_places, *leaf.shape[2:])
+    return np.zeros(shape, leaf.dtype)
+
+  def _take(self, leaves, states, mask):
+    """Adds a few rows [B, N]."""
+    # The rows that an environment has, before those that it has not.
+    order = np.argsort(~mask, axis=1, kind='stable')
+    has_row = np.take_along_axis(mask, order, axis=1)
+    step_type = np.take_along_axis(leaves[0], order, axis=1)
+    step_types = np.concatenate([self._step_type[:, None], step_type], axis=1)
+    is_first = step_type == ts.StepType.FIRST
+    _check_order(step_types, is_first, has_row)
+    number = self._num_rows[:, None] + np.arange(mask.shape[1])
+    begin = np.where(is_first & has_row, number, self._begin[:, None])
+    begin = np.maximum.accumulate(begin, axis=1)
+    places = number % self._num_places
+    b, i = np.nonzero(has_row)
+    for ring, leaf in zip(
+        self._rings + self._state_rings, leaves + states, strict=True
+    ):
+      ring[b, places[b, i]] = leaf[b, order[b, i]]
+    start = self._starts(number - begin, step_type == ts.StepType.LAST)
+    b, i = np.nonzero(has_row & (start >= 0))
+    by_time = np.lexsort((b, order[b, i]))
+    b, i = b[by_time], i[by_time]
+    if b.size:
+      self._add_fn(
+          self._sequences(b, begin[b, i], start[b, i], (number - begin)[b, i])
+      )
+    num_new = mask.sum(axis=1)
+    self._num_rows += num_new
+    self._begin = begin[:, -1]
+    self._step_type = step_types[np.arange(len(num_new)), num_new]
+
+  def _starts(self, frames, is_last):
+    """Returns the first trained steps of the sequences that rows complete.
+
+    No row completes two.
+
+    Args:
+      frames: Integers [B, N]: the number of each row in its episode. In the row
+        that ends the episode it is the number of its steps.
+      is_last: Booleans [B, N]: whether the row ends the episode.
+
+    Returns:
+      Integers [B, N]; -1 where no sequence is complete.
+    """
+    unroll_length, stride = self._settings.unroll_length, self._settings.stride
+    start = frames - unroll_length
+    is_complete = (start >= 0) & (start % stride == 0)
+    rest = np.maximum(start, 0)
+    if self._settings.remainder != 'shift':
+      rest = -(-rest // stride) * stride
+    has_rest = is_last & ~is_complete & (self._settings.remainder != 'drop')
+    return np.where(is_complete, start, np.where(has_rest, rest, -1))
+
+  def _sequences(self, b, begin, start, newest):
+    """Gathers n sequences.
+
+    Args:
+      b: Integers [n]: environments.
+      begin: Integers [n]: numbers of the rows with which the episodes begin.
+      start: Integers [n]: first trained steps.
+      newest: Integers [n]: the newest frames, which end the episodes where
+        frames are missing.
+
+    Returns:
+      A `Sequence` of arrays [n, ...].
+    """
+    is_filled = self._settings.remainder == 'fill'
+    frames = (start - self._settings.burn_in_length)[:, None]
+    frames = frames + np.arange(self._settings.num_frames)  # [n, L].
+    newest = newest[:, None]
+    is_before, is_behind = frames < 0, frames > newest
+    frames = np.where(is_behind, newest - is_filled, np.maximum(frames, 0))
+    places = (begin[:, None] + frames) % self._num_places
+    trajectory = tf.nest.pack_sequence_as(
+        self._structure, [ring[b[:, None], places] for ring in self._rings]
+    )
+    trajectory.step_type[is_before] = ts.StepType.MID
+    trajectory.step_type[is_behind] = ts.StepType.LAST
+    if not is_filled:
+      trajectory.next_step_type[is_behind] = ts.StepType.FIRST
+      for leaf in tf.nest.flatten(
+          (trajectory.action, trajectory.reward, trajectory.discount)
+      ):
+        leaf[is_behind] = 0
+    states = [ring[b, places[:, 0]] for ring in self._state_rings]
+    for state in states:
+      state[is_before[:, 0]] = 0
+    return Sequence(
+        trajectory, tuple(states), np.full(b.shape, self._is_demonstration)
+    )
+
+  def get_state(self):
+    """Returns what `set_state` needs to go on in mid-episode, picklable."""
+    rings = None
+    if self._rings is not None:
+      rings = [
+          [ring.copy() for ring in each]
+          for each in (self._rings, self._state_rings)
+      ]
+    return {
+        'settings': tuple(self._settings),
+        'structure': self._structure,
+        'rings': rings,
+        'num_rows': self._num_rows.copy(),
+        'begin': self._begin.copy(),
+        'step_type': self._step_type.copy(),
+    }
+
+  def set_state(self, state):
+    """Goes on from a `get_state`; raises ValueError if it does not fit."""
+    if tuple(state['settings']) != tuple(self._settings):
+      raise errors.InvalidValue(
+          f'The state belongs to SequenceSettings{tuple(state["settings"])},'
+          f' not to {self._settings}.'
+      )
+    number = len(state['num_rows'])
+    if number != self._num_environments:
+      raise errors.InvalidValue(
+          f'The state is of {number} environments, not of'
+          f' {self._num_environments}.'
+      )
+    self._structure = state['structure']
+    if state['rings'] is not None:
+      self._rings, self._state_rings = state['rings']
+    self._num_rows = state['num_rows']
+    self._begin, self._step_type = state['begin'], state['step_type']
+
+
+def _check_order(step_types, is_first, has_row):
+  """Refuses rows [B, N] that cannot follow those before, [B, 1 + N]."""
+  is_over = step_types[:, :-1] == ts.StepType.LAST
+  wrong = step_types[:, 1:][has_row & (is_first != is_over)]
+  if not wrong.size:
+    return
+  if wrong[0] == ts.StepType.FIRST:
+    raise errors.InvalidValue(
+        'An episode begins after one that has no row of step type LAST. Add'
+        " that row too, which TF-Agents' drivers make between two episodes, or"
+        ' call reset() where an episode is broken off.'
+    )
+  raise errors.InvalidValue(
+      f'The first row of an episode has step type {wrong[0]}, not FIRST: add'
+      ' rows from the beginning of an episode.'
+  )
+
+
+def _network_state(info):
+  if isinstance(info, dict):
+    return info.get('network_state', ())
+  return getattr(info, 'network_state', ())
+
+
+def _flat(nest):
+  return [np.asarray(leaf) for leaf in tf.nest.flatten(nest)]
+
+
+def _with_info(row, episodic):
+  """A row whose policy info is what the replay keeps of it."""
+  has_some = bool(tf.nest.flatten(episodic))
+  return row.replace(policy_info=dict(episodic=episodic) if has_some else ())
