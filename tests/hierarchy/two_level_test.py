@@ -53,7 +53,7 @@ def _observations(states):
 
 
 # A letter a row, and the state that it shows; four environments. The goal 3
-# holds from the beginning of two of them; the last one loses it, and comes back.
+# holds from the beginning of two of them; the last one loses it and comes back.
 _ROWS = ('FMMMMMLFMM', 'FMMMMMMMMM', 'MMLFMMMMMM', 'FMMMMMMMMM')
 _STATES = (
     [0, 1, 2, 3, 3, 1, 1, 0, 0, 0],
