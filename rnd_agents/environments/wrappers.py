@@ -251,6 +251,39 @@ class AgentPosition(gymnasium.Wrapper):
     return np.array(self.unwrapped.agent_pos, np.int64)
 
 
+@gin.configurable(module='rnd_agents', denylist=['env'])
+class FixedWorld(AgentPosition):
+  """Keeps the world of a MiniGrid task, and shows where in it the agent is.
+
+  Every episode begins as `world_seed` says, whatever seed it is reset with.
+  Observations become uint8 [width * height + 4]: 1 at the agent's cell, row by
+  row from the top left one, and at its direction, in MiniGrid's order. As
+  `AgentPosition`, it puts the `position` into the infos, too.
+  """
+
+  def __init__(self, env: gymnasium.Env, world_seed: int = 0):
+    super().__init__(env)
+    self._world_seed = world_seed
+    num_cells = self.unwrapped.width * self.unwrapped.height
+    self.observation_space = spaces.Box(0, 1, (num_cells + 4,), np.uint8)
+
+  def reset(self, *, seed=None, options=None):
+    del seed
+    _, info = super().reset(seed=self._world_seed, options=options)
+    return self._observation(), info
+
+  def step(self, action: Any):
+    _, *outcome = super().step(action)
+    return self._observation(), *outcome
+
+  def _observation(self):
+    task = self.unwrapped
+    x, y = task.agent_pos
+    observation = np.zeros(self.observation_space.shape, np.uint8)
+    observation[[y * task.width + x, task.agent_dir - 4]] = 1
+    return observation
+
+
 class FreshWorld(gymnasium.Wrapper):
   """Gives Gymnasium's BipedalWalker and CarRacing a new world each episode.
 

@@ -145,15 +145,17 @@ class TwoLevelAgent(tf_agent.TFAgent):
 
     Returns:
       A tuple of a `Trajectory` [B, T+1], observations with goals, rewards of
-      `goals`, and a discount of 0 where the goal was reached; and booleans
-      [B, T+1]: which rows are complete, each in one rollout.
+      `goals`, and a discount of 0 where the step reached the goal, which did
+      not hold before; and booleans [B, T+1]: which rows are complete, each in
+      one rollout.
     """
     info = experience.policy_info
     arrived = tf.nest.map_structure(
         lambda x: tf.concat([x[:, 1:], x[:, -1:]], axis=1),
         experience.observation,
     )
-    reached = self._goals.reached(arrived, info['goal'])
+    held = self._goals.reached(experience.observation, info['goal'])
+    reached = self._goals.reached(arrived, info['goal']) & ~held
     # From the end of an episode to the next one leads no step.
     reached &= ~experience.is_boundary()
     rows = experience.replace(

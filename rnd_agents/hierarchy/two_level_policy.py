@@ -11,9 +11,11 @@ from tf_agents.trajectories import policy_step
 class TwoLevelPolicy(tf_policy.TFPolicy):
   """Chooses a goal at times, and acts towards it at every step.
 
-  A goal is chosen where an episode begins, and where the last one was reached,
-  was given up or is `goal_length` steps old; each environment of a batch
-  chooses for itself. The state of the policy has the goal and its age. With
+  A goal is chosen where an episode begins, and where the last one was reached
+  by a step, was given up or is `goal_length` steps old; each environment of a
+  batch chooses for itself. One that holds where it is chosen is reached once it
+  was lost: to ask for what is so is no way to decide at every step. The state
+  of the policy has the goal, its age and whether it held before the step. With
   `collect` the policy info is a dict: `goal`, `is_decision`, and of both levels
   `upper` (0 where no environment chooses) and `lower`.
   """
@@ -55,6 +57,7 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
         policy_state_spec=dict(
             goal=goals.spec,
             age_env_steps=tf.TensorSpec([], tf.int32),
+            held=tf.TensorSpec([], tf.bool),
             upper=upper.policy_state_spec,
             lower=lower.policy_state_spec,
         ),
@@ -82,6 +85,7 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
     return dict(
         goal=tensor_spec.zero_spec_nest(self._goals.spec, [batch_size]),
         age_env_steps=tf.zeros([batch_size], tf.int32),
+        held=tf.zeros([batch_size], tf.bool),
         upper=self._upper.get_initial_state(batch_size),
         lower=self._lower.get_initial_state(batch_size),
     )
@@ -100,7 +104,7 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
     is_decision = ~time_step.is_last() & (
         time_step.is_first()
         | (state['age_env_steps'] >= self._goal_length)
-        | self._goals.reached(observation, state['goal'])
+        | (self._goals.reached(observation, state['goal']) & ~state['held'])
         | self._goals.given_up(observation, state['goal'])
     )
     chosen = self._choose(time_step, state['upper'], is_decision)
@@ -125,6 +129,7 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
         dict(
             goal=goal,
             age_env_steps=tf.where(is_decision, 1, state['age_env_steps'] + 1),
+            held=self._goals.reached(observation, goal),
             upper=tf.nest.map_structure(
                 where_decided, chosen.state, state['upper']
             ),

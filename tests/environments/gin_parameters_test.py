@@ -42,6 +42,9 @@ _CALLS = {
     'rnd_agents.RoomsVisited': _load(
         'ALE/MontezumaRevenge-v5', wrappers=[wrappers.RoomsVisited]
     ),
+    'rnd_agents.FixedWorld': _load(
+        'MiniGrid-FourRooms-v0', wrappers=[wrappers.FixedWorld]
+    ),
     'rnd_agents.deep_sea': functools.partial(
         scripted_experts.deep_sea, np.zeros([1, 3, 3])
     ),
@@ -54,7 +57,7 @@ _CALLS = {
     'rnd_agents.sign_of_reward': None,
 }
 _PACKAGES = {'load_atari': 'ale_py', 'RoomsVisited': 'ale_py',
-             'load_minigrid': 'minigrid'}
+             'load_minigrid': 'minigrid', 'FixedWorld': 'minigrid'}
 
 
 def test_all_configurables_are_known_here():

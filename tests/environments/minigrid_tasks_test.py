@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for minigrid_tasks."""
 
+import functools
 import sys
 
 import numpy as np
@@ -92,6 +93,46 @@ def test_time_limit_and_positions():
   for _ in range(4):
     time_step = env.step(turns)
   np.testing.assert_array_equal(time_step.step_type, [2, 2])
+
+
+def test_a_fixed_world_and_where_the_agent_is():
+  def four_rooms(world_seed):
+    env = loaders.load_environment(
+        'MiniGrid-FourRooms-v0',
+        3,
+        seed=world_seed + 1,
+        preprocessing=False,
+        env_kwargs={'max_steps': 30},
+        wrappers=[
+            functools.partial(wrappers.FixedWorld, world_seed=world_seed)
+        ],
+    )
+    time_step = env.reset()
+    tasks = [each.unwrapped for each in env.gymnasium_vector_env.envs]
+    worlds = set()
+    generator = np.random.RandomState(0)
+    for _ in range(100):
+      expected = np.zeros([3, 19, 19]), np.zeros([3, 4])
+      for i, task in enumerate(tasks):
+        x, y = task.agent_pos
+        expected[0][i, y, x] = expected[1][i, task.agent_dir] = 1
+        worlds.add(task.grid.encode().tobytes())
+      np.testing.assert_array_equal(
+          time_step.observation,
+          np.concatenate([expected[0].reshape(3, 361), expected[1]], axis=1),
+      )
+      np.testing.assert_array_equal(
+          env.get_info()['position'], [task.agent_pos for task in tasks]
+      )
+      if time_step.is_first().all():
+        # Everyone begins alike, in each of the four episodes.
+        assert len(np.unique(time_step.observation, axis=0)) == 1
+      time_step = env.step(generator.choice([0, 1, 2, 2], 3))
+    assert len(env.pop_episodes()) == 9
+    return worlds
+
+  first, second = four_rooms(0), four_rooms(1)
+  assert len(first) == len(second) == 1 and first != second
 
 
 def test_bad_arguments(monkeypatch):

@@ -72,6 +72,7 @@ def hybrid():
     (lambda: gymnasium.make('Pendulum-v1'),
      lambda env: wrappers.DelayedReward(env, 3)),
     (minigrid, wrappers.AgentPosition),
+    (minigrid, wrappers.FixedWorld),
     (lambda: gymnasium.make('CartPole-v1'),
      lambda env: wrappers.SomeEntries(env, (0, 2))),
 ])
@@ -368,6 +369,7 @@ def test_some_entries_need_a_flat_box(make):
 @pytest.mark.parametrize('wrap, message', [
     (wrappers.RoomsVisited, 'needs an ALE game'),
     (wrappers.AgentPosition, 'needs a MiniGrid task'),
+    (wrappers.FixedWorld, 'needs a MiniGrid task'),
 ])
 def test_environments_that_do_not_fit(wrap, message):
   with pytest.raises(ValueError, match=message):

@@ -54,10 +54,14 @@ def _observations(states):
   return tf.one_hot(states, 4)
 
 
-# A letter a row, and the state that it shows; three environments.
-_ROWS = ('FMMMMMLFMM', 'FMMMMMMMMM', 'MMLFMMMMMM')
+# A letter a row, and the state that it shows; four environments. The goal 3
+# holds from the beginning of two of them; the last one loses it and comes back.
+_ROWS = ('FMMMMMLFMM', 'FMMMMMMMMM', 'MMLFMMMMMM', 'FMMMMMMMMM')
 _STATES = (
-    [0, 1, 2, 3, 3, 1, 1, 0, 0, 0], [3] * 10, [2, 0, 1, 2, 3, 2, 2, 2, 0, 1]
+    [0, 1, 2, 3, 3, 1, 1, 0, 0, 0],
+    [3] * 10,
+    [2, 0, 1, 2, 3, 2, 2, 2, 0, 1],
+    [3, 1, 3, 3, 3, 3, 3, 1, 0, 2],
 )
 
 
@@ -80,14 +84,14 @@ def test_a_goal_lasts_until_it_is_reached_or_old(in_graph):
       _TIME_STEP, _ACTION, upper, lower, goals, 3, collect=True
   )
   act = tf.function(policy.action) if in_graph else policy.action
-  state = policy.get_initial_state(3)
+  state = policy.get_initial_state(4)
   step_types, _, _ = utils.step_type_rows(_ROWS)
   for t in range(10):
     step = act(
         ts.TimeStep(
             tf.constant(step_types[:, t]),
-            tf.zeros([3]),
-            tf.ones([3]),
+            tf.zeros([4]),
+            tf.ones([4]),
             _observations([states[t] for states in _STATES]),
         ),
         state,
@@ -95,16 +99,17 @@ def test_a_goal_lasts_until_it_is_reached_or_old(in_graph):
     state = step.state
     seen.append(tf.nest.map_structure(lambda x: x.numpy(), step))
   for b, (row, states) in enumerate(zip(_ROWS, _STATES)):
-    goal, age, count, num_steps = 0, 0, 0, 0
+    goal, age, count, num_steps, held = 0, 0, 0, 0, False
     for t, kind in enumerate(row):
       if kind == 'F':  # TF-Agents resets the states of policies.
         count = num_steps = 0
       chooses = kind != 'L' and (
-          kind == 'F' or age >= 3 or states[t] == goal
+          kind == 'F' or age >= 3 or (states[t] == goal and not held)
       )
       if chooses:
         goal, age, count = (count + 3) % 4, 0, count + 1
       age += 1
+      held = states[t] == goal
       info = seen[t].info
       assert info['is_decision'][b] == chooses, (b, t)
       assert info['goal'][b] == goal
@@ -112,6 +117,9 @@ def test_a_goal_lasts_until_it_is_reached_or_old(in_graph):
       assert not chooses or info['upper'][b] == count - 1
       assert info['lower'][b] == num_steps
       num_steps += 1
+  decided = np.stack([step.info['is_decision'] for step in seen], axis=1)
+  np.testing.assert_array_equal(np.flatnonzero(decided[1]), [0, 3, 6, 9])
+  np.testing.assert_array_equal(np.flatnonzero(decided[3]), [0, 2, 5, 7, 9])
 
 
 class _Identity(tf_policy.TFPolicy):
@@ -262,7 +270,7 @@ def test_three_levels_decide_at_their_own_times_and_all_learn():
     assert any(np.any(now != then) for now, then in pairs)
 
 
-def test_the_lower_level_is_paid_where_its_goal_is_reached():
+def test_the_lower_level_is_paid_where_a_step_reaches_its_goal():
   goals = hierarchy.EntryGoals(_OBSERVATION)
   levels = [
       utils.build_agent(_OBSERVATION, goals.spec),
@@ -287,8 +295,10 @@ def test_the_lower_level_is_paid_where_its_goal_is_reached():
   found, is_complete = agent.lower_experience(rollout)
   np.testing.assert_array_equal(is_complete, [[True] * 6 + [False]])
   # Transitions 0 -> 2, 2 -> 1, 1 -> 3, 3 -> 3, (end), 1 -> 1.
-  np.testing.assert_array_equal(found.reward[0, :6], [1, 0, 1, 1, 0, 1])
-  np.testing.assert_allclose(found.discount[0, :6], [0, 0.6, 0, 0, 1.0, 0])
+  np.testing.assert_array_equal(found.reward[0, :6], [1, 0, 1, 0, 0, 0])
+  np.testing.assert_allclose(
+      found.discount[0, :6], [0, 0.6, 0, 0.8, 1.0, 0.9]
+  )
   np.testing.assert_array_equal(found.observation['goal'], [asked])
   np.testing.assert_array_equal(
       found.observation['observation'], rollout.observation

@@ -180,15 +180,21 @@ def _streams(records):
   return streams
 
 
+def _vector(row):
+  """The observation of the environment."""
+  found = row.observation
+  while isinstance(found, dict):
+    found = found['observation']
+  return found
+
+
 def _lower(rows):
   """What the lower level learns from; the last row is not complete."""
   found = []
   for row, following in zip(rows, rows[1:] + rows[-1:]):
     goal = row.policy_info['goal']
-    vector = following.observation
-    while isinstance(vector, dict):
-      vector = vector['observation']
-    reached = bool(vector[goal] > 0.5) and row.step_type != _LAST
+    held, holds = (_vector(x)[goal] > 0.5 for x in (row, following))
+    reached = bool(holds and not held) and row.step_type != _LAST
     found.append(
         row.replace(
             observation=dict(observation=row.observation, goal=goal),
