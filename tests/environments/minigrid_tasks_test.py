@@ -79,6 +79,7 @@ def test_the_id_alone_and_raw():
 def test_time_limit_and_positions():
   env = load(env_kwargs={'max_steps': 9}, wrappers=[wrappers.AgentPosition])
   env.reset()
+  np.testing.assert_array_equal(env.get_info()['grid_size'], [[5, 5]] * 2)
   cells = [e.unwrapped for e in env.gymnasium_vector_env.envs]
   turns = np.full(2, 0)
   forward = np.full(2, 2)

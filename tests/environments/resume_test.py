@@ -229,9 +229,11 @@ class EndsAfter(gymnasium.Env):
     return self._shown, 0.0, self._left == 0, False, {}
 
 
-@pytest.mark.parametrize('length', [4, 6])
+@pytest.mark.parametrize('length, where', [(4, 'earlier than'), (6, 'not')])
 @pytest.mark.parametrize('vectorization', ['sync', 'async'])
-def test_an_episode_that_ends_elsewhere_is_not_restored(vectorization, length):
+def test_an_episode_that_ends_elsewhere_is_not_restored(
+    vectorization, length, where
+):
   def load(length):
     return loaders.load_environment(
         functools.partial(EndsAfter, length), 2, vectorization=vectorization
@@ -245,7 +247,8 @@ def test_an_episode_that_ends_elsewhere_is_not_restored(vectorization, length):
   env.close()
   assert (state['time_step'].step_type == known.LAST).all()
   other = load(length)
-  with pytest.raises(errors.StateNotRestored, match='Environment 0.* ends'):
+  message = f'Environment 0.* ends {where}'
+  with pytest.raises(errors.StateNotRestored, match=message):
     other.set_state(state)
   other.close()
 

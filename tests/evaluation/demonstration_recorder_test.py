@@ -457,7 +457,10 @@ def test_replay_of_a_whole_and_of_a_cut_episode():
   )
   length = played.length_env_steps
   actions = played.trajectory.action[:-1]
-  whole = demonstration_recorder.replay(environment, 11, actions)
+  # Neither actions beyond the end count nor an episode that was not popped.
+  longer = np.append(actions, [0, 0])
+  assert len(list(evaluator.replay(environment, 11, longer))) == length + 1
+  whole = demonstration_recorder.replay(environment, 11, longer)
   assert whole[:4] == played[:4]
   tf.nest.map_structure(
       np.testing.assert_array_equal, whole.trajectory, played.trajectory
