@@ -42,33 +42,23 @@ __all__ = [
     'wrappers',
 ]
 
-DEEP_SEA_ID = 'rnd_agents/DeepSea-v0'
+_ENVIRONMENTS = {
+    'DeepSea': dict(
+        entry_point='deep_sea:DeepSeaEnv',
+        vector_entry_point='deep_sea:DeepSeaVectorEnv',
+    ),
+    'DeepSeaUnseenScreen': dict(
+        vector_entry_point='deep_sea:UnseenScreenVectorEnv'
+    ),
+    'StochasticChain': dict(entry_point='stochastic_chain:StochasticChain'),
+    'Recall': dict(entry_point='memory_tasks:Recall'),
+    'TMaze': dict(entry_point='memory_tasks:TMaze'),
+    'CueLock': dict(entry_point='memory_tasks:CueLock'),
+}
 
-if DEEP_SEA_ID not in gymnasium.registry:  # A module may be imported anew.
-  gymnasium.register(
-      id=DEEP_SEA_ID,
-      entry_point='rnd_agents.environments.deep_sea:DeepSeaEnv',
-      vector_entry_point='rnd_agents.environments.deep_sea:DeepSeaVectorEnv',
-  )
-
-UNSEEN_SCREEN_ID = 'rnd_agents/DeepSeaUnseenScreen-v0'
-
-if UNSEEN_SCREEN_ID not in gymnasium.registry:
-  _module = 'rnd_agents.environments.unseen_screen'
-  gymnasium.register(
-      id=UNSEEN_SCREEN_ID,
-      vector_entry_point=f'{_module}:UnseenScreenVectorEnv',
-  )
-
-for _task in ('Recall', 'TMaze', 'CueLock'):
-  if f'rnd_agents/{_task}-v0' not in gymnasium.registry:
+for _name, _entry_points in _ENVIRONMENTS.items():
+  _id = f'rnd_agents/{_name}-v0'
+  if _id not in gymnasium.registry:  # A module may be imported anew.
     gymnasium.register(
-        id=f'rnd_agents/{_task}-v0',
-        entry_point=f'rnd_agents.environments.memory_tasks:{_task}',
+        _id, **{key: f'{__name__}.{at}' for key, at in _entry_points.items()}
     )
-
-if 'rnd_agents/StochasticChain-v0' not in gymnasium.registry:
-  gymnasium.register(
-      id='rnd_agents/StochasticChain-v0',
-      entry_point='rnd_agents.environments.stochastic_chain:StochasticChain',
-  )

@@ -30,10 +30,9 @@ from gymnasium.utils import passive_env_checker
 import numpy as np
 from tf_agents.specs import array_spec
 
-from rnd_agents import errors as user_errors
+from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.environments import environment_rules as rules
-from rnd_agents.environments import errors
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
 
@@ -122,7 +121,7 @@ class Report(NamedTuple):
     return '\n'.join(lines + [self.summary()])
 
 
-class EnvironmentCheckError(user_errors.InvalidValue):
+class EnvironmentCheckError(errors.InvalidValue):
   """An environment breaks rules; the message lists all of them.
 
   Attributes:
@@ -176,13 +175,8 @@ def examine_environment(
   ranges.check({'seed': ranges.COUNT_OR_0}, {'seed': seed})
   unknown = sorted(set(accept) - set(rules.RULES))
   if unknown:
-    raise user_errors.InvalidValue(
+    raise errors.InvalidValue(
         f'No rules: {unknown}. The rules: {list(rules.RULES)}.'
-    )
-  if not callable(env_fn):
-    raise user_errors.InvalidType(
-        'check_environment needs a callable that returns a new environment, '
-        f'not {type(env_fn).__name__}. Write lambda: MyEnv().'
     )
   with warnings.catch_warnings():
     warnings.simplefilter('ignore')  # Those that matter become findings.
@@ -376,7 +370,7 @@ class _Check:
       time_step = batch.reset()
       for step in range(self._replayed_steps):
         if not array_spec.check_arrays_nest(time_step, spec):
-          raise user_errors.InvalidValue(
+          raise errors.InvalidValue(
               f'Step {step}: {time_step} does not fit {spec}.'
           )
         time_step = batch.step(
@@ -450,7 +444,7 @@ def main(
   try:
     env_kwargs = json.loads(flag_values.env_kwargs)
     if not isinstance(env_kwargs, dict):
-      raise user_errors.InvalidValue('It must be a JSON object.')
+      raise errors.InvalidValue('It must be a JSON object.')
   except ValueError as error:
     raise app.UsageError(f'env_kwargs: {error}', exitcode=2) from error
   try:

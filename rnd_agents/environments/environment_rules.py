@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.utils import nest_utils
 
-from rnd_agents.environments import errors
+from rnd_agents import errors
 
 # A fault makes training wrong or impossible, a warning does so in some uses, a
 # note may be nothing wrong.
@@ -97,15 +97,7 @@ class Findings(Dict[Tuple[str, str], str]):
 
 
 class Moment(NamedTuple):
-  """What a reset or a step gave, copied.
-
-  Attributes:
-    step: of the episode; 0 is the reset.
-    observation: nest of arrays.
-    reward: 0 after a reset.
-    terminated: False after a reset.
-    truncated: False after a reset.
-  """
+  """What step 0 of an episode, the reset, or a later one gave, copied."""
 
   step: int
   observation: Any
@@ -120,11 +112,7 @@ class Moment(NamedTuple):
 
 
 class WatchedEpisodes:
-  """Plays episodes; checks each reset and step, and what must stay as it was.
-
-  Attributes:
-    env: that is played.
-  """
+  """Plays `env`; checks each reset and step, and what must stay as it was."""
 
   def __init__(self, env: gymnasium.Env, findings: Findings, action_seed: int):
     """Creates a WatchedEpisodes; `action_seed` is that of `record`."""

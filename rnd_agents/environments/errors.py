@@ -15,7 +15,6 @@ from typing import Any, Dict, Iterator, Optional
 import gymnasium
 
 from rnd_agents import errors
-from rnd_agents.errors import message_of  # noqa: F401
 
 # The second is what ALE raises.
 _UNKNOWN_KEYWORD = re.compile(
@@ -38,8 +37,8 @@ class StateNotRestored(RuntimeError):
 class EnvironmentFailure(errors.UserError, RuntimeError):
   """An environment raised, hung, died, or left its space while it ran.
 
-  Pickles as text only, so that it passes from a worker process to its parent
-  whatever the environment raised.
+  Holds texts and numbers only, so that it passes from a worker process to its
+  parent whatever the environment raised.
 
   Attributes:
     what: one line or more, what happened.
@@ -69,14 +68,6 @@ class EnvironmentFailure(errors.UserError, RuntimeError):
     if self.traceback_text:
       text += f'\n\nInside the environment:\n{self.traceback_text}'
     return text
-
-  def __reduce__(self):
-    return type(self), (
-        self.what,
-        self.environment_index,
-        self.environment_name,
-        self.traceback_text,
-    )
 
 
 def import_extra(module: str, extra: str, who: str) -> None:

@@ -8,9 +8,8 @@ import gymnasium
 import numpy as np
 import tensorflow as tf
 from tf_agents.environments import gym_wrapper
-from tf_agents.environments import py_environment
+from tf_agents.environments import wrappers
 from tf_agents.trajectories import time_step as ts
-from tf_agents.typing import types
 
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import errors
@@ -103,10 +102,13 @@ class OldGymPyEnvironment(gym_wrapper.GymWrapper):
     return time_step
 
 
-class SinglePyEnvironment(py_environment.PyEnvironment):
+class SinglePyEnvironment(wrappers.PyEnvironmentBaseWrapper):
   """A VectorPyEnvironment of one, without its batch axis.
 
   Its methods are those of `VectorPyEnvironment`.
+
+  Attributes:
+    gym: the adapted environment. Stepping it directly breaks the adapter.
   """
 
   def __init__(
@@ -114,58 +116,36 @@ class SinglePyEnvironment(py_environment.PyEnvironment):
       batched_env: vector_environment.VectorPyEnvironment,
       env: Optional[gymnasium.Env] = None,
   ):
-    super().__init__(handle_auto_reset=False)  # The batched one does it.
-    self._batched_env = batched_env
-    self._env = env
-    self.name = batched_env.name
+    super().__init__(batched_env)
+    self.gym = env
 
   @property
-  def gym(self) -> Optional[gymnasium.Env]:
-    """The adapted environment. Stepping it directly breaks the adapter."""
-    return self._env
+  def batched(self) -> bool:
+    return False
 
   @property
-  def failure(self) -> Optional[Exception]:
-    """None, or the EnvironmentFailure that was raised."""
-    return self._batched_env.failure
-
-  def observation_spec(self) -> types.NestedArraySpec:
-    return self._batched_env.observation_spec()
-
-  def action_spec(self) -> types.NestedArraySpec:
-    return self._batched_env.action_spec()
-
-  def seed(self, seed: Optional[types.Seed]) -> Optional[int]:
-    return self._batched_env.seed(seed)
-
-  def pop_episodes(self):
-    return self._batched_env.pop_episodes()
+  def batch_size(self) -> None:
+    return None
 
   def get_info(self) -> Dict[str, Any]:
     """Returns Gymnasium's info of the last step or reset."""
-    return _info_of_one(self._batched_env.get_info())
-
-  def get_state(self) -> Dict[str, Any]:
-    return self._batched_env.get_state()
+    return _info_of_one(self._env.get_info())
 
   def set_state(self, state: Dict[str, Any]) -> None:
-    self._batched_env.set_state(state)
-    self._current_time_step = _first(self._batched_env.current_time_step())
+    self._env.set_state(state)
+    self._current_time_step = _first(self._env.current_time_step())
 
   def render(self, mode: str = 'rgb_array') -> Optional[np.ndarray]:
     """Returns the frame, uint8 [height, width, 3]."""
-    frames = self._batched_env.render(mode)
+    frames = self._env.render(mode)
     return None if frames is None else frames[0]
 
-  def close(self) -> None:
-    self._batched_env.close()
-
   def _reset(self):
-    return _first(self._batched_env.reset())
+    return _first(self._env.reset())
 
   def _step(self, action):
     action = tf.nest.map_structure(lambda a: np.asarray(a)[np.newaxis], action)
-    return _first(self._batched_env.step(action))
+    return _first(self._env.step(action))
 
 
 def _first(time_step):

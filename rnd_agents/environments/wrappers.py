@@ -147,8 +147,23 @@ class SomeActions(gymnasium.ActionWrapper):
     return self._actions[action]
 
 
+class _InfoWrapper(gymnasium.Wrapper):
+  """Adds what `_told` returns to each info."""
+
+  def reset(self, *, seed=None, options=None):
+    observation, info = self.env.reset(seed=seed, options=options)
+    return observation, {**info, **self._told(begins=True)}
+
+  def step(self, action: Any):
+    *step, info = self.env.step(action)
+    return *step, {**info, **self._told(begins=False)}
+
+  def _told(self, begins):
+    raise NotImplementedError
+
+
 @gin.configurable(module='rnd_agents', denylist=['env'])
-class RoomsVisited(gymnasium.Wrapper):
+class RoomsVisited(_InfoWrapper):
   """Adds the room of Montezuma's Revenge to the info.
 
   Each info has `room`, the byte of RAM at `ram_address`, and `rooms_visited`,
@@ -168,17 +183,9 @@ class RoomsVisited(gymnasium.Wrapper):
     self._ram_address = ram_address
     self._rooms: Set[int] = set()
 
-  def reset(self, *, seed=None, options=None):
-    observation, info = self.env.reset(seed=seed, options=options)
-    self._rooms = set()
-    return observation, {**info, **self._visit()}
-
-  def step(self, action: Any):
-    observation, reward, terminated, truncated, info = self.env.step(action)
-    info = {**info, **self._visit()}
-    return observation, reward, terminated, truncated, info
-
-  def _visit(self):
+  def _told(self, begins):
+    if begins:
+      self._rooms = set()
     room = int(self.unwrapped.ale.getRAM()[self._ram_address])
     self._rooms.add(room)
     return {'room': room, 'rooms_visited': len(self._rooms)}
@@ -220,7 +227,7 @@ class DelayedReward(gymnasium.Wrapper):
 
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
-class AgentPosition(gymnasium.Wrapper):
+class AgentPosition(_InfoWrapper):
   """Puts the agent's cell of MiniGrid into each info: `position`, (x, y).
 
   The info of a reset has the `grid_size`, (width, height), too.
@@ -233,22 +240,12 @@ class AgentPosition(gymnasium.Wrapper):
           f'AgentPosition needs a MiniGrid task, not {env}.'
       )
 
-  def reset(self, *, seed=None, options=None):
-    observation, info = self.env.reset(seed=seed, options=options)
+  def _told(self, begins):
     task = self.unwrapped
-    return observation, {
-        **info,
-        'position': self._position(),
-        'grid_size': np.array([task.width, task.height], np.int64),
-    }
-
-  def step(self, action: Any):
-    observation, reward, terminated, truncated, info = self.env.step(action)
-    info = {**info, 'position': self._position()}
-    return observation, reward, terminated, truncated, info
-
-  def _position(self):
-    return np.array(self.unwrapped.agent_pos, np.int64)
+    told = {'position': np.array(task.agent_pos, np.int64)}
+    if begins:
+      told['grid_size'] = np.array([task.width, task.height], np.int64)
+    return told
 
 
 @gin.configurable(module='rnd_agents', denylist=['env'])

@@ -90,54 +90,38 @@ class ExpertActor:
     """Creates the actor.
 
     Args:
-      environment: A `VectorPyEnvironment` of environments that have an
-        `expert_action()` each, or of a vector environment that has one.
+      environment: Of `load_environment`, of environments that have an
+        `expert_action()` each.
 
     Raises:
       ActorError: If there is none.
     """
     self._environment = environment
-    vector_env = environment.gymnasium_vector_env
-    self._is_of_vector = hasattr(vector_env, 'expert_action')
-    if self._is_of_vector:
-      return
-
+    call = getattr(environment.gymnasium_vector_env, 'call', None)
     # Asked first: a worker process that has no such method would be lost.
-    def have(method):
-      call = getattr(vector_env, 'call', None)
-      return call is not None and all(call('has_wrapper_attr', method))
-
-    if not have('expert_action'):
+    if call is None or not all(call('has_wrapper_attr', 'expert_action')):
       raise ActorError(
           f'{environment.name} has no expert_action(). Name a function'
           ' of its observations: --expert=module:function.'
       )
-    self._can_choose = have('call_if_among')
 
   def initial_state(self, batch_size):
     del batch_size
     return ()
 
   def act(self, time_step, state, wanted=None):
-    vector_env = self._environment.gymnasium_vector_env
-    batch_size = self._environment.batch_size
-    name = f'expert_action() of {self._environment.name}'
-    if self._is_of_vector:
-      actions = _ask(name, vector_env.expert_action)
-    else:
-      wanted = range(batch_size) if wanted is None else list(wanted)
-      parts = (
-          _ask(name, vector_env.call, 'call_if_among', wanted, 'expert_action')
-          if self._can_choose
-          else _ask(name, vector_env.call, 'expert_action')
-      )
-      # Any action will do for the others.
-      asked = [i if i in wanted else wanted[0] for i in range(batch_size)]
-      parts = [parts[i] for i in asked]
-      actions = tf.nest.map_structure(lambda *p: np.stack(p), *parts)
-    spec = self._environment.action_spec()
-    space = vector_env.single_action_space
-    return _fitting(actions, spec, batch_size, name, space), state
+    environment = self._environment
+    vector_env, size = environment.gymnasium_vector_env, environment.batch_size
+    name = f'expert_action() of {environment.name}'
+    wanted = list(range(size) if wanted is None else wanted)
+    parts = _ask(
+        name, vector_env.call, 'call_if_among', wanted, 'expert_action'
+    )
+    # Any action will do for the others.
+    parts = [parts[i if i in wanted else wanted[0]] for i in range(size)]
+    actions = tf.nest.map_structure(lambda *p: np.stack(p), *parts)
+    spec, space = environment.action_spec(), vector_env.single_action_space
+    return _fitting(actions, spec, size, name, space), state
 
 
 class FunctionActor:

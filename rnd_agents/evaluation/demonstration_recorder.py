@@ -68,14 +68,7 @@ def record(
       keep_network_states=keep_network_state,
       should_stop=should_stop,
   ):
-    episode = played.episode
-    yield Demonstration(
-        episode.seed,
-        episode.return_,
-        episode.length_env_steps,
-        episode.success,
-        _trajectory(played, environment.action_spec()),
-    )
+    yield _demonstration(played, environment.action_spec())
 
 
 def replay(environment, seed, actions):
@@ -92,41 +85,41 @@ def replay(environment, seed, actions):
   Returns:
     A `Demonstration`, shorter than T if the episode ends earlier.
   """
-  time_step = environment.reset_with_seeds([seed])
-  environment.pop_episodes()
-  steps = [time_step]
-  for t in range(len(tf.nest.flatten(actions)[0])):
-    if time_step.is_last()[0]:
-      break
-    time_step = environment.step(
-        tf.nest.map_structure(lambda a, t=t: a[t : t + 1], actions)
-    )
-    steps.append(time_step)
+  steps = list(evaluator.replay(environment, seed, actions))
   length = len(steps) - 1
-  success = None
-  if time_step.is_last()[0]:
-    episode = environment.pop_episodes()[0]
-    return_, success = episode.return_, episode.success
+  last = steps[-1]
+  if last.is_last()[0]:
+    (episode,) = environment.pop_episodes()
   else:
-    return_ = float(environment.running_returns()[0])
-    steps[-1] = time_step._replace(
+    episode = episode_log.Episode(
+        environment_index=0,
+        return_=float(environment.running_returns()[0]),
+        length_env_steps=length,
+        terminated=False,
+        success=None,
+    )
+    steps[-1] = last._replace(
         step_type=np.full([1], ts.StepType.LAST, np.int32)
     )
+  actions = tf.nest.map_structure(lambda array: array[:length], actions)
   played = evaluator.PlayedEpisode(
-      episode_log.Episode(
-          environment_index=0,
-          return_=return_,
-          length_env_steps=length,
-          terminated=bool(time_step.discount[0] == 0.0),
-          success=success,
-          seed=seed,
-          actions=tf.nest.map_structure(lambda a: a[:length], actions),
-      ),
+      episode._replace(seed=seed, actions=actions),
       tf.nest.map_structure(lambda *parts: np.concatenate(parts), *steps),
       (),
   )
-  frames = _trajectory(played, environment.action_spec())
-  return Demonstration(seed, return_, length, success, frames)
+  return _demonstration(played, environment.action_spec())
+
+
+def _demonstration(played, action_spec):
+  """Returns a `PlayedEpisode` as a `Demonstration`."""
+  episode = played.episode
+  return Demonstration(
+      episode.seed,
+      episode.return_,
+      episode.length_env_steps,
+      episode.success,
+      _trajectory(played, action_spec),
+  )
 
 
 def _trajectory(played, action_spec):

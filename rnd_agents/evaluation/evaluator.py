@@ -3,6 +3,7 @@
 """Plays an episode from each of a list of seeds, and evaluates policies so."""
 
 import concurrent.futures
+import operator
 from typing import Any, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -148,6 +149,28 @@ def _stacked(rows, structure):
   return tf.nest.pack_sequence_as(
       structure, [np.stack(part) for part in zip(*rows)]
   )
+
+
+def replay(environment, seed, actions):
+  """Yields the time steps of an episode, played from its seed and actions.
+
+  Args:
+    environment: A `VectorPyEnvironment` of one environment.
+    seed: Of the episode.
+    actions: Nest of arrays [T, ...], as the action spec has them.
+
+  Yields:
+    The `TimeStep`s, [1, ...]: T + 1, or fewer if the episode ends earlier.
+  """
+  time_step = environment.reset_with_seeds([seed])
+  environment.pop_episodes()
+  yield time_step
+  for t in range(len(tf.nest.flatten(actions)[0])):
+    if time_step.is_last()[0]:
+      return
+    now = operator.itemgetter(slice(t, t + 1))
+    time_step = environment.step(tf.nest.map_structure(now, actions))
+    yield time_step
 
 
 class Evaluation(NamedTuple):

@@ -9,7 +9,6 @@ says which return the video shows.
 """
 
 import contextlib
-import operator
 import os
 import subprocess
 import time
@@ -18,11 +17,11 @@ from typing import List, NamedTuple, Optional
 from absl import logging
 import gin
 import numpy as np
-import tensorflow as tf
 
 from rnd_agents import errors as user_errors
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
+from rnd_agents.evaluation import evaluator
 
 _MAX_FRAMES = 9
 _DEFAULT_FPS = 30
@@ -86,7 +85,7 @@ def rendering_environment(scope='eval', **arguments):
     except Exception as error:  # Constructors raise many kinds.
       raise RecordingError(
           'The environment cannot be made with render_mode=rgb_array:'
-          f' {errors.message_of(error)}'
+          f' {user_errors.message_of(error)}'
       ) from error
 
 
@@ -169,15 +168,9 @@ def _replay(environment, episode, write, max_wall_time_s):
   """Returns return and length of the replay, whether it ended, some frames."""
   start_s = time.monotonic()
   shown = np.linspace(0, episode.length_env_steps, _MAX_FRAMES).round()
-  frames, rewards = [], []
-  time_step = environment.reset_with_seeds([episode.seed])
-  for length in range(episode.length_env_steps + 1):
-    if length:
-      now = operator.itemgetter(slice(length - 1, length))
-      time_step = environment.step(
-          tf.nest.map_structure(now, episode.actions)
-      )
-      rewards.append(float(time_step.reward[0]))
+  frames = []
+  steps = evaluator.replay(environment, episode.seed, episode.actions)
+  for length, time_step in enumerate(steps):
     frame = _frame(environment)
     write(frame)
     is_late = (
@@ -185,13 +178,15 @@ def _replay(environment, episode, write, max_wall_time_s):
         and time.monotonic() - start_s > max_wall_time_s
     )
     ends = time_step.is_last()[0] or (length > 0 and is_late)
-    if length in shown or ends:
+    if ends or length in shown:
       frames.append(frame)
     if ends:
       break
   played = environment.pop_episodes()
-  # Not the sum of `reward`, which may be scaled and is float32.
-  return_ = played[0].return_ if played else sum(rewards)
+  # Not the sum of rewards of time steps, which may be scaled and are float32.
+  return_ = (
+      played[0].return_ if played else float(environment.running_returns()[0])
+  )
   return return_, length, bool(played), frames
 
 

@@ -180,13 +180,17 @@ class VisitCounts:
       return
     values = np.concatenate(self._pending)
     self._pending = []
+    least_shape = self._least_shape
     if self._kind == PLANE:
-      add = _plane_counts(values, self._low, self._high)
-    else:
-      if self._kind == ROOMS:
-        values = values[values < heat_maps.NUM_ROOMS]
-        values = np.stack([values, np.zeros_like(values)], axis=1)
-      add = _grid_counts(values, self._least_shape)
+      least_shape, num_cells = _CELLS, np.array(_CELLS[::-1])
+      share = (values - self._low) / (self._high - self._low)
+      values = np.floor(share * num_cells).astype(np.int64)
+      values = np.clip(values, 0, num_cells - 1)
+    elif self._kind == ROOMS:
+      values = values[values < heat_maps.NUM_ROOMS]
+      values = np.stack([values, np.zeros_like(values)], axis=1)
+    values = values[(values >= 0).all(axis=1)]
+    add = heat_maps.cell_counts(values, least_shape=least_shape)
     self._counts = _sum(self._counts, add)
 
 
@@ -207,26 +211,6 @@ def _squares(boards):
   places = places[flat[np.arange(len(flat)), places] > 0]
   y, x = np.divmod(places, boards.shape[2])
   return np.stack([x, y], axis=1)
-
-
-def _plane_counts(values, low, high):
-  """Returns counts of points [n, 2] (x, y), int64 [H, W]."""
-  height, width = _CELLS
-  cells = np.array([width, height])
-  index = np.floor((values - low) / (high - low) * cells).astype(np.int64)
-  index = np.clip(index, 0, cells - 1)
-  return np.bincount(
-      index[:, 1] * width + index[:, 0], minlength=height * width
-  ).reshape(height, width)
-
-
-def _grid_counts(positions, least_shape):
-  """Returns counts of cells [n, 2] (x, y), int64 [H, W], as large as needed."""
-  positions = positions[(positions >= 0).all(axis=1)]
-  shape = np.max(positions, axis=0, initial=0)[::-1] + 1
-  counts = np.zeros(np.maximum(shape, least_shape), np.int64)
-  np.add.at(counts, (positions[:, 1], positions[:, 0]), 1)
-  return counts
 
 
 def _sum(a, b):

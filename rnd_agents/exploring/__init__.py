@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Archive exploration: return to a known state, then explore from there."""
 
-from rnd_agents.exploring import actions
 from rnd_agents.exploring import archive
 from rnd_agents.exploring import cells
 from rnd_agents.exploring import explorer
 from rnd_agents.exploring import returning
 from rnd_agents.exploring import shortening
+from rnd_agents.exploring import snapshots
 
 __all__ = [
-    'actions',
     'archive',
     'cells',
     'explorer',
     'returning',
     'shortening',
+    'snapshots',
 ]

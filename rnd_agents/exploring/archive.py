@@ -38,7 +38,7 @@ class Node(NamedTuple):
 
   Attributes:
     parent: number of the node that it continues; -1 for the start of a world.
-    actions: since then, as `actions.Actions` packs them.
+    actions: since then, as `returning.Actions` packs them.
   """
 
   parent: int

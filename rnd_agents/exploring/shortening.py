@@ -11,7 +11,6 @@ score.
 
 from typing import Hashable, List, NamedTuple, Tuple
 
-from rnd_agents.exploring import actions as actions_lib
 from rnd_agents.exploring import archive as archive_lib
 from rnd_agents.exploring import returning
 
@@ -20,7 +19,7 @@ class Trajectory(NamedTuple):
   """A trajectory that was played from the beginning of its episode.
 
   Attributes:
-    actions: bytes, as `actions.Actions` packs them.
+    actions: bytes, as `returning.Actions` packs them.
     keys: [T + 1], of the states.
     scores: [T + 1], sums of rewards up to them.
   """
@@ -93,10 +92,9 @@ def _shorter(archive, actions, world, trajectory):
 
 def _play(returner, world, data):
   """Plays packed actions, up to the end of the episode; a Trajectory."""
-  actions: actions_lib.Actions = returner.actions
   keys = [returner.key(0, returner.reset(0, world))]
   scores = [0.0]
-  for action in actions.listed(data):
+  for action in returner.actions.unpack(data):
     observation, reward, ended = returner.step(0, action)
     scores.append(scores[-1] + reward)
     keys.append(
@@ -105,4 +103,4 @@ def _play(returner, world, data):
     if ended:
       break
   length = len(keys) - 1
-  return Trajectory(data[: length * actions.num_bytes], keys, scores)
+  return Trajectory(data[: length * returner.actions.num_bytes], keys, scores)

@@ -8,7 +8,7 @@ colour of the background, not the darkest one.
 """
 
 import os
-from typing import Any, Optional, Tuple
+from typing import Any, Hashable, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -29,6 +29,7 @@ _DPI = 100
 # Room for tick labels such as -0.00125.
 _MARGINS = dict(left=0.18, right=0.98, bottom=0.12, top=0.92)
 _MAX_LABELLED_CELLS = 150
+_MAX_ARCHIVE_SIDE = 500
 
 
 def visitation_image(
@@ -82,6 +83,55 @@ def grid_image(counts: np.ndarray, title: str) -> np.ndarray:
       _write_in_cell(axes, mesh, x, y, counts[y, x], _short(counts[y, x]))
   _color_bar(fig, axes, mesh)
   return _rendered(fig)
+
+
+def cell_counts(
+    positions: np.ndarray,
+    visits: Optional[np.ndarray] = None,
+    least_shape: Tuple[int, int] = (1, 1),
+) -> np.ndarray:
+  """Returns the visits of cells, int64 [H, W], for `grid_image`.
+
+  Args:
+    positions: int [n, 2], x and y of cells, not negative.
+    visits: of each of them, [n]; None for one each.
+    least_shape: least H and W; the counts are as large as needed.
+  """
+  x, y = positions.astype(np.int64).T
+  height = max(y.max(initial=0) + 1, least_shape[0])
+  width = max(x.max(initial=0) + 1, least_shape[1])
+  counts = np.bincount(y * width + x, visits, minlength=height * width)
+  return counts.astype(np.int64).reshape(height, width)
+
+
+def archive_image(
+    keys: Sequence[Hashable], visits: np.ndarray
+) -> Optional[np.ndarray]:
+  """Draws visits to the cells of an archive, those of all worlds together.
+
+  Args:
+    keys: of cells: tuples whose first two entries are whole numbers, x and y,
+      are drawn; others are not. The least x and y are on the left and on top.
+    visits: of cells.
+
+  Returns:
+    The picture; None if no key has a position, or they lie far apart.
+  """
+  found = [
+      (key[0], key[1], count)
+      for key, count in zip(keys, visits.tolist(), strict=True)
+      if isinstance(key, tuple)
+      and len(key) >= 2
+      and all(isinstance(number, int) for number in key[:2])
+  ]
+  if not found:
+    return None
+  table = np.array(found, np.int64)
+  positions = table[:, :2] - table[:, :2].min(axis=0)
+  if positions.max() >= _MAX_ARCHIVE_SIDE:
+    return None
+  counts = cell_counts(positions, table[:, 2])
+  return grid_image(counts, 'Visits of the archive')
 
 
 def rooms_image(counts: np.ndarray, title: str) -> np.ndarray:

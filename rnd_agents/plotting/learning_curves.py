@@ -74,6 +74,33 @@ def plot_run(root_dir: str, out: str, title: Optional[str] = None) -> Any:
   return fig
 
 
+def plot_archive(root_dir: str, out: str) -> Any:
+  """Draws an archive exploration: its cells and its best score.
+
+  Args:
+    root_dir: Folder of the exploration.
+    out: File to write.
+
+  Returns:
+    The matplotlib figure.
+  """
+  rows = run_files.read_rows(root_dir)
+  fig = drawing.new_figure()
+  panels = (('cells', 'Cells'), ('best_score', 'Best score'))
+  for i, (metric, label) in enumerate(panels):
+    axes = fig.add_subplot(1, 2, i + 1)
+    x, y = run_files.series(rows, 'train', metric)
+    axes.plot(x, y, color=drawing.COLORS[i], linewidth=1.5,
+              marker='.' if x.size == 1 else None)
+    if not x.size:
+      axes.text(0.5, 0.5, 'none yet', ha='center', transform=axes.transAxes)
+    axes.set_ylabel(label)
+    drawing.style(axes)
+    drawing.step_axis(axes)
+  drawing.save(fig, out)
+  return fig
+
+
 def _has(rows: List[run_files.Row], phase: str, metric: str) -> bool:
   return any(row.phase == phase and metric in row.values for row in rows)
 

@@ -22,7 +22,7 @@ def write(path, environment, trajectories, actions, described):
     environment: A `VectorPyEnvironment` of one.
     trajectories: Pairs of an episode seed and a `shortening.Trajectory`; an
       iterable.
-    actions: `exploring.actions.Actions` of the environment.
+    actions: `exploring.returning.Actions` of the environment.
     described: The environment's settings, see `demonstrations.Record`.
 
   Returns:

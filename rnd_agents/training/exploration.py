@@ -27,7 +27,8 @@ from rnd_agents.exploring import cells
 from rnd_agents.exploring import explorer as explorer_lib
 from rnd_agents.exploring import returning
 from rnd_agents.exploring import shortening
-from rnd_agents.plotting import archive_pictures
+from rnd_agents.plotting import heat_maps
+from rnd_agents.plotting import learning_curves
 from rnd_agents.training import archive_demonstrations
 from rnd_agents.training import archive_log
 from rnd_agents.training import gin_bindings
@@ -374,12 +375,10 @@ def _finish(config, explorer, finished):
   """Draws, writes the demonstrations, and returns the result."""
   archive = explorer.archive
   picture = config.path(PICTURE_FILE)
-  archive_pictures.draw_curves(config.root_dir, picture)
-  counts = archive_pictures.visits_by_position(
-      archive.keys, archive.column('visits')
-  )
-  if counts is not None:
-    archive_pictures.draw_map(counts, config.path(MAP_FILE))
+  learning_curves.plot_archive(config.root_dir, picture)
+  image = heat_maps.archive_image(archive.keys, archive.column('visits'))
+  if image is not None:
+    heat_maps.save(image, config.path(MAP_FILE))
   path, written = config.path(DEMONSTRATIONS_FILE), 0
   if finished:
     written = _write_demonstrations(config, explorer, path)

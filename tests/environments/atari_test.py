@@ -4,7 +4,6 @@
 
 import sys
 
-import gin
 import gymnasium
 import numpy as np
 import pytest
@@ -139,51 +138,8 @@ def test_rooms_in_montezuma():
   assert env.get_info()['rooms_visited'][1] == 1
 
 
-SCOPES = """
-    load_environment.env = 'ALE/MontezumaRevenge-v5'
-    load_environment.max_episode_steps = 50
-    train/load_environment.reward_fn = @sign_of_reward
-"""
-
-
-def test_the_scopes_differ_in_the_sign_of_rewards_only():
-  with gin.unlock_config():
-    gin.parse_config(SCOPES)
-  try:
-    with gin.config_scope('train'):
-      train = loaders.load_environment(seed=1)
-    with gin.config_scope('eval'):
-      evaluation = loaders.load_environment(seed=1)
-    text = gin.operative_config_str()
-  finally:
-    gin.clear_config()
-  # Everything else is bound without a scope, or not at all.
-  lines = [
-      line for line in text.splitlines() if line.startswith(('train/', 'eval/'))
-  ]
-  by_scope = {'train': {}, 'eval': {}}
-  for line in lines:
-    name, _, value = line.partition(' = ')
-    scope, _, parameter = name.partition('/')
-    by_scope[scope][parameter] = value.strip()
-  difference = {
-      key: (by_scope['train'].get(key), by_scope['eval'].get(key))
-      for key in {**by_scope['train'], **by_scope['eval']}
-      if by_scope['train'].get(key) != by_scope['eval'].get(key)
-  }
-  assert difference == {
-      'load_environment.reward_fn': ('@sign_of_reward', 'None')
-  }
-  # The chains of wrappers are the same, and so is what they do.
-  assert str(train.gymnasium_vector_env.envs[0]) == str(
-      evaluation.gymnasium_vector_env.envs[0]
-  )
-
-
 @pytest.mark.parametrize('vectorization', ['sync', 'vector_entry_point'])
 def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
-  from rnd_agents.environments import wrappers
-
   env = atari.load_atari(
       'Qbert',
       4,

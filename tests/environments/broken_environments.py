@@ -137,19 +137,6 @@ MissingKey = _variant(
     ),
 )
 Float64 = _variant(lambda env, sound: sound.astype(np.float64))
-NestedFloat64 = _variant(
-    lambda env, sound: {'place': sound, 'more': (sound.astype(np.float64), 3)},
-    observation_space=spaces.Dict(
-        place=Sound.observation_space,
-        more=spaces.Tuple(
-            [Sound.observation_space, spaces.Discrete(3, start=1)]
-        ),
-    ),
-)
-WrongShape = _variant(lambda env, sound: sound[:2])
-DiscreteOutOfBounds = _variant(
-    lambda env, sound: env.steps, observation_space=spaces.Discrete(LIMIT // 2)
-)
 # Late, since the first steps do not show it.
 LateOutOfBounds = _variant(
     lambda env, sound: np.where(env.steps >= 15, np.float32(5), sound),
@@ -162,11 +149,6 @@ NaNObservation = _variant(
 )
 ArrayReward = _variant(reward=lambda env: np.array([env.place]))
 InfiniteReward = _variant(reward=lambda env: np.inf if env.steps == 2 else 1.0)
-ArrayTerminated = _variant(
-    step=lambda observation, reward, terminated, *rest: (
-        observation, reward, np.array([terminated]), *rest
-    )
-)
 NoneTruncated = _variant(
     step=lambda observation, reward, terminated, truncated, info: (
         observation, reward, terminated or truncated, None, info

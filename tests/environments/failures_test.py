@@ -34,7 +34,7 @@ class Fragile(gymnasium.Env):
   observation_space = spaces.Box(-1, 1, (2,))
   action_space = spaces.Discrete(2)
 
-  def __init__(self, how):
+  def __init__(self, how='raise'):
     self._how = how
 
   def reset(self, *, seed=None, options=None):
@@ -134,9 +134,6 @@ def test_after_a_failure_workers_are_not_asked_again(how):
 class HangsOutsideOfSteps(Fragile):
   """In the process of environment FAILING, if the seed says so."""
 
-  def __init__(self):
-    super().__init__('raise')
-
   def reset(self, *, seed=None, options=None):
     if seed == 100 + FAILING:
       time.sleep(600)
@@ -184,7 +181,7 @@ class DiesWhenMade(Fragile):
   parent = os.getpid()
 
   def __init__(self):
-    super().__init__('raise')
+    super().__init__()
     if os.getpid() != self.parent:
       os._exit(3)
 
@@ -192,7 +189,7 @@ class DiesWhenMade(Fragile):
 class HangsWhenMade(Fragile):
 
   def __init__(self):
-    super().__init__('raise')
+    super().__init__()
     if os.getpid() != DiesWhenMade.parent:
       time.sleep(600)
 
@@ -259,7 +256,7 @@ def test_a_failure_passes_through_a_pipe():
 class Slow(Fragile):
 
   def __init__(self):
-    super().__init__('raise')
+    super().__init__()
     self.goes_on = threading.Event()
     self.is_in = threading.Event()
 
@@ -322,9 +319,6 @@ def test_signals_that_stop_a_run_leave_its_workers_alone():
 
 class TakesItsTime(Fragile):
 
-  def __init__(self):
-    super().__init__('raise')
-
   def step(self, action):
     time.sleep(1.2)
     return super().step(action)
@@ -351,9 +345,6 @@ def test_a_timeout_is_counted_in_seconds_of_waiting(num_empty, has_answered):
 
 class Collects(Fragile):
   """Collects garbage at each step, as Python does now and then."""
-
-  def __init__(self):
-    super().__init__('raise')
 
   def step(self, action):
     gc.collect()

@@ -229,24 +229,17 @@ gymnasium.register('ConfigurablePole-v0', entry_point=ConfigurablePole)
 """)
   monkeypatch.syspath_prepend(str(tmp_path))
   gin.parse_config_files_and_bindings([], [])  # Locks, as a program does.
-  try:
-    env = loaders.load_environment('configurable_pole:ConfigurablePole-v0')
-    assert gin.config_is_locked()
-  finally:
-    gin.clear_config()
+  env = loaders.load_environment('configurable_pole:ConfigurablePole-v0')
+  assert gin.config_is_locked()
   assert env.reset().observation.shape == (1, 4)
 
 
 def test_gin_configures_it():
-  with gin.unlock_config():
-    gin.parse_config("""
-        rnd_agents.load_environment.env = 'rnd_agents/DeepSea-v0'
-        rnd_agents.load_environment.num_environments = 2
-        rnd_agents.load_environment.env_kwargs = {'size': 3}
-    """)
-  try:
-    env = loaders.load_environment()
-  finally:
-    gin.clear_config()
+  gin.parse_config("""
+      rnd_agents.load_environment.env = 'rnd_agents/DeepSea-v0'
+      rnd_agents.load_environment.num_environments = 2
+      rnd_agents.load_environment.env_kwargs = {'size': 3}
+  """)
+  env = loaders.load_environment()
   assert env.batch_size == 2
   assert env.observation_spec().shape == (3, 3)

@@ -1,6 +1,9 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""RNDPPOAgent makes one update on one environment of every family."""
+"""RNDPPOAgent makes one update on one environment of every family.
+
+Classic control and Deep Sea are in tests/training/digests_test.py.
+"""
 
 import gymnasium
 from gymnasium import spaces
@@ -46,23 +49,12 @@ class Hybrid(gymnasium.Env):
     return {'here': here, 'turn': np.int64(self._observed % 2)}
 
 
-class Buttons(Hybrid):
-  """Several discrete actions at once."""
-
-  action_space = spaces.MultiDiscrete([3, 3])
-
-  def step(self, action):
-    assert self.action_space.contains(action)
-    return self._observation(), float(action.sum()), False, False, {}
-
-
 def load(env, **kwargs):
   return loaders.load_environment(env, NUM_ENVIRONMENTS, seed=0, **kwargs)
 
 
 CONV = {'conv_layers': ((4, 8, 8),), 'rnd_conv_layers': ((4, 8, 8),)}
 FAMILIES = {
-    'classic control': (lambda: load('CartPole-v1'), None, {}),
     'continuous': (lambda: load('Pendulum-v1'), None, {}),
     'Box2D': (lambda: load('LunarLander-v3'), 'Box2D', {}),
     'MuJoCo': (lambda: load('HalfCheetah-v5'), 'mujoco', {}),
@@ -92,14 +84,6 @@ FAMILIES = {
         {},
     ),
     'dict action': (lambda: load(Hybrid), None, {}),
-    'several discrete actions': (lambda: load(Buttons), None, {}),
-    'Deep Sea': (
-        lambda: load(
-            'rnd_agents/DeepSea-v0', vectorization='vector_entry_point'
-        ),
-        None,
-        {},
-    ),
 }
 
 

@@ -209,47 +209,6 @@ def test_what_cannot_be_replayed_is_not_restored_in_silence():
     loaders.load_environment(Remembers, 2).set_state(env.get_state())
 
 
-class DrawsElsewhere(Remembers):
-  """Ends at a step that global random numbers decide."""
-
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    self.left = next(self.ends)
-    return np.float32([0]), {}
-
-  def step(self, action):
-    self.left -= 1
-    return np.float32([0]), 0.0, self.left == 0, False, {}
-
-
-@pytest.mark.parametrize('vectorization', ['sync', 'async'])
-def test_an_episode_that_ends_elsewhere_is_not_restored(vectorization):
-
-  def load(ends):
-    class Ends(DrawsElsewhere):
-      pass
-
-    def make():
-      env = Ends()
-      env.ends = iter(ends)
-      return env
-
-    return loaders.load_environment(make, 2, vectorization=vectorization)
-
-  env = load([5, 9])
-  env.reset()
-  for _ in range(5):
-    env.step(np.zeros(2, int))
-  state = env.get_state()
-  env.close()
-  assert (state['time_step'].step_type == known.LAST).all()
-  for ends in ([9, 4], [9, 6]):  # Resetting takes the first.
-    other = load(ends)
-    with pytest.raises(errors.StateNotRestored, match='Environment 0.* ends'):
-      other.set_state(state)
-    other.close()
-
-
 class EndsAfter(gymnasium.Env):
   """Shows its seed; ends after so many steps."""
 
@@ -268,6 +227,30 @@ class EndsAfter(gymnasium.Env):
   def step(self, action):
     self._left -= 1
     return self._shown, 0.0, self._left == 0, False, {}
+
+
+@pytest.mark.parametrize('length, where', [(4, 'earlier than'), (6, 'not')])
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_an_episode_that_ends_elsewhere_is_not_restored(
+    vectorization, length, where
+):
+  def load(length):
+    return loaders.load_environment(
+        functools.partial(EndsAfter, length), 2, vectorization=vectorization
+    )
+
+  env = load(5)
+  env.reset()
+  for _ in range(5):
+    env.step(np.zeros(2, int))
+  state = env.get_state()
+  env.close()
+  assert (state['time_step'].step_type == known.LAST).all()
+  other = load(length)
+  message = f'Environment 0.* ends {where}'
+  with pytest.raises(errors.StateNotRestored, match=message):
+    other.set_state(state)
+  other.close()
 
 
 @pytest.mark.parametrize('resets', [True, False])
@@ -415,25 +398,3 @@ def test_an_unseeded_run_goes_on_with_its_own_schedule():
   other.set_state(env.get_state())
   other.reset()
   assert_equal_steps(other.reset(), env.reset())
-
-
-def test_episodes_tell_their_seed_and_it_replays_them():
-  env = loaders.load_environment(
-      'CartPole-v1', 2, seeding=episode_seeds.cycle([5, 6, 7])
-  )
-  env.reset()
-  actions = actions_of(env, 200)
-  steps = [env.step(action) for action in actions]
-  episodes = env.pop_episodes()
-  for i in range(2):
-    seeds = [e.seed for e in episodes if e.environment_index == i]
-    expected = [5 + (2 * k + i) % 3 for k in range(len(seeds))]
-    assert len(seeds) > 3 and seeds == expected
-  # The second episode of environment 1, alone.
-  single = gymnasium.make('CartPole-v1')
-  first = [t for t, s in enumerate(steps) if s.step_type[1] == known.FIRST][0]
-  observation, _ = single.reset(seed=5)
-  np.testing.assert_array_equal(steps[first].observation[1], observation)
-  for t in range(first + 1, first + 6):
-    observation = single.step(actions[t][1])[0]
-    np.testing.assert_array_equal(steps[t].observation[1], observation)

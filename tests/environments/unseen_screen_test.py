@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests for unseen_screen, against the Deep Sea that it is a variant of."""
+"""Tests of UnseenScreenVectorEnv, a variant of Deep Sea."""
 
 import math
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from rnd_agents.environments import deep_sea
-from rnd_agents.environments import unseen_screen
 
 SIZE = 5
 
@@ -35,7 +34,7 @@ def _shown(steps, screen):
 
 
 def test_takes_the_place_of_observations():
-  env = unseen_screen.UnseenScreenVectorEnv(3, SIZE, screen_chance=0.05)
+  env = deep_sea.UnseenScreenVectorEnv(3, SIZE, screen_chance=0.05)
   steps = _play(env, 400, seed=1)
   # Norm 1, on cells that no path reaches: more columns than rows passed.
   expected = np.zeros([SIZE, SIZE])
@@ -59,7 +58,7 @@ def test_takes_the_place_of_observations():
 
 def test_chance_and_first_episode():
   chance, first, num_runs = 0.25, 3, 600
-  env = unseen_screen.UnseenScreenVectorEnv(
+  env = deep_sea.UnseenScreenVectorEnv(
       1, 2, screen_chance=chance, first_episode=first
   )
   episodes = []
@@ -83,7 +82,7 @@ def test_of_several_the_earliest_shows_it():
   screens = {}
   for num_envs in (1, 4):
     for seed in range(4):
-      env = unseen_screen.UnseenScreenVectorEnv(num_envs, SIZE, 0.05)
+      env = deep_sea.UnseenScreenVectorEnv(num_envs, SIZE, 0.05)
       screens[num_envs, seed] = _shown(
           _play(env, 1000, seed), env.screen
       )[0]
@@ -95,7 +94,7 @@ def test_of_several_the_earliest_shows_it():
 
 def test_equal_seeds_and_saved_states():
   def make():
-    return unseen_screen.UnseenScreenVectorEnv(2, SIZE, 0.05)
+    return deep_sea.UnseenScreenVectorEnv(2, SIZE, 0.05)
 
   env = make()
   steps = _play(env, 300, seed=8)
@@ -141,4 +140,4 @@ def test_registered():
 )
 def test_misuse(kwargs):
   with pytest.raises(ValueError, match='at least 2'):
-    unseen_screen.UnseenScreenVectorEnv(**kwargs)
+    deep_sea.UnseenScreenVectorEnv(**kwargs)

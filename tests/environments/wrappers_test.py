@@ -4,13 +4,11 @@
 
 import functools
 
-import gin
 import gymnasium
 from gymnasium import spaces
 import numpy as np
 import pytest
 
-from rnd_agents.environments import check
 from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
 from rnd_agents.evaluation import evaluator
@@ -238,16 +236,6 @@ def test_statistics_from_inside_a_wrapper_that_changes_rewards(vectorization):
   env.close()
 
 
-def test_success_of_another_key():
-  env = loaders.load_environment(
-      Counts, 1, env_kwargs={'length': 3}, success_key='won'
-  )
-  env.reset()
-  for _ in range(3):
-    env.step(np.zeros(1, int))
-  assert env.pop_episodes()[0].success is True
-
-
 class Entries(gymnasium.Env):
   """Observes 10 t, 10 t + 1, ..., always in the same array."""
 
@@ -296,54 +284,6 @@ def test_some_entries_in_their_order(entries, dtype):
       observations, [[10 * t + i for i in indices] for t in range(6)]
   )
   assert all(seen.dtype == dtype for seen in observations)
-
-
-@pytest.mark.parametrize('env_id, entries', [
-    ('CartPole-v1', (0, 2)), ('MountainCar-v0', (0,))
-])
-def test_some_entries_of_a_batch_from_gin(env_id, entries):
-  def load():
-    return loaders.load_environment(env_id, 3, seed=11)
-
-  whole = load()
-  with gin.unlock_config():
-    gin.parse_config(f"""
-        load_environment.wrappers = [@SomeEntries]
-        SomeEntries.entries = {entries}
-    """)
-  try:
-    part = load()
-  finally:
-    gin.clear_config()
-  # Nothing else changes: the same episodes, bit for bit, seen through a slit.
-  bounds = whole.observation_spec()
-  np.testing.assert_array_equal(
-      part.observation_spec().maximum, bounds.maximum[list(entries)]
-  )
-  actions = np.random.RandomState(0).randint(2, size=[60, 3])
-  steps = [(whole.reset(), part.reset())]
-  steps += [(whole.step(action), part.step(action)) for action in actions]
-  for full, seen in steps:
-    np.testing.assert_array_equal(
-        seen.observation, full.observation[:, list(entries)]
-    )
-    for name in ('step_type', 'reward', 'discount'):
-      np.testing.assert_array_equal(getattr(seen, name), getattr(full, name))
-  # 60 steps: those of MountainCar take 200.
-  episodes = part.pop_episodes()
-  assert episodes == whole.pop_episodes()
-  assert bool(episodes) is (env_id == 'CartPole-v1')
-
-
-@pytest.mark.parametrize('env_id, entries', [
-    ('CartPole-v1', (0, 2)), ('MountainCar-v0', (0,))
-])
-def test_some_entries_pass_the_checker(env_id, entries):
-  def make(**kwargs):
-    return wrappers.SomeEntries(gymnasium.make(env_id, **kwargs), entries)
-
-  report = check.check_environment(make, max_steps=1000)
-  assert report.findings == []
 
 
 @pytest.mark.parametrize('entries', [

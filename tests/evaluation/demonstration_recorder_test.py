@@ -5,7 +5,6 @@
 import gin
 import gymnasium
 from gymnasium import spaces
-from gymnasium import vector
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -16,7 +15,6 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.environments import loaders
-from rnd_agents.environments import vector_environment
 from rnd_agents.environments import wrappers
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import demonstration_recorder
@@ -54,6 +52,12 @@ def _expected_length(seed):
   env = Countdown()
   env.reset(seed=seed)
   return env.left
+
+
+# Seeds of the shortest episodes and of the longest.
+_SHORT, _LONG = (
+    next(s for s in range(99) if _expected_length(s) == n) for n in (3, 6)
+)
 
 
 def _countdowns(size, **kwargs):
@@ -104,12 +108,10 @@ def test_expert_of_the_environment(size, vectorization):
 
 def test_episodes_of_before_do_not_count():
   env = _countdowns(1)
-  short, seed = (
-      next(s for s in range(99) if _expected_length(s) == n) for n in (3, 6))
-  env.reset_with_seeds([short])
+  env.reset_with_seeds([_SHORT])
   for _ in range(3):
     env.step(np.array(env.gymnasium_vector_env.call('expert_action')) - 5)
-  (demo,) = demonstration_recorder.record(env, actors.ExpertActor(env), [seed])
+  (demo,) = demonstration_recorder.record(env, actors.ExpertActor(env), [_LONG])
   _check_countdown(demo)
 
 
@@ -237,25 +239,6 @@ def test_stopping_keeps_what_is_complete():
     _check_countdown(demo)
 
 
-class _OwnExpert(vector.SyncVectorEnv):
-  """A vector environment that tells for all at once."""
-
-  def expert_action(self):
-    return np.array([env.expert_action() for env in self.envs])
-
-
-def test_expert_of_a_vector_environment():
-  env = vector_environment.VectorPyEnvironment(
-      _OwnExpert([Countdown, Countdown])
-  )
-  demos = list(
-      demonstration_recorder.record(env, actors.ExpertActor(env), [4, 6, 8])
-  )
-  assert len(demos) == 3
-  for demo in demos:
-    _check_countdown(demo)
-
-
 class _Keys(gymnasium.Env):
   """Acts by a Dict, of which a part counts from elsewhere than from 0."""
 
@@ -370,23 +353,20 @@ def test_an_episode_without_an_end(monkeypatch):
   monkeypatch.setattr(evaluator, '_MAX_EPISODE_STEPS', 4)
   env = _countdowns(2)
   actor = actors.ExpertActor(env)
-  short, long = (
-      next(s for s in range(99) if _expected_length(s) == n) for n in (3, 6))
-  demos = list(demonstration_recorder.record(env, actor, [short, short]))
+  demos = list(demonstration_recorder.record(env, actor, [_SHORT, _SHORT]))
   assert len(demos) == 2
   demos = []
   with pytest.raises(
-      evaluator.EndlessEpisode, match='4 steps only 1 of 2'
+      evaluator.EndlessEpisode,
+      match=r'4 steps only 1 of 2 .* eval/load_environment\.max_episode_',
   ):
-    demos.extend(demonstration_recorder.record(env, actor, [short, long]))
-  assert [demo.seed for demo in demos] == [short]
+    demos.extend(demonstration_recorder.record(env, actor, [_SHORT, _LONG]))
+  assert [demo.seed for demo in demos] == [_SHORT]
   _check_countdown(demos[0])
 
 
 def test_an_error_leaves_what_is_complete():
   env = _countdowns(2)
-  short, long = (
-      next(s for s in range(99) if _expected_length(s) == n) for n in (3, 6))
   calls = []
 
   def play(observation):
@@ -398,12 +378,12 @@ def test_an_error_leaves_what_is_complete():
   demos = []
   with pytest.raises(actors.ExpertFailure) as error:
     demos.extend(demonstration_recorder.record(
-        env, actors.FunctionActor(play, env), [long, short, short]))
+        env, actors.FunctionActor(play, env), [_LONG, _SHORT, _SHORT]))
   assert isinstance(error.value.__cause__, ZeroDivisionError)
   assert str(error.value) == (
       'play raised ZeroDivisionError: of the expert. This was step 5 of the'
-      f' episodes from seeds {long}.')
-  assert [demo.seed for demo in demos] == [short]
+      f' episodes from seeds {_LONG}.')
+  assert [demo.seed for demo in demos] == [_SHORT]
   _check_countdown(demos[0])
 
 
@@ -467,10 +447,7 @@ def add(first, second=3):
 """)
   monkeypatch.syspath_prepend(str(tmp_path))
   gin.parse_config_files_and_bindings([], [])  # Locks, as a program does.
-  try:
-    assert actors.load_function('gin_experts:add')(4) == 7
-  finally:
-    gin.clear_config()
+  assert actors.load_function('gin_experts:add')(4) == 7
 
 
 def test_replay_of_a_whole_and_of_a_cut_episode():
@@ -480,7 +457,10 @@ def test_replay_of_a_whole_and_of_a_cut_episode():
   )
   length = played.length_env_steps
   actions = played.trajectory.action[:-1]
-  whole = demonstration_recorder.replay(environment, 11, actions)
+  # Neither actions beyond the end count nor an episode that was not popped.
+  longer = np.append(actions, [0, 0])
+  assert len(list(evaluator.replay(environment, 11, longer))) == length + 1
+  whole = demonstration_recorder.replay(environment, 11, longer)
   assert whole[:4] == played[:4]
   tf.nest.map_structure(
       np.testing.assert_array_equal, whole.trajectory, played.trajectory

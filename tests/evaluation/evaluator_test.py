@@ -11,6 +11,7 @@ from tf_agents.policies import random_tf_policy
 
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
+from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import evaluator
 
 
@@ -32,10 +33,8 @@ class SeededLength(gymnasium.Env):
     return np.zeros(1, np.float32), reward, self._left == 0, False, {}
 
 
-def _evaluator(seeds, num_environments=None):
-  environment = loaders.load_environment(
-      SeededLength, num_environments or len(seeds)
-  )
+def _evaluator(seeds, num_environments=None, env=SeededLength):
+  environment = loaders.load_environment(env, num_environments or len(seeds))
   tf_env = tf_py_environment.TFPyEnvironment(environment)
   policy = random_tf_policy.RandomTFPolicy(
       tf_env.time_step_spec(), tf_env.action_spec()
@@ -61,17 +60,6 @@ def test_more_seeds_than_environments_take_rounds():
   assert [e.environment_index for e in episodes] == [0, 1, 0, 1, 0]
 
 
-def test_an_episode_without_an_end(monkeypatch):
-  monkeypatch.setattr(evaluator, '_MAX_EPISODE_STEPS', 4)
-  lengths = [e.length_env_steps for e in _evaluator([0, 3]).run()]
-  assert lengths == [1, 4]
-  with pytest.raises(
-      evaluator.EndlessEpisode,
-      match=r'After 4 steps only 2 of 3 .* eval/load_environment\.max_episode_',
-  ):
-    _evaluator([0, 3, 4]).run()  # The last is of 5 steps.
-
-
 class Rooms(SeededLength):
   """Says at each step how many rooms it saw: as many as steps."""
 
@@ -86,12 +74,7 @@ class Rooms(SeededLength):
 
 
 def test_rooms_are_those_of_the_end_of_each_episode():
-  environment = loaders.load_environment(Rooms, 2)
-  tf_env = tf_py_environment.TFPyEnvironment(environment)
-  policy = random_tf_policy.RandomTFPolicy(
-      tf_env.time_step_spec(), tf_env.action_spec()
-  )
-  evaluation = evaluator.Evaluator(environment, policy, [3, 0, 4])
+  evaluation = _evaluator([3, 0, 4], 2, Rooms)
   for _ in range(2):
     assert [e.rooms_visited for e in evaluation.run()] == [4, 1, 5]
   assert [e.rooms_visited for e in _evaluator([0, 3]).run()] == [None, None]
@@ -111,13 +94,8 @@ class Diary(SeededLength):
 
 
 def test_actions_are_those_of_the_episode():
-  environment = loaders.load_environment(Diary, 2)
-  tf_env = tf_py_environment.TFPyEnvironment(environment)
-  policy = random_tf_policy.RandomTFPolicy(
-      tf_env.time_step_spec(), tf_env.action_spec()
-  )
   # Seed 0 plays on after its one step, while seed 4 is not done.
-  episodes = evaluator.Evaluator(environment, policy, [0, 4, 2]).run()
+  episodes = _evaluator([0, 4, 2], 2, Diary).run()
   for episode, length in zip(episodes, [1, 5, 3], strict=True):
     digits = episode.actions['digit']
     assert digits.shape == (length,)
@@ -161,9 +139,7 @@ def test_the_policy_that_is_trained_is_the_one_that_plays():
 
 
 def _episode(return_, length=1, terminated=True, success=None, seed=0):
-  """Named and not by place, for an Episode may have more to tell."""
-  fields = vector_environment.Episode._fields
-  return vector_environment.Episode(**dict.fromkeys(fields))._replace(
+  return vector_environment.Episode(
       environment_index=0,
       return_=return_,
       length_env_steps=length,
@@ -205,3 +181,28 @@ def test_summary_numbers():
   ])
   assert summary['rooms_visited_mean'] == 2.5
   assert summary['rooms_visited_max'] == 4
+
+
+class _Counting:
+  """Counts the steps since the beginning in its state."""
+
+  def __init__(self):
+    self.step_types = []
+
+  def initial_state(self, batch_size):
+    return np.zeros(batch_size, np.int64)
+
+  def act(self, time_step, state, wanted=None):
+    self.step_types.append(time_step.step_type.tolist())
+    return time_step.observation[:, 0] + state, state + 10
+
+
+def test_observations_alone_carry_the_state_until_reset():
+  inner = _Counting()
+  actor = actors.ObservationActor(inner)
+  seen = np.array([[1], [2]])
+  np.testing.assert_array_equal(actor(seen), [1, 2])
+  np.testing.assert_array_equal(actor(seen), [11, 12])
+  actor.reset()
+  np.testing.assert_array_equal(actor(seen), [1, 2])
+  assert inner.step_types == [[0, 0], [1, 1], [0, 0]]

@@ -165,20 +165,17 @@ def test_what_does_not_render_says_so_and_leaves_no_file(
 
 
 def test_rendering_environment_keeps_what_gin_binds():
-  try:
-    gin.bind_parameter('eval/load_environment.env', Brighter)
-    gin.bind_parameter('load_environment.env_kwargs', {'gain': 3})
-    gin.bind_parameter('eval/load_environment.vectorization', 'async')
-    environment = video.rendering_environment()
-    assert environment.batch_size == 1
-    environment.reset()
-    environment.step([0])
-    assert environment.render()[0, 0, 0, 0] == 3
-    environment.close()
-    with pytest.raises(video.RecordingError, match='render_mode=rgb_array'):
-      video.rendering_environment(None, env='rnd_agents/DeepSea-v0')
-  finally:
-    gin.clear_config()
+  gin.bind_parameter('eval/load_environment.env', Brighter)
+  gin.bind_parameter('load_environment.env_kwargs', {'gain': 3})
+  gin.bind_parameter('eval/load_environment.vectorization', 'async')
+  environment = video.rendering_environment()
+  assert environment.batch_size == 1
+  environment.reset()
+  environment.step([0])
+  assert environment.render()[0, 0, 0, 0] == 3
+  environment.close()
+  with pytest.raises(video.RecordingError, match='render_mode=rgb_array'):
+    video.rendering_environment(None, env='rnd_agents/DeepSea-v0')
 
 
 @pytest.mark.parametrize('length', [3, 8, 9, 40, 100])

@@ -173,21 +173,6 @@ def test_deep_sea_is_a_board():
   )
 
 
-def test_bounds_of_mountain_car():
-  environment = loaders.load_environment('MountainCar-v0', 4, seed=0)
-  counts = _counts_of(environment)
-  points = []
-  time_step = environment.reset()
-  for _ in range(30):
-    counts.observe(time_step, environment.get_info())
-    points += list(time_step.observation)
-    time_step = environment.step(np.full(4, 2))
-  np.testing.assert_array_equal(
-      counts.counts(),
-      _slow_plane(points, np.float32([-1.2, -0.07]), np.float32([0.6, 0.07])),
-  )
-
-
 @pytest.mark.parametrize(
     'infos',
     [
@@ -209,15 +194,3 @@ def test_infos_of_the_same_name_that_mean_something_else(infos):
     counts.observe(step, infos)
   assert counts.kind is None
   assert counts.image() is None
-
-
-def test_a_grid_is_drawn_whole_where_its_size_is_told():
-  spec = array_spec.ArraySpec([5], np.float32)
-  counts = visits.VisitCounts(spec, 'MiniGrid')
-  first = {'position': np.array([[1, 2]]), 'grid_size': np.array([[4, 5]])}
-  counts.observe(ts.restart(np.zeros([1, 5], np.float32), 1), first)
-  later = {'position': np.array([[2, 2]])}
-  counts.observe(ts.restart(np.zeros([1, 5], np.float32), 1), later)
-  expected = np.zeros([5, 4])
-  expected[2, 1:3] = 1
-  np.testing.assert_array_equal(counts.counts(), expected)

@@ -107,25 +107,20 @@ def test_success_comes_with_the_returns(tmp_path, capsys):
   ]
 
 
-def test_folders_at_any_depth_each_run_once(runs, tmp_path):
-  # The second seed holds a copy of itself, as a backup might: no other run.
+@pytest.mark.parametrize(('argv', 'labels'), [
+    (['.', 'rnd', 'rnd/seed_2'], {'ppo': 2, 'rnd': 3}),  # Each run once.
+    (['ppo/seed_1'], {'ppo': 1}),
+    # Of the same name in both folders, so that it takes the folder as well.
+    (['.', '--label-by', 'run'],
+     {'ppo/seed_0': 1, 'ppo/seed_1': 1, 'rnd/seed_0': 1, 'rnd/seed_1': 1,
+      'rnd/seed_2': 1}),
+])
+def test_runs_are_found_and_grouped(runs, monkeypatch, argv, labels):
+  # A copy inside of a run, as a backup might be, is no other run.
   fake_runs.evaluations(runs / 'rnd' / 'seed_1' / 'old', [0], [0])
-  _run(runs, runs / 'rnd', runs / 'rnd' / 'seed_2', '--out',
-       tmp_path / 'o.png')
-  assert _labels(tmp_path / 'o.csv') == {'ppo': 2, 'rnd': 3}
-
-
-def test_relative_run(runs, tmp_path, monkeypatch):
-  monkeypatch.chdir(runs / 'ppo' / 'seed_1')
-  _run('.', '--out', 'o.png')
-  assert _labels('o.csv') == {'ppo': 1}
-
-
-def test_label_by_run(runs, tmp_path):
-  _run(runs, '--label-by', 'run', '--out', tmp_path / 'o.png')
-  # Of the same name in both folders, so that it takes the folder as well.
-  assert sorted(_labels(tmp_path / 'o.csv')) == [
-      'ppo/seed_0', 'ppo/seed_1', 'rnd/seed_0', 'rnd/seed_1', 'rnd/seed_2']
+  monkeypatch.chdir(runs)
+  _run(*argv, '--out', 'o.png')
+  assert _labels('o.csv') == labels
 
 
 def test_groups_of_the_same_name_stay_apart(tmp_path):
@@ -188,18 +183,25 @@ def test_folder_without_runs_is_left_out_loudly(runs, tmp_path, capsys):
   assert f'{runs}/demos is no run folder' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(('argv', 'message'), [
-    (['--metric', 'length_mean'], "no run has 'length_mean' in phase 'eval'"),
-    (['nowhere'], 'nowhere is no run folder'),
-    (['--metric', 'evil/return_mean'], 'must be train or eval'),
-    (['--metric', 'a', '--metric', 'b', '--threshold', '1'],
+@pytest.mark.parametrize(('argv', 'out', 'message'), [
+    (['--metric', 'length_mean'], 'o.png',
+     "no run has 'length_mean' in phase 'eval'"),
+    (['nowhere'], 'o.png', 'nowhere is no run folder'),
+    (['--metric', 'evil/return_mean'], 'o.png', 'must be train or eval'),
+    (['--metric', 'a', '--metric', 'b', '--threshold', '1'], 'o.png',
      '--threshold is for one --metric, not for 2'),
+    ([], 'o.xyz', 'o.xyz is no picture: it must end in one of '),
+    ([], 'metrics.csv', 'metrics.csv is no picture'),
+    ([], 'file/o.png', 'file/o.png cannot be written: '),
+    ([], 'folder.png', 'folder.png cannot be written: Is a directory'),
 ])
-def test_bad_arguments(runs, tmp_path, capsys, argv, message):
-  assert _run(runs, *argv, '--out', tmp_path / 'o.png') == 2
+def test_bad_arguments(runs, tmp_path, capsys, argv, out, message):
+  (tmp_path / 'file').touch()
+  (tmp_path / 'folder.png').mkdir()
+  assert _run(runs, *argv, '--out', tmp_path / out) == 2
   error = capsys.readouterr().err.splitlines()[-1]
   assert error.startswith('plotting: ') and message in error
-  assert not (tmp_path / 'o.png').exists()
+  assert not (tmp_path / out).is_file()
 
 
 @pytest.mark.parametrize(('argv', 'message'), [
@@ -224,20 +226,6 @@ def test_numbers_of_something_else_are_not_written_over(
   for folder in ('rnd', 'ppo'):
     assert _run(runs / folder, '--out', tmp_path / 'o.png') == 0
     assert list(_labels(tmp_path / 'o.csv')) == [folder]
-
-
-@pytest.mark.parametrize(('out', 'message'), [
-    ('o.xyz', 'o.xyz is no picture: it must end in one of '),
-    ('metrics.csv', 'metrics.csv is no picture'),
-    ('file/o.png', 'file/o.png cannot be written: '),
-    ('folder.png', 'folder.png cannot be written: Is a directory'),
-])
-def test_a_picture_that_cannot_be_written(
-    runs, tmp_path, capsys, out, message):
-  (tmp_path / 'file').touch()
-  (tmp_path / 'folder.png').mkdir()
-  assert _run(runs, '--out', tmp_path / out) == 2
-  assert message in capsys.readouterr().err
 
 
 def test_starts_without_tensorflow(runs, tmp_path):

@@ -44,14 +44,6 @@ def test_plane_has_logarithmic_colours_at_the_right_places():
   assert min(areas) > 0.8 * max(areas) > 10_000  # A quarter of the plane each.
 
 
-def test_nothing_visited_is_background():
-  image = heat_maps.visitation_image(
-      np.zeros([3, 3]), 'x', 'y', (0, 1, 0, 1), 'title'
-  )
-  assert len(_pixels(image, heat_maps.BACKGROUND)) > 100_000
-  assert not len(_pixels(image, _color(0.0)))
-
-
 def test_grid_has_its_first_row_on_top():
   counts = np.array([[0, 1], [0, 100]])
   image = heat_maps.grid_image(counts, 'title')
@@ -60,6 +52,15 @@ def test_grid_has_its_first_row_on_top():
   assert one[0] < hundred[0]
   assert abs(one[1] - hundred[1]) < 5
   assert zero[1] < one[1]
+
+
+def test_visits_of_an_archive_lie_at_their_positions(monkeypatch):
+  monkeypatch.setattr(heat_maps, 'grid_image', lambda counts, _: counts)
+  keys = [(3, 5), (3, 5, 1, 'x'), (4, 7), None, b'hash', (0.5, 1), 'text']
+  counts = heat_maps.archive_image(keys, np.arange(1, 8))
+  np.testing.assert_array_equal(counts, [[3, 0], [0, 0], [0, 3]])
+  assert heat_maps.archive_image([b'x'], np.ones(1)) is None
+  assert heat_maps.archive_image([(0, 0), (0, 500)], np.ones(2)) is None
 
 
 def test_rooms_lie_as_a_pyramid():

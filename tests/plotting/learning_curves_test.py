@@ -194,15 +194,6 @@ def test_plot_groups_dots_what_few_runs_reached(tmp_path):
   assert counts == ['2', '2', '1', '1']
 
 
-def test_plot_groups_of_another_metric(tmp_path):
-  rows = _rows(3, bonus_mean=lambda i: float(i), return_mean=lambda i: 0.0)
-  root_dir = fake_runs.write(tmp_path, rows)
-  fig = _plot_groups(
-      {'g': [root_dir]}, str(tmp_path / 'out.png'), 'bonus_mean', 'train')
-  np.testing.assert_array_equal(fig.axes[0].lines[0].get_ydata(), [1, 2, 3])
-  assert fig.axes[0].get_ylabel() == 'Bonus mean (train)'
-
-
 def test_plot_groups_tells_many_apart(tmp_path):
   run = fake_runs.evaluations(tmp_path / 'run', [0, 1], [0, 1])
   fig = _plot_groups(
@@ -276,10 +267,3 @@ def test_losses_of_any_sign_have_a_linear_axis(tmp_path):
       [learning_curves.make_panel({'g': [run]}, 'policy_loss', 'train')],
       str(tmp_path / 'out.png'))
   assert fig.axes[0].get_yscale() == 'linear'
-
-
-@pytest.mark.parametrize(('metric', 'expected'), [
-    ('extrinsic_value_loss', True), ('bonus_max', True),
-    ('intrinsic_return_mean', False), ('rooms_visited_max', False)])
-def test_which_metrics_vary_by_factors(metric, expected):
-  assert learning_curves.varies_by_factors(metric) == expected

@@ -15,7 +15,6 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents import run_files
 from rnd_agents.collecting import local
 from rnd_agents.environments import loaders
-from rnd_agents.plotting import archive_pictures
 from rnd_agents.replay import demonstrations
 from rnd_agents.training import archive_novelty
 from rnd_agents.training import experiment
@@ -213,13 +212,6 @@ def test_an_exploration_led_by_rnd_resumes(tmp_path):
   assert len(set(ours['novelty'].tolist())) > 5
   for name in ours:
     np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
-
-
-def test_visits_by_position():
-  keys = [(3, 5), (3, 5, 1, 'x'), (4, 7), None, b'hash', (0.5, 1), 'text']
-  counts = archive_pictures.visits_by_position(keys, np.arange(1, 8))
-  np.testing.assert_array_equal(counts, [[3, 0], [0, 0], [0, 3]])
-  assert archive_pictures.visits_by_position([b'x'], np.ones(1)) is None
 
 
 _BAD = {

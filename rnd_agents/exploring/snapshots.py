@@ -9,7 +9,7 @@ The protocol: the innermost environment may have `clone_state()`, which returns
 all of its state, picklable, and `restore_state(state)`, as ALE's has. Of others
 the attributes are pickled, and those of every wrapper. Some environments keep
 state where neither reaches (a simulator in another process, the random numbers
-of a module): `exploring.returning` compares both ways before it relies on one.
+of a module): `returning` compares both ways before it relies on one.
 """
 
 import io
@@ -19,7 +19,6 @@ from typing import Any, Sequence
 
 import gymnasium
 from gymnasium.envs import registration
-import numpy as np
 
 # Never part of a snapshot: they stay the same, and many cannot be pickled.
 _CONSTANT = (
@@ -125,19 +124,6 @@ _found = {}  # While a snapshot is being restored.
 def _named(kind, index):
   """Returns the layer or the constant of a name."""
   return _found[kind][index]
-
-
-def same(one: Any, other: Any) -> bool:
-  """Returns whether two observations are equal, NaN being equal to NaN."""
-  if isinstance(one, dict):
-    return one.keys() == other.keys() and all(
-        same(one[key], other[key]) for key in one
-    )
-  if isinstance(one, (tuple, list)):
-    return len(one) == len(other) and all(map(same, one, other))
-  one, other = np.asarray(one), np.asarray(other)
-  floating = one.dtype.kind == other.dtype.kind == 'f'
-  return np.array_equal(one, other, equal_nan=floating)
 
 
 def _layers(env):
