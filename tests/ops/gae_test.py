@@ -118,8 +118,7 @@ def test_time_limit_is_no_death(run):
 @tensors.in_every_mode
 def test_an_endless_reward_of_one(run):
   # V = 1 / (1 - gamma) is exact, so that no advantage is left where a clock
-  # cuts the episode. Taken for a death, the last action looks worse by
-  # gamma V = 99, and one k steps earlier by (gamma lambda)^k of that.
+  # cuts the episode.
   rewards, values = np.ones([2, 5]), np.full([2, 6], 100.0)
   is_last = np.zeros([2, 6], bool)
   is_last[:, 5] = True
@@ -128,13 +127,6 @@ def test_an_endless_reward_of_one(run):
       run(lambda *x: _episodic(*x, 0.99, 0.95), *arguments),
       np.zeros([2, 5]),
       atol=1e-10,
-  )
-  wrong = run(
-      lambda *x: _episodic(*x, 0.99, 0.95, bootstrap_at_time_limit=False),
-      *arguments,
-  )
-  np.testing.assert_allclose(
-      wrong, np.tile(-99 * 0.9405 ** np.arange(4.0, -1, -1), [2, 1])
   )
 
 
