@@ -30,6 +30,16 @@ _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _METHOD = '__tf_tracing_type__'
 
 
+def _python(*arguments, **changes):
+  """Runs a Python that knows nothing of this one's choice of Keras."""
+  environment = dict(os.environ, **changes)
+  environment.pop('TF_USE_LEGACY_KERAS', None)
+  return subprocess.run(
+      [sys.executable, *arguments], capture_output=True, check=False, cwd=_ROOT,
+      env=environment, text=True,
+  )
+
+
 class _Owner(tf.Module):
   """Keeps a dictionary, which tf.Module wraps."""
 
@@ -170,10 +180,7 @@ _MENDED = [('SupportsTracingProtocol', _METHOD)]
             {'tensorflow-cpu': '2.15.0', 'typing-extensions': '4.16.0'},
             (_MENDED, None),
         ),
-        (
-            {'tensorflow': '2.16.0rc0', 'typing-extensions': '4.16.0'},
-            ([], '1'),
-        ),
+        ({'tensorflow': '2.16.0rc0', 'typing-extensions': '4.16.0'}, ([], '1')),
         ({'tensorflow': '2.21.0', 'typing-extensions': '4.5.0'}, ([], '1')),
         ({'typing-extensions': '4.16.0'}, ([], None)),
     ],
@@ -220,14 +227,7 @@ def test_binaries_end_with_the_command_for_tf_agents(tmp_path, command):
       'util.find_spec = lambda name, *args: (\n'
       '    None if name == "tf_agents" else find_spec(name, *args))\n'
   )
-  finished = subprocess.run(
-      [sys.executable, '-m', *command],
-      check=False,
-      capture_output=True,
-      cwd=_ROOT,
-      env={**os.environ, 'PYTHONPATH': os.fspath(tmp_path)},
-      text=True,
-  )
+  finished = _python('-m', *command, PYTHONPATH=os.fspath(tmp_path))
   assert finished.returncode == 1
   (sentence,) = finished.stderr.splitlines()
   assert sentence.endswith(': pip install --no-deps tf-agents==0.19.0')
@@ -349,14 +349,7 @@ from tensorflow.python.types import trace
 kind = type(trace.SupportsTracingProtocol)
 print(hasattr(kind, 'tolerates_unreadable_objects'))
 """
-  finished = subprocess.run(
-      [sys.executable, '-c', program],
-      check=True,
-      capture_output=True,
-      cwd=_ROOT,
-      text=True,
-  )
-  assert finished.stdout.split() == ['True']
+  assert _python('-c', program).stdout.split() == ['True']
 
 
 @pytest.mark.skipif(
@@ -377,14 +370,7 @@ import rnd_agents
 import tensorflow as tf
 print(tf.keras.layers.Layer.__module__)
 """
-  finished = subprocess.run(
-      [sys.executable, '-c', program],
-      check=False,
-      capture_output=True,
-      cwd=_ROOT,
-      env={k: v for k, v in os.environ.items() if k != 'TF_USE_LEGACY_KERAS'},
-      text=True,
-  )
+  finished = _python('-c', program)
   shown = finished.stdout or finished.stderr.splitlines()[-1]
   assert said in shown
   if first == 'os':

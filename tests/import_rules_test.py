@@ -14,9 +14,7 @@ from tests import source_tree
 # What the files of a package may import of the project, besides their own
 # package and the files that lie directly in rnd_agents/. A new package of
 # rnd_agents is added here, with as little as it can do with.
-_LEARNING = {
-    'ops', 'networks', 'curiosity', 'replay', 'agents', 'hierarchy'
-}
+_LEARNING = {'ops', 'networks', 'curiosity', 'replay', 'agents', 'hierarchy'}
 _ALLOWED = {
     'rnd_agents': set(),
     'ops': set(),

@@ -28,16 +28,11 @@ def module_name(path: str) -> str:
 
 
 def imports(path: str, root: pathlib.Path = ROOT) -> Iterator[Tuple[str, bool]]:
-  """Yields what a file imports, wherever in the file it does.
+  """Yields what a file, relative to `root`, imports wherever in it.
 
-  Args:
-    path: The file, relative to `root`.
-    root: The folder in which the project lies.
-
-  Yields:
-    Pairs of a dotted name and whether the import runs as soon as the file is
-    imported (it lies in no function). `from a import b` gives 'a.b', be b a
-    module or a name in one.
+  Pairs of a dotted name and whether the import runs as soon as the file is
+  imported (it lies in no function). `from a import b` gives 'a.b', be b a
+  module or a name in one.
   """
   tree = ast.parse((root / path).read_text(encoding='utf-8'), path)
   package = module_name(path).split('.')

@@ -8,7 +8,6 @@ import pytest
 import tensorflow as tf
 from tf_agents.networks import q_rnn_network
 from tf_agents.trajectories import time_step as ts
-from tf_agents.trajectories import trajectory
 
 from rnd_agents import agents
 from rnd_agents import curiosity
@@ -105,38 +104,11 @@ def test_r2d3_on_a_q_network_of_ones_own():
       own_q_networks.units = 5
   """)
   agent = _r2d3()
-  by_hand = agents.R2D3Agent(
-      TIME_STEP_SPEC,
-      ACTION_SPEC,
-      **own_q_networks(agent_test_utils.FLAT, ACTION_SPEC)._asdict(),
-      optimizer=tf.keras.optimizers.Adam(1e-3, epsilon=1e-3),
-      train_step_counter=tf.Variable(0, dtype=tf.int64),
-  )
-  ours, theirs = (
-      (a._q_network.variables, a._target_q_network.variables)
-      for a in (agent, by_hand)
-  )
-  shapes = [v.shape.as_list() for v in ours[0]]
-  assert [40, 20] in shapes and [5, 20] in shapes  # An LSTM of 5 units.
-  for x, y in zip(sum(ours, []), sum(theirs, []), strict=True):
-    y.assign(x)
-  states = [tf.random.normal([4, 5]) for _ in range(2)]
-  rows = agent_test_utils.step_type_rows(['FMMMMMTL', 'MMMFMMMM'] * 2)
-  random = np.random.RandomState(0)
-  experience = trajectory.Trajectory(
-      step_type=rows[0],
-      observation=tf.constant(random.normal(size=[4, 8, 3]), tf.float32),
-      action=tf.constant(random.randint(3, size=[4, 8]), ACTION_SPEC.dtype),
-      policy_info=(),
-      next_step_type=rows[1],
-      reward=tf.ones([4, 8]),
-      discount=rows[2],
-  )
-  infos = [a.train(experience, network_state=states) for a in (agent, by_hand)]
-  np.testing.assert_allclose(infos[0].loss, infos[1].loss, rtol=1e-5)
-  assert infos[0].loss > 0.1
-  for x, y in zip(sum(ours, []), sum(theirs, []), strict=True):
-    np.testing.assert_allclose(x, y, atol=1e-6)
+  for network in (agent._q_network, agent._target_q_network):
+    shapes = [v.shape.as_list() for v in network.variables]
+    assert [40, 20] in shapes and [5, 20] in shapes  # An LSTM of 5 units.
+  spec = agent.collect_policy.policy_state_spec
+  assert [x.shape for x in tf.nest.flatten(spec)] == [[5], [5]]
 
 
 @pytest.mark.parametrize(
@@ -222,24 +194,6 @@ def test_acting_depends_on_the_variables_of_the_collect_policy_alone():
 def test_refuses(build, settings, words):
   with pytest.raises((TypeError, ValueError), match=words):
     build(**settings)
-
-
-@pytest.mark.parametrize(
-    ('binding', 'build'),
-    [
-        ('create_rnd_ppo_agent.time_step_spec', _rnd_ppo),
-        ('create_rnd_ppo_agent.action_spec', _rnd_ppo),
-        ('create_r2d3_agent.time_step_spec', _r2d3),
-        ('create_r2d3_agent.burn_in_length', _r2d3),
-        ('create_r2d3_agent.collect_epsilon', _r2d3),
-        ('create_networks.observation_spec', _rnd_ppo),
-        ('create_networks.rnd_observation_spec', _rnd_ppo),
-    ],
-)
-def test_gin_refuses_what_the_caller_passes(binding, build):
-  del build
-  with pytest.raises(ValueError, match='denylisted'):
-    gin.bind_parameter(binding, 1)
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,7 @@ def small_networks(observation_spec, action_spec, observation_fn=None, **sizes):
   return networks.create_networks(
       observation_spec,
       action_spec,
-      observations.observation_spec(
-          observation_spec, observation_fn
-      ),
+      observations.observation_spec(observation_spec, observation_fn),
       **sizes,
   )
 
@@ -130,9 +128,7 @@ def step_type_rows(rows):
   step_types = np.array([[_STEP_TYPES[x] for x in row] for row in rows])
   # What follows the last row is nobody's business: anything does.
   after = np.where(
-      step_types[:, -1:] == ts.StepType.LAST,
-      ts.StepType.FIRST,
-      ts.StepType.MID,
+      step_types[:, -1:] == ts.StepType.LAST, ts.StepType.FIRST, ts.StepType.MID
   )
   next_step_types = np.concatenate([step_types[:, 1:], after], axis=1)
   discounts = np.array(
@@ -146,17 +142,11 @@ def step_type_rows(rows):
 
 
 def rollout(agent, rows=ROLLOUT, seed=0, drift=0.3):
-  """A random rollout with episodes as written.
+  """A random rollout [B, T+1] with episodes as written, one string a row.
 
-  Args:
-    agent: The agent whose collect policy fills in the policy info.
-    rows: A string of letters for each environment.
-    seed: Of observations, actions and rewards.
-    drift: Size of a random change to the distribution's parameters, as if an
-      older policy had collected: the importance ratios are then not 1.
-
-  Returns:
-    A `Trajectory` [B, T+1].
+  The agent's collect policy fills in the policy info. Random changes of the
+  size of `drift` to the distribution's parameters, as if an older policy had
+  collected, make importance ratios other than 1.
   """
   step_types, next_step_types, discounts = step_type_rows(rows)
   shape = step_types.shape
@@ -223,18 +213,10 @@ def readable_agent(whole_rollout, **settings):
 
 
 def readable_rollout(agent, rows, rewards, bonus, values, intrinsic_values):
-  """A rollout of one environment.
+  """A rollout [1, T+1] of an agent of `readable_agent`; a letter each row.
 
-  Args:
-    agent: Of `readable_agent`.
-    rows: One letter a row.
-    rewards: Of each transition but the last row's, T.
-    bonus: Of arriving at each row, T+1.
-    values: V_E of each row, T+1.
-    intrinsic_values: V_I of each row, T+1.
-
-  Returns:
-    A `Trajectory` [1, T+1].
+  Rewards [T] are of each transition, the bonus [T+1] of arriving at each row,
+  the values V_E and V_I [T+1] of each row.
   """
   experience = rollout(agent, [rows])
   observations = np.stack([np.sqrt(bonus), values, intrinsic_values], axis=-1)
@@ -268,12 +250,8 @@ EVERYTHING = dict(
 def update(units, settings):
   """Builds an agent and trains it on a rollout of weighted rows.
 
-  Args:
-    units: Of a memory; None for none.
-    settings: For `build_agent`.
-
-  Returns:
-    A tuple (values of each variable, a list for the devices; metrics).
+  Units of a memory may be None. Returns (values of each variable, a list for
+  the devices; metrics).
   """
   sizes = {} if units is None else {'core': networks.GRUCore(units)}
   agent = stir(build_agent(sizes=sizes, **settings))
@@ -307,9 +285,7 @@ def samples_of(agent, experience):
 def loss_terms(agent, rows, minibatch):
   """Terms of the loss on a minibatch of `Rows`, by name."""
   update = agent._update
-  return update.loss_terms(
-      minibatch, update.curiosity_samples(rows, minibatch)
-  )
+  return update.loss_terms(minibatch, update.curiosity_samples(rows, minibatch))
 
 
 _STATELESS_SHUFFLE = tf.random.experimental.stateless_shuffle
@@ -359,7 +335,5 @@ class Slice(network.Network):
     super().__init__(spec, state_spec=(), name=name)
     self._first, self._last = first, last
 
-  def call(
-      self, observation, step_type=None, network_state=(), training=False
-  ):
+  def call(self, observation, step_type=None, network_state=(), training=False):
     return observation[..., self._first : self._last], network_state

@@ -4,7 +4,6 @@
 
 import functools
 
-import gin
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -35,184 +34,113 @@ def _networks(**changed):
   return dict(_unused_networks(), **changed)
 
 
+def _trained(agent, experience=None):
+  """Variables of an agent after an update."""
+  agent.train(experience or agent_test_utils.rollout(agent))
+  return [v.numpy() for v in agent.variables]
+
+
+def _assert_equal(first, *others):
+  for other in others:
+    for a, b in zip(first, other, strict=True):
+      np.testing.assert_array_equal(a, b)
+
+
 def _refused(error, match, nets=None, **settings):
   with pytest.raises(error, match=match):
     agent_test_utils.build_agent(nets=nets or _networks(), **settings)
 
 
-def test_one_headed_value_network_is_refused():
-  one_head = value_network.ValueNetwork(FLAT, fc_layer_params=(4,))
-  _refused(
-      ValueError,
-      r'value_net must have 2 heads.*\[\.\.\., 2\].*create_networks',
-      _networks(value_net=one_head),
-  )
-
-
-@pytest.mark.parametrize('width', [1, 3])
-def test_value_network_of_another_width_is_refused(width):
-  _refused(
-      ValueError,
-      'value_net must have 2 heads',
-      _networks(value_net=agent_test_utils.Slice(FLAT, 0, width)),
-  )
-
-
-def test_predictor_that_equals_its_target_is_refused():
-  tf.random.set_seed(0)
-  predictor = networks.RNDNetwork(FLAT, (4,), 3)
-  target = networks.RNDNetwork(FLAT, (4,), 3, trainable=False)
-  for a, b in zip(predictor.variables, target.variables, strict=True):
-    b.assign(a)
-  _refused(
-      ValueError,
-      'rnd_network equals target_rnd_network.*initializer',
-      _networks(rnd_network=predictor, target_rnd_network=target),
-  )
-
-
-def test_copy_as_target_is_refused():
-  predictor = agent_test_utils.Slice(FLAT, 0, 2)
-  _refused(
-      ValueError,
-      r'rnd_network equals target_rnd_network.*copy\(\)',
-      _networks(rnd_network=predictor, target_rnd_network=predictor.copy()),
-  )
-
-
-def test_one_object_as_predictor_and_target_is_refused():
-  predictor = networks.RNDNetwork(FLAT, (4,), 3)
-  _refused(
-      ValueError,
-      'are one object',
-      _networks(rnd_network=predictor, target_rnd_network=predictor),
-  )
-
-
-def test_outputs_of_two_sizes_are_refused():
-  _refused(
-      ValueError,
-      r'outputs of one shape, got \(3,\) and \(5,\)',
-      _networks(
-          rnd_network=networks.RNDNetwork(FLAT, (4,), 3),
-          target_rnd_network=networks.RNDNetwork(FLAT, (), 5, trainable=False),
-      ),
-  )
-
-
-def test_trainable_target_is_refused():
-  _refused(
-      ValueError,
-      '4 trainable variables.*trainable = False',
-      _networks(target_rnd_network=networks.RNDNetwork(FLAT, (4,), 4)),
-  )
-
-
-def test_networks_on_another_observation_are_refused():
-  _refused(
-      ValueError,
-      'rnd_network does not take what RND sees',
-      _networks(),
-      rnd_observation_fn=lambda x: x[..., :2],
-  )
-
-
 @pytest.mark.parametrize(
-    'name', ['actor_net', 'value_net', 'rnd_network', 'target_rnd_network']
-)
-def test_missing_network_is_refused(name):
-  nets = _networks(**{name: None})
-  _refused(TypeError, f'{name} must be a tf_agents Network', nets)
-
-
-@pytest.mark.parametrize(
-    ('settings', 'error', 'match'),
+    ('name', 'build', 'match'),
     [
         (
-            {'num_epoch': 3},
-            TypeError,
-            'no argument num_epoch',
+            'value_net',
+            lambda: value_network.ValueNetwork(FLAT, fc_layer_params=(4,)),
+            r'value_net must have 2 heads.*\[\.\.\., 2\].*create_networks',
         ),
-        ({'use_gae': False}, ValueError, 'always has use_gae=True, got False'),
-        (
-            {'num_epochs': float('inf')},
-            ValueError,
-            'num_epochs must be an integer from 1, got inf',
-        ),
-        (
-            {'use_td_lambda_return': False},
-            ValueError,
-            'always has use_td_lambda_return=True',
+        *(
+            (
+                'value_net',
+                functools.partial(agent_test_utils.Slice, FLAT, 0, width),
+                'value_net must have 2 heads',
+            )
+            for width in (1, 3)
         ),
         (
-            {'initial_adaptive_kl_beta': 1.0},
-            ValueError,
-            'always has initial_adaptive_kl_beta=0.0, got 1.0',
+            'target_rnd_network',
+            lambda: networks.RNDNetwork(FLAT, (4,), 4),
+            '4 trainable variables.*trainable = False',
         ),
-        (
-            {'kl_cutoff_factor': 2.0},
-            ValueError,
-            'always has kl_cutoff_factor=0.0',
+        *(
+            (name, lambda: None, f'{name} must be a tf_agents Network')
+            for name in (
+                'actor_net', 'value_net', 'rnd_network', 'target_rnd_network'
+            )
         ),
-        (
-            {'importance_ratio_clipping': 0},
-            ValueError,
-            'importance_ratio_clipping must be above 0, got 0',
-        ),
-        (
-            {'predictor_proportion': 0},
-            ValueError,
-            'predictor_proportion must be above 0.*intrinsic_advantage_coef',
-        ),
-        (
-            {'predictor_proportion': 1.5},
-            ValueError,
-            'predictor_proportion must be .* at most 1, got 1.5',
-        ),
+    ],
+)
+def test_network_is_refused(name, build, match):
+  _refused((TypeError, ValueError), match, _networks(**{name: build()}))
+
+
+_BY_LEARNER = {
+    'compute_value_and_advantage_in_train': False,
+    'update_normalizers_in_train': False,
+}
+
+
+@pytest.mark.parametrize(
+    ('settings', 'match'),
+    [
+        ({'use_gae': False}, 'always has use_gae=True, got False'),
+        ({'use_td_lambda_return': False}, 'always has use_td_lambda_return=Tr'),
+        ({'initial_adaptive_kl_beta': 1.0}, 'always has initial_adaptive_kl'),
+        ({'kl_cutoff_factor': 2.0}, 'always has kl_cutoff_factor=0.0'),
+        ({'num_epochs': float('inf')}, 'num_epochs must be .* from 1, got inf'),
+        ({'num_epochs': 0.5}, 'an integer from 1, got 0.5'),
+        ({'num_minibatches': 0}, 'an integer from 1, got 0'),
+        ({'importance_ratio_clipping': 0}, 'clipping must be above 0, got 0'),
+        ({'predictor_proportion': 0}, 'above 0.*intrinsic_advantage_coef'),
+        ({'predictor_proportion': 1.5}, 'portion must .* at most 1, got 1.5'),
         (
             {'compute_value_and_advantage_in_train': False},
-            ValueError,
             'set update_normalizers_in_train=False',
         ),
-        ({'target_kl': 0.0}, ValueError, 'target_kl must be above 0'),
+        ({'target_kl': 0.0}, 'target_kl must be above 0'),
+        ({'intrinsic_reward_clip': -1.0}, 'reward_clip must be above 0'),
+        ({'least_reward_deviation': 1.0}, 'needs normalize_rewards=True'),
+        ({'advantage_scale_decay': 0.9}, 'needs normalize_advantages=True'),
         (
-            {'intrinsic_reward_clip': -1.0},
-            ValueError,
-            'intrinsic_reward_clip must be above 0',
-        ),
-        (
-            {'least_reward_deviation': 1.0},
-            ValueError,
-            'least_reward_deviation needs normalize_rewards=True',
-        ),
-        (
-            {'advantage_scale_decay': 0.9},
-            ValueError,
-            'advantage_scale_decay needs normalize_advantages=True',
-        ),
-        (
-            {
-                'advantage_scale_decay': 0.9,
-                'normalize_advantages': True,
-                'compute_value_and_advantage_in_train': False,
-                'update_normalizers_in_train': False,
-            },
-            ValueError,
+            dict(
+                _BY_LEARNER,
+                advantage_scale_decay=0.9,
+                normalize_advantages=True,
+            ),
             'advantage_scale_decay needs .*in_train=True',
         ),
         (
-            {'intrinsic_advantage_coefficient': '1'},
-            TypeError,
-            'must be a number neither infinite nor NaN, got .1.',
-        ),
-        (
             {'extrinsic_advantage_coefficient': float('nan')},
-            ValueError,
             'extrinsic_advantage_coefficient must be neither.*got nan',
+        ),
+    ],
+    ids=lambda x: next(iter(x)) if isinstance(x, dict) else '',
+)
+def test_value_is_refused(settings, match):
+  _refused(ValueError, match, **settings)
+
+
+@pytest.mark.parametrize(
+    ('settings', 'match'),
+    [
+        ({'num_epoch': 3}, 'no argument num_epoch'),
+        (
+            {'intrinsic_advantage_coefficient': '1'},
+            'must be a number neither infinite nor NaN, got .1.',
         ),
         # What is 0, or None, decides which graph is built.
         *(
-            ({name: tf.Variable(0.1)}, TypeError, f'{name} must be a number')
+            ({name: tf.Variable(0.1)}, f'{name} must be a number')
             for name in (
                 'value_clipping',
                 'gradient_clipping',
@@ -220,13 +148,11 @@ def test_missing_network_is_refused(name):
                 'reward_norm_clipping',
             )
         ),
-        ({'num_minibatches': 0}, ValueError, 'an integer from 1, got 0'),
-        ({'num_epochs': 0.5}, ValueError, 'an integer from 1, got 0.5'),
     ],
     ids=lambda x: next(iter(x)) if isinstance(x, dict) else '',
 )
-def test_argument_is_refused(settings, error, match):
-  _refused(error, match, **settings)
+def test_type_is_refused(settings, match):
+  _refused(TypeError, match, **settings)
 
 
 @pytest.mark.parametrize('in_train', [True, False])
@@ -259,11 +185,8 @@ def test_strategies_of_one_device_change_nothing():
   ):
     with strategy.scope():
       agent = agent_test_utils.build_agent(num_epochs=1, num_minibatches=1)
-    agent.train(agent_test_utils.rollout(agent))
-    results.append([v.numpy() for v in agent.variables])
-  for expected, *others in zip(*results, strict=True):
-    for other in others:
-      np.testing.assert_array_equal(other, expected)
+    results.append(_trained(agent))
+  _assert_equal(*results)
 
 
 def test_whole_floats_count_as_integers_do(monkeypatch):
@@ -274,10 +197,8 @@ def test_whole_floats_count_as_integers_do(monkeypatch):
     agent = agent_test_utils.build_agent(
         num_epochs=kind(1), num_minibatches=kind(3)
     )
-    agent.train(agent_test_utils.rollout(agent))
-    results.append([v.numpy() for v in agent.variables])
-  for a, b in zip(*results, strict=True):
-    np.testing.assert_array_equal(a, b)
+    results.append(_trained(agent))
+  _assert_equal(*results)
 
 
 def test_coefficients_may_be_schedules(monkeypatch):
@@ -316,12 +237,9 @@ def test_rewards_of_double_precision(monkeypatch):
         train_step_counter=tf.Variable(0, dtype=tf.int64),
     )
     experience = agent_test_utils.rollout(agent)
-    agent.train(
-        experience.replace(reward=tf.cast(experience.reward, dtype))
-    )
-    results.append([v.numpy() for v in agent.variables])
-  for a, b in zip(*results, strict=True):
-    np.testing.assert_array_equal(a, b)
+    reward = tf.cast(experience.reward, dtype)
+    results.append(_trained(agent, experience.replace(reward=reward)))
+  _assert_equal(*results)
 
 
 def test_training_without_an_optimizer_is_refused():
@@ -355,10 +273,8 @@ def test_takes_what_upstream_examples_pass(monkeypatch):
   for settings in ({}, upstream):
     agent = agent_test_utils.build_agent(**settings)
     agent.initialize()
-    agent.train(agent_test_utils.rollout(agent))
-    results.append([v.numpy() for v in agent.variables])
-  for a, b in zip(*results, strict=True):
-    np.testing.assert_array_equal(a, b)
+    results.append(_trained(agent))
+  _assert_equal(*results)
 
 
 def test_greedy_eval_decides_how_the_policy_acts():
@@ -467,28 +383,3 @@ def test_optimizer_variables_exist_before_the_first_step(name):
   for variable in variables:
     for slot in agent_test_utils.adam_slots(agent._optimizer, variable):
       np.testing.assert_array_equal(slot, np.zeros(variable.shape))
-
-
-def test_gin_binds_arguments():
-  gin.parse_config("""
-      RNDPPOAgent.num_epochs = 1
-      RNDPPOAgent.num_minibatches = 2
-      RNDPPOAgent.lambda_value = 0.5
-  """)
-  nets = agent_test_utils.small_networks(FLAT, DISCRETE)
-  agent = rnd_ppo_agent.RNDPPOAgent(
-      ts.time_step_spec(FLAT),
-      DISCRETE,
-      optimizer=agent_test_utils.adam(),
-      train_step_counter=tf.Variable(0, dtype=tf.int64),
-      **nets._asdict(),
-  )
-  agent.train(agent_test_utils.rollout(agent))
-  assert agent.train_step_counter.numpy() == 2
-  assert agent._lambda == 0.5
-
-
-def test_misspelt_gin_binding_is_refused():
-  with pytest.raises((ValueError, TypeError), match='num_epoch'):
-    gin.parse_config('RNDPPOAgent.num_epoch = 7')
-    agent_test_utils.build_agent()

@@ -1,13 +1,8 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Each gin parameter of agents, curiosities, networks arrives or is refused.
+"""Each gin parameter of agents, curiosities, networks arrives or is refused."""
 
-Gin's operative configuration lists what gin may supply to a call, and not what
-the caller passes, which a binding would not change.
-"""
-
-import inspect
-import re
+import functools
 
 import gin
 import pytest
@@ -17,85 +12,80 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents import agents
 from rnd_agents import curiosity
 from rnd_agents import networks
+from tests import gin_parameters
 from tests.agents import agent_test_utils
 
 _SPECS = ts.time_step_spec(agent_test_utils.FLAT), agent_test_utils.DISCRETE
-
-CONFIGURABLES = (
-    agents.RNDPPOAgent,
-    agents.R2D3Agent,
-    agents.create_rnd_ppo_agent,
-    agents.create_r2d3_agent,
-    agents.return_streams.ReturnStream,
-    curiosity.create_rnd,
-    curiosity.key_observation_fn,
-    curiosity.newest_frame_observation_fn,
-    networks.GRUCore,
-    networks.LSTMCore,
-    networks.RNDNetwork,
-    networks.ResNet,
-    networks.create_networks,
-    networks.create_q_networks,
-    networks.encoders.create_encoder,
-    networks.factory.create_rnd_networks,
+_FOUND = gin_parameters.configurables(
+    'rnd_agents/agents', 'rnd_agents/curiosity', 'rnd_agents/networks'
 )
-_GIN = """
-    create_networks.core = @GRUCore()
-    create_q_networks.core = @LSTMCore()
-    create_r2d3_agent.curiosity_fn = @create_rnd
-    one/ReturnStream.name = 'one'
-    one/ReturnStream.discount_factor = 0.9
-    entry/key_observation_fn.key = 'entry'
-"""
 
 
-@pytest.fixture(name='operative', scope='module')
-def _operative():
-  """Names that gin may supply to some call."""
-  gin.clear_config()
-  gin.parse_config(_GIN)
-  agents.create_rnd_ppo_agent(*_SPECS)
-  agents.create_r2d3_agent(*_SPECS)
-  gin.get_configurable('one/ReturnStream')()
-  gin.get_configurable('entry/key_observation_fn')()
-  gin.get_configurable('ResNet')()
-  text = gin.operative_config_str(max_line_length=10_000)
-  gin.clear_config()
-  return set(re.findall(r'^(?:\w+/)?(\w+\.\w+) =', text, re.MULTILINE))
+def _rnd_ppo(*bindings):
+  """What builds an agent with these bindings too."""
+  return lambda: (
+      gin.parse_config(bindings), agents.create_rnd_ppo_agent(*_SPECS)
+  )
 
 
-def _parameters(configurable):
-  target = configurable
-  if inspect.isclass(configurable):
-    target = configurable.__init__
-  return [
-      parameter
-      for parameter in inspect.signature(target).parameters.values()
-      if parameter.name != 'self' and parameter.kind != parameter.VAR_KEYWORD
-  ]
+def _r2d3():
+  return agents.create_r2d3_agent(*_SPECS)
 
 
-@pytest.mark.parametrize(
-    'configurable', CONFIGURABLES, ids=lambda x: x.__name__
-)
-def test_every_parameter_arrives_or_is_refused(configurable, operative):
-  works, refused = [], []
-  for parameter in _parameters(configurable):
-    name = f'{configurable.__name__}.{parameter.name}'
-    try:
-      gin.bind_parameter(name, 1)
-    except ValueError as error:
-      assert 'denylisted' in str(error)
-      refused.append(name)
-      continue
-    finally:
-      gin.clear_config()
-    # Gin has no words for a default that is a function.
-    if parameter.default is parameter.empty or not callable(parameter.default):
-      works.append(name)
-  assert set(works) - operative == set()
-  # What gin may not supply, some caller does.
-  assert set(refused) & operative == set()
+def _of(name):
+  return functools.partial(getattr(curiosity, f'create_{name}'), *_SPECS)
+
+
+def _combined(name):
+  return lambda: _of(name)([curiosity.create_rnd])
+
+
+# What a run does to call each of them; None where all parameters are refused.
+_CALLS = {
+    'RNDPPOAgent': _rnd_ppo(),
+    'R2D3Agent': _r2d3,
+    'create_rnd_ppo_agent': _rnd_ppo(),
+    'create_r2d3_agent': _r2d3,
+    'ReturnStream': agents.return_streams.ReturnStream,
+    'create_rnd': _of('rnd'),
+    'create_novel_d': _of('novel_d'),
+    'create_e3b': None,
+    'create_icm': None,
+    'create_sum': _of('sum'),
+    'create_product': _of('product'),
+    'create_bounded_factor': _of('bounded_factor'),
+    'NovelD': _of('novel_d'),
+    'EllipticalBonus': _of('e3b'),
+    'IntrinsicCuriosityModule': _of('icm'),
+    'InverseModel': _of('icm'),
+    'Sum': _combined('sum'),
+    'Product': _combined('product'),
+    'BoundedFactor': lambda: _of('bounded_factor')(curiosity.create_rnd),
+    'key_observation_fn': lambda: curiosity.key_observation_fn(),
+    'newest_frame_observation_fn': None,
+    'GRUCore': networks.GRUCore,
+    'LSTMCore': networks.LSTMCore,
+    'RNDNetwork': _rnd_ppo(),
+    'ResNet': networks.ResNet,
+    'create_networks': _rnd_ppo(),
+    'create_q_networks': _r2d3,
+    'create_encoder': _rnd_ppo(),
+    'create_rnd_networks': _rnd_ppo(
+        'create_rnd_ppo_agent.curiosity_fn = @create_rnd'
+    ),
+}
+
+
+def test_all_configurables_are_known_here():
+  assert set(_FOUND) == {f'rnd_agents.{name}' for name in _CALLS}
+
+
+@pytest.mark.parametrize('name', _CALLS)
+def test_parameters_arrive_or_are_refused(name):
+  selector = f'rnd_agents.{name}'
+  assert not gin_parameters.without_effect(
+      selector, _FOUND[selector], _CALLS[name]
+  )
 
 
 @pytest.mark.parametrize('name', agents.ppo_arguments.UNUSED_PPO_ARGUMENTS)
@@ -104,16 +94,12 @@ def test_arguments_of_the_parent_without_an_effect_are_refused(name):
     gin.bind_parameter(f'RNDPPOAgent.{name}', 1)
 
 
-@pytest.mark.parametrize(
-    'name', ['greedy_eval', 'lambda_value', 'check_numerics']
-)
-def test_arguments_of_the_parent_arrive(name):
-  gin.bind_parameter(f'RNDPPOAgent.{name}', 0.5)
-  try:
-    agents.create_rnd_ppo_agent(*_SPECS)
-    assert f'RNDPPOAgent.{name} = 0.5' in gin.operative_config_str()
-  finally:
-    gin.clear_config()
+def test_arguments_of_the_parent_arrive():
+  names = [f'RNDPPOAgent.{x}'
+           for x in ('greedy_eval', 'lambda_value', 'check_numerics')]
+  _rnd_ppo(*(f'{name} = 0.5' for name in names))()
+  for name in names:
+    assert f'{name} = 0.5' in gin.operative_config_str()
 
 
 def test_a_function_arrives():
@@ -122,9 +108,6 @@ def test_a_function_arrives():
       create_r2d3_agent.curiosity_fn = @create_rnd
       create_rnd.observation_fn = @newest_frame_observation_fn
   """)
-  try:
-    for build in (agents.create_rnd_ppo_agent, agents.create_r2d3_agent):
-      seen = build(*_SPECS).curiosity.rnd_network.input_tensor_spec
-      assert seen == tf.TensorSpec([1], tf.float32)
-  finally:
-    gin.clear_config()
+  for build in (agents.create_rnd_ppo_agent, agents.create_r2d3_agent):
+    seen = build(*_SPECS).curiosity.rnd_network.input_tensor_spec
+    assert seen == tf.TensorSpec([1], tf.float32)

@@ -29,11 +29,6 @@ SPACES = {
     'room-number': (ROOM, SCALAR_BOX, None),
     'mixed': (MIXED, agent_test_utils.DICT, None),
 }
-MIXED_KEY = (
-    MIXED,
-    agent_test_utils.DISCRETE,
-    curiosity.key_observation_fn('view'),
-)
 # What RND sees of them, and how many numbers that is.
 SEEN_SIZES = {
     'newest-frame': 40 * 40,
@@ -89,45 +84,11 @@ def test_trains_on_every_space_from_one_trace(space):
   assert all(np.isfinite(x) for x in tf.nest.flatten(info))
 
 
-def test_newest_frame_and_key_are_all_that_rnd_sees():
-  for space, same, other in (
-      (SPACES['newest-frame'], lambda x: _black(x, 0), lambda x: _black(x, 1)),
-      (
-          MIXED_KEY,
-          lambda x: dict(x, room=x['room'] * 0 + 3, speed=x['speed'] + 9),
-          lambda x: dict(x, view=x['view'] * 0),
-      ),
-  ):
-    spec, _, fn = space
-    agent = agent_test_utils.build_agent(
-        spec,
-        rnd_observation_fn=fn,
-        sizes={'conv_layers': ((2, 3, 3),), 'rnd_conv_layers': ((2, 3, 3),)},
-    )
-    x = agent_test_utils.sample(spec, [2, 3], 0)
-    errors = agent.rnd_loss(x)[0]
-    np.testing.assert_array_equal(agent.rnd_loss(same(x))[0], errors)
-    assert np.all(np.abs(agent.rnd_loss(other(x))[0] - errors) > 1e-6)
-
-
-def _black(frames, channel):
-  """Frames with one channel black."""
-  frames = frames.numpy()
-  frames[..., channel] = 0
-  return tf.constant(frames)
-
-
 def _play(agent, act, observations, outcome):
   """One transition from each observation, and the row that it leads to.
 
-  Args:
-    agent: The agent.
-    act: Its collect policy's `action`.
-    observations: [B, ...].
-    outcome: From (observations, actions) to (rewards, next observations).
-
-  Returns:
-    (Trajectory [B, 2], actions [B]).
+  `outcome` goes from (observations, actions) to (rewards, next observations).
+  Returns (Trajectory [B, 2], actions [B]).
   """
   batch_size = len(observations)
   step = act(ts.restart(tf.constant(observations, tf.float32), batch_size))

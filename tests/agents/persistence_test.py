@@ -10,7 +10,9 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
+from rnd_agents.evaluation import saved_policy
 from tests.agents import agent_test_utils
+from tests.agents import slow_r2d3
 
 # Layers of equal shapes, so that a mix-up would go unnoticed.
 DEEP = {'fc_layer_params': (4, 4, 4), 'rnd_fc_layer_params': (4, 4, 4)}
@@ -126,10 +128,7 @@ def _ready_agent(observation_spec, action_spec, size=6, **settings):
   """(agent, time step), statistics not N(0, 1), policy not even."""
   agent = agent_test_utils.stir(
       agent_test_utils.build_agent(
-          observation_spec,
-          action_spec,
-          normalize_observations=True,
-          **settings,
+          observation_spec, action_spec, normalize_observations=True, **settings
       )
   )
   warm_up = tf.nest.map_structure(
@@ -141,9 +140,9 @@ def _ready_agent(observation_spec, action_spec, size=6, **settings):
   return agent, ts.restart(observations, size)
 
 
-def _assert_close(a, b):
+def _assert_close(a, b, tolerance=1e-6):
   tf.nest.map_structure(
-      lambda x, y: np.testing.assert_allclose(x, y, atol=1e-6), a, b
+      lambda x, y: np.testing.assert_allclose(x, y, atol=tolerance), a, b
   )
 
 
@@ -197,9 +196,7 @@ def test_saved_policy_for_dicts(tmp_path):
   spec = agent_test_utils.BOX
   location = parameters['steer']['distribution']['loc']
   np.testing.assert_allclose(
-      actions['steer'],
-      np.clip(location, spec.minimum, spec.maximum),
-      atol=1e-6,
+      actions['steer'], np.clip(location, spec.minimum, spec.maximum), atol=1e-6
   )
 
 
@@ -220,3 +217,55 @@ def test_saved_policy_for_images_records_both_values(tmp_path):
   np.testing.assert_allclose(
       info['intrinsic_value_prediction'], values[:, 1], atol=1e-6
   )
+
+
+def _agent_with_memory(kind, core):
+  if kind == 'R2D3':
+    return slow_r2d3.build_agent(core=core, collect_epsilon=tf.Variable(0.0))
+  core = slow_r2d3.CORES[core](slow_r2d3.UNITS)
+  return agent_test_utils.stir(
+      agent_test_utils.build_agent(sizes={'core': core})
+  )
+
+
+@pytest.mark.parametrize(
+    ('kind', 'core', 'greedy'),
+    [
+        ('RND-PPO', 'lstm', True),
+        ('RND-PPO', 'gru', False),
+        ('R2D3', 'lstm', False),
+        ('R2D3', 'gru', True),
+    ],
+)
+def test_saved_policies_remember(tmp_path, kind, core, greedy):
+  agent = _agent_with_memory(kind, core)
+  policy = agent.policy if greedy else agent.collect_policy
+  policy_saver.PolicySaver(policy, batch_size=None).save(str(tmp_path))
+  load = saved_policy.SavedPolicy if greedy else tf.saved_model.load
+  loaded = load(str(tmp_path))
+  chosen = set()
+  for batch_size in (1, 5):  # Of a saved policy it was one for ever (#660).
+    states = [p.get_initial_state(batch_size) for p in (policy, loaded)]
+    _assert_close(*map(tf.nest.flatten, states))
+    assert not any(map(np.any, tf.nest.flatten(states)))
+    random = np.random.RandomState(batch_size)
+    for i in range(10):
+      observation = tf.constant(
+          10 * random.normal(size=[batch_size, 3]), tf.float32
+      )
+      step = ts.transition(observation, tf.zeros([batch_size]))
+      if i in (0, 6):
+        step = ts.restart(observation, batch_size)
+      steps = [
+          p.action(step, state)
+          for p, state in zip((policy, loaded), states, strict=True)
+      ]
+      if greedy or kind == 'R2D3':
+        np.testing.assert_array_equal(steps[0].action, steps[1].action)
+        chosen.update(steps[0].action.numpy())
+      for part in ('info', 'state'):
+        found = [tf.nest.flatten(getattr(s, part)) for s in steps]
+        _assert_close(*found, tolerance=1e-5)
+      states = [s.state for s in steps]
+      assert np.abs(tf.nest.flatten(states)[0]).max() > 0.01
+  assert len(chosen) != 1

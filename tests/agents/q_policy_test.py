@@ -8,7 +8,6 @@ import tensorflow as tf
 from tf_agents.drivers import py_driver
 from tf_agents.networks import network
 from tf_agents.policies import greedy_policy
-from tf_agents.policies import policy_saver
 from tf_agents.policies import py_tf_eager_policy
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
@@ -18,11 +17,9 @@ from rnd_agents import networks
 from rnd_agents.agents import q_policy
 from rnd_agents.environments import loaders
 from rnd_agents.environments import memory_tasks
-from rnd_agents.evaluation import saved_policy
 from tests.agents import slow_r2d3
 
 FIRST, MID = int(ts.StepType.FIRST), int(ts.StepType.MID)
-CORES = pytest.mark.parametrize('core', ['lstm', 'gru'])
 
 
 @pytest.fixture(autouse=True)
@@ -36,9 +33,7 @@ class _Observed(network.Network):
   def __init__(self, spec):
     super().__init__(spec, state_spec=(), name='Observed')
 
-  def call(
-      self, observation, step_type=None, network_state=(), training=False
-  ):
+  def call(self, observation, step_type=None, network_state=(), training=False):
     return observation, network_state
 
 
@@ -197,6 +192,8 @@ def test_stored_states_are_those_that_enter(core, epsilon):
       ['FMMTFMMM', 'MMMMLFMM', 'MLFMMTFM', 'FFFMMMTF', 'MMMMMMMM']
   )
   state, walk = policy.get_initial_state(5), _Walk(agent, 5)
+  if epsilon == 0:  # No state at all is a state of zeros.
+    state = ()
   greedy_state = agent.policy.get_initial_state(5)
   seen = []
   for t in range(8):
@@ -224,42 +221,6 @@ def test_stored_states_are_those_that_enter(core, epsilon):
   assert np.abs(np.array(seen)[1:, 4]).min(1).max() > 0.02
 
 
-@CORES
-def test_a_state_is_forgotten_where_an_episode_begins(core):
-  agent = slow_r2d3.build_agent(core=core)
-  policy = agent.collect_policy
-  flat = slow_r2d3.random_states(agent._q_network, 2)
-  observation = tf.constant([[1.0, -1.0, 0.5]] * 2)
-
-  def probs(state, step_types):
-    time_step = ts.TimeStep(
-        tf.constant(step_types), tf.zeros([2]), tf.ones([2]), observation
-    )
-    step = policy.action(time_step, state)
-    values, _ = agent._q_network(
-        observation,
-        tf.constant(step_types),
-        network_state=tf.nest.pack_sequence_as(
-            agent._q_network.state_spec, list(step.info['network_state'])
-        ),
-    )
-    return values.numpy(), [x.numpy() for x in tf.nest.flatten(step.state)]
-
-  state = tf.nest.pack_sequence_as(
-      policy.policy_state_spec, list(map(tf.constant, flat))
-  )
-  values, after = probs(state, [FIRST, MID])
-  fresh_values, fresh_after = probs(policy.get_initial_state(2), [MID, MID])
-  np.testing.assert_allclose(values[0], fresh_values[0], atol=1e-6)
-  assert np.abs(values[1] - fresh_values[1]).max() > 1e-3
-  for x, y in zip(after, fresh_after, strict=True):
-    np.testing.assert_allclose(x[0], y[0], atol=1e-6)
-    assert np.abs(x[1] - y[1]).max() > 1e-2
-  # No state at all is a state of zeros.
-  nothing, _ = probs((), [MID, MID])
-  np.testing.assert_array_equal(nothing, fresh_values)
-
-
 def test_feed_forward_policies_store_nothing():
   agent = slow_r2d3.build_agent(core='none')
   assert agent.collect_policy.info_spec == ()
@@ -268,7 +229,7 @@ def test_feed_forward_policies_store_nothing():
   assert step.info == () and step.state == ()
 
 
-def _recall_agent(core, epsilon):
+def _recall_agent(epsilon):
   environment = loaders.load_environment(
       memory_tasks.Recall, 4, seed=2, env_kwargs={'delay_env_steps': 2}
   )
@@ -277,7 +238,7 @@ def _recall_agent(core, epsilon):
       tensor_spec.from_spec(environment.observation_spec()),
       tensor_spec.from_spec(environment.action_spec()),
       fc_layer_params=(6,),
-      core=slow_r2d3.CORES[core](5),
+      core=networks.LSTMCore(5),
       head_units=4,
   )
   agent = slow_r2d3.build_agent(
@@ -289,9 +250,8 @@ def _recall_agent(core, epsilon):
   return environment, agent
 
 
-@CORES
-def test_a_driver_carries_the_state(core):
-  environment, agent = _recall_agent(core, tf.Variable(0.5))
+def test_a_driver_carries_the_state():
+  environment, agent = _recall_agent(tf.Variable(0.5))
   policy = py_tf_eager_policy.PyTFEagerPolicy(
       agent.collect_policy, use_tf_function=True, batch_time_steps=False
   )
@@ -328,9 +288,7 @@ def test_a_driver_carries_the_state(core):
   unrolled = agent._unroll(
       agent._q_network, *agent._split(experience), agent._states(stored, 4)
   )
-  np.testing.assert_allclose(
-      unrolled, np.stack(values[2:], 1), atol=1e-5
-  )
+  np.testing.assert_allclose(unrolled, np.stack(values[2:], 1), atol=1e-5)
   # And is what `train` takes.
   assert agent.train(experience, network_state=stored).loss > 0
   spec = agent.collect_data_spec
@@ -341,43 +299,3 @@ def test_a_driver_carries_the_state(core):
   environment.close()
 
 
-# --------------------------------------------------------------------- saving
-@pytest.mark.parametrize(('core', 'greedy'), [('lstm', False), ('gru', True)])
-def test_saved_policies_remember(core, greedy, tmp_path):
-  epsilon = tf.Variable(0.0, name='epsilon')
-  agent = slow_r2d3.build_agent(core=core, collect_epsilon=epsilon)
-  policy = agent.policy if greedy else agent.collect_policy
-  policy_saver.PolicySaver(policy, batch_size=None).save(str(tmp_path))
-  if greedy:
-    loaded = saved_policy.SavedPolicy(str(tmp_path))
-  else:
-    loaded = tf.saved_model.load(str(tmp_path))
-  for batch_size in (1, 5):
-    states = [p.get_initial_state(batch_size) for p in (policy, loaded)]
-    for x, y in zip(*map(tf.nest.flatten, states), strict=True):
-      np.testing.assert_array_equal(x, np.zeros([batch_size, 5]))
-      np.testing.assert_array_equal(x, y)
-    chosen, remembers = set(), False
-    random = np.random.RandomState(batch_size)
-    for i in range(10):
-      observation = tf.constant(
-          10 * random.normal(size=[batch_size, 3]), tf.float32
-      )
-      step = ts.transition(observation, tf.zeros([batch_size]))
-      if i in (0, 6):
-        step = ts.restart(observation, batch_size)
-      steps = [
-          p.action(step, state)
-          for p, state in zip((policy, loaded), states, strict=True)
-      ]
-      np.testing.assert_array_equal(steps[0].action, steps[1].action)
-      chosen.update(steps[0].action.numpy())
-      if not greedy:
-        pairs = zip(*(s.info['network_state'] for s in steps), strict=True)
-        for x, y in pairs:
-          np.testing.assert_allclose(x, y, atol=1e-6)
-          remembers |= np.abs(x).max() > 0.05
-      states = [s.state for s in steps]
-      for x, y in zip(*map(tf.nest.flatten, states), strict=True):
-        np.testing.assert_allclose(x, y, atol=1e-6)
-    assert len(chosen) > 1 and (remembers or greedy)

@@ -15,9 +15,8 @@ def _loss_of(agent, experience, states=None, **kwargs):
   return float(agent.loss(experience, network_state=states, **kwargs).loss)
 
 
-@pytest.mark.parametrize('core', ['lstm', 'gru'])
-def test_states_before_the_first_frames(core):
-  agent = slow_r2d3.build_agent(core=core)
+def test_states_before_the_first_frames():
+  agent = slow_r2d3.build_agent()
   spec = agent._q_network.state_spec
   experience = slow_r2d3.sequences()
   flat = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
@@ -27,7 +26,7 @@ def test_states_before_the_first_frames(core):
   zeros = _loss_of(agent, experience, tuple(map(tf.zeros_like, flat)))
   assert abs(zeros - stored) > 1e-3
   assert _loss_of(agent, experience) == zeros
-  twin = slow_r2d3.build_agent(core=core, recurrent_state_init='zero')
+  twin = slow_r2d3.build_agent(recurrent_state_init='zero')
   slow_r2d3.copy_networks(
       (agent._q_network, agent._target_q_network),
       (twin._q_network, twin._target_q_network),
@@ -36,12 +35,11 @@ def test_states_before_the_first_frames(core):
   # Where an episode begins, nothing was before.
   fresh = slow_r2d3.sequences(['FMMMMMMM'] * 5)
   assert _loss_of(agent, fresh, flat) == _loss_of(agent, fresh)
-  if core == 'lstm':
-    # Output and cell are not each other.
-    assert abs(_loss_of(agent, experience, flat[::-1]) - stored) > 1e-3
+  # Output and cell are not each other.
+  assert abs(_loss_of(agent, experience, flat[::-1]) - stored) > 1e-3
 
 
-@pytest.mark.parametrize('core', ['lstm', 'gru', 'none'])
+@pytest.mark.parametrize('core', ['gru', 'none'])
 def test_no_gradient_passes_the_burn_in(core):
   settings = {'one_step_weight': 1.0, 'margin_weight': 1.0}
   agent = slow_r2d3.build_agent(core=core, **settings)
@@ -147,46 +145,6 @@ def test_nothing_after_the_end_matters(core):
   )) > 1e-4
 
 
-def test_frames_of_the_last_row_only_bootstrap():
-  agent = slow_r2d3.build_agent(core='gru')
-  experience = slow_r2d3.sequences(['MMMMMMMM'] * 5)
-  states = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
-  last = np.tile(np.arange(8) == 7, [5, 1])
-  spoiled = _garbage(experience, last, 0).replace(
-      observation=experience.observation
-  )
-  expected = _loss_and_gradients(agent, experience, states)
-  for x, y in zip(
-      expected, _loss_and_gradients(agent, spoiled, states), strict=True
-  ):
-    np.testing.assert_allclose(x, y, rtol=1e-6)
-
-
-def test_order_of_the_batch_is_that_of_the_priorities():
-  agent = slow_r2d3.build_agent(
-      core='lstm', one_step_weight=1.0, margin_weight=1.0
-  )
-  experience = slow_r2d3.sequences()
-  states = slow_r2d3.random_states(agent._q_network, 5)
-  order = [3, 0, 4, 2, 1]
-
-  def run(order):
-    return agent.loss(
-        tf.nest.map_structure(lambda x: tf.gather(x, order), experience),
-        weights=tf.constant(slow_r2d3.WEIGHTS[order]),
-        network_state=[tf.constant(x[order]) for x in states],
-        is_demonstration=tf.constant(slow_r2d3.DEMONSTRATIONS[order]),
-    )
-
-  first, second = run(list(range(5))), run(order)
-  np.testing.assert_allclose(first.loss, second.loss, rtol=1e-6)
-  priorities = first.extra.priorities.numpy()
-  assert len(set(priorities.round(3))) == 5
-  np.testing.assert_allclose(
-      second.extra.priorities, priorities[order], rtol=1e-6
-  )
-
-
 def _cut(episode, unroll_length, remainder):
   """The sequences of an episode [1, T+1], a `Trajectory` [C, L]."""
   found = []
@@ -233,9 +191,8 @@ def test_a_filled_sequence_is_its_steps(end, mean_over_time):
     np.testing.assert_allclose(getattr(filled.extra, name), value, rtol=1e-6)
 
 
-@pytest.mark.parametrize('core', ['gru', 'none'])
-def test_shapes_need_not_be_known(core):
-  agent = slow_r2d3.build_agent(core=core, margin_weight=1.0)
+def test_shapes_need_not_be_known():
+  agent = slow_r2d3.build_agent(core='gru', margin_weight=1.0)
   states = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
   experience = slow_r2d3.sequences()
   arguments = experience, states, tf.constant(slow_r2d3.WEIGHTS), tf.constant(

@@ -129,8 +129,7 @@ def test_train_is_the_slow_update(name):
       assert set(info) == set(result.extra._fields)
       for key, value in info.items():
         np.testing.assert_allclose(
-            getattr(result.extra, key), value, rtol=5e-5, atol=2e-6,
-            err_msg=key,
+            getattr(result.extra, key), value, rtol=5e-5, atol=2e-6, err_msg=key
         )
       slow_r2d3.assert_networks_equal(agent, nets)
       assert agent.train_step_counter.numpy() == step + 1
@@ -150,9 +149,7 @@ class _Table(network.Network):
     )
     self._table = tf.Variable(values, name='table')
 
-  def call(
-      self, observation, step_type=None, network_state=(), training=False
-  ):
+  def call(self, observation, step_type=None, network_state=(), training=False):
     return tf.gather(self._table, observation), network_state
 
 
@@ -211,111 +208,36 @@ def test_worked_sequence(n_step, errors, loss, priority):
   )
 
 
-@pytest.mark.parametrize(
-    ('settings', 'discounts', 'errors'),
-    [
-        # Sums stop at a time limit and bootstrap there.
-        (
-            {'n_step': 3},
-            q_sequences.TIME_LIMIT,
-            [0.445295, 0.738528, 0.683161, 0.470545],
-        ),
-        # y without rescaling: 1.062, 1.3645, 1.8, 2.
-        (
-            {'value_rescaling_epsilon': None},
-            q_sequences.DEATH,
-            [0.862, 0.8645, 1.4, 1.3],
-        ),
-        # y of the target's own choice: 0.707627, 0.954191, 0.67512, 0.734051.
-        (
-            {'double_q': False},
-            q_sequences.DEATH,
-            [0.507627, 0.454191, 0.275120, 0.034051],
-        ),
-        # y with another epsilon: 0.511834, 0.712181, 0.69132, 0.752051.
-        (
-            {'value_rescaling_epsilon': 1e-2},
-            q_sequences.DEATH,
-            [0.311834, 0.212181, 0.291320, 0.052051],
-        ),
-        # The first frame only warms: its step is not learned from.
-        (
-            {'burn_in_length': 1},
-            q_sequences.DEATH,
-            [0.202021, 0.275120, 0.034051],
-        ),
-    ],
-    ids=['time limit', 'no rescaling', 'no double', 'epsilon', 'burn-in'],
-)
-def test_worked_sequence_with_other_settings(settings, discounts, errors):
-  agent = _table_agent(**{'n_step': 2, **settings})
-  result = agent.loss(_worked_sequence(discounts))
-  loss = 0.5 * sum(x**2 for x in errors)
-  np.testing.assert_allclose(result.loss, loss, rtol=1e-5)
-  np.testing.assert_allclose(
-      result.extra.priorities,
-      [0.9 * max(errors) + 0.1 * np.mean(errors)],
-      rtol=1e-5,
-  )
-
-
-@pytest.mark.parametrize(
-    ('settings', 'loss', 'priority'),
-    [
-        ({}, 2.720268, 0.293150),
-        ({'mean_over_time': True}, 0.680067, 0.293150),
-        ({'priorities_from': 'both_errors'}, 2.720268, 0.448380),
-        (
-            {'squared_error_scale': 1, 'priorities_from': 'losses'},
-            2.840537,
-            0.808278,
-        ),
-        (
-            {'squared_error_scale': 1, 'mean_over_time': True},
-            0.710134,
-            0.293150,
-        ),
+def test_worked_sequence_as_a_demonstration():
+  for weight, loss in ((1, 2.720268), (0, 0.104767)):
+    agent = _table_agent(
+        n_step=2,
+        margin=0.8,
+        one_step_weight=weight,
+        margin_weight=weight,
         # Whoever asks for both errors gets them, weighed or not.
-        (
-            {
-                'priorities_from': 'both_errors',
-                'one_step_weight': 0,
-                'margin_weight': 0,
-            },
-            0.104767,
-            0.448380,
-        ),
-    ],
-)
-def test_worked_sequence_as_a_demonstration(settings, loss, priority):
-  agent = _table_agent(
-      n_step=2, margin=0.8, **{'one_step_weight': 1, 'margin_weight': 1,
-                               **settings}
-  )
-  result = agent.loss(
-      _worked_sequence(), is_demonstration=tf.constant([True])
-  )
-  np.testing.assert_allclose(result.loss, loss, atol=3e-6)
-  np.testing.assert_allclose(result.extra.priorities, [priority], atol=2e-6)
-  if agent._margin_weight:
-    np.testing.assert_allclose(result.extra.margin_loss, 0.65, atol=1e-6)
-  # One's own experience has no margin.
-  own = agent.loss(_worked_sequence()).loss
-  margins = 2.6 * (0.25 if agent._mean_over_time else 1) * bool(
-      agent._margin_weight
-  )
-  np.testing.assert_allclose(own, loss - margins, atol=3e-6)
-  assert result.extra.demonstration_rate == 1
-  # a* = 1, 0, 1, 2 is what was done.
-  assert result.extra.demonstration_agreement == 1
+        priorities_from='both_errors',
+    )
+    result = agent.loss(
+        _worked_sequence(), is_demonstration=tf.constant([True])
+    )
+    np.testing.assert_allclose(result.loss, loss, atol=3e-6)
+    np.testing.assert_allclose(result.extra.priorities, [0.448380], atol=2e-6)
+    np.testing.assert_allclose(
+        result.extra.margin_loss, 0.65 * weight, atol=1e-6
+    )
+    # One's own experience has no margin.
+    own = agent.loss(_worked_sequence()).loss
+    np.testing.assert_allclose(own, loss - 2.6 * weight, atol=3e-6)
+    assert result.extra.demonstration_rate == 1
+    # a* = 1, 0, 1, 2 is what was done.
+    assert result.extra.demonstration_agreement == 1
 
 
-@pytest.mark.parametrize('graph', [False, True])
-def test_l2_is_a_term_of_the_loss(graph):
+def test_l2_is_a_term_of_the_loss():
   worked = _table_agent(n_step=2).loss(_worked_sequence())
   agent = _table_agent(n_step=2, l2_weight=0.05)
-  train = common.function(agent.train) if graph else agent.train
-  result = train(_worked_sequence())
+  result = agent.train(_worked_sequence())
 
   # Squares of the rows: 0.06 + 0.34 + 0.20 + 0.86 + 1.54 + 0.21.
   np.testing.assert_allclose(result.extra.l2_loss, 3.21, rtol=1e-6)
@@ -350,8 +272,7 @@ def test_summaries_of_every_metric(tmp_path):
   assert found == expected and len(found) == 12
 
 
-@pytest.mark.parametrize('graph', [False, True])
-def test_soft_updates(graph):
+def test_soft_updates():
   online = np.tile(np.float32([1, 2, 1]), [6, 1])
   target = np.tile(np.float32([0, -1, 0]), [6, 1])
   agent = _table_agent(
@@ -361,9 +282,8 @@ def test_soft_updates(graph):
       target_update_tau=0.001,
       target_update_period_train_steps=1,
   )
-  train = common.function(agent.train) if graph else agent.train
   for _ in range(3):
-    train(_worked_sequence())
+    agent.train(_worked_sequence())
   np.testing.assert_allclose(
       agent._target_q_network.variables[0][:, :2],
       np.tile([0.002997, -0.991009], [6, 1]),

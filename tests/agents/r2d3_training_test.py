@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What R2D3 changes as it trains: target, predictor; and checkpoints."""
+"""What R2D3 pays and trains of a curiosity; and checkpoints."""
 
 import numpy as np
 import tensorflow as tf
@@ -10,32 +10,6 @@ from rnd_agents import networks
 from rnd_agents.curiosity import random_network_distillation
 from tests.agents import agent_test_utils
 from tests.agents import slow_r2d3
-
-
-# ------------------------------------------------------------------ the target
-def test_hard_updates_at_the_period_only():
-  agent = slow_r2d3.build_agent(
-      core='none', target_update_period_train_steps=3
-  )
-  online, target = agent._q_network.variables, agent._target_q_network.variables
-  assert not any(np.array_equal(x, y) for x, y in zip(online, target))
-  agent.initialize()
-  for x, y in zip(online, target, strict=True):
-    np.testing.assert_array_equal(x, y)
-  train = common.function(agent.train)
-  experience = slow_r2d3.sequences()
-  kept = [x.numpy() for x in online]
-  for step in range(1, 8):
-    before = [x.numpy() for x in online]
-    train(experience)
-    assert all(
-        np.abs(x - y).max() > 0 for x, y in zip(before, online, strict=True)
-    )
-    if step % 3 == 0:
-      kept = [x.numpy() for x in online]
-    for x, y in zip(kept, target, strict=True):
-      np.testing.assert_array_equal(x, y)
-  assert agent.train_step_counter.numpy() == 7
 
 
 # ------------------------------------------------------------------- curiosity
@@ -127,9 +101,7 @@ def test_rewards_get_the_bonus_of_the_arrival():
       *rnd.seen.moments[0].variables,
       *rnd._return_scaler.variables,
   )
-  for x, y in zip(
-      before['target'] + before['statistics'], after, strict=True
-  ):
+  for x, y in zip(before['target'] + before['statistics'], after, strict=True):
     np.testing.assert_array_equal(x, y)
 
 

@@ -10,7 +10,6 @@ from tf_agents.environments import tf_py_environment
 from tf_agents.networks import actor_distribution_rnn_network
 from tf_agents.networks import lstm_encoding_network
 from tf_agents.networks import network
-from tf_agents.policies import policy_saver
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
@@ -20,11 +19,9 @@ from rnd_agents import networks
 from rnd_agents.agents import rollouts
 from rnd_agents.agents import rows as rows_lib
 from rnd_agents.environments import loaders
-from rnd_agents.evaluation import saved_policy
 from tests.agents import agent_test_utils
 from tests.agents import slow_recurrent
 
-CORES = pytest.mark.parametrize('core', [networks.LSTMCore, networks.GRUCore])
 NUM_ENVIRONMENTS = 3
 NUM_STEPS = 25  # Random episodes of CartPole last about 20.
 
@@ -64,9 +61,7 @@ def _collector(environment, policy):
   def collect():
     nonlocal state
     buffer.clear()
-    _, state = driver.run(
-        policy_state=state, maximum_iterations=NUM_STEPS + 1
-    )
+    _, state = driver.run(policy_state=state, maximum_iterations=NUM_STEPS + 1)
     return buffer.gather_all()
 
   return collect
@@ -89,13 +84,11 @@ def _unrolled(agent, rows, chunks):
   return distribution.logits, values, minibatch
 
 
-@CORES
-def test_chunks_unroll_to_what_was_collected(core):
+def test_chunks_unroll_to_what_was_collected():
   environment = _environment()
   # Values are recorded step by step where a learner is to find them.
   agent = _agent(
       environment,
-      core,
       compute_value_and_advantage_in_train=False,
       update_normalizers_in_train=False,
   )
@@ -112,7 +105,7 @@ def test_chunks_unroll_to_what_was_collected(core):
   )
 
   def distances(state_init):
-    twin = _agent(environment, core, recurrent_state_init=state_init)
+    twin = _agent(environment, recurrent_state_init=state_init)
     agent_test_utils.copy_variables(agent, twin)
     rows, chunks = _chunks(twin, _without_values(experience, state_init))
     logits, values, minibatch = _unrolled(twin, rows, chunks)
@@ -182,52 +175,6 @@ def _without_values(experience, state_init):
   kept = ['dist_params'] + ['network_state'] * (state_init == 'stored')
   info = {name: experience.policy_info[name] for name in kept}
   return experience.replace(policy_info=info)
-
-
-def test_ratios_before_the_first_step_of_an_update():
-  environment = _environment()
-  agent, twin = (
-      _agent(
-          environment,
-          optimizer=tf.keras.optimizers.SGD(0.0),
-          recurrent_state_init=state_init,
-          burn_in_length=3,
-      )
-      for state_init in ('stored', 'zero')
-  )
-  agent_test_utils.copy_variables(agent, twin)
-  collect = _collector(environment, agent.collect_policy)
-  collect()
-  experience = collect()
-  info = common.function(agent.train)(experience).extra
-  assert info.clip_fraction == 0
-  assert abs(info.approximate_kl) < 1e-7
-  info = twin.train(_without_values(experience, 'zero')).extra
-  assert info.approximate_kl > 1e-5
-
-
-@CORES
-def test_one_chunk_a_rollout_is_the_whole_sequence(core, monkeypatch):
-  variables = []
-  for unroll_length in (None, 8):
-    agent = agent_test_utils.stir(
-        agent_test_utils.build_agent(
-            sizes={'core': core(5)},
-            unroll_length=unroll_length,
-            num_minibatches=2,
-        )
-    )
-    agent_test_utils.fix_shuffles(monkeypatch, 1_000)
-    experience = slow_recurrent.with_states(agent_test_utils.rollout(agent))
-    before = [v.numpy() for v in agent._ppo_variables]
-    agent.train(experience)
-    variables.append([v.numpy() for v in agent._ppo_variables])
-    assert all(
-        np.abs(x - y).max() > 1e-4
-        for x, y in zip(before, variables[-1], strict=True)
-    )
-  for x, y in zip(*variables, strict=True):
-    np.testing.assert_allclose(x, y, rtol=0, atol=1e-5)
 
 
 def _terms_and_gradients(agent, minibatch, rows):
@@ -345,13 +292,12 @@ def test_minibatches_draw_chunks_whole_and_each_once():
   )
 
 
-@CORES
-def test_learner_path_equals_whole_rollouts(core):
+def test_learner_path_equals_whole_rollouts():
   results = []
   for in_train in (True, False):
     agent = agent_test_utils.stir(
         agent_test_utils.build_agent(
-            sizes={'core': core(5)},
+            sizes={'core': networks.LSTMCore(5)},
             unroll_length=3,
             num_epochs=1,
             num_minibatches=1,
@@ -435,48 +381,6 @@ def test_recurrent_networks_of_tf_agents_serve_too():
   np.testing.assert_allclose(
       values[kept], minibatch.rows['old_values'][kept], atol=1e-5
   )
-
-
-@pytest.mark.parametrize(
-    ('core', 'greedy'), [(networks.LSTMCore, True), (networks.GRUCore, False)]
-)
-def test_saved_policies_remember(core, greedy, tmp_path):
-  environment = _environment()
-  agent = _agent(environment, core)
-  policy = agent.policy if greedy else agent.collect_policy
-  policy_saver.PolicySaver(policy, batch_size=None).save(str(tmp_path))
-  if greedy:
-    loaded = saved_policy.SavedPolicy(str(tmp_path))
-  else:
-    loaded = tf.saved_model.load(str(tmp_path))
-  for batch_size in (1, 5):  # Of a saved policy it was one for ever (#660).
-    states = [p.get_initial_state(batch_size) for p in (policy, loaded)]
-    for x, y in zip(*map(tf.nest.flatten, states), strict=True):
-      np.testing.assert_array_equal(x, np.zeros([batch_size, 6]))
-      np.testing.assert_array_equal(x, y)
-    differs = False
-    for i in range(12):
-      observation = 10 * agent_test_utils.sample(
-          environment.observation_spec(), [batch_size], i
-      )
-      step = ts.transition(observation, tf.zeros([batch_size]))
-      if i in (0, 7):
-        step = ts.restart(observation, batch_size)
-      steps = [
-          p.action(step, state)
-          for p, state in zip((policy, loaded), states, strict=True)
-      ]
-      if greedy:
-        np.testing.assert_array_equal(steps[0].action, steps[1].action)
-      else:
-        logits = [s.info['dist_params']['logits'] for s in steps]
-        np.testing.assert_allclose(*logits, atol=1e-5)
-        fresh = policy.action(step).info['dist_params']['logits']
-        differs |= np.abs(fresh - logits[0]).max() > 1e-2
-      states = [s.state for s in steps]
-      for x, y in zip(*map(tf.nest.flatten, states), strict=True):
-        np.testing.assert_allclose(x, y, atol=1e-5)
-    assert differs or greedy
 
 
 class _Memory(network.Network):

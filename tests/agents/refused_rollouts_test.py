@@ -209,13 +209,12 @@ def test_garbage_in_rows_without_a_transition_changes_nothing(core):
 # Weights, chunks, types.
 
 
-@pytest.mark.parametrize('core', [None, networks.GRUCore])
-def test_weights_are_factors_of_every_term(core):
+def test_weights_are_factors_of_every_term_of_a_memory_too():
   """Half the weights, half of each loss; weights of sum 1 are no exception."""
   terms = {}
   agent = agent_test_utils.build_agent(
       optimizer=tf.keras.optimizers.SGD(0.0),
-      sizes={'core': core and core(5)},
+      sizes={'core': networks.GRUCore(5)},
       num_epochs=1,
       num_minibatches=1,
       predictor_proportion=1.0,
@@ -232,9 +231,7 @@ def test_weights_are_factors_of_every_term(core):
         extra.rnd_loss,
     ])
   for weight in (0.5, 1 / 36):
-    np.testing.assert_allclose(
-        terms[weight], weight * terms[1.0], rtol=1e-5
-    )
+    np.testing.assert_allclose(terms[weight], weight * terms[1.0], rtol=1e-5)
   assert np.abs(terms[1.0]).min() > 1e-4
 
 

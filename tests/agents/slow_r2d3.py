@@ -279,9 +279,7 @@ class SlowAgent:
         continue
       action = int(experience.action[b, start + t])
       q = online[t][action]
-      others = [
-          online[t][a] + settings.margin for a in range(3) if a != action
-      ]
+      others = [online[t][a] + settings.margin for a in range(3) if a != action]
       margin = 0.0
       if is_demonstration[b] and settings.margin_weight:
         margin = tf.reduce_max(tf.stack([q, *others])) - q
@@ -317,9 +315,7 @@ class SlowAgent:
     eta = self.settings.priority_max_weight
     return eta * max(sizes) + (1 - eta) * sum(sizes) / len(sizes)
 
-  def train(
-      self, experience, weights=None, states=None, is_demonstration=None
-  ):
+  def train(self, experience, weights=None, states=None, is_demonstration=None):
     """One step; returns (loss, a dict of what `R2D3LossInfo` says)."""
     settings = self.settings
     batch_size = experience.step_type.shape[0]

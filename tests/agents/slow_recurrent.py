@@ -12,16 +12,15 @@ from tests.agents import slow_update
 class SlowRecurrentAgent(slow_update.SlowAgent):
   """A `SlowAgent` that carries a state from row to row.
 
-  Args:
-    twin: An agent whose networks and optimizers this takes over: two views of
-      one recurrent network.
-    settings: `slow_streams.Settings`.
-    chunking: How the agent is told to cut, by its own names.
+  Its twin has two views of one recurrent network; `chunking` is how the agent
+  is told to cut, by its own names.
   """
 
   def __init__(self, twin, settings, chunking):
     super().__init__(twin, settings)
     self.network = self.actor_net.actor_critic
+    # Traced once: a thousand single rows take seconds otherwise.
+    self._call = tf.function(self._apply, autograph=False)
     self.chunking = chunking
     self._rollout = None
     self._chunks = None  # Of the minibatch; None for whole rollouts.
@@ -38,10 +37,17 @@ class SlowRecurrentAgent(slow_update.SlowAgent):
         self.network.state_spec, [x[b : b + 1, t] for x in flat]
     )
 
+  def _apply(self, observation, step_type, state):
+    (distribution, value), state = self.network(
+        observation, step_type, network_state=state
+    )
+    return (distribution.logits, value), state
+
   def _row(self, b, t, state):
+    """((logits, values), state) of a row, each of a batch of one."""
     observation = self._inputs(self._rollout.observation[b : b + 1, t])
     step_type = self._rollout.step_type[b : b + 1, t]
-    return self.network(observation, step_type, network_state=state)
+    return self._call(tf.convert_to_tensor(observation), step_type, state)
 
   def _state_at(self, b, start):
     """The state before a chunk's first row, after its burn-in."""
@@ -64,10 +70,10 @@ class SlowRecurrentAgent(slow_update.SlowAgent):
           logits.append(logits[-1])
           values.append(values[-1])
           continue
-        (distribution, value), state = self._row(b, t, state)
+        (row_logits, value), state = self._row(b, t, state)
         if self._rollout.step_type[b, t] == slow_streams.LAST:
           continue
-        logits.append(distribution.logits)
+        logits.append(row_logits)
         values.append(value)
     return tf.concat(logits, 0), tf.concat(values, 0)
 

@@ -136,9 +136,7 @@ def gae_extrinsic(settings, rewards, values, step_types, discounts):
       carried = 0.0
       continue
     ends = step_types[t + 1] == LAST
-    died = ends and (
-        discounts[t] == 0 or not settings.bootstrap_at_time_limit
-    )
+    died = ends and (discounts[t] == 0 or not settings.bootstrap_at_time_limit)
     future = 0.0 if died else values[t + 1]
     if ends:
       carried = 0.0

@@ -86,9 +86,7 @@ class SlowAgent:
   def _loss(self, batch):
     settings = self.settings
     weight = batch['weight']
-    observations = tf.nest.map_structure(
-        self._inputs, batch['observation']
-    )
+    observations = tf.nest.map_structure(self._inputs, batch['observation'])
     logs, entropies = self._distribution_terms(observations, batch['action'])
     if settings.log_prob_clipping:
       logs = tf.clip_by_value(
@@ -191,9 +189,7 @@ class SlowAgent:
       for b in range(batch_size):
         for t in range(num_rows - 1):
           self.policy_observations.add(experience.observation[b, t : t + 1])
-    means = {
-        name: np.mean([step[name] for step in steps]) for name in steps[0]
-    }
+    means = {name: np.mean([step[name] for step in steps]) for name in steps[0]}
     num_steps = self.settings.num_epochs * self.settings.num_minibatches
     return dict(
         means,

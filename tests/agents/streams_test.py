@@ -58,13 +58,9 @@ INTRINSIC_VALUES = [1.0, 1.5, 9.0, 0.5, 0.7, 1.2]
 # Of arriving at row t; no one is paid for arriving at the rows 0 and 3.
 BONUS = [49.0, 0.5, 0.2, 64.0, 0.8, 0.1]
 EXTRINSIC = [0.679020, 0.400000, 2.671371, 2.499100]
+BOOTSTRAPPED = [1.409058, 1.169230, 2.671371, 2.499100]
 INTRINSIC = [1.595409, 0.649026, 1.546014, 0.588000]
 EPISODIC_INTRINSIC = [-0.237650, -1.300000, 1.546014, 0.588000]
-ONLY_EXTRINSIC = {
-    'extrinsic_advantage_coefficient': 1.0,
-    # Not 0: that switches RND off.
-    'intrinsic_advantage_coefficient': 1e-30,
-}
 ONLY_INTRINSIC = {'extrinsic_advantage_coefficient': 0.0}
 
 
@@ -76,73 +72,48 @@ def _two_episodes(agent, letter):
 
 @BOTH_WAYS
 @pytest.mark.parametrize(
-    ('settings', 'letter', 'expected'),
+    ('settings', 'letter', 'extrinsic', 'intrinsic', 'combined'),
     [
-        (ONLY_EXTRINSIC, 'T', EXTRINSIC),
-        (ONLY_INTRINSIC, 'T', INTRINSIC),
-        (ONLY_INTRINSIC, 'L', INTRINSIC),
-        ({}, 'T', [2.953449, 1.449026, 6.888756, 5.586200]),
+        ({}, 'T', EXTRINSIC, INTRINSIC, None),
+        ({}, 'L', BOOTSTRAPPED, INTRINSIC, None),
+        ({'bootstrap_at_time_limit': False}, 'L', EXTRINSIC, INTRINSIC, None),
+        (
+            {'episodic_intrinsic_stream': True},
+            'T',
+            EXTRINSIC,
+            EPISODIC_INTRINSIC,
+            None,
+        ),
         (
             {'normalize_advantages': True},
             'T',
+            EXTRINSIC,
+            INTRINSIC,
             [-0.592310, -1.296218, 1.248992, 0.639536],
         ),
-        (ONLY_EXTRINSIC, 'L', [1.409058, 1.169230, 2.671371, 2.499100]),
-        (
-            dict(ONLY_EXTRINSIC, bootstrap_at_time_limit=False),
-            'L',
-            EXTRINSIC,
-        ),
-        (
-            dict(ONLY_INTRINSIC, episodic_intrinsic_stream=True),
-            'T',
-            EPISODIC_INTRINSIC,
-        ),
     ],
-    ids=[
-        'extrinsic', 'intrinsic', 'intrinsic-limit', 'combined', 'normalized',
-        'time-limit', 'time-limit-as-death', 'episodic',
-    ],
+    ids=['death', 'time-limit', 'time-limit-as-death', 'episodic',
+         'normalized'],
 )
-def test_worked_out_vectors(whole_rollout, settings, letter, expected):
+def test_worked_out_vectors(
+    whole_rollout, settings, letter, extrinsic, intrinsic, combined
+):
   agent = agent_test_utils.readable_agent(
       whole_rollout, **dict(LAMBDA, **settings)
   )
-  experience = _two_episodes(agent, letter)
-  np.testing.assert_allclose(
-      _advantages(agent, experience), expected, rtol=0, atol=2e-6
-  )
-
-
-@BOTH_WAYS
-def test_returns_of_both_heads(whole_rollout):
-  agent = agent_test_utils.readable_agent(whole_rollout, **LAMBDA)
-  _, returns, intrinsic_returns, mask = _streams(
-      agent, _two_episodes(agent, 'T')
+  advantages, returns, intrinsic_returns, mask = _streams(
+      agent, _two_episodes(agent, letter)
   )
   np.testing.assert_array_equal(mask, [[1, 1, 0, 1, 1, 0]])
-  np.testing.assert_allclose(
-      returns[mask > 0], [0.979020, 1.0, 2.771371, 2.899100], atol=2e-6
-  )
-  np.testing.assert_allclose(
-      intrinsic_returns[mask > 0],
-      [2.595409, 2.149026, 2.046014, 1.288000],
-      atol=2e-6,
-  )
-
-
-@BOTH_WAYS
-def test_bootstraps_from_the_last_observation(whole_rollout):
-  # TF-Agents 0.19 has [2.90912, 2.096, 1.8] (agents#953).
-  agent = agent_test_utils.readable_agent(
-      whole_rollout, discount_factor=0.9, lambda_value=0.8, **ONLY_EXTRINSIC
-  )
-  experience = agent_test_utils.readable_rollout(
-      agent, 'MMMM', [1.0, 0, 2], np.zeros(4), [0.5, 1, 2, 4], np.zeros(4)
-  )
-  np.testing.assert_allclose(
-      _advantages(agent, experience), [3.84224, 3.392, 3.6], atol=1e-6
-  )
+  acted = [0, 1, 3, 4]
+  if combined is None:
+    combined = 2 * np.array(extrinsic) + intrinsic
+  for found, expected in (
+      (advantages, combined),
+      (returns, np.array(VALUES)[acted] + extrinsic),
+      (intrinsic_returns, np.array(INTRINSIC_VALUES)[acted] + intrinsic),
+  ):
+    np.testing.assert_allclose(found[mask > 0], expected, rtol=0, atol=3e-6)
 
 
 @BOTH_WAYS
@@ -165,12 +136,8 @@ def test_intrinsic_stream_ends_at_the_last_row(whole_rollout):
 @BOTH_WAYS
 @pytest.mark.parametrize(
     'settings',
-    [
-        {},
-        {'episodic_intrinsic_stream': True},
-        {'episodic_intrinsic_stream': True, 'bootstrap_at_time_limit': False},
-    ],
-    ids=['continuing', 'episodic', 'time-limit-as-death'],
+    [{}, {'episodic_intrinsic_stream': True, 'bootstrap_at_time_limit': False}],
+    ids=['continuing', 'episodic'],
 )
 def test_many_episodes_as_the_slow_loops(whole_rollout, settings):
   rows = agent_test_utils.ROLLOUT
@@ -213,22 +180,6 @@ def test_many_episodes_as_the_slow_loops(whole_rollout, settings):
       )
 
 
-def test_bonus_is_paid_for_the_next_observation():
-  agent = agent_test_utils.readable_agent(
-      True, **ONLY_INTRINSIC, lambda_value=0.0
-  )
-  zeros = np.zeros(4)
-  advantages = []
-  for bonus in ([1.0, 4, 9, 16], [81.0, 4, 9, 16], [1.0, 16, 9, 4]):
-    experience = agent_test_utils.readable_rollout(
-        agent, 'FMMM', zeros[1:], bonus, zeros, zeros
-    )
-    advantages.append(_advantages(agent, experience))
-  np.testing.assert_allclose(advantages[0], [4, 9, 16], rtol=1e-6)
-  np.testing.assert_allclose(advantages[1], [4, 9, 16], rtol=1e-6)
-  np.testing.assert_allclose(advantages[2], [16, 9, 4], rtol=1e-6)
-
-
 def test_a_sequence_without_batch_dimension_is_preprocessed_alike():
   agent = agent_test_utils.readable_agent(False, **LAMBDA)
   experience = _two_episodes(agent, 'T')
@@ -251,9 +202,7 @@ def test_preprocessing_keeps_rows_and_adds_arrivals():
         getattr(processed, name), getattr(experience, name)
     )
   arrivals = processed.policy_info['next_observation']
-  np.testing.assert_array_equal(
-      arrivals[:, :-1], experience.observation[:, 1:]
-  )
+  np.testing.assert_array_equal(arrivals[:, :-1], experience.observation[:, 1:])
   np.testing.assert_array_equal(arrivals[:, -1], np.zeros([4, 3]))
 
 

@@ -78,9 +78,7 @@ def _create_agent(
   rnd = random_network_distillation.RandomNetworkDistillation(
       time_step_spec.observation,
       *factory.create_rnd_networks(
-          observations.observation_spec(
-              time_step_spec.observation
-          )
+          observations.observation_spec(time_step_spec.observation)
       ),
   )
   in_train = settings.get('compute_value_and_advantage_in_train', True)

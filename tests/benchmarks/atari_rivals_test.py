@@ -45,9 +45,7 @@ def test_each_second_counts_in_the_phase_that_it_was_spent_in(phases):
     _step(phases, acting=2 * i, environment=20 * i, bonus=200 * i)
     _update(phases, gae=1000 * i, learning=10000 * i)
   phases.end()
-  once = dict(
-      environment=30, acting=3, bonus=300, gae=1000, learning=10000
-  )
+  once = dict(environment=30, acting=3, bonus=300, gae=1000, learning=10000)
   assert phases.updates == [
       once, {name: 2 * seconds for name, seconds in once.items()}
   ]

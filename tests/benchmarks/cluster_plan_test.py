@@ -82,9 +82,7 @@ def test_losses_have_the_mean_of_a_task_that_begins_again():
   work = _WORK._replace(
       call_s=0.0, byte_s=0.0, learner_s=0.0, variables_bytes=0
   )
-  fleet = cluster_plan.Fleet(
-      1, 1, 2, 4, losses_per_hour=180.0, detection_s=5.0
-  )
+  fleet = cluster_plan.Fleet(1, 1, 2, 4, losses_per_hour=180.0, detection_s=5.0)
   # A loss in 20 s on average, 10 s of work, 12 s until it begins again:
   # (e^(10 / 20) - 1) (20 + 12).
   found = cluster_plan.predict(work, fleet, num_rounds=4000)

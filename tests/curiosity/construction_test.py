@@ -50,13 +50,10 @@ def _shared_initializer():
 
 
 def _same_seed():
-  return tuple(
-      network
-      for network in (
-          _encoder(tf.keras.initializers.GlorotUniform(seed=3)),
-          _frozen(_encoder(tf.keras.initializers.GlorotUniform(seed=3))),
-      )
+  first, second = (
+      _encoder(tf.keras.initializers.GlorotUniform(seed=3)) for _ in range(2)
   )
+  return first, _frozen(second)
 
 
 def _copied_weights():

@@ -38,17 +38,13 @@ class Counts(curiosity.Curiosity):
 
   def update_statistics(self, transitions):
     once = tf.reshape(tf.cast(transitions.valid, tf.float32), [-1])
-    self._counts.scatter_add(
-        tf.IndexedSlices(once, self._places(transitions))
-    )
+    self._counts.scatter_add(tf.IndexedSlices(once, self._places(transitions)))
 
 
 def _deep_sea():
   return tf_py_environment.TFPyEnvironment(
       environments.loaders.load_environment(
-          environments.deep_sea.DeepSeaEnv,
-          NUM_ENVS,
-          env_kwargs={'size': SIZE},
+          environments.deep_sea.DeepSeaEnv, NUM_ENVS, env_kwargs={'size': SIZE}
       )
   )
 
@@ -139,9 +135,7 @@ def test_counts_solve_deep_sea_in_r2d3():
   assert agent.optimizers == [agent._optimizer]
   buffer, collect = _collector(env, agent, 2_000, agent.update_statistics)
   collect(50)
-  batches = iter(
-      buffer.as_dataset(sample_batch_size=64, num_steps=SIZE + 1)
-  )
+  batches = iter(buffer.as_dataset(sample_batch_size=64, num_steps=SIZE + 1))
   train = common.function(agent.train)
 
   def iterate():
@@ -174,9 +168,7 @@ _OBSERVATIONS = np.arange(10).reshape([2, 5])
 
 def _check(transitions, t):
   """Column t of the transitions between the columns of those rows."""
-  np.testing.assert_array_equal(
-      transitions.observation, _OBSERVATIONS[:, t]
-  )
+  np.testing.assert_array_equal(transitions.observation, _OBSERVATIONS[:, t])
   np.testing.assert_array_equal(transitions.action, 2 * _OBSERVATIONS[:, t])
   np.testing.assert_array_equal(
       transitions.next_observation, _OBSERVATIONS[:, t + 1]

@@ -106,9 +106,7 @@ def test_icm_and_its_inverse_model_from_their_weights(kind, in_graph):
   variables = icm.trainable_variables
   for variable in variables:  # Small initial heads would hide them.
     variable.assign(tf.random.normal(variable.shape))
-  features, following, errors = _slow(
-      icm.model, transitions, kind, variables
-  )
+  features, following, errors = _slow(icm.model, transitions, kind, variables)
   actions = transitions.action.numpy()
   encoded = {
       'discrete': lambda: np.eye(4)[actions - 2],
@@ -119,9 +117,7 @@ def test_icm_and_its_inverse_model_from_their_weights(kind, in_graph):
   predicted = _mlp(variables[8:], np.concatenate([features, encoded], axis=1))
   forward = 0.5 * np.square(predicted - following).sum(axis=1)
   run = tf.function if in_graph else lambda function: function
-  np.testing.assert_allclose(
-      run(icm.bonus)(transitions), forward, rtol=1e-4
-  )
+  np.testing.assert_allclose(run(icm.bonus)(transitions), forward, rtol=1e-4)
   weights = np.linspace(0.5, 2, 8).astype(np.float32)
   kept = transitions.valid.numpy()
   np.testing.assert_allclose(

@@ -2,27 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each example as its user starts it: does every flag reach the loop?"""
 
-import os
-import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 
-_ROOT = pathlib.Path(__file__).parents[2]
+from tests import source_tree
+from tests.train import binaries
 
 
 def _run(name, *arguments):
   """Runs an example; returns what it says."""
-  result = subprocess.run(
-      [sys.executable, '-m', f'examples.{name}', *arguments],
-      cwd=_ROOT,
-      env=dict(os.environ, TF_CPP_MIN_LOG_LEVEL='3'),
-      capture_output=True,
-      text=True,
-      check=False,
-  )
+  result = binaries.run(source_tree.ROOT, f'examples.{name}', *arguments)
   said = result.stdout + result.stderr
   assert result.returncode == 0, said
   return said

@@ -32,9 +32,7 @@ def test_dqn_and_predictor_learn_together():
   ):
     np.testing.assert_array_equal(variable, value)
   after = np.mean(rnd.errors(observations))
-  for variable, value in zip(
-      rnd.rnd_network.variables, drawn[0], strict=True
-  ):
+  for variable, value in zip(rnd.rnd_network.variables, drawn[0], strict=True):
     variable.assign(value)
   assert after < 0.8 * np.mean(rnd.errors(observations))
 

@@ -52,17 +52,17 @@ def _shapes(pairs):
   return [kernel.shape for kernel, _ in pairs]
 
 
-def test_both_heads_by_hand():
-  network = _network()
-  _roughen(network)
-  (trunk, policy, extrinsic, intrinsic) = _variables(network)
-  assert _shapes([trunk, policy, extrinsic, intrinsic]) == [
-      (3, 6), (6, 4), (6, 1), (6, 1)
-  ]
-  observations = _observations()
-  features = np.tanh(observations @ trunk[0] + trunk[1])
-  (distribution, values), state = network(observations)
-  assert state == ()
+def _assert_by_hand(outputs, features, value_features, layers):
+  """Compares with residual layers, if there are any, and heads in NumPy."""
+  *residuals, policy, extrinsic, intrinsic = layers
+  if residuals:
+    features, value_features = [
+        x + np.maximum(x @ kernel + bias, 0)
+        for x, (kernel, bias) in zip(
+            (features, value_features), residuals, strict=True
+        )
+    ]
+  distribution, values = outputs
   np.testing.assert_allclose(
       distribution.logits_parameter(),
       features @ policy[0] + policy[1],
@@ -71,48 +71,36 @@ def test_both_heads_by_hand():
   )
   # The extrinsic value stands first.
   expected = [
-      features @ head[0][:, 0] + head[1] for head in (extrinsic, intrinsic)
+      value_features @ kernel + bias for kernel, bias in (extrinsic, intrinsic)
   ]
   np.testing.assert_allclose(
-      values, np.stack(expected, -1), rtol=1e-4, atol=1e-5
+      values, np.concatenate(expected, -1), rtol=1e-4, atol=1e-5
   )
+
+
+@pytest.mark.parametrize(
+    ('two_trunks', 'units'), [(False, None), (False, 6), (True, 6)]
+)
+def test_heads_by_hand(two_trunks, units):
+  network = _network(residual_units=units, two_trunks=two_trunks)
+  _roughen(network)
+  pairs = _variables(network)
+  num_trunks = 1 + two_trunks
+  assert _shapes(pairs) == (
+      [(3, 6)] * num_trunks
+      + ([] if units is None else [(6, 6)] * 2)
+      + [(6, 4), (6, 1), (6, 1)]
+  )
+  observations = _observations()
+  outputs, state = network(observations)
+  assert state == ()
+  features = [
+      np.tanh(observations @ kernel + bias)
+      for kernel, bias in pairs[:num_trunks]
+  ]
+  _assert_by_hand(outputs, features[0], features[-1], pairs[num_trunks:])
   names = [v.name for v in network.variables[-4:]]
   assert ['value_0' in name for name in names] == [True, True, False, False]
-
-
-@pytest.mark.parametrize('two_trunks', [False, True])
-def test_residual_heads_by_hand(two_trunks):
-  network = _network(residual_units=6, two_trunks=two_trunks)
-  _roughen(network)
-  *trunks, policy_residual, value_residual, policy, extrinsic, intrinsic = (
-      _variables(network)
-  )
-  assert len(trunks) == 1 + two_trunks
-  assert _shapes([policy_residual, value_residual, policy]) == [
-      (6, 6), (6, 6), (6, 4)
-  ]
-  observations = _observations()
-
-  def residual(trunk, layer):
-    features = np.tanh(observations @ trunk[0] + trunk[1])
-    return features + np.maximum(features @ layer[0] + layer[1], 0)
-
-  policy_features = residual(trunks[0], policy_residual)
-  value_features = residual(trunks[-1], value_residual)
-  (distribution, values), _ = network(observations)
-  np.testing.assert_allclose(
-      distribution.logits_parameter(),
-      policy_features @ policy[0] + policy[1],
-      rtol=1e-4,
-      atol=1e-5,
-  )
-  expected = [
-      value_features @ head[0][:, 0] + head[1]
-      for head in (extrinsic, intrinsic)
-  ]
-  np.testing.assert_allclose(
-      values, np.stack(expected, -1), rtol=1e-4, atol=1e-5
-  )
 
 
 def test_first_weights():
@@ -166,17 +154,16 @@ def test_views_share_the_weights():
   np.testing.assert_array_equal(after, network(observations)[0][1])
 
 
-@pytest.mark.parametrize('two_trunks', [False, True])
-def test_what_the_value_loss_moves(two_trunks):
-  network = _network(two_trunks=two_trunks)
+def test_what_the_value_loss_moves_of_two_trunks():
+  network = _network(two_trunks=True)
   with tf.GradientTape() as tape:
     (_, values), _ = network(_observations())
     loss = tf.reduce_sum(values)
   gradients = tape.gradient(loss, network.variables)
+  # Trunks, policy head, two value heads. One trunk learns from the values:
+  # `test_what_the_losses_move_with_a_core`.
   reached = [g is not None for g in gradients[::2]]
-  # (trunks), policy head, two value heads. One trunk learns from the values.
-  trunks = [False, True] if two_trunks else [True]
-  assert reached == [*trunks, False, True, True]
+  assert reached == [False, True, False, True, True]
 
 
 def test_nested_actions():
@@ -254,31 +241,15 @@ def test_recurrent_heads_by_hand(residual_units):
   core = recurrent_cores.GRUCore(5)
   network = _recurrent(_BOX, lambda _: core, residual_units=residual_units)
   trunk_w, trunk_b, _, _, _, *heads = [v.numpy() for v in network.variables]
-  heads = list(zip(heads[::2], heads[1::2], strict=True))
-  residuals, (policy, extrinsic, intrinsic) = heads[:-3], heads[-3:]
-  assert _shapes(residuals) == [(5, 5)] * (0 if residual_units is None else 2)
   observations, state = _observations((2, 4)), _states(network)
   # recurrent_cores_test.py looks into the core.
   features, expected_state = core(
       np.tanh(observations @ trunk_w + trunk_b), _STEP_TYPES, state
   )
-  policy_features = value_features = features.numpy()
-  if residuals:
-    policy_features, value_features = [
-        policy_features + np.maximum(policy_features @ w + b, 0)
-        for w, b in residuals
-    ]
-  (distribution, values), final = network(observations, _STEP_TYPES, state)
-  np.testing.assert_allclose(
-      distribution.logits_parameter(),
-      policy_features @ policy[0] + policy[1],
-      rtol=1e-4,
-      atol=1e-5,
-  )
-  expected = [value_features @ w + b for w, b in (extrinsic, intrinsic)]
-  np.testing.assert_allclose(
-      values, np.concatenate(expected, -1), rtol=1e-4, atol=1e-5
-  )
+  outputs, final = network(observations, _STEP_TYPES, state)
+  layers = list(zip(heads[::2], heads[1::2], strict=True))
+  assert len(layers) == 3 + 2 * (residual_units is not None)
+  _assert_by_hand(outputs, features.numpy(), features.numpy(), layers)
   np.testing.assert_allclose(final, expected_state, rtol=1e-4, atol=1e-5)
 
 
@@ -320,8 +291,7 @@ def test_lengths_known_only_to_the_graph(core_class):
         tf.ensure_shape(observations, [None, None, 3]),
         step_types,
         tf.nest.pack_sequence_as(
-            network.state_spec,
-            [tf.ensure_shape(x, [None, 5]) for x in states],
+            network.state_spec, [tf.ensure_shape(x, [None, 5]) for x in states]
         ),
     )
     return [distribution.logits_parameter(), values, *tf.nest.flatten(state)]

@@ -96,9 +96,7 @@ def test_default_networks():
       'actor_net', 'value_net', 'rnd_network', 'target_rnd_network'
   )
   # 5 + 3 inputs; RND sees the same, as floats.
-  assert _sizes(networks.actor_net) == [
-      9 * 64, 65 * 64, 65 * 2, 65, 65
-  ]
+  assert _sizes(networks.actor_net) == [9 * 64, 65 * 64, 65 * 2, 65, 65]
   assert _sizes(networks.rnd_network) == [9 * 128, 129 * 128, 129 * 64]
   assert _sizes(networks.target_rnd_network) == [9 * 128, 129 * 64]
   inputs = {'x': tf.ones([1, 3]), 'n': tf.one_hot([2], 5)}
@@ -248,9 +246,7 @@ def test_sizes_with_a_core():
   # No trunk at all: the core sees the three numbers.
   gru = recurrent_cores.GRUCore(5)
   networks = _recurrent(gru, fc_layer_params=(), residual_heads=True)
-  assert _count(networks.actor_net) == (
-      3 * 5 * (3 + 5 + 1) + residuals + heads
-  )
+  assert _count(networks.actor_net) == (3 * 5 * (3 + 5 + 1) + residuals + heads)
   # RND has no memory.
   assert networks.actor_net.state_spec == gru.state_spec
   assert networks.rnd_network.state_spec == ()
@@ -287,22 +283,12 @@ def test_what_is_no_core_is_refused(core):
     _recurrent(core)
 
 
-def test_core_without_brackets_in_gin_is_refused():
-  gin.parse_config('create_networks.core = @LSTMCore')
-  with pytest.raises(ValueError, match='with the brackets'):
-    factory.create_networks(
-        tf.TensorSpec([3], tf.float32), encoders.discrete_spec(2)
-    )
-
-
 @pytest.mark.parametrize('value_units', [(64, 64), ()])
 def test_core_on_two_trunks_is_refused(value_units):
   with pytest.raises(
       ValueError, match='set create_networks.value_fc_layer_params = None'
   ):
-    _recurrent(
-        recurrent_cores.LSTMCore(4), value_fc_layer_params=value_units
-    )
+    _recurrent(recurrent_cores.LSTMCore(4), value_fc_layer_params=value_units)
 
 
 def test_specs_of_python_environments_serve_as_well():
@@ -325,17 +311,6 @@ def test_specs_of_python_environments_serve_as_well():
     outputs.append(nets.value_net(observation)[0])
   assert outputs[0].shape == [1, 2]
   np.testing.assert_array_equal(*outputs)
-
-
-def test_core_without_units_is_refused():
-  gin.parse_config("""
-      create_networks.core = @GRUCore()
-      GRUCore.units = 0
-  """)
-  with pytest.raises(ValueError, match='GRUCore.units must be an integer'):
-    factory.create_networks(
-        tf.TensorSpec([3], tf.float32), encoders.discrete_spec(2)
-    )
 
 
 def test_a_core_serves_one_set_of_networks():

@@ -48,15 +48,6 @@ def test_layers_that_share_it_differ(in_graph):
   np.testing.assert_allclose(second.T @ second, np.eye(4), atol=1e-5)
 
 
-@pytest.mark.filterwarnings('ignore:The initializer Orthogonal is unseeded')
-@pytest.mark.parametrize('seed', [None, 3])
-def test_layers_that_share_that_of_keras_are_equal(seed):
-  # What FreshOrthogonal is there for.
-  shared = tf.keras.initializers.Orthogonal(seed=seed)
-  first, second = _two_kernels(shared)
-  np.testing.assert_array_equal(first, second)
-
-
 def test_global_seed_decides():
   def draw(seed):
     tf.random.set_seed(seed)
@@ -81,14 +72,6 @@ def test_inside_a_graph_without_a_layer():
         tf.matmul(draw, draw, transpose_a=True), np.eye(4), atol=1e-5
     )
   assert np.abs(draws[0] - draws[1]).max() > 0.1
-
-
-def test_without_a_seed_every_draw_is_new():
-  initializer = initializers.FreshOrthogonal()
-  draws = [initializer([6, 4]).numpy() for _ in range(4)]
-  for i in range(4):
-    for j in range(i):
-      assert np.abs(draws[i] - draws[j]).max() > 0.1
 
 
 def test_config_keeps_the_gain():

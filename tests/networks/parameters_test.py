@@ -97,9 +97,7 @@ def test_a_copy_has_parameters_of_its_own(name):
 
 def test_a_share_of_the_way_is_a_mixture():
   net, other = _q_network(), _q_network()
-  expected = [
-      0.25 * a + 0.75 * b for a, b in zip(_values(net), _values(other))
-  ]
+  expected = [0.25 * a + 0.75 * b for a, b in zip(_values(net), _values(other))]
   parameters.update(net, other, tau=0.25)
   for a, b in zip(expected, _values(other), strict=True):
     np.testing.assert_allclose(a, b, rtol=1e-6)

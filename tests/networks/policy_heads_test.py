@@ -13,7 +13,13 @@ from rnd_agents.networks import policy_heads
 
 _COUNTS = [2, 5, 3]
 _MULTI = tensor_spec.BoundedTensorSpec([3], tf.int64, 0, [1, 4, 2])
-_BOUNDED = tensor_spec.BoundedTensorSpec([2], tf.float32, -2, 6)
+
+
+def _box(low, high):
+  return tensor_spec.BoundedTensorSpec([2], tf.float32, low, high)
+
+
+_BOUNDED = _box(-2, 6)
 
 
 def _features(shape, seed=0):
@@ -168,38 +174,14 @@ def test_discrete_actions_need_bounds():
     ('spec', 'middle', 'half_range'),
     [
         (_BOUNDED, [2, 2], [4, 4]),
-        (
-            tensor_spec.BoundedTensorSpec([2], tf.float32, [-1, 0], [1, 10]),
-            [0, 5],
-            [1, 5],
-        ),
+        (_box([-1, 0], [1, 10]), [0, 5], [1, 5]),
         (tf.TensorSpec([2], tf.float32), [0, 0], [1, 1]),
-        (
-            tensor_spec.BoundedTensorSpec(
-                [2], tf.float32, [-np.inf, -1], [np.inf, 3]
-            ),
-            [0, 1],
-            [1, 2],
-        ),
-        (
-            tensor_spec.BoundedTensorSpec([2], tf.float32, 0, [np.inf, 1]),
-            [0, 0.5],
-            [1, 0.5],
-        ),
+        (_box([-np.inf, -1], [np.inf, 3]), [0, 1], [1, 2]),
+        (_box(0, [np.inf, 1]), [0, 0.5], [1, 0.5]),
         # The second entry can have one value only.
-        (
-            tensor_spec.BoundedTensorSpec([2], tf.float32, [-1, 3], [1, 3]),
-            [0, 3],
-            [1, 1],
-        ),
+        (_box([-1, 3], [1, 3]), [0, 3], [1, 1]),
         # What TF-Agents makes of a Box without bounds.
-        (
-            tensor_spec.BoundedTensorSpec(
-                [2], tf.float32, tf.float32.min, tf.float32.max
-            ),
-            [0, 0],
-            [1, 1],
-        ),
+        (_box(tf.float32.min, tf.float32.max), [0, 0], [1, 1]),
     ],
 )
 def test_normal_in_half_ranges(spec, middle, half_range):
@@ -212,9 +194,7 @@ def test_normal_in_half_ranges(spec, middle, half_range):
   )
   # An output of 1 is the upper bound, one of -0.5 half way to the lower one.
   bias = np.float32([1.0, -0.5])
-  distribution = _parts(
-      _set_dense(head, features, np.zeros([2, 2]), bias)
-  )
+  distribution = _parts(_set_dense(head, features, np.zeros([2, 2]), bias))
   np.testing.assert_allclose(
       distribution.loc,
       [np.array(middle) + np.array(half_range) * bias] * 3,
@@ -265,9 +245,7 @@ def test_scalar_actions():
   head = policy_heads.create_policy_head(spec)
   distribution = _set_dense(head, features, [[1.0], [-1.0]], [0.0])
   np.testing.assert_allclose(
-      distribution.loc,
-      0.5 + 0.5 * (features[:, 0] - features[:, 1]),
-      rtol=1e-5,
+      distribution.loc, 0.5 + 0.5 * (features[:, 0] - features[:, 1]), rtol=1e-5
   )
 
 

@@ -159,9 +159,7 @@ def test_the_bonus_of_a_repeated_state_decays_a_hundredfold():
   @tf.function
   def step():
     with tf.GradientTape() as tape:
-      error = tf.reduce_mean(
-          tf.square(predictor(state)[0] - target(state)[0])
-      )
+      error = tf.reduce_mean(tf.square(predictor(state)[0] - target(state)[0]))
     variables = predictor.trainable_variables
     gradients = tape.gradient(error, variables)
     optimizer.apply_gradients(zip(gradients, variables, strict=True))
@@ -183,9 +181,7 @@ def test_the_bonus_of_a_repeated_state_decays_a_hundredfold():
 )
 def test_auto_asks_the_processor(monkeypatch, flags, expected):
   monkeypatch.setattr(tf.config, 'list_physical_devices', lambda kind: [])
-  monkeypatch.setattr(
-      precision, 'cpu_flags', lambda: frozenset(flags.split())
-  )
+  monkeypatch.setattr(precision, 'cpu_flags', lambda: frozenset(flags.split()))
   assert precision.has_fast_bfloat16() is expected
   policy = precision.layer_policy('auto')
   assert policy.compute_dtype == ('bfloat16' if expected else 'float32')

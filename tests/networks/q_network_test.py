@@ -44,9 +44,7 @@ def _dense(x, layer, activation=None):
 def _layers(net):
   """Its (kernel, bias) pairs: trunk, advantages, value; not the core's."""
   core = () if net._core is None else net._core.variables
-  values = [
-      v.numpy() for v in net.variables if not any(v is x for x in core)
-  ]
+  values = [v.numpy() for v in net.variables if not any(v is x for x in core)]
   return list(zip(values[::2], values[1::2], strict=True))
 
 
@@ -68,9 +66,7 @@ def _head(features, layers):
 @pytest.mark.parametrize('dueling', [True, False])
 @pytest.mark.parametrize('shape', [(7,), (2, 4)])
 def test_feed_forward_values_in_numpy(head_units, dueling, shape):
-  net = _stir(
-      _networks(head_units=head_units, dueling=dueling).q_network
-  )
+  net = _stir(_networks(head_units=head_units, dueling=dueling).q_network)
   observations = _observations(*shape)
   trunk, *heads = _layers(net)
   depth = 1 if head_units is None else 2
@@ -245,18 +241,6 @@ def test_a_pair_is_alike_and_shares_nothing(core_class):
                                 values[0])
 
 
-def test_seed_decides_the_weights():
-  def weights(seed):
-    tf.random.set_seed(seed)
-    nets = _networks(recurrent_cores.LSTMCore(4))
-    return [v.numpy() for net in nets for v in net.variables]
-
-  for x, y, z in zip(weights(3), weights(3), weights(4), strict=True):
-    np.testing.assert_array_equal(x, y)
-    if x.ndim == 2:
-      assert np.abs(x - z).max() > 0.01
-
-
 def test_sizes_from_gin():
   gin.parse_config("""
       create_q_networks.fc_layer_params = (7, 8)
@@ -277,17 +261,6 @@ def test_sizes_from_gin():
       net._encoder(observations)[0],
       np.tanh(_dense(np.tanh(_dense(observations, first)), second)),
       atol=1e-5,
-  )
-
-
-def test_a_checkpoint_brings_the_weights_back(tmp_path):
-  first = _networks(recurrent_cores.GRUCore(4)).q_network
-  second = _networks(recurrent_cores.GRUCore(4)).q_network
-  path = tf.train.Checkpoint(net=first).save(str(tmp_path / 'net'))
-  tf.train.Checkpoint(net=second).restore(path).assert_consumed()
-  observations = _observations(2, 3)
-  np.testing.assert_array_equal(
-      first(observations)[0], second(observations)[0]
   )
 
 

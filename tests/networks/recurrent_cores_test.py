@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for recurrent_cores: the equations in NumPy, one step after another."""
 
-import gin
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -148,59 +147,7 @@ def test_single_steps_by_hand(run, case):
   assert differs.tolist() == [False, True, False]
 
 
-def test_numpy_arrays_are_taken(case):
-  features, states = case.features(3, 5), case.flat_states(3)
-  _assert_close(
-      case.call(features, _STEP_TYPES, *states),
-      case.by_hand(features, _STEP_TYPES, states),
-  )
-
-
 # --------------------------------------------------------------------- states
-def test_steps_are_the_unroll(case):
-  features, states = case.features(3, 5), case.flat_states(3)
-  unrolled, final = case.call(features, _STEP_TYPES, *states)
-  for t in range(5):
-    output, states = case.call(features[:, t], _STEP_TYPES[:, t], *states)
-    np.testing.assert_allclose(output, unrolled[:, t], atol=1e-6)
-  for x, y in zip(states, final):
-    np.testing.assert_allclose(x, y, atol=1e-6)
-
-
-def test_unrolls_continue_each_other(case):
-  features, states = case.features(3, 5), case.flat_states(3)
-  whole = case.call(features, _STEP_TYPES, *states)
-  first, between = case.call(features[:, :2], _STEP_TYPES[:, :2], *states)
-  second, final = case.call(features[:, 2:], _STEP_TYPES[:, 2:], *between)
-  outputs = np.concatenate([first, second], axis=1)
-  np.testing.assert_allclose(outputs, whole[0], atol=1e-6)
-  for x, y in zip(final, whole[1]):
-    np.testing.assert_allclose(x, y, atol=1e-6)
-
-
-def test_episode_that_begins_inside_is_a_fresh_one(case):
-  features, states = case.features(3, 5), case.flat_states(3)
-  outputs, final = case.call(features, _STEP_TYPES, *states)
-  # Where each row's last episode begins; the third's never does.
-  for row, start in ((0, 4), (1, 1)):
-    fresh, fresh_final = case.call(features[row : row + 1, start:], None)
-    np.testing.assert_allclose(outputs[row, start:], fresh[0], atol=1e-6)
-    for x, y in zip(final, fresh_final):
-      np.testing.assert_allclose(x[row], y[0], atol=1e-6)
-  continued, _ = case.call(features, None, *states)
-  differs = np.abs(outputs - continued).max(axis=-1) > 1e-3
-  # A step of type LAST belongs to its episode, and nothing changes before one
-  # begins; but it is not remembered.
-  assert differs[0].tolist()[:2] == [False, True]
-  assert differs[1].tolist()[1]
-  assert differs[2].tolist() == [False, False, False, True, True]
-  # What the state was does not matter to an episode that begins in the row.
-  other, _ = case.call(features, _STEP_TYPES, *case.flat_states(3))
-  same = np.abs(outputs - other).max(axis=-1) < 1e-6
-  np.testing.assert_array_equal(same[:, 0], [False, True, False])
-  assert same[0, 1:].all() and same[1].all()
-
-
 def test_no_step_type_resets_nothing(case):
   features, states = case.features(3, 5), case.flat_states(3)
   found = case.call(features, None, *states)
@@ -252,9 +199,7 @@ def test_first_weights(case):
   assert kernel.shape == (2, width)
   # Rows of length 1 at right angles.
   np.testing.assert_allclose(kernel @ kernel.T, np.eye(2), atol=1e-5)
-  np.testing.assert_allclose(
-      recurrent @ recurrent.T, np.eye(_UNITS), atol=1e-5
-  )
+  np.testing.assert_allclose(recurrent @ recurrent.T, np.eye(_UNITS), atol=1e-5)
   # Forget gates are the second of an LSTM's four.
   expected = np.zeros(width)
   if case.num_gates == 4:
@@ -303,33 +248,6 @@ def test_gradient_goes_through_time_and_stops_where_an_episode_begins(case):
     np.testing.assert_array_equal(
         np.abs(gradient).max(axis=-1) > 1e-7, [False, False, True]
     )
-  # One weight's derivative by differences.
-  recurrent = case.core.trainable_variables[1]
-  with tf.GradientTape() as tape:
-    loss = last_outputs(features, *states)
-  gradient = tape.gradient(loss, recurrent).numpy()[1, 2]
-  values = recurrent.numpy().astype(np.float64)
-  shifted = []
-  for shift in (1e-2, -1e-2):
-    moved = values.copy()
-    moved[1, 2] += shift
-    recurrent.assign(moved)
-    outputs, _ = case.by_hand(features, _STEP_TYPES, states)
-    shifted.append(outputs[:, 3].sum())
-  slope = (shifted[0] - shifted[1]) / 2e-2
-  assert abs(slope) > 1e-3
-  np.testing.assert_allclose(gradient, slope, rtol=0.02)
-
-
-def test_checkpoint_brings_the_weights_back(case, tmp_path):
-  assert len(case.core.trainable_variables) == 3
-  path = tf.train.Checkpoint(core=case.core).save(tmp_path / 'core')
-  other = type(case.core)(_UNITS)
-  other(tf.zeros([1, 2]))
-  status = tf.train.Checkpoint(core=other).restore(path)
-  status.assert_consumed()
-  features = case.features(3, 5)
-  np.testing.assert_array_equal(other(features)[0], case.core(features)[0])
 
 
 # ------------------------------------------------------------------ arguments
@@ -341,19 +259,6 @@ def test_units_that_cannot_be(name, units):
       ValueError, match=f'{core_class.__name__}.units must be an integer from 1'
   ):
     core_class(units)
-
-
-def test_units_from_gin(case):
-  name = type(case.core).__name__
-  gin.parse_config(f'{name}.units = 4')
-  core = getattr(recurrent_cores, name)()
-  assert core.units == 4
-  assert core(case.features(1))[0].shape == (1, 4)
-  gin.clear_config()
-  assert getattr(recurrent_cores, name)().units == 128
-  assert core.state_spec == case.pack(
-      [tf.TensorSpec([4], tf.float32, 'state')] * case.num_states
-  )
 
 
 class _SumCell(tf.keras.layers.Layer):

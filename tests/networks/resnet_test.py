@@ -135,9 +135,7 @@ def test_sizes_of_the_paper():
   assert len(kernels) == 15
   for kernel in kernels:  # Variance 1 / fan-in: columns of length 1.
     columns = kernel.numpy().reshape([-1, kernel.shape[-1]])
-    np.testing.assert_allclose(
-        np.square(columns).sum(0), 1.0, rtol=1e-4
-    )
+    np.testing.assert_allclose(np.square(columns).sum(0), 1.0, rtol=1e-4)
   # No two begin alike.
   assert np.abs(kernels[1] - kernels[2]).max() > 0.01
 

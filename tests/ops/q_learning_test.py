@@ -77,9 +77,7 @@ def test_actions_that_are_not_allowed_are_worth_nothing(run):
   forbidden = np.where(forbidden, -np.inf, 0.0)
   # The second best of the online network: a* = 0, 1, 2, 0, 1, 0.
   np.testing.assert_array_equal(
-      run(
-          q_learning.bootstrap_values, seq.ONLINE + forbidden, seq.TARGET
-      ),
+      run(q_learning.bootstrap_values, seq.ONLINE + forbidden, seq.TARGET),
       [[0.0, 0.6, 0.5, 0.8, 0.9, 0.15]],
   )
   np.testing.assert_array_equal(

@@ -57,21 +57,11 @@ def textbook_inverse_h(y, epsilon):
 def slow_targets(
     online, target, rewards, discounts, is_last, gamma, n, epsilon, double_q
 ):
-  """Targets of one sequence, a step at a time; None where nobody acted.
+  """Targets of one sequence, a step at a time; a list of T floats or Nones.
 
-  Args:
-    online: Array [T+1, A].
-    target: Array [T+1, A].
-    rewards: Array [T].
-    discounts: Array [T].
-    is_last: Array [T+1].
-    gamma: Discount factor.
-    n: Number of steps.
-    epsilon: Of h, or None.
-    double_q: Whether `online` chooses.
-
-  Returns:
-    A list of T floats or Nones.
+  Takes Q values [T+1, A] of the two networks, rewards and discounts [T],
+  is_last [T+1]. None stands where nobody acted; `epsilon` of h may be None.
+  With `double_q` it is `online` that chooses.
   """
   num_steps = len(rewards)
   result = []
@@ -99,16 +89,8 @@ def slow_targets(
 def random_sequences(seed, num_steps, num_actions=3):
   """Sequences with deaths and time limits; half are padded after their first.
 
-  Padding frames are LAST and hold NaN.
-
-  Args:
-    seed: Of the numbers.
-    num_steps: T.
-    num_actions: A.
-
-  Returns:
-    A dict of float64 and boolean arrays: online, target [B, T+1, A]; rewards,
-    discounts [B, T]; is_last [B, T+1].
+  Padding frames are LAST and hold NaN. Returns a dict: online, target [B, T+1,
+  A]; rewards, discounts [B, T]; is_last [B, T+1].
   """
   data = episodes.random_rows(seed, num_steps)
   del data['values']

@@ -110,167 +110,138 @@ def _environment(name):
   )
 
 
-_BAD = {
-    # Names, types and files of gin.
-    'Xyzzy.a = 1': (
-        _GIN + "No configurable matching 'Xyzzy'. In bindings string line 14"
-        ' Xyzzy.a = 1'
-    ),
+# Of {name} = VALUE; {at} says where it stands. Names, types, files and
+# references of gin:
+_BAD_GIN = {
+    'Xyzzy.a = 1': "No configurable matching 'Xyzzy'.{at}",
     'train_eval.learning_rat = 1.0': (
-        _GIN + "Configurable 'train_eval' doesn't have a parameter named"
-        " 'learning_rat'. In bindings string line 14 train_eval.learning_rat ="
-        ' 1.0'
+        "Configurable 'train_eval' doesn't have a parameter named"
+        " 'learning_rat'.{at}"
     ),
     'train_eval.learning_rate = 1.0': (
-        _GIN + "Configurable 'train_eval' doesn't have a parameter named"
-        " 'learning_rate'. In bindings string line 14 train_eval.learning_rate"
-        ' = 1.0 train_eval.learning_rate is now'
+        "Configurable 'train_eval' doesn't have a parameter named"
+        " 'learning_rate'.{at} train_eval.learning_rate is now"
         ' create_rnd_ppo_agent.learning_rate.'
     ),
     'train_eval_r2d3.batch_size = 1': (
-        _GIN + "No configurable matching 'train_eval_r2d3'. In bindings string"
-        ' line 14 train_eval_r2d3.batch_size = 1 Did you mean train_eval?'
-        ' train_eval_r2d3.batch_size is now ReplayTraining.batch_size, with'
-        ' train_eval.training = @ReplayTraining().'
+        "No configurable matching 'train_eval_r2d3'.{at} Did you mean"
+        ' train_eval? train_eval_r2d3.batch_size is now'
+        ' ReplayTraining.batch_size, with train_eval.training ='
+        ' @ReplayTraining().'
     ),
-    'train_eval.seed = = 1': _GIN + 'Unable to parse value. (line 14)',
+    'train_eval.seed = = 1': 'Unable to parse value. (line 14)',
     'train_eval.num_env_steps = 1e6': (
-        _GIN + 'train_eval.num_env_steps must be an integer, not 1000000.0.'
-        ' Write 1000000.'
+        '{name} must be an integer, not 1000000.0. Write 1000000.'
     ),
     "OnPolicyTraining.rollout_length = 'a'": (
-        _GIN + "OnPolicyTraining.rollout_length must be an integer, not 'a'."
+        "{name} must be an integer, not 'a'."
     ),
     "create_rnd_ppo_agent.learning_rate = 'fast'": (
-        _GIN + 'create_rnd_ppo_agent.learning_rate must be a number, not'
-        " 'fast'."
+        "{name} must be a number, not 'fast'."
     ),
-    'RNDPPOAgent.normalize_rewards = 1': (
-        _GIN + 'RNDPPOAgent.normalize_rewards must be True or False, not 1.'
-    ),
+    'RNDPPOAgent.normalize_rewards = 1': '{name} must be True or False, not 1.',
     'create_networks.fc_layer_params = 64': (
-        _GIN + 'create_networks.fc_layer_params must be a list, such as (64,'
-        ' 64), not 64.'
+        '{name} must be a list, such as (64, 64), not 64.'
     ),
     'train/load_environment.vectorization = True': (
-        _GIN + 'train/load_environment.vectorization must be a text in quotes,'
-        ' not True.'
+        '{name} must be a text in quotes, not True.'
     ),
     'create_rnd_ppo_agent.agent_class = @Nope': (
-        _GIN + "No configurable matching reference '@Nope'. In bindings string"
-        ' line 14 create_rnd_ppo_agent.agent_class = @Nope'
+        "No configurable matching reference '@Nope'.{at}"
     ),
     'OnPolicyTraining.rollout_length = %NOPE': (
-        _GIN + '%NOPE is used and has no value.'
+        '%NOPE is used and has no value.'
     ),
-    'import nope': (
-        _GIN + "No module named 'nope' In bindings string line 14 import nope"
-    ),
-    # References: with (), without, and in a list.
+    'import nope': "No module named 'nope'{at}",
     (
         'create_rnd_ppo_agent.rnd_observation_fn ='
         ' @newest_frame_observation_fn()'
     ): (
-        _GIN + 'create_rnd_ppo_agent.rnd_observation_fn calls'
-        ' @newest_frame_observation_fn() without its observation. Write'
-        ' @newest_frame_observation_fn to give what is called later, or bind'
-        ' newest_frame_observation_fn.observation.'
+        '{name} calls @newest_frame_observation_fn() without its observation.'
+        ' Write @newest_frame_observation_fn to give what is called later, or'
+        ' bind newest_frame_observation_fn.observation.'
     ),
     'load_environment.reward_fn = @sign_of_reward()': (
-        _GIN + 'load_environment.reward_fn calls @sign_of_reward() without its'
-        ' reward. Write @sign_of_reward to give what is called later, or bind'
+        '{name} calls @sign_of_reward() without its reward. Write'
+        ' @sign_of_reward to give what is called later, or bind'
         ' sign_of_reward.reward.'
     ),
     'load_environment.wrappers = [@SomeEntries()]': (
-        _GIN + 'load_environment.wrappers calls @SomeEntries() without its env'
-        ' and entries. Write @SomeEntries to give what is called later, or bind'
-        ' SomeEntries.env.'
+        '{name} calls @SomeEntries() without its env and entries. Write'
+        ' @SomeEntries to give what is called later, or bind SomeEntries.env.'
     ),
     'load_environment.wrappers = @SomeEntries': (
-        _GIN + 'load_environment.wrappers must be a list, not @SomeEntries.'
-        ' Write [@SomeEntries].'
+        '{name} must be a list, not @SomeEntries. Write [@SomeEntries].'
     ),
     "train/load_environment.reward_fn = 'sign_of_reward'": (
-        _GIN + 'train/load_environment.reward_fn must be a function, not a'
-        ' text. Write @sign_of_reward.'
+        '{name} must be a function, not a text. Write @sign_of_reward.'
     ),
-    # Numbers of the run.
+}
+# What runs, agents, networks and environments refuse:
+_BAD = {
+    **dict.fromkeys(
+        (
+            'train_eval.num_environments = 0',
+            'OnPolicyTraining.rollout_length = 0',
+            'train_eval.num_eval_episodes = 0',
+            'train_eval.num_checkpoints = 0',
+            'OnPolicyTraining.num_devices = 0',
+        ),
+        '{name} must be above 0, got 0.',
+    ),
     "create_rnd_ppo_agent.rnd_learning_rate = '1e-3'": (
-        'create_rnd_ppo_agent.rnd_learning_rate must be a number above 0, got'
-        " '1e-3'."
+        "{name} must be a number above 0, got '1e-3'."
     ),
-    'train_eval.num_environments = 0': (
-        'train_eval.num_environments must be above 0, got 0.'
-    ),
-    'OnPolicyTraining.rollout_length = 0': (
-        'OnPolicyTraining.rollout_length must be above 0, got 0.'
-    ),
-    'train_eval.num_env_steps = -1': (
-        'train_eval.num_env_steps must be above 0, got -1.'
-    ),
+    'train_eval.num_env_steps = -1': '{name} must be above 0, got -1.',
     'create_rnd_ppo_agent.learning_rate = None': (
-        'create_rnd_ppo_agent.learning_rate must be a number above 0, got None.'
+        '{name} must be a number above 0, got None.'
     ),
     'create_rnd_ppo_agent.rnd_learning_rate = -1.0': (
-        'create_rnd_ppo_agent.rnd_learning_rate must be above 0, got -1.0.'
-    ),
-    'train_eval.num_eval_episodes = 0': (
-        'train_eval.num_eval_episodes must be above 0, got 0.'
-    ),
-    'train_eval.num_checkpoints = 0': (
-        'train_eval.num_checkpoints must be above 0, got 0.'
+        '{name} must be above 0, got -1.0.'
     ),
     'train_eval.warm_up_env_steps = -1': (
-        'train_eval.warm_up_env_steps must be at least 0 and less than'
-        ' num_env_steps, which include it: got -1 and 200.'
+        '{name} must be at least 0 and less than num_env_steps, which include'
+        ' it: got -1 and 200.'
     ),
     'train_eval.warm_up_env_steps = 200': (
-        'train_eval.warm_up_env_steps must be at least 0 and less than'
-        ' num_env_steps, which include it: got 200 and 200.'
+        '{name} must be at least 0 and less than num_env_steps, which include'
+        ' it: got 200 and 200.'
     ),
     'train_eval.environment_timeout_s = 0.0': (
-        'train_eval.environment_timeout_s must be above 0, got 0.0.'
+        '{name} must be above 0, got 0.0.'
     ),
     'train_eval.stop_at_success_rate = 90': (
-        'train_eval.stop_at_success_rate must be between 0 and 1, got 90.'
+        '{name} must be between 0 and 1, got 90.'
     ),
     "train_eval.stop_at_success_rate = '0.9'": (
-        'train_eval.stop_at_success_rate must be a number between 0 and 1, got'
-        " '0.9'."
+        "{name} must be a number between 0 and 1, got '0.9'."
     ),
     'create_rnd_ppo_agent.agent_class = 3': (
-        'create_rnd_ppo_agent.agent_class must be RNDPPOAgent or a subclass,'
-        ' such as @RNDPPOAgent, not 3.'
+        '{name} must be RNDPPOAgent or a subclass, such as @RNDPPOAgent, not 3.'
     ),
-    'train_eval.seed = 5': (
-        'train_eval.seed has no effect: use the flag --seed.'
-    ),
+    'train_eval.seed = 5': '{name} has no effect: use the flag --seed.',
     "train_eval.root_dir = 'x'": (
-        'train_eval.root_dir has no effect: use the flag --root_dir.'
+        '{name} has no effect: use the flag --root_dir.'
     ),
     'evaluation/load_environment.max_episode_steps = 5': (
         'evaluation/load_environment has no effect: the scopes are train/ and'
         ' eval/.'
     ),
     'eval/load_environment.num_environments = 3': (
-        'eval/load_environment.num_environments has no effect: use'
-        ' train_eval.num_environments and num_eval_episodes.'
+        '{name} has no effect: use train_eval.num_environments and'
+        ' num_eval_episodes.'
     ),
     'train_eval.num_shards = 3': (
         'train_eval.num_environments must be a multiple of num_shards, got 4'
         ' and 3.'
     ),
-    'OnPolicyTraining.num_devices = 0': (
-        'OnPolicyTraining.num_devices must be above 0, got 0.'
-    ),
     'OnPolicyTraining.num_devices = 2': (
-        'OnPolicyTraining.num_devices = 2, and TensorFlow sees 1 CPU: lower it,'
-        ' or see to CUDA_VISIBLE_DEVICES.'
+        '{name} = 2, and TensorFlow sees 1 CPU: lower it, or see to'
+        ' CUDA_VISIBLE_DEVICES.'
     ),
-    # The agent and its training.
     'train_eval.training = @OnPolicyTraining': (
-        'train_eval.training must be @OnPolicyTraining() or @ReplayTraining(),'
-        ' with the brackets, not <class'
+        '{name} must be @OnPolicyTraining() or @ReplayTraining(), with the'
+        ' brackets, not <class'
         " 'rnd_agents.training.on_policy.OnPolicyTraining'>."
     ),
     'OnPolicyTraining.create_agent = @create_r2d3_agent': (
@@ -302,24 +273,22 @@ _BAD = {
     'RNDPPOAgent.observation_clip_value = -1.0': (
         'observation_clip_value must be above 0, got -1.0.'
     ),
-    # Networks that do not fit.
     'create_networks.conv_layers = ((8, 3, 1),)': (
-        'create_networks.conv_layers are convolutions, and no observation is an'
-        ' image [height, width, channels]: leave it out, or reshape the'
-        ' observation in a wrapper.'
+        '{name} are convolutions, and no observation is an image [height,'
+        ' width, channels]: leave it out, or reshape the observation in a'
+        ' wrapper.'
     ),
     'create_networks.fc_layer_params = (0,)': (
-        'create_networks.fc_layer_params must hold integers from 1, got 0.'
+        '{name} must hold integers from 1, got 0.'
     ),
     'create_networks.rnd_conv_layers = ((8, 3),)': (
-        'create_networks.rnd_conv_layers must hold triples (filters, kernel'
-        ' size, stride) of integers from 1, got (8, 3).'
+        '{name} must hold triples (filters, kernel size, stride) of integers'
+        ' from 1, got (8, 3).'
     ),
     "create_networks.activation = 'tan'": (
-        "create_networks.activation: Keras knows no 'tan'; there are 'tanh',"
-        " 'relu', 'elu' and more."
+        "{name}: Keras knows no 'tan'; there are 'tanh', 'relu', 'elu' and"
+        ' more.'
     ),
-    # The environment.
     "load_environment.vectorization = 'threads'": (
         "vectorization must be one of ('sync', 'async', 'vector_entry_point'),"
         " not 'threads'."
@@ -332,12 +301,15 @@ _BAD = {
         'env must be a Gymnasium id or a callable, not int. For an environment'
         ' of your own: load_environment(lambda: MyEnv()).'
     ),
+    **{binding: _GIN + said for binding, said in _BAD_GIN.items()},
 }
 
 
 @pytest.mark.parametrize('binding', _BAD)
 def test_a_bad_binding_is_explained(tmp_path, binding):
-  assert _message(tmp_path / 'run', binding) == f'train_eval: {_BAD[binding]}'
+  message = _BAD[binding].replace('{name}', binding.partition(' = ')[0])
+  message = message.replace('{at}', f' In bindings string line 14 {binding}')
+  assert _message(tmp_path / 'run', binding) == f'train_eval: {message}'
   assert not (tmp_path / 'run' / 'metrics.csv').exists()
 
 

@@ -3,8 +3,10 @@
 """Starts binaries as a user does, and looks at what a run left."""
 
 import os
+import runpy
 import subprocess
 import sys
+import tempfile
 
 import gin
 import numpy as np
@@ -14,16 +16,17 @@ from rnd_agents.evaluation import saved_policy
 from rnd_agents.replay import demonstrations
 from tests import command_lines
 from tests import source_tree
+from tests.training import tiny_runs
 from train import collect_demos
 
 
-def run(cwd, name, *flags):
-  """Runs `python -m train.NAME FLAG...`; returns a `CompletedProcess`."""
+def start(cwd, module, *argv):
+  """Runs `python -m MODULE ARGV...`; returns a `CompletedProcess`."""
   environment = dict(
       os.environ, PYTHONPATH=str(source_tree.ROOT), TF_CPP_MIN_LOG_LEVEL='3'
   )
   return subprocess.run(
-      [sys.executable, '-m', f'train.{name}', *flags],
+      [sys.executable, '-m', module, *argv],
       cwd=cwd,
       env=environment,
       capture_output=True,
@@ -31,6 +34,32 @@ def run(cwd, name, *flags):
       check=False,
       timeout=300,
   )
+
+
+def run(cwd, module, *argv):
+  """As `start`, but TensorFlow, which takes seconds, is imported already."""
+  with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    files = [f'/proc/{os.getpid()}/fd/{file.fileno()}' for file in (out, err)]
+    process = tiny_runs.context().Process(
+        target=_run_module, args=(os.fspath(cwd), files, module, argv)
+    )
+    process.start()
+    process.join(300)
+    process.kill()  # If it hangs.
+    process.join()
+    said = [file.seek(0) or file.read().decode() for file in (out, err)]
+  return subprocess.CompletedProcess(argv, process.exitcode, *said)
+
+
+def _run_module(cwd, files, module, argv):
+  """What the process of `run` does."""
+  for target, path in enumerate(files, start=1):
+    with open(path, 'ab') as file:
+      os.dup2(file.fileno(), target)
+  os.chdir(cwd)
+  sys.path.insert(0, cwd)
+  sys.argv = [module, *argv]
+  runpy.run_module(module, run_name='__main__', alter_sys=True)
 
 
 def demonstrate(policy_dir, out, *flags):

@@ -5,27 +5,20 @@
 import csv
 import os
 import signal
-import subprocess
-import sys
 
 from absl import flags
 import gin
 import gymnasium
 import numpy as np
 import pytest
-import tensorflow as tf
-from tf_agents.environments import tf_py_environment
-from tf_agents.policies import policy_saver
-from tf_agents.policies import random_tf_policy
 
 from rnd_agents import environments
 from rnd_agents.replay import demonstrations
 from tests import command_lines
+from tests.train import binaries
+from tests.train import saved_poles
 from train import collect_demos
 
-_ROOT = os.path.dirname(
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-)
 _LIMIT = 47
 _CUE_LOCK = 'rnd_agents/CueLock-v0'
 _SCRIPTED = 'rnd_agents.environments.scripted_experts'
@@ -156,36 +149,14 @@ def test_door_key(tmp_path):
   assert episodes[0].observation.shape[1:] == (7, 7, 20)
 
 
-class PushTowardsTheLean(random_tf_policy.RandomTFPolicy):
-  """Holds the pole for some 40 steps."""
-
-  def _action(self, time_step, policy_state, seed):
-    step = super()._action(time_step, policy_state, seed)
-    return step._replace(
-        action=tf.cast(time_step.observation[:, 2] > 0, tf.int64)
-    )
-
-
 def _length(seed):
-  """Of the same policy's episode, by gymnasium alone."""
-  env = gymnasium.make('CartPole-v1', max_episode_steps=_LIMIT)
-  observation, _ = env.reset(seed=seed)
-  for length in range(1, 1000):
-    observation, _, terminated, truncated, _ = env.step(int(observation[2] > 0))
-    if terminated or truncated:
-      return length
+  return saved_poles.play(seed, _LIMIT)[0]
 
 
 @pytest.fixture(name='policy_dir', scope='module')
 def _policy_dir(tmp_path_factory):
-  run = tmp_path_factory.mktemp('run')
-  (run / 'operative_config.gin').write_text(_CONFIG)
-  env = environments.loaders.load_environment('CartPole-v1', 1)
-  tf_env = tf_py_environment.TFPyEnvironment(env)
-  policy = PushTowardsTheLean(tf_env.time_step_spec(), tf_env.action_spec())
-  directory = str(run / 'policies' / 'policy')
-  policy_saver.PolicySaver(policy, batch_size=None).save(directory)
-  return directory
+  run = saved_poles.save(tmp_path_factory.mktemp('run'), _CONFIG)
+  return run / 'policies' / 'policy'
 
 
 def test_saved_policy_in_the_environment_of_its_training(policy_dir, tmp_path):
@@ -271,17 +242,9 @@ def play(observation):
 
 def test_a_kill_leaves_what_can_be_read(tmp_path):
   (tmp_path / 'killer.py').write_text(_KILLER)
-  result = subprocess.run(
-      [
-          sys.executable, '-m', 'train.collect_demos', '--env=MountainCar-v0',
-          '--expert=killer:play', '--num_environments=1', '--out=demos',
-      ],
-      cwd=tmp_path,
-      env=dict(os.environ, PYTHONPATH=_ROOT),
-      capture_output=True,
-      text=True,
-      check=False,
-      timeout=300,
+  result = binaries.run(
+      tmp_path, 'train.collect_demos', '--env=MountainCar-v0',
+      '--expert=killer:play', '--num_environments=1', '--out=demos',
   )
   assert result.returncode == -signal.SIGKILL, result.stderr
   lines = result.stdout.splitlines()

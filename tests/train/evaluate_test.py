@@ -3,26 +3,17 @@
 """Tests of playing with a saved policy from the command line."""
 
 import csv
-import os
-import subprocess
 import sys
 
 from absl import flags
 import gin
-import gymnasium
 import pytest
-import tensorflow as tf
-from tf_agents.environments import tf_py_environment
-from tf_agents.policies import policy_saver
-from tf_agents.policies import random_tf_policy
 
-from rnd_agents.environments import loaders
 from tests import command_lines
+from tests.train import binaries
+from tests.train import saved_poles
 from train import evaluate
 
-_ROOT = os.path.dirname(
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-)
 _LIMIT = 40
 # Of a run, shortened: of most of it this program knows nothing.
 _CONFIG = f"""
@@ -39,38 +30,13 @@ train/load_environment.env = 'MountainCar-v0'
 """
 
 
-class PushTowardsTheLean(random_tf_policy.RandomTFPolicy):
-  """Holds the pole for some 40 steps."""
-
-  def _action(self, time_step, policy_state, seed):
-    step = super()._action(time_step, policy_state, seed)
-    return step._replace(
-        action=tf.cast(time_step.observation[:, 2] > 0, tf.int64)
-    )
-
-
 def _length(seed):
-  """Of the same policy's episode, by gymnasium alone, and if the pole fell."""
-  env = gymnasium.make('CartPole-v1', max_episode_steps=_LIMIT)
-  observation, _ = env.reset(seed=seed)
-  for length in range(1, 1000):
-    observation, _, terminated, truncated, _ = env.step(int(observation[2] > 0))
-    if terminated or truncated:
-      return length, int(terminated)
+  return saved_poles.play(seed, _LIMIT)
 
 
 @pytest.fixture(name='run', scope='module')
 def _run(tmp_path_factory):
-  run = tmp_path_factory.mktemp('run')
-  (run / 'operative_config.gin').write_text(_CONFIG)
-  tf_env = tf_py_environment.TFPyEnvironment(
-      loaders.load_environment('CartPole-v1', 1)
-  )
-  policy = PushTowardsTheLean(tf_env.time_step_spec(), tf_env.action_spec())
-  policy_saver.PolicySaver(policy, batch_size=None).save(
-      str(run / 'policies' / 'policy')
-  )
-  return run
+  return saved_poles.save(tmp_path_factory.mktemp('run'), _CONFIG)
 
 
 def _evaluate(run, *argv):
@@ -187,9 +153,7 @@ eval/load_environment.wrappers = [@no_such.module_here.Wrapper]
 """,
     "eval/load_environment.env = 'no_such.module_here:Pole-v0'",
 ])
-def test_a_module_of_the_run_that_is_not_found(
-    run, tmp_path, capsys, config
-):
+def test_a_module_of_the_run_that_is_not_found(run, tmp_path, capsys, config):
   _with_config(run, tmp_path, config)
   assert _evaluate(tmp_path, '--episodes', '1') == 1
   error = capsys.readouterr().err
@@ -202,17 +166,9 @@ def test_video_of_the_best_in_a_fresh_process(run, tmp_path):
   imageio_ffmpeg = pytest.importorskip('imageio_ffmpeg')
   best = max(range(4), key=lambda seed: _length(seed)[0])
   length = _length(best)[0]
-  result = subprocess.run(
-      [
-          sys.executable, '-m', 'train.evaluate', '--episodes=4',
-          f'--policy_dir={run / "policies" / "policy"}', '--video=best.mp4',
-      ],
-      cwd=tmp_path,
-      env=dict(os.environ, PYTHONPATH=_ROOT),
-      capture_output=True,
-      text=True,
-      check=False,
-      timeout=300,
+  result = binaries.run(
+      tmp_path, 'train.evaluate', '--episodes=4', '--video=best.mp4',
+      f'--policy_dir={run / "policies" / "policy"}',
   )
   assert result.returncode == 0, result.stderr
   assert result.stdout.endswith(

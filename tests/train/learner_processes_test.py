@@ -13,23 +13,28 @@ import pytest
 
 from train import learner_processes
 
-# A learner that notes its start and then does as told for its turn.
+# A learner that notes its start, waits for the others', and then does as told
+# for its turn.
 _LEARNER = '''
 import json, os, signal, sys, time
 task = json.loads(os.environ['TF_CONFIG'])
 index = task['task']['index']
-turns = json.loads(sys.argv[2])[index]
-with open(os.path.join(sys.argv[1], str(index)), 'a') as file:
-  file.write(json.dumps(task['cluster']['worker']) + '\\n')
-with open(os.path.join(sys.argv[1], str(index))) as file:
-  turn = turns[len(file.readlines()) - 1]
-if turn == 'killed':
-  os.kill(os.getpid(), signal.SIGKILL)
-if turn == 'hangs':
-  time.sleep(60)
+folder, turns = sys.argv[1], json.loads(sys.argv[2])
+def num_starts(index):
+  path = os.path.join(folder, str(index))
+  return len(open(path).readlines()) if os.path.exists(path) else 0
+start = num_starts(index)
+turn = turns[index][start]
 if turn == 'saves':
   signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-  time.sleep(60)
+with open(os.path.join(folder, str(index)), 'a') as file:
+  file.write(json.dumps(task['cluster']['worker']) + '\\n')
+while min(map(num_starts, range(len(turns)))) <= start:
+  time.sleep(0.01)
+if turn == 'killed':
+  os.kill(os.getpid(), signal.SIGKILL)
+if turn in ('hangs', 'saves'):
+  time.sleep(600)
 sys.exit(turn)
 '''
 
@@ -79,11 +84,15 @@ def test_a_signal_lets_learner_0_save_and_nothing_starts_again(
     tmp_path, monkeypatch
 ):
   monkeypatch.setattr(learner_processes, '_GRACE_S', 1.0)
+  wait, waits = learner_processes._Learners._wait, threading.Event()
+  monkeypatch.setattr(
+      learner_processes._Learners, '_wait', lambda x: waits.set() or wait(x)
+  )
 
   def interrupt():
+    waits.wait()
     while len(os.listdir(tmp_path)) < 2:
       time.sleep(0.05)
-    time.sleep(0.5)  # It is about to wait for signals.
     os.kill(os.getpid(), signal.SIGINT)
 
   threading.Thread(target=interrupt).start()
@@ -91,4 +100,4 @@ def test_a_signal_lets_learner_0_save_and_nothing_starts_again(
   ended, starts = _run(tmp_path, ['saves'], ['hangs'])
   assert ended == 1
   assert [len(addresses) for addresses in starts] == [1, 1]
-  assert time.monotonic() - began < 30
+  assert time.monotonic() - began < 300  # Learner 1 would sleep for 600 s.

@@ -11,9 +11,9 @@ from tests.train import binaries
 
 
 def test_rnd_ppo_from_another_directory(tmp_path):
-  result = binaries.run(
+  result = binaries.start(
       tmp_path,
-      'train_eval',
+      'train.train_eval',
       '--gin_file=cartpole',
       '--seed=3',
       '--gin_bindings=train_eval.num_env_steps = 768',
@@ -43,7 +43,7 @@ def test_rnd_ppo_from_another_directory(tmp_path):
 def test_r2d2_from_another_directory(tmp_path):
   result = binaries.run(
       tmp_path,
-      'train_eval',
+      'train.train_eval',
       '--gin_file=recall_r2d2',
       '--gin_bindings=train_eval.num_env_steps = 1100',
       '--gin_bindings=train_eval.record_video = False',
@@ -78,7 +78,7 @@ def test_r2d2_from_another_directory(tmp_path):
     ],
 )
 def test_mistakes_end_with_one_sentence(tmp_path, binary, flags, message):
-  result = binaries.run(tmp_path, binary, *flags)
+  result = binaries.run(tmp_path, f'train.{binary}', *flags)
   assert result.returncode != 0
   assert message in result.stderr + result.stdout
   assert 'Traceback' not in result.stderr

@@ -19,10 +19,7 @@ class _Run:
     self.weights = tf.Variable(tf.zeros(shape), name='weights')
     self.steps = tf.Variable(0, dtype=tf.int64)
     self.snapshots = checkpoints.Checkpoints(
-        os.fspath(folder),
-        weights=self.weights,
-        steps=self.steps,
-        **arguments,
+        os.fspath(folder), weights=self.weights, steps=self.steps, **arguments
     )
 
   def save(self, iteration):

@@ -61,9 +61,7 @@ def _read(path, gin_file, *bindings):
         (('--gin_file=door_key_r2d3.gin', '--expert'), 'door_key_r2d3.gin'),
     ],
 )
-def test_shipped_experiments(
-    tmp_path, caplog, monkeypatch, argv, gin_file
-):
+def test_shipped_experiments(tmp_path, caplog, monkeypatch, argv, gin_file):
   if 'door_key' in gin_file:
     pytest.importorskip('minigrid')
   path = _collect(tmp_path / 'demos', *argv)

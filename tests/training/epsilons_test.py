@@ -64,13 +64,3 @@ def test_all_that_there_are_give_probabilities():
   ):
     for num_environments in (1, 3):
       epsilons.check(epsilon_fn, 10**6, num_environments)
-
-
-def test_ladder_of_eight():
-  expected = [
-      0.4, 0.16, 0.064, 0.0256, 0.01024, 0.004096, 0.0016384, 0.00065536
-  ]
-  for env_steps in (0, 10**6):
-    np.testing.assert_allclose(
-        epsilons.ladder_epsilon(env_steps, 8), expected, rtol=1e-5
-    )

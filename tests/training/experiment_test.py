@@ -20,7 +20,6 @@ from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import on_policy
-from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
 from tests.training import tiny_runs
 
@@ -222,9 +221,7 @@ def test_a_finished_run_refuses_what_comes_too_late(
   )
   assert _without_status(root_dir) == files
   # What only concerns the end and how a run is watched may differ.
-  again = _run(
-      root_dir, *settings, 'train_eval.num_checkpoints = 2', seed=seed
-  )
+  again = _run(root_dir, *settings, 'train_eval.num_checkpoints = 2', seed=seed)
   rows = tiny_runs.rows(root_dir, 'train')
   assert again.finished and again.env_steps == int(rows[-1]['env_steps'])
   metrics = root_dir / 'metrics.csv'
@@ -269,15 +266,6 @@ def test_resumes_where_the_checkpoint_is(whole, resumed, tmp_path):
   # It is the run that was never stopped.
   _run(tmp_path, 1200)
   assert tiny_runs.rows(tmp_path, 'train') == after
-
-
-def test_a_checkpoint_of_another_version_is_refused(
-    whole, tmp_path, monkeypatch
-):
-  shutil.copytree(whole, tmp_path / 'run')
-  monkeypatch.setattr(run_lib, 'STATE_VERSION', 1)
-  with pytest.raises(errors.SetupError, match='of another version of rnd_ag'):
-    _run(tmp_path / 'run', 1200)
 
 
 def test_whatever_ends_a_start_the_run_is_the_one_left_alone(

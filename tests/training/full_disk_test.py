@@ -102,9 +102,7 @@ def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
       fault(disk, context)
       with pytest.raises(errors.RunError) as caught:
         tiny_runs.train(
-            root_dir,
-            _NUM_ENV_STEPS,
-            f'train_eval.save_policies = {policies}',
+            root_dir, _NUM_ENV_STEPS, f'train_eval.save_policies = {policies}'
         )
     saved, _ = tiny_runs.iterations(root_dir)
     message = str(caught.value)

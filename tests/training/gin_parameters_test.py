@@ -28,9 +28,7 @@ _FOUND = gin_parameters.configurables(
 # What a run does to call each of them; None where all parameters are refused.
 _CALLS = {
     'rnd_agents.train_eval': functools.partial(experiment.Experiment, 'folder'),
-    'rnd_agents.explore': functools.partial(
-        exploration.Exploration, 'folder'
-    ),
+    'rnd_agents.explore': functools.partial(exploration.Exploration, 'folder'),
     'rnd_agents.CuriosityNovelty': lambda: archive_novelty.CuriosityNovelty(
         None, None
     ),

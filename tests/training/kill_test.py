@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests.training import tiny_runs
 
@@ -20,19 +21,31 @@ _RND_PPO = [
         ('create_networks.rnd_', 'create_networks.target_rnd_')
     )
 ]
-# Number of kills, environment steps of an iteration, and the settings: RND
-# inside a curiosity with a memory of the episode; two memories and a replay.
+_STEPS_OF_ITERATION = 16
+# Number of kills, whether functions run eagerly, which for a few small
+# iterations takes less than to trace them, and the settings: RND inside a
+# curiosity with a memory of the episode; two memories and a replay.
 _RUNS = {
     'RND-PPO': (
         20,
-        64,
-        (*_RND_PPO, 'create_rnd_ppo_agent.curiosity_fn = @create_novel_d'),
+        True,
+        (
+            *_RND_PPO,
+            'create_rnd_ppo_agent.curiosity_fn = @create_novel_d',
+            'train_eval.num_environments = 2',
+            'train_eval.eval_interval_env_steps = 64',
+            'OnPolicyTraining.rollout_length = 8',
+            'RNDPPOAgent.num_epochs = 1',
+            'RNDPPOAgent.num_minibatches = 1',
+        ),
     ),
     'R2D3': (
         5,
-        32,
+        False,
         (
             *tiny_runs.R2D3_SETTINGS,
+            'train_eval.num_environments = 2',
+            'train_eval.eval_interval_env_steps = 64',
             'create_r2d3_agent.curiosity_fn = @create_product',
             'create_product.curiosity_fns = (@create_novel_d, @create_e3b)',
             'InverseModel.num_features = 6',
@@ -43,8 +56,9 @@ _RUNS = {
 }
 
 
-def _train(root_dir, num_env_steps, settings):
+def _train(root_dir, num_env_steps, is_eager, settings):
   """What the process to be killed does."""
+  tf.config.run_functions_eagerly(is_eager)
   tiny_runs.train(root_dir, num_env_steps, settings=settings)
 
 
@@ -59,14 +73,14 @@ def _wait_for_progress(process, root_dir):
 
 @pytest.mark.parametrize('kind', _RUNS)
 def test_kills_change_nothing(tmp_path, kind):
-  num_kills, steps_of_iteration, settings = _RUNS[kind]
+  num_kills, *settings = _RUNS[kind]
   processes = tiny_runs.context()
   broken, whole = os.fspath(tmp_path / 'broken'), os.fspath(tmp_path / 'whole')
   moments = random.Random(0)  # When, not what: any seed must do.
   for kill in range(num_kills):
     # Daemonic, so that none goes on on where an assertion fails.
     process = processes.Process(
-        target=_train, args=(broken, 10**9, settings), daemon=True
+        target=_train, args=(broken, 10**9, *settings), daemon=True
     )
     process.start()
     if kill % 4 == 3:  # Anywhere, the start-up included.
@@ -81,10 +95,10 @@ def test_kills_change_nothing(tmp_path, kind):
   saved, _ = tiny_runs.iterations(broken)
   assert saved > num_kills / 2
   # The last start runs to an end that lies ahead; so does the unbroken run.
-  num_env_steps = steps_of_iteration * (saved + 12)
+  num_env_steps = _STEPS_OF_ITERATION * (saved + 8)
   for root_dir in (broken, whole):
     process = processes.Process(
-        target=_train, args=(root_dir, num_env_steps, settings)
+        target=_train, args=(root_dir, num_env_steps, *settings)
     )
     process.start()
     process.join()

@@ -258,18 +258,12 @@ def test_a_learner_that_has_drifted_is_refused(two_learners):
             'max_lag_rounds = 1 does not go with --learners',
         ),
         (
-            (
-                'OnPolicyTraining.num_learners = 2',
-                'train_eval.num_shards = 2',
-            ),
+            ('OnPolicyTraining.num_learners = 2', 'train_eval.num_shards = 2'),
             dict(num_learners=2, make_shards=lambda *_: None),
             '--workers does not go with --learners',
         ),
         (
-            (
-                'OnPolicyTraining.num_learners = 2',
-                'train_eval.num_shards = 2',
-            ),
+            ('OnPolicyTraining.num_learners = 2', 'train_eval.num_shards = 2'),
             dict(num_learners=2),
             '2 learners need a TF_CONFIG such as {"cluster": {"worker": .* got'
             ' \'{"cluster": 5}\'',

@@ -23,9 +23,7 @@ def _counters(iteration):
 
 
 def _write(log, phase, iteration, metrics, wall_time_s=1.5):
-  log.write(
-      phase, _counters(iteration), metrics, {'wall_time_s': wall_time_s}
-  )
+  log.write(phase, _counters(iteration), metrics, {'wall_time_s': wall_time_s})
 
 
 def _rows(root_dir, name='metrics.csv'):

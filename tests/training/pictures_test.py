@@ -4,6 +4,7 @@
 
 import os
 import pickle
+import queue
 import threading
 import types
 
@@ -145,15 +146,16 @@ def test_a_run_that_is_asked_to_stop_draws_nothing(recorded):
 def test_matplotlib_is_imported_in_a_thread_until_there_is_time(
     recorded, monkeypatch
 ):
-  threads = []
+  threads = queue.Queue()
   monkeypatch.setattr(
       pictures.drawing,
       'import_matplotlib',
-      lambda: threads.append(threading.current_thread()),
+      lambda: threads.put(threading.current_thread()),
   )
   drawn = pictures.Pictures(_run(0))
   drawn.after_evaluation(_run(10), 10, _best(5.0))
   drawn.after_evaluation(_run(20), 20, _best(5.0))
-  threads[0].join()
+  thread = threads.get(timeout=300)
+  thread.join()
   assert not recorded
-  assert len(threads) == 1 and threads[0] is not threading.main_thread()
+  assert threads.empty() and thread is not threading.main_thread()

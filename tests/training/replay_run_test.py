@@ -32,32 +32,15 @@ from rnd_agents.training import replay_learner
 from tests.training import tiny_runs
 
 _NUM_DEMONSTRATIONS = 3
-# Recall with two blanks: four steps an episode.
 _TINY = (
-    *tiny_runs.FAST,
-    'train_eval.training = @ReplayTraining()',
-    'load_environment.env = @Recall',
-    'Recall.delay_env_steps = 2',
+    *tiny_runs.R2D3_SETTINGS,
     'train_eval.num_environments = 2',
-    'ReplayTraining.rollout_length = 10',
     'train_eval.warm_up_env_steps = 16',
-    'ReplayTraining.unroll_length = 3',
-    'ReplayTraining.burn_in_length = 1',
-    'ReplayTraining.batch_size = 4',
-    'ReplayTraining.env_steps_per_update = 4',
-    'create_r2d3_agent.learning_rate = 1e-2',
-    'train_eval.num_eval_episodes = 2',
     'train_eval.eval_interval_env_steps = 40',
-    'train_eval.checkpoint_interval_iterations = 1',
-    'create_q_networks.core = @LSTMCore()',
-    'create_q_networks.fc_layer_params = (6,)',
-    'create_q_networks.head_units = 6',
-    'LSTMCore.units = 5',
-    'R2D3Agent.n_step = 2',
+    'ReplayTraining.env_steps_per_update = 4',
     'R2D3Agent.margin_weight = 1.0',
     'PrioritizedReplay.max_sequences = 30',
     'PrioritizedReplay.max_demonstrations = 20',
-    'PrioritizedReplay.min_sequences = 4',
 )
 
 
@@ -224,9 +207,7 @@ def test_what_is_replayed_knows_its_episode(
     for i, is_demonstration in enumerate(sequences.is_demonstration):
       places = [tuple(place) for place in rows.observation[i]]
       assert rows.step_type[i, 0] == ts.StepType.FIRST
-      wanted = [
-          places[t] not in places[:t] for t in range(1, len(places))
-      ]
+      wanted = [places[t] not in places[:t] for t in range(1, len(places))]
       found = rows.policy_info['episodic'][i, 1:]
       np.testing.assert_array_equal(found, wanted)
       first_visits[bool(is_demonstration)] += wanted
@@ -443,9 +424,7 @@ def test_states_of_demonstrations(caplog):
 
   fitting = episode(5)
   states = replay_learner._stored_states(fitting, spec)
-  for x, y in zip(
-      states, fitting.policy_info['network_state'], strict=True
-  ):
+  for x, y in zip(states, fitting.policy_info['network_state'], strict=True):
     np.testing.assert_array_equal(x, y)
   assert 'taken for those of this network' in caplog.text
   assert 'begin from zero' not in caplog.text
@@ -496,78 +475,39 @@ def test_a_run_with_a_q_network_of_ones_own(tmp_path):
   assert all(float(row['l2_loss']) > 1 for row in rows)
 
 
-@pytest.mark.parametrize(
-    ('bindings', 'match'),
-    [
-        (
-            ['ReplayTraining.demonstration_ratio = 0.5'],
-            'ReplayTraining.demonstrations is missing.*collect_demos',
-        ),
-        (
-            [
-                "ReplayTraining.demonstrations = 'no_such_file'",
-                'ReplayTraining.demonstration_ratio = 0.5',
-            ],
-            'no_such_file',
-        ),
-        (
-            ["ReplayTraining.demonstrations = 'file'"],
-            'would never be used: set ReplayTraining.demonstration_ratio',
-        ),
-        (
-            ['ReplayTraining.demonstration_ratio = 1.5'],
-            'demonstration_ratio must be between 0 and 1, got 1.5',
-        ),
-        (['ReplayTraining.batch_size = 0'], 'batch_size must be above 0'),
-        (
-            ['ReplayTraining.epsilon_fn = 3'],
-            'epsilon_fn must be a function, such as @ladder_epsilon',
-        ),
-        (
-            [
-                'ReplayTraining.epsilon_fn = @linear_epsilon',
-                'linear_epsilon.first = 1.5',
-            ],
-            'Each epsilon must be between 0 and 1; at 0 environment steps',
-        ),
-        (
-            ['ReplayTraining.importance_exponent = -1.0'],
-            'importance_exponent must be between 0 and 1, got -1.0',
-        ),
-        (
-            ['create_r2d3_agent.weight_decay = -1e-5'],
-            'weight_decay must be at least 0, got -1e-05',
-        ),
-        (
-            ['ReplayTraining.importance_anneal_train_steps = 0'],
-            'importance_anneal_train_steps must be above 0, got 0',
-        ),
-        (
-            [
-                'create_r2d3_agent.curiosity_fn = @create_rnd',
-                *_with_demonstrations('file', num_pretraining_steps=3),
-            ],
-            'num_pretraining_steps must be 0, got 3',
-        ),
-        (
-            ['R2D3Agent.collect_epsilon = 0.1'],
-            'no effect: use ReplayTraining.epsilon_fn',
-        ),
-        (
-            ['ReplayTraining.window_remainder = "keep"'],
-            "'pad', 'fill', 'drop', 'shift'",
-        ),
-        (
-            ['R2D3Agent.burn_in_length = 3'],
-            'no effect: use ReplayTraining.burn_in_length',
-        ),
-    ],
-)
-def test_what_cannot_run_says_so_before_the_first_step(
-    bindings, match, tmp_path
-):
-  with pytest.raises(errors.UserError, match=match):
-    _run(tmp_path, 100, *bindings)
+_CANNOT_RUN = {
+    'ReplayTraining.demonstration_ratio = 0.5': (
+        'ReplayTraining.demonstrations is missing.*collect_demos'
+    ),
+    "ReplayTraining.demonstrations = 'no_such_file'"
+    '\nReplayTraining.demonstration_ratio = 0.5': 'no_such_file',
+    "ReplayTraining.demonstrations = 'file'": (
+        'would never be used: set ReplayTraining.demonstration_ratio'
+    ),
+    'ReplayTraining.demonstration_ratio = 1.5': 'between 0 and 1, got 1.5',
+    'ReplayTraining.batch_size = 0': 'batch_size must be above 0',
+    'ReplayTraining.epsilon_fn = 3': 'be a function, such as @ladder_epsilon',
+    'ReplayTraining.epsilon_fn = @linear_epsilon'
+    '\nlinear_epsilon.first = 1.5': (
+        'Each epsilon must be between 0 and 1; at 0 environment steps'
+    ),
+    'ReplayTraining.importance_exponent = -1.0': 'between 0 and 1, got -1.0',
+    'create_r2d3_agent.weight_decay = -1e-5': 'at least 0, got -1e-05',
+    'ReplayTraining.importance_anneal_train_steps = 0': 'above 0, got 0',
+    '\n'.join((
+        'create_r2d3_agent.curiosity_fn = @create_rnd',
+        *_with_demonstrations('file', num_pretraining_steps=3),
+    )): 'num_pretraining_steps must be 0, got 3',
+    'R2D3Agent.collect_epsilon = 0.1': 'effect: use ReplayTraining.epsilon_fn',
+    'ReplayTraining.window_remainder = "keep"': "'pad', 'fill', 'drop', 'shi",
+    'R2D3Agent.burn_in_length = 3': 'use ReplayTraining.burn_in_length',
+}
+
+
+@pytest.mark.parametrize('bindings', _CANNOT_RUN)
+def test_what_cannot_run_says_so_before_the_first_step(bindings, tmp_path):
+  with pytest.raises(errors.UserError, match=_CANNOT_RUN[bindings]):
+    _run(tmp_path, 100, *bindings.splitlines())
 
 
 def test_demonstrations_that_are_too_short_to_keep(
@@ -626,10 +566,7 @@ def test_a_damaged_replay_is_replaced_where_that_is_allowed(
   ):
     _run(root_dir, 250, *bindings)
   result = _run(
-      root_dir,
-      250,
-      *bindings,
-      'ReplayTraining.replaces_damaged_replay = True',
+      root_dir, 250, *bindings, 'ReplayTraining.replaces_damaged_replay = True'
   )
   assert result.finished
   rows = _rows(root_dir)

@@ -63,13 +63,17 @@ def test_a_killed_process_gives_the_lock_back(tmp_path):
 def _hold_the_lock_with_a_worker(root_dir):
   with run_directory.locked(root_dir):
     worker = multiprocessing.get_context('fork').Process(
-        target=time.sleep, args=(60,)
+        target=_tell_and_wait, args=(root_dir,)
     )
     worker.start()
-    time.sleep(0.5)  # Until the worker has let go of what it inherited.
-    with open(os.path.join(root_dir, 'pid'), 'w', encoding='utf-8') as file:
-      file.write(f'{worker.pid}.')
-    time.sleep(60)
+    worker.join()
+
+
+def _tell_and_wait(root_dir):
+  # By now it has let go of what it inherited.
+  with open(os.path.join(root_dir, 'pid'), 'w', encoding='utf-8') as file:
+    file.write(f'{os.getpid()}.')
+  time.sleep(600)
 
 
 def test_a_worker_of_a_killed_process_does_not_keep_the_lock(tmp_path):
@@ -105,6 +109,11 @@ def test_record_names_versions_settings_and_command(tmp_path, monkeypatch):
   assert record['tf_enable_onednn_opts'] == '0'
   assert record['packages']['tensorflow'] == tf.__version__
   assert (tmp_path / 'operative_config.gin').exists()
+  run_directory.record_run(tmp_path, {}, ['a.b was 1'], env_steps=9)
+  starts = run_files.read_record(tmp_path)['starts']
+  assert [(start['changes'], start['env_steps']) for start in starts] == [
+      ([], 0), (['a.b was 1'], 9)
+  ]
 
 
 def test_status_is_what_was_written_last(tmp_path):

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import gc
 import multiprocessing
+from multiprocessing import forkserver
 import os
 import re
 from unittest import mock
@@ -18,15 +19,13 @@ from tf_agents.environments import py_environment
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import on_policy
+from tests import source_tree
 
 # As in conftest.py, for the processes of `context`.
 tf.config.optimizer.set_experimental_options({'disable_meta_optimizer': True})
 
 # What most tests do not look at, and what takes long.
-FAST = (
-    'train_eval.record_video = False',
-    'train_eval.save_policies = False',
-)
+FAST = ('train_eval.record_video = False', 'train_eval.save_policies = False')
 NETWORKS = (
     'create_rnd_ppo_agent.learning_rate = 1e-2',
     'create_networks.fc_layer_params = (8,)',
@@ -138,6 +137,12 @@ def context():
   """Starts each process as a copy of one that has TensorFlow imported."""
   processes = multiprocessing.get_context('forkserver')
   processes.set_forkserver_preload(['tests.training.tiny_runs'])
+  folder = os.getcwd()
+  os.chdir(source_tree.ROOT)  # Where it finds what to import.
+  try:
+    forkserver.ensure_running()
+  finally:
+    os.chdir(folder)
   return processes
 
 

@@ -103,9 +103,7 @@ class _OneLargeReward:
 
 
 def test_one_large_reward_freezes_a_run(tmp_path, monkeypatch):
-  monkeypatch.setattr(
-      gin_files, 'parse', _parse_with(_OneLargeReward(16 * 25))
-  )
+  monkeypatch.setattr(gin_files, 'parse', _parse_with(_OneLargeReward(16 * 25)))
   tiny_runs.train(
       tmp_path,
       40 * 64,
