@@ -11,7 +11,7 @@ A simulator that sleeps stands for one that is slow, so that cores do not limit
 it; --gin_file takes the environment of a gin file in its place. One way after
 the other collects the same rollouts; the first of each, which starts processes
 and traces graphs, is not counted. With a Python that has `ray[rllib]` and
-PyTorch, RLlib collects as many steps with as many workers in turns with us.
+PyTorch, RLlib collects as many steps with as many workers after each of ours.
 """
 
 import argparse
@@ -189,9 +189,9 @@ def _ways(arguments):
           num_workers=num_workers,
           learner_acts=learner_acts,
       )
+      # Two shards a worker that does not act: one steps while the policy acts
+      # for the other.
       ways[f'{num_workers} workers{suffix}'] = ours(
-          # Two shards a worker that does not act: one steps while the policy
-          # acts for the other.
           make_shards, num_workers * (1 + learner_acts), 'sync'
       )
     if arguments.rllib_python:

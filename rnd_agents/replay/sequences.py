@@ -13,7 +13,6 @@ would have. `cut` returns indices of the chunks of a rollout, for PPO;
 import numbers
 from typing import NamedTuple, Optional
 
-import numpy as np
 import tensorflow as tf
 from tf_agents.utils import nest_utils
 
@@ -107,7 +106,7 @@ class SequenceSettings(NamedTuple):
       )
 
 
-def starts(num_steps, settings):
+def _starts(num_steps, settings):
   """Returns the first trained step of each sequence.
 
   Args:
@@ -115,19 +114,17 @@ def starts(num_steps, settings):
     settings: `SequenceSettings` with an unroll_length.
 
   Returns:
-    Integers [C], ascending; of the type of num_steps, NumPy's or TensorFlow's.
-    Under 'pad' and 'fill' the last sequence may end after the T steps.
+    int32 [C], ascending. Under 'pad' and 'fill' the last sequence may end after
+    the T steps.
   """
-  is_tensor = tf.is_tensor(num_steps)
-  ops, arange = (tf, tf.range) if is_tensor else (np, np.arange)
   others = num_steps - settings.unroll_length  # Steps after the first sequence.
   if settings.remainder == 'drop':
-    num_sequences = ops.maximum(others // settings.stride + 1, 0)
+    num_sequences = tf.maximum(others // settings.stride + 1, 0)
   else:
-    num_sequences = -(-ops.maximum(others, 0) // settings.stride) + 1
-  first_steps = arange(num_sequences) * settings.stride
+    num_sequences = -(-tf.maximum(others, 0) // settings.stride) + 1
+  first_steps = tf.range(num_sequences) * settings.stride
   if settings.remainder == 'shift':
-    first_steps = ops.minimum(first_steps, ops.maximum(others, 0))
+    first_steps = tf.minimum(first_steps, tf.maximum(others, 0))
   return first_steps
 
 
@@ -178,7 +175,7 @@ def cut(num_steps, settings):
   length = num_steps if length is None else int(length)
   settings = settings._replace(unroll_length=length)
   burn_in_length = int(settings.burn_in_length)
-  first_steps = tf.cast(starts(num_steps, settings), tf.int32)
+  first_steps = _starts(num_steps, settings)
   steps = first_steps[:, tf.newaxis] + tf.range(length)
   # Where the chunk before ends; it has counted the steps up to there.
   ends = tf.concat([[0], first_steps[:-1] + length], axis=0)

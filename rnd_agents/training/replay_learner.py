@@ -257,7 +257,7 @@ class ReplayLearner(loops.Learner):
       # Here and not after the iteration: the replay would refuse them.
       self._check_finite(info)
     self._replay.update_priorities(
-        batch.keys, new_priorities, ~is_own
+        batch.keys, new_priorities, batch.sequences.is_demonstration
     )
     return info
 
