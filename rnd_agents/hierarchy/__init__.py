@@ -4,22 +4,26 @@
 
 from rnd_agents.hierarchy import decisions
 from rnd_agents.hierarchy import goals
+from rnd_agents.hierarchy import hindsight
 from rnd_agents.hierarchy import two_level_agent
 from rnd_agents.hierarchy import two_level_policy
 from rnd_agents.hierarchy.goals import EntryGoals
 from rnd_agents.hierarchy.goals import Goals
 from rnd_agents.hierarchy.goals import PositionGoals
+from rnd_agents.hierarchy.hindsight import HindsightGoals
 from rnd_agents.hierarchy.two_level_agent import TwoLevelAgent
 from rnd_agents.hierarchy.two_level_policy import TwoLevelPolicy
 
 __all__ = [
     'EntryGoals',
     'Goals',
+    'HindsightGoals',
     'PositionGoals',
     'TwoLevelAgent',
     'TwoLevelPolicy',
     'decisions',
     'goals',
+    'hindsight',
     'two_level_agent',
     'two_level_policy',
 ]

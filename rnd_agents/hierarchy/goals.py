@@ -46,9 +46,54 @@ class Goals(abc.ABC):
       Booleans [outer...].
     """
 
+  def reached_by_step(self, experience, goal):
+    """Returns whether steps make goals true which were not true before.
+
+    Args:
+      experience: A `Trajectory` [B, T+1].
+      goal: Goals [B, T+1, ...]: of the steps from these rows.
+
+    Returns:
+      Booleans [B, T+1]. The step from the last row is not known: False, as from
+      the end of an episode, whence no step leads.
+    """
+    arrived = tf.nest.map_structure(
+        lambda x: tf.concat([x[:, 1:], x[:, -1:]], axis=1),
+        experience.observation,
+    )
+    return (
+        self.reached(arrived, goal)
+        & ~self.reached(experience.observation, goal)
+        & ~experience.is_boundary()
+    )
+
   def given_up(self, observation, goal):
     """Returns whether to choose another goal at once, booleans [outer...]."""
     return tf.zeros_like(self.reached(observation, goal))
+
+  def in_hindsight(self, observation):
+    """Returns goals that rows may have reached, for `HindsightGoals`.
+
+    Args:
+      observation: A nest [B, T+1, ...].
+
+    Returns:
+      Goals [B, C, ...], in the order of which nothing lies: here all that there
+      are, which must be numbers.
+
+    Raises:
+      NotImplementedError: If they are not.
+    """
+    if self.spec.shape.rank or not self.spec.dtype.is_integer:
+      raise NotImplementedError(
+          f'{type(self).__name__} has no in_hindsight: which goals [B, C, ...]'
+          ' may a rollout [B, T+1] have reached?'
+      )
+    every = tf.range(
+        self.spec.minimum, self.spec.maximum + 1, dtype=self.spec.dtype
+    )
+    batch_size = tf.shape(tf.nest.flatten(observation)[0])[0]
+    return tf.repeat(every[tf.newaxis], batch_size, axis=0)
 
   def reward(self, reached, reward):
     """Returns what the lower level is paid for steps.
@@ -78,7 +123,7 @@ def _only_vector(owner, observation_spec):
 
 @gin.configurable(module='rnd_agents', denylist=['observation_spec'])
 class EntryGoals(Goals):
-  """Goal i: entry i of some entries of the observation is 1.
+  """Goal i: some entries of the observation, those of i, are all 1.
 
   For observations that show a state as a vector with one 1, or what is in a
   cell of a grid.
@@ -89,8 +134,9 @@ class EntryGoals(Goals):
 
     Args:
       observation_spec: Of one array.
-      entries: Indices of the entries that are goals, each a tuple with a number
-        for each dimension of the observation; None for all of a vector.
+      entries: For each goal indices of an entry, a tuple with a number for each
+        dimension of the observation, or several such tuples; None for each
+        entry of a vector.
 
     Raises:
       ValueError: If the observation has no such entries.
@@ -99,32 +145,45 @@ class EntryGoals(Goals):
       size = _only_vector('EntryGoals', observation_spec)
       entries = [(i,) for i in range(size)]
     shapes = [spec.shape for spec in tf.nest.flatten(observation_spec)]
-    if not entries or not all(
+    of_goals = [
+        [entry] if all(isinstance(i, int) for i in entry) else entry
+        for entry in entries
+    ]
+    if not all(
         len(shapes) == 1
         and len(entry) == len(shapes[0])
         and all(0 <= i < size for i, size in zip(entry, shapes[0]))
-        for entry in entries
+        for of_goal in of_goals or [[()]]
+        for entry in of_goal
     ):
       raise errors.InvalidValue(
           'EntryGoals.entries must be indices into the one array of the'
           f' observation, got {entries} for {shapes}.'
       )
-    last = len(entries) - 1
+    last = len(of_goals) - 1
     super().__init__(
         observation_spec,
         tensor_spec.BoundedTensorSpec([], tf.int64, 0, last, 'goal'),
     )
-    # Of the observation as a vector.
-    self._indices = np.ravel_multi_index(np.transpose(entries), shapes[0])
+    # Of the observation as a vector; [goals, most of a goal], the first repeats.
+    most = max(map(len, of_goals))
+    self._indices = np.array([
+        np.ravel_multi_index(
+            np.transpose([*of_goal, *[of_goal[0]] * (most - len(of_goal))]),
+            shapes[0],
+        )
+        for of_goal in of_goals
+    ])
 
   def reached(self, observation, goal):
     (array,) = tf.nest.flatten(observation)
     outer = tf.shape(goal)
     vector = tf.reshape(array, tf.concat([outer, [-1]], 0))
-    of_goals = tf.gather(vector, self._indices, axis=-1)
+    needed = tf.gather(
+        vector, tf.gather(self._indices, goal), batch_dims=goal.shape.rank
+    )
     # An episode that has ended may show zeros only.
-    chosen = tf.gather(of_goals, goal, batch_dims=goal.shape.rank)
-    return tf.cast(chosen, tf.float32) > 0.5
+    return tf.reduce_all(tf.cast(needed, tf.float32) > 0.5, axis=-1)
 
 
 @gin.configurable(module='rnd_agents', denylist=['observation_spec'])
@@ -165,6 +224,11 @@ class PositionGoals(Goals):
     )
     self._entries = list(entries)
     self._tolerance = tf.constant(tolerance, tf.float32)
+
+  def in_hindsight(self, observation):
+    """Returns the positions of the rows."""
+    (vector,) = tf.nest.flatten(observation)
+    return tf.gather(tf.cast(vector, tf.float32), self._entries, axis=-1)
 
   def reached(self, observation, goal):
     (vector,) = tf.nest.flatten(observation)

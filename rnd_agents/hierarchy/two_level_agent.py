@@ -36,6 +36,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
       goals,
       goal_length,
       discount_factor,
+      hindsight=None,
   ):
     """Creates the agent.
 
@@ -49,12 +50,15 @@ class TwoLevelAgent(tf_agent.TFAgent):
       goal_length: K, steps after which another goal is chosen at the latest.
       discount_factor: gamma of a step in the upper level's sums; the upper
         agent's own must be the same.
+      hindsight: `HindsightGoals` of a lower level that learns from a replay;
+        None if it learns from the goals that it had alone.
 
     Raises:
       UserError: If the levels do not fit each other.
     """
     self._upper, self._lower, self._goals = upper, lower, goals
     self._goal_length = goal_length
+    self._hindsight = hindsight
     ranges.check_above_0('TwoLevelAgent.', goal_length=goal_length)
     _check_levels(time_step_spec, action_spec, upper, lower, goals)
     its = getattr(upper, 'discount_factor', discount_factor)
@@ -147,17 +151,13 @@ class TwoLevelAgent(tf_agent.TFAgent):
       A tuple of a `Trajectory` [B, T+1], observations with goals, rewards of
       `goals`, and a discount of 0 where the step reached the goal, which did
       not hold before; and booleans [B, T+1]: which rows are complete, each in
-      one rollout.
+      one rollout. With `hindsight` the rows of its copies follow, as those of
+      further environments.
     """
+    if self._hindsight is not None:
+      experience = self._hindsight(experience)
     info = experience.policy_info
-    arrived = tf.nest.map_structure(
-        lambda x: tf.concat([x[:, 1:], x[:, -1:]], axis=1),
-        experience.observation,
-    )
-    held = self._goals.reached(experience.observation, info['goal'])
-    reached = self._goals.reached(arrived, info['goal']) & ~held
-    # From the end of an episode to the next one leads no step.
-    reached &= ~experience.is_boundary()
+    reached = self._goals.reached_by_step(experience, info['goal'])
     rows = experience.replace(
         observation=self._goals.observe(experience.observation, info['goal']),
         policy_info=info['lower'],
@@ -166,6 +166,20 @@ class TwoLevelAgent(tf_agent.TFAgent):
     )
     # Whether the last step has reached the goal, the next rollout tells.
     return rows, decisions.without_last(tf.ones_like(reached))
+
+  def count_goals(self, experience, mask):
+    """Returns how many goals were chosen in a rollout, and how many reached.
+
+    Args:
+      experience: A `Trajectory` [B, T+1].
+      mask: Booleans [B, T+1]: which rows count.
+    """
+    info = experience.policy_info
+    reached = self._goals.reached_by_step(experience, info['goal'])
+    return [
+        tf.math.count_nonzero(found & mask, dtype=tf.int32)
+        for found in (info['is_decision'], reached)
+    ]
 
   def upper_experience(self, experience):
     """Returns what the upper level learns from: see `Decisions`.

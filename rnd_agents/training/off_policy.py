@@ -90,6 +90,9 @@ class ReplayTraining:
       ' R2D3Agent.gradient_clipping'
   )
 
+  # Whether `build_learner` has a `num_copies`.
+  TAKES_COPIES = True
+
   @property
   def window(self):
     """`sequences.SequenceSettings`: how episodes are cut."""
@@ -199,7 +202,7 @@ class ReplayTraining:
         ),
     )
 
-  def build_learner(self, run, agent, view=None, level=''):
+  def build_learner(self, run, agent, view=None, level='', num_copies=0):
     """Builds the learner of an agent of a `run.Run`.
 
     Args:
@@ -207,7 +210,16 @@ class ReplayTraining:
       agent: What `build_agent` returned.
       view: As for `on_policy.OnPolicyLearner`.
       level: Of the agent in a hierarchy, such as '_upper'.
+      num_copies: Copies of the rows of each environment that the view adds,
+        [(1 + num_copies) * B, N].
     """
+    if num_copies and agent.curiosity is not None:
+      raise errors.InvalidValue(
+          'A curiosity would see each step of the lower level again with every'
+          ' goal of TwoLevelTraining.hindsight_copies: set one of'
+          ' lower/create_r2d3_agent.curiosity_fn = None and hindsight_copies ='
+          ' 0.'
+      )
     spec = episode_cutter.sequence_spec(
         agent.collect_data_spec,
         self.window,
@@ -226,6 +238,7 @@ class ReplayTraining:
         run.path('checkpoints', f'replay{level}'),
         run.config.num_checkpoints,
         view,
+        num_copies,
     )
 
   def build_loop(self, run):

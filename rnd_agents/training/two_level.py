@@ -7,11 +7,14 @@ from typing import Any, Callable
 
 import gin
 from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
 
 from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents import ranges
 from rnd_agents.collecting import collector
+from rnd_agents.collecting import local
+from rnd_agents.hierarchy import decisions
 from rnd_agents.training import loops
 
 
@@ -34,6 +37,9 @@ class TwoLevelTraining:
     goal_length: Steps after which another goal is chosen at the latest.
     discount_factor: gamma of a step in the rewards of the upper level, and the
       same as that of its agent.
+    hindsight_copies: Copies of each step that a lower level with a replay
+      stores besides, with goals that the steps around it reached
+      (`hierarchy.HindsightGoals`).
   """
 
   upper: Any = gin.REQUIRED
@@ -41,6 +47,7 @@ class TwoLevelTraining:
   goals_fn: Callable = hierarchy.EntryGoals
   goal_length: int = 16
   discount_factor: float = 0.99
+  hindsight_copies: int = 0
 
   @property
   def REMEDY(self):  # noqa: N802
@@ -91,6 +98,7 @@ class TwoLevelTraining:
 
     self._map(check)
     self._map(self._check_lengths)
+    self._check_hindsight()
 
   def _check_lengths(self, name, level):
     """Refuses a level whose updates do not fall on ends of iterations."""
@@ -102,6 +110,21 @@ class TwoLevelTraining:
             f' multiple of the shorter ones: {length} of the {name} level does'
             f' not fit to {shortest}, the shortest, and {longest}, the longest.'
         )
+
+  def _check_hindsight(self):
+    """Refuses copies for a lower level that could not learn from them."""
+    if self.hindsight_copies < 0:
+      raise errors.InvalidValue(
+          'TwoLevelTraining.hindsight_copies must be at least 0, got'
+          f' {self.hindsight_copies}.'
+      )
+    if self.hindsight_copies and not getattr(self.lower, 'TAKES_COPIES', False):
+      raise errors.InvalidValue(
+          'TwoLevelTraining.hindsight_copies needs a lower level that learns'
+          ' from other goals than those it acted for: set'
+          ' TwoLevelTraining.lower = @lower/ReplayTraining(), or hindsight'
+          '_copies = 0.'
+      )
 
   def _specs(self, specs):
     """The goals, and the `collector.Specs` of each level by its name."""
@@ -122,7 +145,10 @@ class TwoLevelTraining:
             level_specs[name], num_environments, lengths[name]
         )
     )
-    return self._agent(specs, goals, agents)
+    hindsight = None
+    if self.hindsight_copies:
+      hindsight = hierarchy.HindsightGoals(goals, self.hindsight_copies)
+    return self._agent(specs, goals, agents, hindsight)
 
   def build_twin(self, time_step_spec, action_spec, num_environments):
     """Builds an agent like the learner's, for the policies of a worker."""
@@ -135,12 +161,13 @@ class TwoLevelTraining:
     )
     return self._agent(specs, goals, agents)
 
-  def _agent(self, specs, goals, agents):
+  def _agent(self, specs, goals, agents, hindsight=None):
     return hierarchy.TwoLevelAgent(
         *specs,
         goals=goals,
         goal_length=self.goal_length,
         discount_factor=self.discount_factor,
+        hindsight=hindsight,
         **agents,
     )
 
@@ -153,16 +180,19 @@ class TwoLevelTraining:
         return own
       return lambda experience: own(view(experience)[0])
 
-    return TwoLevelLearner(
-        self._map(
-            lambda name, training: training.build_learner(
-                run,
-                getattr(agent, name),
-                of_level(views[name]),
-                f'{level}_{name}',
-            )
-        )
-    )
+    def build(name, training):
+      copies = {}
+      if name == 'lower' and self.hindsight_copies:
+        copies = dict(num_copies=self.hindsight_copies)
+      return training.build_learner(
+          run,
+          getattr(agent, name),
+          of_level(views[name]),
+          f'{level}_{name}',
+          **copies,
+      )
+
+    return TwoLevelLearner(self._map(build), agent, view)
 
   def build_loop(self, run):
     """Builds the loop of a `run.Run`."""
@@ -172,13 +202,23 @@ class TwoLevelTraining:
 class TwoLevelLearner(loops.Learner):
   """The learners of both levels; names begin with the level's."""
 
-  def __init__(self, learners):
+  def __init__(self, learners, agent, view=None):
     """Takes over the learners.
 
     Args:
       learners: `loops.Learner` by the name of the level.
+      agent: The `TwoLevelAgent`.
+      view: As for `on_policy.OnPolicyLearner`.
     """
     self._learners = learners
+    view = view or (
+        lambda rows: (rows, decisions.without_last(~rows.is_boundary()))
+    )
+    self._count_goals = common.function(
+        lambda experience: agent.count_goals(*view(experience))
+    )
+    # Since the last row of metrics.
+    self._num_chosen, self._num_reached = 0, 0
 
   @property
   def policy_version(self):
@@ -212,6 +252,9 @@ class TwoLevelLearner(loops.Learner):
       each.warm_up(rollout)
 
   def add(self, rollout):
+    chosen, reached = self._count_goals(local.as_tensors(rollout.trajectory))
+    self._num_chosen += int(chosen)
+    self._num_reached += int(reached)
     for each in self._learners.values():
       each.add(rollout)
 
@@ -220,7 +263,9 @@ class TwoLevelLearner(loops.Learner):
       each.train(num_env_steps)
 
   def metrics(self):
-    return {
+    rate = self._num_reached / max(self._num_chosen, 1)
+    self._num_chosen, self._num_reached = 0, 0
+    return dict(goals_reached_rate=rate) | {
         f'{name}_{metric}': value
         for name, each in self._learners.items()
         for metric, value in each.metrics().items()

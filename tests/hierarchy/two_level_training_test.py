@@ -101,6 +101,7 @@ _THREE = (
     'lower/TwoLevelTraining.lower = @lower/lower/ReplayTraining()',
     'lower/TwoLevelTraining.goals_fn = @InnerGoals',
     'lower/TwoLevelTraining.goal_length = 3',
+    'lower/TwoLevelTraining.hindsight_copies = 1',
     'ReplayTraining.rollout_length = 8',
     'ReplayTraining.collect_length = 2',
     'ReplayTraining.env_steps_per_update = 16',
@@ -134,9 +135,9 @@ def _recorded(folder, settings):
     records.rollouts.append(rollout)
     return rollout
 
-  def building(cutter, *args, **more):
-    build(cutter, *args, **more)
-    cutter.added = [[] for _ in range(_NUM_ENVIRONMENTS)]
+  def building(cutter, num_environments, *args, **more):
+    build(cutter, num_environments, *args, **more)
+    cutter.added = [[] for _ in range(num_environments)]
     if not cutter._is_demonstration:
       records.cutters.append(cutter)
 
@@ -234,10 +235,10 @@ def _upper(rows):
   ], lengths
 
 
-def _assert_added(cutter, expected):
+def _assert_added(added_rows, expected):
   """Compares the rows that a replay got with those of a loop."""
   assert len(expected) == _NUM_ENVIRONMENTS
-  for added, rows in zip(cutter.added, expected, strict=True):
+  for added, rows in zip(added_rows, expected, strict=True):
     assert len(added) == len(rows) > 10
     for found, row in zip(added, rows):
       if row.step_type == _LAST:  # No step begins there.
@@ -259,7 +260,7 @@ def _assert_remembers(cutter):
 
 def test_the_upper_replay_gets_each_decision_once(off_on):
   decided = [_upper(rows) for rows in _streams(off_on)]
-  _assert_added(off_on.cutters[0], [rows for rows, _ in decided])
+  _assert_added(off_on.cutters[0].added, [rows for rows, _ in decided])
   _assert_remembers(off_on.cutters[0])
   rows = sum((rows for rows, _ in decided), [])
   lengths = sum((lengths[:-1] for _, lengths in decided), [])
@@ -296,10 +297,32 @@ def test_the_lower_rollouts_are_joined_from_what_was_collected(off_on):
 def test_the_levels_of_a_level_get_what_is_theirs(three):
   lower = [_lower(rows) for rows in _streams(three)]
   middle = [_upper(rows)[0] for rows in lower]
-  _assert_added(three.cutters[0], middle)
-  _assert_added(three.cutters[1], [_lower(rows)[:-1] for rows in lower])
+  _assert_added(three.cutters[0].added, middle)
+  own = three.cutters[1].added[:_NUM_ENVIRONMENTS]
+  _assert_added(own, [_lower(rows)[:-1] for rows in lower])
   _assert_remembers(three.cutters[1])
   assert any(row.reward > 0 for rows in middle for row in rows)
+
+
+def test_copies_in_hindsight_are_paid_for_their_own_goals(three):
+  streams = [_lower(rows) for rows in _streams(three)]
+  copies = three.cutters[1].added[_NUM_ENVIRONMENTS:]
+  expected = [
+      _lower([
+          row.replace(
+              policy_info=dict(row.policy_info, goal=copy.observation['goal'])
+          )
+          for row, copy in zip(rows, added + added[-1:], strict=True)
+      ])[:-1]
+      for rows, added in zip(streams, copies, strict=True)
+  ]
+  _assert_added(copies, expected)
+  # Some that the policy never asked for at that step, and reached.
+  own = sum(three.cutters[1].added[:_NUM_ENVIRONMENTS], [])
+  is_new = [
+      copy.reward > row.reward for copy, row in zip(sum(copies, []), own)
+  ]
+  assert sum(is_new) > 3
 
 
 def test_a_run_goes_on_in_the_middle_of_goals(off_on, tmp_path):
