@@ -215,10 +215,9 @@ class ReplayTraining:
     """
     if num_copies and agent.curiosity is not None:
       raise errors.InvalidValue(
-          'A curiosity would see each step of the lower level again with every'
-          ' goal of TwoLevelTraining.hindsight_copies: set one of'
-          ' lower/create_r2d3_agent.curiosity_fn = None and hindsight_copies ='
-          ' 0.'
+          'A curiosity would see each step of the lower level again in each of'
+          ' its TwoLevelTraining.hindsight_copies: leave out either'
+          ' create_r2d3_agent.curiosity_fn of that level, or the copies.'
       )
     spec = episode_cutter.sequence_spec(
         agent.collect_data_spec,

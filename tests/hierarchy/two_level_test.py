@@ -324,8 +324,30 @@ def test_entries_of_a_grid_are_goals(in_graph):
   )
 
 
+def test_a_goal_may_need_several_entries():
+  goals = hierarchy.EntryGoals(
+      tf.TensorSpec([2, 2], tf.uint8), (((0, 0), (1, 1)), (0, 1))
+  )
+  grids = tf.constant(
+      [[[1, 0], [0, 1]], [[1, 1], [0, 0]], [[0, 1], [0, 1]]], tf.uint8
+  )
+  reached = [goals.reached(grids, tf.fill([3], tf.constant(i, tf.int64)))
+             for i in range(2)]
+  np.testing.assert_array_equal(
+      reached, [[True, False, False], [False, True, True]]
+  )
+
+
 @pytest.mark.parametrize(
-    'entries', [(), ((0, 0),), ((0, 0, 2),), ((0, -1, 0),)]
+    'entries',
+    [
+        (),
+        ((0, 0),),
+        ((0, 0, 2),),
+        ((0, -1, 0),),
+        (((0, 0, 1), (0, 0, 2)),),
+        ((),),
+    ],
 )
 def test_entries_that_are_not_there_are_refused(entries):
   with pytest.raises(errors.InvalidValue, match='indices into the one array'):

@@ -325,21 +325,22 @@ def test_copies_in_hindsight_are_paid_for_their_own_goals(three):
   assert sum(is_new) > 3
 
 
-def test_a_run_goes_on_in_the_middle_of_goals(off_on, tmp_path):
-  whole = off_on.folder
+def test_a_run_goes_on_in_the_middle_of_goals(three, tmp_path):
+  whole = three.folder
   parts = tmp_path / 'parts'
   shutil.copytree(whole, parts)
   for path in parts.glob('checkpoints/iteration_*'):
     if int(path.name[-8:]) > 3:  # As if it had been killed then.
       shutil.rmtree(path)
   assert tiny_runs.iterations(parts)[0] == 3
-  _run(parts, 400, settings=_OFF_ON)
+  _run(parts, 400, settings=_THREE)
   rows = tiny_runs.rows(whole, 'train')
   assert tiny_runs.rows(parts, 'train') == rows
   (_, expected), (_, found) = map(tiny_runs.checkpoint, (whole, parts))
   assert found.keys() == expected.keys()
   for key, value in expected.items():
     np.testing.assert_array_equal(found[key], value, err_msg=key)
+  assert any('hindsight' in key for key in expected)
   assert len(rows) >= 6
 
 
@@ -359,6 +360,23 @@ def test_each_level_has_its_own_period(off_on, three):
   rows = tiny_runs.rows(three.folder, 'train')
   names = {name for name in rows[0] if name.endswith('_loss')}
   assert {'upper_loss', 'lower_upper_loss', 'lower_lower_loss'} <= names
+
+
+def test_the_rate_of_goals_that_were_reached_is_a_metric(off_on):
+  (*_, row) = tiny_runs.rows(off_on.folder, 'train')
+  # The last iteration has four rounds of four steps.
+  chosen, reached = 0, 0
+  for rollout in off_on.rollouts[-4:]:
+    rows = rollout.trajectory
+    for b in range(_NUM_ENVIRONMENTS):
+      of_environment = [
+          tf.nest.map_structure(lambda x, t=t, b=b: x[b, t], rows)
+          for t in range(rows.step_type.shape[1])
+      ]
+      chosen += sum(x.policy_info['is_decision'] for x in of_environment[:-1])
+      reached += sum(x.reward for x in _lower(of_environment)[:-1])
+  assert 0 < reached < chosen
+  assert float(row['goals_reached_rate']) == pytest.approx(reached / chosen)
 
 
 @pytest.mark.parametrize(
@@ -385,6 +403,14 @@ def test_each_level_has_its_own_period(off_on, three):
             'EllipticalBonus needs a row of each environment at each step',
         ),
         (
+            ['TwoLevelTraining.hindsight_copies = -1'],
+            'hindsight_copies must be at least 0, got -1',
+        ),
+        (
+            ['TwoLevelTraining.hindsight_copies = 1'],
+            'hindsight_copies needs a lower level that learns from other goals',
+        ),
+        (
             ['upper/R2D3Agent.discount_factor = 0.9'],
             'discount_factor is 0.9, and that of TwoLevelAgent 0.99',
         ),
@@ -397,9 +423,19 @@ def test_what_cannot_run_says_so_before_the_first_step(
     _run(tmp_path, 400, *bindings, settings=_OFF_ON)
 
 
-def test_a_rollout_must_have_a_decision(tmp_path):
-  message = 'rollout_length = 16 may have no decision.* may take 17 steps'
+@pytest.mark.parametrize(
+    ('binding', 'message'),
+    [
+        (
+            'TwoLevelTraining.goal_length = 17',
+            'rollout_length = 16 may have no decision.* may take 17 steps',
+        ),
+        (
+            'lower/lower/create_r2d3_agent.curiosity_fn = @create_rnd',
+            'see each step of the lower level again',
+        ),
+    ],
+)
+def test_what_three_levels_cannot_run_is_refused(binding, message, tmp_path):
   with pytest.raises(errors.UserError, match=message):
-    _run(
-        tmp_path, 400, 'TwoLevelTraining.goal_length = 17', settings=_THREE
-    )
+    _run(tmp_path, 400, binding, settings=_THREE)
