@@ -165,13 +165,13 @@ class EntryGoals(Goals):
         observation_spec,
         tensor_spec.BoundedTensorSpec([], tf.int64, 0, last, 'goal'),
     )
-    # Of the observation as a vector; [goals, most of a goal], the first repeats.
+    # [goals, entries of a goal], of the observation as a vector; where a goal
+    # has fewer entries than another, its first one is repeated.
     most = max(map(len, of_goals))
     self._indices = np.array([
-        np.ravel_multi_index(
-            np.transpose([*of_goal, *[of_goal[0]] * (most - len(of_goal))]),
-            shapes[0],
-        )
+        np.ravel_multi_index(np.transpose(of_goal), shapes[0])[
+            np.maximum(np.arange(most) - most + len(of_goal), 0)
+        ]
         for of_goal in of_goals
     ])
 
