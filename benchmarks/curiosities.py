@@ -125,6 +125,22 @@ GROUPS = {
     'multi_room': _minigrid('MultiRoom-N6', 2_000_000, range(3)),
     'key_corridor': _minigrid('KeyCorridorS3R3', 2_000_000, range(3)),
     'obstructed_maze': _minigrid('ObstructedMaze-1Dl', 5_000_000, range(3)),
+    # The same task, actions and steps for all.
+    'unlock_pickup': [
+        experiments.Job('two levels', 'unlock_pickup_two_level.gin', seed)
+        for seed in range(5)
+    ]
+    + _minigrid(
+        'UnlockPickup',
+        600_000,
+        range(5),
+        'load_environment.wrappers = [@SomeActions]',
+        'SomeActions.actions = (0, 1, 2, 3, 4, 5)',
+        'train_eval.eval_interval_env_steps = 50_000',
+        curiosities={
+            **_PPO, **{name: CURIOSITIES[name] for name in ('RND', 'NovelD')}
+        },
+    ),
     'noisy_tile': _minigrid(
         'DoorKey-8x8',
         400_000,
