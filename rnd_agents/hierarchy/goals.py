@@ -26,6 +26,11 @@ class Goals(abc.ABC):
     self.spec = spec
 
   @property
+  def observation_spec(self):
+    """A nest of tensor specs: what the environment shows."""
+    return self._observation_spec
+
+  @property
   def lower_observation_spec(self):
     """A nest of tensor specs: what `observe` returns."""
     return dict(observation=self._observation_spec, goal=self.spec)
@@ -72,22 +77,25 @@ class Goals(abc.ABC):
     return tf.zeros_like(self.reached(observation, goal))
 
   def in_hindsight(self, observation):
-    """Returns goals that rows may have reached, for `HindsightGoals`.
+    """Returns candidates for the goals that a rollout reached.
+
+    `HindsightGoals` draws among those that a step did reach.
 
     Args:
       observation: A nest [B, T+1, ...].
 
     Returns:
-      Goals [B, C, ...], in the order of which nothing lies: here all that there
-      are, which must be numbers.
+      Goals [B, C, ...], the same number for each environment. Here all goals
+      that there are, for goals that are integers.
 
     Raises:
-      NotImplementedError: If they are not.
+      ValueError: If goals are something else.
     """
     if self.spec.shape.rank or not self.spec.dtype.is_integer:
-      raise NotImplementedError(
-          f'{type(self).__name__} has no in_hindsight: which goals [B, C, ...]'
-          ' may a rollout [B, T+1] have reached?'
+      raise errors.InvalidValue(
+          f'The goals of {type(self).__name__} are {self.spec}, so that for'
+          ' goals in hindsight it needs an in_hindsight of its own: which'
+          ' goals may a rollout have reached?'
       )
     every = tf.range(
         self.spec.minimum, self.spec.maximum + 1, dtype=self.spec.dtype

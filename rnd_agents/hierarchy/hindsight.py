@@ -9,6 +9,7 @@ them, since only goals, rewards and ends change, and not what was done.
 """
 
 import tensorflow as tf
+from tf_agents.specs import tensor_spec
 from tf_agents.utils import common
 
 from rnd_agents import ranges
@@ -26,21 +27,20 @@ class HindsightGoals(tf.Module):
       seed: Of the draws; None for one drawn by TensorFlow.
 
     Raises:
-      ValueError: If `num_copies` is not above 0.
+      ValueError: If `num_copies` is not above 0, or if there is no way to tell
+        what goals a rollout reached.
     """
     super().__init__(name='hindsight_goals')
     ranges.check_above_0('HindsightGoals.', num_copies=num_copies)
+    goals.in_hindsight(
+        tensor_spec.zero_spec_nest(goals.observation_spec, [1, 1])
+    )
     self._goals = goals
     self._num_copies = num_copies
     if seed is None:
       seed = tf.random.uniform([], maxval=tf.int64.max, dtype=tf.int64)
     # Its state is part of a checkpoint.
     self._generator = tf.random.Generator.from_seed(seed)
-
-  @property
-  def num_copies(self):
-    """Copies of each row."""
-    return self._num_copies
 
   def __call__(self, experience):
     """Returns a rollout [(1 + num_copies) * B, T+1]: itself, then its copies.

@@ -151,7 +151,7 @@ def test_goals_without_hindsight_and_no_copies_are_refused():
   goals = Near(
       _VECTOR, tensor_spec.BoundedTensorSpec([1], tf.float32, 0, 1, 'goal')
   )
-  with pytest.raises(NotImplementedError, match='Near has no in_hindsight'):
-    goals.in_hindsight(tf.zeros([2, 3, _NUM_STATES]))
+  with pytest.raises(errors.InvalidValue, match='needs an in_hindsight of its'):
+    hierarchy.HindsightGoals(goals, 1)
   with pytest.raises(errors.InvalidValue, match='num_copies must be'):
-    hierarchy.HindsightGoals(goals, 0)
+    hierarchy.HindsightGoals(hierarchy.EntryGoals(_VECTOR), 0)
