@@ -16,7 +16,12 @@ from rnd_agents import ranges
 
 
 class HindsightGoals(tf.Module):
-  """Adds copies of a rollout's rows, each with a goal drawn in hindsight."""
+  """Adds copies of a rollout's rows, with goals drawn in hindsight.
+
+  As by a policy that chooses goals, one is chosen in the first row, where an
+  episode begins and where the last one was reached; unlike there, from those
+  that the rest of the episode in the rollout will reach.
+  """
 
   def __init__(self, goals, num_copies, seed=None):
     """Creates `HindsightGoals`.
@@ -45,58 +50,85 @@ class HindsightGoals(tf.Module):
   def __call__(self, experience):
     """Returns a rollout [(1 + num_copies) * B, T+1]: itself, then its copies.
 
-    In each environment a copy has one goal for all its rows, drawn evenly from
-    those of `Goals.in_hindsight` that a step of the rollout reached, or from
-    all of them if there is none.
+    Goals are drawn evenly from the candidates (`Goals.in_hindsight`) that a
+    later step of the episode reaches; where there is none, from all.
 
     Args:
       experience: A `Trajectory` [B, T+1] with a `goal` in its policy info.
     """
-    num_environments, num_rows = tf.unstack(tf.shape(experience.step_type))
     candidates = self._goals.in_hindsight(experience.observation)  # [B, C].
-
-    def of_rows(goal):
-      """[b, ...] -> [b, T+1, ...]."""
-      return tf.nest.map_structure(
-          lambda x: tf.repeat(x[:, tf.newaxis], num_rows, axis=1), goal
-      )
-
-    was_reached = tf.map_fn(
-        lambda goal: tf.reduce_any(
-            self._goals.reached_by_step(experience, of_rows(goal)), axis=1
+    num_environments, num_rows = tf.unstack(tf.shape(experience.step_type))
+    is_reached = tf.map_fn(
+        lambda goal: self._goals.reached_by_step(
+            experience,
+            tf.nest.map_structure(
+                lambda x: tf.repeat(x[:, tf.newaxis], num_rows, axis=1), goal
+            ),
         ),
         tf.nest.map_structure(common.transpose_batch_time, candidates),
         fn_output_signature=tf.bool,
     )
-    # A goal that was not reached is drawn only where none was.
-    drawn = self._draw(tf.where(was_reached, 0.0, -100.0))  # [copies * B].
-    environments = tf.tile(tf.range(num_environments), [self._num_copies])
-    goals = tf.nest.map_structure(
-        lambda x: tf.gather_nd(x, tf.stack([environments, drawn], axis=1)),
-        candidates,
+    drawn = self._draw(
+        tf.transpose(is_reached, [2, 1, 0]),
+        tf.transpose(experience.is_first()),
+        tf.transpose(experience.is_boundary()),
     )
+    environments = tf.tile(tf.range(num_environments), [self._num_copies])
     copies = tf.nest.map_structure(
         lambda x: tf.gather(x, environments), experience
     )
-    info = dict(copies.policy_info, goal=of_rows(goals))
+    goals = tf.nest.map_structure(
+        lambda x: tf.gather(
+            tf.gather(x, environments), tf.transpose(drawn), batch_dims=1
+        ),
+        candidates,
+    )
     return tf.nest.map_structure(
         lambda *x: tf.concat(x, axis=0),
         experience,
-        copies.replace(policy_info=info),
+        copies.replace(policy_info=dict(copies.policy_info, goal=goals)),
     )
 
-  def _draw(self, logits):
-    """Draws indices of candidates, by Gumbel noise.
+  def _draw(self, is_reached, is_first, is_last):
+    """Draws the candidate of each row.
 
     Args:
-      logits: Floats [C, B].
+      is_reached: Booleans [T+1, B, C]: which candidates the step from a row
+        reaches.
+      is_first: Booleans [T+1, B]: rows with which episodes begin.
+      is_last: Booleans [T+1, B]: rows with which they end.
 
     Returns:
-      Integers [num_copies * B].
+      Integers [T+1, num_copies * B].
     """
-    num_candidates, num_environments = tf.unstack(tf.shape(logits))
-    uniform = self._generator.uniform(
-        [num_candidates, self._num_copies, num_environments], minval=1e-20
+    will_be_reached = tf.scan(
+        lambda later, row: row[0] | (later & ~row[1][:, tf.newaxis]),
+        (is_reached, is_last),
+        tf.zeros_like(is_reached[0]),
+        reverse=True,
     )
-    noisy = logits[:, tf.newaxis] - tf.math.log(-tf.math.log(uniform))
-    return tf.reshape(tf.argmax(noisy, axis=0, output_type=tf.int32), [-1])
+    is_reached, is_first, will_be_reached = (
+        tf.concat([x] * self._num_copies, axis=1)
+        for x in (is_reached, is_first, will_be_reached)
+    )
+    # The largest Gumbel noise is an even draw.
+    uniform = self._generator.uniform(tf.shape(is_reached), minval=1e-20)
+    noise = -tf.math.log(-tf.math.log(uniform))
+    fresh = tf.argmax(
+        tf.where(will_be_reached, noise, noise - 1000.0),
+        axis=2,
+        output_type=tf.int32,
+    )
+
+    def go_on(state, row):
+      drawn, is_over = state
+      fresh, is_reached, is_first = row
+      drawn = tf.where(is_over | is_first, fresh, drawn)
+      return drawn, tf.gather(is_reached, drawn, batch_dims=1)
+
+    drawn, _ = tf.scan(
+        go_on,
+        (fresh, is_reached, is_first),
+        (fresh[0], tf.zeros_like(is_first[0])),
+    )
+    return drawn

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Goals in hindsight, compared with a loop over the rows of an environment."""
 
+import collections
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -38,27 +41,48 @@ def _rollout(rng, observation, goal):
   )
 
 
-def _reached(has, rollout, b):
-  """Goals that a step of environment b reached: `has(row, goal)`."""
-  found = set()
-  for t in range(_NUM_ROWS - 1):
-    if rollout.step_type[b, t] == ts.StepType.LAST:
-      continue
-    found |= {
-        goal for goal in range(_NUM_STATES)
-        if has(t + 1, goal) and not has(t, goal)
-    }
+def _reaches(step_types, has):
+  """Which goals the step from each row of an environment reaches, as sets."""
+  found = []
+  for t in range(_NUM_ROWS):
+    found.append(set())
+    if t + 1 < _NUM_ROWS and step_types[t] != ts.StepType.LAST:
+      found[t] = {
+          goal
+          for goal in range(has.shape[1])
+          if has[t + 1, goal] and not has[t, goal]
+      }
   return found
 
 
+def _choices(step_types, reaches, goals):
+  """Yields (row, goals to choose from) of one copy, and checks all others.
+
+  Args:
+    step_types: Of the rows of an environment.
+    reaches: As returned by `_reaches`.
+    goals: The copy's goal of each row.
+  """
+  for t, goal in enumerate(goals):
+    is_first = step_types[t] == ts.StepType.FIRST
+    if t and not is_first and goals[t - 1] not in reaches[t - 1]:
+      assert goal == goals[t - 1]
+      continue
+    end = t
+    while end + 1 < _NUM_ROWS and step_types[end] != ts.StepType.LAST:
+      end += 1
+    later = set().union(*reaches[t:end])
+    assert goal in later or not later
+    yield t, later
+
+
 @pytest.mark.parametrize('in_graph', [False, True], ids=['eager', 'graph'])
-def test_copies_have_goals_that_a_step_reached(in_graph):
+def test_copies_have_goals_that_later_steps_reach(in_graph):
   rng = np.random.RandomState(0)
   states = rng.randint(_NUM_STATES, size=[_NUM_ENVIRONMENTS, _NUM_ROWS])
   states[0] = 2  # Reaches nothing.
-  rollout = _rollout(
-      rng, np.eye(_NUM_STATES, dtype=np.float32)[states], states.copy()
-  )
+  observation = np.eye(_NUM_STATES, dtype=np.float32)[states]
+  rollout = _rollout(rng, observation, states.copy())
   num_copies = 400
   hindsight = hierarchy.HindsightGoals(
       hierarchy.EntryGoals(_VECTOR), num_copies, seed=1
@@ -68,29 +92,29 @@ def test_copies_have_goals_that_a_step_reached(in_graph):
   goals = found.policy_info['goal'].numpy()
   np.testing.assert_array_equal(goals[:_NUM_ENVIRONMENTS], states)
   # Nothing else of a copy is another.
-  goal_aside = found.replace(policy_info=found.policy_info['other'])
   tf.nest.map_structure(
       lambda x, y: np.testing.assert_array_equal(
           x, np.concatenate([y] * (num_copies + 1))
       ),
-      goal_aside,
+      found.replace(policy_info=found.policy_info['other']),
       rollout.replace(policy_info=rollout.policy_info['other']),
   )
   copies = goals.reshape([num_copies + 1, _NUM_ENVIRONMENTS, _NUM_ROWS])[1:]
-  np.testing.assert_array_equal(
-      copies, np.repeat(copies[:, :, :1], _NUM_ROWS, 2)
-  )
-  sizes = set()
+  shares = {}  # By the number of goals to choose from.
   for b in range(_NUM_ENVIRONMENTS):
-    expected = _reached(lambda t, goal, b=b: states[b, t] == goal, rollout, b)
-    sizes.add(len(expected))
-    expected = expected or set(range(_NUM_STATES))
-    of_goals = np.bincount(copies[:, b, 0], minlength=_NUM_STATES) / num_copies
-    # Four deviations of a share of 400 draws.
-    even = np.isin(range(_NUM_STATES), list(expected)) / len(expected)
-    np.testing.assert_allclose(of_goals, even, atol=0.1)
-    assert set(np.flatnonzero(of_goals)) == expected
-  assert len(sizes) > 2
+    step_types = rollout.step_type[b].numpy()
+    reaches = _reaches(step_types, observation[b] > 0)
+    drawn = collections.defaultdict(list)  # By row.
+    for copy in copies[:, b]:
+      for t, later in _choices(step_types, reaches, copy):
+        drawn[t, frozenset(later or range(_NUM_STATES))].append(copy[t])
+    for (_, later), of_row in drawn.items():
+      if len(of_row) == num_copies:  # In all copies: four deviations of 400.
+        share = np.bincount(of_row, minlength=_NUM_STATES) / num_copies
+        even = np.isin(range(_NUM_STATES), list(later)) / len(later)
+        np.testing.assert_allclose(share, even, atol=0.1)
+        shares[len(later)] = share
+  assert shares.keys() >= {1, 2, 4, _NUM_STATES}
   # The state of the generator goes on.
   assert np.any(call(rollout).policy_info['goal'].numpy() != goals)
 
@@ -106,26 +130,19 @@ def test_positions_in_hindsight_are_those_of_rows():
   )
   positions = observation[..., [2, 0]]
   rollout = _rollout(rng, observation, np.zeros_like(positions))
-  found = hierarchy.HindsightGoals(goals, 200, seed=2)(rollout)
+  found = hierarchy.HindsightGoals(goals, 50, seed=2)(rollout)
   drawn = found.policy_info['goal'].numpy()[_NUM_ENVIRONMENTS:]
-  drawn = drawn.reshape([200, *positions.shape])
-  np.testing.assert_array_equal(drawn, np.repeat(drawn[:, :, :1], _NUM_ROWS, 2))
-  for b in range(_NUM_ENVIRONMENTS):
-
-    def has(t, row, b=b):
-      return np.all(np.abs(positions[b, t] - positions[b, row]) <= 0.5)
-
-    expected = {
-        tuple(positions[b, row])
-        for row in range(_NUM_ROWS)
-        if any(
-            has(t + 1, row) and not has(t, row)
-            for t in range(_NUM_ROWS - 1)
-            if rollout.step_type[b, t] != ts.StepType.LAST
-        )
-    }
-    assert len(expected) > 2
-    assert {tuple(goal) for goal in drawn[:, b, 0]} == expected
+  drawn = drawn.reshape([50, *positions.shape])
+  num_choices = 0
+  for copy, b in itertools.product(range(50), range(_NUM_ENVIRONMENTS)):
+    distance = np.abs(positions[b][:, np.newaxis] - positions[b])
+    step_types = rollout.step_type[b].numpy()
+    reaches = _reaches(step_types, np.all(distance <= 0.5, axis=-1))
+    is_goal = np.all(drawn[copy, b][:, np.newaxis] == positions[b], axis=-1)
+    assert np.all(is_goal.sum(axis=1) == 1)
+    for _, later in _choices(step_types, reaches, is_goal.argmax(axis=1)):
+      num_choices += bool(later)
+  assert num_choices > 500
 
 
 def test_a_seed_gives_the_same_draws():
