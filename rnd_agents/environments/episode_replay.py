@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.typing import types
 
+from rnd_agents import errors as user_errors
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import errors
 
@@ -124,6 +125,11 @@ class SeededEpisodes(gymnasium.Wrapper):
       self._pack()
     try:
       step = self.env.step(action)
+      if isinstance(step[1], np.ndarray) and step[1].ndim:
+        raise user_errors.InvalidValue(
+            'the reward must be one number an environment, and has shape'
+            f' {list(step[1].shape)}'
+        )
       self._ended = step[2] or step[3]
       return step
     except Exception as error:
