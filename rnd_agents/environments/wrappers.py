@@ -147,7 +147,7 @@ class SomeActions(gymnasium.ActionWrapper):
     return self._actions[action]
 
 
-class _InfoWrapper(gymnasium.Wrapper):
+class InfoWrapper(gymnasium.Wrapper):
   """Adds what `_told` returns to each info."""
 
   def reset(self, *, seed=None, options=None):
@@ -163,7 +163,7 @@ class _InfoWrapper(gymnasium.Wrapper):
 
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
-class RoomsVisited(_InfoWrapper):
+class RoomsVisited(InfoWrapper):
   """Adds the room of Montezuma's Revenge to the info.
 
   Each info has `room`, the byte of RAM at `ram_address`, and `rooms_visited`,
@@ -227,7 +227,7 @@ class DelayedReward(gymnasium.Wrapper):
 
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
-class AgentPosition(_InfoWrapper):
+class AgentPosition(InfoWrapper):
   """Puts the agent's cell of MiniGrid into each info: `position`, (x, y).
 
   The info of a reset has the `grid_size`, (width, height), too.
