@@ -4,7 +4,6 @@
 
 import difflib
 import functools
-import importlib
 import re
 from typing import Any, Callable, Dict, Optional, Union
 
@@ -218,11 +217,7 @@ def _check_registered(env_id):
   """Raises EnvironmentSetupError, naming ids like it, for an unknown id."""
   module, _, name = env_id.rpartition(':')
   if module:
-    try:
-      with gin.unlock_config():  # It may define what gin configures.
-        importlib.import_module(module)
-    except ModuleNotFoundError as error:
-      raise errors.MissingPackageError(f'{env_id}: {error}.') from error
+    errors.import_module(module, env_id)
   known = list(gymnasium.registry)
   # Gymnasium takes an id without its version for the newest one.
   newest = re.compile(re.escape(name) + r'-v\d+')
