@@ -7,6 +7,8 @@ and with the constants of the authors' code; docs/rnd_ppo.md numbers every
 difference from the paper, from that code and from TF-Agents.
 """
 
+import inspect
+
 import gin
 
 from rnd_agents.agents import loss_info
@@ -227,9 +229,14 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         ),
         others=kwargs,
     )
-    given = (curiosity, streams)
     curiosity, streams = stream_factory.create(
-        time_step_spec, value_net, *given, rnd_settings, stream_settings
+        time_step_spec,
+        value_net,
+        curiosity,
+        streams,
+        rnd_settings,
+        stream_settings,
+        inspect.signature(RNDPPOAgent).parameters,
     )
     super().__init__(
         time_step_spec,
