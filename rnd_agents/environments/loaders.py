@@ -147,13 +147,13 @@ def load_environment(
       errors.import_extra(module, extra, env_id)
   _check_registered(env)
   if preprocessing and env_id.startswith('ALE/'):
-    _check_atari_settings(env_kwargs)
-    return atari.load_atari(
-        env_id,
-        max_episode_steps=max_episode_steps,
-        **batch_arguments,
-        **env_kwargs,
-    )
+    with errors.explained('load_atari', env_kwargs):
+      return atari.load_atari(
+          env_id,
+          max_episode_steps=max_episode_steps,
+          **batch_arguments,
+          **env_kwargs,
+      )
   if preprocessing and _MINIGRID.match(env_id):
     return minigrid_tasks.load_minigrid(
         env_id,
@@ -169,17 +169,6 @@ def load_environment(
       functools.partial(_make_registered_vector, env, env_kwargs),
       **batch_arguments,
   )
-
-
-def _check_atari_settings(env_kwargs):
-  """Raises EnvironmentSetupError for what `load_atari` does not take."""
-  unknown = sorted(set(env_kwargs) - set(atari.SETTINGS))
-  if unknown:
-    raise errors.EnvironmentSetupError(
-        f'load_atari has no setting {", ".join(unknown)}; it has'
-        f' {", ".join(atari.SETTINGS)}. With preprocessing=False env_kwargs are'
-        " Gymnasium's."
-    )
 
 
 def _make_registered(env_id, env_kwargs):
