@@ -3,10 +3,10 @@
 """Records which cells of a grid a run visits, for benchmarks/four_rooms.py."""
 
 import gin
-import gymnasium
 import numpy as np
 
 from rnd_agents import run_files
+from rnd_agents.environments import wrappers
 from rnd_agents.evaluation import visits
 from rnd_agents.training import callbacks
 
@@ -14,24 +14,14 @@ _CURVE, _COUNTS = 'coverage.csv', 'visits.npy'
 
 
 @gin.configurable(module='benchmarks', denylist=['env'])
-class CellsVisited(gymnasium.Wrapper):
-  """Counts the cells of an episode, as metrics count Montezuma's rooms.
+class CellsVisited(wrappers.InfoWrapper):
+  """Counts MiniGrid's cells of an episode, as `RoomsVisited` counts rooms."""
 
-  The environment has to give its `position` in each info.
-  """
-
-  def reset(self, *, seed=None, options=None):
-    observation, info = self.env.reset(seed=seed, options=options)
-    self._cells = set()
-    return observation, self._visit(info)
-
-  def step(self, action):
-    *outcome, info = self.env.step(action)
-    return *outcome, self._visit(info)
-
-  def _visit(self, info):
-    self._cells.add(tuple(info['position']))
-    return {**info, 'rooms_visited': len(self._cells)}
+  def _told(self, begins):
+    if begins:
+      self._cells = set()
+    self._cells.add(tuple(self.unwrapped.agent_pos))
+    return {'rooms_visited': len(self._cells)}
 
 
 @gin.configurable(module='benchmarks')

@@ -24,7 +24,10 @@ SCREEN = {'screen_chance': 2e-3, 'first_episode': 68}
 CONTROL = 'no screen'
 PAPER = "the paper's settings"
 
-_UNSEEN = "train/load_environment.env = 'rnd_agents/DeepSeaUnseenScreen-v0'"
+_UNSEEN = (
+    "train/load_environment.env = 'benchmarks.unseen_screen:"
+    "benchmarks/DeepSeaUnseenScreen-v0'"
+)
 _UNSEEN_KWARGS = (
     "train/load_environment.env_kwargs = {'size': %DEEP_SEA_SIZE,"
     " 'mapping_seed': 42, "

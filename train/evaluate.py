@@ -11,7 +11,6 @@ seed + i. The video shows the episode of the highest return, played again.
 """
 
 import copy
-import importlib
 import os
 import re
 import sys
@@ -115,11 +114,15 @@ def configure(args, scope='eval'):
   """
   import gin
 
+  from rnd_agents.environments import errors as environment_errors
   from rnd_agents.environments import loaders
   from rnd_agents.training import gin_files
 
   if args.env is not None:
-    _import(args.env.rpartition(':')[0], args.env)
+    if ':' in args.env:
+      environment_errors.import_module(
+          args.env.rpartition(':')[0], args.env
+      )
     gin_files.parse([], args.gin_bindings)
     return scope, {'env': args.env}
   policy_dir = os.path.abspath(args.policy_dir)
@@ -135,7 +138,9 @@ def configure(args, scope='eval'):
     imports = _GIN_IMPORT.findall(file.read())
   for package, module in imports:
     if not package.startswith('__gin__'):
-      _import(f'{package}.{module}'.lstrip('.'), config)
+      environment_errors.import_module(
+          f'{package}.{module}'.lstrip('.'), config
+      )
   # Most configurables in it, of agent and networks, are not imported here.
   gin.parse_config_file(config, skip_unknown=True)
   with gin.config_scope(scope):
@@ -144,27 +149,11 @@ def configure(args, scope='eval'):
     ).get('env')
   env = copy.deepcopy(env)  # Gin's way to resolve a macro.
   if isinstance(env, str) and ':' in env:
-    _import(env.rpartition(':')[0], config)
+    environment_errors.import_module(env.rpartition(':')[0], config)
     # Again, for configurables that were unknown until now.
     gin.parse_config_file(config, skip_unknown=True)
   gin_files.parse([], args.gin_bindings)
   return scope, {}
-
-
-def _import(module, who):
-  """Imports a module that `who` names and that may define configurables."""
-  import gin
-
-  if not module:
-    return
-  try:
-    with gin.unlock_config():
-      importlib.import_module(module)
-  except ModuleNotFoundError as error:
-    raise errors.InvalidValue(
-        f'{who} needs the module {module}: {error}. Start in the folder that'
-        ' contains it, or add that to PYTHONPATH.'
-    ) from error
 
 
 def _row(episode):

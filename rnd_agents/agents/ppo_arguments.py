@@ -8,12 +8,12 @@ import inspect
 import numpy as np
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_agent
-from tf_agents.networks import network
 
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import replicas
 from rnd_agents.agents import samples
+from rnd_agents.networks import parameters
 
 # Arguments of PPOAgent that change nothing here.
 UNUSED_PPO_ARGUMENTS = (
@@ -65,7 +65,7 @@ def check(
           ' environment, as rnd_agents.environments does.'
       )
   actor_net, value_net = networks
-  check_are_networks(actor_net=actor_net, value_net=value_net)
+  parameters.check_are_networks(actor_net=actor_net, value_net=value_net)
   _check_numbers({**numbers, **others})
   _check_normalizers(**others)
   _check_advantage_scale(
@@ -209,16 +209,6 @@ def _check_strategy(compute_value_and_advantage_in_train=True, **others):
         ' `train`. Leave compute_value_and_advantage_in_train at True and call'
         ' `train` on whole rollouts.',
     )
-
-
-def check_are_networks(**networks):
-  """Raises TypeError where one of several by name is no `Network`."""
-  for label, net in networks.items():
-    if not isinstance(net, network.Network):
-      raise errors.InvalidType(
-          f'{label} must be a tf_agents Network, got {type(net).__name__}.'
-          ' rnd_agents.networks.create_networks builds all four.'
-      )
 
 
 def _check_sequences(settings, is_recurrent):

@@ -4,7 +4,6 @@
 
 import numpy as np
 import tensorflow as tf
-from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
@@ -73,14 +72,9 @@ def check_networks(time_step_spec, action_spec, q_network, target_q_network):
   """
   q_network_lib.check_action_spec(action_spec)
   num_actions = int(action_spec.maximum) + 1
-  for label, net in (
-      ('q_network', q_network), ('target_q_network', target_q_network)
-  ):
-    if not isinstance(net, network.Network):
-      raise errors.InvalidType(
-          f'{label} must be a tf_agents Network, got {type(net).__name__}.'
-          ' rnd_agents.networks.create_q_networks builds both.'
-      )
+  networks = dict(q_network=q_network, target_q_network=target_q_network)
+  parameters.check_are_networks(**networks)
+  for label, net in networks.items():
     output_spec = net.create_variables(time_step_spec.observation)
     if not (
         isinstance(output_spec, tf.TypeSpec)
@@ -91,9 +85,7 @@ def check_networks(time_step_spec, action_spec, q_network, target_q_network):
           f' [..., {num_actions}], got {output_spec}.'
       )
     _check_forgets(label, net, time_step_spec.observation)
-  parameters.check_alike(
-      q_network=q_network, target_q_network=target_q_network
-  )
+  parameters.check_alike(**networks)
   own = {variable.ref() for variable in q_network.variables}
   if any(variable.ref() in own for variable in target_q_network.variables):
     raise errors.InvalidValue(

@@ -7,6 +7,8 @@ and with the constants of the authors' code; docs/rnd_ppo.md numbers every
 difference from the paper, from that code and from TF-Agents.
 """
 
+import inspect
+
 import gin
 
 from rnd_agents.agents import loss_info
@@ -14,7 +16,6 @@ from rnd_agents.agents import ppo_arguments
 from rnd_agents.agents import samples
 from rnd_agents.agents import stream_factory
 from rnd_agents.agents import streams_ppo_agent
-from rnd_agents.ops import rnd
 
 RNDPPOLossInfo = loss_info.RNDPPOLossInfo
 
@@ -69,7 +70,6 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
       rnd_network=None,
       target_rnd_network=None,
       rnd_optimizer=None,
-      rnd_loss_fn=rnd.rnd_error,
       rnd_observation_fn=None,
       observation_clip_value=5.0,
       predictor_proportion=0.25,
@@ -112,12 +112,11 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         are evaluated in one pass.
       rnd_network: RND's predictor, a `Network` on
         `curiosity.observation_spec(observation_spec, rnd_observation_fn)`. With
-        the target and the arguments `rnd_loss_fn`, `rnd_observation_fn` and
+        the target and the arguments `rnd_observation_fn` and
         `observation_clip_value` the short way to a `curiosity`.
       target_rnd_network: RND's target, not trainable.
       rnd_optimizer: Trains the curiosity; None leaves it to `optimizer`.
         `gradient_clipping` is not for the curiosity.
-      rnd_loss_fn: Error of each sample from (predictions, targets) [..., F].
       rnd_observation_fn: Function that selects what RND sees, from a nest of
         tensors [outer..., *shape] to another. None for all of it.
       observation_clip_value: Bound on RND's whitened input, in standard
@@ -201,7 +200,6 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         rnd_network=rnd_network,
         target_rnd_network=target_rnd_network,
         rnd_observation_fn=rnd_observation_fn,
-        rnd_loss_fn=rnd_loss_fn,
         observation_clip_value=observation_clip_value,
     )
     sequences = samples.SequenceSettings(
@@ -227,9 +225,14 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         ),
         others=kwargs,
     )
-    given = (curiosity, streams)
     curiosity, streams = stream_factory.create(
-        time_step_spec, value_net, *given, rnd_settings, stream_settings
+        time_step_spec,
+        value_net,
+        curiosity,
+        streams,
+        rnd_settings,
+        stream_settings,
+        inspect.signature(RNDPPOAgent).parameters,
     )
     super().__init__(
         time_step_spec,

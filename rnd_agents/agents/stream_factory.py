@@ -8,33 +8,21 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
 from rnd_agents import errors
-from rnd_agents.agents import ppo_arguments
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import stream_rewards
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import random_network_distillation
-from rnd_agents.ops import rnd
-
-# Defaults of the arguments that `curiosity` and `streams` take the place of.
-_RND_DEFAULTS = dict(
-    rnd_network=None,
-    target_rnd_network=None,
-    rnd_observation_fn=None,
-    rnd_loss_fn=rnd.rnd_error,
-    observation_clip_value=5.0,
-)
-_STREAM_DEFAULTS = dict(
-    discount_factor=0.999,
-    intrinsic_discount_factor=0.99,
-    extrinsic_advantage_coefficient=2.0,
-    intrinsic_advantage_coefficient=1.0,
-    episodic_intrinsic_stream=False,
-    intrinsic_reward_clip=None,
-)
+from rnd_agents.networks import parameters as parameters_lib
 
 
 def create(
-    time_step_spec, value_net, curiosity, streams, rnd_settings, stream_settings
+    time_step_spec,
+    value_net,
+    curiosity,
+    streams,
+    rnd_settings,
+    stream_settings,
+    parameters,
 ):
   """Builds what is not given, and checks all of it.
 
@@ -46,6 +34,7 @@ def create(
       the two of `stream_settings`.
     rnd_settings: Arguments of `RNDPPOAgent` about RND, by name.
     stream_settings: Those about its two streams, by name.
+    parameters: `inspect.Parameter` of each of them, by name.
 
   Returns:
     A tuple (the curiosity, or the first one of the streams, or None; tuple of
@@ -63,7 +52,7 @@ def create(
             ' RandomNetworkDistillation, or a list of them, got'
             f' {type(each).__name__}.'
         )
-    _check_unused('curiosity', rnd_settings, _RND_DEFAULTS)
+    _check_unused('curiosity', rnd_settings, parameters)
   elif streams is None or rnd_settings['rnd_network'] is not None:
     curiosity = _create_rnd(
         time_step_spec.observation,
@@ -73,7 +62,7 @@ def create(
   if streams is None:
     streams = _default_streams(_list(curiosity), **stream_settings)
   else:
-    _check_unused('streams', stream_settings, _STREAM_DEFAULTS)
+    _check_unused('streams', stream_settings, parameters)
     streams = tuple(streams(curiosity) if callable(streams) else streams)
   _check_streams(streams, curiosity, time_step_spec, value_net)
   first = next(iter(stream_rewards.curiosities(streams)), None)
@@ -93,7 +82,6 @@ def _create_rnd(
     rnd_network,
     target_rnd_network,
     rnd_observation_fn,
-    rnd_loss_fn,
     observation_clip_value,
 ):
   _check_rnd_networks(rnd_network, target_rnd_network)
@@ -102,7 +90,6 @@ def _create_rnd(
       rnd_network,
       target_rnd_network,
       observation_fn=rnd_observation_fn,
-      loss_fn=rnd_loss_fn,
       observation_clip_value=observation_clip_value,
       discount_factor=discount_factor,
   )
@@ -135,10 +122,10 @@ def _default_streams(
   return extrinsic, *intrinsic
 
 
-def _check_unused(instead, arguments, defaults):
+def _check_unused(instead, arguments, parameters):
   """Refuses arguments that have no effect beside another."""
   for name, value in arguments.items():
-    default = defaults[name]
+    default = parameters[name].default
     if value is not default and (tf.is_tensor(value) or value != default):
       raise errors.InvalidValue(
           f'RNDPPOAgent.{name} has no effect beside {instead}, which takes its'
@@ -151,7 +138,7 @@ def _check_rnd_networks(rnd_network, target_rnd_network):
   networks = dict(
       rnd_network=rnd_network, target_rnd_network=target_rnd_network
   )
-  ppo_arguments.check_are_networks(**networks)
+  parameters_lib.check_are_networks(**networks)
   for label, net in networks.items():
     if net.state_spec:
       raise errors.InvalidValue(

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A collector in the process that it is made in, with TF-Agents' driver."""
 
+import contextlib
+
 from absl import logging
 import numpy as np
 import tensorflow as tf
@@ -130,8 +132,15 @@ class LocalCollector(collector.Collector):
     self._env_steps += rollout.num_env_steps
     return rollout
 
+  @contextlib.contextmanager
   def _environment_failures(self):
-    return _Failures(self._environment)
+    """Raises an environment's failure in place of TensorFlow's text of it."""
+    try:
+      yield
+    except Exception as error:
+      if self._environment.failure is not None:
+        raise self._environment.failure from error
+      raise
 
   # ---------------------------------------------------------------------------
   # Visited states.
@@ -263,20 +272,6 @@ class _RandomPolicy(random_tf_policy.RandomTFPolicy):
   def _action(self, time_step, policy_state, seed):
     del seed
     return super()._action(time_step, policy_state, self._action_seed)
-
-
-class _Failures:
-  """Raises an environment's own failure in place of TensorFlow's text of it."""
-
-  def __init__(self, environment):
-    self._environment = environment
-
-  def __enter__(self):
-    return self
-
-  def __exit__(self, kind, error, traceback):
-    if error is not None and self._environment.failure is not None:
-      raise self._environment.failure from error
 
 
 def as_numpy(nest):

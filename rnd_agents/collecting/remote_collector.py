@@ -57,14 +57,16 @@ class Workers(abc.ABC):
 class RemoteObject:
   """An object that any worker can make, and no worker owns."""
 
-  def __init__(self, index, workers):
+  def __init__(self, index, workers, name=None):
     """Builds nothing yet.
 
     Args:
       index: Number of its shard.
       workers: `Workers`.
+      name: What messages call it; None for that of the shard.
     """
     self._index = index
+    self._name = name or f'shard {index}'
     self._workers = workers
     self._num_calls = 0
     self._origin = shard_worker.Origin(None, [])
@@ -105,13 +107,11 @@ class RemoteObject:
         break
       except WorkerLost as lost:
         self.num_losses += 1
-        logging.warning(
-            '%s Another one goes on with shard %d.', lost, self._index
-        )
+        logging.warning('%s Another one goes on with %s.', lost, self._name)
         if losses == _MAX_LOSSES:
           raise errors.RunError(
               f'{losses + 1} workers in a row were lost at the same call,'
-              f' {name} of shard {self._index}: {lost}'
+              f' {name} of {self._name}: {lost}'
           ) from lost
         task = task._replace(origin=self._origin)
     if reply.error is not None:
@@ -124,9 +124,9 @@ class RemoteObject:
       self._origin.calls.append(call)
     if reply.began_anew:  # Where a worker logs, nobody looks.
       logging.warning(
-          'Shard %d begins new episodes: those in progress cannot go on in'
-          ' another worker.',
-          self._index,
+          'New episodes begin in %s: those in progress cannot go on in another'
+          ' worker.',
+          self._name,
       )
     return reply.result
 

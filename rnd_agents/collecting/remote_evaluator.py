@@ -57,11 +57,12 @@ class WorkerEvaluator:
     self._timeout_s = timeout_s
 
   def run(self, variables):
-    """As `Evaluator.run`."""
+    """As `Evaluator.run`, with these values of the policy's variables."""
+    self._evaluator.assign(variables)
     with watchdog.Watchdog(
         [self._environment], self._timeout_s, lambda message: None
     ):
-      return self._evaluator.run(variables)
+      return self._evaluator.run()
 
   def get_state(self):
     """None: one evaluation leaves nothing to the next."""
@@ -85,7 +86,9 @@ class RemoteEvaluator:
     self._environment = environment
     self._policy = policy
     self._workers = workers
-    self._remote = remote_collector.RemoteObject(0, workers)
+    self._remote = remote_collector.RemoteObject(
+        0, workers, 'the evaluation'
+    )
     self._thread = concurrent.futures.ThreadPoolExecutor(1)
 
   @property

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gymnasium environments as batched TF-Agents environments.
 
-Importing this registers `rnd_agents/DeepSea-v0` with Gymnasium, its variant
-`rnd_agents/DeepSeaUnseenScreen-v0` (as a vector environment only), and the
-tasks of `memory_tasks`: `rnd_agents/Recall-v0`, `rnd_agents/TMaze-v0` and
-`rnd_agents/CueLock-v0`.
+Importing this registers with Gymnasium `rnd_agents/DeepSea-v0`,
+`rnd_agents/StochasticChain-v0`, and the tasks of `memory_tasks`:
+`rnd_agents/Recall-v0`, `rnd_agents/TMaze-v0` and `rnd_agents/CueLock-v0`.
 """
 
 import gymnasium
@@ -46,9 +45,6 @@ _ENVIRONMENTS = {
     'DeepSea': dict(
         entry_point='deep_sea:DeepSeaEnv',
         vector_entry_point='deep_sea:DeepSeaVectorEnv',
-    ),
-    'DeepSeaUnseenScreen': dict(
-        vector_entry_point='deep_sea:UnseenScreenVectorEnv'
     ),
     'StochasticChain': dict(entry_point='stochastic_chain:StochasticChain'),
     'Recall': dict(entry_point='memory_tasks:Recall'),

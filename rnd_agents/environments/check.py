@@ -8,8 +8,8 @@
     python -m rnd_agents.environments.check my_module:MyEnv --episodes 10
 
 Plays whole episodes, since many faults only show late: at the end of an
-episode, at its second reset, or next to a second instance. Values of single
-resets and steps are left to Gymnasium's own checks.
+episode, at its second reset, or next to a second instance. Spaces and the
+values of single resets and steps are left to Gymnasium's own `check_env`.
 """
 
 import contextlib
@@ -18,7 +18,6 @@ import importlib
 import itertools
 import json
 import numbers
-import re
 from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 import warnings
 
@@ -26,7 +25,6 @@ from absl import app
 from absl import flags
 import gymnasium
 from gymnasium.utils import env_checker
-from gymnasium.utils import passive_env_checker
 import numpy as np
 from tf_agents.specs import array_spec
 
@@ -42,14 +40,9 @@ DEFAULT_MAX_STEPS = 10_000
 _REPLAYED_STEPS = 300
 # Of the episode before a replay, which cuts the first two short.
 _STEPS_BEFORE = (0, 7, _REPLAYED_STEPS)
-# Seeds, and episodes of one stream, of which one at least must differ. An
-# environment of two starts looks as if it had one in 1 of 2^8 checks.
-_NUM_SEEDS = 8
 # A common length of fewer episodes or steps may be chance.
 _TIME_LIMIT_EPISODES = 3
 _TIME_LIMIT_STEPS = 5
-# Warnings of Gymnasium's check_env that concern training; others are advice.
-_PASSED_ON = re.compile('action space (min|max)imum value|rendering should')
 
 
 class Finding(NamedTuple):
@@ -162,7 +155,7 @@ def examine_environment(
 
   Args:
     env_fn: returns a new single environment at each call.
-    num_episodes: to play with every value checked.
+    num_episodes: to play.
     max_steps: that these may take in all.
     seed: of the episodes and of the random actions.
     accept: rules that the environment may break; such findings become notes.
@@ -206,6 +199,12 @@ class _Check:
               seed=self._seed,
           )
       )
+      env = self._make(self._env_fn)
+      with self._findings.of('gymnasium'):
+        # Its own checks of these make environments of all render modes.
+        env_checker.check_env(
+            env, skip_render_check=True, skip_close_check=True
+        )
       first, second = self._make_watched(), self._make_watched()
       spaces = (
           f'observes {rules.brief(first.env.observation_space)}, acts '
@@ -215,12 +214,9 @@ class _Check:
       self._check_inside(second.env)
       self._check_repeats(self._make_watched(), self._make_watched())
       if self._findings.has_faults():
-        left_out.append(
-            'a batch, and Gymnasium\'s check_env (fix the faults first)'
-        )
+        left_out.append('a batch (fix the faults first)')
       else:
         self._play_batch(batch)
-        self._check_with_gymnasium(first.env)
       with self._findings.of('raises', 'close raised '):
         second.env.close()
         second.env.close()
@@ -230,7 +226,7 @@ class _Check:
       with contextlib.suppress(Exception):  # Of which a rule has told.
         env.close()
     findings = []
-    for (rule, _), what in self._findings.items():
+    for rule, what in self._findings.items():
       level = rules.NOTE if rule in accept else rules.RULES[rule][0]
       findings.append(Finding(rule, what, level))
     findings.sort(key=lambda found: rules.LEVELS.index(found.level))
@@ -291,14 +287,12 @@ class _Check:
     if env.unwrapped is env:
       return
     findings = rules.Findings()
-    inside = rules.WatchedEpisodes(
-        env.unwrapped, findings, self._seed
-    )
+    inside = rules.WatchedEpisodes(env.unwrapped, findings, self._seed)
     with contextlib.suppress(Exception):  # It may need its wrappers.
       inside.record(self._seed, max_steps=self._replayed_steps)
-    for (rule, _), what in findings.items():
-      if rule == 'observation-copy':
-        self._findings.add(rule, f'Inside of the wrappers: {what}')
+    rule = 'observation-copy'
+    if rule in findings:
+      self._findings.add(rule, f'Inside of the wrappers: {findings[rule]}')
 
   def _check_repeats(self, first, second):
     """Checks what depends on seeds, resets and other instances."""
@@ -322,7 +316,6 @@ class _Check:
       ):
         return
     episode = first.record(seed, max_steps=max_steps)
-    self._check_variety(first, episode)
     rival = itertools.chain.from_iterable(
         second.play(seed, seed) for seed in itertools.count(1)
     )
@@ -332,27 +325,6 @@ class _Check:
         episode,
         first.record(seed, max_steps=max_steps, rival=rival),
     )
-
-  def _check_variety(self, env, episode):
-    """Checks that other seeds, and resets without, give other episodes."""
-    first, last = self._seed, self._seed + _NUM_SEEDS
-
-    def repeats(seed):
-      other = env.record(seed, max_steps=self._replayed_steps)
-      return rules.first_difference(episode, other) is None
-
-    if all(map(repeats, range(first + 1, last + 1))):
-      self._findings.add(
-          'seeds-equal',
-          f'The seeds {first} to {last} gave one and the same episode for the '
-          'same actions.',
-      )
-    elif repeats(first) and all(map(repeats, [None] * _NUM_SEEDS)):
-      self._findings.add(
-          'stream-varies',
-          f'After reset(seed={first}), {_NUM_SEEDS} times reset() gave the same'
-          ' episode again.',
-      )
 
   def _differ(self, rule, what, first, second):
     """Adds a finding if two recordings differ; returns whether they do."""
@@ -376,20 +348,6 @@ class _Check:
         time_step = batch.step(
             gymnasium_spaces.from_zero(actions, actions.sample())
         )
-
-  def _check_with_gymnasium(self, env):
-    """Runs Gymnasium's check_env, and its check of a frame."""
-    rule = 'gymnasium-check-env'
-    with rules.gymnasium_warnings() as messages:
-      with self._findings.of(rule):
-        # Its own checks of these make environments of all render modes.
-        env_checker.check_env(
-            env, skip_render_check=True, skip_close_check=True
-        )
-        if env.render_mode == 'rgb_array':
-          passive_env_checker.env_render_passive_checker(env)
-    for message in filter(_PASSED_ON.search, messages):
-      self._findings.add(rule, message, message)
 
 
 def _count(number, noun):

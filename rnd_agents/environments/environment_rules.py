@@ -7,16 +7,12 @@ import contextlib
 import copy
 import itertools
 import os
-import re
 import traceback
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
-import warnings
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
 import gymnasium
-from gymnasium.utils import passive_env_checker
 import numpy as np
 import tensorflow as tf
-from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
 
@@ -26,17 +22,15 @@ LEVELS = FAULT, WARNING, NOTE = 'fault', 'warning', 'note'
 # The level of each rule, and what to do where it is broken;
 # docs/environments.md says why.
 RULES = {
+    'gymnasium': (
+        FAULT, "See the message, which is of Gymnasium's check_env."),
     'adapter': (
         FAULT, 'See the message. One of the old Gym goes through'
         ' single_environment.from_old_gym.'),
-    'gymnasium': (
-        FAULT, "Return what the space says, as Gymnasium's message asks."),
-    'gymnasium-check-env': (
-        WARNING, "See the message, which is Gymnasium's; its wrappers and video"
-        ' recorders rely on it.'),
     'raises': (
-        FAULT, 'Let reset take seed and options, step every action of the'
-        ' space, and close do nothing the second time.'),
+        FAULT, 'Let reset take seed and options and return 2 values, step every'
+        ' action of the space and return 5, and close do nothing the second'
+        ' time.'),
     'action-unchanged': (FAULT, 'Work on a copy: action = np.array(action).'),
     'observation-copy': (
         FAULT, 'Return self._state.copy(): frame stacks and lists of'
@@ -50,14 +44,8 @@ RULES = {
     'seed-repeats': (
         FAULT, 'Call super().reset(seed=seed) in reset, draw from'
         ' self.np_random only, and seed the simulator within.'),
-    'stream-varies': (
-        FAULT, 'Seed only when seed is not None, which super().reset(seed=seed)'
-        ' does.'),
     'reset-clears': (
         FAULT, 'Set what step changes in reset, not in the constructor.'),
-    'seeds-equal': (
-        NOTE, 'Nothing, if there is no randomness; else draw from'
-        ' self.np_random.'),
     'shared-state': (
         FAULT, 'Keep state in self: no mutable class attributes, module'
         ' variables or global generators.'),
@@ -65,9 +53,6 @@ RULES = {
 
 # Observations kept to see whether they change: more than any frame stack.
 _KEPT = 16
-# Gymnasium's warnings of an integer in another type, which the adapter casts,
-# and of what a second warning tells.
-_HARMLESS = re.compile('should be an int or np.int64|Casting input')
 # Characters of a value in a message.
 _BRIEF = 80
 
@@ -76,16 +61,16 @@ class StopChecking(Exception):
   """The environment cannot be played any further; a finding says why."""
 
 
-class Findings(Dict[Tuple[str, str], str]):
-  """What was seen first of each rule and subject, by (rule, subject)."""
+class Findings(Dict[str, str]):
+  """What was seen first of each rule, by its name."""
 
-  def add(self, rule: str, what: str, subject: str = '') -> None:
-    """Adds that `rule` is broken, unless it is known of this subject."""
-    self.setdefault((rule, subject), what)
+  def add(self, rule: str, what: str) -> None:
+    """Adds that `rule` is broken, unless it is known."""
+    self.setdefault(rule, what)
 
   def has_faults(self) -> bool:
     """Returns whether a rule of level FAULT is broken, accepted or not."""
-    return any(RULES[rule][0] == FAULT for rule, _ in self)
+    return any(RULES[rule][0] == FAULT for rule in self)
 
   @contextlib.contextmanager
   def of(self, rule: str, where: str = '') -> Iterator[None]:
@@ -112,14 +97,14 @@ class Moment(NamedTuple):
 
 
 class WatchedEpisodes:
-  """Plays `env`; checks each reset and step, and what must stay as it was."""
+  """Plays `env`, and checks what must stay as it was."""
 
   def __init__(self, env: gymnasium.Env, findings: Findings, action_seed: int):
     """Creates a WatchedEpisodes; `action_seed` is that of `record`."""
     self.env = env
     self._findings = findings
     self._action_seed = action_seed
-    self._kept = collections.deque(maxlen=_KEPT)  # (where, parts, copies).
+    self._kept = collections.deque(maxlen=_KEPT)  # (where, it, its copy).
     self._num_episodes = 0
 
   def play(self, seed: Optional[int], action_seed: int) -> Iterator[Moment]:
@@ -133,24 +118,27 @@ class WatchedEpisodes:
     self._num_episodes += 1
     actions = copy.deepcopy(self.env.action_space)  # Its own generator stays.
     actions.seed(action_seed)
-    check_reset = passive_env_checker.env_reset_passive_checker
-    check_step = passive_env_checker.env_step_passive_checker
-    result = self._call(
-        f'the reset of {episode}', 2, check_reset, seed=seed, options=None
-    )
-    moment = Moment(0, copy.deepcopy(result[0]))
+    where = f'the reset of {episode}'
+    with self._raising(where):
+      observation, _ = self.env.reset(seed=seed, options=None)
+    moment = Moment(0, self._watched(where, observation))
     yield moment
     while not moment.ended:
       where = f'step {moment.step + 1} of {episode}'
       action = actions.sample()
       given = copy.deepcopy(action)
-      result = self._call(where, 5, check_step, action)
-      if not all(map(_equal, tf.nest.flatten(given), tf.nest.flatten(action))):
+      with self._raising(f'{where} (action {brief(action)})'):
+        observation, reward, terminated, truncated, _ = self.env.step(action)
+      moment = Moment(
+          moment.step + 1,
+          self._watched(where, observation),
+          *copy.deepcopy((reward, terminated, truncated)),
+      )
+      if not _equal(given, action):
         self._findings.add(
             'action-unchanged',
             f'{where}: the action was {brief(given)}, and is {brief(action)}.',
         )
-      moment = Moment(moment.step + 1, *copy.deepcopy(result[:4]))
       yield moment
 
   def record(
@@ -174,85 +162,39 @@ class WatchedEpisodes:
       moments += itertools.islice(episode, max_steps + 1)
     return moments
 
-  def _call(self, where, size, check, *args, **kwargs):
-    """Calls reset or step through Gymnasium's check; returns the values."""
-    result = None
-    with gymnasium_warnings() as messages:
-      try:
-        result = check(self.env, *args, **kwargs)
-      except Exception as error:  # Whatever an environment may raise.
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        if frame.filename == passive_env_checker.__file__:
-          messages.append(str(error))
-        else:
-          action = f' (action {brief(args[0])})' if args else ''
-          self._findings.add(
-              'raises', f'{where}{action} raised {_described(error)}.'
-          )
-    for message in messages:
-      what = f'{where}: {message}'
-      if 'obs' in message and isinstance(result, tuple) and result:
-        what += f' (it was {brief(result[0])})'
-      subject = message.replace('`reset()`', '`step()`')
-      self._findings.add('gymnasium', what, subject)
-    for given, parts, copies in self._kept:
-      for name, part in parts.items():
-        if not _equal(part, copies[name]):
-          self._findings.add(
-              'observation-copy',
-              f'{name} of {given} has changed after {where}.',
-              name,
-          )
-    if not isinstance(result, tuple) or len(result) != size:
-      raise StopChecking
-    parts = {
-        name: part
-        for name, part in _named_parts({'observation': result[0]}).items()
-        if isinstance(part, np.ndarray)
-    }
-    self._kept.append((where, parts, copy.deepcopy(parts)))
-    return result
+  @contextlib.contextmanager
+  def _raising(self, where):
+    """Stops the check where the block raises."""
+    with self._findings.of('raises', f'{where} raised '):
+      yield
+      return
+    raise StopChecking
 
-
-@contextlib.contextmanager
-def gymnasium_warnings() -> Iterator[List[str]]:
-  """Gives a list, which at the end has the warnings of Gymnasium's logger."""
-  messages = []
-  level, gymnasium.logger.min_level = (
-      gymnasium.logger.min_level, gymnasium.logger.WARN
-  )
-  try:
-    with warnings.catch_warnings(record=True) as caught:
-      warnings.simplefilter('always')
-      yield messages
-  finally:
-    gymnasium.logger.min_level = level
-  for warning in caught:
-    text = re.sub(r'\x1b\[\d+m', '', str(warning.message))  # Its color.
-    found = re.match('WARN: (.*)', text, re.DOTALL)
-    if found and not _HARMLESS.search(found[1]):
-      messages.append(found[1])
+  def _watched(self, where, observation):
+    """Returns a copy; looks whether the observations before have changed."""
+    for given, kept, its_copy in self._kept:
+      if not _equal(kept, its_copy):
+        self._findings.add(
+            'observation-copy',
+            f'the observation of {given} has changed after {where}.',
+        )
+    copied = copy.deepcopy(observation)
+    self._kept.append((where, observation, copied))
+    return copied
 
 
 def first_difference(
     first: List[Moment], second: List[Moment]
 ) -> Optional[str]:
   """Returns where two recordings part; None where they are equal."""
-  for moments in zip(first, second):
-    parts, others = map(_named_parts, moments)
-    for name in dict.fromkeys([*parts, *others]):
-      part, other = parts.get(name), others.get(name)
-      if not _equal(part, other):
+  for moment, other in zip(first, second):
+    for name, value, its in zip(Moment._fields, moment, other):
+      if not _equal(value, its):
         return (
-            f'at step {parts["step"]} {name} was {brief(part)}, and then '
-            f'{brief(other)}'
+            f'at step {moment.step} {name} was {brief(value)}, and then '
+            f'{brief(its)}'
         )
   return None
-
-
-def _named_parts(nest):
-  """Returns the parts of a nest by their names, such as 'observation/map'."""
-  return dict(nest_utils.flatten_with_joined_paths(nest))
 
 
 def brief(value: Any) -> str:
@@ -268,8 +210,13 @@ def _described(error):
   return f'{type(error).__name__}: {errors.message_of(error)} ({place})'
 
 
-def _equal(first, second):
-  """Returns whether two arrays, numbers or texts are equal; NaN equals NaN."""
-  first, second = np.asarray(first), np.asarray(second)
-  is_floating = first.dtype.kind == second.dtype.kind == 'f'
-  return np.array_equal(first, second, equal_nan=is_floating)
+def _equal(nest, other):
+  """Returns whether two nests of arrays are equal; NaN equals NaN."""
+
+  def same(part, its):
+    part, its = np.asarray(part), np.asarray(its)
+    is_floating = part.dtype.kind == its.dtype.kind == 'f'
+    return np.array_equal(part, its, equal_nan=is_floating)
+
+  parts, others = tf.nest.flatten(nest), tf.nest.flatten(other)
+  return len(parts) == len(others) and all(map(same, parts, others))

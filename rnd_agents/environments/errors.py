@@ -10,8 +10,10 @@ import contextlib
 import importlib
 import re
 import traceback
+import types
 from typing import Any, Dict, Iterator, Optional
 
+import gin
 import gymnasium
 
 from rnd_agents import errors
@@ -86,6 +88,26 @@ def import_extra(module: str, extra: str, who: str) -> None:
   except ImportError as error:
     raise MissingPackageError(
         f'{who} needs the package {module}: pip install "rnd_agents[{extra}]"'
+    ) from error
+
+
+def import_module(module: str, who: str) -> types.ModuleType:
+  """Imports a module of the user's, which may define what gin configures.
+
+  Args:
+    module: to import.
+    who: needs it.
+
+  Raises:
+    MissingPackageError: there is none.
+  """
+  try:
+    with gin.unlock_config():
+      return importlib.import_module(module)
+  except ModuleNotFoundError as error:
+    raise MissingPackageError(
+        f'{who} needs the module {module}: {error}. Start in the folder that'
+        ' contains it, or add that to PYTHONPATH.'
     ) from error
 
 

@@ -4,7 +4,6 @@
 
 import difflib
 import functools
-import importlib
 import re
 from typing import Any, Callable, Dict, Optional, Union
 
@@ -148,13 +147,13 @@ def load_environment(
       errors.import_extra(module, extra, env_id)
   _check_registered(env)
   if preprocessing and env_id.startswith('ALE/'):
-    _check_atari_settings(env_kwargs)
-    return atari.load_atari(
-        env_id,
-        max_episode_steps=max_episode_steps,
-        **batch_arguments,
-        **env_kwargs,
-    )
+    with errors.explained('load_atari', env_kwargs):
+      return atari.load_atari(
+          env_id,
+          max_episode_steps=max_episode_steps,
+          **batch_arguments,
+          **env_kwargs,
+      )
   if preprocessing and _MINIGRID.match(env_id):
     return minigrid_tasks.load_minigrid(
         env_id,
@@ -170,17 +169,6 @@ def load_environment(
       functools.partial(_make_registered_vector, env, env_kwargs),
       **batch_arguments,
   )
-
-
-def _check_atari_settings(env_kwargs):
-  """Raises EnvironmentSetupError for what `load_atari` does not take."""
-  unknown = sorted(set(env_kwargs) - set(atari.SETTINGS))
-  if unknown:
-    raise errors.EnvironmentSetupError(
-        f'load_atari has no setting {", ".join(unknown)}; it has'
-        f' {", ".join(atari.SETTINGS)}. With preprocessing=False env_kwargs are'
-        " Gymnasium's."
-    )
 
 
 def _make_registered(env_id, env_kwargs):
@@ -218,11 +206,7 @@ def _check_registered(env_id):
   """Raises EnvironmentSetupError, naming ids like it, for an unknown id."""
   module, _, name = env_id.rpartition(':')
   if module:
-    try:
-      with gin.unlock_config():  # It may define what gin configures.
-        importlib.import_module(module)
-    except ModuleNotFoundError as error:
-      raise errors.MissingPackageError(f'{env_id}: {error}.') from error
+    errors.import_module(module, env_id)
   known = list(gymnasium.registry)
   # Gymnasium takes an id without its version for the newest one.
   newest = re.compile(re.escape(name) + r'-v\d+')

@@ -13,6 +13,7 @@ from typing import Any, Sequence, Set
 import gin
 import gymnasium
 from gymnasium import spaces
+from gymnasium.wrappers import utils
 import numpy as np
 
 from rnd_agents.environments import errors
@@ -24,16 +25,16 @@ class PreviousActionReward(gymnasium.Wrapper):
 
   Observations become dicts of `observation`, `previous_action` and
   `previous_reward` (float32 [1]). At the start of an episode the reward is 0
-  and so is the action, or the least one where 0 is none. For recurrent
-  policies, which take both as inputs (Kapturowski et al., 2019).
+  and the action that of the space nearest to 0: of a Discrete one the first.
+  For recurrent policies, which take both as inputs (Kapturowski et al., 2019).
   """
 
   def __init__(self, env: gymnasium.Env):
     super().__init__(env)
-    action_space, self._no_action = _with_cleared(env.action_space)
+    self._no_action = utils.create_zero_array(env.action_space)
     self.observation_space = spaces.Dict({
         'observation': env.observation_space,
-        'previous_action': action_space,
+        'previous_action': env.action_space,
         'previous_reward': spaces.Box(-np.inf, np.inf, (1,), np.float32),
     })
 
@@ -147,7 +148,7 @@ class SomeActions(gymnasium.ActionWrapper):
     return self._actions[action]
 
 
-class _InfoWrapper(gymnasium.Wrapper):
+class InfoWrapper(gymnasium.Wrapper):
   """Adds what `_told` returns to each info."""
 
   def reset(self, *, seed=None, options=None):
@@ -163,30 +164,29 @@ class _InfoWrapper(gymnasium.Wrapper):
 
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
-class RoomsVisited(_InfoWrapper):
+class RoomsVisited(InfoWrapper):
   """Adds the room of Montezuma's Revenge to the info.
 
-  Each info has `room`, the byte of RAM at `ram_address`, and `rooms_visited`,
-  the number of rooms visited in this episode, the first included. ALE's vector
-  environment shows no RAM: evaluate with vectorization 'sync' or 'async'.
+  Each info has `room`, its number, and `rooms_visited`, the number of rooms
+  visited in this episode, the first included. ALE's vector environment shows no
+  RAM: evaluate with vectorization 'sync' or 'async'.
   """
 
   # Of the agent's room, as in the code of Burda et al., 2018.
   ROOM_ADDRESS = 3
 
-  def __init__(self, env: gymnasium.Env, ram_address: int = ROOM_ADDRESS):
+  def __init__(self, env: gymnasium.Env):
     super().__init__(env)
     if not hasattr(env.unwrapped, 'ale'):
       raise errors.EnvironmentSetupError(
           f'RoomsVisited needs an ALE game, not {env}.'
       )
-    self._ram_address = ram_address
     self._rooms: Set[int] = set()
 
   def _told(self, begins):
     if begins:
       self._rooms = set()
-    room = int(self.unwrapped.ale.getRAM()[self._ram_address])
+    room = int(self.unwrapped.ale.getRAM()[self.ROOM_ADDRESS])
     self._rooms.add(room)
     return {'room': room, 'rooms_visited': len(self._rooms)}
 
@@ -227,7 +227,7 @@ class DelayedReward(gymnasium.Wrapper):
 
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
-class AgentPosition(_InfoWrapper):
+class AgentPosition(InfoWrapper):
   """Puts the agent's cell of MiniGrid into each info: `position`, (x, y).
 
   The info of a reset has the `grid_size`, (width, height), too.
@@ -310,32 +310,3 @@ def sign_of_reward(reward: np.ndarray) -> np.ndarray:
     reward: [B].
   """
   return np.sign(reward)
-
-
-def _with_cleared(space):
-  """Returns a space that also holds "no action yet", and that element."""
-  if isinstance(space, spaces.Dict):
-    parts = {key: _with_cleared(part) for key, part in space.items()}
-    return spaces.Dict({key: part[0] for key, part in parts.items()}), {
-        key: part[1] for key, part in parts.items()
-    }
-  if isinstance(space, spaces.Tuple):
-    items = [_with_cleared(part) for part in space]
-    return spaces.Tuple([item[0] for item in items]), tuple(
-        item[1] for item in items
-    )
-  if isinstance(space, spaces.Box):
-    zeros = np.zeros(space.shape, space.dtype)
-    low, high = np.minimum(space.low, zeros), np.maximum(space.high, zeros)
-    return spaces.Box(low, high, space.shape, space.dtype), zeros
-  if isinstance(space, spaces.Discrete):
-    least = 0 if space.contains(0) else space.start
-    return space, np.int64(least)
-  if isinstance(space, spaces.MultiDiscrete):
-    return space, space.start.copy()
-  if isinstance(space, spaces.MultiBinary):
-    return space, np.zeros(space.shape, space.dtype)
-  raise errors.EnvironmentSetupError(
-      f'PreviousActionReward cannot observe actions of {space}; it takes Box,'
-      ' Discrete, MultiDiscrete, MultiBinary, and Dict and Tuple of these.'
-  )

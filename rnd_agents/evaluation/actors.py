@@ -8,10 +8,8 @@ that fits the action spec, and the next state; only the actions of the
 environments with an index in `wanted` matter.
 """
 
-import importlib
 import inspect
 
-import gin
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import array_spec
@@ -19,6 +17,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents import errors
+from rnd_agents.environments import errors as environment_errors
 from rnd_agents.environments import gymnasium_spaces
 
 
@@ -120,8 +119,8 @@ class ExpertActor:
     # Any action will do for the others.
     parts = [parts[i if i in wanted else wanted[0]] for i in range(size)]
     actions = tf.nest.map_structure(lambda *p: np.stack(p), *parts)
-    spec, space = environment.action_spec(), vector_env.single_action_space
-    return _fitting(actions, spec, size, name, space), state
+    space = vector_env.single_action_space
+    return gymnasium_spaces.from_zero(space, actions), state
 
 
 class FunctionActor:
@@ -136,7 +135,7 @@ class FunctionActor:
       environment: The `VectorPyEnvironment` it plays in.
     """
     self._function = function
-    self._environment = environment
+    self._is_nested = tf.nest.is_nested(environment.action_spec())
     self._name = getattr(function, '__name__', type(function).__name__)
     try:
       parameters = inspect.signature(function).parameters
@@ -154,9 +153,9 @@ class FunctionActor:
     time_step = tf.nest.map_structure(np.copy, time_step)
     more = {'time_step': time_step} if self._takes_time_step else {}
     actions = _ask(self._name, self._function, time_step.observation, **more)
-    environment = self._environment
-    spec, size = environment.action_spec(), environment.batch_size
-    return _fitting(actions, spec, size, self._name), state
+    if not self._is_nested:  # A list of numbers serves as an array does.
+      return np.asarray(actions), state
+    return tf.nest.map_structure(np.asarray, actions), state
 
 
 def _ask(name, function, *args, **kwargs):
@@ -178,19 +177,12 @@ def load_function(name):
       remember something from call to call.
 
   Raises:
-    ActorError: If there is none.
+    UserError: If there is none.
   """
   module_name, _, function_name = name.partition(':')
   if not module_name or not function_name:
     raise ActorError(f"{name!r} must be 'module:function', as in experts:mine.")
-  try:
-    with gin.unlock_config():  # It may define what gin configures.
-      module = importlib.import_module(module_name)
-  except ModuleNotFoundError as error:
-    raise ActorError(
-        f'{name}: {error}. The folder of the module has to be the current one,'
-        ' or in PYTHONPATH.'
-    ) from error
+  module = environment_errors.import_module(module_name, name)
   function = getattr(module, function_name, None)
   if not callable(function):
     raise ActorError(f'{module_name} has no function {function_name!r}.')
@@ -203,39 +195,3 @@ def network_state_spec(actor):
       array_spec.ArraySpec(np.shape(part)[1:], np.asarray(part).dtype)
       for part in tf.nest.flatten(actor.initial_state(1))
   )
-
-
-def _fitting(actions, spec, batch_size, who, space=None):
-  """Returns actions as arrays of the spec; raises ActorError if they differ.
-
-  Actions of a `space`, where it is given, count from the space's start.
-  """
-
-  def fit(spec, action):
-    array = np.asarray(action)
-    shape = (batch_size, *spec.shape)
-    kinds = 'iub' if np.issubdtype(spec.dtype, np.integer) else 'iuf'
-    if array.shape != shape or array.dtype.kind not in kinds:
-      raise ActorError(
-          f'{who} gave {array.dtype} {list(array.shape)} for actions that are'
-          f' {np.dtype(spec.dtype).name} {list(shape)}, environments first.'
-      )
-    if np.any(array < spec.minimum) or np.any(array > spec.maximum):
-      raise ActorError(
-          f'{who} gave actions from {array.min()} to {array.max()}; they go'
-          f' from {np.min(spec.minimum)} to {np.max(spec.maximum)}.'
-      )
-    return array.astype(spec.dtype)
-
-  try:
-    tf.nest.assert_same_structure(spec, actions)
-  except (TypeError, ValueError):
-    # A list of numbers serves as an array does.
-    if tf.nest.is_nested(spec):
-      raise ActorError(
-          f'{who} gave actions of another structure than {spec}.'
-      ) from None
-    actions = np.asarray(actions)
-  if space is not None:
-    actions = gymnasium_spaces.from_zero(space, actions)
-  return tf.nest.map_structure(fit, spec, actions)

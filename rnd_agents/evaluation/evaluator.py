@@ -121,10 +121,10 @@ def _play_round(environment, actor, seeds, kept, should_stop, played):
       where = f'This was step {num_steps} of the episodes from seeds {which}.'
       raise type(error)(f'{error} {where}') from error.__cause__
     frame = kept(time_step, state)
+    time_step, state = environment.step(action), next_state
     for i, (actions, frames) in running.items():
       actions.append(_row(action, i))
       frames.append(_row(frame, i))
-    time_step, state = environment.step(action), next_state
     if np.any(time_step.step_type == ts.StepType.LAST):
       frame = kept(time_step, state)
       for episode in environment.pop_episodes():
@@ -231,15 +231,19 @@ class Evaluator:
       EndlessEpisode: If an episode does not end.
     """
     future = concurrent.futures.Future()
-    future.set_result(self.run(variables))
+    if variables is None:
+      future.set_result(self.run())
+      return Evaluation(future)
+    now = [variable.numpy() for variable in self._policy.variables()]
+    self.assign(variables)
+    try:
+      future.set_result(self.run())
+    finally:
+      self.assign(now)
     return Evaluation(future)
 
-  def run(self, variables=None):
+  def run(self):
     """Plays one episode from each seed.
-
-    Args:
-      variables: Values of the policy's variables, for this evaluation; None for
-        those that it has.
 
     Returns:
       A list of `Episode`, in the order of the seeds, each with its seed and
@@ -248,13 +252,6 @@ class Evaluator:
     Raises:
       EndlessEpisode: If an episode does not end.
     """
-    if variables is not None:
-      now = [variable.numpy() for variable in self._policy.variables()]
-      self._assign(variables)
-      try:
-        return self.run()
-      finally:
-        self._assign(now)
     if self._generator is not None:
       self._generator.reset(self._generator_state)
     return [
@@ -265,7 +262,8 @@ class Evaluator:
   def close(self):
     """Does nothing: the environment belongs to who made it."""
 
-  def _assign(self, values):
+  def assign(self, values):
+    """Gives the policy's variables these values."""
     for variable, value in zip(self._policy.variables(), values, strict=True):
       variable.assign(value)
 

@@ -4,10 +4,8 @@
 
 import collections
 
-import numpy as np
 import tensorflow as tf
 from tf_agents.agents import tf_agent
-from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
 from rnd_agents import ranges
@@ -217,24 +215,3 @@ def _check_levels(time_step_spec, action_spec, upper, lower, goals):
             f'The {what} spec of the {name} level is {its}, and must be'
             f' {needed}.'
         )
-  if not hasattr(upper, 'update_statistics'):  # Trained on rollouts.
-    _check_memory(upper.collect_policy)
-
-
-def _check_memory(policy):
-  """Refuses a memory that rows which only pad a rollout would change."""
-  if not tf.nest.flatten(policy.policy_state_spec):
-    return
-  time_step, state = tf.nest.map_structure(
-      lambda leaf: tf.ones([1, *leaf.shape], leaf.dtype),
-      (policy.time_step_spec, policy.policy_state_spec),
-  )
-  last = time_step._replace(step_type=tf.fill([1], ts.StepType.LAST))
-  new_state = policy.distribution(last, state).state
-  for old, new in zip(tf.nest.flatten(state), tf.nest.flatten(new_state)):
-    if np.any(old != new):
-      raise errors.InvalidValue(
-          'The memory of an upper level that learns from rollouts must stay as'
-          ' it is at a step of type LAST, as that of a RecurrentCore does: take'
-          ' networks.LSTMCore, or networks.GRUCore.'
-      )

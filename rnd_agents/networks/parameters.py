@@ -2,9 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of one network for another of the same structure."""
 
+from tf_agents.networks import network
 from tf_agents.utils import common
 
 from rnd_agents import errors
+
+
+def check_are_networks(**networks):
+  """Raises InvalidType where one of several by name is no `Network`."""
+  for name, net in networks.items():
+    if not isinstance(net, network.Network):
+      raise errors.InvalidType(
+          f'{name} must be a tf_agents Network, got {type(net).__name__}.'
+          ' create_networks and create_q_networks of rnd_agents.networks build'
+          ' such.'
+      )
 
 
 def update(source, target, tau=1.0):

@@ -11,6 +11,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
 
 from rnd_agents import errors
+from rnd_agents.replay import sequences
 
 # Rows of an environment that are taken at once, and remembered besides those of
 # a sequence.
@@ -207,9 +208,7 @@ class EpisodeCutter:
     unroll_length, stride = self._settings.unroll_length, self._settings.stride
     start = frames - unroll_length
     is_complete = (start >= 0) & (start % stride == 0)
-    rest = np.maximum(start, 0)
-    if self._settings.remainder != 'shift':
-      rest = -(-rest // stride) * stride
+    rest = sequences.last_start(np.maximum(start, 0), self._settings)
     has_rest = is_last & ~is_complete & (self._settings.remainder != 'drop')
     return np.where(is_complete, start, np.where(has_rest, rest, -1))
 

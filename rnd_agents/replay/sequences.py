@@ -119,13 +119,22 @@ def _starts(num_steps, settings):
   """
   others = num_steps - settings.unroll_length  # Steps after the first sequence.
   if settings.remainder == 'drop':
-    num_sequences = tf.maximum(others // settings.stride + 1, 0)
-  else:
-    num_sequences = -(-tf.maximum(others, 0) // settings.stride) + 1
-  first_steps = tf.range(num_sequences) * settings.stride
+    return tf.range(0, tf.maximum(others + 1, 0), settings.stride)
+  last = last_start(tf.maximum(others, 0), settings)
+  starts = tf.range(0, last + settings.stride, settings.stride)
+  return tf.minimum(starts, last)
+
+
+def last_start(others, settings):
+  """Returns the first trained step of the sequence with the last steps.
+
+  Args:
+    others: Steps after those of the first sequence, integers from 0.
+    settings: `SequenceSettings` that do not drop these steps.
+  """
   if settings.remainder == 'shift':
-    first_steps = tf.minimum(first_steps, tf.maximum(others, 0))
-  return first_steps
+    return others
+  return -(-others // settings.stride) * settings.stride
 
 
 class Chunks(NamedTuple):

@@ -60,17 +60,10 @@ class Checkpoints:
 
     Args:
       folder: Where the snapshots lie.
-      max_to_keep: How many of them stay.
+      max_to_keep: How many of them stay, at least 1.
       **trackables: What `tf.train.Checkpoint` takes. All of their variables
         must exist before the first `save`.
-
-    Raises:
-      ValueError: If `max_to_keep` is below 1.
     """
-    if max_to_keep < 1:
-      raise errors.InvalidValue(
-          f'max_to_keep must be at least 1, got {max_to_keep}.'
-      )
     self._folder = folder
     self._folders = files.NumberedFolders(folder, 'iteration')
     self._max_to_keep = max_to_keep

@@ -10,6 +10,7 @@ from typing import Callable, NamedTuple, Optional, Sequence
 
 from absl import logging
 import gin
+from gymnasium import vector
 import numpy as np
 import tensorflow as tf
 
@@ -19,7 +20,6 @@ from rnd_agents import ranges
 from rnd_agents import run_files
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import loaders
-from rnd_agents.environments import vectorization
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import saved_policy
 from rnd_agents.exploring import archive as archive_lib
@@ -239,9 +239,7 @@ def _load(num_environments):
     environment = loaders.load_environment(
         num_environments=num_environments, seed=None
     )
-  if not isinstance(
-      environment.gymnasium_vector_env, vectorization.LeanSyncVectorEnv
-  ):
+  if not isinstance(environment.gymnasium_vector_env, vector.SyncVectorEnv):
     environment.close()
     raise errors.SetupError(
         'Archive exploration puts back single environments of this process:'

@@ -9,6 +9,7 @@ from typing import Callable
 import gin
 import numpy as np
 import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents import errors
@@ -124,6 +125,8 @@ class OnPolicyTraining:
       )
     # They may be shorter, which makes more of them.
     check(num_environments, self.rollout_length // step_length)
+    if step_length > 1:
+      _check_memory(agent.collect_policy)
     return agent
 
   def build_twin(self, time_step_spec, action_spec, num_environments):
@@ -146,6 +149,25 @@ class OnPolicyTraining:
   def build_loop(self, run):
     """Builds the loop of a `run.Run`."""
     return loops.create_loop(run, self, OnPolicyLoop)
+
+
+def _check_memory(policy):
+  """Refuses a memory that rows which only pad decisions would change."""
+  if not tf.nest.flatten(policy.policy_state_spec):
+    return
+  time_step, state = tf.nest.map_structure(
+      lambda leaf: tf.ones([1, *leaf.shape], leaf.dtype),
+      (policy.time_step_spec, policy.policy_state_spec),
+  )
+  last = time_step._replace(step_type=tf.fill([1], ts.StepType.LAST))
+  new_state = policy.distribution(last, state).state
+  for old, new in zip(tf.nest.flatten(state), tf.nest.flatten(new_state)):
+    if np.any(old != new):
+      raise errors.InvalidValue(
+          'The memory of an upper level that learns from rollouts must stay as'
+          ' it is at a step of type LAST, as that of a RecurrentCore does: take'
+          ' networks.LSTMCore, or networks.GRUCore.'
+      )
 
 
 class OnPolicyLearner(loops.Learner):

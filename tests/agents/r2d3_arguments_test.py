@@ -147,7 +147,7 @@ def test_networks_that_cannot_serve(nets):
       nets._replace(target_q_network=None),
       TypeError,
       'target_q_network must be a tf_agents Network, got NoneType.'
-      ' rnd_agents.networks.create_q_networks builds both.',
+      ' create_networks and create_q_networks of rnd_agents.networks build',
   )
   _refused(
       nets,

@@ -262,6 +262,6 @@ def test_the_first_row_of_new_episodes_counts_as_the_one_that_was_lost(caplog):
   )
   its = _collector(first, anew, first)
   assert [its.collect([], 4).num_old_rows for _ in range(3)] == [0, 1, 1]
-  assert caplog.text.count('Shard 4 begins new episodes') == 1
+  assert caplog.text.count('New episodes begin in shard 4') == 1
   assert first.result.num_env_steps == 10
   assert first.result._replace(num_old_rows=1).num_env_steps == 8

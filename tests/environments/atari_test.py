@@ -185,7 +185,7 @@ def test_bad_arguments(kwargs, message):
 
 def test_env_kwargs_are_settings_of_the_loader():
   with pytest.raises(
-      errors.EnvironmentSetupError, match='no setting frameskip; .* frame_skip'
+      errors.EnvironmentSetupError, match='load_atari does not take .*frameskip'
   ):
     loaders.load_environment(MONTEZUMA, env_kwargs={'frameskip': 2})
   env = loaders.load_environment(MONTEZUMA, env_kwargs={'screen_size': 40})

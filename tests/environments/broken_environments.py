@@ -116,20 +116,12 @@ class SequenceAction(Sound):
     return super().step(len(action) % 2)
 
 
-class UnboundedAction(Sound):
-  action_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
-
-  def step(self, action):
-    return super().step(action[0] > 0)
-
-
-# ---------------------------------------------- Gymnasium's checks of each step
+# ------------------------------------------------- spaces and values of steps
 FourValues = _variant(
     step=lambda observation, reward, terminated, truncated, info: (
         observation, reward, terminated or truncated, info
     )
 )
-ListObservation = _variant(lambda env, sound: sound.tolist())
 MissingKey = _variant(
     lambda env, sound: {'place': sound},
     observation_space=spaces.Dict(
@@ -308,33 +300,11 @@ class OldContacts(Sound):
     return super().step(action)
 
 
-class RepeatsTheFirstEpisode(Sound):
-
-  def reset(self, *, seed=None, options=None):
-    self.first_seed = getattr(self, 'first_seed', 0) if seed is None else seed
-    return super().reset(seed=self.first_seed)
-
-
 class NewGeneratorAtEachReset(Sound):
 
   def reset(self, *, seed=None, options=None):
     self.np_random = np.random.default_rng(seed)
     return super().reset()
-
-
-class NoRandomness(Sound):
-
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    self.place = 0.0
-    self.steps = 0
-    return self.observation(), {}
-
-  def step(self, action):
-    self.steps += 1
-    self.place += 0.2 * (2 * int(action) - 1)
-    ended = abs(self.place) > 1
-    return self.observation(), 0.0, ended, self.steps >= LIMIT, {}
 
 
 class SeedsNumPy(Sound):
@@ -361,23 +331,6 @@ class ClassState(Sound):
   @place.setter
   def place(self, value):
     self.shared[0] = value
-
-
-# ------------------------------------------------------------------- adapter
-class FloatFrame(Sound):
-  metadata = {'render_modes': ['rgb_array'], 'render_fps': 4}
-
-  def __init__(self, render_mode=None):
-    self.render_mode = render_mode
-
-  def render(self):
-    return np.zeros([4, 6, 3])
-
-
-class RenderFails(FloatFrame):
-
-  def render(self):
-    raise NotImplementedError('no pictures')
 
 
 class OwnGenerator(Sound):

@@ -45,10 +45,13 @@ class Fragile(gymnasium.Env):
 
   def step(self, action):
     self._steps += 1
-    observation = np.zeros(2, np.float32)
+    observation, reward = np.zeros(2, np.float32), 0.0
     if self._fails and self._steps == 3:
-      observation = self._fail()
-    return observation, 0.0, False, False, {}
+      if self._how == 'reward':
+        reward = np.zeros(1)
+      else:
+        observation = self._fail()
+    return observation, reward, False, False, {}
 
   def _fail(self):
     if self._how == 'raise':
@@ -90,6 +93,7 @@ CASES = [
     ('sync', 'unpicklable', LOCKED),
     ('sync', 'shape', r'shape \(3,\) is not in its space Box'),
     ('sync', 'nan', "'observation' is nan"),
+    ('sync', 'reward', r'must be one number an environment, .* shape \[1\]'),
     ('async', 'raise', NO_DOOR),
     ('async', 'unpicklable', LOCKED),
     ('async', 'shape', 'raised ValueError'),

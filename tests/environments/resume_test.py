@@ -174,9 +174,7 @@ def test_resumed_deep_sea_vector():
     check_resumed(make, num_steps=200, num_after=100)
 
 
-def test_resumed_in_the_middle_of_a_long_episode(monkeypatch):
-  # Actions are kept in several chunks.
-  monkeypatch.setattr(episode_replay, '_CHUNK_STEPS', 16)
+def test_resumed_in_the_middle_of_a_long_episode():
   make = functools.partial(
       loaders.load_environment, 'Pendulum-v1', 2, seed=1
   )
@@ -227,6 +225,19 @@ class EndsAfter(gymnasium.Env):
   def step(self, action):
     self._left -= 1
     return self._shown, 0.0, self._left == 0, False, {}
+
+
+def test_an_episode_of_too_many_steps_is_not_restored(monkeypatch):
+  monkeypatch.setattr(episode_replay, 'MAX_REPLAYED_STEPS', 3)
+  env = loaders.load_environment(functools.partial(EndsAfter, 9), 2)
+  env.reset()
+  for _ in range(3):
+    env.step(np.zeros(2, int))
+  state = env.get_state()
+  env.set_state(state)
+  env.step(np.zeros(2, int))
+  with pytest.raises(errors.StateNotRestored, match='too many to replay'):
+    env.set_state(env.get_state())
 
 
 @pytest.mark.parametrize('length, where', [(4, 'earlier than'), (6, 'not')])

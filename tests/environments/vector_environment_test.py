@@ -6,6 +6,7 @@ import os
 
 os.environ.setdefault('SDL_VIDEODRIVER', 'dummy')
 
+import gymnasium
 from gymnasium import spaces
 from gymnasium import vector
 import numpy as np
@@ -128,6 +129,26 @@ def test_bad_actions_are_refused():
     env.step(np.array([0, 1, 1]))
   with pytest.raises(TypeError, match="'action' must be int64, not float32"):
     env.step(np.array([0.0, 0.7], np.float32))
+
+
+class Fractions(gymnasium.Env):
+  """Observes fractions in a space of bytes, which would be cut off."""
+
+  observation_space = spaces.Box(0, 255, (2,), np.uint8)
+  action_space = spaces.Discrete(2)
+
+  def reset(self, *, seed=None, options=None):
+    return np.zeros(2, np.uint8), {}
+
+  def step(self, action):
+    return np.full(2, 0.5), 0.0, False, False, {}
+
+
+def test_observations_are_not_cut_to_the_type_of_their_space():
+  env = loaders.load_environment(Fractions, 2)
+  env.reset()
+  with pytest.raises(errors.EnvironmentFailure, match='not in its space Box'):
+    env.step(np.zeros(2, int))
 
 
 def test_raw_returns_are_summed_in_float64():

@@ -18,6 +18,8 @@ from tf_agents.trajectories import trajectory
 from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents import networks
+from rnd_agents.collecting import collector
+from rnd_agents.training import on_policy
 from tests.agents import agent_test_utils as utils
 from tests.agents import slow_recurrent
 
@@ -399,10 +401,6 @@ def _levels(goals, **more):
             dict(lower=dict(observation_spec=_OBSERVATION)),
             'observation spec of the lower level',
         ),
-        (
-            dict(upper=dict(nets=_networks_that_run_on())),
-            'must stay as it is at a step of type LAST',
-        ),
     ],
 )
 def test_levels_that_do_not_fit_are_refused(more, message):
@@ -411,3 +409,21 @@ def test_levels_that_do_not_fit_are_refused(more, message):
     hierarchy.TwoLevelAgent(
         _TIME_STEP, utils.DISCRETE, goals=goals, **_levels(goals, **more)
     )
+
+
+def test_a_memory_that_padding_would_change_is_refused():
+  goals = hierarchy.EntryGoals(_OBSERVATION)
+  training = on_policy.OnPolicyTraining(
+      rollout_length=8,
+      create_agent=lambda *specs: utils.build_agent(
+          observation_spec=_OBSERVATION,
+          action_spec=goals.spec,
+          nets=_networks_that_run_on(),
+      ),
+  )
+  specs = collector.Specs(_TIME_STEP, goals.spec)
+  training.build_agent(specs, num_environments=4)  # Of one level.
+  with pytest.raises(
+      errors.InvalidValue, match='must stay as it is at a step of type LAST'
+  ):
+    training.build_agent(specs, num_environments=4, step_length=4)

@@ -176,8 +176,3 @@ def test_a_disk_that_refuses_is_reported_with_what_was_kept(tmp_path):
   ):
     run.save(2)
   assert run.snapshots.iterations() == [1]
-
-
-def test_keeping_none_is_refused(tmp_path):
-  with pytest.raises(ValueError, match='max_to_keep must be at least 1'):
-    _Run(tmp_path, max_to_keep=0)

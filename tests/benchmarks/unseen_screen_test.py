@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from benchmarks import unseen_screen
 from rnd_agents.environments import deep_sea
 
 SIZE = 5
@@ -34,7 +35,7 @@ def _shown(steps, screen):
 
 
 def test_takes_the_place_of_observations():
-  env = deep_sea.UnseenScreenVectorEnv(3, SIZE, screen_chance=0.05)
+  env = unseen_screen.UnseenScreenVectorEnv(3, SIZE, screen_chance=0.05)
   steps = _play(env, 400, seed=1)
   # Norm 1, on cells that no path reaches: more columns than rows passed.
   expected = np.zeros([SIZE, SIZE])
@@ -58,7 +59,7 @@ def test_takes_the_place_of_observations():
 
 def test_chance_and_first_episode():
   chance, first, num_runs = 0.25, 3, 600
-  env = deep_sea.UnseenScreenVectorEnv(
+  env = unseen_screen.UnseenScreenVectorEnv(
       1, 2, screen_chance=chance, first_episode=first
   )
   episodes = []
@@ -82,7 +83,7 @@ def test_of_several_the_earliest_shows_it():
   screens = {}
   for num_envs in (1, 4):
     for seed in range(4):
-      env = deep_sea.UnseenScreenVectorEnv(num_envs, SIZE, 0.05)
+      env = unseen_screen.UnseenScreenVectorEnv(num_envs, SIZE, 0.05)
       screens[num_envs, seed] = _shown(
           _play(env, 1000, seed), env.screen
       )[0]
@@ -94,7 +95,7 @@ def test_of_several_the_earliest_shows_it():
 
 def test_equal_seeds_and_saved_states():
   def make():
-    return deep_sea.UnseenScreenVectorEnv(2, SIZE, 0.05)
+    return unseen_screen.UnseenScreenVectorEnv(2, SIZE, 0.05)
 
   env = make()
   steps = _play(env, 300, seed=8)
@@ -117,7 +118,7 @@ def test_equal_seeds_and_saved_states():
 
 def test_registered():
   env = gymnasium.make_vec(
-      'rnd_agents/DeepSeaUnseenScreen-v0',
+      'benchmarks/DeepSeaUnseenScreen-v0',
       num_envs=2,
       vectorization_mode='vector_entry_point',
       size=4,
@@ -140,4 +141,4 @@ def test_registered():
 )
 def test_misuse(kwargs):
   with pytest.raises(ValueError, match='at least 2'):
-    deep_sea.UnseenScreenVectorEnv(**kwargs)
+    unseen_screen.UnseenScreenVectorEnv(**kwargs)
