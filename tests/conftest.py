@@ -30,8 +30,11 @@ import rnd_agents  # noqa: E402, F401
 _NEWEST = (
     'compat_test.py',
     'agents/learning_test.py::test_trains_on_every_space_from_one_trace[mixed',
-    'agents/persistence_test.py',
-    'agents/r2d3_training_test.py',
+    'agents/persistence_test.py::test_a_restored_agent',
+    'agents/persistence_test.py::test_saved_policy_for_dicts',
+    'agents/persistence_test.py::test_saved_policies_remember[R2D3-gru',
+    'agents/persistence_test.py::test_saved_policies_remember[RND-PPO-lstm',
+    'agents/r2d3_training_test.py::test_a_',
     'collecting/batched_policy_test.py',
     'curiosity/training_test.py',
     'environments/atari_test.py',
@@ -49,8 +52,8 @@ _NEWEST = (
     'train/collect_demos_test.py::test_cue_lock',
     'train/evaluate_test.py::test_video_of_the_best',
     'train/train_eval_test.py::test_r',
-    'training/digests_test.py::test_numbers_are_those_that_were_recorded[mont',
-    'training/replay_run_test.py::test_a_resumed_run',
+    'training/checkpoints_test.py',
+    'training/digests_test.py::test_numbers_are_those_that_were_recorded[deep',
 )
 
 

@@ -81,6 +81,7 @@ def test_workers_may_die_and_their_number_may_change(tmp_path):
         'train_eval.max_lag_rounds = 1',
         'train_eval.eval_interval_env_steps = 128',
         'RNDPPOAgent.greedy_eval = False',
+        settings=tiny_runs.PPO_SETTINGS,
     )
     return experiment.train_eval(
         os.fspath(tmp_path / name),

@@ -68,6 +68,7 @@ def _train(root_dir, watcher, make_evaluator=None, *bindings):
       # Actions that are drawn: the same ones in each evaluation.
       'RNDPPOAgent.greedy_eval = False',
       *bindings,
+      settings=tiny_runs.PPO_SETTINGS,
   )
   return experiment.train_eval(
       os.fspath(root_dir),

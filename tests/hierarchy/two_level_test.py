@@ -14,6 +14,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
+from tf_agents.utils import common
 
 from rnd_agents import errors
 from rnd_agents import hierarchy
@@ -161,13 +162,11 @@ class _ActionGoals(hierarchy.Goals):
 
 
 @pytest.mark.parametrize(
-    ('in_graph', 'core'),
-    [(False, None), (True, None), (False, networks.GRUCore)],
-    ids=['eager', 'graph', 'memory'],
+    ('wrap', 'core'),
+    [(common.function, None), (lambda train: train, networks.GRUCore)],
+    ids=['graph', 'memory'],
 )
-def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(
-    in_graph, core
-):
+def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(wrap, core):
 
   def build():
     memory = dict(sizes=dict(core=core(4)), unroll_length=3) if core else {}
@@ -191,6 +190,7 @@ def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(
       goal_length=1,
       discount_factor=0.9,
   )
+  train = [wrap(each.train) for each in (flat, agent)]
   for seed in (1, 2):
     rollout = utils.rollout(flat, seed=seed)
     if core:
@@ -203,9 +203,6 @@ def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(
             lower=(),
         )
     )
-    train = [flat.train, agent.train]
-    if in_graph:
-      train = [tf.function(each) for each in train]
     expected, found = train[0](rollout), train[1](both)
     np.testing.assert_array_equal(found.extra.upper_loss, expected.loss)
   assert len(flat.variables) == len(upper.variables) > 10

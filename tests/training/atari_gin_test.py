@@ -2,19 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Atari experiments are those of the paper."""
 
-import os
-
 import gin
 import numpy as np
 import pytest
 
-from rnd_agents.collecting import shards
+from rnd_agents import agents
+from rnd_agents.collecting import local
+from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
-from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
-from rnd_agents.training import metrics_log
-from rnd_agents.training import on_policy
-from tests.training import tiny_runs
 
 pytest.importorskip('ale_py')
 
@@ -123,50 +119,29 @@ def test_a_small_budget_changes_what_its_header_says():
   assert gin.query_parameter('RNDPPOAgent.intrinsic_reward_clip') == 1
 
 
-def test_montezuma_runs_at_full_width(tmp_path, monkeypatch):
-  """The networks have the authors' sizes, and the rewards that learn a sign.
+def test_sizes_of_the_recurrent_policy_and_what_is_evaluated():
+  """The authors' sizes, and whole episodes with the rooms that they visit.
 
   `digests_test.py` has a run of the feed-forward policy, `factory_test.py` its
-  sizes.
+  sizes, `atari_test.py` the rewards, `recurrent_test.py` memories of images.
   """
-  counts, rewards = {}, []
-  build_agent = on_policy.OnPolicyTraining.build_agent
-  collect = shards.Shards.collect
-
-  def counting(*args):
-    agent = build_agent(*args)
-    counts['policy'] = sum(np.prod(v.shape) for v in agent._ppo_variables)
-    counts['predictor'] = sum(
-        np.prod(v.shape) for v in agent.curiosity.trainable_variables
-    )
-    return agent
-
-  def watching(*args):
-    rollout = collect(*args)
-    rewards.extend(rollout.trajectory.reward.flatten())
-    return rollout
-
-  monkeypatch.setattr(on_policy.OnPolicyTraining, 'build_agent', counting)
-  monkeypatch.setattr(shards.Shards, 'collect', watching)
-  gin.clear_config()
   gin_files.parse(
       ['montezuma_revenge', 'atari_cpu', 'atari_rnn'],
-      (
-          *tiny_runs.FAST,
-          'train_eval.num_environments = 4',
-          'OnPolicyTraining.rollout_length = 8',
-          'train_eval.warm_up_env_steps = 16',
-          'train_eval.num_env_steps = 24',
-          'train_eval.num_eval_episodes = 1',
-          'eval/load_atari.max_num_frames_per_episode = 80',
-      ),
+      ['eval/load_atari.max_num_frames_per_episode = 80'],
   )
-  assert experiment.train_eval(os.fspath(tmp_path)).finished
+  with gin.config_scope('eval'):
+    environment = loaders.load_environment(num_environments=1)
+  agent = agents.create_rnd_ppo_agent(*local.specs_of(environment))
   # Convolutions 106,656, dense 590,080, GRU 393,984, residual layers 131,584,
   # logits 4,626 and values 514.
-  assert counts == {'policy': 1_227_444, 'predictor': 2_203_296}
-  assert set(rewards) <= {-1.0, 0.0, 1.0} and rewards
-  log = metrics_log.MetricsLog(tmp_path, last=dict(iteration=10))
-  assert log.last('eval', 'length_mean') == 20
-  assert log.last('eval', 'rooms_visited_mean') == 1
-  assert log.last('train', 'bonus_mean') > 0
+  for variables, count in (
+      (agent._ppo_variables, 1_227_444),
+      (agent.curiosity.trainable_variables, 2_203_296),
+  ):
+    assert sum(np.prod(v.shape) for v in variables) == count
+  environment.reset()
+  for _ in range(20):
+    environment.step(np.zeros(1, np.int64))
+  (episode,) = environment.pop_episodes()
+  assert episode.length_env_steps == 20
+  np.testing.assert_array_equal(environment.get_info()['rooms_visited'], [1])

@@ -86,12 +86,6 @@ def _resumed(whole, tmp_path_factory):
   return folder
 
 
-def _assert_same_metrics(folder, expected):
-  assert (folder / 'metrics.csv').read_bytes() == (
-      expected / 'metrics.csv'
-  ).read_bytes()
-
-
 def test_learns_and_leaves_what_it_promises(tmp_path, caplog):
   caplog.set_level('INFO', logger='absl')
   # A random policy finds the treasure of a 4x4 sea once in 16 episodes.
@@ -126,18 +120,6 @@ def test_learns_and_leaves_what_it_promises(tmp_path, caplog):
   # What cannot be rendered costs nothing but a line.
   assert 'No videos: ' in caplog.text
   assert not (tmp_path / 'videos').exists()
-
-
-def test_the_settings_that_a_run_leaves_make_the_same_run(whole, tmp_path):
-  gin.clear_config()
-  gin_files.parse([os.fspath(whole / 'operative_config.gin')])
-  experiment.train_eval(os.fspath(tmp_path), seed=1)
-  # Its random steps come at once: in smaller pieces they are the same.
-  _assert_same_metrics(tmp_path, whole)
-  assert (tmp_path / 'operative_config.gin').read_bytes() == (
-      whole / 'operative_config.gin'
-  ).read_bytes()
-  assert not (tmp_path / 'policies').exists()
 
 
 # The first evaluation ends it.
@@ -253,7 +235,9 @@ def test_a_learning_rate_may_change_on_the_way(whole, resumed, tmp_path):
   assert not any(same[first:])
 
 
-def test_resumes_where_the_checkpoint_is(whole, resumed, tmp_path):
+def test_resumes_and_the_settings_it_leaves_make_the_same_run(
+    whole, resumed, tmp_path
+):
   before = tiny_runs.rows(whole, 'train')
   after = tiny_runs.rows(resumed, 'train')
   assert after[: len(before)] == before
@@ -263,9 +247,15 @@ def test_resumes_where_the_checkpoint_is(whole, resumed, tmp_path):
   assert [int(row['iteration']) for row in after] == list(
       range(1, len(after) + 1)
   )
-  # It is the run that was never stopped.
-  _run(tmp_path, 1200)
+  # It is the run that was never stopped, and whose random steps came at once.
+  gin.clear_config()
+  gin_files.parse([os.fspath(resumed / 'operative_config.gin')])
+  experiment.train_eval(os.fspath(tmp_path), seed=1)
   assert tiny_runs.rows(tmp_path, 'train') == after
+  assert (tmp_path / 'operative_config.gin').read_bytes() == (
+      resumed / 'operative_config.gin'
+  ).read_bytes()
+  assert not (tmp_path / 'policies').exists()
 
 
 def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
@@ -328,7 +318,9 @@ def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
   assert len(expected) > 1
   assert numbers == [0, len(expected) - 1, len(expected), len(expected)]
   assert evaluated == [int(row['iteration']) for row in expected]
-  _assert_same_metrics(tmp_path, whole)
+  assert (tmp_path / 'metrics.csv').read_bytes() == (
+      whole / 'metrics.csv'
+  ).read_bytes()
 
 
 @gin.configurable(module='experiment_test')

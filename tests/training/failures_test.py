@@ -116,6 +116,7 @@ def _train(
       f'failing_environment.fault = {fault!r}',
       'train_eval.eval_interval_env_steps = 10_000_000',
       *bindings,
+      settings=tiny_runs.PPO_SETTINGS,
   )
 
 

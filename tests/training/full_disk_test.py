@@ -19,7 +19,11 @@ from rnd_agents.training import experiment
 from rnd_agents.training import metrics_log
 from tests.training import tiny_runs
 
-_NUM_ENV_STEPS = 64 * 5
+
+def _train(root_dir, *bindings):
+  return tiny_runs.train(
+      root_dir, 64 * 5, *bindings, settings=tiny_runs.PPO_SETTINGS
+  )
 
 
 @pytest.fixture(name='disk')
@@ -42,7 +46,7 @@ def small_disk(tmp_path):
 def _whole(tmp_path_factory):
   """Metrics of a run with room enough."""
   folder = tmp_path_factory.mktemp('whole')
-  tiny_runs.train(folder, _NUM_ENV_STEPS)
+  _train(folder)
   return (folder / 'metrics.csv').read_bytes()
 
 
@@ -101,9 +105,7 @@ def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
     with pytest.MonkeyPatch.context() as context:
       fault(disk, context)
       with pytest.raises(errors.RunError) as caught:
-        tiny_runs.train(
-            root_dir, _NUM_ENV_STEPS, f'train_eval.save_policies = {policies}'
-        )
+        _train(root_dir, f'train_eval.save_policies = {policies}')
     saved, _ = tiny_runs.iterations(root_dir)
     message = str(caught.value)
     assert 'No space left on device' in message
@@ -120,7 +122,7 @@ def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
       )
     # Nothing of it stays in the folder or in the process.
     (disk / 'filler').unlink()
-  assert tiny_runs.train(root_dir, _NUM_ENV_STEPS).finished
+  assert _train(root_dir).finished
   assert run_files.read_status(root_dir)['state'] == 'finished'
   assert (root_dir / 'metrics.csv').read_bytes() == whole
 

@@ -13,14 +13,6 @@ import tensorflow as tf
 
 from tests.training import tiny_runs
 
-# RND of create_networks is not built beside it.
-_RND_PPO = [
-    setting
-    for setting in tiny_runs.SETTINGS
-    if not setting.startswith(
-        ('create_networks.rnd_', 'create_networks.target_rnd_')
-    )
-]
 _STEPS_OF_ITERATION = 16
 # Number of kills, whether functions run eagerly, which for a few small
 # iterations takes less than to trace them, and the settings: RND inside a
@@ -30,7 +22,7 @@ _RUNS = {
         20,
         True,
         (
-            *_RND_PPO,
+            *tiny_runs.WITHOUT_RND,
             'create_rnd_ppo_agent.curiosity_fn = @create_novel_d',
             'train_eval.num_environments = 2',
             'train_eval.eval_interval_env_steps = 64',

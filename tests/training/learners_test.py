@@ -101,6 +101,7 @@ def _train(root_dir, num_learners, kills=False):
       64 * 4,
       'train_eval.num_shards = 2',
       f'OnPolicyTraining.num_learners = {num_learners}',
+      settings=tiny_runs.PPO_SETTINGS,
   )
   calls = []
 

@@ -39,7 +39,9 @@ def test_mountain_car_leaves_its_heat_map_and_video(tmp_path):
       300,
       "load_environment.env = 'MountainCar-v0'",
       'load_environment.max_episode_steps = 20',
+      'eval/load_environment.max_episode_steps = 20',
       'train_eval.record_video = True',
+      settings=tiny_runs.PPO_SETTINGS,
   )
   (step, (visits,)) = _images(tmp_path / 'train')['visits']
   assert step == result.env_steps
@@ -68,6 +70,7 @@ def test_a_policy_that_draws_is_recorded_with_its_draws(tmp_path, caplog):
       'RNDPPOAgent.greedy_eval = False',
       'train_eval.num_eval_episodes = 4',
       'train_eval.record_video = True',
+      settings=tiny_runs.PPO_SETTINGS,
   )
   (name,) = os.listdir(tmp_path / 'videos')
   return_ = float(name.partition('_return_')[2].partition('_')[0])

@@ -50,6 +50,21 @@ SETTINGS = (
     'RNDPPOAgent.normalize_rewards = True',
 )
 
+# Where the RND of `create_networks` is not built.
+WITHOUT_RND = tuple(
+    setting
+    for setting in SETTINGS
+    if not setting.startswith(
+        ('create_networks.rnd_', 'create_networks.target_rnd_')
+    )
+)
+# PPO alone is traced in less time: for tests of what is around the agent.
+PPO_SETTINGS = (
+    *WITHOUT_RND,
+    'RNDPPOAgent.intrinsic_advantage_coefficient = 0.0',
+    'eval/load_environment.max_episode_steps = 50',
+)
+
 # Recall with two blanks, four steps an episode; the replay is soon full.
 R2D3_SETTINGS = (
     *FAST,
