@@ -107,6 +107,7 @@ class R2D3Agent(tf_agent.TFAgent):
       rnd_optimizer=None,
       bonus_weight=1.0,
       train_step_counter=None,
+      debug_summaries=False,
       name='R2D3Agent',
   ):
     """Creates the agent. Defaults are R2D2's, with no demonstrations' losses.
@@ -157,6 +158,7 @@ class R2D3Agent(tf_agent.TFAgent):
         variables, and another object than `optimizer`.
       bonus_weight: Factor of the normalized bonus.
       train_step_counter: An integer variable; None takes the global step.
+      debug_summaries: Whether to write scalars.
       name: Name of the agent.
 
     Raises:
@@ -203,6 +205,7 @@ class R2D3Agent(tf_agent.TFAgent):
         greedy_policy.GreedyPolicy(policy(0.0, False)),
         policy(collect_epsilon, bool(q_network.state_spec)),
         train_sequence_length=None,
+        debug_summaries=debug_summaries,
         train_step_counter=train_step_counter,
     )
     self._variables_to_train = list(q_network.trainable_variables)
@@ -489,6 +492,11 @@ class R2D3Agent(tf_agent.TFAgent):
         lambda: self._update_target(self._target_update_tau),
         lambda: False,
     )
+    if self._debug_summaries:
+      for name in METRICS:
+        tf.summary.scalar(
+            f'R2D3/{name}', getattr(info, name), step=self.train_step_counter
+        )
     return tf_agent.LossInfo(loss, info)
 
 

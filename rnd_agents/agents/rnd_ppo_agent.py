@@ -16,6 +16,7 @@ from rnd_agents.agents import ppo_arguments
 from rnd_agents.agents import samples
 from rnd_agents.agents import stream_factory
 from rnd_agents.agents import streams_ppo_agent
+from rnd_agents.ops import rnd
 
 RNDPPOLossInfo = loss_info.RNDPPOLossInfo
 
@@ -70,6 +71,7 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
       rnd_network=None,
       target_rnd_network=None,
       rnd_optimizer=None,
+      rnd_loss_fn=rnd.rnd_error,
       rnd_observation_fn=None,
       observation_clip_value=5.0,
       predictor_proportion=0.25,
@@ -112,11 +114,12 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         are evaluated in one pass.
       rnd_network: RND's predictor, a `Network` on
         `curiosity.observation_spec(observation_spec, rnd_observation_fn)`. With
-        the target and the arguments `rnd_observation_fn` and
+        the target and the arguments `rnd_loss_fn`, `rnd_observation_fn` and
         `observation_clip_value` the short way to a `curiosity`.
       target_rnd_network: RND's target, not trainable.
       rnd_optimizer: Trains the curiosity; None leaves it to `optimizer`.
         `gradient_clipping` is not for the curiosity.
+      rnd_loss_fn: Error of each sample from (predictions, targets) [..., F].
       rnd_observation_fn: Function that selects what RND sees, from a nest of
         tensors [outer..., *shape] to another. None for all of it.
       observation_clip_value: Bound on RND's whitened input, in standard
@@ -200,6 +203,7 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         rnd_network=rnd_network,
         target_rnd_network=target_rnd_network,
         rnd_observation_fn=rnd_observation_fn,
+        rnd_loss_fn=rnd_loss_fn,
         observation_clip_value=observation_clip_value,
     )
     sequences = samples.SequenceSettings(

@@ -82,6 +82,7 @@ def _create_rnd(
     rnd_network,
     target_rnd_network,
     rnd_observation_fn,
+    rnd_loss_fn,
     observation_clip_value,
 ):
   _check_rnd_networks(rnd_network, target_rnd_network)
@@ -90,6 +91,7 @@ def _create_rnd(
       rnd_network,
       target_rnd_network,
       observation_fn=rnd_observation_fn,
+      loss_fn=rnd_loss_fn,
       observation_clip_value=observation_clip_value,
       discount_factor=discount_factor,
   )

@@ -32,6 +32,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       rnd_network,
       target_rnd_network,
       observation_fn=None,
+      loss_fn=rnd.rnd_error,
       observation_clip_value=5.0,
       discount_factor=0.99,
       name='RandomNetworkDistillation',
@@ -44,6 +45,8 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       rnd_network: The predictor: a `Network` on `observation_spec(...)`.
       target_rnd_network: The target, of the same output shape, not trainable.
       observation_fn: Selects what RND sees; see `observation_spec`.
+      loss_fn: Error of each sample, from (predictions, targets) [..., F] to
+        [...], with no gradient into the targets.
       observation_clip_value: Bound on whitened observations, in standard
         deviations; None for no clipping.
       discount_factor: gamma_I, of the return whose standard deviation scales
@@ -57,6 +60,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
         output shapes, a trainable target, a wrong input.
     """
     super().__init__(discount_factor, name, **scale)
+    self._loss_fn = loss_fn
     self.seen = observations_lib.SeenObservations(
         environment_observation_spec, observation_fn, observation_clip_value
     )
@@ -145,7 +149,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     if target_features is None:
       target_features = self._target_features(whitened)
     predictions, _ = self.rnd_network(whitened, training=True)
-    return rnd.rnd_error(predictions, target_features)
+    return self._loss_fn(predictions, target_features)
 
   def bonus(self, transitions, constants=None):
     """As for `Curiosity`: the error on the next observation."""
@@ -181,6 +185,7 @@ def create_rnd(
     time_step_spec,
     action_spec,
     observation_fn=None,
+    loss_fn=rnd.rnd_error,
     observation_clip_value=5.0,
     discount_factor=0.99,
     scale_horizon_env_steps=None,
@@ -193,6 +198,7 @@ def create_rnd(
     time_step_spec: A `TimeStep` spec.
     action_spec: Not used: RND sees observations alone.
     observation_fn: As for `RandomNetworkDistillation`, like those below.
+    loss_fn: See there.
     observation_clip_value: See there.
     discount_factor: See there.
     scale_horizon_env_steps: As for `Curiosity`, like that below.
@@ -211,6 +217,7 @@ def create_rnd(
           )
       ),
       observation_fn=observation_fn,
+      loss_fn=loss_fn,
       observation_clip_value=observation_clip_value,
       discount_factor=discount_factor,
       scale_horizon_env_steps=scale_horizon_env_steps,

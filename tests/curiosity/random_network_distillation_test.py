@@ -325,3 +325,16 @@ def test_no_gradient_passes_the_bonus_or_the_target():
   assert found == [True] * 6 + [False] * 4
   ours = [v.ref() for v in rnd.trainable_variables]
   assert ours == [v.ref() for v in everything[:6]]
+
+
+def test_loss_function_of_the_user():
+  def absolute_error(predictions, targets):
+    return tf.reduce_mean(tf.abs(predictions - targets), -1)
+
+  rnd = _make(loss_fn=absolute_error)
+  inputs = _observations([8]).clip(-5, 5)
+  expected = np.abs(
+      _mlp(rnd.rnd_network, inputs) - _mlp(rnd.target_rnd_network, inputs)
+  ).mean(-1)
+  np.testing.assert_allclose(rnd.bonus(_to(inputs)), expected, rtol=1e-4)
+  np.testing.assert_allclose(rnd.loss(_to(inputs)), expected.mean(), rtol=1e-4)
