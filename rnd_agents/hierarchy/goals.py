@@ -157,11 +157,11 @@ class EntryGoals(Goals):
         [entry] if all(isinstance(i, int) for i in entry) else entry
         for entry in entries
     ]
-    if not all(
+    if not of_goals or not all(
         len(shapes) == 1
         and len(entry) == len(shapes[0])
         and all(0 <= i < size for i, size in zip(entry, shapes[0]))
-        for of_goal in of_goals or [[()]]
+        for of_goal in of_goals
         for entry in of_goal
     ):
       raise errors.InvalidValue(
