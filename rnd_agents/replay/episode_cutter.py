@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cuts episodes into the sequences of a replay, while they go on."""
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,16 +74,14 @@ class EpisodeCutter:
   `ops.q_learning.step_weights` knows them.
 
   Of each environment the newest rows are kept in a ring [B, R, ...], row n of
-  it at place n % R, from which sequences are gathered.
+  it at place n % R, from which sequences are gathered. B is that of the first
+  rows.
   """
 
-  def __init__(
-      self, num_environments, settings, add_fn, is_demonstration=False
-  ):
+  def __init__(self, settings, add_fn, is_demonstration=False):
     """Creates an `EpisodeCutter`.
 
     Args:
-      num_environments: B.
       settings: `sequences.SequenceSettings`.
       add_fn: Function of a `Sequence` of arrays [n, ...]: n sequences, in the
         order in which their last frames came; those of one time in the order of
@@ -90,22 +89,21 @@ class EpisodeCutter:
       is_demonstration: What the sequences are marked as.
     """
     settings.check()
-    self._num_environments = num_environments
     self._settings = settings
     self._add_fn = add_fn
     self._is_demonstration = is_demonstration
     self._structure = None  # Nest of a row, with nothing in it.
     self._rings = None  # Of the leaves of rows.
     self._state_rings = None  # Of the leaves of network states.
-    self._num_rows = np.zeros([num_environments], np.int64)  # So far.
-    # Number of the row with which the newest episode begins.
-    self._begin = np.zeros([num_environments], np.int64)
-    self._step_type = np.empty([num_environments], np.int32)  # The newest.
-    self.reset()
+    self._num_rows = None  # [B], so far.
+    # [B], number of the row with which the newest episode begins.
+    self._begin = None
+    self._step_type = None  # [B], the newest.
 
   def reset(self):
     """Drops unfinished episodes; the next rows must be FIRST."""
-    self._step_type[:] = ts.StepType.LAST
+    if self._rings is not None:
+      self._step_type[:] = ts.StepType.LAST
 
   def __call__(self, rows, episodic=(), mask=None):
     """Adds rows, and hands over the sequences that they complete.
@@ -127,21 +125,18 @@ class EpisodeCutter:
     states = _flat(_network_state(rows.policy_info))
     rows = _with_info(rows, episodic)
     leaves = _flat(rows)
-    shape = (self._num_environments, *leaves[0].shape[1:2])
+    known = leaves[0] if self._rings is None else self._num_rows
+    num_environments = len(known)
+    shape = (num_environments, *leaves[0].shape[1:2])
     for leaf in leaves + states:
       if leaf.ndim < 2 or leaf.shape[:2] != shape:
         raise errors.InvalidValue(
-            f'Rows of {self._num_environments} environments must have arrays'
-            f' [{self._num_environments}, N, ...], got one of shape'
-            f' {leaf.shape}.'
+            f'Rows of {num_environments} environments must have arrays'
+            f' [{num_environments}, N, ...], got one of shape {leaf.shape}.'
         )
-    if mask is None:
-      mask = np.ones(shape, np.bool_)
     if self._rings is None:
-      self._structure = tf.nest.map_structure(lambda _: 0, rows)
-      self._rings = list(map(self._ring, leaves))
-      self._state_rings = list(map(self._ring, states))
-    mask = np.asarray(mask)
+      self._begin_with(rows, leaves, states)
+    mask = np.ones(shape, np.bool_) if mask is None else np.asarray(mask)
     # Often only the last row of the rollout before, which is not taken again.
     first = int(np.argmax(mask.any(axis=0))) if mask.size else 0
     for start in range(first, shape[1], _ROWS_AT_ONCE):
@@ -157,9 +152,20 @@ class EpisodeCutter:
     """R: the first sequence of some rows ends with the first of them."""
     return self._settings.num_frames - 1 + _ROWS_AT_ONCE
 
-  def _ring(self, leaf):
-    shape = (self._num_environments, self._num_places, *leaf.shape[2:])
-    return np.zeros(shape, leaf.dtype)
+  def _begin_with(self, rows, leaves, states):
+    """Makes room for rows [B, N] like the first."""
+    num_environments = len(leaves[0])
+
+    def ring(leaf):
+      shape = (num_environments, self._num_places, *leaf.shape[2:])
+      return np.zeros(shape, leaf.dtype)
+
+    self._structure = tf.nest.map_structure(lambda _: 0, rows)
+    self._rings = list(map(ring, leaves))
+    self._state_rings = list(map(ring, states))
+    self._num_rows = np.zeros([num_environments], np.int64)
+    self._begin = np.zeros([num_environments], np.int64)
+    self._step_type = np.full([num_environments], ts.StepType.LAST)
 
   def _take(self, leaves, states, mask):
     """Adds a few rows [B, N]."""
@@ -252,20 +258,15 @@ class EpisodeCutter:
 
   def get_state(self):
     """Returns what `set_state` needs to go on in mid-episode, picklable."""
-    rings = None
-    if self._rings is not None:
-      rings = [
-          [ring.copy() for ring in each]
-          for each in (self._rings, self._state_rings)
-      ]
-    return {
+    rings = (self._rings, self._state_rings)
+    return copy.deepcopy({
         'settings': tuple(self._settings),
         'structure': self._structure,
-        'rings': rings,
-        'num_rows': self._num_rows.copy(),
-        'begin': self._begin.copy(),
-        'step_type': self._step_type.copy(),
-    }
+        'rings': None if self._rings is None else rings,
+        'num_rows': self._num_rows,
+        'begin': self._begin,
+        'step_type': self._step_type,
+    })
 
   def set_state(self, state):
     """Goes on from a `get_state`; raises ValueError if it does not fit."""
@@ -273,12 +274,6 @@ class EpisodeCutter:
       raise errors.InvalidValue(
           f'The state belongs to SequenceSettings{tuple(state["settings"])},'
           f' not to {self._settings}.'
-      )
-    number = len(state['num_rows'])
-    if number != self._num_environments:
-      raise errors.InvalidValue(
-          f'The state is of {number} environments, not of'
-          f' {self._num_environments}.'
       )
     self._structure = state['structure']
     if state['rings'] is not None:

@@ -90,8 +90,8 @@ class ReplayTraining:
       ' R2D3Agent.gradient_clipping'
   )
 
-  # Whether `build_learner` has a `num_copies`.
-  TAKES_COPIES = True
+  # Whether its agent learns from what any policy did, for any goal.
+  IS_OFF_POLICY = True
 
   @property
   def window(self):
@@ -202,7 +202,7 @@ class ReplayTraining:
         ),
     )
 
-  def build_learner(self, run, agent, view=None, level='', num_copies=0):
+  def build_learner(self, run, agent, view=None, level=''):
     """Builds the learner of an agent of a `run.Run`.
 
     Args:
@@ -210,15 +210,7 @@ class ReplayTraining:
       agent: What `build_agent` returned.
       view: As for `on_policy.OnPolicyLearner`.
       level: Of the agent in a hierarchy, such as '_upper'.
-      num_copies: Copies of the rows of each environment that the view adds,
-        [(1 + num_copies) * B, N].
     """
-    if num_copies and agent.curiosity is not None:
-      raise errors.InvalidValue(
-          'A curiosity would see each step of the lower level again in each of'
-          ' its TwoLevelTraining.hindsight_copies: leave out either'
-          ' create_r2d3_agent.curiosity_fn of that level, or the copies.'
-      )
     spec = episode_cutter.sequence_spec(
         agent.collect_data_spec,
         self.window,
@@ -237,7 +229,6 @@ class ReplayTraining:
         run.path('checkpoints', f'replay{level}'),
         run.config.num_checkpoints,
         view,
-        num_copies,
     )
 
   def build_loop(self, run):

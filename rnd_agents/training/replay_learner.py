@@ -41,7 +41,6 @@ class ReplayLearner(loops.Learner):
       replay_dir,
       num_checkpoints,
       view=None,
-      num_copies=0,
   ):
     """Builds the learner; nothing runs and nothing is written yet.
 
@@ -58,7 +57,6 @@ class ReplayLearner(loops.Learner):
       num_checkpoints: How many checkpoints of the run are kept, each with the
         files of its replay.
       view: As for `on_policy.OnPolicyLearner`.
-      num_copies: Copies of each environment's rows that the view adds.
     """
     self._agent = agent
     self._num_environments = num_environments
@@ -76,7 +74,6 @@ class ReplayLearner(loops.Learner):
     self._epsilon = agent.collect_policy.epsilon
     self._floating_variables = loops.floating_variables(agent)
     self._cutter = episode_cutter.EpisodeCutter(
-        (1 + num_copies) * num_environments,
         settings.window,
         lambda found: replay.add(found, train_step=self._train_steps()),
     )
@@ -108,7 +105,6 @@ class ReplayLearner(loops.Learner):
   def _add_demonstrations(self, episodes):
     """Cuts the demonstrations as the agent's own episodes are cut."""
     cutter = episode_cutter.EpisodeCutter(
-        1,
         self._settings.window,
         self._replay.add_demonstrations,
         is_demonstration=True,

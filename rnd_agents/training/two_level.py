@@ -118,7 +118,8 @@ class TwoLevelTraining:
           'TwoLevelTraining.hindsight_copies must be at least 0, got'
           f' {self.hindsight_copies}.'
       )
-    if self.hindsight_copies and not getattr(self.lower, 'TAKES_COPIES', False):
+    is_off_policy = getattr(self.lower, 'IS_OFF_POLICY', False)
+    if self.hindsight_copies and not is_off_policy:
       raise errors.InvalidValue(
           'TwoLevelTraining.hindsight_copies needs a lower level that learns'
           ' from other goals than those it acted for: set'
@@ -147,6 +148,12 @@ class TwoLevelTraining:
     )
     hindsight = None
     if self.hindsight_copies:
+      if agents['lower'].curiosity is not None:
+        raise errors.InvalidValue(
+            'A curiosity would see each step of the lower level again in each'
+            ' of its TwoLevelTraining.hindsight_copies: leave out either'
+            ' create_r2d3_agent.curiosity_fn of that level, or the copies.'
+        )
       hindsight = hierarchy.HindsightGoals(goals, self.hindsight_copies)
     return self._agent(specs, goals, agents, hindsight)
 
@@ -181,15 +188,11 @@ class TwoLevelTraining:
       return lambda experience: own(view(experience)[0])
 
     def build(name, training):
-      copies = {}
-      if name == 'lower' and self.hindsight_copies:
-        copies = dict(num_copies=self.hindsight_copies)
       return training.build_learner(
           run,
           getattr(agent, name),
           of_level(views[name]),
           f'{level}_{name}',
-          **copies,
       )
 
     return TwoLevelLearner(self._map(build), agent, view)
@@ -252,7 +255,9 @@ class TwoLevelLearner(loops.Learner):
       each.warm_up(rollout)
 
   def add(self, rollout):
-    chosen, reached = self._count_goals(local.as_tensors(rollout.trajectory))
+    # Once for both levels.
+    rollout = rollout._replace(trajectory=local.as_tensors(rollout.trajectory))
+    chosen, reached = self._count_goals(rollout.trajectory)
     self._num_chosen += int(chosen)
     self._num_reached += int(reached)
     for each in self._learners.values():

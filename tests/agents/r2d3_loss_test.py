@@ -149,7 +149,6 @@ def _cut(episode, unroll_length, remainder):
   """The sequences of an episode [1, T+1], a `Trajectory` [C, L]."""
   found = []
   cutter = episode_cutter.EpisodeCutter(
-      1,
       sequences.SequenceSettings(unroll_length, remainder=remainder),
       lambda some: found.append(some.trajectory),
   )

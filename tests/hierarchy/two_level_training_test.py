@@ -135,13 +135,14 @@ def _recorded(folder, settings):
     records.rollouts.append(rollout)
     return rollout
 
-  def building(cutter, num_environments, *args, **more):
-    build(cutter, num_environments, *args, **more)
-    cutter.added = [[] for _ in range(num_environments)]
+  def building(cutter, *args, **more):
+    build(cutter, *args, **more)
+    cutter.added = []  # A list of rows for each environment.
     if not cutter._is_demonstration:
       records.cutters.append(cutter)
 
   def cutting(cutter, rows, episodic, mask):
+    cutter.added = cutter.added or [[] for _ in mask]
     for b, t in np.argwhere(mask):
       row = tf.nest.map_structure(lambda x, b=b, t=t: x[b, t], rows)
       cutter.added[b].append(row)

@@ -87,7 +87,7 @@ def _cut(lengths, *settings, num_at_once=1):
   """Windows of episodes of 1,000, 2,000, ... and their settings."""
   found = []
   cutter = episode_cutter.EpisodeCutter(
-      1, sequences.SequenceSettings(*settings), found.append
+      sequences.SequenceSettings(*settings), found.append
   )
   frames = _stream(lengths)
   for start in range(0, len(frames), num_at_once):
@@ -310,7 +310,7 @@ def test_sequences_of_random_episodes(case):
 def test_arrays_that_are_used_again_do_not_change_windows():
   found = []
   cutter = episode_cutter.EpisodeCutter(
-      1, sequences.SequenceSettings(4), found.append
+      sequences.SequenceSettings(4), found.append
   )
   rows = None
   for frame in _stream([4]):
@@ -330,7 +330,7 @@ def test_goes_on_in_mid_episode(remainder):
   expected = _cut([7, 1, 5], *settings)
   for stop in range(len(frames) + 1):
     found = []
-    cutter = episode_cutter.EpisodeCutter(1, settings, found.append, True)
+    cutter = episode_cutter.EpisodeCutter(settings, found.append, True)
     if stop:
       cutter(_batched(_stacked(frames[:stop])))
     saved = pickle.dumps(cutter.get_state())
@@ -338,7 +338,7 @@ def test_goes_on_in_mid_episode(remainder):
     # Is forgotten.
     cutter(_batched(_stacked([(frames + _stream([9]))[stop]])))
     del found[num_found:]
-    resumed = episode_cutter.EpisodeCutter(1, settings, found.append)
+    resumed = episode_cutter.EpisodeCutter(settings, found.append)
     resumed.set_state(pickle.loads(saved))
     if stop < len(frames):
       resumed(_batched(_stacked(frames[stop:])))
@@ -348,11 +348,9 @@ def test_goes_on_in_mid_episode(remainder):
 
 
 def test_state_of_other_settings_is_refused():
-  cutter = episode_cutter.EpisodeCutter(
-      1, sequences.SequenceSettings(3), print
+  cutter = episode_cutter.EpisodeCutter(sequences.SequenceSettings(3), print
   )
-  other = episode_cutter.EpisodeCutter(
-      1, sequences.SequenceSettings(3, 1), print
+  other = episode_cutter.EpisodeCutter(sequences.SequenceSettings(3, 1), print
   )
   with pytest.raises(ValueError, match=r'\(3, 0, None, .pad.\), not to.*=1'):
     other.set_state(cutter.get_state())
@@ -361,7 +359,7 @@ def test_state_of_other_settings_is_refused():
 def test_reset_forgets_an_unfinished_episode():
   found = []
   cutter = episode_cutter.EpisodeCutter(
-      1, sequences.SequenceSettings(4), found.append
+      sequences.SequenceSettings(4), found.append
   )
   cutter(_batched(_stacked(_stream([9], 5000)[:3])))
   cutter.reset()
@@ -372,8 +370,7 @@ def test_reset_forgets_an_unfinished_episode():
 
 def test_rows_out_of_order_are_refused():
   frames = _stream([9])
-  cutter = episode_cutter.EpisodeCutter(
-      1, sequences.SequenceSettings(4), print
+  cutter = episode_cutter.EpisodeCutter(sequences.SequenceSettings(4), print
   )
   for k in (1, 9):
     with pytest.raises(ValueError, match='first row of an episode'):
@@ -433,7 +430,7 @@ def test_batch_is_each_environment_for_itself(kind, num_at_once):
       padded[time] = frame
     rows.append(_stacked(padded))
     found = []
-    cutter = episode_cutter.EpisodeCutter(1, settings, found.append)
+    cutter = episode_cutter.EpisodeCutter(settings, found.append)
     for time, frame in zip(times, stream):
       num_before = len(found)
       cutter(_batched(_stacked([frame])))
@@ -445,7 +442,7 @@ def test_batch_is_each_environment_for_itself(kind, num_at_once):
         rows.policy_info['network_state'], np.zeros([3, 40])
     ))
   found = []
-  cutter = episode_cutter.EpisodeCutter(3, settings, found.append)
+  cutter = episode_cutter.EpisodeCutter(settings, found.append)
   for start in range(0, 40, num_at_once):
     part = tf.nest.map_structure(
         lambda x, t=start: x[:, t : t + num_at_once], (rows, (), mask)
@@ -453,7 +450,7 @@ def test_batch_is_each_environment_for_itself(kind, num_at_once):
     if kind == 'tensors':
       part = tf.nest.map_structure(tf.constant, part)
     cutter(*part)
-    resumed = episode_cutter.EpisodeCutter(3, settings, found.append)
+    resumed = episode_cutter.EpisodeCutter(settings, found.append)
     resumed.set_state(pickle.loads(pickle.dumps(cutter.get_state())))
     cutter = resumed
 
@@ -464,20 +461,19 @@ def test_batch_is_each_environment_for_itself(kind, num_at_once):
 
 def test_batch_refuses_other_sizes():
   settings = sequences.SequenceSettings(3)
-  cutter = episode_cutter.EpisodeCutter(2, settings, print)
-  row = _stacked(_stream([5])[:1])
+  cutter = episode_cutter.EpisodeCutter(settings, print)
+  first, row = (_stacked([frame]) for frame in _stream([5])[:2])
+  rows = _batched(row, row)
+  one = tf.nest.map_structure(lambda x: x[:, 0], rows)
+  for _ in range(2):  # As the first rows, and as others.
+    with pytest.raises(ValueError, match=r'2 environments.*\(1, 4\)'):
+      cutter(rows.replace(policy_info={'network_state': np.zeros([1, 4])}))
+    with pytest.raises(ValueError, match=r'\[2, N, ...\].*\(2,\)'):
+      cutter(one)
+    cutter.reset()
+    cutter(_batched(first, first))
   with pytest.raises(ValueError, match=r'2 environments.*\(3, 1\)'):
     cutter(_batched(row, row, row))
-  rows = _batched(row, row)
-  with pytest.raises(ValueError, match=r'2 environments.*\(1, 4\)'):
-    cutter(rows.replace(policy_info={'network_state': np.zeros([1, 4])}))
-  one = tf.nest.map_structure(lambda x: x[:, 0], rows)
-  with pytest.raises(ValueError, match=r'\[2, N, ...\].*\(2,\)'):
-    cutter(one)
-  with pytest.raises(ValueError, match='of 2 environments, not of 3'):
-    episode_cutter.EpisodeCutter(3, settings, print).set_state(
-        cutter.get_state()
-    )
 
 
 class _Countdown(py_environment.PyEnvironment):
@@ -520,7 +516,7 @@ def test_rows_of_a_driver():
   )
   found = []
   cutter = episode_cutter.EpisodeCutter(
-      2, sequences.SequenceSettings(3), found.append
+      sequences.SequenceSettings(3), found.append
   )
 
   def observe(row):

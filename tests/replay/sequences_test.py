@@ -266,7 +266,7 @@ def test_settings_that_cut_nothing(arguments, error, message):
   with pytest.raises(error, match=r'^SequenceSettings\.'):
     sequences.cut(6, settings)  # In their own name.
   with pytest.raises((TypeError, ValueError), match=r'^SequenceSettings\.'):
-    episode_cutter.EpisodeCutter(1, settings, print)
+    episode_cutter.EpisodeCutter(settings, print)
 
 
 @pytest.mark.parametrize('remainder', sequences.REMAINDERS)
