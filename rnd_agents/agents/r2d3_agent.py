@@ -15,7 +15,6 @@ import gin
 import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.policies import greedy_policy
-from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
 from rnd_agents import finite
@@ -24,9 +23,8 @@ from rnd_agents.agents import q_policy
 from rnd_agents.agents import r2d3_arguments
 from rnd_agents.agents import replayed_curiosity
 from rnd_agents.agents import replicas
+from rnd_agents.agents import sequence_loss
 from rnd_agents.networks import parameters
-from rnd_agents.ops import priorities as priority_ops
-from rnd_agents.ops import q_learning
 
 # Scalars of one `train`.
 METRICS = (
@@ -177,19 +175,21 @@ class R2D3Agent(tf_agent.TFAgent):
     self._optimizer = optimizer
     self._burn_in_length = int(burn_in_length)
     self._recurrent_state_init = recurrent_state_init
-    self._n_step = int(n_step)
-    self._discount_factor = discount_factor
-    self._rescaling_epsilon = value_rescaling_epsilon
-    self._double_q = double_q
-    self._n_step_weight = n_step_weight
-    self._one_step_weight = one_step_weight
-    self._margin_weight = margin_weight
-    self._margin = margin
+    self._sequence_loss = sequence_loss.SequenceLoss(
+        n_step=int(n_step),
+        discount_factor=discount_factor,
+        value_rescaling_epsilon=value_rescaling_epsilon,
+        double_q=double_q,
+        n_step_weight=n_step_weight,
+        one_step_weight=one_step_weight,
+        margin_weight=margin_weight,
+        margin=margin,
+        squared_error_scale=squared_error_scale,
+        mean_over_time=mean_over_time,
+        priority_max_weight=priority_max_weight,
+        priorities_from=priorities_from,
+    )
     self._l2_weight = l2_weight
-    self._squared_error_scale = squared_error_scale
-    self._mean_over_time = mean_over_time
-    self._priority_max_weight = priority_max_weight
-    self._priorities_from = priorities_from
     self._target_update_tau = target_update_tau
     self._target_update_period = int(target_update_period_train_steps)
     self._gradient_clipping = gradient_clipping
@@ -250,7 +250,7 @@ class R2D3Agent(tf_agent.TFAgent):
   @property
   def discount_factor(self):
     """Gamma."""
-    return self._discount_factor
+    return self._sequence_loss.discount_factor
 
   @property
   def burn_in_length(self):
@@ -302,79 +302,6 @@ class R2D3Agent(tf_agent.TFAgent):
       return self._q_network.get_initial_state(batch_size)
     return tf.nest.pack_sequence_as(spec, tf.nest.flatten(network_state))
 
-  def _sequence_terms(self, burn_in, trained, network_state, is_demonstration):
-    """Computes errors, losses and masks of each step, [B, T] by name."""
-    states = self._states(network_state, tf.shape(trained.discount)[0])
-    q_values, target_q_values = (
-        self._unroll(net, burn_in, trained, states)
-        for net in (self._q_network, self._target_q_network)
-    )
-    is_last = tf.equal(trained.step_type, ts.StepType.LAST)
-    valid = q_learning.valid_steps(is_last)
-    actions = trained.action[:, :-1]
-    step_q_values = q_values[:, :-1]
-
-    def targets(n_step):
-      return q_learning.n_step_targets(
-          q_values,
-          target_q_values,
-          trained.reward[:, :-1],
-          trained.discount[:, :-1],
-          is_last,
-          self._discount_factor,
-          n_step,
-          self._rescaling_epsilon,
-          self._double_q,
-      )
-
-    n_step_targets = targets(self._n_step)
-    terms = dict(
-        valid=valid,
-        step_weights=q_learning.step_weights(
-            is_last, tf.equal(trained.next_step_type, ts.StepType.LAST)
-        ),
-        targets=n_step_targets,
-        q_values=q_learning.action_values(step_q_values, actions),
-        n_step_errors=q_learning.td_errors(
-            step_q_values, actions, n_step_targets, valid
-        ),
-        one_step_errors=None,
-        margin_losses=None,
-        agrees=tf.equal(
-            tf.argmax(step_q_values, -1), tf.cast(actions, tf.int64)
-        ),
-    )
-    demonstrated = valid & is_demonstration[:, tf.newaxis]
-    terms['demonstrated'] = demonstrated
-    if self._one_step_weight or self._priorities_from == 'both_errors':
-      terms['one_step_errors'] = q_learning.td_errors(
-          step_q_values, actions, targets(1), valid
-      )
-    if self._margin_weight:
-      terms['margin_losses'] = q_learning.large_margin_losses(
-          step_q_values, actions, self._margin, demonstrated
-      )
-    terms['losses'] = q_learning.step_losses(
-        terms['n_step_errors'],
-        terms['one_step_errors'],
-        terms['margin_losses'],
-        self._n_step_weight,
-        self._one_step_weight,
-        self._margin_weight,
-        self._squared_error_scale,
-    )
-    return terms
-
-  def _priorities(self, terms):
-    errors = terms['n_step_errors']
-    if self._priorities_from == 'losses':
-      errors = terms['losses']
-    elif self._priorities_from == 'both_errors':
-      errors = tf.abs(errors) + tf.abs(terms['one_step_errors'])
-    return priority_ops.sequence_priorities(
-        errors, terms['valid'], self._priority_max_weight
-    )
-
   def _loss(
       self,
       experience,
@@ -403,18 +330,21 @@ class R2D3Agent(tf_agent.TFAgent):
     bonus_mean = tf.constant(0.0)
     if self._curious is not None:
       rewards = self._curious.add_bonus(trained.reward, batch)
-      bonus_mean = _mean(
+      bonus_mean = sequence_loss.masked_mean(
           (rewards - trained.reward)[:, :-1],
           tf.reshape(batch.transitions.valid, tf.shape(rewards[:, :-1])),
       )
       trained = trained.replace(reward=rewards)
-    terms = self._sequence_terms(
-        burn_in, trained, network_state, is_demonstration
+    states = self._states(network_state, tf.shape(trained.discount)[0])
+    terms = self._sequence_loss.terms(
+        *(
+            self._unroll(net, burn_in, trained, states)
+            for net in (self._q_network, self._target_q_network)
+        ),
+        trained,
+        is_demonstration,
     )
-    sequence_losses = q_learning.sequence_losses(
-        terms['losses'], terms['step_weights'], self._mean_over_time
-    )
-    loss = q_learning.batch_loss(sequence_losses, weights)
+    loss = self._sequence_loss.loss(terms, weights)
     l2_loss = tf.constant(0.0)
     if self._l2_weight:
       l2_loss = tf.add_n([
@@ -422,28 +352,18 @@ class R2D3Agent(tf_agent.TFAgent):
       ])
       loss += self._l2_weight * l2_loss
 
-    def mean_square(errors):
-      return None if errors is None else tf.square(errors)
-
-    valid, demonstrated = terms['valid'], terms['demonstrated']
     return tf_agent.LossInfo(
         loss,
         R2D3LossInfo(
-            td_loss=_mean(mean_square(terms['n_step_errors']), valid),
-            one_step_loss=_mean(mean_square(terms['one_step_errors']), valid),
-            margin_loss=_mean(terms['margin_losses'], demonstrated),
+            **terms.means(),
             l2_loss=l2_loss,
             rnd_loss=tf.constant(0.0),
-            td_error_mean=_mean(tf.abs(terms['n_step_errors']), valid),
-            q_mean=_mean(terms['q_values'], valid),
-            target_mean=_mean(terms['targets'], valid),
             bonus_mean=bonus_mean,
             gradient_norm=tf.constant(0.0),
             demonstration_rate=tf.reduce_mean(
                 tf.cast(is_demonstration, tf.float32)
             ),
-            demonstration_agreement=_mean(terms['agrees'], demonstrated),
-            priorities=self._priorities(terms),
+            priorities=self._sequence_loss.priorities(terms),
         ),
     )
 
@@ -498,13 +418,3 @@ class R2D3Agent(tf_agent.TFAgent):
             f'R2D3/{name}', getattr(info, name), step=self.train_step_counter
         )
     return tf_agent.LossInfo(loss, info)
-
-
-def _mean(values, mask):
-  """Mean of the values that the mask keeps; 0 where there are none."""
-  if values is None:
-    return tf.constant(0.0)
-  mask = tf.cast(mask, tf.float32)
-  return tf.math.divide_no_nan(
-      tf.reduce_sum(tf.cast(values, tf.float32) * mask), tf.reduce_sum(mask)
-  )
