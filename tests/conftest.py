@@ -38,6 +38,7 @@ _NEWEST = (
     'collecting/batched_policy_test.py',
     'curiosity/training_test.py',
     'environments/atari_test.py',
+    'environments/one_update_test.py',
     'environments/vector_environment_test.py',
     'evaluation/video_test.py',
     'examples/classic_loop_test.py',

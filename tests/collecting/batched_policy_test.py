@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many threads ask one policy: right answers, in batches, from one graph."""
 
-from concurrent import futures
+import threading
 import time
 
 import numpy as np
@@ -61,8 +61,22 @@ class _Weighted(tf_policy.TFPolicy):
 
 def _in_threads(number, function):
   """Calls function(0) ... function(number - 1), each in a thread of its own."""
-  with futures.ThreadPoolExecutor(number) as threads:
-    list(threads.map(function, range(number), timeout=60))
+  failures = []
+
+  def call(i):
+    try:
+      function(i)
+    except BaseException as error:  # pylint: disable=broad-exception-caught
+      failures.append(error)
+
+  threads = [threading.Thread(target=call, args=(i,)) for i in range(number)]
+  for thread in threads:
+    thread.start()
+  for thread in threads:
+    thread.join(60)
+    assert not thread.is_alive()
+  if failures:
+    raise failures[0]
 
 
 def test_24_threads_get_the_answers_of_two_policies_and_their_own_states():

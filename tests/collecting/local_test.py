@@ -6,6 +6,7 @@ import functools
 
 import gymnasium
 import numpy as np
+import pytest
 import tensorflow as tf
 from tf_agents.networks import q_network
 from tf_agents.policies import q_policy
@@ -14,6 +15,7 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.collecting import shards
+from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
 
 
@@ -23,8 +25,13 @@ class Counting(gymnasium.Env):
   observation_space = gymnasium.spaces.Box(-1.0, 1e4, (2,), np.float32)
   action_space = gymnasium.spaces.Discrete(7)
 
+  def __init__(self, fails_after=None):
+    self._fails_after = fails_after
+    self._num_episodes = 0
+
   def reset(self, *, seed=None, options=None):
     super().reset(seed=seed)
+    self._num_episodes += 1
     self._drawn = self.np_random.integers(10_000)
     self._t = 0
     return self._observation(), {}
@@ -34,6 +41,8 @@ class Counting(gymnasium.Env):
 
   def step(self, action):
     self._t += 1
+    if self._num_episodes == self._fails_after:
+      raise OSError('The simulator is gone.')
     return self._observation(), float(action), self._t == 5, False, {}
 
 
@@ -48,12 +57,12 @@ def _policy(time_step_spec, action_spec, num_environments):
   )
 
 
-def _recipe(index=0, seed=0):
+def _recipe(index=0, num_environments=2, seed=0, **kwargs):
   return collector.Recipe(
       functools.partial(
           loaders.load_environment,
-          Counting,
-          num_environments=2,
+          functools.partial(Counting, **kwargs),
+          num_environments=num_environments,
           seed=seed,
       ),
       _policy,
@@ -147,6 +156,15 @@ def test_variables_decide_the_actions():
   np.testing.assert_array_equal(
       one.collect(None, 20).trajectory.action, 3
   )
+
+
+def test_failing_environment_is_named():
+  recipe = _recipe(fails_after=2)
+  one = local.LocalCollector(recipe)
+  one.reset()
+  with pytest.raises(errors.EnvironmentFailure, match='simulator is gone'):
+    for _ in range(10):
+      one.collect(_variables(_recipe()), 4)
 
 
 def test_shards_are_one_batch_with_random_numbers_of_their_own():

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulators in threads ask and report; what the agent learns of it."""
 
-from concurrent import futures
 import contextlib
 import functools
 import threading
@@ -142,17 +141,27 @@ def _wait(is_true):
 
 
 def test_24_simulators_get_their_answers_and_make_rollouts():
-  rollouts = []
+  rollouts, wrong = [], []
 
-  def simulate(simulator):
-    with server.session() as session:
-      for episode in range(6):
-        _play(session, simulator, episode)
+  def simulate(server, simulator):
+    try:
+      with server.session() as session:
+        for episode in range(6):
+          _play(session, simulator, episode)
+    except BaseException as error:  # pylint: disable=broad-exception-caught
+      wrong.append(error)
 
   with serving.serve_policy(_agent(), 24, 5, rollouts.append) as server:
-    with futures.ThreadPoolExecutor(24) as threads:
-      list(threads.map(simulate, range(24), timeout=60))
+    threads = [
+        threading.Thread(target=simulate, args=(server, i)) for i in range(24)
+    ]
+    for thread in threads:
+      thread.start()
+    for thread in threads:
+      thread.join(60)
+      assert not thread.is_alive()
 
+  assert not wrong
   episodes = [(i, episode) for i in range(24) for episode in range(6)]
   assert server.num_env_steps == sum(_length(*episode) for episode in episodes)
   assert rollouts and len(rollouts) == server.num_rollouts

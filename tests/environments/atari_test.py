@@ -57,7 +57,7 @@ def test_single_and_vector_pipelines_are_bit_identical(game, seed):
   other = many.reset_with_seeds([ale_seed(seed)])
   np.testing.assert_array_equal(one.observation, other.observation)
   num_actions = single.action_spec().maximum + 1
-  for action in np.random.RandomState(0).randint(num_actions, size=[1_400, 1]):
+  for action in np.random.RandomState(0).randint(num_actions, size=[2_000, 1]):
     one, other = single.step(action), many.step(action)
     for a, b in zip(one, other, strict=True):
       np.testing.assert_array_equal(a, b)
@@ -70,6 +70,36 @@ def test_single_and_vector_pipelines_are_bit_identical(game, seed):
   if game == 'Qbert':
     # Rewards are raw: the least score of Q*bert is 25.
     assert max(e.return_ for e in episodes) >= 25
+
+
+def test_observations():
+  env = atari.load_atari('Pong', seed=0)
+  frames = [env.reset().observation[0]]
+  assert frames[0].shape == (84, 84, 4) and frames[0].dtype == np.uint8
+  assert not frames[0][..., :3].any()
+  for _ in range(9):
+    frames.append(env.step(np.array([2])).observation[0])
+  for before, after in zip(frames, frames[1:]):
+    np.testing.assert_array_equal(after[..., :3], before[..., 1:])
+  assert frames[-1][..., 3].any()
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'vector_entry_point'])
+def test_the_frame_limit_is_a_truncation(vectorization):
+  env = atari.load_atari(
+      'MontezumaRevenge',
+      2,
+      seed=0,
+      vectorization=vectorization,
+      max_num_frames_per_episode=120,
+  )
+  env.reset()
+  for _ in range(30):
+    time_step = env.step(np.zeros(2, int))
+  np.testing.assert_array_equal(time_step.step_type, [2, 2])
+  np.testing.assert_array_equal(time_step.discount, [1, 1])
+  for episode in env.pop_episodes():
+    assert episode[1:4] == (0.0, 30, False)
 
 
 def test_defaults_of_the_paper():
@@ -162,10 +192,15 @@ def test_env_kwargs_are_settings_of_the_loader():
   assert env.observation_spec().shape == (40, 40, 4)
 
 
-@pytest.mark.parametrize('module', ['cv2', 'ale_py'])
-def test_what_is_not_installed(monkeypatch, module):
-  monkeypatch.setitem(sys.modules, module, None)
+def test_opencv_not_installed(monkeypatch):
+  monkeypatch.setitem(sys.modules, 'cv2', None)
   with pytest.raises(
-      errors.MissingPackageError, match=r'pip install "rnd_agents\[atari\]"'
+      errors.MissingPackageError, match=r'Here: pip install "rnd_agents\[atari'
   ):
+    atari.load_atari('Pong')
+
+
+def test_ale_not_installed(monkeypatch):
+  monkeypatch.setitem(sys.modules, 'ale_py', None)
+  with pytest.raises(ImportError, match=r'pip install "rnd_agents\[atari\]"'):
     atari.load_atari('Pong')

@@ -111,14 +111,17 @@ def test_what_gymnasiums_own_check_passes(name):
     env_checker.check_env(getattr(broken, name)(), skip_render_check=True)
 
 
-# Those of other families are in families_test.
 @pytest.mark.parametrize('env_fn, notes', [
     (broken.Sound, []),
+    (functools.partial(gymnasium.make, 'Pendulum-v1'), []),
     (functools.partial(gymnasium.make, 'CartPole-v1', render_mode='rgb_array'),
      []),
     (functools.partial(gymnasium.make, 'rnd_agents/DeepSea-v0'),
      ['time-limit']),
+    (functools.partial(gymnasium.make, 'rnd_agents/DeepSea-v0',
+                       deterministic=False), ['time-limit']),
 ])
+# Those of other families are in families_test.
 def test_sound_environments(env_fn, notes):
   report = check.check_environment(env_fn, max_steps=1500)
   assert _rules(report) == notes
@@ -233,6 +236,23 @@ def test_faults_inside_of_wrappers():
   assert not _examine(lambda: stack(broken.Sound())).findings
 
 
+@pytest.mark.parametrize('wrapper', [
+    gymnasium.wrappers.NormalizeObservation,
+    gymnasium.wrappers.NormalizeReward,
+])
+def test_statistics_over_episodes_cannot_be_replayed(wrapper):
+  report = _examine(lambda: wrapper(broken.Sound()))
+  assert _rules(report)[-1] == 'reset-clears'
+
+
+def test_a_wrapped_environment_that_takes_no_seed():
+  report = _examine(
+      lambda: gymnasium.wrappers.TimeLimit(broken.NoSeedArgument(), 9)
+  )
+  assert _rules(report) == ['gymnasium', 'raises']
+  assert "unexpected keyword argument 'seed'" in report.findings[1].what
+
+
 def test_time_steps_that_do_not_fit_their_spec_are_caught(monkeypatch):
   step = vector_environment.VectorPyEnvironment._step
 
@@ -301,17 +321,19 @@ def test_command_line_errors(arguments, message):
   assert message in str(caught.value) and caught.value.exitcode == 2
 
 
-def test_module_runs():
+@pytest.mark.parametrize('arguments, status, output', [
+    ([f'{_MODULE}:ArrayReward', '--episodes', '2'], 1,
+     f'{_MODULE}:ArrayReward\nfault [adapter] Two instances in one batch: '),
+    (['--help'], 1, '--episodes: '),  # As absl's --help ends everywhere.
+])
+def test_module_runs(arguments, status, output):
   ran = subprocess.run(
       [sys.executable, '-W', 'error::RuntimeWarning', '-m',
-       'rnd_agents.environments.check', f'{_MODULE}:ArrayReward',
-       '--episodes', '2'],
+       'rnd_agents.environments.check', *arguments],
       capture_output=True, text=True, timeout=120,
   )
-  assert ran.returncode == 1, ran.stderr
-  assert ran.stdout.startswith(
-      f'{_MODULE}:ArrayReward\nfault [adapter] Two instances in one batch: '
-  )
+  assert ran.returncode == status, ran.stderr
+  assert output in ran.stdout + ran.stderr
 
 
 def test_importing_it_defines_no_flags():

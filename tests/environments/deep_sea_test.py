@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for deep_sea, against a second writing of its rules."""
 
+import itertools
+import math
+import warnings
 
 import gymnasium
 from gymnasium import vector
+from gymnasium.utils import env_checker
 import numpy as np
 import pytest
 
@@ -97,6 +101,67 @@ def test_equals_the_rules(size, mapping_seed, windy):
     assert not reward.any() and not terminated.any()
 
 
+def test_exactly_one_of_all_action_sequences_finds_the_treasure():
+  size = 8
+  sequences = np.array(list(itertools.product([0, 1], repeat=size)))  # [B, N]
+  env = deep_sea.DeepSeaVectorEnv(len(sequences), size, mapping_seed=3)
+  env.reset()
+  returns = np.zeros(len(sequences))
+  for actions in sequences.T:
+    _, reward, terminated, _, infos = env.step(actions)
+    returns += reward
+  assert terminated.all()
+  assert infos['is_success'].sum() == 1
+  winner = np.argmax(infos['is_success'])
+  np.testing.assert_allclose(returns[winner], 1 - 0.01, atol=1e-12)
+  # C(N, k) sequences steer right k times, and pay 0.01 k / N.
+  expected = [0.99] + [
+      -0.01 * k / size for k in range(size) for _ in range(math.comb(size, k))
+  ]
+  np.testing.assert_allclose(np.sort(returns), np.sort(expected), atol=1e-12)
+
+
+def test_a_random_policy_succeeds_once_in_two_to_the_size():
+  num_envs = 8000
+  env = vector_environment.VectorPyEnvironment(
+      deep_sea.DeepSeaVectorEnv(num_envs, size=4)
+  )
+  env.reset()
+  actions = np.random.RandomState(0)
+  for _ in range(4):
+    env.step(actions.randint(2, size=num_envs))
+  episodes = env.pop_episodes()
+  assert len(episodes) == num_envs
+  successes = np.mean([episode.success for episode in episodes])
+  deviation = np.sqrt(1 / 16 * 15 / 16 / num_envs)
+  assert abs(successes - 1 / 16) < 4 * deviation
+  for episode in episodes:
+    assert episode.success is (episode.return_ > 0.9)
+
+
+def test_wind_and_noise_have_their_distributions():
+  num_envs, size = 4000, 4
+  env = deep_sea.DeepSeaVectorEnv(
+      num_envs, size, deterministic=False, randomize_actions=False
+  )
+  env.reset(seed=0)
+  for _ in range(size):
+    _, reward, _, _, infos = env.step(np.ones(num_envs, int))
+  # It must move right size - 1 times; the last move's fate does not matter.
+  probability = (1 - 1 / size) ** (size - 1)
+  deviation = np.sqrt(probability * (1 - probability) / num_envs)
+  assert abs(infos['is_success'].mean() - probability) < 4 * deviation
+  # Those who missed the last column and are not in the first get no noise.
+  assert (reward == -0.01 / size).sum() > 0.3 * num_envs
+
+  env.reset(seed=1)
+  for _ in range(size):
+    _, reward, _, _, infos = env.step(np.zeros(num_envs, int))
+  assert not infos['is_success'].any()
+  assert abs(reward.mean()) < 4 / np.sqrt(num_envs)
+  assert abs(reward.var() - 1) < 4 * np.sqrt(2 / num_envs)
+
+
 def test_single_and_vector_environments_are_one():
   kwargs = dict(size=4, deterministic=False, mapping_seed=5)
   many = deep_sea.DeepSeaVectorEnv(3, **kwargs)
@@ -179,6 +244,17 @@ def test_returned_arrays_are_not_written_again():
       env.reset()
   for result, copy in zip(results, copies, strict=True):
     np.testing.assert_array_equal(result, copy)
+
+
+@pytest.mark.parametrize('kwargs', [{}, {'size': 1}, {'deterministic': False}])
+def test_gymnasium_checks(kwargs):
+  with warnings.catch_warnings():
+    warnings.simplefilter('error')
+    env = gymnasium.make('rnd_agents/DeepSea-v0', **kwargs)
+    env_checker.check_env(env.unwrapped)
+  assert isinstance(env.unwrapped, deep_sea.DeepSeaEnv)
+  many = gymnasium.make_vec('rnd_agents/DeepSea-v0', num_envs=2, **kwargs)
+  assert isinstance(many, deep_sea.DeepSeaVectorEnv)
 
 
 def test_misuse():

@@ -15,6 +15,12 @@ from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from tests.environments import known
 
+SCHEDULES = [
+    episode_seeds.stream(3),
+    episode_seeds.fixed(4),
+    episode_seeds.cycle([5, 6, 7]),
+]
+
 
 def test_stream_gives_every_episode_another_seed():
   # 200 episodes: more than are drawn at a time.
@@ -54,15 +60,19 @@ def test_fixed_and_cycle():
   assert [cycle.seed_of(1, 3, e) for e in range(3)] == [6, 6, 6]
 
 
-@pytest.mark.parametrize('make, message', [
-    (lambda: episode_seeds.stream(-1), 'not negative; got -1'),
-    (lambda: episode_seeds.fixed(-1), 'not negative; got -1'),
-    (lambda: episode_seeds.cycle([1, -1]), 'not negative; got -1'),
-    (lambda: episode_seeds.cycle([]), 'at least one seed'),
+@pytest.mark.parametrize('make', [
+    lambda: episode_seeds.stream(-1),
+    lambda: episode_seeds.fixed(-1),
+    lambda: episode_seeds.cycle([1, -1]),
 ])
-def test_bad_seeds_are_refused(make, message):
-  with pytest.raises(ValueError, match=message):
+def test_negative_seeds_are_refused(make):
+  with pytest.raises(ValueError, match='not negative; got -1'):
     make()
+
+
+def test_an_empty_cycle_is_refused():
+  with pytest.raises(ValueError, match='at least one seed'):
+    episode_seeds.cycle([])
 
 
 def starts(seeding, num_steps=150, num_environments=2):

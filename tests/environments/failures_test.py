@@ -242,6 +242,13 @@ def test_what_the_first_environment_raises_here_stays_what_it_is():
     loaders.load_environment(make, 2, vectorization='async')
 
 
+def test_errors_of_the_caller_are_none_of_the_environment():
+  env = load('raise', 'sync')
+  with pytest.raises(ValueError, match='must have shape'):
+    env.step(np.zeros(4, int))
+  assert env.failure is None
+
+
 def test_a_failure_passes_through_a_pipe():
   failure = errors.EnvironmentFailure('what', 2, 'name', 'trace')
   again = pickle.loads(pickle.dumps(failure))

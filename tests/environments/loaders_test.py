@@ -165,6 +165,12 @@ def test_a_bug_in_a_constructor_stays_what_it_is(env_kwargs):
   assert not isinstance(caught.value, errors.EnvironmentSetupError)
 
 
+def test_one_environment_twice():
+  env = deep_sea.DeepSeaEnv()
+  with pytest.raises(ValueError, match='same environment more than once'):
+    loaders.load_environment(lambda: env, num_environments=2)
+
+
 @pytest.mark.parametrize('env_id, module, extra', [
     ('ALE/MontezumaRevenge-v5', 'ale_py', 'atari'),
     ('MiniGrid-DoorKey-8x8-v0', 'minigrid', 'minigrid'),
@@ -226,3 +232,14 @@ gymnasium.register('ConfigurablePole-v0', entry_point=ConfigurablePole)
   env = loaders.load_environment('configurable_pole:ConfigurablePole-v0')
   assert gin.config_is_locked()
   assert env.reset().observation.shape == (1, 4)
+
+
+def test_gin_configures_it():
+  gin.parse_config("""
+      rnd_agents.load_environment.env = 'rnd_agents/DeepSea-v0'
+      rnd_agents.load_environment.num_environments = 2
+      rnd_agents.load_environment.env_kwargs = {'size': 3}
+  """)
+  env = loaders.load_environment()
+  assert env.batch_size == 2
+  assert env.observation_spec().shape == (3, 3)

@@ -3,11 +3,14 @@
 """Tests for memory_tasks: whole trees of episodes, played for both cues."""
 
 import functools
+import itertools
 
+import gin
 import gymnasium
 import numpy as np
 import pytest
 
+from rnd_agents.environments import check
 from rnd_agents.environments import loaders
 from rnd_agents.environments import memory_tasks
 from tests.environments import known
@@ -170,6 +173,18 @@ def test_cue_lock_opens_to_its_code(seeds, cue):
       assert ends == (True, False) and infos[-1] == {'is_success': False}
 
 
+def test_random_success_of_cue_lock(seeds):
+  # All sequences of actions; those that end early stand for their rest. Of
+  # the default, `test_cue_lock_opens_to_its_code` has each step.
+  num_symbols, code_length = 3, 2
+  env = memory_tasks.CueLock(num_symbols, code_length)
+  successes = [
+      play_actions(env, seed, actions)[3][-1]['is_success']
+      for seed in seeds.values()
+      for actions in itertools.product(range(3), repeat=code_length + 2)
+  ]
+  assert len(successes) == 2 * 3**4
+  assert np.mean(successes) == 3.0**-2 / 2
 @pytest.mark.parametrize('make, length, best', [
     (memory_tasks.Recall, 12, 1.0),
     (functools.partial(memory_tasks.Recall, delay_env_steps=0), 2, 1.0),
@@ -185,6 +200,104 @@ def test_the_expert(seeds, make, length, best):
     assert len(rewards) == length and sum(rewards) == best
     assert ends == (True, False) and infos[-1] == {'is_success': True}
     assert env.expert_action() == 0  # Any would do.
+
+
+@pytest.mark.parametrize('env', [
+    memory_tasks.Recall(2),
+    memory_tasks.TMaze(length=2, limit_env_steps=5),
+    memory_tasks.CueLock(num_symbols=3, code_length=2),
+])
+def test_nothing_beats_the_expert(seeds, env):
+  num_actions = int(env.action_space.n)
+  length = {2: 4, 3: 4, 4: 5}[num_actions]
+  for seed in seeds.values():
+    returns = {
+        tuple(actions): sum(play_actions(env, seed, actions)[1])
+        for actions in itertools.product(range(num_actions), repeat=length)
+    }
+    assert sum(play_expert(env, seed)[1]) == max(returns.values())
+
+
+def _look_up(table, observation, _):
+  return table[tuple(observation)]
+
+
+def _memoryless(env, seeds):
+  """Plays all policies of the last observation alone, for both cues.
+
+  Returns:
+    The successes [P, 2] of all P, bool, and their returns [P, 2].
+  """
+  seen = set()
+  for seed in seeds.values():
+    seen |= {tuple(o) for o in play_expert(env, seed)[0][:-1]}
+  seen = sorted(seen)
+  successes, returns = [], []
+  for actions in itertools.product(
+      range(int(env.action_space.n)), repeat=len(seen)
+  ):
+    table = dict(zip(seen, actions, strict=True))
+    policy = functools.partial(_look_up, table)
+    played = [play(env, seeds[cue], policy) for cue in (0, 1)]
+    successes.append([infos[-1]['is_success'] for _, _, _, infos in played])
+    returns.append([sum(rewards) for _, rewards, _, _ in played])
+  return np.array(successes), np.array(returns)
+
+
+def test_without_a_memory_one_in_two(seeds):
+  successes, returns = _memoryless(memory_tasks.Recall(3), seeds)
+  assert successes.shape == (2**4, 2)
+  np.testing.assert_array_equal(successes.sum(axis=1), np.ones(16))
+  np.testing.assert_array_equal(returns.sum(axis=1), np.zeros(16))
+
+  successes, returns = _memoryless(memory_tasks.TMaze(3, 6), seeds)
+  assert successes.shape == (4**4, 2)
+  assert successes.sum(axis=1).max() == 1
+  # The best do nothing wrong but the one turn.
+  assert returns.mean(axis=1).max() == pytest.approx((4.0 - 0.1) / 2)
+
+  # Two cues, two places of the code and the question.
+  successes, returns = _memoryless(memory_tasks.CueLock(3, 2), seeds)
+  assert successes.shape == (3**5, 2)
+  opens = successes.any(axis=1)
+  assert opens.sum() == 3**5 / 3**2
+  np.testing.assert_array_equal(successes[opens].sum(axis=1), np.ones(27))
+  np.testing.assert_array_equal(returns, successes)
+
+
+@pytest.mark.parametrize('make, length', [
+    (functools.partial(memory_tasks.Recall, 10), 12),
+    (memory_tasks.TMaze, 45),
+    (memory_tasks.CueLock, 10),
+])
+def test_the_cue_shows_at_the_start_only(seeds, make, length):
+  rng = np.random.RandomState(0)
+  env = make()
+  num_actions = int(env.action_space.n)
+  num_steps = 0
+  for i in range(40):
+    actions = rng.randint(num_actions, size=length)
+    if isinstance(env, memory_tasks.CueLock):  # Nearly all its way, mostly.
+      actions[1 : 1 + i % 9] = CODE[: i % 9]
+    elif i % 2:  # East, with some steps aside.
+      actions[: rng.randint(1, 20)] = EAST % num_actions
+    runs = []
+    for cue in (0, 1):
+      observation, info = env.reset(seed=seeds[cue])
+      assert info == {}
+      run = [observation.tobytes()]
+      for action in actions:
+        observation, reward, terminated, truncated, info = env.step(action)
+        if terminated or truncated:
+          run.append(observation.tobytes())
+          break
+        run.append((observation.tobytes(), reward, str(info)))
+      runs.append(run)
+    assert runs[0][0] != runs[1][0]
+    # Rewards and infos too; those of the last step tell who was right.
+    assert runs[0][1:] == runs[1][1:]
+    num_steps += len(runs[0]) - 1
+  assert num_steps > 40 * 4  # These were not all short.
 
 
 @pytest.mark.parametrize('make', ALL)
@@ -212,6 +325,51 @@ def test_the_code_comes_from_its_seed_only():
   assert code == (1, 3, 0, 0, 3, 1, 3, 1)
   assert len(make(code_length=50, num_symbols=6).code) == 50
   assert set(make(code_length=50, num_symbols=6).code) == set(range(6))
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+@pytest.mark.parametrize('name', ['Recall', 'TMaze', 'CueLock'])
+def test_the_expert_of_a_batch_from_gin(name, vectorization):
+  settings = {
+      'Recall': 'Recall.delay_env_steps = 3',
+      'TMaze': 'TMaze.length = 4',
+      'CueLock': 'CueLock.code_length = 3',
+  }[name]
+  gin.parse_config(f"""
+      load_environment.env = @{name}
+      load_environment.seed = 0
+      load_environment.vectorization = '{vectorization}'
+      {settings}
+  """)
+  env = loaders.load_environment(num_environments=4)
+  env.reset()
+  for _ in range(2 * 6):  # Two episodes of 5 steps and their resets.
+    env.step(np.array(env.gymnasium_vector_env.call('expert_action')))
+  episodes = env.pop_episodes()
+  env.close()
+  best = 4.0 if name == 'TMaze' else 1.0
+  assert [e[1:5] for e in episodes] == [(best, 5, True, True)] * 8
+
+
+@pytest.mark.parametrize('name', ['Recall', 'TMaze', 'CueLock'])
+def test_ids(name):
+  env = gymnasium.make(f'rnd_agents/{name}-v0', disable_env_checker=True)
+  assert type(env.unwrapped) is getattr(memory_tasks, name)
+
+
+@pytest.mark.parametrize('make, findings', [
+    # Its end is no limit, and the checker cannot know.
+    (memory_tasks.Recall, ['time-limit']),
+    (memory_tasks.TMaze, []),
+    (functools.partial(memory_tasks.TMaze, length=1), []),
+    (memory_tasks.CueLock, []),
+    (functools.partial(memory_tasks.CueLock, num_symbols=2, code_length=1),
+     []),
+])
+def test_the_checker(make, findings):
+  report = check.check_environment(make, num_episodes=20, max_steps=800)
+  assert [found.rule for found in report.findings] == findings
+  assert report.left_out == []
 
 
 def test_returned_observations_are_the_callers(seeds):

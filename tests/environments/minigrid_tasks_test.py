@@ -266,3 +266,10 @@ def test_a_key_in_the_way_is_picked_up():
     _, _, terminated, _, _ = env.step(actions[-1])
   assert terminated
   assert actions == [3, 2, 2, 1, 2, 2]  # Takes it, on, on, turns, on, on.
+
+
+def test_where_there_is_no_way():
+  env = _make('MiniGrid-KeyCorridorS3R1-v0')  # Asks for a ball.
+  env.reset(seed=0)
+  with pytest.raises(ValueError, match='no way to a goal'):
+    env.expert_action()

@@ -157,7 +157,7 @@ def test_resumed_equals_unbroken(name, vectorization):
         env, NUM_ENVIRONMENTS, seed=3, vectorization=vectorization
     )
 
-  check_resumed(make, num_steps=420, num_after=210, saves=2)
+  check_resumed(make, num_steps=600, num_after=300, saves=2)
 
 
 def test_resumed_deep_sea_vector():
@@ -172,6 +172,13 @@ def test_resumed_deep_sea_vector():
         env_kwargs={'size': 6, 'deterministic': False, 'mapping_seed': None},
     )
     check_resumed(make, num_steps=200, num_after=100)
+
+
+def test_resumed_in_the_middle_of_a_long_episode():
+  make = functools.partial(
+      loaders.load_environment, 'Pendulum-v1', 2, seed=1
+  )
+  check_resumed(make, num_steps=300, num_after=150, saves=6)
 
 
 class Remembers(gymnasium.Env):

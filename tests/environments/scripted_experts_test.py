@@ -58,6 +58,11 @@ def test_deep_sea_treasure_is_found(size, kwargs):
   assert return_ == pytest.approx(0.99) and length == size
 
 
+def test_deep_sea_of_another_map_is_not_solved():
+  env = deep_sea.DeepSeaEnv(20, mapping_seed=8)
+  assert _play(env, 0, scripted_experts.deep_sea)[0] < 0.5
+
+
 def test_deep_sea_batch_and_the_end():
   mapping = deep_sea.make_action_mapping(4, 42, True)
   observation = np.zeros([3, 4, 4], np.float32)

@@ -12,6 +12,11 @@ from gymnasium import vector
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.drivers import dynamic_step_driver
+from tf_agents.environments import tf_py_environment
+from tf_agents.environments import utils
+from tf_agents.policies import random_tf_policy
+from tf_agents.replay_buffers import tf_uniform_replay_buffer
 
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import errors
@@ -76,6 +81,31 @@ def test_step_before_reset_and_reset_within_an_episode():
   assert _popped(env) == [(1, 11.0, 1, True, False, None)]
 
 
+def test_through_tf_environment_driver_and_replay_buffer():
+  env = tf_py_environment.TFPyEnvironment(known.scripted())
+  policy = random_tf_policy.RandomTFPolicy(
+      env.time_step_spec(), env.action_spec()
+  )
+  replay_buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
+      policy.trajectory_spec, batch_size=2, max_length=20
+  )
+  # Counts steps that are not boundaries: 6 of environment 0, 7 of 1.
+  dynamic_step_driver.DynamicStepDriver(
+      env, policy, observers=[replay_buffer.add_batch], num_steps=13
+  ).run()
+  rows = replay_buffer.gather_all()  # [B, T, ...]
+  script = np.array(known.SCRIPT)  # [T + 1, B, 5]
+  assert rows.reward.shape == (2, len(known.SCRIPT) - 1)
+  np.testing.assert_array_equal(rows.step_type, script[:-1, :, 0].T)
+  np.testing.assert_array_equal(rows.next_step_type, script[1:, :, 0].T)
+  np.testing.assert_array_equal(rows.reward, script[1:, :, 1].T)
+  np.testing.assert_array_equal(rows.discount, script[1:, :, 2].T)
+  np.testing.assert_array_equal(
+      rows.observation, script[:-1, :, 3:].transpose([1, 0, 2])
+  )
+  assert _popped(env.pyenv) == known.SCRIPT_EPISODES
+
+
 @pytest.mark.parametrize('action', [
     np.array([0, 1], np.int64),
     np.array([0, 1], np.int32),
@@ -99,7 +129,6 @@ def test_bad_actions_are_refused():
     env.step(np.array([0, 1, 1]))
   with pytest.raises(TypeError, match="'action' must be int64, not float32"):
     env.step(np.array([0.0, 0.7], np.float32))
-  assert env.failure is None  # These were errors of the caller.
 
 
 class Fractions(gymnasium.Env):
@@ -310,3 +339,24 @@ def test_render_and_close():
     env.render('human')
   env.close()
   assert env.gymnasium_vector_env.closed
+
+
+@pytest.mark.parametrize('env_id, num_environments, vectorization', [
+    ('CartPole-v1', 3, 'vector_entry_point'),
+    ('MountainCar-v0', 1, 'sync'),
+    ('Pendulum-v1', 2, 'sync'),
+])
+def test_tf_agents_validation(env_id, num_environments, vectorization):
+  env = loaders.load_environment(
+      env_id, num_environments, seed=0, vectorization=vectorization
+  )
+  utils.validate_py_environment(env, episodes=6)
+  episodes = env.pop_episodes()
+  assert len(episodes) >= 6
+  for episode in episodes:
+    if env_id == 'CartPole-v1':
+      assert episode.terminated and episode.return_ == episode.length_env_steps
+    elif env_id == 'MountainCar-v0':
+      assert episode[:5] == (0, -200.0, 200, False, None)
+    else:
+      assert episode.length_env_steps == 200 and not episode.terminated

@@ -36,6 +36,12 @@ class Counts(gymnasium.Env):
     return np.float32([self._step]), self._step, is_over, False, info
 
 
+def ale():
+  ale_py = pytest.importorskip('ale_py')
+  gymnasium.register_envs(ale_py)
+  return gymnasium.make('ALE/MontezumaRevenge-v5', max_episode_steps=60)
+
+
 def minigrid():
   minigrid_module = pytest.importorskip('minigrid')
   gymnasium.register_envs(minigrid_module)
@@ -56,10 +62,17 @@ def hybrid():
 
 
 @pytest.mark.parametrize('make, wrap', [
+    (lambda: gymnasium.make('CartPole-v1'), wrappers.PreviousActionReward),
     (lambda: gymnasium.make('Pendulum-v1'), wrappers.PreviousActionReward),
     (hybrid, wrappers.PreviousActionReward),
     (minigrid, wrappers.PreviousActionReward),
+    (ale, wrappers.RoomsVisited),
+    (lambda: gymnasium.make('Pendulum-v1'),
+     lambda env: wrappers.DelayedReward(env, 3)),
+    (minigrid, wrappers.AgentPosition),
     (minigrid, wrappers.FixedWorld),
+    (lambda: gymnasium.make('CartPole-v1'),
+     lambda env: wrappers.SomeEntries(env, (0, 2))),
 ])
 def test_observations_and_actions_lie_in_the_spaces(make, wrap):
   env = wrap(make())

@@ -5,10 +5,12 @@
 import os
 import re
 import shutil
+import sys
 
 from absl import flags
 import gin
 import gymnasium
+import numpy as np
 import pytest
 
 from rnd_agents.training import run_directory
@@ -32,6 +34,28 @@ _TINY = (
 _GIN = 'The gin configuration does not fit: '
 
 
+class _Environment(gymnasium.Env):
+  """Three zeros, without an end."""
+
+  observation_space = gymnasium.spaces.Box(-1, 1, (3,))
+  action_space = gymnasium.spaces.Discrete(2)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    return np.zeros(3, np.float32), {}
+
+  def step(self, action):
+    return np.zeros(3, np.float32), 0.0, False, False, {}
+
+
+class _TextEnvironment(_Environment):
+  observation_space = gymnasium.spaces.Text(5)
+
+
+class _SequenceEnvironment(_Environment):
+  action_space = gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(2))
+
+
 @gin.configurable(module='bad_inputs_test')
 class MyWrapper(gymnasium.ObservationWrapper):
   """Shows an observation twice, in a dict."""
@@ -44,6 +68,21 @@ class MyWrapper(gymnasium.ObservationWrapper):
 
   def observation(self, observation):
     return dict(here=observation, there=observation)
+
+
+@gin.configurable(module='bad_inputs_test')
+def text_environment():
+  return _TextEnvironment()
+
+
+@gin.configurable(module='bad_inputs_test')
+def sequence_environment():
+  return _SequenceEnvironment()
+
+
+@gin.configurable(module='bad_inputs_test')
+def no_environment():
+  return 7
 
 
 def _message(root_dir, *bindings, gin_files=('deep_sea',), seed=0):
@@ -61,6 +100,14 @@ def _message(root_dir, *bindings, gin_files=('deep_sea',), seed=0):
   except SystemExit as end:
     return end.code
   return None
+
+
+def _environment(name):
+  return (
+      f"load_environment.env = {name}",
+      "load_environment.vectorization = 'sync'",
+      'load_environment.env_kwargs = None',
+  )
 
 
 # Of {name} = VALUE; {at} says where it stands. Names, types, files and
@@ -86,6 +133,9 @@ _BAD_GIN = {
     'train_eval.num_env_steps = 1e6': (
         '{name} must be an integer, not 1000000.0. Write 1000000.'
     ),
+    "OnPolicyTraining.rollout_length = 'a'": (
+        "{name} must be an integer, not 'a'."
+    ),
     "create_rnd_ppo_agent.learning_rate = 'fast'": (
         "{name} must be a number, not 'fast'."
     ),
@@ -103,6 +153,19 @@ _BAD_GIN = {
         '%NOPE is used and has no value.'
     ),
     'import nope': "No module named 'nope'{at}",
+    (
+        'create_rnd_ppo_agent.rnd_observation_fn ='
+        ' @newest_frame_observation_fn()'
+    ): (
+        '{name} calls @newest_frame_observation_fn() without its observation.'
+        ' Write @newest_frame_observation_fn to give what is called later, or'
+        ' bind newest_frame_observation_fn.observation.'
+    ),
+    'load_environment.reward_fn = @sign_of_reward()': (
+        '{name} calls @sign_of_reward() without its reward. Write'
+        ' @sign_of_reward to give what is called later, or bind'
+        ' sign_of_reward.reward.'
+    ),
     'load_environment.wrappers = [@SomeEntries()]': (
         '{name} calls @SomeEntries() without its env and entries. Write'
         ' @SomeEntries to give what is called later, or bind SomeEntries.env.'
@@ -150,6 +213,9 @@ _BAD = {
     'train_eval.stop_at_success_rate = 90': (
         '{name} must be between 0 and 1, got 90.'
     ),
+    "train_eval.stop_at_success_rate = '0.9'": (
+        "{name} must be a number between 0 and 1, got '0.9'."
+    ),
     'create_rnd_ppo_agent.agent_class = 3': (
         '{name} must be RNDPPOAgent or a subclass, such as @RNDPPOAgent, not 3.'
     ),
@@ -186,10 +252,17 @@ _BAD = {
         'RNDPPOAgent has no argument num_epoch. Did you mean num_epochs? It'
         " knows its own arguments and those of TF-Agents' PPOAgent."
     ),
+    'RNDPPOAgent.num_epochs = 0': (
+        'num_epochs must be an integer from 1, got 0.'
+    ),
     'RNDPPOAgent.num_minibatches = 100': (
         'train_eval.num_environments * OnPolicyTraining.rollout_length are 32'
         ' transitions, too few for RNDPPOAgent.num_minibatches = 100: at least'
         ' two a minibatch are needed.'
+    ),
+    'RNDPPOAgent.predictor_proportion = 2.0': (
+        'predictor_proportion must be above 0 and at most 1, got 2.0. To train'
+        ' without RND set intrinsic_advantage_coefficient to 0.'
     ),
     'RNDPPOAgent.discount_factor = 1.5': (
         'discount_factor must be between 0 and 1, got 1.5.'
@@ -216,6 +289,14 @@ _BAD = {
         "{name}: Keras knows no 'tan'; there are 'tanh', 'relu', 'elu' and"
         ' more.'
     ),
+    "load_environment.vectorization = 'threads'": (
+        "vectorization must be one of ('sync', 'async', 'vector_entry_point'),"
+        " not 'threads'."
+    ),
+    'load_environment.max_episode_steps = 0': (
+        'max_episode_steps must be None (the registered limit) or at least 1,'
+        ' not 0.'
+    ),
     'load_environment.env = 3': (
         'env must be a Gymnasium id or a callable, not int. For an environment'
         ' of your own: load_environment(lambda: MyEnv()).'
@@ -230,6 +311,44 @@ def test_a_bad_binding_is_explained(tmp_path, binding):
   message = message.replace('{at}', f' In bindings string line 14 {binding}')
   assert _message(tmp_path / 'run', binding) == f'train_eval: {message}'
   assert not (tmp_path / 'run' / 'metrics.csv').exists()
+
+
+@pytest.mark.parametrize(
+    'name, message',
+    [
+        (
+            '@text_environment',
+            "'observation' is text only, which a TF-Agents spec cannot hold;"
+            ' add a wrapper that encodes it as an array.',
+        ),
+        (
+            '@sequence_environment',
+            "'action' is a Sequence space, which is no array of fixed shape."
+            ' Supported are Box, Discrete, MultiDiscrete, MultiBinary, and Dict'
+            ' and Tuple of these; add a wrapper that converts it.',
+        ),
+        (
+            '@no_environment',
+            'no_environment must return a gymnasium.Env, and returned int.',
+        ),
+        (
+            "'ALE/MontezumasRevenge-v5'",
+            "Gymnasium knows no environment 'ALE/MontezumasRevenge-v5'. Close"
+            ' to it: ALE/MontezumaRevenge-v5',
+        ),
+    ],
+)
+def test_a_bad_environment_is_explained(tmp_path, name, message):
+  said = _message(tmp_path, *_environment(name))
+  assert said.startswith(f'train_eval: {message}')
+  assert '\n' not in said
+
+
+def test_what_gymnasium_misses_is_explained(tmp_path, monkeypatch):
+  monkeypatch.setitem(sys.modules, 'cv2', None)
+  said = _message(tmp_path, *_environment("'ALE/Pong-v5'"))
+  assert said.startswith('train_eval: opencv-python package not installed')
+  assert said.endswith('. Here: pip install "rnd_agents[atari]".')
 
 
 def test_an_agent_for_learners_is_refused(tmp_path):

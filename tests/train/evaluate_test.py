@@ -71,6 +71,13 @@ def test_each_episode_is_that_of_its_seed(run, tmp_path, capsys):
   assert f'return_mean: {mean:.6g}' in lines
 
 
+def test_env_and_bindings_win_over_the_run(run, capsys):
+  assert _evaluate(
+      run, '--episodes', '1', '--env', 'CartPole-v0',
+      '--gin_bindings', 'load_environment.max_episode_steps = 2') == 0
+  assert capsys.readouterr().out.splitlines()[1].split()[1] == '2'
+
+
 @pytest.mark.parametrize('scope', ['', 'eval/'])
 def test_bindings_of_the_scope_hold_with_env_too(run, capsys, scope):
   assert _evaluate(

@@ -130,3 +130,14 @@ def test_another_environment_by_a_flag(tmp_path):
       errors.UserError, match=r"env was 'rnd_agents/Recall-v0' and is now @CueL"
   ):
     _read(path, 'cue_lock_r2d3.gin')
+
+
+@pytest.mark.parametrize(
+    ('file', 'message'),
+    [('', 'is a folder'), ('/none', 'There is no file .*train.collect_demos')],
+)
+def test_messages_name_the_setting(tmp_path, file, message):
+  with pytest.raises(
+      errors.UserError, match=f'^ReplayTraining.demonstrations: .*{message}'
+  ):
+    _read(f'{tmp_path}{file}', 'cue_lock_r2d3.gin')

@@ -22,7 +22,6 @@ from rnd_agents.training import exploration
 from rnd_agents.training import gin_files
 from tests import command_lines
 from tests.exploring import toys
-from tests.training import tiny_runs
 from train import explore
 
 _DEEP_SEA = (
@@ -95,31 +94,19 @@ def test_deep_sea_from_the_gin_file_to_r2d3(tmp_path):
   )
 
 
-@pytest.fixture(name='whole', scope='module')
-def _whole(tmp_path_factory):
-  """(folder, `Result`) of an exploration that was left alone."""
-  folder = tmp_path_factory.mktemp('whole')
-  return folder, _explore(folder, *_DRIFT)
-
-
-def _assert_same_archive(root_dir, other):
-  ours, theirs = _archive(root_dir), _archive(other)
-  assert ours.keys() == theirs.keys()
-  for name in ours:
-    np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+class _Killed(BaseException):
+  """Ends a run as a kill does: nothing of it goes on."""
 
 
 @pytest.mark.parametrize('by', ['kill', 'SIGTERM'])
-def test_interrupted_is_bit_for_bit_uninterrupted(
-    tmp_path, monkeypatch, whole, by
-):
-  folder, expected = whole
+def test_interrupted_is_bit_for_bit_uninterrupted(tmp_path, monkeypatch, by):
+  whole = _explore(tmp_path / 'whole', *_DRIFT)
   saves, save = [], exploration.save
 
   def interrupt(config, explorer):
     if len(saves) == 4 and by == 'kill':  # What was done since is lost.
       saves.append(None)
-      raise tiny_runs.Killed
+      raise _Killed
     save(config, explorer)
     saves.append(explorer.env_steps)
     if len(saves) == 4 and by == 'SIGTERM':
@@ -128,7 +115,7 @@ def test_interrupted_is_bit_for_bit_uninterrupted(
   monkeypatch.setattr(exploration, 'save', interrupt)
   bindings = *_DRIFT, 'explore.save_interval_s = 0.0'
   if by == 'kill':
-    with pytest.raises(tiny_runs.Killed):
+    with pytest.raises(_Killed):
       _explore(tmp_path / 'broken', *bindings)
   else:
     stopped = _explore(tmp_path / 'broken', *bindings)
@@ -137,11 +124,15 @@ def test_interrupted_is_bit_for_bit_uninterrupted(
     status = run_files.read_status(tmp_path / 'broken')
     assert (status['state'], status['message']) == ('stopped', 'SIGTERM')
   resumed = _explore(tmp_path / 'broken', *bindings)
-  assert resumed.finished and resumed.env_steps == expected.env_steps >= 600
-  _assert_same_archive(tmp_path / 'broken', folder)
+  assert resumed.finished and resumed.env_steps == whole.env_steps >= 600
+
+  ours, theirs = _archive(tmp_path / 'broken'), _archive(tmp_path / 'whole')
+  assert ours.keys() == theirs.keys()
+  for name in ours:
+    np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
   for name in ('metrics.csv', 'demonstrations.tfrecord'):
     content = (tmp_path / 'broken' / name).read_bytes()
-    assert content == (folder / name).read_bytes()
+    assert content == (tmp_path / 'whole' / name).read_bytes()
 
 
 @pytest.mark.parametrize('counts_unfinished', [False, True])
@@ -214,10 +205,11 @@ def test_an_exploration_led_by_rnd_resumes(tmp_path):
   run('whole', 200)
   run('broken', 100)
   run('broken', 200)
-  found = _archive(tmp_path / 'broken')
-  assert any(name.startswith('novelty/') for name in found)
-  assert len(set(found['novelty'].tolist())) > 5
-  _assert_same_archive(tmp_path / 'broken', tmp_path / 'whole')
+  ours, theirs = _archive(tmp_path / 'broken'), _archive(tmp_path / 'whole')
+  assert any(name.startswith('novelty/') for name in ours)
+  assert len(set(ours['novelty'].tolist())) > 5
+  for name in ours:
+    np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
 
 
 _BAD = {
@@ -249,6 +241,9 @@ _BAD = {
         'explore.act_probability has no effect without explore.policy_dir.'
     ),
     ("explore.policy_dir = 'nowhere'",): 'nowhere is no folder.',
+    ('coarse_observation.width = 5', 'explore.key_fn = @failing_key'): (
+        'The key function failing_key'
+    ),
     (
         "load_environment.env = 'rnd_agents/DeepSea-v0'",
         'load_environment.max_episode_steps = None',

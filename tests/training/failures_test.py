@@ -46,17 +46,64 @@ class _Failing(gymnasium.Env):
     self._total_steps += 1
     self._episode_steps += 1
     observation = self.np_random.uniform(-1, 1, 3).astype(np.float32)
+    reward = float(action)
     if self._total_steps > self.good_steps:
       if self._fault == 'raises':
         raise RuntimeError('the motor is off')
       if self._fault == 'hangs':
         time.sleep(120)
-    return observation, float(action), self._episode_steps == 10, False, {}
+      if self._fault == 'nan reward':
+        reward = np.nan
+      if self._fault == 'reward shape':
+        reward = np.array([reward])
+    return observation, reward, self._episode_steps == 10, False, {}
 
 
 @gin.configurable(module='failures_test')
 def failing_environment(fault):
   return _Failing(fault)
+
+
+class _Unrepeatable(gymnasium.Env):
+  """Whatever the seed, every episode is another one."""
+
+  observation_space = gymnasium.spaces.Box(-1.0, 1.0, (3,))
+  action_space = gymnasium.spaces.Discrete(2)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._left = 10
+    return self._observation(), {}
+
+  def step(self, action):
+    self._left -= 1
+    return self._observation(), 1.0, self._left == 0, False, {}
+
+  def _observation(self):
+    return np.random.default_rng().uniform(-1, 1, 3).astype(np.float32)
+
+
+@gin.configurable(module='failures_test')
+def unrepeatable_environment():
+  return _Unrepeatable()
+
+
+def test_episodes_that_do_not_repeat_begin_anew(tmp_path, caplog):
+  caplog.set_level('INFO', logger='absl')
+  for train in (tiny_runs.prepare, tiny_runs.train):
+    caplog.clear()
+    result = _train(
+        tmp_path,
+        'none',
+        'load_environment.env = @unrepeatable_environment',
+        "load_environment.vectorization = 'async'",
+        'train_eval.num_environments = 2',
+        num_env_steps=64 * 3,
+        train=train,
+    )
+  assert result.finished and result.env_steps >= 64 * 3
+  assert 'new ones begin' in caplog.text
+  assert 'another observation than it did' in caplog.text
 
 
 def _train(
@@ -73,16 +120,22 @@ def _train(
   )
 
 
+def _failure(root_dir, fault, word):
+  """What a run says whose environment fails, here and in its status."""
+  with pytest.raises(errors.RunError) as caught:
+    _train(root_dir, fault)
+  message = str(caught.value)
+  assert message.startswith('failing_environment')
+  status = run_files.read_status(root_dir)
+  assert status['state'] == 'failed'
+  assert word in message and word in status['message']
+  return message
+
+
 def test_a_failing_environment_is_named_and_the_run_can_go_on(
     tmp_path, monkeypatch
 ):
-  with pytest.raises(errors.RunError) as caught:
-    _train(tmp_path, 'raises')
-  message = str(caught.value)
-  assert message.startswith('failing_environment')
-  status = run_files.read_status(tmp_path)
-  assert status['state'] == 'failed'
-  assert 'the motor is off' in status['message']
+  message = _failure(tmp_path, 'raises', 'the motor is off')
   assert "raise RuntimeError('the motor is" in message
   assert tiny_runs.iterations(tmp_path) == (2, 2)
   assert 'iteration_00000002, of iteration 2.' in message
@@ -90,6 +143,18 @@ def test_a_failing_environment_is_named_and_the_run_can_go_on(
   monkeypatch.setattr(_Failing, 'good_steps', 10**6)
   _train(tmp_path, 'raises', num_env_steps=64 * 6)
   assert tiny_runs.iterations(tmp_path)[0] > 4
+
+
+@pytest.mark.parametrize(
+    ('fault', 'word'),
+    [
+        ('nan reward', 'nan'),
+        ('reward shape', 'the reward must be one number an environment'),
+    ],
+)
+def test_a_reward_that_is_none_is_named(tmp_path, monkeypatch, fault, word):
+  monkeypatch.setattr(_Failing, 'good_steps', 5)  # Amid the random steps.
+  _failure(tmp_path, fault, word)
 
 
 def test_what_failed_before_it_trained_begins_anew_with_other_settings(
@@ -112,30 +177,37 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
     )
   assert 'Nothing was trained yet. The run begins anew' in caplog.text
   # It is where a run is that did not fail.
-  assert tiny_runs.iterations(tmp_path / 'a')[0] == 0
-  tiny_runs.assert_same_variables(tmp_path / 'a', tmp_path / 'b')
+  (iteration, ours), (other, theirs) = (
+      tiny_runs.checkpoint(tmp_path / name) for name in 'ab'
+  )
+  assert iteration == other == 0 and ours.keys() == theirs.keys()
+  for name, value in theirs.items():
+    np.testing.assert_array_equal(ours[name], value, err_msg=name)
 
 
 @pytest.mark.parametrize(
-    ('iteration', 'state', 'seed', 'message'),
-    [
-        # What was trained does not begin anew.
-        (1, {}, '1', '--seed was 0 and is now 1'),
-        (0, {'pretraining_steps': 1}, '1', '--seed was 0 and is now 1'),
-        (3, {}, '0', 'a/checkpoint is of another version'),
-    ],
+    ('iteration', 'state'), [(1, {}), (0, {'pretraining_steps': 1})]
 )
-def test_a_checkpoint_that_cannot_go_on(
-    tmp_path, iteration, state, seed, message
-):
+def test_what_was_trained_does_not_begin_anew(tmp_path, iteration, state):
   run_directory.record_run(tmp_path, {'--seed': '0'})
-  snapshot = checkpoints.Snapshot(iteration, 'a/checkpoint', {'loop': state})
+  snapshot = checkpoints.Snapshot(iteration, '', {'loop': state})
   run = types.SimpleNamespace(
       root_dir=tmp_path,
       checkpoints=types.SimpleNamespace(find=lambda: snapshot),
   )
-  with pytest.raises(errors.SetupError, match=message):
-    resuming.resume_or_record(run, {'--seed': seed})
+  with pytest.raises(errors.SetupError, match='--seed was 0 and is now 1'):
+    resuming.resume_or_record(run, {'--seed': '1'})
+
+
+def test_a_checkpoint_of_another_version_is_named(tmp_path):
+  run_directory.record_run(tmp_path, {})
+  snapshot = checkpoints.Snapshot(3, 'a/checkpoint', {'row': 1})
+  run = types.SimpleNamespace(
+      root_dir=tmp_path,
+      checkpoints=types.SimpleNamespace(find=lambda: snapshot),
+  )
+  with pytest.raises(errors.SetupError, match='a/checkpoint is of another ver'):
+    resuming.resume_or_record(run, {})
 
 
 def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):

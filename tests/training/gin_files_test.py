@@ -1,10 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of finding and reading gin files.
-
-`tests/train/bad_inputs_test.py` has what is said of files and bindings that do
-not fit.
-"""
+"""Tests of finding and reading gin files."""
 
 import logging
 import os
@@ -42,6 +38,25 @@ def test_path_wins_over_a_shipped_file(tmp_path, monkeypatch):
   assert gin.query_parameter('train_eval.num_shards') == 3
 
 
+def test_missing_file_names_close_ones():
+  with pytest.raises(FileNotFoundError, match='Did you mean mountain_car.gin'):
+    gin_files.find('moutain_car.gin')
+
+
+@pytest.mark.parametrize(
+    'binding, message',
+    [
+        ('RNDPPOAgnt.num_epochs = 3', 'RNDPPOAgnt.*Did you mean RNDPPOAgent'),
+        ('train_eval.learn_rate = 3', "doesn't have a parameter.*learn_rate"),
+        ('train_eval.seed = = 3', 'does not fit'),
+    ],
+)
+def test_wrong_binding_is_explained_on_one_line(binding, message):
+  with pytest.raises(gin_files.GinError, match=message) as caught:
+    gin_files.parse(['cartpole'], [binding])
+  assert '\n' not in str(caught.value)
+
+
 def test_bindings_win_over_files_and_later_files_over_earlier(tmp_path):
   path = tmp_path / 'mine.gin'
   path.write_text('RNDPPOAgent.num_epochs = 5\ntrain_eval.num_shards = 1\n')
@@ -71,6 +86,39 @@ def test_an_include_that_is_missing_is_one_sentence(tmp_path, caplog):
     with pytest.raises(OSError):  # The user's own call.
       gin.parse_config_file('no_such.gin')
   assert caplog.messages[0] == 'Path not found: no_such.gin'
+
+
+@pytest.mark.parametrize(
+    ('old', 'new'),
+    [
+        ('train_eval.rollout_length', 'OnPolicyTraining.rollout_length'),
+        ('train_eval.learning_rate', 'create_rnd_ppo_agent.learning_rate'),
+        (
+            'train_eval.rnd_learning_rate',
+            'create_rnd_ppo_agent.rnd_learning_rate',
+        ),
+        (
+            'train_eval.rnd_observation_fn',
+            'create_rnd_ppo_agent.rnd_observation_fn',
+        ),
+        ('train_eval.agent_class', 'create_rnd_ppo_agent.agent_class'),
+        ('train_eval_r2d3.num_env_steps', 'train_eval.num_env_steps'),
+        ('train_eval_r2d3.weight_decay', 'create_r2d3_agent.weight_decay'),
+        ('train_eval_r2d3.unroll_length', 'ReplayTraining.unroll_length'),
+        (
+            'train_eval_r2d3.explores_with_rnd',
+            'create_r2d3_agent.curiosity_fn = @create_rnd',
+        ),
+        ('train_eval_r2d3.rnd_observation_fn', 'create_rnd.observation_fn'),
+    ],
+)
+def test_a_parameter_that_has_moved_is_named_with_its_new_name(old, new):
+  with pytest.raises(gin_files.GinError) as caught:
+    gin_files.parse(['cartpole'], [f'{old} = 3'])
+  sentence = f' {old} is now {new}'
+  if old.startswith('train_eval_r2d3'):
+    sentence += ', with train_eval.training = @ReplayTraining()'
+  assert str(caught.value).endswith(f'{sentence}.')
 
 
 def test_the_table_of_moved_parameters_names_what_there_is():

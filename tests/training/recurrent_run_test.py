@@ -39,21 +39,45 @@ def _run(root_dir, num_env_steps, *bindings):
 
 @pytest.fixture(name='runs', scope='module')
 def _runs(tmp_path_factory):
-  """A run.
-
-  Its (folder, `Result`, folder as a kill would have left it, (step types,
-  stored states) of each rollout).
-  """
+  """(folder, `Result`) of a run; its folder as a kill would have left it."""
   folder = tmp_path_factory.mktemp('whole')
   killed = tmp_path_factory.mktemp('killed') / 'run'
   save = checkpoints.Checkpoints.save
-  train, seen = rnd_ppo_agent.RNDPPOAgent._train, []
 
   def copying(self, iteration, state):
     save(self, iteration, state)
     if iteration == 5:
       self.wait()
       shutil.copytree(folder, killed)
+
+  with pytest.MonkeyPatch.context() as context:
+    context.setattr(checkpoints.Checkpoints, 'save', copying)
+    result = _run(
+        folder,
+        64 + 64 * 11,
+        'train_eval.save_policies = True',
+        'train_eval.checkpoint_interval_iterations = 5',
+    )
+  return folder, result, killed
+
+
+def test_a_resumed_run_is_the_run_that_went_through(runs):
+  whole, _, broken = runs
+  assert tiny_runs.iterations(broken) == (5, 5)
+  _run(broken, 64 + 64 * 11)
+  metrics = [(root / 'metrics.csv').read_text() for root in (broken, whole)]
+  assert metrics[0] == metrics[1] and metrics[0].count('\ntrain,') >= 11
+  (_, variables), (_, expected) = map(tiny_runs.checkpoint, (broken, whole))
+  assert sum('_ppo_variables' in name for name in expected) == 11
+  for name, value in expected.items():
+    np.testing.assert_array_equal(variables[name], value, err_msg=name)
+
+
+def test_what_is_remembered_passes_from_rollout_to_rollout(
+    tmp_path, monkeypatch
+):
+  seen = []  # (step types, stored states) of each rollout.
+  train = rnd_ppo_agent.RNDPPOAgent._train
 
   def watching(agent, experience, weights):
     tf.numpy_function(
@@ -63,31 +87,9 @@ def _runs(tmp_path_factory):
     )
     return train(agent, experience, weights)
 
-  with pytest.MonkeyPatch.context() as context:
-    context.setattr(checkpoints.Checkpoints, 'save', copying)
-    context.setattr(rnd_ppo_agent.RNDPPOAgent, '_train', watching)
-    result = _run(
-        folder,
-        64 + 64 * 11,
-        'train_eval.save_policies = True',
-        'train_eval.checkpoint_interval_iterations = 5',
-    )
-  return folder, result, killed, seen
-
-
-def test_a_resumed_run_is_the_run_that_went_through(runs):
-  whole, _, broken, _ = runs
-  assert tiny_runs.iterations(broken) == (5, 5)
-  _run(broken, 64 + 64 * 11)
-  assert len(tiny_runs.rows(whole, 'train')) >= 11
-  tiny_runs.assert_same_run(broken, whole)
-  _, variables = tiny_runs.checkpoint(whole)
-  assert sum('_ppo_variables' in name for name in variables) == 11
-
-
-def test_what_is_remembered_passes_from_rollout_to_rollout(runs):
-  *_, seen = runs
-  assert len(seen) >= 11
+  monkeypatch.setattr(rnd_ppo_agent.RNDPPOAgent, '_train', watching)
+  _run(tmp_path, 64 + 64 * 4, 'create_rnd_ppo_agent.learning_rate = 1e-9')
+  assert len(seen) >= 4
   goes_on = 0
   for (_, before), (step_types, after) in zip(seen[:-1], seen[1:], strict=True):
     # The row that two rollouts share.
@@ -100,7 +102,7 @@ def test_what_is_remembered_passes_from_rollout_to_rollout(runs):
 
 
 def test_a_saved_policy_plays_what_the_run_evaluated(runs):
-  folder, result, *_ = runs
+  folder, result, _ = runs
   policy = saved_policy.SavedPolicy(os.path.join(folder, 'policies', 'policy'))
   gin.parse_config(tiny_runs.SETTINGS)
   gin.parse_config(_RECURRENT)

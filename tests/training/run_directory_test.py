@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the folder of a run."""
 
-import fcntl
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -38,12 +38,26 @@ def test_second_one_at_the_folder_is_refused_and_told_who_has_it(tmp_path):
     pass
 
 
-def test_who_has_the_lock_may_not_have_said_so(tmp_path):
-  with open(tmp_path / '.lock', 'a', encoding='utf-8') as file:
-    fcntl.flock(file, fcntl.LOCK_EX)
-    with pytest.raises(errors.SetupError, match='is in use by another process'):
-      with run_directory.locked(tmp_path):
-        pass
+def test_a_killed_process_gives_the_lock_back(tmp_path):
+  # Only what the lock needs: TensorFlow would take seconds to import.
+  program = (
+      'import fcntl, os, signal, sys\n'
+      f'file = open({os.fspath(tmp_path / ".lock")!r}, "a+")\n'
+      'fcntl.flock(file, fcntl.LOCK_EX)\n'
+      'print("locked", flush=True)\n'
+      'signal.pause()\n'
+  )
+  process = subprocess.Popen(
+      [sys.executable, '-c', program], stdout=subprocess.PIPE, text=True
+  )
+  assert process.stdout.readline() == 'locked\n'
+  with pytest.raises(errors.SetupError, match='is in use by another process'):
+    with run_directory.locked(tmp_path):
+      pass
+  process.kill()
+  process.wait()
+  with run_directory.locked(tmp_path):
+    pass
 
 
 def _hold_the_lock_with_a_worker(root_dir):
