@@ -111,6 +111,14 @@ def test_workers_may_die_and_their_number_may_change(tmp_path):
   assert here.count(b'\ntrain,') >= 5
 
 
+def _create(root_dir, num_workers, address=None):
+  tiny_runs.parse(500, _SHARDS)
+  config = experiment.Experiment(os.fspath(root_dir))
+  seeds = run_lib.Seeds(0)
+  recipes = experiment.recipes(config, seeds)
+  ray_workers.create_collectors(config, seeds, recipes, num_workers, address)
+
+
 def _free_port():
   with socket.socket() as found:
     found.bind(('127.0.0.1', 0))
@@ -135,26 +143,16 @@ def _free_port():
 def test_bad_flags_end_in_a_sentence_before_a_process_starts(
     tmp_path, arguments, message
 ):
-  tiny_runs.parse(500, _SHARDS)
-  config = experiment.Experiment(os.fspath(tmp_path))
-  seeds = run_lib.Seeds(0)
-  recipes = experiment.recipes(config, seeds)
   with pytest.raises(errors.SetupError, match=message):
-    ray_workers.create_collectors(config, seeds, recipes, **arguments)
+    _create(tmp_path, **arguments)
 
 
 def test_a_cluster_without_tokens_is_not_joined(tmp_path, monkeypatch):
-  tiny_runs.parse(500, _SHARDS)
-  config = experiment.Experiment(os.fspath(tmp_path))
-  seeds = run_lib.Seeds(0)
-  recipes = experiment.recipes(config, seeds)
   for name in ('RAY_AUTH_TOKEN', 'RAY_AUTH_TOKEN_PATH'):
     monkeypatch.delenv(name, raising=False)
   with socket.create_server(('127.0.0.1', 0)) as server:
     address = f'127.0.0.1:{server.getsockname()[1]}'
-    join = functools.partial(
-        ray_workers.create_collectors, config, seeds, recipes, 1, address
-    )
+    join = functools.partial(_create, tmp_path, 1, address)
     monkeypatch.setenv('RAY_AUTH_MODE', 'token')
     with pytest.raises(errors.SetupError, match='set RAY_AUTH_TOKEN_PATH'):
       join()

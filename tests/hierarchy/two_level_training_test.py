@@ -337,11 +337,9 @@ def test_a_run_goes_on_in_the_middle_of_goals(three, tmp_path):
   _run(parts, 400, settings=_THREE)
   rows = tiny_runs.rows(whole, 'train')
   assert tiny_runs.rows(parts, 'train') == rows
-  (_, expected), (_, found) = map(tiny_runs.checkpoint, (whole, parts))
-  assert found.keys() == expected.keys()
-  for key, value in expected.items():
-    np.testing.assert_array_equal(found[key], value, err_msg=key)
-  assert any('hindsight' in key for key in expected)
+  tiny_runs.assert_same_variables(parts, whole)
+  _, variables = tiny_runs.checkpoint(whole)
+  assert any('hindsight' in name for name in variables)
   assert len(rows) >= 6
 
 

@@ -22,6 +22,7 @@ from rnd_agents.training import exploration
 from rnd_agents.training import gin_files
 from tests import command_lines
 from tests.exploring import toys
+from tests.training import tiny_runs
 from train import explore
 
 _DEEP_SEA = (
@@ -94,10 +95,6 @@ def test_deep_sea_from_the_gin_file_to_r2d3(tmp_path):
   )
 
 
-class _Killed(BaseException):
-  """Ends a run as a kill does: nothing of it goes on."""
-
-
 @pytest.mark.parametrize('by', ['kill', 'SIGTERM'])
 def test_interrupted_is_bit_for_bit_uninterrupted(tmp_path, monkeypatch, by):
   whole = _explore(tmp_path / 'whole', *_DRIFT)
@@ -106,7 +103,7 @@ def test_interrupted_is_bit_for_bit_uninterrupted(tmp_path, monkeypatch, by):
   def interrupt(config, explorer):
     if len(saves) == 4 and by == 'kill':  # What was done since is lost.
       saves.append(None)
-      raise _Killed
+      raise tiny_runs.Killed
     save(config, explorer)
     saves.append(explorer.env_steps)
     if len(saves) == 4 and by == 'SIGTERM':
@@ -115,7 +112,7 @@ def test_interrupted_is_bit_for_bit_uninterrupted(tmp_path, monkeypatch, by):
   monkeypatch.setattr(exploration, 'save', interrupt)
   bindings = *_DRIFT, 'explore.save_interval_s = 0.0'
   if by == 'kill':
-    with pytest.raises(_Killed):
+    with pytest.raises(tiny_runs.Killed):
       _explore(tmp_path / 'broken', *bindings)
   else:
     stopped = _explore(tmp_path / 'broken', *bindings)

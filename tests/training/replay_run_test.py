@@ -258,10 +258,6 @@ def test_pretraining_comes_before_the_first_step(
   assert np.mean(losses[-30:]) < 0.5 * np.mean(losses[:20])
 
 
-class _Killed(BaseException):
-  """Ends a run without anything being saved."""
-
-
 def test_a_run_that_ends_before_its_first_iteration_goes_on(
     tmp_path, demonstration_file, monkeypatch
 ):
@@ -273,7 +269,7 @@ def test_a_run_that_ends_before_its_first_iteration_goes_on(
     if len(seen[part]) == 4 and part not in ends:
       ends.append(part)
       if part == 'random steps':
-        raise _Killed
+        raise tiny_runs.Killed
       os.kill(os.getpid(), signal.SIGTERM)
     seen[part].append(value)
 
@@ -291,7 +287,7 @@ def test_a_run_that_ends_before_its_first_iteration_goes_on(
   monkeypatch.setattr(loops.Loop, '_step', stepping)
   bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
   assert not _run(tmp_path, 60, *bindings).finished  # It was stopped.
-  with monkeypatch.context() as context, pytest.raises(_Killed):
+  with monkeypatch.context() as context, pytest.raises(tiny_runs.Killed):
     context.setattr(  # Saved after each update and step.
         callbacks.Checkpoint,
         'after_preparation',
@@ -367,22 +363,6 @@ def test_saving_now_and_then(monkeypatch):
       callback.after_preparation(run, loops.Prepared(can_save=False))
   # A save takes ten seconds: two hundred pass before the next one.
   assert saved == [71.0, 282.0]
-
-
-def _all_of(root_dir):
-  """Bytes of metrics.csv, and the variables at the end."""
-  with open(os.path.join(root_dir, 'metrics.csv'), 'rb') as file:
-    return file.read(), tiny_runs.checkpoint(root_dir)
-
-
-def _assert_same_run(root_dir, other):
-  (metrics, (_, variables)), (expected_metrics, (_, expected)) = map(
-      _all_of, (root_dir, other)
-  )
-  assert metrics == expected_metrics
-  assert variables.keys() == expected.keys()
-  for name, value in expected.items():
-    np.testing.assert_array_equal(variables[name], value, err_msg=name)
 
 
 @pytest.fixture(name='whole', scope='module')
@@ -536,18 +516,18 @@ def test_a_resumed_run_is_the_run_left_alone(
   def dying(self, *args, **kwargs):
     saves.append(len([*tmp_path.glob('run/checkpoints/replay/*')]))
     if len(saves) in (1, 6):  # With nothing saved before, and with four.
-      raise _Killed
+      raise tiny_runs.Killed
     return save(self, *args, **kwargs)
 
   monkeypatch.setattr(checkpoints.Checkpoints, 'save', dying)
   for num_saves in (1, 6):
-    with pytest.raises(_Killed):
+    with pytest.raises(tiny_runs.Killed):
       _run(tmp_path / 'run', 150, *bindings)
     # The replay is saved first.
     assert saves[0] and len(saves) == num_saves
   path.unlink()  # What was saved has the demonstrations.
   assert _run(tmp_path / 'run', 150, *bindings).finished
-  _assert_same_run(tmp_path / 'run', whole)
+  tiny_runs.assert_same_run(tmp_path / 'run', whole)
   rows = _rows(tmp_path / 'run')
   assert len(rows) > 5 and float(rows[-1]['replay_sequences']) == 30  # Evicted.
 
@@ -590,11 +570,11 @@ def test_pretraining_is_evaluated_and_ends_the_run_that_has_solved_it(
   def dying(loop, demonstration_ratio):
     calls.append(demonstration_ratio)
     if len(calls) == 6:
-      raise _Killed
+      raise tiny_runs.Killed
     return update(loop, demonstration_ratio)
 
   monkeypatch.setattr(replay_learner.ReplayLearner, '_update', dying)
-  with pytest.raises(_Killed):
+  with pytest.raises(tiny_runs.Killed):
     _run(tmp_path, 60, *bindings)
   _run(tmp_path, 60, *bindings)
   found = [

@@ -130,8 +130,8 @@ def left_behind():
   left += [type(x).__name__ for x in alive() if id(x) not in known]
 
 
-class _Killed(BaseException):
-  """Ends a run as a kill does."""
+class Killed(BaseException):
+  """Ends a run as a kill does: nothing of it goes on."""
 
 
 def prepare(*args, **kwargs):
@@ -141,10 +141,10 @@ def prepare(*args, **kwargs):
   """
 
   def iterations(loop):
-    raise _Killed
+    raise Killed
 
   with mock.patch.object(on_policy.OnPolicyLoop, 'iterations', iterations):
-    with contextlib.suppress(_Killed):
+    with contextlib.suppress(Killed):
       train(*args, **kwargs)
 
 
@@ -211,3 +211,24 @@ def checkpoint(root_dir):
       for name in reader.get_variable_to_shape_map()
       if name.endswith('VARIABLE_VALUE') and 'wall_time_s' not in name
   }
+
+
+def assert_same_run(root_dir, other):
+  """Asserts that two runs have the same metrics and the same variables."""
+  contents = []
+  for folder in (root_dir, other):
+    with open(os.path.join(folder, 'metrics.csv'), 'rb') as file:
+      contents.append(file.read())
+  assert contents[0] == contents[1]
+  assert_same_variables(root_dir, other)
+
+
+def assert_same_variables(root_dir, other):
+  """Asserts that the newest checkpoints of two runs are equal."""
+  (iteration, variables), (expected_iteration, expected) = (
+      checkpoint(folder) for folder in (root_dir, other)
+  )
+  assert iteration == expected_iteration
+  assert variables.keys() == expected.keys()
+  for name, value in expected.items():
+    np.testing.assert_array_equal(variables[name], value, err_msg=name)
