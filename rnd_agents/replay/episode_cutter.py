@@ -125,7 +125,7 @@ class EpisodeCutter:
     states = _flat(_network_state(rows.policy_info))
     rows = _with_info(rows, episodic)
     leaves = _flat(rows)
-    known = leaves[0] if self._rings is None else self._num_rows
+    known = np.atleast_1d(leaves[0]) if self._rings is None else self._num_rows
     num_environments = len(known)
     shape = (num_environments, *leaves[0].shape[1:2])
     for leaf in leaves + states:

@@ -348,10 +348,8 @@ def test_goes_on_in_mid_episode(remainder):
 
 
 def test_state_of_other_settings_is_refused():
-  cutter = episode_cutter.EpisodeCutter(sequences.SequenceSettings(3), print
-  )
-  other = episode_cutter.EpisodeCutter(sequences.SequenceSettings(3, 1), print
-  )
+  cutter = episode_cutter.EpisodeCutter(sequences.SequenceSettings(3), print)
+  other = episode_cutter.EpisodeCutter(sequences.SequenceSettings(3, 1), print)
   with pytest.raises(ValueError, match=r'\(3, 0, None, .pad.\), not to.*=1'):
     other.set_state(cutter.get_state())
 
@@ -370,8 +368,7 @@ def test_reset_forgets_an_unfinished_episode():
 
 def test_rows_out_of_order_are_refused():
   frames = _stream([9])
-  cutter = episode_cutter.EpisodeCutter(sequences.SequenceSettings(4), print
-  )
+  cutter = episode_cutter.EpisodeCutter(sequences.SequenceSettings(4), print)
   for k in (1, 9):
     with pytest.raises(ValueError, match='first row of an episode'):
       cutter(_batched(_stacked([frames[k]])))
@@ -472,8 +469,13 @@ def test_batch_refuses_other_sizes():
       cutter(one)
     cutter.reset()
     cutter(_batched(first, first))
-  with pytest.raises(ValueError, match=r'2 environments.*\(3, 1\)'):
-    cutter(_batched(row, row, row))
+  resumed = episode_cutter.EpisodeCutter(settings, print)
+  with pytest.raises(ValueError, match=r'must have arrays.*shape \(\)'):
+    resumed(tf.nest.map_structure(lambda x: x[0, 0], rows))
+  resumed.set_state(cutter.get_state())
+  for each in (cutter, resumed):
+    with pytest.raises(ValueError, match=r'2 environments.*\(3, 1\)'):
+      each(_batched(row, row, row))
 
 
 class _Countdown(py_environment.PyEnvironment):
