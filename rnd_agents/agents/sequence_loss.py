@@ -3,7 +3,7 @@
 """The loss and the priorities of replayed sequences, from their Q values."""
 
 import dataclasses
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
@@ -35,9 +35,9 @@ class Terms(NamedTuple):
   targets: tf.Tensor
   q_values: tf.Tensor
   n_step_errors: tf.Tensor
-  one_step_errors: Any
-  margin_losses: Any
-  losses: Any
+  one_step_errors: Optional[tf.Tensor]
+  margin_losses: Optional[tf.Tensor]
+  losses: tf.Tensor
 
   def means(self):
     """Means over the steps that count, by the names of `R2D3Agent`'s metrics.
