@@ -71,12 +71,6 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     """Epsilon as it was given: a number, an array, a tensor or a variable."""
     return self._epsilon
 
-  def _variables(self):
-    variables = list(self._q_network.variables)
-    if isinstance(self._epsilon, tf.Variable):
-      variables.append(self._epsilon)
-    return variables
-
   def _distribution(self, time_step, policy_state):
     if self._policy_state_spec and not tf.nest.flatten(policy_state):
       policy_state = self.get_initial_state(tf.shape(time_step.step_type)[0])

@@ -245,12 +245,6 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       return ()
     return {name: states[name] for name in self._policy_state_spec}
 
-  def _variables(self):
-    variables = super()._variables()
-    for curiosity in self._curiosities:
-      variables += list(curiosity.variables)
-    return variables
-
   def _action(self, time_step, policy_state, seed):
     step = super()._action(time_step, policy_state, seed)
     # No environment is to see what was drawn from NaN.

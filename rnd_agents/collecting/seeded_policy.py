@@ -40,9 +40,6 @@ class SeededPolicy(tf_policy.TFPolicy):
     self._policy = policy
     self._generator = generator
 
-  def _variables(self):
-    return self._policy.variables()
-
   def _get_initial_state(self, batch_size):
     return self._policy.get_initial_state(batch_size)
 

@@ -78,9 +78,6 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
         self._collects,
     )
 
-  def _variables(self):
-    return [*self._upper.variables(), *self._lower.variables()]
-
   def _get_initial_state(self, batch_size):
     return dict(
         goal=tensor_spec.zero_spec_nest(self._goals.spec, [batch_size]),

@@ -61,6 +61,16 @@ def test_training_pays_first_visits_and_extends_the_memory(in_graph):
   np.testing.assert_array_equal(last, np.zeros(4))
 
 
+def test_the_collect_policy_carries_the_variables_of_every_curiosity():
+  """What a collector elsewhere, or a saved policy, is sent."""
+  curiosities = [curiosity.create_rnd(*_SPECS), curiosity.create_icm(*_SPECS)]
+  agent = _agent(curiosities, num_values=3)
+  carried = {v.ref() for v in agent.collect_policy.variables()}
+  for one in curiosities:
+    assert one.variables
+    assert {v.ref() for v in one.variables} <= carried
+
+
 def test_each_of_several_curiosities_has_a_stream():
   tf.keras.utils.set_random_seed(0)
   both = [curiosity.create_rnd(*_SPECS), curiosity.create_e3b(*_SPECS)]

@@ -15,6 +15,7 @@ from tf_agents.trajectories import time_step as ts
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.collecting import shards
+from rnd_agents.environments import episode_replay
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
 
@@ -140,6 +141,48 @@ def test_state_of_plain_arrays_goes_on_in_another_collector():
     )
     assert a.num_old_rows == b.num_old_rows
     assert a.episodes == b.episodes
+
+
+def _draws(rollout):
+  return set(rollout.trajectory.observation[..., 1].flatten())
+
+
+def test_without_the_state_of_its_environment_it_begins_other_episodes(caplog):
+  recipe = _recipe()
+  variables = _variables(recipe)
+  one = local.LocalCollector(recipe)
+  one.reset()
+  played = _draws(one.collect(variables, 24))
+  state = one.get_state()
+  state['environment'] = None
+  other = local.LocalCollector(recipe)
+  assert not other.set_state(state)
+  assert 'new ones begin. It was not saved.' in caplog.text
+  other.reset()
+  new = _draws(other.collect(None, 24))
+  assert len(played) == len(new) == 10
+  assert not played & new
+
+
+def test_a_failure_to_restore_is_not_told_of_what_fails_later(monkeypatch):
+  one = local.LocalCollector(_recipe())
+  one.reset()
+  one.collect(_variables(_recipe()), 7)
+  state = one.get_state()
+
+  def restore_running(*args):
+    raise OSError('The simulator is gone.')
+
+  monkeypatch.setattr(episode_replay, 'restore_running', restore_running)
+  assert not one.set_state(state)
+
+  def observer(time_step, infos):
+    raise RuntimeError('The observer is broken.')
+
+  one.reset()
+  one._environment.add_step_observer(observer)
+  with pytest.raises(Exception, match='The observer is broken'):
+    one.collect(None, 7)
 
 
 def test_variables_decide_the_actions():

@@ -312,6 +312,28 @@ def test_a_function_of_rewards_that_is_not_finite():
       env.step(np.array([0, 1]))
 
 
+def test_rewards_of_another_shape_do_not_reach_the_function_of_rewards(
+    monkeypatch,
+):
+  vector_env = known.scripted_vector()
+  env = vector_environment.VectorPyEnvironment(
+      vector_env, reward_fn=np.ravel
+  )
+  env.reset()
+  step = vector_env.step
+
+  def columns(action):
+    observation, reward, *ends = step(action)
+    return observation, reward[:, np.newaxis], *ends
+
+  monkeypatch.setattr(vector_env, 'step', columns)
+  with pytest.raises(
+      errors.EnvironmentFailure,
+      match=r'one number an environment, \[2\], and has shape \[2, 1\]',
+  ):
+    env.step(np.array([0, 1]))
+
+
 def test_a_single_environment_is_refused():
   with pytest.raises(errors.EnvironmentSetupError, match='not Scripted'):
     vector_environment.VectorPyEnvironment(known.ScriptedEnv([1]))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
 from rnd_agents.networks import precision
@@ -66,6 +67,34 @@ def test_actor_critic(wrap):
 
   for ours, theirs in zip(outputs(short), outputs(exact), strict=True):
     _check_close(ours, theirs)
+
+
+@pytest.mark.parametrize('output', ['policy', 'values'])
+def test_residual_layers_round_what_they_see(output):
+  """The layer before each head computes in 8 bits as the trunk does."""
+  box = tf.TensorSpec([3], tf.float32)
+  exact, short = _twins(
+      lambda dtype: actor_critic_network.ActorCriticNetwork(
+          box,
+          _ACTION,
+          encoders.create_encoder(box, (8,)),  # In float32 for both.
+          residual_units=8,
+          policy_init_gain=1.0,
+          compute_dtype=dtype,
+      )
+  )
+  for network in (exact, short):
+    for variable in network.variables:
+      variable.assign(
+          np.random.default_rng(1).normal(0.3, 0.5, variable.shape)
+      )
+  x = np.random.default_rng(0).normal(size=[64, 3]).astype(np.float32)
+
+  def outputs(network):
+    (distribution, values), _ = network(x)
+    return distribution.logits if output == 'policy' else values
+
+  _check_close(outputs(short), outputs(exact))
 
 
 @pytest.mark.parametrize('wrap', [lambda f: f, tf.function])

@@ -181,6 +181,32 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
   tiny_runs.assert_same_variables(tmp_path / 'a', tmp_path / 'b')
 
 
+def test_the_checkpoint_of_other_settings_goes_before_they_are_recorded(
+    tmp_path, monkeypatch
+):
+  """A kill in between leaves no state of one beside the settings of another."""
+  run_directory.record_run(tmp_path, {'--seed': '0'})
+  forgotten = []
+  store = types.SimpleNamespace(
+      find=lambda: checkpoints.Snapshot(0, '', {}),
+      forget_after=forgotten.append,
+  )
+
+  def record_run(*args, **kwargs):
+    raise tiny_runs.Killed
+
+  monkeypatch.setattr(run_directory, 'record_run', record_run)
+  run = types.SimpleNamespace(
+      root_dir=tmp_path,
+      checkpoints=store,
+      config=types.SimpleNamespace(seed=1),
+      counters=types.SimpleNamespace(env_steps=0),
+  )
+  with pytest.raises(tiny_runs.Killed):
+    resuming.resume_or_record(run, {'--seed': '1'})
+  assert forgotten == [-1]
+
+
 @pytest.mark.parametrize(
     ('iteration', 'state'), [(1, {}), (0, {'pretraining_steps': 1})]
 )
