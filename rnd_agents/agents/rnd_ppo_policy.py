@@ -84,6 +84,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     )
     self._value_names = tuple(value_names)
     self._training_info = tuple(training_info)
+    # Read nowhere: `tf.Module` finds their variables by it.
     self._curiosities = list(curiosities)
     # The network whose two views actor and values are, if they are.
     shared = getattr(self._actor_network, 'actor_critic', None)

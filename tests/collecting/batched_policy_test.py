@@ -43,9 +43,6 @@ class _Weighted(tf_policy.TFPolicy):
     self.num_batches = tf.Variable(0)
     self.num_graphs = 0
 
-  def _variables(self):
-    return [self.weight]
-
   def _action(self, time_step, policy_state, seed):
     self.num_graphs += 1
     self.num_batches.assign_add(1)

@@ -316,9 +316,7 @@ def test_rewards_of_another_shape_do_not_reach_the_function_of_rewards(
     monkeypatch,
 ):
   vector_env = known.scripted_vector()
-  env = vector_environment.VectorPyEnvironment(
-      vector_env, reward_fn=np.ravel
-  )
+  env = vector_environment.VectorPyEnvironment(vector_env, reward_fn=np.ravel)
   env.reset()
   step = vector_env.step
 

@@ -41,9 +41,6 @@ class _Scripted(tf_policy.TFPolicy):
     )
     self._choose = choose
 
-  def _variables(self):
-    return []
-
   def _action(self, time_step, policy_state, seed):
     return policy_step.PolicyStep(
         self._choose(time_step, policy_state), policy_state + 1, policy_state
@@ -127,9 +124,6 @@ def test_a_goal_lasts_until_it_is_reached_or_old(in_graph):
 
 class _Identity(tf_policy.TFPolicy):
   """Does what the goal says."""
-
-  def _variables(self):
-    return []
 
   def _distribution(self, time_step, policy_state):
     raise NotImplementedError

@@ -181,27 +181,34 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
   tiny_runs.assert_same_variables(tmp_path / 'a', tmp_path / 'b')
 
 
+def _run(root_dir, snapshot, forgotten=None):
+  """A stand-in for a run whose newest checkpoint is `snapshot`.
+
+  What `forget_after` is called with goes to the list `forgotten`.
+  """
+  return types.SimpleNamespace(
+      root_dir=root_dir,
+      checkpoints=types.SimpleNamespace(
+          find=lambda: snapshot,
+          forget_after=None if forgotten is None else forgotten.append,
+      ),
+      config=types.SimpleNamespace(seed=0),
+      counters=types.SimpleNamespace(env_steps=0),
+  )
+
+
 def test_the_checkpoint_of_other_settings_goes_before_they_are_recorded(
     tmp_path, monkeypatch
 ):
   """A kill in between leaves no state of one beside the settings of another."""
   run_directory.record_run(tmp_path, {'--seed': '0'})
   forgotten = []
-  store = types.SimpleNamespace(
-      find=lambda: checkpoints.Snapshot(0, '', {}),
-      forget_after=forgotten.append,
-  )
 
   def record_run(*args, **kwargs):
     raise tiny_runs.Killed
 
   monkeypatch.setattr(run_directory, 'record_run', record_run)
-  run = types.SimpleNamespace(
-      root_dir=tmp_path,
-      checkpoints=store,
-      config=types.SimpleNamespace(seed=1),
-      counters=types.SimpleNamespace(env_steps=0),
-  )
+  run = _run(tmp_path, checkpoints.Snapshot(0, '', {}), forgotten)
   with pytest.raises(tiny_runs.Killed):
     resuming.resume_or_record(run, {'--seed': '1'})
   assert forgotten == [-1]
@@ -213,10 +220,7 @@ def test_the_checkpoint_of_other_settings_goes_before_they_are_recorded(
 def test_what_was_trained_does_not_begin_anew(tmp_path, iteration, state):
   run_directory.record_run(tmp_path, {'--seed': '0'})
   snapshot = checkpoints.Snapshot(iteration, '', {'loop': state})
-  run = types.SimpleNamespace(
-      root_dir=tmp_path,
-      checkpoints=types.SimpleNamespace(find=lambda: snapshot),
-  )
+  run = _run(tmp_path, snapshot)
   with pytest.raises(errors.SetupError, match='--seed was 0 and is now 1'):
     resuming.resume_or_record(run, {'--seed': '1'})
 
@@ -224,10 +228,7 @@ def test_what_was_trained_does_not_begin_anew(tmp_path, iteration, state):
 def test_a_checkpoint_of_another_version_is_named(tmp_path):
   run_directory.record_run(tmp_path, {})
   snapshot = checkpoints.Snapshot(3, 'a/checkpoint', {'row': 1})
-  run = types.SimpleNamespace(
-      root_dir=tmp_path,
-      checkpoints=types.SimpleNamespace(find=lambda: snapshot),
-  )
+  run = _run(tmp_path, snapshot)
   with pytest.raises(errors.SetupError, match='a/checkpoint is of another ver'):
     resuming.resume_or_record(run, {})
 
