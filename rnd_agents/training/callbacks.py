@@ -55,13 +55,14 @@ class Callback:
 
 
 def create(run):
-  """The callbacks of a run, in order."""
+  """The callbacks of a run, in order: a checkpoint comes after the user's."""
   return [
       CheckFinite(),
       Log(),
       WatchUpdates(),
       Evaluate(pictures.Pictures(run)),
       Progress(),
+      *run.config.callbacks,
       Checkpoint(run.config.checkpoint_interval_iterations),
       Status(),
   ]

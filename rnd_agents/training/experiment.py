@@ -74,7 +74,8 @@ class Experiment:
       take before the process ends with a message; None for any time.
     record_video: Whether to record the best episode of an evaluation.
     save_policies: Whether to save the policies at the end.
-    callbacks: What watches the run besides `callbacks.create`, in order.
+    callbacks: What else watches the run, in order; after the evaluation and
+      before the checkpoint of an iteration.
   """
 
   root_dir: str
@@ -252,7 +253,7 @@ def run(config, make_shards=local_shards, make_evaluator=local_evaluator):
         agent=agent,
         counters=this.counters,
     )
-    this.callbacks = [*callbacks.create(this), *config.callbacks]
+    this.callbacks = callbacks.create(this)
 
     in_force = settings.operative(seed=config.seed)
     gin_bindings.check_used(gin_files.inherited())
@@ -276,6 +277,8 @@ def run(config, make_shards=local_shards, make_evaluator=local_evaluator):
       for iteration in _iterations(this):
         for callback in this.callbacks:
           callback.after_iteration(this, iteration)
+      if this.checkpoints.iterations()[-1] != this.counters.iteration:
+        this.save()  # A signal came after the callback that saves.
       this.checkpoints.wait()
     return _finish(this)
 
