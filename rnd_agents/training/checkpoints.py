@@ -250,10 +250,10 @@ def _shapes(prefix):
 
 
 def is_of_disk(error):
-  """Whether an error of TensorFlow is one of writing a file."""
-  return isinstance(error, tf.errors.OpError) and any(
-      os.strerror(code) in str(error) for code in _DISK_ERRORS
-  )
+  """Whether an `OSError`, or one of TensorFlow, is one of writing a file."""
+  if isinstance(error, OSError):
+    return error.errno in _DISK_ERRORS
+  return any(os.strerror(code) in str(error) for code in _DISK_ERRORS)
 
 
 def reason(error):

@@ -204,7 +204,7 @@ class Run:
       refusal = finite.message_of(error)
       if refusal:
         raise self._not_finite(refusal) from error
-      if not isinstance(error, OSError) and not snapshots.is_of_disk(error):
+      if not snapshots.is_of_disk(error):
         raise
       raise errors.RunError(
           f'A file of {self.root_dir} could not be written:'

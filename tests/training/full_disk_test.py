@@ -3,8 +3,10 @@
 """A run on a disk that fills up."""
 
 import contextlib
+import errno
 import os
 import subprocess
+import types
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from rnd_agents.replay import prioritized_replay
 from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
 from rnd_agents.training import metrics_log
+from rnd_agents.training import run
 from tests.training import tiny_runs
 
 
@@ -155,3 +158,41 @@ def test_a_full_disk_leaves_the_replay_of_before(disk):
   replay = prioritized_replay.PrioritizedReplay(spec, 9)
   replay.restore(folder, state)
   assert replay.sizes()['agent'] == 1
+
+
+def _full(*args, **kwargs):
+  raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _reads_nothing():
+  with open('/no such file', 'rb'):
+    pass
+
+
+def _pipes():
+  raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+def _misses():
+  raise errors.MissingFile('There is no a.')
+
+
+@pytest.mark.parametrize(
+    ('work', 'error', 'message'),
+    [
+        (
+            _full,
+            errors.RunError,
+            'A file of x could not be written: No space left on device. All is'
+            ' kept. Make room, and the same command goes on.',
+        ),
+        (_reads_nothing, FileNotFoundError, r"\[Errno 2\] .* '/no such file'"),
+        (_pipes, BrokenPipeError, 'Broken pipe'),
+        (_misses, errors.MissingFile, 'There is no a.'),
+    ],
+)
+def test_only_an_error_of_the_disk_asks_for_room(work, error, message):
+  this = run.Run(types.SimpleNamespace(root_dir='x'), None, None, None, None)
+  this.checkpoints = types.SimpleNamespace(kept=lambda: 'All is kept.')
+  with pytest.raises(error, match=message), this.errors():
+    work()
