@@ -31,6 +31,7 @@ from rnd_agents.plotting import heat_maps
 from rnd_agents.plotting import learning_curves
 from rnd_agents.training import archive_demonstrations
 from rnd_agents.training import archive_log
+from rnd_agents.training import checkpoints
 from rnd_agents.training import gin_bindings
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
@@ -228,6 +229,7 @@ def run(config):
     )
     stopped_by = []
     stack.enter_context(_status(config, explorer, stopped_by))
+    stack.enter_context(_disk_errors(config))
     with stop_signals.calling(stopped_by.append):
       _watch(config, explorer, stopped_by)
     return _finish(config, explorer, not stopped_by)
@@ -328,6 +330,8 @@ def _restore(config, explorer, in_force):
 
 def _watch(config, explorer, stopped_by):
   """Iterates until all is done, or `stopped_by` is not empty; logs, saves."""
+  if not explorer.iteration:
+    save(config, explorer)  # Rows without an archive could not go on.
   log = archive_log.ArchiveLog(config.root_dir, explorer, config.target_score)
   saved_s = reported_s = time.monotonic()
   interval = config.log_interval_env_steps
@@ -353,20 +357,9 @@ def _watch(config, explorer, stopped_by):
 
 
 def save(config, explorer):
-  """Writes the archive.
-
-  Raises:
-    RunError: If the disk does not take it. The one before stays.
-  """
-  path = config.path(ARCHIVE_FILE)
-  try:
-    with files.replacing(path, 'wb') as file:
-      np.savez_compressed(file, **explorer.get_state())
-  except OSError as error:
-    raise errors.RunError(
-        f'{path} could not be written: {error.strerror}. Make room, and the'
-        ' same command goes on from the last save.'
-    ) from error
+  """Writes the archive; the one before stays if the disk does not take it."""
+  with files.replacing(config.path(ARCHIVE_FILE), 'wb') as file:
+    np.savez_compressed(file, **explorer.get_state())
 
 
 def _finish(config, explorer, finished):
@@ -421,6 +414,21 @@ def _write_demonstrations(config, explorer, path):
     )
   finally:
     environment.close()
+
+
+@contextlib.contextmanager
+def _disk_errors(config):
+  """Makes a `RunError` of what the disk does not take."""
+  try:
+    yield
+  except (OSError, tf.errors.OpError) as error:
+    if not checkpoints.is_of_disk(error):
+      raise
+    raise errors.RunError(
+        f'A file of {config.root_dir} could not be written:'
+        f' {checkpoints.reason(error)} Make room, and the same command goes on'
+        ' from the last save.'
+    ) from error
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from rnd_agents import run_files
 from rnd_agents.collecting import local
 from rnd_agents.environments import loaders
 from rnd_agents.replay import demonstrations
+from rnd_agents.training import archive_log
 from rnd_agents.training import archive_novelty
 from rnd_agents.training import experiment
 from rnd_agents.training import exploration
@@ -95,6 +96,29 @@ def test_deep_sea_from_the_gin_file_to_r2d3(tmp_path):
   )
 
 
+def _assert_same(root_dir, other):
+  """Asserts that two explorations have left the same."""
+  ours, theirs = _archive(root_dir), _archive(other)
+  assert ours.keys() == theirs.keys()
+  for name in ours:
+    np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+  for name in ('metrics.csv', 'demonstrations.tfrecord'):
+    assert (root_dir / name).read_bytes() == (other / name).read_bytes()
+
+
+def test_a_kill_within_the_first_interval_begins_anew(tmp_path, monkeypatch):
+  def killed(*_):
+    raise tiny_runs.Killed
+
+  with monkeypatch.context() as context, pytest.raises(tiny_runs.Killed):
+    context.setattr(archive_log.ArchiveLog, 'line', killed)
+    _explore(tmp_path / 'broken', *_DRIFT)
+  assert len(run_files.read_rows(tmp_path / 'broken')) > 1
+  assert _explore(tmp_path / 'broken', *_DRIFT).finished
+  _explore(tmp_path / 'whole', *_DRIFT)
+  _assert_same(tmp_path / 'broken', tmp_path / 'whole')
+
+
 @pytest.mark.parametrize('by', ['kill', 'SIGTERM'])
 def test_interrupted_is_bit_for_bit_uninterrupted(tmp_path, monkeypatch, by):
   whole = _explore(tmp_path / 'whole', *_DRIFT)
@@ -122,14 +146,7 @@ def test_interrupted_is_bit_for_bit_uninterrupted(tmp_path, monkeypatch, by):
     assert (status['state'], status['message']) == ('stopped', 'SIGTERM')
   resumed = _explore(tmp_path / 'broken', *bindings)
   assert resumed.finished and resumed.env_steps == whole.env_steps >= 600
-
-  ours, theirs = _archive(tmp_path / 'broken'), _archive(tmp_path / 'whole')
-  assert ours.keys() == theirs.keys()
-  for name in ours:
-    np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
-  for name in ('metrics.csv', 'demonstrations.tfrecord'):
-    content = (tmp_path / 'broken' / name).read_bytes()
-    assert content == (tmp_path / 'whole' / name).read_bytes()
+  _assert_same(tmp_path / 'broken', tmp_path / 'whole')
 
 
 @pytest.mark.parametrize('counts_unfinished', [False, True])

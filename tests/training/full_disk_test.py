@@ -9,17 +9,22 @@ import subprocess
 import types
 from typing import NamedTuple
 
+import gin
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import run_files
+from rnd_agents.plotting import learning_curves
 from rnd_agents.replay import prioritized_replay
+from rnd_agents.training import archive_log
 from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
+from rnd_agents.training import exploration
 from rnd_agents.training import metrics_log
 from rnd_agents.training import run
+from tests.exploring import toys
 from tests.training import tiny_runs
 
 
@@ -196,3 +201,29 @@ def test_only_an_error_of_the_disk_asks_for_room(work, error, message):
   this.checkpoints = types.SimpleNamespace(kept=lambda: 'All is kept.')
   with pytest.raises(error, match=message), this.errors():
     work()
+
+
+gin.external_configurable(toys.Drift, 'SmallDrift', module='full_disk_test')
+
+
+@pytest.mark.parametrize(
+    ('owner', 'name'),
+    [
+        (np, 'savez_compressed'),
+        (archive_log.ArchiveLog, 'write'),
+        (learning_curves, 'plot_archive'),
+    ],
+    ids=lambda x: getattr(x, '__name__', x),
+)
+def test_an_exploration_on_a_full_disk(tmp_path, monkeypatch, owner, name):
+  gin.parse_config([
+      'load_environment.env = @SmallDrift',
+      'load_environment.max_episode_steps = 30',
+      'explore.num_env_steps = 100',
+  ])
+  with monkeypatch.context() as context:
+    context.setattr(owner, name, _full)
+    with pytest.raises(errors.RunError, match='No space left on device'):
+      exploration.explore(os.fspath(tmp_path))
+  assert run_files.read_status(tmp_path)['state'] == 'failed'
+  assert exploration.explore(os.fspath(tmp_path)).finished
