@@ -40,7 +40,7 @@ def shipped_directory():
 
 
 def find(name):
-  """Path of a gin file: as given, else of that name among the shipped ones.
+  """Path of a gin file: as given, or of a bare name among the shipped ones.
 
   Args:
     name: A path, or the bare name of a shipped file, with or without `.gin`.
@@ -59,11 +59,12 @@ def find(name):
       for file in (os.listdir(folder) if folder else ())
       if file.endswith('.gin')
   )
-  bare = os.path.basename(name)
-  for candidate in (bare, f'{bare}.gin'):
+  for candidate in (name, f'{name}.gin'):
     if candidate in shipped:
       return os.path.join(folder, candidate)
-  close = difflib.get_close_matches(bare, shipped, n=3, cutoff=0.4)
+  close = difflib.get_close_matches(
+      os.path.basename(name), shipped, n=3, cutoff=0.4
+  )
   raise errors.MissingFile(
       f'No gin file {name!r}, here or among those of the package.'
       + (f' Did you mean {", ".join(close)}?' if close else '')

@@ -38,6 +38,11 @@ def test_path_wins_over_a_shipped_file(tmp_path, monkeypatch):
   assert gin.query_parameter('train_eval.num_shards') == 3
 
 
+def test_a_path_that_is_wrong_is_not_the_shipped_file_of_its_name(tmp_path):
+  with pytest.raises(FileNotFoundError, match='Did you mean cartpole.gin'):
+    gin_files.find(os.fspath(tmp_path / 'cartpole.gin'))
+
+
 def test_missing_file_names_close_ones():
   with pytest.raises(FileNotFoundError, match='Did you mean mountain_car.gin'):
     gin_files.find('moutain_car.gin')
