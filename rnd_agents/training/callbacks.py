@@ -233,20 +233,21 @@ class Evaluate(Callback):
     return (run.counters.env_steps // interval + 1) * interval
 
   def _evaluate(self, run):
-    """Begins an evaluation, and finishes those that cannot wait."""
+    """Begins an evaluation, after the one before."""
     if self._pending is not None:
       self._finish(run)
     self._start(run, run.counts())
-    is_last = run.counters.env_steps >= run.config.num_env_steps
-    may_end_run = run.config.stop_at_success_rate is not None
-    if is_last or may_end_run or self._pending.future.done():
-      self._finish(run)
 
   def _start(self, run, counts, variables=None):
+    """Begins an evaluation, and finishes it if it cannot wait."""
     begun = time.monotonic()
     evaluation = run.evaluator.start(variables)
     self._pending = _Pending(counts, evaluation.variables, evaluation.future)
     self._eval_time_s = time.monotonic() - begun
+    is_last = run.counters.env_steps >= run.config.num_env_steps
+    may_end_run = run.config.stop_at_success_rate is not None
+    if is_last or may_end_run or self._pending.future.done():
+      self._finish(run)
 
   def _finish(self, run):
     """Waits for the episodes, writes their row and draws."""
