@@ -99,23 +99,18 @@ class NumberedFolders:
     for name in (_ASIDE, _TRASH):
       shutil.rmtree(os.path.join(self._parent, name), ignore_errors=True)
 
-  def publish(self, number, written=None):
-    """Gives a folder its name; until `sync` a power cut may damage it.
+  def publish(self, number):
+    """Gives `aside()` its name; until `sync` a power cut may damage it.
 
     Args:
       number: Its number. At no moment is there none of this number, if there
         was one: the old one is deleted by `sync`.
-      written: The folder below `aside()`; None for `aside()` itself.
-
-    Returns:
-      Its path.
     """
     path = self.path(number)
     if os.path.isdir(path):
       shutil.rmtree(path + _OLD, ignore_errors=True)
       os.replace(path, path + _OLD)
-    os.replace(written or os.path.join(self._parent, _ASIDE), path)
-    return path
+    os.replace(os.path.join(self._parent, _ASIDE), path)
 
   def sync(self, number):
     """Waits until a folder that was published is on the disk."""
@@ -140,8 +135,7 @@ class NumberedFolders:
       os.replace(self.path(number), trash)
     shutil.rmtree(trash, ignore_errors=True)
 
-  def prune(self, num_newest, in_use=()):
-    """Deletes all folders but the newest few and those whose name is in use."""
+  def prune(self, num_newest):
+    """Deletes all folders but the newest few."""
     for number in self.numbers()[:-num_newest]:
-      if os.path.basename(self.path(number)) not in in_use:
-        self.remove(number)
+      self.remove(number)

@@ -74,15 +74,15 @@ def test_folders_are_found_by_their_numbers(tmp_path):
   assert files.NumberedFolders(tmp_path / 'none', 'step').numbers() == []
 
 
-def test_the_newest_and_those_in_use_stay(tmp_path):
+def test_the_newest_stay(tmp_path):
   folders = _folders(tmp_path, range(6))
-  folders.prune(2, in_use=('step_00000001', None))
-  assert folders.numbers() == [1, 4, 5]
+  folders.prune(3)
+  assert folders.numbers() == [3, 4, 5]
   folders.prune(9)
-  assert folders.numbers() == [1, 4, 5]
-  folders.remove(3)  # Is not there.
+  assert folders.numbers() == [3, 4, 5]
+  folders.remove(1)  # Is not there.
   folders.remove(4)
-  assert sorted(os.listdir(tmp_path)) == ['step_00000001', 'step_00000005']
+  assert sorted(os.listdir(tmp_path)) == ['step_00000003', 'step_00000005']
 
 
 def test_a_kill_while_a_folder_is_deleted_leaves_no_half(tmp_path, monkeypatch):
