@@ -50,6 +50,11 @@ _OWN = re.compile(
     r'LSTMCore|GRUCore|PrioritizedReplay|\w+_epsilon)\.'
     r'|[A-Z][A-Z0-9_]*$'
 )
+# What a run passes to `load_environment`, and where it has it from.
+_INSTEAD = dict(
+    seed='the flag --seed',
+    num_environments='train_eval.num_environments and num_eval_episodes',
+)
 _SCOPES = re.compile(r'^((train|upper|lower)/)*(rnd_agents\.)?')
 _BINDING = re.compile(r'^(\S+) = (.*)$')
 _TEXT_OR_MACRO = re.compile(
@@ -63,37 +68,26 @@ def check_scopes():
   Raises:
     UserError: If there are any.
   """
-  for scope in ('', 'train/', 'eval/'):
-    _check_unbound(
-        f'{scope}load_environment.seed', 'the flag --seed'
-    )
-    _check_unbound(
-        f'{scope}load_environment.num_environments',
-        'train_eval.num_environments and num_eval_episodes',
-    )
-  bound = gin_bindings.bindings()
-  names = {binding.name for binding in bound}
-  for scope in ('train', 'eval'):
-    if not {'load_environment.env', f'{scope}/load_environment.env'} & names:
-      raise errors.InvalidValue(
-          'load_environment.env has no value: bind it in the gin file.'
-      )
+  bound = [
+      binding
+      for binding in gin_bindings.bindings()
+      if binding.configurable == 'load_environment'
+  ]
   for binding in bound:
-    is_environment = binding.configurable == 'load_environment'
-    if is_environment and binding.scope not in ('', 'train', 'eval'):
+    if binding.scope not in ('', 'train', 'eval'):
       raise errors.InvalidValue(
           f'{binding.scope}/load_environment has no effect: the scopes are'
           ' train/ and eval/.'
       )
-
-
-def _check_unbound(name, instead):
-  """Refuses a binding in gin that the arguments of a call would hide."""
-  try:
-    gin.query_parameter(name)
-  except ValueError:
-    return
-  raise errors.InvalidValue(f'{name} has no effect: use {instead}.')
+    if binding.parameter in _INSTEAD:
+      raise errors.InvalidValue(
+          f'{binding.name} has no effect: use {_INSTEAD[binding.parameter]}.'
+      )
+  of_env = {each.scope for each in bound if each.parameter == 'env'}
+  if '' not in of_env and not of_env >= {'train', 'eval'}:
+    raise errors.InvalidValue(
+        'load_environment.env has no value: bind it in the gin file.'
+    )
 
 
 def operative(**more):
