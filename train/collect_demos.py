@@ -199,8 +199,6 @@ def _collect(args):
 
 def _configure(args):
   """Configures gin for `load_environment` in the scope of `args`."""
-  import gin
-
   from rnd_agents import environments
   from rnd_agents.training import gin_files
   from train import evaluate
@@ -212,13 +210,10 @@ def _configure(args):
 
     del experiment
     gin_files.parse(args.gin_file, args.gin_bindings)
+    if args.env is not None:
+      evaluate.bind_env(args.env, args.gin_scope)
   else:
     evaluate.configure(args, args.gin_scope)
-  if args.env is not None:
-    with gin.unlock_config():
-      gin.bind_parameter(
-          f'{args.gin_scope}/load_environment.env'.lstrip('/'), args.env
-      )
 
 
 def _actor(expert, policy, environment):

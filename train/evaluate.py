@@ -79,10 +79,10 @@ def _evaluate(args):
   from rnd_agents.evaluation import saved_policy
 
   policy = saved_policy.SavedPolicy(args.policy_dir)
-  scope, arguments = configure(args)
+  configure(args, 'eval')
   size = min(args.episodes, _NUM_ENVIRONMENTS)
-  with gin.config_scope(scope):
-    environment = loaders.load_environment(num_environments=size, **arguments)
+  with gin.config_scope('eval'):
+    environment = loaders.load_environment(num_environments=size)
   try:
     policy.check_fits(environment)
     seeds = range(args.seed, args.seed + args.episodes)
@@ -98,19 +98,15 @@ def _evaluate(args):
     tables.write_csv(args.csv, _CSV_COLUMNS, rows)
     print(f'Table: {args.csv}')
   if args.video:
-    best = evaluator.best_episode(episodes)
-    _record(args.video, best, scope, arguments)
+    _record(args.video, evaluator.best_episode(episodes))
 
 
-def configure(args, scope='eval'):
+def configure(args, scope):
   """Configures gin for the environment of `args`.
 
   Args:
     args: The flags `env`, `policy_dir` and `gin_bindings`.
     scope: Gin scope of `load_environment`.
-
-  Returns:
-    The scope, and the arguments of `load_environment`.
   """
   import gin
 
@@ -124,7 +120,8 @@ def configure(args, scope='eval'):
           args.env.rpartition(':')[0], args.env
       )
     gin_files.parse([], args.gin_bindings)
-    return scope, {'env': args.env}
+    bind_env(args.env, scope)
+    return
   policy_dir = os.path.abspath(args.policy_dir)
   config = os.path.join(
       os.path.dirname(os.path.dirname(policy_dir)), 'operative_config.gin'
@@ -153,7 +150,14 @@ def configure(args, scope='eval'):
     # Again, for configurables that were unknown until now.
     gin.parse_config_file(config, skip_unknown=True)
   gin_files.parse([], args.gin_bindings)
-  return scope, {}
+
+
+def bind_env(env, scope):
+  """Binds the environment of `load_environment` in a scope of gin."""
+  import gin
+
+  with gin.unlock_config():
+    gin.bind_parameter(f'{scope}/load_environment.env'.lstrip('/'), env)
 
 
 def _row(episode):
@@ -179,15 +183,11 @@ def _table(rows):
   return tables.aligned(list(zip(*columns)), num_left=0)
 
 
-def _record(path, episode, scope, arguments):
+def _record(path, episode):
   """Records a video of an episode and prints what it shows."""
   from rnd_agents.evaluation import video
 
-  recording = video.record_episode(
-      lambda: video.rendering_environment(scope, **arguments),
-      episode,
-      path,
-  )
+  recording = video.record_episode(video.rendering_environment, episode, path)
   print(
       f'Video of seed {episode.seed}, return {recording.return_:.6g},'
       f' {recording.length_env_steps} steps: {path}'
