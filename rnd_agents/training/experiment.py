@@ -155,11 +155,7 @@ def train_eval(root_dir, make_shards=None, make_evaluator=None, **more):
   Raises:
     UserError: If the settings cannot run, or the run had to stop.
   """
-  return run(
-      Experiment(root_dir, **more),
-      make_shards or local_shards,
-      make_evaluator or local_evaluator,
-  )
+  return run(Experiment(root_dir, **more), make_shards, make_evaluator)
 
 
 def local_shards(config, seeds, shard_recipes):
@@ -199,16 +195,17 @@ def local_evaluator(config, seeds, recipe, environment, policy):
   )
 
 
-def run(config, make_shards=local_shards, make_evaluator=local_evaluator):
+def run(config, make_shards=None, make_evaluator=None):
   """Trains, evaluates and saves; goes on with a run that it finds.
 
   Args:
     config: An `Experiment`.
-    make_shards: What makes the collectors, such as `local_shards` or, of
-      workers, `collecting.ray_workers.create_collectors`. No number that a run
-      learns depends on it, and a resumed run may have another.
-    make_evaluator: The same for evaluations: `local_evaluator`, or
-      `collecting.ray_workers.create_evaluator`.
+    make_shards: What makes the collectors, such as, of workers,
+      `collecting.ray_workers.create_collectors`; None for `local_shards`. No
+      number that a run learns depends on it, and a resumed run may have
+      another.
+    make_evaluator: The same for evaluations, such as
+      `collecting.ray_workers.create_evaluator`; None for `local_evaluator`.
 
   Returns:
     A `Result`.
@@ -224,7 +221,9 @@ def run(config, make_shards=local_shards, make_evaluator=local_evaluator):
     seeds = run_lib.Seeds(config.seed)
     tf.keras.utils.set_random_seed(seeds.networks)
 
-    collectors = make_shards(config, seeds, recipes(config, seeds))
+    collectors = (make_shards or local_shards)(
+        config, seeds, recipes(config, seeds)
+    )
     stack.callback(collectors.close)
     evaluation = evaluation_recipe(config, seeds)
     eval_environment = evaluation.make_environment()
@@ -241,7 +240,7 @@ def run(config, make_shards=local_shards, make_evaluator=local_evaluator):
         seeds,
         agent,
         collectors,
-        make_evaluator(
+        (make_evaluator or local_evaluator)(
             config, seeds, evaluation, eval_environment, agent.policy
         ),
     )

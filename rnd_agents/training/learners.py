@@ -11,7 +11,6 @@ of each minibatch it takes a slice (`agents.replicas`).
 """
 
 import contextlib
-import functools
 import itertools
 import os
 import pickle
@@ -63,11 +62,8 @@ def train_eval(
         f' {num_learners}, which it sets by itself, got'
         f' {type(config.training).__name__} with {bound}.'
     )
-  make_evaluator = make_evaluator or experiment.local_evaluator
   if num_learners == 1:
-    return experiment.run(
-        config, make_shards or experiment.local_shards, make_evaluator
-    )
+    return experiment.run(config, make_shards, make_evaluator)
   if make_shards is not None:
     raise errors.SetupError(
         '--workers does not go with --learners: each learner collects by'
@@ -86,10 +82,13 @@ def train_eval(
     )
   group = Group(replicas.of_processes(num_learners))
   _check_alike(group, config)
-  make_shards = functools.partial(_create_shards, group)
   if group.index:
-    return _follow(config, make_shards)
-  result = experiment.run(config, make_shards, make_evaluator)
+    return _follow(config, group)
+  result = experiment.run(
+      config,
+      lambda config, seeds, recipes: LearnerShards(group, recipes),
+      make_evaluator,
+  )
   group.exchange((_END, ()))
   return result
 
@@ -109,13 +108,7 @@ def _check_alike(group, config):
       )
 
 
-def _create_shards(group, config, seeds, recipes):
-  """Makes the collectors of this learner's shards."""
-  del config, seeds
-  return LearnerShards(group, recipes)
-
-
-def _follow(config, make_shards):
+def _follow(config, group):
   """What learners from 1 on do instead of `experiment.run`."""
   # Learner 0 says when to stop.
   for number in (signal.SIGINT, signal.SIGTERM):
@@ -123,7 +116,7 @@ def _follow(config, make_shards):
   config.check()
   seeds = run_lib.Seeds(config.seed)
   tf.keras.utils.set_random_seed(seeds.networks)
-  collectors = make_shards(config, seeds, experiment.recipes(config, seeds))
+  collectors = LearnerShards(group, experiment.recipes(config, seeds))
   with contextlib.closing(collectors), watchdog.Watchdog(
       collectors.busy_with(), config.environment_timeout_s, lambda _: None
   ):
