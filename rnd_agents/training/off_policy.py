@@ -104,15 +104,7 @@ class ReplayTraining:
     )
 
   def check(self, num_env_steps, num_environments):
-    """Refuses settings that cannot run.
-
-    Args:
-      num_env_steps: Of the whole run.
-      num_environments: B.
-
-    Raises:
-      UserError: If there are any.
-    """
+    """Refuses settings that cannot run; as `OnPolicyTraining.check`."""
     ranges.check_above_0(
         f'{_NAME}.',
         batch_size=self.batch_size,
@@ -165,16 +157,7 @@ class ReplayTraining:
       )
 
   def build_agent(self, specs, num_environments, step_length=1):
-    """Builds the agent of the learner.
-
-    Args:
-      specs: `collector.Specs`.
-      num_environments: B.
-      step_length: Environment steps that a step of the agent takes at most.
-
-    Raises:
-      UserError: If the agent cannot learn from what is replayed.
-    """
+    """Builds the agent of the learner; as `OnPolicyTraining.build_agent`."""
     agent = self.build_twin(specs.time_step, specs.action, num_environments)
     if agent.curiosity is not None and self.num_pretraining_steps:
       raise errors.InvalidValue(
@@ -203,14 +186,7 @@ class ReplayTraining:
     )
 
   def build_learner(self, run, agent, view=None, level=''):
-    """Builds the learner of an agent of a `run.Run`.
-
-    Args:
-      run: The run.
-      agent: What `build_agent` returned.
-      view: As for `on_policy.OnPolicyLearner`.
-      level: Of the agent in a hierarchy, such as '_upper'.
-    """
+    """Builds the learner; as `OnPolicyTraining.build_learner`."""
     spec = episode_cutter.sequence_spec(
         agent.collect_data_spec,
         self.window,

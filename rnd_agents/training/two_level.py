@@ -76,15 +76,7 @@ class TwoLevelTraining:
     return found
 
   def check(self, num_env_steps, num_environments):
-    """Refuses settings that cannot run.
-
-    Args:
-      num_env_steps: Of the whole run.
-      num_environments: B.
-
-    Raises:
-      UserError: If there are any.
-    """
+    """Refuses settings that cannot run; as `OnPolicyTraining.check`."""
     ranges.check_above_0('TwoLevelTraining.', goal_length=self.goal_length)
 
     def check(name, level):
