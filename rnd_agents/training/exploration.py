@@ -169,7 +169,7 @@ class Exploration:
       raise errors.InvalidValue(
           'explore.act_probability has no effect without explore.policy_dir.'
       )
-    settings.check_scopes()
+    settings.check_scopes(used=('train',))
 
   def seeds_of_worlds(self):
     """The episode seeds, a list."""

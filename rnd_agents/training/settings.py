@@ -62,8 +62,11 @@ _TEXT_OR_MACRO = re.compile(
 )
 
 
-def check_scopes():
+def check_scopes(used=('train', 'eval')):
   """Refuses bindings that no run would use, and a run without environments.
+
+  Args:
+    used: The scopes of gin that environments are loaded in.
 
   Raises:
     UserError: If there are any.
@@ -84,7 +87,7 @@ def check_scopes():
           f'{binding.name} has no effect: use {_INSTEAD[binding.parameter]}.'
       )
   of_env = {each.scope for each in bound if each.parameter == 'env'}
-  if '' not in of_env and not of_env >= {'train', 'eval'}:
+  if '' not in of_env and not of_env.issuperset(used):
     raise errors.InvalidValue(
         'load_environment.env has no value: bind it in the gin file.'
     )

@@ -182,6 +182,11 @@ def test_demonstrations_of_many_worlds(tmp_path, counts_unfinished):
     assert (terminated or truncated) or counts_unfinished
 
 
+def test_an_environment_that_is_bound_for_training_alone(tmp_path):
+  bindings = [each.replace('load_env', 'train/load_env') for each in _DRIFT]
+  assert _explore(tmp_path, *bindings, 'explore.num_env_steps = 50').finished
+
+
 def test_worlds_below_the_least_score_give_no_demonstration(tmp_path):
   result = _explore(tmp_path, *_DRIFT, 'explore.min_demonstration_score = 1e9')
   assert result.num_demonstrations == 0 and result.demonstrations is None
