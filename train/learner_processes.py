@@ -56,6 +56,8 @@ class _Learners:
     """Runs them until the run ends or fails; returns the exit status."""
     for _ in range(1 + _MAX_RESTARTS):
       self._processes = self._start(num_learners)
+      if self._num_signals:  # One came meanwhile.
+        self._processes[0].terminate()
       statuses = self._wait()
       # Of the others one was killed, or its machine lost.
       failed = [each for each in statuses if each > 0 and each != LOST]

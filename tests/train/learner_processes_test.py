@@ -5,6 +5,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -101,3 +102,20 @@ def test_a_signal_lets_learner_0_save_and_nothing_starts_again(
   assert ended == 1
   assert [len(addresses) for addresses in starts] == [1, 1]
   assert time.monotonic() - began < 300  # Learner 1 would sleep for 600 s.
+
+
+def test_a_signal_while_they_start_is_not_lost(monkeypatch):
+  monkeypatch.setattr(learner_processes, '_GRACE_S', 0.0)
+  started, popen = [], subprocess.Popen
+
+  def starting(*args, **kwargs):
+    started.append(popen(*args, **kwargs))
+    if len(started) == 1:
+      os.kill(os.getpid(), signal.SIGTERM)
+    return started[-1]
+
+  monkeypatch.setattr(subprocess, 'Popen', starting)
+  assert learner_processes.run(2, ['sleep', '100']) == 1
+  assert [each.returncode for each in started] == [
+      -signal.SIGTERM, -signal.SIGKILL
+  ]
