@@ -146,7 +146,10 @@ class ReplayLearner(loops.Learner):
       logging.info(
           'Pretraining %d of %d: loss %.4f, agreement with the demonstrator'
           ' %.2f',
-          done, num_steps, info['loss'], info['demonstration_agreement'],
+          done,
+          num_steps,
+          info['loss'],
+          info.get('demonstration_agreement', np.nan),
       )
 
   def _is_evaluation_due(self):
@@ -250,6 +253,8 @@ class ReplayLearner(loops.Learner):
     info = {name: float(value.numpy()) for name, value in metrics.items()}
     is_own = ~batch.sequences.is_demonstration
     info[_AGE] = float(np.sum(ages * is_own) / max(np.sum(is_own), 1))
+    # Where the agent has not measured it.
+    info.setdefault('demonstration_rate', float(np.mean(~is_own)))
     new_priorities = new_priorities.numpy()
     if not np.all(np.isfinite(new_priorities)):
       # Here and not after the iteration: the replay would refuse them.
