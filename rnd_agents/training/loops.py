@@ -210,11 +210,7 @@ class Loop:
     )
 
   def begin(self):
-    """Makes what only a new run needs, before its first checkpoint.
-
-    Raises:
-      UserError: If something is missing or does not fit.
-    """
+    """Makes what only a new run needs; see `Learner`."""
     self._learner.begin()
     self._shards.reset()
 
