@@ -242,7 +242,7 @@ def main(argv: Sequence[str], args: flags.FlagValues = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
   try:
     drawn = _draw(argv[1:], args)
-  except PlottingError as error:
+  except errors.UserError as error:
     print(f'plotting: {error}', file=sys.stderr)
     return 2
   for i, panel in enumerate(drawn):

@@ -204,6 +204,14 @@ def test_bad_arguments(runs, tmp_path, capsys, argv, out, message):
   assert not (tmp_path / out).is_file()
 
 
+def test_without_matplotlib(runs, tmp_path, capsys, monkeypatch):
+  monkeypatch.setitem(sys.modules, 'matplotlib', None)
+  monkeypatch.delitem(sys.modules, 'matplotlib.figure', raising=False)
+  assert _run(runs, '--out', tmp_path / 'o.png') == 2
+  assert capsys.readouterr().err == (
+      'plotting: Drawing needs matplotlib: pip install matplotlib\n')
+
+
 @pytest.mark.parametrize(('argv', 'message'), [
     (['--out', 'o.png', '--label_by', 'evil'], 'parent|run'),
     ([], '--out must have a value'),
