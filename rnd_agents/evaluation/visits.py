@@ -31,7 +31,8 @@ class VisitCounts:
 
   * `rooms`: `info['room']`, as of Montezuma's Revenge;
   * `grid`: `info['position']`, an array (x, y), as of MiniGrid; the info of the
-    first reset may have the `grid_size`, (width, height);
+    first reset may have the `grid_size`, (width, height); what lies beyond
+    1,000 is not counted;
   * `plane`: observations of two numbers, in 50 x 50 cells between the bounds of
     the observation space, if it has any; what lies outside counts in the cell
     at the edge;
@@ -189,6 +190,8 @@ class VisitCounts:
     elif self._kind == ROOMS:
       values = values[values < heat_maps.NUM_ROOMS]
       values = np.stack([values, np.zeros_like(values)], axis=1)
+    elif self._kind == GRID:
+      values = values[(values < _LARGEST_GRID).all(axis=1)]
     values = values[(values >= 0).all(axis=1)]
     add = heat_maps.cell_counts(values, least_shape=least_shape)
     self._counts = _sum(self._counts, add)

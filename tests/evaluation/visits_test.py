@@ -131,6 +131,15 @@ def test_positions_from_infos_of_those_that_gave_one():
   assert counts.image().shape == (480, 640, 3)
 
 
+def test_positions_beyond_the_largest_grid_take_no_memory():
+  counts = visits.VisitCounts(array_spec.ArraySpec([5], np.float32))
+  step = ts.restart(np.zeros([2, 5], np.float32), 2)
+  for x in (3, 999, 1_000, 2_000_000):
+    counts.observe(step, {'position': np.array([[x, 1], [0, 0]])})
+  assert counts.counts().shape == (2, 1_000)
+  assert np.argwhere(counts.counts()).tolist() == [[0, 0], [1, 3], [1, 999]]
+
+
 def test_rooms_from_infos():
   counts = visits.VisitCounts(_spec((4, 84, 84), 0, 255))
   for room in (1, 1, 4, 23, 77):
