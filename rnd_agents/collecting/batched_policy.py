@@ -120,9 +120,11 @@ def as_arrays(nest, spec, name):
           f'{path} is {array.dtype} {list(array.shape)} and must be'
           f' {np.dtype(leaf.dtype)} {list(leaf.shape)}, of one environment.'
       )
+    with np.errstate(over='ignore'):  # 1e39 is infinite in float32.
+      array = array.astype(leaf.dtype)
     if array.dtype.kind == 'f' and not np.all(np.isfinite(array)):
       raise errors.InvalidValue(f'{path} is not finite: {array}.')
-    arrays.append(array.astype(leaf.dtype))
+    arrays.append(array)
   return tf.nest.pack_sequence_as(spec, arrays)
 
 
