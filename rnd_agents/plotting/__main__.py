@@ -33,10 +33,6 @@ from rnd_agents.plotting import statistics
 _INTERVAL = f'{100 * statistics.CONFIDENCE:g} % interval'
 
 
-class PlottingError(errors.InvalidValue):
-  """Arguments of which no picture can be drawn."""
-
-
 def define_flags(values: flags.FlagValues) -> None:
   """Defines the flags of this program."""
   to = {'flag_values': values}
@@ -66,7 +62,7 @@ def find_runs(folders: Sequence[str]) -> List[str]:
   Folders without a run are named on stderr.
 
   Raises:
-    PlottingError: If there is no run in any of the folders, or one is missing.
+    ValueError: If there is no run in any of the folders, or one is missing.
   """
   runs, left_out = {}, []
   for folder in folders:
@@ -82,9 +78,9 @@ def find_runs(folders: Sequence[str]) -> List[str]:
           f'{folder} is no run folder and has none in it: there is no '
           f'{run_files.METRICS_FILE}.')
       if not os.path.isdir(folder):
-        raise PlottingError(left_out[-1])
+        raise errors.InvalidValue(left_out[-1])
   if left_out and not runs:
-    raise PlottingError(left_out[0])
+    raise errors.InvalidValue(left_out[0])
   for reason in left_out:
     print(f'Left out: {reason}', file=sys.stderr)
   return list(runs.values())
@@ -151,13 +147,13 @@ def _read(
     runs: Sequence[str], phase: str, metric: str
 ) -> Tuple[Dict[str, run_files.Series], List[Exception]]:
   """Reads a metric of the runs that have it; returns also why others do not."""
-  found, errors = {}, []
+  found, reasons = {}, []
   for run in runs:
     try:
       found[run] = run_files.read_metrics(run, phase, metric)
     except (OSError, ValueError) as error:
-      errors.append(error)
-  return found, errors
+      reasons.append(error)
+  return found, reasons
 
 
 def _panel(
@@ -165,13 +161,13 @@ def _panel(
 ) -> learning_curves.Panel:
   """Computes the panel of a metric; names runs without it on stderr."""
   if phase not in run_files.PHASES:
-    raise PlottingError(
+    raise errors.InvalidValue(
         f'the phase of --metric {phase}/{metric} must be train or eval')
-  found, errors = _read(runs, phase, metric)
-  for error in errors:
-    print(f'Left out: {error}', file=sys.stderr)
+  found, reasons = _read(runs, phase, metric)
+  for reason in reasons:
+    print(f'Left out: {reason}', file=sys.stderr)
   if not found:
-    raise PlottingError(f'no run has {metric!r} in phase {phase!r}')
+    raise errors.InvalidValue(f'no run has {metric!r} in phase {phase!r}')
   groups = group_runs(list(found), args.label_by)
 
   def by_label(series):
@@ -183,8 +179,8 @@ def _panel(
       metric):
     rows = statistics.steps_to(by_label(found), metric, args.threshold)
   if metric == 'return_mean' and args.threshold is None:
-    success, errors = _read(list(found), phase, 'success_rate')
-    if not errors:  # Not every environment reports it.
+    success, reasons = _read(list(found), phase, 'success_rate')
+    if not reasons:  # Not every environment reports it.
       rows += statistics.steps_to(by_label(success), 'success_rate')
   return learning_curves.make_panel(by_label(found), metric, phase, rows)
 
@@ -206,11 +202,11 @@ def _check_out(out: str) -> None:
   ending = os.path.splitext(out)[1][1:].lower()
   types = drawing.file_types()
   if ending and ending not in types:
-    raise PlottingError(
+    raise errors.InvalidValue(
         f'--out {out} is no picture: it must end in one of {", ".join(types)}')
   path = drawing.csv_path(out)
   if not tables.may_write_csv(path, learning_curves.CSV_COLUMNS):
-    raise PlottingError(
+    raise errors.InvalidValue(
         f'the numbers would go to {path}, which holds something else: choose'
         ' another --out')
 
@@ -220,10 +216,10 @@ def _draw(
 ) -> List[learning_curves.Panel]:
   """Draws the picture; returns its panels."""
   if len(args.metric) > 1 and args.threshold is not None:
-    raise PlottingError(
+    raise errors.InvalidValue(
         f'--threshold is for one --metric, not for {len(args.metric)}')
   if not folders:
-    raise PlottingError('which runs? Name their folders.')
+    raise errors.InvalidValue('which runs? Name their folders.')
   runs = find_runs(folders)
   _check_out(args.out)
   drawn = []
@@ -233,7 +229,7 @@ def _draw(
   try:
     learning_curves.draw_panels(drawn, args.out, args.title)
   except OSError as error:
-    raise PlottingError(
+    raise errors.InvalidValue(
         f'--out {args.out} cannot be written: {error.strerror}') from error
   return drawn
 
