@@ -8,8 +8,6 @@ Runs what is not finished, as experiments.py does; benchmarks/
 curiosities_report.py makes the tables.
 """
 
-import sys
-
 from benchmarks import experiments
 
 _FN = 'create_rnd_ppo_agent.curiosity_fn'
@@ -171,15 +169,5 @@ GROUPS = {
 }
 
 
-def main():
-  """Runs the groups of the command line."""
-  arguments = experiments.parse(__doc__, GROUPS)
-  sys.exit(
-      experiments.run(
-          {name: GROUPS[name] for name in arguments.groups}, arguments
-      )
-  )
-
-
 if __name__ == '__main__':
-  main()
+  experiments.main(__doc__, GROUPS)

@@ -42,28 +42,20 @@ def reached(steps, returns, level):
 
 
 def _rows(out, group):
-  labels = dict.fromkeys(job.label for job in curiosities.GROUPS[group])
-  for label in labels:
-    courses = [
-        course(folder)
-        for job in curiosities.GROUPS[group]
-        if job.label == label
-        and experiments.is_finished(
-            folder := experiments.root_dir(out, group, job)
-        )
-    ]
-    if courses:
-      yield (
-          label,
-          len(courses),
-          *(
-              ', '.join(reached(*each, level) for each in courses)
-              for level in _LEVELS
-          ),
-          ', '.join(f'{returns[-_LAST:].mean():.2f}' for _, returns in courses),
-          # DeepSea's runs stop where an evaluation finds the treasure.
-          ', '.join(f'{steps[-1] / 1000:.0f}' for steps, _ in courses),
-      )
+  found = experiments.finished(out, group, curiosities.GROUPS[group])
+  for label, folders in found.items():
+    courses = list(map(course, folders))
+    yield (
+        label,
+        len(courses),
+        *(
+            ', '.join(reached(*each, level) for each in courses)
+            for level in _LEVELS
+        ),
+        ', '.join(f'{returns[-_LAST:].mean():.2f}' for _, returns in courses),
+        # DeepSea's runs stop where an evaluation finds the treasure.
+        ', '.join(f'{steps[-1] / 1000:.0f}' for steps, _ in courses),
+    )
 
 
 def main():

@@ -180,6 +180,16 @@ def is_finished(folder):
   return run_files.read_status(folder).get('state') == 'finished'
 
 
+def finished(out, group, jobs):
+  """{label: [folders of finished runs]}, in the order of the jobs."""
+  folders = {job.label: [] for job in jobs}
+  for job in jobs:
+    folder = root_dir(out, group, job)
+    if is_finished(folder):
+      folders[job.label].append(folder)
+  return {label: found for label, found in folders.items() if found}
+
+
 def sweep_job(out, group, job):
   """The job as a sweep runs it."""
   folder = os.path.abspath(root_dir(out, group, job))
@@ -226,11 +236,16 @@ def run(groups, arguments):
   return sweep.Sweep(jobs, arguments.jobs).run()
 
 
-def main():
-  """Runs the groups of the command line."""
-  arguments = parse(__doc__, GROUPS)
-  sys.exit(run({name: GROUPS[name] for name in arguments.groups}, arguments))
+def main(description, groups):
+  """Runs the groups of the command line: the program of such a module.
+
+  Args:
+    description: Its docstring.
+    groups: {name: list of `Job`}.
+  """
+  arguments = parse(description, groups)
+  sys.exit(run({name: groups[name] for name in arguments.groups}, arguments))
 
 
 if __name__ == '__main__':
-  main()
+  main(__doc__, GROUPS)

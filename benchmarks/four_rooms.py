@@ -120,11 +120,9 @@ def main():
   """Runs the groups of the command line and reports what is finished."""
   arguments = experiments.parse(__doc__, GROUPS)
   status = experiments.run(GROUPS, arguments)
-  folders = {}
-  for job in GROUPS['four_rooms']:
-    folder = experiments.root_dir(arguments.out, 'four_rooms', job)
-    if experiments.is_finished(folder):
-      folders.setdefault(job.label, []).append(folder)
+  folders = experiments.finished(
+      arguments.out, 'four_rooms', GROUPS['four_rooms']
+  )
   report(folders)
   if len(folders) == len(_AGENTS):
     draw(folders, _PICTURE)

@@ -38,16 +38,6 @@ _RETURNS = {
 }
 
 
-def _folders(out, group):
-  """{label: [folders of finished runs]}, in the order of the jobs."""
-  folders = {}
-  for job in experiments.GROUPS[group]:
-    folder = experiments.root_dir(out, group, job)
-    if experiments.is_finished(folder):
-      folders.setdefault(job.label, []).append(folder)
-  return folders
-
-
 def _first_env_steps(folder, phase, metric, threshold):
   """Environment steps when a metric first reached a threshold, or None."""
   rows = run_files.read_rows(folder)
@@ -73,16 +63,11 @@ def _thousands(values):
 
 def _median(values):
   """Median with 'never' as infinity."""
-  numbers = sorted(np.inf if v is None else v for v in values)
-  middle = len(numbers) // 2
-  if len(numbers) % 2:
-    return numbers[middle]
-  return (numbers[middle - 1] + numbers[middle]) / 2
+  return np.median([np.inf if value is None else value for value in values])
 
 
-def report_returns(out, group, pictures, title):
+def report_returns(folders, group, pictures, title):
   """Final evaluations and first flags, and the learning curves."""
-  folders = _folders(out, group)
   rows = []
   for label, runs in folders.items():
     returns = [_last(run, 'eval', 'return_mean') for run in runs]
@@ -124,9 +109,8 @@ def report_returns(out, group, pictures, title):
   )
 
 
-def report_solved(out, group, pictures, title):
+def report_solved(folders, group, pictures, title):
   """How many seeds of each label solved it, and when."""
-  folders = _folders(out, group)
   rows = []
   for label, runs in folders.items():
     solved = [
@@ -191,10 +175,10 @@ def plot_solved(folders, out, title):
   drawing.save(figure, out)
 
 
-def report_scaling(out, group, pictures):
+def report_scaling(folders, group, pictures):
   """Steps to solve DeepSea against its size."""
   points, rows = [], []
-  for label, runs in _folders(out, group).items():
+  for label, runs in folders.items():
     size = int(label.partition('=')[2])
     solved = [
         _first_env_steps(run, 'eval', 'success_rate', _SOLVED) for run in runs
@@ -230,16 +214,17 @@ def main():
   parser.add_argument('--out', default=os.path.join('runs', 'experiments'))
   parser.add_argument('--pictures', default=os.path.join('docs', 'images'))
   arguments = parser.parse_args()
-  os.makedirs(arguments.pictures, exist_ok=True)
-  place = (arguments.out,)
   for group in arguments.groups:
     print(f'## {group}\n')
+    folders = experiments.finished(
+        arguments.out, group, experiments.GROUPS[group]
+    )
     if group == 'deep_sea_scaling':
-      report_scaling(*place, group, arguments.pictures)
+      report_scaling(folders, group, arguments.pictures)
     elif group in _RETURNS:
-      report_returns(*place, group, arguments.pictures, _RETURNS[group])
+      report_returns(folders, group, arguments.pictures, _RETURNS[group])
     else:
-      report_solved(*place, group, arguments.pictures, 'DeepSea, N = 20')
+      report_solved(folders, group, arguments.pictures, 'DeepSea, N = 20')
 
 
 if __name__ == '__main__':

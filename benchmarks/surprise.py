@@ -9,8 +9,6 @@ see the screen in the same update. Runs what is not finished, as experiments.py
 does; benchmarks/surprise_report.py makes the table and the picture.
 """
 
-import sys
-
 from benchmarks import experiments
 
 NUM_ENVIRONMENTS = 24
@@ -89,15 +87,5 @@ def _jobs(seeds):
 GROUPS = {'surprise': _jobs(range(5))}
 
 
-def main():
-  """Runs the groups of the command line."""
-  arguments = experiments.parse(__doc__, GROUPS)
-  sys.exit(
-      experiments.run(
-          {name: GROUPS[name] for name in arguments.groups}, arguments
-      )
-  )
-
-
 if __name__ == '__main__':
-  main()
+  experiments.main(__doc__, GROUPS)
