@@ -185,26 +185,14 @@ def report_scaling(folders, group, pictures):
     ]
     for run, step in zip(runs, solved, strict=True):
       points.append(
-          dict(
-              label='RND-PPO',
-              x=size,
-              y=_env_steps(run) if step is None else step,
-              solved=step is not None,
-          )
+          (size, _env_steps(run) if step is None else step, step is not None)
       )
     random_steps = f'{size * 2.0**size:.1e}'
     rows.append((size, len(runs), _thousands(solved), random_steps))
   tables.print_table(
       ('N', 'seeds', 'solved at (k steps)', 'random policy, N 2^N steps'), rows
   )
-  scaling_picture.plot_scaling(
-      points,
-      os.path.join(pictures, f'{group}.png'),
-      reference=(lambda n: n * 2.0**n, 'random policy: N 2^N'),
-      title='DeepSea: environment steps until solved',
-      xlabel='Size N',
-      ylabel='Environment steps',
-  )
+  scaling_picture.plot_scaling(points, os.path.join(pictures, f'{group}.png'))
 
 
 def main():

@@ -14,7 +14,7 @@ from typing import Any, Optional, Sequence, Tuple
 from rnd_agents import errors
 
 # Okabe and Ito's palette, which colour-blind readers can distinguish, without
-# its yellow (too pale for lines). Markers and dashes differ as well.
+# its yellow (too pale for lines). Dashes differ as well.
 COLORS = (
     '#0072B2',
     '#D55E00',
@@ -25,7 +25,6 @@ COLORS = (
     '#000000',
 )
 DASHES = ('-', '--', '-.')
-MARKERS = 'osDvPXp'
 
 _SIZE_INCHES = (10.0, 4.2)
 _DPI = 120
@@ -87,13 +86,8 @@ def step_axis(axes: Any) -> None:
   axes.set_xlabel('Environment steps')
 
 
-def log_axis(axes: Any, thousands: bool = False) -> None:
-  """Makes the y axis logarithmic, with plain numbers at its ticks.
-
-  Args:
-    axes: With the final limits of y.
-    thousands: Whether to write 10k and 1M rather than 10000 and 1e+06.
-  """
+def log_axis(axes: Any) -> None:
+  """Makes the y axis, whose limits are final, logarithmic: 0.1, 1, 10."""
   from matplotlib import ticker
 
   axes.set_yscale('log')
@@ -102,12 +96,9 @@ def log_axis(axes: Any, thousands: bool = False) -> None:
   subs = (1, 2, 5) if decades < 2.5 else (1,)
   axes.yaxis.set_major_locator(ticker.LogLocator(subs=subs))
   axes.yaxis.set_minor_formatter(ticker.NullFormatter())
-  if thousands:
-    axes.yaxis.set_major_formatter(ticker.EngFormatter(sep=''))
-  else:
-    axes.yaxis.set_major_formatter(
-        ticker.FuncFormatter(lambda value, _: f'{value:g}')
-    )
+  axes.yaxis.set_major_formatter(
+      ticker.FuncFormatter(lambda value, _: f'{value:g}')
+  )
 
 
 def legend_label(label: str) -> str:

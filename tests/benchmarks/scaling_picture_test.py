@@ -28,26 +28,18 @@ def _read_csv(path):
     return list(csv.reader(file))
 
 
-def _points(label, x, *runs):
-  return [{'label': label, 'x': x, 'y': y, 'solved': solved}
-          for y, solved in runs]
-
-
 def test_plot_scaling(tmp_path):
-  points = (
-      _points('ppo', 10, (100, True), (300, True), (900, False)) +
-      _points('ppo', 20, (700, True), (1000, False), (1000, False)) +
-      _points('ppo', 5, (40, True), (60, True)))
-  out = tmp_path / 'scaling.png'
+  points = [
+      (10, 100, True), (10, 300, True), (10, 900, False), (20, 700, True),
+      (20, 1000, False), (20, 1000, False), (5, 40, True), (5, 60, True)]
 
-  fig = scaling_picture.plot_scaling(
-      points, str(out), reference=(lambda n: 2.0**n, 'random'), xlabel='N')
+  fig = scaling_picture.plot_scaling(points, str(tmp_path / 'scaling.png'))
 
   (axes,) = fig.axes
   assert axes.get_yscale() == 'log'
   # Medians with unsolved = infinite: of 100, 300, inf; and 700, inf, inf.
   np.testing.assert_allclose(
-      _line(axes, 'ppo (5 of 8 runs solved)'),
+      _line(axes, 'RND-PPO (5 of 8 runs solved)'),
       [[5, 10, 20], [50, 300, np.nan]])
   solved, unsolved = axes.lines[1], axes.lines[2]
   assert sorted(zip(*solved.get_data())) == [
@@ -57,42 +49,22 @@ def test_plot_scaling(tmp_path):
   assert unsolved.get_marker() == '^'
   assert unsolved.get_markerfacecolor() == 'none'
   assert solved.get_marker() != '^'
-  x, y = _line(axes, 'random')
+  x, y = _line(axes, 'random policy: N 2^N')
   assert (x[0], x[-1]) == (5, 20)
-  np.testing.assert_allclose(y, 2**x)
-  assert axes.get_ylim() == pytest.approx((16, 2500))  # Not up to 2^20.
+  np.testing.assert_allclose(y, x * 2**x)
+  assert axes.get_ylim() == pytest.approx((16, 2500))  # Not up to 20 * 2^20.
   assert {'100', '1k'} <= set(_tick_labels(axes.yaxis))
   assert _tick_labels(axes.xaxis) == ['5', '10', '20']
   assert _texts(axes.get_legend()) == [
-      'ppo (5 of 8 runs solved)', 'not solved within its budget', 'random']
-  assert axes.get_xlabel() == 'N'
+      'RND-PPO (5 of 8 runs solved)', 'not solved within its budget',
+      'random policy: N 2^N']
   assert _read_csv(tmp_path / 'scaling.csv')[:4] == [
-      ['label', 'x', 'y', 'solved'], ['ppo', '10', '100', '1'],
-      ['ppo', '10', '300', '1'], ['ppo', '10', '900', '0']]
-
-
-def test_plot_scaling_sets_groups_apart(tmp_path):
-  points = (_points('a', 10, (100, False)) + _points('b', 10, (100, False)) +
-            _points('a', 20, (100, False)) + _points('b', 20, (100, True)))
-  fig = scaling_picture.plot_scaling(points, str(tmp_path / 'out.png'))
-  triangles = [np.asarray(line.get_xdata()) for line in fig.axes[0].lines
-               if line.get_marker() == '^']
-  first, second = [x for x in triangles if x.size]
-  np.testing.assert_allclose(first, [9.4, 19.4])  # 12 % of the gap between.
-  np.testing.assert_allclose(second, [10.6])
-  assert _texts(fig.axes[0].get_legend())[:2] == [
-      'a (0 of 2 runs solved)', 'b (1 of 2 runs solved)']
+      ['label', 'x', 'y', 'solved'], ['RND-PPO', '10', '100', '1'],
+      ['RND-PPO', '10', '300', '1'], ['RND-PPO', '10', '900', '0']]
 
 
 def test_plot_scaling_when_all_is_solved(tmp_path):
   fig = scaling_picture.plot_scaling(
-      _points('a', 4, (10, True)), str(tmp_path / 'out.png'))
-  assert _texts(fig.axes[0].get_legend()) == ['a (1 of 1 runs solved)']
-
-
-def test_plot_scaling_refuses(tmp_path):
-  out = str(tmp_path / 'out.png')
-  with pytest.raises(ValueError, match='no points'):
-    scaling_picture.plot_scaling([], out)
-  with pytest.raises(ValueError, match='positive.*-1'):
-    scaling_picture.plot_scaling(_points('a', 4, (-1, True)), out)
+      [(4, 10, True)], str(tmp_path / 'out.png'))
+  assert _texts(fig.axes[0].get_legend()) == [
+      'RND-PPO (1 of 1 runs solved)', 'random policy: N 2^N']
