@@ -60,12 +60,14 @@ class EpisodicMemory(tf.Module, abc.ABC):
       transitions = transitions.add_time()
     is_first = transitions.is_first[:, :1]
     # T transitions are T + 1 rows; only at an episode's begin is the first one
-    # new. Behind what is no transition another episode begins.
-    valid = transitions.valid
+    # new, and what is neither led to nor begins an episode is padding.
+    valid, begins = transitions.valid, transitions.next_is_first
     if valid is None:
       valid = tf.ones_like(transitions.is_first)
-    starts = tf.concat([is_first, ~valid], axis=1)
-    counts = tf.concat([is_first, tf.ones_like(valid)], axis=1)
+    if begins is None:
+      begins = ~valid
+    starts = tf.concat([is_first, begins], axis=1)
+    counts = tf.concat([is_first, valid | begins], axis=1)
     values, memory = self._of_rows(
         transitions.rows(),
         starts,

@@ -28,6 +28,9 @@ class Transitions(NamedTuple):
       transition.
     episodic: of replayed transitions, what `Curiosity.watch` returned when they
       were collected; None where the curiosity has to compute it.
+    next_is_first: booleans [outer...]: whether an episode begins with the next
+      observation. None where it does behind all that are not valid, as without
+      padding.
   """
 
   next_observation: types.NestedTensor
@@ -36,6 +39,7 @@ class Transitions(NamedTuple):
   action: Optional[types.NestedTensor] = None
   is_first: Optional[tf.Tensor] = None
   episodic: Optional[types.NestedTensor] = None
+  next_is_first: Optional[tf.Tensor] = None
 
   @classmethod
   def of_trajectory(cls, experience):
@@ -62,6 +66,7 @@ class Transitions(NamedTuple):
         action=begin(experience.action),
         is_first=tf.equal(step_type, ts.StepType.FIRST),
         episodic=end(info['episodic']) if has_episodic else None,
+        next_is_first=tf.equal(end(experience.step_type), ts.StepType.FIRST),
     )
 
   def flatten(self):
@@ -133,16 +138,19 @@ class PreviousRow(tf.Module):
     before = self._rows.read(batch_size)
     observation, action, step_type = before
     kept = _kept(row)
+    valid = is_known & ~row.is_first()
+    next_is_first = ~valid
     if mask is not None:
-      is_known &= mask
+      valid, next_is_first = valid & mask, next_is_first & mask
       kept = nest_utils.where(mask, kept, before)
     self._rows.assign(kept)
     return Transitions(
         next_observation=row.observation,
-        valid=is_known & ~row.is_first(),
+        valid=valid,
         observation=observation,
         action=action,
         is_first=tf.equal(step_type, ts.StepType.FIRST),
+        next_is_first=next_is_first,
     )
 
 

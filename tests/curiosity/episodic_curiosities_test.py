@@ -161,6 +161,65 @@ def test_watching_row_by_row_equals_rollouts(name, monkeypatch):
     assert len(np.unique(wanted[valid])) > 1
 
 
+def _leaves(episodic):
+  return np.stack(tf.nest.flatten(episodic), axis=-1)
+
+
+@pytest.fixture
+def whole(monkeypatch):
+  """Random rows, and what curiosities know of their transitions, all at once."""
+  monkeypatch.setattr(
+      curiosity.SeenObservations, 'update', lambda *arguments: None
+  )
+  rows = random_rollouts.rows(7, num_rows=19)
+  known = _created('product').episodic(of_trajectory(rows))
+  return rows, _leaves(known)
+
+
+def test_a_memory_goes_on_behind_padding(whole):
+  rows, wanted = whole
+  module = _created('product')
+  found = [[] for _ in wanted]
+  for rollout in random_rollouts.cut_unevenly(rows, seed=8):
+    transitions = of_trajectory(rollout)
+    leaves = _leaves(module.episodic(transitions))
+    for b, t, *_ in random_rollouts.by_environment(transitions):
+      found[b].append(leaves[b, t])
+    module.update_statistics(transitions)
+  valid = of_trajectory(rows).valid.numpy()
+  for b, of_environment in enumerate(found):
+    np.testing.assert_allclose(of_environment, wanted[b][valid[b]], rtol=1e-4)
+
+
+def test_a_memory_goes_on_where_an_environment_has_no_row(whole):
+  rows, wanted = whole
+  module = _created('product')
+  num_environments, num_rows = rows.step_type.shape
+  previous = curiosity.PreviousRow(
+      tf.nest.map_structure(lambda x: tf.TensorSpec(x.shape[2:], x.dtype), rows)
+  )
+
+  @tf.function
+  def watch(row, has_row):
+    transitions = previous.join(row, has_row)
+    return transitions.valid, module.watch(transitions)
+
+  rng, at = np.random.default_rng(10), np.zeros(num_environments, int)
+  while (at < num_rows).any():
+    has_row = (at < num_rows) & (rng.random(num_environments) < 0.5)
+    # What is no row may be anything.
+    columns = np.where(has_row, at, rng.integers(num_rows, size=len(at)))
+    row = tf.nest.map_structure(
+        lambda x, at=columns: tf.gather(x, at, batch_dims=1), rows
+    )
+    valid, episodic = watch(row, tf.constant(has_row))
+    for b in np.flatnonzero(valid):
+      np.testing.assert_allclose(
+          _leaves(episodic)[b], wanted[b, at[b] - 1], rtol=1e-4
+      )
+    at += has_row
+
+
 @pytest.mark.parametrize('name', ['novel_d', 'e3b', 'product'])
 def test_replayed_transitions_bring_their_part_of_the_episode(name):
   module = _created(name)

@@ -47,6 +47,34 @@ def cut(experience, length=7):
     )
 
 
+def cut_unevenly(experience, seed):
+  """Cuts rows as `cut` does, into parts of other lengths in each environment.
+
+  Shorter ones have padding before them, as those of `hierarchy.Decisions`: rows
+  of step type LAST, with observations of no matter what.
+  """
+  rng = np.random.default_rng(seed)
+  num_environments, num_rows = experience.step_type.shape
+  starts = np.zeros(num_environments, int)
+  while (starts < num_rows - 1).any():
+    ends = np.minimum(
+        starts + rng.integers(7, size=num_environments), num_rows - 1
+    )
+    columns = np.arange((ends - starts).max() + 1)
+    columns = ends[:, np.newaxis] - columns[::-1]
+    is_padding = columns < starts[:, np.newaxis]
+    part = tf.nest.map_structure(
+        lambda x, at=columns % num_rows: tf.gather(x, at, batch_dims=1),
+        experience,
+    )
+    step_type = tf.where(is_padding, ts.StepType.LAST, part.step_type)
+    yield part.replace(
+        step_type=step_type,
+        next_step_type=tf.concat([step_type[:, 1:], step_type[:, -1:]], axis=1),
+    )
+    starts = ends
+
+
 def by_environment(transitions):
   """Yields (b, t, begins, observation, next observation) of the valid ones."""
   observation, following, begins, valid = (
