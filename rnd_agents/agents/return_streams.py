@@ -234,6 +234,15 @@ def valid_transitions(experience):
   return tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
 
 
+def is_padding(experience):
+  """Returns which rows [B, T] but the last are `hierarchy.Decisions`' padding.
+
+  They are LAST, and no episode begins behind them.
+  """
+  next_is_first = tf.equal(experience.step_type[:, 1:], ts.StepType.FIRST)
+  return ~valid_transitions(experience) & ~next_is_first
+
+
 def statistics_names(names, curious):
   """Names of the numbers that streams leave behind of a rollout, in order.
 

@@ -243,4 +243,6 @@ def _ends_and_starts(experience):
   replay buffer make them, the last row may be the FIRST one of an episode,
   whose transition is in none of them.
   """
-  return tf.not_equal(experience.step_type[:, :-1], ts.StepType.MID)
+  return tf.not_equal(
+      experience.step_type[:, :-1], ts.StepType.MID
+  ) & ~return_streams.is_padding(experience)

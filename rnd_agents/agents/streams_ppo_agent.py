@@ -393,7 +393,8 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     ):
       # Last: the probabilities of this rollout belong to the old statistics.
       self._observation_normalizer.update(
-          tf.nest.map_structure(lambda x: x[:, :-1], experience.observation)
+          tf.nest.map_structure(lambda x: x[:, :-1], experience.observation),
+          ~return_streams.is_padding(experience),
       )
     zeros = dict.fromkeys(self._loss_info_type._fields, tf.constant(0.0))
     info = self._loss_info_type(**{**zeros, **statistics, **means})

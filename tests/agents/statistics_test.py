@@ -155,6 +155,53 @@ def test_returns_end_with_an_episode_where_rollouts_share_no_row():
   )
 
 
+def test_sums_of_an_episode_go_on_behind_padding():
+  # `hierarchy.Decisions` puts rows of step type LAST before rows in mid-episode.
+  agent = agent_test_utils.readable_agent(
+      True,
+      normalize_rewards=True,
+      discount_factor=1.0,
+      update_normalizers_in_train=True,
+  )
+  for row, rewards, bonus in (
+      ('FMM', [1.0, 2.0], [1.0, 3.0]),
+      ('LLMT', [99.0, 99.0, 4.0], [99.0, 99.0, 5.0]),
+  ):
+    zeros = np.zeros(len(row))
+    experience = agent_test_utils.readable_rollout(
+        agent, row, rewards, np.append(25.0, bonus), zeros, zeros
+    )
+    bonuses = agent._rollouts.evaluate(experience)[0].bonuses
+    agent._rewards.update_return_statistics(experience, {})
+    rewards = agent._rewards(experience, bonuses)
+    statistics = agent._rewards.statistics(experience, bonuses, rewards)
+  np.testing.assert_allclose(
+      statistics['intrinsic_episode_return_mean'], 1 + 3 + 5, rtol=1e-5
+  )
+  np.testing.assert_allclose(
+      agent._rewards.scalers[0].moments.mean, (1 + 3 + 7) / 3, rtol=1e-4
+  )
+
+
+def test_padding_is_no_observation_of_the_policy():
+  agent = agent_test_utils.readable_agent(
+      True,
+      normalize_observations=True,
+      update_normalizers_in_train=True,
+      num_epochs=1,
+      num_minibatches=1,
+  )
+  values = np.array([7.0, 7.0, 1.0, 2.0, 4.0, 9.0])
+  agent.train(
+      agent_test_utils.readable_rollout(
+          agent, 'LLMLFM', np.zeros(5), np.ones(6), values, values
+      )
+  )
+  (moments,) = agent._observation_normalizer._flat_moments
+  np.testing.assert_allclose(moments.count, 3 + 1e-4)
+  np.testing.assert_allclose(moments.mean[1], (1 + 2 + 4) / 3, rtol=1e-4)
+
+
 def test_bonus_under_old_and_predictor_loss_under_new_statistics():
   # The error is x**2 of a whitened x: its mean is that of the raw squares while
   # nothing is known, and 1 once these very samples have set the variance.
