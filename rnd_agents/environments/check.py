@@ -335,8 +335,8 @@ class _Check:
 
   def _play_batch(self, batch):
     """Plays two instances through VectorPyEnvironment with random actions."""
-    actions = batch.gymnasium_vector_env.action_space
-    actions.seed(self._seed)
+    vector_env = batch.gymnasium_vector_env
+    vector_env.action_space.seed(self._seed)
     spec = array_spec.add_outer_dims_nest(batch.time_step_spec(), (2,))
     with self._findings.of('adapter', 'Two instances in one batch: '):
       time_step = batch.reset()
@@ -345,9 +345,10 @@ class _Check:
           raise errors.InvalidValue(
               f'Step {step}: {time_step} does not fit {spec}.'
           )
-        time_step = batch.step(
-            gymnasium_spaces.from_zero(actions, actions.sample())
+        actions = gymnasium_spaces.from_zero(
+            vector_env.single_action_space, vector_env.action_space.sample()
         )
+        time_step = batch.step(actions)
 
 
 def _count(number, noun):

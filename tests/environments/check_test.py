@@ -12,6 +12,7 @@ import warnings
 from absl import app
 from absl import flags
 import gymnasium
+from gymnasium import spaces
 from gymnasium.utils import env_checker
 import numpy as np
 import pytest
@@ -126,6 +127,21 @@ def test_sound_environments(env_fn, notes):
   report = check.check_environment(env_fn, max_steps=1500)
   assert _rules(report) == notes
   assert all(found.level == 'note' for found in report.findings)
+
+
+@pytest.mark.parametrize('space', [
+    spaces.Discrete(2, start=-1),
+    spaces.MultiDiscrete([2, 3], start=[3, 1]),
+])
+def test_sound_actions_that_do_not_count_from_zero(space):
+  class Counting(broken.Sound):
+    action_space = space
+
+    def step(self, action):
+      assert self.action_space.contains(action)
+      return super().step(np.sum(action - np.asarray(space.start)) % 2)
+
+  assert not _examine(Counting).findings
 
 
 def test_the_error_lists_all_faults_with_their_fixes():
