@@ -10,6 +10,7 @@ key share a cell, so that the key says what is worth coming back to.
     explore.key_fn = @minigrid_state
 """
 
+import enum
 import functools
 import hashlib
 import math
@@ -213,10 +214,10 @@ def canonical(key: Any) -> Hashable:
   Raises:
     KeyFailure: it is something else.
   """
-  if isinstance(key, np.generic):
-    key = key.item()
-  if isinstance(key, np.ndarray):
-    return tuple(canonical(each) for each in key.tolist())
+  if isinstance(key, enum.Enum):  # An IntEnum is an int, but no literal.
+    key = key.value
+  if isinstance(key, (np.generic, np.ndarray)):
+    key = key.tolist()
   if isinstance(key, (list, tuple)):
     return tuple(canonical(each) for each in key)
   if isinstance(key, float) and not math.isfinite(key):

@@ -3,6 +3,7 @@
 """Tests of key functions."""
 
 import ast
+import enum
 
 import numpy as np
 import pytest
@@ -85,14 +86,27 @@ def test_minigrid_state():
   env.close()
 
 
+class _Direction(enum.IntEnum):
+  NORTH = 3
+
+
+class _Colour(str, enum.Enum):
+  RED = 'red'
+
+
 @pytest.mark.parametrize(('key', 'plain'), [
     (np.float32(0.5), 0.5),
+    (np.bool_(True), True),
+    (_Direction.NORTH, 3),
+    (_Colour.RED, 'red'),
+    (np.array(2.5), 2.5),
     ([np.int64(1), (b'x', 'y')], (1, (b'x', 'y'))),
     (np.array([[1, 2]]), ((1, 2),)),
 ])
 def test_canonical(key, plain):
   assert cells.canonical(key) == plain
   assert type(cells.canonical(key)) is type(plain)
+  assert ast.literal_eval(repr(cells.canonical(key))) == plain
 
 
 @pytest.mark.parametrize('key', [None, object(), float('nan'), {1: 2}])
