@@ -65,7 +65,8 @@ class Archive:
     """Creates an empty Archive.
 
     Args:
-      max_cells: new ones beyond that are not taken in.
+      max_cells: new ones beyond that are not taken in, but where the episode
+        of a world ends.
       counts_unfinished: whether the best trajectory of a world may be one whose
         episode has not ended.
     """
@@ -142,7 +143,7 @@ class Archive:
     """
     cell = self._cells.get((world, key))
     if cell is None:
-      if len(self) >= self._max_cells:
+      if len(self) >= self._max_cells and key is not ENDED:
         self.is_full = True
         return None
       node = self._add_node(parent, actions)

@@ -104,7 +104,8 @@ class Exploration:
       `target_score`, or no limit.
     shortening_env_steps: Steps to take detours out of the trajectory of each
       demonstration, see `exploring.shortening`.
-    max_cells: New cells beyond that are not taken in.
+    max_cells: New cells beyond that are not taken in, but where the episode of
+      a world ends.
     snapshot_memory_mb: Memory for snapshots of environments, in 10^6 bytes; 0
       puts environments back by seeds and actions alone.
     log_interval_env_steps: Environment steps between rows of metrics.csv.

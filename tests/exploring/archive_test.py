@@ -178,3 +178,15 @@ def test_full_archive_improves_what_it_has():
   assert archive.is_full and len(archive) == 2
   assert archive.offer(0, 1, root, b'1', 0.0, 1) is not None
   assert archive.actions_to(int(archive.column('node')[1])) == b'1'
+
+
+def test_full_archive_takes_the_end_of_each_world():
+  archive = archive_lib.Archive(max_cells=1)
+  roots = [archive.add_world(0) for _ in range(2)]
+  assert archive.offer(0, 1, roots[0], b'1', 0.0, 1) is None
+  for world, root in enumerate(roots):
+    ended = archive_lib.ENDED
+    assert archive.offer(world, ended, root, b'11', 3.0, 2) is not None
+    assert archive.offer(world, ended, root, b'2', 3.0, 1) is not None
+  assert archive.best_of_all() == (3.0, 1)
+  assert archive.solved_worlds(3.0).tolist() == [True, True]
