@@ -39,13 +39,15 @@ class ArchiveLog:
     )
     self._timings = metrics_log.Table(
         os.path.join(root_dir, run_files.TIMINGS_FILE),
-        ('phase', 'iteration', 'env_steps', 'wall_time_s'),
+        (*_COLUMNS[:3], 'wall_time_s', 'replayed_env_steps'),
         last,
     )
     self._env_steps, wall_time_s = -1, 0.0  # Of the last row.
+    self._replayed_before = 0  # By earlier starts.
     for row in self._timings.rows():
       self._env_steps = int(row['env_steps'])
       wall_time_s = float(row['wall_time_s'])
+      self._replayed_before = int(row['replayed_env_steps'])
     self._start_s = time.monotonic() - wall_time_s
     # Frames an environment step, where it skips some.
     env = explorer.env
@@ -76,7 +78,9 @@ class ArchiveLog:
     self._timings.add({
         **row,
         'wall_time_s': f'{time.monotonic() - self._start_s:.6g}',
-        'replayed_env_steps': explorer.returner.replayed_env_steps,
+        'replayed_env_steps': (
+            self._replayed_before + explorer.returner.replayed_env_steps
+        ),
     })
 
   def line(self, num_env_steps):

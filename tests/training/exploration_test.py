@@ -214,7 +214,11 @@ def test_novelty_by_rnd():
 
 
 def test_an_exploration_led_by_rnd_resumes(tmp_path):
-  bindings = *_DRIFT, 'explore.novelty_fn = @CuriosityNovelty'
+  bindings = (
+      *_DRIFT,
+      'explore.novelty_fn = @CuriosityNovelty',
+      'explore.snapshot_memory_mb = 0',
+  )
 
   def run(name, num_env_steps):
     return _explore(
@@ -229,6 +233,14 @@ def test_an_exploration_led_by_rnd_resumes(tmp_path):
   assert len(set(ours['novelty'].tolist())) > 5
   for name in ours:
     np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+  replayed, expected = (
+      [
+          row.values['replayed_env_steps']
+          for row in run_files.read_rows(tmp_path / name, 'timings.csv')
+      ]
+      for name in ('broken', 'whole')
+  )
+  assert replayed == expected and expected[0] > 0
 
 
 _BAD = {
