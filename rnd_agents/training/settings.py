@@ -23,6 +23,7 @@ _OF_EXECUTION = frozenset({
     'ReplayTraining.replaces_damaged_replay',
     'explore.num_env_steps',
     'explore.snapshot_memory_mb',
+    'explore.min_demonstration_score',
     'explore.shortening_env_steps',
     'explore.save_interval_s',
     'load_environment.vectorization',

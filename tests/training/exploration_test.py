@@ -191,6 +191,9 @@ def test_worlds_below_the_least_score_give_no_demonstration(tmp_path):
   result = _explore(tmp_path, *_DRIFT, 'explore.min_demonstration_score = 1e9')
   assert result.num_demonstrations == 0 and result.demonstrations is None
   assert not os.path.exists(tmp_path / exploration.DEMONSTRATIONS_FILE)
+  # A finished exploration gives them where less is asked for.
+  result = _explore(tmp_path, *_DRIFT, 'explore.min_demonstration_score = -1e9')
+  assert result.num_demonstrations == 1
 
 
 def test_novelty_by_rnd():
