@@ -13,7 +13,14 @@ import numpy as np
 from rnd_agents import ranges
 
 _START = 1
-_LEFT, _RIGHT = 0, 1
+_RIGHT = 1  # Any other action goes left.
+_RANGES = dict(
+    num_states=ranges.Range(
+        lambda x: x >= 2 and x % 1 == 0, 'an integer from 2'
+    ),
+    limit_env_steps=ranges.COUNT,
+    right_probability=ranges.SHARE,
+)
 
 
 @gin.configurable(module='rnd_agents', denylist=['render_mode'])
@@ -26,7 +33,7 @@ class StochasticChain(gymnasium.Env):
   The info of the last step has `is_success`: whether the end paid 1.
   """
 
-  metadata = {'render_modes': [], 'render_fps': 4}
+  metadata = {'render_modes': []}
 
   def __init__(
       self, num_states=6, limit_env_steps=200, right_probability=0.5,
@@ -35,18 +42,13 @@ class StochasticChain(gymnasium.Env):
     """Creates the environment, which begins in the second state.
 
     Args:
-      num_states: Of the chain.
+      num_states: Of the chain, at least 2.
       limit_env_steps: Steps after which an episode is cut.
       right_probability: That going right succeeds.
       render_mode: None.
     """
     del render_mode
-    ranges.check_above_0(
-        'StochasticChain.',
-        num_states=num_states,
-        limit_env_steps=limit_env_steps,
-        right_probability=right_probability,
-    )
+    ranges.check(_RANGES, locals(), 'StochasticChain.')
     self.observation_space = spaces.Box(0.0, 1.0, (num_states,), np.float32)
     self.action_space = spaces.Discrete(2)
     self._limit_env_steps = limit_env_steps
