@@ -91,8 +91,8 @@ _DEFAULT_TASKS = {
         _STOP,
     ),
     'MiniGrid-DoorKey-8x8-v0': (400_000,),
-    'MiniGrid-MultiRoom-N6-v0': (1_500_000,),
-    'LunarLander-v3': (1_000_000,),
+    'MiniGrid-MultiRoom-N6-v0': (400_000,),
+    'LunarLander-v3': (500_000,),
 }
 
 
