@@ -12,12 +12,11 @@ no-ops, no FIRE after a reset, a life lost is no end, raw rewards.
 """
 
 import functools
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import gin
 import gymnasium
 from gymnasium import spaces
-from gymnasium import vector
 import numpy as np
 
 from rnd_agents import ranges
@@ -173,45 +172,37 @@ def _make_vector(env_id, settings, render_mode, num_environments):
     raise errors.EnvironmentSetupError(
         "ALE's vector environment does not render; use 'sync'."
     )
-  return ChannelsLast(
-      gymnasium.make_vec(
-          env_id,
-          num_envs=num_environments,
-          vectorization_mode='vector_entry_point',
-          repeat_action_probability=settings.repeat_action_probability,
-          frameskip=settings.frame_skip,
-          img_height=settings.screen_size,
-          img_width=settings.screen_size,
-          stack_num=settings.stack_size,
-          max_num_frames_per_episode=settings.max_num_frames_per_episode,
-          episodic_life=settings.terminal_on_life_loss,
-          noop_max=settings.noop_max,
-          full_action_space=settings.full_action_space,
-          grayscale=True,
-          maxpool=True,
-          reward_clipping=False,
-          use_fire_reset=False,
-      )
+  env = gymnasium.make_vec(
+      env_id,
+      num_envs=num_environments,
+      vectorization_mode='vector_entry_point',
+      repeat_action_probability=settings.repeat_action_probability,
+      frameskip=settings.frame_skip,
+      img_height=settings.screen_size,
+      img_width=settings.screen_size,
+      stack_num=settings.stack_size,
+      max_num_frames_per_episode=settings.max_num_frames_per_episode,
+      episodic_life=settings.terminal_on_life_loss,
+      noop_max=settings.noop_max,
+      full_action_space=settings.full_action_space,
+      grayscale=True,
+      maxpool=True,
+      reward_clipping=False,
+      use_fire_reset=False,
+  )
+  return gymnasium.wrappers.vector.TransformObservation(
+      env,
+      _stacks_last,
+      single_observation_space=_channels_last_space(
+          settings.screen_size, settings.stack_size
+      ),
   )
 
 
-class ChannelsLast(vector.VectorObservationWrapper):
-  """Moves the stack of frames [B, stack, h, w] last, for TensorFlow."""
-
-  def __init__(self, env: vector.VectorEnv):
-    super().__init__(env)
-    stack_size, screen_size, _ = env.single_observation_space.shape
-    self.single_observation_space = _channels_last_space(
-        screen_size, stack_size
-    )
-    self.observation_space = vector.utils.batch_space(
-        self.single_observation_space, env.num_envs
-    )
-
-  def observations(self, observations: Any) -> np.ndarray:
-    # Five times as fast as copying np.moveaxis(observations, 1, -1).
-    frames = [observations[:, i] for i in range(observations.shape[1])]
-    return np.stack(frames, axis=-1)
+def _stacks_last(observations):
+  """Moves the stacks of frames [B, stack, h, w] last, for TensorFlow."""
+  # Five times as fast as copying np.moveaxis(observations, 1, -1).
+  return np.stack(observations.swapaxes(0, 1), axis=-1)
 
 
 def _channels_last(observation):
