@@ -134,7 +134,7 @@ class WatchedEpisodes:
           self._watched(where, observation),
           *copy.deepcopy((reward, terminated, truncated)),
       )
-      if not _equal(given, action):
+      if not equal(given, action):
         self._findings.add(
             'action-unchanged',
             f'{where}: the action was {brief(given)}, and is {brief(action)}.',
@@ -173,7 +173,7 @@ class WatchedEpisodes:
   def _watched(self, where, observation):
     """Returns a copy; looks whether the observations before have changed."""
     for given, kept, its_copy in self._kept:
-      if not _equal(kept, its_copy):
+      if not equal(kept, its_copy):
         self._findings.add(
             'observation-copy',
             f'the observation of {given} has changed after {where}.',
@@ -189,7 +189,7 @@ def first_difference(
   """Returns where two recordings part; None where they are equal."""
   for moment, other in zip(first, second):
     for name, value, its in zip(Moment._fields, moment, other):
-      if not _equal(value, its):
+      if not equal(value, its):
         return (
             f'at step {moment.step} {name} was {brief(value)}, and then '
             f'{brief(its)}'
@@ -210,7 +210,7 @@ def _described(error):
   return f'{type(error).__name__}: {errors.message_of(error)} ({place})'
 
 
-def _equal(nest, other):
+def equal(nest: Any, other: Any) -> bool:
   """Returns whether two nests of arrays are equal; NaN equals NaN."""
 
   def same(part, its):

@@ -12,6 +12,7 @@ from gymnasium import spaces
 import numpy as np
 
 from rnd_agents import errors
+from rnd_agents.environments import environment_rules
 from rnd_agents.environments import errors as environment_errors
 from rnd_agents.exploring import archive as archive_lib
 from rnd_agents.exploring import cells
@@ -245,7 +246,7 @@ class Returner:
     again = [(self.reset(last, 0), 0.0, False)]
     for action in played:
       again.append(self.step(last, action))
-      if not _same(moments[len(again) - 1], again[-1]):
+      if not environment_rules.equal(moments[len(again) - 1], again[-1]):
         raise NotPutBack(
             f'The environment went another way at step {len(again) - 1} when'
             f' its seed and actions were played again. {_ADVICE}'
@@ -271,7 +272,7 @@ class Returner:
     for _ in range(2):  # What follows must not change the snapshot.
       self._snapshots.restore(index, snapshot)
       for moment, action in zip(moments[step + 1 :], played[step:]):
-        if not _same(moment, self.step(index, action)):
+        if not environment_rules.equal(moment, self.step(index, action)):
           return False
     return True
 
@@ -282,12 +283,3 @@ class Returner:
     except Exception as error:  # Whatever pickling raises.
       logging.debug('No snapshot: %s', error)
       return None
-
-
-def _same(moment, other):
-  """Returns whether two nests are equal, NaN being equal to NaN."""
-  try:
-    np.testing.assert_equal(moment, other)
-    return True
-  except AssertionError:
-    return False
