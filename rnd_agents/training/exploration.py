@@ -45,6 +45,16 @@ DEMONSTRATIONS_FILE = 'demonstrations.tfrecord'
 PICTURE_FILE = 'archive.png'
 MAP_FILE = 'archive_map.png'
 _SECONDS_BETWEEN_REPORTS = 10.0
+_RANGES = dict(
+    num_env_steps=ranges.ABOVE_0,
+    num_worlds=ranges.COUNT,
+    num_environments=ranges.COUNT,
+    max_cells=ranges.ABOVE_0,
+    log_interval_env_steps=ranges.ABOVE_0,
+    snapshot_memory_mb=ranges.AT_LEAST_0,
+    save_interval_s=ranges.AT_LEAST_0,
+    shortening_env_steps=ranges.COUNT_OR_0,
+)
 
 
 class Result(NamedTuple):
@@ -139,23 +149,7 @@ class Exploration:
     Raises:
       UserError: If there are any.
     """
-    ranges.check_above_0(
-        'explore.',
-        num_env_steps=self.num_env_steps,
-        num_worlds=self.num_worlds,
-        num_environments=self.num_environments,
-        max_cells=self.max_cells,
-        log_interval_env_steps=self.log_interval_env_steps,
-    )
-    ranges.check(
-        dict(
-            snapshot_memory_mb=ranges.AT_LEAST_0,
-            save_interval_s=ranges.AT_LEAST_0,
-            shortening_env_steps=ranges.COUNT_OR_0,
-        ),
-        vars(self),
-        'explore.',
-    )
+    ranges.check(_RANGES, vars(self), 'explore.')
     if self.seed < 0:
       raise errors.InvalidValue(
           f'The seed must not be negative, got {self.seed}.'
