@@ -66,6 +66,10 @@ class ActionRepeat(gymnasium.Wrapper):
 
   def __init__(self, env: gymnasium.Env, num_time_steps: int):
     super().__init__(env)
+    if num_time_steps < 1:
+      raise errors.EnvironmentSetupError(
+          f'num_time_steps must be at least 1, not {num_time_steps}.'
+      )
     self._num_time_steps = num_time_steps
     self._time_steps = 0
 

@@ -137,6 +137,11 @@ def test_a_repeated_action_is_steps_in_one(action_repeat, ends):
     env.step(np.array([0, 0]))
 
 
+def test_an_action_is_taken_at_least_once():
+  with pytest.raises(ValueError, match='num_time_steps must be at least 1, no'):
+    wrappers.ActionRepeat(Counts(), 0)
+
+
 def test_previous_action_and_reward_are_right_by_one_step():
   env = loaders.load_environment(
       Counts, 2, wrappers=[wrappers.PreviousActionReward]
