@@ -126,11 +126,12 @@ def archive_image(
   ]
   if not found:
     return None
-  table = np.array(found, np.int64)
-  positions = table[:, :2] - table[:, :2].min(axis=0)
-  if positions.max() >= _MAX_ARCHIVE_SIDE:
+  x, y, visits = zip(*found)
+  left, top = min(x), min(y)  # Of Python, for a hash may exceed 64 bits.
+  if max(max(x) - left, max(y) - top) >= _MAX_ARCHIVE_SIDE:
     return None
-  counts = cell_counts(positions, table[:, 2])
+  positions = np.array([(a - left, b - top) for a, b in zip(x, y)])
+  counts = cell_counts(positions, np.array(visits))
   return grid_image(counts, 'Visits of the archive')
 
 

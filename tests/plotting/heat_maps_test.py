@@ -61,6 +61,8 @@ def test_visits_of_an_archive_lie_at_their_positions(monkeypatch):
   np.testing.assert_array_equal(counts, [[3, 0], [0, 0], [0, 3]])
   assert heat_maps.archive_image([b'x'], np.ones(1)) is None
   assert heat_maps.archive_image([(0, 0), (0, 500)], np.ones(2)) is None
+  hashes = [(2**64, 0), (3, 2**65)]
+  assert heat_maps.archive_image(hashes, np.ones(2)) is None
 
 
 def test_rooms_lie_as_a_pyramid():

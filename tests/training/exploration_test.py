@@ -6,6 +6,7 @@ import os
 import signal
 
 import gin
+import gymnasium
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -185,6 +186,30 @@ def test_demonstrations_of_many_worlds(tmp_path, counts_unfinished):
 def test_an_environment_that_is_bound_for_training_alone(tmp_path):
   bindings = [each.replace('load_env', 'train/load_env') for each in _DRIFT]
   assert _explore(tmp_path, *bindings, 'explore.num_env_steps = 50').finished
+
+
+def doubled_with_inner_statistics(env):
+  """A wrapper of rewards that keeps the returns of the inner environment."""
+  inner = gymnasium.wrappers.RecordEpisodeStatistics(env)
+  return gymnasium.wrappers.TransformReward(inner, lambda reward: 2 * reward)
+
+
+gin.external_configurable(
+    doubled_with_inner_statistics, module='exploration_test'
+)
+
+
+def test_scores_are_rewards_of_all_wrappers(tmp_path):
+  plain = _explore(tmp_path / 'plain', *_DRIFT)
+  wrapped = _explore(
+      tmp_path / 'wrapped',
+      *_DRIFT,
+      'load_environment.wrappers = [@doubled_with_inner_statistics]',
+  )
+  assert wrapped.num_demonstrations == 1
+  assert wrapped.best_score == pytest.approx(2 * plain.best_score)
+  (episode,) = demonstrations.read(wrapped.demonstrations)
+  assert episode.reward.sum() == pytest.approx(wrapped.best_score, rel=1e-5)
 
 
 def test_worlds_below_the_least_score_give_no_demonstration(tmp_path):
