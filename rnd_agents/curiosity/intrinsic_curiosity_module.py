@@ -10,6 +10,7 @@ from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import inverse_model
 from rnd_agents.curiosity import transitions as transitions_lib
+from rnd_agents.networks import factory
 from rnd_agents.ops import rnd
 
 
@@ -50,7 +51,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
       name: Name of the module.
 
     Raises:
-      ValueError: If beta is out of range.
+      ValueError: If beta is out of range, or a layer has no units.
     """
     super().__init__(
         discount_factor, name, scale_horizon_env_steps, least_scale_share
@@ -60,6 +61,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
         dict(forward_loss_share=forward_loss_share),
         f'{name}.',
     )
+    factory.check_units(name, fc_layer_params=fc_layer_params)
     self.model = model
     self._action_spec = tensor_spec.from_spec(action_spec)
     self._share = forward_loss_share

@@ -80,6 +80,7 @@ def create_networks(
     `Networks`.
 
   Raises:
+    TypeError: If units are no list.
     ValueError: If a layer has no units, if there are convolutions and no image,
       if a core would stand on two trunks or in two networks, or if residual
       heads do not fit the trunks they stand on.
@@ -101,7 +102,7 @@ def create_networks(
       rnd_output_size=(rnd_output_size,),
       num_values=(num_values,),
   )
-  _check_activation(activation)
+  check_activation('create_networks', activation)
   check_convolutions(
       'create_networks', observation_spec, conv_layers=conv_layers
   )
@@ -173,7 +174,19 @@ def create_rnd_networks(
 
   Returns:
     A tuple (predictor, target).
+
+  Raises:
+    TypeError: If units are no list.
+    ValueError: If a layer has no units, or convolutions have no image.
   """
+  owner = 'create_rnd_networks'
+  check_units(
+      owner,
+      fc_layer_params=fc_layer_params,
+      target_fc_layer_params=target_fc_layer_params,
+      output_size=(output_size,),
+  )
+  check_convolutions(owner, observation_spec, conv_layers=conv_layers)
   return _rnd_networks(
       observation_spec,
       fc_layer_params,
@@ -207,16 +220,6 @@ def _rnd_networks(
       network(fc_layer_params, True, 'RNDPredictor'),
       network(target_fc_layer_params, False, 'RNDTarget'),
   )
-
-
-def _check_activation(activation):
-  try:
-    tf.keras.activations.get(activation)
-  except ValueError as error:
-    raise errors.InvalidValue(
-        f'create_networks.activation: Keras knows no {activation!r}; there are'
-        " 'tanh', 'relu', 'elu' and more."
-    ) from error
 
 
 def _check_trunks(
@@ -263,14 +266,39 @@ def check_units(owner, **layers):
     **layers: Lists of numbers by name.
 
   Raises:
-    ValueError: If one is out of range.
+    TypeError: If there is no list.
+    ValueError: If a number is out of range.
   """
   for name, units in layers.items():
+    if not isinstance(units, (tuple, list)):
+      raise errors.InvalidType(
+          f'{owner}.{name} must be a list of integers, such as (64,), got'
+          f' {units!r}.'
+      )
     for number in units:
       if not isinstance(number, numbers.Integral) or number < 1:
         raise errors.InvalidValue(
             f'{owner}.{name} must hold integers from 1, got {number!r}.'
         )
+
+
+def check_activation(owner, activation):
+  """Refuses activations that Keras does not know.
+
+  Args:
+    owner: Whose argument it is, in the message.
+    activation: What should be one.
+
+  Raises:
+    ValueError: If there is no such activation.
+  """
+  try:
+    tf.keras.activations.get(activation)
+  except (TypeError, ValueError) as error:
+    raise errors.InvalidValue(
+        f'{owner}.activation: Keras knows no {activation!r}; there are'
+        " 'tanh', 'relu', 'elu' and more."
+    ) from error
 
 
 def check_core(core, owner):

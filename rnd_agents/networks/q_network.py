@@ -155,10 +155,20 @@ def create_q_networks(
     `QNetworks`, of unlike weights until the agent copies them.
 
   Raises:
-    ValueError: If the actions are not one discrete choice from 0, or the core
-      is none or has been used.
+    TypeError: If units are no list.
+    ValueError: If the actions are not one discrete choice from 0, the core is
+      none or has been used, a layer has no units, or convolutions have no
+      image.
   """
-  factory.check_core(core, 'create_q_networks')
+  owner = 'create_q_networks'
+  factory.check_core(core, owner)
+  factory.check_units(
+      owner,
+      fc_layer_params=fc_layer_params,
+      head_units=() if head_units is None else (head_units,),
+  )
+  factory.check_activation(owner, activation)
+  factory.check_convolutions(owner, observation_spec, conv_layers=conv_layers)
   cores = (None, None) if core is None else (core, core.fresh())
   return QNetworks(*(
       RecurrentQNetwork(

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import errors
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
 from rnd_agents.networks import recurrent_cores
@@ -163,6 +164,21 @@ def test_residual_heads_on_trunks_of_other_widths_are_refused(
         value_fc_layer_params=value_units,
         residual_heads=True,
     )
+
+
+@pytest.mark.parametrize(
+    'settings, message',
+    [
+        (dict(fc_layer_params=(0,)), r'fc_layer_params must hold integers'),
+        (dict(fc_layer_params=64), r'fc_layer_params must be a list .*\(64,\)'),
+        (dict(target_fc_layer_params=(1.5,)), 'target_fc_layer_params must'),
+        (dict(output_size=0), 'output_size must hold integers from 1, got 0'),
+        (dict(conv_layers=((8, 3, 1),)), 'conv_layers are convolutions, and no'),
+    ],
+)
+def test_sizes_that_make_no_networks_of_rnd(settings, message):
+  with pytest.raises(errors.UserError, match=f'create_rnd_networks.{message}'):
+    factory.create_rnd_networks(tf.TensorSpec([3], tf.float32), **settings)
 
 
 # -------------------------------------------------------------------- with core

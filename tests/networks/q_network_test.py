@@ -10,6 +10,7 @@ from tf_agents.specs import array_spec
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import errors
 from rnd_agents.networks import encoders
 from rnd_agents.networks import q_network
 from rnd_agents.networks import recurrent_cores
@@ -297,3 +298,18 @@ def test_cores_that_cannot_serve():
       ValueError, match='create_q_networks.core is part of other networks'
   ):
     _networks(core)
+
+
+@pytest.mark.parametrize(
+    'settings, message',
+    [
+        (dict(fc_layer_params=(0,)), 'fc_layer_params must hold integers'),
+        (dict(fc_layer_params=64), 'fc_layer_params must be a list'),
+        (dict(head_units=0), 'head_units must hold integers from 1, got 0'),
+        (dict(activation='tan'), "activation: Keras knows no 'tan'"),
+        (dict(conv_layers=((8, 3, 1),)), 'conv_layers are convolutions, and no'),
+    ],
+)
+def test_settings_that_make_no_q_networks(settings, message):
+  with pytest.raises(errors.UserError, match=f'create_q_networks.{message}'):
+    q_network.create_q_networks(FLAT, ACTION, **settings)
