@@ -156,7 +156,7 @@ def test_returns_end_with_an_episode_where_rollouts_share_no_row():
 
 
 def test_sums_of_an_episode_go_on_behind_padding():
-  # `hierarchy.Decisions` puts rows of step type LAST before rows in mid-episode.
+  # `hierarchy.Decisions` puts LAST rows before rows in mid-episode.
   agent = agent_test_utils.readable_agent(
       True,
       normalize_rewards=True,

@@ -167,7 +167,7 @@ def _leaves(episodic):
 
 @pytest.fixture
 def whole(monkeypatch):
-  """Random rows, and what curiosities know of their transitions, all at once."""
+  """Random rows, and what curiosities know of all transitions at once."""
   monkeypatch.setattr(
       curiosity.SeenObservations, 'update', lambda *arguments: None
   )
