@@ -32,16 +32,20 @@ class HindsightGoals(tf.Module):
       seed: Of the draws; None for one drawn by TensorFlow.
 
     Raises:
-      ValueError: If `num_copies` is not above 0, or if there is no way to tell
-        what goals a rollout reached.
+      ValueError: If `num_copies` is no integer from 1, or if there is no way to
+        tell what goals a rollout reached.
     """
     super().__init__(name='hindsight_goals')
-    ranges.check_above_0('HindsightGoals.', num_copies=num_copies)
+    ranges.check(
+        dict(num_copies=ranges.COUNT),
+        dict(num_copies=num_copies),
+        'HindsightGoals.',
+    )
     goals.in_hindsight(
         tensor_spec.zero_spec_nest(goals.observation_spec, [1, 1])
     )
     self._goals = goals
-    self._num_copies = num_copies
+    self._num_copies = int(num_copies)
     if seed is None:
       seed = tf.random.uniform([], maxval=tf.int64.max, dtype=tf.int64)
     # Its state is part of a checkpoint.

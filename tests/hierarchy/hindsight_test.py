@@ -172,3 +172,9 @@ def test_goals_without_hindsight_and_no_copies_are_refused():
     hierarchy.HindsightGoals(goals, 1)
   with pytest.raises(errors.InvalidValue, match='num_copies must be'):
     hierarchy.HindsightGoals(hierarchy.EntryGoals(_VECTOR), 0)
+
+
+@pytest.mark.parametrize('num_copies', [0, 1.5])
+def test_there_are_whole_copies(num_copies):
+  with pytest.raises(errors.InvalidValue, match='num_copies must be an integer'):
+    hierarchy.HindsightGoals(hierarchy.EntryGoals(_VECTOR), num_copies)
