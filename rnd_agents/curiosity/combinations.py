@@ -23,6 +23,7 @@ class Combination(curiosity.Curiosity):
         raise errors.InvalidType(
             f'{self.name} combines Curiositys, got {type(part).__name__}.'
         )
+      refuse_sum(self.name, part)
 
   @property
   def trainable_variables(self):
@@ -203,6 +204,23 @@ class BoundedFactor(Combination):
     (bonus,) = self._bonuses(transitions, None)
     self._moments.update(bonus, transitions.valid)
     super().update_statistics(transitions)
+
+
+def refuse_sum(owner, part):
+  """Refuses a `Sum` where one raw bonus is needed, and not one for each part.
+
+  Args:
+    owner: Who needs it, in the message.
+    part: A `Curiosity`.
+
+  Raises:
+    ValueError: If it is a `Sum`.
+  """
+  if isinstance(part, Sum):
+    raise errors.InvalidValue(
+        f'{owner} needs one bonus, and a Sum has one for each of its parts: put'
+        ' the Sum outside, such as Sum([Product([a, c]), Product([b, c])]).'
+    )
 
 
 @gin.configurable(

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents.curiosity import combinations
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import episodic_memory
 from rnd_agents.curiosity import random_network_distillation
@@ -49,7 +50,8 @@ class NovelD(curiosity.Curiosity):
       name: Name of the module.
 
     Raises:
-      ValueError: If alpha is out of range, or the novelty has an episode.
+      ValueError: If alpha is out of range, or the novelty has an episode or is
+        a `Sum`.
     """
     super().__init__(
         discount_factor, name, scale_horizon_env_steps, least_scale_share
@@ -62,6 +64,7 @@ class NovelD(curiosity.Curiosity):
           f'{name}.novelty must judge observations alone, as RND does;'
           f' {type(novelty).__name__} pays by the episode so far.'
       )
+    combinations.refuse_sum(name, novelty)
     self.novelty = novelty
     self._alpha = alpha
     self._visits = None

@@ -117,11 +117,19 @@ def test_bounded_factor(in_graph):
   assert {1.0, 1.5} < set(np.round(wanted.ravel(), 6))
 
 
+def _sum():
+  return curiosity.Sum([Mean(1.0), Mean(2.0)])
+
+
 @pytest.mark.parametrize(
     'make, message',
     [
         (lambda: curiosity.Sum([Mean(1.0)], weights=[1, 2]), '1 numbers'),
         (lambda: curiosity.Product([None]), 'NoneType'),
+        (lambda: curiosity.Product([Mean(1.0), _sum()]), 'Product.*a Sum has'),
+        (lambda: curiosity.Sum([_sum()]), 'Sum.*a Sum has'),
+        (lambda: curiosity.BoundedFactor(_sum()), 'BoundedFactor.*a Sum has'),
+        (lambda: curiosity.NovelD(_sum()), 'NovelD.*a Sum has'),
         (lambda: curiosity.BoundedFactor(Mean(1.0), bound=1), 'above 1'),
         (lambda: curiosity.create_sum(None, None, ()), 'a list of functions'),
         (
