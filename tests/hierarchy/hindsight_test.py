@@ -176,5 +176,5 @@ def test_goals_without_hindsight_and_no_copies_are_refused():
 
 @pytest.mark.parametrize('num_copies', [0, 1.5])
 def test_there_are_whole_copies(num_copies):
-  with pytest.raises(errors.InvalidValue, match='num_copies must be an integer'):
+  with pytest.raises(errors.InvalidValue, match='num_copies must be an int'):
     hierarchy.HindsightGoals(hierarchy.EntryGoals(_VECTOR), num_copies)

@@ -170,10 +170,10 @@ def test_residual_heads_on_trunks_of_other_widths_are_refused(
     'settings, message',
     [
         (dict(fc_layer_params=(0,)), r'fc_layer_params must hold integers'),
-        (dict(fc_layer_params=64), r'fc_layer_params must be a list.*\(64,\)'),
+        (dict(fc_layer_params=64), r'fc_layer_params must be.*\(64,\)'),
         (dict(target_fc_layer_params=(1.5,)), 'target_fc_layer_params must'),
         (dict(output_size=0), 'output_size must hold integers from 1, got 0'),
-        (dict(conv_layers=((8, 3, 1),)), 'conv_layers are convolutions, and no'),
+        (dict(conv_layers=((8, 3, 1),)), 'conv_layers are convolutions, and'),
     ],
 )
 def test_sizes_that_make_no_networks_of_rnd(settings, message):
