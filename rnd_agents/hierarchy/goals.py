@@ -22,18 +22,13 @@ class Goals(abc.ABC):
       observation_spec: A nest of tensor specs: what the environment shows.
       spec: A `BoundedTensorSpec` of a goal: the action of the upper level.
     """
-    self._observation_spec = observation_spec
+    self.observation_spec = observation_spec
     self.spec = spec
-
-  @property
-  def observation_spec(self):
-    """A nest of tensor specs: what the environment shows."""
-    return self._observation_spec
 
   @property
   def lower_observation_spec(self):
     """A nest of tensor specs: what `observe` returns."""
-    return dict(observation=self._observation_spec, goal=self.spec)
+    return dict(observation=self.observation_spec, goal=self.spec)
 
   def observe(self, observation, goal):
     """Returns what the lower level sees, a nest [outer..., ...]."""
