@@ -114,31 +114,23 @@ class ObservationNormalizer(tf.Module):
         for spec in tf.nest.flatten(observation_spec)
     ]
 
-  def _map(self, fn, observations):
-    return tf.nest.pack_sequence_as(
-        self._spec,
-        [
-            leaf if leaf_moments is None else fn(leaf_moments, leaf)
-            for leaf_moments, leaf in zip(
-                self._flat_moments, tf.nest.flatten(observations), strict=True
-            )
-        ],
-    )
-
   def normalize(self, observations):
     """Whitens a nest of tensors [outer..., *spec.shape]."""
-    return self._map(
-        lambda m, leaf: m.whiten(leaf, self._clip_value), observations
-    )
+    flat = [
+        leaf if own is None else own.whiten(leaf, self._clip_value)
+        for own, leaf in zip(
+            self._flat_moments, tf.nest.flatten(observations), strict=True
+        )
+    ]
+    return tf.nest.pack_sequence_as(self._spec, flat)
 
   def update(self, observations, mask=None):
     """Takes in observations [outer..., *spec.shape] that the mask keeps."""
-
-    def update_leaf(leaf_moments, leaf):
-      leaf_moments.update(leaf, mask)
-      return leaf
-
-    self._map(update_leaf, observations)
+    for own, leaf in zip(
+        self._flat_moments, tf.nest.flatten(observations), strict=True
+    ):
+      if own is not None:
+        own.update(leaf, mask)
 
 
 class RunningSums(tf.Module):
