@@ -122,13 +122,9 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     """The predictor's."""
     return self.rnd_network.trainable_variables
 
-  def whiten(self, observations):
-    """Network inputs for raw observations: selected, whitened and clipped."""
-    return self.seen.whiten(observations)
-
   def target_features(self, observations):
     """The target's output [outer..., F] for raw observations."""
-    return self._target_features(self.whiten(observations))
+    return self._target_features(self.seen.whiten(observations))
 
   def _target_features(self, whitened):
     features, _ = self.target_rnd_network(whitened)
@@ -145,7 +141,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     Returns:
       A float32 tensor [outer...].
     """
-    whitened = self.whiten(observations)
+    whitened = self.seen.whiten(observations)
     if target_features is None:
       target_features = self._target_features(whitened)
     predictions, _ = self.rnd_network(whitened, training=True)

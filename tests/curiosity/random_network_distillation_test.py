@@ -70,7 +70,7 @@ def test_clip_value(clip_value):
   observations = _observations([6])
   assert np.abs(observations).max() > 5
   inputs = observations if clip_value is None else observations.clip(-1, 1)
-  np.testing.assert_array_equal(rnd.whiten(observations), inputs)
+  np.testing.assert_array_equal(rnd.seen.whiten(observations), inputs)
   np.testing.assert_allclose(
       rnd.bonus(_to(observations)), _slow_bonus(rnd, inputs), rtol=1e-4
   )
@@ -86,7 +86,7 @@ def test_masked_observations_do_not_count():
   )
   kept = observations[mask]
   np.testing.assert_allclose(
-      rnd.whiten(observations),
+      rnd.seen.whiten(observations),
       ((observations - kept.mean(0)) / kept.std(0)).clip(-5, 5),
       rtol=1e-2,
       atol=1e-3,
@@ -129,7 +129,7 @@ def test_newest_of_stacked_frames():
   rnd.update_observation_statistics(frames)
   newest = frames[..., 3].reshape([6, 16]).astype(np.float64)
   np.testing.assert_allclose(
-      rnd.whiten(frames).numpy().reshape([6, 16]),
+      rnd.seen.whiten(frames).numpy().reshape([6, 16]),
       ((newest - newest.mean(0)) / newest.std(0)).clip(-5, 5),
       atol=2e-3,
   )
@@ -157,7 +157,7 @@ def test_discrete_observations_are_one_hot():
   )
   # Every state is as far from every other: bonuses do not lie on a line.
   rnd.update_observation_statistics(tf.constant([0, 0, 3, 0], tf.int64))
-  whitened = rnd.whiten(states).numpy()
+  whitened = rnd.seen.whiten(states).numpy()
   np.testing.assert_allclose(
       whitened[:2, [0, 3]], [[0.57735, -0.57735], [-1.73205, 1.73205]],
       rtol=1e-3,
@@ -178,7 +178,8 @@ def test_whole_of_a_nested_observation():
       rnd.bonus(_to(observations)), _slow_bonus(rnd, joined), rtol=1e-4
   )
   rnd.update_observation_statistics(observations)
-  assert np.abs(rnd.whiten(observations)['x'] - observations['x']).min() > 0.01
+  whitened = rnd.seen.whiten(observations)['x']
+  assert np.abs(whitened - observations['x']).min() > 0.01
 
 
 # TV1: bonus of two environments over three steps, and the rollout after it.
