@@ -41,19 +41,6 @@ def one_hot_depth(spec):
   return depth if depth <= _LARGEST_ONE_HOT else None
 
 
-def to_float(value, spec):
-  """One observation leaf as float32: one-hot where it is a discrete scalar.
-
-  Args:
-    value: A tensor [outer..., *spec.shape].
-    spec: Its spec.
-
-  Returns:
-    A float32 tensor [outer..., *spec.shape], or [outer..., depth].
-  """
-  return tf.cast(encode_discrete(value, spec), tf.float32)
-
-
 def encode_discrete(value, spec):
   """One observation leaf, one-hot where it is a discrete scalar, else as it is.
 
@@ -72,7 +59,7 @@ def encode_discrete(value, spec):
 
 
 def float_spec(observation_spec):
-  """Returns the specs of a nest of observations after `to_float`."""
+  """Returns the specs of `encode_discrete` of a nest, as float32."""
 
   def leaf_spec(spec):
     depth = one_hot_depth(spec)

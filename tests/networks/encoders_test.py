@@ -24,7 +24,7 @@ def _features(spec, observation, **kwargs):
 
 
 def test_one_hot_counts_from_the_minimum():
-  one_hot = encoders.to_float(tf.constant([3, 4, 6]), _CHOICE)
+  one_hot = encoders.encode_discrete(tf.constant([3, 4, 6]), _CHOICE)
   expected = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
   np.testing.assert_array_equal(one_hot, expected)
   observation = tf.constant([3, 4, 6], tf.int32)
@@ -54,8 +54,8 @@ def test_one_hot_below_zero():
 def test_what_becomes_one_hot(spec, depth):
   assert encoders.one_hot_depth(spec) == depth
   value = tf.ones([2] + spec.shape, spec.dtype)
-  result = encoders.to_float(value, spec)
-  assert result.dtype == tf.float32
+  result = encoders.encode_discrete(value, spec)
+  assert result.dtype == (spec.dtype if depth is None else tf.float32)
   assert encoders.float_spec([spec]) == [
       tf.TensorSpec(result.shape[1:], tf.float32)
   ]
