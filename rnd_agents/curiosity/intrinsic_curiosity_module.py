@@ -10,6 +10,7 @@ from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import inverse_model
 from rnd_agents.curiosity import transitions as transitions_lib
+from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
 from rnd_agents.ops import rnd
 
@@ -67,12 +68,10 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
     self._share = forward_loss_share
     example = tensor_spec.sample_spec_nest(self._action_spec, outer_dims=[1])
     encoded = inverse_model.encode_actions(example, self._action_spec)
-    self._layers = inverse_model.dense_layers(
-        model.num_features + encoded.shape[-1],
-        fc_layer_params,
-        model.num_features,
-        gain=1.0,
+    self._layers = encoders.dense_layers(
+        fc_layer_params, model.num_features, gain=1.0
     )
+    self._layers.build([None, model.num_features + encoded.shape[-1]])
 
   @property
   def trainable_variables(self):

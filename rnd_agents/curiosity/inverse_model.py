@@ -8,8 +8,8 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
 from rnd_agents.curiosity import observations as observations_lib
+from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
-from rnd_agents.networks import initializers
 from rnd_agents.networks import precision
 from rnd_agents.networks import rnd_network
 
@@ -80,12 +80,10 @@ class InverseModel(tf.Module):
         name='Features',
     )
     self._flat_action_spec = tf.nest.flatten(tensor_spec.from_spec(action_spec))
-    self._action_layers = dense_layers(
-        2 * num_features,
-        action_fc_layer_params,
-        sum(self._action_sizes()),
-        gain=0.01,
+    self._action_layers = encoders.dense_layers(
+        action_fc_layer_params, sum(self._action_sizes()), gain=0.01
     )
+    self._action_layers.build([None, 2 * num_features])
 
   def _action_sizes(self):
     """Outputs of each action: logits of a discrete one, means of another."""
@@ -141,33 +139,6 @@ class InverseModel(tf.Module):
         )
     ]
     return tf.add_n(terms)
-
-
-def dense_layers(num_inputs, fc_layer_params, num_outputs, gain):
-  """Returns layers with ReLUs between them and a linear last one, built.
-
-  Args:
-    num_inputs: Features that they take.
-    fc_layer_params: Units of the hidden layers.
-    num_outputs: Units of the last layer.
-    gain: Of the last layer's orthogonal kernel; the others have sqrt 2.
-  """
-  layers = [
-      tf.keras.layers.Dense(
-          units,
-          activation='relu',
-          kernel_initializer=initializers.FreshOrthogonal(2**0.5),
-      )
-      for units in fc_layer_params
-  ]
-  layers.append(
-      tf.keras.layers.Dense(
-          num_outputs, kernel_initializer=initializers.FreshOrthogonal(gain)
-      )
-  )
-  stack = tf.keras.Sequential(layers)
-  stack.build([None, num_inputs])
-  return stack
 
 
 def encode_actions(action, action_spec):

@@ -283,6 +283,31 @@ def create_encoder(
   )
 
 
+def dense_layers(fc_layer_params, num_outputs, gain=1.0, name=None):
+  """Returns layers with ReLUs between them and a linear last one.
+
+  Args:
+    fc_layer_params: Units of the hidden layers.
+    num_outputs: Units of the last layer.
+    gain: Of the last layer's orthogonal kernel; the others have sqrt 2.
+    name: Name of the `tf.keras.Sequential`.
+  """
+  layers = [
+      tf.keras.layers.Dense(
+          units,
+          activation='relu',
+          kernel_initializer=initializers.FreshOrthogonal(2**0.5),
+      )
+      for units in fc_layer_params
+  ]
+  layers.append(
+      tf.keras.layers.Dense(
+          num_outputs, kernel_initializer=initializers.FreshOrthogonal(gain)
+      )
+  )
+  return tf.keras.Sequential(layers, name=name)
+
+
 def _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers):
   """Refuses what makes no layer, and what would not be asked for one."""
   owner = 'create_encoder.image_layer_fn'

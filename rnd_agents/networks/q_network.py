@@ -5,14 +5,12 @@
 import collections
 
 import gin
-import tensorflow as tf
 from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
 
 from rnd_agents import errors
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
-from rnd_agents.networks import initializers
 from rnd_agents.networks import precision
 from rnd_agents.ops import q_learning
 
@@ -65,8 +63,13 @@ class RecurrentQNetwork(network.Network):
     self._encoder = encoder
     self._core = core
     num_actions = int(action_spec.maximum) + 1
-    self._advantage_head = _head(head_units, num_actions, 'Advantages')
-    self._value_head = _head(head_units, 1, 'Value') if dueling else None
+    hidden = () if head_units is None else (head_units,)
+    self._advantage_head = encoders.dense_layers(
+        hidden, num_actions, name='Advantages'
+    )
+    self._value_head = None
+    if dueling:
+      self._value_head = encoders.dense_layers(hidden, 1, name='Value')
     self.__call__(
         tensor_spec.sample_spec_nest(observation_spec, outer_dims=(1,))
     )
@@ -189,21 +192,3 @@ def create_q_networks(
       )
       for name, own_core in zip(('Q', 'TargetQ'), cores, strict=True)
   ))
-
-
-def _head(units, num_outputs, name):
-  layers = []
-  if units is not None:
-    layers.append(
-        tf.keras.layers.Dense(
-            units,
-            activation='relu',
-            kernel_initializer=initializers.FreshOrthogonal(2**0.5),
-        )
-    )
-  layers.append(
-      tf.keras.layers.Dense(
-          num_outputs, kernel_initializer=initializers.FreshOrthogonal(1.0)
-      )
-  )
-  return tf.keras.Sequential(layers, name=name)
