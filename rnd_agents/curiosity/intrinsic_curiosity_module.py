@@ -81,18 +81,12 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
         *self._layers.trainable_weights,
     ]
 
-  def _predictions(self, features, action):
-    """g(f(s), a), [M, F]."""
-    encoded = inverse_model.encode_actions(action, self._action_spec)
-    return self._layers(tf.concat([features, encoded], axis=-1))
-
   def _forward_errors(self, features, next_features, action):
-    """Half the squared distance [M] of g's prediction."""
+    """Half the squared distance [M] of g(f(s), a) from f(s')."""
+    encoded = inverse_model.encode_actions(action, self._action_spec)
+    predictions = self._layers(tf.concat([features, encoded], axis=-1))
     return 0.5 * tf.reduce_sum(
-        tf.math.squared_difference(
-            self._predictions(features, action), next_features
-        ),
-        axis=-1,
+        tf.math.squared_difference(predictions, next_features), axis=-1
     )
 
   def bonus(self, transitions, constants=None):
