@@ -5,9 +5,7 @@
 Environment, agent and loop are those of `train_eval` under the gin bindings.
 """
 
-import collections
 import functools
-import subprocess
 
 import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
 
@@ -239,35 +237,6 @@ def split(num_rounds):
   return {part: paired.median_s(times, part) for part in times}
 
 
-class Twin:
-  """The learning in PyTorch, `atari_rivals twin`, in a process of its own."""
-
-  def __init__(self, python, script, num_samples, minibatch_size):
-    self._process = subprocess.Popen(
-        [python, script, 'twin', str(num_samples), str(minibatch_size)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    self.versions = self._answer()
-    self.cpu_s = collections.defaultdict(list)  # By variant, of each call.
-
-  def _answer(self):
-    line = self._process.stdout.readline()
-    if not line:
-      raise RuntimeError('The rival ended: its error is above.')
-    return line.strip()
-
-  def learn(self, variant, num_minibatches):
-    self._process.stdin.write(f'{variant} {num_minibatches}\n')
-    self._process.stdin.flush()
-    self.cpu_s[variant].append(float(self._answer()))
-
-  def close(self):
-    self._process.stdin.close()
-    self._process.wait()
-
-
 def compare_learning(rival_python, rival_script, num_rounds):
   """Times minibatches of ours and, where there is one, of the rival.
 
@@ -296,23 +265,31 @@ def compare_learning(rival_python, rival_script, num_rounds):
   minibatches = dict.fromkeys(contenders, session.num_steps() - before)
   versions = f'minibatches of {size}'
   twin = None
-  variants = {}
+  twin_cpu_s = {}  # By name, of each call.
   if rival_python is not None:
-    twin = Twin(rival_python, rival_script, num_samples, size)
-    versions += f'; torch: {twin.versions}'
-    variants = {f'torch, {name}': name for name in atari_rivals.VARIANTS}
-  for name, variant in variants.items():
-    contenders[name] = functools.partial(twin.learn, variant, 4)
-    minibatches[name] = 4
+    twin = paired.LineProcess(
+        [rival_python, rival_script, 'twin', str(num_samples), str(size)]
+    )
+    versions += f'; torch: {twin.greeting}'
+
+    def learn(name, variant):
+      twin_cpu_s[name].append(float(twin.ask(f'{variant} 4')))
+
+    for variant in atari_rivals.VARIANTS:
+      name = f'torch, {variant}'
+      twin_cpu_s[name] = []
+      contenders[name] = functools.partial(learn, name, variant)
+      minibatches[name] = 4
   times = paired.in_turns(contenders, num_rounds, num_warm_up_rounds=1)
   session.close()
   if twin is not None:
-    twin.close()  # Now its CPU seconds are no foreign load.
-  for name, variant in variants.items():
-    own_cpu_s = twin.cpu_s[variant][-num_rounds:]
+    twin.close()
+  for name, used in twin_cpu_s.items():
     times[name] = [
         (wall_s, used_s)
-        for (wall_s, _), used_s in zip(times[name], own_cpu_s, strict=True)
+        for (wall_s, _), used_s in zip(
+            times[name], used[-num_rounds:], strict=True
+        )
     ]
   per_minibatch = {
       name: [

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import platform
 import statistics
+import subprocess
 import time
 from typing import Callable, Dict, NamedTuple, Optional
 
@@ -110,6 +111,37 @@ class ForeignLoad:
       return 'unknown'
     seconds = time.monotonic() - self._start_s
     return f'{(self._busy_s() - self._start_busy_s) / seconds:.2f} cores'
+
+
+class LineProcess:
+  """A process that answers lines with lines.
+
+  Attributes:
+    greeting: Its first line, which it says when it is ready.
+  """
+
+  def __init__(self, command):
+    self._process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    self.greeting = self._answer()
+
+  def _answer(self):
+    line = self._process.stdout.readline()
+    if not line:
+      raise RuntimeError('The process ended: its error is above.')
+    return line.strip()
+
+  def ask(self, line):
+    """Sends a line; waits for the answer and returns it."""
+    self._process.stdin.write(f'{line}\n')
+    self._process.stdin.flush()
+    return self._answer()
+
+  def close(self):
+    """Ends it; from then on its CPU seconds are no foreign load."""
+    self._process.stdin.close()
+    self._process.wait()
 
 
 def machine():

@@ -10,7 +10,6 @@
     Revenge, `learning` of `atari_parts`; bfloat16 where the machine has it.
 """
 
-import subprocess
 import sys
 
 from absl import app
@@ -52,7 +51,7 @@ def contender(case):
 
 
 def serve(cases):
-  """Does each case that it reads the name of; what `Worker` runs."""
+  """Does each case that it reads the name of; what `start` runs."""
   contenders = {case: contender(case) for case in cases}
   print(paired.machine(), flush=True)
   for line in sys.stdin:
@@ -61,33 +60,12 @@ def serve(cases):
     print('done', flush=True)
 
 
-class Worker:
-  """A process of another Python that does cases on demand."""
-
-  def __init__(self, python, cases):
-    self._process = subprocess.Popen(
-        [python, '-m', 'benchmarks.tensorflow_versions', '--serve']
-        + [f'--case={case}' for case in cases],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    self.machine = self._answer()
-
-  def _answer(self):
-    line = self._process.stdout.readline()
-    if not line:
-      raise RuntimeError('The process ended: its error is above.')
-    return line.strip()
-
-  def run(self, case):
-    self._process.stdin.write(f'{case}\n')
-    self._process.stdin.flush()
-    self._answer()
-
-  def close(self):
-    self._process.stdin.close()
-    self._process.wait()
+def start(python, cases):
+  """Starts a process of another Python that does cases on demand."""
+  return paired.LineProcess(
+      [python, '-m', 'benchmarks.tensorflow_versions', '--serve']
+      + [f'--case={case}' for case in cases]
+  )
 
 
 def main(argv):
@@ -102,12 +80,12 @@ def main(argv):
     serve(cases)
     return
   load = paired.ForeignLoad()
-  workers = [Worker(path, cases) for path in (args.python, args.other_python)]
+  workers = [start(path, cases) for path in (args.python, args.other_python)]
   rows = []
   for case in cases:
     times = paired.in_turns(
         {
-            name: lambda worker=worker, case=case: worker.run(case)
+            name: lambda worker=worker, case=case: worker.ask(case)
             for name, worker in zip(('a', 'b'), workers, strict=True)
         },
         args.num_rounds,
@@ -120,8 +98,8 @@ def main(argv):
         (case, *(f'{x:.1f}' for x in ms), paired.ratios(times, 'b', 'a'))
     )
   for name, worker in zip(('a', 'b'), workers, strict=True):
-    print(f'{name}: {worker.machine}')
-    worker.close()  # Now its CPU seconds are no foreign load.
+    print(f'{name}: {worker.greeting}')
+    worker.close()
   print(f'{args.num_rounds} rounds, foreign load {load}\n')
   tables.print_table(
       ('case', 'a: ms (median)', 'b: ms (median)', 'b over a (median, span)'),
