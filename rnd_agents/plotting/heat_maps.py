@@ -29,6 +29,7 @@ _DPI = 100
 # Room for tick labels such as -0.00125.
 _MARGINS = dict(left=0.18, right=0.98, bottom=0.12, top=0.92)
 _MAX_LABELLED_CELLS = 150
+_MAX_LINED_SIDE = 64  # Lines between smaller cells would hide them.
 _MAX_ARCHIVE_SIDE = 500
 
 
@@ -74,10 +75,11 @@ def grid_image(counts: np.ndarray, title: str) -> np.ndarray:
   height, width = counts.shape
   for axis in (axes.xaxis, axes.yaxis):
     axis.set_major_locator(ticker.MaxNLocator(integer=True))
-  axes.set_xticks(np.arange(-0.5, width), minor=True)
-  axes.set_yticks(np.arange(-0.5, height), minor=True)
-  axes.grid(which='minor', color='white', linewidth=0.8)
-  axes.tick_params(which='minor', length=0)
+  if max(height, width) <= _MAX_LINED_SIDE:
+    axes.set_xticks(np.arange(-0.5, width), minor=True)
+    axes.set_yticks(np.arange(-0.5, height), minor=True)
+    axes.grid(which='minor', color='white', linewidth=0.8)
+    axes.tick_params(which='minor', length=0)
   if counts.size <= _MAX_LABELLED_CELLS:
     for y, x in np.argwhere(counts > 0):
       _write_in_cell(axes, mesh, x, y, counts[y, x], _short(counts[y, x]))

@@ -54,6 +54,17 @@ def test_grid_has_its_first_row_on_top():
   assert zero[1] < one[1]
 
 
+def test_lines_do_not_hide_the_cells_of_a_large_grid():
+  counts = np.zeros([400, 400], int)
+  counts[200:] = 1
+  image = heat_maps.grid_image(counts, 'title')
+  areas = [
+      len(_pixels(image, color))
+      for color in (heat_maps.BACKGROUND, _color(0.0))
+  ]
+  assert min(areas) > 0.9 * max(areas) > 30_000  # Half of the grid each.
+
+
 def test_visits_of_an_archive_lie_at_their_positions(monkeypatch):
   monkeypatch.setattr(heat_maps, 'grid_image', lambda counts, _: counts)
   keys = [(3, 5), (3, 5, 1, 'x'), (4, 7), None, b'hash', (0.5, 1), 'text']
