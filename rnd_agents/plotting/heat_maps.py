@@ -234,8 +234,8 @@ def _write_in_cell(
 def _short(count: float) -> str:
   """Returns a count in at most four characters: 1234567 is '1.2M'."""
   for size, unit in ((1e9, 'G'), (1e6, 'M'), (1e3, 'k')):
-    if count >= size:
-      digits = '.2g' if count < 100 * size else '.0f'
+    if count >= 0.9995 * size:  # 999,500 is rounded to a million.
+      digits = '.2g' if count < 99.5 * size else '.0f'
       return f'{count / size:{digits}}{unit}'
   return f'{count:.0f}'
 

@@ -99,6 +99,10 @@ def test_short_numbers():
   assert [
       heat_maps._short(n) for n in (1, 999, 1000, 1234, 12_345, 123_456, 5e6)
   ] == ['1', '999', '1k', '1.2k', '12k', '123k', '5M']
+  # Where rounding adds a digit.
+  assert [
+      heat_maps._short(n) for n in (9_960, 99_499, 99_500, 999_499, 999_500)
+  ] == ['10k', '99k', '100k', '999k', '1M']
 
 
 def test_saved_picture_reads_back(tmp_path):
