@@ -71,7 +71,8 @@ class Experiment:
     num_checkpoints: The last so many stay.
     stop_at_success_rate: An evaluation's success rate that ends the run early.
     environment_timeout_s: Seconds that a step or reset of all environments may
-      take before the process ends with a message; None for any time.
+      take before the process ends with a message; None for any time. With
+      workers, that a worker may take for a call: a whole rollout of a shard.
     record_video: Whether to record the best episode of an evaluation.
     save_policies: Whether to save the policies at the end.
     callbacks: What else watches the run, in order; after the evaluation and
