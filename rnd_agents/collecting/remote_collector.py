@@ -70,7 +70,6 @@ class RemoteObject:
     self._workers = workers
     self._num_calls = 0
     self._origin = shard_worker.Origin(None, [])
-    self.num_losses = 0
 
   @property
   def state(self):
@@ -106,7 +105,6 @@ class RemoteObject:
           reply = self._workers.run(task)
         break
       except WorkerLost as lost:
-        self.num_losses += 1
         logging.warning('%s Another one goes on with %s.', lost, self._name)
         if losses == _MAX_LOSSES:
           raise errors.RunError(
@@ -190,11 +188,6 @@ class RemoteCollector(collector.Collector):
 
   def close(self):
     pass
-
-  @property
-  def num_losses(self):
-    """Workers that were lost at a call."""
-    return self._remote.num_losses
 
   def _checked(self, rollout):
     """Refuses a rollout that the learner's networks do not fit."""
