@@ -16,13 +16,6 @@ import tensorflow as tf
 from rnd_agents.collecting import collector
 
 
-class Slice(NamedTuple):
-  """Which environments of the whole batch a shard has."""
-
-  start: int
-  stop: int
-
-
 class Ahead(NamedTuple):
   """A round that is collected while the learner learns.
 
@@ -56,7 +49,7 @@ class Shards:
     self._ahead = None  # `Ahead`, with a lag.
     stops = np.cumsum([each.num_environments for each in self._collectors])
     self._slices = [
-        Slice(int(stop) - each.num_environments, int(stop))
+        slice(int(stop) - each.num_environments, int(stop))
         for each, stop in zip(self._collectors, stops)
     ]
 
@@ -105,7 +98,7 @@ class Shards:
     """As `Collector.collect`, for all environments.
 
     Args:
-      variables_of: function of a `Slice` of the batch that returns the values
+      variables_of: function of a slice of the batch that returns the values
         of the policy's variables for those environments; None where they are
         those of the call before.
       num_steps: T.

@@ -198,7 +198,7 @@ class LearnerShards(shards.Shards):
     self._group = group
     size = self.num_environments // len(own)
     self._slices = [
-        shards.Slice(i * size, (i + 1) * size) for i in range(len(recipes))
+        slice(i * size, (i + 1) * size) for i in range(len(recipes))
     ]
 
   def _map(self, name, *arguments):

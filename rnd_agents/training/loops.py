@@ -274,7 +274,7 @@ class Loop:
 
     def of(part):
       return [
-          value[part.start : part.stop] if is_of_environments else value
+          value[part] if is_of_environments else value
           for value, is_of_environments in zip(values, self._is_of_environments)
       ]
 
