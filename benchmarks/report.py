@@ -207,6 +207,9 @@ def main():
     folders = experiments.finished(
         arguments.out, group, experiments.GROUPS[group]
     )
+    if not folders:
+      print('No run is finished.\n')
+      continue
     if group == 'deep_sea_scaling':
       report_scaling(folders, group, arguments.pictures)
     elif group in _RETURNS:
