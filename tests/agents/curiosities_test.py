@@ -56,6 +56,7 @@ def test_training_pays_first_visits_and_extends_the_memory(in_graph):
   again = transitions._replace(
       is_first=tf.zeros_like(transitions.is_first),
       valid=tf.ones_like(transitions.valid),
+      next_is_first=None,  # Nowhere, since all are transitions.
   )
   last = novel_d.episodic(again).numpy()[:, -1]
   np.testing.assert_array_equal(last, np.zeros(4))

@@ -222,7 +222,7 @@ def test_shards_are_one_batch_with_random_numbers_of_their_own():
   batch.reset()
   seen = []
   rollout = batch.collect(lambda part: seen.append(part) or variables, 12)
-  assert seen == [(0, 2), (2, 4)]
+  assert seen == [slice(0, 2), slice(2, 4)]
   assert not np.array_equal(
       rollout.trajectory.action[:2], rollout.trajectory.action[2:]
   )
