@@ -16,6 +16,8 @@ A step before padding needs the frame that it led to: padding begins after the
 LAST frame of the episode, or after the frame to bootstrap from.
 """
 
+import numbers
+
 import numpy as np
 import tensorflow as tf
 
@@ -143,8 +145,10 @@ def n_step_returns(
     G, a float tensor [B, T]; 0 where no action was taken.
 
   Raises:
-    ValueError: If the shapes do not fit.
+    TypeError: If num_steps is no integer.
+    ValueError: If num_steps is below 1 or the shapes do not fit.
   """
+  _check_num_steps(num_steps)
   rewards = tf.convert_to_tensor(rewards)
   discounts = tf.convert_to_tensor(discounts)
   values = tf.convert_to_tensor(values)
@@ -255,8 +259,10 @@ def large_margin_losses(q_values, actions, margin, is_demonstration=None):
     J_E, a float tensor [...].
 
   Raises:
-    ValueError: If is_demonstration has another rank.
+    ValueError: If margin is negative or is_demonstration has another rank.
   """
+  if margin < 0:
+    raise ValueError(f'margin must be at least 0, got {margin}.')
   q_values = tf.convert_to_tensor(q_values)
   actions = tf.convert_to_tensor(actions)
   margins = tf.one_hot(
@@ -380,3 +386,12 @@ def epsilon_ladder(num_environments, base=0.4, exponent=7.0):
     raise ValueError(f'base must be a probability, got {base}.')
   rungs = np.arange(num_environments) / max(num_environments - 1, 1)
   return np.float32(base ** (1.0 + exponent * rungs))
+
+
+def _check_num_steps(num_steps):
+  if isinstance(num_steps, bool) or not isinstance(num_steps, numbers.Integral):
+    raise TypeError(
+        f'num_steps must be an integer number of steps, got {num_steps!r}.'
+    )
+  if num_steps < 1:
+    raise ValueError(f'num_steps must be at least 1, got {num_steps}.')

@@ -24,7 +24,11 @@ def rescale(values, epsilon=1e-3):
 
   Returns:
     h(x), a tensor like `values`.
+
+  Raises:
+    ValueError: If epsilon is negative.
   """
+  _check_epsilon(epsilon)
   values = tf.convert_to_tensor(values)
   return values / (tf.sqrt(tf.abs(values) + 1.0) + 1.0) + epsilon * values
 
@@ -43,10 +47,22 @@ def inverse_rescale(values, epsilon=1e-3):
 
   Returns:
     x with h(x) = y, a tensor like `values`.
+
+  Raises:
+    ValueError: If epsilon is negative.
   """
+  _check_epsilon(epsilon)
   values = tf.convert_to_tensor(values)
   linear = 1.0 + 2.0 * epsilon
   root = tf.sqrt(linear**2 + 4.0 * epsilon * tf.abs(values))
   # Has the sign of y: no tf.sign is needed, whose slope at 0 would be 0.
   u = 2.0 * values / (linear + root)
   return u * (tf.abs(u) + 2.0)
+
+
+def _check_epsilon(epsilon):
+  if epsilon < 0:
+    raise ValueError(
+        f'The epsilon of value rescaling must be at least 0, got {epsilon}: h'
+        ' would have no inverse.'
+    )

@@ -94,6 +94,8 @@ def test_gradient_of_the_large_margin():
 
 
 def test_arguments_of_the_large_margin():
+  with pytest.raises(ValueError, match='at least 0, got -0.8'):
+    q_learning.large_margin_losses(_Q, _EXPERT, -0.8)
   # A flag a sequence would be taken for one a step where B = T.
   with pytest.raises(ValueError, match='for each of its steps'):
     q_learning.large_margin_losses(

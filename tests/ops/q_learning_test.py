@@ -254,6 +254,16 @@ def test_no_gradient_passes_the_targets():
   assert by_target.sum() == 6
 
 
+def test_n_is_a_number_of_steps():
+  arrays = seq.REWARDS, seq.DEATH, seq.TARGET[..., 0], seq.IS_LAST
+  for n in (0, -1):
+    with pytest.raises(ValueError, match=f'at least 1, got {n}'):
+      q_learning.n_step_returns(*arrays, 0.9, n)
+  for n in (2.0, True, '2'):
+    with pytest.raises(TypeError, match='must be an integer'):
+      q_learning.n_step_returns(*arrays, 0.9, n)
+
+
 def test_shapes():
   # Rows of one more or less would broadcast where T is 1.
   one, two = np.ones([3, 1]), np.ones([3, 2])

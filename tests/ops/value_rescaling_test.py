@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from rnd_agents.ops import value_rescaling
 from tests import tensors
@@ -104,3 +105,9 @@ def test_slopes():
       lambda v: value_rescaling.inverse_rescale(v, 0.01), y
   )
   np.testing.assert_allclose(found, 1 / slope)
+
+
+def test_negative_epsilon():
+  for fn in (value_rescaling.rescale, value_rescaling.inverse_rescale):
+    with pytest.raises(ValueError, match='at least 0, got -0.1'):
+      fn(tf.ones([1]), -0.1)
