@@ -121,7 +121,7 @@ def main(argv):
     print(f'Mean return of the last evaluation: {result.eval_return:.1f}')
   print(
       f'{result.env_steps:,} environment steps in {result.wall_time_s:.0f} s\n'
-      f'Learning curve: {result.picture}\n'
+      f'Learning curve: {result.picture or "not drawn"}\n'
       f'TensorBoard: tensorboard --logdir={root_dir}'
   )
   if not result.finished:

@@ -117,7 +117,7 @@ def create_r2d3_agent(
     adam_epsilon=1e-3,
     weight_decay=None,
     curiosity_fn=None,
-    rnd_learning_rate=1e-4,
+    rnd_learning_rate=None,
     q_networks_fn=q_network.create_q_networks,
 ):
   """Builds an `R2D3Agent`.
@@ -132,7 +132,7 @@ def create_r2d3_agent(
     weight_decay: Decoupled weight decay (AdamW); None for none.
     curiosity_fn: Function from (time_step_spec, action_spec) to the agent's
       `Curiosity`, such as `create_rnd`; None for no curiosity.
-    rnd_learning_rate: Learning rate of the curiosity's Adam.
+    rnd_learning_rate: Learning rate of the curiosity's Adam; None for 1e-4.
     q_networks_fn: Function from (observation_spec, action_spec) to `QNetworks`
       of any TF-Agents networks; `create_q_networks` or one of your own.
 
@@ -141,7 +141,7 @@ def create_r2d3_agent(
 
   Raises:
     TypeError: If an argument is of a wrong type.
-    ValueError: If an argument is out of range.
+    ValueError: If an argument is out of range or has no effect.
   """
   owner = 'create_r2d3_agent.'
   ranges.check_learning_rates(owner, learning_rate=learning_rate)
@@ -155,9 +155,16 @@ def create_r2d3_agent(
   optimizer = _adam(learning_rate, adam_epsilon, weight_decay)
   curiosity, rnd_optimizer = None, None
   if curiosity_fn is not None:
+    if rnd_learning_rate is None:
+      rnd_learning_rate = 1e-4
     ranges.check_learning_rates(owner, rnd_learning_rate=rnd_learning_rate)
     rnd_optimizer = _adam(rnd_learning_rate)
     curiosity = _curiosity(owner, curiosity_fn, time_step_spec, action_spec)
+  elif rnd_learning_rate is not None:
+    raise errors.InvalidValue(
+        f'{owner}rnd_learning_rate has no effect without a curiosity: set'
+        f' {owner}curiosity_fn = @create_rnd, or leave it out.'
+    )
   if not callable(q_networks_fn):
     raise errors.InvalidType(
         f'{owner}q_networks_fn must be a function, such as @create_q_networks'

@@ -104,8 +104,10 @@ class Transitions(NamedTuple):
     if self.observation is None or self.action is None or self.is_first is None:
       raise errors.InvalidValue(
           f'{owner} needs whole transitions: observations, actions and where'
-          ' episodes begin. A PPOLearner hands over next observations alone:'
-          ' call agent.train on whole rollouts.'
+          ' episodes begin. NovelD, CuriosityNovelty and a PPOLearner hand'
+          ' over next observations alone: take a curiosity that judges these,'
+          ' such as RND, or, for a PPOLearner, call agent.train on whole'
+          ' rollouts.'
       )
 
 

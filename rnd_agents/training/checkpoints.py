@@ -14,6 +14,7 @@ snapshot before it is taken.
 """
 
 import concurrent.futures
+import contextlib
 import errno
 import json
 import os
@@ -247,6 +248,27 @@ def _shapes(prefix):
       for name, shape in reader.get_variable_to_shape_map().items()
       if name.endswith('VARIABLE_VALUE')
   }
+
+
+@contextlib.contextmanager
+def disk_errors(root_dir, kept=str):
+  """Makes a `RunError` of what the disk does not take.
+
+  Args:
+    root_dir: Folder of the run.
+    kept: Function that returns a sentence on what a new start would find.
+  """
+  try:
+    yield
+  except (OSError, tf.errors.OpError) as error:
+    if not is_of_disk(error):
+      raise
+    parts = (
+        f'A file of {root_dir} could not be written: {reason(error)}',
+        kept(),
+        'Make room, and the same command goes on.',
+    )
+    raise errors.RunError(' '.join(filter(None, parts))) from error
 
 
 def is_of_disk(error):

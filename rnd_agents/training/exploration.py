@@ -223,8 +223,23 @@ def run(config):
         world_seeds=config.seeds_of_worlds(),
     )
     stopped_by = []
-    stack.enter_context(_status(config, explorer, stopped_by))
-    stack.enter_context(_disk_errors(config))
+
+    def write_status(state, message=''):
+      run_directory.write_status(
+          config.root_dir,
+          state,
+          message=message,
+          env_steps=explorer.env_steps,
+          num_env_steps=config.num_env_steps,
+      )
+
+    write_status('running')
+    stack.enter_context(
+        run_directory.status(
+            config.root_dir, write_status, lambda: ''.join(stopped_by)
+        )
+    )
+    stack.enter_context(checkpoints.disk_errors(config.root_dir))
     with stop_signals.calling(stopped_by.append):
       _watch(config, explorer, stopped_by)
     return _finish(config, explorer, not stopped_by)
@@ -358,16 +373,16 @@ def save(config, explorer):
 
 
 def _finish(config, explorer, finished):
-  """Draws, writes the demonstrations, and returns the result."""
+  """Writes the demonstrations, draws, and returns the result."""
   archive = explorer.archive
+  path, written = config.path(DEMONSTRATIONS_FILE), 0
+  if finished:
+    written = _write_demonstrations(config, explorer, path)
   picture = config.path(PICTURE_FILE)
   learning_curves.plot_archive(config.root_dir, picture)
   image = heat_maps.archive_image(archive.keys, archive.column('visits'))
   if image is not None:
     heat_maps.save(image, config.path(MAP_FILE))
-  path, written = config.path(DEMONSTRATIONS_FILE), 0
-  if finished:
-    written = _write_demonstrations(config, explorer, path)
   score, length = archive.best_of_all()
   return Result(
       finished,
@@ -409,41 +424,3 @@ def _write_demonstrations(config, explorer, path):
     )
   finally:
     environment.close()
-
-
-@contextlib.contextmanager
-def _disk_errors(config):
-  """Makes a `RunError` of what the disk does not take."""
-  try:
-    yield
-  except (OSError, tf.errors.OpError) as error:
-    if not checkpoints.is_of_disk(error):
-      raise
-    raise errors.RunError(
-        f'A file of {config.root_dir} could not be written:'
-        f' {checkpoints.reason(error)} Make room, and the same command goes on'
-        ' from the last save.'
-    ) from error
-
-
-@contextlib.contextmanager
-def _status(config, explorer, stopped_by):
-  """Says in `status.json` what became of the exploration."""
-
-  def write(state, message=''):
-    run_directory.write_status(
-        config.root_dir,
-        state,
-        message=message,
-        env_steps=explorer.env_steps,
-        num_env_steps=config.num_env_steps,
-    )
-
-  write('running')
-  try:
-    yield
-  except BaseException as error:
-    with contextlib.suppress(OSError):
-      write('failed', f'{type(error).__name__}: {error}')
-    raise
-  write('stopped' if stopped_by else 'finished', ''.join(stopped_by))

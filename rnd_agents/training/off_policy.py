@@ -158,6 +158,7 @@ class ReplayTraining:
 
   def build_agent(self, specs, num_environments, step_length=1):
     """Builds the agent of the learner; as `OnPolicyTraining.build_agent`."""
+    del step_length
     agent = self.build_twin(specs.time_step, specs.action, num_environments)
     if agent.curiosity is not None and self.num_pretraining_steps:
       raise errors.InvalidValue(
@@ -165,13 +166,6 @@ class ReplayTraining:
           f' its first step: {_NAME}.num_pretraining_steps must be 0, got'
           f' {self.num_pretraining_steps}.'
       )
-    if step_length > 1 and agent.curiosity is not None:
-      if agent.curiosity.episodic_spec:
-        raise errors.InvalidValue(
-            f'{type(agent.curiosity).__name__} needs a row of each environment'
-            ' at each step, and an upper level decides at other steps in each:'
-            ' with a replay it needs another curiosity, such as @create_rnd.'
-        )
     return agent
 
   def build_twin(self, time_step_spec, action_spec, num_environments):

@@ -101,8 +101,7 @@ class Pictures:
 
   def _draw(self, run, best, is_end):
     if not is_end:  # The one of the end is drawn by who ends the run.
-      with _harmless('learning curve'):
-        draw_curve(run)
+      draw_curve(run)
     with _harmless('heat map'):
       _draw_visits(run)
     episodes = {}
@@ -138,10 +137,12 @@ class Pictures:
 
 
 def draw_curve(run):
-  """Draws the learning curve; returns its path."""
+  """Draws the learning curve; returns its path, or None where that failed."""
   path = run.path('learning_curve.png')
-  learning_curves.plot_run(run.root_dir, path, title=run.name)
-  return path
+  with _harmless('learning curve'):
+    learning_curves.plot_run(run.root_dir, path, title=run.name)
+    return path
+  return None
 
 
 def _draw_visits(run):

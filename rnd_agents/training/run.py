@@ -58,14 +58,14 @@ class Result(NamedTuple):
     eval_return: mean return of the last evaluation, None before the first.
     env_steps: environment steps, the random ones of the warm-up included.
     wall_time_s: seconds of the loop, start-up apart.
-    picture: path of the learning curve.
+    picture: path of the learning curve; None if it could not be drawn.
   """
 
   finished: bool
   eval_return: Optional[float]
   env_steps: int
   wall_time_s: float
-  picture: str
+  picture: Optional[str]
 
 
 # Of what checkpoints hold besides variables; another one cannot be resumed.
@@ -192,7 +192,8 @@ class Run:
   def errors(self):
     """Makes a `RunError` of what a run may end in; bugs stay as they are."""
     try:
-      yield
+      with snapshots.disk_errors(self.root_dir, self.checkpoints.kept):
+        yield
     except FloatingPointError as error:
       raise self._not_finite(error) from error
     except (
@@ -200,17 +201,11 @@ class Run:
         evaluator.EndlessEpisode,
     ) as error:
       raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
-    except (OSError, tf.errors.OpError) as error:
+    except tf.errors.OpError as error:
       refusal = finite.message_of(error)
-      if refusal:
-        raise self._not_finite(refusal) from error
-      if not snapshots.is_of_disk(error):
+      if not refusal:
         raise
-      raise errors.RunError(
-          f'A file of {self.root_dir} could not be written:'
-          f' {snapshots.reason(error)} {self.checkpoints.kept()} Make room,'
-          ' and the same command goes on.'
-      ) from error
+      raise self._not_finite(refusal) from error
 
   def _not_finite(self, reason):
     """A `RunError` about numbers that are not finite."""

@@ -20,6 +20,7 @@ import gin
 from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import run_files
+from rnd_agents.training import checkpoints
 
 CONFIG_FILE = 'operative_config.gin'
 _LOCK_FILE = '.lock'
@@ -164,6 +165,28 @@ def write_status(root_dir, state, **facts):
   """
   with files.replacing(os.path.join(root_dir, run_files.STATUS_FILE)) as file:
     json.dump(dict(state=state, time=_now(), **facts), file, indent=2)
+
+
+@contextlib.contextmanager
+def status(root_dir, write, signal_name, kept=str):
+  """Says in `status.json` what became of a run, whatever ends it.
+
+  Args:
+    root_dir: The run's folder.
+    write: Function of (state, message) that calls `write_status`.
+    signal_name: Function that returns the name of the signal that stopped the
+      run; None or '' for none.
+    kept: As for `checkpoints.disk_errors`.
+  """
+  try:
+    yield
+    name = signal_name()
+    with checkpoints.disk_errors(root_dir, kept):
+      write('stopped' if name else 'finished', name or '')
+  except BaseException as error:
+    with contextlib.suppress(OSError):
+      write('failed', f'{type(error).__name__}: {error}')
+    raise
 
 
 def _now():

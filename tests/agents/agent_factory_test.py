@@ -181,6 +181,11 @@ def test_acting_depends_on_the_variables_of_the_collect_policy_alone():
         ),
         (_rnd_ppo, {'curiosity_fn': [3]}, 'curiosity_fn must be a function'),
         (_r2d3, {'curiosity_fn': 'RND'}, 'curiosity_fn must be a function'),
+        (
+            _r2d3,
+            {'rnd_learning_rate': 1e-3},
+            'rnd_learning_rate has no effect without a curiosity',
+        ),
         (_r2d3, {'learning_rate': -1.0}, 'learning_rate must be above 0'),
         (_r2d3, {'adam_epsilon': 0}, 'adam_epsilon must be above 0'),
         (_r2d3, {'weight_decay': -0.1}, 'weight_decay must be at least 0'),

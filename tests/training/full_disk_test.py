@@ -109,6 +109,7 @@ def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
       (_save_on_a_nearly_full_disk, False),
       (_fill_the_disk_after_a_row, False),
       (_finish_on_a_full_disk, True),
+      (_finish_on_a_full_disk, False),
   ):
     with pytest.MonkeyPatch.context() as context:
       fault(disk, context)
