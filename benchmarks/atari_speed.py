@@ -61,9 +61,7 @@ def bindings(num_envs):
       'RNDPPOAgent.predictor_proportion = 0.25',
   ]
   if flags.FLAGS.compute_dtype is not None:
-    lines.append(
-        f"create_networks.compute_dtype = '{flags.FLAGS.compute_dtype}'"
-    )
+    lines.append(f"COMPUTE_DTYPE = '{flags.FLAGS.compute_dtype}'")
   return lines + flags.FLAGS.gin_bindings
 
 
@@ -272,7 +270,7 @@ def main(argv):
     raise app.UsageError('--cleanrl needs --rival_python: a Python with torch.')
   gin_files.parse([_GIN_FILE], bindings(args.num_envs))
   print(machine())
-  compute_dtype = gin.query_parameter('create_networks.compute_dtype')
+  compute_dtype = gin.query_parameter('%COMPUTE_DTYPE')
   policy = precision.layer_policy(compute_dtype)
   print(
       f'{_GIN_FILE}, rollouts of {args.rollout_length} steps; large layers'

@@ -44,11 +44,18 @@ _RIVER_SWIM = (
 )
 
 
-def _minigrid(task, num_env_steps, seeds, *bindings, curiosities=None):
+def _minigrid(
+    task,
+    num_env_steps,
+    seeds,
+    *bindings,
+    curiosities=None,
+    gin_file='minigrid.gin',
+):
   return [
       experiments.Job(
           label,
-          'minigrid.gin',
+          gin_file,
           seed,
           (
               f"load_environment.env = 'MiniGrid-{task}-v0'",
@@ -114,11 +121,18 @@ def _default(*bindings_of_all):
   ]
 
 
+def _default_maze(task, num_env_steps):
+  return _minigrid(task, num_env_steps, range(3), gin_file='default.gin')
+
+
 GROUPS = {
     'default': _default(),
     'default_ppo': _default(
         'RNDPPOAgent.intrinsic_advantage_coefficient = 0'
     ),
+    'default_multi_room': _default_maze('MultiRoom-N6', 400_000),
+    'default_key_corridor': _default_maze('KeyCorridorS3R3', 600_000),
+    'default_obstructed_maze': _default_maze('ObstructedMaze-1Dl', 600_000),
     'door_key': _minigrid('DoorKey-8x8', 400_000, range(5)),
     'multi_room': _minigrid('MultiRoom-N6', 2_000_000, range(3)),
     'key_corridor': _minigrid('KeyCorridorS3R3', 2_000_000, range(3)),

@@ -87,7 +87,7 @@ _ABLATIONS = {
     'episodic intrinsic stream': (
         'RNDPPOAgent.episodic_intrinsic_stream = True',
     ),
-    'no observation clipping': ('RNDPPOAgent.observation_clip_value = None',),
+    'no observation clipping': ('create_rnd.observation_clip_value = None',),
     'gamma_I = gamma_E = 0.99': ('RNDPPOAgent.discount_factor = 0.99',),
     'gamma_I = gamma_E = 0.999': (
         'RNDPPOAgent.intrinsic_discount_factor = 0.999',
@@ -100,11 +100,19 @@ _ABLATIONS = {
 }
 
 _QUARTER = 'RNDPPOAgent.predictor_proportion = 0.25'
-_BFLOAT16 = "create_networks.compute_dtype = 'bfloat16'"
+
+
+def _compute_dtype(dtype):
+  return tuple(
+      f"{each}.compute_dtype = '{dtype}'"
+      for each in ('create_networks', 'create_rnd_networks')
+  )
+
+
 # What makes an update cheaper, beside what it stands for.
 _SHORT_CUTS = {
     'as in deep_sea.gin': (),
-    'bfloat16': (_BFLOAT16,),
+    'bfloat16': _compute_dtype('bfloat16'),
     'an exact quarter': (_QUARTER,),
     'a quarter by coin tosses': (
         'import benchmarks.ablation_agents',
@@ -161,7 +169,7 @@ GROUPS = {
             dtype,
             'door_key_pixels.gin',
             seed,
-            (f"create_networks.compute_dtype = '{dtype}'",),
+            _compute_dtype(dtype),
         )
         for seed in range(3)
         for dtype in _DTYPES

@@ -117,9 +117,11 @@ class RndPpo(Contender):
         self._env.action_spec(),
         fc_layer_params=_UNITS,
         value_fc_layer_params=_UNITS,
-        rnd_fc_layer_params=self._predictor[:-1],
-        target_rnd_fc_layer_params=self._predictor[:1],
-        rnd_output_size=self._predictor[-1],
+        rnd_settings=dict(
+            fc_layer_params=self._predictor[:-1],
+            target_fc_layer_params=self._predictor[:1],
+            output_size=self._predictor[-1],
+        ),
     )._asdict()
 
   def _create_agent(self):

@@ -45,7 +45,7 @@ def contender(case):
   dtype = case.removeprefix('atari_')
   gin_files.parse(
       ['montezuma_revenge_cpu.gin'],
-      [*_ATARI, f"create_networks.compute_dtype = '{dtype}'"],
+      [*_ATARI, f"COMPUTE_DTYPE = '{dtype}'"],
   )
   return atari_parts.Session().learning('rollout')
 

@@ -9,7 +9,7 @@ from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import r2d3_agent
 from rnd_agents.agents import rnd_ppo_agent
-from rnd_agents.curiosity import observations as observations_lib
+from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import factory
 from rnd_agents.networks import q_network
 
@@ -25,7 +25,6 @@ def create_rnd_ppo_agent(
     action_spec,
     learning_rate=3e-4,
     rnd_learning_rate=None,
-    rnd_observation_fn=None,
     curiosity_fn=None,
     agent_class=rnd_ppo_agent.RNDPPOAgent,
 ):
@@ -37,11 +36,9 @@ def create_rnd_ppo_agent(
     learning_rate: Learning rate of Adam for policy and values.
     rnd_learning_rate: Learning rate of a second Adam, for the curiosity; None
       trains everything with one.
-    rnd_observation_fn: Function that selects what RND sees of an observation;
-      None for all of it.
     curiosity_fn: Function from (time_step_spec, action_spec) to the agent's
       `Curiosity`, or a list of them, each for a return stream of its own; None
-      for RND on networks of `create_networks`.
+      for `create_rnd`.
     agent_class: `RNDPPOAgent` or a subclass.
 
   Returns:
@@ -49,7 +46,7 @@ def create_rnd_ppo_agent(
 
   Raises:
     TypeError: If an argument is of a wrong type.
-    ValueError: If an argument is out of range or has no effect.
+    ValueError: If an argument is out of range.
   """
   owner = 'create_rnd_ppo_agent.'
   ranges.check_learning_rates(owner, learning_rate=learning_rate)
@@ -61,42 +58,34 @@ def create_rnd_ppo_agent(
         f'{owner}agent_class must be RNDPPOAgent or a subclass, such as'
         f' @RNDPPOAgent, not {agent_class!r}.'
     )
-  if curiosity_fn is not None and rnd_observation_fn is not None:
-    raise errors.InvalidValue(
-        f'{owner}rnd_observation_fn is for RND of create_networks, and'
-        f' {owner}curiosity_fn takes its place: bind create_rnd.observation_fn'
-        ' with curiosity_fn = @create_rnd, or leave one of them out.'
-    )
   optimizer = _adam(learning_rate)
   rnd_optimizer = None
   if rnd_learning_rate is not None:
     ranges.check_learning_rates(owner, rnd_learning_rate=rnd_learning_rate)
     rnd_optimizer = _adam(rnd_learning_rate)
-  observation_spec = time_step_spec.observation
-  networks = factory.create_networks(
-      observation_spec,
-      action_spec,
-      observations_lib.observation_spec(
-          observation_spec, rnd_observation_fn
-      ),
-      with_rnd=curiosity_fn is None,
-  )
+  network = factory.create_actor_critic(time_step_spec.observation, action_spec)
+  if curiosity_fn is None:
+    # Before the views, which draw random numbers, too: a seed's runs stay.
+    curiosity = random_network_distillation.create_rnd(
+        time_step_spec, action_spec
+    )
+  actor_net, value_net = network.views()
   if isinstance(curiosity_fn, (list, tuple)):
     curiosity = [
         _curiosity(owner, fn, time_step_spec, action_spec)
         for fn in curiosity_fn
     ]
-  else:
+  elif curiosity_fn is not None:
     curiosity = _curiosity(owner, curiosity_fn, time_step_spec, action_spec)
   agent = agent_class(
       time_step_spec,
       action_spec,
       optimizer=optimizer,
+      actor_net=actor_net,
+      value_net=value_net,
       rnd_optimizer=rnd_optimizer,
-      rnd_observation_fn=rnd_observation_fn,
       curiosity=curiosity,
       train_step_counter=_train_step_counter(),
-      **networks._asdict(),
   )
   agent.initialize()
   return agent
@@ -192,9 +181,7 @@ def create_r2d3_agent(
 
 
 def _curiosity(owner, curiosity_fn, time_step_spec, action_spec):
-  """Calls a function that builds a curiosity; None for None."""
-  if curiosity_fn is None:
-    return None
+  """Calls a function that builds a curiosity."""
   if not callable(curiosity_fn):
     raise errors.InvalidType(
         f'{owner}curiosity_fn must be a function, such as @create_rnd (without'

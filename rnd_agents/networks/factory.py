@@ -3,7 +3,6 @@
 """Builds the usual sets of networks in one call."""
 
 import collections
-import inspect
 import numbers
 
 import gin
@@ -24,29 +23,13 @@ Networks = collections.namedtuple(
 )
 
 
-@gin.configurable(
-    module='rnd_agents',
-    denylist=[
-        'observation_spec', 'action_spec', 'rnd_observation_spec', 'with_rnd'
-    ],
-)
 def create_networks(
     observation_spec,
     action_spec,
     rnd_observation_spec=None,
-    fc_layer_params=(64, 64),
-    value_fc_layer_params=None,
-    activation='tanh',
-    conv_layers=None,
-    residual_heads=False,
-    rnd_fc_layer_params=(128, 128),
-    target_rnd_fc_layer_params=(128,),
-    rnd_output_size=64,
-    rnd_conv_layers=None,
-    core=None,
-    compute_dtype=precision.FLOAT32,
-    num_values=2,
+    rnd_settings=None,
     with_rnd=True,
+    **settings,
 ):
   """Builds policy, values, RND predictor and target for one environment.
 
@@ -55,6 +38,55 @@ def create_networks(
     action_spec: A nest of bounded tensor specs.
     rnd_observation_spec: What RND sees, as floats; None for all of the
       observation. `curiosity.observation_spec` gives it for a function.
+    rnd_settings: Arguments of `create_rnd_networks`, by name. Its
+      `compute_dtype` is that of the other two if it is not given.
+    with_rnd: Whether to build predictor and target; they are None otherwise.
+    **settings: Arguments of `create_actor_critic`.
+
+  Returns:
+    `Networks`.
+
+  Raises:
+    TypeError: If units are no list.
+    ValueError: As for `create_actor_critic` and `create_rnd_networks`.
+  """
+  actor_critic = create_actor_critic(observation_spec, action_spec, **settings)
+  # Before the views, which draw random numbers, too: a seed's runs stay.
+  rnd_networks = (None, None)
+  if with_rnd:
+    if rnd_observation_spec is None:
+      rnd_observation_spec = encoders.float_spec(
+          tensor_spec.from_spec(observation_spec)
+      )
+    shared = {k: v for k, v in settings.items() if k == 'compute_dtype'}
+    rnd_networks = create_rnd_networks(
+        rnd_observation_spec, **{**shared, **(rnd_settings or {})}
+    )
+  return Networks(*actor_critic.views(), *rnd_networks)
+
+
+@gin.configurable(
+    'create_networks',
+    module='rnd_agents',
+    denylist=['observation_spec', 'action_spec'],
+)
+def create_actor_critic(
+    observation_spec,
+    action_spec,
+    fc_layer_params=(64, 64),
+    value_fc_layer_params=None,
+    activation='tanh',
+    conv_layers=None,
+    residual_heads=False,
+    core=None,
+    compute_dtype=precision.FLOAT32,
+    num_values=2,
+):
+  """Builds the network of policy and values; gin: `create_networks`.
+
+  Args:
+    observation_spec: A nest of tensor specs: flat, images, discrete, or mixed.
+    action_spec: A nest of bounded tensor specs.
     fc_layer_params: Units of the trunk.
     value_fc_layer_params: Units of a trunk for the values alone; None shares
       the policy's. Wide images want one trunk, small tasks learn sooner with
@@ -63,21 +95,14 @@ def create_networks(
     conv_layers: Convolutions of the trunks as (filters, kernel size, stride);
       None picks by the image's size.
     residual_heads: Whether each head has a residual layer of its own.
-    rnd_fc_layer_params: Hidden units of the predictor.
-    target_rnd_fc_layer_params: Hidden units of the target.
-    rnd_output_size: Features of both.
-    rnd_conv_layers: Convolutions of both, like `conv_layers`.
     core: A `RecurrentCore`, such as `LSTMCore(128)`, between trunk and heads:
-      memory for what one observation does not tell. None for none. RND's
-      networks never have one.
-    compute_dtype: What convolutions and hidden layers of all four compute in:
-      'float32', 'bfloat16', or 'auto', bfloat16 where the machine has
-      instructions for it.
+      memory for what one observation does not tell. None for none.
+    compute_dtype: What convolutions and hidden layers compute in: 'float32',
+      'bfloat16', or 'auto', bfloat16 where the machine has instructions for it.
     num_values: Value heads: one for each return stream of the agent.
-    with_rnd: Whether to build predictor and target; they are None otherwise.
 
   Returns:
-    `Networks`.
+    An `ActorCriticNetwork`, whose `views()` are the two networks of an agent.
 
   Raises:
     TypeError: If units are no list.
@@ -87,34 +112,16 @@ def create_networks(
   """
   observation_spec = tensor_spec.from_spec(observation_spec)
   action_spec = tensor_spec.from_spec(action_spec)
-  rnd_layers = dict(
-      rnd_fc_layer_params=rnd_fc_layer_params,
-      target_rnd_fc_layer_params=target_rnd_fc_layer_params,
-      rnd_output_size=rnd_output_size,
-      rnd_conv_layers=rnd_conv_layers,
-  )
+  owner = 'create_networks'
   check_units(
-      'create_networks',
+      owner,
       fc_layer_params=fc_layer_params,
       value_fc_layer_params=value_fc_layer_params or (),
-      rnd_fc_layer_params=rnd_fc_layer_params,
-      target_rnd_fc_layer_params=target_rnd_fc_layer_params,
-      rnd_output_size=(rnd_output_size,),
       num_values=(num_values,),
   )
-  check_activation('create_networks', activation)
-  check_convolutions(
-      'create_networks', observation_spec, conv_layers=conv_layers
-  )
+  check_activation(owner, activation)
+  check_convolutions(owner, observation_spec, conv_layers=conv_layers)
   _check_trunks(fc_layer_params, value_fc_layer_params, residual_heads, core)
-  if with_rnd:
-    if rnd_observation_spec is None:
-      rnd_observation_spec = encoders.float_spec(observation_spec)
-    check_convolutions(
-        'create_networks', rnd_observation_spec, rnd_conv_layers=rnd_conv_layers
-    )
-  else:
-    _check_unused(**rnd_layers)
 
   def trunk(units, name):
     return encoders.create_encoder(
@@ -129,7 +136,7 @@ def create_networks(
   residual_units = None
   if residual_heads:
     residual_units = fc_layer_params[-1] if core is None else core.units
-  actor_critic = actor_critic_network.ActorCriticNetwork(
+  return actor_critic_network.ActorCriticNetwork(
       observation_spec,
       action_spec,
       trunk(fc_layer_params, 'Trunk'),
@@ -143,13 +150,6 @@ def create_networks(
       num_values=num_values,
       compute_dtype=compute_dtype,
   )
-  # Before the views, which draw random numbers, too: a seed's runs stay.
-  rnd_networks = (None, None)
-  if with_rnd:
-    rnd_networks = _rnd_networks(
-        rnd_observation_spec, *rnd_layers.values(), compute_dtype
-    )
-  return Networks(*actor_critic.views(), *rnd_networks)
 
 
 @gin.configurable(module='rnd_agents', denylist=['observation_spec'])
@@ -187,24 +187,7 @@ def create_rnd_networks(
       output_size=(output_size,),
   )
   check_convolutions(owner, observation_spec, conv_layers=conv_layers)
-  return _rnd_networks(
-      observation_spec,
-      fc_layer_params,
-      target_fc_layer_params,
-      output_size,
-      conv_layers,
-      compute_dtype,
-  )
 
-
-def _rnd_networks(
-    observation_spec,
-    fc_layer_params,
-    target_fc_layer_params,
-    output_size,
-    conv_layers,
-    compute_dtype,
-):
   def network(fc_layer_params, trainable, name):
     return rnd_network.RNDNetwork(
         observation_spec,
@@ -244,17 +227,6 @@ def _check_trunks(
           'residual_heads needs trunks that end in layers of one width, got'
           f' fc_layer_params={fc_layer_params} and'
           f' value_fc_layer_params={value_fc_layer_params}.'
-      )
-
-
-def _check_unused(**rnd_layers):
-  """Refuses sizes of RND's networks where none are built."""
-  parameters = inspect.signature(create_networks).parameters
-  for name, value in rnd_layers.items():
-    if value != parameters[name].default:
-      raise errors.InvalidValue(
-          f'create_networks.{name} has no effect on an agent with a curiosity'
-          ' of its own. For RND of create_rnd bind create_rnd_networks.'
       )
 
 
@@ -383,9 +355,11 @@ def create_atari_networks(num_actions=18, compute_dtype=precision.FLOAT32):
       activation='relu',
       conv_layers=encoders.RND_PAPER_POLICY_CONV_LAYERS,
       residual_heads=True,
-      rnd_fc_layer_params=(512, 512),
-      target_rnd_fc_layer_params=(),
-      rnd_output_size=512,
-      rnd_conv_layers=encoders.NATURE_CONV_LAYERS,
       compute_dtype=compute_dtype,
+      rnd_settings=dict(
+          fc_layer_params=(512, 512),
+          target_fc_layer_params=(),
+          output_size=512,
+          conv_layers=encoders.NATURE_CONV_LAYERS,
+      ),
   )

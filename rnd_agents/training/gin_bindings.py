@@ -24,7 +24,17 @@ _MOVED = {
     'train_eval.rollout_length': 'OnPolicyTraining.rollout_length',
     'train_eval.learning_rate': 'create_rnd_ppo_agent.learning_rate',
     'train_eval.rnd_learning_rate': 'create_rnd_ppo_agent.rnd_learning_rate',
-    'train_eval.rnd_observation_fn': 'create_rnd_ppo_agent.rnd_observation_fn',
+    'train_eval.rnd_observation_fn': 'create_rnd.observation_fn',
+    'create_rnd_ppo_agent.rnd_observation_fn': 'create_rnd.observation_fn',
+    **{
+        f'create_networks.{old}': f'create_rnd_networks.{new}'
+        for old, new in dict(
+            rnd_fc_layer_params='fc_layer_params',
+            target_rnd_fc_layer_params='target_fc_layer_params',
+            rnd_output_size='output_size',
+            rnd_conv_layers='conv_layers',
+        ).items()
+    },
     'train_eval.agent_class': 'create_rnd_ppo_agent.agent_class',
     'train_eval_r2d3.learning_rate': 'create_r2d3_agent.learning_rate',
     'train_eval_r2d3.adam_epsilon': 'create_r2d3_agent.adam_epsilon',
@@ -43,6 +53,9 @@ _INSTEAD = dict(
     root_dir='use the flag --root_dir.',
     burn_in_length='use ReplayTraining.burn_in_length.',
     collect_epsilon='use ReplayTraining.epsilon_fn.',
+    rnd_observation_fn='use create_rnd.observation_fn.',
+    rnd_loss_fn='use create_rnd.loss_fn.',
+    observation_clip_value='use create_rnd.observation_clip_value.',
 )
 
 

@@ -60,18 +60,14 @@ def test_an_optimizer_of_its_own_for_the_curiosity():
   np.testing.assert_allclose(rates, [1e-3, 1e-4], rtol=1e-6)
 
 
-def test_rnd_by_create_rnd_takes_the_place_of_that_of_create_networks():
+def test_rnd_is_that_of_create_rnd():
   gin.parse_config("""
-      create_rnd_ppo_agent.curiosity_fn = @create_rnd
       create_rnd_networks.output_size = 5
       create_rnd.observation_fn = @newest_frame_observation_fn
   """)
   agent = _rnd_ppo()
   assert agent.curiosity.rnd_network.create_variables().shape == [5]
   assert agent.curiosity.rnd_network.input_tensor_spec.shape == [1]
-  gin.bind_parameter('create_networks.rnd_output_size', 7)
-  with pytest.raises(ValueError, match='rnd_output_size has no effect'):
-    _rnd_ppo()
 
 
 def test_r2d3_with_and_without_a_curiosity():
@@ -171,14 +167,6 @@ def test_acting_depends_on_the_variables_of_the_collect_policy_alone():
         (_rnd_ppo, {'learning_rate': None}, 'learning_rate must be a number'),
         (_rnd_ppo, {'agent_class': 'PPO'}, 'agent_class must be RNDPPOAgent'),
         (_rnd_ppo, {'agent_class': dict}, 'agent_class must be RNDPPOAgent'),
-        (
-            _rnd_ppo,
-            {
-                'rnd_observation_fn': lambda x: x,
-                'curiosity_fn': curiosity.create_rnd,
-            },
-            'takes its place',
-        ),
         (_rnd_ppo, {'curiosity_fn': [3]}, 'curiosity_fn must be a function'),
         (_r2d3, {'curiosity_fn': 'RND'}, 'curiosity_fn must be a function'),
         (

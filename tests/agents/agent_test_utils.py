@@ -39,13 +39,13 @@ def adam(learning_rate=3e-3):
 
 def small_networks(observation_spec, action_spec, observation_fn=None, **sizes):
   """The package's networks, tiny."""
-  sizes = {
+  rnd_settings = {
       'fc_layer_params': (8,),
-      'rnd_fc_layer_params': (8,),
-      'target_rnd_fc_layer_params': (8,),
-      'rnd_output_size': 4,
-      **sizes,
+      'target_fc_layer_params': (8,),
+      'output_size': 4,
+      **sizes.pop('rnd_settings', {}),
   }
+  sizes = {'fc_layer_params': (8,), 'rnd_settings': rnd_settings, **sizes}
   return networks.create_networks(
       observation_spec,
       action_spec,

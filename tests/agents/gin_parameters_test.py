@@ -70,9 +70,7 @@ _CALLS = {
     'create_networks': _rnd_ppo(),
     'create_q_networks': _r2d3,
     'create_encoder': _rnd_ppo(),
-    'create_rnd_networks': _rnd_ppo(
-        'create_rnd_ppo_agent.curiosity_fn = @create_rnd'
-    ),
+    'create_rnd_networks': _rnd_ppo(),
 }
 
 
@@ -104,7 +102,6 @@ def test_arguments_of_the_parent_arrive():
 
 def test_a_function_arrives():
   gin.parse_config("""
-      create_rnd_ppo_agent.rnd_observation_fn = @newest_frame_observation_fn
       create_r2d3_agent.curiosity_fn = @create_rnd
       create_rnd.observation_fn = @newest_frame_observation_fn
   """)

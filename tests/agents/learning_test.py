@@ -43,7 +43,8 @@ def test_trains_on_every_space_from_one_trace(space):
   sizes = {}
   if space != 'room-number':
     convolutions = ((4, 3, 2),)
-    sizes = {'conv_layers': convolutions, 'rnd_conv_layers': convolutions}
+    sizes = {'conv_layers': convolutions}
+    sizes['rnd_settings'] = dict(sizes)
   agent = agent_test_utils.build_agent(
       observation_spec,
       action_spec,

@@ -15,7 +15,8 @@ from tests.agents import agent_test_utils
 from tests.agents import slow_r2d3
 
 # Layers of equal shapes, so that a mix-up would go unnoticed.
-DEEP = {'fc_layer_params': (4, 4, 4), 'rnd_fc_layer_params': (4, 4, 4)}
+DEEP = {'fc_layer_params': (4, 4, 4)}
+DEEP['rnd_settings'] = dict(DEEP)
 NORMALIZED = {'normalize_observations': True, 'normalize_rewards': True}
 IMAGE = tensor_spec.BoundedTensorSpec([6, 6, 2], tf.uint8, 0, 255)
 DICT_OBSERVATION = {

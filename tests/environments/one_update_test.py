@@ -53,7 +53,7 @@ def load(env, **kwargs):
   return loaders.load_environment(env, NUM_ENVIRONMENTS, seed=0, **kwargs)
 
 
-CONV = {'conv_layers': ((4, 8, 8),), 'rnd_conv_layers': ((4, 8, 8),)}
+CONV = {'conv_layers': ((4, 8, 8),)}
 FAMILIES = {
     'continuous': (lambda: load('Pendulum-v1'), None, {}),
     'Box2D': (lambda: load('LunarLander-v3'), 'Box2D', {}),
@@ -99,9 +99,12 @@ def test_one_update(family):
       env.observation_spec(),
       env.action_spec(),
       fc_layer_params=(8,),
-      rnd_fc_layer_params=(8,),
-      target_rnd_fc_layer_params=(8,),
-      rnd_output_size=4,
+      rnd_settings=dict(
+          fc_layer_params=(8,),
+          target_fc_layer_params=(8,),
+          output_size=4,
+          **network_kwargs,
+      ),
       **network_kwargs,
   )
   agent = agents.RNDPPOAgent(

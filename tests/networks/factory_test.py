@@ -117,10 +117,12 @@ def test_every_option_reaches_its_network():
       activation='relu',
       conv_layers=((3, 2, 2),),
       residual_heads=True,
-      rnd_fc_layer_params=(10,),
-      target_rnd_fc_layer_params=(11, 12),
-      rnd_output_size=5,
-      rnd_conv_layers=((4, 3, 3),),
+      rnd_settings=dict(
+          fc_layer_params=(10,),
+          target_fc_layer_params=(11, 12),
+          output_size=5,
+          conv_layers=((4, 3, 3),),
+      ),
   )
   conv = 2 * 2 * 2 * 3 + 3  # 6 -> 3: 27 features.
   sizes = [conv, 28 * 7, conv, 28 * 9, 10 * 7, 8 * 7, 8 * 7, 8 * 2, 8, 8]
@@ -318,7 +320,7 @@ def test_specs_of_python_environments_serve_as_well():
         }),
         convert(array_spec.BoundedArraySpec([], np.int64, 0, 2)),
         conv_layers=((4, 4, 2),),
-        rnd_conv_layers=((4, 4, 2),),
+        rnd_settings=dict(conv_layers=((4, 4, 2),)),
     )
     observation = {
         'image': tf.fill([1, 8, 8, 1], tf.constant(7, tf.uint8)),

@@ -21,10 +21,12 @@ _SIZES = dict(
     activation='relu',
     conv_layers=((8, 4, 2), (8, 3, 1)),
     residual_heads=True,
-    rnd_fc_layer_params=(32, 32),
-    target_rnd_fc_layer_params=(),
-    rnd_output_size=16,
-    rnd_conv_layers=((8, 4, 2),),
+    rnd_settings=dict(
+        fc_layer_params=(32, 32),
+        target_fc_layer_params=(),
+        output_size=16,
+        conv_layers=((8, 4, 2),),
+    ),
 )
 
 

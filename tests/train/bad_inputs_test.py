@@ -27,9 +27,9 @@ _TINY = (
     *tiny_runs.FAST,
     'create_networks.fc_layer_params = (4,)',
     'create_networks.value_fc_layer_params = (4,)',
-    'create_networks.rnd_fc_layer_params = (4,)',
-    'create_networks.target_rnd_fc_layer_params = (4,)',
-    'create_networks.rnd_output_size = 2',
+    'create_rnd_networks.fc_layer_params = (4,)',
+    'create_rnd_networks.target_fc_layer_params = (4,)',
+    'create_rnd_networks.output_size = 2',
 )
 _GIN = 'The gin configuration does not fit: '
 
@@ -154,7 +154,7 @@ _BAD_GIN = {
     ),
     'import nope': "No module named 'nope'{at}",
     (
-        'create_rnd_ppo_agent.rnd_observation_fn ='
+        'create_rnd.observation_fn ='
         ' @newest_frame_observation_fn()'
     ): (
         '{name} calls @newest_frame_observation_fn() without its observation.'
@@ -270,7 +270,7 @@ _BAD = {
     "RNDPPOAgent.gradient_clipping = 'a'": (
         "gradient_clipping must be a number at least 0, got 'a'."
     ),
-    'RNDPPOAgent.observation_clip_value = -1.0': (
+    'create_rnd.observation_clip_value = -1.0': (
         'observation_clip_value must be above 0, got -1.0.'
     ),
     'create_networks.conv_layers = ((8, 3, 1),)': (
@@ -281,7 +281,7 @@ _BAD = {
     'create_networks.fc_layer_params = (0,)': (
         '{name} must hold integers from 1, got 0.'
     ),
-    'create_networks.rnd_conv_layers = ((8, 3),)': (
+    'create_rnd_networks.conv_layers = ((8, 3),)': (
         '{name} must hold triples (filters, kernel size, stride) of integers'
         ' from 1, got (8, 3).'
     ),
@@ -431,7 +431,7 @@ def _trained(tmp_path_factory):
 _TRAINED = (
     "load_environment.vectorization = 'sync'",
     'load_environment.wrappers = [@MyWrapper]',
-    'create_rnd_ppo_agent.rnd_observation_fn = @key_observation_fn()',
+    'create_rnd.observation_fn = @key_observation_fn()',
     "key_observation_fn.key = 'here'",
 )
 

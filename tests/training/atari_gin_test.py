@@ -39,7 +39,7 @@ _PAPER = {
     'RNDPPOAgent.importance_ratio_clipping': 0.1,
     'RNDPPOAgent.entropy_regularization': 0.001,
     'RNDPPOAgent.predictor_proportion': 0.25,
-    'RNDPPOAgent.observation_clip_value': 5,
+    'create_rnd.observation_clip_value': 5,
     # Of the authors' code.
     'RNDPPOAgent.value_pred_loss_coef': 0.5,
     'RNDPPOAgent.gradient_clipping': None,

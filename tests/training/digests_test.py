@@ -57,7 +57,7 @@ _RUNS = {
         'train_eval.num_env_steps = 40',
         'OnPolicyTraining.rollout_length = 8',
         'eval/load_environment.max_episode_steps = 20',
-        'create_networks.compute_dtype = "float32"',
+        'COMPUTE_DTYPE = "float32"',
     ),
 }
 

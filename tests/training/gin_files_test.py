@@ -102,9 +102,14 @@ def test_an_include_that_is_missing_is_one_sentence(tmp_path, caplog):
             'train_eval.rnd_learning_rate',
             'create_rnd_ppo_agent.rnd_learning_rate',
         ),
+        ('train_eval.rnd_observation_fn', 'create_rnd.observation_fn'),
         (
-            'train_eval.rnd_observation_fn',
             'create_rnd_ppo_agent.rnd_observation_fn',
+            'create_rnd.observation_fn',
+        ),
+        (
+            'create_networks.target_rnd_fc_layer_params',
+            'create_rnd_networks.target_fc_layer_params',
         ),
         ('train_eval.agent_class', 'create_rnd_ppo_agent.agent_class'),
         ('train_eval_r2d3.num_env_steps', 'train_eval.num_env_steps'),

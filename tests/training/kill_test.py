@@ -21,7 +21,7 @@ _RUNS = {
         20,
         True,
         (
-            *tiny_runs.WITHOUT_RND,
+            *tiny_runs.SETTINGS,
             'create_rnd_ppo_agent.curiosity_fn = @create_novel_d',
             'train_eval.num_environments = 2',
             'train_eval.eval_interval_env_steps = 64',

@@ -30,9 +30,9 @@ NETWORKS = (
     'create_rnd_ppo_agent.learning_rate = 1e-2',
     'create_networks.fc_layer_params = (8,)',
     'create_networks.value_fc_layer_params = (8,)',
-    'create_networks.rnd_fc_layer_params = (8, 8)',
-    'create_networks.target_rnd_fc_layer_params = (8,)',
-    'create_networks.rnd_output_size = 4',
+    'create_rnd_networks.fc_layer_params = (8, 8)',
+    'create_rnd_networks.target_fc_layer_params = (8,)',
+    'create_rnd_networks.output_size = 4',
 )
 # CartPole, 64 environment steps an iteration, networks of 8 units.
 SETTINGS = (
@@ -50,17 +50,9 @@ SETTINGS = (
     'RNDPPOAgent.normalize_rewards = True',
 )
 
-# Where the RND of `create_networks` is not built.
-WITHOUT_RND = tuple(
-    setting
-    for setting in SETTINGS
-    if not setting.startswith(
-        ('create_networks.rnd_', 'create_networks.target_rnd_')
-    )
-)
 # PPO alone is traced in less time: for tests of what is around the agent.
 PPO_SETTINGS = (
-    *WITHOUT_RND,
+    *SETTINGS,
     'RNDPPOAgent.intrinsic_advantage_coefficient = 0.0',
     'eval/load_environment.max_episode_steps = 50',
 )
