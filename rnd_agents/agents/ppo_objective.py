@@ -16,7 +16,7 @@ from rnd_agents.ops import losses
 
 @dataclasses.dataclass(eq=False)
 class PPOObjective:
-  """PPO's terms on minibatches (docs/rnd_ppo.md, "One update").
+  """PPO's terms on minibatches (docs/rnd_ppo.md, "One update, step by step").
 
   Attributes:
     action_spec: A nest of `BoundedTensorSpec`.

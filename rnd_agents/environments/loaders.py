@@ -89,7 +89,8 @@ def load_environment(
       frame skip of Atari games.
     seeding: a schedule of `episode_seeds` in place of `stream(seed)`.
     reward_fn: of the rewards float64 [B], gives those that time steps carry,
-      such as `rewards.sign_of_reward`. Returns of episodes are sums without it.
+      such as `wrappers.sign_of_reward`. Returns of episodes are sums without
+      it.
     success_key: of the infos, whether an episode that ends was a success.
     step_timeout_s: longest wait for a worker process of 'async', after which it
       counts as hung; None waits without a limit.
