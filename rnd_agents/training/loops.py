@@ -315,8 +315,8 @@ def check_training(name, training, method):
   """
   if isinstance(training, type) or not hasattr(training, method):
     raise errors.InvalidType(
-        f'{name} must be @OnPolicyTraining() or @ReplayTraining(), with the'
-        f' brackets, not {training!r}.'
+        f'{name} must be @OnPolicyTraining(), @ReplayTraining() or'
+        f' @TwoLevelTraining(), with the brackets, not {training!r}.'
     )
 
 

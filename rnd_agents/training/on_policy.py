@@ -221,7 +221,9 @@ class OnPolicyLearner(loops.Learner):
     }
     self._metrics['loss'] = float(loss_info.loss)
     if not self._metrics.pop('num_ended_episodes', None):
-      self._metrics.pop('intrinsic_episode_return_mean', None)
+      for name in list(self._metrics):
+        if name.endswith('_episode_return_mean'):
+          del self._metrics[name]
     self._finite = dict(zip(self._floating_variables, finite, strict=True))
 
   def _train_on_rollout(self, experience):

@@ -43,14 +43,6 @@ _SAFE = _OF_EXECUTION | {
     'RNDPPOAgent.gradient_clipping',
     'R2D3Agent.gradient_clipping',
 }
-_OWN = re.compile(
-    r'((train|eval|upper|lower)/)*'
-    r'(rnd_agents\.)?'
-    r'(train_eval|explore|OnPolicyTraining|ReplayTraining|'
-    r'TwoLevelTraining|create_\w+|RNDPPOAgent|R2D3Agent|ReturnStream|load_\w+|'
-    r'LSTMCore|GRUCore|PrioritizedReplay|\w+_epsilon)\.'
-    r'|[A-Z][A-Z0-9_]*$'
-)
 # What a run passes to `load_environment`, and where it has it from.
 _INSTEAD = dict(
     seed='the flag --seed',
@@ -131,8 +123,20 @@ def of_environment(scope='train'):
 
 
 def own(settings):
-  """Those of `operative` that are of this package: what a run is about."""
-  return {name: settings[name] for name in settings if _OWN.match(name)}
+  """Those of `operative` that are not TF-Agents': what a run is about."""
+  return {
+      name: value
+      for name, value in settings.items()
+      if not name.startswith('--') and not _is_of_tf_agents(name)
+  }
+
+
+def _is_of_tf_agents(name):
+  selector = name.rpartition('/')[2].rpartition('.')[0]
+  if not selector:  # A macro.
+    return False
+  module = gin.get_configurable(selector).__module__
+  return module.startswith('tf_agents.')
 
 
 def _without_macros(settings):

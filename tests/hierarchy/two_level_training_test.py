@@ -403,7 +403,7 @@ def test_the_rate_of_goals_that_were_reached_is_a_metric(off_on):
         (['TwoLevelTraining.goal_length = 0'], 'goal_length must be above 0'),
         (
             ['TwoLevelTraining.lower = @OnPolicyTraining'],
-            'TwoLevelTraining.lower must be @OnPolicyTraining.. or',
+            'TwoLevelTraining.lower must be @OnPolicyTraining.., @Replay',
         ),
         (
             ['lower/OnPolicyTraining.rollout_length = 6'],

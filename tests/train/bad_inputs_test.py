@@ -240,8 +240,8 @@ _BAD = {
         ' CUDA_VISIBLE_DEVICES.'
     ),
     'train_eval.training = @OnPolicyTraining': (
-        '{name} must be @OnPolicyTraining() or @ReplayTraining(), with the'
-        ' brackets, not <class'
+        '{name} must be @OnPolicyTraining(), @ReplayTraining() or'
+        ' @TwoLevelTraining(), with the brackets, not <class'
         " 'rnd_agents.training.on_policy.OnPolicyTraining'>."
     ),
     'OnPolicyTraining.create_agent = @create_r2d3_agent': (

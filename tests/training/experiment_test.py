@@ -347,6 +347,8 @@ def test_a_vector_of_rewards_is_learned_in_streams_of_its_entries(tmp_path):
       'load_environment.reward_fn = @reward_and_double',
       'RNDPPOAgent.streams = @three_streams',
       'create_networks.num_values = 3',
+      # Half the length of an episode, so that none ends in every other one.
+      'OnPolicyTraining.rollout_length = 2',
   )
   rows = run_files.read_rows(tmp_path)
   means = np.array([
@@ -358,3 +360,9 @@ def test_a_vector_of_rewards_is_learned_in_streams_of_its_entries(tmp_path):
   assert 'novelty_return_mean' in rows[0].values
   assert means[:, 0].all()  # Each step to the right costs something.
   np.testing.assert_allclose(means[:, 1], 2 * means[:, 0], rtol=1e-4)
+  novelty = [
+      row.values.get('novelty_episode_return_mean')
+      for row in rows
+      if row.phase == 'train'
+  ]
+  assert None in novelty and any(novelty) and 0.0 not in novelty

@@ -5,6 +5,7 @@
 import gin
 import pytest
 
+from rnd_agents.training import experiment  # noqa: F401, for what gin knows.
 from rnd_agents.training import settings
 
 
@@ -176,6 +177,8 @@ def test_own_settings_leave_out_those_of_other_packages():
       'eval/load_environment.env': "'a'",
       'create_networks.fc_layer_params': '(4,)',
       'RNDPPOAgent.num_epochs': '4',
+      'NovelD.alpha': '0.5',
+      'upper/with_more.number': '2',
       'DEEP_SEA_SIZE': '3',
       'EncodingNetwork.batch_squash': 'True',
       'tf_agents.EnvironmentSteps.name': "'x'",
@@ -186,5 +189,7 @@ def test_own_settings_leave_out_those_of_other_packages():
       'eval/load_environment.env',
       'create_networks.fc_layer_params',
       'RNDPPOAgent.num_epochs',
+      'NovelD.alpha',
+      'upper/with_more.number',
       'DEEP_SEA_SIZE',
   ]
