@@ -170,7 +170,7 @@ def create_rnd_networks(
     output_size: Features of both.
     conv_layers: Convolutions of both as (filters, kernel size, stride); None
       picks by the image's size.
-    compute_dtype: As for `create_networks`.
+    compute_dtype: As for `create_actor_critic`.
 
   Returns:
     A tuple (predictor, target).
@@ -342,7 +342,7 @@ def create_atari_networks(num_actions=18, compute_dtype=precision.FLOAT32):
 
   Args:
     num_actions: Number of discrete actions.
-    compute_dtype: As for `create_networks`.
+    compute_dtype: As for `create_actor_critic`.
 
   Returns:
     `Networks` on uint8 frames [84, 84, 4] and RND input [84, 84, 1].
