@@ -122,7 +122,6 @@ _RANGES = dict(
     discount_factor=ranges.WITHIN_0_AND_1,
     intrinsic_discount_factor=ranges.WITHIN_0_AND_1,
     lambda_value=ranges.WITHIN_0_AND_1,
-    observation_clip_value=ranges.ABOVE_0.or_none(),
     intrinsic_reward_clip=ranges.ABOVE_0.or_none(),
     advantage_scale_decay=ranges.WITHIN_0_AND_1,
     least_reward_deviation=ranges.AT_LEAST_0,

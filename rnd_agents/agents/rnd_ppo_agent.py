@@ -219,7 +219,6 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         normalize_rewards,
         numbers=dict(
             stream_settings,
-            observation_clip_value=observation_clip_value,
             predictor_proportion=predictor_proportion,
             num_epochs=num_epochs,
             num_minibatches=num_minibatches,

@@ -57,10 +57,12 @@ class Curiosity(tf.Module, abc.ABC):
     super().__init__(name=name)
     ranges.check(
         dict(
+            discount_factor=ranges.WITHIN_0_AND_1,
             scale_horizon_env_steps=ranges.COUNT.or_none(),
             least_scale_share=ranges.WITHIN_0_AND_1,
         ),
         dict(
+            discount_factor=discount_factor,
             scale_horizon_env_steps=scale_horizon_env_steps,
             least_scale_share=least_scale_share,
         ),

@@ -7,6 +7,7 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
 from rnd_agents import errors
+from rnd_agents import ranges
 from rnd_agents.networks import encoders
 from rnd_agents.networks import normalizers
 from rnd_agents.ops import parts
@@ -86,8 +87,16 @@ class SeenObservations(tf.Module):
       clip_value: Bound on whitened observations, in standard deviations; None
         for no clipping.
       name: Name of the module.
+
+    Raises:
+      TypeError: If the bound is no number.
+      ValueError: If it is not above 0, or the function does not fit.
     """
     super().__init__(name=name)
+    ranges.check(
+        dict(observation_clip_value=ranges.ABOVE_0.or_none()),
+        dict(observation_clip_value=clip_value),
+    )
     self._environment_spec = tensor_spec.from_spec(environment_observation_spec)
     self._observation_fn = observation_fn
     self._clip_value = clip_value

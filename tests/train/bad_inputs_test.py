@@ -270,6 +270,10 @@ _BAD = {
     "RNDPPOAgent.gradient_clipping = 'a'": (
         "gradient_clipping must be a number at least 0, got 'a'."
     ),
+    'create_rnd.discount_factor = 1.5': (
+        'RandomNetworkDistillation.discount_factor must be between 0 and 1, got'
+        ' 1.5.'
+    ),
     'create_rnd.observation_clip_value = -1.0': (
         'observation_clip_value must be above 0, got -1.0.'
     ),
