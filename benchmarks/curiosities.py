@@ -130,6 +130,7 @@ GROUPS = {
     'default_ppo': _default(
         'RNDPPOAgent.intrinsic_advantage_coefficient = 0'
     ),
+    'default_door_key': _default_maze('DoorKey-8x8', 400_000),
     'default_multi_room': _default_maze('MultiRoom-N6', 400_000),
     'default_key_corridor': _default_maze('KeyCorridorS3R3', 600_000),
     'default_obstructed_maze': _default_maze('ObstructedMaze-1Dl', 600_000),
