@@ -104,10 +104,9 @@ class Transitions(NamedTuple):
     if self.observation is None or self.action is None or self.is_first is None:
       raise errors.InvalidValue(
           f'{owner} needs whole transitions: observations, actions and where'
-          ' episodes begin. NovelD, CuriosityNovelty and a PPOLearner hand'
-          ' over next observations alone: take a curiosity that judges these,'
-          ' such as RND, or, for a PPOLearner, call agent.train on whole'
-          ' rollouts.'
+          ' episodes begin. Here next observations alone are known: take a'
+          ' curiosity that judges these, such as RND; or, for a PPOLearner,'
+          ' call agent.train on whole rollouts.'
       )
 
 

@@ -223,6 +223,27 @@ def check_used(inherited):
       )
 
 
+def check_macros(text):
+  """Refuses macros that nothing refers to, such as a misspelt one.
+
+  Args:
+    text: Of all gin files and bindings. A binding that others replace counts.
+
+  Raises:
+    GinError: If there are any.
+  """
+  named = set(re.findall(r'%([\w./]+)', text))
+  for statement in _statements(text):
+    name = '/'.join(filter(None, (statement.scope, statement.selector)))
+    if not statement.arg_name and name not in named:
+      close = difflib.get_close_matches(name, named, n=1)
+      raise GinError(
+          f'The gin configuration does not fit: {name} has no effect: nothing'
+          f' refers to %{name}.'
+          + (f' Did you mean {close[0]}?' if close else '')
+      )
+
+
 def _check_type(binding, parameters):
   value = binding.value
   parameter = parameters.get(binding.parameter)

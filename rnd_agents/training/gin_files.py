@@ -108,6 +108,12 @@ def parse(files, bindings=()):
       TypeError,
   ) as error:
     raise GinError(gin_bindings.explain(error)) from error
+  read = _files_of(parsed)
+  texts = list(bindings)
+  for path in read:
+    with open(path, encoding='utf-8') as file:
+      texts.append(file.read())
+  gin_bindings.check_macros('\n'.join(texts))
   gin_bindings.check()
   _inherited.clear()
   _inherited.update(binding.name for binding in gin_bindings.bindings())
@@ -115,7 +121,7 @@ def parse(files, bindings=()):
   for path in paths:
     with open(path, encoding='utf-8') as file:
       _inherited.difference_update(gin_bindings.names_in(file.read()))
-  return _files_of(parsed)
+  return read
 
 
 def _files_of(parsed):

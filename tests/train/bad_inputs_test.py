@@ -149,6 +149,10 @@ _BAD_GIN = {
     'create_rnd_ppo_agent.agent_class = @Nope': (
         "No configurable matching reference '@Nope'.{at}"
     ),
+    'DEEP_SEA_SZE = 10': (
+        'DEEP_SEA_SZE has no effect: nothing refers to %DEEP_SEA_SZE. Did you'
+        ' mean DEEP_SEA_SIZE?'
+    ),
     'OnPolicyTraining.rollout_length = %NOPE': (
         '%NOPE is used and has no value.'
     ),
@@ -393,7 +397,10 @@ def test_files_that_are_missing(tmp_path, monkeypatch):
   assert _message('run', gin_files=['mine.gin']).startswith(
       f'train_eval: {_GIN}Unable to open file: nope.gin.'
   )
-  (tmp_path / 'empty.gin').write_text('')
+  # The bindings of `_message` have a macro.
+  (tmp_path / 'empty.gin').write_text(
+      'train_eval.num_checkpoints = %DEEP_SEA_SIZE'
+  )
   assert _message('run', gin_files=['empty.gin']) == (
       'train_eval: load_environment.env has no value: bind it in the gin file.'
   )
