@@ -58,10 +58,10 @@ def create_networks(
       rnd_observation_spec = encoders.float_spec(
           tensor_spec.from_spec(observation_spec)
       )
-    shared = {k: v for k, v in settings.items() if k == 'compute_dtype'}
-    rnd_networks = create_rnd_networks(
-        rnd_observation_spec, **{**shared, **(rnd_settings or {})}
-    )
+    rnd_settings = dict(rnd_settings or {})
+    if 'compute_dtype' in settings:
+      rnd_settings.setdefault('compute_dtype', settings['compute_dtype'])
+    rnd_networks = create_rnd_networks(rnd_observation_spec, **rnd_settings)
   return Networks(*actor_critic.views(), *rnd_networks)
 
 

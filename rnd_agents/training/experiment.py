@@ -258,14 +258,7 @@ def run(config, make_shards=None, make_evaluator=None):
     in_force = settings.operative(seed=config.seed)
     gin_bindings.check_used(gin_files.inherited())
     snapshot = resuming.resume_or_record(this, in_force)
-    stack.enter_context(
-        run_directory.status(
-            config.root_dir,
-            functools.partial(callbacks.write_status, this),
-            lambda: this.stopped_by,
-            this.checkpoints.kept,
-        )
-    )
+    stack.enter_context(_status(this))
     stack.enter_context(_watchdog(config, environments, this))
     stack.enter_context(this.errors())
     with stop_signals.calling(this.stop), contextlib.ExitStack() as watching:
@@ -424,4 +417,14 @@ def _watchdog(config, environments, this=None):
 
   return watchdog.Watchdog(
       environments, config.environment_timeout_s, on_hang
+  )
+
+
+def _status(this):
+  """Says in `status.json` what became of the run."""
+  return run_directory.status(
+      this.root_dir,
+      functools.partial(callbacks.write_status, this),
+      lambda: this.stopped_by,
+      this.checkpoints.kept,
   )

@@ -223,22 +223,7 @@ def run(config):
         world_seeds=config.seeds_of_worlds(),
     )
     stopped_by = []
-
-    def write_status(state, message=''):
-      run_directory.write_status(
-          config.root_dir,
-          state,
-          message=message,
-          env_steps=explorer.env_steps,
-          num_env_steps=config.num_env_steps,
-      )
-
-    write_status('running')
-    stack.enter_context(
-        run_directory.status(
-            config.root_dir, write_status, lambda: ''.join(stopped_by)
-        )
-    )
+    stack.enter_context(_status(config, explorer, stopped_by))
     stack.enter_context(checkpoints.disk_errors(config.root_dir))
     with stop_signals.calling(stopped_by.append):
       _watch(config, explorer, stopped_by)
@@ -424,3 +409,21 @@ def _write_demonstrations(config, explorer, path):
     )
   finally:
     environment.close()
+
+
+def _status(config, explorer, stopped_by):
+  """Says in `status.json` that it runs, and then what became of it."""
+
+  def write(state, message=''):
+    run_directory.write_status(
+        config.root_dir,
+        state,
+        message=message,
+        env_steps=explorer.env_steps,
+        num_env_steps=config.num_env_steps,
+    )
+
+  write('running')
+  return run_directory.status(
+      config.root_dir, write, lambda: ''.join(stopped_by)
+  )

@@ -108,20 +108,20 @@ def parse(files, bindings=()):
       TypeError,
   ) as error:
     raise GinError(gin_bindings.explain(error)) from error
-  read = _files_of(parsed)
-  texts = list(bindings)
-  for path in read:
-    with open(path, encoding='utf-8') as file:
-      texts.append(file.read())
-  gin_bindings.check_macros('\n'.join(texts))
+  texts = {path: _text(path) for path in _files_of(parsed)}
+  gin_bindings.check_macros('\n'.join([*bindings, *texts.values()]))
   gin_bindings.check()
   _inherited.clear()
   _inherited.update(binding.name for binding in gin_bindings.bindings())
   _inherited.difference_update(*map(gin_bindings.names_in, bindings))
   for path in paths:
-    with open(path, encoding='utf-8') as file:
-      _inherited.difference_update(gin_bindings.names_in(file.read()))
-  return read
+    _inherited.difference_update(gin_bindings.names_in(texts[path]))
+  return list(texts)
+
+
+def _text(path):
+  with open(path, encoding='utf-8') as file:
+    return file.read()
 
 
 def _files_of(parsed):
