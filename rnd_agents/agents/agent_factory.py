@@ -9,6 +9,7 @@ from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import r2d3_agent
 from rnd_agents.agents import rnd_ppo_agent
+from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import factory
 from rnd_agents.networks import q_network
@@ -70,13 +71,14 @@ def create_rnd_ppo_agent(
         time_step_spec, action_spec
     )
   actor_net, value_net = network.views()
-  if isinstance(curiosity_fn, (list, tuple)):
+  if curiosity_fn is not None:
+    is_list = isinstance(curiosity_fn, (list, tuple))
     curiosity = [
-        _curiosity(owner, fn, time_step_spec, action_spec)
-        for fn in curiosity_fn
+        curiosity_lib.build(
+            f'{owner}curiosity_fn', fn, time_step_spec, action_spec
+        )
+        for fn in (curiosity_fn if is_list else [curiosity_fn])
     ]
-  elif curiosity_fn is not None:
-    curiosity = _curiosity(owner, curiosity_fn, time_step_spec, action_spec)
   agent = agent_class(
       time_step_spec,
       action_spec,
@@ -148,7 +150,9 @@ def create_r2d3_agent(
       rnd_learning_rate = 1e-4
     ranges.check_learning_rates(owner, rnd_learning_rate=rnd_learning_rate)
     rnd_optimizer = _adam(rnd_learning_rate)
-    curiosity = _curiosity(owner, curiosity_fn, time_step_spec, action_spec)
+    curiosity = curiosity_lib.build(
+        f'{owner}curiosity_fn', curiosity_fn, time_step_spec, action_spec
+    )
   elif rnd_learning_rate is not None:
     raise errors.InvalidValue(
         f'{owner}rnd_learning_rate has no effect without a curiosity: set'
@@ -178,16 +182,6 @@ def create_r2d3_agent(
   )
   agent.initialize()
   return agent
-
-
-def _curiosity(owner, curiosity_fn, time_step_spec, action_spec):
-  """Calls a function that builds a curiosity."""
-  if not callable(curiosity_fn):
-    raise errors.InvalidType(
-        f'{owner}curiosity_fn must be a function, such as @create_rnd (without'
-        f' brackets), got {curiosity_fn!r}.'
-    )
-  return curiosity_fn(time_step_spec, action_spec)
 
 
 def _adam(learning_rate, epsilon=_ADAM_EPSILON, weight_decay=None):

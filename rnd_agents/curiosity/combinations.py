@@ -226,7 +226,7 @@ def refuse_sum(owner, part):
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
-def create_product(time_step_spec, action_spec, curiosity_fns):
+def create_product(time_step_spec, action_spec, curiosity_fns=()):
   """Builds the `Product` of curiosities, whose settings gin binds by its name.
 
   Args:
@@ -248,7 +248,7 @@ def create_product(time_step_spec, action_spec, curiosity_fns):
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
-def create_sum(time_step_spec, action_spec, curiosity_fns):
+def create_sum(time_step_spec, action_spec, curiosity_fns=()):
   """Builds the `Sum` of curiosities, whose weights gin binds by its name.
 
   Args:
@@ -269,7 +269,7 @@ def create_sum(time_step_spec, action_spec, curiosity_fns):
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
-def create_bounded_factor(time_step_spec, action_spec, curiosity_fn):
+def create_bounded_factor(time_step_spec, action_spec, curiosity_fn=None):
   """Builds a `BoundedFactor`, for a `create_product`.
 
   Args:
@@ -279,19 +279,28 @@ def create_bounded_factor(time_step_spec, action_spec, curiosity_fn):
 
   Returns:
     A `BoundedFactor`.
+
+  Raises:
+    TypeError: If it is something else.
   """
-  return BoundedFactor(curiosity_fn(time_step_spec, action_spec))
+  return BoundedFactor(
+      curiosity.build(
+          'create_bounded_factor.curiosity_fn',
+          curiosity_fn,
+          time_step_spec,
+          action_spec,
+      )
+  )
 
 
 def _build(owner, curiosity_fns, specs):
   """Calls functions that build curiosities; refuses what are none."""
-  if (
-      not isinstance(curiosity_fns, (list, tuple))
-      or not curiosity_fns
-      or not all(map(callable, curiosity_fns))
-  ):
+  if not isinstance(curiosity_fns, (list, tuple)) or not curiosity_fns:
     raise errors.InvalidType(
         f'{owner}.curiosity_fns must be a list of functions, such as'
         f' (@create_rnd, @create_e3b), got {curiosity_fns!r}.'
     )
-  return [fn(*specs) for fn in curiosity_fns]
+  return [
+      curiosity.build(f'{owner}.curiosity_fns', fn, *specs)
+      for fn in curiosity_fns
+  ]

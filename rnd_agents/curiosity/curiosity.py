@@ -3,6 +3,7 @@
 """The base class of curiosities."""
 
 import abc
+import inspect
 
 import tensorflow as tf
 
@@ -10,6 +11,34 @@ from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import normalizers
+
+
+def build(name, curiosity_fn, time_step_spec, action_spec):
+  """Returns the curiosity that a function builds for an environment.
+
+  Args:
+    name: Of the setting that has the function.
+    curiosity_fn: Function of the two specs, such as `create_rnd`.
+    time_step_spec: A `TimeStep` spec.
+    action_spec: A nest of `BoundedTensorSpec`.
+
+  Raises:
+    TypeError: If it is no such function, or returns something else.
+  """
+  try:
+    # Gin may bind further arguments.
+    inspect.signature(curiosity_fn).bind_partial(time_step_spec, action_spec)
+  except TypeError as error:
+    raise errors.InvalidType(
+        f'{name} must be a function of (time_step_spec, action_spec), such as'
+        f' @create_rnd (without brackets), got {curiosity_fn!r}.'
+    ) from error
+  curiosity = curiosity_fn(time_step_spec, action_spec)
+  if not isinstance(curiosity, Curiosity):
+    raise errors.InvalidType(
+        f'{name} must return a Curiosity, got {type(curiosity).__name__}.'
+    )
+  return curiosity
 
 
 class Curiosity(tf.Module, abc.ABC):
@@ -193,9 +222,19 @@ class Curiosity(tf.Module, abc.ABC):
       bonus: Raw bonus, a float tensor [B, T]; row b of every call belongs to
         environment b. Another B than before starts all sums at 0.
       valid: Booleans [B, T]; False entries are passed over.
+
+    Raises:
+      ValueError: If `bonus` is no float32 [B, T].
     """
+    bonus = tf.convert_to_tensor(bonus)
     if valid is None:
       valid = tf.ones_like(bonus, tf.bool)
+    fits = bonus.shape.is_compatible_with(valid.shape)
+    if bonus.dtype != tf.float32 or not fits:
+      raise errors.InvalidValue(
+          f'{type(self).__name__}.bonus must return a float32 a transition, of'
+          f' shape {valid.shape} here, not {bonus.dtype.name} {bonus.shape}.'
+      )
     self._return_scaler.update(bonus, valid)
 
   def normalize_bonus(self, bonus):

@@ -3,7 +3,7 @@
 """Records returns, lengths and outcomes of the episodes of B environments."""
 
 import collections
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -150,6 +150,10 @@ class EpisodeLog:
           )
       )
       self._returns[i] = 0.0
+
+  def next_step(self, index: int) -> Tuple[int, Optional[int]]:
+    """Returns the number of an episode's next step, from 1, and its seed."""
+    return self._num_steps + 1 - self._first_steps[index], self._seeds[index]
 
   def pop(self) -> List[Episode]:
     """Returns the finished episodes, oldest first, and forgets them."""

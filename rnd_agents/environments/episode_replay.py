@@ -133,11 +133,9 @@ class SeededEpisodes(gymnasium.Wrapper):
       self._ended = step[2] or step[3]
       return step
     except Exception as error:
-      raise errors.failure_of(
-          error,
-          f'step {self._length} of the episode with seed {self._seed}',
-          self._environment_index,
-      ) from error
+      failure = errors.failure_of(error, 'step', self._environment_index)
+      failure.episode_step = errors.episode_step(self._length, self._seed)
+      raise failure from error
 
   def call_if_among(self, indices: Sequence[int], name: str) -> Any:
     """Calls a method of the environment if its index is among `indices`.

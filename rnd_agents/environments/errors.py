@@ -46,6 +46,8 @@ class EnvironmentFailure(errors.UserError, RuntimeError):
     what: one line or more, what happened.
     environment_index: of the B environments; None where it is not known.
     environment_name: None until the adapter, which knows it, has filled it in.
+    episode_step: such as 'step 3 of the episode with seed 1'; None where it is
+      not known.
     traceback_text: where in the environment's code; None if nothing was raised.
   """
 
@@ -60,12 +62,15 @@ class EnvironmentFailure(errors.UserError, RuntimeError):
     self.what = what
     self.environment_index = environment_index
     self.environment_name = environment_name
+    self.episode_step = None
     self.traceback_text = traceback_text
 
   def __str__(self):
     where = self.environment_name or 'The environment'
     if self.environment_index is not None:
       where += f', environment {self.environment_index} of the batch'
+    if self.episode_step is not None:
+      where += f', {self.episode_step}'
     text = f'{where}: {self.what}'
     if self.traceback_text:
       text += f'\n\nInside the environment:\n{self.traceback_text}'
@@ -133,6 +138,12 @@ def explained(name: str, env_kwargs: Dict[str, Any]) -> Iterator[None]:
     raise EnvironmentSetupError(
         f'{name} does not take {env_kwargs}: {error}'
     ) from error
+
+
+def episode_step(number: int, seed: Optional[int]) -> str:
+  """Returns the `EnvironmentFailure.episode_step` of an episode's nth step."""
+  of = 'its episode' if seed is None else f'the episode with seed {seed}'
+  return f'step {number} of {of}'
 
 
 def failure_of(

@@ -394,15 +394,22 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       return function(*args)
     except (errors.StateNotRestored, NotImplementedError):
       raise
-    except errors.EnvironmentFailure as failure:
-      failure.environment_name = self.name
-      self.failure = failure
-      raise
     except Exception as error:
-      misshaped = _failure_of_shape(self._vector_env)
-      self.failure = misshaped or errors.failure_of(error, doing)
-      self.failure.environment_name = self.name
-      raise self.failure from error
+      failure = error
+      if not isinstance(error, errors.EnvironmentFailure):
+        misshaped = _failure_of_shape(self._vector_env)
+        failure = misshaped or errors.failure_of(error, doing)
+      failure.environment_name = self.name
+      index = failure.environment_index
+      goes_on = index is not None and index not in self._ended_indices
+      if doing == 'step' and goes_on and failure.episode_step is None:
+        failure.episode_step = errors.episode_step(
+            *self._episodes.next_step(index)
+        )
+      self.failure = failure
+      if failure is error:
+        raise
+      raise failure from error
     finally:
       self._busy_since = None
 

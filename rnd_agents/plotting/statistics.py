@@ -110,14 +110,16 @@ def group_curve(runs: Sequence[run_files.Series]) -> GroupCurve:
   instead, if those are very many); runs are interpolated linearly between their
   own points. Since no two runs stop at the very same step, the first and the
   last value of a run hold beyond it, for less than half of the distance between
-  its points; further out it has no value: a run that was killed early must not
-  count as one that levelled off.
+  its points (of a run with one point, between those of the others; without any
+  limit if no run has two); further out it has no value: a run that was killed
+  early must not count as one that levelled off.
 
   Args:
     runs: At least one.
   """
   grid = np.unique(np.concatenate([x for x, _ in runs]))
-  runs = [_extended(run, grid[0], grid[-1]) for run in runs]
+  gaps = np.concatenate([np.diff(x) for x, _ in runs])
+  runs = [_extended(run, grid[0], grid[-1], gaps) for run in runs]
   if grid.size > _MAX_GRID_POINTS:
     common = [max(x[0] for x, _ in runs), min(x[-1] for x, _ in runs)]
     even = np.linspace(grid[0], grid[-1], _MAX_GRID_POINTS).round()
@@ -139,12 +141,12 @@ def group_curve(runs: Sequence[run_files.Series]) -> GroupCurve:
   return GroupCurve(grid, iqm, low, high, present.sum(axis=0), values)
 
 
-def _extended(run, first, last):
+def _extended(run, first, last, gaps):
   """Holds the ends of a run as far as `group_curve` says."""
   x, y = run
-  if len(x) < 2:
-    return run
-  reach = np.median(np.diff(x)) / 2
+  if len(x) > 1:
+    gaps = np.diff(x)
+  reach = np.median(gaps) / 2 if gaps.size else math.inf
   if first < x[0] < first + reach:
     x, y = np.append(first, x), np.append(y[0], y)
   if last - reach < x[-1] < last:

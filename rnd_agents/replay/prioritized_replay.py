@@ -57,7 +57,7 @@ class PrioritizedReplay:
   def __init__(
       self,
       spec,
-      max_sequences,
+      max_sequences=None,
       max_demonstrations=0,
       priority_exponent=0.9,
       min_sequences=1,
@@ -69,7 +69,8 @@ class PrioritizedReplay:
     Args:
       spec: Nest of `TensorSpec`s of one sequence, `is_demonstration` among its
         attributes, such as `episode_cutter.sequence_spec` returns.
-      max_sequences: Size of the agent's table, the oldest of which are evicted.
+      max_sequences: Size of the agent's table, the oldest of which are evicted;
+        there is no default, for memory decides it.
       max_demonstrations: Size of the table of demonstrations, which are never
         evicted; 0 for none.
       priority_exponent: alpha of P(i) = p_i^alpha / sum p^alpha, from 0.
@@ -82,6 +83,11 @@ class PrioritizedReplay:
       ValueError: If an argument is out of range, or if the memory of this
         machine does not suffice.
     """
+    if max_sequences is None:
+      raise errors.InvalidValue(
+          'PrioritizedReplay.max_sequences is missing: how many sequences to'
+          ' keep, such as 10_000. docs/r2d3.md tells how much memory they take.'
+      )
     if not 0 < min_sequences <= max_sequences:
       raise errors.InvalidValue(
           f'PrioritizedReplay.min_sequences={min_sequences} must be from 1 to'

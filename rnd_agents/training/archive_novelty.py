@@ -8,6 +8,8 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
 from rnd_agents import curiosity
+from rnd_agents import errors
+from rnd_agents.curiosity import curiosity as curiosity_lib
 
 
 @gin.configurable(
@@ -35,9 +37,14 @@ class CuriosityNovelty:
       action_spec: Nest of specs.
       curiosity_fn: Function of the two that returns a `Curiosity`.
       learning_rate: Of Adam, which takes one step a call.
+
+    Raises:
+      ValueError: If the curiosity judges more than observations.
     """
     specs = tensor_spec.from_spec((time_step_spec, action_spec))
-    self._curiosity = curiosity_fn(*specs)
+    self._curiosity = curiosity_lib.build(
+        'CuriosityNovelty.curiosity_fn', curiosity_fn, *specs
+    )
     self._optimizer = tf.keras.optimizers.Adam(learning_rate)
     self._optimizer.build(self._curiosity.trainable_variables)
     batch = tf.nest.map_structure(
@@ -45,6 +52,14 @@ class CuriosityNovelty:
         specs[0].observation,
     )
     self._judge = tf.function(self._bonus_and_step, input_signature=[batch])
+    try:
+      self._judge.get_concrete_function()
+    except Exception as error:  # Of what it looks for in vain.
+      raise errors.InvalidValue(
+          'CuriosityNovelty.curiosity_fn must build a curiosity that judges'
+          ' observations by themselves, such as @create_rnd, not'
+          f' {type(self._curiosity).__name__}.'
+      ) from error
 
   def __call__(self, observations):
     """Returns the bonus of observations [n, ...], float32 [n]."""

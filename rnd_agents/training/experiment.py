@@ -128,11 +128,15 @@ class Experiment:
       raise errors.InvalidValue(
           f'{name}.max_lag_rounds must be 0 or 1, got {self.max_lag_rounds}.'
       )
-    if not 0 <= self.warm_up_env_steps < self.num_env_steps:
+    # All environments step at once, so that the last steps may exceed it.
+    rows = -(-self.warm_up_env_steps // self.num_environments)
+    longest = rows * self.num_environments
+    if self.warm_up_env_steps < 0 or longest >= self.num_env_steps:
       raise errors.InvalidValue(
           f'{name}.warm_up_env_steps must be at least 0 and less than'
           f' num_env_steps, which include it: got {self.warm_up_env_steps}'
-          f' and {self.num_env_steps}.'
+          f' and {self.num_env_steps} with {self.num_environments}'
+          ' environments.'
       )
     ranges.check(
         dict(stop_at_success_rate=ranges.WITHIN_0_AND_1.or_none()),

@@ -349,20 +349,21 @@ def _close_names(name):
 
 
 def _moved(message):
-  """A sentence on where the parameter of a message is now, or nothing."""
+  """A sentence on the parameter that a message's may be, or nothing."""
   match = re.search(
-      r"Configurable '(\w+)' doesn't have a parameter named '(\w+)'", message
+      r"Configurable '([\w.]+)' doesn't have a parameter named '(\w+)'", message
   ) or re.search(r'\b(train_eval_r2d3)\.(\w+)', message)
   if not match:
     return ''
-  name = f'{match.group(1)}.{match.group(2)}'
-  default = None
-  if match.group(1) == 'train_eval_r2d3':
-    default = f'ReplayTraining.{match.group(2)}'
-  new = _MOVED.get(name, default)
-  if new is None:
-    return ''
-  also = ''
-  if match.group(1) == 'train_eval_r2d3':
-    also = ', with train_eval.training = @ReplayTraining()'
-  return f' {name} is now {new}{also}.'
+  owner, parameter = match.groups()
+  name = f'{owner}.{parameter}'
+  if owner == 'train_eval_r2d3':
+    new = _MOVED.get(name, f'ReplayTraining.{parameter}')
+    return (
+        f' {name} is now {new}, with train_eval.training = @ReplayTraining().'
+    )
+  if name in _MOVED:
+    return f' {name} is now {_MOVED[name]}.'
+  known = inspect.signature(gin.get_configurable(owner)).parameters
+  close = difflib.get_close_matches(parameter, known, n=3)
+  return f' Did you mean {", ".join(close)}?' if close else ''

@@ -42,8 +42,8 @@ class TwoLevelTraining:
       (`hierarchy.HindsightGoals`).
   """
 
-  upper: Any = gin.REQUIRED
-  lower: Any = gin.REQUIRED
+  upper: Any = None
+  lower: Any = None
   goals_fn: Callable = hierarchy.EntryGoals
   goal_length: int = 16
   discount_factor: float = 0.99

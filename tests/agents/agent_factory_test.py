@@ -170,6 +170,16 @@ def test_acting_depends_on_the_variables_of_the_collect_policy_alone():
         (_rnd_ppo, {'curiosity_fn': [3]}, 'curiosity_fn must be a function'),
         (_r2d3, {'curiosity_fn': 'RND'}, 'curiosity_fn must be a function'),
         (
+            _rnd_ppo,
+            {'curiosity_fn': lambda spec: spec},
+            r'curiosity_fn must be a function of \(time_step_spec, action_spec',
+        ),
+        (
+            _r2d3,
+            {'curiosity_fn': lambda *specs: specs},
+            'curiosity_fn must return a Curiosity, got tuple',
+        ),
+        (
             _r2d3,
             {'rnd_learning_rate': 1e-3},
             'rnd_learning_rate has no effect without a curiosity',

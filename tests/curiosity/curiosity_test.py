@@ -3,6 +3,7 @@
 """Tests for the seam of curiosities: transitions, and one written here."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 from tf_agents.drivers import dynamic_step_driver
 from tf_agents.environments import tf_py_environment
@@ -13,6 +14,7 @@ from tf_agents.utils import common
 from rnd_agents import agents
 from rnd_agents import curiosity
 from rnd_agents import environments
+from rnd_agents import errors
 from rnd_agents import networks
 
 SIZE = 10
@@ -39,6 +41,21 @@ class Counts(curiosity.Curiosity):
   def update_statistics(self, transitions):
     once = tf.reshape(tf.cast(transitions.valid, tf.float32), [-1])
     self._counts.scatter_add(tf.IndexedSlices(once, self._places(transitions)))
+
+
+@pytest.mark.parametrize(
+    ('of_bonus', 'got'),
+    [
+        (lambda x: x[..., tf.newaxis], r'float32 \(2, 3, 1\)'),
+        (lambda x: tf.reduce_mean(x, 1), r'float32 \(2,\)'),
+        (lambda x: tf.cast(x, tf.float64), r'float64 \(2, 3\)'),
+    ],
+)
+def test_a_bonus_of_a_wrong_shape_or_type_is_refused(of_bonus, got):
+  update = common.function(Counts().update_return_statistics)
+  message = rf'Counts.bonus must return a float32 .* \(2, 3\) here, not {got}'
+  with pytest.raises(errors.InvalidValue, match=message):
+    update(of_bonus(tf.ones([2, 3])), tf.ones([2, 3], tf.bool))
 
 
 def _deep_sea():

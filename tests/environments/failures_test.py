@@ -85,9 +85,9 @@ def load(how, vectorization, **kwargs):
 
 
 # Environment i plays the episode of seed i.
-THIRD_STEP = f'step 3 of the episode with seed {FAILING} raised '
-NO_DOOR = f'{THIRD_STEP}KeyError: .the door is not there'
-LOCKED = f'{THIRD_STEP}RuntimeError: with a lock'
+THIRD_STEP = f'step 3 of the episode with seed {FAILING}: '
+NO_DOOR = 'step raised KeyError: .the door is not there'
+LOCKED = 'step raised RuntimeError: with a lock'
 CASES = [
     ('sync', 'raise', NO_DOOR),
     ('sync', 'unpicklable', LOCKED),
@@ -110,7 +110,9 @@ def test_a_failure_names_the_environment(vectorization, how, message):
   with pytest.raises(errors.EnvironmentFailure, match=message) as caught:
     env.step(np.zeros(3, int))
   failure = caught.value
-  assert str(failure).startswith(f'Fragile, environment {FAILING} of the batch')
+  assert str(failure).startswith(
+      f'Fragile, environment {FAILING} of the batch, {THIRD_STEP}'
+  )
   assert failure.environment_index == FAILING
   assert env.failure is failure
   if how in ('raise', 'unpicklable'):

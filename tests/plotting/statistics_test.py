@@ -180,6 +180,20 @@ def test_runs_that_stop_at_almost_the_same_step():
   )
 
 
+def test_runs_with_one_point_each():
+  runs = [_run([90], [1]), _run([100], [2]), _run([105], [6])]
+  curve = statistics.group_curve(runs)
+  assert curve.complete.all()
+  np.testing.assert_allclose(curve.iqm, [3, 3, 3])
+
+
+def test_a_run_killed_after_its_first_point_holds_it_for_half_a_distance():
+  runs = [_run([100], [1]), _run([90, 140, 190], [4, 5, 6])]
+  curve = statistics.group_curve(runs)
+  np.testing.assert_array_equal(curve.env_steps, [90, 100, 140, 190])
+  np.testing.assert_array_equal(curve.values[0], [1, 1, np.nan, np.nan])
+
+
 def test_many_points():
   x = np.arange(0, 4001, 4)
   runs = [_run(x, x / 2),

@@ -205,11 +205,15 @@ _BAD = {
     ),
     'train_eval.warm_up_env_steps = -1': (
         '{name} must be at least 0 and less than num_env_steps, which include'
-        ' it: got -1 and 200.'
+        ' it: got -1 and 200 with 4 environments.'
+    ),
+    'train_eval.warm_up_env_steps = 197': (
+        '{name} must be at least 0 and less than num_env_steps, which include'
+        ' it: got 197 and 200 with 4 environments.'
     ),
     'train_eval.warm_up_env_steps = 200': (
         '{name} must be at least 0 and less than num_env_steps, which include'
-        ' it: got 200 and 200.'
+        ' it: got 200 and 200 with 4 environments.'
     ),
     'train_eval.environment_timeout_s = 0.0': (
         '{name} must be above 0, got 0.0.'
@@ -247,6 +251,14 @@ _BAD = {
         '{name} must be @OnPolicyTraining(), @ReplayTraining() or'
         ' @TwoLevelTraining(), with the brackets, not <class'
         " 'rnd_agents.training.on_policy.OnPolicyTraining'>."
+    ),
+    'train_eval.training = @ReplayTraining()': (
+        'PrioritizedReplay.max_sequences is missing: how many sequences to'
+        ' keep, such as 10_000. docs/r2d3.md tells how much memory they take.'
+    ),
+    'train_eval.training = @TwoLevelTraining()': (
+        'TwoLevelTraining.upper must be @OnPolicyTraining(), @ReplayTraining()'
+        ' or @TwoLevelTraining(), with the brackets, not None.'
     ),
     'OnPolicyTraining.create_agent = @create_r2d3_agent': (
         'R2D3Agent cannot be trained by OnPolicyTraining: it has no'

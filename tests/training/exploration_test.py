@@ -13,6 +13,8 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import curiosity
+from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.collecting import local
 from rnd_agents.environments import loaders
@@ -239,6 +241,17 @@ def test_novelty_by_rnd():
   assert novelty(unknown).mean() > 10 * after.mean()
   novelty.set_state(state)
   np.testing.assert_array_equal(novelty(known), before)
+
+
+@pytest.mark.parametrize(
+    'curiosity_fn',
+    [curiosity.create_novel_d, curiosity.create_e3b, curiosity.create_icm],
+)
+def test_novelty_by_a_curiosity_of_transitions_is_refused(curiosity_fn):
+  spec = ts.time_step_spec(array_spec.ArraySpec([2], np.float32))
+  action_spec = array_spec.BoundedArraySpec([], np.int64, 0, 2)
+  with pytest.raises(errors.InvalidValue, match='observations by themselves'):
+    archive_novelty.CuriosityNovelty(spec, action_spec, curiosity_fn)
 
 
 def test_an_exploration_led_by_rnd_resumes(tmp_path):

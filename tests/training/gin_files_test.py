@@ -53,6 +53,7 @@ def test_missing_file_names_close_ones():
     [
         ('RNDPPOAgnt.num_epochs = 3', 'RNDPPOAgnt.*Did you mean RNDPPOAgent'),
         ('train_eval.learn_rate = 3', "doesn't have a parameter.*learn_rate"),
+        ('train_eval.num_env_stpes = 3', 'Did you mean num_env_steps'),
         ('train_eval.seed = = 3', 'does not fit'),
     ],
 )
