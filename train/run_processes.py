@@ -43,7 +43,9 @@ class LocalRuns:
   def __init__(self, num_jobs):
     """Makes it for so many processes at a time."""
     self._threads = max(1, len(os.sched_getaffinity(0)) // num_jobs)
-    self.description = f'{num_jobs} at a time with {self._threads} threads each'
+    threads = {os.environ.get(name, str(self._threads)) for name in THREADS}
+    each = ' or '.join(sorted(threads))
+    self.description = f'{num_jobs} at a time with {each} threads each'
 
   def start(self, command, log):
     """Starts a process whose output is added to a file; returns a `Popen`."""

@@ -205,11 +205,13 @@ class Sweep:
 
   def _run(self, job):
     """Runs one job and prints how it ended; returns its state."""
-    process = None
+    process, known_bytes = None, 0  # The log has earlier attempts, too.
     try:
       with self._lock:
         if self._stopped_by is not None:
           return 'waiting'
+        if os.path.exists(job.log):
+          known_bytes = os.path.getsize(job.log)
         process = self._runs.start(self._command + list(job.flags), job.log)
         self._processes.add(process)
       status = process.wait()
@@ -223,6 +225,7 @@ class Sweep:
         if status < 0:
           how = f'killed by {signal.Signals(-status).name}'
         with open(job.log, encoding='utf-8', errors='replace') as log:
+          log.seek(known_bytes)
           lines = [line.rstrip() for line in log if line.strip()]
         state = 'failed'
         details = [f'{how}, {job.log} ends:', *lines[-_TAIL_LINES:]]

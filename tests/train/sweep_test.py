@@ -143,16 +143,20 @@ def test_jobs_are_gin_files_times_seeds():
 
 
 def test_one_fails_the_others_go_on_and_the_same_command_retries(
-    command, tmp_path, capsys
+    command, tmp_path, capsys, monkeypatch
 ):
+  for name in run_processes.THREADS:  # What the user sets stays.
+    monkeypatch.setenv(name, '3')
   jobs = _jobs(['good', 'bad', 'killed'], [0, 1])
   assert _run(jobs, 2, command) == 1
   out = capsys.readouterr().out
-  assert out.startswith('6 runs: 0 finished before, 6 to go, 2 at a time with')
+  assert out.startswith(
+      '6 runs: 0 finished before, 6 to go, 2 at a time with 3 threads each'
+  )
   assert 'good seed 1: finished\n' in out
   assert (
       '  exit status 1, out/bad/seed_0/sweep.log ends:\n'
-      f'  threads {max(1, len(os.sched_getaffinity(0)) // 2)}\n'
+      '  threads 3\n'
       '  own session True\n  no such\n  luck today\n'
   ) in out
   assert 'killed by SIGKILL, out/killed/seed_1/sweep.log ends:' in out
@@ -164,9 +168,15 @@ def test_one_fails_the_others_go_on_and_the_same_command_retries(
       '  killed seed 1: failed, see out/killed/seed_1/sweep.log\n'
       'The same command tries these again and skips the others.\n')
 
+  # The lines of the second attempt, and not those of the first one with them.
+  assert _run([jobs[1]], 1, command) == 1
+  out = capsys.readouterr().out
+  assert out.count('no such') == out.count('luck today') == 1
+  assert 'sweep.log ends:\n  threads' in out
+
   (tmp_path / 'fixed').touch()
   assert _run(jobs[:2] + jobs[3:5], 2, command) == 0
-  assert [_starts(job) for job in jobs] == [1, 2, 1, 1, 2, 1]
+  assert [_starts(job) for job in jobs] == [1, 3, 1, 1, 2, 1]
   out = capsys.readouterr().out
   assert out.startswith('4 runs: 2 finished before, 2 to go')
   assert 'failed' not in out
