@@ -47,6 +47,15 @@ def write(path, environment, trajectories, actions, described):
       _check(played, trajectory)
       writer.write(played.trajectory)
       rows.append((seed, played.return_, played.length_env_steps))
+      # Taking out detours, of all worlds, can take as long as the exploration.
+      logging.log_every_n_seconds(
+          logging.INFO,
+          '%d demonstrations; the last has return %g in %d steps',
+          10,
+          len(rows),
+          played.return_,
+          played.length_env_steps,
+      )
   if rows:
     tables.write_csv(f'{path}.csv', _CSV_COLUMNS, rows)
   else:

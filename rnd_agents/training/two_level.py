@@ -71,25 +71,35 @@ class TwoLevelTraining:
     """`function(name, training)` of each level, in its scope, by name."""
     found = {}
     for name in ('upper', 'lower'):
-      with gin.config_scope(name):
-        found[name] = function(name, getattr(self, name))
+      try:
+        with gin.config_scope(name):
+          found[name] = function(name, getattr(self, name))
+      except errors.UserError as error:
+        raise errors.SetupError(
+            f'In the {name} level: {errors.message_of(error)}'
+        ) from error
     return found
 
   def check(self, num_env_steps, num_environments):
     """Refuses settings that cannot run; as `OnPolicyTraining.check`."""
     ranges.check_above_0('TwoLevelTraining.', goal_length=self.goal_length)
 
-    def check(name, level):
-      loops.check_training(f'TwoLevelTraining.{name}', level, 'build_learner')
+    for name in ('upper', 'lower'):
+      loops.check_training(
+          f'TwoLevelTraining.{name}', getattr(self, name), 'build_learner'
+      )
+
+    def check(_, level):
       level.check(num_env_steps, num_environments)
       if getattr(level, 'demonstrations', None) is not None:
         raise errors.InvalidValue(
-            f'{name}/ReplayTraining.demonstrations must be None: demonstrations'
-            ' tell no goals.'
+            'ReplayTraining.demonstrations must be None: demonstrations tell no'
+            ' goals.'
         )
 
     self._map(check)
-    self._map(self._check_lengths)
+    self._check_lengths('upper', self.upper)
+    self._check_lengths('lower', self.lower)
     self._check_hindsight()
 
   def _check_lengths(self, name, level):

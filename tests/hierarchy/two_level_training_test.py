@@ -414,7 +414,11 @@ def test_the_rate_of_goals_that_were_reached_is_a_metric(off_on):
                 "upper/ReplayTraining.demonstrations = 'file'",
                 'upper/ReplayTraining.demonstration_ratio = 0.5',
             ],
-            'upper/ReplayTraining.demonstrations must be None',
+            'In the upper level: ReplayTraining.demonstrations must be None',
+        ),
+        (
+            ['upper/create_r2d3_agent.learning_rate = -1.0'],
+            'In the upper level: create_r2d3_agent.learning_rate must be above',
         ),
         (
             ['TwoLevelTraining.hindsight_copies = -1'],
@@ -446,7 +450,11 @@ def test_what_cannot_run_says_so_before_the_first_step(
         ),
         (
             'lower/lower/create_r2d3_agent.curiosity_fn = @create_rnd',
-            'see each step of the lower level again',
+            'In the lower level: A curiosity would see each step of the lower',
+        ),
+        (
+            'lower/lower/R2D3Agent.n_step = 0',
+            'In the lower level: In the lower level: .*n_step must be',
         ),
     ],
 )
