@@ -43,15 +43,16 @@ class Curious(iteration_time.RndPpo):
 
   def _networks(self):
     env = self._env
-    nets = networks.create_networks(
+    network = networks.create_actor_critic(
         env.observation_spec(),
         env.action_spec(),
         fc_layer_params=(64, 64),
         value_fc_layer_params=(64, 64),
-        with_rnd=False,
     )
+    actor_net, value_net = network.views()
     return dict(
-        nets._asdict(),
+        actor_net=actor_net,
+        value_net=value_net,
         curiosity=self._create_curiosity(
             env.time_step_spec(), env.action_spec()
         ),

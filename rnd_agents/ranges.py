@@ -18,17 +18,24 @@ class Range(NamedTuple):
     contains: function of a number: whether it is in the range.
     words: the range in words, for messages.
     allows_none: whether None serves, too.
+    allows_schedule: whether a tensor or a variable does, whose later values are
+      not known.
     hint: what to do instead, at the end of messages.
   """
 
   contains: Callable[[float], bool]
   words: str
   allows_none: bool = False
+  allows_schedule: bool = False
   hint: str = ''
 
   def or_none(self):
     """Returns the range with None in it."""
     return self._replace(allows_none=True)
+
+  def or_schedule(self):
+    """Returns the range with schedules in it."""
+    return self._replace(allows_schedule=True)
 
 
 ABOVE_0 = Range(lambda x: x > 0, 'above 0')
@@ -57,6 +64,8 @@ def check(ranges, arguments, owner=''):
       continue
     value = arguments[name]
     if value is None and range_.allows_none:
+      continue
+    if range_.allows_schedule and tf.is_tensor(value):
       continue
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
       raise errors.InvalidType(
@@ -93,9 +102,5 @@ def check_learning_rates(owner, **rates):
     TypeError: If a rate is something else.
     ValueError: If it is not above 0.
   """
-  numbers_ = {
-      name: rate
-      for name, rate in rates.items()
-      if not (callable(rate) or tf.is_tensor(rate))
-  }
-  check(dict.fromkeys(numbers_, ABOVE_0), numbers_, owner)
+  rates = {name: rate for name, rate in rates.items() if not callable(rate)}
+  check(dict.fromkeys(rates, ABOVE_0.or_schedule()), rates, owner)

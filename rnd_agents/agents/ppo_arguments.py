@@ -66,7 +66,7 @@ def check(
       )
   actor_net, value_net = networks
   parameters.check_are_networks(actor_net=actor_net, value_net=value_net)
-  _check_numbers({**numbers, **others})
+  ranges.check(_RANGES, {**numbers, **others})
   _check_normalizers(**others)
   _check_advantage_scale(
       numbers['advantage_scale_decay'], normalize_advantages, **others
@@ -110,7 +110,15 @@ def _check_names(arguments, own_names):
       )
 
 
-_RANGES = dict(
+# Whether these are 0, or None, decides what graph is built: no schedules.
+_NUMBERS = dict(
+    # TF-Agents takes 0 for no clipping.
+    gradient_clipping=ranges.AT_LEAST_0.or_none(),
+    value_clipping=ranges.AT_LEAST_0.or_none(),
+    log_prob_clipping=ranges.AT_LEAST_0,
+    reward_norm_clipping=ranges.AT_LEAST_0,
+)
+_NUMBERS_OR_SCHEDULES = dict(
     extrinsic_advantage_coefficient=ranges.FINITE,
     intrinsic_advantage_coefficient=ranges.FINITE,
     predictor_proportion=ranges.SHARE._replace(
@@ -126,35 +134,19 @@ _RANGES = dict(
     advantage_scale_decay=ranges.WITHIN_0_AND_1,
     least_reward_deviation=ranges.AT_LEAST_0,
     target_kl=ranges.ABOVE_0.or_none(),
-    # TF-Agents takes 0 for no clipping.
-    gradient_clipping=ranges.AT_LEAST_0.or_none(),
-    value_clipping=ranges.AT_LEAST_0.or_none(),
     entropy_regularization=ranges.AT_LEAST_0,
     value_pred_loss_coef=ranges.AT_LEAST_0,
     policy_l2_reg=ranges.AT_LEAST_0,
     value_function_l2_reg=ranges.AT_LEAST_0,
     shared_vars_l2_reg=ranges.AT_LEAST_0,
-    log_prob_clipping=ranges.AT_LEAST_0,
-    reward_norm_clipping=ranges.AT_LEAST_0,
 )
-# Whether these are 0, or None, decides what graph is built.
-_NO_SCHEDULES = (
-    'gradient_clipping',
-    'value_clipping',
-    'log_prob_clipping',
-    'reward_norm_clipping',
+_RANGES = dict(
+    _NUMBERS,
+    **{
+        name: range_.or_schedule()
+        for name, range_ in _NUMBERS_OR_SCHEDULES.items()
+    },
 )
-
-
-def _check_numbers(arguments):
-  """Refuses numbers out of range."""
-  # Tensors and variables are schedules, whose values are not known yet.
-  known = {
-      name: value
-      for name, value in arguments.items()
-      if name in _NO_SCHEDULES or not tf.is_tensor(value)
-  }
-  ranges.check(_RANGES, known)
 
 
 def _check_normalizers(

@@ -17,9 +17,9 @@ from rnd_agents.ops import gae
 from rnd_agents.ops import losses
 
 _RANGES = dict(
-    discount_factor=ranges.WITHIN_0_AND_1,
-    advantage_coefficient=ranges.FINITE,
-    bonus_clip=ranges.ABOVE_0.or_none(),
+    discount_factor=ranges.WITHIN_0_AND_1.or_schedule(),
+    advantage_coefficient=ranges.FINITE.or_schedule(),
+    bonus_clip=ranges.ABOVE_0.or_none().or_schedule(),
 )
 
 
@@ -56,12 +56,7 @@ class ReturnStream:
           'ReturnStream.name must be a word that can stand in the name of a'
           f' metric, got {self.name!r}.'
       )
-    known = {
-        name: value
-        for name, value in vars(self).items()
-        if not tf.is_tensor(value)  # A schedule.
-    }
-    ranges.check(_RANGES, known, 'ReturnStream.')
+    ranges.check(_RANGES, vars(self), 'ReturnStream.')
     for _, source in self.terms:
       if not (
           source is None

@@ -84,19 +84,17 @@ class Curiosity(tf.Module, abc.ABC):
       ValueError: If one is out of range.
     """
     super().__init__(name=name)
-    settings = dict(
-        scale_horizon_env_steps=scale_horizon_env_steps,
-        least_scale_share=least_scale_share,
-    )
-    if not tf.is_tensor(discount_factor):  # A schedule.
-      settings['discount_factor'] = discount_factor
     ranges.check(
         dict(
-            discount_factor=ranges.WITHIN_0_AND_1,
+            discount_factor=ranges.WITHIN_0_AND_1.or_schedule(),
             scale_horizon_env_steps=ranges.COUNT.or_none(),
             least_scale_share=ranges.WITHIN_0_AND_1,
         ),
-        settings,
+        dict(
+            discount_factor=discount_factor,
+            scale_horizon_env_steps=scale_horizon_env_steps,
+            least_scale_share=least_scale_share,
+        ),
         f'{type(self).__name__}.',
     )
     self._return_scaler = normalizers.ReturnScaler(

@@ -28,7 +28,6 @@ def create_networks(
     action_spec,
     rnd_observation_spec=None,
     rnd_settings=None,
-    with_rnd=True,
     **settings,
 ):
   """Builds policy, values, RND predictor and target for one environment.
@@ -40,7 +39,6 @@ def create_networks(
       observation. `curiosity.observation_spec` gives it for a function.
     rnd_settings: Arguments of `create_rnd_networks`, by name. Its
       `compute_dtype` is that of the other two if it is not given.
-    with_rnd: Whether to build predictor and target; they are None otherwise.
     **settings: Arguments of `create_actor_critic`.
 
   Returns:
@@ -52,16 +50,14 @@ def create_networks(
   """
   actor_critic = create_actor_critic(observation_spec, action_spec, **settings)
   # Before the views, which draw random numbers, too: a seed's runs stay.
-  rnd_networks = (None, None)
-  if with_rnd:
-    if rnd_observation_spec is None:
-      rnd_observation_spec = encoders.float_spec(
-          tensor_spec.from_spec(observation_spec)
-      )
-    rnd_settings = dict(rnd_settings or {})
-    if 'compute_dtype' in settings:
-      rnd_settings.setdefault('compute_dtype', settings['compute_dtype'])
-    rnd_networks = create_rnd_networks(rnd_observation_spec, **rnd_settings)
+  if rnd_observation_spec is None:
+    rnd_observation_spec = encoders.float_spec(
+        tensor_spec.from_spec(observation_spec)
+    )
+  rnd_settings = dict(rnd_settings or {})
+  if 'compute_dtype' in settings:
+    rnd_settings.setdefault('compute_dtype', settings['compute_dtype'])
+  rnd_networks = create_rnd_networks(rnd_observation_spec, **rnd_settings)
   return Networks(*actor_critic.views(), *rnd_networks)
 
 

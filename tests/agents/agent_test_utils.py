@@ -191,9 +191,9 @@ def readable_agent(whole_rollout, **settings):
   for net, weight in ((predictor, 1.0), (target, 0.0)):
     net.variables[0].assign([[weight]])
   nets = {
-      'actor_net': networks.create_networks(
-          spec, DISCRETE, fc_layer_params=(8,), with_rnd=False
-      ).actor_net,
+      'actor_net': networks.create_actor_critic(
+          spec, DISCRETE, fc_layer_params=(8,)
+      ).views()[0],
       'value_net': Slice(spec, 1, 3),
       'rnd_network': predictor,
       'target_rnd_network': target,

@@ -16,13 +16,14 @@ _SPECS = ts.time_step_spec(agent_test_utils.FLAT), agent_test_utils.DISCRETE
 
 
 def _nets(num_values):
-  return agent_test_utils.networks.create_networks(
+  network = agent_test_utils.networks.create_actor_critic(
       agent_test_utils.FLAT,
       agent_test_utils.DISCRETE,
       fc_layer_params=(8,),
       num_values=num_values,
-      with_rnd=False,
-  )._asdict()
+  )
+  actor_net, value_net = network.views()
+  return dict(actor_net=actor_net, value_net=value_net)
 
 
 def _agent(curiosity_, num_values=2, **settings):

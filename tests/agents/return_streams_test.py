@@ -63,15 +63,14 @@ class _TwoRewards(py_environment.PyEnvironment):
 def test_an_environment_with_a_vector_of_rewards():
   tf.keras.utils.set_random_seed(0)
   env = tf_py_environment.TFPyEnvironment(_TwoRewards())
-  nets = networks.create_networks(
-      env.observation_spec(), env.action_spec(), with_rnd=False
+  network = networks.create_actor_critic(
+      env.observation_spec(), env.action_spec()
   )
   agent = rnd_ppo_agent.RNDPPOAgent(
       env.time_step_spec(),
       env.action_spec(),
       tf.keras.optimizers.Adam(1e-2),
-      nets.actor_net,
-      nets.value_net,
+      *network.views(),
       streams=[
           Stream(f'entry_{i}', 0.9, coefficient, reward=i)
           for i, coefficient in enumerate((0.1, 1.0))

@@ -99,19 +99,17 @@ def _is_solved_within(num_iterations, agent, iterate):
 def test_counts_solve_deep_sea_in_rnd_ppo():
   tf.keras.utils.set_random_seed(0)
   env = _deep_sea()
-  nets = networks.create_networks(
+  network = networks.create_actor_critic(
       env.observation_spec(),
       env.action_spec(),
       value_fc_layer_params=(64, 64),
-      with_rnd=False,
   )
   counts = Counts()
   agent = agents.RNDPPOAgent(
       env.time_step_spec(),
       env.action_spec(),
       tf.keras.optimizers.Adam(1e-3),
-      nets.actor_net,
-      nets.value_net,
+      *network.views(),
       curiosity=counts,
       importance_ratio_clipping=0.2,
       entropy_regularization=0.01,

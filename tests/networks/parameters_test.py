@@ -20,8 +20,8 @@ _ACTION = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 2)
 
 
 def _create(spec=_VECTOR, **kwargs):
-  return networks.create_networks(
-      spec, _ACTION, fc_layer_params=(8,), with_rnd=False, **kwargs
+  return networks.create_actor_critic(
+      spec, _ACTION, fc_layer_params=(8,), **kwargs
   )
 
 
@@ -32,13 +32,13 @@ def _q_network(core=None, **kwargs):
 
 
 _NETWORKS = dict(
-    actor_critic=lambda: _create().actor_net.actor_critic,
+    actor_critic=lambda: _create(),
     two_trunks=lambda: _create(
         dict(a=_VECTOR, b=_IMAGE), value_fc_layer_params=(8,),
         residual_heads=True,
-    ).actor_net.actor_critic,
-    with_lstm=lambda: _create(core=networks.LSTMCore(4)).actor_net.actor_critic,
-    values=lambda: _create(core=networks.GRUCore(4)).value_net,
+    ),
+    with_lstm=lambda: _create(core=networks.LSTMCore(4)),
+    values=lambda: _create(core=networks.GRUCore(4)).views()[1],
     q_network=_q_network,
     q_network_with_gru=lambda: _q_network(networks.GRUCore(4)),
     predictor=lambda: networks.RNDNetwork(_VECTOR, (8,), 4),
