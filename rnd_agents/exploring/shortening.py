@@ -5,11 +5,11 @@
 What random actions find goes in circles, and is little to learn from. Where a
 trajectory comes to a cell to which a shorter way is known, of no lower score,
 that way takes the place of its beginning. States of one cell may differ, so
-that each such trajectory is played: it must end in the same cell with no lower
-score.
+that each such trajectory is played, as far as it comes to the cells of the one
+before: it must end in the same cell with no lower score.
 """
 
-from typing import Hashable, List, NamedTuple, Tuple
+from typing import Hashable, List, NamedTuple, Optional, Tuple
 
 from rnd_agents.exploring import archive as archive_lib
 from rnd_agents.exploring import returning
@@ -56,12 +56,20 @@ def best_trajectory(
   found = True
   while found:
     found = False
-    for data in _shorter(archive, returner.actions, world, best):
+    for way in _shorter_ways(archive, returner.actions, world, best):
       if num_steps >= max_env_steps:
         return best
+      rest = best.actions[way.time * returner.actions.num_bytes :]
+      data = way.actions + rest
       if data in tried:
         continue
       tried.add(data)
+      leads_on, played = _leads_on(
+          returner, world, way, rest, best.keys[way.time :]
+      )
+      num_steps += played
+      if not leads_on:
+        continue
       other = _play(returner, world, data)
       num_steps += other.length
       arrives = other.keys[-1] == best.keys[-1]
@@ -71,23 +79,73 @@ def best_trajectory(
   return best
 
 
-def _shorter(archive, actions, world, trajectory):
-  """Returns shorter trajectories to try, the shortest first."""
+class _Way(NamedTuple):
+  """A shorter way to a state of a trajectory.
+
+  Attributes:
+    time: of the state.
+    actions: from the beginning of the episode.
+    cell: of the archive to which it leads; None if it is the trajectory's own.
+  """
+
+  time: int
+  actions: bytes
+  cell: Optional[int]
+
+
+def _shorter_ways(archive, actions, world, trajectory):
+  """Returns the ways that save steps, those that save the most first."""
   size = actions.num_bytes
   own = {}  # By key: score and actions of the first time.
-  found: List[Tuple[int, bytes]] = []
+  found: List[Tuple[int, _Way]] = []
   for t, (key, score) in enumerate(
       zip(trajectory.keys, trajectory.scores, strict=True)
   ):
-    ways = [own.setdefault(key, (score, trajectory.actions[: t * size]))]
+    known, before = own.setdefault(key, (score, trajectory.actions[: t * size]))
+    ways = [(known, _Way(t, before, None))]
     cell = archive.cell_of(world, key)
     if cell is not None and archive.column('length')[cell] < t:
       node = int(archive.column('node')[cell])
-      ways.append((archive.column('score')[cell], archive.actions_to(node)))
-    rest = trajectory.actions[t * size :]
-    found += [way + rest for known, way in ways if known >= score]
-  shorter = [data for data in found if len(data) < len(trajectory.actions)]
-  return sorted(shorter, key=len)
+      way = _Way(t, archive.actions_to(node), cell)
+      ways.append((archive.column('score')[cell], way))
+    found += [
+        (t * size - len(way.actions), way)
+        for known, way in ways
+        if known >= score and len(way.actions) < t * size
+    ]
+  return [way for _, way in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _leads_on(returner, world, way, rest, keys):
+  """Plays the rest of a trajectory after another way to its beginning.
+
+  Args:
+    returner: whose first environment plays.
+    world: where.
+    way: a `_Way`.
+    rest: packed actions.
+    keys: of the states from the end of the way on.
+
+  Returns:
+    Whether the rest leads to the same end over states of the same keys, or
+    ends the episode as they do; and the number of steps played.
+  """
+  before = returner.replayed_env_steps
+  if way.cell is None:
+    returner.reset(0, world)
+    rest = way.actions + rest
+  else:
+    returner.put_back(0, way.cell)
+  actions = returner.actions.unpack(rest)
+  num_replayed = returner.replayed_env_steps - before
+  joins_at = len(actions) + 1 - len(keys)
+  for t, action in enumerate(actions, 1):
+    observation, _, ended = returner.step(0, action)
+    if ended:
+      return keys[-1] == archive_lib.ENDED, num_replayed + t
+    if t >= joins_at and returner.key(0, observation) != keys[t - joins_at]:
+      return False, num_replayed + t
+  return True, num_replayed + len(actions)
 
 
 def _play(returner, world, data):

@@ -137,7 +137,7 @@ class Exploration:
   target_score: Optional[float] = None
   counts_unfinished: bool = False
   min_demonstration_score: Optional[float] = None
-  shortening_env_steps: int = 20_000
+  shortening_env_steps: int = 60_000
   max_cells: int = 500_000
   snapshot_memory_mb: float = 500.0
   log_interval_env_steps: int = 10_000
