@@ -43,11 +43,28 @@ def _place(observation, env):
   return int(observation[0])
 
 
-def _with(*trajectories):
+class Door(Line):
+  """A line with a door at 3 that opens to who has been at -1, for no reward."""
+
+  steps_at_the_door = 0
+
+  def reset(self, *, seed=None, options=None):
+    self.has_key = False
+    return super().reset(seed=seed)
+
+  def step(self, action):
+    self.has_key |= self.place == -1
+    if self.place == 2 and int(action) == 1 and not self.has_key:
+      Door.steps_at_the_door += 1
+      return np.array([2.0]), 0.0, False, False, {}
+    return super().step(action)
+
+
+def _with(*trajectories, task=Line):
   """An explorer whose archive was offered trajectories of 0 and 1."""
-  explorer = toys.explorer(toys.singles(Line, 1), key_fn=_place)
+  explorer = toys.explorer(toys.singles(task, 1), key_fn=_place)
   explorer.begin()
-  (env,) = toys.singles(Line, 1)
+  (env,) = toys.singles(task, 1)
   for trajectory in trajectories:
     env.reset(seed=7)
     node, score, pending = 0, 0.0, []
@@ -95,6 +112,19 @@ def test_a_detour_for_a_coin_stays():
   text, best = _best(_with('0100' + '1' * 8))
   assert text == '00' + '1' * 8  # All but the first step back.
   assert best.scores[-1] == 15.0
+
+
+@pytest.mark.parametrize('uses_snapshots', [False, True])
+def test_a_way_that_leaves_the_cells_is_given_up(uses_snapshots):
+  # The archive has a short way to 2, from where the rest needs the key.
+  explorer = _with('11', '0' + '1' * 3 + '01' * 3 + '1' * 4, task=Door)
+  explorer.returner.uses_snapshots = uses_snapshots
+  Door.steps_at_the_door = 0
+  text, best = _best(explorer)
+  assert text == '0' + '1' * 7
+  assert best.keys == [0, -1, 0, 1, 2, 3, 4, 5, None]
+  # One a way: straight on from the beginning, and by the archive's to 2.
+  assert Door.steps_at_the_door == 2
 
 
 def test_no_step_too_many():
