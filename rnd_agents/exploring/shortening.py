@@ -128,16 +128,19 @@ def _leads_on(returner, world, way, rest, keys):
 
   Returns:
     Whether the rest leads to the same end over states of the same keys, or
-    ends the episode as they do; and the number of steps played.
+    ends the episode as they do; and the number of steps that this takes.
   """
-  before = returner.replayed_env_steps
+  num_replayed = 0
   if way.cell is None:
     returner.reset(0, world)
     rest = way.actions + rest
   else:
     returner.put_back(0, way.cell)
+    # Not `replayed_env_steps`: a resumed exploration has dropped its snapshots,
+    # and finds what another would.
+    if not returner.uses_snapshots:
+      num_replayed = len(way.actions) // returner.actions.num_bytes
   actions = returner.actions.unpack(rest)
-  num_replayed = returner.replayed_env_steps - before
   joins_at = len(actions) + 1 - len(keys)
   for t, action in enumerate(actions, 1):
     observation, _, ended = returner.step(0, action)

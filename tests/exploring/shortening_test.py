@@ -101,10 +101,11 @@ def test_circles_are_left_out():
 
 def test_shorter_ways_of_the_archive_are_taken():
   explorer = _with('101101101', '1' * 4)  # To 3 with circles; straight to 4.
-  archive = explorer.archive
   # As if the goal had been found with the circles before the short way was.
   detour = '1011011' + '0110' + '1' * 3
-  archive.offer(0, archive_lib.ENDED, 0, bytes(map(int, detour)), 10.0, 14)
+  explorer.archive.offer(
+      0, archive_lib.ENDED, 0, bytes(map(int, detour)), 10.0, 14
+  )
   assert _best(explorer)[0] == '1' * _GOAL
 
 
@@ -125,6 +126,18 @@ def test_a_way_that_leaves_the_cells_is_given_up(uses_snapshots):
   assert best.keys == [0, -1, 0, 1, 2, 3, 4, 5, None]
   # One a way: straight on from the beginning, and by the archive's to 2.
   assert Door.steps_at_the_door == 2
+
+
+def test_what_snapshots_are_there_decides_nothing():
+  # A way of the archive that does not lead on, then one that does.
+  explorer = _with('11', '0' + '1' * 3 + '01' * 3 + '1' * 4, task=Door)
+  found = set()
+  for max_env_steps in range(30):
+    explorer.returner._kept.clear()
+    text, _ = _best(explorer, max_env_steps)  # Keeps snapshots.
+    assert _best(explorer, max_env_steps)[0] == text
+    found.add(text)
+  assert len(found) > 1
 
 
 def test_no_step_too_many():
