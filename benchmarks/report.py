@@ -46,6 +46,11 @@ def _first_env_steps(folder, phase, metric, threshold):
   return int(steps[reached[0]]) if len(reached) else None
 
 
+def _tells_of_success(folder):
+  rows = run_files.read_rows(folder)
+  return bool(len(run_files.series(rows, 'eval', 'success_rate')[0]))
+
+
 def _last(folder, phase, metric):
   return float(run_files.read_metrics(folder, phase, metric)[1][-1])
 
@@ -212,10 +217,19 @@ def main():
       continue
     if group == 'deep_sea_scaling':
       report_scaling(folders, group, arguments.pictures)
-    elif group in _RETURNS:
-      report_returns(folders, group, arguments.pictures, _RETURNS[group])
     else:
-      report_solved(folders, group, arguments.pictures, 'DeepSea, N = 20')
+      # Of a group of several tasks some may not tell of success.
+      solvable = {
+          label: runs
+          for label, runs in folders.items()
+          if group not in _RETURNS and _tells_of_success(runs[0])
+      }
+      others = {k: runs for k, runs in folders.items() if k not in solvable}
+      if solvable:
+        report_solved(solvable, group, arguments.pictures, 'DeepSea, N = 20')
+      if others:
+        title = _RETURNS.get(group, group)
+        report_returns(others, group, arguments.pictures, title)
 
 
 if __name__ == '__main__':
