@@ -72,7 +72,11 @@ class ObservationActor:
       self._state = self._actor.initial_state(size)
       time_step = ts.restart(observations, size)
     else:
-      time_step = ts.transition(observations, np.zeros(size, np.float32))
+      time_step = ts.transition(
+          observations,
+          np.zeros(size, np.float32),
+          np.ones(size, np.float32),  # TF-Agents would not repeat it.
+      )
     actions, self._state = self._actor.act(
         tf.nest.map_structure(np.asarray, time_step), self._state
     )

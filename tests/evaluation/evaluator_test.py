@@ -187,13 +187,14 @@ class _Counting:
   """Counts the steps since the beginning in its state."""
 
   def __init__(self):
-    self.step_types = []
+    self.step_types, self.discounts = [], []
 
   def initial_state(self, batch_size):
     return np.zeros(batch_size, np.int64)
 
   def act(self, time_step, state, wanted=None):
     self.step_types.append(time_step.step_type.tolist())
+    self.discounts.append(time_step.discount.tolist())
     return time_step.observation[:, 0] + state, state + 10
 
 
@@ -206,3 +207,4 @@ def test_observations_alone_carry_the_state_until_reset():
   actor.reset()
   np.testing.assert_array_equal(actor(seen), [1, 2])
   assert inner.step_types == [[0, 0], [1, 1], [0, 0]]
+  assert inner.discounts == [[1, 1]] * 3  # One each: recurrent policies look.
