@@ -4,7 +4,7 @@
 
 import dataclasses
 import functools
-from typing import Callable, Optional, Sequence
+from typing import Callable, Optional, Sequence, Union
 
 import gin
 import numpy as np
@@ -48,7 +48,8 @@ class ReplayTraining:
     importance_anneal_train_steps: Updates in which beta rises linearly from
       there to 1; None for a constant one.
     epsilon_fn: Of `epsilons`: how often the agent acts at random.
-    demonstrations: Path of a file of `train.collect_demos`; None for none.
+    demonstrations: Path of a file of `train.collect_demos` or `train.explore`, or
+      a list of them; None for none.
     allowed_demonstration_differences: Names of settings of the environment,
       such as 'load_environment.wrappers', that may have been others when the
       demonstrations were collected.
@@ -76,7 +77,7 @@ class ReplayTraining:
   importance_exponent: float = 0.6
   importance_anneal_train_steps: Optional[int] = None
   epsilon_fn: Callable = epsilons.ladder_epsilon
-  demonstrations: Optional[str] = None
+  demonstrations: Union[str, Sequence[str], None] = None
   allowed_demonstration_differences: Sequence[str] = ()
   demonstration_ratio: float = 0.0
   num_pretraining_steps: int = 0
@@ -143,14 +144,14 @@ class ReplayTraining:
           f'{_NAME}.num_pretraining_steps must be at least 0, got'
           f' {self.num_pretraining_steps}.'
       )
-    if self.demonstrations is None and uses_them:
+    if not self.demonstrations and uses_them:
       raise errors.InvalidValue(
           f'{_NAME}.demonstrations is missing, for'
           f' {_NAME}.demonstration_ratio={self.demonstration_ratio} and'
           f' {_NAME}.num_pretraining_steps={self.num_pretraining_steps}: python'
           ' -m train.collect_demos makes such a file.'
       )
-    if self.demonstrations is not None and not uses_them:
+    if self.demonstrations and not uses_them:
       raise errors.InvalidValue(
           f'{_NAME}.demonstrations would never be used: set'
           f' {_NAME}.demonstration_ratio, or leave them out.'
@@ -206,24 +207,25 @@ class ReplayTraining:
     return loops.create_loop(run, self)
 
   def _read_demonstrations(self, specs):
-    """Episodes of the file, checked against the environment."""
-    path = self.demonstrations
-    if path is None:
-      return []
+    """Episodes of the files, checked against the environment."""
+    paths = self.demonstrations or ()
+    episodes = []
     try:
-      return demonstration_files.read(
-          path,
-          demonstration_files.trajectory_spec(
-              specs.time_step.observation, specs.action
-          ),
-          check_environment=self._check_environment,
-      )
+      for path in [paths] if isinstance(paths, str) else paths:
+        episodes += demonstration_files.read(
+            path,
+            demonstration_files.trajectory_spec(
+                specs.time_step.observation, specs.action
+            ),
+            check_environment=functools.partial(self._check_environment, path),
+        )
     except demonstration_files.DemonstrationError as error:
       raise demonstration_files.DemonstrationError(
           f'{_NAME}.demonstrations: {error}'
       ) from error
+    return episodes
 
-  def _check_environment(self, theirs):
+  def _check_environment(self, path, theirs):
     """Refuses demonstrations of an environment with other settings."""
     ours = settings.of_environment()
     allowed = self.allowed_demonstration_differences
@@ -241,7 +243,7 @@ class ReplayTraining:
     if differences:
       names = [sentence.partition(' ')[0] for sentence in differences]
       raise demonstration_files.DemonstrationError(
-          f'{self.demonstrations} is of another environment:'
+          f'{path} is of another environment:'
           f' {"; ".join(differences)}. Collect with --gin_file of this run, or'
           ' allow it:'
           f' {_NAME}.allowed_demonstration_differences = {[*allowed, *names]}.'

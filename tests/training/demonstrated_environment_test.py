@@ -42,7 +42,7 @@ def _read(path, gin_file, *bindings):
   """Episodes as a run of the gin file reads them."""
   gin.clear_config()
   gin_files.parse(
-      [gin_file], [*bindings, f"ReplayTraining.demonstrations = '{path}'"]
+      [gin_file], [*bindings, f'ReplayTraining.demonstrations = {path!r}']
   )
   with gin.config_scope('train'):
     environment = loaders.load_environment(num_environments=1)
@@ -122,6 +122,18 @@ def test_another_argument(tmp_path, bindings, name):
   with pytest.raises(errors.UserError, match=f'environment: {name} was'):
     _read(path, 'cue_lock_r2d3.gin')
   assert len(_read(path, 'cue_lock_r2d3.gin', *bindings)) == 1
+
+
+def test_several_files(tmp_path):
+  paths = [
+      _collect(tmp_path / f'demos_{i}', *_DEEP_SEA, f'--seed={i}', bindings=more)
+      for i, more in enumerate([(), (), _OTHER_MAP])
+  ]
+  episodes = _read(paths[:2], 'deep_sea_r2d3.gin')
+  assert len(episodes) == 2
+  assert all(each.reward.sum() > 0.9 for each in episodes)
+  with pytest.raises(errors.UserError, match=f'{paths[2]} is of another'):
+    _read(paths, 'deep_sea_r2d3.gin')
 
 
 def test_another_environment_by_a_flag(tmp_path):
