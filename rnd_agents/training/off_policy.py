@@ -48,8 +48,8 @@ class ReplayTraining:
     importance_anneal_train_steps: Updates in which beta rises linearly from
       there to 1; None for a constant one.
     epsilon_fn: Of `epsilons`: how often the agent acts at random.
-    demonstrations: Path of a file of `train.collect_demos` or `train.explore`, or
-      a list of them; None for none.
+    demonstrations: Path of a file of `train.collect_demos` or `train.explore`,
+      or a list of them; None for none.
     allowed_demonstration_differences: Names of settings of the environment,
       such as 'load_environment.wrappers', that may have been others when the
       demonstrations were collected.

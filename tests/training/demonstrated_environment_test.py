@@ -126,8 +126,8 @@ def test_another_argument(tmp_path, bindings, name):
 
 def test_several_files(tmp_path):
   paths = [
-      _collect(tmp_path / f'demos_{i}', *_DEEP_SEA, f'--seed={i}', bindings=more)
-      for i, more in enumerate([(), (), _OTHER_MAP])
+      _collect(tmp_path / str(i), *_DEEP_SEA, f'--seed={i}', bindings=bindings)
+      for i, bindings in enumerate([(), (), _OTHER_MAP])
   ]
   episodes = _read(paths[:2], 'deep_sea_r2d3.gin')
   assert len(episodes) == 2
