@@ -3,6 +3,8 @@
 """TF-Agents' PPO loop with Reverb around an `RNDPPOAgent`."""
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from tf_agents.policies import py_tf_eager_policy
 from tf_agents.trajectories import time_step as ts
 
 from examples import ppo_learner_reverb
+from tests import source_tree
 
 
 def _values(variables):
@@ -23,10 +26,37 @@ def test_refuses_minibatches_that_leave_frames_over(tmp_path):
     )
 
 
-def test_trains_evaluates_and_saves(tmp_path, monkeypatch):
+# Far above its half minute on a busy core.
+_LIMIT_S = 300
+
+
+def test_trains_evaluates_and_saves(tmp_path):
   pytest.importorskip(
       'reverb', reason='needs Reverb: pip install "rnd_agents[reverb]"'
   )
+  # In a process of its own: PPOLearner's data set of a Reverb table has been
+  # seen to wait without an end, once in some thirty runs of all tests, inside
+  # of TensorFlow's call, which nothing interrupts. A second try has to pass.
+  for folder in ('first', 'second'):
+    code = f'check({os.fspath(tmp_path / folder)!r})'
+    command = [sys.executable, '-c', f'from {__name__} import check; {code}']
+    try:
+      done = subprocess.run(
+          command,
+          cwd=source_tree.ROOT,
+          timeout=_LIMIT_S,
+          capture_output=True,
+          text=True,
+      )
+    except subprocess.TimeoutExpired:
+      continue
+    assert done.returncode == 0, done.stderr
+    return
+  pytest.fail(f'Two tries have not ended within {_LIMIT_S} s each.')
+
+
+def check(tmp_path):
+  """Trains, and looks at what has been learned and saved."""
   drawn = []
   create_agent = ppo_learner_reverb.create_agent
 
@@ -38,7 +68,7 @@ def test_trains_evaluates_and_saves(tmp_path, monkeypatch):
       drawn.append(_values(network.variables))
     return agent
 
-  monkeypatch.setattr(ppo_learner_reverb, 'create_agent', remember)
+  ppo_learner_reverb.create_agent = remember
 
   agent, eval_actor = ppo_learner_reverb.train(
       str(tmp_path),
