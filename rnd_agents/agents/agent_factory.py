@@ -71,14 +71,13 @@ def create_rnd_ppo_agent(
         time_step_spec, action_spec
     )
   actor_net, value_net = network.views()
-  if curiosity_fn is not None:
-    is_list = isinstance(curiosity_fn, (list, tuple))
+  if isinstance(curiosity_fn, (list, tuple)):
     curiosity = [
-        curiosity_lib.build(
-            f'{owner}curiosity_fn', fn, time_step_spec, action_spec
-        )
-        for fn in (curiosity_fn if is_list else [curiosity_fn])
+        _curiosity(owner, fn, time_step_spec, action_spec)
+        for fn in curiosity_fn
     ]
+  elif curiosity_fn is not None:
+    curiosity = _curiosity(owner, curiosity_fn, time_step_spec, action_spec)
   agent = agent_class(
       time_step_spec,
       action_spec,
@@ -150,9 +149,7 @@ def create_r2d3_agent(
       rnd_learning_rate = 1e-4
     ranges.check_learning_rates(owner, rnd_learning_rate=rnd_learning_rate)
     rnd_optimizer = _adam(rnd_learning_rate)
-    curiosity = curiosity_lib.build(
-        f'{owner}curiosity_fn', curiosity_fn, time_step_spec, action_spec
-    )
+    curiosity = _curiosity(owner, curiosity_fn, time_step_spec, action_spec)
   elif rnd_learning_rate is not None:
     raise errors.InvalidValue(
         f'{owner}rnd_learning_rate has no effect without a curiosity: set'
@@ -182,6 +179,10 @@ def create_r2d3_agent(
   )
   agent.initialize()
   return agent
+
+
+def _curiosity(owner, *args):
+  return curiosity_lib.build(f'{owner}curiosity_fn', *args)
 
 
 def _adam(learning_rate, epsilon=_ADAM_EPSILON, weight_decay=None):

@@ -9,7 +9,7 @@ that each such trajectory is played, as far as it comes to the cells of the one
 before: it must end in the same cell with no lower score.
 """
 
-from typing import Hashable, List, NamedTuple, Optional, Tuple
+from typing import Hashable, List, NamedTuple, Optional
 
 from rnd_agents.exploring import archive as archive_lib
 from rnd_agents.exploring import returning
@@ -97,7 +97,7 @@ def _shorter_ways(archive, actions, world, trajectory):
   """Returns the ways that save steps, those that save the most first."""
   size = actions.num_bytes
   own = {}  # By key: score and actions of the first time.
-  found: List[Tuple[int, _Way]] = []
+  found: List[_Way] = []
   for t, (key, score) in enumerate(
       zip(trajectory.keys, trajectory.scores, strict=True)
   ):
@@ -109,11 +109,11 @@ def _shorter_ways(archive, actions, world, trajectory):
       way = _Way(t, archive.actions_to(node), cell)
       ways.append((archive.column('score')[cell], way))
     found += [
-        (t * size - len(way.actions), way)
+        way
         for known, way in ways
         if known >= score and len(way.actions) < t * size
     ]
-  return [way for _, way in sorted(found, key=lambda pair: -pair[0])]
+  return sorted(found, key=lambda way: len(way.actions) - way.time * size)
 
 
 def _leads_on(returner, world, way, rest, keys):

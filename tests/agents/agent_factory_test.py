@@ -160,6 +160,23 @@ def test_acting_depends_on_the_variables_of_the_collect_policy_alone():
 
 
 @pytest.mark.parametrize(
+    ('curiosity_fn', 'is_list'),
+    [(curiosity.create_rnd, False), ([curiosity.create_rnd], True)],
+)
+def test_streams_are_made_of_one_curiosity_or_of_a_list(curiosity_fn, is_list):
+  got = []
+
+  class Agent(agents.RNDPPOAgent):
+
+    def __init__(self, *args, **kwargs):
+      got.append(kwargs['curiosity'])
+      super().__init__(*args, **kwargs)
+
+  agent = _rnd_ppo(curiosity_fn=curiosity_fn, agent_class=Agent)
+  assert got == [[agent.curiosity] if is_list else agent.curiosity]
+
+
+@pytest.mark.parametrize(
     ('build', 'settings', 'words'),
     [
         (_rnd_ppo, {'learning_rate': 0.0}, 'learning_rate must be above 0'),

@@ -32,7 +32,7 @@ def _q_network(core=None, **kwargs):
 
 
 _NETWORKS = dict(
-    actor_critic=lambda: _create(),
+    actor_critic=_create,
     two_trunks=lambda: _create(
         dict(a=_VECTOR, b=_IMAGE), value_fc_layer_params=(8,),
         residual_heads=True,
