@@ -101,6 +101,7 @@ class R2D3Agent(tf_agent.TFAgent):
       target_update_period_train_steps=2_500,
       gradient_clipping=None,
       collect_epsilon=0.1,
+      eval_epsilon=0.0,
       curiosity=None,
       rnd_optimizer=None,
       bonus_weight=1.0,
@@ -150,6 +151,9 @@ class R2D3Agent(tf_agent.TFAgent):
       gradient_clipping: Largest global norm; None for any.
       collect_epsilon: Of the collect policy: a number, or a tensor or variable
         [] or [B] of one for each environment (`q_learning.epsilon_ladder`).
+      eval_epsilon: Of the policy that is evaluated and saved. 0 is greedy, and
+        may go in circles to the end of an episode; DQN's evaluations have 0.05
+        (Mnih et al., 2015, Methods).
       curiosity: A `Curiosity` whose bonus is added to the rewards; None for
         none. `update_statistics` updates its statistics.
       rnd_optimizer: Trains the curiosity; needed where that has trainable
@@ -199,10 +203,13 @@ class R2D3Agent(tf_agent.TFAgent):
           time_step_spec, action_spec, q_network, epsilon, stores_state
       )
 
+    eval_policy = policy(eval_epsilon, False)
+    if not eval_epsilon:
+      eval_policy = greedy_policy.GreedyPolicy(eval_policy)
     super().__init__(
         time_step_spec,
         action_spec,
-        greedy_policy.GreedyPolicy(policy(0.0, False)),
+        eval_policy,
         policy(collect_epsilon, bool(q_network.state_spec)),
         train_sequence_length=None,
         debug_summaries=debug_summaries,

@@ -32,6 +32,7 @@ _RANGES = dict(
     squared_error_scale=ranges.ABOVE_0,
     target_update_tau=ranges.SHARE,
     gradient_clipping=ranges.ABOVE_0.or_none(),
+    eval_epsilon=ranges.WITHIN_0_AND_1,
     bonus_weight=ranges.AT_LEAST_0,
 )
 

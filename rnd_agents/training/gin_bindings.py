@@ -59,6 +59,9 @@ _INSTEAD = dict(
 )
 
 
+_DOES_NOT_FIT = 'The gin configuration does not fit: '
+
+
 class GinError(errors.InvalidValue):
   """A gin configuration that does not fit."""
 
@@ -238,8 +241,7 @@ def check_macros(text):
     if not statement.arg_name and name not in named:
       close = difflib.get_close_matches(name, named, n=1)
       raise GinError(
-          f'The gin configuration does not fit: {name} has no effect: nothing'
-          f' refers to %{name}.'
+          f'{_DOES_NOT_FIT}{name} has no effect: nothing refers to %{name}.'
           + (f' Did you mean {close[0]}?' if close else '')
       )
 
@@ -265,9 +267,7 @@ def _check_type(binding, parameters):
 
 
 def _raise(binding, words):
-  raise GinError(
-      f'The gin configuration does not fit: {binding.name} must be {words}'
-  )
+  raise GinError(f'{_DOES_NOT_FIT}{binding.name} must be {words}')
 
 
 def _references(value):
@@ -305,10 +305,9 @@ def _check_arguments(binding, reference, bound):
   ]
   if missing:
     raise GinError(
-        f'The gin configuration does not fit: {binding.name} calls'
-        f' {reference} without its {" and ".join(missing)}. Write'
-        f' @{reference.name} to give what is called later, or bind'
-        f' {reference.name}.{missing[0]}.'
+        f'{_DOES_NOT_FIT}{binding.name} calls {reference} without its'
+        f' {" and ".join(missing)}. Write @{reference.name} to give what is'
+        f' called later, or bind {reference.name}.{missing[0]}.'
     )
 
 
@@ -332,7 +331,7 @@ def explain(error):
   match = re.search(r"[Nn]o configurable matching '([^']+)'", message)
   if match:
     message += _close_names(match.group(1).rsplit('.', 1)[-1])
-  return f'The gin configuration does not fit: {message}{_moved(message)}'
+  return f'{_DOES_NOT_FIT}{message}{_moved(message)}'
 
 
 def _close_names(name):

@@ -221,6 +221,26 @@ def test_stored_states_are_those_that_enter(core, epsilon):
   assert np.abs(np.array(seen)[1:, 4]).min(1).max() > 0.02
 
 
+@pytest.mark.parametrize('epsilon', [0.0, 0.3])
+def test_eval_epsilon_is_that_of_the_evaluated_policy(epsilon):
+  agent = slow_r2d3.build_agent(
+      core='lstm', collect_epsilon=1.0, eval_epsilon=epsilon
+  )
+  row = _rows(3)[0]
+  best = np.argmax(_Walk(agent, 3).step(
+      row.observation.numpy(), row.step_type.numpy()
+  )[0], -1)
+  step = agent.policy.distribution(row, agent.policy.get_initial_state(3))
+  assert step.info == ()
+  actions = np.arange(int(agent.action_spec.maximum) + 1)
+  np.testing.assert_allclose(
+      np.exp([step.action.log_prob(np.full(3, a)) for a in actions]).T,
+      epsilon / len(actions)
+      + (1 - epsilon) * (actions == best[:, np.newaxis]),
+      atol=1e-6,
+  )
+
+
 def test_feed_forward_policies_store_nothing():
   agent = slow_r2d3.build_agent(core='none')
   assert agent.collect_policy.info_spec == ()

@@ -96,6 +96,15 @@ def test_epsilon_of_the_collect_policy(nets):
   )
 
 
+def test_epsilon_of_the_evaluated_policy(nets):
+  _refused(
+      nets,
+      ValueError,
+      'R2D3Agent.eval_epsilon must be between 0 and 1, got -0.1.',
+      eval_epsilon=-0.1,
+  )
+
+
 @pytest.mark.parametrize(
     'epsilon', [[1.5, 0.2], np.array([0.1, -0.1]), [float('nan')], '0.1', None]
 )
