@@ -64,7 +64,8 @@ class Experiment:
     warm_up_env_steps: Uniformly random steps, all environments together, before
       the first update.
     num_eval_episodes: Episodes an evaluation, on seeds that stay; greedy ones
-      unless `RNDPPOAgent.greedy_eval` is False.
+      unless `RNDPPOAgent.greedy_eval` is False or `R2D3Agent.eval_epsilon` is
+      above 0.
     eval_interval_env_steps: Environment steps between evaluations.
     checkpoint_interval_iterations: Iterations between checkpoints; a kill
       loses at most that many.
