@@ -58,7 +58,6 @@ _INSTEAD = dict(
     observation_clip_value='use create_rnd.observation_clip_value.',
 )
 
-
 _DOES_NOT_FIT = 'The gin configuration does not fit: '
 
 

@@ -48,6 +48,7 @@ def test_integers(nets, name):
     [
         ('discount_factor', (-0.1, 1.01, NAN), 'between 0 and 1'),
         ('priority_max_weight', (-0.1, 1.01, NAN), 'between 0 and 1'),
+        ('eval_epsilon', (-0.1, 1.01, NAN), 'between 0 and 1'),
         ('value_rescaling_epsilon', (-1e-3, NAN), 'at least 0'),
         ('n_step_weight', (-1, NAN), 'at least 0'),
         ('one_step_weight', (-1, NAN), 'at least 0'),
@@ -93,15 +94,6 @@ def test_epsilon_of_the_collect_policy(nets):
       ValueError,
       'epsilon must be between 0 and 1, got 1.5.',
       collect_epsilon=1.5,
-  )
-
-
-def test_epsilon_of_the_evaluated_policy(nets):
-  _refused(
-      nets,
-      ValueError,
-      'R2D3Agent.eval_epsilon must be between 0 and 1, got -0.1.',
-      eval_epsilon=-0.1,
   )
 
 
