@@ -90,7 +90,7 @@ def _scales(gin_file, num_env_steps, *bindings, suffix=''):
 # One set of numbers for all: what a task changes is its name and its budget.
 _DEFAULT_TASKS = {
     'CartPole-v1': (200_000,),
-    'MountainCar-v0': (500_000,),
+    'MountainCar-v0': (1_000_000,),
     'rnd_agents/DeepSea-v0': (
         1_000_000,
         "load_environment.vectorization = 'vector_entry_point'",
@@ -99,7 +99,7 @@ _DEFAULT_TASKS = {
     ),
     'MiniGrid-DoorKey-8x8-v0': (400_000,),
     'MiniGrid-MultiRoom-N6-v0': (400_000,),
-    'LunarLander-v3': (500_000,),
+    'LunarLander-v3': (1_000_000,),
 }
 
 
