@@ -185,17 +185,23 @@ def minigrid_state(
 
 @gin.configurable(module='rnd_agents', denylist=['observation', 'env'])
 def ram_bytes(
-    observation: Any, env: gymnasium.Env, addresses: Tuple[int, ...] = ()
+    observation: Any,
+    env: gymnasium.Env,
+    addresses: Tuple[int, ...] = (),
+    divisors: Tuple[int, ...] = (),
 ) -> Tuple[int, ...]:
   """Returns some bytes of the console's memory of an ALE game.
 
   Args:
     observation: not used.
     env: an ALE game.
-    addresses: of the bytes.
+    addresses: of the bytes, from 0 to 127.
+    divisors: whole numbers that each byte is divided by, and rounded down: 16
+      makes cells of 16 pixels from a position. None are given: 1 for all.
 
   Raises:
-    InvalidValue: it is no ALE game, or there are no addresses.
+    InvalidValue: it is no ALE game, there are no addresses or some that no
+      console has, or the divisors are fewer, or not whole numbers from 1.
   """
   del observation
   ale = getattr(env.unwrapped, 'ale', None)
@@ -204,8 +210,24 @@ def ram_bytes(
         f'ram_bytes needs an ALE game and addresses, not {env} and'
         f' {addresses}.'
     )
+  divisors = divisors or (1,) * len(addresses)
+  if len(divisors) != len(addresses) or any(
+      not isinstance(divisor, int) or divisor < 1 for divisor in divisors
+  ):
+    raise errors.InvalidValue(
+        f'ram_bytes.divisors must be {len(addresses)} whole numbers from 1, as'
+        f' many as addresses, not {divisors}.'
+    )
   ram = ale.getRAM()
-  return tuple(int(ram[address]) for address in addresses)
+  if not all(0 <= address < len(ram) for address in addresses):
+    raise errors.InvalidValue(
+        f'ram_bytes.addresses must be from 0 to {len(ram) - 1}, not'
+        f' {addresses}.'
+    )
+  return tuple(
+      int(ram[address]) // divisor
+      for address, divisor in zip(addresses, divisors)
+  )
 
 
 def canonical(key: Any) -> Hashable:

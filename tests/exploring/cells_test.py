@@ -8,6 +8,7 @@ import enum
 import numpy as np
 import pytest
 
+from rnd_agents import errors
 from rnd_agents.environments import loaders
 from rnd_agents.exploring import cells
 
@@ -83,6 +84,29 @@ def test_minigrid_state():
   assert key()[4] == (0,)
   assert key(tells_open_doors=True)[4] == (1,)
   assert ast.literal_eval(repr(cells.canonical(key()))) == key()
+  env.close()
+
+
+def test_ram_bytes():
+  env = loaders.load_environment('ALE/MontezumaRevenge-v5')
+  game = env.gymnasium_vector_env.envs[0]
+  game.reset(seed=0)
+  # Where the game starts: room 1, the man at x = 77 and y = 235 (the addresses
+  # of RoomsVisited and of Anand et al., 2019, arXiv 1906.08226).
+  addresses = (3, 42, 43)
+  assert cells.ram_bytes(None, game, addresses) == (1, 77, 235)
+  key = cells.ram_bytes(None, game, addresses, divisors=(1, 16, 16))
+  assert key == (1, 4, 14)
+  for kwargs, message in (
+      (dict(addresses=(3, 128)), 'addresses must be from 0 to 127'),
+      (dict(addresses=(-1,)), 'addresses must be from 0 to 127'),
+      (dict(addresses=(3, 42), divisors=(1,)), 'must be 2 whole numbers'),
+      (dict(addresses=(3,), divisors=(0,)), 'must be 1 whole numbers'),
+      (dict(addresses=(3,), divisors=(1.5,)), 'must be 1 whole numbers'),
+      ({}, 'needs an ALE game and addresses'),
+  ):
+    with pytest.raises(errors.InvalidValue, match=message):
+      cells.ram_bytes(None, game, **kwargs)
   env.close()
 
 
