@@ -123,6 +123,13 @@ _SHORT_CUTS = {
 # Convolutions where it can be afforded; whole runs, to compare the curves.
 _DTYPES = ('float32', 'bfloat16')
 
+# Two levels beside the flat agent with the same settings.
+_CHAIN = {
+    'two levels': ('chain_two_level.gin',),
+    'RND-PPO': ('chain.gin',),
+    'PPO': ('chain.gin', 'RNDPPOAgent.intrinsic_advantage_coefficient = 0'),
+}
+
 GROUPS = {
     'mountain_car': _pair('mountain_car', range(10)),
     'deep_sea': _pair('deep_sea', range(10), _STOP),
@@ -153,6 +160,20 @@ GROUPS = {
         for seed in range(5)
     ],
     'mountain_car_masked': _memory('mountain_car_masked', range(5)),
+    'chain': [
+        Job(
+            label,
+            gin_file,
+            seed,
+            (
+                'train_eval.num_env_steps = 40_000',
+                'train_eval.eval_interval_env_steps = 4_000',
+                *bindings,
+            ),
+        )
+        for seed in range(5)
+        for label, (gin_file, *bindings) in _CHAIN.items()
+    ],
     'minigrid_memory': _memory('minigrid_memory', range(1)),
     'ablations': [
         Job(label, 'deep_sea.gin', seed, (*bindings, _STOP))
