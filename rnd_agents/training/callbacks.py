@@ -5,9 +5,7 @@
 `experiment.run` calls them in the order in which `create` lists them.
 """
 
-import collections
 import concurrent.futures
-import statistics
 import sys
 import time
 from typing import Any, Dict, NamedTuple, Optional, Sequence
@@ -15,16 +13,13 @@ from typing import Any, Dict, NamedTuple, Optional, Sequence
 from absl import logging
 import tqdm
 
+from rnd_agents.training import frozen_updates
 from rnd_agents.training import loops
 from rnd_agents.training import pictures
 from rnd_agents.training import run_directory
 
 _SECONDS_BETWEEN_REPORTS = 10.0
-# Updates that are compared with the newest one, and how many are enough.
-_USUAL_UPDATES = 1_000
-_LEAST_USUAL_UPDATES = 20
-_FROZEN_SHARE = 0.01
-_DETERMINISTIC_SHARE = 0.1
+_UPDATE_SIZE = 'update_size'
 
 
 class Callback:
@@ -111,61 +106,41 @@ class Log(Callback):
 
 
 class WatchUpdates(Callback):
-  """Warns where updates become a hundredth of the usual ones.
-
-  After one gradient far above the usual, Adam divides by it for thousands of
-  steps (docs/rnd_ppo.md, "When a surprise stops learning"). A policy that has
-  become deterministic moves as little, and should: its entropy tells.
-  """
+  """Warns where updates are frozen, of each level that has its own."""
 
   def __init__(self):
-    # (size, entropy) of updates that were not frozen: a freeze does not become
-    # the usual.
-    self._usual = collections.deque(maxlen=_USUAL_UPDATES)
-    self._since_env_steps = None
+    self._watches = {}  # By the prefix of the level's metrics.
 
   def begin(self, run):
-    run.frozen_since_env_steps = self._since_env_steps
+    self._report(run)
 
   def after_iteration(self, run, iteration):
-    size = iteration.metrics.get('update_size')
-    if size is None:
-      return
-    entropy = iteration.metrics['entropy']
-    usual_size, usual_entropy = 0.0, 0.0
-    if len(self._usual) >= _LEAST_USUAL_UPDATES:
-      usual_size, usual_entropy = (
-          statistics.median(values) for values in zip(*self._usual, strict=True)
-      )
-    # That of continuous actions may be negative, and then tells nothing.
-    is_deterministic = 0 < usual_entropy * _DETERMINISTIC_SHARE > entropy
-    if is_deterministic or size >= _FROZEN_SHARE * usual_size:
-      self._usual.append((size, entropy))
-      if self._since_env_steps is not None:
-        logging.info(
-            'Updates are no longer frozen: update_size is %.3g.', size
+    for name in iteration.metrics:
+      if name == _UPDATE_SIZE or name.endswith(f'_{_UPDATE_SIZE}'):
+        self._watch(name.removesuffix(_UPDATE_SIZE)).add(
+            iteration.metrics, run.counters.env_steps
         )
-        self._since_env_steps = None
-    elif self._since_env_steps is None:
-      self._since_env_steps = run.counters.env_steps
-      logging.warning(
-          'Updates are frozen since step %d: update_size is %.3g, and its'
-          ' median %.3g. The optimizer may remember one gradient far above the'
-          ' usual: see gradient_norm and intrinsic_reward_max in metrics.csv.'
-          ' RNDPPOAgent.normalize_advantages and intrinsic_reward_clip bound'
-          ' such gradients.',
-          self._since_env_steps,
-          size,
-          usual_size,
-      )
-    run.frozen_since_env_steps = self._since_env_steps
+    self._report(run)
 
   def get_state(self):
-    return dict(usual=list(self._usual), since=self._since_env_steps)
+    return {
+        prefix: watch.get_state() for prefix, watch in self._watches.items()
+    }
 
   def set_state(self, state):
-    self._usual.extend(state['usual'])
-    self._since_env_steps = state['since']
+    for prefix, of_level in state.items():
+      self._watch(prefix).set_state(of_level)
+
+  def _watch(self, prefix):
+    if prefix not in self._watches:
+      self._watches[prefix] = frozen_updates.FrozenUpdates(prefix)
+    return self._watches[prefix]
+
+  def _report(self, run):
+    since = [watch.since_env_steps for watch in self._watches.values()]
+    run.frozen_since_env_steps = min(
+        (steps for steps in since if steps is not None), default=None
+    )
 
 
 class _Pending(NamedTuple):

@@ -10,6 +10,7 @@ import pytest
 
 from rnd_agents import run_files
 from rnd_agents.training import callbacks
+from rnd_agents.training import frozen_updates
 from rnd_agents.training import gin_files
 from rnd_agents.training import loops
 from tests.training import tiny_runs
@@ -20,7 +21,9 @@ def messages(monkeypatch):
   kept = []
   for name in ('info', 'warning'):
     monkeypatch.setattr(
-        callbacks.logging, name, lambda text, *args: kept.append(text % args)
+        frozen_updates.logging,
+        name,
+        lambda text, *args: kept.append(text % args),
     )
   return kept
 
@@ -89,6 +92,36 @@ def test_a_policy_that_became_deterministic_is_not_frozen(messages):
   run, callback = _new_run(), callbacks.WatchUpdates()
   _watch(callback, run, [100.0] * 30, entropy=-1.0)
   assert _watch(callback, run, [0.5], entropy=-2.0) == [3_100]
+
+
+def test_levels_are_watched_each_by_itself(messages):
+  run, callback = _new_run(), callbacks.WatchUpdates()
+
+  def watch(upper, lower):
+    run.counters.env_steps += 100
+    metrics = dict(
+        goals_reached_rate=0.5,
+        upper_update_size=upper,
+        upper_entropy=1.0,
+        lower_update_size=lower,
+        lower_entropy=2.0,
+    )
+    callback.after_iteration(run, loops.Iteration(metrics, {}, [], 100, {}))
+    return run.frozen_since_env_steps
+
+  for _ in range(30):
+    assert watch(1.0, 1e3) is None
+  assert watch(1.0, 5.0) == 3_100  # Below a hundredth of its own median only.
+  assert watch(0.005, 5.0) == 3_100  # Both; the earlier one counts.
+  assert watch(0.005, 1e3) == 3_200
+  warnings = [text for text in messages if 'frozen since' in text]
+  assert 'lower_update_size is 5' in warnings[0]
+  assert 'upper_update_size is 0.005' in warnings[1]
+
+  resumed = callbacks.WatchUpdates()
+  resumed.set_state(callback.get_state())
+  resumed.begin(run)
+  assert run.frozen_since_env_steps == 3_200
 
 
 class _OneLargeReward:
