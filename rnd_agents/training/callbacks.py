@@ -171,13 +171,13 @@ class Evaluate(Callback):
       pictures_: A `pictures.Pictures`, drawn after evaluations.
     """
     self._pictures = pictures_
-    self._next_env_steps = None
+    # Environment steps when an evaluation was due last.
+    self._due_env_steps = 0
     # Whether an evaluation is due that a signal came before.
     self._is_owed = False
     self._pending = None
 
   def begin(self, run):
-    self._next_env_steps = self._multiple_after(run)
     pending, self._pending = self._pending, None
     if pending is not None and not _is_written(run, pending.counts):
       self._start(run, pending.counts, pending.variables)
@@ -194,18 +194,16 @@ class Evaluate(Callback):
     if self._pending is not None and self._pending.future.done():
       self._finish(run)
     env_steps = run.counters.env_steps
-    if env_steps < min(self._next_env_steps, run.config.num_env_steps):
+    interval = run.config.eval_interval_env_steps
+    next_env_steps = (self._due_env_steps // interval + 1) * interval
+    if env_steps < min(next_env_steps, run.config.num_env_steps):
       return
-    self._next_env_steps = self._multiple_after(run)
+    self._due_env_steps = env_steps
     # A scheduler may kill the process soon after SIGTERM: the next start
     # evaluates.
     self._is_owed = bool(run.stopped_by)
     if not self._is_owed:
       self._evaluate(run)
-
-  def _multiple_after(self, run):
-    interval = run.config.eval_interval_env_steps
-    return (run.counters.env_steps // interval + 1) * interval
 
   def _evaluate(self, run):
     """Begins an evaluation, after the one before."""
@@ -252,12 +250,14 @@ class Evaluate(Callback):
   def get_state(self):
     pending = self._pending and self._pending._replace(future=None)
     return dict(
+        due_env_steps=self._due_env_steps,
         is_owed=self._is_owed,
         pending=pending and tuple(pending),
         pictures=self._pictures.get_state(),
     )
 
   def set_state(self, state):
+    self._due_env_steps = state['due_env_steps']
     self._is_owed = state['is_owed']
     if state['pending'] is not None:
       self._pending = _Pending(*state['pending'])

@@ -96,3 +96,20 @@ def test_kills_change_nothing(tmp_path, kind):
     assert process.exitcode == 0
   assert tiny_runs.iterations(broken)[0] > saved
   tiny_runs.assert_same_run(broken, whole)
+
+
+def test_a_kill_after_the_random_steps_loses_no_evaluation(tmp_path):
+  broken, whole = tmp_path / 'broken', tmp_path / 'whole'
+  # The first evaluation is due before the random steps end, so that it comes
+  # after the first iteration.
+  settings = (
+      'train_eval.warm_up_env_steps = 70',
+      'train_eval.eval_interval_env_steps = 64',
+      'train_eval.num_environments = 2',
+      'OnPolicyTraining.rollout_length = 8',
+  )
+  tiny_runs.prepare(broken, 150, *settings)
+  for root_dir in (broken, whole):
+    tiny_runs.train(root_dir, 150, *settings)
+  assert int(tiny_runs.rows(whole, 'eval')[0]['iteration']) == 1
+  tiny_runs.assert_same_run(broken, whole)

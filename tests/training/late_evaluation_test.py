@@ -46,7 +46,10 @@ def _resumed(num_env_steps, stop_at_success_rate=None):
   callback = callbacks.Evaluate(pictures)
   callback.set_state(
       dict(
-          is_owed=False, pending=(_COUNTS, ['those of step 30']), pictures=None
+          due_env_steps=30,
+          is_owed=False,
+          pending=(_COUNTS, ['those of step 30']),
+          pictures=None,
       )
   )
   return run, rows, callback, future
