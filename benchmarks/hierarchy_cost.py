@@ -42,13 +42,15 @@ def _of_replay(scope):
 
 
 _CASES = {
-    'flat': ['train_eval.training = @OnPolicyTraining()'],
-    'two levels': [],
+    'flat': ['chain.gin'],
+    'two levels': ['chain_two_level.gin'],
     'flat, a replay': [
+        'chain.gin',
         'train_eval.training = @ReplayTraining()',
         *_of_replay(''),
     ],
     'goals from a replay': [
+        'chain_two_level.gin',
         'TwoLevelTraining.upper = @upper/ReplayTraining()',
         *_of_replay('upper/'),
     ],
@@ -57,10 +59,10 @@ _CASES = {
 _PAIRS = (('two levels', 'flat'), ('goals from a replay', 'flat, a replay'))
 
 
-def iterations(bindings):
-  """The iterations of a run with `chain_two_level.gin` and bindings."""
+def iterations(gin_file, *bindings):
+  """The iterations of a run with a gin file and bindings."""
   gin.clear_config()
-  gin_files.parse(['chain_two_level.gin'], bindings)
+  gin_files.parse([gin_file], bindings)
   config = experiment.Experiment(root_dir='')  # Writes nothing.
   seeds = run_lib.Seeds(config.seed)
   tf.keras.utils.set_random_seed(seeds.networks)
@@ -81,7 +83,7 @@ def iterations(bindings):
 def main(argv):
   del argv
   num_rounds = flags.FLAGS.num_rounds
-  runs = {name: iterations(bindings) for name, bindings in _CASES.items()}
+  runs = {name: iterations(*case) for name, case in _CASES.items()}
   foreign_load = paired.ForeignLoad()
   times = paired.in_turns(
       {name: lambda it=it: next(it) for name, it in runs.items()}, num_rounds

@@ -19,7 +19,6 @@ from rnd_agents.training import pictures
 from rnd_agents.training import run_directory
 
 _SECONDS_BETWEEN_REPORTS = 10.0
-_UPDATE_SIZE = 'update_size'
 
 
 class Callback:
@@ -115,9 +114,10 @@ class WatchUpdates(Callback):
     self._report(run)
 
   def after_iteration(self, run, iteration):
+    metric = frozen_updates.UPDATE_SIZE
     for name in iteration.metrics:
-      if name == _UPDATE_SIZE or name.endswith(f'_{_UPDATE_SIZE}'):
-        self._watch(name.removesuffix(_UPDATE_SIZE)).add(
+      if name == metric or name.endswith(f'_{metric}'):
+        self._watch(name.removesuffix(metric)).add(
             iteration.metrics, run.counters.env_steps
         )
     self._report(run)

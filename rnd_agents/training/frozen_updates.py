@@ -12,6 +12,7 @@ import statistics
 
 from absl import logging
 
+UPDATE_SIZE = 'update_size'  # The metric, after the prefix of a level.
 # Updates that are compared with the newest one, and how many are enough.
 _USUAL_UPDATES = 1_000
 _LEAST_USUAL_UPDATES = 20
@@ -48,7 +49,7 @@ class FrozenUpdates:
         prefix.
       env_steps: Environment steps so far.
     """
-    size = metrics[f'{self._prefix}update_size']
+    size = metrics[self._prefix + UPDATE_SIZE]
     entropy = metrics[f'{self._prefix}entropy']
     usual_size, usual_entropy = 0.0, 0.0
     if len(self._usual) >= _LEAST_USUAL_UPDATES:
