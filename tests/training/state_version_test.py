@@ -1,0 +1,51 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints of another form are refused: the form has a number."""
+
+import pickle
+import zlib
+
+import pytest
+
+from rnd_agents import errors
+from rnd_agents.training import run
+from tests.training import tiny_runs
+
+# (settings, environment steps, checksum of the names in a checkpoint's state).
+_RUNS = {
+    'RND-PPO': (tiny_runs.SETTINGS, 160, 664184435),
+    'R2D3': (tiny_runs.R2D3_SETTINGS, 120, 4097873505),
+}
+
+
+def _names(state, path=''):
+  """Yields the names in a nest, such as 'collector/shards/env_steps'."""
+  if isinstance(state, dict):
+    for name, value in state.items():
+      yield f'{path}/{name}'
+      yield from _names(value, f'{path}/{name}')
+  elif isinstance(state, (list, tuple)):
+    for value in state:
+      yield from _names(value, path)
+
+
+@pytest.mark.parametrize('kind', _RUNS)
+def test_a_state_of_another_form_has_another_version(tmp_path, kind):
+  settings, num_env_steps, checksum = _RUNS[kind]
+  tiny_runs.train(tmp_path, num_env_steps, settings=settings)
+  *_, newest = sorted(tmp_path.glob('checkpoints/iteration_*/state.pickle'))
+  names = '\n'.join(sorted(set(_names(pickle.loads(newest.read_bytes())))))
+  assert (run.STATE_VERSION, zlib.crc32(names.encode())) == (8, checksum), (
+      'What checkpoints hold has changed, so that those of before cannot be'
+      ' resumed: raise run.STATE_VERSION, or their users see a traceback. Then'
+      f' change the numbers here. The names now:\n{names}'
+  )
+
+
+def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
+  tiny_runs.train(tmp_path, 160)
+  before = (tmp_path / 'metrics.csv').read_bytes()
+  monkeypatch.setattr(run, 'STATE_VERSION', run.STATE_VERSION + 1)
+  with pytest.raises(errors.SetupError, match='another version of rnd_agents'):
+    tiny_runs.train(tmp_path, 320)
+  assert (tmp_path / 'metrics.csv').read_bytes() == before
