@@ -134,10 +134,6 @@ GROUPS = {
     'default_multi_room': _default_maze('MultiRoom-N6', 400_000),
     'default_key_corridor': _default_maze('KeyCorridorS3R3', 600_000),
     'default_obstructed_maze': _default_maze('ObstructedMaze-1Dl', 600_000),
-    'door_key': _minigrid('DoorKey-8x8', 400_000, range(5)),
-    'multi_room': _minigrid('MultiRoom-N6', 2_000_000, range(3)),
-    'key_corridor': _minigrid('KeyCorridorS3R3', 2_000_000, range(3)),
-    'obstructed_maze': _minigrid('ObstructedMaze-1Dl', 5_000_000, range(3)),
     # The same task, actions and steps for all.
     'unlock_pickup': [
         experiments.Job('two levels', 'unlock_pickup_two_level.gin', seed)
@@ -160,6 +156,7 @@ GROUPS = {
         range(3),
         'import benchmarks.curiosity_tasks',
         'load_environment.wrappers = [@NoisyTile]',
+        gin_file='default.gin',
     ),
     'deep_sea_curiosities': [
         experiments.Job(label, 'deep_sea.gin', seed, (*bindings, _STOP))
