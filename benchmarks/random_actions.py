@@ -4,7 +4,7 @@
 
     python -m benchmarks.random_actions [--game=Venture] [--num_env_steps=...]
 
-What exploration has to beat: with the settings of atari_paper.gin, on one core.
+What exploration has to beat: with the settings of atari_paper.gin.
 """
 
 from absl import app
