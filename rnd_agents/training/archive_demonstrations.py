@@ -4,6 +4,8 @@
 
 from absl import logging
 import numpy as np
+import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import tables
 from rnd_agents.environments import gymnasium_spaces
@@ -11,14 +13,15 @@ from rnd_agents.evaluation import demonstration_recorder
 from rnd_agents.exploring import returning
 from rnd_agents.replay import demonstrations
 
-_CSV_COLUMNS = ('seed', 'return', 'length_env_steps')
+_CSV_COLUMNS = ('seed', 'return', 'length_env_steps', 'start_env_steps')
 
 
 def write(path, environment, trajectories, actions, described):
   """Plays trajectories again and writes what they show.
 
   Args:
-    path: The file; FILE.csv, a table of the episodes, is written beside it.
+    path: The file; FILE.csv, a table of the episodes, is written beside it:
+      the first `start_env_steps` of an episode are not demonstrated.
     environment: A `VectorPyEnvironment` of one.
     trajectories: Pairs of an episode seed and a `shortening.Trajectory`; an
       iterable.
@@ -41,12 +44,14 @@ def write(path, environment, trajectories, actions, described):
           environment,
           seed,
           gymnasium_spaces.from_zero(
-              actions.space, actions.unpack(trajectory.actions)
+              actions.space,
+              actions.unpack(trajectory.start + trajectory.actions),
           ),
       )
-      _check(played, trajectory)
-      writer.write(played.trajectory)
-      rows.append((seed, played.return_, played.length_env_steps))
+      start = len(actions.unpack(trajectory.start))
+      _check(played, trajectory, start + trajectory.length)
+      writer.write(_from(start, played.trajectory))
+      rows.append((seed, played.return_, played.length_env_steps, start))
       # Taking out detours, of all worlds, can take as long as the exploration.
       logging.log_every_n_seconds(
           logging.INFO,
@@ -54,7 +59,7 @@ def write(path, environment, trajectories, actions, described):
           10,
           len(rows),
           played.return_,
-          played.length_env_steps,
+          trajectory.length,
       )
   if rows:
     tables.write_csv(f'{path}.csv', _CSV_COLUMNS, rows)
@@ -65,9 +70,17 @@ def write(path, environment, trajectories, actions, described):
   return len(rows)
 
 
-def _check(played, trajectory):
+def _from(start, episode):
+  """Returns the rest of an episode, [T + 1 - start], as if it began there."""
+  rest = tf.nest.map_structure(lambda array: array[start:], episode)
+  if start:
+    rest.step_type[0] = ts.StepType.FIRST
+  return rest
+
+
+def _check(played, trajectory, length):
   """Raises NotPutBack if an episode is not what the trajectory says."""
-  score, length = trajectory.scores[-1], trajectory.length
+  score = trajectory.scores[-1]
   # Not `played.return_`, which may be that of an inner RecordEpisodeStatistics.
   rewards = played.trajectory.reward.astype(np.float64)
   return_, rounded = rewards.sum(), 1e-6 * np.abs(rewards).sum()
