@@ -102,34 +102,18 @@ class Archive:
     """
     return self._columns[name][: len(self)]
 
-  def add_world(
-      self,
-      key: Hashable,
-      actions: bytes = b'',
-      score: float = 0.0,
-      length: int = 0,
-  ) -> int:
-    """Adds a world, with the cell where its exploration begins.
-
-    Args:
-      key: of that state.
-      actions: that lead there from the beginning of the episode, packed.
-      score: sum of their rewards.
-      length: their number.
+  def add_world(self, key: Hashable) -> int:
+    """Adds a world, with the cell where its episode begins.
 
     Returns:
-      The node of the start.
+      The node of the beginning.
     """
     world = len(self._roots)
-    node = self._add_node(_NO_NODE, actions)
+    node = self._add_node(_NO_NODE, b'')
     self._roots.append(node)
     self._best.append(None)
-    self._add_cell(world, key, node, score, length)
+    self._add_cell(world, key, node, 0.0, 0)
     return node
-
-  def root_of(self, world: int) -> int:
-    """Returns the node of where the exploration of a world begins."""
-    return self._roots[world]
 
   def cell_of(self, world: int, key: Hashable) -> Optional[int]:
     """Returns the number of a cell, or None."""

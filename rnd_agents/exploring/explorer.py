@@ -12,7 +12,6 @@ import dataclasses
 import json
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
-from absl import logging
 import gymnasium
 import numpy as np
 import tensorflow as tf
@@ -69,7 +68,6 @@ class Explorer:
       target_score: Optional[float] = None,
       act: Optional[ActFn] = None,
       act_probability: float = 1.0,
-      start_env_steps: int = 0,
       novelty: Optional[NoveltyFn] = None,
   ):
     """Creates an Explorer; `begin` or `set_state` comes next.
@@ -87,9 +85,6 @@ class Explorer:
         returns actions [B]. Before each iteration its `reset()` is called,
         where it has one. None explores at random.
       act_probability: that a step takes the action of `act`, not a random one.
-      start_env_steps: exploration of a world begins after a random number of
-        steps of its episode, at most so many, that `act` and the random actions
-        have chosen.
       novelty: takes observations [n, ...] and returns numbers [n], not
         negative: the factor of a cell's weight is that of its latest visit.
         Called once an iteration, with all observations of that iteration. Its
@@ -105,14 +100,12 @@ class Explorer:
             steps_per_visit=ranges.COUNT,
             repeat_probability=ranges.WITHIN_0_AND_1,
             act_probability=ranges.WITHIN_0_AND_1,
-            start_env_steps=ranges.COUNT_OR_0,
         ),
         dict(
             num_worlds=num_worlds,
             steps_per_visit=steps_per_visit,
             repeat_probability=repeat_probability,
             act_probability=act_probability,
-            start_env_steps=start_env_steps,
         ),
         'explore.',
     )
@@ -126,7 +119,6 @@ class Explorer:
     self._target_score = target_score
     self._act = act
     self._act_probability = act_probability
-    self._start_env_steps = start_env_steps
     self._novelty = novelty
     self.env = envs[0]
     self._num_environments = len(envs)
@@ -139,21 +131,11 @@ class Explorer:
     )
 
   def begin(self) -> None:
-    """Puts the start of each world into the archive."""
-    for first in range(0, self._num_worlds, self._num_environments):
-      starts = self._starts(first)[: self._num_worlds - first]
-      logging.log_every_n_seconds(
-          logging.INFO, 'Beginning world %d of %d', 10, first, self._num_worlds
-      )
-      for world, actions in enumerate(starts, first):
-        observation, score = self.returner.play(0, world, actions)
-        node = self.archive.add_world(
-            self.returner.key(0, observation),
-            self.returner.actions.pack(actions),
-            score,
-            len(actions),
-        )
-        self.returner.keep(0, node, observation)
+    """Puts the beginning of each world into the archive."""
+    for world in range(self._num_worlds):
+      observation = self.returner.reset(0, world)
+      node = self.archive.add_world(self.returner.key(0, observation))
+      self.returner.keep(0, node, observation)
 
   def iterations(self) -> Iterator[int]:
     """Yields the number of iterations so far, after each; ends if solved."""
@@ -197,37 +179,6 @@ class Explorer:
           for name, array in state.items()
           if name.startswith(_NOVELTY_PREFIX)
       })
-
-  def _starts(self, first):
-    """Returns the actions that lead to where exploration begins.
-
-    Args:
-      first: of as many worlds as there are environments; the last world takes
-        the place of those that do not exist.
-    """
-    if not self._start_env_steps:
-      return [[] for _ in range(self._num_environments)]
-    rollouts = []
-    for index in range(self._num_environments):
-      world = min(first + index, self._num_worlds - 1)
-      observation = self.returner.reset(index, world)
-      rollouts.append(_Rollout(world, -1, 0.0, 0, observation))
-    if hasattr(self._act, 'reset'):
-      self._act.reset()
-    for _ in range(self._start_env_steps):
-      self._choose_actions(rollouts)
-      for index, rollout in enumerate(rollouts):
-        if not rollout.ended:
-          rollout.observation, _, rollout.ended = self.returner.step(
-              index, rollout.action
-          )
-          rollout.pending.append(rollout.action)
-    # Where an episode has ended there is nothing to explore.
-    lengths = [len(r.pending) - r.ended for r in rollouts]
-    return [
-        rollout.pending[: self._rng.integers(length, endpoint=True)]
-        for rollout, length in zip(rollouts, lengths)
-    ]
 
   def _explore_from(self, cells):
     """Acts from each of the chosen cells [B]."""

@@ -137,16 +137,6 @@ class Returner:
     except Exception as error:
       raise environment_errors.failure_of(error, 'reset', index) from error
 
-  def play(
-      self, index: int, world: int, actions: Sequence[Any]
-  ) -> Tuple[Any, float]:
-    """Plays the episode of a world; returns observation and score."""
-    observation, score = self.reset(index, world), 0.0
-    for action in actions:
-      observation, reward, _ = self.step(index, action)
-      score += reward
-    return observation, score
-
   def step(self, index: int, action: Any) -> Tuple[Any, float, bool]:
     """Returns the observation, the reward, and whether the episode ended."""
     try:
@@ -203,30 +193,12 @@ class Returner:
     """
     archive = self._archive
     world = int(archive.column('world')[cell])
-    node = int(archive.column('node')[cell])
-    return self._put_back(index, world, node, archive.keys[cell])
-
-  def put_at_start(self, index: int, world: int) -> Any:
-    """Puts an environment where the exploration of a world begins.
-
-    Returns:
-      The observation there.
-
-    Raises:
-      NotPutBack: the episode went another way than it did.
-    """
-    root = self._archive.root_of(world)
-    if not self._archive.actions_to(root):
-      return self.reset(index, world)
-    return self._put_back(index, world, root)
-
-  def _put_back(self, index, world, target, key=None):
-    """Puts an environment where a node ends, at `key` if there is one."""
-    nodes, node, parts = self._archive.nodes, target, []
-    while node not in self._kept and node >= 0:
-      node, data = nodes[node]
+    target = node = int(archive.column('node')[cell])
+    parts = []
+    while node not in self._kept and archive.nodes[node].parent >= 0:
+      node, data = archive.nodes[node]
       parts.append(data)
-    if node >= 0:
+    if node in self._kept:
       self._kept.move_to_end(node)
       snapshot = zlib.decompress(self._kept[node])
       observation = self._snapshots.restore(index, snapshot)
@@ -238,12 +210,12 @@ class Returner:
         break
       observation, _, ended = self.step(index, action)
       self.replayed_env_steps += 1
-    if ended or key is not None and self.key(index, observation) != key:
+    if ended or self.key(index, observation) != archive.keys[cell]:
       raise NotPutBack(
           f'The episode of seed {self._world_seeds[world]} went another way'
           f' when its actions were played again. {_ADVICE}'
       )
-    if node != target:
+    if node != target or node not in self._kept:
       self.keep(index, target, observation)
     return observation
 

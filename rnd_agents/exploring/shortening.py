@@ -16,16 +16,14 @@ from rnd_agents.exploring import returning
 
 
 class Trajectory(NamedTuple):
-  """A trajectory that was played from where its world's exploration begins.
+  """A trajectory that was played from the beginning of its episode.
 
   Attributes:
-    start: bytes, the actions before that, as `returning.Actions` packs them.
-    actions: bytes, those after it.
-    keys: [T + 1], of the states from there on.
-    scores: [T + 1], sums of the episode's rewards up to them.
+    actions: bytes, as `returning.Actions` packs them.
+    keys: [T + 1], of the states.
+    scores: [T + 1], sums of rewards up to them.
   """
 
-  start: bytes
   actions: bytes
   keys: List[Hashable]
   scores: List[float]
@@ -52,13 +50,8 @@ def best_trajectory(
     world: its number.
     max_env_steps: no further try begins after so many steps; 0 for none.
   """
-  start = archive.actions_to(archive.root_of(world))
-  _, score = returner.play(0, world, returner.actions.unpack(start))
-
-  def play(actions):
-    return _play(returner, world, start, score, actions)
-
-  best = play(_since_start(archive, world, archive.best(world)))
+  node = int(archive.column('node')[archive.best(world)])
+  best = _play(returner, world, archive.actions_to(node))
   num_steps, tried = 0, {best.actions}
   found = True
   while found:
@@ -77,7 +70,7 @@ def best_trajectory(
       num_steps += played
       if not leads_on:
         continue
-      other = play(data)
+      other = _play(returner, world, data)
       num_steps += other.length
       arrives = other.keys[-1] == best.keys[-1]
       if arrives and other.scores[-1] >= best.scores[-1]:
@@ -91,7 +84,7 @@ class _Way(NamedTuple):
 
   Attributes:
     time: of the state.
-    actions: from where exploration begins.
+    actions: from the beginning of the episode.
     cell: of the archive to which it leads; None if it is the trajectory's own.
   """
 
@@ -103,7 +96,6 @@ class _Way(NamedTuple):
 def _shorter_ways(archive, actions, world, trajectory):
   """Returns the ways that save steps, those that save the most first."""
   size = actions.num_bytes
-  start = len(trajectory.start) // size
   own = {}  # By key: score and actions of the first time.
   found: List[_Way] = []
   for t, (key, score) in enumerate(
@@ -112,8 +104,9 @@ def _shorter_ways(archive, actions, world, trajectory):
     known, before = own.setdefault(key, (score, trajectory.actions[: t * size]))
     ways = [(known, _Way(t, before, None))]
     cell = archive.cell_of(world, key)
-    if cell is not None and archive.column('length')[cell] < start + t:
-      way = _Way(t, _since_start(archive, world, cell), cell)
+    if cell is not None and archive.column('length')[cell] < t:
+      node = int(archive.column('node')[cell])
+      way = _Way(t, archive.actions_to(node), cell)
       ways.append((archive.column('score')[cell], way))
     found += [
         way
@@ -139,7 +132,7 @@ def _leads_on(returner, world, way, rest, keys):
   """
   num_replayed = 0
   if way.cell is None:
-    returner.put_at_start(0, world)
+    returner.reset(0, world)
     rest = way.actions + rest
   else:
     returner.put_back(0, way.cell)
@@ -158,16 +151,10 @@ def _leads_on(returner, world, way, rest, keys):
   return True, num_replayed + len(actions)
 
 
-def _since_start(archive, world, cell):
-  """Returns the packed actions from where exploration begins to a cell."""
-  data = archive.actions_to(int(archive.column('node')[cell]))
-  return data[len(archive.actions_to(archive.root_of(world))) :]
-
-
-def _play(returner, world, start, score, data):
-  """Plays packed actions from where exploration begins; a Trajectory."""
-  keys = [returner.key(0, returner.put_at_start(0, world))]
-  scores = [score]
+def _play(returner, world, data):
+  """Plays packed actions, up to the end of the episode; a Trajectory."""
+  keys = [returner.key(0, returner.reset(0, world))]
+  scores = [0.0]
   for action in returner.actions.unpack(data):
     observation, reward, ended = returner.step(0, action)
     scores.append(scores[-1] + reward)
@@ -177,5 +164,4 @@ def _play(returner, world, start, score, data):
     if ended:
       break
   length = len(keys) - 1
-  data = data[: length * returner.actions.num_bytes]
-  return Trajectory(start, data, keys, scores)
+  return Trajectory(data[: length * returner.actions.num_bytes], keys, scores)

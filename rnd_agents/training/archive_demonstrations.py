@@ -4,8 +4,6 @@
 
 from absl import logging
 import numpy as np
-import tensorflow as tf
-from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import tables
 from rnd_agents.environments import gymnasium_spaces
@@ -13,15 +11,14 @@ from rnd_agents.evaluation import demonstration_recorder
 from rnd_agents.exploring import returning
 from rnd_agents.replay import demonstrations
 
-_CSV_COLUMNS = ('seed', 'return', 'length_env_steps', 'start_env_steps')
+_CSV_COLUMNS = ('seed', 'return', 'length_env_steps')
 
 
 def write(path, environment, trajectories, actions, described):
   """Plays trajectories again and writes what they show.
 
   Args:
-    path: The file; FILE.csv, a table of the episodes, is written beside it:
-      the first `start_env_steps` of an episode are not demonstrated.
+    path: The file; FILE.csv, a table of the episodes, is written beside it.
     environment: A `VectorPyEnvironment` of one.
     trajectories: Pairs of an episode seed and a `shortening.Trajectory`; an
       iterable.
@@ -44,14 +41,12 @@ def write(path, environment, trajectories, actions, described):
           environment,
           seed,
           gymnasium_spaces.from_zero(
-              actions.space,
-              actions.unpack(trajectory.start + trajectory.actions),
+              actions.space, actions.unpack(trajectory.actions)
           ),
       )
-      start = len(actions.unpack(trajectory.start))
-      _check(played, trajectory, start + trajectory.length)
-      writer.write(_from(start, played.trajectory))
-      rows.append((seed, played.return_, played.length_env_steps, start))
+      _check(played, trajectory)
+      writer.write(played.trajectory)
+      rows.append((seed, played.return_, played.length_env_steps))
       # Taking out detours, of all worlds, can take as long as the exploration.
       logging.log_every_n_seconds(
           logging.INFO,
@@ -59,7 +54,7 @@ def write(path, environment, trajectories, actions, described):
           10,
           len(rows),
           played.return_,
-          trajectory.length,
+          played.length_env_steps,
       )
   if rows:
     tables.write_csv(f'{path}.csv', _CSV_COLUMNS, rows)
@@ -70,17 +65,9 @@ def write(path, environment, trajectories, actions, described):
   return len(rows)
 
 
-def _from(start, episode):
-  """Returns the rest of an episode, [T + 1 - start], as if it began there."""
-  rest = tf.nest.map_structure(lambda array: array[start:], episode)
-  if start:
-    rest.step_type[0] = ts.StepType.FIRST
-  return rest
-
-
-def _check(played, trajectory, length):
+def _check(played, trajectory):
   """Raises NotPutBack if an episode is not what the trajectory says."""
-  score = trajectory.scores[-1]
+  score, length = trajectory.scores[-1], trajectory.length
   # Not `played.return_`, which may be that of an inner RecordEpisodeStatistics.
   rewards = played.trajectory.reward.astype(np.float64)
   return_, rounded = rewards.sum(), 1e-6 * np.abs(rewards).sum()

@@ -104,10 +104,6 @@ class Exploration:
       novelty of the explorer, such as `CuriosityNovelty`; None for none.
     policy_dir: SavedModel of a policy that explores; None for random actions.
     act_probability: That a step takes the policy's action, not a random one.
-    start_env_steps: Most steps that the policy (or random actions) takes in
-      each world before exploration begins there, a random number of them.
-      Demonstrations begin after them: they lead on from where the policy comes
-      to.
     target_score: A world whose best trajectory has that score is explored no
       more, and the exploration ends with the last one; the first
       `num_environments` of the others are explored. None: all, without an end.
@@ -138,7 +134,6 @@ class Exploration:
   novelty_fn: Optional[Callable] = None
   policy_dir: Optional[str] = None
   act_probability: float = 1.0
-  start_env_steps: int = 0
   target_score: Optional[float] = None
   counts_unfinished: bool = False
   min_demonstration_score: Optional[float] = None
@@ -293,7 +288,6 @@ def build_explorer(config, environment):
       target_score=config.target_score,
       act=act,
       act_probability=config.act_probability,
-      start_env_steps=config.start_env_steps,
       novelty=novelty,
   )
 

@@ -52,7 +52,6 @@ def _novelty(observations):
     dict(repeat_probability=0.5),
     dict(world_seeds=(1, 2, 3), novelty=_novelty),
     dict(memory_mb=0.0),
-    dict(start_env_steps=20, memory_mb=0.0),
 ])
 def test_a_state_continues_bit_for_bit(kwargs):
   def explorer(seed=0):
@@ -93,46 +92,6 @@ def test_worlds_are_apart():
     key = None if len(data) and ended else cells.coarse_observation(
         observation, env)
     assert key == archive.keys[cell]
-
-
-@pytest.mark.parametrize('memory_mb', [0.0, 500.0])
-def test_begins_after_some_steps_of_a_policy(memory_mb):
-  seeds = range(7)
-
-  def act(observations):
-    return np.where(observations[:, 0] > 0, 2, 0)
-
-  explorer = toys.explorer(
-      toys.singles(toys.Drift, 3),
-      world_seeds=seeds,
-      steps_per_visit=5,
-      act=act,
-      start_env_steps=30,
-      memory_mb=memory_mb,
-  )
-  explorer.begin()
-  toys.advance(explorer, 20)
-  archive, unpack = explorer.archive, explorer.returner.actions.unpack
-  roots = map(archive.root_of, range(7))
-  starts = [unpack(archive.actions_to(root)) for root in roots]
-  assert len(set(map(len, starts))) > 2
-  (env,) = toys.singles(toys.Drift, 1)
-  for world, start in enumerate(starts):
-    observation, _ = env.reset(seed=seeds[world])
-    score = 0.0
-    for action in start:
-      assert action == 2 + act(observation[np.newaxis])[0]
-      observation, reward, ended, _, _ = env.step(action)
-      score += reward
-      assert not ended
-    cell = np.flatnonzero(archive.column('world') == world)[0]
-    assert archive.keys[cell] == cells.coarse_observation(observation, env)
-    assert archive.column('score')[cell] == score
-    assert archive.column('length')[cell] == len(start)
-  for cell, world in enumerate(archive.column('world')):
-    way = unpack(archive.actions_to(int(archive.column('node')[cell])))
-    start = starts[world]
-    np.testing.assert_array_equal(way[: len(start)], start)
 
 
 def test_explores_by_a_policy():

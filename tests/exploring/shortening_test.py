@@ -60,14 +60,10 @@ class Door(Line):
     return super().step(action)
 
 
-def _with(*trajectories, task=Line, start=''):
+def _with(*trajectories, task=Line):
   """An explorer whose archive was offered trajectories of 0 and 1."""
   explorer = toys.explorer(toys.singles(task, 1), key_fn=_place)
-  if start:
-    place = start.count('1') - start.count('0')
-    explorer.archive.add_world(place, bytes(map(int, start)), 0.0, len(start))
-  else:
-    explorer.begin()
+  explorer.begin()
   (env,) = toys.singles(task, 1)
   for trajectory in trajectories:
     env.reset(seed=7)
@@ -166,15 +162,3 @@ def test_random_ways_become_the_shortest(seed):
   # The way to the coin and from there, or straight on.
   assert len(text) == (10 if coin else 6) <= len(walk)
   assert best.scores[-1] == (15.0 if coin else 10.0)
-
-
-def test_what_comes_before_the_start_stays():
-  start = '1011'
-  explorer = _with(start=start)
-  explorer.archive.offer(
-      0, archive_lib.ENDED, 0, bytes(map(int, '1001' + '1111')), 10.0, 12
-  )
-  text, best = _best(explorer)
-  assert text == '1111'  # From 2, then straight on.
-  assert best.start == bytes(map(int, start))
-  assert best.keys == [2, 3, 4, 5, None]
