@@ -50,6 +50,7 @@ _PAPER = {
 }
 _GAMES = {
     'montezuma_revenge': 'ALE/MontezumaRevenge-v5',
+    'freeway': 'ALE/Freeway-v5',
     'venture': 'ALE/Venture-v5',
     'private_eye': 'ALE/PrivateEye-v5',
     'gravitar': 'ALE/Gravitar-v5',
