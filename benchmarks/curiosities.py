@@ -50,7 +50,7 @@ def _minigrid(
     seeds,
     *bindings,
     curiosities=None,
-    gin_file='minigrid.gin',
+    gin_file='default.gin',
 ):
   return [
       experiments.Job(
@@ -121,19 +121,17 @@ def _default(*bindings_of_all):
   ]
 
 
-def _default_maze(task, num_env_steps):
-  return _minigrid(task, num_env_steps, range(3), gin_file='default.gin')
-
-
 GROUPS = {
     'default': _default(),
     'default_ppo': _default(
         'RNDPPOAgent.intrinsic_advantage_coefficient = 0'
     ),
-    'default_door_key': _default_maze('DoorKey-8x8', 400_000),
-    'default_multi_room': _default_maze('MultiRoom-N6', 400_000),
-    'default_key_corridor': _default_maze('KeyCorridorS3R3', 600_000),
-    'default_obstructed_maze': _default_maze('ObstructedMaze-1Dl', 600_000),
+    'default_door_key': _minigrid('DoorKey-8x8', 400_000, range(3)),
+    'default_multi_room': _minigrid('MultiRoom-N6', 400_000, range(3)),
+    'default_key_corridor': _minigrid('KeyCorridorS3R3', 600_000, range(3)),
+    'default_obstructed_maze': _minigrid(
+        'ObstructedMaze-1Dl', 600_000, range(3)
+    ),
     # The same task, actions and steps for all.
     'unlock_pickup': [
         experiments.Job('two levels', 'unlock_pickup_two_level.gin', seed)
@@ -149,6 +147,7 @@ GROUPS = {
         curiosities={
             **_PPO, **{name: CURIOSITIES[name] for name in ('RND', 'NovelD')}
         },
+        gin_file='minigrid.gin',
     ),
     'noisy_tile': _minigrid(
         'DoorKey-8x8',
@@ -156,7 +155,6 @@ GROUPS = {
         range(3),
         'import benchmarks.curiosity_tasks',
         'load_environment.wrappers = [@NoisyTile]',
-        gin_file='default.gin',
     ),
     'deep_sea_curiosities': [
         experiments.Job(label, 'deep_sea.gin', seed, (*bindings, _STOP))
