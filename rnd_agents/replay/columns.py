@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stores one array of each sequence: as it is, or compressed if it is images.
 
-Both kinds of column have places 0 to capacity - 1, which may be written again.
+Both kinds of column have places 0 to capacity - 1, which may be written again,
+and can grow.
 """
 
 from concurrent import futures
@@ -40,6 +41,12 @@ class ArrayColumn:
   def __init__(self, shape, dtype, capacity):
     self._values = np.empty((capacity, *shape), dtype)
 
+  def grow(self, capacity):
+    """Adds places until there are `capacity`."""
+    values = np.empty((capacity, *self._values.shape[1:]), self._values.dtype)
+    values[: len(self._values)] = self._values
+    self._values = values
+
   def put(self, places, values):
     """Stores arrays [n, ...] at places [n]."""
     self._values[places] = values
@@ -70,6 +77,10 @@ class ImageColumn:
     self._compressed = [b''] * capacity
     # zlib lets other threads run.
     self._pool = futures.ThreadPoolExecutor()
+
+  def grow(self, capacity):
+    """Adds places until there are `capacity`."""
+    self._compressed += [b''] * (capacity - len(self._compressed))
 
   def put(self, places, values):
     """Stores images [n, L, height, width, C] at places [n]."""

@@ -58,7 +58,6 @@ class PrioritizedReplay:
       self,
       spec,
       max_sequences=None,
-      max_demonstrations=0,
       priority_exponent=0.9,
       min_sequences=1,
       compress_images=True,
@@ -71,8 +70,6 @@ class PrioritizedReplay:
         attributes, such as `episode_cutter.sequence_spec` returns.
       max_sequences: Size of the agent's table, the oldest of which are evicted;
         there is no default, for memory decides it.
-      max_demonstrations: Size of the table of demonstrations, which are never
-        evicted; 0 for none.
       priority_exponent: alpha of P(i) = p_i^alpha / sum p^alpha, from 0.
       min_sequences: How many the agent must have stored before any is sampled.
       compress_images: Whether uint8 images are stored compressed; what it saves
@@ -93,25 +90,21 @@ class PrioritizedReplay:
           f'PrioritizedReplay.min_sequences={min_sequences} must be from 1 to'
           f' max_sequences={max_sequences}.'
       )
-    if max_demonstrations < 0 or priority_exponent < 0.0:
+    if priority_exponent < 0.0:
       raise errors.InvalidValue(
-          'PrioritizedReplay.max_demonstrations and priority_exponent must be'
-          f' at least 0, got {max_demonstrations} and {priority_exponent}.'
+          'PrioritizedReplay.priority_exponent must be at least 0, got'
+          f' {priority_exponent}.'
       )
     self._spec = spec
     self._flat_spec = tf.nest.flatten(spec)
     self._exponent = float(priority_exponent)
     self._min_sequences = int(min_sequences)
-    self._max_demonstrations = int(max_demonstrations)
     self._generator = np.random.default_rng(seed)
-    sizes = {AGENT: int(max_sequences)}
-    if max_demonstrations:
-      sizes[DEMONSTRATIONS] = self._max_demonstrations
     self._tables = {
         name: sequence_table.SequenceTable(
             name, [*self._flat_spec, _TRAIN_STEP], size, compress_images
         )
-        for name, size in sizes.items()
+        for name, size in ((AGENT, int(max_sequences)), (DEMONSTRATIONS, None))
     }
     self._max_priorities = {AGENT: 1.0, DEMONSTRATIONS: 1.0}
 
@@ -130,14 +123,7 @@ class PrioritizedReplay:
     self._insert(AGENT, sequences, priorities, train_step)
 
   def add_demonstrations(self, sequences, priorities=None):
-    """Adds demonstrations as `add` does; ValueError if the table is full."""
-    size = self.sizes()[DEMONSTRATIONS] + len(sequences.is_demonstration)
-    if size > self._max_demonstrations:
-      raise errors.InvalidValue(
-          f'The {self._max_demonstrations} sequences of'
-          f' PrioritizedReplay.max_demonstrations are fewer than {size}, and'
-          ' demonstrations are never evicted: raise it, or add fewer.'
-      )
+    """Adds demonstrations as `add` does; they are never evicted."""
     self._insert(DEMONSTRATIONS, sequences, priorities)
 
   def sample(self, batch_size, demonstration_ratio=0.0):
@@ -215,16 +201,14 @@ class PrioritizedReplay:
           f' {keys.shape}, {priorities.shape} and {is_demonstration.shape}.'
       )
     for name, chosen in _by_table(is_demonstration):
-      if name in self._tables:
-        self._tables[name].set_weights(
-            keys[chosen], priorities[chosen] ** self._exponent
-        )
-        self._note_priority(name, priorities[chosen].max())
+      self._tables[name].set_weights(
+          keys[chosen], priorities[chosen] ** self._exponent
+      )
+      self._note_priority(name, priorities[chosen].max())
 
   def sizes(self):
     """Returns the number of sequences in each table, by its name."""
-    sizes = {name: table.size for name, table in self._tables.items()}
-    return {AGENT: 0, DEMONSTRATIONS: 0, **sizes}
+    return {name: table.size for name, table in self._tables.items()}
 
   def is_ready(self, demonstration_ratio=0.0):
     """Returns whether enough is stored for `sample`."""

@@ -32,7 +32,7 @@ class DamagedReplayError(errors.SetupError):
 
 
 class SequenceTable:
-  """The newest `max_size` sequences, drawn in proportion to their weights."""
+  """Sequences, all or the newest, drawn in proportion to their weights."""
 
   def __init__(self, name, specs, max_size, compresses_images=True):
     """Creates an empty table.
@@ -40,31 +40,28 @@ class SequenceTable:
     Args:
       name: What its files begin with.
       specs: List of the `TensorSpec`s of the arrays of one sequence.
-      max_size: The number of sequences beyond which the oldest are evicted.
+      max_size: The number of sequences beyond which the oldest are evicted;
+        None to evict none.
       compresses_images: Whether arrays of images are compressed.
 
     Raises:
       ValueError: If the memory of this machine does not suffice.
     """
     self._name = name
-    self._max_size = max_size
-    num_bytes = sum(map(_num_bytes, specs))
-    self._segment_length = max(
-        min(_SEGMENT_BYTES // num_bytes, max_size // _SEGMENTS_PER_TABLE),
-        _LEAST_SEQUENCES,
+    self._max_size = np.inf if max_size is None else max_size
+    self._uncompressed_bytes = sum(  # Of a sequence.
+        _num_bytes(spec)
+        for spec in specs
+        if not (compresses_images and columns.is_images(spec))
     )
+    length = _SEGMENT_BYTES // sum(map(_num_bytes, specs))
+    if max_size is not None:
+      length = min(length, max_size // _SEGMENTS_PER_TABLE)
+    self._segment_length = length = max(length, _LEAST_SEQUENCES)
     # One segment more than are full of what is not evicted: the one that is
     # partly evicted keeps its place until it is so wholly.
-    capacity = (-(-max_size // self._segment_length) + 1) * self._segment_length
-    _check_memory(
-        name,
-        max_size,
-        capacity * sum(
-            _num_bytes(spec)
-            for spec in specs
-            if not (compresses_images and columns.is_images(spec))
-        ),
-    )
+    capacity = (-(-(max_size or 0) // length) + 1) * length
+    self._check_memory(max_size or length)
     self._columns = [
         columns.create(spec, capacity, compresses_images) for spec in specs
     ]
@@ -89,7 +86,11 @@ class SequenceTable:
     Args:
       leaves: Arrays [n, ...].
       weights: Numbers from 0, [n].
+
+    Raises:
+      ValueError: If the memory of this machine does not suffice.
     """
+    self._make_room(self._num_added + len(weights))
     numbers = self._num_added + np.arange(len(weights))
     places = numbers % self._capacity
     for column, leaf in zip(self._columns, leaves, strict=True):
@@ -161,6 +162,7 @@ class SequenceTable:
     Raises:
       DamagedReplayError: If a file is missing or damaged.
     """
+    self._make_room(state['num_added'])
     for name in state['files']:
       self._read(os.path.join(folder, name), int(name.split('_')[-2]))
 
@@ -170,6 +172,31 @@ class SequenceTable:
     live = np.arange(self._first, self._num_added) % self._capacity
     self._tree.set(live, state['weights'])
     self._saved_files = set(state['files'])
+
+  def _make_room(self, num_sequences):
+    """Doubles a table that evicts nothing until it holds `num_sequences`."""
+    if num_sequences <= self._capacity or self._max_size < np.inf:
+      return
+    self._check_memory(num_sequences)
+    weights = self._tree.weights(np.arange(self._num_added))
+    while self._capacity < num_sequences:
+      self._capacity *= 2
+    for column in self._columns:
+      column.grow(self._capacity)
+    self._tree = sum_tree.SumTree(self._capacity)
+    self._tree.set(np.arange(self._num_added), weights)
+
+  def _check_memory(self, num_sequences):
+    """Refuses sequences that would not fit into the memory."""
+    needed = num_sequences * self._uncompressed_bytes
+    available = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
+    if needed > available:
+      raise errors.InvalidValue(
+          f'The table {self._name!r} of PrioritizedReplay takes'
+          f' {needed / 2**30:,.0f} GiB for {num_sequences:,} sequences, and'
+          f' this machine has {available / 2**30:,.0f} GiB: lower'
+          ' PrioritizedReplay.max_sequences, or read fewer demonstrations.'
+      )
 
   def _write(self, path, start, count):
     arrays = {}
@@ -205,15 +232,3 @@ class SequenceTable:
 
 def _num_bytes(spec):
   return spec.dtype.size * spec.shape.num_elements()
-
-
-def _check_memory(name, max_size, needed):
-  """Refuses a table that would not fit into the memory when it is full."""
-  available = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
-  if needed > available:
-    raise errors.InvalidValue(
-        f'The table {name!r} of PrioritizedReplay takes'
-        f' {needed / 2**30:,.0f} GiB for {max_size:,} sequences, and this'
-        f' machine has {available / 2**30:,.0f} GiB: lower max_sequences or'
-        ' max_demonstrations.'
-    )

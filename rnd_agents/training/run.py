@@ -69,7 +69,7 @@ class Result(NamedTuple):
 
 
 # Of what checkpoints hold besides variables; another one cannot be resumed.
-STATE_VERSION = 8
+STATE_VERSION = 9
 
 
 @dataclasses.dataclass

@@ -39,7 +39,7 @@ def _sequence(number, is_demonstration=False):
 
 def _create(**kwargs):
   return prioritized_replay.PrioritizedReplay(
-      _SPEC, 40, 10, **{'priority_exponent': 0.7, 'seed': 3, **kwargs}
+      _SPEC, 40, **{'priority_exponent': 0.7, 'seed': 3, **kwargs}
   )
 
 
@@ -78,11 +78,13 @@ def _filled():
 # every place was used several times.
 @pytest.mark.parametrize('num_before', [5, 45, 203])
 @pytest.mark.parametrize('compress_images', [False, True])
+@pytest.mark.parametrize('num_demonstrations', [3, 30])
 def test_a_restored_replay_goes_on_to_the_last_bit(
-    tmp_path, num_before, compress_images
+    tmp_path, monkeypatch, num_before, compress_images, num_demonstrations
 ):
+  monkeypatch.setattr(sequence_table, '_SEGMENT_BYTES', 1)  # Eight places.
   replay = _create(compress_images=compress_images)
-  for number in range(3):
+  for number in range(num_demonstrations):
     replay.add_demonstrations(_sequence(number, True), [1.0 + number])
   for first in range(0, num_before, 11):  # Saved now and then on the way.
     _work(replay, first, min(11, num_before - first))
@@ -92,7 +94,7 @@ def test_a_restored_replay_goes_on_to_the_last_bit(
   restored = _create(compress_images=compress_images, seed=8)
   restored.restore(tmp_path, state)
   assert restored.sizes() == {
-      'agent': min(num_before, 40), 'demonstrations': 3
+      'agent': min(num_before, 40), 'demonstrations': num_demonstrations
   }
   _assert_equal(_work(restored, num_before, 60), expected)
 
@@ -208,3 +210,21 @@ def test_a_table_beyond_the_memory_is_refused():
   spec = _SPEC._replace(number=tf.TensorSpec([1_000_000], tf.float64))
   with pytest.raises(ValueError, match="'agent'.* GiB for 10,000,000 seq"):
     prioritized_replay.PrioritizedReplay(spec, 10_000_000)
+
+
+def test_demonstrations_beyond_the_memory_are_refused(monkeypatch):
+  monkeypatch.setattr(sequence_table, '_SEGMENT_BYTES', 1)
+  monkeypatch.setattr(os, 'sysconf', lambda _: 1_000)  # A megabyte.
+  spec = _SPEC._replace(number=tf.TensorSpec([1_000], tf.float64))
+  replay = prioritized_replay.PrioritizedReplay(
+      spec, 40, compress_images=True
+  )
+  many = tf.nest.map_structure(
+      lambda x: np.repeat(x, 64, axis=0), _sequence(0, True)
+  )._replace(number=np.zeros([64, 1_000]))
+  replay.add_demonstrations(many)
+  with pytest.raises(
+      ValueError, match="'demonstrations'.* for 128 seq.*fewer demonstrations"
+  ):
+    replay.add_demonstrations(many)
+  assert replay.sizes() == {'agent': 0, 'demonstrations': 64}

@@ -57,7 +57,6 @@ _OF_DEMONSTRATIONS = {
         'create_r2d3_agent.weight_decay': 1e-5,
         'ReplayTraining.importance_anneal_train_steps': 100_000,
         'R2D3Agent.margin': 0.8,
-        'PrioritizedReplay.max_demonstrations': 5_000,
     },
 }
 

@@ -40,7 +40,6 @@ _TINY = (
     'ReplayTraining.env_steps_per_update = 4',
     'R2D3Agent.margin_weight = 1.0',
     'PrioritizedReplay.max_sequences = 30',
-    'PrioritizedReplay.max_demonstrations = 20',
 )
 
 
