@@ -91,6 +91,7 @@ class R2D3Agent(tf_agent.TFAgent):
       n_step_weight=1.0,
       one_step_weight=0.0,
       margin_weight=0.0,
+      margin_anneal_train_steps=None,
       margin=0.8,
       l2_weight=0.0,
       squared_error_scale=0.5,
@@ -133,6 +134,9 @@ class R2D3Agent(tf_agent.TFAgent):
         leaves them out.
       margin_weight: Weight of the large-margin loss of demonstrations (DQfD's
         J_E); 0 leaves it out.
+      margin_anneal_train_steps: Updates in which it falls linearly to 0; None
+        to keep it. For demonstrators who know more than the agent sees, whom
+        it has to outgrow (docs/r2d3.md).
       margin: How much better than all others the demonstrator's action is to
         be, in the networks' units. With value rescaling a return of 1 is
         0.415: take 0.05 to 0.1 where rewards are up to 1, 0.8 where they are
@@ -187,6 +191,7 @@ class R2D3Agent(tf_agent.TFAgent):
         n_step_weight=n_step_weight,
         one_step_weight=one_step_weight,
         margin_weight=margin_weight,
+        margin_anneal_train_steps=margin_anneal_train_steps,
         margin=margin,
         squared_error_scale=squared_error_scale,
         mean_over_time=mean_over_time,
@@ -350,6 +355,7 @@ class R2D3Agent(tf_agent.TFAgent):
         ),
         trained,
         is_demonstration,
+        self.train_step_counter,
     )
     loss = self._sequence_loss.loss(terms, weights)
     l2_loss = tf.constant(0.0)

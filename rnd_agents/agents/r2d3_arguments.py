@@ -27,6 +27,7 @@ _RANGES = dict(
     n_step_weight=ranges.AT_LEAST_0,
     one_step_weight=ranges.AT_LEAST_0,
     margin_weight=ranges.AT_LEAST_0,
+    margin_anneal_train_steps=ranges.COUNT.or_none(),
     margin=ranges.AT_LEAST_0,
     l2_weight=ranges.AT_LEAST_0,
     squared_error_scale=ranges.ABOVE_0,

@@ -75,13 +75,16 @@ class SequenceLoss:
   n_step_weight: float
   one_step_weight: float
   margin_weight: float
+  margin_anneal_train_steps: Optional[int]
   margin: float
   squared_error_scale: float
   mean_over_time: bool
   priority_max_weight: float
   priorities_from: str
 
-  def terms(self, q_values, target_q_values, experience, is_demonstration):
+  def terms(
+      self, q_values, target_q_values, experience, is_demonstration, train_step
+  ):
     """Computes errors, losses and masks of each step.
 
     Args:
@@ -89,6 +92,7 @@ class SequenceLoss:
       target_q_values: Of its target, [B, T+1, A].
       experience: A `Trajectory` [B, T+1]; the last frame only bootstraps.
       is_demonstration: Booleans [B].
+      train_step: Optimizer steps so far, an integer tensor.
 
     Returns:
       `Terms`.
@@ -144,10 +148,18 @@ class SequenceLoss:
             margin_losses,
             self.n_step_weight,
             self.one_step_weight,
-            self.margin_weight,
+            self._margin_weight_at(train_step),
             self.squared_error_scale,
         ),
     )
+
+  def _margin_weight_at(self, train_step):
+    """lambda_E of an update: falls linearly to 0 if it is annealed."""
+    num_steps = self.margin_anneal_train_steps
+    if num_steps is None:
+      return self.margin_weight
+    done = tf.minimum(tf.cast(train_step, tf.float32) / num_steps, 1.0)
+    return self.margin_weight * (1.0 - done)
 
   def loss(self, terms, weights=None):
     """Returns the loss of a batch; its importance weights are [B] or None."""

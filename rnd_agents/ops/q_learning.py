@@ -304,7 +304,7 @@ def step_losses(
     margin_losses: J_E, [B, T], or None for no such term.
     n_step_weight: lambda_n, a float.
     one_step_weight: lambda_1, a float.
-    margin_weight: lambda_E, a float.
+    margin_weight: lambda_E, a float or a scalar tensor.
     squared_error_scale: c, a float.
 
   Returns:

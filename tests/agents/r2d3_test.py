@@ -234,6 +234,22 @@ def test_worked_sequence_as_a_demonstration():
     assert result.extra.demonstration_agreement == 1
 
 
+@pytest.mark.parametrize('in_graph', [False, True])
+def test_the_margin_loss_is_annealed(in_graph):
+  agent = _table_agent(
+      n_step=2, margin=0.8, margin_weight=0.5, margin_anneal_train_steps=8
+  )
+  loss = common.function(agent.loss) if in_graph else agent.loss
+  # Four steps of 0.65 by 0.5 at first, three quarters of it after two updates.
+  for train_step, margin_loss in (
+      (0, 1.3), (2, 0.975), (7, 0.1625), (8, 0.0), (99, 0.0)
+  ):
+    agent.train_step_counter.assign(train_step)
+    result = loss(_worked_sequence(), is_demonstration=tf.constant([True]))
+    np.testing.assert_allclose(result.loss, 0.104767 + margin_loss, atol=3e-6)
+    np.testing.assert_allclose(result.extra.margin_loss, 0.65, atol=1e-6)
+
+
 def test_l2_is_a_term_of_the_loss():
   worked = _table_agent(n_step=2).loss(_worked_sequence())
   agent = _table_agent(n_step=2, l2_weight=0.05)
