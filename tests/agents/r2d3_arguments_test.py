@@ -54,6 +54,7 @@ def test_integers(nets, name):
         ('one_step_weight', (-1, NAN), 'at least 0'),
         ('margin_weight', (-1, NAN), 'at least 0'),
         ('margin', (-0.1, NAN), 'at least 0'),
+        ('margin_anneal_train_steps', (0, 1.5, NAN), 'an integer from 1'),
         ('bonus_weight', (-0.1, NAN), 'at least 0'),
         ('squared_error_scale', (0, -0.5, NAN), 'above 0'),
         ('gradient_clipping', (0, -1, NAN), 'above 0'),
@@ -67,7 +68,10 @@ def test_numbers_out_of_range(nets, name, values, words):
   for value in ('1', True, [1.0]):
     message = f'R2D3Agent.{name} must be a number {words}, got {value!r}.'
     _refused(nets, TypeError, message, **{name: value})
-  if name not in ('value_rescaling_epsilon', 'gradient_clipping'):
+  if name not in (
+      'value_rescaling_epsilon', 'gradient_clipping',
+      'margin_anneal_train_steps',
+  ):
     _refused(nets, TypeError, 'got None', **{name: None})
 
 
