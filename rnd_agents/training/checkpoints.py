@@ -27,6 +27,7 @@ import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import files
+from rnd_agents import run_files
 
 _MANIFEST = 'manifest.json'
 _STATE = 'state.pickle'
@@ -252,7 +253,7 @@ def _shapes(prefix):
 
 @contextlib.contextmanager
 def disk_errors(root_dir, kept=str):
-  """Makes a `RunError` of what the disk does not take.
+  """Makes a `RunError` of what the disk does not take, or of a deleted folder.
 
   Args:
     root_dir: Folder of the run.
@@ -261,6 +262,16 @@ def disk_errors(root_dir, kept=str):
   try:
     yield
   except (OSError, tf.errors.OpError) as error:
+    # A checkpoint may have made the folder again, without a run's first file.
+    if (
+        isinstance(error, (FileNotFoundError, tf.errors.NotFoundError))
+        and os.path.join(root_dir, '') in str(error)
+        and not os.path.exists(os.path.join(root_dir, run_files.RECORD_FILE))
+    ):
+      raise errors.RunError(
+          f'The folder {root_dir} of the run was deleted, and with it what the'
+          ' run had saved: the same command begins anew.'
+      ) from error
     if not is_of_disk(error):
       raise
     parts = (

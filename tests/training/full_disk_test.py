@@ -5,6 +5,7 @@
 import contextlib
 import errno
 import os
+import shutil
 import subprocess
 import types
 from typing import NamedTuple
@@ -228,3 +229,17 @@ def test_an_exploration_on_a_full_disk(tmp_path, monkeypatch, owner, name):
       exploration.explore(os.fspath(tmp_path))
   assert run_files.read_status(tmp_path)['state'] == 'failed'
   assert exploration.explore(os.fspath(tmp_path)).finished
+
+
+def test_a_folder_that_is_deleted_stops_the_run(tmp_path, monkeypatch):
+  root_dir = tmp_path / 'run'
+  write = metrics_log.MetricsLog.write
+
+  def writing(log, *args):
+    write(log, *args)
+    shutil.rmtree(root_dir)
+
+  monkeypatch.setattr(metrics_log.MetricsLog, 'write', writing)
+  with pytest.raises(errors.RunError, match=f'{root_dir} .*deleted'):
+    _train(root_dir)
+  assert not (root_dir / 'run.json').exists()
