@@ -134,9 +134,9 @@ class R2D3Agent(tf_agent.TFAgent):
         leaves them out.
       margin_weight: Weight of the large-margin loss of demonstrations (DQfD's
         J_E); 0 leaves it out.
-      margin_anneal_train_steps: Updates in which it falls linearly to 0; None
-        to keep it. For demonstrators who know more than the agent sees, whom
-        it has to outgrow (docs/r2d3.md).
+      margin_anneal_train_steps: Updates in which `margin_weight` falls linearly
+        to 0; None to keep it. For demonstrators who know more than the agent
+        sees (docs/r2d3.md).
       margin: How much better than all others the demonstrator's action is to
         be, in the networks' units. With value rescaling a return of 1 is
         0.415: take 0.05 to 0.1 where rewards are up to 1, 0.8 where they are
