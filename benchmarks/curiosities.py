@@ -126,11 +126,11 @@ GROUPS = {
     'default_ppo': _default(
         'RNDPPOAgent.intrinsic_advantage_coefficient = 0'
     ),
-    'default_door_key': _minigrid('DoorKey-8x8', 400_000, range(3)),
-    'default_multi_room': _minigrid('MultiRoom-N6', 400_000, range(3)),
-    'default_key_corridor': _minigrid('KeyCorridorS3R3', 600_000, range(3)),
+    'default_door_key': _minigrid('DoorKey-8x8', 400_000, range(5)),
+    'default_multi_room': _minigrid('MultiRoom-N6', 400_000, range(5)),
+    'default_key_corridor': _minigrid('KeyCorridorS3R3', 600_000, range(5)),
     'default_obstructed_maze': _minigrid(
-        'ObstructedMaze-1Dl', 600_000, range(3)
+        'ObstructedMaze-1Dl', 600_000, range(5)
     ),
     # The same task, actions and steps for all.
     'unlock_pickup': [
