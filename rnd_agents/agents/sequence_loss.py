@@ -8,6 +8,7 @@ from typing import NamedTuple, Optional
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 
+from rnd_agents.ops import annealing
 from rnd_agents.ops import priorities as priority_ops
 from rnd_agents.ops import q_learning
 
@@ -148,18 +149,15 @@ class SequenceLoss:
             margin_losses,
             self.n_step_weight,
             self.one_step_weight,
-            self._margin_weight_at(train_step),
+            annealing.linear(
+                self.margin_weight,
+                0.0,
+                train_step,
+                self.margin_anneal_train_steps,
+            ),
             self.squared_error_scale,
         ),
     )
-
-  def _margin_weight_at(self, train_step):
-    """lambda_E of an update: falls linearly to 0 if it is annealed."""
-    num_steps = self.margin_anneal_train_steps
-    if num_steps is None:
-      return self.margin_weight
-    done = tf.minimum(tf.cast(train_step, tf.float32) / num_steps, 1.0)
-    return self.margin_weight * (1.0 - done)
 
   def loss(self, terms, weights=None):
     """Returns the loss of a batch; its importance weights are [B] or None."""

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pure functions of tensors: no state, no variables, no project imports."""
 
+from rnd_agents.ops import annealing
 from rnd_agents.ops import episodic
 from rnd_agents.ops import gae
 from rnd_agents.ops import losses
@@ -13,6 +14,7 @@ from rnd_agents.ops import rnd
 from rnd_agents.ops import value_rescaling
 
 __all__ = [
+    'annealing',
     'episodic',
     'gae',
     'losses',

@@ -61,7 +61,7 @@ class SequenceTable:
     # One segment more than are full of what is not evicted: the one that is
     # partly evicted keeps its place until it is so wholly.
     capacity = (-(-(max_size or 0) // length) + 1) * length
-    self._check_memory(max_size or length)
+    self._check_memory(max_size or capacity, capacity)
     self._columns = [
         columns.create(spec, capacity, compresses_images) for spec in specs
     ]
@@ -177,7 +177,7 @@ class SequenceTable:
     """Doubles a table that evicts nothing until it holds `num_sequences`."""
     if num_sequences <= self._capacity or self._max_size < np.inf:
       return
-    self._check_memory(num_sequences)
+    self._check_memory(num_sequences, num_sequences)
     weights = self._tree.weights(np.arange(self._num_added))
     while self._capacity < num_sequences:
       self._capacity *= 2
@@ -186,9 +186,9 @@ class SequenceTable:
     self._tree = sum_tree.SumTree(self._capacity)
     self._tree.set(np.arange(self._num_added), weights)
 
-  def _check_memory(self, num_sequences):
-    """Refuses sequences that would not fit into the memory."""
-    needed = num_sequences * self._uncompressed_bytes
+  def _check_memory(self, num_sequences, num_places):
+    """Refuses sequences whose places would not fit into the memory."""
+    needed = num_places * self._uncompressed_bytes
     available = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
     if needed > available:
       raise errors.InvalidValue(

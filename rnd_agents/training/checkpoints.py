@@ -270,7 +270,8 @@ def disk_errors(root_dir, kept=str):
     ):
       raise errors.RunError(
           f'The folder {root_dir} of the run was deleted, and with it what the'
-          ' run had saved: the same command begins anew.'
+          ' run had saved. Delete what is left of it; the same command then'
+          ' begins anew.'
       ) from error
     if not is_of_disk(error):
       raise

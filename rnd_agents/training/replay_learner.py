@@ -16,6 +16,7 @@ from tf_agents.utils import common
 
 from rnd_agents import errors
 from rnd_agents.collecting import local
+from rnd_agents.ops import annealing
 from rnd_agents.ops import priorities
 from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import prioritized_replay
@@ -278,12 +279,12 @@ class ReplayLearner(loops.Learner):
 
   def _importance_exponent(self):
     """Beta of this update: rises linearly to 1 if it is annealed."""
-    first = self._settings.importance_exponent
-    num_steps = self._settings.importance_anneal_train_steps
-    if num_steps is None:
-      return first
-    done = tf.cast(self._agent.train_step_counter, tf.float32) / num_steps
-    return first + (1.0 - first) * tf.minimum(done, 1.0)
+    return annealing.linear(
+        self._settings.importance_exponent,
+        1.0,
+        self._agent.train_step_counter,
+        self._settings.importance_anneal_train_steps,
+    )
 
   # ---------------------------------------------------------------------------
   # Metrics.

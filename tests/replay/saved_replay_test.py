@@ -228,3 +228,12 @@ def test_demonstrations_beyond_the_memory_are_refused(monkeypatch):
   ):
     replay.add_demonstrations(many)
   assert replay.sizes() == {'agent': 0, 'demonstrations': 64}
+
+
+def test_the_segment_beyond_the_last_counts_as_memory(monkeypatch):
+  monkeypatch.setattr(os, 'sysconf', lambda _: 1_000)  # A megabyte.
+  monkeypatch.setattr(sequence_table, '_SEGMENT_BYTES', 1)  # 8 sequences.
+  spec = _SPEC._replace(number=tf.TensorSpec([2_700], tf.float64))
+  prioritized_replay.PrioritizedReplay(spec, 32)
+  with pytest.raises(ValueError, match="'agent'.* for 40 seq"):  # And 8 more.
+    prioritized_replay.PrioritizedReplay(spec, 40)
