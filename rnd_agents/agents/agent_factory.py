@@ -34,7 +34,8 @@ def create_rnd_ppo_agent(
   Args:
     time_step_spec: A `TimeStep` spec.
     action_spec: A nest of `BoundedTensorSpec`.
-    learning_rate: Learning rate of Adam for policy and values.
+    learning_rate: Learning rate of Adam for policy and values: a number, or one
+      of Keras's schedules over optimizer steps.
     rnd_learning_rate: Learning rate of a second Adam, for the curiosity; None
       trains everything with one.
     curiosity_fn: Function from (time_step_spec, action_spec) to the agent's
@@ -117,7 +118,8 @@ def create_r2d3_agent(
     action_spec: One discrete action from 0.
     burn_in_length: First frames of a sequence, which only warm the states.
     collect_epsilon: As for `R2D3Agent`.
-    learning_rate: Learning rate of Adam for the Q network.
+    learning_rate: Learning rate of Adam for the Q network; as for
+      `create_rnd_ppo_agent`.
     adam_epsilon: Epsilon of that Adam.
     weight_decay: Decoupled weight decay (AdamW); None for none.
     curiosity_fn: Function from (time_step_spec, action_spec) to the agent's

@@ -13,6 +13,7 @@ from rnd_agents import agents
 from rnd_agents import curiosity
 from rnd_agents import networks
 from rnd_agents.agents import agent_factory
+from rnd_agents.agents import optimizers
 from tests.agents import agent_test_utils
 
 TIME_STEP_SPEC = ts.time_step_spec(agent_test_utils.FLAT)
@@ -58,6 +59,34 @@ def test_an_optimizer_of_its_own_for_the_curiosity():
   agent = _rnd_ppo(learning_rate=1e-3, rnd_learning_rate=1e-4)
   rates = [float(o.learning_rate) for o in agent.optimizers]
   np.testing.assert_allclose(rates, [1e-3, 1e-4], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('build', 'network'), [(_rnd_ppo, 'actor_net'), (_r2d3, '_q_network')]
+)
+def test_a_learning_rate_that_falls_by_a_schedule_of_keras(build, network):
+  gin.parse_config("""
+      import gin.tf.external_configurables
+      create_rnd_ppo_agent.learning_rate = @PiecewiseConstantDecay()
+      create_r2d3_agent.learning_rate = @PiecewiseConstantDecay()
+      PiecewiseConstantDecay.boundaries = [1]
+      PiecewiseConstantDecay.values = [0.1, 0.01]
+  """)
+  agent = build()
+  variables = getattr(agent, network).trainable_variables
+  before = [v.numpy() for v in variables]
+
+  @tf.function
+  def step():
+    gradients = [tf.fill(v.shape, 1e3) for v in variables]
+    optimizers.apply(agent.optimizers[0], gradients, variables)
+
+  for _ in range(3):
+    step()
+  # Of equal gradients each of Adam's steps is the learning rate; that of the
+  # third one, after two, is beyond the boundary.
+  for variable, start in zip(variables, before, strict=True):
+    np.testing.assert_allclose(start - variable, 0.21, rtol=2e-3)
 
 
 def test_rnd_is_that_of_create_rnd():
