@@ -58,7 +58,7 @@ def check_numbers(arguments):
 
 
 def check_networks(time_step_spec, action_spec, q_network, target_q_network):
-  """Refuses networks that are missing, one, or unlike each other or the task.
+  """Refuses networks that do not fit each other or the specs, or are missing.
 
   Args:
     time_step_spec: A `TimeStep` spec.

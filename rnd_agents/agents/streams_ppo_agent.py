@@ -416,7 +416,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     )
 
   def l2_regularization_loss(self, debug_summaries=False):
-    """As the parent's, by what kernels serve and not by who holds them."""
+    """Returns the L2 loss; a kernel is of policy, values or both by its use."""
     del debug_summaries
     return ppo_objective.l2_regularization_loss(
         self._actor_net,

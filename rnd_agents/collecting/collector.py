@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a collector is.
+"""The interface of collectors.
 
 A collector steps the environments of one shard: a fixed part of the batch of a
 run, with its environments, the generator of its actions and the state of its

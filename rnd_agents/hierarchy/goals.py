@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the upper level of a hierarchy can ask for, and when it has it."""
+"""Goals that an upper level sets, and whether they are reached."""
 
 import abc
 

@@ -16,7 +16,7 @@ from rnd_agents.networks import initializers
 
 
 class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
-  """Features in, features out, and a state that one step hands to the next.
+  """Maps features and a state to features and the next state.
 
   The state is 0 wherever an episode begins, inside a sequence too: whatever it
   was before, a row of step type FIRST resets the state. A row of step type LAST

@@ -355,8 +355,8 @@ def _missing(path):
         f' still goes on. {_SALVAGE.format(partial)}'
     )
   return (
-      f'There is no file {path}. `python -m train.collect_demos` makes one, from'
-      ' episodes of a policy or an expert; so does `python -m train.explore`.'
+      f'There is no file {path}. `python -m train.collect_demos` (episodes of a'
+      ' policy or an expert) or `python -m train.explore` makes one.'
   )
 
 

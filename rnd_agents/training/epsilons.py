@@ -50,7 +50,7 @@ def check(epsilon_fn, num_env_steps, num_environments):
     module='rnd_agents', denylist=['env_steps', 'num_environments']
 )
 def ladder_epsilon(env_steps, num_environments, base=0.4, exponent=7.0):
-  """A fixed one for each environment, from bold to nearly greedy (Ape-X)."""
+  """Returns a fixed epsilon an environment, from `base` to nearly 0 (Ape-X)."""
   del env_steps
   return q_learning.epsilon_ladder(num_environments, base, exponent)
 
@@ -61,7 +61,7 @@ def ladder_epsilon(env_steps, num_environments, base=0.4, exponent=7.0):
 def linear_epsilon(
     env_steps, num_environments, first=1.0, last=0.05, num_env_steps=10_000
 ):
-  """Falls from `first` to `last` within `num_env_steps`, and stays."""
+  """Returns epsilons that fall linearly to `last` in `num_env_steps`."""
   ranges.check_above_0('linear_epsilon.', num_env_steps=num_env_steps)
   share = min(env_steps / num_env_steps, 1.0)
   epsilon = first + share * (last - first)
@@ -78,7 +78,10 @@ def exponential_epsilon(
     last=0.05,
     decay_env_steps=100_000,
 ):
-  """DI-engine's: `last + (first - last) exp(-env_steps / decay_env_steps)`."""
+  """Returns `last + (first - last) exp(-env_steps / decay_env_steps)`.
+
+  As DI-engine does.
+  """
   ranges.check_above_0(
       'exponential_epsilon.', decay_env_steps=decay_env_steps
   )

@@ -147,7 +147,7 @@ class Learner(abc.ABC):
 
   @abc.abstractmethod
   def finite(self):
-    """By the name of each floating variable whether all of it is finite."""
+    """Returns by the name of each floating variable if all of it is finite."""
 
   def get_state(self):
     """What a checkpoint keeps besides variables, picklable."""

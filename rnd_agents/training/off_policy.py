@@ -149,7 +149,7 @@ class ReplayTraining:
           f'{_NAME}.demonstrations is missing, for'
           f' {_NAME}.demonstration_ratio={self.demonstration_ratio} and'
           f' {_NAME}.num_pretraining_steps={self.num_pretraining_steps}: python'
-          ' -m train.collect_demos or python -m train.explore makes such a file.'
+          ' -m train.collect_demos, or train.explore, makes such a file.'
       )
     if self.demonstrations and not uses_them:
       raise errors.InvalidValue(

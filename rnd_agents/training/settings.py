@@ -123,7 +123,7 @@ def of_environment(scope='train'):
 
 
 def own(settings):
-  """Those of `operative` that are not TF-Agents': what a run is about."""
+  """Returns the settings of `operative` without those of TF-Agents."""
   return {
       name: value
       for name, value in settings.items()
