@@ -127,6 +127,22 @@ class NumberedFolders:
       if name.endswith(_OLD) and not os.path.exists(path):
         os.replace(path + _OLD, path)
 
+  def bring_back(self, number):
+    """Puts a folder that `publish` has replaced in its place again.
+
+    Args:
+      number: Of a folder that a power cut has damaged before `sync`.
+
+    Returns:
+      Whether there was one.
+    """
+    path = self.path(number)
+    if not os.path.isdir(path + _OLD):
+      return False
+    shutil.rmtree(path)
+    os.replace(path + _OLD, path)
+    return True
+
   def remove(self, number):
     """Deletes a folder, if it is there and the disk lets it go."""
     trash = os.path.join(self._parent, _TRASH)
@@ -136,6 +152,9 @@ class NumberedFolders:
     shutil.rmtree(trash, ignore_errors=True)
 
   def prune(self, num_newest):
-    """Deletes all folders but the newest few."""
+    """Deletes all folders but the newest few, once these are on the disk."""
     for number in self.numbers()[:-num_newest]:
       self.remove(number)
+    for name in os.listdir(self._parent):
+      if name.startswith(f'{self._name}_') and name.endswith(_OLD):
+        shutil.rmtree(os.path.join(self._parent, name), ignore_errors=True)

@@ -88,19 +88,19 @@ def require(condition, message):
 
 
 def without_nan(name, values):
-  """Returns a floating tensor; refuses NaN, as `require` does.
+  """Returns a floating tensor, or refuses it as `require` does.
 
-  In a graph that is one look at it and no branch, for what runs in each step of
-  an environment.
+  NaN and plus infinity are refused. In a graph that is one look at the tensor
+  and no branch, for what runs in each step of an environment.
 
   Args:
     name: Of the tensor, for the message.
     values: The tensor.
   """
-  message = f'{name} is NaN, and no action can be drawn'
+  message = f'{name} is NaN or infinite, and no action can be drawn'
   if tf.executing_eagerly():
-    is_nan = tf.reduce_any(tf.math.is_nan(values))
-    require(~is_nan, lambda: tf.constant(message))
+    bad = tf.math.is_nan(values) | (tf.math.is_inf(values) & (values > 0))
+    require(~tf.reduce_any(bad), lambda: tf.constant(message))
     return values
   # Minus infinity is the logit of an action that is not allowed.
   look = tf.debugging.check_numerics(tf.nn.relu(values), _REFUSED + message)

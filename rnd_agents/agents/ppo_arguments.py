@@ -226,11 +226,11 @@ def check_rollout(agent, num_environments, rollout_length):
   """Refuses rollouts for `RNDPPOAgent.check_rollout`, which see."""
   if not agent.trains_on_rollouts:
     raise errors.InvalidValue(
-        'train_eval trains on whole rollouts: leave'
-        ' RNDPPOAgent.compute_value_and_advantage_in_train at True.'
+        'Training on whole rollouts needs'
+        ' RNDPPOAgent.compute_value_and_advantage_in_train = True.'
     )
   num_transitions = num_environments * rollout_length
-  rollout = 'train_eval.num_environments * OnPolicyTraining.rollout_length'
+  rollout = f'{num_environments} environments * {rollout_length} steps'
   # Every second transition may be a boundary between episodes, and no sample.
   if num_transitions < 2 * agent.num_minibatches:
     raise errors.InvalidValue(

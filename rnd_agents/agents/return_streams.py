@@ -57,8 +57,10 @@ class ReturnStream:
           f' metric, got {self.name!r}.'
       )
     ranges.check(_RANGES, vars(self), 'ReturnStream.')
-    for _, source in self.terms:
-      if not (
+    for pair in self.terms or [self.reward]:
+      is_pair = isinstance(pair, (list, tuple)) and len(pair) == 2
+      source = pair[1] if is_pair else pair
+      if not is_pair or not (
           source is None
           or isinstance(source, curiosity_lib.Curiosity)
           or (

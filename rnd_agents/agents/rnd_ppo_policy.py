@@ -56,12 +56,12 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
   def __init__(
       self,
       *args,
-      value_network=None,
-      value_names=('value_prediction', 'intrinsic_value_prediction'),
-      training_info=(),
-      curiosities=(),
-      collect=True,
-      stores_state=False,
+      value_network,
+      value_names,
+      training_info,
+      curiosities,
+      collect,
+      stores_state,
       **kwargs,
   ):
     """Creates the policy.
@@ -156,7 +156,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       return observations
     return self._observation_normalizer.normalize(observations)
 
-  def values(self, observations, step_types=None, states=(), training=False):
+  def values(self, observations, step_types=None, states=()):
     """Returns all values of raw observations.
 
     Args:
@@ -164,13 +164,12 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
         [B, T, *shape].
       step_types: Optional integer tensor [outer...].
       states: Policy states [B, ...] before the first step; () for 0.
-      training: Whether the output is used for training.
 
     Returns:
       A float tensor [outer..., N].
     """
     values, _ = self._apply_value_net(
-        observations, step_types, states, training
+        observations, step_types, states, training=False
     )
     return values
 

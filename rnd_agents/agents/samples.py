@@ -137,7 +137,7 @@ class Chunks:
     if self._burn_in is None:
       return stored
     burn_in = tf.gather(self._burn_in, chosen)  # [m, b].
-    batch = rows.gather(_FIELDS, burn_in)
+    batch = rows.gather(('observation', 'step_type'), burn_in)
     return sequences.warm_up(
         self._policy.states_after,
         batch['observation'],

@@ -145,9 +145,6 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
         action_spec=self.action_spec,
         info_spec=training_info_spec,
     )
-    self._collected_as_transition = data_converter.AsTransition(
-        self.collect_data_context, squeeze_time_dim=False
-    )
     self._as_trajectory = data_converter.AsTrajectory(
         self.data_context, sequence_length=None
     )

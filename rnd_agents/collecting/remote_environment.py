@@ -144,7 +144,7 @@ class RemoteEnvironment(py_environment.PyEnvironment):
 
   def set_state(self, state):
     self._call('set_state', state, saves=True)
-    # Returns the restored time step.
+    # Asked for by the next step or reset, which returns the restored one.
     self._current_time_step = None
 
   def close(self):

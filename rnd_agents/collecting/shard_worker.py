@@ -12,7 +12,6 @@ import tensorflow as tf
 from rnd_agents import errors
 from rnd_agents import version
 from rnd_agents.collecting import collector
-from rnd_agents.collecting import local
 from rnd_agents.collecting import packed_frames
 
 # Name of a method of a `Collector`, and its arguments.
@@ -36,7 +35,7 @@ class Setup(NamedTuple):
   seed: int
   recipes: Sequence[Any]
   optimizer_options: Mapping[str, Any]
-  make: Callable[[Any], Any] = local.LocalCollector
+  make: Callable[[Any], Any]
 
   @classmethod
   def of_run(cls, seed, recipes, make):
@@ -156,7 +155,7 @@ def configure(setup):
 class ShardWorker:
   """Holds collectors between calls, to save building them again."""
 
-  def __init__(self, recipes, make=local.LocalCollector):
+  def __init__(self, recipes, make):
     """Builds a worker; its process is configured.
 
     Args:

@@ -137,7 +137,9 @@ class Sum(Combination):
     """
     super().__init__(parts, name=name)
     self._weights = [1.0] * len(self.parts) if weights is None else weights
-    if len(self._weights) != len(self.parts):
+    if not isinstance(self._weights, (list, tuple)) or (
+        len(self._weights) != len(self.parts)
+    ):
       raise errors.InvalidValue(
           f'{name}.weights must be {len(self.parts)} numbers, one a curiosity,'
           f' got {weights}.'

@@ -142,5 +142,11 @@ def create_novel_d(
 
   Returns:
     A `NovelD`.
+
+  Raises:
+    TypeError: If `novelty_fn` is no such function.
   """
-  return NovelD(novelty_fn(time_step_spec, action_spec))
+  novelty = curiosity.build(
+      'create_novel_d.novelty_fn', novelty_fn, time_step_spec, action_spec
+  )
+  return NovelD(novelty)

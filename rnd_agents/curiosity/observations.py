@@ -14,11 +14,11 @@ from rnd_agents.ops import parts
 
 
 def observation_spec(environment_observation_spec, observation_fn=None):
-  """Returns the specs of what RND sees, on which its networks are built.
+  """Returns the specs of what a curiosity sees, for building its networks.
 
   Args:
     environment_observation_spec: A nest of tensor specs.
-    observation_fn: Function that selects what RND sees, from a nest of tensors
+    observation_fn: Function that selects what it sees, from a nest of tensors
       [outer..., *shape] to another. Discrete entries come one-hot, [outer...,
       depth], or their numbers would count as sizes; all others as they are.
       None for all of it.
@@ -45,7 +45,7 @@ def observation_spec(environment_observation_spec, observation_fn=None):
     shapes = tf.nest.map_structure(lambda x: x.shape[2:].as_list(), example)
     name = getattr(observation_fn, '__name__', observation_fn)
     raise errors.InvalidValue(
-        f'rnd_observation_fn {name} fails on observations of shapes {shapes}:'
+        f'observation_fn {name} fails on observations of shapes {shapes}:'
         f' {type(error).__name__}: {error}'
     ) from error
   return tf.nest.map_structure(

@@ -93,7 +93,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
           'rnd_network and target_rnd_network are one object: the error would'
           ' always be 0. Build two networks.'
       )
-    if specs[0] != specs[1] and specs[0].shape != specs[1].shape:
+    if specs[0].shape != specs[1].shape:
       raise errors.InvalidValue(
           'rnd_network and target_rnd_network must have outputs of one shape,'
           f' got {specs[0].shape} and {specs[1].shape}.'

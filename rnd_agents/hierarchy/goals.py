@@ -234,6 +234,5 @@ class PositionGoals(Goals):
     return tf.gather(tf.cast(vector, tf.float32), self._entries, axis=-1)
 
   def reached(self, observation, goal):
-    (vector,) = tf.nest.flatten(observation)
-    distance = tf.abs(tf.gather(vector, self._entries, axis=-1) - goal)
+    distance = tf.abs(self.in_hindsight(observation) - goal)
     return tf.reduce_all(distance <= self._tolerance, axis=-1)

@@ -77,11 +77,10 @@ class ActorCriticNetwork(network.Network):
     if residual_units is not None:
       self._policy_residual = _residual_layer(residual_units, compute_dtype)
       self._value_residual = _residual_layer(residual_units, compute_dtype)
-    flat_heads = [
+    self._flat_heads = [
         policy_heads.create_policy_head(spec, policy_init_gain)
         for spec in tf.nest.flatten(action_spec)
     ]
-    self._flat_heads = flat_heads
     self._action_structure = tf.nest.map_structure(lambda _: None, action_spec)
     # One Dense of several units would make the heads orthogonal to each other:
     # each head is a layer of its own, as in the authors' code.

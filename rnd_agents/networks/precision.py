@@ -63,12 +63,17 @@ def has_fast_bfloat16():
 
 def cpu_flags():
   """Returns the flags of the first core in /proc/cpuinfo, if there is one."""
+  return frozenset(cpu_info('flags').split())
+
+
+def cpu_info(name):
+  """Returns an entry of the first core in /proc/cpuinfo; '' if it has none."""
   try:
     with open('/proc/cpuinfo', encoding='utf-8') as file:
       for line in file:
-        name, _, flags = line.partition(':')
-        if name.strip() == 'flags':
-          return frozenset(flags.split())
+        entry, _, value = line.partition(':')
+        if entry.strip() == name:
+          return value.strip()
   except OSError:
     pass
-  return frozenset()
+  return ''

@@ -179,12 +179,9 @@ def _repacked(state, structure):
 
 
 def _state_spec(name, units):
-  if isinstance(units, bool) or not isinstance(units, numbers.Integral):
+  is_integer = isinstance(units, numbers.Integral)
+  if isinstance(units, bool) or not is_integer or units < 1:
     raise errors.InvalidValue(
         f'{name}.units must be an integer from 1, got {units!r}.'
-    )
-  if units < 1:
-    raise errors.InvalidValue(
-        f'{name}.units must be an integer from 1, got {units}.'
     )
   return tf.TensorSpec([units], tf.float32, 'state')

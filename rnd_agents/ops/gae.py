@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Generalised advantage estimation for two return streams.
+"""Generalised advantage estimation for any number of return streams.
 
 Layout: TF-Agents' rows. Row t holds s_t, a_t and the reward, discount and step
 type that follow; T+1 rows make T transitions. Where an episode ends, the row of

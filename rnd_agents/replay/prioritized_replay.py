@@ -202,7 +202,7 @@ class PrioritizedReplay:
       )
     for name, chosen in _by_table(is_demonstration):
       self._tables[name].set_weights(
-          keys[chosen], priorities[chosen] ** self._exponent
+          keys[chosen], self._weights(priorities[chosen])
       )
       self._note_priority(name, priorities[chosen].max())
 
@@ -264,11 +264,13 @@ class PrioritizedReplay:
     if priorities is None:
       priorities = np.full(is_demonstration.shape, self._max_priorities[table])
     priorities = _checked(priorities)
-    # As Python rounds, and not the vector instructions of a machine.
-    weights = [priority**self._exponent for priority in priorities.tolist()]
-    leaves.append(np.full(len(weights), train_step, np.int64))
-    self._tables[table].add(leaves, weights)
+    leaves.append(np.full(len(priorities), train_step, np.int64))
+    self._tables[table].add(leaves, self._weights(priorities))
     self._note_priority(table, priorities.max())
+
+  def _weights(self, priorities):
+    # As Python rounds, and not the vector instructions of a machine.
+    return np.array([p**self._exponent for p in priorities.tolist()])
 
   def _checked_leaves(self, sequences):
     tf.nest.assert_same_structure(self._spec, sequences, check_types=False)

@@ -151,7 +151,7 @@ class Checkpoints:
     """
     self._folders.recover()
     iterations = self.iterations()
-    for iteration in reversed(iterations):
+    for iteration in self._candidates():
       folder = self.path(iteration)
       try:
         _check_manifest(folder)
@@ -170,6 +170,13 @@ class Checkpoints:
           ' Bring back a copy, or start anew with another --root_dir.'
       )
     return None
+
+  def _candidates(self):
+    """Yields iterations, the newest first; one twice that was written anew."""
+    for iteration in reversed(self.iterations()):
+      yield iteration
+      if self._folders.bring_back(iteration):
+        yield iteration
 
   def restore(self, snapshot):
     """Gives the variables their values.

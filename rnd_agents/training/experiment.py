@@ -116,10 +116,7 @@ class Experiment:
         num_checkpoints=self.num_checkpoints,
         environment_timeout_s=self.environment_timeout_s,
     )
-    if self.seed < 0:
-      raise errors.InvalidValue(
-          f'The seed must not be negative, got {self.seed}.'
-      )
+    ranges.check(dict(seed=ranges.COUNT_OR_0), vars(self))
     if self.num_environments % self.num_shards:
       raise errors.InvalidValue(
           f'{name}.num_environments must be a multiple of num_shards, got'

@@ -150,10 +150,7 @@ class Exploration:
       UserError: If there are any.
     """
     ranges.check(_RANGES, vars(self), 'explore.')
-    if self.seed < 0:
-      raise errors.InvalidValue(
-          f'The seed must not be negative, got {self.seed}.'
-      )
+    ranges.check(dict(seed=ranges.COUNT_OR_0), vars(self))
     seeds = self.world_seeds
     if seeds is not None and len(seeds) != self.num_worlds:
       raise errors.InvalidValue(

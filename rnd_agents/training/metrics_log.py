@@ -96,15 +96,15 @@ class Table:
         self._last_iteration = int(row['iteration'])
 
 
-def last_value(root_dir, phase, metric, last_iteration):
-  """Returns the newest value of a metric up to an iteration, or None."""
+def last_success_rate(root_dir, last_iteration):
+  """Returns that of the newest evaluation up to an iteration, or None."""
   rows = run_files.read_rows(root_dir) if has_rows(root_dir) else ()
   values = [
-      row.values[metric]
+      row.values['success_rate']
       for row in rows
-      if row.phase == phase
+      if row.phase == 'eval'
       and row.iteration <= last_iteration
-      and metric in row.values
+      and 'success_rate' in row.values
   ]
   return values[-1] if values else None
 
@@ -117,7 +117,7 @@ def has_rows(root_dir):
 def _has_rows(path):
   try:
     with open(path, encoding='utf-8') as file:
-      return len(file.readlines(10_000)) > 1
+      return bool(file.readline() and file.readline())
   except FileNotFoundError:
     return False
 

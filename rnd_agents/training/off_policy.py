@@ -121,6 +121,7 @@ class ReplayTraining:
         dict(
             importance_exponent=ranges.WITHIN_0_AND_1,
             demonstration_ratio=ranges.WITHIN_0_AND_1,
+            num_pretraining_steps=ranges.COUNT_OR_0,
         ),
         vars(self),
         f'{_NAME}.',
@@ -139,11 +140,6 @@ class ReplayTraining:
   def _check_demonstrations(self):
     """Refuses shares of demonstrations that are not there, and unused ones."""
     uses_them = self.demonstration_ratio or self.num_pretraining_steps
-    if self.num_pretraining_steps < 0:
-      raise errors.InvalidValue(
-          f'{_NAME}.num_pretraining_steps must be at least 0, got'
-          f' {self.num_pretraining_steps}.'
-      )
     if not self.demonstrations and uses_them:
       raise errors.InvalidValue(
           f'{_NAME}.demonstrations is missing, for'

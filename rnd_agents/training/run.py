@@ -137,8 +137,8 @@ class Run:
     if least is None:
       return False
     if self.log is None:
-      rate = metrics_log.last_value(
-          self.root_dir, 'eval', 'success_rate', self.counters.iteration
+      rate = metrics_log.last_success_rate(
+          self.root_dir, self.counters.iteration
       )
     else:
       rate = self.log.last('eval', 'success_rate')

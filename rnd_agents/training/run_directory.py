@@ -20,6 +20,7 @@ import gin
 from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import run_files
+from rnd_agents.networks import precision
 from rnd_agents.training import checkpoints
 
 CONFIG_FILE = 'operative_config.gin'
@@ -204,14 +205,7 @@ def _package_version(name):
 
 def processor():
   """Returns the name of the CPU, or None."""
-  try:
-    with open('/proc/cpuinfo', encoding='utf-8') as file:
-      for line in file:
-        if line.startswith('model name'):
-          return line.partition(':')[2].strip()
-  except OSError:
-    pass
-  return platform.processor() or None
+  return precision.cpu_info('model name') or platform.processor() or None
 
 
 def _commit():

@@ -82,7 +82,11 @@ class TwoLevelTraining:
 
   def check(self, num_env_steps, num_environments):
     """Refuses settings that cannot run; as `OnPolicyTraining.check`."""
-    ranges.check_above_0('TwoLevelTraining.', goal_length=self.goal_length)
+    ranges.check(
+        dict(goal_length=ranges.COUNT, hindsight_copies=ranges.COUNT_OR_0),
+        vars(self),
+        'TwoLevelTraining.',
+    )
 
     for name in ('upper', 'lower'):
       loops.check_training(
@@ -115,11 +119,6 @@ class TwoLevelTraining:
 
   def _check_hindsight(self):
     """Refuses copies for a lower level that could not learn from them."""
-    if self.hindsight_copies < 0:
-      raise errors.InvalidValue(
-          'TwoLevelTraining.hindsight_copies must be at least 0, got'
-          f' {self.hindsight_copies}.'
-      )
     is_off_policy = getattr(self.lower, 'IS_OFF_POLICY', False)
     if self.hindsight_copies and not is_off_policy:
       raise errors.InvalidValue(

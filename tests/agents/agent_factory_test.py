@@ -213,6 +213,15 @@ def test_streams_are_made_of_one_curiosity_or_of_a_list(curiosity_fn, is_list):
         (_rnd_ppo, {'learning_rate': None}, 'learning_rate must be a number'),
         (_rnd_ppo, {'agent_class': 'PPO'}, 'agent_class must be RNDPPOAgent'),
         (_rnd_ppo, {'agent_class': dict}, 'agent_class must be RNDPPOAgent'),
+        (
+            _rnd_ppo,
+            {
+                'curiosity_fn': lambda *specs: curiosity.create_novel_d(
+                    *specs, novelty_fn='RND'
+                )
+            },
+            'create_novel_d.novelty_fn must be a function',
+        ),
         (_rnd_ppo, {'curiosity_fn': [3]}, 'curiosity_fn must be a function'),
         (_r2d3, {'curiosity_fn': 'RND'}, 'curiosity_fn must be a function'),
         (
@@ -248,7 +257,7 @@ def test_refuses(build, settings, words):
 @pytest.mark.parametrize(
     ('num_environments', 'rollout_length', 'words'),
     [
-        (1, 2, 'train_eval.num_environments . OnPolicyTraining.rollout_length'),
+        (1, 2, '1 environments . 2 steps are 2 transitions, too few'),
         (1, 3, 'are 3 transitions, too few'),
         (2, 4, None),
     ],

@@ -182,6 +182,8 @@ def test_streams_from_gin():
         ({'name': 'a b'}, 'name must be a word'),
         ({'reward': 'extrinsic'}, 'reward must be None, the index'),
         ({'reward': -1}, 'reward must be None, the index'),
+        ({'reward': []}, r'reward must be .*pairs \(weight.*got \[\]'),
+        ({'reward': [0]}, r'reward must be .*pairs \(weight.*got 0'),
         ({'bonus_clip': 0}, 'bonus_clip must be above 0'),
         ({'bonus_clip': 5}, 'bonus_clip has no effect'),
     ],

@@ -125,6 +125,7 @@ def _sum():
     'make, message',
     [
         (lambda: curiosity.Sum([Mean(1.0)], weights=[1, 2]), '1 numbers'),
+        (lambda: curiosity.Sum([Mean(1.0)], weights=2.0), '1 numbers.*got 2.0'),
         (lambda: curiosity.Product([None]), 'NoneType'),
         (lambda: curiosity.Product([Mean(1.0), _sum()]), 'Product.*a Sum has'),
         (lambda: curiosity.Sum([_sum()]), 'Sum.*a Sum has'),

@@ -168,7 +168,8 @@ def test_networks_on_the_environments_own_spec_are_refused():
         (
             curiosity.newest_frame_observation_fn,
             # KeyError since Python 3.12, in which slices can be keys.
-            'newest_frame_observation_fn fails on .* (Type|Key)Error',
+            '^observation_fn newest_frame_observation_fn fails on .*'
+            '(Type|Key)Error',
         ),
     ],
 )

@@ -15,12 +15,6 @@ from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from tests.environments import known
 
-SCHEDULES = [
-    episode_seeds.stream(3),
-    episode_seeds.fixed(4),
-    episode_seeds.cycle([5, 6, 7]),
-]
-
 
 def test_stream_gives_every_episode_another_seed():
   # 200 episodes: more than are drawn at a time.

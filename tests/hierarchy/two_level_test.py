@@ -357,6 +357,16 @@ def test_positions_are_reached_within_a_tolerance():
   np.testing.assert_array_equal(goals.reached(observation, goal), [True, False])
 
 
+def test_positions_in_bytes():
+  goals = hierarchy.PositionGoals(
+      tf.TensorSpec([2], tf.uint8), entries=(1,), low=(0.0,), high=(255.0,),
+      tolerance=(3.0,),
+  )
+  observation = tf.constant([[0, 7], [0, 9]], tf.uint8)
+  reached = goals.reached(observation, tf.constant([[10.0], [5.0]]))
+  np.testing.assert_array_equal(reached, [True, False])
+
+
 def _networks_that_run_on():
   """Networks whose memory takes in the last observation of an episode."""
   spec = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 3, 'goal')

@@ -422,7 +422,7 @@ def test_the_rate_of_goals_that_were_reached_is_a_metric(off_on):
         ),
         (
             ['TwoLevelTraining.hindsight_copies = -1'],
-            'hindsight_copies must be at least 0, got -1',
+            'hindsight_copies must be an integer from 0, got -1',
         ),
         (
             ['TwoLevelTraining.hindsight_copies = 1'],

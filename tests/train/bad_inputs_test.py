@@ -272,7 +272,7 @@ _BAD = {
         'num_epochs must be an integer from 1, got 0.'
     ),
     'RNDPPOAgent.num_minibatches = 100': (
-        'train_eval.num_environments * OnPolicyTraining.rollout_length are 32'
+        '4 environments * 8 steps are 32'
         ' transitions, too few for RNDPPOAgent.num_minibatches = 100: at least'
         ' two a minibatch are needed.'
     ),
@@ -378,8 +378,8 @@ def test_an_agent_for_learners_is_refused(tmp_path):
       'RNDPPOAgent.update_normalizers_in_train = False',
   )
   assert said == (
-      'train_eval: train_eval trains on whole rollouts: leave'
-      ' RNDPPOAgent.compute_value_and_advantage_in_train at True.'
+      'train_eval: Training on whole rollouts needs'
+      ' RNDPPOAgent.compute_value_and_advantage_in_train = True.'
   )
 
 
@@ -434,7 +434,7 @@ def test_folders_and_seeds_that_will_not_do(tmp_path):
       ' another folder.'
   )
   assert _message(tmp_path / 'run', seed=-1) == (
-      'train_eval: The seed must not be negative, got -1.'
+      'train_eval: seed must be an integer from 0, got -1.'
   )
   with run_directory.locked(tmp_path / 'run'):
     assert _message(tmp_path / 'run').startswith(

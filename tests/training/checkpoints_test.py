@@ -113,6 +113,27 @@ def test_a_damaged_newest_one_is_skipped_and_named(
   assert f'{newest} is damaged' in caplog.text
 
 
+def test_what_a_damaged_one_was_to_replace_is_taken(tmp_path, monkeypatch):
+  run = _Run(tmp_path)
+  run.snapshots.save(0, 'first')
+  run.snapshots.wait()
+  # The power goes before the next one, of the same iteration, is on the disk.
+  monkeypatch.setattr(run.snapshots, '_sync', lambda iteration: None)
+  run.snapshots.save(0, 'second')
+  run.snapshots.wait()
+  _truncate(os.path.join(run.snapshots.path(0), 'variables.index'))
+
+  again = _Run(tmp_path)
+  snapshot = again.snapshots.find()
+  assert (snapshot.iteration, snapshot.state) == (0, 'first')
+  again.snapshots.restore(snapshot)
+  again.save(1)
+  again.snapshots.wait()
+  assert sorted(os.listdir(tmp_path)) == [
+      'iteration_00000000', 'iteration_00000001'
+  ]
+
+
 def test_a_damaged_one_is_gone_once_another_is_restored(tmp_path):
   run = _Run(tmp_path, max_to_keep=2)
   run.save(1)

@@ -91,19 +91,24 @@ def test_rows_are_on_disk_at_once_and_columns_grow(tmp_path):
   assert again.last('eval', 'return_mean') == -3.0
 
 
-def test_the_newest_value_up_to_an_iteration(tmp_path):
-  assert metrics_log.last_value(tmp_path, 'eval', 'success_rate', 9) is None
+def test_the_newest_success_rate_up_to_an_iteration(tmp_path):
+  assert metrics_log.last_success_rate(tmp_path, 9) is None
   log = metrics_log.MetricsLog(tmp_path)
   _write(log, 'train', 1, {'success_rate': 0.125})
-  assert metrics_log.last_value(tmp_path, 'eval', 'success_rate', 9) is None
+  assert metrics_log.last_success_rate(tmp_path, 9) is None
   _write(log, 'eval', 1, {'success_rate': 0.25})
   _write(log, 'eval', 2, {'success_rate': 0.5})
   _write(log, 'eval', 3, {'return_mean': 4.0})
-  found = [
-      metrics_log.last_value(tmp_path, 'eval', 'success_rate', i)
-      for i in range(4)
-  ]
+  found = [metrics_log.last_success_rate(tmp_path, i) for i in range(4)]
   assert found == [None, 0.25, 0.5, 0.5]
+
+
+def test_rows_below_a_long_header_are_kept(tmp_path):
+  metrics = {f'worker_{i}_env_steps_per_s': 1.0 for i in range(400)}
+  _write(metrics_log.MetricsLog(tmp_path), 'train', 1, metrics)
+  again = metrics_log.MetricsLog(tmp_path, last=dict(iteration=1))
+  _write(again, 'train', 2, metrics)
+  assert [row['iteration'] for row in _rows(tmp_path)] == ['1', '2']
 
 
 def test_times_are_kept_apart_from_what_the_seed_decides(tmp_path):
