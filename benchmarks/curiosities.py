@@ -152,7 +152,7 @@ GROUPS = {
     'noisy_tile': _minigrid(
         'DoorKey-8x8',
         400_000,
-        range(3),
+        range(5),
         'import benchmarks.curiosity_tasks',
         'load_environment.wrappers = [@NoisyTile]',
     ),
