@@ -139,6 +139,13 @@ def names_in(text):
   }
 
 
+def names_functions(text):
+  """Whether the text of a gin file binds a parameter to a function or None."""
+  return any(
+      s.value is None or _references(s.value) for s in _statements(text)
+  )
+
+
 def bindings():
   """All bindings of the configuration, a list of `Binding`; macros apart."""
   macros, found = {}, []

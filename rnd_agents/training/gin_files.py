@@ -17,12 +17,18 @@ GinError = gin_bindings.GinError
 
 # Folders that gin searches for included files.
 _search_folders = []
-# Names of bindings that only included files have.
+# Names of bindings that may be without effect, as `inherited` returns them.
 _inherited = set()
 
 
 def inherited():
-  """Names of the parameters that only included files bind, a set."""
+  """Names of the parameters that may be bound in vain, a set.
+
+  They are bound in included files alone, or in files before a file or the
+  bindings of the command line that put a function in the place of another, as
+  in `curiosity_fn = @create_e3b` and `core = None`: those cannot take back what
+  is bound for the other.
+  """
   return frozenset(_inherited)
 
 
@@ -113,9 +119,10 @@ def parse(files, bindings=()):
   gin_bindings.check()
   _inherited.clear()
   _inherited.update(binding.name for binding in gin_bindings.bindings())
-  _inherited.difference_update(*map(gin_bindings.names_in, bindings))
-  for path in paths:
-    _inherited.difference_update(gin_bindings.names_in(texts[path]))
+  for text in ['\n'.join(bindings), *(texts[path] for path in reversed(paths))]:
+    _inherited.difference_update(gin_bindings.names_in(text))
+    if gin_bindings.names_functions(text):
+      break
   return list(texts)
 
 

@@ -165,7 +165,16 @@ def test_what_an_included_file_binds_may_be_replaced(tmp_path):
   files = [str(derived)]
   tiny_runs.prepare(tmp_path / 'run', 128, files=files)
   assert tiny_runs.iterations(tmp_path / 'run') == (0, -1)
+  # Also on the command line, or by a file after it.
+  files = [str(tmp_path / 'base.gin')]
+  replaced = 'create_networks.core = None'
+  tiny_runs.prepare(tmp_path / 'c', 128, replaced, files=files)
+  (tmp_path / 'later.gin').write_text(f'{replaced}\n')
+  tiny_runs.prepare(
+      tmp_path / 'd', 128, files=[*files, str(tmp_path / 'later.gin')]
+  )
   # Not where the file itself, or the command line, binds it.
+  files = [str(derived)]
   with pytest.raises(errors.UserError, match=f'LSTMCore.units {_UNUSED}'):
     tiny_runs.train(tmp_path / 'b', 128, 'LSTMCore.units = 8', files=files)
   derived.write_text(derived.read_text() + 'LSTMCore.units = 9\n')
