@@ -13,6 +13,9 @@ from rnd_agents import spec_differences
 
 _COUNTER = itertools.count()
 
+# More threads than that wait for the next batch.
+_MAX_BATCH_SIZE = 1024
+
 
 class BatchedPolicy(py_policy.PyPolicy):
   """Answers single time steps of any number of threads, in batches.
@@ -24,12 +27,11 @@ class BatchedPolicy(py_policy.PyPolicy):
   ends: make one for a policy, and not one for each who asks.
   """
 
-  def __init__(self, policy, max_batch_size=1024):
+  def __init__(self, policy):
     """Builds the graph, the only one whatever the size of a batch.
 
     Args:
       policy: A `TFPolicy` that takes batches of any size.
-      max_batch_size: Largest batch.
     """
     super().__init__(
         policy.time_step_spec,
@@ -42,7 +44,7 @@ class BatchedPolicy(py_policy.PyPolicy):
 
     @tf.nondifferentiable_batch_function(
         num_batch_threads=1,
-        max_batch_size=max_batch_size,
+        max_batch_size=_MAX_BATCH_SIZE,
         batch_timeout_micros=0,
         # Of one request each at worst; more of them than this fail.
         max_enqueued_batches=1_000_000,

@@ -9,6 +9,9 @@ import tensorflow as tf
 from rnd_agents.networks import environment_rows
 from rnd_agents.ops import episodic
 
+# The newest places of an episode that are remembered as visited.
+_MAX_KEYS = 20_000
+
 
 class EpisodicMemory(tf.Module, abc.ABC):
   """Numbers that transitions have by their episode so far.
@@ -91,25 +94,23 @@ class EpisodicMemory(tf.Module, abc.ABC):
 class FirstVisits(EpisodicMemory):
   """1 for an observation that is seen for the first time in its episode."""
 
-  def __init__(self, key_fn=None, max_keys=20_000, name='FirstVisits'):
+  def __init__(self, key_fn=None, name='FirstVisits'):
     """Creates an empty memory.
 
     Args:
       key_fn: Function from a nest of observations [outer..., ...] to a nest of
         tensors [outer..., ...]: observations of one key are the same place;
         None for all of the observation.
-      max_keys: The newest places of an episode that are remembered.
       name: Name of the module.
     """
     super().__init__([None], tf.int64, name)
     self._key_fn = key_fn
-    self._max_keys = max_keys
 
   def _of_rows(self, observations, starts, counts, memory):
     if self._key_fn is not None:
       observations = self._key_fn(observations)
     return episodic.first_visits(
-        fingerprints(observations), starts, counts, memory, self._max_keys
+        fingerprints(observations), starts, counts, memory, _MAX_KEYS
     )
 
 

@@ -10,8 +10,9 @@ import gin
 from rnd_agents import errors
 from rnd_agents.training import gin_bindings
 
-# How a run is carried out and watched; no number that it learns depends on it,
-# so that also a finished run may be started again with another value.
+# How a run is carried out and watched; no number that it learns depends on it
+# (but on a 'vector_entry_point' that is another implementation of the task), so
+# that also a finished run may be started again with another value.
 _OF_EXECUTION = frozenset({
     'train_eval.num_env_steps',
     'train_eval.stop_at_success_rate',
