@@ -104,7 +104,7 @@ def packed(reply):
   """The reply as it travels: frames once, the last row not in the state too."""
   if not isinstance(reply.result, collector.Rollout):
     return reply
-  result = _with_observations(reply.result, packed_frames.PackedFrames.pack)
+  result = _with_observations(reply.result, packed_frames.packed)
   state = reply.state and dict(reply.state, last_row=None)
   return reply._replace(result=result, state=state)
 

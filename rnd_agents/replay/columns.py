@@ -7,13 +7,11 @@ and can grow.
 """
 
 from concurrent import futures
-import zlib
 
 import numpy as np
 import tensorflow as tf
 
-# Python's fastest: more than this saves little and takes several times as long.
-_LEVEL = 1
+from rnd_agents import frame_stacks
 
 
 def create(spec, capacity, compresses_images):
@@ -66,11 +64,7 @@ class ArrayColumn:
 
 
 class ImageColumn:
-  """Images, each sequence of them compressed by zlib.
-
-  Where a stack of frames [height, width, C] is the one before, moved by one
-  frame, only its newest frame is stored.
-  """
+  """Images, each sequence of them compressed as `frame_stacks` does it."""
 
   def __init__(self, shape, capacity):
     self._shape = shape
@@ -84,51 +78,20 @@ class ImageColumn:
 
   def put(self, places, values):
     """Stores images [n, L, height, width, C] at places [n]."""
-    for place, content in zip(places, self._pool.map(self._compress, values)):
+    contents = self._pool.map(frame_stacks.compress, values)
+    for place, content in zip(places, contents):
       self._compressed[place] = content
-
-  def _compress(self, value):
-    """Returns what `_expand` takes of images [L, height, width, C], in zlib."""
-    length, _, _, channels = self._shape
-    is_moved = np.zeros([length], np.bool_)
-    if channels > 1:
-      is_same = value[1:, ..., :-1] == value[:-1, ..., 1:]
-      is_moved[1:] = is_same.all(axis=(1, 2, 3))
-    is_new = np.repeat(~is_moved[:, np.newaxis], channels, axis=1)
-    is_new[:, -1] = True
-    frames = np.moveaxis(value, -1, 1)[is_new]
-    return zlib.compress(is_moved.tobytes() + frames.tobytes(), _LEVEL)
 
   def take(self, places):
     """Returns the images [n, L, height, width, C] at places [n]."""
     values = np.empty((len(places), *self._shape), np.uint8)
 
     def fill(i):
-      self._expand(zlib.decompress(self._compressed[places[i]]), values[i])
+      frame_stacks.expand(self._compressed[places[i]], values[i])
 
     for _ in self._pool.map(fill, range(len(places))):
       pass  # What one of them raises is raised here.
     return values
-
-  def _expand(self, content, value):
-    """Fills images from what `put` compressed."""
-    length, height, width, channels = self._shape
-    is_moved = np.frombuffer(content, np.bool_, length)
-    frames = np.frombuffer(content, np.uint8, offset=length)
-    frames = frames.reshape(-1, height, width)
-    if channels == 1:
-      value[..., 0] = frames
-      return
-    # Which frame each channel of each stack is.
-    indices = np.empty([length, channels], np.int64)
-    num_read = 0
-    for t in range(length):
-      num_new = 1 if is_moved[t] else channels
-      indices[t, :-num_new] = indices[t - 1, num_new:]
-      indices[t, -num_new:] = range(num_read, num_read + num_new)
-      num_read += num_new
-    for channel in range(channels):
-      value[..., channel] = frames[indices[:, channel]]
 
   def packed(self, first, count):
     """Returns what `unpack` takes, by name, of `count` places."""

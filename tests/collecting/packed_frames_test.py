@@ -30,23 +30,25 @@ def _stacks(num_frames, starts):
 @pytest.mark.parametrize('num_frames', [1, 2, 4])
 def test_each_frame_travels_once(num_frames, starts):
   stacks = _stacks(num_frames, starts)
-  packed = packed_frames.PackedFrames.pack(stacks)
+  packed = packed_frames.packed(stacks)
   np.testing.assert_array_equal(packed_frames.unpacked(packed), stacks)
   assert packed_frames.unpacked(packed).flags['C_CONTIGUOUS']
-  newest, older = map(zlib.decompress, (packed.newest, packed.older))
-  assert len(newest) == 2 * 6 * 5 * 7
-  num_starts = (2 + len(starts)) if num_frames > 1 else 2
-  assert len(older) == num_starts * (num_frames - 1) * 5 * 7
-  assert packed.nbytes == len(packed.newest) + len(packed.older) + 12
+  # Of each stack a flag, the newest frame, and of first ones the others.
+  num_older = (2 + len(starts)) * (num_frames - 1)
+  contents = [zlib.decompress(part) for part in packed.parts]
+  assert sum(map(len, contents)) == 2 * 6 + (2 * 6 + num_older) * 5 * 7
+  assert packed.nbytes == sum(map(len, packed.parts))
 
 
 def test_what_is_no_stack_travels_whole():
   noise = np.random.RandomState(1).randint(
       0, 256, [2, 3, 4, 4, 3], dtype=np.uint8
   )
-  packed = packed_frames.PackedFrames.pack(noise)
+  packed = packed_frames.packed(noise)
   np.testing.assert_array_equal(packed_frames.unpacked(packed), noise)
-  assert not np.any(packed.follows)
+  assert {len(zlib.decompress(part)) for part in packed.parts} == {
+      3 + 3 * 3 * 4 * 4
+  }
   for other in (noise.astype(np.float32), noise[..., 0]):
-    assert packed_frames.PackedFrames.pack(other) is other
+    assert packed_frames.packed(other) is other
     assert packed_frames.unpacked(other) is other
