@@ -400,7 +400,10 @@ def test_the_rate_of_goals_that_were_reached_is_a_metric(off_on):
 @pytest.mark.parametrize(
     ('bindings', 'message'),
     [
-        (['TwoLevelTraining.goal_length = 0'], 'goal_length must be an integer from 1'),
+        (
+            ['TwoLevelTraining.goal_length = 0'],
+            'goal_length must be an integer from 1',
+        ),
         (
             ['TwoLevelTraining.lower = @OnPolicyTraining'],
             'TwoLevelTraining.lower must be @OnPolicyTraining.., @Replay',
