@@ -113,10 +113,15 @@ class NumberedFolders:
     os.replace(os.path.join(self._parent, _ASIDE), path)
 
   def sync(self, number):
-    """Waits until a folder that was published is on the disk."""
+    """Waits until a folder that was published is on the disk.
+
+    Then it deletes those that were replaced, also before an earlier kill.
+    """
     sync_tree(self.path(number))
     sync(self._parent)
-    shutil.rmtree(self.path(number) + _OLD, ignore_errors=True)
+    for name in os.listdir(self._parent):
+      if name.startswith(f'{self._name}_') and name.endswith(_OLD):
+        shutil.rmtree(os.path.join(self._parent, name), ignore_errors=True)
 
   def recover(self):
     """Gives its name back to a folder that `publish` was about to replace."""
@@ -152,9 +157,6 @@ class NumberedFolders:
     shutil.rmtree(trash, ignore_errors=True)
 
   def prune(self, num_newest):
-    """Deletes all folders but the newest few, once these are on the disk."""
+    """Deletes all folders but the newest few."""
     for number in self.numbers()[:-num_newest]:
       self.remove(number)
-    for name in os.listdir(self._parent):
-      if name.startswith(f'{self._name}_') and name.endswith(_OLD):
-        shutil.rmtree(os.path.join(self._parent, name), ignore_errors=True)

@@ -99,8 +99,8 @@ def without_nan(name, values):
   """
   message = f'{name} is NaN or infinite, and no action can be drawn'
   if tf.executing_eagerly():
-    bad = tf.math.is_nan(values) | (tf.math.is_inf(values) & (values > 0))
-    require(~tf.reduce_any(bad), lambda: tf.constant(message))
+    good = tf.reduce_all(values < float('inf'))  # NaN is not less, either.
+    require(good, lambda: tf.constant(message))
     return values
   # Minus infinity is the logit of an action that is not allowed.
   look = tf.debugging.check_numerics(tf.nn.relu(values), _REFUSED + message)

@@ -272,9 +272,9 @@ _BAD = {
         'num_epochs must be an integer from 1, got 0.'
     ),
     'RNDPPOAgent.num_minibatches = 100': (
-        '4 environments * 8 steps are 32'
-        ' transitions, too few for RNDPPOAgent.num_minibatches = 100: at least'
-        ' two a minibatch are needed.'
+        '4 environments * 8 steps are 32 transitions, too few for'
+        ' RNDPPOAgent.num_minibatches = 100: at least two a minibatch are'
+        ' needed.'
     ),
     'RNDPPOAgent.predictor_proportion = 2.0': (
         'predictor_proportion must be above 0 and at most 1, got 2.0. To train'
