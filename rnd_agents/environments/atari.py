@@ -86,7 +86,8 @@ def load_atari(
     screen_size: height and width in pixels.
     stack_size: frames an observation.
     max_num_frames_per_episode: then the episode is truncated.
-    terminal_on_life_loss: whether a life lost ends an episode.
+    terminal_on_life_loss: whether a life lost ends an episode; the next one
+      is a new game.
     noop_max: up to so many no-ops begin an episode; they count as frames.
     full_action_space: all 18 actions, also those that do nothing in the game.
     render_mode: 'rgb_array' for videos.

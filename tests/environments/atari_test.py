@@ -40,16 +40,25 @@ class UnseededAfterTheFirst(gymnasium.Wrapper):
     return self.env.reset(seed=seed, options=options)
 
 
-@pytest.mark.parametrize('game, seed', [('MontezumaRevenge', 4), ('Qbert', 6)])
-def test_single_and_vector_pipelines_are_bit_identical(game, seed):
+@pytest.mark.parametrize(
+    'game, seed, terminal_on_life_loss',
+    [
+        ('MontezumaRevenge', 4, False),
+        ('MontezumaRevenge', 4, True),
+        ('Qbert', 6, False),
+    ],
+)
+def test_single_and_vector_pipelines_are_bit_identical(
+    game, seed, terminal_on_life_loss
+):
   # A limit of 400 steps, so that there are ends of both kinds.
-  single = atari.load_atari(
-      game, max_num_frames_per_episode=1_600, wrappers=[UnseededAfterTheFirst]
-  )
-  many = atari.load_atari(
-      game,
+  settings = dict(
       max_num_frames_per_episode=1_600,
-      vectorization='vector_entry_point',
+      terminal_on_life_loss=terminal_on_life_loss,
+  )
+  single = atari.load_atari(game, wrappers=[UnseededAfterTheFirst], **settings)
+  many = atari.load_atari(
+      game, vectorization='vector_entry_point', **settings
   )
   assert single.observation_spec() == many.observation_spec()
   assert single.action_spec() == many.action_spec()
@@ -100,6 +109,24 @@ def test_the_frame_limit_is_a_truncation(vectorization):
   np.testing.assert_array_equal(time_step.discount, [1, 1])
   for episode in env.pop_episodes():
     assert episode[1:4] == (0.0, 30, False)
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'vector_entry_point'])
+def test_a_lost_life_ends_the_episode_and_the_next_is_a_new_game(vectorization):
+  env = atari.load_atari(
+      'MontezumaRevenge',
+      seed=0,
+      vectorization=vectorization,
+      terminal_on_life_loss=True,
+  )
+  rng = np.random.RandomState(0)
+  time_step = env.reset()
+  ends = 0
+  while ends < 3:
+    assert env.get_info()['lives'].tolist() == [5 if time_step.is_last() else 6]
+    ends += time_step.is_last()[0]
+    assert time_step.discount[0] == 1 - time_step.is_last()[0]
+    time_step = env.step(rng.randint(18, size=1))
 
 
 def test_defaults_of_the_paper():
