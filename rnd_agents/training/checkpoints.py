@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import zlib
 
 from absl import logging
+import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
@@ -35,6 +36,15 @@ _VARIABLES = 'variables'
 _DISK_ERRORS = (
     errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO
 )
+
+
+class _Unpickler(pickle.Unpickler):
+  """Reads what was written with NumPy 2 where NumPy 1 is installed too."""
+
+  def find_class(self, module, name):
+    if np.lib.NumpyVersion(np.__version__) < '2.0.0':
+      module = module.replace('numpy._core', 'numpy.core')
+    return super().find_class(module, name)
 
 
 class Snapshot(NamedTuple):
@@ -163,7 +173,7 @@ class Checkpoints:
         )
         continue
       with open(os.path.join(folder, _STATE), 'rb') as file:
-        return Snapshot(iteration, folder, pickle.load(file))
+        return Snapshot(iteration, folder, _Unpickler(file).load())
     if iterations:
       raise errors.SetupError(
           f'All {len(iterations)} checkpoints in {self._folder} are damaged.'

@@ -113,6 +113,21 @@ def test_a_damaged_newest_one_is_skipped_and_named(
   assert f'{newest} is damaged' in caplog.text
 
 
+def test_a_snapshot_written_with_another_numpy(tmp_path, monkeypatch):
+  # The calls by which NumPy 1 and 2 write an array of three ones.
+  for iteration, module in enumerate((b'numpy.core', b'numpy._core')):
+    monkeypatch.setattr(
+        checkpoints.pickle,
+        'dump',
+        lambda state, file, _, m=module: file.write(
+            b'c%s.numeric\nones\n(I3\ntR.' % m
+        ),
+    )
+    run = _Run(tmp_path)
+    run.save(iteration)
+    np.testing.assert_array_equal(run.snapshots.find().state, np.ones(3))
+
+
 def test_what_a_damaged_one_was_to_replace_is_taken(tmp_path, monkeypatch):
   run = _Run(tmp_path)
   run.snapshots.save(0, 'first')
