@@ -12,6 +12,7 @@ minute of a core.
 """
 
 import collections
+import glob
 import os
 from typing import NamedTuple
 
@@ -30,7 +31,6 @@ from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
 from rnd_agents.plotting import drawing
 from rnd_agents.plotting import heat_maps
-from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
 from rnd_agents.training import run_directory
 
@@ -68,14 +68,19 @@ class Steps(NamedTuple):
 
   @property
   def begins_life(self):
-    """Whether a life was lost just before the step: not the first of a game."""
+    """Whether a life begins with the step, but for the first of a game."""
     begins = np.zeros_like(self.lives, bool)
-    begins[1:] = self.lives[1:] < self.lives[:-1]
+    now, before = self.lives[1:], self.lives[:-1]
+    begins[1:] = (0 < now) & (now < before)
     return begins
 
 
 def play(root_dir, num_env_steps, seed):
   """Plays with the newest checkpoint of a run of RND-PPO; returns `Steps`."""
+  # Read only: the run may go on meanwhile.
+  folders = glob.glob(os.path.join(root_dir, 'checkpoints', 'iteration_*'))
+  if not folders:
+    raise app.UsageError(f'{root_dir} is no run with a checkpoint.')
   gin.clear_config()
   gin.parse_config_file(os.path.join(root_dir, run_directory.CONFIG_FILE))
   config = experiment.Experiment(root_dir='')  # Writes nothing.
@@ -90,11 +95,8 @@ def play(root_dir, num_env_steps, seed):
     agent = config.training.build_agent(
         local.specs_of(env), _NUM_ENVIRONMENTS
     )
-    saved = checkpoints.Checkpoints(
-        os.path.join(root_dir, 'checkpoints'), agent=agent
-    ).find()
     tf.train.Checkpoint(agent=agent).read(
-        os.path.join(saved.folder, 'variables')
+        os.path.join(max(folders), 'variables')
     ).expect_partial()
     return _play(env, agent, num_env_steps // _NUM_ENVIRONMENTS)
   finally:
@@ -156,7 +158,8 @@ def mean_map(x, y, values):
 def _say(name, steps):
   begins = steps.begins_life
   print(
-      f'{name}: {begins.size} steps, {begins.sum()} lives lost; mean bonus'
+      f'{name}: {begins.size} steps; {begins.sum()} deaths before the last of'
+      ' a game; mean bonus'
       f' {steps.bonus.mean():.4f}; mean intrinsic value'
       f' {steps.intrinsic_value.mean():.3f}, where the next life begins'
       f' {steps.intrinsic_value[begins].mean():.3f}',

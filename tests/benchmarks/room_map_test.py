@@ -23,5 +23,5 @@ def test_a_life_begins_where_one_was_lost_and_not_where_a_game_begins():
   steps = room_map.Steps(*[None] * 3, lives, None, None)
   assert steps.begins_life.tolist() == [
       [False, False], [True, False], [False, True], [False, False],
-      [False, True],
+      [False, False],
   ]
