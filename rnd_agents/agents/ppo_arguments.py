@@ -131,6 +131,7 @@ _NUMBERS_OR_SCHEDULES = dict(
     intrinsic_discount_factor=ranges.WITHIN_0_AND_1,
     lambda_value=ranges.WITHIN_0_AND_1,
     intrinsic_reward_clip=ranges.ABOVE_0.or_none(),
+    intrinsic_termination_discount=ranges.WITHIN_0_AND_1,
     advantage_scale_decay=ranges.WITHIN_0_AND_1,
     least_reward_deviation=ranges.AT_LEAST_0,
     target_kl=ranges.ABOVE_0.or_none(),

@@ -20,6 +20,7 @@ _RANGES = dict(
     discount_factor=ranges.WITHIN_0_AND_1.or_schedule(),
     advantage_coefficient=ranges.FINITE.or_schedule(),
     bonus_clip=ranges.ABOVE_0.or_none().or_schedule(),
+    termination_discount=ranges.WITHIN_0_AND_1,
 )
 
 
@@ -41,6 +42,8 @@ class ReturnStream:
       with one curiosity at most.
     bonus_clip: Bound on the size of the curiosity's normalized bonus; None for
       none.
+    termination_discount: What a termination leaves of the value behind it, in
+      a return that goes on; 1 for all of it.
   """
 
   name: str
@@ -49,6 +52,7 @@ class ReturnStream:
   ends_with_episode: bool = True
   reward: Any = None
   bonus_clip: Optional[float] = None
+  termination_discount: float = 1.0
 
   def __post_init__(self):
     if not (isinstance(self.name, str) and self.name.isidentifier()):
@@ -84,6 +88,11 @@ class ReturnStream:
           f'ReturnStream.bonus_clip has no effect: no curiosity pays in'
           f' {self.name}. Leave it out; reward_fn changes rewards of the'
           ' environment.'
+      )
+    if self.ends_with_episode and self.termination_discount != 1:
+      raise errors.InvalidValue(
+          'ReturnStream.termination_discount has no effect: the return'
+          f' {self.name} ends with the episode. Leave one of them out.'
       )
 
   @property
@@ -206,7 +215,11 @@ class ReturnStreams:
     else:
       values = gae.bridge_boundary_values(values, is_boundary)
       weights = gae.continuing_weights(
-          stream.discount_factor, self.lambda_value, is_boundary
+          stream.discount_factor,
+          self.lambda_value,
+          is_boundary,
+          experience.discount[:, :-1],
+          stream.termination_discount,
       )
     return gae.generalized_advantage_estimation(
         rewards, values[:, :-1], values[:, -1], *weights

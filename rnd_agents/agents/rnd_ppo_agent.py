@@ -83,6 +83,7 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
       intrinsic_advantage_coefficient=1.0,
       episodic_intrinsic_stream=False,
       intrinsic_reward_clip=None,
+      intrinsic_termination_discount=1.0,
       bootstrap_at_time_limit=True,
       normalize_advantages=False,
       advantage_scale_decay=0.0,
@@ -137,6 +138,9 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         episode (section 2.3 of the paper argues that it should not).
       intrinsic_reward_clip: Bound on the normalized bonus; None as in the
         paper. A first unseen screen may be worth a hundred usual bonuses.
+      intrinsic_termination_discount: What a termination leaves of the intrinsic
+        value behind it, 1 in the paper. Where dying shows something new and the
+        next episode begins at once, dying pays; below 1 it costs.
       bootstrap_at_time_limit: Whether a return that ends with the episode
         bootstraps where a time limit cut it: the extrinsic one, and the
         intrinsic one if it is episodic. False is what the authors' code does.
@@ -177,9 +181,9 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         each with an intrinsic stream of its own; None for RND on `rnd_network`
         and `target_rnd_network`.
       streams: Other return streams than the two above, which the arguments from
-        `discount_factor` to `intrinsic_reward_clip` describe: a list of
-        `ReturnStream`, or a function from `curiosity` to one. `value_net` has
-        as many heads.
+        `discount_factor` to `intrinsic_termination_discount` describe: a list
+        of `ReturnStream`, or a function from `curiosity` to one. `value_net`
+        has as many heads.
       name: Name of the agent.
       **kwargs: The other arguments of `PPOAgent`: `greedy_eval`,
         `lambda_value`, `value_pred_loss_coef`, `gradient_clipping`,
@@ -200,6 +204,7 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         intrinsic_advantage_coefficient=intrinsic_advantage_coefficient,
         episodic_intrinsic_stream=episodic_intrinsic_stream,
         intrinsic_reward_clip=intrinsic_reward_clip,
+        intrinsic_termination_discount=intrinsic_termination_discount,
     )
     rnd_settings = dict(
         rnd_network=rnd_network,

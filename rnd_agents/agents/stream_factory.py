@@ -105,6 +105,7 @@ def _default_streams(
     intrinsic_advantage_coefficient,
     episodic_intrinsic_stream,
     intrinsic_reward_clip,
+    intrinsic_termination_discount,
 ):
   """The extrinsic and the intrinsic ones; `RNDPPOAgent` has the arguments."""
   intrinsic = [
@@ -115,6 +116,7 @@ def _default_streams(
           episodic_intrinsic_stream,
           curiosity,
           intrinsic_reward_clip,
+          intrinsic_termination_discount,
       )
       for i, curiosity in enumerate(curiosities)
   ]

@@ -17,6 +17,9 @@ separate functions:
 | truncation (time limit)     | gamma              | 0            |
 | boundary, episodic stream   | 0                  | 0            |
 | boundary, continuing stream | 1                  | 1            |
+| termination, the same       | gamma c            | gamma lambda c |
+
+where c, 1 by default, is what a termination leaves of the value behind it.
 """
 
 import tensorflow as tf
@@ -93,7 +96,13 @@ def episodic_weights(
   return discounts, trace_weights
 
 
-def continuing_weights(discount_factor, lambda_value, is_boundary):
+def continuing_weights(
+    discount_factor,
+    lambda_value,
+    is_boundary,
+    environment_discounts=1.0,
+    termination_discount=1.0,
+):
   """Discounts and trace weights of a stream that no episode end cuts.
 
   The boundary row passes value and trace through unchanged, so the advantages
@@ -105,14 +114,18 @@ def continuing_weights(discount_factor, lambda_value, is_boundary):
     discount_factor: gamma, a float.
     lambda_value: lambda, a float.
     is_boundary: Whether row t is an episode's last. Boolean [B, T].
+    environment_discounts: As for `episodic_weights`.
+    termination_discount: c, a float: what a termination leaves of the value
+      behind it. 1 for all of it, as in the paper; a time limit leaves all.
 
   Returns:
     A tuple (discounts, trace_weights), each a float tensor [B, T].
   """
   ones = tf.ones_like(is_boundary, tf.float32)
-  discounts = tf.where(is_boundary, ones, discount_factor * ones)
+  left = 1.0 - (1.0 - termination_discount) * (1.0 - environment_discounts)
+  discounts = tf.where(is_boundary, ones, discount_factor * left * ones)
   trace_weights = tf.where(
-      is_boundary, ones, discount_factor * lambda_value * ones
+      is_boundary, ones, discount_factor * lambda_value * left * ones
   )
   return discounts, trace_weights
 

@@ -109,6 +109,17 @@ _BY_LEARNER = {
         ),
         ({'target_kl': 0.0}, 'target_kl must be above 0'),
         ({'intrinsic_reward_clip': -1.0}, 'reward_clip must be above 0'),
+        (
+            {'intrinsic_termination_discount': 1.5},
+            'termination_discount must be between 0 and 1, got 1.5',
+        ),
+        (
+            {
+                'intrinsic_termination_discount': 0.5,
+                'episodic_intrinsic_stream': True,
+            },
+            'termination_discount has no effect',
+        ),
         ({'least_reward_deviation': 1.0}, 'needs normalize_rewards=True'),
         ({'advantage_scale_decay': 0.9}, 'needs normalize_advantages=True'),
         (

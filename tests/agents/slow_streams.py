@@ -32,6 +32,7 @@ class Settings:
   episodic_intrinsic_stream: bool = False
   bootstrap_at_time_limit: bool = True
   intrinsic_reward_clip: typing.Optional[float] = None
+  intrinsic_termination_discount: float = 1.0
   normalize_advantages: bool = False
   advantage_scale_decay: float = 0.0
   normalize_observations: bool = False
@@ -158,8 +159,10 @@ def gae_intrinsic(settings, rewards, values, step_types, discounts):
   advantages = np.zeros(len(rewards))
   carried, future = 0.0, values[len(rewards)]
   for t in reversed(steps):
-    delta = rewards[t] + gamma * future - values[t]
-    carried = delta + gamma * lambda_ * carried
+    died = step_types[t + 1] == LAST and discounts[t] == 0
+    left = settings.intrinsic_termination_discount if died else 1.0
+    delta = rewards[t] + gamma * left * future - values[t]
+    carried = delta + gamma * left * lambda_ * carried
     advantages[t] = carried
     future = values[t]
   return advantages

@@ -60,6 +60,7 @@ BONUS = [49.0, 0.5, 0.2, 64.0, 0.8, 0.1]
 EXTRINSIC = [0.679020, 0.400000, 2.671371, 2.499100]
 BOOTSTRAPPED = [1.409058, 1.169230, 2.671371, 2.499100]
 INTRINSIC = [1.595409, 0.649026, 1.546014, 0.588000]
+COSTLY_DEATH = [1.228797, 0.259221, 1.546014, 0.588000]
 EPISODIC_INTRINSIC = [-0.237650, -1.300000, 1.546014, 0.588000]
 
 
@@ -84,6 +85,20 @@ def _two_episodes(agent, letter):
             None,
         ),
         (
+            {'intrinsic_termination_discount': 0.8},
+            'T',
+            EXTRINSIC,
+            COSTLY_DEATH,
+            None,
+        ),
+        (
+            {'intrinsic_termination_discount': 0.8},
+            'L',
+            BOOTSTRAPPED,
+            INTRINSIC,
+            None,
+        ),
+        (
             {'normalize_advantages': True},
             'T',
             EXTRINSIC,
@@ -92,7 +107,7 @@ def _two_episodes(agent, letter):
         ),
     ],
     ids=['death', 'time-limit', 'time-limit-as-death', 'episodic',
-         'normalized'],
+         'costly-death', 'time-limit-costs-nothing', 'normalized'],
 )
 def test_worked_out_vectors(
     whole_rollout, settings, letter, extrinsic, intrinsic, combined
@@ -135,8 +150,12 @@ def test_intrinsic_stream_ends_at_the_last_row(whole_rollout):
 @BOTH_WAYS
 @pytest.mark.parametrize(
     'settings',
-    [{}, {'episodic_intrinsic_stream': True, 'bootstrap_at_time_limit': False}],
-    ids=['continuing', 'episodic'],
+    [
+        {},
+        {'intrinsic_termination_discount': 0.6},
+        {'episodic_intrinsic_stream': True, 'bootstrap_at_time_limit': False},
+    ],
+    ids=['continuing', 'costly-death', 'episodic'],
 )
 def test_many_episodes_as_the_slow_loops(whole_rollout, settings):
   rows = agent_test_utils.ROLLOUT

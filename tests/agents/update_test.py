@@ -360,6 +360,7 @@ def test_statistics_live_on_in_the_next_update(
 def test_bounded_updates_equal_the_slow_ones(monkeypatch):
   settings = {
       'intrinsic_reward_clip': 0.3,
+      'intrinsic_termination_discount': 0.7,
       'target_kl': 0.01,
       'normalize_advantages': True,
       'advantage_scale_decay': 0.9,
@@ -535,4 +536,5 @@ _STREAM_SETTINGS = (
     'extrinsic_advantage_coefficient',
     'intrinsic_advantage_coefficient',
     'episodic_intrinsic_stream',
+    'intrinsic_termination_discount',
 )

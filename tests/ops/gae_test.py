@@ -180,6 +180,14 @@ def test_weights_of_the_table(run):
   )
   np.testing.assert_allclose(discounts, [[0.9, 0.9, 0.9, 1, 0.9]])
   np.testing.assert_allclose(weights, [[0.45, 0.45, 0.45, 1, 0.45]])
+  # An environment's discount of 1/2 is half a termination.
+  discounts, weights = run(
+      lambda x, y: gae.continuing_weights(0.9, 0.5, x, y, 0.8),
+      is_boundary,
+      environment_discounts,
+  )
+  np.testing.assert_allclose(discounts, [[0.9, 0.72, 0.9, 1, 0.81]])
+  np.testing.assert_allclose(weights, [[0.45, 0.36, 0.45, 1, 0.405]])
 
 
 # Tracing costs most of the time: all pairs eagerly, the usual one in graphs.
