@@ -12,7 +12,6 @@ minute of a core.
 """
 
 import collections
-import glob
 import os
 from typing import NamedTuple
 
@@ -25,6 +24,7 @@ import gin
 import numpy as np
 import tensorflow as tf
 
+from rnd_agents import files
 from rnd_agents.collecting import local
 from rnd_agents.curiosity import transitions
 from rnd_agents.environments import loaders
@@ -42,18 +42,12 @@ _NUM_ENVIRONMENTS = 16
 
 
 class PlayerPosition(wrappers.InfoWrapper):
-  """Adds the player's position in the room and the lives left to the info."""
+  """Adds the player's position in the room to the info."""
 
   def _told(self, begins):
     del begins
-    ale = self.unwrapped.ale
-    ram = ale.getRAM()
-    return {
-        'x': int(ram[_X_ADDRESS]),
-        'y': int(ram[_Y_ADDRESS]),
-        'room': int(ram[wrappers.RoomsVisited.ROOM_ADDRESS]),
-        'lives_left': ale.lives(),
-    }
+    ram = self.unwrapped.ale.getRAM()
+    return {'x': int(ram[_X_ADDRESS]), 'y': int(ram[_Y_ADDRESS])}
 
 
 class Steps(NamedTuple):
@@ -77,9 +71,11 @@ class Steps(NamedTuple):
 
 def play(root_dir, num_env_steps, seed):
   """Plays with the newest checkpoint of a run of RND-PPO; returns `Steps`."""
-  # Read only: the run may go on meanwhile.
-  folders = glob.glob(os.path.join(root_dir, 'checkpoints', 'iteration_*'))
-  if not folders:
+  # Listed only: the run may go on meanwhile.
+  snapshots = files.NumberedFolders(
+      os.path.join(root_dir, 'checkpoints'), 'iteration'
+  )
+  if not snapshots.numbers():
     raise app.UsageError(f'{root_dir} is no run with a checkpoint.')
   gin.clear_config()
   gin.parse_config_file(os.path.join(root_dir, run_directory.CONFIG_FILE))
@@ -88,7 +84,7 @@ def play(root_dir, num_env_steps, seed):
     env = loaders.load_environment(
         num_environments=_NUM_ENVIRONMENTS,
         vectorization='sync',
-        wrappers=[PlayerPosition],
+        wrappers=[wrappers.RoomsVisited, PlayerPosition],
         seed=seed,
     )
   try:
@@ -96,7 +92,7 @@ def play(root_dir, num_env_steps, seed):
         local.specs_of(env), _NUM_ENVIRONMENTS
     )
     tf.train.Checkpoint(agent=agent).read(
-        os.path.join(max(folders), 'variables')
+        os.path.join(snapshots.path(snapshots.numbers()[-1]), 'variables')
     ).expect_partial()
     return _play(env, agent, num_env_steps // _NUM_ENVIRONMENTS)
   finally:
@@ -112,9 +108,8 @@ def _play(env, agent, num_rows):
         tf.nest.map_structure(tf.convert_to_tensor, time_step)
     )
     info = env.get_info()
-    for name in ('x', 'y', 'room'):
+    for name in ('x', 'y', 'room', 'lives'):  # The last is ALE's own.
       rows[name].append(info[name])
-    rows['lives'].append(info['lives_left'])
     rows['bonus'].append(bonus.numpy())
     rows['intrinsic_value'].append(value.numpy())
     time_step = env.step(action.numpy())
@@ -159,8 +154,7 @@ def _say(name, steps):
   begins = steps.begins_life
   print(
       f'{name}: {begins.size} steps; {begins.sum()} deaths before the last of'
-      ' a game; mean bonus'
-      f' {steps.bonus.mean():.4f}; mean intrinsic value'
+      f' a game; mean bonus {steps.bonus.mean():.4f}; mean intrinsic value'
       f' {steps.intrinsic_value.mean():.3f}, where the next life begins'
       f' {steps.intrinsic_value[begins].mean():.3f}',
       flush=True,

@@ -17,9 +17,9 @@ separate functions:
 | truncation (time limit)     | gamma              | 0            |
 | boundary, episodic stream   | 0                  | 0            |
 | boundary, continuing stream | 1                  | 1            |
-| termination, the same       | gamma c            | gamma lambda c |
 
-where c, 1 by default, is what a termination leaves of the value behind it.
+In a continuing stream a termination is inside, times c in both columns: what it
+leaves of the value behind it, 1 by default.
 """
 
 import tensorflow as tf

@@ -38,13 +38,18 @@ _DISK_ERRORS = (
 )
 
 
+# Where NumPy 1 and 2 have what their arrays are written by: ours, the other's.
+_NUMPY_CORES = ['numpy._core', 'numpy.core']
+if np.lib.NumpyVersion(np.__version__) < '2.0.0':
+  _NUMPY_CORES.reverse()
+
+
 class _Unpickler(pickle.Unpickler):
-  """Reads what was written with NumPy 2 where NumPy 1 is installed too."""
+  """Reads what was written with NumPy 1 or 2, whichever is installed."""
 
   def find_class(self, module, name):
-    if np.lib.NumpyVersion(np.__version__) < '2.0.0':
-      module = module.replace('numpy._core', 'numpy.core')
-    return super().find_class(module, name)
+    ours, theirs = _NUMPY_CORES
+    return super().find_class(module.replace(theirs, ours), name)
 
 
 class Snapshot(NamedTuple):
