@@ -88,6 +88,7 @@ def play(root_dir, num_env_steps, seed):
         seed=seed,
     )
   try:
+    tf.keras.utils.set_random_seed(seed)
     agent = config.training.build_agent(
         local.specs_of(env), _NUM_ENVIRONMENTS
     )
@@ -201,5 +202,5 @@ if __name__ == '__main__':
   flags.DEFINE_multi_string('root_dir', None, 'Folder of a run.', required=True)
   flags.DEFINE_string('out', None, 'Picture to write.', required=True)
   flags.DEFINE_integer('num_env_steps', 24_000, 'Of all environments.')
-  flags.DEFINE_integer('seed', 0, 'Of the environments.')
+  flags.DEFINE_integer('seed', 0, 'Of environments and actions.')
   app.run(main)

@@ -58,6 +58,7 @@ def load_environment(
     seeding: Optional[episode_seeds.EpisodeSeeds] = None,
     reward_fn: Optional[vector_environment.RewardFn] = None,
     success_key: str = vector_environment.SUCCESS_KEY,
+    lives_key: Optional[str] = None,
     step_timeout_s: Optional[float] = vectorization_lib.STEP_TIMEOUT_S,
     preprocessing: bool = True,
 ) -> vector_environment.VectorPyEnvironment:
@@ -92,6 +93,9 @@ def load_environment(
       such as `wrappers.sign_of_reward`. Returns of episodes are sums without
       it.
     success_key: of the infos, whether an episode that ends was a success.
+    lives_key: of the infos, how many lives are left ('lives' in Atari games).
+      Where one is lost the discount is 0, so that returns end as at a
+      termination, and the episode goes on. None counts no lives.
     step_timeout_s: longest wait for a worker process of 'async', after which it
       counts as hung; None waits without a limit.
     preprocessing: False leaves ALE and MiniGrid ids as Gymnasium has them.
@@ -135,6 +139,7 @@ def load_environment(
       wrappers=wrappers,
       reward_fn=reward_fn,
       success_key=success_key,
+      lives_key=lives_key,
       step_timeout_s=step_timeout_s,
   )
   if not isinstance(env, str):

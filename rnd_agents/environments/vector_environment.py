@@ -27,6 +27,7 @@ from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import errors
 from rnd_agents.environments import gymnasium_spaces
+from rnd_agents.environments import lives
 
 _NO_INDICES = np.zeros(0, np.int64)
 Episode = episode_log.Episode
@@ -45,7 +46,10 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     action is ignored, the reward belongs to no transition);
   * LAST, discount 0, where it terminated;
   * LAST, discount 1, where it was truncated and did not terminate;
-  * MID, discount 1, otherwise.
+  * MID, discount 1, otherwise;
+
+  and discount 0 where a life was lost, if the environment was told how to see
+  that (`lives_key`).
 
   Rewards are float32. Observations are fresh arrays; float64 ones become
   float32, uint8, int32 and int64 stay. Text is dropped.
@@ -66,6 +70,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       seeding: Optional[episode_seeds.EpisodeSeeds] = None,
       reward_fn: Optional[RewardFn] = None,
       success_key: str = SUCCESS_KEY,
+      lives_key: Optional[str] = None,
   ):
     """Creates a VectorPyEnvironment.
 
@@ -82,6 +87,9 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         the spec.
         Returns of episodes are sums without it.
       success_key: of the infos, whether an episode that ends was a success.
+      lives_key: of the infos, how many lives are left. Where one is lost the
+        discount is 0, as after a termination, and the episode goes on. None
+        counts no lives.
 
     Raises:
       EnvironmentSetupError: `vector_env` is no VectorEnv, it resets otherwise,
@@ -119,6 +127,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._episodes = episode_log.EpisodeLog(
         self._num_envs, success_key, seeding
     )
+    self._lives = lives_key and lives.Lives(lives_key, self._num_envs)
     self._step_observers = []
     self._busy_since = None
     self._restored = None  # A time step that the next reset returns.
@@ -247,6 +256,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         'ended_indices': self._ended_indices,
         'next_seed': self._next_seed,
         'episodes': self._episodes.get_state(),
+        'lives': self._lives and self._lives.left,
         'running': self._inside(
             'get_state',
             episode_replay.save_running,
@@ -293,6 +303,8 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._ended_indices = state['ended_indices']
     self._next_seed = state['next_seed']
     self._episodes.set_state(state['episodes'])
+    if self._lives:
+      self._lives.left = state['lives']
     self._infos = {}
     self._restored = self._current_time_step = time_step
 
@@ -335,9 +347,11 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     observation, self._infos = self._inside('reset', self._raw_reset, seed)
     self._ended_indices = _NO_INDICES
     self._episodes.start(None if isinstance(seed, int) else seed)
+    step_type = np.full(self._num_envs, ts.StepType.FIRST, np.int32)
+    self._discount_lives(step_type, self._all_one)
     return self._observed(
         ts.TimeStep(
-            step_type=np.full(self._num_envs, ts.StepType.FIRST, np.int32),
+            step_type=step_type,
             reward=np.zeros([self._num_envs, *self._reward_shape], np.float32),
             discount=self._all_one.copy(),
             observation=observation,
@@ -440,9 +454,17 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       step_type[last] = ts.StepType.LAST
       discount[last] = 1.0 - np.asarray(terminated)[last]
       self._episodes.finish(last.tolist(), terminated, self._infos)
+    self._discount_lives(step_type, discount)
     return self._observed(
         ts.TimeStep(step_type, reward, discount, observation)
     )
+
+  def _discount_lives(self, step_type, discount):
+    """Writes 0 into the discounts [B] of steps that lost a life."""
+    if self._lives:
+      is_first = step_type == ts.StepType.FIRST
+      lost = self._inside('step', self._lives.lost, self._infos, is_first)
+      discount[lost] = 0.0
 
 
 def _copied(state):

@@ -37,6 +37,7 @@ def make_batch(
     wrappers: Wrappers = (),
     reward_fn: Optional[vector_environment.RewardFn] = None,
     success_key: str = vector_environment.SUCCESS_KEY,
+    lives_key: Optional[str] = None,
     step_timeout_s: Optional[float] = STEP_TIMEOUT_S,
 ) -> vector_environment.VectorPyEnvironment:
   """Returns `num_environments` environments as one batched PyEnvironment.
@@ -62,6 +63,7 @@ def make_batch(
       name=name,
       reward_fn=reward_fn,
       success_key=success_key,
+      lives_key=lives_key,
   )
   if vectorization == 'vector_entry_point':
     _check_own_vector(name, make_vector, wrappers, seeding)

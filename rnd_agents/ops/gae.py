@@ -19,7 +19,8 @@ separate functions:
 | boundary, continuing stream | 1                  | 1            |
 
 In a continuing stream a termination is inside, times c in both columns: what it
-leaves of the value behind it, 1 by default.
+leaves of the value behind it, 1 by default. A discount of 0 within an episode,
+where a life was lost, is a termination in either stream.
 """
 
 import tensorflow as tf
@@ -75,7 +76,8 @@ def episodic_weights(
     discount_factor: gamma, a float.
     lambda_value: lambda, a float.
     environment_discounts: What the environment said at s_{t+1}: 0 where the
-      episode terminated, 1 elsewhere, at a time limit too. Float [B, T].
+      episode terminated or a life was lost, 1 elsewhere, at a time limit too.
+      Float [B, T].
     next_is_last: Whether s_{t+1} is the last of its episode. Boolean [B, T].
     is_boundary: Whether row t is an episode's last. Boolean [B, T].
     bootstrap_at_time_limit: Whether V(s_LAST) stands for the future that a time

@@ -41,21 +41,16 @@ class UnseededAfterTheFirst(gymnasium.Wrapper):
 
 
 @pytest.mark.parametrize(
-    'game, seed, terminal_on_life_loss',
+    'game, seed, settings',
     [
-        ('MontezumaRevenge', 4, False),
-        ('MontezumaRevenge', 4, True),
-        ('Qbert', 6, False),
+        ('MontezumaRevenge', 4, dict(lives_key='lives')),
+        ('MontezumaRevenge', 4, dict(terminal_on_life_loss=True)),
+        ('Qbert', 6, {}),
     ],
 )
-def test_single_and_vector_pipelines_are_bit_identical(
-    game, seed, terminal_on_life_loss
-):
+def test_single_and_vector_pipelines_are_bit_identical(game, seed, settings):
   # A limit of 400 steps, so that there are ends of both kinds.
-  settings = dict(
-      max_num_frames_per_episode=1_600,
-      terminal_on_life_loss=terminal_on_life_loss,
-  )
+  settings['max_num_frames_per_episode'] = 1_600
   single = atari.load_atari(game, wrappers=[UnseededAfterTheFirst], **settings)
   many = atari.load_atari(
       game, vectorization='vector_entry_point', **settings
@@ -66,8 +61,10 @@ def test_single_and_vector_pipelines_are_bit_identical(
   other = many.reset_with_seeds([ale_seed(seed)])
   np.testing.assert_array_equal(one.observation, other.observation)
   num_actions = single.action_spec().maximum + 1
+  lives_lost = 0
   for action in np.random.RandomState(0).randint(num_actions, size=[2_000, 1]):
     one, other = single.step(action), many.step(action)
+    lives_lost += (~one.is_last() & (one.discount == 0)).item()
     for a, b in zip(one, other, strict=True):
       np.testing.assert_array_equal(a, b)
     assert other.observation.flags.c_contiguous
@@ -76,6 +73,8 @@ def test_single_and_vector_pipelines_are_bit_identical(
   assert [e[:5] for e in episodes] == [e[:5] for e in others]
   assert {e.terminated for e in episodes} == {True, False}
   assert others[0].seed == ale_seed(seed) and others[1].seed is None
+  # Of six a game, those before the last.
+  assert lives_lost > 9 if 'lives_key' in settings else lives_lost == 0
   if game == 'Qbert':
     # Rewards are raw: the least score of Q*bert is 25.
     assert max(e.return_ for e in episodes) >= 25

@@ -104,7 +104,7 @@ class PlaybackVectorEnv(vector.VectorEnv):
     return next(self._steps)
 
 
-def playback(space, first, steps=()):
+def playback(space, first, steps=(), **arguments):
   return vector_environment.VectorPyEnvironment(
-      PlaybackVectorEnv(space, first, steps)
+      PlaybackVectorEnv(space, first, steps), **arguments
   )

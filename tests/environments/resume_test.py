@@ -47,6 +47,26 @@ def lunar_lander():
   return 'LunarLander-v3'
 
 
+class Fragile(gymnasium.Env):
+  """Loses a life with every other step; five end the episode."""
+
+  observation_space = spaces.Box(0, 9, (1,), np.float32)
+  action_space = spaces.Discrete(2)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._step = 0
+    return self._seen()
+
+  def step(self, action):
+    self._step += 1
+    observation, infos = self._seen()
+    return observation, 0.0, infos['lives'] == 0, False, infos
+
+  def _seen(self):
+    return np.float32([self._step]), {'lives': 5 - self._step // 2}
+
+
 class Hybrid(gymnasium.Env):
   """Dict and Tuple actions, all of which the observation shows."""
 
@@ -158,6 +178,16 @@ def test_resumed_equals_unbroken(name, vectorization):
     )
 
   check_resumed(make, num_steps=600, num_after=300, saves=2)
+
+
+def test_resumed_before_a_life_is_lost():
+  check_resumed(
+      lambda: loaders.load_environment(
+          Fragile, NUM_ENVIRONMENTS, seed=0, lives_key='lives'
+      ),
+      num_steps=40,  # The second save is after 16, a step before a loss.
+      num_after=10,
+  )
 
 
 def test_resumed_deep_sea_vector():

@@ -219,6 +219,50 @@ def test_what_an_autoreset_step_claims_is_ignored():
   np.testing.assert_array_equal(rewards, [7.0, 3.0])  # Not written to.
 
 
+def test_a_lost_life_has_a_discount_of_0_and_ends_no_episode():
+  zeros = np.zeros([2, 1], np.float32)
+  none, only_0 = np.array([False, False]), np.array([True, False])
+  only_1, mark = np.array([False, True]), np.array([False, True])
+  steps = [  # (terminated, truncated, infos), discounts worked out by hand.
+      ((none, none, dict(hearts=[3, 2])), [1, 1]),
+      ((none, none, dict(hearts=[2, 2])), [0, 1]),
+      # Environment 0 does not say; what stands there for it is nothing.
+      ((none, none, dict(hearts=[0, 9], _hearts=mark)), [1, 1]),
+      # The last life, and one that is lost where a time limit ends the episode.
+      ((only_0, only_1, dict(hearts=[0, 8])), [0, 0]),
+      ((none, none, {}), [1, 1]),  # Both begin.
+      ((none, none, dict(hearts=[1, 1])), [1, 0]),
+      ((none, only_0, dict(hearts=[1, 1])), [1, 1]),
+      # A new episode with fewer lives has lost none.
+      ((none, none, dict(hearts=[0, 1])), [1, 1]),
+  ]
+  env = known.playback(
+      spaces.Box(-1, 1, (1,)),
+      zeros,
+      [(zeros, np.ones(2), *step) for step, _ in steps]
+      + [(zeros, np.ones(2), none, none, dict(feet=1, _feet=none))],
+      lives_key='hearts',
+  )
+  np.testing.assert_array_equal(env.reset().discount, [1, 1])
+  step_types = []
+  for _, discounts in steps:
+    time_step = env.step(np.zeros(2, int))
+    np.testing.assert_array_equal(time_step.discount, discounts)
+    step_types.append(time_step.step_type.tolist())
+  assert step_types == [
+      [MID, MID], [MID, MID], [MID, MID], [LAST, LAST], [FIRST, FIRST],
+      [MID, MID], [LAST, MID], [FIRST, MID],
+  ]
+  assert [episode[1:4] for episode in env.pop_episodes()] == [
+      (4.0, 4, True), (4.0, 4, False), (2.0, 2, False)
+  ]
+  with pytest.raises(
+      errors.EnvironmentFailure,
+      match=r"lives_key is 'hearts', which is not among its infos \['feet'\]",
+  ):
+    env.step(np.zeros(2, int))
+
+
 def test_not_finite_numbers_are_named():
   box = spaces.Box(-1, 1, (2,))
   good = np.zeros([2, 2])

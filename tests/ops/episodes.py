@@ -100,7 +100,8 @@ def random_rows(seed, num_steps, batch_size=6, end_probability=0.3):
       if is_last[row, t - 1] and is_last[row, t]:
         is_last[row, t] = False
   rewards = rng.normal(size=[batch_size, num_steps])
-  discounts = rng.choice([1.0, 0.9, 0.5], size=rewards.shape)
+  # A discount of 0 within an episode: a life was lost.
+  discounts = rng.choice([1.0, 0.9, 0.5, 0.0], size=rewards.shape)
   # Half of the ends are deaths.
   dies = is_last[:, 1:] & (rng.random(rewards.shape) < 0.5)
   discounts[dies] = 0.0

@@ -155,39 +155,40 @@ def test_bridged_values(run):
 
 @tensors.in_every_mode
 def test_weights_of_the_table(run):
-  # Inside, a death, a time limit, a boundary, inside with a discount of .5.
-  environment_discounts = np.float32([[1, 0, 1, np.nan, 0.5]])
-  next_is_last = np.array([[False, True, True, False, False]])
-  is_boundary = np.array([[False, False, False, True, False]])
+  # Inside, a death, a time limit, a boundary, inside with a discount of .5, a
+  # life lost.
+  environment_discounts = np.float32([[1, 0, 1, np.nan, 0.5, 0]])
+  next_is_last = np.array([[False, True, True, False, False, False]])
+  is_boundary = np.array([[False, False, False, True, False, False]])
   discounts, weights = run(
       lambda *x: gae.episodic_weights(0.9, 0.5, *x),
       environment_discounts,
       next_is_last,
       is_boundary,
   )
-  np.testing.assert_allclose(discounts, [[0.9, 0, 0.9, 0, 0.45]])
-  np.testing.assert_allclose(weights, [[0.45, 0, 0, 0, 0.225]])
+  np.testing.assert_allclose(discounts, [[0.9, 0, 0.9, 0, 0.45, 0]])
+  np.testing.assert_allclose(weights, [[0.45, 0, 0, 0, 0.225, 0]])
   discounts, weights = run(
       lambda *x: gae.episodic_weights(0.9, 0.5, *x, False),
       environment_discounts,
       next_is_last,
       is_boundary,
   )
-  np.testing.assert_allclose(discounts, [[0.9, 0, 0, 0, 0.45]])
-  np.testing.assert_allclose(weights, [[0.45, 0, 0, 0, 0.225]])
+  np.testing.assert_allclose(discounts, [[0.9, 0, 0, 0, 0.45, 0]])
+  np.testing.assert_allclose(weights, [[0.45, 0, 0, 0, 0.225, 0]])
   discounts, weights = run(
       lambda x: gae.continuing_weights(0.9, 0.5, x), is_boundary
   )
-  np.testing.assert_allclose(discounts, [[0.9, 0.9, 0.9, 1, 0.9]])
-  np.testing.assert_allclose(weights, [[0.45, 0.45, 0.45, 1, 0.45]])
+  np.testing.assert_allclose(discounts, [[0.9, 0.9, 0.9, 1, 0.9, 0.9]])
+  np.testing.assert_allclose(weights, [[0.45, 0.45, 0.45, 1, 0.45, 0.45]])
   # An environment's discount of 1/2 is half a termination.
   discounts, weights = run(
       lambda x, y: gae.continuing_weights(0.9, 0.5, x, y, 0.8),
       is_boundary,
       environment_discounts,
   )
-  np.testing.assert_allclose(discounts, [[0.9, 0.72, 0.9, 1, 0.81]])
-  np.testing.assert_allclose(weights, [[0.45, 0.36, 0.45, 1, 0.405]])
+  np.testing.assert_allclose(discounts, [[0.9, 0.72, 0.9, 1, 0.81, 0.72]])
+  np.testing.assert_allclose(weights, [[0.45, 0.36, 0.45, 1, 0.405, 0.36]])
 
 
 # Tracing costs most of the time: all pairs eagerly, the usual one in graphs.
