@@ -6,9 +6,9 @@
 
 Plays with the policy and the curiosity of each run's newest checkpoint and
 draws, cell by cell: the share of the steps, the mean normalised bonus and the
-mean intrinsic value. Prints what a lost life costs: the intrinsic value where
-the next life begins, beside that of all steps. 24,000 steps of a run take a
-minute of a core.
+mean intrinsic value. Prints how often a reward was found, and what a lost life
+costs: the intrinsic value where the next life begins, beside that of all steps.
+24,000 steps of a run take a minute of a core.
 """
 
 import collections
@@ -57,6 +57,7 @@ class Steps(NamedTuple):
   y: np.ndarray
   room: np.ndarray
   lives: np.ndarray
+  reward: np.ndarray  # That led to the step.
   bonus: np.ndarray  # Normalised.
   intrinsic_value: np.ndarray
 
@@ -111,6 +112,7 @@ def _play(env, agent, num_rows):
     info = env.get_info()
     for name in ('x', 'y', 'room', 'lives'):  # The last is ALE's own.
       rows[name].append(info[name])
+    rows['reward'].append(time_step.reward)
     rows['bonus'].append(bonus.numpy())
     rows['intrinsic_value'].append(value.numpy())
     time_step = env.step(action.numpy())
@@ -154,8 +156,9 @@ def mean_map(x, y, values):
 def _say(name, steps):
   begins = steps.begins_life
   print(
-      f'{name}: {begins.size} steps; {begins.sum()} deaths before the last of'
-      f' a game; mean bonus {steps.bonus.mean():.4f}; mean intrinsic value'
+      f'{name}: {begins.size} steps; {(steps.reward > 0).sum()} rewards, the'
+      f' highest {steps.reward.max():.0f}; {begins.sum()} deaths before the last'
+      f' of a game; mean bonus {steps.bonus.mean():.4f}; mean intrinsic value'
       f' {steps.intrinsic_value.mean():.3f}, where the next life begins'
       f' {steps.intrinsic_value[begins].mean():.3f}',
       flush=True,

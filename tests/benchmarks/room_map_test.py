@@ -20,7 +20,7 @@ def test_means_of_cells():
 
 def test_a_life_begins_where_one_was_lost_and_not_where_a_game_begins():
   lives = np.array([[6, 6], [5, 6], [5, 1], [6, 1], [6, 0]])
-  steps = room_map.Steps(*[None] * 3, lives, None, None)
+  steps = room_map.Steps(*[None] * 3, lives, *[None] * 3)
   assert steps.begins_life.tolist() == [
       [False, False], [True, False], [False, True], [False, False],
       [False, False],

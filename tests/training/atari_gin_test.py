@@ -116,8 +116,19 @@ def test_a_small_budget_changes_what_its_header_says():
       'train_eval.num_env_steps': 5_000_000,
       'RNDPPOAgent.normalize_advantages': True,
       'RNDPPOAgent.entropy_regularization': 0.01,
+      'RNDPPOAgent.extrinsic_advantage_coefficient': 10.0,
+      'create_rnd_ppo_agent.learning_rate': 3e-4,
   }
   assert gin.query_parameter('RNDPPOAgent.intrinsic_reward_clip') == 1
+  with gin.config_scope('train'):
+    environment = loaders.load_environment(num_environments=1)
+  agent = agents.create_rnd_ppo_agent(*local.specs_of(environment))
+  assert [stream.termination_discount for stream in agent.streams] == [1, 0.9]
+  discounts = [environment.reset().discount]
+  while environment.get_info()['lives'][0] == 6:
+    discounts.append(environment.step(np.array([4])).discount)  # Down to death.
+  assert np.sum(discounts) == len(discounts) - 1 and discounts[-1] == 0
+  assert environment.pop_episodes() == []
 
 
 def test_sizes_of_the_recurrent_policy_and_what_is_evaluated():
