@@ -156,7 +156,7 @@ def mean_map(x, y, values):
 def _say(name, steps):
   begins = steps.begins_life
   print(
-      f'{name}: {begins.size} steps; {(steps.reward > 0).sum()} rewards, at most'
+      f'{name}: {begins.size} steps; {(steps.reward > 0).sum()} rewards, up to'
       f' {steps.reward.max():.0f}; {begins.sum()} deaths before the last'
       f' of a game; mean bonus {steps.bonus.mean():.4f}; mean intrinsic value'
       f' {steps.intrinsic_value.mean():.3f}, where the next life begins'
