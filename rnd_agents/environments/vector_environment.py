@@ -251,12 +251,13 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     """
     if self._current_time_step is None:
       self.reset()
+    lives_left = {'lives': self._lives.left} if self._lives else {}
     return _copied({
         'time_step': self._current_time_step,
         'ended_indices': self._ended_indices,
         'next_seed': self._next_seed,
         'episodes': self._episodes.get_state(),
-        'lives': self._lives and self._lives.left,
+        **lives_left,
         'running': self._inside(
             'get_state',
             episode_replay.save_running,
