@@ -349,12 +349,13 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._ended_indices = _NO_INDICES
     self._episodes.start(None if isinstance(seed, int) else seed)
     step_type = np.full(self._num_envs, ts.StepType.FIRST, np.int32)
-    self._discount_lives(step_type, self._all_one)
+    discount = self._all_one.copy()
+    self._discount_lives(step_type, discount)
     return self._observed(
         ts.TimeStep(
             step_type=step_type,
             reward=np.zeros([self._num_envs, *self._reward_shape], np.float32),
-            discount=self._all_one.copy(),
+            discount=discount,
             observation=observation,
         )
     )

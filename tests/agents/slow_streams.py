@@ -159,7 +159,7 @@ def gae_intrinsic(settings, rewards, values, step_types, discounts):
   advantages = np.zeros(len(rewards))
   carried, future = 0.0, values[len(rewards)]
   for t in reversed(steps):
-    died = step_types[t + 1] == LAST and discounts[t] == 0
+    died = discounts[t] == 0  # Also where a life is lost within an episode.
     left = settings.intrinsic_termination_discount if died else 1.0
     delta = rewards[t] + gamma * left * future - values[t]
     carried = delta + gamma * left * lambda_ * carried

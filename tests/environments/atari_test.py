@@ -50,7 +50,7 @@ class UnseededAfterTheFirst(gymnasium.Wrapper):
 )
 def test_single_and_vector_pipelines_are_bit_identical(game, seed, settings):
   # A limit of 400 steps, so that there are ends of both kinds.
-  settings['max_num_frames_per_episode'] = 1_600
+  settings = dict(settings, max_num_frames_per_episode=1_600)
   single = atari.load_atari(game, wrappers=[UnseededAfterTheFirst], **settings)
   many = atari.load_atari(
       game, vectorization='vector_entry_point', **settings
