@@ -161,25 +161,30 @@ def _without_scope(name):
   return _SCOPES.sub('', name)
 
 
-def _is_extra(name):
-  """Whether gin knows of a parameter only where it is bound: `**kwargs`."""
+def _default(name):
+  """What a parameter is where nothing binds it, as text; None if unknown."""
   selector, _, parameter = name.rpartition('.')
   try:
     configurable = gin.get_configurable(selector.rpartition('/')[2])
     parameters = inspect.signature(configurable).parameters
   except (TypeError, ValueError):  # There is none, or not one of Python.
-    return False
-  return parameter not in parameters and any(
+    return None
+  if parameter in parameters:
+    default = parameters[parameter].default
+    return None if default is inspect.Parameter.empty else repr(default)
+  # Gin knows of an argument in **kwargs only where it is bound.
+  takes_more = any(
       each.kind is each.VAR_KEYWORD for each in parameters.values()
   )
+  return 'not set' if takes_more else None
 
 
 def changes(old, new):
   """What differs between two runs' settings.
 
-  A parameter with a default that only one of them knows is no difference: it
-  came or went with a version of the software. A macro is what it stands for
-  where it is used.
+  A parameter that only one of them knows came or went with a version of the
+  software: it counts as its default in the other, and as no difference where it
+  has none. A macro is what it stands for where it is used.
 
   Args:
     old: What `operative` returned when the run began.
@@ -193,9 +198,9 @@ def changes(old, new):
   fatal, harmless, of_learning = [], [], []
   old, new = _without_macros(old), _without_macros(new)
   for name in sorted(old.keys() | new.keys()):
-    was, now = old.get(name, 'not set'), new.get(name, 'not set')
-    is_in_both = name in old and name in new
-    if was == now or not (is_in_both or _is_extra(name)):
+    default = None if name in old and name in new else _default(name)
+    was, now = old.get(name, default), new.get(name, default)
+    if was == now or None in (was, now):
       continue
     sentence = f'{name} was {was} and is now {now}'
     if not name.startswith('eval/') and _without_scope(name) not in _SAFE:

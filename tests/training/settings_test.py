@@ -117,6 +117,16 @@ def test_what_only_one_version_of_the_software_knows_is_no_change():
 
 
 @pytest.mark.parametrize('scope', ['', 'train/'])
+def test_a_setting_that_a_new_version_brought_had_its_default(scope):
+  name = f'{scope}configured.number'
+  assert settings.changes({}, {name: '1'}) == ([], [], [])
+  assert settings.changes({}, {f'{scope}configured.text': "'a = b'"})[0] == []
+  assert settings.changes({}, {name: '2'}) == (
+      [f'{name} was 1 and is now 2'], [], []
+  )
+
+
+@pytest.mark.parametrize('scope', ['', 'train/'])
 def test_an_argument_that_gin_knows_only_where_it_is_bound(scope):
   name = f'{scope}with_more.rate'
   assert settings.changes({}, {name: '1'}) == (
