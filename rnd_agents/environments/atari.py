@@ -92,8 +92,8 @@ def load_atari(
     full_action_space: all 18 actions, also those that do nothing in the game.
     render_mode: 'rgb_array' for videos.
     **batch_arguments: `seed`, `seeding`, `vectorization`, `wrappers`,
-      `reward_fn`, `success_key`, `lives_key`, `step_timeout_s`, as in
-      `load_environment`.
+      `reward_fn`, `success_key`, `lives_key`, `life_discount`,
+      `step_timeout_s`, as in `load_environment`.
       'vector_entry_point' is ALE's vector environment, which takes neither
       `wrappers` nor `seeding` nor `render_mode`, has no RAM to look at and
       cannot save its episodes.

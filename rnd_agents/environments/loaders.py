@@ -59,6 +59,7 @@ def load_environment(
     reward_fn: Optional[vector_environment.RewardFn] = None,
     success_key: str = vector_environment.SUCCESS_KEY,
     lives_key: Optional[str] = None,
+    life_discount: float = 0.0,
     step_timeout_s: Optional[float] = vectorization_lib.STEP_TIMEOUT_S,
     preprocessing: bool = True,
 ) -> vector_environment.VectorPyEnvironment:
@@ -94,8 +95,9 @@ def load_environment(
       it.
     success_key: of the infos, whether an episode that ends was a success.
     lives_key: of the infos, how many lives are left ('lives' in Atari games).
-      Where one is lost the discount is 0, so that returns end as at a
-      termination, and the episode goes on. None counts no lives.
+      Where one is lost the episode goes on. None counts no lives.
+    life_discount: with `lives_key`, what a lost life leaves of the discount: 0
+      ends returns as a termination does.
     step_timeout_s: longest wait for a worker process of 'async', after which it
       counts as hung; None waits without a limit.
     preprocessing: False leaves ALE and MiniGrid ids as Gymnasium has them.
@@ -140,6 +142,7 @@ def load_environment(
       reward_fn=reward_fn,
       success_key=success_key,
       lives_key=lives_key,
+      life_discount=life_discount,
       step_timeout_s=step_timeout_s,
   )
   if not isinstance(env, str):

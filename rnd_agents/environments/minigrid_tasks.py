@@ -53,7 +53,7 @@ def load_minigrid(
     tile_size: pixels a cell.
     **batch_arguments: `seed`, `seeding`, `vectorization` ('sync' or 'async'),
       `wrappers` (around the encoding), `reward_fn`, `success_key`,
-      `lives_key`, `step_timeout_s`, as in `load_environment`.
+      `lives_key`, `life_discount`, `step_timeout_s`, as in `load_environment`.
 
   Returns:
     A batched PyEnvironment.

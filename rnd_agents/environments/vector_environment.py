@@ -71,6 +71,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       reward_fn: Optional[RewardFn] = None,
       success_key: str = SUCCESS_KEY,
       lives_key: Optional[str] = None,
+      life_discount: float = 0.0,
   ):
     """Creates a VectorPyEnvironment.
 
@@ -88,8 +89,9 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         Returns of episodes are sums without it.
       success_key: of the infos, whether an episode that ends was a success.
       lives_key: of the infos, how many lives are left. Where one is lost the
-        discount is 0, as after a termination, and the episode goes on. None
-        counts no lives.
+        episode goes on. None counts no lives.
+      life_discount: what a lost life leaves of the discount; 0 as a
+        termination.
 
     Raises:
       EnvironmentSetupError: `vector_env` is no VectorEnv, it resets otherwise,
@@ -127,7 +129,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._episodes = episode_log.EpisodeLog(
         self._num_envs, success_key, seeding
     )
-    self._lives = lives_key and lives.Lives(lives_key, self._num_envs)
+    self._lives = lives.create(lives_key, life_discount, self._num_envs)
     self._step_observers = []
     self._busy_since = None
     self._restored = None  # A time step that the next reset returns.
@@ -462,11 +464,12 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     )
 
   def _discount_lives(self, step_type, discount):
-    """Writes 0 into the discounts [B] of steps that lost a life."""
+    """Lowers the discounts [B] of steps that lost a life."""
     if self._lives:
       is_first = step_type == ts.StepType.FIRST
-      lost = self._inside('step', self._lives.lost, self._infos, is_first)
-      discount[lost] = 0.0
+      discount *= self._inside(
+          'step', self._lives.discounts, self._infos, is_first
+      )
 
 
 def _copied(state):

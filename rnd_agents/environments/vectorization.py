@@ -38,6 +38,7 @@ def make_batch(
     reward_fn: Optional[vector_environment.RewardFn] = None,
     success_key: str = vector_environment.SUCCESS_KEY,
     lives_key: Optional[str] = None,
+    life_discount: float = 0.0,
     step_timeout_s: Optional[float] = STEP_TIMEOUT_S,
 ) -> vector_environment.VectorPyEnvironment:
   """Returns `num_environments` environments as one batched PyEnvironment.
@@ -64,6 +65,7 @@ def make_batch(
       reward_fn=reward_fn,
       success_key=success_key,
       lives_key=lives_key,
+      life_discount=life_discount,
   )
   if vectorization == 'vector_entry_point':
     _check_own_vector(name, make_vector, wrappers, seeding)

@@ -149,10 +149,20 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
     (dict(env='CartPole-v1', wrappers=[DoubledReward, returns_nothing]),
      r'wrappers\[1\], returns_nothing, must .* returned NoneType'),
     (dict(env='CartPole-v1', seed=-1), 'not negative'),
+    (dict(env='CartPole-v1', life_discount=0.5),
+     'life_discount has no effect without lives_key'),
 ])
 def test_bad_arguments(kwargs, message):
   with pytest.raises(errors.EnvironmentSetupError, match=message):
     loaders.load_environment(**kwargs)
+
+
+@pytest.mark.parametrize('discount', [-0.1, 1.5])
+def test_a_life_discount_out_of_range(discount):
+  with pytest.raises(ValueError, match='life_discount must be between 0 and 1'):
+    loaders.load_environment(
+        'CartPole-v1', lives_key='lives', life_discount=discount
+    )
 
 
 @pytest.mark.parametrize('env_kwargs', [{}, {'size': 3}])

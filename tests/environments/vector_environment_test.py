@@ -219,19 +219,22 @@ def test_what_an_autoreset_step_claims_is_ignored():
   np.testing.assert_array_equal(rewards, [7.0, 3.0])  # Not written to.
 
 
-def test_a_lost_life_has_a_discount_of_0_and_ends_no_episode():
+@pytest.mark.parametrize('settings, left', [
+    ({}, 0.0), (dict(life_discount=0.75), 0.75)
+])
+def test_a_lost_life_lowers_the_discount_and_ends_no_episode(settings, left):
   zeros = np.zeros([2, 1], np.float32)
   none, only_0 = np.array([False, False]), np.array([True, False])
   only_1, mark = np.array([False, True]), np.array([False, True])
   steps = [  # (terminated, truncated, infos), discounts worked out by hand.
       ((none, none, dict(hearts=[3, 2])), [1, 1]),
-      ((none, none, dict(hearts=[2, 2])), [0, 1]),
+      ((none, none, dict(hearts=[2, 2])), [left, 1]),
       # Environment 0 does not say; what stands there for it is nothing.
       ((none, none, dict(hearts=[0, 9], _hearts=mark)), [1, 1]),
       # The last life, and one that is lost where a time limit ends the episode.
-      ((only_0, only_1, dict(hearts=[0, 8])), [0, 0]),
+      ((only_0, only_1, dict(hearts=[0, 8])), [0, left]),
       ((none, none, {}), [1, 1]),  # Both begin.
-      ((none, none, dict(hearts=[1, 1])), [1, 0]),
+      ((none, none, dict(hearts=[1, 1])), [1, left]),
       ((none, only_0, dict(hearts=[1, 1])), [1, 1]),
       # A new episode with fewer lives has lost none.
       ((none, none, dict(hearts=[0, 1])), [1, 1]),
@@ -242,6 +245,7 @@ def test_a_lost_life_has_a_discount_of_0_and_ends_no_episode():
       [(zeros, np.ones(2), *step) for step, _ in steps]
       + [(zeros, np.ones(2), none, none, dict(feet=1, _feet=none))],
       lives_key='hearts',
+      **settings,
   )
   np.testing.assert_array_equal(env.reset().discount, [1, 1])
   step_types = []

@@ -116,19 +116,29 @@ def test_a_small_budget_changes_what_its_header_says():
       'train_eval.num_env_steps': 5_000_000,
       'RNDPPOAgent.normalize_advantages': True,
       'RNDPPOAgent.entropy_regularization': 0.01,
+      'RNDPPOAgent.discount_factor': 0.995,
       'RNDPPOAgent.extrinsic_advantage_coefficient': 10.0,
+      'RNDPPOAgent.value_pred_loss_coef': 10.0,
+      'RNDPPOAgent.num_minibatches': 16,
       'create_rnd_ppo_agent.learning_rate': 3e-4,
   }
-  assert gin.query_parameter('RNDPPOAgent.intrinsic_reward_clip') == 1
+  assert gin.query_parameter('create_rnd_ppo_agent.rnd_learning_rate') == 1e-4
   with gin.config_scope('train'):
     environment = loaders.load_environment(num_environments=1)
   agent = agents.create_rnd_ppo_agent(*local.specs_of(environment))
-  assert [stream.termination_discount for stream in agent.streams] == [1, 0.9]
+  extrinsic, intrinsic = agent.streams
+  assert (intrinsic.bonus_clip, intrinsic.termination_discount) == (0.1, 0.5)
+  assert extrinsic.ends_with_episode and not intrinsic.ends_with_episode
   discounts = [environment.reset().discount]
   while environment.get_info()['lives'][0] == 6:
     discounts.append(environment.step(np.array([4])).discount)  # Down to death.
-  assert np.sum(discounts) == len(discounts) - 1 and discounts[-1] == 0
+  np.testing.assert_allclose(discounts[:-1], 1)
+  np.testing.assert_allclose(discounts[-1], 0.8)
+  for _ in range(1_000 - len(discounts)):  # Step 1,000 is the last.
+    environment.step(np.array([0]))
   assert environment.pop_episodes() == []
+  time_step = environment.step(np.array([0]))
+  assert time_step.is_last() and time_step.discount == 1
 
 
 def test_sizes_of_the_recurrent_policy_and_what_is_evaluated():
