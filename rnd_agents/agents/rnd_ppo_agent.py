@@ -148,7 +148,9 @@ class RNDPPOAgent(streams_ppo_agent.StreamsPPOAgent):
         `suite_gym.load` makes it 0, a termination; docs/rnd_ppo.md has the
         way around.
       normalize_advantages: Whether combined advantages get mean 0 and variance
-        1 over each rollout. The authors do not.
+        1 over each rollout. The authors do not. Where their deviation is far
+        below 1, `value_pred_loss_coef` must grow as much, or the values are
+        hardly learned.
       advantage_scale_decay: With `normalize_advantages`, the divisor falls to
         this share of the last rollout's at most; 0 for the deviation of each
         rollout alone, which blows up the noise of a policy that always

@@ -96,7 +96,7 @@ def load_environment(
     success_key: of the infos, whether an episode that ends was a success.
     lives_key: of the infos, how many lives are left ('lives' in Atari games).
       Where one is lost the episode goes on. None counts no lives.
-    life_discount: with `lives_key`, what a lost life leaves of the discount: 0
+    life_discount: with `lives_key`, what a lost life leaves of the discount; 0
       ends returns as a termination does.
     step_timeout_s: longest wait for a worker process of 'async', after which it
       counts as hung; None waits without a limit.

@@ -48,8 +48,8 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
   * LAST, discount 1, where it was truncated and did not terminate;
   * MID, discount 1, otherwise;
 
-  and discount 0 where a life was lost, if the environment was told how to see
-  that (`lives_key`).
+  and times `life_discount` where a life was lost, if the environment was told
+  how to see that (`lives_key`).
 
   Rewards are float32. Observations are fresh arrays; float64 ones become
   float32, uint8, int32 and int64 stay. Text is dropped.
@@ -90,8 +90,8 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       success_key: of the infos, whether an episode that ends was a success.
       lives_key: of the infos, how many lives are left. Where one is lost the
         episode goes on. None counts no lives.
-      life_discount: what a lost life leaves of the discount; 0 as a
-        termination.
+      life_discount: what a lost life leaves of the discount; 0 for nothing, as
+        of a termination.
 
     Raises:
       EnvironmentSetupError: `vector_env` is no VectorEnv, it resets otherwise,

@@ -20,7 +20,8 @@ separate functions:
 
 In a continuing stream a termination is inside, times c in both columns: what it
 leaves of the value behind it, 1 by default. A discount of 0 within an episode,
-where a life was lost, is a termination in either stream.
+where a life was lost, is a termination in either stream; one of d between 0 and
+1 takes a part of it: d gamma, and 1 - (1 - c)(1 - d) times gamma.
 """
 
 import tensorflow as tf
@@ -76,8 +77,8 @@ def episodic_weights(
     discount_factor: gamma, a float.
     lambda_value: lambda, a float.
     environment_discounts: What the environment said at s_{t+1}: 0 where the
-      episode terminated or a life was lost, 1 elsewhere, at a time limit too.
-      Float [B, T].
+      episode terminated, the discount of a lost life where one was lost, 1
+      elsewhere, at a time limit too. Float [B, T].
     next_is_last: Whether s_{t+1} is the last of its episode. Boolean [B, T].
     is_boundary: Whether row t is an episode's last. Boolean [B, T].
     bootstrap_at_time_limit: Whether V(s_LAST) stands for the future that a time
