@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents.agents import optimizers
 from rnd_agents.agents import r2d3_agent
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.curiosity import curiosity as curiosity_lib
@@ -188,10 +189,8 @@ def _curiosity(owner, *args):
 
 
 def _adam(learning_rate, epsilon=_ADAM_EPSILON, weight_decay=None):
-  if weight_decay is None:
-    return tf.keras.optimizers.Adam(learning_rate, epsilon=epsilon)
-  return tf.keras.optimizers.AdamW(
-      learning_rate, weight_decay=weight_decay, epsilon=epsilon
+  return optimizers.Adam(
+      learning_rate, epsilon=epsilon, weight_decay=weight_decay
   )
 
 

@@ -9,6 +9,41 @@ from rnd_agents import errors
 from rnd_agents.agents import replicas
 
 
+class Adam(tf.keras.optimizers.Adam):
+  """Keras' Adam with one kernel a variable in place of fourteen.
+
+  Arguments, arithmetic (Kingma and Ba, 2015, algorithm 1, in the order of
+  section 2's last lines) and the variables of a checkpoint are those of
+  `tf.keras.optimizers.Adam`; with `weight_decay`, of
+  `tf.keras.optimizers.AdamW`.
+  """
+
+  def update_step(self, gradient, variable):
+    """Takes a step on one variable; called by `apply_gradients`."""
+    if self.amsgrad or isinstance(gradient, tf.IndexedSlices):
+      super().update_step(gradient, variable)
+      return
+
+    def number(x):
+      return tf.cast(x, variable.dtype)
+
+    index = self._index_dict[self._var_key(variable)]
+    step = number(self.iterations + 1)
+    beta_1, beta_2 = number(self.beta_1), number(self.beta_2)
+    tf.raw_ops.ResourceApplyAdam(
+        var=variable.handle,
+        m=self._momentums[index].handle,
+        v=self._velocities[index].handle,
+        beta1_power=beta_1**step,
+        beta2_power=beta_2**step,
+        lr=number(self.learning_rate),
+        beta1=beta_1,
+        beta2=beta_2,
+        epsilon=number(self.epsilon),
+        grad=gradient,
+    )
+
+
 def build(optimizer, variables):
   """Creates an optimizer's variables before its first step.
 

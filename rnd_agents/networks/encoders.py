@@ -99,6 +99,36 @@ class VectorInput(tf.keras.layers.Layer):
 
 
 @tf.keras.utils.register_keras_serializable('rnd_agents')
+class ScaledConv2D(tf.keras.layers.Conv2D):
+  """Convolution of an image times a number, by a kernel times that number.
+
+  The kernel is the smaller of the two, and bytes are exact in bfloat16.
+  """
+
+  def __init__(self, filters, kernel_size, strides=1, scale=1.0, **kwargs):
+    """Creates the layer.
+
+    Args:
+      filters: As for `Conv2D`.
+      kernel_size: Likewise.
+      strides: Likewise.
+      scale: Factor on the image: 1/255 for bytes.
+      **kwargs: Likewise.
+    """
+    super().__init__(filters, kernel_size, strides, **kwargs)
+    self._scale = scale
+
+  def convolution_op(self, inputs, kernel):
+    """Called by `Conv2D.call`, before bias and activation."""
+    if self._scale != 1.0:
+      kernel = kernel * self._scale  # In place it would change the variable.
+    return super().convolution_op(inputs, kernel)
+
+  def get_config(self):
+    return dict(super().get_config(), scale=self._scale)
+
+
+@tf.keras.utils.register_keras_serializable('rnd_agents')
 class ImageInput(tf.keras.layers.Layer):
   """Convolutions over one image leaf [B, H, W, C], flattened.
 
@@ -120,22 +150,21 @@ class ImageInput(tf.keras.layers.Layer):
     self._activation = activation
     self._scale = scale
     self._convolutions = [
-        tf.keras.layers.Conv2D(
+        ScaledConv2D(
             filters,
             kernel_size,
             strides,
+            scale if i == 0 else 1.0,
             activation=activation,
             kernel_initializer=initializers.FreshOrthogonal(2**0.5),
             dtype=self.dtype_policy,
         )
-        for filters, kernel_size, strides in self._conv_layers
+        for i, (filters, kernel_size, strides) in enumerate(self._conv_layers)
     ]
     self._flatten = tf.keras.layers.Flatten(dtype=self.dtype_policy)
 
   def call(self, inputs):
     features = tf.cast(inputs, self.compute_dtype)
-    if self._scale != 1.0:
-      features *= self._scale
     for convolution in self._convolutions:
       features = convolution(features)
     return self._flatten(features)

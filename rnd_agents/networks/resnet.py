@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents.networks import encoders
 from rnd_agents.networks import initializers
 
 
@@ -62,24 +63,25 @@ class ResNet(tf.keras.layers.Layer):
     self._activation_fn = tf.keras.activations.get(activation)
     self._scale = scale
     # Of each section the first convolution, then two of each block.
+    filters = [
+        size for size in self._channels for _ in range(1 + 2 * num_blocks)
+    ]
     self._convolutions = [
-        tf.keras.layers.Conv2D(
+        encoders.ScaledConv2D(
             size,
             3,
+            scale=scale if i == 0 else 1.0,
             padding='same',
             # Of the variance 1 / fan-in, as in the authors' code.
             kernel_initializer=initializers.FreshOrthogonal(),
             dtype=self.dtype_policy,
         )
-        for size in self._channels
-        for _ in range(1 + 2 * num_blocks)
+        for i, size in enumerate(filters)
     ]
     self._flatten = tf.keras.layers.Flatten(dtype=self.dtype_policy)
 
   def call(self, inputs):
     features = tf.cast(inputs, self.compute_dtype)
-    if self._scale != 1.0:
-      features *= self._scale
     convolutions = iter(self._convolutions)
     for _ in self._channels:
       features = next(convolutions)(features)

@@ -161,8 +161,14 @@ def _without_scope(name):
   return _SCOPES.sub('', name)
 
 
-def _default(name):
-  """What a parameter is where nothing binds it, as text; None if unknown."""
+def _default(name, called):
+  """What a parameter is where nothing binds it, as text; None if unknown.
+
+  Args:
+    name: Of the parameter, with its scope.
+    called: Names of the configurables that a run has called, with their scopes;
+      what it has not called has no parameters there.
+  """
   selector, _, parameter = name.rpartition('.')
   try:
     configurable = gin.get_configurable(selector.rpartition('/')[2])
@@ -170,6 +176,8 @@ def _default(name):
   except (TypeError, ValueError):  # There is none, or not one of Python.
     return None
   if parameter in parameters:
+    if selector not in called:
+      return None
     default = parameters[parameter].default
     return None if default is inspect.Parameter.empty else repr(default)
   # Gin knows of an argument in **kwargs only where it is bound.
@@ -182,9 +190,10 @@ def _default(name):
 def changes(old, new):
   """What differs between two runs' settings.
 
-  A parameter that only one of them knows came or went with a version of the
-  software: it counts as its default in the other, and as no difference where it
-  has none. A macro is what it stands for where it is used.
+  A parameter that only one of them knows of what both have called came or went
+  with a version of the software: it counts as its default in the other, and as
+  no difference where it has none. A macro is what it stands for where it is
+  used.
 
   Args:
     old: What `operative` returned when the run began.
@@ -197,9 +206,14 @@ def changes(old, new):
   """
   fatal, harmless, of_learning = [], [], []
   old, new = _without_macros(old), _without_macros(new)
+  sides = [
+      (each, {name.rpartition('.')[0] for name in each}) for each in (old, new)
+  ]
   for name in sorted(old.keys() | new.keys()):
-    default = None if name in old and name in new else _default(name)
-    was, now = old.get(name, default), new.get(name, default)
+    was, now = (
+        each[name] if name in each else _default(name, called)
+        for each, called in sides
+    )
     if was == now or None in (was, now):
       continue
     sentence = f'{name} was {was} and is now {now}'

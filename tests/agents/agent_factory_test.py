@@ -104,7 +104,7 @@ def test_r2d3_with_and_without_a_curiosity():
   assert agent.curiosity is None
   assert agent.burn_in_length == 2
   (optimizer,) = agent.optimizers
-  assert isinstance(optimizer, tf.keras.optimizers.AdamW)
+  assert optimizer.weight_decay == 0.1
   curious = _r2d3(curiosity_fn=curiosity.create_rnd, rnd_learning_rate=1e-2)
   assert isinstance(curious.curiosity, curiosity.RandomNetworkDistillation)
   optimizer, rnd_optimizer = curious.optimizers

@@ -119,11 +119,25 @@ def test_what_only_one_version_of_the_software_knows_is_no_change():
 @pytest.mark.parametrize('scope', ['', 'train/'])
 def test_a_setting_that_a_new_version_brought_had_its_default(scope):
   name = f'{scope}configured.number'
-  assert settings.changes({}, {name: '1'}) == ([], [], [])
-  assert settings.changes({}, {f'{scope}configured.text': "'a = b'"})[0] == []
-  assert settings.changes({}, {name: '2'}) == (
+  called = {f'{scope}configured.sizes': '()'}
+  assert settings.changes(called, called | {name: '1'}) == ([], [], [])
+  text = {f'{scope}configured.text': "'a = b'"}
+  assert settings.changes(called, called | text)[0] == []
+  assert settings.changes(called, called | {name: '2'}) == (
       [f'{name} was 1 and is now 2'], [], []
   )
+  assert settings.changes(called | {name: '2'}, called) == (
+      [f'{name} was 2 and is now 1'], [], []
+  )
+
+
+@pytest.mark.parametrize('called', ['', 'train/'])
+def test_settings_of_what_one_run_has_not_called(called):
+  # Such as of a recorder that a harmless switch turned off.
+  old = {'eval/configured.sizes': '()'}
+  new = {f'{called}configured.number': '2', f'{called}configured.sizes': '()'}
+  assert settings.changes(old, old | new) == ([], [], [])
+  assert settings.changes(old | new, old) == ([], [], [])
 
 
 @pytest.mark.parametrize('scope', ['', 'train/'])
