@@ -196,7 +196,7 @@ class ReturnStreams:
         combined,
         returns,
         old_values,
-        self._statistics(returns, old_values, valid),
+        self._statistics(rewards, returns, old_values, valid),
     )
 
   def _advantages(self, stream, experience, rewards, values):
@@ -225,9 +225,15 @@ class ReturnStreams:
         rewards, values[:, :-1], values[:, -1], *weights
     )
 
-  def _statistics(self, returns, values, valid):
+  def _statistics(self, rewards, returns, values, valid):
     statistics = {}
-    for head, stream in enumerate(self.streams):
+    for head, (stream, reward) in enumerate(
+        zip(self.streams, rewards, strict=True)
+    ):
+      if reward is not None:
+        statistics[f'{stream.name}_reward_mean'] = tf.reduce_mean(
+            tf.boolean_mask(reward, valid)
+        )
       statistics[f'{stream.name}_return_mean'] = tf.reduce_mean(
           tf.boolean_mask(returns[..., head], valid)
       )
@@ -268,7 +274,6 @@ def statistics_names(names, curious):
       for name in curious
       for statistic in (
           *bonus_names(name, curious),
-          f'{name}_reward_mean',
           f'{name}_reward_max',
           f'{name}_reward_clipped',
           f'{name}_episode_return_mean',
@@ -278,6 +283,7 @@ def statistics_names(names, curious):
     of_bonuses.append('num_ended_episodes')
   return (
       *of_bonuses,
+      *(f'{name}_reward_mean' for name in names),
       *(f'{name}_return_mean' for name in names),
       *(f'{name}_explained_variance' for name in names),
   )

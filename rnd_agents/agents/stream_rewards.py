@@ -163,7 +163,6 @@ class StreamRewards(tf.Module):
       ):
         statistics[name] = reduce(kept)
       earned = tf.boolean_mask(reward, valid)
-      statistics[f'{stream.name}_reward_mean'] = tf.reduce_mean(earned)
       statistics[f'{stream.name}_reward_max'] = tf.reduce_max(earned)
       clipped = stream.normalized_bonus(bonus)
       is_clipped = tf.not_equal(

@@ -140,16 +140,17 @@ def test_streams_are_named_where_two_are_of_curiosities():
   names = return_streams.statistics_names(('a', 'b', 'c'), ('b', 'c'))
   assert names[:3] == ('b_bonus_mean', 'b_bonus_std', 'b_bonus_max')
   assert names[-3:] == tuple(f'{x}_explained_variance' for x in 'abc')
-  assert len(set(names)) == len(names) == 2 * 7 + 1 + 6
-  assert rnd_ppo_agent.RNDPPOLossInfo._fields[-12:] == (
+  assert len(set(names)) == len(names) == 2 * 6 + 1 + 9
+  assert rnd_ppo_agent.RNDPPOLossInfo._fields[-13:] == (
       'bonus_mean',
       'bonus_std',
       'bonus_max',
-      'intrinsic_reward_mean',
       'intrinsic_reward_max',
       'intrinsic_reward_clipped',
       'intrinsic_episode_return_mean',
       'num_ended_episodes',
+      'extrinsic_reward_mean',
+      'intrinsic_reward_mean',
       'extrinsic_return_mean',
       'intrinsic_return_mean',
       'extrinsic_explained_variance',

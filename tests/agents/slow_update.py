@@ -303,6 +303,7 @@ class SlowAgent:
         old_values=values[:, :-1],
         old_log=old_log.numpy(),
         bonus=bonus,
+        extrinsic_rewards=rewards,
         intrinsic_rewards=intrinsic_rewards,
         is_clipped=is_clipped,
     )

@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents.networks import precision
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import run_directory
@@ -64,13 +65,21 @@ _RUNS = {
 
 def _machine():
   """What the last bits of a run depend on, besides its settings."""
-  with open('/proc/cpuinfo', encoding='utf-8') as file:
-    flags = next(line for line in file if line.startswith('flags')).split()
-  kinds = [flag for flag in flags if flag.startswith(('avx', 'amx', 'fma'))]
+  kinds = [
+      flag
+      for flag in precision.cpu_flags()
+      if flag.startswith(('avx', 'amx', 'fma'))
+  ]
   return ', '.join([
       f'TensorFlow {tf.__version__}',
       f'NumPy {np.__version__}',
       str(run_directory.processor()),
+      # Clouds give several processors one name; products are cut into blocks
+      # by the sizes of caches.
+      *(
+          f'{what} {precision.cpu_info(what)}'
+          for what in ('model', 'stepping', 'cache size')
+      ),
       f'{os.cpu_count()} processors',
       ' '.join(sorted(kinds)),
   ])
