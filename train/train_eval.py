@@ -32,9 +32,6 @@ _GIN_BINDINGS = flags.DEFINE_multi_string(
     [],
     'A gin binding, such as create_rnd_ppo_agent.learning_rate=0.001.',
 )
-_GIN_PARAM = flags.DEFINE_multi_string(
-    'gin_param', [], 'The older name of --gin_bindings.'
-)
 _SEED = flags.DEFINE_integer(
     'seed', 0, 'Seed of environments, networks, policy and shuffling.'
 )
@@ -98,7 +95,7 @@ def main(argv):
       _ROOT_DIR.value or os.path.join('runs', name, f'seed_{_SEED.value}')
   )
   try:
-    bindings = _GIN_PARAM.value + _GIN_BINDINGS.value
+    bindings = _GIN_BINDINGS.value
     if _LEARNERS.value > 1:
       bindings.append(f'OnPolicyTraining.num_learners = {_LEARNERS.value}')
     gin_files.parse(_GIN_FILE.value, bindings)

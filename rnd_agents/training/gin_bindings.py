@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a gin configuration binds, and errors for bindings that do not fit."""
 
+import contextlib
 import difflib
 import inspect
 import numbers
@@ -13,39 +14,6 @@ import gin
 from gin import config_parser
 
 from rnd_agents import errors
-
-# Where a parameter went that had another name in earlier versions.
-_RUN_LEVEL = (
-    'num_env_steps num_environments warm_up_env_steps num_eval_episodes'
-    ' eval_interval_env_steps checkpoint_interval_iterations num_checkpoints'
-    ' stop_at_success_rate environment_timeout_s record_video'
-).split()
-_MOVED = {
-    'train_eval.rollout_length': 'OnPolicyTraining.rollout_length',
-    'train_eval.learning_rate': 'create_rnd_ppo_agent.learning_rate',
-    'train_eval.rnd_learning_rate': 'create_rnd_ppo_agent.rnd_learning_rate',
-    'train_eval.rnd_observation_fn': 'create_rnd.observation_fn',
-    'create_rnd_ppo_agent.rnd_observation_fn': 'create_rnd.observation_fn',
-    **{
-        f'create_networks.{old}': f'create_rnd_networks.{new}'
-        for old, new in dict(
-            rnd_fc_layer_params='fc_layer_params',
-            target_rnd_fc_layer_params='target_fc_layer_params',
-            rnd_output_size='output_size',
-            rnd_conv_layers='conv_layers',
-        ).items()
-    },
-    'train_eval.agent_class': 'create_rnd_ppo_agent.agent_class',
-    'train_eval_r2d3.learning_rate': 'create_r2d3_agent.learning_rate',
-    'train_eval_r2d3.adam_epsilon': 'create_r2d3_agent.adam_epsilon',
-    'train_eval_r2d3.weight_decay': 'create_r2d3_agent.weight_decay',
-    'train_eval_r2d3.rnd_learning_rate': 'create_r2d3_agent.rnd_learning_rate',
-    'train_eval_r2d3.explores_with_rnd': (
-        'create_r2d3_agent.curiosity_fn = @create_rnd'
-    ),
-    'train_eval_r2d3.rnd_observation_fn': 'create_rnd.observation_fn',
-    **{f'train_eval_r2d3.{name}': f'train_eval.{name}' for name in _RUN_LEVEL},
-}
 
 # What to do instead of binding a parameter that the caller passes.
 _INSTEAD = dict(
@@ -337,38 +305,47 @@ def explain(error):
   match = re.search(r"[Nn]o configurable matching '([^']+)'", message)
   if match:
     message += _close_names(match.group(1).rsplit('.', 1)[-1])
-  return f'{_DOES_NOT_FIT}{message}{_moved(message)}'
+  return f'{_DOES_NOT_FIT}{message}{_owners(message)}'
+
+
+def _configurables():
+  """Returns the configurables of this package by name, where imported."""
+  names = {
+      name
+      for module_name, module in list(sys.modules.items())
+      if module_name.startswith('rnd_agents')
+      for name, value in vars(module).items()
+      if callable(value)
+  }
+  found = {}
+  for name in names:
+    with contextlib.suppress(ValueError):  # Gin has none.
+      found[name] = gin.get_configurable(f'rnd_agents.{name}')
+  return found
 
 
 def _close_names(name):
   """Names of configurables of this package that are like a name."""
-  known = {
-      known
-      for module_name, module in list(sys.modules.items())
-      if module_name.startswith('rnd_agents')
-      for known in vars(module)
-      if callable(getattr(module, known))
-  }
-  close = difflib.get_close_matches(name, known, n=3)
-  return f' Did you mean {", ".join(close)}?' if close else ''
+  return _did_you_mean(difflib.get_close_matches(name, _configurables(), n=3))
 
 
-def _moved(message):
+def _did_you_mean(names):
+  return f' Did you mean {", ".join(names)}?' if names else ''
+
+
+def _owners(message):
   """A sentence on the parameter that a message's may be, or nothing."""
   match = re.search(
       r"Configurable '([\w.]+)' doesn't have a parameter named '(\w+)'", message
-  ) or re.search(r'\b(train_eval_r2d3)\.(\w+)', message)
+  )
   if not match:
     return ''
   owner, parameter = match.groups()
-  name = f'{owner}.{parameter}'
-  if owner == 'train_eval_r2d3':
-    new = _MOVED.get(name, f'ReplayTraining.{parameter}')
-    return (
-        f' {name} is now {new}, with train_eval.training = @ReplayTraining().'
-    )
-  if name in _MOVED:
-    return f' {name} is now {_MOVED[name]}.'
   known = inspect.signature(gin.get_configurable(owner)).parameters
   close = difflib.get_close_matches(parameter, known, n=3)
-  return f' Did you mean {", ".join(close)}?' if close else ''
+  others = [
+      f'{name}.{parameter}'
+      for name, configurable in sorted(_configurables().items())
+      if parameter in inspect.signature(configurable).parameters
+  ]
+  return _did_you_mean(close + others)

@@ -120,14 +120,12 @@ _BAD_GIN = {
     ),
     'train_eval.learning_rate = 1.0': (
         "Configurable 'train_eval' doesn't have a parameter named"
-        " 'learning_rate'.{at} train_eval.learning_rate is now"
-        ' create_rnd_ppo_agent.learning_rate.'
+        " 'learning_rate'.{at} Did you mean"
+        ' CuriosityNovelty.learning_rate, create_r2d3_agent.learning_rate,'
+        ' create_rnd_ppo_agent.learning_rate?'
     ),
-    'train_eval_r2d3.batch_size = 1': (
-        "No configurable matching 'train_eval_r2d3'.{at} Did you mean"
-        ' train_eval? train_eval_r2d3.batch_size is now'
-        ' ReplayTraining.batch_size, with train_eval.training ='
-        ' @ReplayTraining().'
+    'train_evel.num_env_steps = 1': (
+        "No configurable matching 'train_evel'.{at} Did you mean train_eval?"
     ),
     'train_eval.seed = = 1': 'Unable to parse value. (line 14)',
     'train_eval.num_env_steps = 1e6': (

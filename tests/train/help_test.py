@@ -22,7 +22,6 @@ _TRAINING_FLAGS = [
     'evaluation',
     'gin_bindings',
     'gin_file',
-    'gin_param',
     'learners',
     'ray_address',
     'root_dir',
@@ -39,7 +38,6 @@ def _names(program):
 
 @pytest.mark.parametrize(('module', 'names'), [
     ('train.train_eval', _TRAINING_FLAGS),
-    ('train.train_eval_r2d3', _TRAINING_FLAGS),
     ('train.explore', _names(explore)),
     ('train.evaluate', _names(evaluate)),
     ('train.collect_demos', _names(collect_demos)),

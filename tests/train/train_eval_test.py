@@ -21,7 +21,7 @@ def test_rnd_ppo_from_another_directory(tmp_path):
       # `evaluate_test.py` and `pictures_test.py` have videos.
       '--gin_bindings=train_eval.record_video = False',
       '--gin_bindings=train_eval.num_eval_episodes = 2',
-      '--gin_param=train_eval.num_environments = 4',
+      '--gin_bindings=train_eval.num_environments = 4',
   )
   assert result.returncode == 0, result.stderr
   root_dir = os.path.join('runs', 'cartpole', 'seed_3')
@@ -69,16 +69,16 @@ def test_r2d2_from_another_directory(tmp_path):
     assert all(np.abs(part[1:]).max() > 0 for part in states)
 
 
-# `bad_inputs_test.py` has the others. The older name is of the same binary.
+# `bad_inputs_test.py` has the others.
 @pytest.mark.parametrize(
-    ('binary', 'flags', 'message'),
+    ('flags', 'message'),
     [
-        ('train_eval', (), '--gin_file is missing'),
-        ('train_eval_r2d3', ('--gin_file=nope',), "No gin file 'nope'"),
+        ((), '--gin_file is missing'),
+        (('--gin_file=nope',), "No gin file 'nope'"),
     ],
 )
-def test_mistakes_end_with_one_sentence(tmp_path, binary, flags, message):
-  result = binaries.run(tmp_path, f'train.{binary}', *flags)
+def test_mistakes_end_with_one_sentence(tmp_path, flags, message):
+  result = binaries.run(tmp_path, 'train.train_eval', *flags)
   assert result.returncode != 0
   assert message in result.stderr + result.stdout
   assert 'Traceback' not in result.stderr

@@ -10,7 +10,6 @@ import pytest
 
 from rnd_agents import errors
 from rnd_agents.training import experiment  # noqa: F401  Registers names.
-from rnd_agents.training import gin_bindings
 from rnd_agents.training import gin_files
 from rnd_agents.training import off_policy  # noqa: F401
 from tests.training import tiny_runs
@@ -95,47 +94,23 @@ def test_an_include_that_is_missing_is_one_sentence(tmp_path, caplog):
 
 
 @pytest.mark.parametrize(
-    ('old', 'new'),
+    ('wrong', 'right'),
     [
-        ('train_eval.rollout_length', 'OnPolicyTraining.rollout_length'),
-        ('train_eval.learning_rate', 'create_rnd_ppo_agent.learning_rate'),
         (
-            'train_eval.rnd_learning_rate',
-            'create_rnd_ppo_agent.rnd_learning_rate',
-        ),
-        ('train_eval.rnd_observation_fn', 'create_rnd.observation_fn'),
-        (
-            'create_rnd_ppo_agent.rnd_observation_fn',
-            'create_rnd.observation_fn',
-        ),
-        (
-            'create_networks.target_rnd_fc_layer_params',
-            'create_rnd_networks.target_fc_layer_params',
+            'train_eval.rollout_length',
+            'OnPolicyTraining.rollout_length, ReplayTraining.rollout_length',
         ),
         ('train_eval.agent_class', 'create_rnd_ppo_agent.agent_class'),
-        ('train_eval_r2d3.num_env_steps', 'train_eval.num_env_steps'),
-        ('train_eval_r2d3.weight_decay', 'create_r2d3_agent.weight_decay'),
-        ('train_eval_r2d3.unroll_length', 'ReplayTraining.unroll_length'),
         (
-            'train_eval_r2d3.explores_with_rnd',
-            'create_r2d3_agent.curiosity_fn = @create_rnd',
+            'create_rnd.observation_clip',
+            'observation_clip_value, observation_fn',
         ),
-        ('train_eval_r2d3.rnd_observation_fn', 'create_rnd.observation_fn'),
     ],
 )
-def test_a_parameter_that_has_moved_is_named_with_its_new_name(old, new):
+def test_a_parameter_of_another_configurable_is_suggested(wrong, right):
   with pytest.raises(gin_files.GinError) as caught:
-    gin_files.parse(['cartpole'], [f'{old} = 3'])
-  sentence = f' {old} is now {new}'
-  if old.startswith('train_eval_r2d3'):
-    sentence += ', with train_eval.training = @ReplayTraining()'
-  assert str(caught.value).endswith(f'{sentence}.')
-
-
-def test_the_table_of_moved_parameters_names_what_there_is():
-  for new in gin_bindings._MOVED.values():
-    gin.clear_config()
-    gin.parse_config(f'{new.partition(" ")[0]} = None')
+    gin_files.parse(['cartpole'], [f'{wrong} = 3'])
+  assert str(caught.value).endswith(f' Did you mean {right}?')
 
 
 _UNUSED = 'has no effect: nothing in this run calls'
