@@ -30,6 +30,7 @@ import rnd_agents  # noqa: E402, F401
 _NEWEST = (
     'compat_test.py',
     'agents/learning_test.py::test_trains_on_every_space_from_one_trace[mixed',
+    'agents/optimizers_test.py',
     'agents/persistence_test.py::test_a_restored_agent',
     'agents/persistence_test.py::test_saved_policy_for_dicts',
     'agents/persistence_test.py::test_saved_policies_remember[R2D3-gru',
