@@ -162,8 +162,9 @@ class StreamRewards(tf.Module):
           strict=True,
       ):
         statistics[name] = reduce(kept)
-      earned = tf.boolean_mask(reward, valid)
-      statistics[f'{stream.name}_reward_max'] = tf.reduce_max(earned)
+      statistics[f'{stream.name}_reward_max'] = tf.reduce_max(
+          tf.boolean_mask(reward, valid)
+      )
       clipped = stream.normalized_bonus(bonus)
       is_clipped = tf.not_equal(
           clipped, stream.curiosity.normalize_bonus(bonus)

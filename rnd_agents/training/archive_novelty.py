@@ -9,6 +9,7 @@ from tf_agents.specs import tensor_spec
 
 from rnd_agents import curiosity
 from rnd_agents import errors
+from rnd_agents.agents import optimizers
 from rnd_agents.curiosity import curiosity as curiosity_lib
 
 
@@ -45,8 +46,8 @@ class CuriosityNovelty:
     self._curiosity = curiosity_lib.build(
         'CuriosityNovelty.curiosity_fn', curiosity_fn, *specs
     )
-    self._optimizer = tf.keras.optimizers.Adam(learning_rate)
-    self._optimizer.build(self._curiosity.trainable_variables)
+    self._optimizer = optimizers.Adam(learning_rate)
+    optimizers.build(self._optimizer, self._curiosity.trainable_variables)
     batch = tf.nest.map_structure(
         lambda spec: tf.TensorSpec([None, *spec.shape], spec.dtype),
         specs[0].observation,
@@ -88,5 +89,5 @@ class CuriosityNovelty:
     with tf.control_dependencies([bonus]), tf.GradientTape() as tape:
       loss = self._curiosity.loss(transitions)
     gradients = tape.gradient(loss, variables)
-    self._optimizer.apply_gradients(zip(gradients, variables))
+    optimizers.apply(self._optimizer, gradients, variables)
     return bonus
