@@ -11,34 +11,22 @@ costs: the intrinsic value where the next life begins, beside that of all steps.
 24,000 steps of a run take a minute of a core.
 """
 
-import collections
 import os
 from typing import NamedTuple
 
-import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
-
-# isort: split
 from absl import app
 from absl import flags
-import gin
 import numpy as np
-import tensorflow as tf
 
-from rnd_agents import files
-from rnd_agents.collecting import local
-from rnd_agents.curiosity import transitions
-from rnd_agents.environments import loaders
+from benchmarks import checkpoint_play
 from rnd_agents.environments import wrappers
 from rnd_agents.plotting import drawing
 from rnd_agents.plotting import heat_maps
-from rnd_agents.training import experiment
-from rnd_agents.training import run_directory
 
 # Bytes of the console's memory: where the player is. y grows upwards.
 _X_ADDRESS, _Y_ADDRESS = 42, 43
 _FIRST_ROOM = 1
 _X_RANGE, _Y_RANGE, _CELL = (0, 160), (130, 270), 10
-_NUM_ENVIRONMENTS = 16
 
 
 class PlayerPosition(wrappers.InfoWrapper):
@@ -72,67 +60,21 @@ class Steps(NamedTuple):
 
 def play(root_dir, num_env_steps, seed):
   """Plays with the newest checkpoint of a run of RND-PPO; returns `Steps`."""
-  # Listed only: the run may go on meanwhile.
-  snapshots = files.NumberedFolders(
-      os.path.join(root_dir, 'checkpoints'), 'iteration'
+
+  def look(time_step, info):
+    del time_step
+    # The last is ALE's own.
+    return {name: info[name] for name in ('x', 'y', 'room', 'lives')}
+
+  return Steps(
+      **checkpoint_play.play(
+          root_dir,
+          num_env_steps,
+          seed,
+          [wrappers.RoomsVisited, PlayerPosition],
+          look,
+      )
   )
-  if not snapshots.numbers():
-    raise app.UsageError(f'{root_dir} is no run with a checkpoint.')
-  gin.clear_config()
-  gin.parse_config_file(os.path.join(root_dir, run_directory.CONFIG_FILE))
-  config = experiment.Experiment(root_dir='')  # Writes nothing.
-  with gin.config_scope('eval'):  # Whole games, however the run trains.
-    env = loaders.load_environment(
-        num_environments=_NUM_ENVIRONMENTS,
-        vectorization='sync',
-        wrappers=[wrappers.RoomsVisited, PlayerPosition],
-        seed=seed,
-    )
-  try:
-    tf.keras.utils.set_random_seed(seed)
-    agent = config.training.build_agent(
-        local.specs_of(env), _NUM_ENVIRONMENTS
-    )
-    tf.train.Checkpoint(agent=agent).read(
-        os.path.join(snapshots.path(snapshots.numbers()[-1]), 'variables')
-    ).expect_partial()
-    return _play(env, agent, num_env_steps // _NUM_ENVIRONMENTS)
-  finally:
-    env.close()
-
-
-def _play(env, agent, num_rows):
-  judge = tf.function(_judgement(agent))
-  rows = collections.defaultdict(list)
-  time_step = env.reset()
-  for _ in range(num_rows):
-    action, bonus, value = judge(
-        tf.nest.map_structure(tf.convert_to_tensor, time_step)
-    )
-    info = env.get_info()
-    for name in ('x', 'y', 'room', 'lives'):  # The last is ALE's own.
-      rows[name].append(info[name])
-    rows['reward'].append(time_step.reward)
-    rows['bonus'].append(bonus.numpy())
-    rows['intrinsic_value'].append(value.numpy())
-    time_step = env.step(action.numpy())
-  return Steps(**{name: np.array(row) for name, row in rows.items()})
-
-
-def _judgement(agent):
-  curiosity = agent.curiosity
-
-  def judge(time_step):
-    observation = time_step.observation
-    values, _ = agent._value_net.value_net(observation, time_step.step_type)
-    bonus = curiosity.bonus(transitions.Transitions(observation))
-    return (
-        agent.collect_policy.action(time_step).action,
-        curiosity.normalize_bonus(bonus),
-        values[..., -1],  # The extrinsic stream is the first.
-    )
-
-  return judge
 
 
 def mean_map(x, y, values):

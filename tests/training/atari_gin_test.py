@@ -5,8 +5,10 @@
 import gin
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from rnd_agents import agents
+from rnd_agents import curiosity
 from rnd_agents.collecting import local
 from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
@@ -139,6 +141,39 @@ def test_a_small_budget_changes_what_its_header_says():
   assert environment.pop_episodes() == []
   time_step = environment.step(np.array([0]))
   assert time_step.is_last() and time_step.discount == 1
+
+
+def test_venture_pays_a_screen_once_a_game():
+  gin_files.parse(['venture_small_budget'])
+  assert _changed_from_the_paper() == {
+      'OnPolicyTraining.rollout_length': 32,
+      'train_eval.warm_up_env_steps': 400 * 128,
+      'train_eval.num_env_steps': 5_000_000,
+      'RNDPPOAgent.normalize_advantages': True,
+      'RNDPPOAgent.value_pred_loss_coef': 10.0,
+      'RNDPPOAgent.num_minibatches': 16,
+      'create_rnd_ppo_agent.learning_rate': 3e-4,
+  }
+  with gin.config_scope('eval'):
+    environment = loaders.load_environment(num_environments=1)
+  agent = agents.create_rnd_ppo_agent(*local.specs_of(environment))
+  frames = np.random.default_rng(0).integers(0, 256, [4, 84, 84, 1], np.uint8)
+  a, b, c, d = frames
+  # A stack of four frames; the newest, the last, is the screen.
+  screens = [np.concatenate([a, b, c, x], -1) for x in (a, b, b, b, c, a, d)]
+  screens.append(np.concatenate([d, d, d, b], -1))
+  observations = np.stack(screens)[np.newaxis]
+  rollout = curiosity.Transitions(
+      next_observation=tf.constant(observations[:, 1:]),
+      observation=tf.constant(observations[:, :-1]),
+      action=tf.zeros([1, 7], tf.int64),
+      is_first=tf.constant([[True] + [False] * 6]),
+  )
+  novelty = agent.curiosity.novelty.bonus(rollout).numpy()
+  assert novelty.min() > 0
+  np.testing.assert_allclose(
+      agent.curiosity.bonus(rollout), novelty * [[1, 0, 0, 1, 0, 1, 0]]
+  )
 
 
 def test_sizes_of_the_recurrent_policy_and_what_is_evaluated():
