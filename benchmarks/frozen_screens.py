@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks import checkpoint_play
 from rnd_agents.plotting import drawing
 
-_NUM_DRAWN = 400
+_NUM_DRAWN = 240
 _NUM_SCREENS = 6
 
 

@@ -150,6 +150,8 @@ def test_venture_pays_a_screen_once_a_game():
       'train_eval.warm_up_env_steps': 400 * 128,
       'train_eval.num_env_steps': 5_000_000,
       'RNDPPOAgent.normalize_advantages': True,
+      'RNDPPOAgent.discount_factor': 0.995,
+      'RNDPPOAgent.extrinsic_advantage_coefficient': 10.0,
       'RNDPPOAgent.value_pred_loss_coef': 10.0,
       'RNDPPOAgent.num_minibatches': 16,
       'create_rnd_ppo_agent.learning_rate': 3e-4,
