@@ -6,9 +6,9 @@
 
 Plays an Atari game with the policy and the curiosity of a run's newest
 checkpoint. Prints which share of the steps shows the screen of the step before,
-and which share of the novelty is theirs; what a death brings, where the screen
-stands still before the life is taken; and what first visits alone would bring.
-Draws the novelty of the first game. 12,000 steps take a minute of a core.
+and which share of the novelty is theirs; and what a death brings, where the
+screen stands still before the life is taken. Draws the novelty of the first
+game. 12,000 steps take a minute of a core.
 """
 
 import os
@@ -113,7 +113,7 @@ def main(argv):
       root_dir, flags.FLAGS.num_env_steps, flags.FLAGS.seed, (), _look
   )
   same = repeats(steps['screen'])
-  lives = steps['lives'].astype(int)
+  lives = steps['lives']
   deaths = np.zeros_like(same)
   deaths[1:] = lives[1:] < lives[:-1]
   name = os.path.basename(os.path.normpath(root_dir))
