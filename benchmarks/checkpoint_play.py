@@ -69,6 +69,13 @@ def play(root_dir, num_env_steps, seed, wrappers, look):
     env.close()
 
 
+def lost_lives(lives):
+  """Returns which steps have a life less than the one before, [T, B]."""
+  lost = np.zeros_like(lives, bool)
+  lost[1:] = lives[1:] < lives[:-1]
+  return lost
+
+
 def _play(env, agent, num_rows, look):
   judge = tf.function(_judgement(agent))
   rows = collections.defaultdict(list)

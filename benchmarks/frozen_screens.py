@@ -113,9 +113,7 @@ def main(argv):
       root_dir, flags.FLAGS.num_env_steps, flags.FLAGS.seed, (), _look
   )
   same = repeats(steps['screen'])
-  lives = steps['lives']
-  deaths = np.zeros_like(same)
-  deaths[1:] = lives[1:] < lives[:-1]
+  deaths = checkpoint_play.lost_lives(steps['lives'])
   name = os.path.basename(os.path.normpath(root_dir))
   _say(name, steps, same, stands_still_before(same, deaths), deaths)
   if flags.FLAGS.out:

@@ -52,10 +52,7 @@ class Steps(NamedTuple):
   @property
   def begins_life(self):
     """Whether a life begins with the step, but for the first of a game."""
-    begins = np.zeros_like(self.lives, bool)
-    now, before = self.lives[1:], self.lives[:-1]
-    begins[1:] = (0 < now) & (now < before)
-    return begins
+    return checkpoint_play.lost_lives(self.lives) & (self.lives > 0)
 
 
 def play(root_dir, num_env_steps, seed):

@@ -10,6 +10,8 @@ from tf_agents.networks import encoding_network
 from tf_agents.specs import tensor_spec
 
 from rnd_agents import errors
+from rnd_agents import ranges
+from rnd_agents.networks import image_inputs
 from rnd_agents.networks import initializers
 from rnd_agents.networks import precision
 
@@ -98,86 +100,6 @@ class VectorInput(tf.keras.layers.Layer):
     )
 
 
-@tf.keras.utils.register_keras_serializable('rnd_agents')
-class ScaledConv2D(tf.keras.layers.Conv2D):
-  """Convolution of an image times a number, by a kernel times that number.
-
-  The kernel is the smaller of the two, and bytes are exact in bfloat16.
-  """
-
-  def __init__(self, filters, kernel_size, strides=1, scale=1.0, **kwargs):
-    """Creates the layer.
-
-    Args:
-      filters: As for `Conv2D`.
-      kernel_size: Likewise.
-      strides: Likewise.
-      scale: Factor on the image: 1/255 for bytes.
-      **kwargs: Likewise.
-    """
-    super().__init__(filters, kernel_size, strides, **kwargs)
-    self._scale = scale
-
-  def convolution_op(self, inputs, kernel):
-    """Called by `Conv2D.call`, before bias and activation."""
-    if self._scale != 1.0:
-      kernel = kernel * self._scale  # In place it would change the variable.
-    return super().convolution_op(inputs, kernel)
-
-  def get_config(self):
-    return dict(super().get_config(), scale=self._scale)
-
-
-@tf.keras.utils.register_keras_serializable('rnd_agents')
-class ImageInput(tf.keras.layers.Layer):
-  """Convolutions over one image leaf [B, H, W, C], flattened.
-
-  The cast from uint8 and the scaling happen here, so that replay keeps bytes.
-  """
-
-  def __init__(self, conv_layers, activation, scale=1.0, **kwargs):
-    """Creates the layer.
-
-    Args:
-      conv_layers: Tuples (filters, kernel size, stride).
-      activation: A Keras activation, for every convolution.
-      scale: Factor on the input: 1/255 for bytes.
-      **kwargs: Of `tf.keras.layers.Layer`, such as the `dtype` that
-        `precision.layer_policy` gives.
-    """
-    super().__init__(**kwargs)
-    self._conv_layers = [tuple(layer) for layer in conv_layers]
-    self._activation = activation
-    self._scale = scale
-    self._convolutions = [
-        ScaledConv2D(
-            filters,
-            kernel_size,
-            strides,
-            scale if i == 0 else 1.0,
-            activation=activation,
-            kernel_initializer=initializers.FreshOrthogonal(2**0.5),
-            dtype=self.dtype_policy,
-        )
-        for i, (filters, kernel_size, strides) in enumerate(self._conv_layers)
-    ]
-    self._flatten = tf.keras.layers.Flatten(dtype=self.dtype_policy)
-
-  def call(self, inputs):
-    features = tf.cast(inputs, self.compute_dtype)
-    for convolution in self._convolutions:
-      features = convolution(features)
-    return self._flatten(features)
-
-  def get_config(self):
-    return dict(
-        super().get_config(),
-        conv_layers=self._conv_layers,
-        activation=self._activation,
-        scale=self._scale,
-    )
-
-
 def default_conv_layers(spec):
   """Convolutions that fit an image's size; none for one under 5x5."""
   side = min(spec.shape[:2])
@@ -186,33 +108,51 @@ def default_conv_layers(spec):
   return GRID_CONV_LAYERS if side >= _SMALLEST_GRID else ()
 
 
+def holds_pixels(spec):
+  """Whether an image is of bytes that say how bright it is."""
+  # With a small range they are codes, such as MiniGrid's one-hot planes.
+  largest = getattr(spec, 'maximum', None)
+  return (
+      is_image(spec)
+      and spec.dtype == tf.uint8
+      and (largest is None or largest.max() > 32)
+  )
+
+
 def input_layer(
     spec,
     conv_layers,
     activation,
     compute_dtype=precision.FLOAT32,
     image_layer_fn=None,
+    pixel_exponent=1.0,
 ):
   """Returns the layer that turns one leaf into a flat float vector."""
-  if is_image(spec):
+  image_layer_fn = _image_layer_fn(spec, conv_layers, image_layer_fn)
+  if image_layer_fn is None:
+    depth = one_hot_depth(spec)
+    one_hot = () if depth is None else (int(spec.minimum), depth)
+    return VectorInput(*one_hot)
+  scale = 1.0 / 255.0 if holds_pixels(spec) else 1.0
+  dtype = precision.layer_policy(compute_dtype)
+  layer = image_layer_fn(
+      activation=activation, scale=scale**pixel_exponent, dtype=dtype
+  )
+  if not holds_pixels(spec) or pixel_exponent == 1.0:
+    return layer
+  power = image_inputs.PixelPower(pixel_exponent, dtype=dtype)
+  return tf.keras.Sequential([power, layer])
+
+
+def _image_layer_fn(spec, conv_layers, image_layer_fn):
+  """What makes the layer of an image; None for what passes as it is."""
+  if not is_image(spec):
+    return None
+  if image_layer_fn is None:
     layers = default_conv_layers(spec) if conv_layers is None else conv_layers
-    if image_layer_fn is None and layers:
-      image_layer_fn = functools.partial(ImageInput, layers)
-    if image_layer_fn is not None:
-      # Bytes with a small range (MiniGrid's one-hot planes) are not pixels.
-      largest = getattr(spec, 'maximum', None)
-      pixels = spec.dtype == tf.uint8 and (
-          largest is None or largest.max() > 32
-      )
-      return image_layer_fn(
-          activation=activation,
-          scale=1.0 / 255.0 if pixels else 1.0,
-          dtype=precision.layer_policy(compute_dtype),
-      )
-  depth = one_hot_depth(spec)
-  if depth is None:
-    return VectorInput()
-  return VectorInput(int(spec.minimum), depth)
+    if layers:
+      return functools.partial(image_inputs.ImageInput, layers)
+  return image_layer_fn
 
 
 def preprocessing(
@@ -221,6 +161,7 @@ def preprocessing(
     activation,
     compute_dtype=precision.FLOAT32,
     image_layer_fn=None,
+    pixel_exponent=1.0,
 ):
   """Builds the preprocessing that lets an `EncodingNetwork` take anything.
 
@@ -230,13 +171,19 @@ def preprocessing(
     activation: Keras activation of the convolutions.
     compute_dtype: Of the convolutions; see `precision.layer_policy`.
     image_layer_fn: As for `create_encoder`.
+    pixel_exponent: Likewise.
 
   Returns:
     Its arguments `preprocessing_layers` and `preprocessing_combiner`, by name.
   """
   layers = tf.nest.map_structure(
       lambda spec: input_layer(
-          spec, conv_layers, activation, compute_dtype, image_layer_fn
+          spec,
+          conv_layers,
+          activation,
+          compute_dtype,
+          image_layer_fn,
+          pixel_exponent,
       ),
       observation_spec,
   )
@@ -265,6 +212,7 @@ def create_encoder(
     activation='tanh',
     conv_activation='relu',
     image_layer_fn=None,
+    pixel_exponent=1.0,
     compute_dtype=precision.FLOAT32,
     name='Encoder',
 ):
@@ -282,6 +230,9 @@ def create_encoder(
     image_layer_fn: Function of (activation, scale, dtype), by keyword, that
       returns a Keras layer from images [B, H, W, C] to features [B, F], such as
       `ResNet`; in place of `conv_layers`.
+    pixel_exponent: Power that the pixels of byte images are raised to, scaled
+      to [0, 1]. With 0.5 what is dim shows beside what is bright: a pixel of 16
+      of 255 counts 0.25 in place of 0.06.
     compute_dtype: What all layers compute in; see `precision.layer_policy`.
     name: Name of the network.
 
@@ -291,10 +242,13 @@ def create_encoder(
 
   Raises:
     TypeError: If image_layer_fn is no function.
-    ValueError: If it has no effect.
+    ValueError: If it has no effect, or the exponent is not above 0.
   """
   if image_layer_fn is not None:
     _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers)
+  _check_pixel_exponent(
+      pixel_exponent, observation_spec, conv_layers, image_layer_fn
+  )
   return encoding_network.EncodingNetwork(
       observation_spec,
       **preprocessing(
@@ -303,6 +257,7 @@ def create_encoder(
           conv_activation,
           compute_dtype,
           image_layer_fn,
+          pixel_exponent,
       ),
       fc_layer_params=fc_layer_params,
       activation_fn=tf.keras.activations.get(activation),
@@ -356,4 +311,21 @@ def _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers):
     raise errors.InvalidValue(
         f'{owner} has no effect: no observation is an image [height, width,'
         ' channels].'
+    )
+
+
+def _check_pixel_exponent(exponent, observation_spec, *image_settings):
+  """Refuses what is out of range, and what changes nothing."""
+  ranges.check(
+      dict(pixel_exponent=ranges.ABOVE_0),
+      dict(pixel_exponent=exponent),
+      'create_encoder.',
+  )
+  if exponent != 1.0 and not any(
+      holds_pixels(spec) and _image_layer_fn(spec, *image_settings)
+      for spec in tf.nest.flatten(observation_spec)
+  ):
+    raise errors.InvalidValue(
+        'create_encoder.pixel_exponent has no effect: no observation is an'
+        ' image of bytes, [height, width, channels], that passes convolutions.'
     )

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import ranges
-from rnd_agents.networks import encoders
+from rnd_agents.networks import image_inputs
 from rnd_agents.networks import initializers
 
 
@@ -67,7 +67,7 @@ class ResNet(tf.keras.layers.Layer):
         size for size in self._channels for _ in range(1 + 2 * num_blocks)
     ]
     self._convolutions = [
-        encoders.ScaledConv2D(
+        image_inputs.ScaledConv2D(
             size,
             3,
             scale=scale if i == 0 else 1.0,

@@ -66,19 +66,23 @@ def test_what_becomes_one_hot(spec, depth):
     np.testing.assert_array_equal(result, [values == 1] * 2)
 
 
-def _one_pixel_conv(spec, image, activation='linear'):
+def _one_pixel_conv(spec, image, activation='linear', rtol=1e-5, **kwargs):
   """A 1x1 convolution with weight 2 and bias -0.5 over an image."""
   encoder = encoders.create_encoder(
       spec,
       fc_layer_params=(),
       conv_layers=((1, 1, 1),),
       conv_activation=activation,
+      **kwargs,
   )
   encoder.create_variables()
   kernel, bias = encoder.variables
   kernel.assign(tf.fill(kernel.shape, 2.0))
   bias.assign([-0.5])
-  return encoder(image)[0].numpy()
+  eager = encoder(image)[0].numpy()
+  graph = tf.function(lambda x: encoder(x)[0])(image).numpy()
+  np.testing.assert_allclose(graph, eager, rtol)
+  return eager
 
 
 @pytest.mark.parametrize(
@@ -100,6 +104,56 @@ def test_bytes_are_scaled_and_small_ranges_are_not(spec, scale):
   np.testing.assert_allclose(
       features, image.reshape([1, 6]) * scale * 2 - 0.5, rtol=1e-5
   )
+
+
+@pytest.mark.parametrize('exponent', [0.5, 0.25, 0.3, 2.0])
+@pytest.mark.parametrize(
+    ('compute_dtype', 'rtol'), [('float32', 1e-5), ('bfloat16', 0.02)]
+)
+def test_pixels_are_raised_to_a_power(exponent, compute_dtype, rtol):
+  image = np.array([[0, 1, 16], [94, 254, 255]]).reshape([1, 2, 3, 1])
+  features = _one_pixel_conv(
+      _image_spec([2, 3, 1], 255),
+      tf.cast(image, tf.uint8),
+      pixel_exponent=exponent,
+      compute_dtype=compute_dtype,
+      rtol=rtol,
+  )
+  expected = (image.reshape([1, 6]) / 255) ** exponent * 2 - 0.5
+  np.testing.assert_allclose(features, expected, rtol, atol=rtol)
+
+
+def test_codes_beside_pixels_are_no_pixels():
+  spec = (_image_spec([2, 3, 1], 255), _image_spec([2, 3, 1], 9))
+  image = tf.cast(np.full([1, 2, 3, 1], 4), tf.uint8)
+  encoder = encoders.create_encoder(
+      spec,
+      fc_layer_params=(),
+      conv_layers=((1, 1, 1),),
+      pixel_exponent=0.5,
+  )
+  encoder.create_variables()
+  for variable in encoder.variables:
+    variable.assign(tf.fill(variable.shape, 3.0))
+  features = encoder((image, image))[0].numpy()
+  np.testing.assert_allclose(
+      features, [[(4 / 255) ** 0.5 * 3 + 3] * 6 + [4 * 3 + 3] * 6], rtol=1e-5
+  )
+
+
+@pytest.mark.parametrize(
+    ('spec', 'exponent', 'words'),
+    [
+        (_image_spec([6, 6, 1], 255), 0.0, 'must be above 0'),
+        (_image_spec([6, 6, 1], 9), 0.5, 'has no effect'),
+        (_image_spec([6, 6, 1], 255, tf.float32), 0.5, 'has no effect'),
+        (_image_spec([4, 4, 1], 255), 0.5, 'has no effect'),  # Too small.
+        (_BOX, 0.5, 'has no effect'),
+    ],
+)
+def test_exponents_in_vain_are_refused(spec, exponent, words):
+  with pytest.raises(ValueError, match=f'pixel_exponent {words}'):
+    encoders.create_encoder(spec, pixel_exponent=exponent)
 
 
 def test_activation_of_convolutions():

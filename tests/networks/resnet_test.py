@@ -114,6 +114,29 @@ def test_is_figure_3(wrap, num_blocks, activation):
     )
 
 
+def test_sees_pixels_raised_to_a_power():
+  dim = encoders.create_encoder(
+      _IMAGE, (), image_layer_fn=resnet.ResNet, pixel_exponent=0.5
+  )
+  given = encoders.create_encoder(
+      tf.TensorSpec(_IMAGE.shape, tf.float32),
+      (),
+      image_layer_fn=resnet.ResNet,
+  )
+  for encoder in (dim, given):
+    encoder.create_variables()
+  _stir(dim.variables)
+  for theirs, ours in zip(given.variables, dim.variables, strict=True):
+    theirs.assign(ours)
+  images = _images([3])
+  features = dim(images)[0]
+  assert np.abs(features).max() > 0.1
+  np.testing.assert_allclose(
+      features, given(np.sqrt(images.numpy() / 255, dtype=np.float32))[0],
+      rtol=1e-4, atol=1e-5,
+  )
+
+
 def test_sizes_of_the_paper():
   encoder = encoders.create_encoder(
       tf.TensorSpec([84, 84, 4], tf.uint8),

@@ -156,6 +156,8 @@ def test_venture_pays_a_screen_once_a_game():
       'RNDPPOAgent.num_minibatches': 16,
       'create_rnd_ppo_agent.learning_rate': 3e-4,
   }
+  # The player is as dim as 17 to 40 of 255 on the map.
+  assert gin.query_parameter('create_encoder.pixel_exponent') == 0.25
   with gin.config_scope('eval'):
     environment = loaders.load_environment(num_environments=1)
   agent = agents.create_rnd_ppo_agent(*local.specs_of(environment))
