@@ -91,7 +91,10 @@ class ImageInput(tf.keras.layers.Layer):
 
 @tf.keras.utils.register_keras_serializable('rnd_agents')
 class PixelPower(tf.keras.layers.Layer):
-  """Raises the pixels of an image to a power; below 1 it brightens dim ones."""
+  """Raises the pixels of images [B, H, W, C] to a power.
+
+  One below 1 brightens what is dim.
+  """
 
   def __init__(self, exponent, **kwargs):
     """Creates the layer.
