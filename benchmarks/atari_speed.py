@@ -12,6 +12,7 @@ Of `--only`, all where it is left out:
 *   parts: where an iteration's time goes;
 *   learning: seconds of a minibatch, and those of the same learning in PyTorch
     if `--rival_python` is given, in turns in processes that stay;
+*   layers: the rate of each layer's kernels, and of an update made of them;
 *   scaling: as end_to_end without rival, with 8, 32 and 128 environments;
 *   memory: peak of the resident memory of `train.train_eval`.
 
@@ -28,13 +29,12 @@ API of envpool that it was written for.
 
 import os
 import statistics
-import time
 
 from absl import app
 from absl import flags
 import gin
-import tensorflow as tf
 
+from benchmarks import atari_layers
 from benchmarks import atari_parts
 from benchmarks import atari_runs
 from benchmarks import paired
@@ -44,9 +44,6 @@ from rnd_agents.training import gin_files
 
 _GIN_FILE = 'montezuma_revenge_cpu.gin'
 _FOREVER = 10**12
-# Arithmetic of an update for each agent step, where the target is computed once
-# and the predictor learns from a quarter.
-_TRAINING_GFLOP_PER_STEP = 0.281
 
 
 def bindings(num_envs):
@@ -121,31 +118,21 @@ def ratio(runs, name, reference):
 
 def print_share_of_roof(runs):
   """Prints arithmetic a second of our training, beside a matrix product's."""
-  rates = [
-      _TRAINING_GFLOP_PER_STEP * run.steps / seconds
+  gflop_per_step = atari_layers.training_gflop_per_step()
+  rate = statistics.median(
+      gflop_per_step * run.steps / seconds
       for name, run in runs
       if name == 'rnd_agents'
       for seconds in run.parts['training']
-  ]
-  rate, roof = statistics.median(rates), matrix_product_gflop_per_s()
-  print(
-      f'Training makes {rate:.0f} GFLOP/s, {100 * rate / roof:.0f} % of a'
-      f' float32 matrix product (2,048 x 2,048: {roof:.0f} GFLOP/s).'
   )
-
-
-def matrix_product_gflop_per_s():
-  """Median rate of float32 matrix products on all cores."""
-  size = 2_048
-  x = tf.random.normal([size, size])
-  product = tf.function(tf.matmul)
-  product(x, x)
-  seconds = []
-  for _ in range(20):
-    start = time.perf_counter()
-    product(x, x).numpy()
-    seconds.append(time.perf_counter() - start)
-  return 2 * size**3 / 1e9 / statistics.median(seconds)
+  product, product_gflop = atari_layers.matrix_product()
+  times = paired.in_turns({'product': product}, 20, num_warm_up_rounds=1)
+  roof = product_gflop / paired.median_s(times, 'product')
+  print(
+      f'Training makes {rate:.0f} GFLOP/s ({1e3 * gflop_per_step:.0f} MFLOP a'
+      f' step), {100 * rate / roof:.0f} % of a float32 matrix product'
+      f' ({roof:.0f} GFLOP/s).'
+  )
 
 
 def take_turns(contenders):
@@ -225,6 +212,47 @@ def compare_learning():
   )
 
 
+def show_layers():
+  args = flags.FLAGS
+  load = paired.ForeignLoad()
+  num_samples = args.num_envs * args.rollout_length
+  batch_size = num_samples // gin.query_parameter('RNDPPOAgent.num_minibatches')
+  dtype = precision.layer_policy(
+      gin.query_parameter('%COMPUTE_DTYPE')
+  ).compute_dtype
+  roof, rates = atari_layers.rates(batch_size, dtype, args.num_rounds)
+  uses = atari_layers.uses()
+  seconds = {key: uses[key] * key[0].flop / 1e9 / rates[key] for key in uses}
+  whole_s = sum(seconds.values())
+  print(f'## Layers, minibatches of {batch_size} in {dtype}\n')
+  tables.print_table(
+      (
+          'kernel',
+          'of an update, MFLOP a step',
+          'GFLOP/s',
+          'of the matrix product',
+          'time',
+      ),
+      [
+          (
+              f'{key[0]}, {key[1]}',
+              f'{uses[key] * key[0].flop / 1e6:.1f}',
+              f'{rates[key]:.0f}',
+              f'{100 * rates[key] / roof:.0f} %',
+              f'{100 * seconds[key] / whole_s:.1f} %',
+          )
+          for key in sorted(uses, key=seconds.get, reverse=True)
+          if seconds[key] > whole_s / 100
+      ],
+  )
+  rate = atari_layers.training_gflop_per_step() / whole_s
+  print(
+      f'Together {rate:.0f} GFLOP/s, {100 * rate / roof:.0f} % of the matrix'
+      f' product ({roof:.0f} GFLOP/s); kernels below 1 % of the time are left'
+      f' out.\n{args.num_rounds} rounds, foreign load {load}\n'
+  )
+
+
 def compare_sizes():
   sizes = {str(n): lambda n=n: run_ours(n) for n in (8, 32, 128)}
   runs = take_turns(sizes)
@@ -242,6 +270,7 @@ _PARTS = {
     'end_to_end': compare_end_to_end,
     'parts': show_parts,
     'learning': compare_learning,
+    'layers': show_layers,
     'scaling': compare_sizes,
     'memory': show_memory,
 }
@@ -288,7 +317,7 @@ if __name__ == '__main__':
   flags.DEFINE_integer('rollout_length', 128, 'Steps of each environment.')
   flags.DEFINE_integer('num_updates', 3, 'Of a process, after the first.')
   flags.DEFINE_integer('num_turns', 3, 'Processes of each contender.')
-  flags.DEFINE_integer('num_rounds', 5, 'Of parts and learning.')
+  flags.DEFINE_integer('num_rounds', 5, 'Of parts, layers and learning.')
   flags.DEFINE_string('cleanrl', None, "CleanRL's ppo_rnd_envpool.py.")
   flags.DEFINE_string('rival_python', None, 'A Python that has PyTorch.')
   flags.DEFINE_enum(
