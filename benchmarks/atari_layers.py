@@ -6,6 +6,7 @@ Each layer's kernels are timed alone, beside a matrix product. Their rates, and
 how often an update needs each, give that of an update that did nothing else.
 """
 
+import math
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import gin
@@ -13,7 +14,6 @@ import tensorflow as tf
 
 from benchmarks import paired
 
-_IMAGE_SIZE = 84
 _NUM_ACTIONS = 18  # All of the console's.
 _MATRIX_SIZE = 2_048
 FORWARD, KERNEL_GRADIENT, INPUT_GRADIENT = (
@@ -41,17 +41,11 @@ class Layer(NamedTuple):
   @property
   def flop(self):
     """Arithmetic of each of its kernels for a sample, additions counted."""
-    multiplications = 1
-    for size in (*self.kernel_shape, *self.output_shape[:-1]):
-      multiplications *= size
-    return 2 * multiplications
+    return 2 * math.prod((*self.kernel_shape, *self.output_shape[:-1]))
 
   @property
   def num_parameters(self):
-    num_weights = 1
-    for size in self.kernel_shape:
-      num_weights *= size
-    return num_weights + self.kernel_shape[-1]
+    return math.prod(self.kernel_shape) + self.kernel_shape[-1]
 
   def __str__(self):
     kernel = ' x '.join(map(str, self.kernel_shape[:-1]))
@@ -61,14 +55,15 @@ class Layer(NamedTuple):
 
 def _chain(num_channels, conv_layers, units) -> List[Layer]:
   """Returns the layers of an encoder of frames."""
-  shape = (_IMAGE_SIZE, _IMAGE_SIZE, num_channels)
+  size = gin.query_parameter('load_atari.screen_size')
+  shape = (size, size, num_channels)
   layers = []
   for filters, size, stride in conv_layers:
     layers.append(
         Layer(shape, (size, size, shape[-1], filters), stride, not layers)
     )
     shape = layers[-1].output_shape
-  num_inputs = shape[0] * shape[1] * shape[2]
+  num_inputs = math.prod(shape)
   for num_units in units:
     layers.append(Layer((num_inputs,), (num_inputs, num_units)))
     num_inputs = num_units
@@ -77,18 +72,27 @@ def _chain(num_channels, conv_layers, units) -> List[Layer]:
 
 def networks() -> Dict[str, List[Layer]]:
   """Returns the layers of each network of the gin files, by its name."""
-  policy, rnd = (
-      lambda name, scope=scope: gin.query_parameter(f'{scope}.{name}')
-      for scope in ('create_networks', 'create_rnd_networks')
-  )
-  fc_layer_params = policy('fc_layer_params')
+  bound = gin.query_parameter
+  fc_layer_params = bound('create_networks.fc_layer_params')
   width = fc_layer_params[-1]
   residual = [Layer((width,), (width, width))] * 2  # Of policy and values.
   heads = [Layer((width,), (width, n)) for n in (_NUM_ACTIONS, 1, 1)]
-  trunk = _chain(4, policy('conv_layers'), fc_layer_params)
+  trunk = _chain(
+      bound('load_atari.stack_size'),
+      bound('create_networks.conv_layers'),
+      fc_layer_params,
+  )
+  # RND sees the newest frame alone.
   predictor, target = (
-      _chain(1, rnd('conv_layers'), (*units, rnd('output_size')))
-      for units in (rnd('fc_layer_params'), rnd('target_fc_layer_params'))
+      _chain(
+          1,
+          bound('create_rnd_networks.conv_layers'),
+          (
+              *bound(f'create_rnd_networks.{units}'),
+              bound('create_rnd_networks.output_size'),
+          ),
+      )
+      for units in ('fc_layer_params', 'target_fc_layer_params')
   )
   return {
       'policy': trunk + residual + heads,
@@ -120,11 +124,12 @@ def uses() -> Dict[Tuple[Layer, str], float]:
   return {key: number for key, number in times.items() if number}
 
 
-def training_gflop_per_step() -> float:
-  """Returns the arithmetic of an update for each agent step."""
-  return sum(
-      number * layer.flop for (layer, _), number in uses().items()
-  ) / 1e9
+def gflop_per_step() -> Dict[Tuple[Layer, str], float]:
+  """Returns the arithmetic of an update for each agent step, by kernel."""
+  return {
+      (layer, kernel): number * layer.flop / 1e9
+      for (layer, kernel), number in uses().items()
+  }
 
 
 def matrix_product():

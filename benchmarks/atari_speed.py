@@ -118,7 +118,7 @@ def ratio(runs, name, reference):
 
 def print_share_of_roof(runs):
   """Prints arithmetic a second of our training, beside a matrix product's."""
-  gflop_per_step = atari_layers.training_gflop_per_step()
+  gflop_per_step = sum(atari_layers.gflop_per_step().values())
   rate = statistics.median(
       gflop_per_step * run.steps / seconds
       for name, run in runs
@@ -221,8 +221,8 @@ def show_layers():
       gin.query_parameter('%COMPUTE_DTYPE')
   ).compute_dtype
   roof, rates = atari_layers.rates(batch_size, dtype, args.num_rounds)
-  uses = atari_layers.uses()
-  seconds = {key: uses[key] * key[0].flop / 1e9 / rates[key] for key in uses}
+  gflop = atari_layers.gflop_per_step()
+  seconds = {kernel: gflop[kernel] / rates[kernel] for kernel in gflop}
   whole_s = sum(seconds.values())
   print(f'## Layers, minibatches of {batch_size} in {dtype}\n')
   tables.print_table(
@@ -235,17 +235,17 @@ def show_layers():
       ),
       [
           (
-              f'{key[0]}, {key[1]}',
-              f'{uses[key] * key[0].flop / 1e6:.1f}',
-              f'{rates[key]:.0f}',
-              f'{100 * rates[key] / roof:.0f} %',
-              f'{100 * seconds[key] / whole_s:.1f} %',
+              f'{kernel[0]}, {kernel[1]}',
+              f'{1e3 * gflop[kernel]:.1f}',
+              f'{rates[kernel]:.0f}',
+              f'{100 * rates[kernel] / roof:.0f} %',
+              f'{100 * seconds[kernel] / whole_s:.1f} %',
           )
-          for key in sorted(uses, key=seconds.get, reverse=True)
-          if seconds[key] > whole_s / 100
+          for kernel in sorted(seconds, key=seconds.get, reverse=True)
+          if seconds[kernel] > whole_s / 100
       ],
   )
-  rate = atari_layers.training_gflop_per_step() / whole_s
+  rate = sum(gflop.values()) / whole_s
   print(
       f'Together {rate:.0f} GFLOP/s, {100 * rate / roof:.0f} % of the matrix'
       f' product ({roof:.0f} GFLOP/s); kernels below 1 % of the time are left'
