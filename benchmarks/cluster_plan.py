@@ -4,7 +4,7 @@
 
     python -m benchmarks.cluster_plan
 
-A discrete-event model of the rounds of `collecting/ray_workers.py`. The call of
+A discrete-event model of the rounds of `workers/ray_workers.py`. The call of
 a shard passes seven stations, each of which serves one call at a time, in the
 order in which they come: Ray in the learner, the learner's link out, the
 worker's link in, the worker, its link out, the learner's link in, Ray in the
@@ -167,7 +167,7 @@ SLEEPER = Work(
 # Montezuma's Revenge, a learner with an H100 (docs/atari.md, "Speed"): 4,096
 # steps take two cores 1.47 s to simulate and 0.43 s to act; 512 environments x
 # 32 steps are learned in 1.09 s. Frames are packed in 0.1 ms of a core a step
-# (`collecting/packed_frames.py`), to 282 B in the first room by random actions;
+# (`workers/packed_frames.py`), to 282 B in the first room by random actions;
 # other rooms are taken for twice as much. The learner unpacks them, in 0.08 ms,
 # on cores of its own.
 ATARI = SLEEPER._replace(

@@ -26,7 +26,7 @@ _REPLAY = 'ReplayTraining'
 # Success rate at which a task is solved, or return where none is reported.
 _SOLVED = 0.9
 _SOLVED_RETURNS = {'pong': 18.0}
-_EXPERTS = 'rnd_agents.environments.scripted_experts'
+_EXPERTS = 'rnd_agents.tasks.scripted_experts'
 
 # Name of a file in runs/demos -> flags of train.collect_demos.
 _DEMOS = {

@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 
 from rnd_agents import errors
-from rnd_agents.environments import deep_sea
+from rnd_agents.tasks import deep_sea
 
 _ID = 'benchmarks/DeepSeaUnseenScreen-v0'
 

@@ -27,12 +27,12 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import rllib_speed
-from rnd_agents import ray_cluster
 from rnd_agents.collecting import local
-from rnd_agents.collecting import ray_workers
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import run as run_lib
+from rnd_agents.workers import ray_cluster
+from rnd_agents.workers import ray_workers
 
 SlowSimulator = gin.configurable(rllib_speed.SlowSimulator)
 

@@ -35,6 +35,7 @@ from tf_agents.utils import common
 from rnd_agents import curiosity
 from rnd_agents import environments
 from rnd_agents import networks
+from rnd_agents import tasks
 
 
 def create_rnd(time_step_spec, action_spec):
@@ -160,7 +161,7 @@ def main(argv):
   del argv
   logging.set_verbosity(logging.INFO)
   args = flags.FLAGS
-  deep_sea = functools.partial(environments.deep_sea.DeepSeaEnv, size=20)
+  deep_sea = functools.partial(tasks.deep_sea.DeepSeaEnv, size=20)
   train(
       args.env_name or deep_sea,
       args.num_iterations,

@@ -26,7 +26,7 @@ from tf_agents.utils import common
 
 from rnd_agents import agents
 from rnd_agents import networks
-from rnd_agents.collecting import serving
+from rnd_agents.serving import policy_server
 
 
 def create_agent():
@@ -90,7 +90,7 @@ def train(num_rollouts, num_simulators=16, rollout_length=128):
         server.num_rollouts + 1, np.mean(returns or [0.0]), loss.loss,
     )
 
-  with serving.serve_policy(
+  with policy_server.serve_policy(
       agent, num_simulators, rollout_length, learn
   ) as server, futures.ThreadPoolExecutor(num_simulators) as threads:
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Imports point one way: from what decides much to what decides little.
 
-ops <- networks <- curiosity <- agents <- training <- train, each importing
-only itself and what stands left of it; replay, like ops, needs none of them.
+ops <- statistics <- networks <- curiosity <- agents <- training <- train, each
+importing only itself and what stands left of it.
 environments, evaluation and plotting know nothing of how an agent learns.
 """
 
@@ -14,26 +14,30 @@ from tests import source_tree
 # What the files of a package may import of the project, besides their own
 # package and the files that lie directly in rnd_agents/. A new package of
 # rnd_agents is added here, with as little as it can do with.
-_LEARNING = {'ops', 'networks', 'curiosity', 'replay', 'agents', 'hierarchy'}
+_LEARNING = {
+    'ops', 'statistics', 'networks', 'curiosity', 'replay', 'agents',
+    'hierarchy',
+}
+_ACTING = {'collecting', 'environments', 'evaluation', 'plotting', 'workers'}
 _ALLOWED = {
     'rnd_agents': set(),
     'ops': set(),
-    'networks': {'ops'},
-    'curiosity': {'ops', 'networks'},
-    'replay': set(),
-    'agents': {'ops', 'networks', 'curiosity', 'replay'},
-    'hierarchy': {'ops', 'networks'},
-    'environments': set(),
+    'statistics': {'ops'},
+    'networks': {'ops', 'statistics'},
+    'curiosity': {'ops', 'statistics', 'networks'},
+    'replay': {'statistics'},
+    'agents': {'ops', 'statistics', 'networks', 'curiosity', 'replay'},
+    'hierarchy': {'ops', 'statistics', 'networks'},
+    'tasks': set(),
+    'environments': {'tasks'},
     'evaluation': {'environments', 'plotting'},
     'plotting': set(),
     'collecting': {'environments', 'evaluation'},
-    'exploring': {'environments'},
-    'training': _LEARNING | {
-        'collecting', 'environments', 'evaluation', 'exploring', 'plotting'
-    },
-    'train': _LEARNING | {
-        'collecting', 'environments', 'evaluation', 'plotting', 'training'
-    },
+    'serving': set(),
+    'workers': {'collecting', 'environments', 'evaluation', 'serving'},
+    'training': _LEARNING | _ACTING,
+    'archive': _LEARNING | _ACTING | {'training'},
+    'train': _LEARNING | _ACTING | {'archive', 'training'},
 }
 
 # Installed by an extra, or by hand: a module that needs one imports it in the
@@ -80,6 +84,7 @@ _PLANTED = [
     ('rnd_agents/ops/a.py', 'from rnd_agents.ops import b', False),
     ('rnd_agents/networks/a.py', 'import rnd_agents.curiosity.b', True),
     ('rnd_agents/networks/a.py', 'import rnd_agents.ops.b as b', False),
+    ('rnd_agents/tasks/a.py', 'from rnd_agents.environments import b', True),
     ('rnd_agents/curiosity/a.py', 'from rnd_agents import agents', True),
     ('rnd_agents/agents/a.py', 'from ..training import b', True),
     ('rnd_agents/agents/a.py', 'from ..curiosity.b import Name', False),

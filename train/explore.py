@@ -43,7 +43,7 @@ def main(argv, args=flags.FLAGS):
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   # Here and not above: flags answer at once, TensorFlow takes seconds.
   from rnd_agents import errors
-  from rnd_agents.training import exploration
+  from rnd_agents.archive import exploration
   from rnd_agents.training import gin_files
 
   name = os.path.splitext(os.path.basename(args.gin_file[-1]))[0]

@@ -18,7 +18,7 @@ import sys
 import time
 
 from rnd_agents import errors
-from rnd_agents import ray_cluster
+from rnd_agents.workers import ray_cluster
 
 # How many threads a run takes; a number that the user sets stays.
 THREADS = (

@@ -136,7 +136,7 @@ def _places(errors):
           '--ray_address needs --workers=N or --evaluation=worker.'
       )
     return None, None
-  from rnd_agents.collecting import ray_workers  # pylint: disable=g-import-not-at-top
+  from rnd_agents.workers import ray_workers  # pylint: disable=g-import-not-at-top
 
   make_shards = make_evaluator = None
   if _WORKERS.value:

@@ -17,7 +17,6 @@ from tf_agents.agents import tf_agent
 from tf_agents.policies import greedy_policy
 
 from rnd_agents import errors
-from rnd_agents import finite
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import q_policy
 from rnd_agents.agents import r2d3_arguments
@@ -25,6 +24,7 @@ from rnd_agents.agents import replayed_curiosity
 from rnd_agents.agents import replicas
 from rnd_agents.agents import sequence_loss
 from rnd_agents.networks import parameters
+from rnd_agents.statistics import finite
 
 # Scalars of one `train`.
 METRICS = (

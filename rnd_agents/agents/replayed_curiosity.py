@@ -7,9 +7,9 @@ from typing import NamedTuple
 import tensorflow as tf
 from tf_agents.typing import types
 
-from rnd_agents import finite
 from rnd_agents.agents import optimizers
 from rnd_agents.curiosity import transitions as transitions_lib
+from rnd_agents.statistics import finite
 
 
 class Batch(NamedTuple):

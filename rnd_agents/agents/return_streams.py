@@ -154,7 +154,7 @@ class ReturnStreams:
     streams: `ReturnStream`s.
     lambda_value: lambda of GAE.
     bootstrap_at_time_limit: As for `RNDPPOAgent`.
-    advantage_normalizer: A `normalizers.AdvantageNormalizer`; None leaves the
+    advantage_normalizer: A `statistics.AdvantageNormalizer`; None leaves the
       advantages as they are.
   """
 

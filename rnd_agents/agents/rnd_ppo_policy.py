@@ -8,7 +8,7 @@ from tf_agents.agents.ppo import ppo_utils
 from tf_agents.networks import network
 from tf_agents.trajectories import policy_step
 
-from rnd_agents import finite
+from rnd_agents.statistics import finite
 
 
 class FirstValueNetwork(network.Network):

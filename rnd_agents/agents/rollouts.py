@@ -12,11 +12,11 @@ from tf_agents.agents.ppo import ppo_utils
 from tf_agents.utils import common
 
 from rnd_agents import errors
-from rnd_agents import finite
 from rnd_agents.agents import return_streams as streams_lib
 from rnd_agents.agents import rows as rows_lib
 from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.ops import parts
+from rnd_agents.statistics import finite
 
 
 def info_names(streams, name):

@@ -7,7 +7,7 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
 from rnd_agents.agents import return_streams
-from rnd_agents.networks import normalizers
+from rnd_agents.statistics import running_statistics
 
 
 class StreamRewards(tf.Module):
@@ -36,7 +36,7 @@ class StreamRewards(tf.Module):
     self._clipping = reward_norm_clipping
     self.curiosities = curiosities([s for s in self._streams if s.is_on])
     self.scalers = [
-        normalizers.ReturnScaler(
+        running_statistics.ReturnScaler(
             stream.discount_factor, least_deviation=least_reward_deviation
         )
         if normalize_rewards and _environment_terms(stream)
@@ -47,7 +47,7 @@ class StreamRewards(tf.Module):
     self.episode_sums = [
         None
         if stream.curiosity is None
-        else normalizers.RunningSums('episode_bonuses')
+        else running_statistics.RunningSums('episode_bonuses')
         for stream in self._streams
     ]
 

@@ -13,7 +13,6 @@ from tf_agents.policies import greedy_policy
 from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
-from rnd_agents import finite
 from rnd_agents.agents import loss_info
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import ppo_arguments
@@ -27,7 +26,8 @@ from rnd_agents.agents import samples
 from rnd_agents.agents import stream_rewards
 from rnd_agents.agents import unused_methods
 from rnd_agents.curiosity import transitions as transitions_lib
-from rnd_agents.networks import normalizers
+from rnd_agents.statistics import finite
+from rnd_agents.statistics import running_statistics
 
 
 class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
@@ -84,7 +84,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     self._target_kl = target_kl
     self._advantage_normalizer = None
     if normalize_advantages:
-      self._advantage_normalizer = normalizers.AdvantageNormalizer(
+      self._advantage_normalizer = running_statistics.AdvantageNormalizer(
           advantage_scale_decay
       )
     self._rewards = stream_rewards.StreamRewards(
@@ -97,7 +97,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
         tf.random.uniform([], maxval=tf.int64.max, dtype=tf.int64)
     )
     if normalize_observations:
-      self._observation_normalizer = normalizers.ObservationNormalizer(
+      self._observation_normalizer = running_statistics.ObservationNormalizer(
           self.time_step_spec.observation
       )
     self._build_policies(kwargs.get('greedy_eval', True))

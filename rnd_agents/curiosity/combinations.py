@@ -8,7 +8,7 @@ import tensorflow as tf
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
-from rnd_agents.networks import normalizers
+from rnd_agents.statistics import running_statistics
 
 
 class Combination(curiosity.Curiosity):
@@ -193,7 +193,7 @@ class BoundedFactor(Combination):
         f'{name}.',
     )
     self._bound = bound
-    self._moments = normalizers.RunningMoments([], 'bonus_moments')
+    self._moments = running_statistics.RunningMoments([], 'bonus_moments')
 
   def bonus(self, transitions, constants=None):
     """As for `Curiosity`: the factor."""

@@ -10,7 +10,7 @@ import tensorflow as tf
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import transitions as transitions_lib
-from rnd_agents.networks import normalizers
+from rnd_agents.statistics import running_statistics
 
 
 def build(name, curiosity_fn, time_step_spec, action_spec):
@@ -97,7 +97,7 @@ class Curiosity(tf.Module, abc.ABC):
         ),
         f'{type(self).__name__}.',
     )
-    self._return_scaler = normalizers.ReturnScaler(
+    self._return_scaler = running_statistics.ReturnScaler(
         discount_factor,
         horizon=scale_horizon_env_steps,
         least_share=least_scale_share,

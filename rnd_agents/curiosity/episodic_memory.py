@@ -6,8 +6,8 @@ import abc
 
 import tensorflow as tf
 
-from rnd_agents.networks import environment_rows
 from rnd_agents.ops import episodic
+from rnd_agents.statistics import environment_rows
 
 # The newest places of an episode that are remembered as visited.
 _MAX_KEYS = 20_000

@@ -9,8 +9,8 @@ from tf_agents.specs import tensor_spec
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.networks import encoders
-from rnd_agents.networks import normalizers
 from rnd_agents.ops import parts
+from rnd_agents.statistics import running_statistics
 
 
 def observation_spec(environment_observation_spec, observation_fn=None):
@@ -102,7 +102,7 @@ class SeenObservations(tf.Module):
     self._clip_value = clip_value
     self.spec = observation_spec(environment_observation_spec, observation_fn)
     self.moments = [
-        normalizers.RunningMoments(spec.shape, 'rnd_observation')
+        running_statistics.RunningMoments(spec.shape, 'rnd_observation')
         for spec in tf.nest.flatten(self.spec)
     ]
 

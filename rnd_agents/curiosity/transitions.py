@@ -10,7 +10,7 @@ from tf_agents.typing import types
 from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
-from rnd_agents.networks import environment_rows
+from rnd_agents.statistics import environment_rows
 
 
 class Transitions(NamedTuple):

@@ -13,7 +13,7 @@ import gymnasium
 from rnd_agents.environments import atari
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import errors
-from rnd_agents.environments import minigrid_tasks
+from rnd_agents.environments import minigrid_family
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization as vectorization_lib
 from rnd_agents.environments import wrappers as env_wrappers
@@ -66,7 +66,7 @@ def load_environment(
   """Makes `num_environments` copies of an environment, stepped as one batch.
 
   Ids of Atari games ('ALE/...') go to `atari.load_atari` and those of MiniGrid
-  to `minigrid_tasks.load_minigrid`, whose own settings are configured there.
+  to `minigrid_family.load_minigrid`, whose own settings are configured there.
 
   Args:
     env: a Gymnasium id, also as 'module_to_import:id'; or a callable that
@@ -164,7 +164,7 @@ def load_environment(
           **env_kwargs,
       )
   if preprocessing and _MINIGRID.match(env_id):
-    return minigrid_tasks.load_minigrid(
+    return minigrid_family.load_minigrid(
         env_id,
         max_episode_steps=max_episode_steps,
         env_kwargs=env_kwargs,

@@ -14,8 +14,8 @@ import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
 
-from rnd_agents.networks import environment_rows
 from rnd_agents.ops import recurrences
+from rnd_agents.statistics import environment_rows
 
 
 class _Row(NamedTuple):

@@ -5,10 +5,8 @@
 from rnd_agents import _compat
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
-from rnd_agents.networks import environment_rows
 from rnd_agents.networks import factory
 from rnd_agents.networks import initializers
-from rnd_agents.networks import normalizers
 from rnd_agents.networks import parameters
 from rnd_agents.networks import policy_heads
 from rnd_agents.networks import precision
@@ -46,10 +44,8 @@ __all__ = [
     'create_q_networks',
     'create_rnd_networks',
     'encoders',
-    'environment_rows',
     'factory',
     'initializers',
-    'normalizers',
     'parameters',
     'policy_heads',
     'precision',

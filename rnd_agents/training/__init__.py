@@ -2,14 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One run: its settings, its loop, and the files that it leaves."""
 
-from rnd_agents.training import archive_demonstrations
-from rnd_agents.training import archive_log
-from rnd_agents.training import archive_novelty
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import epsilons
 from rnd_agents.training import experiment
-from rnd_agents.training import exploration
 from rnd_agents.training import gin_bindings
 from rnd_agents.training import gin_files
 from rnd_agents.training import loops
@@ -26,14 +22,10 @@ from rnd_agents.training import stop_signals
 from rnd_agents.training import two_level
 
 __all__ = [
-    'archive_demonstrations',
-    'archive_log',
-    'archive_novelty',
     'callbacks',
     'checkpoints',
     'epsilons',
     'experiment',
-    'exploration',
     'gin_bindings',
     'gin_files',
     'loops',

@@ -18,7 +18,6 @@ from rnd_agents import ranges
 from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.collecting import remote_evaluator
 from rnd_agents.collecting import shards
 from rnd_agents.environments import loaders
 from rnd_agents.environments import watchdog
@@ -35,6 +34,7 @@ from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
 from rnd_agents.training import settings
 from rnd_agents.training import stop_signals
+from rnd_agents.workers import remote_evaluator
 
 Result = run_lib.Result
 
@@ -204,11 +204,11 @@ def run(config, make_shards=None, make_evaluator=None):
   Args:
     config: An `Experiment`.
     make_shards: What makes the collectors, such as, of workers,
-      `collecting.ray_workers.create_collectors`; None for `local_shards`. No
+      `workers.ray_workers.create_collectors`; None for `local_shards`. No
       number that a run learns depends on it, and a resumed run may have
       another.
     make_evaluator: The same for evaluations, such as
-      `collecting.ray_workers.create_evaluator`; None for `local_evaluator`.
+      `workers.ray_workers.create_evaluator`; None for `local_evaluator`.
 
   Returns:
     A `Result`.

@@ -25,11 +25,11 @@ from tf_agents.utils import common
 from rnd_agents import errors
 from rnd_agents.agents import replicas
 from rnd_agents.collecting import local
-from rnd_agents.collecting import shard_worker
 from rnd_agents.collecting import shards
 from rnd_agents.environments import watchdog
 from rnd_agents.training import experiment
 from rnd_agents.training import run as run_lib
+from rnd_agents.workers import shard_worker
 
 # Names of calls that are of no shard.
 _RESTORE = 'restore'

@@ -11,9 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
-from rnd_agents import finite
 from rnd_agents.environments import errors as environment_errors
 from rnd_agents.evaluation import evaluator
+from rnd_agents.statistics import finite
 from rnd_agents.training import checkpoints as snapshots
 from rnd_agents.training import loops
 from rnd_agents.training import metrics_log

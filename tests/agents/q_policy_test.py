@@ -16,7 +16,7 @@ from tf_agents.trajectories import trajectory
 from rnd_agents import networks
 from rnd_agents.agents import q_policy
 from rnd_agents.environments import loaders
-from rnd_agents.environments import memory_tasks
+from rnd_agents.tasks import memory_tasks
 from tests.agents import slow_r2d3
 
 FIRST, MID = int(ts.StepType.FIRST), int(ts.StepType.MID)

@@ -10,8 +10,8 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents import errors
-from rnd_agents import finite
 from rnd_agents import networks
+from rnd_agents.statistics import finite
 from tests.agents import agent_test_utils
 from tests.agents import slow_r2d3
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import unseen_screen
-from rnd_agents.environments import deep_sea
+from rnd_agents.tasks import deep_sea
 
 SIZE = 5
 

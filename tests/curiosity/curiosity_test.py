@@ -16,6 +16,7 @@ from rnd_agents import curiosity
 from rnd_agents import environments
 from rnd_agents import errors
 from rnd_agents import networks
+from rnd_agents import tasks
 
 SIZE = 10
 NUM_ENVS = 16
@@ -61,7 +62,7 @@ def test_a_bonus_of_a_wrong_shape_or_type_is_refused(of_bonus, got):
 def _deep_sea():
   return tf_py_environment.TFPyEnvironment(
       environments.loaders.load_environment(
-          environments.deep_sea.DeepSeaEnv, NUM_ENVS, env_kwargs={'size': SIZE}
+          tasks.deep_sea.DeepSeaEnv, NUM_ENVS, env_kwargs={'size': SIZE}
       )
   )
 

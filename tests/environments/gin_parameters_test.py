@@ -10,12 +10,12 @@ import pytest
 
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import loaders
-from rnd_agents.environments import scripted_experts
 from rnd_agents.environments import wrappers
+from rnd_agents.tasks import scripted_experts
 from tests import gin_parameters
 
 _FOUND = gin_parameters.configurables(
-    'rnd_agents/environments', 'rnd_agents/evaluation'
+    'rnd_agents/environments', 'rnd_agents/evaluation', 'rnd_agents/tasks'
 )
 _load = functools.partial(functools.partial, loaders.load_environment)
 # What a run does to call each of them; None where all parameters are refused.

@@ -11,11 +11,11 @@ from gymnasium.envs.classic_control import mountain_car
 import numpy as np
 import pytest
 
-from rnd_agents.environments import deep_sea
 from rnd_agents.environments import errors
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vectorization
 from rnd_agents.environments import wrappers
+from rnd_agents.tasks import deep_sea
 
 DEEP_SEA_ID = 'rnd_agents/DeepSea-v0'
 

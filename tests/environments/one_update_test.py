@@ -17,7 +17,7 @@ from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from rnd_agents import agents
 from rnd_agents import networks
 from rnd_agents.environments import loaders
-from rnd_agents.environments import minigrid_tasks
+from rnd_agents.environments import minigrid_family
 from rnd_agents.environments import wrappers
 
 NUM_ENVIRONMENTS = 2
@@ -67,7 +67,7 @@ FAMILIES = {
     ),
     'MiniGrid': (lambda: load('MiniGrid-DoorKey-5x5-v0'), 'minigrid', {}),
     'dict observation': (
-        lambda: minigrid_tasks.load_minigrid(
+        lambda: minigrid_family.load_minigrid(
             'MiniGrid-DoorKey-5x5-v0',
             NUM_ENVIRONMENTS,
             seed=0,

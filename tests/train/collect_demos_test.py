@@ -21,7 +21,7 @@ from train import collect_demos
 
 _LIMIT = 47
 _CUE_LOCK = 'rnd_agents/CueLock-v0'
-_SCRIPTED = 'rnd_agents.environments.scripted_experts'
+_SCRIPTED = 'rnd_agents.tasks.scripted_experts'
 # Of a run, shortened.
 _CONFIG = f"""
 NeverHeardOf.size = 3

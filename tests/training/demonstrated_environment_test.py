@@ -21,7 +21,7 @@ from train import collect_demos
 
 _DEEP_SEA = (
     '--gin_file=deep_sea.gin',
-    '--expert=rnd_agents.environments.scripted_experts:deep_sea',
+    '--expert=rnd_agents.tasks.scripted_experts:deep_sea',
 )
 _OTHER_MAP = (
     "load_environment.env_kwargs = {'size': 20, 'mapping_seed': 43}",

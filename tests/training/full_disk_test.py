@@ -17,15 +17,15 @@ import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import run_files
+from rnd_agents.archive import archive_log
+from rnd_agents.archive import exploration
 from rnd_agents.plotting import learning_curves
 from rnd_agents.replay import prioritized_replay
-from rnd_agents.training import archive_log
 from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
-from rnd_agents.training import exploration
 from rnd_agents.training import metrics_log
 from rnd_agents.training import run
-from tests.exploring import toys
+from tests.archive import toys
 from tests.training import tiny_runs
 
 

@@ -7,12 +7,12 @@ import functools
 import numpy as np
 import pytest
 
-from rnd_agents.exploring import cells
+from rnd_agents.archive import archive_novelty
+from rnd_agents.archive import cells
+from rnd_agents.archive import exploration
 from rnd_agents.replay import prioritized_replay
-from rnd_agents.training import archive_novelty
 from rnd_agents.training import epsilons
 from rnd_agents.training import experiment
-from rnd_agents.training import exploration
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
 from rnd_agents.training import two_level
@@ -20,7 +20,7 @@ from tests import gin_parameters
 
 _FOUND = gin_parameters.configurables(
     'rnd_agents/collecting',
-    'rnd_agents/exploring',
+    'rnd_agents/archive',
     'rnd_agents/plotting',
     'rnd_agents/replay',
     'rnd_agents/training',

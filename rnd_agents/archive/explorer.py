@@ -1,0 +1,275 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Archive exploration: return to a cell, then explore from there.
+
+Source: Ecoffet et al., "Go-Explore", 2019 (arXiv 1901.10995), and "First
+return, then explore", 2021 (Nature 590). An iteration chooses a cell for each
+environment, puts the environments back, lets them act for a number of steps,
+and offers every state on the way to the archive.
+"""
+
+import dataclasses
+import json
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+
+import gymnasium
+import numpy as np
+import tensorflow as tf
+
+from rnd_agents import errors
+from rnd_agents import ranges
+from rnd_agents.archive import archive as archive_lib
+from rnd_agents.archive import returning
+from rnd_agents.environments import gymnasium_spaces
+
+ActFn = Callable[[Any], np.ndarray]
+NoveltyFn = Callable[[Any], np.ndarray]
+_NOVELTY_PREFIX = 'novelty/'
+
+
+@dataclasses.dataclass
+class _Rollout:
+  """An environment on its way; `pending` are the actions since `node`."""
+
+  world: int
+  node: int
+  score: float
+  length: int
+  observation: Any
+  pending: List[Any] = dataclasses.field(default_factory=list)
+  action: Any = None
+  ended: bool = False
+
+
+class Explorer:
+  """Fills an archive.
+
+  Equal seeds give equal archives, also where `get_state` and `set_state` pass
+  an exploration from one Explorer to another between two iterations, unless
+  `act` or `novelty` remember something.
+
+  Attributes:
+    archive: `archive.Archive`.
+    env_steps: steps of exploration so far; those that put environments back,
+      in `returner.replayed_env_steps`, are not among them.
+    iteration: iterations so far.
+    env: the first environment.
+  """
+
+  def __init__(
+      self,
+      envs: Sequence[gymnasium.Env],
+      returner: returning.Returner,
+      archive: archive_lib.Archive,
+      seed: int,
+      num_worlds: int = 1,
+      steps_per_visit: int = 100,
+      repeat_probability: float = 0.0,
+      target_score: Optional[float] = None,
+      act: Optional[ActFn] = None,
+      act_probability: float = 1.0,
+      novelty: Optional[NoveltyFn] = None,
+  ):
+    """Creates an Explorer; `begin` or `set_state` comes next.
+
+    Args:
+      envs: the single environments of `returner`.
+      returner: puts them back.
+      archive: empty, to be filled.
+      seed: of the choice of cells and actions.
+      num_worlds: episode seeds of `returner` that are explored.
+      steps_per_visit: steps from each chosen cell, or to the episode's end.
+      repeat_probability: that a random action is the one before.
+      target_score: worlds that have reached it are explored no more.
+      act: takes observations [B, ...], as the environment's spec has them, and
+        returns actions [B]. Before each iteration its `reset()` is called,
+        where it has one. None explores at random.
+      act_probability: that a step takes the action of `act`, not a random one.
+      novelty: takes observations [n, ...] and returns numbers [n], not
+        negative: the factor of a cell's weight is that of its latest visit.
+        Called once an iteration, with all observations of that iteration. Its
+        `get_state()`, arrays by name, and `set_state(state)` are called where
+        it has them.
+
+    Raises:
+      ValueError: a number is out of range.
+    """
+    ranges.check(
+        dict(
+            num_worlds=ranges.COUNT,
+            steps_per_visit=ranges.COUNT,
+            repeat_probability=ranges.WITHIN_0_AND_1,
+            act_probability=ranges.WITHIN_0_AND_1,
+        ),
+        dict(
+            num_worlds=num_worlds,
+            steps_per_visit=steps_per_visit,
+            repeat_probability=repeat_probability,
+            act_probability=act_probability,
+        ),
+        'explore.',
+    )
+    self.archive = archive
+    self.returner = returner
+    self.env_steps = 0
+    self.iteration = 0
+    self._num_worlds = num_worlds
+    self._steps_per_visit = steps_per_visit
+    self._repeat_probability = repeat_probability
+    self._target_score = target_score
+    self._act = act
+    self._act_probability = act_probability
+    self._novelty = novelty
+    self.env = envs[0]
+    self._num_environments = len(envs)
+    self._rng = np.random.default_rng(seed)
+    _, self._convert = gymnasium_spaces.observation_converter(
+        envs[0].observation_space
+    )
+    _, self._convert_action = gymnasium_spaces.action_converter(
+        envs[0].action_space, self._num_environments
+    )
+
+  def begin(self) -> None:
+    """Puts the beginning of each world into the archive."""
+    for world in range(self._num_worlds):
+      observation = self.returner.reset(0, world)
+      node = self.archive.add_world(self.returner.key(0, observation))
+      self.returner.keep(0, node, observation)
+
+  def iterations(self) -> Iterator[int]:
+    """Yields the number of iterations so far, after each; ends if solved."""
+    while True:
+      cells = self.archive.choose(
+          self._num_environments, self._rng, self._target_score
+      )
+      if not len(cells):
+        return
+      self._explore_from(cells)
+      if self.archive.sweep():
+        self.returner.forget_removed()
+      self.iteration += 1
+      yield self.iteration
+
+  def get_state(self) -> Dict[str, Any]:
+    """Returns archive, counters and random state as arrays, by name."""
+    own = dict(
+        env_steps=self.env_steps,
+        iteration=self.iteration,
+        rng=self._rng.bit_generator.state,
+    )
+    data = np.frombuffer(json.dumps(own, sort_keys=True).encode(), np.uint8)
+    state = {**self.archive.get_state(), 'explorer': data}
+    self.returner.forget_removed()  # The archive has removed some nodes.
+    if hasattr(self._novelty, 'get_state'):
+      for name, array in self._novelty.get_state().items():
+        state[_NOVELTY_PREFIX + name] = array
+    return state
+
+  def set_state(self, state: Dict[str, Any]) -> None:
+    """Takes over the state of `get_state`."""
+    self.archive.set_state(state)
+    own = json.loads(state['explorer'].tobytes())
+    self.env_steps = own['env_steps']
+    self.iteration = own['iteration']
+    self._rng.bit_generator.state = own['rng']
+    if hasattr(self._novelty, 'set_state'):
+      self._novelty.set_state({
+          name.removeprefix(_NOVELTY_PREFIX): array
+          for name, array in state.items()
+          if name.startswith(_NOVELTY_PREFIX)
+      })
+
+  def _explore_from(self, cells):
+    """Acts from each of the chosen cells [B]."""
+    archive = self.archive
+    rollouts = [
+        _Rollout(
+            world=int(archive.column('world')[cell]),
+            node=int(archive.column('node')[cell]),
+            score=float(archive.column('score')[cell]),
+            length=int(archive.column('length')[cell]),
+            observation=self.returner.put_back(index, cell),
+        )
+        for index, cell in enumerate(cells)
+    ]
+    if hasattr(self._act, 'reset'):
+      self._act.reset()
+    # Cells and what they look like, for their novelty.
+    seen = list(cells)
+    observations = [rollout.observation for rollout in rollouts]
+    for _ in range(self._steps_per_visit):
+      self._choose_actions(rollouts)
+      for index, rollout in enumerate(rollouts):
+        if rollout.ended:
+          continue
+        key = self._step(index, rollout)
+        cell = archive.cell_of(rollout.world, key)
+        if self._novelty is not None and cell is not None:  # None: it is full.
+          seen.append(cell)
+          observations.append(rollout.observation)
+      if all(rollout.ended for rollout in rollouts):
+        break
+    if self._novelty is not None:
+      archive.set_novelty(np.array(seen), self._novelty_of(observations))
+
+  def _novelty_of(self, observations):
+    """Returns the novelty of a list of observations, [n]."""
+    novelty = np.asarray(self._novelty(self._batch(observations)), np.float64)
+    if novelty.shape != (len(observations),) or not np.all(
+        np.isfinite(novelty) & (novelty >= 0.0)
+    ):
+      raise errors.InvalidValue(
+          'The novelty function must return a finite number at least 0 for each'
+          f' observation, [{len(observations)}], not {list(novelty.shape)} from'
+          f' {novelty.min()} to {novelty.max()}.'
+      )
+    return novelty
+
+  def _step(self, index, rollout):
+    """Steps one environment and offers the state; returns its key."""
+    observation, reward, ended = self.returner.step(index, rollout.action)
+    self.env_steps += 1
+    rollout.observation = observation
+    rollout.score += reward
+    rollout.length += 1
+    rollout.ended = ended
+    rollout.pending.append(rollout.action)
+    key = archive_lib.ENDED
+    if not ended:
+      key = self.returner.key(index, observation)
+    node = self.archive.offer(
+        rollout.world,
+        key,
+        rollout.node,
+        self.returner.actions.pack(rollout.pending),
+        rollout.score,
+        rollout.length,
+    )
+    if node is not None:
+      rollout.node, rollout.pending = node, []
+      if not ended:
+        self.returner.keep(index, node, observation)
+    return key
+
+  def _choose_actions(self, rollouts):
+    """Sets the next action of each rollout."""
+    rng, actions = self._rng, None
+    if self._act is not None:
+      batch = self._batch([rollout.observation for rollout in rollouts])
+      actions = self._convert_action(self._act(batch))
+    for index, rollout in enumerate(rollouts):
+      if rollout.ended:
+        continue
+      if actions is not None and rng.random() < self._act_probability:
+        rollout.action = actions[index]
+      elif (
+          rollout.action is None or rng.random() >= self._repeat_probability
+      ):
+        rollout.action = self.returner.actions.sample(rng)
+
+  def _batch(self, observations):
+    """Returns observations as one batch of the environment's spec."""
+    return self._convert(
+        tf.nest.map_structure(lambda *parts: np.stack(parts), *observations)
+    )

@@ -1,0 +1,314 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Acts for simulators that call the agent, and trains it on what they report.
+
+    with policy_server.serve_policy(agent, 24, rollout_length=128) as server:
+      ...  # Start a thread for each simulator, with a session of its own:
+
+      with server.session() as session:
+        action = session.action(ts.restart(observation))
+        action = session.action(ts.transition(observation, reward))
+        session.action(ts.termination(observation, reward))  # Or ts.truncation.
+
+`ts` is `tf_agents.trajectories.time_step`.
+"""
+
+import contextlib
+import threading
+
+import numpy as np
+import tensorflow as tf
+from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.utils import common
+
+from rnd_agents import errors
+from rnd_agents import ranges
+from rnd_agents.serving import batched_policy
+
+
+@contextlib.contextmanager
+def serve_policy(agent, num_environments, rollout_length, train=None):
+  """Serves an agent's `collect_policy`, and trains the agent in a thread.
+
+  What is reported becomes rollouts like those of a `Collector`: B places of T+1
+  rows, in each place episodes that follow on each other. The first row of a
+  place is the last one of the rollout before, or begins an episode. The agent
+  trains as soon as all B places have T+1 rows.
+
+  A simulator that is two rollouts ahead waits while the agent trains. It never
+  waits for other simulators: where these are behind, it is answered and not
+  recorded until its next episode, and so are sessions while B others are open.
+
+  Args:
+    agent: A `TFAgent`.
+    num_environments: B, the simulators that are recorded.
+    rollout_length: T.
+    train: Function of a rollout, a `Trajectory` of tensors [B, T+1, ...]; None
+      for `agent.train`. An agent with a replay needs one that adds the rollout
+      to the replay and trains.
+
+  Yields:
+    A `PolicyServer`.
+
+  Raises:
+    UserError: If the agent cannot learn from such rollouts. If training fails;
+      `Session.action` raises it, too.
+  """
+  sizes = dict(num_environments=num_environments, rollout_length=rollout_length)
+  ranges.check(dict.fromkeys(sizes, ranges.COUNT), sizes, 'serve_policy.')
+  if train is None:
+    _check_agent(agent, **sizes)
+    train = common.function(agent.train)
+  server = PolicyServer(agent.collect_policy, train, **sizes)
+  thread = threading.Thread(target=server.learn, daemon=True)
+  thread.start()
+  try:
+    yield server
+  finally:
+    server.close()
+    thread.join()
+  server.raise_failure()
+
+
+def _check_agent(agent, num_environments, rollout_length):
+  """Refuses an agent that cannot learn from the rollouts."""
+  num_rows = agent.train_sequence_length
+  if num_rows not in (None, rollout_length + 1):
+    raise errors.InvalidValue(
+        f'{type(agent).__name__} learns from sequences of {num_rows} rows: set'
+        f' serve_policy.rollout_length = {num_rows - 1}, or give it a `train`'
+        ' that adds the rollouts to a replay.'
+    )
+  check_rollout = getattr(agent, 'check_rollout', None)
+  if check_rollout is not None:
+    check_rollout(num_environments, rollout_length)
+
+
+class PolicyServer:
+  """What `serve_policy` yields.
+
+  Attributes:
+    policy: The `BatchedPolicy`: for actions without a report.
+    num_env_steps: Environment steps that were reported.
+    num_rollouts: Rollouts that the agent has trained on.
+  """
+
+  def __init__(self, policy, train, num_environments, rollout_length):
+    """Creates the server; see `serve_policy`. A thread has to call `learn`."""
+    self.policy = batched_policy.BatchedPolicy(policy)
+    self.num_env_steps = 0
+    self.num_rollouts = 0
+    self._train = train
+    self._places = [
+        _Place(rollout_length + 1) for _ in range(num_environments)
+    ]
+    self._changed = threading.Condition()  # Guards all that is below.
+    self._is_training = False
+    self._is_closed = False
+    self._failure = None
+
+  def session(self):
+    """Returns a new `Session`, for one simulator in one thread."""
+    return Session(self)
+
+  def learn(self):
+    """Trains on each complete rollout, until `close` or until that fails."""
+    try:
+      while rollout := self._take():
+        self._train(_stacked(map(_stacked, rollout), tf.constant))
+        self.num_rollouts += 1
+    except Exception as error:  # pylint: disable=broad-exception-caught
+      self._failure = error
+    self.close()
+
+  def _take(self):
+    """Waits for a rollout; returns its rows, or None if there will be none."""
+    with self._changed:
+      self._is_training = False
+      self._changed.notify_all()
+      self._changed.wait_for(lambda: self._is_complete() or self._is_closed)
+      if not self._is_complete():
+        return None
+      self._is_training = True
+      self._changed.notify_all()
+      return [place.take() for place in self._places]
+
+  def _is_complete(self):
+    return all(place.rollout is not None for place in self._places)
+
+  def close(self):
+    """Ends `learn`, after a rollout that is complete, and all answers."""
+    with self._changed:
+      self._is_closed = True
+      self._changed.notify_all()
+
+  def raise_failure(self):
+    """Raises a `RunError` if training has failed."""
+    if self._failure is not None:
+      raise errors.RunError(
+          'The training behind serve_policy has failed:'
+          f' {errors.message_of(self._failure)}'
+      ) from self._failure
+
+  def place(self):
+    """Returns a free place, or None: the one with the least, as all count."""
+    with self._changed:
+      free = [place for place in self._places if place.is_free]
+      place = min(free, key=lambda place: place.num_rows, default=None)
+      if place is not None:
+        place.is_free = False
+      return place
+
+  def arrive(self, place, time_step):
+    """Takes a time step in, which completes the row of the one before.
+
+    Args:
+      place: The `_Place` of the session, or None.
+      time_step: A `TimeStep` of arrays.
+
+    Returns:
+      Whether the time step is recorded.
+    """
+    def may_go_on():
+      is_busy = self._is_training or self._is_complete()
+      return self._is_closed or not (is_busy and place and place.is_full)
+
+    with self._changed:
+      self._changed.wait_for(may_go_on)
+      self.raise_failure()
+      if self._is_closed:
+        raise errors.InvalidValue(
+            'The `with` block of serve_policy has ended: end the simulators'
+            ' before.'
+        )
+      self.num_env_steps += not time_step.is_first()
+      is_recorded = place is not None and place.arrive(time_step)
+      if self._is_complete():
+        self._changed.notify_all()
+      return is_recorded
+
+  def leave(self, place, in_episode):
+    """Frees a place; in the middle of an episode drops what is left there."""
+    with self._changed:
+      if in_episode:
+        place.clear()
+      place.is_free = True
+
+
+class _Place:
+  """Entry b of the rollouts: rows of episodes that follow on each other.
+
+  Attributes:
+    is_free: Whether no session has it.
+    rollout: T+1 rows that wait for the training, or None.
+    latest: The time step and the policy step of the next row; None where the
+      next row begins an episode.
+  """
+
+  def __init__(self, num_rollout_rows):
+    self._num_rollout_rows = num_rollout_rows
+    self.is_free = True
+    self.rollout = None
+    self.clear()
+
+  def clear(self):
+    """Drops the rows of the rollout that is not complete."""
+    self._rows = []
+    self.latest = None
+
+  @property
+  def num_rows(self):
+    return len(self._rows) + len(self.rollout or ())
+
+  @property
+  def is_full(self):
+    """Whether there is no room for the next row."""
+    is_next = self.latest is not None
+    return is_next and self.num_rows == 2 * self._num_rollout_rows - 1
+
+  def arrive(self, time_step):
+    """Completes a row; returns whether the time step begins another."""
+    if self.latest is None:
+      return bool(time_step.is_first())
+    self._rows.append(trajectory_lib.from_transition(*self.latest, time_step))
+    self.latest = None
+    if len(self._rows) == self._num_rollout_rows:
+      if self.rollout is not None:
+        self.clear()
+        return bool(time_step.is_first())
+      self.rollout, self._rows = self._rows, self._rows[-1:]
+    return True
+
+  def take(self):
+    rollout, self.rollout = self.rollout, None
+    return rollout
+
+
+class Session:
+  """Asks for the actions of one simulator, and reports what came of them.
+
+  Use it as a context manager, or `close` it.
+  """
+
+  def __init__(self, server):
+    """Creates the session of a `PolicyServer`; see `PolicyServer.session`."""
+    self._server = server
+    self._place = None  # Of the server's; None where it records none.
+    self._state = None  # Of the policy; None between episodes.
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, *unused):
+    self.close()
+
+  def __del__(self):  # Of a thread that died and did not close it.
+    self.close()
+
+  def close(self):
+    """Leaves; of an episode in progress only complete rollouts are kept."""
+    place, in_episode = self._place, self._state is not None
+    self._place = self._state = None
+    if place is not None:
+      self._server.leave(place, in_episode)
+
+  def action(self, time_step):
+    """Reports a time step, and returns the action of the next.
+
+    Args:
+      time_step: A `TimeStep` of one environment, of `ts.restart`,
+        `ts.transition`, `ts.termination` or `ts.truncation`.
+
+    Returns:
+      A nest of arrays; of no meaning where the episode has ended.
+
+    Raises:
+      UserError: If the time step does not fit, or training has failed.
+    """
+    policy = self._server.policy
+    time_step = batched_policy.as_arrays(
+        time_step, policy.time_step_spec, 'time_step'
+    )
+    if time_step.is_first() == (self._state is not None):
+      raise errors.InvalidValue(
+          'An episode begins with ts.restart, after ts.termination or'
+          ' ts.truncation of the one before.'
+      )
+    try:
+      if time_step.is_first():
+        self._state = policy.get_initial_state()
+        self._place = self._place or self._server.place()
+      is_recorded = self._server.arrive(self._place, time_step)
+      step = policy.answer(time_step, self._state)
+    except BaseException:  # An episode cannot go on without one of its rows.
+      self.close()
+      raise
+    if is_recorded:
+      self._place.latest = time_step, step
+    self._state = None if time_step.is_last() else step.state
+    return step.action
+
+
+def _stacked(nests, convert=np.asarray):
+  """Returns nests of arrays as one of [N, ...]."""
+  return tf.nest.map_structure(lambda *x: convert(np.stack(x)), *nests)

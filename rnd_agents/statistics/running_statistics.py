@@ -1,0 +1,284 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Running statistics as modules: what they hold is saved with their owner."""
+
+import tensorflow as tf
+
+from rnd_agents.ops import losses
+from rnd_agents.ops import moments
+from rnd_agents.ops import parts
+from rnd_agents.ops import rnd
+from rnd_agents.statistics import environment_rows
+
+# A fresh statistic weighs as much as this many samples of N(0, 1): the first
+# real sample replaces it (Burda et al.'s code).
+_INITIAL_COUNT = 1e-4
+
+
+class RunningMoments(tf.Module):
+  """Mean and population variance of everything seen so far, in float64."""
+
+  def __init__(self, shape, name='RunningMoments', horizon=None):
+    """Creates the statistics.
+
+    Args:
+      shape: Shape of one sample.
+      name: Name of the module.
+      horizon: Number of samples that all earlier ones together weigh as much as
+        at most, so that old ones are forgotten; None for all of them.
+    """
+    super().__init__(name=name)
+    self._horizon = horizon
+
+    def variable(value, variable_shape, variable_name):
+      return tf.Variable(
+          tf.fill(variable_shape, tf.constant(value, tf.float64)),
+          trainable=False,
+          name=variable_name,
+      )
+
+    self.mean = variable(0.0, shape, 'mean')
+    self.variance = variable(1.0, shape, 'variance')
+    self.count = variable(_INITIAL_COUNT, [], 'count')
+
+  def update(self, values, mask=None):
+    """Takes in new samples.
+
+    Args:
+      values: A float tensor [outer..., *shape].
+      mask: Optional booleans [outer...]: False samples do not count.
+    """
+    values = tf.convert_to_tensor(values)  # NumPy knows no rank.
+    if mask is not None:
+      mask = tf.convert_to_tensor(mask)
+    num_outer_dims = values.shape.rank - self.mean.shape.rank
+    if self._horizon is not None:
+      self.count.assign(tf.minimum(self.count, float(self._horizon)))
+    if num_outer_dims > 1 and parts.is_large(self.mean.shape):
+      if mask is None:
+        mask = tf.ones(tf.shape(values)[:num_outer_dims], tf.bool)
+      # In float64 all frames of a rollout at once would be gigabytes.
+      values, mask = parts.split((values, mask))
+      _, *merged = tf.while_loop(
+          lambda i, *_: i < tf.shape(values)[0],
+          lambda i, *so_far: (
+              i + 1,
+              *_take_in(so_far, values[i], mask[i], num_outer_dims),
+          ),
+          (0, *(tf.convert_to_tensor(v) for v in self._variables())),
+          parallel_iterations=1,
+      )
+    else:
+      merged = _take_in(self._variables(), values, mask, num_outer_dims)
+    for variable, value in zip(self._variables(), merged, strict=True):
+      variable.assign(value)
+
+  def _variables(self):
+    return self.mean, self.variance, self.count
+
+  def whiten(self, values, clip_value):
+    """`clip((x - mean) / std, -clip_value, clip_value)` in `values`' dtype."""
+    return rnd.whiten_and_clip(values, self.mean, self.variance, clip_value)
+
+
+def _take_in(so_far, values, mask, num_outer_dims):
+  """(mean, variance, count) with more values in them."""
+  return moments.merge_moments(
+      *so_far,
+      *moments.batch_moments(tf.cast(values, tf.float64), mask, num_outer_dims),
+  )
+
+
+class ObservationNormalizer(tf.Module):
+  """Whitens the floating leaves of a nest of observations.
+
+  Has the methods of TF-Agents' `TensorNormalizer` that policies use. Unlike
+  that one it starts at variance 1, adds no epsilon of 1e-3 (which would hide
+  MountainCar's velocities), keeps float64 statistics and leaves integer leaves
+  (images, masks, categories) alone.
+  """
+
+  def __init__(self, observation_spec, clip_value=5.0, name='Normalizer'):
+    """Creates the normalizer.
+
+    Args:
+      observation_spec: A nest of tensor specs.
+      clip_value: Bound on the whitened values, in standard deviations.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self._clip_value = clip_value
+    self._spec = observation_spec
+    self._flat_moments = [
+        RunningMoments(spec.shape) if spec.dtype.is_floating else None
+        for spec in tf.nest.flatten(observation_spec)
+    ]
+
+  def normalize(self, observations):
+    """Whitens a nest of tensors [outer..., *spec.shape]."""
+    flat = [
+        leaf if own is None else own.whiten(leaf, self._clip_value)
+        for own, leaf in zip(
+            self._flat_moments, tf.nest.flatten(observations), strict=True
+        )
+    ]
+    return tf.nest.pack_sequence_as(self._spec, flat)
+
+  def update(self, observations, mask=None):
+    """Takes in observations [outer..., *spec.shape] that the mask keeps."""
+    for own, leaf in zip(
+        self._flat_moments, tf.nest.flatten(observations), strict=True
+    ):
+      if own is not None:
+        own.update(leaf, mask)
+
+
+class RunningSums(tf.Module):
+  """Discounted sums, one an environment, that go on from rollout to rollout."""
+
+  def __init__(self, name='RunningSums'):
+    """Creates the sums.
+
+    Args:
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self._sums = environment_rows.EnvironmentRows(tf.TensorSpec([]))
+
+  def add(self, rewards, discount_factor, valid, starts=None):
+    """Runs rewards through the sums.
+
+    Args:
+      rewards: A float tensor [B, T]; row b of every call belongs to environment
+        b. Another B than before starts all sums at 0.
+      discount_factor: Of the sums.
+      valid: Booleans [B, T]; False rows are passed over.
+      starts: Booleans [B, T]: where an episode's first reward stands and the
+        sum starts again. In a row that is not valid, such as that between two
+        episodes, after it. None for a stream that never ends.
+
+    Returns:
+      The sums after each reward, [B, T].
+    """
+    rewards = tf.cast(rewards, tf.float32)
+    sums = self._sums.read(tf.shape(rewards)[0])
+    discounts = discount_factor
+    if starts is not None:
+      discounts = tf.where(starts, 0.0, discounts)
+      rewards = tf.where(valid, rewards, 0.0)
+      valid = tf.logical_or(valid, starts)
+    filtered, last = moments.discounted_return_filter(
+        rewards, discounts, sums, valid
+    )
+    self._sums.assign(last)
+    return filtered
+
+
+class ReturnScaler(tf.Module):
+  """Divides rewards by the running standard deviation of their returns.
+
+  The returns are sums discounted forwards in time, one an environment, that
+  live on from rollout to rollout (Burda et al., 2018, section 2.4).
+  """
+
+  def __init__(
+      self,
+      discount_factor,
+      name='ReturnScaler',
+      horizon=None,
+      least_share=0.0,
+      least_deviation=0.0,
+  ):
+    """Creates the scaler.
+
+    Args:
+      discount_factor: Of the returns.
+      name: Name of the module.
+      horizon: As for `RunningMoments`, in returns.
+      least_share: Share of the largest deviation so far below which the divisor
+        does not fall.
+      least_deviation: What the divisor is at least.
+    """
+    super().__init__(name=name)
+    self._discount_factor = discount_factor
+    self._least_share = least_share
+    self._least_deviation = least_deviation
+    self.moments = RunningMoments([], 'return_moments', horizon)
+    self._largest_variance = None
+    if least_share:
+      self._largest_variance = tf.Variable(
+          0.0, trainable=False, dtype=tf.float64, name='largest_variance'
+      )
+    self._sums = RunningSums('return_sums')
+
+  def update(self, rewards, valid, starts=None):
+    """Runs rewards through the sums and takes in the values on the way.
+
+    Args:
+      rewards: As for `RunningSums.add`, like the others.
+      valid: See there.
+      starts: See there.
+    """
+    sums = self._sums.add(rewards, self._discount_factor, valid, starts)
+    self.moments.update(sums, valid)
+    if self._least_share:
+      self._largest_variance.assign(
+          tf.maximum(self._largest_variance, self._spread())
+      )
+
+  def _spread(self):
+    """Variance of the returns; the square of a single one, which has none."""
+    variance, mean = self.moments.variance, self.moments.mean
+    return tf.where(
+        self.moments.count < 2.0, variance + tf.square(mean), variance
+    )
+
+  def scale(self, rewards):
+    """Rewards over the standard deviation; no mean taken off, no clipping."""
+    spread = self._spread()
+    if self._least_share:
+      spread = tf.maximum(
+          spread, self._least_share**2 * self._largest_variance
+      )
+    if self._least_deviation:
+      spread = tf.maximum(
+          spread, tf.constant(self._least_deviation**2, spread.dtype)
+      )
+    return rewards / tf.cast(tf.sqrt(spread), rewards.dtype)
+
+
+class AdvantageNormalizer(tf.Module):
+  """Normalizes advantages by a standard deviation that falls slowly."""
+
+  def __init__(self, decay=0.0, name='AdvantageNormalizer'):
+    """Creates the normalizer.
+
+    Args:
+      decay: The divisor falls to this share of the last one at most, between 0
+        and 1. At 0 each rollout has its own deviation.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self._decay = decay
+    self.variance = tf.Variable(0.0, trainable=False, name='advantage_variance')
+
+  def __call__(self, advantages, mask, updates_statistics):
+    """Normalizes the advantages of a rollout.
+
+    Args:
+      advantages: A float tensor [B, T].
+      mask: Booleans [B, T]: which of them count.
+      updates_statistics: Whether the divisor is remembered.
+
+    Returns:
+      A float tensor [B, T] of mean 0, and of variance 1 where the divisor is
+      the rollout's own deviation; 0 where the mask is False.
+    """
+    normalized, variance = losses.normalize_advantages(
+        advantages,
+        mask,
+        least_variance=tf.square(self._decay) * self.variance,
+    )
+    if updates_statistics:
+      self.variance.assign(variance)
+    return normalized

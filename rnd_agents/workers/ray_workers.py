@@ -1,0 +1,341 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Workers as actors of Ray, on this machine or on a cluster."""
+
+import copy
+import dataclasses
+import functools
+import os
+import threading
+import time
+
+from absl import logging
+import tensorflow as tf
+
+from rnd_agents import errors
+from rnd_agents.collecting import collector
+from rnd_agents.collecting import local
+from rnd_agents.workers import ray_cluster
+from rnd_agents.workers import remote_collector
+from rnd_agents.workers import remote_environment
+from rnd_agents.workers import remote_evaluator
+from rnd_agents.workers import shard_worker
+
+# Between two lines that say whom the learner waits for.
+_REMARK_INTERVAL_S = 10.0
+_START_TIMEOUT_S = 120.0
+_MAX_STARTS = 3
+_COLLECTOR, _EVALUATOR = 'Worker', 'Evaluator'
+
+
+def create_collectors(
+    config, seeds, recipes, num_workers, address=None, learner_acts=False
+):
+  """Starts workers and makes the collectors of a run's shards.
+
+  Args:
+    config: An `experiment.Experiment`.
+    seeds: `run.Seeds`.
+    recipes: The `collector.Recipe`s of the shards.
+    num_workers: Processes to start, at most one a shard.
+    address: 'HOST:PORT' of a Ray cluster that exists; None for one on this
+      machine, which ends with the run.
+    learner_acts: Whether the policy acts in this process and workers only step
+      environments.
+
+  Returns:
+    `remote_collector.RemoteShards`.
+
+  Raises:
+    SetupError: If the workers cannot be started as asked.
+  """
+  if not 1 <= num_workers <= len(recipes):
+    raise errors.SetupError(
+        f'--workers must be from 1 to train_eval.num_shards, got {num_workers}'
+        f' and {len(recipes)}: a worker collects for one shard at least. A new'
+        f' run may set --gin_bindings="train_eval.num_shards = {num_workers}".'
+    )
+  if learner_acts:
+    _let_shards_wait_side_by_side(len(recipes))
+  # Also shows here, before any process starts, that environments can be made,
+  # and gin which of its bindings they take.
+  probe = local.LocalCollector(recipes[0])
+  specs, num_environments = probe.specs, probe.num_environments
+  probe.close()
+  # And a CPU for an evaluator.
+  ray_cluster.connect(config.root_dir, num_workers + 1, address)
+  make = remote_environment.Simulator if learner_acts else local.LocalCollector
+  workers = RayWorkers(
+      shard_worker.Setup.of_run(seeds.networks, recipes, make),
+      num_workers,
+      config.environment_timeout_s,
+  )
+  try:
+    workers.check_versions()
+    collectors = [
+        remote_environment.create_collector(recipe, workers)
+        if learner_acts
+        else remote_collector.RemoteCollector(
+            recipe, specs, num_environments, workers
+        )
+        for recipe in recipes
+    ]
+  except BaseException:
+    workers.close()
+    raise
+  return remote_collector.RemoteShards(
+      collectors, workers, config.max_lag_rounds
+  )
+
+
+def _let_shards_wait_side_by_side(num_shards):
+  """Gives TensorFlow a thread for each shard beside those of its own.
+
+  A step that waits for its worker keeps a thread of TensorFlow's, which has as
+  many as there are cores: on two cores only two workers would step at a time.
+  """
+  num_threads = num_shards + os.cpu_count()
+  try:
+    tf.config.threading.set_inter_op_parallelism_threads(num_threads)
+  except RuntimeError:
+    logging.warning(
+        'TensorFlow has started before the run, so that fewer shards may step'
+        ' at a time: set TF_NUM_INTEROP_THREADS=%d.',
+        num_threads,
+    )
+
+
+def create_evaluator(
+    config, seeds, recipe, environment, policy, address=None
+):
+  """Starts a worker that plays a run's evaluations.
+
+  Args:
+    config: An `experiment.Experiment`.
+    seeds: `run.Seeds`.
+    recipe: The `collector.Recipe` of the evaluation.
+    environment: Like those of the recipe.
+    policy: The learner's.
+    address: As for `create_collectors`.
+
+  Returns:
+    A `remote_evaluator.RemoteEvaluator`.
+
+  Raises:
+    SetupError: If the worker cannot be started.
+  """
+  ray_cluster.connect(config.root_dir, 1, address)
+  make = functools.partial(
+      remote_evaluator.WorkerEvaluator,
+      timeout_s=config.environment_timeout_s,
+  )
+  workers = RayWorkers(
+      shard_worker.Setup.of_run(seeds.networks, [recipe], make),
+      num_workers=1,
+      timeout_s=None,  # It watches itself, step by step.
+      role=_EVALUATOR,
+  )
+  try:
+    workers.check_versions()
+  except BaseException:
+    workers.close()
+    raise
+  return remote_evaluator.RemoteEvaluator(environment, policy, workers)
+
+
+class _Actor:
+  """A `ShardWorker` in a process of Ray's."""
+
+  def __init__(self, setup):
+    shard_worker.configure(setup)
+    self._worker = shard_worker.ShardWorker(setup.recipes, setup.make)
+
+  def versions(self):
+    return shard_worker.versions()
+
+  def run(self, task):
+    import ray  # pylint: disable=g-import-not-at-top
+
+    name, arguments = task.call
+    # What Ray hands over is read-only; environments write into their state.
+    arguments = tuple(
+        ray.get(argument)
+        if isinstance(argument, ray.ObjectRef)
+        else copy.deepcopy(argument)
+        for argument in arguments
+    )
+    return self._worker.run(
+        task._replace(
+            call=(name, arguments), origin=copy.deepcopy(task.origin)
+        )
+    )
+
+
+@dataclasses.dataclass
+class _Facts:
+  """What a worker did since the last report; restarts since the beginning."""
+
+  env_steps: int = 0
+  time_s: float = 0.0
+  num_bytes: int = 0
+  restarts: int = 0
+
+  def add(self, reply):
+    if isinstance(reply.result, collector.Rollout):
+      rows = reply.result.trajectory
+      self.env_steps += reply.result.num_env_steps
+      self.num_bytes += sum(leaf.nbytes for leaf in tf.nest.flatten(rows))
+      self.time_s += reply.time_s
+
+  def report(self):
+    facts = dict(restarts=self.restarts)
+    if self.time_s:  # Not where the learner acts.
+      facts.update(
+          env_steps_per_s=self.env_steps / self.time_s, bytes=self.num_bytes
+      )
+    self.env_steps, self.time_s, self.num_bytes = 0, 0.0, 0
+    return facts
+
+
+class RayWorkers(remote_collector.Workers):
+  """Keeps a number of actors alive; shard i goes to worker i mod N."""
+
+  def __init__(self, setup, num_workers, timeout_s, role=_COLLECTOR):
+    """Starts the actors.
+
+    Args:
+      setup: `shard_worker.Setup`.
+      num_workers: N.
+      timeout_s: Seconds that a call may take before its worker is given up;
+        None for any time.
+      role: What to call them, also in the list of processes.
+    """
+    import ray  # pylint: disable=g-import-not-at-top
+
+    self._ray = ray
+    self._timeout_s = timeout_s
+    self._role = role
+    self._setup = ray.put(setup)
+    self._actor_class = ray.remote(type(role, (_Actor,), {})).options(
+        num_cpus=1,
+        scheduling_strategy='SPREAD',
+        runtime_env=dict(env_vars=ray_cluster.environment()),
+    )
+    self._lock = threading.Lock()
+    self._actors = [self._start() for _ in range(num_workers)]
+    self._shared = None, None
+    self._is_closed = False
+    self._facts = [_Facts() for _ in range(num_workers)]
+
+  def _start(self):
+    return self._actor_class.remote(self._setup)
+
+  def check_versions(self):
+    """Refuses workers with other versions than the learner's.
+
+    Raises:
+      SetupError: If there are some, or if no worker starts.
+    """
+    ours = shard_worker.versions()
+    for index in range(len(self._actors)):
+      theirs = self._versions(index)
+      for name, version in ours.items():
+        if theirs.get(name) != version:
+          raise errors.SetupError(
+              f'{self._role} {index} has {name} {theirs.get(name)}, the learner'
+              f' {version}: install the same version on every machine.'
+          )
+
+  def _versions(self, index):
+    """Versions of a worker, once it has started."""
+    for _ in range(_MAX_STARTS):
+      try:
+        return self._ask(index, _START_TIMEOUT_S, 'to start', 'versions')
+      except remote_collector.WorkerLost as lost:
+        reason = lost
+      except self._ray.exceptions.RayError as error:
+        reason = ray_cluster.first_line(error)
+        break
+    raise errors.SetupError(
+        f'{self._role} {index} could not start: {reason} Has the cluster a free'
+        ' CPU for each worker, and the package on each machine?'
+    )
+
+  def share(self, variables):
+    known, reference = self._shared
+    if known is not variables:
+      reference = self._ray.put(variables)
+      self._shared = variables, reference
+    return reference
+
+  def run(self, task):
+    index = task.shard % len(self._actors)
+    reply = self._ask(
+        index, self._timeout_s, f'with shard {task.shard}', 'run', task
+    )
+    with self._lock:
+      self._facts[index].add(reply)
+    return reply
+
+  def report(self):
+    with self._lock:
+      return [facts.report() for facts in self._facts]
+
+  def _ask(self, index, timeout_s, what, method, *arguments):
+    """What a worker answers.
+
+    Args:
+      index: Number of the worker.
+      timeout_s: Seconds to wait; None for any time.
+      what: What the learner waits for, in words.
+      method: Name of the actor's method.
+      *arguments: Of the method.
+
+    Returns:
+      The answer.
+
+    Raises:
+      WorkerLost: If there is none; another worker has its place then.
+    """
+    with self._lock:
+      actor = self._actors[index]
+    answer = getattr(actor, method).remote(*arguments)
+    began = time.monotonic()
+    while not self._ray.wait([answer], timeout=_REMARK_INTERVAL_S)[0]:
+      waited_s = time.monotonic() - began
+      if timeout_s is not None and waited_s > timeout_s:
+        self._replace(index, actor)
+        raise remote_collector.WorkerLost(
+            f'{self._role} {index} gave no answer for {waited_s:.0f} s.'
+        )
+      # The learner does not wait for an evaluator, or says so itself.
+      logging.log(
+          logging.INFO if self._role == _COLLECTOR else logging.DEBUG,
+          'Waiting for worker %d %s since %.0f s.',
+          index,
+          what,
+          waited_s,
+      )
+    try:
+      return self._ray.get(answer)
+    except (
+        self._ray.exceptions.RayActorError,
+        self._ray.exceptions.ObjectLostError,
+    ) as error:
+      self._replace(index, actor)
+      raise remote_collector.WorkerLost(
+          f'{self._role} {index} died ({ray_cluster.first_line(error)}).'
+      ) from error
+
+  def _replace(self, index, lost):
+    """Starts an actor in the place of a lost one, once."""
+    with self._lock:
+      if self._actors[index] is lost and not self._is_closed:
+        self._ray.kill(lost)
+        self._actors[index] = self._start()
+        self._facts[index].restarts += 1
+
+  def close(self):
+    with self._lock:
+      self._is_closed = True  # A round ahead does not start Ray again.
+    self._ray.shutdown()

@@ -1,0 +1,180 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Workers on Ray: the same run, whatever happens to them."""
+
+from concurrent import futures
+import functools
+import importlib.util
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnd_agents import errors
+from rnd_agents.training import callbacks
+from rnd_agents.training import experiment
+from rnd_agents.training import run as run_lib
+from rnd_agents.workers import ray_workers
+from tests.training import tiny_runs
+
+_SHARDS = 'train_eval.num_shards = 2'
+
+
+def _with(num_workers, **more):
+  return functools.partial(
+      ray_workers.create_collectors, num_workers=num_workers, **more
+  )
+
+
+def _pids(role):
+  """Processes of a role that this one has started, through its raylet."""
+  raylets = _children(os.getpid(), 'raylet')
+  name = f'ray::{role}'
+  return [pid for raylet in raylets for pid in _children(raylet, name)]
+
+
+def _children(parent, name):
+  found = subprocess.run(
+      ['pgrep', '-f', '-P', str(parent), name],
+      capture_output=True,
+      text=True,
+      check=False,
+  )
+  return [int(pid) for pid in found.stdout.split()]
+
+
+class _Killer(callbacks.Callback):
+  """Kills a worker, then the evaluator, and stops after the third iteration.
+
+  An evaluation is due after the second and after the fourth.
+  """
+
+  def __init__(self):
+    self.killed = None
+
+  def after_iteration(self, run, iteration):
+    if run.counters.iteration == 1:
+      self.killed = _pids('Worker')[0]
+      os.kill(self.killed, signal.SIGKILL)
+    if run.counters.iteration == 2:
+      for pid in _pids('Evaluator'):
+        os.kill(pid, signal.SIGKILL)
+    if run.counters.iteration == 3:
+      run.stop('the test')
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec('ray') is None, reason='It needs Ray.'
+)
+def test_workers_may_die_and_their_number_may_change(tmp_path):
+  def train(name, make_shards, callback, make_evaluator=None):
+    tiny_runs.parse(
+        500,
+        _SHARDS,
+        'train_eval.max_lag_rounds = 1',
+        'train_eval.eval_interval_env_steps = 128',
+        'RNDPPOAgent.greedy_eval = False',
+        settings=tiny_runs.PPO_SETTINGS,
+    )
+    return experiment.train_eval(
+        os.fspath(tmp_path / name),
+        make_shards,
+        make_evaluator,
+        seed=5,
+        callbacks=[callback],
+    )
+
+  train('here', None, callbacks.Callback())
+  killer = _Killer()
+  evaluator = ray_workers.create_evaluator
+  assert not train('there', _with(2), killer, evaluator).finished
+  token = tmp_path / 'there' / 'ray_token'
+  assert stat.S_IMODE(token.stat().st_mode) == 0o600
+  assert killer.killed is not None and not _pids('')
+  status = json.loads((tmp_path / 'there' / 'status.json').read_text())
+  assert sorted(worker['restarts'] for worker in status['workers']) == [0, 1]
+  # Each has two environments, of four numbers a row, and other columns.
+  assert all(worker['bytes'] > 2 * 17 * 16 for worker in status['workers'])
+  assert train('there', _with(1), callbacks.Callback()).finished
+  here, there = (
+      (tmp_path / name / 'metrics.csv').read_bytes()
+      for name in ('here', 'there')
+  )
+  assert there == here
+  assert here.count(b'\ntrain,') >= 5
+
+
+def _create(root_dir, num_workers, address=None):
+  tiny_runs.parse(500, _SHARDS)
+  config = experiment.Experiment(os.fspath(root_dir))
+  seeds = run_lib.Seeds(0)
+  recipes = experiment.recipes(config, seeds)
+  ray_workers.create_collectors(config, seeds, recipes, num_workers, address)
+
+
+def _free_port():
+  with socket.socket() as found:
+    found.bind(('127.0.0.1', 0))
+    return found.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        (dict(num_workers=3), r'from 1 to train_eval.num_shards, got 3 and 2'),
+        (
+            dict(num_workers=1, address='nowhere'),
+            'must be HOST:PORT, .* got nowhere',
+        ),
+        (
+            dict(num_workers=1, address=f'127.0.0.1:{_free_port()}'),
+            'Nothing answers at --ray_address=127.0.0.1',
+        ),
+    ],
+    ids=['too many', 'no port', 'nobody there'],
+)
+def test_bad_flags_end_in_a_sentence_before_a_process_starts(
+    tmp_path, arguments, message
+):
+  with pytest.raises(errors.SetupError, match=message):
+    _create(tmp_path, **arguments)
+
+
+def test_a_cluster_without_tokens_is_not_joined(tmp_path, monkeypatch):
+  for name in ('RAY_AUTH_TOKEN', 'RAY_AUTH_TOKEN_PATH'):
+    monkeypatch.delenv(name, raising=False)
+  with socket.create_server(('127.0.0.1', 0)) as server:
+    address = f'127.0.0.1:{server.getsockname()[1]}'
+    join = functools.partial(_create, tmp_path, 1, address)
+    monkeypatch.setenv('RAY_AUTH_MODE', 'token')
+    with pytest.raises(errors.SetupError, match='set RAY_AUTH_TOKEN_PATH'):
+      join()
+    monkeypatch.setenv('RAY_AUTH_MODE', 'disabled')
+    with pytest.raises(errors.SetupError, match='RAY_AUTH_MODE must be token'):
+      join()
+
+
+def _meet(num_shards):
+  """What a process returns in which so many steps wait for each other."""
+  ray_workers._let_shards_wait_side_by_side(num_shards)
+  barrier = threading.Barrier(num_shards, timeout=10)
+  step = tf.function(
+      lambda: tf.numpy_function(
+          lambda: np.int64(barrier.wait()), [], tf.int64
+      )
+  ).get_concrete_function()
+  with futures.ThreadPoolExecutor(num_shards) as pool:
+    steps = [pool.submit(step) for _ in range(num_shards)]
+  return sorted(int(step.result()) for step in steps)
+
+
+def test_more_shards_than_cores_step_at_a_time_where_the_learner_acts():
+  with futures.ProcessPoolExecutor(1, tiny_runs.context()) as pool:
+    assert pool.submit(_meet, 8).result() == list(range(8))
