@@ -35,10 +35,6 @@ class RunError(UserError, RuntimeError):
   """A run that had to stop; the message says why and what was kept."""
 
 
-class LearnerLost(RunError):
-  """Another process of the run has ended; a new start of all goes on."""
-
-
 def message_of(error: BaseException) -> str:
   """Returns the text of `error` without the call site that gin appends."""
   return str(error).partition('\n  In call to')[0]

@@ -156,7 +156,7 @@ class _RayRun:
         pass
 
 
-def end_with_parent():
+def _end_with_parent():
   """Has this process killed as soon as its parent has ended."""
   _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -199,7 +199,7 @@ def _run_in_task(arguments, log, threads, cwd, marker):
       threads,
       cwd=cwd,
       # The run must not go on here while it begins again elsewhere.
-      preexec_fn=end_with_parent,
+      preexec_fn=_end_with_parent,
   )
   while process.poll() is None:
     time.sleep(_POLL_INTERVAL_S)

@@ -13,8 +13,6 @@ from absl import app
 from absl import flags
 from absl import logging
 
-from train import learner_processes
-
 _ROOT_DIR = flags.DEFINE_string(
     'root_dir',
     None,
@@ -41,13 +39,6 @@ _WORKERS = flags.DEFINE_integer(
     'Processes that collect, at most train_eval.num_shards; 0: this one alone'
     ' (needs rnd_agents[cluster]). The run is the same, byte for byte.',
     lower_bound=0,
-)
-_LEARNERS = flags.DEFINE_integer(
-    'learners',
-    1,
-    'Processes that share the learning of RND-PPO, each with shards of its own:'
-    ' those of TF_CONFIG, of which this is one, or started here.',
-    lower_bound=1,
 )
 _ACTING = flags.DEFINE_enum(
     'acting',
@@ -82,38 +73,24 @@ def main(argv):
     raise app.UsageError('--gin_file is missing: which experiment?')
   # TensorFlow's errors reach Python as exceptions.
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-  if _LEARNERS.value > 1 and 'TF_CONFIG' not in os.environ:
-    command = [sys.executable, '-m', 'train.train_eval', *sys.argv[1:]]
-    sys.exit(learner_processes.run(_LEARNERS.value, command))
   # Here and not above: flags answer at once, TensorFlow takes seconds.
   from rnd_agents import errors  # pylint: disable=g-import-not-at-top
+  from rnd_agents.training import experiment  # pylint: disable=g-import-not-at-top
   from rnd_agents.training import gin_files  # pylint: disable=g-import-not-at-top
-  from rnd_agents.training import learners  # pylint: disable=g-import-not-at-top
 
   name = os.path.splitext(os.path.basename(_GIN_FILE.value[-1]))[0]
   root_dir = os.path.expanduser(  # In --root_dir=~/x no shell does.
       _ROOT_DIR.value or os.path.join('runs', name, f'seed_{_SEED.value}')
   )
   try:
-    bindings = _GIN_BINDINGS.value
-    if _LEARNERS.value > 1:
-      bindings.append(f'OnPolicyTraining.num_learners = {_LEARNERS.value}')
-    gin_files.parse(_GIN_FILE.value, bindings)
+    gin_files.parse(_GIN_FILE.value, _GIN_BINDINGS.value)
     logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
-    result = learners.train_eval(
-        root_dir,
-        *_places(errors),
-        num_learners=_LEARNERS.value,
-        seed=_SEED.value,
+    result = experiment.train_eval(
+        root_dir, *_places(errors), seed=_SEED.value
     )
-  except errors.LearnerLost as error:
-    print(f'train_eval: {error}', file=sys.stderr)
-    sys.exit(learner_processes.LOST)
   except errors.UserError as error:
     logging.debug('Where it happened:', exc_info=True)
     sys.exit(f'train_eval: {errors.message_of(error)}')
-  if result is None:  # Learner 0 has said it all.
-    return
   if result.eval_return is not None:
     print(f'Mean return of the last evaluation: {result.eval_return:.1f}')
   print(

@@ -188,11 +188,10 @@ def _check_advantage_scale(
 def _check_strategy(compute_value_and_advantage_in_train=True, **others):
   """Refuses strategies of replicas that an update cannot be shared between."""
   del others
-  if not isinstance(replicas.of_scope(), replicas.MIRRORING):
+  if not isinstance(replicas.of_scope(), tf.distribute.MirroredStrategy):
     replicas.refuse(
         'RNDPPOAgent',
-        'build it in the scope of a MirroredStrategy, of a'
-        ' MultiWorkerMirroredStrategy, or of none.',
+        'build it in the scope of a MirroredStrategy or of none.',
     )
   elif not compute_value_and_advantage_in_train:
     replicas.refuse(

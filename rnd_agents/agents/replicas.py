@@ -9,22 +9,9 @@ minibatch, whatever masks leave of each slice, and a replica without a valid
 sample adds 0.
 """
 
-import contextlib
-import functools
-import json
-import os
-import re
-
-from absl import logging
 import tensorflow as tf
 
 from rnd_agents import errors
-
-# Strategies whose replicas have equal variables.
-MIRRORING = (
-    tf.distribute.MirroredStrategy,
-    tf.distribute.MultiWorkerMirroredStrategy,
-)
 
 
 def mirrored(devices):
@@ -36,63 +23,6 @@ def mirrored(devices):
   return tf.distribute.MirroredStrategy(
       devices, tf.distribute.ReductionToOneDevice()
   )
-
-
-@functools.lru_cache(maxsize=1)
-def of_processes(num_processes):
-  """Returns the `MultiWorkerMirroredStrategy` of TF_CONFIG, when all are there.
-
-  It is made once, before TensorFlow computes anything.
-
-  Args:
-    num_processes: How many TF_CONFIG names.
-
-  Raises:
-    SetupError: If TF_CONFIG is of other processes, or its port is taken.
-  """
-  text = os.environ.get('TF_CONFIG', '')
-  try:
-    config = json.loads(text or '{}')
-    cluster, task = config.get('cluster'), config.get('task', {})
-    places = [dict(type='worker', index=i) for i in range(num_processes)]
-    is_good = (
-        list(cluster) == ['worker']
-        and len(cluster['worker']) == num_processes
-        and task in places
-    )
-  except (AttributeError, TypeError, ValueError):
-    is_good = False
-  if not is_good:
-    raise errors.SetupError(
-        f'{num_processes} learners need a TF_CONFIG such as {{"cluster":'
-        ' {"worker": ["HOST:PORT", ...]}, "task": {"type": "worker", "index":'
-        f' 0}}}} with {num_processes} workers and no other jobs, got {text!r}.'
-        ' --learners without TF_CONFIG starts them on this machine.'
-    )
-  logging.info('Waiting for %s.', ', '.join(cluster['worker']))
-  try:
-    return tf.distribute.MultiWorkerMirroredStrategy()
-  except (tf.errors.OpError, RuntimeError) as error:
-    raise errors.SetupError(
-        f'Learner {task["index"]} cannot join'
-        f' {", ".join(cluster["worker"])}: {str(error).splitlines()[0]}'
-    ) from error
-
-
-@contextlib.contextmanager
-def losses():
-  """Makes a `LearnerLost` of TensorFlow's error where another process ended."""
-  try:
-    yield
-  except tf.errors.OpError as error:
-    if 'Collective ops is aborted' not in str(error):
-      raise
-    found = re.search(r'task:(\d+)', str(error))  # One, if it was several.
-    raise errors.LearnerLost(
-        f'Learner {found[1] if found else "?"} has ended or does not answer.'
-        ' The same command, given to all learners, goes on from the last'
-        ' checkpoint.'
-    ) from error
 
 
 def of_scope():

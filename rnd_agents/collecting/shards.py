@@ -155,9 +155,6 @@ class Shards:
         episodes,
     )
 
-  def share(self, agent):
-    """Called before the first update with the agent that learns."""
-
   def report(self):
     """Facts of each worker since the last report, numbers by name."""
     return []

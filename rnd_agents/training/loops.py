@@ -191,7 +191,6 @@ class Loop:
       warm_up_env_steps: Random steps, all environments together, before the
         first update.
     """
-    self._agent = agent
     self._learner = learner
     self._shards = shards
     self._counters = counters
@@ -231,7 +230,6 @@ class Loop:
 
   def iterations(self):
     """Collects and trains; a generator of `Iteration` without an end."""
-    self._shards.share(self._agent)
     while True:
       start = time.monotonic()
       train_time_s, episodes, num_env_steps = 0.0, [], 0

@@ -32,14 +32,11 @@ class OnPolicyTraining:
       agent, such as `create_rnd_ppo_agent`.
     num_devices: Devices that share each optimizer step: GPUs, or CPUs where
       there is none. Another number rounds differently.
-    num_learners: Processes that share each optimizer step, with so many devices
-      each (`training.learners`). Another number rounds differently.
   """
 
   rollout_length: int = 128
   create_agent: Callable = agent_factory.create_rnd_ppo_agent
   num_devices: int = 1
-  num_learners: int = 1
 
   # What to do about numbers that are not finite.
   REMEDY = (
@@ -62,22 +59,11 @@ class OnPolicyTraining:
         'OnPolicyTraining.',
         rollout_length=self.rollout_length,
         num_devices=self.num_devices,
-        num_learners=self.num_learners,
     )
     self._strategy()
 
   def _strategy(self):
     """The strategy that shares optimizer steps; None for one device."""
-    if self.num_learners > 1:
-      strategy = replicas.of_processes(self.num_learners)
-      num_devices = strategy.num_replicas_in_sync // self.num_learners
-      if num_devices != self.num_devices:
-        raise errors.InvalidValue(
-            f'OnPolicyTraining.num_devices = {self.num_devices}, and of each'
-            f' learner TensorFlow takes {num_devices}: set it to that, or see'
-            ' to CUDA_VISIBLE_DEVICES.'
-        )
-      return strategy
     return replicas.mirrored(self._devices()) if self.num_devices > 1 else None
 
   def _devices(self):
@@ -213,8 +199,7 @@ class OnPolicyLearner(loops.Learner):
       return
     experience = local.as_tensors(_joined(self._parts))
     self._parts.clear()
-    with replicas.losses():
-      loss_info, finite = local.as_numpy(self._train(experience))
+    loss_info, finite = local.as_numpy(self._train(experience))
     self.policy_version += 1
     self._metrics = {
         name: float(value) for name, value in loss_info.extra._asdict().items()

@@ -36,7 +36,6 @@ _SAFE = _OF_EXECUTION | {
     'train_eval.num_eval_episodes',
     'train_eval.eval_interval_env_steps',
     'OnPolicyTraining.num_devices',
-    'OnPolicyTraining.num_learners',
     'create_rnd_ppo_agent.learning_rate',
     'create_rnd_ppo_agent.rnd_learning_rate',
     'create_r2d3_agent.learning_rate',

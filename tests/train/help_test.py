@@ -22,7 +22,6 @@ _TRAINING_FLAGS = [
     'evaluation',
     'gin_bindings',
     'gin_file',
-    'learners',
     'ray_address',
     'root_dir',
     'seed',

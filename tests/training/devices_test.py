@@ -45,16 +45,34 @@ def _scope(num_devices):
   return replicas.mirrored([f'CPU:{i}' for i in range(num_devices)]).scope()
 
 
-def _update(num_devices):
+# Units of the memory, or None, and settings of the agent.
+_UPDATES = dict(
+    # 26 transitions in three minibatches; of 9 the last replica has none.
+    flat=(None, agent_test_utils.EVERYTHING),
+    # Of 11 or 12 chunks of one to three steps each minibatch has one or two, so
+    # that most replicas have no sample, and masks differ.
+    memory=(
+        5,
+        dict(
+            agent_test_utils.EVERYTHING,
+            unroll_length=3,
+            burn_in_length=1,
+            num_minibatches=8,
+        ),
+    ),
+)
+
+
+def _update(num_devices, name):
   with _scope(num_devices):
-    return agent_test_utils.update(None, agent_test_utils.EVERYTHING)
+    return agent_test_utils.update(*_UPDATES[name])
 
 
-def test_an_update_is_that_of_one_device(call):
-  """Also where a replica has no sample; `learners_test.py` has memories."""
-  variables, metrics = call(_update, 4)
-  # 26 transitions in three minibatches; of 9 the last replica has none.
-  expected, expected_metrics = call(_update, 1)
+@pytest.mark.parametrize('name', list(_UPDATES))
+def test_an_update_is_that_of_one_device(call, name):
+  """Also where a replica has no sample."""
+  variables, metrics = call(_update, 4, name)
+  expected, expected_metrics = call(_update, 1, name)
   for copies, (value,) in zip(variables, expected, strict=True):
     assert len(copies) == 4
     for copy in copies:

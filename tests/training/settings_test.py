@@ -96,7 +96,6 @@ def test_what_the_past_of_a_run_depends_on_stays(name):
         ('eval/load_environment.env_kwargs', True),
         ('eval/MyWrapper.size', True),
         ('OnPolicyTraining.num_devices', True),
-        ('OnPolicyTraining.num_learners', True),
         ('create_rnd_ppo_agent.learning_rate', True),
         ('create_rnd_ppo_agent.rnd_learning_rate', True),
         ('create_r2d3_agent.learning_rate', True),
