@@ -183,17 +183,10 @@ def _ways(arguments):
   ways = {'one process': ours(experiment.local_shards, 1, 'sync')}
   ways['a process an environment'] = ours(experiment.local_shards, 1, 'async')
   for num_workers in map(int, arguments.workers.split(',')):
-    for suffix, learner_acts in (('', False), (', the learner acts', True)):
-      make_shards = functools.partial(
-          ray_workers.create_collectors,
-          num_workers=num_workers,
-          learner_acts=learner_acts,
-      )
-      # Two shards a worker that does not act: one steps while the policy acts
-      # for the other.
-      ways[f'{num_workers} workers{suffix}'] = ours(
-          make_shards, num_workers * (1 + learner_acts), 'sync'
-      )
+    make_shards = functools.partial(
+        ray_workers.create_collectors, num_workers=num_workers
+    )
+    ways[f'{num_workers} workers'] = ours(make_shards, num_workers, 'sync')
     if arguments.rllib_python:
       ways[f'RLlib, {num_workers} workers'] = functools.partial(
           _rllib_seconds, arguments, num_workers
@@ -216,8 +209,6 @@ def main():
   parser.add_argument('--constants', action='store_true')
   arguments = parser.parse_args()
   tf.get_logger().setLevel('ERROR')
-  # As a run with --acting=learner does before TensorFlow starts.
-  tf.config.threading.set_inter_op_parallelism_threads(16)
   if arguments.constants:
     return _constants(arguments)
   steps = arguments.environments * arguments.rollout_length

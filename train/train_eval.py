@@ -40,13 +40,6 @@ _WORKERS = flags.DEFINE_integer(
     ' (needs rnd_agents[cluster]). The run is the same, byte for byte.',
     lower_bound=0,
 )
-_ACTING = flags.DEFINE_enum(
-    'acting',
-    'workers',
-    ('workers', 'learner'),
-    'Where the policy acts: in each worker, or in this process, where workers'
-    ' only step environments. The run is the same, byte for byte.',
-)
 _EVALUATION = flags.DEFINE_enum(
     'evaluation',
     'learner',
@@ -105,8 +98,6 @@ def main(argv):
 def _places(errors):
   """What makes the collectors and the evaluator; None for this process."""
   evaluates = _EVALUATION.value == 'worker'
-  if _ACTING.value == 'learner' and not _WORKERS.value:
-    raise errors.SetupError('--acting=learner needs --workers=N.')
   if not _WORKERS.value and not evaluates:
     if _RAY_ADDRESS.value is not None:
       raise errors.SetupError(
@@ -121,7 +112,6 @@ def _places(errors):
         ray_workers.create_collectors,
         num_workers=_WORKERS.value,
         address=_RAY_ADDRESS.value,
-        learner_acts=_ACTING.value == 'learner',
     )
   if evaluates:
     make_evaluator = functools.partial(

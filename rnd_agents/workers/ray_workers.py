@@ -5,7 +5,6 @@
 import copy
 import dataclasses
 import functools
-import os
 import threading
 import time
 
@@ -17,7 +16,6 @@ from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.workers import ray_cluster
 from rnd_agents.workers import remote_collector
-from rnd_agents.workers import remote_environment
 from rnd_agents.workers import remote_evaluator
 from rnd_agents.workers import shard_worker
 
@@ -28,9 +26,7 @@ _MAX_STARTS = 3
 _COLLECTOR, _EVALUATOR = 'Worker', 'Evaluator'
 
 
-def create_collectors(
-    config, seeds, recipes, num_workers, address=None, learner_acts=False
-):
+def create_collectors(config, seeds, recipes, num_workers, address=None):
   """Starts workers and makes the collectors of a run's shards.
 
   Args:
@@ -40,8 +36,6 @@ def create_collectors(
     num_workers: Processes to start, at most one a shard.
     address: 'HOST:PORT' of a Ray cluster that exists; None for one on this
       machine, which ends with the run.
-    learner_acts: Whether the policy acts in this process and workers only step
-      environments.
 
   Returns:
     `remote_collector.RemoteShards`.
@@ -55,8 +49,6 @@ def create_collectors(
         f' and {len(recipes)}: a worker collects for one shard at least. A new'
         f' run may set --gin_bindings="train_eval.num_shards = {num_workers}".'
     )
-  if learner_acts:
-    _let_shards_wait_side_by_side(len(recipes))
   # Also shows here, before any process starts, that environments can be made,
   # and gin which of its bindings they take.
   probe = local.LocalCollector(recipes[0])
@@ -64,18 +56,15 @@ def create_collectors(
   probe.close()
   # And a CPU for an evaluator.
   ray_cluster.connect(config.root_dir, num_workers + 1, address)
-  make = remote_environment.Simulator if learner_acts else local.LocalCollector
   workers = RayWorkers(
-      shard_worker.Setup.of_run(seeds.networks, recipes, make),
+      shard_worker.Setup.of_run(seeds.networks, recipes, local.LocalCollector),
       num_workers,
       config.environment_timeout_s,
   )
   try:
     workers.check_versions()
     collectors = [
-        remote_environment.create_collector(recipe, workers)
-        if learner_acts
-        else remote_collector.RemoteCollector(
+        remote_collector.RemoteCollector(
             recipe, specs, num_environments, workers
         )
         for recipe in recipes
@@ -86,23 +75,6 @@ def create_collectors(
   return remote_collector.RemoteShards(
       collectors, workers, config.max_lag_rounds
   )
-
-
-def _let_shards_wait_side_by_side(num_shards):
-  """Gives TensorFlow a thread for each shard beside those of its own.
-
-  A step that waits for its worker keeps a thread of TensorFlow's, which has as
-  many as there are cores: on two cores only two workers would step at a time.
-  """
-  num_threads = num_shards + os.cpu_count()
-  try:
-    tf.config.threading.set_inter_op_parallelism_threads(num_threads)
-  except RuntimeError:
-    logging.warning(
-        'TensorFlow has started before the run, so that fewer shards may step'
-        ' at a time: set TF_NUM_INTEROP_THREADS=%d.',
-        num_threads,
-    )
 
 
 def create_evaluator(
@@ -188,11 +160,11 @@ class _Facts:
       self.time_s += reply.time_s
 
   def report(self):
-    facts = dict(restarts=self.restarts)
-    if self.time_s:  # Not where the learner acts.
-      facts.update(
-          env_steps_per_s=self.env_steps / self.time_s, bytes=self.num_bytes
-      )
+    facts = dict(
+        restarts=self.restarts,
+        env_steps_per_s=self.env_steps / max(self.time_s, 1e-9),
+        bytes=self.num_bytes,
+    )
     self.env_steps, self.time_s, self.num_bytes = 0, 0.0, 0
     return facts
 

@@ -76,21 +76,16 @@ class RemoteObject:
     """What `get_state` last returned, if nothing was called since; or None."""
     return None if self._origin.calls else self._origin.state
 
-  @property
-  def num_calls_since_state(self):
-    """Calls that would be repeated if the worker were lost."""
-    return len(self._origin.calls)
-
   def call(self, name, *arguments, saves=True):
     """Makes a call, again and again until a worker has survived it.
 
     Args:
-      name: Name of a method or property.
+      name: Name of a method.
       *arguments: Of the method.
       saves: Whether to take the state afterwards.
 
     Returns:
-      What the method returned, or the value of the property.
+      What the method returned.
 
     Raises:
       UserError: If the call ended in one, or no worker survived it.

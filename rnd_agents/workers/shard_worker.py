@@ -185,8 +185,7 @@ class ShardWorker:
     self._held.pop(task.shard, None)  # Until the call has succeeded.
     name, arguments = task.call
     try:
-      found = getattr(held, name)
-      result = found(*arguments) if callable(found) else found
+      result = getattr(held, name)(*arguments)
       state = held.get_state() if task.takes_state else None
     except errors.UserError as error:
       return Reply(error=error)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers on Ray: the same run, whatever happens to them."""
 
-from concurrent import futures
 import functools
 import importlib.util
 import json
@@ -11,11 +10,8 @@ import signal
 import socket
 import stat
 import subprocess
-import threading
 
-import numpy as np
 import pytest
-import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents.training import callbacks
@@ -159,22 +155,3 @@ def test_a_cluster_without_tokens_is_not_joined(tmp_path, monkeypatch):
     monkeypatch.setenv('RAY_AUTH_MODE', 'disabled')
     with pytest.raises(errors.SetupError, match='RAY_AUTH_MODE must be token'):
       join()
-
-
-def _meet(num_shards):
-  """What a process returns in which so many steps wait for each other."""
-  ray_workers._let_shards_wait_side_by_side(num_shards)
-  barrier = threading.Barrier(num_shards, timeout=10)
-  step = tf.function(
-      lambda: tf.numpy_function(
-          lambda: np.int64(barrier.wait()), [], tf.int64
-      )
-  ).get_concrete_function()
-  with futures.ThreadPoolExecutor(num_shards) as pool:
-    steps = [pool.submit(step) for _ in range(num_shards)]
-  return sorted(int(step.result()) for step in steps)
-
-
-def test_more_shards_than_cores_step_at_a_time_where_the_learner_acts():
-  with futures.ProcessPoolExecutor(1, tiny_runs.context()) as pool:
-    assert pool.submit(_meet, 8).result() == list(range(8))
