@@ -34,7 +34,7 @@ _ALLOWED = {
     'plotting': set(),
     'collecting': {'environments', 'evaluation'},
     'serving': set(),
-    'workers': {'collecting', 'environments', 'evaluation', 'serving'},
+    'workers': {'collecting'},
     'training': _LEARNING | _ACTING,
     'archive': _LEARNING | _ACTING | {'training'},
     'train': _LEARNING | _ACTING | {'archive', 'training'},

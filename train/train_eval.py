@@ -40,13 +40,6 @@ _WORKERS = flags.DEFINE_integer(
     ' (needs rnd_agents[cluster]). The run is the same, byte for byte.',
     lower_bound=0,
 )
-_EVALUATION = flags.DEFINE_enum(
-    'evaluation',
-    'learner',
-    ('learner', 'worker'),
-    'Who plays the evaluations: this process, or one of its own while this one'
-    ' learns. The run is the same, byte for byte.',
-)
 _RAY_ADDRESS = flags.DEFINE_string(
     'ray_address',
     None,
@@ -79,7 +72,7 @@ def main(argv):
     gin_files.parse(_GIN_FILE.value, _GIN_BINDINGS.value)
     logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
     result = experiment.train_eval(
-        root_dir, *_places(errors), seed=_SEED.value
+        root_dir, _make_shards(errors), seed=_SEED.value
     )
   except errors.UserError as error:
     logging.debug('Where it happened:', exc_info=True)
@@ -95,29 +88,19 @@ def main(argv):
     sys.exit('Stopped before the end: the same command goes on.')
 
 
-def _places(errors):
-  """What makes the collectors and the evaluator; None for this process."""
-  evaluates = _EVALUATION.value == 'worker'
-  if not _WORKERS.value and not evaluates:
+def _make_shards(errors):
+  """Makes the collectors of a run's shards; None for this process."""
+  if not _WORKERS.value:
     if _RAY_ADDRESS.value is not None:
-      raise errors.SetupError(
-          '--ray_address needs --workers=N or --evaluation=worker.'
-      )
-    return None, None
+      raise errors.SetupError('--ray_address needs --workers=N.')
+    return None
   from rnd_agents.workers import ray_workers  # pylint: disable=g-import-not-at-top
 
-  make_shards = make_evaluator = None
-  if _WORKERS.value:
-    make_shards = functools.partial(
-        ray_workers.create_collectors,
-        num_workers=_WORKERS.value,
-        address=_RAY_ADDRESS.value,
-    )
-  if evaluates:
-    make_evaluator = functools.partial(
-        ray_workers.create_evaluator, address=_RAY_ADDRESS.value
-    )
-  return make_shards, make_evaluator
+  return functools.partial(
+      ray_workers.create_collectors,
+      num_workers=_WORKERS.value,
+      address=_RAY_ADDRESS.value,
+  )
 
 
 if __name__ == '__main__':

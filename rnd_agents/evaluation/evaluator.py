@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plays an episode from each of a list of seeds, and evaluates policies so."""
 
-import concurrent.futures
 import operator
-from typing import Any, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -173,19 +172,6 @@ def replay(environment, seed, actions):
     yield time_step
 
 
-class Evaluation(NamedTuple):
-  """An evaluation that has begun.
-
-  Attributes:
-    future: of the list of `Episode`s.
-    variables: values of the policy's variables, with which it can be begun
-      again; None where it is complete.
-  """
-
-  future: concurrent.futures.Future
-  variables: Optional[Sequence[Any]] = None
-
-
 class Evaluator:
   """Plays the same episodes again and again, so that curves are comparable."""
 
@@ -204,7 +190,6 @@ class Evaluator:
       ValueError: If there are no seeds.
     """
     self._environment = environment
-    self._policy = policy
     self._actor = actors.PolicyActor(policy)
     self._seeds = list(seeds)
     self._generator = generator
@@ -216,31 +201,6 @@ class Evaluator:
   def environment(self):
     """The environment that the episodes are played in."""
     return self._environment
-
-  def start(self, variables=None):
-    """Begins an evaluation; here, plays all of it.
-
-    Args:
-      variables: Of an `Evaluation` to begin again; None for the policy as it
-        is.
-
-    Returns:
-      An `Evaluation`.
-
-    Raises:
-      EndlessEpisode: If an episode does not end.
-    """
-    future = concurrent.futures.Future()
-    if variables is None:
-      future.set_result(self.run())
-      return Evaluation(future)
-    now = [variable.numpy() for variable in self._policy.variables()]
-    self.assign(variables)
-    try:
-      future.set_result(self.run())
-    finally:
-      self.assign(now)
-    return Evaluation(future)
 
   def run(self):
     """Plays one episode from each seed.
@@ -258,14 +218,6 @@ class Evaluator:
         played.episode
         for played in play(self._environment, self._actor, self._seeds)
     ]
-
-  def close(self):
-    """Does nothing: the environment belongs to who made it."""
-
-  def assign(self, values):
-    """Gives the policy's variables these values."""
-    for variable, value in zip(self._policy.variables(), values, strict=True):
-      variable.assign(value)
 
 
 def best_episode(episodes):

@@ -5,10 +5,8 @@
 `experiment.run` calls them in the order in which `create` lists them.
 """
 
-import concurrent.futures
 import sys
 import time
-from typing import Any, Dict, NamedTuple, Optional, Sequence
 
 from absl import logging
 import tqdm
@@ -143,26 +141,8 @@ class WatchUpdates(Callback):
     )
 
 
-class _Pending(NamedTuple):
-  """An evaluation that was begun.
-
-  Attributes:
-    counts: `Run.counts()` of its moment.
-    variables: as of `evaluator.Evaluation`.
-    future: of its episodes; None in a checkpoint.
-  """
-
-  counts: Dict[str, int]
-  variables: Optional[Sequence[Any]]
-  future: Optional[concurrent.futures.Future] = None
-
-
 class Evaluate(Callback):
-  """Plays evaluation episodes at multiples of the interval and at the end.
-
-  Where an evaluator of its own plays, the run goes on meanwhile, until the next
-  evaluation is due; a run that an evaluation may end waits for each.
-  """
+  """Plays evaluation episodes at multiples of the interval and at the end."""
 
   def __init__(self, pictures_):
     """Creates the callback.
@@ -175,14 +155,10 @@ class Evaluate(Callback):
     self._due_env_steps = 0
     # Whether an evaluation is due that a signal came before.
     self._is_owed = False
-    self._pending = None
 
   def begin(self, run):
-    pending, self._pending = self._pending, None
-    if pending is not None and not _is_written(run, pending.counts):
-      self._start(run, pending.counts, pending.variables)
     if self._is_owed and not run.stopped_by:
-      if not _is_written(run, run.counts()):
+      if not _is_written(run):
         self._evaluate(run)
       self._is_owed = False
 
@@ -191,8 +167,6 @@ class Evaluate(Callback):
       self._evaluate(run)
 
   def after_iteration(self, run, iteration):
-    if self._pending is not None and self._pending.future.done():
-      self._finish(run)
     env_steps = run.counters.env_steps
     interval = run.config.eval_interval_env_steps
     next_env_steps = (self._due_env_steps // interval + 1) * interval
@@ -206,66 +180,38 @@ class Evaluate(Callback):
       self._evaluate(run)
 
   def _evaluate(self, run):
-    """Begins an evaluation, after the one before."""
-    if self._pending is not None:
-      self._finish(run)
-    self._start(run, run.counts())
-
-  def _start(self, run, counts, variables=None):
-    """Begins an evaluation, and finishes it if it cannot wait."""
+    """Plays the episodes, writes their row and draws."""
     begun = time.monotonic()
-    evaluation = run.evaluator.start(variables)
-    self._pending = _Pending(counts, evaluation.variables, evaluation.future)
-    self._eval_time_s = time.monotonic() - begun
-    is_last = run.counters.env_steps >= run.config.num_env_steps
-    may_end_run = run.config.stop_at_success_rate is not None
-    if is_last or may_end_run or self._pending.future.done():
-      self._finish(run)
-
-  def _finish(self, run):
-    """Waits for the episodes, writes their row and draws."""
-    begun = time.monotonic()
-    counts, _, future = self._pending
-    while not concurrent.futures.wait([future], _SECONDS_BETWEEN_REPORTS).done:
-      logging.info(
-          'Waiting for the evaluation of step %d since %.0f s.',
-          counts['env_steps'],
-          time.monotonic() - begun,
-      )
-    episodes = future.result()
-    self._pending = None
-    eval_time_s = self._eval_time_s + time.monotonic() - begun
+    episodes = run.evaluator.run()
+    eval_time_s = time.monotonic() - begun
     run.log.write(
         'eval',
-        counts,
+        run.counts(),
         run.summarize('eval', episodes),
         dict(
             wall_time_s=run.counters.wall_time_s + eval_time_s,
             eval_time_s=eval_time_s,
         ),
     )
-    self._pictures.after_evaluation(run, counts['env_steps'], episodes)
-    run.counters.add(wall_time_s=self._eval_time_s + time.monotonic() - begun)
+    self._pictures.after_evaluation(run, run.counters.env_steps, episodes)
+    run.counters.add(wall_time_s=time.monotonic() - begun)
 
   def get_state(self):
-    pending = self._pending and self._pending._replace(future=None)
     return dict(
         due_env_steps=self._due_env_steps,
         is_owed=self._is_owed,
-        pending=pending and tuple(pending),
         pictures=self._pictures.get_state(),
     )
 
   def set_state(self, state):
     self._due_env_steps = state['due_env_steps']
     self._is_owed = state['is_owed']
-    if state['pending'] is not None:
-      self._pending = _Pending(*state['pending'])
     self._pictures.set_state(state['pictures'])
 
 
-def _is_written(run, counts):
+def _is_written(run):
   """Whether an earlier start wrote the row, and was killed before it saved."""
+  counts = run.counts()
   return all(
       run.log.last('eval', name) == counts[name]
       for name in ('iteration', 'train_steps')

@@ -18,9 +18,11 @@ from rnd_agents import ranges
 from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
+from rnd_agents.collecting import seeded_policy
 from rnd_agents.collecting import shards
 from rnd_agents.environments import loaders
 from rnd_agents.environments import watchdog
+from rnd_agents.evaluation import evaluator
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import gin_bindings
@@ -34,7 +36,6 @@ from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
 from rnd_agents.training import settings
 from rnd_agents.training import stop_signals
-from rnd_agents.workers import remote_evaluator
 
 Result = run_lib.Result
 
@@ -146,19 +147,18 @@ class Experiment:
     self.training.check(self.num_env_steps, self.num_environments)
 
 
-def train_eval(root_dir, make_shards=None, make_evaluator=None, **more):
+def train_eval(root_dir, make_shards=None, **more):
   """Trains as gin and the arguments say; returns a `Result`.
 
   Args:
     root_dir: The run's folder.
     make_shards: As for `run`.
-    make_evaluator: As for `run`.
     **more: Attributes of `Experiment`, which win over gin.
 
   Raises:
     UserError: If the settings cannot run, or the run had to stop.
   """
-  return run(Experiment(root_dir, **more), make_shards, make_evaluator)
+  return run(Experiment(root_dir, **more), make_shards)
 
 
 def local_shards(config, seeds, shard_recipes):
@@ -179,26 +179,7 @@ def local_shards(config, seeds, shard_recipes):
   )
 
 
-def local_evaluator(config, seeds, recipe, environment, policy):
-  """Makes the evaluator of a run, in this process.
-
-  Args:
-    config: An `Experiment`.
-    seeds: `run.Seeds`.
-    recipe: The `collector.Recipe` of the evaluation.
-    environment: Made by it.
-    policy: The agent's.
-
-  Returns:
-    An `evaluator.Evaluator`.
-  """
-  del config, seeds
-  return remote_evaluator.create_evaluator(
-      environment, policy, recipe.action_seed
-  )
-
-
-def run(config, make_shards=None, make_evaluator=None):
+def run(config, make_shards=None):
   """Trains, evaluates and saves; goes on with a run that it finds.
 
   Args:
@@ -207,8 +188,6 @@ def run(config, make_shards=None, make_evaluator=None):
       `workers.ray_workers.create_collectors`; None for `local_shards`. No
       number that a run learns depends on it, and a resumed run may have
       another.
-    make_evaluator: The same for evaluations, such as
-      `workers.ray_workers.create_evaluator`; None for `local_evaluator`.
 
   Returns:
     A `Result`.
@@ -228,8 +207,7 @@ def run(config, make_shards=None, make_evaluator=None):
         config, seeds, recipes(config, seeds)
     )
     stack.callback(collectors.close)
-    evaluation = evaluation_recipe(config, seeds)
-    eval_environment = evaluation.make_environment()
+    eval_environment = _load('eval', config.num_eval_episodes, None)
     stack.callback(local.close, eval_environment)
     environments = [*collectors.busy_with(), eval_environment]
     with _watchdog(config, environments):
@@ -243,11 +221,10 @@ def run(config, make_shards=None, make_evaluator=None):
         seeds,
         agent,
         collectors,
-        (make_evaluator or local_evaluator)(
-            config, seeds, evaluation, eval_environment, agent.policy
+        _create_evaluator(
+            eval_environment, agent.policy, seeds.first_eval_episode
         ),
     )
-    stack.callback(this.evaluator.close)
     this.loop = config.training.build_loop(this)
     this.checkpoints = checkpoints.Checkpoints(
         this.path('checkpoints'),
@@ -300,24 +277,32 @@ def recipe(config, seeds, index):
           config.num_environments // config.num_shards,
           environment_seed,
       ),
-      functools.partial(_policy, config.training, 'collect_policy'),
+      functools.partial(_collect_policy, config.training),
       action_seed,
       index,
   )
 
 
-def evaluation_recipe(config, seeds):
-  """The `collector.Recipe` of the evaluations."""
-  return collector.Recipe(
-      functools.partial(_load, 'eval', config.num_eval_episodes, None),
-      functools.partial(_policy, config.training, 'policy'),
-      seeds.first_eval_episode,
+def _collect_policy(training, *specs):
+  """The collect policy of an agent like the learner's."""
+  return training.build_twin(*specs).collect_policy
+
+
+def _create_evaluator(environment, policy, first_seed):
+  """Creates an `Evaluator` that draws the same numbers in each evaluation.
+
+  Args:
+    environment: A `VectorPyEnvironment`; it plays one episode each.
+    policy: The agent's.
+    first_seed: Seed of the first episode, and of the actions.
+  """
+  generator = tf.random.Generator.from_seed(first_seed)
+  return evaluator.Evaluator(
+      environment,
+      seeded_policy.seeded(policy, generator),
+      range(first_seed, first_seed + environment.batch_size),
+      generator,
   )
-
-
-def _policy(training, name, *specs):
-  """A policy of an agent like the learner's."""
-  return getattr(training.build_twin(*specs), name)
 
 
 def _load(scope, num_environments, seed):

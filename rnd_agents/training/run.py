@@ -69,7 +69,7 @@ class Result(NamedTuple):
 
 
 # Of what checkpoints hold besides variables; another one cannot be resumed.
-STATE_VERSION = 9
+STATE_VERSION = 10
 
 
 @dataclasses.dataclass
@@ -81,7 +81,7 @@ class Run:
     seeds: `Seeds`.
     agent: The agent that learns.
     collector: `collecting.shards.Shards`.
-    evaluator: An `Evaluator` of the agent's policy, or a `RemoteEvaluator`.
+    evaluator: An `Evaluator` of the agent's policy.
     counters: `loops.Counters`.
     loop: The `loops.Loop`.
     checkpoints: The `Checkpoints` of the run.

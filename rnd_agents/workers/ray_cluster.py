@@ -12,7 +12,6 @@ from rnd_agents import errors
 
 _TOKEN_FILE = 'ray_token'
 _PROBE_TIMEOUT_S = 5.0
-_joined = None  # (root_dir, address) of the last `connect`.
 # What TensorFlow computes depends on these, in every process of a run.
 _ENVIRONMENT_VARIABLES = (
     'TF_ENABLE_ONEDNN_OPTS',
@@ -26,7 +25,7 @@ _ENVIRONMENT_VARIABLES = (
 
 
 def connect(root_dir, num_cpus, address):
-  """Starts Ray on this machine, or joins a cluster; once a run.
+  """Starts Ray on this machine, or joins a cluster.
 
   Args:
     root_dir: Folder for the token of a cluster of this machine.
@@ -36,9 +35,6 @@ def connect(root_dir, num_cpus, address):
   Raises:
     SetupError: If there is no such cluster, or one without a token.
   """
-  global _joined
-  if _joined == (root_dir, address) and sys.modules['ray'].is_initialized():
-    return
   if address is not None:
     _probe(address)
     _require_token()
@@ -81,7 +77,6 @@ def connect(root_dir, num_cpus, address):
         f'Ray on {address or "this machine"} cannot be used:'
         f' {first_line(error)}.{remedy}'
     ) from error
-  _joined = root_dir, address
 
 
 def environment():

@@ -4,7 +4,6 @@
 
 import copy
 import dataclasses
-import functools
 import threading
 import time
 
@@ -16,14 +15,12 @@ from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.workers import ray_cluster
 from rnd_agents.workers import remote_collector
-from rnd_agents.workers import remote_evaluator
 from rnd_agents.workers import shard_worker
 
 # Between two lines that say whom the learner waits for.
 _REMARK_INTERVAL_S = 10.0
 _START_TIMEOUT_S = 120.0
 _MAX_STARTS = 3
-_COLLECTOR, _EVALUATOR = 'Worker', 'Evaluator'
 
 
 def create_collectors(config, seeds, recipes, num_workers, address=None):
@@ -54,10 +51,9 @@ def create_collectors(config, seeds, recipes, num_workers, address=None):
   probe = local.LocalCollector(recipes[0])
   specs, num_environments = probe.specs, probe.num_environments
   probe.close()
-  # And a CPU for an evaluator.
-  ray_cluster.connect(config.root_dir, num_workers + 1, address)
+  ray_cluster.connect(config.root_dir, num_workers, address)
   workers = RayWorkers(
-      shard_worker.Setup.of_run(seeds.networks, recipes, local.LocalCollector),
+      shard_worker.Setup.of_run(seeds.networks, recipes),
       num_workers,
       config.environment_timeout_s,
   )
@@ -77,50 +73,12 @@ def create_collectors(config, seeds, recipes, num_workers, address=None):
   )
 
 
-def create_evaluator(
-    config, seeds, recipe, environment, policy, address=None
-):
-  """Starts a worker that plays a run's evaluations.
-
-  Args:
-    config: An `experiment.Experiment`.
-    seeds: `run.Seeds`.
-    recipe: The `collector.Recipe` of the evaluation.
-    environment: Like those of the recipe.
-    policy: The learner's.
-    address: As for `create_collectors`.
-
-  Returns:
-    A `remote_evaluator.RemoteEvaluator`.
-
-  Raises:
-    SetupError: If the worker cannot be started.
-  """
-  ray_cluster.connect(config.root_dir, 1, address)
-  make = functools.partial(
-      remote_evaluator.WorkerEvaluator,
-      timeout_s=config.environment_timeout_s,
-  )
-  workers = RayWorkers(
-      shard_worker.Setup.of_run(seeds.networks, [recipe], make),
-      num_workers=1,
-      timeout_s=None,  # It watches itself, step by step.
-      role=_EVALUATOR,
-  )
-  try:
-    workers.check_versions()
-  except BaseException:
-    workers.close()
-    raise
-  return remote_evaluator.RemoteEvaluator(environment, policy, workers)
-
-
-class _Actor:
-  """A `ShardWorker` in a process of Ray's."""
+class Worker:
+  """A `ShardWorker` in a process of Ray, which `ps` lists as ray::Worker."""
 
   def __init__(self, setup):
     shard_worker.configure(setup)
-    self._worker = shard_worker.ShardWorker(setup.recipes, setup.make)
+    self._worker = shard_worker.ShardWorker(setup.recipes)
 
   def versions(self):
     return shard_worker.versions()
@@ -172,7 +130,7 @@ class _Facts:
 class RayWorkers(remote_collector.Workers):
   """Keeps a number of actors alive; shard i goes to worker i mod N."""
 
-  def __init__(self, setup, num_workers, timeout_s, role=_COLLECTOR):
+  def __init__(self, setup, num_workers, timeout_s):
     """Starts the actors.
 
     Args:
@@ -180,15 +138,13 @@ class RayWorkers(remote_collector.Workers):
       num_workers: N.
       timeout_s: Seconds that a call may take before its worker is given up;
         None for any time.
-      role: What to call them, also in the list of processes.
     """
     import ray  # pylint: disable=g-import-not-at-top
 
     self._ray = ray
     self._timeout_s = timeout_s
-    self._role = role
     self._setup = ray.put(setup)
-    self._actor_class = ray.remote(type(role, (_Actor,), {})).options(
+    self._actor_class = ray.remote(Worker).options(
         num_cpus=1,
         scheduling_strategy='SPREAD',
         runtime_env=dict(env_vars=ray_cluster.environment()),
@@ -214,7 +170,7 @@ class RayWorkers(remote_collector.Workers):
       for name, version in ours.items():
         if theirs.get(name) != version:
           raise errors.SetupError(
-              f'{self._role} {index} has {name} {theirs.get(name)}, the learner'
+              f'Worker {index} has {name} {theirs.get(name)}, the learner'
               f' {version}: install the same version on every machine.'
           )
 
@@ -229,7 +185,7 @@ class RayWorkers(remote_collector.Workers):
         reason = ray_cluster.first_line(error)
         break
     raise errors.SetupError(
-        f'{self._role} {index} could not start: {reason} Has the cluster a free'
+        f'Worker {index} could not start: {reason} Has the cluster a free'
         ' CPU for each worker, and the package on each machine?'
     )
 
@@ -278,15 +234,10 @@ class RayWorkers(remote_collector.Workers):
       if timeout_s is not None and waited_s > timeout_s:
         self._replace(index, actor)
         raise remote_collector.WorkerLost(
-            f'{self._role} {index} gave no answer for {waited_s:.0f} s.'
+            f'Worker {index} gave no answer for {waited_s:.0f} s.'
         )
-      # The learner does not wait for an evaluator, or says so itself.
-      logging.log(
-          logging.INFO if self._role == _COLLECTOR else logging.DEBUG,
-          'Waiting for worker %d %s since %.0f s.',
-          index,
-          what,
-          waited_s,
+      logging.info(
+          'Waiting for worker %d %s since %.0f s.', index, what, waited_s
       )
     try:
       return self._ray.get(answer)
@@ -296,7 +247,7 @@ class RayWorkers(remote_collector.Workers):
     ) as error:
       self._replace(index, actor)
       raise remote_collector.WorkerLost(
-          f'{self._role} {index} died ({ray_cluster.first_line(error)}).'
+          f'Worker {index} died ({ray_cluster.first_line(error)}).'
       ) from error
 
   def _replace(self, index, lost):

@@ -54,29 +54,68 @@ class Workers(abc.ABC):
     """Ends the processes."""
 
 
-class RemoteObject:
-  """An object that any worker can make, and no worker owns."""
+class RemoteCollector(collector.Collector):
+  """Hands every call over to workers."""
 
-  def __init__(self, index, workers, name=None):
-    """Builds nothing yet.
+  def __init__(self, recipe, specs, num_environments, workers):
+    """Builds the collector; nothing runs yet.
 
     Args:
-      index: Number of its shard.
+      recipe: The shard's `collector.Recipe`.
+      specs: Its `collector.Specs`, which each rollout is checked against.
+      num_environments: B.
       workers: `Workers`.
-      name: What messages call it; None for that of the shard.
     """
-    self._index = index
-    self._name = name or f'shard {index}'
+    self._index = recipe.index
+    self._specs = specs
+    self._num_environments = num_environments
     self._workers = workers
+    self._variables = None  # Of the policy, as the workers share them.
     self._num_calls = 0
     self._origin = shard_worker.Origin(None, [])
 
   @property
-  def state(self):
-    """What `get_state` last returned, if nothing was called since; or None."""
+  def specs(self):
+    return self._specs
+
+  @property
+  def num_environments(self):
+    return self._num_environments
+
+  def reset(self):
+    self._call('reset')
+
+  def collect_random(self, num_rows):
+    # No state has the generator of the random policy: these calls are repeated.
+    return self._checked(self._call('collect_random', num_rows, saves=False))
+
+  def collect(self, variables, num_steps):
+    if variables is not None:
+      self._variables = self._workers.share(variables)
+    has_old_row = (self._state() or {}).get('last_row') is not None
+    rollout = self._checked(self._call('collect', self._variables, num_steps))
+    # Where a worker had to begin new episodes, its first row counts as the one
+    # that was lost.
+    return rollout._replace(num_old_rows=int(has_old_row))
+
+  def visits(self):
+    return self.get_state()['visits']
+
+  def get_state(self):
+    state = self._state()
+    return self._call('get_state') if state is None else state
+
+  def set_state(self, state):
+    return self._call('set_state', state)
+
+  def close(self):
+    pass
+
+  def _state(self):
+    """What `get_state` returns, if nothing was called since; or None."""
     return None if self._origin.calls else self._origin.state
 
-  def call(self, name, *arguments, saves=True):
+  def _call(self, name, *arguments, saves=True):
     """Makes a call, again and again until a worker has survived it.
 
     Args:
@@ -100,11 +139,13 @@ class RemoteObject:
           reply = self._workers.run(task)
         break
       except WorkerLost as lost:
-        logging.warning('%s Another one goes on with %s.', lost, self._name)
+        logging.warning(
+            '%s Another one goes on with shard %d.', lost, self._index
+        )
         if losses == _MAX_LOSSES:
           raise errors.RunError(
               f'{losses + 1} workers in a row were lost at the same call,'
-              f' {name} of {self._name}: {lost}'
+              f' {name} of shard {self._index}: {lost}'
           ) from lost
         task = task._replace(origin=self._origin)
     if reply.error is not None:
@@ -117,72 +158,11 @@ class RemoteObject:
       self._origin.calls.append(call)
     if reply.began_anew:  # Where a worker logs, nobody looks.
       logging.warning(
-          'New episodes begin in %s: those in progress cannot go on in another'
-          ' worker.',
-          self._name,
+          'New episodes begin in shard %d: those in progress cannot go on in'
+          ' another worker.',
+          self._index,
       )
     return reply.result
-
-
-class RemoteCollector(collector.Collector):
-  """Hands every call over to workers."""
-
-  def __init__(self, recipe, specs, num_environments, workers):
-    """Builds the collector; nothing runs yet.
-
-    Args:
-      recipe: The shard's `collector.Recipe`.
-      specs: Its `collector.Specs`, which each rollout is checked against.
-      num_environments: B.
-      workers: `Workers`.
-    """
-    self._index = recipe.index
-    self._specs = specs
-    self._num_environments = num_environments
-    self._workers = workers
-    self._variables = None  # Of the policy, as the workers share them.
-    self._remote = RemoteObject(recipe.index, workers)
-
-  @property
-  def specs(self):
-    return self._specs
-
-  @property
-  def num_environments(self):
-    return self._num_environments
-
-  def reset(self):
-    self._remote.call('reset')
-
-  def collect_random(self, num_rows):
-    # No state has the generator of the random policy: these calls are repeated.
-    return self._checked(
-        self._remote.call('collect_random', num_rows, saves=False)
-    )
-
-  def collect(self, variables, num_steps):
-    if variables is not None:
-      self._variables = self._workers.share(variables)
-    has_old_row = (self._remote.state or {}).get('last_row') is not None
-    rollout = self._checked(
-        self._remote.call('collect', self._variables, num_steps)
-    )
-    # Where a worker had to begin new episodes, its first row counts as the one
-    # that was lost.
-    return rollout._replace(num_old_rows=int(has_old_row))
-
-  def visits(self):
-    return self.get_state()['visits']
-
-  def get_state(self):
-    state = self._remote.state
-    return self._remote.call('get_state') if state is None else state
-
-  def set_state(self, state):
-    return self._remote.call('set_state', state)
-
-  def close(self):
-    pass
 
   def _checked(self, rollout):
     """Refuses a rollout that the learner's networks do not fit."""

@@ -4,7 +4,7 @@
 
 import platform
 import time
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import gin
 import tensorflow as tf
@@ -12,6 +12,7 @@ import tensorflow as tf
 from rnd_agents import errors
 from rnd_agents import version
 from rnd_agents.collecting import collector
+from rnd_agents.collecting import local
 from rnd_agents.workers import packed_frames
 
 # Name of a method of a `Collector`, and its arguments.
@@ -27,25 +28,21 @@ class Setup(NamedTuple):
     recipes: the `collector.Recipe`s of all shards.
     optimizer_options: how TensorFlow rewrites graphs in the learner, on which
       the last bits of what it computes depend.
-    make: function of a recipe that makes what the worker holds of a shard: its
-      collector, or its environments alone.
   """
 
   gin_config: str
   seed: int
   recipes: Sequence[Any]
   optimizer_options: Mapping[str, Any]
-  make: Callable[[Any], Any]
 
   @classmethod
-  def of_run(cls, seed, recipes, make):
+  def of_run(cls, seed, recipes):
     """That of a run in this process."""
     return cls(
         gin.config_str(),
         seed,
         recipes,
         tf.config.optimizer.get_experimental_options(),
-        make,
     )
 
 
@@ -155,15 +152,13 @@ def configure(setup):
 class ShardWorker:
   """Holds collectors between calls, to save building them again."""
 
-  def __init__(self, recipes, make):
+  def __init__(self, recipes):
     """Builds a worker; its process is configured.
 
     Args:
       recipes: As in `Setup`.
-      make: As in `Setup`.
     """
     self._recipes = recipes
-    self._make = make
     self._held = {}  # Shard -> (collector, number of calls).
 
   def run(self, task):
@@ -197,7 +192,7 @@ class ShardWorker:
     old, _ = self._held.pop(shard, (None, None))
     if old is not None:
       old.close()
-    built = self._make(self._recipes[shard])
+    built = local.LocalCollector(self._recipes[shard])
     goes_on = origin.state is None or built.set_state(origin.state)
     if not goes_on:
       built.reset()

@@ -18,7 +18,6 @@ from train import explore
 from train import sweep
 
 _TRAINING_FLAGS = [
-    'evaluation',
     'gin_bindings',
     'gin_file',
     'ray_address',

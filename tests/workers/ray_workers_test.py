@@ -47,10 +47,7 @@ def _children(parent, name):
 
 
 class _Killer(callbacks.Callback):
-  """Kills a worker, then the evaluator, and stops after the third iteration.
-
-  An evaluation is due after the second and after the fourth.
-  """
+  """Kills a worker, and stops after the third iteration."""
 
   def __init__(self):
     self.killed = None
@@ -59,9 +56,6 @@ class _Killer(callbacks.Callback):
     if run.counters.iteration == 1:
       self.killed = _pids('Worker')[0]
       os.kill(self.killed, signal.SIGKILL)
-    if run.counters.iteration == 2:
-      for pid in _pids('Evaluator'):
-        os.kill(pid, signal.SIGKILL)
     if run.counters.iteration == 3:
       run.stop('the test')
 
@@ -70,7 +64,7 @@ class _Killer(callbacks.Callback):
     importlib.util.find_spec('ray') is None, reason='It needs Ray.'
 )
 def test_workers_may_die_and_their_number_may_change(tmp_path):
-  def train(name, make_shards, callback, make_evaluator=None):
+  def train(name, make_shards, callback):
     tiny_runs.parse(
         500,
         _SHARDS,
@@ -82,15 +76,13 @@ def test_workers_may_die_and_their_number_may_change(tmp_path):
     return experiment.train_eval(
         os.fspath(tmp_path / name),
         make_shards,
-        make_evaluator,
         seed=5,
         callbacks=[callback],
     )
 
   train('here', None, callbacks.Callback())
   killer = _Killer()
-  evaluator = ray_workers.create_evaluator
-  assert not train('there', _with(2), killer, evaluator).finished
+  assert not train('there', _with(2), killer).finished
   token = tmp_path / 'there' / 'ray_token'
   assert stat.S_IMODE(token.stat().st_mode) == 0o600
   assert killer.killed is not None and not _pids('')

@@ -5,7 +5,6 @@
 import pickle
 import threading
 
-from rnd_agents.collecting import local
 from rnd_agents.workers import remote_collector
 from rnd_agents.workers import shard_worker
 
@@ -16,15 +15,15 @@ class Workers(remote_collector.Workers):
   All that goes in and out is pickled, as between processes.
   """
 
-  def __init__(self, recipes, losses, make=local.LocalCollector):
+  def __init__(self, recipes, losses):
     """`losses`: what happens to which call, by (shard, its call)."""
-    self._recipes, self._make = recipes, make
+    self._recipes = recipes
     self._losses = dict(losses)
     self._lock = threading.Lock()
     self._begin()
 
   def _begin(self):
-    self._worker = shard_worker.ShardWorker(self._recipes, self._make)
+    self._worker = shard_worker.ShardWorker(self._recipes)
 
   def run(self, task):
     with self._lock:
