@@ -11,7 +11,6 @@ import time
 from absl import logging
 import tqdm
 
-from rnd_agents.training import frozen_updates
 from rnd_agents.training import loops
 from rnd_agents.training import pictures
 from rnd_agents.training import run_directory
@@ -51,7 +50,6 @@ def create(run):
   return [
       CheckFinite(),
       Log(),
-      WatchUpdates(),
       Evaluate(pictures.Pictures(run)),
       Progress(),
       *run.config.callbacks,
@@ -100,45 +98,6 @@ class Log(Callback):
         ),
     )
     run.save_time_s = 0.0
-
-
-class WatchUpdates(Callback):
-  """Warns where updates are frozen, of each level that has its own."""
-
-  def __init__(self):
-    self._watches = {}  # By the prefix of the level's metrics.
-
-  def begin(self, run):
-    self._report(run)
-
-  def after_iteration(self, run, iteration):
-    metric = frozen_updates.UPDATE_SIZE
-    for name in iteration.metrics:
-      if name == metric or name.endswith(f'_{metric}'):
-        self._watch(name.removesuffix(metric)).add(
-            iteration.metrics, run.counters.env_steps
-        )
-    self._report(run)
-
-  def get_state(self):
-    return {
-        prefix: watch.get_state() for prefix, watch in self._watches.items()
-    }
-
-  def set_state(self, state):
-    for prefix, of_level in state.items():
-      self._watch(prefix).set_state(of_level)
-
-  def _watch(self, prefix):
-    if prefix not in self._watches:
-      self._watches[prefix] = frozen_updates.FrozenUpdates(prefix)
-    return self._watches[prefix]
-
-  def _report(self, run):
-    since = [watch.since_env_steps for watch in self._watches.values()]
-    run.frozen_since_env_steps = min(
-        (steps for steps in since if steps is not None), default=None
-    )
 
 
 class Evaluate(Callback):
@@ -344,6 +303,5 @@ def write_status(run, state, message=''):
       env_steps=run.counters.env_steps,
       num_env_steps=run.config.num_env_steps,
       iteration=run.counters.iteration,
-      frozen_since_env_steps=run.frozen_since_env_steps,
       **(dict(workers=run.workers) if run.workers else {}),
   )

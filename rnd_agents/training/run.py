@@ -90,8 +90,6 @@ class Run:
     stopped_by: Name of the signal that stopped the run, or None.
     save_time_s: Seconds that the last checkpoint took, where no iteration has
       counted them yet.
-    frozen_since_env_steps: When updates became a hundredth of the usual ones;
-      None where they have not, or have recovered.
     workers: Facts of each collecting worker in the last iteration.
   """
 
@@ -107,7 +105,6 @@ class Run:
   callbacks: Any = ()
   stopped_by: Optional[str] = None
   save_time_s: float = 0.0
-  frozen_since_env_steps: Optional[int] = None
   workers: Any = ()
 
   @property
