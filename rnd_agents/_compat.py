@@ -21,14 +21,12 @@
 `rnd_agents.replay` call it: the package alone does not import TF-Agents.
 """
 
-from importlib import abc
 from importlib import metadata
 from importlib import util
 import logging
 import os
 import re
 import sys
-import tempfile
 import warnings
 
 from absl import logging as absl_logging
@@ -161,51 +159,6 @@ def _is_for_the_user(record):
   )
 
 
-# TensorFlow 2.21 says these before it reads TF_CPP_MIN_LOG_LEVEL.
-_TOO_EARLY = re.compile(
-    rb'(WARNING: All log messages before absl::InitializeLog|I0000 )'
-)
-
-
-class _QuietLoader(abc.Loader):
-  """Loads TensorFlow without the remarks of its C++ side on its start."""
-
-  def __init__(self, loader):
-    self._loader = loader
-
-  def create_module(self, spec):
-    return self._loader.create_module(spec)
-
-  def exec_module(self, module):
-    # Who asks the module for its files asks this.
-    module.__loader__ = module.__spec__.loader = self._loader
-    sys.stderr.flush()
-    screen = os.dup(2)
-    with tempfile.TemporaryFile() as said:
-      os.dup2(said.fileno(), 2)
-      try:
-        self._loader.exec_module(module)
-      finally:
-        os.dup2(screen, 2)
-        said.seek(0)
-        lines = [line for line in said if not _TOO_EARLY.match(line)]
-        os.write(screen, b''.join(lines))
-        os.close(screen)
-
-
-class _QuietFinder(abc.MetaPathFinder):
-  """Finds TensorFlow as others do, for the `_QuietLoader`, once."""
-
-  def find_spec(self, fullname, path=None, target=None):
-    if fullname != 'tensorflow':
-      return None
-    sys.meta_path.remove(self)
-    spec = util.find_spec(fullname)
-    if spec is not None and os.environ.get('TF_CPP_MIN_LOG_LEVEL', '0') != '0':
-      spec.loader = _QuietLoader(spec.loader)
-    return spec
-
-
 def _silence():
   """Keeps from the user what only the authors of packages can act on."""
   for logger in (
@@ -287,7 +240,6 @@ def apply():
     # On 2.15 it must not be set: without the tf_keras package it makes
     # tf.keras unimportable.
     _use_keras_2()
-    sys.meta_path.insert(0, _QuietFinder())
     return
   typing_extensions = _version('typing-extensions')
   if typing_extensions is not None and typing_extensions >= (4, 6):
