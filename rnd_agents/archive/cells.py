@@ -138,9 +138,7 @@ def position_of_largest(
 
 
 @gin.configurable(module='rnd_agents', denylist=['observation', 'env'])
-def minigrid_state(
-    observation: Any, env: gymnasium.Env, tells_open_doors: bool = False
-) -> Tuple[Any, ...]:
+def minigrid_state(observation: Any, env: gymnasium.Env) -> Tuple[Any, ...]:
   """Returns the agent and the doors of a MiniGrid task.
 
   (x, y, direction, what it carries, state of each door, boxes left), of which
@@ -150,8 +148,6 @@ def minigrid_state(
   Args:
     observation: not used.
     env: a MiniGrid task.
-    tells_open_doors: whether closed doors differ from open ones, and not only
-      locked doors from others: n doors then make 2^n times as many cells.
 
   Raises:
     InvalidValue: it is none.
@@ -169,8 +165,9 @@ def minigrid_state(
     if cell is None:
       continue
     if cell.type == 'door':
-      is_open = tells_open_doors and cell.is_open
-      doors.append(2 if cell.is_locked else int(is_open))
+      # Were open doors told from closed ones, n doors would make 2^n times as
+      # many cells.
+      doors.append(2 if cell.is_locked else 0)
     elif cell.type == 'box':
       boxes += 1
   return (

@@ -10,7 +10,6 @@ from tf_agents.specs import tensor_spec
 from rnd_agents.curiosity import observations as observations_lib
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
-from rnd_agents.networks import precision
 from rnd_agents.networks import rnd_network
 
 
@@ -29,12 +28,10 @@ class InverseModel(tf.Module):
       observation_spec,
       action_spec,
       observation_fn=None,
-      observation_clip_value=5.0,
       fc_layer_params=(128,),
       num_features=128,
       conv_layers=None,
       action_fc_layer_params=(256,),
-      compute_dtype=precision.FLOAT32,
       name='InverseModel',
   ):
     """Creates the networks.
@@ -44,15 +41,12 @@ class InverseModel(tf.Module):
       action_spec: A nest of `BoundedTensorSpec`.
       observation_fn: Selects what the features see; see
         `curiosity.observation_spec`.
-      observation_clip_value: Bound on whitened observations, in standard
-        deviations; None for no clipping.
       fc_layer_params: Units of the hidden layers of f.
       num_features: F.
       conv_layers: Convolutions of f as (filters, kernel size, stride); None
         picks by the image's size.
       action_fc_layer_params: Units of the hidden layers from features to
         action.
-      compute_dtype: Of f's hidden layers; see `precision.layer_policy`.
       name: Name of the module.
 
     Raises:
@@ -60,7 +54,7 @@ class InverseModel(tf.Module):
     """
     super().__init__(name=name)
     self.seen = observations_lib.SeenObservations(
-        observation_spec, observation_fn, observation_clip_value
+        observation_spec, observation_fn
     )
     owner = type(self).__name__
     factory.check_units(
@@ -76,7 +70,6 @@ class InverseModel(tf.Module):
         fc_layer_params,
         num_features,
         conv_layers,
-        compute_dtype=compute_dtype,
         name='Features',
     )
     self._flat_action_spec = tf.nest.flatten(tensor_spec.from_spec(action_spec))

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predictor and target networks of Random Network Distillation."""
 
-import gin
 import tensorflow as tf
 from tf_agents.networks import encoding_network
 
@@ -11,18 +10,6 @@ from rnd_agents.networks import initializers
 from rnd_agents.networks import precision
 
 
-@gin.configurable(
-    module='rnd_agents',
-    denylist=[  # What `create_networks` and `create_rnd_networks` pass.
-        'observation_spec',
-        'fc_layer_params',
-        'output_size',
-        'conv_layers',
-        'trainable',
-        'compute_dtype',
-        'name',
-    ],
-)
 class RNDNetwork(encoding_network.EncodingNetwork):
   """An `EncodingNetwork` whose last layer is linear.
 
@@ -38,8 +25,6 @@ class RNDNetwork(encoding_network.EncodingNetwork):
       fc_layer_params=(128,),
       output_size=64,
       conv_layers=None,
-      conv_activation='leaky_relu',
-      activation='relu',
       trainable=True,
       compute_dtype=precision.FLOAT32,
       name='RNDNetwork',
@@ -53,19 +38,18 @@ class RNDNetwork(encoding_network.EncodingNetwork):
       output_size: Number of features, without an activation.
       conv_layers: Tuples (filters, kernel size, stride); None picks by the
         image's size.
-      conv_activation: Keras activation of the convolutions.
-      activation: Keras activation of the hidden layers.
       trainable: False for the target.
       compute_dtype: Of all layers but the last, whose errors are what counts;
         see `precision.layer_policy`.
       name: Name of the network.
     """
-    if conv_activation == 'leaky_relu':
-      conv_activation = tf.nn.leaky_relu  # Slope 0.2; Keras's own has 0.3.
     super().__init__(
         observation_spec,
         **encoders.preprocessing(
-            observation_spec, conv_layers, conv_activation, compute_dtype
+            observation_spec,
+            conv_layers,
+            tf.nn.leaky_relu,  # Slope 0.2; Keras's own has 0.3.
+            compute_dtype,
         ),
         name=name,
     )
@@ -73,7 +57,7 @@ class RNDNetwork(encoding_network.EncodingNetwork):
     self._dense_layers = [
         tf.keras.layers.Dense(
             units,
-            activation=activation,
+            activation='relu',
             kernel_initializer=initializers.FreshOrthogonal(gain),
             dtype=precision.layer_policy(compute_dtype),
         )

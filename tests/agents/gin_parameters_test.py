@@ -65,7 +65,6 @@ _CALLS = {
     'newest_frame_observation_fn': None,
     'GRUCore': networks.GRUCore,
     'LSTMCore': networks.LSTMCore,
-    'RNDNetwork': _rnd_ppo(),
     'ResNet': networks.ResNet,
     'create_networks': _rnd_ppo(),
     'create_q_networks': _r2d3,

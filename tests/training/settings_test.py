@@ -54,7 +54,6 @@ def with_more(number=1, **more):
         'create_networks.compute_dtype',
         'create_atari_networks.num_actions',
         'create_encoder.conv_activation',
-        'RNDNetwork.activation',
         'key_observation_fn.key',
         'load_environment.env',
         'train/load_environment.env_kwargs',
