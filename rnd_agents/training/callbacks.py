@@ -152,7 +152,7 @@ class Evaluate(Callback):
             eval_time_s=eval_time_s,
         ),
     )
-    self._pictures.after_evaluation(run, run.counters.env_steps, episodes)
+    self._pictures.after_evaluation(run, episodes)
     run.counters.add(wall_time_s=time.monotonic() - begun)
 
   def get_state(self):

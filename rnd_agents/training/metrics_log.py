@@ -26,10 +26,8 @@ _TAGS = {
 class Table:
   """A CSV file that grows, in rows and in columns.
 
-  A column that appears later rewrites the file with a wider header, and so does
-  a row of an earlier iteration: the file is as if it had come in time. Every
-  row is with the operating system when `add` returns, and none is kept in
-  memory.
+  A column that appears later rewrites the file with a wider header. Every row
+  is with the operating system when `add` returns, and none is kept in memory.
   """
 
   def __init__(self, path, columns, last=None):
@@ -37,16 +35,13 @@ class Table:
 
     Args:
       path: The file.
-      columns: The first columns; 'phase', 'iteration' and 'env_steps' are among
-        them.
+      columns: The first columns.
       last: Counts, by column, of the checkpoint that the run resumes from:
         rows beyond any of them are dropped, for that work is done again. None
         starts an empty table.
     """
     self._path = path
-    self._first_columns = list(columns)
     self._columns = list(columns)
-    self._last_iteration = 0
     rows = ()
     if last is not None and _has_rows(path):
       self._columns, rows = run_files.read_table(path)
@@ -61,31 +56,13 @@ class Table:
     return run_files.read_table(self._path)[1]
 
   def add(self, row):
-    """Adds a row, a dict of column to text or number, in its place."""
-    iteration = int(row['iteration'])
-    if iteration < self._last_iteration:
-      self._insert(row, iteration)
-      return
+    """Adds a row, a dict of column to text or number."""
     new = [name for name in row if name not in self._columns]
     if new:
       self._columns += new
       self._rewrite(self.rows())
     with open(self._path, 'a', newline='', encoding='utf-8') as file:
       csv.DictWriter(file, self._columns, restval='').writerow(row)
-    self._last_iteration = iteration
-
-  def _insert(self, row, iteration):
-    """Adds a row after those up to its iteration."""
-    rows = list(self.rows())
-    index = sum(int(each['iteration']) <= iteration for each in rows)
-    rows.insert(index, row)
-    self._columns = list(
-        dict.fromkeys(
-            self._first_columns
-            + [name for each in rows for name in each if each[name] != '']
-        )
-    )
-    self._rewrite(rows)
 
   def _rewrite(self, rows):
     with files.replacing(self._path) as file:
@@ -93,7 +70,6 @@ class Table:
       writer.writeheader()
       for row in rows:
         writer.writerow(row)
-        self._last_iteration = int(row['iteration'])
 
 
 def last_success_rate(root_dir, last_iteration):

@@ -63,22 +63,21 @@ class Pictures:
     self._best_return = state['best_return']
     self._to_record = state['to_record']
 
-  def after_evaluation(self, run, env_steps, episodes):
+  def after_evaluation(self, run, episodes):
     """Draws what is due.
 
     Args:
       run: A `run.Run`.
-      env_steps: When the evaluation was begun.
       episodes: Of the evaluation.
     """
-    is_end = run.is_done and env_steps == run.counters.env_steps
+    is_end = run.is_done
     # The best episode so far waits until there is time to record it. One of the
     # end, which is recorded in any case, takes the place of an equal one.
     best = evaluator.best_episode(episodes)
     is_equal = is_end and best.return_ == self._best_return
     if self._records and (best.return_ > self._best_return or is_equal):
       self._best_return = best.return_
-      self._to_record = env_steps, best
+      self._to_record = run.counters.env_steps, best
     if run.stopped_by:  # A signal may come during the evaluation, too.
       return
     spent_s = self._spent_s + self._last_s

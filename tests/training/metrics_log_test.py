@@ -48,29 +48,6 @@ def _scalars(folder):
   return scalars
 
 
-@pytest.mark.parametrize('resumes', [False, True])
-def test_a_late_row_leaves_the_file_of_one_in_time(tmp_path, resumes):
-  rows = [
-      ('train', 1, dict(a_loss=1.0)),
-      ('train', 2, dict(a_loss=2.0)),
-      ('eval', 2, dict(return_mean=3.0, success_rate=0.5)),
-      ('train', 3, dict(success_rate=0.25, bonus_mean=0.1, return_mean=1.0)),
-      ('train', 4, dict(a_loss=4.0, other=5.0)),
-  ]
-  in_time, late = (tmp_path / name for name in ('in time', 'late'))
-  for folder, order in ((in_time, (0, 1, 2, 3, 4)), (late, (0, 1, 3, 4, 2))):
-    folder.mkdir()
-    log = metrics_log.MetricsLog(folder)
-    for i in order:
-      if resumes and i == 2:
-        log = metrics_log.MetricsLog(folder, last=_counters(4))
-      _write(log, *rows[i])
-    _write(log, 'train', 5, dict(a_loss=6.0))
-  for name in ('metrics.csv', 'timings.csv'):
-    assert (late / name).read_bytes() == (in_time / name).read_bytes()
-  assert log.last('eval', 'success_rate') == 0.5
-
-
 def test_rows_are_on_disk_at_once_and_columns_grow(tmp_path):
   log = metrics_log.MetricsLog(tmp_path)
   _write(log, 'train', 1, {'a_loss': 0.5})

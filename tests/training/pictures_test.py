@@ -119,30 +119,30 @@ def _run(env_steps, **facts):
 def test_the_best_episode_waits_until_there_is_time(recorded):
   first = pictures.Pictures(_run(0))
   for env_steps, return_ in ((10, 5.0), (20, 9.0), (30, 6.0)):
-    first.after_evaluation(_run(env_steps), env_steps, _best(return_))
+    first.after_evaluation(_run(env_steps), _best(return_))
   assert not recorded
   second = pictures.Pictures(_run(30))  # The run is resumed.
   second.set_state(pickle.loads(pickle.dumps(first.get_state())))
-  second.after_evaluation(_run(40, is_done=True), 40, _best(7.0))
+  second.after_evaluation(_run(40, is_done=True), _best(7.0))
   assert recorded == [(20, 9.0), (40, 7.0)]
   # A better one at the very end is one video.
   recorded.clear()
-  second.after_evaluation(_run(50, is_done=True), 50, _best(11.0))
+  second.after_evaluation(_run(50, is_done=True), _best(11.0))
   assert recorded == [(50, 11.0)]
 
 
 def test_an_equally_good_episode_of_the_end_is_the_only_video(recorded):
   drawn = pictures.Pictures(_run(0))
-  drawn.after_evaluation(_run(10), 10, _best(5.0))
-  drawn.after_evaluation(_run(20), 20, _best(5.0))
-  drawn.after_evaluation(_run(30, is_done=True), 30, _best(5.0))
+  drawn.after_evaluation(_run(10), _best(5.0))
+  drawn.after_evaluation(_run(20), _best(5.0))
+  drawn.after_evaluation(_run(30, is_done=True), _best(5.0))
   assert recorded == [(30, 5.0)]
 
 
 def test_a_run_that_is_asked_to_stop_draws_nothing(recorded):
   drawn = pictures.Pictures(_run(0))
   stopped = _run(10, is_done=True, stopped_by='SIGTERM')
-  drawn.after_evaluation(stopped, 10, _best(5.0))
+  drawn.after_evaluation(stopped, _best(5.0))
   assert not recorded
 
 
@@ -156,8 +156,8 @@ def test_matplotlib_is_imported_in_a_thread_until_there_is_time(
       lambda: threads.put(threading.current_thread()),
   )
   drawn = pictures.Pictures(_run(0))
-  drawn.after_evaluation(_run(10), 10, _best(5.0))
-  drawn.after_evaluation(_run(20), 20, _best(5.0))
+  drawn.after_evaluation(_run(10), _best(5.0))
+  drawn.after_evaluation(_run(20), _best(5.0))
   thread = threads.get(timeout=300)
   thread.join()
   assert not recorded
