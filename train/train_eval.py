@@ -89,7 +89,7 @@ def main(argv):
 
 
 def _make_shards(errors):
-  """Makes the collectors of a run's shards; None for this process."""
+  """Returns what makes collectors on Ray; None to collect in this process."""
   if not _WORKERS.value:
     if _RAY_ADDRESS.value is not None:
       raise errors.SetupError('--ray_address needs --workers=N.')
