@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedules of seeds: the seed of each episode of each environment.
 
-A schedule is a small picklable object. The seed of episode e of environment i
-of B depends on these three numbers only, so that any episode can be repeated.
+A schedule is a small NamedTuple, which checkpoints hold. The seed of episode e
+of environment i of B depends on these three numbers only, so that any episode
+can be repeated.
 
 *   `stream`: every episode another seed, the whole run repeatable; to train.
 *   `cycle`: a fixed list over and over; to evaluate, since a learning curve is
@@ -11,9 +12,8 @@ of B depends on these three numbers only, so that any episode can be repeated.
 *   `fixed`: the same seed always; to debug.
 """
 
-import dataclasses
 import functools
-from typing import Optional, Protocol, Sequence, Tuple, Union
+from typing import NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
 import gin
 import numpy as np
@@ -43,8 +43,7 @@ def _block(seed, environment_index, block):
   return [int(word) >> 1 for word in words]  # Below 2**31, as ALE requires.
 
 
-@dataclasses.dataclass(frozen=True)
-class _Stream:
+class _Stream(NamedTuple):
   """See `stream`."""
 
   seed: int
@@ -55,8 +54,7 @@ class _Stream:
     return _block(self.seed, environment_index, block)[index]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Cycle:
+class _Cycle(NamedTuple):
   """See `cycle`."""
 
   seeds: Tuple[int, ...]

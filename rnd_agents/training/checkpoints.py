@@ -4,7 +4,7 @@
 
     checkpoints/iteration_00000012/
         variables.index, variables.data-*   a `tf.train.Checkpoint`
-        state.pickle                        all other state
+        state.bin                           all other state, `plain_data`
         manifest.json                       size and CRC-32 of each
 
 A kill leaves whole snapshots only (`files.NumberedFolders`). A thread brings a
@@ -18,38 +18,23 @@ import contextlib
 import errno
 import json
 import os
-import pickle
 from typing import Any, NamedTuple
 import zlib
 
 from absl import logging
-import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import files
+from rnd_agents import plain_data
 from rnd_agents import run_files
 
 _MANIFEST = 'manifest.json'
-_STATE = 'state.pickle'
+_STATE = 'state.bin'
 _VARIABLES = 'variables'
 _DISK_ERRORS = (
     errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO
 )
-
-
-# Where NumPy 1 and 2 have what their arrays are written by: ours, the other's.
-_NUMPY_CORES = ['numpy._core', 'numpy.core']
-if np.lib.NumpyVersion(np.__version__) < '2.0.0':
-  _NUMPY_CORES.reverse()
-
-
-class _Unpickler(pickle.Unpickler):
-  """Reads what was written with NumPy 1 or 2, whichever is installed."""
-
-  def find_class(self, module, name):
-    ours, theirs = _NUMPY_CORES
-    return super().find_class(module.replace(theirs, ours), name)
 
 
 class Snapshot(NamedTuple):
@@ -108,7 +93,7 @@ class Checkpoints:
 
     Args:
       iteration: Iterations of training so far.
-      state: Anything that can be pickled.
+      state: What `plain_data.dump` takes.
 
     Raises:
       RunError: If the disk does not take it. Those before it stay.
@@ -118,7 +103,7 @@ class Checkpoints:
       aside = self._folders.aside()
       self._write(tf.constant(os.path.join(aside, _VARIABLES)))
       with open(os.path.join(aside, _STATE), 'wb') as file:
-        pickle.dump(state, file, pickle.HIGHEST_PROTOCOL)
+        plain_data.dump(state, file)
       manifest = {name: _fingerprint(aside, name) for name in os.listdir(aside)}
       with open(os.path.join(aside, _MANIFEST), 'w', encoding='utf-8') as file:
         json.dump(manifest, file, sort_keys=True)
@@ -178,11 +163,12 @@ class Checkpoints:
         )
         continue
       with open(os.path.join(folder, _STATE), 'rb') as file:
-        return Snapshot(iteration, folder, _Unpickler(file).load())
+        return Snapshot(iteration, folder, plain_data.load(file))
     if iterations:
       raise errors.SetupError(
-          f'All {len(iterations)} checkpoints in {self._folder} are damaged.'
-          ' Bring back a copy, or start anew with another --root_dir.'
+          f'All {len(iterations)} checkpoints in {self._folder} are damaged, or'
+          ' of another version of rnd_agents. Bring back a copy, or start anew'
+          ' with another --root_dir.'
       )
     return None
 

@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts Ray on this machine or joins a cluster, always with a token."""
 
+import atexit
+import contextlib
 import functools
+import ipaddress
 import os
 import secrets
+import shutil
 import socket
 import sys
+import tempfile
 
 from rnd_agents import errors
 
@@ -44,13 +49,19 @@ def connect(root_dir, num_cpus, address):
     _make_token(root_dir)
     # By itself Ray gives way to every other process of the machine.
     os.environ.setdefault('RAY_worker_niceness', '0')
-  try:  # Now, for it reads the token.
+    folder = _private_folder()
+    # Else Ray replaces 127.0.0.1 by the machine's address, also on Linux, and
+    # listens on all interfaces.
+    os.environ['RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER'] = '0'
+  try:  # Now, for it reads the variables set above.
     import ray  # pylint: disable=g-import-not-at-top
   except ImportError as error:
     raise errors.MissingPackage(
         '--workers and --ray_address need Ray: pip install'
         ' "rnd_agents[cluster]".'
     ) from error
+  if address is None:
+    _require_loopback(ray.util.get_node_ip_address())
   try:
     ray.init(
         address=address or 'local',
@@ -63,6 +74,7 @@ def connect(root_dir, num_cpus, address):
                 num_cpus=num_cpus,
                 include_dashboard=False,
                 _node_ip_address='127.0.0.1',
+                _temp_dir=folder,
             )
         ),
     )
@@ -77,6 +89,16 @@ def connect(root_dir, num_cpus, address):
         f'Ray on {address or "this machine"} cannot be used:'
         f' {first_line(error)}.{remedy}'
     ) from error
+
+
+def _require_loopback(address):
+  """Refuses to start a cluster that other machines could reach."""
+  if not ipaddress.ip_address(address).is_loopback:
+    raise errors.SetupError(
+        'Ray was imported before the run and would listen on all interfaces:'
+        ' import it after the run has started, or set'
+        ' RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0.'
+    )
 
 
 def environment():
@@ -131,7 +153,7 @@ def _make_token(root_dir):
         ' import it after the run has started, or set RAY_AUTH_MODE=token.'
     )
   path = os.path.join(os.path.abspath(root_dir), _TOKEN_FILE)
-  if os.path.exists(path):
+  with contextlib.suppress(FileNotFoundError):
     os.remove(path)
   with os.fdopen(
       os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), 'w'
@@ -140,6 +162,17 @@ def _make_token(root_dir):
   os.environ['RAY_AUTH_MODE'] = 'token'
   os.environ['RAY_AUTH_TOKEN_PATH'] = path
   os.environ.pop('RAY_AUTH_TOKEN', None)
+
+
+def _private_folder():
+  """Returns a folder for Ray's sockets and logs, removed at exit.
+
+  Ray lets every user of the machine write to its folder: this one lies in
+  another one, which keeps them out.
+  """
+  folder = tempfile.mkdtemp(prefix='ray_', dir=os.environ.get('RAY_TMPDIR'))
+  atexit.register(shutil.rmtree, folder, ignore_errors=True)
+  return os.path.join(folder, 'ray')
 
 
 @functools.cache

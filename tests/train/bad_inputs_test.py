@@ -483,10 +483,11 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path, trained):
   )
   assert 'is of other networks or another agent: agent/_rnd_optimizer' in said
   for checkpoint in (tmp_path / 'checkpoints').iterdir():
-    (checkpoint / 'state.pickle').write_bytes(b'')
+    (checkpoint / 'state.bin').write_bytes(b'')
   assert _message(tmp_path, *_TRAINED) == (
-      f'train_eval: All 3 checkpoints in {tmp_path}/checkpoints are damaged.'
-      ' Bring back a copy, or start anew with another --root_dir.'
+      f'train_eval: All 3 checkpoints in {tmp_path}/checkpoints are damaged, or'
+      ' of another version of rnd_agents. Bring back a copy, or start anew with'
+      ' another --root_dir.'
   )
   shutil.rmtree(tmp_path / 'checkpoints')
   assert _message(tmp_path, *_TRAINED) == (

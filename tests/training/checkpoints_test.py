@@ -98,7 +98,7 @@ def _flip_a_bit(path):
 
 @pytest.mark.parametrize('harm', [_truncate, _flip_a_bit, os.remove])
 @pytest.mark.parametrize(
-    'name', ['variables.index', 'variables.data', 'state.pickle', 'manifest']
+    'name', ['variables.index', 'variables.data', 'state.bin', 'manifest']
 )
 def test_a_damaged_newest_one_is_skipped_and_named(
     tmp_path, caplog, name, harm
@@ -111,21 +111,6 @@ def test_a_damaged_newest_one_is_skipped_and_named(
   harm(os.path.join(newest, harmed[0]))
   assert run.snapshots.find().iteration == 1
   assert f'{newest} is damaged' in caplog.text
-
-
-def test_a_snapshot_written_with_another_numpy(tmp_path, monkeypatch):
-  # The calls by which NumPy 1 and 2 write an array of three ones.
-  for iteration, module in enumerate((b'numpy.core', b'numpy._core')):
-    monkeypatch.setattr(
-        checkpoints.pickle,
-        'dump',
-        lambda state, file, _, m=module: file.write(
-            b'c%s.numeric\nones\n(I3\ntR.' % m
-        ),
-    )
-    run = _Run(tmp_path)
-    run.save(iteration)
-    np.testing.assert_array_equal(run.snapshots.find().state, np.ones(3))
 
 
 def test_what_a_damaged_one_was_to_replace_is_taken(tmp_path, monkeypatch):
@@ -163,7 +148,7 @@ def test_a_damaged_one_is_gone_once_another_is_restored(tmp_path):
 def test_if_all_are_damaged_nothing_begins_anew(tmp_path):
   run = _Run(tmp_path)
   run.save(1)
-  os.remove(os.path.join(run.snapshots.path(1), 'state.pickle'))
+  os.remove(os.path.join(run.snapshots.path(1), 'state.bin'))
   with pytest.raises(errors.SetupError, match='All 1 checkpoints in .*damaged'):
     run.snapshots.find()
 

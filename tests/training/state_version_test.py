@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints of another form are refused: the form has a number."""
 
-import pickle
 import zlib
 
 import pytest
 
 from rnd_agents import errors
+from rnd_agents import plain_data
 from rnd_agents.training import run
 from tests.training import tiny_runs
 
@@ -33,8 +33,9 @@ def _names(state, path=''):
 def test_a_state_of_another_form_has_another_version(tmp_path, kind):
   settings, num_env_steps, checksum = _RUNS[kind]
   tiny_runs.train(tmp_path, num_env_steps, settings=settings)
-  *_, newest = sorted(tmp_path.glob('checkpoints/iteration_*/state.pickle'))
-  names = '\n'.join(sorted(set(_names(pickle.loads(newest.read_bytes())))))
+  *_, newest = sorted(tmp_path.glob('checkpoints/iteration_*/state.bin'))
+  with open(newest, 'rb') as file:
+    names = '\n'.join(sorted(set(_names(plain_data.load(file)))))
   assert (run.STATE_VERSION, zlib.crc32(names.encode())) == (10, checksum), (
       'What checkpoints hold has changed, so that those of before cannot be'
       ' resumed: raise run.STATE_VERSION, or their users see a traceback. Then'

@@ -10,6 +10,7 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 
 import pytest
 
@@ -18,6 +19,7 @@ from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import run as run_lib
 from rnd_agents.workers import ray_workers
+from tests import listening
 from tests.training import tiny_runs
 
 _SHARDS = 'train_eval.num_shards = 2'
@@ -47,13 +49,22 @@ def _children(parent, name):
 
 
 class _Killer(callbacks.Callback):
-  """Kills a worker, and stops after the third iteration."""
+  """Looks who can reach the run's processes, then kills a worker.
+
+  It stops after the third iteration.
+  """
 
   def __init__(self):
     self.killed = None
+    self.listening = {}
+    self.folder_mode = None
 
   def after_iteration(self, run, iteration):
     if run.counters.iteration == 1:
+      self.listening = listening.of_run(run.root_dir)
+      folder = sys.modules['ray'].get_runtime_context().get_temp_dir()
+      above = os.stat(os.path.dirname(folder))
+      self.folder_mode = stat.S_IMODE(above.st_mode)
       self.killed = _pids('Worker')[0]
       os.kill(self.killed, signal.SIGKILL)
     if run.counters.iteration == 3:
@@ -86,6 +97,8 @@ def test_workers_may_die_and_their_number_may_change(tmp_path):
   token = tmp_path / 'there' / 'ray_token'
   assert stat.S_IMODE(token.stat().st_mode) == 0o600
   assert killer.killed is not None and not _pids('')
+  _check_nobody_else_reaches(killer.listening)
+  assert killer.folder_mode == 0o700
   status = json.loads((tmp_path / 'there' / 'status.json').read_text())
   assert sorted(worker['restarts'] for worker in status['workers']) == [0, 1]
   # Each has two environments, of four numbers a row, and other columns.
@@ -97,6 +110,15 @@ def test_workers_may_die_and_their_number_may_change(tmp_path):
   )
   assert there == here
   assert here.count(b'\ntrain,') >= 5
+
+
+def _check_nobody_else_reaches(listening_processes):
+  names = ' '.join(listening_processes)
+  for name in (f'{os.getpid()} ', 'gcs_server', 'raylet', 'ray::Worker'):
+    assert name in names
+  assert len(listening_processes) >= 5
+  for process, addresses in listening_processes.items():
+    assert all(address.is_loopback for address in addresses), process
 
 
 def _create(root_dir, num_workers, address=None):

@@ -1,0 +1,208 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Files of plain data: numbers, texts, bytes, arrays and containers of them.
+
+A pickle is a program that runs when it is read. These files are not: reading
+one imports nothing and calls nothing that the file names, wherever it comes
+from. A line of JSON with the structure comes first, then the bytes of all
+arrays. A dict in the JSON says what it stands for: `{"tuple": [1, 2]}`.
+
+Of random generators NumPy's default is supported, `Generator` with `PCG64`, but
+for what it needs to spawn others. NamedTuples are found by their names among
+the modules that are imported already.
+"""
+
+import collections
+import json
+import sys
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from rnd_agents import errors
+
+_AS_IN_JSON = (type(None), bool, int, float, str)
+_SEQUENCES = {kind.__name__: kind for kind in (tuple, set, frozenset)}
+
+
+def dump(value: Any, file: BinaryIO) -> None:
+  """Writes a value, which `load` returns as it was.
+
+  Args:
+    value: None, bools, numbers, texts, bytes, NumPy's arrays, scalars and
+      generators, in lists, tuples, dicts, sets, deques and NamedTuples.
+    file: Where to; open for bytes.
+
+  Raises:
+    InvalidType: The value holds something else; nothing was written.
+  """
+  writer = _Writer()
+  structure = json.dumps(writer.structure(value), separators=(',', ':'))
+  file.write(structure.encode('ascii'))
+  file.write(b'\n')
+  file.writelines(writer.parts)
+
+
+def load(file: BinaryIO) -> Any:
+  """Reads what `dump` wrote.
+
+  Raises:
+    SetupError: The file holds something else; the message names it.
+  """
+  try:
+    return _Reader(file).value
+  except OSError:
+    raise
+  except Exception as error:  # Whatever JSON and NumPy say of such a file.
+    raise errors.SetupError(
+        f'{file.name} does not hold what rnd_agents writes there'
+        f' ({type(error).__name__}: {error}). Bring back a copy, or choose'
+        ' another --root_dir.'
+    ) from error
+
+
+class _Writer:
+  """The structure of a value for JSON, and the bytes that it refers to."""
+
+  def __init__(self):
+    self.parts = []
+    self._num_bytes = 0
+
+  def structure(self, value):
+    kind = type(value)
+    if kind in _AS_IN_JSON:
+      return value
+    if kind is list:
+      return self._all(value)
+    if kind is dict:
+      return {'dict': [[*map(self.structure, pair)] for pair in value.items()]}
+    if kind in _SEQUENCES.values():
+      return {kind.__name__: self._all(value)}
+    if kind is np.ndarray or isinstance(value, np.generic):
+      return self._array(value)
+    if kind is bytes:
+      return {'bytes': self._place(value)}
+    if _is_named_tuple(kind) and _find(*_name(kind)) is kind:
+      return {'named': [*_name(kind), self._all(value)]}
+    if kind is collections.deque:
+      return {'deque': [self._all(value), value.maxlen]}
+    if kind is np.random.Generator:
+      bits = value.bit_generator
+      if type(bits) is np.random.PCG64:
+        return {'generator': self.structure(bits.state)}
+    return _refuse(kind)
+
+  def _all(self, values):
+    return [self.structure(value) for value in values]
+
+  def _array(self, value):
+    dtype = value.dtype
+    # A type that another package adds, such as bfloat16, has no code.
+    code = dtype.name if dtype.isbuiltin == 2 else dtype.str
+    if dtype.hasobject or np.dtype(code) != dtype:
+      return _refuse(f'an array of {dtype}')
+    if isinstance(value, np.generic):
+      return {'scalar': [code, self._place(value.tobytes())]}
+    order = 'F' if value.flags.fnc else 'C'
+    place = self._place(value.tobytes(order))
+    return {'array': [code, list(value.shape), order, place]}
+
+  def _place(self, data):
+    place = [self._num_bytes, len(data)]
+    self.parts.append(data)
+    self._num_bytes += len(data)
+    return place
+
+
+class _Reader:
+  """Reads a file; `value` is what it holds."""
+
+  def __init__(self, file):
+    structure = json.loads(file.readline())
+    self._data = file.read()
+    self.value = self._value(structure)
+
+  def _value(self, structure):
+    if type(structure) is list:
+      return self._all(structure)
+    if type(structure) is not dict:
+      return structure
+    ((kind, content),) = structure.items()
+    if kind == 'dict':
+      return dict(map(self._all, content))
+    if kind in _SEQUENCES:
+      return _SEQUENCES[kind](self._all(content))
+    if kind == 'array':
+      return self._array(*content)
+    if kind == 'scalar':
+      code, place = content
+      return self._array(code, (), 'C', place)[()]
+    if kind == 'bytes':
+      return self._bytes(content)
+    if kind == 'named':
+      module, name, values = content
+      return _named(module, name, self._all(values))
+    if kind == 'deque':
+      values, maxlen = content
+      return collections.deque(self._all(values), maxlen)
+    if kind == 'generator':
+      bits = np.random.PCG64()
+      bits.state = self._value(content)
+      return np.random.Generator(bits)
+    return _refuse(kind)
+
+  def _all(self, structures):
+    return [self._value(structure) for structure in structures]
+
+  def _bytes(self, place):
+    start, size = place
+    if not 0 <= start <= start + size <= len(self._data):
+      raise errors.InvalidValue('it is too short')
+    return self._data[start : start + size]
+
+  def _array(self, code, shape, order, place):
+    if not isinstance(code, str) or np.dtype(code).hasobject:
+      return _refuse(f'an array of {code}')
+    if min(shape, default=0) < 0:
+      return _refuse(f'an array of shape {shape}')
+    data = self._bytes(place)
+    return np.ndarray(shape, np.dtype(code), data, order=order).copy('K')
+
+
+def _named(module, name, values):
+  """Returns a NamedTuple without a call of its class."""
+  kind = _find(module, name)
+  if not _is_named_tuple(kind) or len(kind._fields) != len(values):
+    return _refuse(f'{module}.{name}')
+  return tuple.__new__(kind, values)
+
+
+def _is_named_tuple(kind):
+  return (
+      isinstance(kind, type)
+      and issubclass(kind, tuple)
+      and isinstance(getattr(kind, '_fields', None), tuple)
+  )
+
+
+def _name(kind):
+  return kind.__module__, kind.__qualname__
+
+
+def _find(module, name):
+  """Returns what has a name in a module, None if that is not imported."""
+  found = sys.modules.get(module)
+  for part in name.split('.'):
+    # Not getattr, by which some modules import others.
+    found = getattr(found, '__dict__', {}).get(part)
+  return found
+
+
+def _refuse(kind):
+  """Raises InvalidType for what is no plain data."""
+  if isinstance(kind, type):
+    kind = '.'.join(_name(kind))
+  raise errors.InvalidType(
+      f'{kind} is not plain data: numbers, texts, bytes, arrays, and lists,'
+      ' tuples, dicts, sets and NamedTuples of them'
+  )

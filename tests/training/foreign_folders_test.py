@@ -1,0 +1,108 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Resuming a folder from elsewhere runs nothing that is written in it."""
+
+import io
+import json
+import os
+import pickle
+import shutil
+import zlib
+
+import gin
+import numpy as np
+import pytest
+
+from rnd_agents import errors
+from rnd_agents.training import exploration
+from rnd_agents.training import gin_files
+from tests.training import tiny_runs
+
+
+class _Program:
+  """Is pickled as a call."""
+
+  def __init__(self, function, *arguments):
+    self._call = function, arguments
+
+  def __reduce__(self):
+    return self._call
+
+
+def _programs(marker):
+  """Pickles, of which each makes a file when it is read."""
+  make = f'open({os.fspath(marker)!r}, "w").close()'
+  return {
+      'os.system': pickle.dumps(_Program(os.system, f'touch {marker}')),
+      'eval': pickle.dumps({'version': _Program(eval, make)}),
+      'inside': pickle.dumps(
+          _Program(pickle.loads, pickle.dumps(_Program(exec, make)))
+      ),
+  }
+
+
+def _array_file(marker):
+  """A file of `np.savez` with an array that is a program."""
+  file = io.BytesIO()
+  program = _Program(os.system, f'touch {marker}')
+  np.savez(file, version=np.array([program], object))
+  return file.getvalue()
+
+
+@pytest.fixture(name='trained', scope='module')
+def fixture_trained(tmp_path_factory):
+  root_dir = tmp_path_factory.mktemp('trained')
+  tiny_runs.train(root_dir, 160, settings=tiny_runs.PPO_SETTINGS)
+  return root_dir
+
+
+@pytest.mark.parametrize('name', ['state.pickle', 'state.bin'])
+@pytest.mark.parametrize('kind', ['os.system', 'eval', 'inside'])
+def test_a_checkpoint_that_is_a_program(trained, tmp_path, kind, name):
+  root_dir, marker = tmp_path / 'run', tmp_path / 'marker'
+  shutil.copytree(trained, root_dir)
+  program = _programs(marker)[kind]
+  for manifest in root_dir.glob('checkpoints/iteration_*/manifest.json'):
+    manifest.with_name('state.bin').unlink(missing_ok=True)
+    manifest.with_name(name).write_bytes(program)
+    files = json.loads(manifest.read_text())
+    files.pop('state.bin', None)
+    files[name] = dict(size=len(program), crc32=zlib.crc32(program))
+    manifest.write_text(json.dumps(files))
+  with pytest.raises(errors.SetupError, match='checkpoints'):
+    tiny_runs.train(root_dir, 320, settings=tiny_runs.PPO_SETTINGS)
+  assert not marker.exists()
+
+
+@pytest.mark.parametrize('kind', ['array', 'os.system'])
+def test_a_replay_that_is_a_program(tmp_path, kind):
+  marker = tmp_path / 'marker'
+  tiny_runs.train(tmp_path / 'run', 120, settings=tiny_runs.R2D3_SETTINGS)
+  contents = {'array': _array_file(marker), **_programs(marker)}
+  segments = [*tmp_path.glob('run/checkpoints/replay/*.npz')]
+  assert segments
+  for segment in segments:
+    segment.write_bytes(contents[kind])
+  with pytest.raises(errors.SetupError, match='part of the replay'):
+    tiny_runs.train(tmp_path / 'run', 240, settings=tiny_runs.R2D3_SETTINGS)
+  assert not marker.exists()
+
+
+def _explore(root_dir, num_env_steps):
+  gin.clear_config()
+  gin_files.parse(
+      ['explore_deep_sea.gin'],
+      ['DEEP_SEA_SIZE = 7', f'explore.num_env_steps = {num_env_steps}'],
+  )
+  return exploration.explore(os.fspath(root_dir), seed=1)
+
+
+@pytest.mark.parametrize('kind', ['array', 'os.system'])
+def test_an_archive_that_is_a_program(tmp_path, kind):
+  marker = tmp_path / 'marker'
+  _explore(tmp_path / 'run', 200)
+  contents = {'array': _array_file(marker), **_programs(marker)}
+  (tmp_path / 'run' / exploration.ARCHIVE_FILE).write_bytes(contents[kind])
+  with pytest.raises(errors.SetupError, match=exploration.ARCHIVE_FILE):
+    _explore(tmp_path / 'run', 400)
+  assert not marker.exists()
