@@ -4,10 +4,10 @@
 
     python -m benchmarks.worker_kills [--victim=worker] [--kills=20]
 
-A victim is a worker, the evaluator (with --evaluation=worker), the learner, or
-Ray's own process on this machine (the raylet, whose end the learner does not
-survive). A run whose learner has ended is started again with the same command.
-At the end metrics.csv is compared with that of the same run in one process.
+A victim is a worker, the learner, or Ray's own process on this machine (the
+raylet, whose end the learner does not survive). A run whose learner has ended
+is started again with the same command. At the end metrics.csv is compared with
+that of the same run in one process.
 """
 
 import argparse
@@ -22,9 +22,7 @@ import time
 
 from benchmarks import network_faults
 
-_PATTERNS = dict(
-    worker='ray::Worker', evaluator='ray::Evaluator', raylet='raylet/raylet'
-)
+_PATTERNS = dict(worker='ray::Worker', raylet='raylet/raylet')
 
 
 def _command(arguments, root_dir, *more):
@@ -73,12 +71,7 @@ def _run_under_fire(arguments, root_dir, log):
     starts += 1
     was_hit = False  # A learner may outlive the raylet for a while.
     learner = subprocess.Popen(
-        _command(
-            arguments,
-            root_dir,
-            f'--workers={arguments.workers}',
-            f'--evaluation={arguments.evaluation}',
-        ),
+        _command(arguments, root_dir, f'--workers={arguments.workers}'),
         stdout=log,
         stderr=subprocess.STDOUT,
     )
@@ -114,7 +107,6 @@ def main():
       '--victim', default='worker', choices=[*_PATTERNS, 'learner']
   )
   parser.add_argument('--kills', type=int, default=20)
-  parser.add_argument('--evaluation', default='learner')
   parser.add_argument('--workers', type=int, default=2)
   parser.add_argument('--rows_between_kills', type=int, default=3)
   parser.add_argument('--gin_file', default='deep_sea.gin')
