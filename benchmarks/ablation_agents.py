@@ -1,12 +1,11 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""RND-PPO with one of its parts done otherwise, for `experiments.py`.
+"""RND-PPO with one part replaced, for the group `ablations`.
 
-What no argument says: other curiosities and other return streams.
+Only parts that no argument of the agent replaces.
 """
 
 import gin
-import tensorflow as tf
 
 from rnd_agents import curiosity as curiosity_lib
 from rnd_agents.agents import return_streams
@@ -56,17 +55,6 @@ class CurrentObservation(curiosity_lib.RandomNetworkDistillation):
     super().update_statistics(_stay(transitions))
 
 
-class CoinToss(curiosity_lib.RandomNetworkDistillation):
-  """The authors' mask: each transition of a minibatch by the toss of a coin.
-
-  Of a quarter of them, where `RNDPPOAgent.predictor_proportion` is 1.
-  """
-
-  def loss(self, transitions, weights=None, constants=None):
-    tosses = tf.random.uniform(tf.shape(transitions.is_first)) < 0.25
-    return super().loss(transitions._replace(valid=tosses), weights, constants)
-
-
 @gin.configurable(
     module='ablations', denylist=['time_step_spec', 'action_spec']
 )
@@ -74,16 +62,6 @@ def create_current_observation(time_step_spec, action_spec):
   """Builds a `CurrentObservation`; for `create_rnd_ppo_agent.curiosity_fn`."""
   return curiosity_lib.create_rnd(
       time_step_spec, action_spec, rnd_class=CurrentObservation
-  )
-
-
-@gin.configurable(
-    module='ablations', denylist=['time_step_spec', 'action_spec']
-)
-def create_coin_toss(time_step_spec, action_spec):
-  """Builds a `CoinToss`; for `create_rnd_ppo_agent.curiosity_fn`."""
-  return curiosity_lib.create_rnd(
-      time_step_spec, action_spec, rnd_class=CoinToss
   )
 
 

@@ -21,10 +21,10 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Run(NamedTuple):
-  """What a process that trained came to.
+  """Outcome of a process that trained.
 
   Attributes:
-    seconds: of each update but the first, which traces.
+    seconds: of each update after the first, which traces.
     steps: agent steps of an update.
     parts: by name, seconds of each update.
     peak_gib: of the resident memory.
@@ -152,7 +152,6 @@ def run_cleanrl(python, script, num_envs, rollout_length, num_updates):
         [
             python,
             RIVALS,
-            'cleanrl',
             os.path.abspath(script),
             out,
             '--no-cuda',

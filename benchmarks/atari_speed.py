@@ -5,15 +5,12 @@
     python -m benchmarks.atari_speed --only=end_to_end \
         --cleanrl=ppo_rnd_envpool.py --rival_python=python_with_torch
 
-Of `--only`, all where it is left out:
+What `--only` chooses from; all of them where it is left out:
 
 *   end_to_end: agent steps/s of `train.train_eval`, in turns with CleanRL's
     script if `--cleanrl` is given; each is a process of a few updates;
-*   parts: where an iteration's time goes;
-*   learning: seconds of a minibatch, and those of the same learning in PyTorch
-    if `--rival_python` is given, in turns in processes that stay;
-*   layers: the rate of each layer's kernels, and of an update made of them;
-*   scaling: as end_to_end without rival, with 8, 32 and 128 environments;
+*   parts: time of the environments, of acting and of training;
+*   scaling: as end_to_end without a rival, with 8, 32 and 128 environments;
 *   memory: peak of the resident memory of `train.train_eval`.
 
 Settings are the paper's but for the number of environments; the predictor
@@ -22,9 +19,9 @@ remain: CleanRL's third policy convolution is 3x3 (the policy takes 4 % less
 arithmetic than ours), it normalises advantages, clips gradients and ends an
 episode with each life.
 
-`--rival_python` needs `pip install torch`, for `--cleanrl` also `envpool gym
-tyro tensorboard`. CleanRL's script is run as it is; `atari_rivals` gives it the
-API of envpool that it was written for.
+`--rival_python` is a Python with `pip install torch envpool gym tyro
+tensorboard`. CleanRL's script is run as it is; `atari_rivals` gives it the API
+of envpool that it was written for.
 """
 
 import os
@@ -33,12 +30,17 @@ import statistics
 from absl import app
 from absl import flags
 import gin
+import numpy as np
+import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
 
-from benchmarks import atari_layers
-from benchmarks import atari_parts
 from benchmarks import atari_runs
+from benchmarks import gin_runs
 from benchmarks import paired
 from benchmarks import tables
+from rnd_agents.collecting import local
+from rnd_agents.environments import loaders
 from rnd_agents.networks import precision
 from rnd_agents.training import gin_files
 
@@ -47,7 +49,7 @@ _FOREVER = 10**12
 
 
 def bindings(num_envs):
-  """Gin bindings of all that is measured of ours."""
+  """Gin bindings of all runs of this package."""
   lines = [
       f'train_eval.num_environments = {num_envs}',
       f'OnPolicyTraining.rollout_length = {flags.FLAGS.rollout_length}',
@@ -116,25 +118,6 @@ def ratio(runs, name, reference):
   return paired.span([x / y for x, y in zip(a, b, strict=True)])
 
 
-def print_share_of_roof(runs):
-  """Prints arithmetic a second of our training, beside a matrix product's."""
-  gflop_per_step = sum(atari_layers.gflop_per_step().values())
-  rate = statistics.median(
-      gflop_per_step * run.steps / seconds
-      for name, run in runs
-      if name == 'rnd_agents'
-      for seconds in run.parts['training']
-  )
-  product, product_gflop = atari_layers.matrix_product()
-  times = paired.in_turns({'product': product}, 20, num_warm_up_rounds=1)
-  roof = product_gflop / paired.median_s(times, 'product')
-  print(
-      f'Training makes {rate:.0f} GFLOP/s ({1e3 * gflop_per_step:.0f} MFLOP a'
-      f' step), {100 * rate / roof:.0f} % of a float32 matrix product'
-      f' ({roof:.0f} GFLOP/s).'
-  )
-
-
 def take_turns(contenders):
   """Runs each a number of times; returns pairs of its name and a `Run`."""
   return [
@@ -152,7 +135,6 @@ def compare_end_to_end():
   runs = take_turns(contenders)
   print(f'## End to end, {num_envs} environments\n')
   table_of_runs(runs)
-  print_share_of_roof(runs)
   if flags.FLAGS.cleanrl is not None:
     print(f'CleanRL on {runs[1][1].versions}.')
     print(
@@ -161,96 +143,80 @@ def compare_end_to_end():
     )
 
 
+def _stepping(num_envs, rollout_length):
+  """Returns the environments, and a function that takes random steps."""
+  with gin.config_scope('train'):
+    env = loaders.load_environment(num_environments=num_envs, seed=0)
+  env.reset()
+  actions = np.random.RandomState(0).randint(
+      env.action_spec().maximum + 1, size=[rollout_length, num_envs]
+  )
+
+  def run():
+    for action in actions:
+      env.step(action)
+
+  return env, run
+
+
+def _acting(policy, experience, rollout_length):
+  """Returns a function that chooses the actions of a rollout."""
+  row = tf.nest.map_structure(lambda x: x[:, 0], experience)
+  time_step = ts.TimeStep(
+      row.step_type, row.reward, row.discount, row.observation
+  )
+
+  def step(i, total):
+    # The sum keeps the graph from leaving actions out.
+    actions = tf.cast(policy.action(time_step).action, tf.int64)
+    return i + 1, total + tf.reduce_sum(actions)
+
+  @common.function
+  def act():
+    return tf.while_loop(
+        lambda i, _: i < rollout_length,
+        step,
+        (tf.constant(0), tf.constant(0, tf.int64)),
+        parallel_iterations=1,
+    )[1]
+
+  return lambda: act().numpy()
+
+
 def show_parts():
-  load = paired.ForeignLoad()
-  seconds = atari_parts.split(flags.FLAGS.num_rounds)
-  whole_s = sum(seconds[name] for name in atari_parts.WITHIN)
-  rows = []
-
-  def add(name, part_s, how):
-    rows.append((name, f'{part_s:.3f}', f'{100 * part_s / whole_s:.1f} %', how))
-
-  for whole, parts in atari_parts.WITHIN.items():
-    add(f'**{whole}**', seconds[whole], 'as train_eval does it')
-    for part in parts:
-      add(part, seconds[part], 'by itself')
-    rest_s = seconds[whole] - sum(seconds[part] for part in parts)
-    add(f'rest of {whole}', rest_s, 'difference')
-  print(f'## Parts of an update, {flags.FLAGS.num_envs} environments\n')
-  tables.print_table(('part', 's', 'share', 'measured'), rows)
-  print(f'{flags.FLAGS.num_rounds} rounds, foreign load {load}\n')
-
-
-def compare_learning():
-  times, versions, load = atari_parts.compare_learning(
-      flags.FLAGS.rival_python, atari_runs.RIVALS, flags.FLAGS.num_rounds
-  )
-  reference = next(iter(times))
-  print(f'## Learning alone: {versions}\n')
-  tables.print_table(
-      (
-          'what',
-          's a minibatch (median)',
-          'time over the first (median, span)',
-          'the same of CPU time',
-      ),
-      [
-          (
-              name,
-              f'{paired.median_s(times, name):.3f}',
-              paired.ratios(times, name, reference),
-              paired.ratios(times, name, reference, cpu=True),
-          )
-          for name in times
-      ],
-  )
-  print(
-      'plain: float32, channels first. tuned: bfloat16, channels last, uint8'
-      ' observations, fused Adam. once: target once a rollout. share:'
-      f' predictor on an exact quarter.\n{flags.FLAGS.num_rounds} rounds,'
-      f' foreign load {load}\n'
-  )
-
-
-def show_layers():
   args = flags.FLAGS
+  built = gin_runs.build(_GIN_FILE, bindings(args.num_envs))
+  built.shards.reset()
+  rollout = built.collect(args.rollout_length)
+  experience = local.as_tensors(rollout.trajectory)
+  train = common.function(built.agent.train)
+  env, stepping = _stepping(args.num_envs, args.rollout_length)
   load = paired.ForeignLoad()
-  num_samples = args.num_envs * args.rollout_length
-  batch_size = num_samples // gin.query_parameter('RNDPPOAgent.num_minibatches')
-  dtype = precision.layer_policy(
-      gin.query_parameter('%COMPUTE_DTYPE')
-  ).compute_dtype
-  roof, rates = atari_layers.rates(batch_size, dtype, args.num_rounds)
-  gflop = atari_layers.gflop_per_step()
-  seconds = {kernel: gflop[kernel] / rates[kernel] for kernel in gflop}
-  whole_s = sum(seconds.values())
-  print(f'## Layers, minibatches of {batch_size} in {dtype}\n')
+  times = paired.in_turns(
+      {
+          'collecting': lambda: built.collect(args.rollout_length),
+          'its environment alone': stepping,
+          'its acting alone': _acting(
+              built.agent.collect_policy, experience, args.rollout_length
+          ),
+          'training': lambda: train(experience).loss.numpy(),
+      },
+      args.num_rounds,
+      num_warm_up_rounds=1,
+  )
+  env.close()
+  built.shards.close()
+  seconds = {name: paired.median_s(times, name) for name in times}
+  whole_s = seconds['collecting'] + seconds['training']
+  print(f'## Parts of an update, {args.num_envs} environments\n')
   tables.print_table(
-      (
-          'kernel',
-          'of an update, MFLOP a step',
-          'GFLOP/s',
-          'of the matrix product',
-          'time',
-      ),
+      ('part', 's', 'share'),
       [
-          (
-              f'{kernel[0]}, {kernel[1]}',
-              f'{1e3 * gflop[kernel]:.1f}',
-              f'{rates[kernel]:.0f}',
-              f'{100 * rates[kernel] / roof:.0f} %',
-              f'{100 * seconds[kernel] / whole_s:.1f} %',
-          )
-          for kernel in sorted(seconds, key=seconds.get, reverse=True)
-          if seconds[kernel] > whole_s / 100
+          (name, f'{part_s:.3f}', f'{100 * part_s / whole_s:.1f} %')
+          for name, part_s in seconds.items()
       ],
   )
-  rate = sum(gflop.values()) / whole_s
-  print(
-      f'Together {rate:.0f} GFLOP/s, {100 * rate / roof:.0f} % of the matrix'
-      f' product ({roof:.0f} GFLOP/s); kernels below 1 % of the time are left'
-      f' out.\n{args.num_rounds} rounds, foreign load {load}\n'
-  )
+  print(f'{args.num_rounds} rounds, foreign load {load}\n')
 
 
 def compare_sizes():
@@ -269,8 +235,6 @@ def show_memory():
 _PARTS = {
     'end_to_end': compare_end_to_end,
     'parts': show_parts,
-    'learning': compare_learning,
-    'layers': show_layers,
     'scaling': compare_sizes,
     'memory': show_memory,
 }
@@ -317,14 +281,14 @@ if __name__ == '__main__':
   flags.DEFINE_integer('rollout_length', 128, 'Steps of each environment.')
   flags.DEFINE_integer('num_updates', 3, 'Of a process, after the first.')
   flags.DEFINE_integer('num_turns', 3, 'Processes of each contender.')
-  flags.DEFINE_integer('num_rounds', 5, 'Of parts, layers and learning.')
+  flags.DEFINE_integer('num_rounds', 5, 'Of parts.')
   flags.DEFINE_string('cleanrl', None, "CleanRL's ppo_rnd_envpool.py.")
-  flags.DEFINE_string('rival_python', None, 'A Python that has PyTorch.')
+  flags.DEFINE_string('rival_python', None, 'A Python that can run it.')
   flags.DEFINE_enum(
       'compute_dtype',
       None,
       ['auto', 'float32', 'bfloat16'],
-      'Of create_networks; what the gin file says where it is left out.',
+      'Of the networks; the default is that of the gin file.',
   )
-  flags.DEFINE_multi_string('gin_bindings', [], 'More bindings, of ours alone.')
+  flags.DEFINE_multi_string('gin_bindings', [], 'More, for this package alone.')
   app.run(main)

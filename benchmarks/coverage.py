@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Records which cells of a grid a run visits, for benchmarks/four_rooms.py."""
+"""Records which cells of a grid a run visits, for the group four_rooms."""
 
 import gin
 import numpy as np

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Environments that tell curiosities apart, for benchmarks/curiosities.py."""
+"""Environments that tell curiosities apart, for benchmarks/experiments.py."""
 
 import gin
 import gymnasium

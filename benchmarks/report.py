@@ -2,234 +2,254 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables and pictures of what benchmarks/experiments.py has run.
 
-    python benchmarks/report.py GROUP... [--out=runs/experiments]
+    python -m benchmarks.report GROUP... [--out=DIRECTORY]
         [--pictures=docs/images]
 
-Tables go to the terminal, as Markdown. Numbers come from metrics.csv, seconds
-from timings.csv.
+Tables go to the terminal, as Markdown: a row for each setting, with the number
+of each seed and their median. Numbers come from metrics.csv, seconds from
+timings.csv. A step is an environment step.
 """
 
-import argparse
+import functools
 import os
-import sys
 
 import numpy as np
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from benchmarks import coverage
+from benchmarks import experiments
+from benchmarks import report_pictures
+from benchmarks import tables
+from rnd_agents import run_files
 
-from benchmarks import experiments  # noqa: E402
-from benchmarks import scaling_picture  # noqa: E402
-from benchmarks import tables  # noqa: E402
-from rnd_agents import run_files  # noqa: E402
-from rnd_agents.plotting import drawing  # noqa: E402
-from rnd_agents.plotting import learning_curves  # noqa: E402
-
+_NUM_CELLS = 4 * 8 * 8 + 4  # FourRooms: rooms, and gaps between them.
+_LAST = 10  # Iterations whose mean stands for the end.
+_SMOOTH = 5  # Iterations of a running mean.
 _SOLVED = 0.95
 
-# Groups that are told by their returns, and the titles of their pictures.
+
+def series(folder, phase, metric):
+  """Returns steps and values of a metric, both empty if it is not there."""
+  return run_files.series(run_files.read_rows(folder), phase, metric)
+
+
+def smoothed(values, width=_SMOOTH):
+  """Means of each value with those before it, `width` altogether."""
+  return np.array([
+      np.mean(values[max(end - width, 0) : end])
+      for end in range(1, len(values) + 1)
+  ])
+
+
+# Functions of a column: from the folder of a run to a number.
+def _last(phase, metric, folder):
+  values = series(folder, phase, metric)[1]
+  return values[-1] if len(values) else np.nan
+
+
+def _end(folder):
+  """Mean return of the training episodes of the last iterations."""
+  return smoothed(series(folder, 'train', 'return_mean')[1])[-_LAST:].mean()
+
+
+def _first(phase, metric, threshold, folder):
+  """Thousands of steps until a metric first reached a threshold, or inf."""
+  steps, values = series(folder, phase, metric)
+  if phase == 'train' and metric == 'return_mean':
+    values = smoothed(values)
+  reached = np.flatnonzero(np.asarray(values) >= threshold)
+  return steps[reached[0]] / 1000 if len(reached) else np.inf
+
+
+def _cells(share, folder):
+  """Thousands of steps until so many cells of FourRooms were visited."""
+  steps, cells = coverage.read_curve(folder)
+  reached = np.flatnonzero(cells >= share * _NUM_CELLS)
+  return steps[reached[0]] / 1000 if len(reached) else np.inf
+
+
+def _all_cells(folder):
+  return coverage.read_curve(folder)[1][-1] / _NUM_CELLS
+
+
+def _cells_of_episode(folder):
+  mean = coverage.mean_of_episodes(folder, 'rooms_visited_mean')
+  return mean / _NUM_CELLS
+
+
+def _late_success(folder):
+  since = 0.8 * coverage.read_curve(folder)[0][-1]
+  return coverage.mean_of_episodes(folder, 'terminated_rate', since)
+
+
+_partial = functools.partial
+# {heading: (function, format)}.
+_RETURN = {
+    'greedy return at the end': (_partial(_last, 'eval', 'return_mean'), '.4g'),
+}
+_SECONDS = {'seconds': (run_files.wall_time_s, '.0f')}
 _RETURNS = {
+    **_RETURN,
+    'first termination (k steps)': (
+        _partial(_first, 'train', 'terminated_rate', 1e-9), '.0f'
+    ),
+    **_SECONDS,
+}
+_SUCCESSES = {
+    'solved at (k steps)': (
+        _partial(_first, 'eval', 'success_rate', _SOLVED), '.0f'
+    ),
+    'success at the end': (_partial(_last, 'eval', 'success_rate'), '.2f'),
+    **_SECONDS,
+}
+_LEVELS = {
+    **{
+        f'training return {level} at (k steps)': (
+            _partial(_first, 'train', 'return_mean', level), '.0f'
+        )
+        for level in (0.1, 0.5, 0.8)
+    },
+    'at the end': (_end, '.2f'),
+    **_RETURN,
+}
+_COVERAGE = {
+    'share of the cells visited': (_all_cells, '.2f'),
+    'half of them at (k steps)': (_partial(_cells, 0.5), '.0f'),
+    '90 % at (k steps)': (_partial(_cells, 0.9), '.0f'),
+    'in an episode': (_cells_of_episode, '.2f'),
+    'goal first found (k steps)': (
+        _partial(_first, 'train', 'terminated_rate', 1e-9), '.0f'
+    ),
+    'success, last fifth': (_late_success, '.2f'),
+    **_SECONDS,
+}
+# Groups whose columns do not follow from whether they report success.
+_COLUMNS = {
+    'default': {**_RETURNS, **_LEVELS},
+    'default_ppo': {**_RETURNS, **_LEVELS},
+    'door_key': {
+        'greedy return 0.9 at (k steps)': (
+            _partial(_first, 'eval', 'return_mean', 0.9), '.1f'
+        ),
+        **_RETURN,
+    },
+    'four_rooms': _COVERAGE,
+    'pong': {
+        'greedy return 18 at (k steps)': (
+            _partial(_first, 'eval', 'return_mean', 18), '.1f'
+        ),
+        **_RETURN,
+    },
+    **dict.fromkeys(
+        (
+            'default_door_key',
+            'default_multi_room',
+            'default_key_corridor',
+            'default_obstructed_maze',
+            'noisy_tile',
+            'scale_river_swim',
+            'unlock_pickup',
+        ),
+        _LEVELS,
+    ),
+}
+# Groups with a picture of their returns, and its title.
+_CURVES = {
     'mountain_car': 'MountainCar-v0',
     'lunar_lander': 'LunarLander-v3',
     'cartpole_masked': 'CartPole-v1 without velocities',
     't_maze': 'T-maze',
     'mountain_car_masked': 'MountainCar-v0 without velocity',
-    'minigrid_memory': 'MiniGrid-MemoryS7-v0',
     'door_key_pixels': 'MiniGrid-DoorKey-5x5-v0 from pixels',
 }
 
 
-def _first_env_steps(folder, phase, metric, threshold):
-  """Environment steps when a metric first reached a threshold, or None."""
-  rows = run_files.read_rows(folder)
-  steps, values = run_files.series(rows, phase, metric)
-  reached = np.flatnonzero(np.asarray(values) >= threshold)
-  return int(steps[reached[0]]) if len(reached) else None
+def cell(numbers, style):
+  """Text of the numbers of all seeds, and of their median."""
+  texts = [
+      'never' if np.isinf(number) else format(number, style)
+      for number in numbers
+  ]
+  text = ', '.join(texts)
+  if len(numbers) > 2:
+    median = np.median(numbers)
+    text += '; **never**' if np.isinf(median) else f'; **{median:{style}}**'
+  return text
 
 
-def _tells_of_success(folder):
-  rows = run_files.read_rows(folder)
-  return bool(len(run_files.series(rows, 'eval', 'success_rate')[0]))
-
-
-def _last(folder, phase, metric):
-  return float(run_files.read_metrics(folder, phase, metric)[1][-1])
-
-
-def _env_steps(folder):
-  return int(run_files.read_metrics(folder, 'eval', 'return_mean')[0][-1])
-
-
-def _thousands(values):
-  """Environment steps in thousands, '–' for never."""
-  return ', '.join(
-      '–' if value is None else f'{value / 1000:.0f}' for value in values
+def columns_of(group, folders):
+  """The columns of a group's table."""
+  if group in _COLUMNS:
+    return _COLUMNS[group]
+  reports = any(
+      len(series(runs[0], 'eval', 'success_rate')[0])
+      for runs in folders.values()
   )
+  return _SUCCESSES if reports else _RETURNS
 
 
-def _median(values):
-  """Median with 'never' as infinity."""
-  return np.median([np.inf if value is None else value for value in values])
+def print_report(group, folders):
+  """Prints the table of a group.
 
-
-def report_returns(folders, group, pictures, title):
-  """Final evaluations and first flags, and the learning curves."""
-  rows = []
-  for label, runs in folders.items():
-    returns = [_last(run, 'eval', 'return_mean') for run in runs]
-    flags = [
-        _first_env_steps(run, 'train', 'terminated_rate', 1e-9) for run in runs
-    ]
-    seconds = [run_files.wall_time_s(run) for run in runs]
-    rows.append((
-        label,
-        len(runs),
-        f'{np.median(returns):.4g}',
-        f'{min(returns):.4g}',
-        ', '.join(f'{value:.3g}' for value in returns),
-        f'{_median(flags) / 1000:.0f}',
-        _thousands(flags),
-        f'{np.median(seconds):.0f}',
-    ))
+  Args:
+    group: its name.
+    folders: {label: folders of finished runs}.
+  """
+  columns = columns_of(group, folders)
   tables.print_table(
-      (
-          'agent',
-          'seeds',
-          'median',
-          'worst',
-          'each seed',
-          'first termination, median (k steps)',
-          'each seed (k steps)',
-          'median time (s, one thread)',
-      ),
-      rows,
+      ('', 'seeds', *columns),
+      [
+          (
+              label,
+              len(runs),
+              *(
+                  cell([function(run) for run in runs], style)
+                  for function, style in columns.values()
+              ),
+          )
+          for label, runs in folders.items()
+      ],
   )
-  runs = {
-      label: [run_files.read_metrics(f, 'eval', 'return_mean') for f in found]
-      for label, found in folders.items()
+
+
+def _draw(group, folders, pictures):
+  """Draws the picture of a group, if it has one."""
+  out = os.path.join(pictures, f'{group}.png')
+  solved = _partial(_first, 'eval', 'success_rate', _SOLVED)
+  ended = {
+      label: [
+          (1000 * solved(run), series(run, 'eval', 'return_mean')[0][-1])
+          for run in runs
+      ]
+      for label, runs in folders.items()
   }
-  learning_curves.draw_panels(
-      [learning_curves.make_panel(runs)],
-      os.path.join(pictures, f'{group}.png'),
-      title,
-  )
-
-
-def report_solved(folders, group, pictures, title):
-  """How many seeds of each label solved it, and when."""
-  rows = []
-  for label, runs in folders.items():
-    solved = [
-        _first_env_steps(run, 'eval', 'success_rate', _SOLVED) for run in runs
+  if group in _CURVES:
+    report_pictures.plot_returns(folders, out, _CURVES[group])
+  elif group == 'deep_sea':
+    report_pictures.plot_solved(ended, out, 'DeepSea, N = 20')
+  elif group == 'deep_sea_scaling':
+    points = [
+        (int(label.partition('=')[2]), min(step, end), np.isfinite(step))
+        for label, runs in ended.items()
+        for step, end in runs
     ]
-    good_at_end = [_last(run, 'eval', 'success_rate') for run in runs]
-    median = _median(solved)
-    rows.append((
-        label,
-        f'{sum(step is not None for step in solved)} of {len(runs)}',
-        f'{sum(rate >= _SOLVED for rate in good_at_end)} of {len(runs)}',
-        'never' if np.isinf(median) else f'{median / 1000:.0f}',
-        _thousands(solved),
-    ))
-  tables.print_table(
-      (
-          'agent',
-          'solved',
-          'at the end',
-          'median (k steps)',
-          'each seed (k steps)',
-      ),
-      rows,
-  )
-  if group == 'deep_sea':
-    plot_solved(folders, os.path.join(pictures, f'{group}.png'), title)
-
-
-def plot_solved(folders, out, title):
-  """Share of the seeds that have solved it, over environment steps."""
-  figure = drawing.new_figure()
-  axes = figure.subplots()
-  for color, (label, runs) in zip(
-      drawing.COLORS, folders.items(), strict=False
-  ):
-    end = max(_env_steps(run) for run in runs)
-    solved = sorted(
-        step
-        for step in (
-            _first_env_steps(run, 'eval', 'success_rate', _SOLVED)
-            for run in runs
-        )
-        if step is not None
-    )
-    shares = [i / len(runs) for i in range(len(solved) + 1)]
-    axes.step(
-        [0, *solved, end],
-        [*shares, shares[-1]],
-        where='post',
-        color=color,
-        label=f'{label} ({len(runs)} seeds)',
-    )
-  axes.set(
-      title=title,
-      xlabel='Environment steps',
-      ylabel='Share of seeds that have solved it',
-      ylim=(-0.03, 1.03),
-  )
-  drawing.style(axes)
-  drawing.step_axis(axes)
-  axes.legend()
-  drawing.save(figure, out)
-
-
-def report_scaling(folders, group, pictures):
-  """Steps to solve DeepSea against its size."""
-  points, rows = [], []
-  for label, runs in folders.items():
-    size = int(label.partition('=')[2])
-    solved = [
-        _first_env_steps(run, 'eval', 'success_rate', _SOLVED) for run in runs
-    ]
-    for run, step in zip(runs, solved, strict=True):
-      points.append(
-          (size, _env_steps(run) if step is None else step, step is not None)
-      )
-    random_steps = f'{size * 2.0**size:.1e}'
-    rows.append((size, len(runs), _thousands(solved), random_steps))
-  tables.print_table(
-      ('N', 'seeds', 'solved at (k steps)', 'random policy, N 2^N steps'), rows
-  )
-  scaling_picture.plot_scaling(points, os.path.join(pictures, f'{group}.png'))
+    report_pictures.plot_scaling(points, out)
+  elif group == 'four_rooms' and len(folders) == 4:
+    report_pictures.draw_visits(folders, out)
 
 
 def main():
   """Reports the groups of the command line."""
-  parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
-  parser.add_argument('groups', nargs='+', choices=experiments.GROUPS)
-  parser.add_argument('--out', default=os.path.join('runs', 'experiments'))
-  parser.add_argument('--pictures', default=os.path.join('docs', 'images'))
-  arguments = parser.parse_args()
+  arguments = experiments.parser(__doc__)
+  arguments.add_argument('--pictures', default=os.path.join('docs', 'images'))
+  arguments = arguments.parse_args()
   for group in arguments.groups:
     print(f'## {group}\n')
-    folders = experiments.finished(
-        arguments.out, group, experiments.GROUPS[group]
-    )
+    folders = experiments.finished(arguments.out, group)
     if not folders:
       print('No run is finished.\n')
       continue
-    if group == 'deep_sea_scaling':
-      report_scaling(folders, group, arguments.pictures)
-    else:
-      # Of a group of several tasks some may not tell of success.
-      solvable = {
-          label: runs
-          for label, runs in folders.items()
-          if group not in _RETURNS and _tells_of_success(runs[0])
-      }
-      others = {k: runs for k, runs in folders.items() if k not in solvable}
-      if solvable:
-        report_solved(solvable, group, arguments.pictures, 'DeepSea, N = 20')
-      if others:
-        title = _RETURNS.get(group, group)
-        report_returns(others, group, arguments.pictures, title)
+    print_report(group, folders)
+    _draw(group, folders, arguments.pictures)
 
 
 if __name__ == '__main__':

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The environments that benchmarks/curiosities.py adds do what they say."""
+"""The environments of benchmarks/experiment_groups.py do what they say."""
 
 import gymnasium
 import numpy as np

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from benchmarks import scaling_picture
+from benchmarks import report_pictures
 
 
 def _line(axes, label):
@@ -33,7 +33,7 @@ def test_plot_scaling(tmp_path):
       (10, 100, True), (10, 300, True), (10, 900, False), (20, 700, True),
       (20, 1000, False), (20, 1000, False), (5, 40, True), (5, 60, True)]
 
-  fig = scaling_picture.plot_scaling(points, str(tmp_path / 'scaling.png'))
+  fig = report_pictures.plot_scaling(points, str(tmp_path / 'scaling.png'))
 
   (axes,) = fig.axes
   assert axes.get_yscale() == 'log'
@@ -64,7 +64,7 @@ def test_plot_scaling(tmp_path):
 
 
 def test_plot_scaling_when_all_is_solved(tmp_path):
-  fig = scaling_picture.plot_scaling(
+  fig = report_pictures.plot_scaling(
       [(4, 10, True)], str(tmp_path / 'out.png'))
   assert _texts(fig.axes[0].get_legend()) == [
       'RND-PPO (1 of 1 runs solved)', 'random policy: N 2^N']

@@ -1,14 +1,76 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Draws environment steps until DeepSea is solved against its size."""
+"""Pictures of experiments, for benchmarks/report.py."""
 
-from typing import Any, Sequence, Tuple
+from typing import Any, Mapping, Sequence, Tuple
 
 from matplotlib import ticker
 import numpy as np
 
+from benchmarks import coverage
+from rnd_agents import run_files
 from rnd_agents import tables
 from rnd_agents.plotting import drawing
+from rnd_agents.plotting import heat_maps
+from rnd_agents.plotting import learning_curves
+
+
+def plot_returns(
+    folders: Mapping[str, Sequence[str]], out: str, title: str
+) -> None:
+  """Draws greedy returns over environment steps, {label: folders of runs}."""
+  runs = {
+      label: [run_files.read_metrics(f, 'eval', 'return_mean') for f in found]
+      for label, found in folders.items()
+  }
+  learning_curves.draw_panels([learning_curves.make_panel(runs)], out, title)
+
+
+def plot_solved(
+    ended: Mapping[str, Sequence[Tuple[float, float]]], out: str, title: str
+) -> None:
+  """Draws the share of the seeds that have solved a task over its steps.
+
+  Args:
+    ended: {label: (steps until solved or infinity, steps of the run) of each
+      seed}.
+    out: the picture.
+    title: its title.
+  """
+  figure = drawing.new_figure()
+  axes = figure.subplots()
+  for color, (label, runs) in zip(drawing.COLORS, ended.items(), strict=False):
+    solved = sorted(step for step, _ in runs if np.isfinite(step))
+    shares = [i / len(runs) for i in range(len(solved) + 1)]
+    axes.step(
+        [0, *solved, max(end for _, end in runs)],
+        [*shares, shares[-1]],
+        where='post',
+        color=color,
+        label=f'{label} ({len(runs)} seeds)',
+    )
+  axes.set(
+      title=title,
+      xlabel='Environment steps',
+      ylabel='Share of seeds that have solved it',
+      ylim=(-0.03, 1.03),
+  )
+  drawing.style(axes)
+  drawing.step_axis(axes)
+  axes.legend()
+  drawing.save(figure, out)
+
+
+def draw_visits(folders: Mapping[str, Sequence[str]], out: str) -> None:
+  """Draws the visits of the first seed of each of four agents."""
+  images = [
+      heat_maps.grid_image(
+          coverage.read_visits(runs[0]), f'{label}: visits of seed 0'
+      )
+      for label, runs in folders.items()
+  ]
+  rows = [np.concatenate(images[i : i + 2], axis=1) for i in (0, 2)]
+  heat_maps.save(np.concatenate(rows), out)
 
 
 def plot_scaling(points: Sequence[Tuple[int, int, bool]], out: str) -> Any:
