@@ -24,7 +24,8 @@ def _write_run(folder, successes, returns):
   for name, lines in (
       ('metrics.csv', rows),
       ('timings.csv', [
-          'phase,iteration,env_steps,train_steps,wall_time_s', 'train,1,1000,1,7'
+          'phase,iteration,env_steps,train_steps,wall_time_s',
+          'train,1,1000,1,7',
       ]),
   ):
     with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
@@ -64,7 +65,10 @@ def test_when_a_task_was_solved(rows_of):
   assert rows == {
       'no observation clipping': ['1', 'never', '0.90', '7'],
       'current observation': [
-          '3', '3, 1, never; **3**', '0.50, 1.00, 0.00; **0.50**', '7, 7, 7; **7**'
+          '3',
+          '3, 1, never; **3**',
+          '0.50, 1.00, 0.00; **0.50**',
+          '7, 7, 7; **7**',
       ],
   }
 
