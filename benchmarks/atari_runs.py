@@ -24,12 +24,12 @@ class Run(NamedTuple):
   """Outcome of a process that trained.
 
   Attributes:
-    seconds: of each update after the first, which traces.
+    seconds: time of each update after the first, which traces.
     steps: agent steps of an update.
     parts: by name, seconds of each update.
-    peak_gib: of the resident memory.
+    peak_gib: peak of the resident memory.
     foreign_load: while it ran, start included.
-    versions: of what it ran on, where it told.
+    versions: versions of its libraries, if it reports them.
   """
 
   seconds: List[float]

@@ -99,7 +99,7 @@ def in_processes(load, num_envs):
 
 
 def load_one_atari():
-  """What a process of TF-Agents' steps: the single pipeline, unbatched."""
+  """The single pipeline, unbatched, for a process of TF-Agents."""
   return environments.single_environment.SinglePyEnvironment(
       environments.atari.load_atari(_GAME)
   )

@@ -51,7 +51,7 @@ def mean_of_episodes(folder, metric, since_env_steps=0):
   """Returns the mean of a metric over the training episodes of a run.
 
   Args:
-    folder: Of a run.
+    folder: Folder of a run.
     metric: A column of metrics.csv that is a mean over episodes.
     since_env_steps: Episodes that ended earlier are left out.
   """

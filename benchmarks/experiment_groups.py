@@ -30,7 +30,7 @@ def _jobs(settings, num_seeds, *bindings):
   Args:
     settings: {label: (gin file, bindings...)}.
     num_seeds: each setting runs with seeds 0 ... num_seeds - 1.
-    *bindings: of all runs.
+    *bindings: gin bindings of all runs.
   """
   return [
       Job(label, gin_file, seed, (*of_label, *bindings))

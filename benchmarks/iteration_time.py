@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What curiosity costs: an RND-PPO iteration over one of stock PPO.
+"""Times an RND-PPO iteration over one of TF-Agents' PPO.
 
     python -m benchmarks.iteration_time --case=mountain_car
 

@@ -21,8 +21,8 @@ def play(game, num_env_steps, seed):
 
   Args:
     game: Such as 'MontezumaRevenge'.
-    num_env_steps: Of all environments together.
-    seed: Of the environments and the actions.
+    num_env_steps: Steps of all environments together.
+    seed: Seed of the environments and the actions.
 
   Yields:
     (environment steps so far, `Episode`) of each finished episode.

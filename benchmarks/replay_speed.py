@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What replaying sequences costs, beside Reverb: time, memory, checkpoints.
+"""Time, memory and checkpoints of the replay of sequences, beside Reverb.
 
     pip install "rnd_agents[reverb]"
     python -m benchmarks.replay_speed

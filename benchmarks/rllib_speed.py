@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What `worker_speed` compares with, run by a Python that has RLlib.
+"""Times RLlib for `worker_speed`, run by a Python that has RLlib.
 
     RLLIB_PYTHON benchmarks/rllib_speed.py WORKERS ENVIRONMENTS LENGTH ROUNDS MS
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a setting costs: iterations of runs with and without it, in turns.
+"""Times iterations of runs with and without a setting, in turns.
 
     python -m benchmarks.settings_cost --compare=curiosities
 

@@ -7,8 +7,8 @@ def print_table(header, rows):
   """Prints a table as Markdown, and an empty line.
 
   Args:
-    header: Of each column.
-    rows: A sequence of cells each, whatever has a text.
+    header: Heading of each column.
+    rows: The cells of each row; they are printed as text.
   """
   print('| ' + ' | '.join(header) + ' |')
   print('|' + '---|' * len(header))

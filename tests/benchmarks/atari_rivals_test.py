@@ -15,7 +15,7 @@ def _phases(monkeypatch):
 
 
 def _step(phases, acting, environment, bonus):
-  """What a script does at each step of a rollout, and how long it takes."""
+  """Imitates a script's calls in a step, with these durations."""
   phases.call(with_gradients=False)  # Values.
   phases.now += acting / 2
   phases.call(with_gradients=False)  # Actions.

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What benchmarks/report.py counts for FourRooms."""
+"""Tests the counts of benchmarks/coverage.py."""
 
 import os
 import types
