@@ -14,6 +14,7 @@ the modules that are imported already.
 
 import collections
 import json
+import math
 import sys
 from typing import Any, BinaryIO
 
@@ -163,9 +164,10 @@ class _Reader:
   def _array(self, code, shape, order, place):
     if not isinstance(code, str) or np.dtype(code).hasobject:
       return _refuse(f'an array of {code}')
-    if min(shape, default=0) < 0:
-      return _refuse(f'an array of shape {shape}')
     data = self._bytes(place)
+    # NumPy takes -1 for any length, and any length of elements without bytes.
+    if min(shape, default=0) < 0 or math.prod(shape) > max(len(data), 1):
+      return _refuse(f'an array of shape {shape}')
     return np.ndarray(shape, np.dtype(code), data, order=order).copy('K')
 
 

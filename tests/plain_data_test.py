@@ -183,6 +183,7 @@ def test_other_types_are_refused_before_anything_is_written(value):
         {'array': ['<f8', [2], 'C', [0, 8]]},
         {'array': ['<f8', [-1], 'C', [0, 8]]},
         {'array': ['<f8', [2**40, 2**40], 'C', [0, 8]]},
+        {'array': ['V0', [2**31], 'C', [0, 8]]},
         {'array': ['<f8', [1], 'C', [8, 8]]},
         {'array': ['<f8', [1], 'C', [-8, 8]]},
         {'bytes': [0, 9]},
