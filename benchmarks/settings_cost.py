@@ -158,7 +158,7 @@ def _other_python(label, process):
   return lambda: process.ask(label)
 
 
-def _print_ratios(title, times, references):
+def _print_ratios(title, times, references, knows_cpu):
   """Prints medians, and ratios to each contender's reference."""
   tables.print_table(
       (title, 'ms (median)', 'over', 'wall time (span)', 'CPU time (span)'),
@@ -168,7 +168,9 @@ def _print_ratios(title, times, references):
               f'{1000 * paired.median_s(times, name):.1f}',
               reference,
               paired.ratios(times, name, reference),
-              paired.ratios(times, name, reference, cpu=True),
+              paired.ratios(times, name, reference, cpu=True)
+              if knows_cpu
+              else '–',
           )
           for name, reference in references.items()
       ],
@@ -215,7 +217,8 @@ def main(argv):
     print(f'other: {process.greeting}')
     process.close()
   print(f'{args.num_rounds} rounds, foreign load {load}\n')
-  _print_ratios('an iteration', times, references)
+  # The CPU seconds of another Python are not known until it ends.
+  _print_ratios('an iteration', times, references, process is None)
   for name, contender in contenders.items():
     seconds = contender.train_s[-args.num_rounds :]
     print(f'{name}: {1000 * paired.span(seconds).median:.1f} ms of training')
