@@ -109,7 +109,7 @@ class R2D3Agent(tf_agent.TFAgent):
       target_update_tau: float = 1.0,
       target_update_period_train_steps: int = 2_500,
       gradient_clipping: Optional[float] = None,
-      collect_epsilon: r2d3_policy.Epsilon = 0.1,
+      collect_epsilon: types.Float = 0.1,
       eval_epsilon: float = 0.0,
       curiosity: Optional[curiosity_lib.Curiosity] = None,
       rnd_optimizer: Optional[types.Optimizer] = None,

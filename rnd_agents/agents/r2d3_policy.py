@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The epsilon-greedy policies of R2D3."""
 
-from typing import Union
-
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
@@ -14,9 +12,6 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
 from rnd_agents import errors
-
-# A number for all environments, or an array, tensor or variable [] or [B].
-Epsilon = Union[float, np.ndarray, tf.Tensor, tf.Variable]
 
 
 class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
@@ -35,7 +30,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       time_step_spec: ts.TimeStep,
       action_spec: types.NestedTensorSpec,
       q_network: network.Network,
-      epsilon: Epsilon = 0.0,
+      epsilon: types.Float = 0.0,
       stores_state: bool = False,
       name: str = 'EpsilonGreedyQPolicy',
   ):
@@ -45,8 +40,8 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       time_step_spec: A `TimeStep` spec.
       action_spec: One discrete action from 0.
       q_network: A `Network` with outputs [..., A].
-      epsilon: Probability of a uniform action: [], or [B] with one for each
-        environment.
+      epsilon: Probability of a uniform action: a number, an array, a tensor or
+        a variable; [], or [B] with one for each environment.
       stores_state: Whether the policy info has the network's state.
       name: Name of the policy.
 
@@ -76,7 +71,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     self._stores_state = stores_state
 
   @property
-  def epsilon(self) -> Epsilon:
+  def epsilon(self) -> types.Float:
     """Epsilon as it was given to the constructor."""
     return self._epsilon
 
