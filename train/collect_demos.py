@@ -146,9 +146,9 @@ def _salvage(args):
   """Copies the whole episodes of a file; returns the exit status."""
   from rnd_agents.replay import demonstrations
 
-  episodes = demonstrations.read(args.salvage, salvage=True)
-  record = demonstrations.read_record(args.salvage)
-  demonstrations.write(
+  episodes = demonstrations.read_episodes(args.salvage, salvage=True)
+  record = demonstrations.Record.read(args.salvage)
+  demonstrations.write_episodes(
       args.out,
       demonstrations.read_spec(args.salvage),
       episodes,

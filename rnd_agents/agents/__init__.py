@@ -4,16 +4,16 @@
 
 from rnd_agents.agents import agent_factory
 from rnd_agents.agents import ppo_arguments
-from rnd_agents.agents import q_policy
 from rnd_agents.agents import r2d3_agent
+from rnd_agents.agents import r2d3_policy
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.agents import rnd_ppo_policy
 from rnd_agents.agents.agent_factory import create_r2d3_agent
 from rnd_agents.agents.agent_factory import create_rnd_ppo_agent
-from rnd_agents.agents.q_policy import EpsilonGreedyQPolicy
 from rnd_agents.agents.r2d3_agent import R2D3Agent
 from rnd_agents.agents.r2d3_agent import R2D3LossInfo
+from rnd_agents.agents.r2d3_policy import EpsilonGreedyQPolicy
 from rnd_agents.agents.return_streams import ReturnStream
 from rnd_agents.agents.rnd_ppo_agent import RNDPPOAgent
 from rnd_agents.agents.rnd_ppo_agent import RNDPPOLossInfo
@@ -29,8 +29,8 @@ __all__ = [
     'create_r2d3_agent',
     'create_rnd_ppo_agent',
     'ppo_arguments',
-    'q_policy',
     'r2d3_agent',
+    'r2d3_policy',
     'return_streams',
     'rnd_ppo_agent',
     'rnd_ppo_policy',

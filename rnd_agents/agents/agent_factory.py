@@ -117,10 +117,11 @@ def create_r2d3_agent(
   Args:
     time_step_spec: A `TimeStep` spec.
     action_spec: One discrete action from 0.
-    burn_in_length: First frames of a sequence, which only warm the states.
-    collect_epsilon: As for `R2D3Agent`.
-    learning_rate: Learning rate of Adam for the Q network; as for
-      `create_rnd_ppo_agent`.
+    burn_in_length: Number of first frames of a sequence that only warm up the
+      states.
+    collect_epsilon: Probability of random actions when collecting.
+    learning_rate: Learning rate of Adam for the Q network: a number, or one of
+      Keras's schedules over optimizer steps.
     adam_epsilon: Epsilon of that Adam.
     weight_decay: Decoupled weight decay (AdamW); None for none.
     curiosity_fn: Function from (time_step_spec, action_spec) to the agent's

@@ -10,20 +10,28 @@ arXiv 1704.03732). Each of them is a setting here; docs/r2d3.md has the table.
 """
 
 import collections
+from typing import Optional, Sequence, Tuple
 
 import gin
 import tensorflow as tf
 from tf_agents.agents import tf_agent
+from tf_agents.networks import network
 from tf_agents.policies import greedy_policy
+from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents.agents import optimizers
-from rnd_agents.agents import q_policy
 from rnd_agents.agents import r2d3_arguments
-from rnd_agents.agents import replayed_curiosity
+from rnd_agents.agents import r2d3_policy
 from rnd_agents.agents import replicas
-from rnd_agents.agents import sequence_loss
+from rnd_agents.curiosity import curiosity as curiosity_lib
+from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import parameters
+from rnd_agents.ops import annealing
+from rnd_agents.ops import priorities as priority_ops
+from rnd_agents.ops import q_learning
 from rnd_agents.statistics import finite
 
 # Scalars of one `train`.
@@ -48,7 +56,7 @@ R2D3LossInfo = collections.namedtuple('R2D3LossInfo', METRICS + ('priorities',))
 
 @gin.configurable(
     module='rnd_agents',
-    denylist=[  # What `create_r2d3_agent` passes.
+    denylist=[  # Arguments that `create_r2d3_agent` passes.
         'time_step_spec',
         'action_spec',
         'q_network',
@@ -67,48 +75,48 @@ class R2D3Agent(tf_agent.TFAgent):
   `train` takes sequences [B, L] of L = burn_in_length + T + 1 frames: T steps
   are learned from, the last frame serves to bootstrap. Frame t holds s_t, a_t
   and the reward and discount received after it. Step type and next step type
-  both LAST mark a repeat (`q_learning.step_weights`). Whoever replays them
-  (`rnd_agents.replay`) hands over what was stored with their first frames,
-  whether they are demonstrations, and importance weights, and takes back their
-  priorities.
+  both LAST mark a repeat (`q_learning.step_weights`). The replay
+  (`rnd_agents.replay`) gives `train` the state stored with each first frame,
+  which sequences are demonstrations, and importance weights. It takes back
+  their priorities.
 
   `train_step_counter` counts optimizer steps.
   """
 
   def __init__(
       self,
-      time_step_spec,
-      action_spec,
-      q_network,
-      target_q_network,
-      optimizer=None,
-      burn_in_length=0,
-      recurrent_state_init='stored',
-      n_step=5,
-      discount_factor=0.997,
-      value_rescaling_epsilon=1e-3,
-      double_q=True,
-      n_step_weight=1.0,
-      one_step_weight=0.0,
-      margin_weight=0.0,
-      margin_anneal_train_steps=None,
-      margin=0.8,
-      l2_weight=0.0,
-      squared_error_scale=0.5,
-      mean_over_time=False,
-      priority_max_weight=0.9,
-      priorities_from='n_step_errors',
-      target_update_tau=1.0,
-      target_update_period_train_steps=2_500,
-      gradient_clipping=None,
-      collect_epsilon=0.1,
-      eval_epsilon=0.0,
-      curiosity=None,
-      rnd_optimizer=None,
-      bonus_weight=1.0,
-      train_step_counter=None,
-      debug_summaries=False,
-      name='R2D3Agent',
+      time_step_spec: ts.TimeStep,
+      action_spec: types.NestedTensorSpec,
+      q_network: network.Network,
+      target_q_network: network.Network,
+      optimizer: Optional[types.Optimizer] = None,
+      burn_in_length: int = 0,
+      recurrent_state_init: str = 'stored',
+      n_step: int = 5,
+      discount_factor: float = 0.997,
+      value_rescaling_epsilon: Optional[float] = 1e-3,
+      double_q: bool = True,
+      n_step_weight: float = 1.0,
+      one_step_weight: float = 0.0,
+      margin_weight: float = 0.0,
+      margin_anneal_train_steps: Optional[int] = None,
+      margin: float = 0.8,
+      l2_weight: float = 0.0,
+      squared_error_scale: float = 0.5,
+      mean_over_time: bool = False,
+      priority_max_weight: float = 0.9,
+      priorities_from: str = 'n_step_errors',
+      target_update_tau: float = 1.0,
+      target_update_period_train_steps: int = 2_500,
+      gradient_clipping: Optional[float] = None,
+      collect_epsilon: types.Float = 0.1,
+      eval_epsilon: float = 0.0,
+      curiosity: Optional[curiosity_lib.Curiosity] = None,
+      rnd_optimizer: Optional[types.Optimizer] = None,
+      bonus_weight: float = 1.0,
+      train_step_counter: Optional[tf.Variable] = None,
+      debug_summaries: bool = False,
+      name: str = 'R2D3Agent',
   ):
     """Creates the agent. Defaults are R2D2's, with no demonstrations' losses.
 
@@ -117,63 +125,67 @@ class R2D3Agent(tf_agent.TFAgent):
       action_spec: One discrete action from 0.
       q_network: A `Network` from observations to Q values [..., A]. One with a
         state has to reset it where the step type is FIRST.
-      target_q_network: Another of the same variables' shapes.
-      optimizer: Trains the Q network. For decoupled weight decay take
-        `tf.keras.optimizers.AdamW`.
-      burn_in_length: First frames of a sequence, which only warm the states:
-        each network's by itself, without a gradient.
+      target_q_network: Another `Network` whose variables have the same shapes.
+      optimizer: Trains the Q network; None for an agent that only acts. For
+        decoupled weight decay take `tf.keras.optimizers.AdamW`.
+      burn_in_length: Number of first frames of a sequence that only warm up the
+        states, of each network with its own weights and without a gradient.
       recurrent_state_init: States before the first frame: 'stored', those that
         `train` is given, or 'zero'.
-      n_step: n of the targets.
+      n_step: n of the targets. A larger one carries a reward back faster, and
+        trusts more of what older policies did.
       discount_factor: gamma.
       value_rescaling_epsilon: Epsilon of the value rescaling h; None for values
         in units of the reward.
-      double_q: Whether the online network chooses what to bootstrap from.
+      double_q: Whether the online network chooses the action to bootstrap from.
       n_step_weight: Weight of the squared n-step errors.
       one_step_weight: Weight of the squared one-step errors (DQfD's J_1); 0
         leaves them out.
       margin_weight: Weight of the large-margin loss of demonstrations (DQfD's
         J_E); 0 leaves it out.
-      margin_anneal_train_steps: Updates in which `margin_weight` falls linearly
-        to 0; None to keep it. For demonstrators who know more than the agent
-        sees (docs/r2d3.md).
-      margin: How much better than all others the demonstrator's action is to
-        be, in the networks' units. With value rescaling a return of 1 is
-        0.415: take 0.05 to 0.1 where rewards are up to 1, 0.8 where they are
+      margin_anneal_train_steps: Updates in which that weight falls linearly to
+        0; None to keep it. For demonstrators who know more than the agent sees
+        (docs/r2d3.md).
+      margin: Distance by which the demonstrator's action has to be better than
+        all others, in the networks' units. With value rescaling a return of 1
+        is 0.415: take 0.05 to 0.1 where rewards are up to 1, 0.8 where they are
         tens.
       l2_weight: Weight of the sum of the squares of all trainable weights and
         biases (DQfD's J_L2); 0 leaves it out.
-      squared_error_scale: 0.5, or 1 as in DI-engine.
+      squared_error_scale: Factor of all squared errors: 0.5, or 1 as in
+        DI-engine.
       mean_over_time: Whether a sequence's loss is the mean of its steps'
         (DI-engine) and not their sum (R2D2).
-      priority_max_weight: eta: weight of the largest error against the mean.
+      priority_max_weight: eta: weight of the largest error in a priority; the
+        mean error has weight 1 - eta.
       priorities_from: 'n_step_errors'; 'both_errors', the sum of the sizes of
         n-step and one-step error; or 'losses' of the steps, as DI-engine does.
       target_update_tau: Share of the online weights in a target update; 1
         copies them.
       target_update_period_train_steps: Train steps between target updates.
-      gradient_clipping: Largest global norm; None for any.
-      collect_epsilon: Of the collect policy: a number, or a tensor or variable
-        [] or [B] of one for each environment (`q_learning.epsilon_ladder`).
-      eval_epsilon: Of the policy that is evaluated and saved. 0 is greedy, and
-        may go in circles to the end of an episode; DQN's evaluations have 0.05
-        (Mnih et al., 2015, Methods).
-      curiosity: A `Curiosity` whose bonus is added to the rewards; None for
-        none. `update_statistics` updates its statistics.
-      rnd_optimizer: Trains the curiosity; needed where that has trainable
-        variables, and another object than `optimizer`.
+      gradient_clipping: Largest global norm of the gradient; None for any.
+      collect_epsilon: Probability with which the collect policy acts at random:
+        a number, or a tensor or variable [] or [B] with one for each
+        environment (`q_learning.epsilon_ladder`).
+      eval_epsilon: The same for the policy that is evaluated and saved. 0 is
+        greedy, and may go in circles to the end of an episode; DQN's
+        evaluations have 0.05 (Mnih et al., 2015, Methods).
+      curiosity: A `Curiosity` whose bonus is added to the rewards; None for no
+        bonus. `update_statistics` updates its statistics.
+      rnd_optimizer: Trains the curiosity; required if that has trainable
+        variables. It must not be `optimizer`.
       bonus_weight: Factor of the normalized bonus.
       train_step_counter: An integer variable; None takes the global step.
       debug_summaries: Whether to write scalars.
       name: Name of the agent.
 
     Raises:
-      TypeError: If a number or a network is something else.
+      TypeError: If an argument has the wrong type.
       ValueError: If an argument is out of range or the networks do not fit.
     """
     tf.Module.__init__(self, name=name)
     replicas.refuse('R2D3Agent', 'build it outside of the scope.')
-    r2d3_arguments.check_numbers(locals())
+    self._settings = settings = r2d3_arguments.checked_settings(locals())
     r2d3_arguments.check_networks(
         time_step_spec, action_spec, q_network, target_q_network
     )
@@ -181,35 +193,15 @@ class R2D3Agent(tf_agent.TFAgent):
     self._q_network = q_network
     self._target_q_network = target_q_network
     self._optimizer = optimizer
-    self._burn_in_length = int(burn_in_length)
-    self._recurrent_state_init = recurrent_state_init
-    self._sequence_loss = sequence_loss.SequenceLoss(
-        n_step=int(n_step),
-        discount_factor=discount_factor,
-        value_rescaling_epsilon=value_rescaling_epsilon,
-        double_q=double_q,
-        n_step_weight=n_step_weight,
-        one_step_weight=one_step_weight,
-        margin_weight=margin_weight,
-        margin_anneal_train_steps=margin_anneal_train_steps,
-        margin=margin,
-        squared_error_scale=squared_error_scale,
-        mean_over_time=mean_over_time,
-        priority_max_weight=priority_max_weight,
-        priorities_from=priorities_from,
-    )
-    self._l2_weight = l2_weight
-    self._target_update_tau = target_update_tau
-    self._target_update_period = int(target_update_period_train_steps)
-    self._gradient_clipping = gradient_clipping
+    self._curiosity = curiosity
 
     def policy(epsilon, stores_state):
-      return q_policy.EpsilonGreedyQPolicy(
+      return r2d3_policy.EpsilonGreedyQPolicy(
           time_step_spec, action_spec, q_network, epsilon, stores_state
       )
 
-    eval_policy = policy(eval_epsilon, False)
-    if not eval_epsilon:
+    eval_policy = policy(settings.eval_epsilon, False)
+    if not eval_policy.epsilon:
       eval_policy = greedy_policy.GreedyPolicy(eval_policy)
     super().__init__(
         time_step_spec,
@@ -223,206 +215,106 @@ class R2D3Agent(tf_agent.TFAgent):
     self._variables_to_train = list(q_network.trainable_variables)
     if optimizer is not None:
       optimizers.build(optimizer, self._variables_to_train)
-    self._curious = None
+    self._rnd_optimizer = None
     if curiosity is not None:
-      self._curious = replayed_curiosity.ReplayedCuriosity(
-          curiosity, rnd_optimizer, bonus_weight, self.collect_data_spec
-      )
+      self._previous_row = transitions_lib.PreviousRow(self.collect_data_spec)
+      if curiosity.trainable_variables:
+        self._rnd_optimizer = rnd_optimizer
+        optimizers.build(rnd_optimizer, list(curiosity.trainable_variables))
 
   @property
-  def curiosity(self):
+  def curiosity(self) -> Optional[curiosity_lib.Curiosity]:
     """The agent's `Curiosity`, or None."""
-    return None if self._curious is None else self._curious.curiosity
+    return self._curiosity
 
   @property
-  def optimizers(self):
+  def optimizers(self) -> Sequence[types.Optimizer]:
     """The optimizers that train the agent: one, or two with the curiosity's."""
-    trainers = [self._optimizer]
-    if self._curious is not None:
-      trainers.append(self._curious.optimizer)
+    trainers = self._optimizer, self._rnd_optimizer
     return [optimizer for optimizer in trainers if optimizer is not None]
 
-  def update_statistics(self, row, mask=None):
-    """Takes a row of all environments into the curiosity's statistics.
+  @property
+  def discount_factor(self) -> float:
+    """Gamma."""
+    return self._settings.discount_factor
 
-    An observer of a driver; without a curiosity it does nothing.
+  @property
+  def burn_in_length(self) -> int:
+    """Number of first frames of a sequence that only warm up the states."""
+    return self._settings.burn_in_length
+
+  def update_statistics(
+      self, row: trajectory_lib.Trajectory, mask: Optional[tf.Tensor] = None
+  ) -> types.NestedTensor:
+    """Updates the curiosity's statistics with a row of all environments.
+
+    An observer of a driver; without a curiosity it does nothing. Statistics
+    follow the collected rows, in their order, and not the replayed ones.
 
     Args:
       row: A `Trajectory` [B]; row b of every call belongs to environment b.
-      mask: Booleans [B]: False for environments without a row; None for none.
+      mask: Booleans [B]: False for environments without a row; None if all have
+        one.
 
     Returns:
-      What the curiosity has to know of the row when it is replayed, for an
-      entry `episodic` of its policy info; () for nothing.
+      The curiosity's `episodic` of the transition to the row, which the policy
+      info of the replayed row must hold as an entry `episodic`; () if there is
+      none.
     """
-    if self._curious is None:
+    if self._curiosity is None:
       return ()
-    return self._curious.update_statistics(row, mask)
-
-  @property
-  def discount_factor(self):
-    """Gamma."""
-    return self._sequence_loss.discount_factor
-
-  @property
-  def burn_in_length(self):
-    """First frames of a sequence that only warm the states."""
-    return self._burn_in_length
+    numbers = dict(observation=row.observation)
+    with tf.control_dependencies(finite.check(numbers, outer_rank=1)):
+      return self._curiosity.watch(self._previous_row.join(row, mask))
 
   def _initialize(self):
-    self._update_target(1.0)
-
-  def _update_target(self, tau):
-    """Moves the target towards the online network; returns True."""
-    parameters.update(self._q_network, self._target_q_network, tau)
-    return True
-
-  def _split(self, experience):
-    """Splits sequences into the frames of the burn-in and those after it.
-
-    Before an episode's first frame a burn-in is filled up with frames that
-    no step led to: the curiosity must not see them.
-    """
-    start = self._burn_in_length
-    r2d3_arguments.check_length(experience.discount.shape[1], start)
-    return (
-        tf.nest.map_structure(lambda x: x[:, :start], experience),
-        tf.nest.map_structure(lambda x: x[:, start:], experience),
-    )
-
-  def _unroll(self, net, burn_in, trained, states):
-    """Q values [B, T+1, A] of the frames after the burn-in."""
-    if self._burn_in_length and net.state_spec:
-      _, states = net(
-          burn_in.observation, burn_in.step_type, network_state=states
-      )
-      states = tf.nest.map_structure(tf.stop_gradient, states)
-    q_values, _ = net(
-        trained.observation,
-        trained.step_type,
-        network_state=states,
-        training=net is self._q_network,
-    )
-    return q_values
-
-  def _states(self, network_state, batch_size):
-    """States before the first frames."""
-    spec = self._q_network.state_spec
-    if not spec:
-      return ()
-    if self._recurrent_state_init == 'zero' or network_state is None:
-      return self._q_network.get_initial_state(batch_size)
-    return tf.nest.pack_sequence_as(spec, tf.nest.flatten(network_state))
-
-  def _loss(
-      self,
-      experience,
-      weights=None,
-      training=False,
-      network_state=None,
-      is_demonstration=None,
-  ):
-    """Loss of sequences; see `_train`."""
-    del training
-    burn_in, trained = self._split(experience)
-    batch = None if self._curious is None else self._curious.batch(trained)
-    return self._loss_of_parts(
-        burn_in, trained, batch, weights, network_state, is_demonstration
-    )
-
-  def _loss_of_parts(
-      self, burn_in, trained, batch, weights, network_state, is_demonstration
-  ):
-    """Returns `_loss` of what `_split` returns.
-
-    The batch is `ReplayedCuriosity.batch` of the trained part.
-    """
-    if is_demonstration is None:
-      is_demonstration = tf.fill([tf.shape(trained.discount)[0]], False)
-    bonus_mean = tf.constant(0.0)
-    if self._curious is not None:
-      rewards = self._curious.add_bonus(trained.reward, batch)
-      bonus_mean = sequence_loss.masked_mean(
-          (rewards - trained.reward)[:, :-1],
-          tf.reshape(batch.transitions.valid, tf.shape(rewards[:, :-1])),
-      )
-      trained = trained.replace(reward=rewards)
-    states = self._states(network_state, tf.shape(trained.discount)[0])
-    terms = self._sequence_loss.terms(
-        *(
-            self._unroll(net, burn_in, trained, states)
-            for net in (self._q_network, self._target_q_network)
-        ),
-        trained,
-        is_demonstration,
-        self.train_step_counter,
-    )
-    loss = self._sequence_loss.loss(terms, weights)
-    l2_loss = tf.constant(0.0)
-    if self._l2_weight:
-      l2_loss = tf.add_n([
-          tf.reduce_sum(tf.square(x)) for x in self._variables_to_train
-      ])
-      loss += self._l2_weight * l2_loss
-
-    return tf_agent.LossInfo(
-        loss,
-        R2D3LossInfo(
-            **terms.means(),
-            l2_loss=l2_loss,
-            rnd_loss=tf.constant(0.0),
-            bonus_mean=bonus_mean,
-            gradient_norm=tf.constant(0.0),
-            demonstration_rate=tf.reduce_mean(
-                tf.cast(is_demonstration, tf.float32)
-            ),
-            priorities=self._sequence_loss.priorities(terms),
-        ),
-    )
+    parameters.update(self._q_network, self._target_q_network)
 
   @finite.refuses_sequences
   def _train(
       self,
-      experience,
-      weights=None,
-      network_state=None,
-      is_demonstration=None,
-  ):
-    """One optimizer step.
+      experience: trajectory_lib.Trajectory,
+      weights: Optional[tf.Tensor] = None,
+      network_state: Optional[types.NestedTensor] = None,
+      is_demonstration: Optional[tf.Tensor] = None,
+  ) -> tf_agent.LossInfo:
+    """Takes one optimizer step.
 
     Args:
       experience: A `Trajectory` [B, L].
       weights: Importance weights [B]; None for 1.
-      network_state: What was stored with the first frames: a nest [B, ...] of
-        the network's state spec, or flat; None for 0.
-      is_demonstration: Booleans [B]; None for none.
+      network_state: States stored with the first frames: a nest [B, ...] of the
+        network's state spec, or flat; None for 0.
+      is_demonstration: Booleans [B]; None if no sequence is a demonstration.
 
     Returns:
       A `LossInfo` with an `R2D3LossInfo`.
     """
     if self._optimizer is None:
       raise errors.InvalidValue('R2D3Agent needs an optimizer to train.')
-    burn_in, trained = self._split(experience)
-    batch = None if self._curious is None else self._curious.batch(trained)
+    replayed = self._replayed_transitions(experience)
     with tf.GradientTape() as tape:
-      loss, info = self._loss_of_parts(
-          burn_in,
-          trained,
-          batch,
+      loss, info = self._loss(
+          experience,
           weights,
-          network_state,
-          is_demonstration,
+          network_state=network_state,
+          is_demonstration=is_demonstration,
+          replayed=replayed,
       )
-    gradients = tape.gradient(loss, self._variables_to_train)
-    gradients, norm = optimizers.clip(gradients, self._gradient_clipping)
+    gradients, norm = optimizers.clip(
+        tape.gradient(loss, self._variables_to_train),
+        self._settings.gradient_clipping,
+    )
     optimizers.apply(self._optimizer, gradients, self._variables_to_train)
     info = info._replace(gradient_norm=norm)
-    if self._curious is not None:
-      info = info._replace(rnd_loss=self._curious.train(batch))
+    if replayed is not None:
+      info = info._replace(rnd_loss=self._train_curiosity(*replayed))
+
     self.train_step_counter.assign_add(1)
+    period = self._settings.target_update_period_train_steps
     tf.cond(
-        tf.equal(self.train_step_counter % self._target_update_period, 0),
-        lambda: self._update_target(self._target_update_tau),
+        tf.equal(self.train_step_counter % period, 0),
+        self._update_target,
         lambda: False,
     )
     if self._debug_summaries:
@@ -431,3 +323,247 @@ class R2D3Agent(tf_agent.TFAgent):
             f'R2D3/{name}', getattr(info, name), step=self.train_step_counter
         )
     return tf_agent.LossInfo(loss, info)
+
+  def _loss(
+      self,
+      experience: trajectory_lib.Trajectory,
+      weights: Optional[tf.Tensor] = None,
+      training: bool = False,
+      network_state: Optional[types.NestedTensor] = None,
+      is_demonstration: Optional[tf.Tensor] = None,
+      replayed: Optional[Tuple] = None,
+  ) -> tf_agent.LossInfo:
+    """Computes the loss and the priorities of sequences; changes nothing.
+
+    Args:
+      experience: As for `_train`, and the arguments below, too.
+      weights: Importance weights.
+      training: Ignored: the online network is always called in training mode.
+      network_state: States before the first frames.
+      is_demonstration: Which sequences are demonstrations.
+      replayed: `_replayed_transitions(experience)` where already known.
+
+    Returns:
+      A `LossInfo` with an `R2D3LossInfo`; the gradient's norm and the
+      curiosity's loss are 0.
+    """
+    del training
+    settings = self._settings
+    replayed = replayed or self._replayed_transitions(experience)
+    burn_in, frames = self._split(experience)
+    if is_demonstration is None:
+      is_demonstration = tf.fill([tf.shape(frames.discount)[0]], False)
+    is_last = frames.is_boundary()
+    valid = q_learning.valid_steps(is_last)  # [B, T], as what follows.
+    demonstrated = valid & is_demonstration[:, tf.newaxis]
+    actions = frames.action[:, :-1]
+    rewards, bonus_mean = self._rewards(frames, replayed)
+    all_q_values, target_q_values = self._unroll(burn_in, frames, network_state)
+    q_values = all_q_values[:, :-1]
+
+    def targets_and_errors(num_steps):
+      targets = q_learning.n_step_targets(
+          all_q_values,
+          target_q_values,
+          rewards,
+          frames.discount[:, :-1],
+          is_last,
+          settings.discount_factor,
+          num_steps,
+          settings.value_rescaling_epsilon,
+          settings.double_q,
+      )
+      return targets, q_learning.td_errors(q_values, actions, targets, valid)
+
+    targets, n_step_errors = targets_and_errors(settings.n_step)
+    one_step_errors = margin_losses = None
+    lambda_1, lambda_e = settings.one_step_weight, settings.margin_weight
+    source = settings.priorities_from
+    if lambda_1 or source == 'both_errors':
+      _, one_step_errors = targets_and_errors(1)
+    if lambda_e:
+      margin_losses = q_learning.large_margin_losses(
+          q_values, actions, settings.margin, demonstrated
+      )
+    step_losses = q_learning.step_losses(
+        n_step_errors,
+        one_step_errors,
+        margin_losses,
+        settings.n_step_weight,
+        lambda_1,
+        annealing.linear(
+            lambda_e,
+            0.0,
+            self.train_step_counter,
+            settings.margin_anneal_train_steps,
+        ),
+        settings.squared_error_scale,
+    )
+    losses = q_learning.sequence_losses(
+        step_losses,
+        q_learning.step_weights(is_last, frames.is_last()),
+        settings.mean_over_time,
+    )
+    loss = q_learning.batch_loss(losses, weights)
+    l2_loss, lambda_l2 = tf.constant(0.0), settings.l2_weight
+    if lambda_l2:
+      l2_loss = tf.add_n(
+          [tf.reduce_sum(tf.square(x)) for x in self._variables_to_train]
+      )
+      loss += lambda_l2 * l2_loss
+
+    sizes = step_losses if source == 'losses' else n_step_errors
+    if source == 'both_errors':
+      sizes = tf.abs(n_step_errors) + tf.abs(one_step_errors)
+    info = R2D3LossInfo(
+        td_loss=_mean_square(n_step_errors, valid),
+        one_step_loss=_mean_square(one_step_errors, valid),
+        margin_loss=_mean(margin_losses, demonstrated),
+        l2_loss=l2_loss,
+        rnd_loss=tf.constant(0.0),
+        td_error_mean=_mean(tf.abs(n_step_errors), valid),
+        q_mean=_mean(q_learning.action_values(q_values, actions), valid),
+        target_mean=_mean(targets, valid),
+        bonus_mean=bonus_mean,
+        gradient_norm=tf.constant(0.0),
+        demonstration_rate=tf.reduce_mean(
+            tf.cast(is_demonstration, tf.float32)
+        ),
+        demonstration_agreement=_mean(
+            tf.equal(tf.argmax(q_values, -1), tf.cast(actions, tf.int64)),
+            demonstrated,
+        ),
+        priorities=priority_ops.sequence_priorities(
+            sizes, valid, settings.priority_max_weight
+        ),
+    )
+    return tf_agent.LossInfo(loss, info)
+
+  def _split(
+      self, experience: trajectory_lib.Trajectory
+  ) -> Tuple[trajectory_lib.Trajectory, trajectory_lib.Trajectory]:
+    """Splits sequences into the frames of the burn-in and the T+1 after it."""
+    start = self.burn_in_length
+    r2d3_arguments.check_length(experience.discount.shape[1], start)
+    return (
+        tf.nest.map_structure(lambda x: x[:, :start], experience),
+        tf.nest.map_structure(lambda x: x[:, start:], experience),
+    )
+
+  def _unroll(
+      self,
+      burn_in: trajectory_lib.Trajectory,
+      frames: trajectory_lib.Trajectory,
+      network_state: Optional[types.NestedTensor],
+  ) -> Tuple[tf.Tensor, tf.Tensor]:
+    """Returns Q values [B, T+1, A] of the online and of the target network.
+
+    Each network warms up its own states by the burn-in, without a gradient.
+
+    Args:
+      burn_in: Frames [B, b].
+      frames: Frames [B, T+1] after them.
+      network_state: States before the burn-in, as for `_train`.
+    """
+    spec = self._q_network.state_spec
+    first_states = ()
+    if spec and (
+        self._settings.recurrent_state_init == 'zero' or network_state is None
+    ):
+      first_states = self._q_network.get_initial_state(
+          tf.shape(frames.discount)[0]
+      )
+    elif spec:
+      first_states = tf.nest.pack_sequence_as(
+          spec, tf.nest.flatten(network_state)
+      )
+
+    def q_values_of(net):
+      states = first_states
+      if spec and self.burn_in_length:
+        _, states = net(
+            burn_in.observation, burn_in.step_type, network_state=states
+        )
+        states = tf.nest.map_structure(tf.stop_gradient, states)
+      q_values, _ = net(
+          frames.observation,
+          frames.step_type,
+          network_state=states,
+          training=net is self._q_network,
+      )
+      return q_values
+
+    return q_values_of(self._q_network), q_values_of(self._target_q_network)
+
+  def _update_target(self) -> bool:
+    parameters.update(
+        self._q_network,
+        self._target_q_network,
+        self._settings.target_update_tau,
+    )
+    return True
+
+  # ---------------------------------------------------------------------------
+  # Curiosity.
+
+  def _replayed_transitions(
+      self, experience: trajectory_lib.Trajectory
+  ) -> Optional[Tuple[transitions_lib.Transitions, types.NestedTensor]]:
+    """Returns the transitions that the curiosity pays for and learns from.
+
+    Those of the burn-in are left out: before an episode's first frame it is
+    filled up with frames that no step led to.
+
+    Args:
+      experience: A `Trajectory` [B, L].
+
+    Returns:
+      A tuple (`Transitions` [B * T], the curiosity's `constants` of them); None
+      without a curiosity.
+    """
+    if self._curiosity is None:
+      return None
+    _, frames = self._split(experience)
+    transitions = transitions_lib.Transitions.of_trajectory(frames).flatten()
+    return transitions, self._curiosity.constants(transitions)
+
+  def _rewards(
+      self, frames: trajectory_lib.Trajectory, replayed: Optional[Tuple]
+  ) -> Tuple[tf.Tensor, tf.Tensor]:
+    """Returns rewards [B, T] with today's bonus, and the mean of the bonus."""
+    rewards = frames.reward[:, :-1]
+    if replayed is None:
+      return rewards, tf.constant(0.0)
+    bonus = tf.reshape(self._curiosity.rewards(*replayed), tf.shape(rewards))
+    paid = rewards + tf.cast(self._settings.bonus_weight * bonus, tf.float32)
+    valid = q_learning.valid_steps(frames.is_boundary())
+    return paid, _mean(paid - rewards, valid)
+
+  def _train_curiosity(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: types.NestedTensor,
+  ) -> tf.Tensor:
+    """Takes an optimizer step on the curiosity's loss; returns the loss."""
+    variables = list(self._curiosity.trainable_variables)
+    with tf.GradientTape() as tape:
+      loss = self._curiosity.loss(transitions, constants=constants)
+    if variables:
+      optimizers.apply(
+          self._rnd_optimizer, tape.gradient(loss, variables), variables
+      )
+    return loss
+
+
+def _mean(values: Optional[tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
+  """Mean of the values where the mask is True; 0 without values."""
+  if values is None:
+    return tf.constant(0.0)
+  values = tf.where(mask, tf.cast(values, tf.float32), 0.0)
+  count = tf.reduce_sum(tf.cast(mask, tf.float32))
+  return tf.math.divide_no_nan(tf.reduce_sum(values), count)
+
+
+def _mean_square(values: Optional[tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
+  """Mean of the squared values where the mask is True; 0 without values."""
+  return _mean(None if values is None else tf.square(values), mask)

@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the arguments of `R2D3Agent`."""
 
+import types
+from typing import Any, Mapping, Optional
+
 import numpy as np
 import tensorflow as tf
+from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types as tf_types
 
 from rnd_agents import errors
 from rnd_agents import ranges
@@ -13,6 +18,8 @@ from rnd_agents.networks import parameters
 from rnd_agents.networks import q_network as q_network_lib
 
 _CHOICES = dict(
+    double_q=(False, True),
+    mean_over_time=(False, True),
     recurrent_state_init=('stored', 'zero'),
     priorities_from=('n_step_errors', 'both_errors', 'losses'),
 )
@@ -38,15 +45,18 @@ _RANGES = dict(
 )
 
 
-def check_numbers(arguments):
-  """Refuses numbers out of range and words that mean nothing.
+def checked_settings(arguments: Mapping[str, Any]) -> types.SimpleNamespace:
+  """Returns the numbers and choices among the arguments of `R2D3Agent`.
 
   Args:
-    arguments: Of `R2D3Agent` by name.
+    arguments: Arguments by name; others than numbers and choices are ignored.
+
+  Returns:
+    A namespace with an attribute for each; whole numbers are of type int.
 
   Raises:
-    TypeError: If a number is something else.
-    ValueError: If an argument is out of range.
+    TypeError: If a number has another type.
+    ValueError: If a number is out of range or a choice is unknown.
   """
   ranges.check(_RANGES, arguments, owner='R2D3Agent.')
   for name, choices in _CHOICES.items():
@@ -55,10 +65,20 @@ def check_numbers(arguments):
           f'R2D3Agent.{name} must be one of {choices}, got'
           f' {arguments[name]!r}.'
       )
+  settings = {name: arguments[name] for name in (*_RANGES, *_CHOICES)}
+  for name, range_ in _RANGES.items():
+    if range_ in (ranges.COUNT, ranges.COUNT_OR_0):
+      settings[name] = int(settings[name])
+  return types.SimpleNamespace(**settings)
 
 
-def check_networks(time_step_spec, action_spec, q_network, target_q_network):
-  """Refuses networks that do not fit each other or the specs, or are missing.
+def check_networks(
+    time_step_spec: ts.TimeStep,
+    action_spec: tf_types.NestedTensorSpec,
+    q_network: network.Network,
+    target_q_network: network.Network,
+) -> None:
+  """Raises an error if networks are missing, or fit neither specs nor target.
 
   Args:
     time_step_spec: A `TimeStep` spec.
@@ -67,10 +87,10 @@ def check_networks(time_step_spec, action_spec, q_network, target_q_network):
     target_q_network: Its target.
 
   Raises:
-    TypeError: If one is no `Network`.
-    ValueError: If they share weights, differ in shape, have not got a value
-      for each action, or carry a state from one episode into the next; or if
-      the actions are not one discrete choice from 0.
+    TypeError: If one is not a `Network`.
+    ValueError: If they share weights, differ in shape, lack a value for an
+      action, or carry a state from one episode into the next; or if the actions
+      are not one discrete choice from 0.
   """
   q_network_lib.check_action_spec(action_spec)
   num_actions = int(action_spec.maximum) + 1
@@ -97,9 +117,11 @@ def check_networks(time_step_spec, action_spec, q_network, target_q_network):
 
 
 def _check_forgets(label, net, observation_spec):
-  """Refuses networks that do not reset their state where an episode begins.
+  """Raises InvalidValue unless a network resets its state at a FIRST step.
 
-  Windows begin with padding: collecting and learning would have other states.
+  A sequence may begin with padding before the first step of an episode. A
+  network that remembers the padding would learn from states that it does not
+  have when it collects.
   """
   if not net.state_spec:
     return
@@ -131,12 +153,12 @@ def _check_forgets(label, net, observation_spec):
     )
 
 
-def check_length(num_frames, burn_in_length):
-  """Refuses sequences of which no step is left to learn from.
+def check_length(num_frames: Optional[int], burn_in_length: int) -> None:
+  """Raises an error if sequences have no step after the burn-in.
 
   Args:
     num_frames: L; None if it is not known yet.
-    burn_in_length: Frames that only warm the states.
+    burn_in_length: Number of frames that only warm up the states.
 
   Raises:
     ValueError: If there are too few.
@@ -149,17 +171,21 @@ def check_length(num_frames, burn_in_length):
     )
 
 
-def check_curiosity(curiosity, optimizer, rnd_optimizer):
-  """Refuses a curiosity that is none or that nothing trains.
+def check_curiosity(
+    curiosity: Optional[curiosity_lib.Curiosity],
+    optimizer: Optional[tf_types.Optimizer],
+    rnd_optimizer: Optional[tf_types.Optimizer],
+) -> None:
+  """Raises an error if a curiosity has no optimizer of its own to train it.
 
   Args:
     curiosity: A `Curiosity` or None.
-    optimizer: The Q network's, or None.
-    rnd_optimizer: An optimizer or None.
+    optimizer: Trains the Q network, or None.
+    rnd_optimizer: Trains the curiosity, or None.
 
   Raises:
-    TypeError: If the curiosity is something else.
-    ValueError: If it has no optimizer of its own.
+    TypeError: If the curiosity has another type.
+    ValueError: If an optimizer is missing, or both are one object.
   """
   if curiosity is None:
     return

@@ -5,18 +5,19 @@
 import tensorflow as tf
 
 
-def sequence_priorities(td_errors, valid_mask, max_weight=0.9):
+def sequence_priorities(
+    td_errors: tf.Tensor, valid_mask: tf.Tensor, max_weight: float = 0.9
+) -> tf.Tensor:
   """Computes the replay priority of each sequence.
 
       p = eta max_t |delta_t| + (1 - eta) mean_t |delta_t|
 
-  (R2D2, Kapturowski et al., 2019, section 2.3, eta = 0.9.) Steps that train
-  nothing count in neither. The priority is not yet raised to its exponent:
-  `PrioritizedReplay` does that itself.
+  (R2D2, Kapturowski et al., 2019, section 2.3, eta = 0.9.) Steps without a loss
+  count in neither. `PrioritizedReplay` raises the priority to its exponent.
 
   Args:
-    td_errors: delta, in the space that the network is trained in; any other
-      number a step that priorities are to follow does too. Float [B, T].
+    td_errors: delta, in the units of the network's output, or another measure
+      of each step. Float [B, T].
     valid_mask: Which steps count, booleans [B, T].
     max_weight: eta, a float from 0 to 1.
 
@@ -35,20 +36,24 @@ def sequence_priorities(td_errors, valid_mask, max_weight=0.9):
   return max_weight * largest + (1.0 - max_weight) * mean
 
 
-def importance_weights(probabilities, table_sizes, exponent):
-  """Weights that make up for sampling by priority, the largest being 1.
+def importance_weights(
+    probabilities: tf.Tensor,
+    table_sizes: tf.Tensor,
+    exponent: float | tf.Tensor,
+) -> tf.Tensor:
+  """Returns weights that correct for sampling by priority; the largest is 1.
 
       w_i = (N_i P_i)^-beta / max_j (N_j P_j)^-beta
 
   (Schaul et al., 2016, arXiv 1511.05952, section 3.4, the maximum taken over
-  the batch.) The items may come from several tables: each brings the size of
-  its own, and one maximum is taken over all.
+  the batch.) Sequences of several tables have the size of their own table each,
+  and the maximum is taken over all.
 
   Args:
-    probabilities: P, of each item to be drawn from its table; above 0. Float
-      [B], of each sequence to be drawn, such as
-        `prioritized_replay.Batch.probabilities`.
-    table_sizes: N, the number of items in each item's table, numbers [B].
+    probabilities: P, the probability of each sequence to be drawn from its
+      table, above 0, such as `prioritized_replay.Batch.probabilities`. Float
+      [B].
+    table_sizes: N, the number of sequences in each one's table, numbers [B].
     exponent: beta, a float or a scalar tensor from 0 (all weights are 1) to 1.
 
   Returns:
@@ -63,7 +68,7 @@ def importance_weights(probabilities, table_sizes, exponent):
   )
   tf.debugging.assert_positive(
       chances,
-      'Nothing is drawn with probability 0 or from an empty table: hand in the'
+      'Nothing is drawn with probability 0 or from an empty table: pass the'
       ' probabilities that the batch was sampled with.',
   )
   # The largest weight belongs to the smallest chance: the quotient of chances

@@ -1,9 +1,8 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences for networks with memory, whatever learns from them."""
+"""Sequences for recurrent networks, prioritized replay, demonstrations."""
 
 from rnd_agents import _compat
-from rnd_agents.replay import demonstration_specs
 from rnd_agents.replay import demonstrations
 from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import prioritized_replay
@@ -11,7 +10,6 @@ from rnd_agents.replay import sequence_table
 from rnd_agents.replay import sequences
 
 __all__ = [
-    'demonstration_specs',
     'demonstrations',
     'episode_cutter',
     'prioritized_replay',

@@ -4,28 +4,28 @@
 
 The files are those of TF-Agents' `TFRecordObserver`: a TFRecord with one frame
 (`Trajectory`) a record, and a file PATH.spec beside it with the spec of a
-frame. So `read` takes what a TF-Agents driver recorded of one environment, and
-TF-Agents' `load_tfrecord_dataset` takes what is written here. A third file,
-PATH.json, is a `Record`: how much the file holds, and of which environment. A
-file without one is read with a warning.
+frame. `read_episodes` therefore reads files that a TF-Agents driver recorded in
+one environment, and TF-Agents' `load_tfrecord_dataset` reads those written
+here. A third file, PATH.json, is a `Record`: the number of episodes and frames,
+and the environment. A file without one is read with a warning.
 
 An episode of T steps has T + 1 frames. Frame t holds observation and action at
 t, and the reward, discount and step type that follow. The frame after the T
 steps is the boundary: its step type is LAST, its action and reward belong to no
 transition. Bootstrapping at a time limit needs its observation.
 
-While a file is being written it is called PATH.partial. `read` returns the
-whole episodes that a kill leaves of it, or of a damaged file, with `salvage`;
-`train.collect_demos --salvage` makes a file of them.
+A file has the name PATH.partial while it is written. With `salvage`,
+`read_episodes` returns the whole episodes that a kill left in it, or those of a
+damaged file; `train.collect_demos --salvage` writes them to a new file.
 
-Limits of the format: arrays of fixed shape with no empty axis, of float16,
-float32, float64 and the integers from int8 to int64 that TensorFlow decodes;
-no bool, no text. Nothing is compressed.
+The format holds arrays of fixed shape without an empty axis, of float16,
+float32, float64 and the integers from int8 to int64 that TensorFlow decodes,
+but neither bool nor text. Nothing is compressed.
 """
 
 import json
 import os
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional
 
 from absl import logging
 import numpy as np
@@ -33,11 +33,13 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
+from tf_agents.typing import types
 from tf_agents.utils import example_encoding
 from tf_agents.utils import example_encoding_dataset
 
+from rnd_agents import errors
 from rnd_agents import files
-from rnd_agents.replay import demonstration_specs
+from rnd_agents import spec_differences
 
 SPEC_SUFFIX = '.spec'  # TF-Agents' own.
 RECORD_SUFFIX = '.json'
@@ -46,47 +48,114 @@ _SALVAGE = (
     'To use its whole episodes: python -m train.collect_demos --salvage={}'
     ' --out=NEW_FILE.'
 )
-DemonstrationError = demonstration_specs.DemonstrationError
-check = demonstration_specs.check
-trajectory_spec = demonstration_specs.trajectory_spec
+# The types that TF-Agents encodes.
+_DTYPES = (
+    'float16', 'float32', 'float64', 'uint8', 'int8', 'uint16', 'int16',
+    'int32', 'int64',
+)
+_Path = str | os.PathLike
+
+
+class DemonstrationError(errors.InvalidValue):
+  """Demonstrations are missing, damaged or of another task."""
 
 
 class Record(NamedTuple):
-  """What PATH.json says of a file.
+  """Contents of PATH.json, the description of a file.
 
   Attributes:
     environment: Settings of the environment by name, as gin writes them; None
-      if they are not known.
-    episodes: Their number; None until the file is complete.
-    frames: Their number, T + 1 an episode; None until the file is complete.
+      if they are unknown.
+    episodes: Number of episodes; None until the file is complete.
+    frames: Number of frames, T + 1 an episode; None until the file is complete.
   """
 
   environment: Optional[Dict[str, Any]] = None
   episodes: Optional[int] = None
   frames: Optional[int] = None
 
+  @classmethod
+  def read(cls, path: _Path) -> Optional['Record']:
+    """Returns the record of a file of demonstrations; None if it has none.
+
+    Args:
+      path: The file of demonstrations, not that of the record.
+
+    Raises:
+      DemonstrationError: If the record is damaged.
+    """
+    record_path = os.fspath(path) + RECORD_SUFFIX
+    if not os.path.isfile(record_path):
+      return None
+    try:
+      with open(record_path, encoding='utf-8') as file:
+        return cls(**json.load(file))
+    except (TypeError, ValueError) as error:
+      raise DemonstrationError(
+          f'{record_path} is damaged, or not of demonstrations. Copy it again'
+          f' from where it was written, or move it away to read {path}'
+          ' unchecked.'
+      ) from error
+
+
+def trajectory_spec(
+    observation_spec: types.NestedSpec,
+    action_spec: types.NestedSpec,
+    network_state_spec: types.NestedSpec = (),
+) -> trajectory.Trajectory:
+  """Returns the spec of a frame of a demonstration.
+
+  Args:
+    observation_spec: Nest of specs, of one environment.
+    action_spec: Nest of specs.
+    network_state_spec: Nest of specs of the policy's state, if it is recorded.
+
+  Returns:
+    A `Trajectory` of tensor specs. Its policy info is () or a dict with one
+    entry, `network_state`: the state before each frame, as a flat tuple.
+  """
+  states = tuple(tf.nest.flatten(network_state_spec))
+  # Has TF-Agents' specs of step types, rewards and discounts.
+  time_step = ts.time_step_spec(tensor_spec.from_spec(observation_spec))
+  return tensor_spec.from_spec(
+      trajectory.Trajectory(
+          step_type=time_step.step_type,
+          observation=time_step.observation,
+          action=action_spec,
+          policy_info={'network_state': states} if states else (),
+          next_step_type=time_step.step_type,
+          reward=time_step.reward,
+          discount=time_step.discount,
+      )
+  )
+
 
 class DemonstrationWriter:
   """Writes episodes to a file that gets its name when it is complete.
 
-  Use it in a `with` statement. Where that ends in an exception, PATH.partial
-  stays, with the episodes that were written.
+  Use it in a `with` statement. An exception there leaves PATH.partial with the
+  episodes that were written.
 
   Attributes:
     num_episodes: Episodes written so far.
   """
 
-  def __init__(self, path, spec, environment=None):
+  def __init__(
+      self,
+      path: _Path,
+      spec: trajectory.Trajectory,
+      environment: Optional[Dict[str, Any]] = None,
+  ):
     """Creates the writer; `with` opens the file.
 
     Args:
-      path: The file. One that exists is replaced at the end.
+      path: The file. An existing one is replaced at the end.
       spec: A `Trajectory` of specs of one frame, such as `trajectory_spec`
         returns.
-      environment: See `Record`.
+      environment: Settings of the environment for the `Record`.
 
     Raises:
-      DemonstrationError: If the format cannot hold a part of it.
+      DemonstrationError: If the format cannot hold a part of the spec.
     """
     self._path = os.path.abspath(path)
     self._partial = self._path + PARTIAL_SUFFIX
@@ -95,21 +164,20 @@ class DemonstrationWriter:
     self._environment = environment
     self._num_frames = 0
     self.num_episodes = 0
-    demonstration_specs.check_types(self._spec)
+    _check_types(self._spec)
 
-  def write(self, episode):
+  def write(self, episode: trajectory.Trajectory) -> None:
     """Adds an episode.
 
     Args:
       episode: A `Trajectory` of NumPy arrays [T + 1, ...].
 
     Raises:
-      DemonstrationError: If it does not fit the spec, or is no whole episode.
+      DemonstrationError: If it does not fit the spec, or is not a whole
+        episode.
     """
     episode = tf.nest.map_structure(np.asarray, episode)
-    demonstration_specs.check_episode(
-        episode, self._spec, f'Episode {self.num_episodes}'
-    )
+    _check_episode(episode, self._spec, f'Episode {self.num_episodes}')
     for t in range(len(episode.step_type)):
       self._observer(tf.nest.map_structure(lambda x, t=t: x[t], episode))
     self._observer.flush()  # A kill of this process now loses none of it.
@@ -149,17 +217,22 @@ class DemonstrationWriter:
       json.dump(record._asdict(), file, indent=2)
 
 
-def write(path, spec, episodes, environment=None):
+def write_episodes(
+    path: _Path,
+    spec: trajectory.Trajectory,
+    episodes: Iterable[trajectory.Trajectory],
+    environment: Optional[Dict[str, Any]] = None,
+) -> None:
   """Writes a file of demonstrations.
 
   Args:
     path: The file.
-    spec: As for `DemonstrationWriter`.
+    spec: A `Trajectory` of specs of one frame.
     episodes: `Trajectory`s of NumPy arrays [T + 1, ...], at least one.
-    environment: See `Record`.
+    environment: Settings of the environment for the `Record`.
 
   Raises:
-    DemonstrationError: If there are none, or one does not fit.
+    DemonstrationError: If there are no episodes, or one does not fit the spec.
   """
   with DemonstrationWriter(path, spec, environment) as writer:
     for episode in episodes:
@@ -168,39 +241,45 @@ def write(path, spec, episodes, environment=None):
     raise DemonstrationError(f'There are no episodes to write to {path}.')
 
 
-def read(path, expected_spec=None, salvage=False, check_environment=None):
+def read_episodes(
+    path: _Path,
+    expected_spec: Optional[trajectory.Trajectory] = None,
+    salvage: bool = False,
+    check_environment: Optional[Callable[[Dict[str, Any]], None]] = None,
+) -> List[trajectory.Trajectory]:
   """Reads the episodes of a file.
 
   Args:
     path: The file.
-    expected_spec: Optional `Trajectory` of specs that it must fit; see `check`.
-    salvage: Whether a file that is damaged or not complete is read as far as
+    expected_spec: `Trajectory` of specs that the file must fit (`check_spec`);
+      None for any.
+    salvage: Whether a file that is damaged or incomplete is read as far as
       possible, with a warning.
-    check_environment: Optional function that is called with the environment of
-      the file's `Record`, if that has one, and may raise.
+    check_environment: Function that is called with the environment of the
+      file's `Record`, if that is known, and may raise; None for no check.
 
   Returns:
     A list of `Trajectory`s of NumPy arrays [T + 1, ...], from the FIRST to the
     LAST frame. Their policy info is that of the file.
 
   Raises:
-    DemonstrationError: If there is no such file, it is damaged or not complete,
-      holds no whole episode, or does not fit.
+    DemonstrationError: If the file is missing, damaged or incomplete, has no
+      whole episode, or does not fit.
   """
   path = os.fspath(path)
   spec = read_spec(path)
-  record = read_record(path)
+  record = Record.read(path)
   environment = None if record is None else record.environment
   if check_environment is not None and environment is not None:
     check_environment(environment)
   if expected_spec is not None:
-    check(spec, expected_spec, path)
+    check_spec(spec, expected_spec, path)
   flat, error = _read_frames(path, spec)
   episodes = _cut(path, spec, flat)
   num_frames = len(flat[0]) if flat else 0
   fault = _fault(record, len(episodes), num_frames, error)
   if fault and not salvage:
-    advice = 'No whole episode is left: collect anew.'
+    advice = 'No whole episode is left: collect again.'
     if episodes:
       advice = _SALVAGE.format(path)
     raise DemonstrationError(f'{path} {fault}. {advice}')
@@ -209,7 +288,7 @@ def read(path, expected_spec=None, salvage=False, check_environment=None):
   if not episodes:
     raise DemonstrationError(
         f'{path} holds no whole episode, from a FIRST to a LAST frame: collect'
-        ' anew.'
+        ' again.'
     )
   if environment is None:
     logging.warning(
@@ -222,29 +301,7 @@ def read(path, expected_spec=None, salvage=False, check_environment=None):
   return episodes
 
 
-def read_record(path):
-  """Returns the `Record` of a file, None if there is none.
-
-  Args:
-    path: The file of demonstrations, not that of the record.
-
-  Raises:
-    DemonstrationError: If the record is damaged.
-  """
-  record_path = os.fspath(path) + RECORD_SUFFIX
-  if not os.path.isfile(record_path):
-    return None
-  try:
-    with open(record_path, encoding='utf-8') as file:
-      return Record(**json.load(file))
-  except (TypeError, ValueError) as error:
-    raise DemonstrationError(
-        f'{record_path} is damaged, or not of demonstrations. Copy it again'
-        f' from where it was written, or move it away to read {path} unchecked.'
-    ) from error
-
-
-def read_spec(path):
+def read_spec(path: _Path) -> trajectory.Trajectory:
   """Returns the spec of the frames of a file.
 
   Args:
@@ -269,12 +326,12 @@ def read_spec(path):
     spec = example_encoding_dataset.parse_encoded_spec_from_file(spec_path)
   # Protobuf raises errors of its own for a file of another kind.
   except Exception as error:  # pylint: disable=broad-exception-caught
-    what = 'damaged, or no spec' if os.path.getsize(spec_path) else 'empty'
+    what = 'damaged, or not a spec' if os.path.getsize(spec_path) else 'empty'
     raise DemonstrationError(
         f'{spec_path} is {what}: copy it again from where it was written, or'
-        ' collect anew.'
+        ' collect again.'
     ) from error
-  # The type is not the same after its way through the file.
+  # The file does not preserve the type itself.
   if getattr(spec, '_fields', None) != trajectory.Trajectory._fields:
     raise DemonstrationError(
         f'{spec_path} is of {type(spec).__name__} and not of Trajectory: {path}'
@@ -283,8 +340,47 @@ def read_spec(path):
   return trajectory.Trajectory(*spec)
 
 
+def check_spec(
+    spec: trajectory.Trajectory,
+    expected_spec: trajectory.Trajectory,
+    source: str = 'The file of demonstrations',
+) -> None:
+  """Raises DemonstrationError if demonstrations are of another task.
+
+  Names, types and shapes must be the same, and bounds as far as
+  `spec_differences` compares them. Policy info is compared only if
+  `expected_spec` has any.
+
+  Args:
+    spec: Result of `read_spec`.
+    expected_spec: A `Trajectory` of specs, such as `trajectory_spec` returns.
+    source: Name of the demonstrations in the message.
+
+  Raises:
+    DemonstrationError: If they do not fit; it names each part that differs.
+  """
+  faults = []
+  for field in ('observation', 'action', 'policy_info', 'reward', 'discount'):
+    theirs = getattr(spec, field)
+    ours = getattr(expected_spec, field)
+    if field == 'policy_info' and not tf.nest.flatten(ours):
+      continue
+    faults += spec_differences.differences(theirs, ours, field)
+  if not faults:
+    return
+  advice = 'Collect them in the very environment of the training, wrappers too.'
+  if all(fault.startswith('policy_info') for fault in faults):
+    advice = (
+        'Collect with a policy of the same networks and --keep_network_state,'
+        ' or begin with states of zeros.'
+    )
+  raise DemonstrationError(
+      f'{source} does not fit: {"; ".join(faults)}. {advice}'
+  )
+
+
 def _fault(record, num_episodes, num_frames, error):
-  """Returns what is wrong with a file, 'is cut short ...', or None."""
+  """Returns the fault of a file, 'is cut short ...', or None."""
   if error is not None:
     return (
         f'is cut short or damaged after {num_frames:,} frames'
@@ -293,7 +389,7 @@ def _fault(record, num_episodes, num_frames, error):
   if record is None:
     return None
   if record.frames is None:
-    return 'is not complete: its collection was killed, or still goes on'
+    return 'is not complete: its collection was killed, or is still running'
   if (num_episodes, num_frames) != (record.episodes, record.frames):
     return (
         f'is cut short, or {RECORD_SUFFIX} beside it is of another file: it has'
@@ -308,7 +404,7 @@ def _read_frames(path, spec):
   frames = tf.data.TFRecordDataset(path).map(
       example_encoding.get_example_decoder(spec), num_parallel_calls=2
   )
-  # One by one where many at once meet a damage, to lose none before it.
+  # After damage in a batch one by one, to lose no frame before the damage.
   for size in (256, 1):
     batches, error = [], None
     try:
@@ -321,7 +417,7 @@ def _read_frames(path, spec):
 
 
 def _cut(path, spec, flat):
-  """Returns the whole episodes of consecutive frames; warns of the rest."""
+  """Returns the whole episodes of consecutive frames; warns about the rest."""
   if not flat:
     return []
   frames = tf.nest.pack_sequence_as(spec, flat)
@@ -329,9 +425,7 @@ def _cut(path, spec, flat):
   episodes = []
   for start, end in zip([0, *ends[:-1]], ends):
     episode = tf.nest.map_structure(lambda x, s=start, e=end: x[s:e], frames)
-    demonstration_specs.check_episode(
-        episode, spec, f'{path}: episode {len(episodes)}'
-    )
+    _check_episode(episode, spec, f'{path}: episode {len(episodes)}')
     episodes.append(episode)
   num_left = len(frames.step_type) - (ends[-1] if len(ends) else 0)
   if num_left:
@@ -347,12 +441,12 @@ def _cut(path, spec, flat):
 def _missing(path):
   """Returns the message for a file that does not exist."""
   if os.path.isdir(path):
-    return f'{path} is a folder: name the file in it.'
+    return f'{path} is a directory: name a file in it.'
   partial = path + PARTIAL_SUFFIX
   if os.path.isfile(partial):
     return (
         f'There is no {path}, but {partial}: its collection was killed, or'
-        f' still goes on. {_SALVAGE.format(partial)}'
+        f' is still running. {_SALVAGE.format(partial)}'
     )
   return (
       f'There is no file {path}. `python -m train.collect_demos` (episodes of a'
@@ -364,3 +458,60 @@ def _one_line(error):
   """Returns the message of a TensorFlow error without the name of its node."""
   text = error.message.rpartition('}}')[2].partition(' [')[0]
   return ' '.join(text.split())[:200]
+
+
+def _check_types(spec):
+  """Raises DemonstrationError unless a file can hold the types of a spec."""
+  for name, leaf in spec_differences.leaves(spec):
+    if leaf.dtype.name not in _DTYPES or 0 in leaf.shape.as_list():
+      raise DemonstrationError(
+          f'{name} is {spec_differences.described(leaf)}, which a file of'
+          f' demonstrations cannot hold: it takes {", ".join(_DTYPES)}, and no'
+          ' empty axis. Convert it in a wrapper of the environment.'
+      )
+
+
+def _check_episode(episode, spec, what):
+  """Raises DemonstrationError unless it is one whole episode of the spec."""
+  arrays = dict(spec_differences.leaves(episode))
+  specs = dict(spec_differences.leaves(spec))
+  if arrays.keys() != specs.keys():
+    raise DemonstrationError(
+        f'{what} has {", ".join(arrays)}, and the spec {", ".join(specs)}.'
+    )
+  num_frames = len(np.atleast_1d(episode.step_type))
+  for name, array in arrays.items():
+    leaf = specs[name]
+    shape = (num_frames, *leaf.shape.as_list())
+    if array.dtype != leaf.dtype.as_numpy_dtype or array.shape != shape:
+      raise DemonstrationError(
+          f'{what}: {name} is {array.dtype} {list(array.shape)} and must be'
+          f' {leaf.dtype.name} {list(shape)}, the frames first.'
+      )
+    if leaf.dtype.is_floating and not np.isfinite(array).all():
+      raise DemonstrationError(f'{what}: {name} has a NaN or an infinity.')
+    if name.startswith('action') and hasattr(leaf, 'minimum'):
+      if np.any(array < leaf.minimum) or np.any(array > leaf.maximum):
+        raise DemonstrationError(
+            f'{what}: {name} goes from {array.min()} to {array.max()}, beyond'
+            f' its bounds, {np.min(leaf.minimum)} to {np.max(leaf.maximum)}.'
+        )
+  expected = np.full(num_frames, ts.StepType.MID, np.int32)
+  expected[:1], expected[-1:] = ts.StepType.FIRST, ts.StepType.LAST
+  if num_frames < 2 or not np.array_equal(episode.step_type, expected):
+    raise DemonstrationError(
+        f'{what} has the step types {_abridged(episode.step_type)}, and must'
+        ' have FIRST (0), any number of MID (1), LAST (2): one whole episode'
+        ' with its boundary frame.'
+    )
+  if not np.array_equal(
+      episode.next_step_type, np.append(expected[1:], ts.StepType.FIRST)
+  ):
+    raise DemonstrationError(
+        f'{what} has the next step types {_abridged(episode.next_step_type)},'
+        ' which are not the step types of the frames that follow, and FIRST.'
+    )
+
+
+def _abridged(array):
+  return np.array2string(np.asarray(array), threshold=8)

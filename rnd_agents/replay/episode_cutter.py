@@ -1,21 +1,21 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Cuts episodes into the sequences of a replay, while they go on."""
+"""Cuts episodes into the sequences of a replay while they are collected."""
 
 import copy
-from typing import Any, NamedTuple
+from typing import Any, Callable, Dict, NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents.replay import sequences
 
-# Rows of an environment that are taken at once, and remembered besides those of
-# a sequence.
+# Number of rows of an environment that are added at once.
 _ROWS_AT_ONCE = 16
 
 
@@ -26,20 +26,23 @@ class Sequence(NamedTuple):
 
   Attributes:
     trajectory: `Trajectory` of arrays [L, ...]; its policy_info is a dict of
-      `episodic`, what a curiosity knows of each frame, or ().
-    network_state: Flat tuple of arrays: the recurrent state that the policy had
+      `episodic`, the curiosity's part of each frame (`Curiosity.watch`), or ().
+    network_state: Flat tuple of arrays: the recurrent state of the policy
       before the first frame; () for networks without memory.
     is_demonstration: np.bool_ []: whether an expert acted.
   """
 
   trajectory: trajectory_lib.Trajectory
-  network_state: tuple
-  is_demonstration: Any
+  network_state: types.NestedSpecTensorOrArray
+  is_demonstration: types.NestedSpecTensorOrArray
 
 
 def sequence_spec(
-    trajectory_spec, settings, network_state_spec=(), episodic_spec=()
-):
+    trajectory_spec: trajectory_lib.Trajectory,
+    settings: sequences.SequenceSettings,
+    network_state_spec: types.NestedTensorSpec = (),
+    episodic_spec: types.NestedTensorSpec = (),
+) -> Sequence:
   """Returns the spec of the sequences of an environment and a network.
 
   Args:
@@ -63,60 +66,68 @@ def sequence_spec(
 
 
 class EpisodeCutter:
-  """Cuts the episodes of a batch of environments while their rows come in.
+  """Cuts the episodes of a batch of environments as their rows are added.
 
   Sequences never cross episodes. Frames that are missing before an episode are
-  copies of its first one with step type MID: the FIRST after them resets the
-  network, so that neither they nor the state of such a sequence, zeros, matter.
-  Frames that are missing behind it are LAST, with reward, discount and action
-  0; under 'fill' they are the last step, masked by step type LAST. Only there
-  are step type and next step type both LAST: so
-  `ops.q_learning.step_weights` knows them.
+  copies of its first frame with step type MID. The FIRST after them resets the
+  network, so that neither these frames nor the state of such a sequence, zeros,
+  matter. Frames that are missing after an episode are LAST, with reward,
+  discount and action 0; under 'fill' they are the last step, masked by step
+  type LAST. Only there are step type and next step type both LAST, by which
+  `ops.q_learning.step_weights` recognizes them.
 
-  Of each environment the newest rows are kept in a ring [B, R, ...], row n of
-  it at place n % R, from which sequences are gathered. B is that of the first
-  rows.
+  The newest rows of each environment are kept in a ring [B, R, ...], row n at
+  place n % R, from which sequences are gathered. The first rows determine B.
   """
 
-  def __init__(self, settings, add_fn, is_demonstration=False):
+  def __init__(
+      self,
+      settings: sequences.SequenceSettings,
+      add_fn: Callable[[Sequence], None],
+      is_demonstration: bool = False,
+  ):
     """Creates an `EpisodeCutter`.
 
     Args:
       settings: `sequences.SequenceSettings`.
       add_fn: Function of a `Sequence` of arrays [n, ...]: n sequences, in the
-        order in which their last frames came; those of one time in the order of
-        their environments.
-      is_demonstration: What the sequences are marked as.
+        order of their last frames; at one time in the order of the
+        environments.
+      is_demonstration: Value of `is_demonstration` in the sequences.
     """
     settings.check()
     self._settings = settings
     self._add_fn = add_fn
     self._is_demonstration = is_demonstration
-    self._structure = None  # Nest of a row, with nothing in it.
-    self._rings = None  # Of the leaves of rows.
-    self._state_rings = None  # Of the leaves of network states.
-    self._num_rows = None  # [B], so far.
-    # [B], number of the row with which the newest episode begins.
-    self._begin = None
-    self._step_type = None  # [B], the newest.
+    self._structure = None  # Nest of a row without its arrays.
+    self._rings = None  # A ring for each leaf of a row.
+    self._state_rings = None  # A ring for each leaf of a network state.
+    self._num_rows = None  # [B], rows so far.
+    self._begin = None  # [B], number of the first row of the newest episode.
+    self._step_type = None  # [B], that of the newest row.
 
-  def reset(self):
+  def reset(self) -> None:
     """Drops unfinished episodes; the next rows must be FIRST."""
     if self._rings is not None:
       self._step_type[:] = ts.StepType.LAST
 
-  def __call__(self, rows, episodic=(), mask=None):
-    """Adds rows, and hands over the sequences that they complete.
+  def __call__(
+      self,
+      rows: trajectory_lib.Trajectory,
+      episodic: types.NestedArray = (),
+      mask: Optional[np.ndarray] = None,
+  ) -> None:
+    """Adds rows, and passes the sequences that they complete to `add_fn`.
 
     Args:
       rows: `Trajectory` [B, N, ...] of frames as TF-Agents' drivers make them:
-        reward and discount are what came after the action, and a row of step
-        type LAST, with the last observation, ends the episode. Where its
-        policy_info has a `network_state` (as an attribute or a key), a nest
-        [B, N, ...], that is the recurrent state before the frames.
-      episodic: What a curiosity knows of the steps to the frames, a nest of
-        arrays [B, N, ...].
-      mask: Booleans [B, N]: False where there is no row; None for none.
+        reward and discount follow the action, and a row of step type LAST, with
+        the last observation, ends the episode. If its policy_info has a
+        `network_state` (an attribute or a key), a nest [B, N, ...], that is the
+        recurrent state before each frame.
+      episodic: The curiosity's part of the steps to the frames
+        (`Curiosity.watch`), a nest of arrays [B, N, ...].
+      mask: Booleans [B, N]: False where there is no row; None if all are rows.
 
     Raises:
       ValueError: If an array is of another shape, or if a row cannot follow the
@@ -137,7 +148,7 @@ class EpisodeCutter:
     if self._rings is None:
       self._begin_with(rows, leaves, states)
     mask = np.ones(shape, np.bool_) if mask is None else np.asarray(mask)
-    # Often only the last row of the rollout before, which is not taken again.
+    # Leading columns may have no row: often the last one of the rollout before.
     first = int(np.argmax(mask.any(axis=0))) if mask.size else 0
     for start in range(first, shape[1], _ROWS_AT_ONCE):
       part = slice(start, start + _ROWS_AT_ONCE)
@@ -149,11 +160,11 @@ class EpisodeCutter:
 
   @property
   def _num_places(self):
-    """R: the first sequence of some rows ends with the first of them."""
+    """R: enough for a sequence that ends with the first of the added rows."""
     return self._settings.num_frames - 1 + _ROWS_AT_ONCE
 
   def _begin_with(self, rows, leaves, states):
-    """Makes room for rows [B, N] like the first."""
+    """Creates empty rings for rows [B, N]."""
     num_environments = len(leaves[0])
 
     def ring(leaf):
@@ -168,8 +179,8 @@ class EpisodeCutter:
     self._step_type = np.full([num_environments], ts.StepType.LAST)
 
   def _take(self, leaves, states, mask):
-    """Adds a few rows [B, N]."""
-    # The rows that an environment has, before those that it has not.
+    """Adds at most _ROWS_AT_ONCE rows [B, N]."""
+    # Puts the rows of each environment before the places without a row.
     order = np.argsort(~mask, axis=1, kind='stable')
     has_row = np.take_along_axis(mask, order, axis=1)
     step_type = np.take_along_axis(leaves[0], order, axis=1)
@@ -201,11 +212,11 @@ class EpisodeCutter:
   def _starts(self, frames, is_last):
     """Returns the first trained steps of the sequences that rows complete.
 
-    No row completes two.
+    A row completes at most one sequence.
 
     Args:
-      frames: Integers [B, N]: the number of each row in its episode. In the row
-        that ends the episode it is the number of its steps.
+      frames: Integers [B, N]: the number of each row in its episode. For the
+        row that ends the episode it is the number of the episode's steps.
       is_last: Booleans [B, N]: whether the row ends the episode.
 
     Returns:
@@ -256,8 +267,8 @@ class EpisodeCutter:
         trajectory, tuple(states), np.full(b.shape, self._is_demonstration)
     )
 
-  def get_state(self):
-    """Returns what `set_state` needs to go on in mid-episode, picklable."""
+  def get_state(self) -> Dict[str, Any]:
+    """Returns a picklable state, from which `set_state` continues episodes."""
     rings = (self._rings, self._state_rings)
     return copy.deepcopy({
         'settings': tuple(self._settings),
@@ -268,8 +279,8 @@ class EpisodeCutter:
         'step_type': self._step_type,
     })
 
-  def set_state(self, state):
-    """Goes on from a `get_state`; raises ValueError if it does not fit."""
+  def set_state(self, state: Dict[str, Any]) -> None:
+    """Restores a state of `get_state`; raises ValueError if it does not fit."""
     if tuple(state['settings']) != tuple(self._settings):
       raise errors.InvalidValue(
           f'The state belongs to SequenceSettings{tuple(state["settings"])},'
@@ -283,7 +294,7 @@ class EpisodeCutter:
 
 
 def _check_order(step_types, is_first, has_row):
-  """Refuses rows [B, N] that cannot follow those before, [B, 1 + N]."""
+  """Raises InvalidValue if the order of step types [B, 1 + N] is impossible."""
   is_over = step_types[:, :-1] == ts.StepType.LAST
   wrong = step_types[:, 1:][has_row & (is_first != is_over)]
   if not wrong.size:
@@ -292,7 +303,7 @@ def _check_order(step_types, is_first, has_row):
     raise errors.InvalidValue(
         'An episode begins after one that has no row of step type LAST. Add'
         " that row too, which TF-Agents' drivers make between two episodes, or"
-        ' call reset() where an episode is broken off.'
+        ' call reset() after an unfinished episode.'
     )
   raise errors.InvalidValue(
       f'The first row of an episode has step type {wrong[0]}, not FIRST: add'
@@ -311,6 +322,6 @@ def _flat(nest):
 
 
 def _with_info(row, episodic):
-  """A row whose policy info is what the replay keeps of it."""
+  """Returns a row with the policy info that the replay stores."""
   has_some = bool(tf.nest.flatten(episodic))
   return row.replace(policy_info=dict(episodic=episodic) if has_some else ())

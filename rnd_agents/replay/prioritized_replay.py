@@ -10,11 +10,12 @@ only.
 """
 
 import os
-from typing import Any, NamedTuple
+from typing import Any, Collection, Dict, List, Mapping, NamedTuple, Optional
 
 import gin
 import numpy as np
 import tensorflow as tf
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import files
@@ -29,17 +30,17 @@ _TRAIN_STEP = tf.TensorSpec([], tf.int64)
 
 
 class Batch(NamedTuple):
-  """What `PrioritizedReplay.sample` returns.
+  """A batch of sequences that `PrioritizedReplay.sample` drew.
 
   Attributes:
     sequences: nest like the spec, of arrays [B, ...].
     keys: uint64 [B], for `update_priorities`.
-    probabilities: float64 [B], of each to be sampled from its table.
-    table_sizes: int64 [B], the number of sequences in its table.
-    train_steps: int64 [B], of when each was added, as `add` was told.
+    probabilities: float64 [B]: probability of each sequence in its table.
+    table_sizes: int64 [B]: number of sequences in its table.
+    train_steps: int64 [B]: the argument `train_step` with which it was added.
   """
 
-  sequences: Any
+  sequences: types.NestedArray
   keys: np.ndarray
   probabilities: np.ndarray
   table_sizes: np.ndarray
@@ -50,35 +51,37 @@ class Batch(NamedTuple):
 class PrioritizedReplay:
   """Two prioritised tables of sequences.
 
-  What is drawn depends on the seed and on what was added and updated before,
-  also across a `save` and a `restore`.
+  Draws depend only on the seed and on the earlier calls of `add`, `sample` and
+  `update_priorities`, also across a `save` and a `restore`.
   """
 
   def __init__(
       self,
-      spec,
-      max_sequences=None,
-      priority_exponent=0.9,
-      min_sequences=1,
-      compress_images=True,
-      seed=None,
+      spec: types.NestedTensorSpec,
+      max_sequences: Optional[int] = None,
+      priority_exponent: float = 0.9,
+      min_sequences: int = 1,
+      compress_images: bool = True,
+      seed: Optional[types.Seed] = None,
   ):
     """Creates empty tables.
 
     Args:
       spec: Nest of `TensorSpec`s of one sequence, `is_demonstration` among its
         attributes, such as `episode_cutter.sequence_spec` returns.
-      max_sequences: Size of the agent's table, the oldest of which are evicted;
-        there is no default, for memory decides it.
-      priority_exponent: alpha of P(i) = p_i^alpha / sum p^alpha, from 0.
-      min_sequences: How many the agent must have stored before any is sampled.
-      compress_images: Whether uint8 images are stored compressed; what it saves
-        and costs is in docs/r2d3.md.
-      seed: Of all draws, or None.
+      max_sequences: Size of the agent's table, beyond which the oldest sequence
+        is evicted. Required, because it depends on the machine's memory.
+      priority_exponent: alpha of P(i) = p_i^alpha / sum p^alpha, from 0: 0
+        draws uniformly, a higher one prefers large errors.
+      min_sequences: Number of sequences in the agent's table before any is
+        sampled.
+      compress_images: Whether uint8 images are stored compressed; docs/r2d3.md
+        has memory and speed.
+      seed: Seed of all draws, or None.
 
     Raises:
-      ValueError: If an argument is out of range, or if the memory of this
-        machine does not suffice.
+      ValueError: If an argument is out of range, or if this machine has too
+        little memory.
     """
     if max_sequences is None:
       raise errors.InvalidValue(
@@ -108,13 +111,18 @@ class PrioritizedReplay:
     }
     self._max_priorities = {AGENT: 1.0, DEMONSTRATIONS: 1.0}
 
-  def add(self, sequences, priorities=None, train_step=0):
+  def add(
+      self,
+      sequences: types.NestedArray,
+      priorities: Optional[np.ndarray] = None,
+      train_step: int = 0,
+  ) -> None:
     """Adds sequences that the agent has collected.
 
     Args:
       sequences: Nest of arrays [n, ...] that fits the spec.
-      priorities: Numbers from 0, [n]; None for the largest one that the table
-        has seen, 1 at least.
+      priorities: Numbers from 0, [n]; None for the largest priority that the
+        table has ever had, at least 1.
       train_step: Updates of the agent so far.
 
     Raises:
@@ -122,11 +130,17 @@ class PrioritizedReplay:
     """
     self._insert(AGENT, sequences, priorities, train_step)
 
-  def add_demonstrations(self, sequences, priorities=None):
+  def add_demonstrations(
+      self,
+      sequences: types.NestedArray,
+      priorities: Optional[np.ndarray] = None,
+  ) -> None:
     """Adds demonstrations as `add` does; they are never evicted."""
     self._insert(DEMONSTRATIONS, sequences, priorities)
 
-  def sample(self, batch_size, demonstration_ratio=0.0):
+  def sample(
+      self, batch_size: int, demonstration_ratio: float = 0.0
+  ) -> Batch:
     """Samples sequences, with replacement.
 
     Args:
@@ -134,12 +148,9 @@ class PrioritizedReplay:
       demonstration_ratio: rho, the probability of each element to be a
         demonstration, independent of the others.
 
-    Returns:
-      `Batch`.
-
     Raises:
-      ValueError: If a table that could be sampled is too short, or if an
-        argument is out of range.
+      ValueError: If a required table has too few sequences, or if an argument
+        is out of range.
     """
     if batch_size < 1 or not 0.0 <= demonstration_ratio <= 1.0:
       raise errors.InvalidValue(
@@ -177,16 +188,21 @@ class PrioritizedReplay:
         train_steps=train_steps,
     )
 
-  def update_priorities(self, keys, priorities, is_demonstration):
+  def update_priorities(
+      self,
+      keys: np.ndarray,
+      priorities: np.ndarray,
+      is_demonstration: np.ndarray,
+  ) -> None:
     """Sets the priorities of sequences that were sampled.
 
-    Keys of evicted sequences are ignored. Of a key that comes twice the last
-    priority counts.
+    Keys of evicted sequences are ignored. The last priority counts for a key
+    that comes twice.
 
     Args:
-      keys: uint64 [B], of a `Batch`.
-      priorities: Numbers from 0 [B]; 1e-6 takes the place of less.
-      is_demonstration: Booleans [B]: which table each is of.
+      keys: uint64 [B], those of a `Batch`.
+      priorities: Numbers from 0 [B]; those below 1e-6 are raised to it.
+      is_demonstration: Booleans [B]: whether each is a demonstration.
 
     Raises:
       ValueError: If a priority is negative or not finite, or if the lengths
@@ -206,29 +222,29 @@ class PrioritizedReplay:
       )
       self._note_priority(name, priorities[chosen].max())
 
-  def sizes(self):
+  def sizes(self) -> Dict[str, int]:
     """Returns the number of sequences in each table, by its name."""
     return {name: table.size for name, table in self._tables.items()}
 
-  def is_ready(self, demonstration_ratio=0.0):
-    """Returns whether enough is stored for `sample`."""
+  def is_ready(self, demonstration_ratio: float = 0.0) -> bool:
+    """Returns whether enough sequences are stored for `sample`."""
     return self._missing(demonstration_ratio) is None
 
-  def save(self, folder):
+  def save(self, folder: str) -> Dict[str, Any]:
     """Writes the sequences that are new since the last `save` or `restore`.
 
-    Files never change: what an earlier `save` returned can be restored as long
-    as its files are kept (`file_names`, `prune`).
+    Files never change: the state that an earlier `save` returned can be
+    restored as long as its files are kept (`file_names`, `prune`).
 
     Args:
-      folder: Used by this replay only; made if it is not there.
+      folder: Folder that only this replay uses; created if it is missing.
 
     Returns:
-      What `restore` takes, picklable: everything but the sequences, and the
+      The picklable argument of `restore`: everything but the sequences, and the
       names of their files.
 
     Raises:
-      OSError: If the disk does not take it. What was saved before stays.
+      OSError: If writing fails. Earlier files stay.
     """
     os.makedirs(folder, exist_ok=True)
     tables = {name: table.save(folder) for name, table in self._tables.items()}
@@ -239,12 +255,16 @@ class PrioritizedReplay:
         max_priorities=dict(self._max_priorities),
     )
 
-  def restore(self, folder, state):
-    """Goes on from what `save` returned, in a new replay of the same arguments.
+  def restore(self, folder: str, state: Mapping[str, Any]) -> None:
+    """Restores a state of `save` in a new replay of the same arguments.
+
+    Args:
+      folder: Folder of the files.
+      state: Result of `save`.
 
     Raises:
-      DamagedReplayError: If a file is missing or not what was written. The
-        replay is empty still.
+      DamagedReplayError: If a file is missing or damaged. The replay stays
+        empty.
     """
     for name, table in self._tables.items():
       table.read(folder, state['tables'][name])
@@ -258,8 +278,8 @@ class PrioritizedReplay:
     is_demonstration = np.asarray(sequences.is_demonstration)
     if np.any(is_demonstration != (table == DEMONSTRATIONS)):
       raise errors.InvalidValue(
-          f'A sequence for the table {table!r} says is_demonstration='
-          f'{table != DEMONSTRATIONS}: it would be trained as that.'
+          f'A sequence for the table {table!r} has is_demonstration='
+          f'{table != DEMONSTRATIONS}, which would choose the wrong loss.'
       )
     if priorities is None:
       priorities = np.full(is_demonstration.shape, self._max_priorities[table])
@@ -280,7 +300,7 @@ class PrioritizedReplay:
         name, leaf_spec = spec_differences.leaves(self._spec)[i]
         raise errors.InvalidValue(
             f'Sequences have {leaf.dtype} {list(leaf.shape)} where the spec of'
-            f' the replay says {name}: n of'
+            f' the replay has {name}: n of'
             f' {spec_differences.described(leaf_spec)}.'
         )
     return leaves
@@ -290,13 +310,13 @@ class PrioritizedReplay:
     self._max_priorities[table] = largest
 
   def _missing(self, demonstration_ratio):
-    """Returns what `sample` needs and has not got, or None."""
+    """Returns the reason why `sample` cannot run yet, or None."""
     sizes = self.sizes()
     least = self._min_sequences
     if demonstration_ratio < 1.0 and sizes[AGENT] < least:
       return (
-          f'The agent has stored {sizes[AGENT]} sequences, and min_sequences='
-          f'{least} must be there before any is sampled: collect more, or'
+          f'The agent has stored {sizes[AGENT]} sequences and needs'
+          f' min_sequences={least} before any is sampled: collect more, or'
           ' sample demonstrations only (demonstration_ratio=1).'
       )
     if demonstration_ratio > 0.0 and not sizes[DEMONSTRATIONS]:
@@ -307,14 +327,14 @@ class PrioritizedReplay:
     return None
 
 
-def file_names(state):
-  """Returns the names of the files of a state that `save` returned."""
+def file_names(state: Mapping[str, Any]) -> List[str]:
+  """Returns the names of the files of a state of `PrioritizedReplay.save`."""
   tables = state['tables'].values()
   return [name for table in tables for name in table['files']]
 
 
-def prune(folder, names):
-  """Deletes the files of a folder, if it is there, but those of some names."""
+def prune(folder: str, names: Collection[str]) -> None:
+  """Deletes the files of a folder, if it exists, except those of some names."""
   for name in os.listdir(folder) if os.path.isdir(folder) else ():
     if name not in names:
       os.remove(os.path.join(folder, name))

@@ -1,77 +1,151 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Stores sequences with priorities; saves only what is new since the last time.
+"""Stores sequences with priorities; saves only those that are new.
 
-The number of a sequence says how many were added before it. Numbers k * S to
-k * S + S - 1 are segment k, which lies side by side in memory and is one file,
-`agent_000000012000_00500.npz` with its first number and its length. A full
-segment is never written again; the newest one is written anew, with its length
-in its name, once sequences were added. So a file never changes.
+The number of a sequence is the number of sequences added before it. Numbers
+k * S to k * S + S - 1 are segment k, whose sequences are contiguous in memory
+and in one file, `agent_000000012000_00500.npz`, named by its first number and
+its length. A full segment is written once. The newest segment is written again
+whenever sequences were added to it, under a name with its new length, so that a
+file never changes.
 """
 
+from concurrent import futures
 import io
 import os
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 import zipfile
 
 import numpy as np
+import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import files
-from rnd_agents.replay import columns
-from rnd_agents.replay import sum_tree
+from rnd_agents import frame_stacks
 
-# Large enough for the disk, and small beside what a checkpoint may take.
+# Large enough for the disk, and small beside a checkpoint.
 _SEGMENT_BYTES = 16 * 2**20
 _LEAST_SEQUENCES = 8
-# Memory for sequences that were evicted while their segment was not: 1/16.
+# Memory for evicted sequences of a segment that is not yet evicted: 1/16.
 _SEGMENTS_PER_TABLE = 16
 
 
 class DamagedReplayError(errors.SetupError):
-  """A file of a saved replay is missing or not what was written."""
+  """A file of a saved replay is missing or damaged."""
+
+
+class SumTree:
+  """Draws indices in proportion to weights (Schaul et al., 2016, B.2.1).
+
+  The leaves of this binary tree are weights, its nodes are sums. Setting and
+  finding n weights takes O(n log size), a few NumPy operations for each level.
+  A node is always the sum of its two children and never changed by a
+  difference. The tree therefore depends only on its weights, to the last bit,
+  and not on the order in which they were set.
+  """
+
+  def __init__(self, size: int):
+    """Creates a tree of zeros.
+
+    Args:
+      size: Number of weights, from 1.
+    """
+    self._num_levels = (size - 1).bit_length()
+    self._first = 1 << self._num_levels  # Node of the first leaf; the root is 1
+    self._nodes = np.zeros(2 * self._first)
+
+  @property
+  def total(self) -> float:
+    """The sum of all weights."""
+    return self._nodes[1]
+
+  def weights(self, indices: np.ndarray) -> np.ndarray:
+    """Returns the weights, float64 [n], at integer indices [n]."""
+    return self._nodes[self._first + indices]
+
+  def set(self, indices: np.ndarray, weights: np.ndarray) -> None:
+    """Sets weights.
+
+    Args:
+      indices: Integers [n]; the last weight counts for one that comes twice.
+      weights: Finite numbers from 0, [n].
+    """
+    nodes = self._first + np.asarray(indices, np.int64)
+    self._nodes[nodes] = weights
+    for _ in range(self._num_levels):
+      nodes = np.unique(nodes >> 1)
+      self._nodes[nodes] = self._nodes[2 * nodes] + self._nodes[2 * nodes + 1]
+
+  def find(self, positions: np.ndarray) -> np.ndarray:
+    """Returns the index at each position of the line of all weights.
+
+    Args:
+      positions: Numbers from 0 to below `total`, [n].
+
+    Returns:
+      int64 [n]: the first i whose weights 0 to i sum to more than the position.
+      Its weight is above 0 in spite of rounding.
+    """
+    left_over = np.array(positions, np.float64)
+    nodes = np.ones(left_over.shape, np.int64)
+    for _ in range(self._num_levels):
+      nodes *= 2
+      left, right = self._nodes[nodes], self._nodes[nodes + 1]
+      goes_right = (left_over >= left) & (right > 0.0)
+      left_over -= np.where(goes_right, left, 0.0)
+      nodes += goes_right
+    return nodes - self._first
 
 
 class SequenceTable:
   """Sequences, all or the newest, drawn in proportion to their weights."""
 
-  def __init__(self, name, specs, max_size, compresses_images=True):
+  def __init__(
+      self,
+      name: str,
+      specs: Sequence[tf.TensorSpec],
+      max_size: Optional[int],
+      compresses_images: bool = True,
+  ):
     """Creates an empty table.
 
     Args:
-      name: What its files begin with.
-      specs: List of the `TensorSpec`s of the arrays of one sequence.
-      max_size: The number of sequences beyond which the oldest are evicted;
-        None to evict none.
+      name: First part of the names of its files.
+      specs: `TensorSpec`s [L, ...] of the arrays of one sequence.
+      max_size: Number of sequences beyond which the oldest are evicted; None to
+        evict none.
       compresses_images: Whether arrays of images are compressed.
 
     Raises:
-      ValueError: If the memory of this machine does not suffice.
+      ValueError: If this machine has too little memory.
     """
     self._name = name
     self._max_size = np.inf if max_size is None else max_size
+    is_compressed = [compresses_images and _is_images(spec) for spec in specs]
     self._uncompressed_bytes = sum(  # Of a sequence.
         _num_bytes(spec)
-        for spec in specs
-        if not (compresses_images and columns.is_images(spec))
+        for spec, compressed in zip(specs, is_compressed, strict=True)
+        if not compressed
     )
     length = _SEGMENT_BYTES // sum(map(_num_bytes, specs))
     if max_size is not None:
       length = min(length, max_size // _SEGMENTS_PER_TABLE)
     self._segment_length = length = max(length, _LEAST_SEQUENCES)
-    # One segment more than are full of what is not evicted: the one that is
-    # partly evicted keeps its place until it is so wholly.
+    # One segment more than the sequences fill: a partly evicted segment keeps
+    # its place until all of it is evicted.
     capacity = (-(-(max_size or 0) // length) + 1) * length
     self._check_memory(max_size or capacity, capacity)
     self._columns = [
-        columns.create(spec, capacity, compresses_images) for spec in specs
+        (_ImageColumn if compressed else _ArrayColumn)(spec, capacity)
+        for spec, compressed in zip(specs, is_compressed, strict=True)
     ]
     self._capacity = capacity
-    self._tree = sum_tree.SumTree(capacity)
+    self._tree = SumTree(capacity)
     self._num_added = 0
     self._saved_files = set()
 
   @property
-  def size(self):
+  def size(self) -> int:
     """The number of sequences."""
     return min(self._num_added, self._max_size)
 
@@ -80,7 +154,7 @@ class SequenceTable:
     """Number of the oldest sequence."""
     return self._num_added - self.size
 
-  def add(self, leaves, weights):
+  def add(self, leaves: Sequence[np.ndarray], weights: np.ndarray) -> None:
     """Adds sequences, and evicts the oldest ones where the table is full.
 
     Args:
@@ -88,7 +162,7 @@ class SequenceTable:
       weights: Numbers from 0, [n].
 
     Raises:
-      ValueError: If the memory of this machine does not suffice.
+      ValueError: If this machine has too little memory.
     """
     self._make_room(self._num_added + len(weights))
     numbers = self._num_added + np.arange(len(weights))
@@ -98,22 +172,24 @@ class SequenceTable:
     first = self._first
     self._num_added += len(weights)
     evicted = np.arange(first, self._first) % self._capacity
-    # Of more than the table holds, the newest.
+    # If these are more than the table holds, only the newest stay.
     weights = np.where(numbers < self._first, 0.0, weights)
     self._tree.set(
         np.concatenate([evicted, places]),
         np.concatenate([np.zeros(evicted.shape), weights]),
     )
 
-  def sample(self, uniform):
+  def sample(
+      self, uniform: np.ndarray
+  ) -> Tuple[List[np.ndarray], np.ndarray, np.ndarray]:
     """Draws sequences with replacement.
 
     Args:
       uniform: Numbers from 0 to below 1, [n].
 
     Returns:
-      (list of arrays [n, ...], their numbers uint64 [n], their probabilities
-      float64 [n]).
+      A tuple (list of arrays [n, ...], their numbers uint64 [n], their
+      probabilities float64 [n]).
     """
     places = self._tree.find(uniform * self._tree.total)
     newest = self._num_added - 1
@@ -122,24 +198,24 @@ class SequenceTable:
     arrays = [column.take(places) for column in self._columns]
     return arrays, numbers.astype(np.uint64), probabilities
 
-  def set_weights(self, numbers, weights):
+  def set_weights(self, numbers: np.ndarray, weights: np.ndarray) -> None:
     """Sets weights [n]; numbers of evicted sequences are ignored."""
     numbers = numbers.astype(np.int64)
     is_here = (numbers >= self._first) & (numbers < self._num_added)
     self._tree.set(numbers[is_here] % self._capacity, weights[is_here])
 
-  def save(self, folder):
+  def save(self, folder: str) -> Dict[str, Any]:
     """Writes the sequences that `folder` does not have yet.
 
     Args:
-      folder: Where the files lie, for this table only.
+      folder: Folder of the files of this table.
 
     Returns:
-      What `read` and `restore` take, picklable: the names of the 'files', and
-      what is not in them.
+      The picklable argument of `read` and `restore`: the names of the 'files',
+      and the part of the state that is not in them.
 
     Raises:
-      OSError: If the disk does not take it.
+      OSError: If writing fails.
     """
     length = self._segment_length
     names = []
@@ -156,8 +232,12 @@ class SequenceTable:
         weights=self._tree.weights(live),
     )
 
-  def read(self, folder, state):
-    """Reads the files of what `save` returned; the table stays as it was.
+  def read(self, folder: str, state: Mapping[str, Any]) -> None:
+    """Reads the files of a state; the table stays empty until `restore`.
+
+    Args:
+      folder: Folder of the files of this table.
+      state: Result of `save`.
 
     Raises:
       DamagedReplayError: If a file is missing or damaged.
@@ -166,8 +246,8 @@ class SequenceTable:
     for name in state['files']:
       self._read(os.path.join(folder, name), int(name.split('_')[-2]))
 
-  def restore(self, state):
-    """Goes on from what `save` returned, after `read`."""
+  def restore(self, state: Mapping[str, Any]) -> None:
+    """Restores a state whose files `read` has read."""
     self._num_added = state['num_added']
     live = np.arange(self._first, self._num_added) % self._capacity
     self._tree.set(live, state['weights'])
@@ -183,11 +263,11 @@ class SequenceTable:
       self._capacity *= 2
     for column in self._columns:
       column.grow(self._capacity)
-    self._tree = sum_tree.SumTree(self._capacity)
+    self._tree = SumTree(self._capacity)
     self._tree.set(np.arange(self._num_added), weights)
 
   def _check_memory(self, num_sequences, num_places):
-    """Refuses sequences whose places would not fit into the memory."""
+    """Raises InvalidValue if sequences would not fit into the memory."""
     needed = num_places * self._uncompressed_bytes
     available = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
     if needed > available:
@@ -228,6 +308,90 @@ class SequenceTable:
           f'{path}, a part of the replay, is damaged or missing'
           f' ({type(e).__name__}: {e}).'
       ) from e
+
+
+class _ArrayColumn:
+  """One array of each sequence, at places 0 to capacity - 1.
+
+  The memory of a place is taken when it is first written.
+  """
+
+  def __init__(self, spec, capacity):
+    self._values = np.empty((capacity, *spec.shape), spec.dtype.as_numpy_dtype)
+
+  def grow(self, capacity):
+    """Adds places until there are `capacity`."""
+    values = np.empty((capacity, *self._values.shape[1:]), self._values.dtype)
+    values[: len(self._values)] = self._values
+    self._values = values
+
+  def put(self, places, values):
+    """Stores arrays [n, ...] at places [n]."""
+    self._values[places] = values
+
+  def take(self, places):
+    """Returns the arrays [n, ...] at places [n]."""
+    return self._values[places]
+
+  def packed(self, first, count):
+    """Returns the argument of `unpack` for `count` places: arrays by name."""
+    return {'values': self._values[first : first + count]}
+
+  def unpack(self, first, packed):
+    """Puts back the arrays that `packed` returned."""
+    values = packed['values']
+    self._values[first : first + len(values)] = values
+
+
+class _ImageColumn:
+  """The images of each sequence, compressed by `frame_stacks`."""
+
+  def __init__(self, spec, capacity):
+    self._shape = tuple(spec.shape)
+    self._compressed = [b''] * capacity
+    # zlib lets other threads run.
+    self._pool = futures.ThreadPoolExecutor()
+
+  def grow(self, capacity):
+    """Adds places until there are `capacity`."""
+    self._compressed += [b''] * (capacity - len(self._compressed))
+
+  def put(self, places, values):
+    """Stores images [n, L, height, width, C] at places [n]."""
+    contents = self._pool.map(frame_stacks.compress, values)
+    for place, content in zip(places, contents):
+      self._compressed[place] = content
+
+  def take(self, places):
+    """Returns the images [n, L, height, width, C] at places [n]."""
+    values = np.empty((len(places), *self._shape), np.uint8)
+
+    def fill(i):
+      frame_stacks.expand(self._compressed[places[i]], values[i])
+
+    for _ in self._pool.map(fill, range(len(places))):
+      pass  # An exception of a thread is raised here.
+    return values
+
+  def packed(self, first, count):
+    """Returns the argument of `unpack` for `count` places: arrays by name."""
+    parts = self._compressed[first : first + count]
+    return {
+        'lengths': np.array([len(part) for part in parts]),
+        'compressed': np.frombuffer(b''.join(parts), np.uint8),
+    }
+
+  def unpack(self, first, packed):
+    """Puts back the arrays that `packed` returned."""
+    content, start = packed['compressed'].tobytes(), 0
+    for i, length in enumerate(packed['lengths'].tolist()):
+      self._compressed[first + i] = content[start : start + length]
+      start += length
+
+
+def _is_images(spec):
+  """Whether a `TensorSpec` is of uint8 [L, height, width, channels]."""
+  return spec.shape.rank == 4 and spec.dtype == tf.uint8
 
 
 def _num_bytes(spec):

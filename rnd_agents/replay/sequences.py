@@ -5,33 +5,37 @@
 A recurrent network learns from sequences: their steps stay together and in
 order, and minibatches are drawn over sequences. With burn-in (Kapturowski et
 al., 2019, section 3) the steps before a sequence are unrolled first, only to
-bring the stored state of an older network nearer to what the network of now
-would have. `cut` returns indices of the chunks of a rollout, for PPO;
-`episode_cutter` cuts episodes while they go on, for a replay.
+bring the stored state of an older network nearer to that of the present one.
+`cut` returns indices of the chunks of a rollout, for PPO; `episode_cutter` cuts
+episodes while they are collected, for a replay.
 """
 
 import numbers
-from typing import NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional, TypeVar, Union
 
+import numpy as np
 import tensorflow as tf
+from tf_agents.typing import types
 from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
 
 REMAINDERS = ('pad', 'fill', 'drop', 'shift')
+_Integers = TypeVar('_Integers', tf.Tensor, np.ndarray)
 
 
 class SequenceSettings(NamedTuple):
   """How rollouts or episodes are cut into sequences.
 
   Attributes:
-    unroll_length: U, the trained steps of a sequence; None for a whole rollout.
-    burn_in_length: b, the steps before them that only warm the state.
+    unroll_length: U, number of trained steps of a sequence; None for a whole
+      rollout.
+    burn_in_length: b, number of steps before them that only warm up the state.
     period: Steps from the first trained step of a sequence to that of the next
       one; None for unroll_length, so that each step is trained in one sequence.
-      Less, and the sequences overlap (R2D2: half of unroll_length).
-    remainder: What becomes of the last steps, which are too few for a sequence.
-      Of six steps at unroll_length=4:
+      With a lower one the sequences overlap (R2D2: half of unroll_length).
+    remainder: Treatment of the last steps, which are too few for a sequence.
+      With six steps and unroll_length=4:
 
           pad:   [[1, 2, 3, 4], [5, 6, -, -]]
           fill:  [[1, 2, 3, 4], [5, 6, 6, 6]]
@@ -48,23 +52,28 @@ class SequenceSettings(NamedTuple):
   remainder: str = 'pad'
 
   @property
-  def num_frames(self):
-    """L, the frames of a sequence of an episode: one more than its steps."""
+  def num_frames(self) -> int:
+    """L, number of frames of a sequence: one more than its steps."""
     return self.burn_in_length + self.unroll_length + 1
 
   @property
-  def stride(self):
+  def stride(self) -> int:
     """`period` as a number."""
     return self.unroll_length if self.period is None else self.period
 
-  def check(self, owner='SequenceSettings', of_rollouts=False, **names):
+  def check(
+      self,
+      owner: str = 'SequenceSettings',
+      of_rollouts: bool = False,
+      **names: str,
+  ) -> None:
     """Checks the settings.
 
     Args:
-      owner: Whose arguments the settings are, for the messages.
+      owner: Name of the function or class with these arguments, for messages.
       of_rollouts: Whether unroll_length may be None, as for `cut`.
-      **names: Names of the owner's arguments, where they are not those of the
-        settings: period='window_period'.
+      **names: Names of the owner's arguments, where they differ from those of
+        the settings: period='window_period'.
 
     Raises:
       TypeError: If a length is not an integer.
@@ -90,8 +99,8 @@ class SequenceSettings(NamedTuple):
     if self.unroll_length is None and self.burn_in_length:
       raise errors.InvalidValue(
           f'{names["burn_in_length"]}={self.burn_in_length} needs'
-          f' {names["unroll_length"]}: a rollout that is not cut has no steps'
-          ' before it.'
+          f' {names["unroll_length"]}: there are no steps before a whole'
+          ' rollout.'
       )
     if self.unroll_length is not None and self.stride > self.unroll_length:
       raise errors.InvalidValue(
@@ -125,12 +134,12 @@ def _starts(num_steps, settings):
   return tf.minimum(starts, last)
 
 
-def last_start(others, settings):
+def last_start(others: _Integers, settings: SequenceSettings) -> _Integers:
   """Returns the first trained step of the sequence with the last steps.
 
   Args:
-    others: Steps after those of the first sequence, integers from 0.
-    settings: `SequenceSettings` that do not drop these steps.
+    others: Number of steps after the first sequence, integers from 0.
+    settings: `SequenceSettings` whose remainder is not 'drop'.
   """
   if settings.remainder == 'shift':
     return others
@@ -141,10 +150,11 @@ class Chunks(NamedTuple):
   """Indices of the steps of C chunks in the rollout that they are cut from.
 
   Attributes:
-    steps: int32 [C, U]: index of each step, the last one's where none is left.
+    steps: int32 [C, U]: index of each step; that of the last step where there
+      are no more steps.
     weights: float32 [C, U]: how often each step counts. A step counts once, in
-      the first chunk that has it; under 'fill' the last one for its repeats
-      too, at its own place, where the state is the one that it had.
+      the first chunk that has it. Under 'fill' the last step counts for its
+      repeats too, at its own place, where the state is right.
     burn_in: int32 [C, b]: the steps before each chunk, 0 where there are none.
     has_burn_in: bool [C]: whether all b of them exist.
   """
@@ -155,11 +165,13 @@ class Chunks(NamedTuple):
   has_burn_in: tf.Tensor
 
 
-def cut(num_steps, settings):
+def cut(
+    num_steps: Union[int, tf.Tensor], settings: SequenceSettings
+) -> Chunks:
   """Cuts a rollout into chunks.
 
-  The steps of a burn-in belong to the chunk before as well: all are learned
-  from. A chunk nearer to the start than its burn-in is long has none.
+  The steps of a burn-in are trained as well, in the chunk before. A chunk has
+  no burn-in if fewer steps than its length are before it.
 
   Args:
     num_steps: T, an integer or an integer tensor [].
@@ -178,15 +190,16 @@ def cut(num_steps, settings):
   else:
     num_steps = int(num_steps)
     if num_steps < 1:
-      words = f'A rollout has 1 step at least, not {num_steps}.'
-      raise errors.InvalidValue(words)
+      raise errors.InvalidValue(
+          f'A rollout has at least 1 step, got {num_steps}.'
+      )
   length = settings.unroll_length
   length = num_steps if length is None else int(length)
   settings = settings._replace(unroll_length=length)
   burn_in_length = int(settings.burn_in_length)
   first_steps = _starts(num_steps, settings)
   steps = first_steps[:, tf.newaxis] + tf.range(length)
-  # Where the chunk before ends; it has counted the steps up to there.
+  # End of the chunk before, which has counted the steps up to there.
   ends = tf.concat([[0], first_steps[:-1] + length], axis=0)
   counts = (steps >= ends[:, tf.newaxis]) & (steps < num_steps)
   weights = tf.cast(counts, tf.float32)
@@ -204,7 +217,16 @@ def cut(num_steps, settings):
   )
 
 
-def warm_up(unroll, observations, step_types, before, stored, has_burn_in):
+def warm_up(
+    unroll: Callable[
+        [types.NestedTensor, tf.Tensor, types.NestedTensor], types.NestedTensor
+    ],
+    observations: types.NestedTensor,
+    step_types: tf.Tensor,
+    before: types.NestedTensor,
+    stored: types.NestedTensor,
+    has_burn_in: tf.Tensor,
+) -> types.NestedTensor:
   """Returns the states of chunks after their burn-in.
 
   Args:
@@ -212,13 +234,14 @@ def warm_up(unroll, observations, step_types, before, stored, has_burn_in):
       states after the last step.
     observations: A nest of tensors [M, b, ...]: the burn-in of M chunks.
     step_types: Integer tensor [M, b].
-    before: Nest of tensors [M, ...]: stored with the first step of a burn-in.
-    stored: The same, stored with the first step of a chunk.
+    before: Nest of tensors [M, ...]: states stored with the first steps of the
+      burn-in.
+    stored: States stored with the first steps of the chunks.
     has_burn_in: Booleans [M].
 
   Returns:
     A nest like `stored`: the state after the burn-in where there is one, else
-    `stored`. No gradient flows through it.
+    `stored`. No gradient passes.
   """
   warmed = unroll(observations, step_types, before)
   states = nest_utils.where(has_burn_in, warmed, stored)

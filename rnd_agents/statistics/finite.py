@@ -156,7 +156,7 @@ def refuses_sequences(train):
     of_steps = dict(reward=experience.reward, discount=experience.discount)
     with tf.control_dependencies([
         *check(numbers, outer_rank=1),
-        *check(of_steps, mask=~experience.is_last(), largest=1e15),
+        *check(of_steps, mask=~experience.is_boundary(), largest=1e15),
     ]):
       return train(self, experience, weights, network_state, **others)
 

@@ -208,7 +208,7 @@ class ReplayTraining:
     episodes = []
     try:
       for path in [paths] if isinstance(paths, str) else paths:
-        episodes += demonstration_files.read(
+        episodes += demonstration_files.read_episodes(
             path,
             demonstration_files.trajectory_spec(
                 specs.time_step.observation, specs.action

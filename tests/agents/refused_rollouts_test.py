@@ -159,6 +159,13 @@ def test_replayed_sequences_that_are_not_finite_change_nothing():
   for name in ('observation', 'reward', 'discount'):
     wrong = _spoiled(sequences, name, np.nan, 1, 2)
     refuses(wrong, f'{name} is nan', 'place 1')
+  last_step, boundary = 3, 4
+  wrong = _spoiled(sequences, 'reward', np.inf, 1, last_step)
+  refuses(wrong, 'reward is inf', 'step 3')
+  # The reward of a boundary row belongs to no transition.
+  harmless = _spoiled(sequences, 'reward', np.nan, 1, boundary)
+  expected, found = agent.loss(sequences), agent.train(harmless)
+  np.testing.assert_allclose(found.loss, expected.loss, rtol=1e-5)
 
 
 # Boundary rows and the last row.

@@ -163,7 +163,7 @@ def test_demonstrations_of_many_worlds(tmp_path, counts_unfinished):
   )
   assert result.num_demonstrations == 3
   archive = _archive(tmp_path)
-  episodes = demonstrations.read(result.demonstrations)
+  episodes = demonstrations.read_episodes(result.demonstrations)
   (env,) = toys.singles(toys.Drift, 1, max_episode_steps=30)
   for world, episode in enumerate(episodes):
     cell = archive['best'][world]
@@ -210,7 +210,7 @@ def test_scores_are_rewards_of_all_wrappers(tmp_path):
   )
   assert wrapped.num_demonstrations == 1
   assert wrapped.best_score == pytest.approx(2 * plain.best_score)
-  (episode,) = demonstrations.read(wrapped.demonstrations)
+  (episode,) = demonstrations.read_episodes(wrapped.demonstrations)
   assert episode.reward.sum() == pytest.approx(wrapped.best_score, rel=1e-5)
 
 

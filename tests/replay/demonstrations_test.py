@@ -83,16 +83,16 @@ def _file(tmp_path):
   """A path, and the three episodes in it: 3, 1 and 300 steps."""
   path = str(tmp_path / 'demos.tfrecord')
   episodes = [_episode(3, 0), _episode(1, 1), _episode(300, 2)]
-  demonstrations.write(path, _spec(), episodes)
+  demonstrations.write_episodes(path, _spec(), episodes)
   return path, episodes
 
 
 def test_what_is_read_is_what_was_written(file):
   path, episodes = file
-  _assert_equal(demonstrations.read(path, _spec()), episodes)
+  _assert_equal(demonstrations.read_episodes(path, _spec()), episodes)
   assert sorted(os.listdir(os.path.dirname(path))) == [
       'demos.tfrecord', 'demos.tfrecord.json', 'demos.tfrecord.spec']
-  assert demonstrations.read_record(path) == (None, 3, 4 + 2 + 301)
+  assert demonstrations.Record.read(path) == (None, 3, 4 + 2 + 301)
   # TF-Agents' own reader agrees, frame by frame.
   frames = list(example_encoding_dataset.load_tfrecord_dataset(
       [path], as_trajectories=True, add_batch_dim=False))
@@ -105,10 +105,10 @@ def test_what_is_read_is_what_was_written(file):
 def test_states_are_kept(tmp_path):
   episodes = [_episode(2, 0, with_state=True), _episode(4, 1, with_state=True)]
   spec = _spec(state=_STATE)
-  demonstrations.write(tmp_path / 'a', spec, episodes)
-  _assert_equal(demonstrations.read(tmp_path / 'a', spec), episodes)
+  demonstrations.write_episodes(tmp_path / 'a', spec, episodes)
+  _assert_equal(demonstrations.read_episodes(tmp_path / 'a', spec), episodes)
   # Whoever has no use for them takes the same file.
-  _assert_equal(demonstrations.read(tmp_path / 'a', _spec()), episodes)
+  _assert_equal(demonstrations.read_episodes(tmp_path / 'a', _spec()), episodes)
 
 
 class _Recorded:
@@ -136,7 +136,7 @@ def test_what_a_driver_of_tf_agents_recorded(tmp_path, caplog):
   last = [t for t, frame in enumerate(seen.frames) if frame.step_type == 2]
   assert 2 <= len(last) and last[-1] < len(seen.frames) - 1  # One is cut.
   with caplog.at_level(logging.WARNING):
-    episodes = demonstrations.read(path, spec)
+    episodes = demonstrations.read_episodes(path, spec)
   assert 'no record, ' + path + '.json, of its environment and length' in (
       caplog.text)
   num_left = len(seen.frames) - 1 - last[-1]
@@ -201,7 +201,7 @@ _MISFITS = [
 def test_each_part_that_does_not_fit_is_named(file, changes, faults):
   path, _ = file
   with pytest.raises(demonstrations.DemonstrationError) as error:
-    demonstrations.read(path, _spec(**changes))
+    demonstrations.read_episodes(path, _spec(**changes))
   message = str(error.value)
   assert message.startswith(f'{path} does not fit: ')
   for fault in faults:
@@ -216,19 +216,19 @@ def test_what_is_no_misfit():
     return _spec(observation=(
         _BOX((2,), _F32, -bound, bound), _BOX((), np.int32, 0, 1000 * bound)))
 
-  demonstrations.check(spec(1), spec(2))
+  demonstrations.check_spec(spec(1), spec(2))
   most = np.iinfo(np.int32)
-  demonstrations.check(
+  demonstrations.check_spec(
       _spec(observation=_BOX((), np.int32, most.min, most.max)),
       _spec(observation=_BOX((), np.int32, most.min + 1, most.max)))
   box = _spec(action=_BOX((2,), _F32, -1, 1))
-  demonstrations.check(box, _spec(action=_BOX((2,), _F32, [-1, -1], 1)))
+  demonstrations.check_spec(box, _spec(action=_BOX((2,), _F32, [-1, -1], 1)))
   with pytest.raises(demonstrations.DemonstrationError, match='-2., -1.. to'):
-    demonstrations.check(_spec(action=_BOX((2,), _F32, [-2, -1], 1)), box)
+    demonstrations.check_spec(_spec(action=_BOX((2,), _F32, [-2, -1], 1)), box)
   some = _spec(action=_BOX((3,), _F32, [-2, -1, -1], 1))
   others = _spec(action=_BOX((3,), _F32, [-2, -2, -1], 1))
   with pytest.raises(demonstrations.DemonstrationError, match='-2., -2., -1.'):
-    demonstrations.check(some, others)
+    demonstrations.check_spec(some, others)
 
 
 def _salvage_command(path):
@@ -250,19 +250,21 @@ def test_a_file_that_was_cut(file, caplog, num_frames, num_episodes):
   path, episodes = file
   os.truncate(path, _sizes(path)[num_frames] + 20)
   with pytest.raises(demonstrations.DemonstrationError) as error:
-    demonstrations.read(path)
+    demonstrations.read_episodes(path)
   assert f'damaged after {num_frames} frames (truncated' in str(error.value)
   if num_episodes:
     assert _salvage_command(path) in str(error.value)
     with caplog.at_level(logging.WARNING):
       _assert_equal(
-          demonstrations.read(path, salvage=True), episodes[:num_episodes])
+          demonstrations.read_episodes(path, salvage=True),
+          episodes[:num_episodes],
+      )
     assert f'damaged after {num_frames} frames' in caplog.text
     assert 'of an episode that was not recorded to its end' in caplog.text
   else:
     assert 'No whole episode' in str(error.value)
     with pytest.raises(demonstrations.DemonstrationError, match='no whole'):
-      demonstrations.read(path, salvage=True)
+      demonstrations.read_episodes(path, salvage=True)
 
 
 def test_a_file_with_a_wrong_byte(file):
@@ -274,9 +276,9 @@ def test_a_file_with_a_wrong_byte(file):
     stream.seek(place)
     stream.write(bytes([byte ^ 0xFF]))
   with pytest.raises(demonstrations.DemonstrationError) as error:
-    demonstrations.read(path)
+    demonstrations.read_episodes(path)
   assert 'damaged after 4 frames (corrupted record' in str(error.value)
-  _assert_equal(demonstrations.read(path, salvage=True), episodes[:1])
+  _assert_equal(demonstrations.read_episodes(path, salvage=True), episodes[:1])
 
 
 @pytest.mark.parametrize(('num_frames', 'more'), [(4 + 2 + 9, 7), (4 + 2, 0)])
@@ -285,19 +287,20 @@ def test_a_file_cut_between_frames(file, caplog, num_frames, more):
   # With a few bytes of the next frame, which TensorFlow does not mind.
   os.truncate(path, _sizes(path)[num_frames] + more)
   with pytest.raises(demonstrations.DemonstrationError) as error:
-    demonstrations.read(path)
+    demonstrations.read_episodes(path)
   assert f'has 2 episodes in {num_frames} frames, not 3 in 307' in (
       str(error.value))
   assert _salvage_command(path) in str(error.value)
   with caplog.at_level(logging.WARNING):
-    _assert_equal(demonstrations.read(path, salvage=True), episodes[:2])
+    found = demonstrations.read_episodes(path, salvage=True)
+    _assert_equal(found, episodes[:2])
   assert 'not 3 in 307' in caplog.text
   assert ('the last 9 frames' in caplog.text) == bool(more)
   # A file of before there were records.
   os.remove(path + '.json')
   caplog.clear()
   with caplog.at_level(logging.WARNING):
-    _assert_equal(demonstrations.read(path), episodes[:2])
+    _assert_equal(demonstrations.read_episodes(path), episodes[:2])
   assert 'of its environment and length' in caplog.text
 
 
@@ -309,14 +312,14 @@ def test_a_record_that_is_damaged(file):
     with pytest.raises(
         demonstrations.DemonstrationError, match='json is damaged'
     ):
-      demonstrations.read(path)
+      demonstrations.read_episodes(path)
 
 
 def test_files_that_are_none(file, tmp_path):
   path, _ = file
   def message(path):
     with pytest.raises(demonstrations.DemonstrationError) as error:
-      demonstrations.read(path)
+      demonstrations.read_episodes(path)
     return str(error.value)
 
   assert f'no file {tmp_path}/other' in message(f'{tmp_path}/other')
@@ -327,8 +330,8 @@ def test_files_that_are_none(file, tmp_path):
   assert 'after 0 frames (corrupted record at 0' in message(text)
   text.write_text('')
   assert 'holds no whole episode' in message(text)
-  assert message(tmp_path) == f'{tmp_path} is a folder: name the file in it.'
-  for content, what in ((b'', 'empty'), (b'no spec', 'damaged, or no spec')):
+  assert message(tmp_path) == f'{tmp_path} is a directory: name a file in it.'
+  for content, what in ((b'', 'empty'), (b'no spec', 'damaged, or not a spec')):
     with open(path + '.spec', 'wb') as spec:
       spec.write(content)
     assert f'{path}.spec is {what}: ' in message(path)
@@ -347,34 +350,37 @@ def test_a_name_stands_for_a_complete_file(file, caplog):
   with pytest.raises(KeyboardInterrupt):
     with demonstrations.DemonstrationWriter(path, _spec()) as writer:
       writer.write(new[0])
-      _assert_equal(demonstrations.read(path), episodes)
+      _assert_equal(demonstrations.read_episodes(path), episodes)
       # What a kill would leave here.
       with pytest.raises(
           demonstrations.DemonstrationError, match='partial is not complete'
       ):
-        demonstrations.read(path + '.partial')
+        demonstrations.read_episodes(path + '.partial')
       _assert_equal(
-          demonstrations.read(path + '.partial', salvage=True), new[:1])
+          demonstrations.read_episodes(path + '.partial', salvage=True),
+          new[:1],
+      )
       raise KeyboardInterrupt
   assert 'holds the 1 episodes' in caplog.text
   assert _salvage_command(path + '.partial') in caplog.text
-  _assert_equal(demonstrations.read(path), episodes)
-  _assert_equal(demonstrations.read(path + '.partial', salvage=True), new[:1])
+  _assert_equal(demonstrations.read_episodes(path), episodes)
+  salvaged = demonstrations.read_episodes(path + '.partial', salvage=True)
+  _assert_equal(salvaged, new[:1])
   os.remove(path)
   with pytest.raises(demonstrations.DemonstrationError) as error:
-    demonstrations.read(path)
+    demonstrations.read_episodes(path)
   assert f'{path}.partial: its collection was killed' in str(error.value)
-  demonstrations.write(path, _spec(), iter(new))
-  _assert_equal(demonstrations.read(path), new)
+  demonstrations.write_episodes(path, _spec(), iter(new))
+  _assert_equal(demonstrations.read_episodes(path), new)
   assert not os.path.exists(path + '.partial')
 
 
 def test_no_episodes_leave_what_was_there(file):
   path, episodes = file
   with pytest.raises(demonstrations.DemonstrationError, match='no episodes'):
-    demonstrations.write(path, _spec(), [])
+    demonstrations.write_episodes(path, _spec(), [])
   assert len(os.listdir(os.path.dirname(path))) == 3
-  _assert_equal(demonstrations.read(path), episodes)
+  _assert_equal(demonstrations.read_episodes(path), episodes)
 
 
 def _bad_episodes():
@@ -408,7 +414,7 @@ def _bad_episodes():
 def test_no_bad_episode_is_written(tmp_path, index):
   episode, message = _bad_episodes()[index]
   with pytest.raises(demonstrations.DemonstrationError) as error:
-    demonstrations.write(tmp_path / 'a', _spec(), [episode])
+    demonstrations.write_episodes(tmp_path / 'a', _spec(), [episode])
   assert message in str(error.value)
   assert not os.listdir(tmp_path)
 

@@ -377,7 +377,7 @@ def test_sequences_that_do_not_fit():
   ):
     with pytest.raises((ValueError, TypeError), match=match):
       replay.add(good._replace(trajectory=bad))
-  with pytest.raises(ValueError, match="'agent' says is_demonstration=True"):
+  with pytest.raises(ValueError, match="'agent' has is_demonstration=True"):
     replay.add(_sequence(0, True))
   with pytest.raises(ValueError, match='is_demonstration=False'):
     replay.add_demonstrations(_sequence(0))

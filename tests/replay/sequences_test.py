@@ -283,7 +283,7 @@ def test_an_episode_is_cut():
 
 
 def test_a_rollout_has_steps():
-  with pytest.raises(ValueError, match='1 step at least, not 0'):
+  with pytest.raises(ValueError, match='at least 1 step, got 0'):
     sequences.cut(0, _settings(4))
 
 

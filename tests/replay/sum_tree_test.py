@@ -5,13 +5,13 @@
 import numpy as np
 import pytest
 
-from rnd_agents.replay import sum_tree
+from rnd_agents.replay import sequence_table
 
 
 @pytest.mark.parametrize('size', [1, 2, 3, 8, 13])
 def test_finds_what_running_sums_find(size):
   rng = np.random.default_rng(size)
-  tree, weights = sum_tree.SumTree(size), np.zeros(size)
+  tree, weights = sequence_table.SumTree(size), np.zeros(size)
   for _ in range(50):
     # Multiples of 1/8, of which every sum is exact; zeros among them.
     indices = rng.integers(0, size, rng.integers(1, 6))
@@ -30,7 +30,7 @@ def test_finds_what_running_sums_find(size):
 
 def test_depends_on_its_weights_and_not_on_their_history():
   rng = np.random.default_rng(0)
-  used, new = sum_tree.SumTree(100), sum_tree.SumTree(100)
+  used, new = sequence_table.SumTree(100), sequence_table.SumTree(100)
   for _ in range(500):
     used.set(rng.integers(0, 100, 7), rng.exponential(size=7) ** 5)
   new.set(np.arange(100), used.weights(np.arange(100)))
@@ -41,7 +41,7 @@ def test_never_finds_a_weight_of_zero():
   # Positions as near to the total as numbers go, where the sums are rounded.
   rng = np.random.default_rng(1)
   for _ in range(300):
-    tree = sum_tree.SumTree(11)
+    tree = sequence_table.SumTree(11)
     weights = rng.exponential(size=11) * (rng.random(11) < 0.4)
     weights[rng.integers(11)] = 1e-9
     tree.set(np.arange(11), weights)

@@ -15,7 +15,7 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
 from rnd_agents import networks
-from rnd_agents.agents import q_policy
+from rnd_agents.agents import r2d3_policy
 from rnd_agents.serving import batched_policy
 
 _SPEC = dict(
@@ -108,7 +108,7 @@ def test_network_with_a_memory_answers_as_it_does_alone():
   network = networks.create_q_networks(
       spec, action_spec, core=networks.LSTMCore(6)
   ).q_network
-  policy = q_policy.EpsilonGreedyQPolicy(
+  policy = r2d3_policy.EpsilonGreedyQPolicy(
       ts.time_step_spec(spec), action_spec, network, stores_state=True
   )
   batched = batched_policy.BatchedPolicy(policy)

@@ -75,7 +75,7 @@ def demonstrate(policy_dir, out, *flags):
   assert command_lines.call(
       collect_demos, '--policy_dir', policy_dir, '--out', out, '--episodes=2',
       '--num_environments=1', *flags) == 0
-  episodes = demonstrations.read(out)
+  episodes = demonstrations.read_episodes(out)
   assert len(episodes) == 2
   policy = saved_policy.SavedPolicy(str(policy_dir))
   for episode in episodes:

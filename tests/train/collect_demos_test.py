@@ -80,7 +80,7 @@ def test_cue_lock(tmp_path, capsys):
       out, '--env', _CUE_LOCK, '--expert', '--episodes=5', '--seed=3',
       '--num_environments=2') == 0
   env = environments.loaders.load_environment(_CUE_LOCK)
-  episodes = demonstrations.read(
+  episodes = demonstrations.read_episodes(
       out,
       demonstrations.trajectory_spec(env.observation_spec(), env.action_spec()),
   )
@@ -103,7 +103,7 @@ def test_scripted_mountain_car(tmp_path, capsys):
   assert _collect(
       out, '--env=MountainCar-v0', '--episodes=3',
       f'--expert={_SCRIPTED}:mountain_car') == 0
-  episodes = demonstrations.read(out)
+  episodes = demonstrations.read_episodes(out)
   table = _table(out)
   for seed, frames in enumerate(episodes):
     return_, terminated = _replay('MountainCar-v0', seed, frames)
@@ -132,7 +132,7 @@ def test_deep_sea_of_a_gin_file(tmp_path):
   assert _collect(
       out, '--gin_file=deep_sea.gin', '--gin_bindings=DEEP_SEA_SIZE = 7',
       '--episodes=2', f'--expert={_SCRIPTED}:deep_sea') == 0
-  for frames in demonstrations.read(out):
+  for frames in demonstrations.read_episodes(out):
     assert frames.observation.shape == (8, 7, 7)
     np.testing.assert_allclose(frames.reward[-2], 1 - 0.01 / 7, rtol=1e-6)
     assert _returns([frames])[0] == pytest.approx(0.99)
@@ -144,7 +144,7 @@ def test_door_key(tmp_path):
   assert _collect(
       out, '--env=MiniGrid-DoorKey-5x5-v0', '--episodes=4', '--expert',
       '--gin_bindings=load_environment.wrappers = [@MiniGridExpert]') == 0
-  episodes = demonstrations.read(out)
+  episodes = demonstrations.read_episodes(out)
   assert _returns(episodes).min() > 0.9
   assert episodes[0].observation.shape[1:] == (7, 7, 20)
 
@@ -165,7 +165,7 @@ def test_saved_policy_in_the_environment_of_its_training(policy_dir, tmp_path):
       out, '--policy_dir', policy_dir, '--episodes=9', '--seed=2') == 0
   lengths = [_length(seed) for seed in range(2, 11)]
   assert max(lengths) == _LIMIT and len(set(lengths)) > 3
-  episodes = demonstrations.read(out)
+  episodes = demonstrations.read_episodes(out)
   np.testing.assert_array_equal(_lengths(episodes), lengths)
   np.testing.assert_array_equal(_returns(episodes), lengths)
   for frames in episodes:
@@ -184,7 +184,7 @@ def test_only_good_ones(policy_dir, tmp_path, capsys):
   assert _collect(out, *argv, '--episodes=5') == 0
   assert _table(out) == [(seed, lengths[seed], lengths[seed]) for seed in good]
   np.testing.assert_array_equal(
-      _lengths(demonstrations.read(out)),
+      _lengths(demonstrations.read_episodes(out)),
       [lengths[seed] for seed in good])
   assert 'too low' in capsys.readouterr().out
   # Not enough of them.
@@ -221,7 +221,7 @@ def test_ctrl_c_keeps_what_is_complete(tmp_path, capsys):
       out, '--env=MountainCar-v0', '--episodes=20', '--num_environments=1',
       f'--expert={__name__}:push_and_interrupt') == 1
   assert len(_calls) == 300  # Two of some 120 steps, and a part of the third.
-  episodes = demonstrations.read(out)
+  episodes = demonstrations.read_episodes(out)
   assert len(episodes) == 2 == len(_table(out))
   for seed, frames in enumerate(episodes):
     assert _replay('MountainCar-v0', seed, frames)[1]
@@ -251,11 +251,11 @@ def test_a_kill_leaves_what_can_be_read(tmp_path):
   assert len(lines) == 2 and lines[1].startswith('seed 1: return -1')
   out = tmp_path / 'demos'
   with pytest.raises(demonstrations.DemonstrationError, match='was killed'):
-    demonstrations.read(out)
+    demonstrations.read_episodes(out)
   assert _collect(tmp_path / 'whole', f'--salvage={out}.partial') == 0
-  episodes = demonstrations.read(tmp_path / 'whole')
+  episodes = demonstrations.read_episodes(tmp_path / 'whole')
   assert len(episodes) == 2
-  record = demonstrations.read_record(tmp_path / 'whole')
+  record = demonstrations.Record.read(tmp_path / 'whole')
   assert record.environment['load_environment.env'] == "'MountainCar-v0'"
   for seed, frames in enumerate(episodes):
     assert _replay('MountainCar-v0', seed, frames)[1]
@@ -311,7 +311,7 @@ def test_an_error_of_the_expert_says_where(tmp_path, capsys):
   assert lines[-1] == "KeyError: 'velocity'" and len(lines) < 7
   # What was complete is left.
   assert _collect(tmp_path / 'whole', f'--salvage={out}.partial') == 0
-  (frames,) = demonstrations.read(tmp_path / 'whole')
+  (frames,) = demonstrations.read_episodes(tmp_path / 'whole')
   assert _replay('MountainCar-v0', 5, frames)[1]
 
 

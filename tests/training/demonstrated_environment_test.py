@@ -66,8 +66,8 @@ def test_shipped_experiments(tmp_path, caplog, monkeypatch, argv, gin_file):
     pytest.importorskip('minigrid')
   path = _collect(tmp_path / 'demos', *argv)
   with monkeypatch.context() as patch:
-    read_record = mock.Mock(wraps=demonstrations.read_record)
-    patch.setattr(demonstrations, 'read_record', read_record)
+    read_record = mock.Mock(wraps=demonstrations.Record.read)
+    patch.setattr(demonstrations.Record, 'read', read_record)
     assert len(_read(path, gin_file)) == 1
   read_record.assert_called_once_with(path)
   warnings = [r for r in caplog.records if r.levelno >= logging.WARNING]
@@ -146,7 +146,10 @@ def test_another_environment_by_a_flag(tmp_path):
 
 @pytest.mark.parametrize(
     ('file', 'message'),
-    [('', 'is a folder'), ('/none', 'There is no file .*train.collect_demos')],
+    [
+        ('', 'is a directory'),
+        ('/none', 'There is no file .*train.collect_demos'),
+    ],
 )
 def test_messages_name_the_setting(tmp_path, file, message):
   with pytest.raises(

@@ -64,7 +64,7 @@ def _demonstration_file(tmp_path_factory):
           range(_NUM_DEMONSTRATIONS),
       )
   ]
-  demonstrations.write(path, spec, episodes)
+  demonstrations.write_episodes(path, spec, episodes)
   return path
 
 

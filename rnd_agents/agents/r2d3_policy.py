@@ -1,35 +1,38 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Epsilon-greedy actions of a Q network that may have a memory."""
+"""The epsilon-greedy policies of R2D3."""
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
+from tf_agents.networks import network
 from tf_agents.policies import tf_policy
 from tf_agents.trajectories import policy_step
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import errors
 
 
 class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
-  """Takes the best action, or with probability epsilon any one.
+  """Takes the best action, or with probability epsilon a uniform one.
 
-  As a distribution: epsilon / A for every action, and the rest for the best. So
-  a `GreedyPolicy` around it is greedy, and the caller that samples chooses the
-  random numbers.
+  Its distribution gives epsilon / A to every action and the rest to the best.
+  A `GreedyPolicy` around it is therefore greedy, and whoever samples chooses
+  the random numbers.
 
-  With `stores_state` the policy info is a dict of `network_state`, what a
-  recurrent network remembered before the step, as a flat tuple.
+  With `stores_state` the policy info is a dict of `network_state`, the state of
+  a recurrent network before the step, as a flat tuple.
   """
 
   def __init__(
       self,
-      time_step_spec,
-      action_spec,
-      q_network,
-      epsilon=0.0,
-      stores_state=False,
-      name='EpsilonGreedyQPolicy',
+      time_step_spec: ts.TimeStep,
+      action_spec: types.NestedTensorSpec,
+      q_network: network.Network,
+      epsilon: types.Float = 0.0,
+      stores_state: bool = False,
+      name: str = 'EpsilonGreedyQPolicy',
   ):
     """Creates the policy.
 
@@ -37,13 +40,14 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       time_step_spec: A `TimeStep` spec.
       action_spec: One discrete action from 0.
       q_network: A `Network` with outputs [..., A].
-      epsilon: A number, an array, or a tensor or variable; [], or [B] of one
-        for each environment.
+      epsilon: Probability of a uniform action: a number, an array, a tensor or
+        a variable; [], or [B] with one for each environment.
       stores_state: Whether the policy info has the network's state.
       name: Name of the policy.
 
     Raises:
-      ValueError: If epsilon is no probability, as far as its value is known.
+      ValueError: If epsilon is not between 0 and 1, as far as its value is
+        known.
     """
     if not tf.is_tensor(epsilon) and not _are_probabilities(epsilon):
       raise errors.InvalidValue(
@@ -67,8 +71,8 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     self._stores_state = stores_state
 
   @property
-  def epsilon(self):
-    """Epsilon as it was given: a number, an array, a tensor or a variable."""
+  def epsilon(self) -> types.Float:
+    """Epsilon as it was given to the constructor."""
     return self._epsilon
 
   def _distribution(self, time_step, policy_state):
@@ -83,8 +87,8 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       tf.debugging.assert_equal(
           tf.shape(epsilon)[0],
           tf.shape(q_values)[0],
-          'There is an epsilon for each environment, and another number of'
-          ' environments: EpsilonGreedyQPolicy.',
+          'EpsilonGreedyQPolicy.epsilon must have one entry for each'
+          ' environment.',
       )
       epsilon = epsilon[:, tf.newaxis]
     best = tf.one_hot(tf.argmax(q_values, axis=-1), num_actions)

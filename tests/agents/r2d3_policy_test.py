@@ -14,7 +14,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
 from rnd_agents import networks
-from rnd_agents.agents import q_policy
+from rnd_agents.agents import r2d3_policy
 from rnd_agents.environments import loaders
 from rnd_agents.tasks import memory_tasks
 from tests.agents import slow_r2d3
@@ -38,7 +38,7 @@ class _Observed(network.Network):
 
 
 def _policy(epsilon, action_spec=slow_r2d3.ACTION):
-  return q_policy.EpsilonGreedyQPolicy(
+  return r2d3_policy.EpsilonGreedyQPolicy(
       ts.time_step_spec(slow_r2d3.OBSERVATION),
       action_spec,
       _Observed(slow_r2d3.OBSERVATION),
@@ -305,9 +305,7 @@ def test_a_driver_carries_the_state():
   stored = tf.nest.map_structure(
       lambda x: x[:, 0], experience.policy_info['network_state']
   )
-  unrolled = agent._unroll(
-      agent._q_network, *agent._split(experience), agent._states(stored, 4)
-  )
+  unrolled, _ = agent._unroll(*agent._split(experience), stored)
   np.testing.assert_allclose(unrolled, np.stack(values[2:], 1), atol=1e-5)
   # And is what `train` takes.
   assert agent.train(experience, network_state=stored).loss > 0
