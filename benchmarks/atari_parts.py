@@ -6,6 +6,7 @@ Environment, agent and loop are those of `train_eval` under the gin bindings.
 """
 
 import functools
+from unittest import mock
 
 import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
 
@@ -18,8 +19,7 @@ from tf_agents.utils import common
 from benchmarks import atari_rivals
 from benchmarks import paired
 from rnd_agents import curiosity
-from rnd_agents.agents import rollouts as rollouts_lib
-from rnd_agents.agents import rows as rows_lib
+from rnd_agents.agents import rollout
 from rnd_agents.collecting import local
 from rnd_agents.collecting import seeded_policy
 from rnd_agents.ops import parts
@@ -70,9 +70,8 @@ class Session:
     self._collectors.close()
 
   def _rows(self, experience):
-    rollouts = self.agent._rollouts
-    evaluated, _ = rollouts.evaluate(experience)
-    return rollouts.rows(experience, evaluated, True)[0]
+    *evaluated, _ = self.agent._evaluate(experience)
+    return self.agent._rows_of_rollout(experience, *evaluated)[0]
 
   def _collect(self):
     variables = local.as_numpy(list(self.agent.collect_policy.variables()))
@@ -164,15 +163,15 @@ class Session:
     shape = [self.num_envs, self.rollout_length]
     bonus = tf.random.uniform(shape)
     values = tf.random.uniform([shape[0], shape[1] + 1, 2])
-    rollouts = self.agent._rollouts
+    streams = self.agent._return_streams
     bonuses = {self.agent.curiosity: bonus}
 
     @common.function
     def run(experience):
-      streams = rollouts.return_streams(
-          experience, rollouts.rewards(experience, bonuses), values
+      advantages, returns = streams.advantages(
+          experience, streams.rewards(experience, bonuses), values
       )
-      return tf.reduce_sum(streams.advantages) + tf.reduce_sum(streams.returns)
+      return tf.reduce_sum(advantages) + tf.reduce_sum(returns)
 
     return lambda: run(self.experience).numpy()
 
@@ -184,27 +183,26 @@ class Session:
         them; 'rollout', once before them; None, they are known.
       predictor_proportion: In place of the agent's.
     """
-    agent, update = self.agent, self.agent._update
-    own_proportion = update.predictor_proportion
-    valid = rollouts_lib.begins_transition(self.experience)
+    agent = self.agent
+    changes = {}
+    if predictor_proportion is not None:
+      changes['predictor_proportion'] = predictor_proportion
+    valid = rollout.begins_transition(self.experience)
 
     @common.function
     def run(rows):
-      rows = rows_lib.Rows(rows)
       if target is not None:
-        del rows['constants']
+        rows = rows._replace(constants=None)
       if target == 'rollout':
         # The last rows begin no transition: what they get is not used.
-        features = agent.curiosity.target_features(rows['observation'])
-        rows['constants'] = [tf.roll(features, -1, axis=0)]
-      if predictor_proportion is not None:
-        update.predictor_proportion = predictor_proportion  # Of this graph.
-      try:
-        return update(rows, agent._samples(valid), agent.num_minibatches)[0]
-      finally:
-        update.predictor_proportion = own_proportion
+        features = agent.curiosity.target_features(rows.observation)
+        rows = rows._replace(constants=[tf.roll(features, -1, axis=0)])
+      with mock.patch.dict(agent._numbers, changes):  # Of this graph.
+        return agent._run_epochs(
+            rows, rollout.RowSampler(valid), agent.num_minibatches
+        )[0]
 
-    return lambda: run(dict(self.rows)).numpy()
+    return lambda: run(self.rows).numpy()
 
   def num_steps(self):
     """Optimizer steps so far."""

@@ -69,7 +69,7 @@ class Result(NamedTuple):
 
 
 # Of what checkpoints hold besides variables; another one cannot be resumed.
-STATE_VERSION = 9
+STATE_VERSION = 10
 
 
 @dataclasses.dataclass
