@@ -70,8 +70,9 @@ class Session:
     self._collectors.close()
 
   def _rows(self, experience):
-    *evaluated, _ = self.agent._evaluate(experience)
-    return self.agent._rows_of_rollout(experience, *evaluated)[0]
+    transitions = curiosity.Transitions.of_trajectory(experience)
+    *evaluated, _ = self.agent._evaluate(experience, transitions)
+    return self.agent._rows_of_rollout(experience, transitions, *evaluated)[0]
 
   def _collect(self):
     variables = local.as_numpy(list(self.agent.collect_policy.variables()))
@@ -199,7 +200,7 @@ class Session:
         rows = rows._replace(constants=[tf.roll(features, -1, axis=0)])
       with mock.patch.dict(agent._numbers, changes):  # Of this graph.
         return agent._run_epochs(
-            rows, rollout.RowSampler(valid), agent.num_minibatches
+            rows, agent._sampler(valid), agent.num_minibatches
         )[0]
 
     return lambda: run(self.rows).numpy()

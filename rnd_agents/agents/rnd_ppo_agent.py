@@ -521,39 +521,11 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       if self._observation_normalizer is not None:
         self._observation_normalizer.update(observations, mask)
 
-  def update_observation_normalizer(
-      self, batched_observations: types.NestedTensor
-  ) -> None:
-    """Updates statistics; a `PPOLearner` calls it once a rollout.
-
-    It hands over observations [B, T+1, ...] and no step types, so here, unlike
-    in `train`, the first observation of an episode earns a bonus that enters
-    the statistics of the intrinsic return.
-    """
-    transitions = transitions_lib.Transitions(
-        tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
-    )
-    with tf.control_dependencies(
-        finite.check({'observation': batched_observations})
-    ):
-      if self._observation_normalizer is not None:
-        self._observation_normalizer.update(batched_observations)
-      for curiosity in self._return_streams.curiosities:
-        curiosity.update_statistics(transitions)
-        curiosity.update_return_statistics(curiosity.bonus(transitions))
-
-  def update_reward_normalizer(self, batched_rewards: tf.Tensor) -> None:
-    """Updates rewards' statistics; a `PPOLearner` calls it with [B, T+1]."""
-    with tf.control_dependencies(finite.check({'reward': batched_rewards})):
-      self._return_streams.update_scalers(
-          batched_rewards, tf.ones(tf.shape(batched_rewards)[:2], tf.bool)
-      )
-
   # ---------------------------------------------------------------------------
-  # Training, from top to bottom.
+  # Training: an update from top to bottom.
 
   def _train(self, experience, weights):
-    """One update on a rollout [B, T+1], or on a part that a learner cut.
+    """Updates the agent by a rollout [B, T+1], or by a `PPOLearner`'s part.
 
     The order is that of the authors of RND: bonus under the statistics of the
     collection; the return's statistics take it in before they divide it; then
@@ -565,18 +537,14 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     experience = self._as_trajectory(experience)
     if weights is not None:
       weights = rollout.row_weights(weights, experience.step_type)
+    transitions = None
     if self.trains_on_rollouts:
       rollout.check_num_rows(experience)
+      transitions = transitions_lib.Transitions.of_trajectory(experience)
     log_probability, bonuses, values, refusals = self._evaluate(
-        experience, weights
+        experience, transitions, weights
     )
-    valid = rollout.begins_transition(experience)
-    if self._is_recurrent:
-      sampler = rollout.ChunkSampler(
-          valid, self._sequences, self._collect_policy, self._shuffling
-      )
-    else:
-      sampler = rollout.RowSampler(valid)
+    sampler = self._sampler(rollout.begins_transition(experience))
     num_samples = tf.size(sampler.indices)
     num_minibatches = self.num_minibatches
     if self.trains_on_rollouts:
@@ -593,7 +561,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     with tf.control_dependencies(refusals):  # Before anything changes.
       if self.trains_on_rollouts:
         rows, statistics = self._rows_of_rollout(
-            experience, log_probability, bonuses, values
+            experience, transitions, log_probability, bonuses, values
         )
       else:
         rows = self._rows_of_preprocessed(experience, log_probability)
@@ -616,63 +584,19 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       self._summarize(info)
       return tf_agent.LossInfo(loss, info)
 
-  def _preprocess(self, experience):
-    """Computes the streams of a rollout for a `PPOLearner`.
+  # ---------------------------------------------------------------------------
+  # Training: evaluation of a rollout.
 
-    Changes no variable.
-
-    Args:
-      experience: A `Trajectory` [B, T+1] or [T+1] with values in its policy
-        info.
-
-    Returns:
-      The `Trajectory` with returns, advantages and next observations in its
-      policy info. Its last row is padding, with a valid mask of 0.
-    """
-    outer_rank = nest_utils.get_outer_rank(
-        experience.discount, self.collect_data_spec.discount
-    )
-    if outer_rank == 1:
-      experience = nest_utils.batch_nested_tensors(experience)
-    rollout.check_num_rows(experience)
-    _, bonuses, values, refusals = self._evaluate(experience)
-    with tf.control_dependencies(refusals):
-      advantages, returns = self._advantages(
-          experience, self._return_streams.rewards(experience, bonuses), values
-      )
-    transitions = transitions_lib.Transitions.of_trajectory(experience)
-    computed = dict(
-        zip(
-            self._computed_names(),
-            (
-                advantages,
-                *tf.unstack(returns, axis=-1),
-                tf.cast(transitions.valid, tf.float32),
-            ),
-            strict=True,
-        ),
-        next_observation=transitions.next_observation,
-    )
-    experience = experience.replace(
-        policy_info=dict(
-            experience.policy_info,
-            **tf.nest.map_structure(rollout.add_empty_row, computed),
-        )
-    )
-    if outer_rank == 1:
-      experience = nest_utils.unbatch_nested_tensors(experience)
-    return experience
-
-  # ------------------------------------------------ Evaluation of a rollout.
-
-  def _evaluate(self, experience, weights=None):
+  def _evaluate(self, experience, transitions, weights=None):
     """Evaluates a rollout, and refuses one that is not finite.
 
     Nothing has changed yet.
 
     Args:
       experience: A `Trajectory` [B, T+1], or parts [B, T] of what `_preprocess`
-        returned, of which bonuses and values are not computed.
+        returned.
+      transitions: Its `Transitions` [B, T]; None for parts, whose bonuses and
+        values are not computed.
       weights: Weights of its rows or None.
 
     Returns:
@@ -689,10 +613,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         self._check_collected(experience, valid, weights)
     ):
       log_probability = self._log_probability(experience, valid)
-      if 'valid_mask' not in experience.policy_info:
-        bonuses = self._return_streams.bonuses(
-            transitions_lib.Transitions.of_trajectory(experience)
-        )
+      if transitions is not None:
+        bonuses = self._return_streams.bonuses(transitions)
         values = self._values(experience)
     return log_probability, bonuses, values, [
         *finite.check({'log probability of the action': log_probability}),
@@ -759,7 +681,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       return policy.values(*arguments)
     return parts.by_environment(policy.values, *arguments)
 
-  # ------------------------------------------------ Streams of a rollout.
+  # ---------------------------------------------------------------------------
+  # Training: streams of a rollout.
 
   def _advantages(
       self, experience, rewards, values, updates_statistics=False
@@ -776,11 +699,14 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         experience, rewards, values, updates_statistics
     )
 
-  def _rows_of_rollout(self, experience, log_probability, bonuses, values):
+  def _rows_of_rollout(
+      self, experience, transitions, log_probability, bonuses, values
+  ):
     """Computes the streams of a rollout, and updates their statistics.
 
     Args:
       experience: A `Trajectory` [B, T+1].
+      transitions: Its `Transitions` [B, T].
       log_probability: As `_evaluate` returns it, like the next two.
       bonuses: Raw bonuses.
       values: Values.
@@ -799,7 +725,6 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     statistics = streams.statistics(
         experience, bonuses, rewards, returns, values
     )
-    transitions = transitions_lib.Transitions.of_trajectory(experience)
     if updates_statistics:
       for curiosity in streams.curiosities:
         curiosity.update_statistics(transitions)
@@ -817,22 +742,6 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     )
     return self._rows(experience, log_probability, **of_transitions), statistics
 
-  def _rows_of_preprocessed(self, experience, log_probability):
-    """Returns the `Rows` of what `_preprocess` and a `PPOLearner` made."""
-    info = experience.policy_info
-
-    def of_streams(name):
-      return tf.stack([info[n] for n in self._info_names(name)], axis=-1)
-
-    return self._rows(
-        experience,
-        log_probability,
-        advantage=info['advantage'],
-        returns=of_streams('return'),
-        old_values=of_streams('value_prediction'),
-        next_observation=info['next_observation'],
-    )
-
   def _rows(self, experience, log_probability, **of_transitions):
     """Merges batch and time, [B, T+1, ...] -> [R, ...]."""
     return transitions_lib.merge_time(
@@ -846,7 +755,16 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         )
     )
 
-  # ------------------------------------------------ Epochs, minibatches, steps.
+  # ---------------------------------------------------------------------------
+  # Training: epochs, minibatches, steps.
+
+  def _sampler(self, valid):
+    """Draws minibatches of the rows that begin a transition, [B, T+1]."""
+    if not self._is_recurrent:
+      return rollout.RowSampler(valid)
+    return rollout.ChunkSampler(
+        valid, self._sequences, self._collect_policy, self._shuffling
+    )
 
   def _run_epochs(self, rows, sampler, num_minibatches):
     """Takes all optimizer steps of an update, in one loop of the graph.
@@ -1113,6 +1031,100 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       for variable in self._ppo_variables + self._predictor_variables:
         name = variable.name.replace(':', '_')
         tf.summary.histogram(f'Variables/{name}', variable, step=step)
+
+  # ---------------------------------------------------------------------------
+  # For a PPOLearner: `preprocess_sequence`, and what it calls besides `train`.
+
+  def _preprocess(self, experience):
+    """Computes the streams of a rollout for a `PPOLearner`.
+
+    Changes no variable.
+
+    Args:
+      experience: A `Trajectory` [B, T+1] or [T+1] with values in its policy
+        info.
+
+    Returns:
+      The `Trajectory` with returns, advantages and next observations in its
+      policy info. Its last row is padding, with a valid mask of 0.
+    """
+    outer_rank = nest_utils.get_outer_rank(
+        experience.discount, self.collect_data_spec.discount
+    )
+    if outer_rank == 1:
+      experience = nest_utils.batch_nested_tensors(experience)
+    rollout.check_num_rows(experience)
+    transitions = transitions_lib.Transitions.of_trajectory(experience)
+    _, bonuses, values, refusals = self._evaluate(experience, transitions)
+    with tf.control_dependencies(refusals):
+      advantages, returns = self._advantages(
+          experience, self._return_streams.rewards(experience, bonuses), values
+      )
+    computed = dict(
+        zip(
+            self._computed_names(),
+            (
+                advantages,
+                *tf.unstack(returns, axis=-1),
+                tf.cast(transitions.valid, tf.float32),
+            ),
+            strict=True,
+        ),
+        next_observation=transitions.next_observation,
+    )
+    experience = experience.replace(
+        policy_info=dict(
+            experience.policy_info,
+            **tf.nest.map_structure(rollout.add_empty_row, computed),
+        )
+    )
+    if outer_rank == 1:
+      experience = nest_utils.unbatch_nested_tensors(experience)
+    return experience
+
+  def _rows_of_preprocessed(self, experience, log_probability):
+    """Returns the `Rows` of what `_preprocess` and a `PPOLearner` made."""
+    info = experience.policy_info
+
+    def of_streams(name):
+      return tf.stack([info[n] for n in self._info_names(name)], axis=-1)
+
+    return self._rows(
+        experience,
+        log_probability,
+        advantage=info['advantage'],
+        returns=of_streams('return'),
+        old_values=of_streams('value_prediction'),
+        next_observation=info['next_observation'],
+    )
+
+  def update_observation_normalizer(
+      self, batched_observations: types.NestedTensor
+  ) -> None:
+    """Updates statistics; a `PPOLearner` calls it once a rollout.
+
+    It hands over observations [B, T+1, ...] and no step types, so here, unlike
+    in `train`, the first observation of an episode earns a bonus that enters
+    the statistics of the intrinsic return.
+    """
+    transitions = transitions_lib.Transitions(
+        tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
+    )
+    with tf.control_dependencies(
+        finite.check({'observation': batched_observations})
+    ):
+      if self._observation_normalizer is not None:
+        self._observation_normalizer.update(batched_observations)
+      for curiosity in self._return_streams.curiosities:
+        curiosity.update_statistics(transitions)
+        curiosity.update_return_statistics(curiosity.bonus(transitions))
+
+  def update_reward_normalizer(self, batched_rewards: tf.Tensor) -> None:
+    """Updates rewards' statistics; a `PPOLearner` calls it with [B, T+1]."""
+    with tf.control_dependencies(finite.check({'reward': batched_rewards})):
+      self._return_streams.update_scalers(
+          batched_rewards, tf.ones(tf.shape(batched_rewards)[:2], tf.bool)
+      )
 
 
 def _raising(name):

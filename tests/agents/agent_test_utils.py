@@ -10,6 +10,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.utils import common
 
+from rnd_agents import curiosity
 from rnd_agents import networks
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.agents import rollout as rollout_lib
@@ -271,18 +272,14 @@ def update(units, settings):
 
 def rows_of(agent, experience):
   """`Rows` and statistics of a rollout, as `train` computes them."""
-  *evaluated, _ = agent._evaluate(experience)
-  return agent._rows_of_rollout(experience, *evaluated)
+  transitions = curiosity.Transitions.of_trajectory(experience)
+  *evaluated, _ = agent._evaluate(experience, transitions)
+  return agent._rows_of_rollout(experience, transitions, *evaluated)
 
 
 def sampler_of(agent, experience):
-  """The `ChunkSampler` of a rollout, as `train` makes it."""
-  return rollout_lib.ChunkSampler(
-      rollout_lib.begins_transition(experience),
-      agent._sequences,
-      agent.collect_policy,
-      agent._shuffling,
-  )
+  """Draws minibatches of a rollout, as `train` does."""
+  return agent._sampler(rollout_lib.begins_transition(experience))
 
 
 def loss_terms(agent, rows, minibatch, begins):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents import curiosity
 from tests.agents import agent_test_utils
 from tests.agents import slow_streams
 
@@ -171,7 +172,8 @@ def test_sums_of_an_episode_go_on_behind_padding():
     experience = agent_test_utils.readable_rollout(
         agent, row, rewards, np.append(25.0, bonus), zeros, zeros
     )
-    _, bonuses, values, _ = agent._evaluate(experience)
+    transitions = curiosity.Transitions.of_trajectory(experience)
+    _, bonuses, values, _ = agent._evaluate(experience, transitions)
     streams = agent._return_streams
     streams.update_return_statistics(experience, {})
     rewards = streams.rewards(experience, bonuses)
