@@ -3,11 +3,11 @@
 """Agents: TF-Agents' algorithms with a curiosity of their own."""
 
 from rnd_agents.agents import agent_factory
-from rnd_agents.agents import ppo_arguments
 from rnd_agents.agents import r2d3_agent
 from rnd_agents.agents import r2d3_policy
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_agent
+from rnd_agents.agents import rnd_ppo_arguments
 from rnd_agents.agents import rnd_ppo_policy
 from rnd_agents.agents.agent_factory import create_r2d3_agent
 from rnd_agents.agents.agent_factory import create_rnd_ppo_agent
@@ -28,7 +28,7 @@ __all__ = [
     'agent_factory',
     'create_r2d3_agent',
     'create_rnd_ppo_agent',
-    'ppo_arguments',
+    'rnd_ppo_arguments',
     'r2d3_agent',
     'r2d3_policy',
     'return_streams',

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds agents, with their networks and optimizers, for an environment."""
 
+from typing import Callable, Optional, Sequence, Type, Union
+
 import gin
 import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
@@ -18,18 +22,23 @@ from rnd_agents.networks import q_network
 # As in the RND authors' code.
 _ADAM_EPSILON = 1e-8
 
+_LearningRate = Union[
+    types.Float, tf.keras.optimizers.schedules.LearningRateSchedule
+]
+_CuriosityFn = Callable[..., curiosity_lib.Curiosity]
+
 
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
 def create_rnd_ppo_agent(
-    time_step_spec,
-    action_spec,
-    learning_rate=3e-4,
-    rnd_learning_rate=None,
-    curiosity_fn=None,
-    agent_class=rnd_ppo_agent.RNDPPOAgent,
-):
+    time_step_spec: ts.TimeStep,
+    action_spec: types.NestedTensorSpec,
+    learning_rate: _LearningRate = 3e-4,
+    rnd_learning_rate: Optional[_LearningRate] = None,
+    curiosity_fn: Union[_CuriosityFn, Sequence[_CuriosityFn], None] = None,
+    agent_class: Type[rnd_ppo_agent.RNDPPOAgent] = rnd_ppo_agent.RNDPPOAgent,
+) -> rnd_ppo_agent.RNDPPOAgent:
   """Builds an `RNDPPOAgent` on networks of `create_networks`.
 
   Args:
@@ -101,17 +110,19 @@ def create_rnd_ppo_agent(
     ],
 )
 def create_r2d3_agent(
-    time_step_spec,
-    action_spec,
-    burn_in_length=0,
-    collect_epsilon=0.1,
-    learning_rate=1e-3,
-    adam_epsilon=1e-3,
-    weight_decay=None,
-    curiosity_fn=None,
-    rnd_learning_rate=None,
-    q_networks_fn=q_network.create_q_networks,
-):
+    time_step_spec: ts.TimeStep,
+    action_spec: types.NestedTensorSpec,
+    burn_in_length: int = 0,
+    collect_epsilon: types.Float = 0.1,
+    learning_rate: _LearningRate = 1e-3,
+    adam_epsilon: float = 1e-3,
+    weight_decay: Optional[float] = None,
+    curiosity_fn: Optional[_CuriosityFn] = None,
+    rnd_learning_rate: Optional[_LearningRate] = None,
+    q_networks_fn: Callable[
+        ..., q_network.QNetworks
+    ] = q_network.create_q_networks,
+) -> r2d3_agent.R2D3Agent:
   """Builds an `R2D3Agent`.
 
   Args:

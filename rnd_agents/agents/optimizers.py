@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizer steps for optimizers of every TensorFlow generation."""
 
+from typing import List, Optional, Sequence, Tuple
+
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_utils
+from tf_agents.networks import network
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents.agents import replicas
@@ -18,7 +22,7 @@ class Adam(tf.keras.optimizers.Adam):
   `tf.keras.optimizers.AdamW`.
   """
 
-  def update_step(self, gradient, variable):
+  def update_step(self, gradient: tf.Tensor, variable: tf.Variable) -> None:
     """Takes a step on one variable; called by `apply_gradients`."""
     if self.amsgrad or isinstance(gradient, tf.IndexedSlices):
       super().update_step(gradient, variable)
@@ -44,7 +48,7 @@ class Adam(tf.keras.optimizers.Adam):
     )
 
 
-def build(optimizer, variables):
+def build(optimizer: types.Optimizer, variables: Sequence[tf.Variable]) -> None:
   """Creates an optimizer's variables before its first step.
 
   The first step happens inside a `tf.while_loop`, where none can be created.
@@ -52,7 +56,7 @@ def build(optimizer, variables):
   Args:
     optimizer: A Keras optimizer, new or legacy, or one of
       `tf.compat.v1.train`.
-    variables: What it is going to train.
+    variables: Variables that it is going to train.
   """
   with tf.init_scope():
     if isinstance(optimizer, tf.keras.optimizers.legacy.Optimizer):
@@ -63,7 +67,9 @@ def build(optimizer, variables):
       optimizer._create_slots(variables)  # pylint: disable=protected-access
 
 
-def clip(gradients, max_norm):
+def clip(
+    gradients: Sequence[Optional[tf.Tensor]], max_norm: Optional[types.Float]
+) -> Tuple[List[Optional[tf.Tensor]], tf.Tensor]:
   """Clips gradients to a global norm.
 
   Args:
@@ -79,7 +85,11 @@ def clip(gradients, max_norm):
   return gradients, norm
 
 
-def apply(optimizer, gradients, variables):
+def apply(
+    optimizer: types.Optimizer,
+    gradients: Sequence[Optional[tf.Tensor]],
+    variables: Sequence[tf.Variable],
+) -> None:
   """One step with those gradients that are not None, alike on all replicas."""
   # Keras' optimizers would add up what replicas give, and do so, also with one
   # replica, in a `tf.custom_gradient`: TensorFlow registers each for good, and
@@ -97,7 +107,7 @@ def apply(optimizer, gradients, variables):
   )
 
 
-def learning_rate(optimizer):
+def learning_rate(optimizer: types.Optimizer) -> types.Float:
   """Returns the present learning rate, a number or a scalar tensor."""
   rate = ppo_utils.get_learning_rate(optimizer)
   # Legacy Keras optimizers hand out the schedule itself.
@@ -106,7 +116,11 @@ def learning_rate(optimizer):
   return rate
 
 
-def size_of_change(before, variables, optimizer):
+def size_of_change(
+    before: Sequence[tf.Tensor],
+    variables: Sequence[tf.Variable],
+    optimizer: types.Optimizer,
+) -> tf.Tensor:
   """Returns how far variables went, in learning rates.
 
   It does not shrink with a schedule, but where gradients are small beside those
@@ -114,7 +128,7 @@ def size_of_change(before, variables, optimizer):
 
   Args:
     before: Earlier values of the variables.
-    variables: What the optimizer trains.
+    variables: Variables that the optimizer trains.
     optimizer: As for `build`.
 
   Returns:
@@ -128,7 +142,7 @@ def size_of_change(before, variables, optimizer):
   return tf.math.divide_no_nan(change, rate)
 
 
-def trainable_variables(*networks):
+def trainable_variables(*networks: network.Network) -> List[tf.Variable]:
   """Returns the trainable variables of several networks, each once."""
   unique = {
       variable.ref(): variable
@@ -143,11 +157,11 @@ class Update:
 
   def __init__(
       self,
-      optimizer,
-      rnd_optimizer,
-      variables,
-      predictor_variables,
-      gradient_clipping,
+      optimizer: types.Optimizer,
+      rnd_optimizer: Optional[types.Optimizer],
+      variables: List[tf.Variable],
+      predictor_variables: List[tf.Variable],
+      gradient_clipping: Optional[types.Float],
   ):
     """Creates the optimizers' variables.
 
@@ -155,8 +169,9 @@ class Update:
       optimizer: Trains policy and values, and the curiosities where they have
         no optimizer of their own.
       rnd_optimizer: Trains the curiosities, or None.
-      variables: Of policy and values.
-      predictor_variables: Of the curiosities; none where they are not trained.
+      variables: Variables of policy and values.
+      predictor_variables: Variables of the curiosities; none if they are not
+        trained.
       gradient_clipping: Largest global norm of the gradient of policy and
         values, or None. The curiosities' is not clipped.
 
@@ -184,7 +199,9 @@ class Update:
         replicas.refuse(type(each).__name__, 'take one of tf.keras.optimizers.')
       build(each, trained)
 
-  def step(self, tape, loss):
+  def step(
+      self, tape: tf.GradientTape, loss: tf.Tensor
+  ) -> Tuple[tf.Tensor, tf.Tensor]:
     """Takes a step.
 
     Args:

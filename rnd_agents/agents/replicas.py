@@ -9,12 +9,15 @@ minibatch, whatever masks leave of each slice, and a replica without a valid
 sample adds 0.
 """
 
+from typing import Callable, Optional, Sequence, Tuple
+
 import tensorflow as tf
+from tf_agents.typing import types
 
 from rnd_agents import errors
 
 
-def mirrored(devices):
+def mirrored(devices: Sequence[str]) -> tf.distribute.Strategy:
   """Returns a `MirroredStrategy` on devices, given by name.
 
   With the default, collective operations, a process can have no second strategy
@@ -25,19 +28,19 @@ def mirrored(devices):
   )
 
 
-def of_scope():
+def of_scope() -> Optional[tf.distribute.Strategy]:
   """Returns the strategy of several replicas whose scope this is, or None."""
   strategy = tf.distribute.get_strategy()
   is_single = isinstance(strategy, tf.distribute.OneDeviceStrategy)
   return strategy if tf.distribute.has_strategy() and not is_single else None
 
 
-def refuse(owner, more):
+def refuse(owner: str, more: str) -> None:
   """Refuses to build what cannot run under the strategy in scope.
 
   Args:
-    owner: What cannot.
-    more: What to do.
+    owner: Name of the object, for the message.
+    more: Advice, at the end of the message.
 
   Raises:
     InvalidValue: If it is one of several replicas.
@@ -55,7 +58,9 @@ class Replicas:
   def __init__(self):
     self._strategy = of_scope()
 
-  def split(self, batch, weights):
+  def split(
+      self, batch: types.NestedTensor, weights: Optional[tf.Tensor]
+  ) -> Tuple[types.NestedTensor, Optional[tf.Tensor]]:
     """Splits samples into a slice for each replica.
 
     Args:
@@ -88,12 +93,14 @@ class Replicas:
 
     return self._strategy.experimental_distribute_values_from_function(slice_of)
 
-  def run(self, fn, *args):
+  def run(
+      self, fn: Callable[..., tf.Tensor], *args: types.NestedTensor
+  ) -> tf.Tensor:
     """Returns `fn(*args)`, which all replicas run, each on its slices.
 
     Args:
       fn: Function that returns the same on each replica.
-      *args: What `split` returned.
+      *args: Slices from `split`.
 
     Raises:
       InvalidValue: If replicas call this already.
@@ -109,12 +116,12 @@ class Replicas:
     return self._strategy.experimental_local_results(results)[0]
 
 
-def num_replicas():
+def num_replicas() -> int:
   """Returns how many replicas run what `Replicas.run` runs; called therein."""
   return tf.distribute.get_strategy().num_replicas_in_sync
 
 
-def mean_of_slice(loss):
+def mean_of_slice(loss: tf.Tensor) -> tf.Tensor:
   """Returns the mean over a replica's samples.
 
   Args:
@@ -125,7 +132,7 @@ def mean_of_slice(loss):
   return loss if num == 1 else num * loss  # 1 * x changes graphs' last bits.
 
 
-def mean_over_replicas(nest):
+def mean_over_replicas(nest: types.NestedTensor) -> types.NestedTensor:
   """Returns the means of tensors over replicas, on each; None stays None."""
   if num_replicas() == 1:
     return nest

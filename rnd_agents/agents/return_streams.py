@@ -1,20 +1,24 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Return streams: from the rewards and values of a rollout to advantages."""
+"""Return streams: from a rollout, its bonuses and values to advantages."""
 
 import dataclasses
 import numbers
-from typing import Any, NamedTuple, Optional
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import gin
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity as curiosity_lib
+from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.ops import gae
 from rnd_agents.ops import losses
+from rnd_agents.statistics import running_statistics
 
 _RANGES = dict(
     discount_factor=ranges.WITHIN_0_AND_1.or_schedule(),
@@ -30,20 +34,20 @@ class ReturnStream:
   """A reward with its return, its value head and its share of the advantage.
 
   Attributes:
-    name: Of the stream's statistics, such as `extrinsic_return_mean`.
+    name: Prefix of the stream's metrics, such as `extrinsic_return_mean`.
     discount_factor: gamma, between 0 and 1.
     advantage_coefficient: Factor of the stream's advantage in the sum of all. A
       stream of a curiosity with a coefficient of 0 is off: no bonus is
       computed, and neither curiosity nor value head learn.
     ends_with_episode: Whether the return ends with the episode.
-    reward: What the stream sums: None for the environment's reward, an integer
-      i for entry i of a vector of rewards, a `Curiosity` for its normalized
-      bonus, or a list of pairs (weight, one of these) for their weighted sum,
-      with one curiosity at most.
+    reward: Reward that the stream sums: None for the environment's reward, an
+      integer i for entry i of a vector of rewards, a `Curiosity` for its
+      normalized bonus, or a list of pairs (weight, one of these) for their
+      weighted sum, with one curiosity at most.
     bonus_clip: Bound on the size of the curiosity's normalized bonus; None for
       none.
-    termination_discount: What a termination leaves of the value behind it, in
-      a return that goes on; 1 for all of it.
+    termination_discount: Factor of the value after a termination, in a return
+      that continues; 1 for no cost.
   """
 
   name: str
@@ -96,7 +100,7 @@ class ReturnStream:
       )
 
   @property
-  def terms(self):
+  def terms(self) -> Tuple[Tuple[float, Any], ...]:
     """Pairs (weight, source) of the reward."""
     if isinstance(self.reward, (list, tuple)):
       return tuple(self.reward)
@@ -111,11 +115,28 @@ class ReturnStream:
     ]
 
   @property
-  def curiosity(self):
+  def curiosity(self) -> Optional[curiosity_lib.Curiosity]:
     """The `Curiosity` that pays in the stream, or None."""
     return self._curiosities[0] if self._curiosities else None
 
-  def normalized_bonus(self, bonus):
+  @property
+  def environment_terms(self) -> List[Tuple[float, Optional[int]]]:
+    """Pairs (weight, entry of the environment's reward)."""
+    return [
+        (weight, source)
+        for weight, source in self.terms
+        if source is None or source is not self.curiosity
+    ]
+
+  @property
+  def bonus_weight(self) -> float:
+    """Weight of the curiosity's bonus in the reward."""
+    (weight,) = [
+        weight for weight, source in self.terms if source is self.curiosity
+    ]
+    return weight
+
+  def normalized_bonus(self, bonus: tf.Tensor) -> tf.Tensor:
     """Returns the curiosity's bonus, normalized and clipped."""
     bonus = self.curiosity.normalize_bonus(bonus)
     if self.bonus_clip is None:
@@ -123,100 +144,218 @@ class ReturnStream:
     return tf.clip_by_value(bonus, -self.bonus_clip, self.bonus_clip)
 
   @property
-  def is_on(self):
+  def is_on(self) -> bool:
     """Whether the stream is computed and learned."""
     if self.curiosity is None or tf.is_tensor(self.advantage_coefficient):
       return True
     return self.advantage_coefficient != 0
 
 
-class Streams(NamedTuple):
-  """Computed streams of a rollout.
+class ReturnStreams(tf.Module):
+  """The return streams of an agent (Burda et al., 2018, section 2.3).
 
-  Attributes:
-    advantages: combined advantages [B, T].
-    returns: targets of the value heads [B, T, N].
-    values: outputs of the value heads [B, T, N].
-    statistics: scalars by name.
+  Computes rewards, advantages and returns of a rollout for each stream. Its
+  variables are the statistics that scale rewards and advantages.
   """
 
-  advantages: tf.Tensor
-  returns: tf.Tensor
-  values: tf.Tensor
-  statistics: dict
+  def __init__(
+      self,
+      streams: Sequence[ReturnStream],
+      scalers: Sequence[Optional[running_statistics.ReturnScaler]],
+      reward_clip: types.Float,
+      lambda_value: types.Float,
+      bootstrap_at_time_limit: bool,
+      advantage_normalizer: Optional[
+          running_statistics.AdvantageNormalizer
+      ] = None,
+      name: str = 'ReturnStreams',
+  ):
+    """Creates the sums of each episode's bonuses.
 
+    Args:
+      streams: `ReturnStream`s.
+      scalers: Divides the environment's reward in each stream; None leaves it.
+      reward_clip: Bound on a reward that was divided; 0 for no bound.
+      lambda_value: lambda of GAE.
+      bootstrap_at_time_limit: Whether a return that ends with the episode
+        bootstraps where a time limit cut it.
+      advantage_normalizer: Normalizes the combined advantages; None leaves
+        them.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self.streams = tuple(streams)
+    # Of the streams that are on, each once.
+    self.curiosities = curiosities([s for s in self.streams if s.is_on])
+    self.scalers = list(scalers)
+    self.advantage_normalizer = advantage_normalizer
+    # Intrinsic return of the episodes so far, of each stream with a curiosity.
+    self.episode_sums = [
+        stream.curiosity
+        and running_statistics.RunningSums('episode_bonuses')
+        for stream in self.streams
+    ]
+    self._reward_clip = reward_clip
+    self._lambda = lambda_value
+    self._bootstrap_at_time_limit = bootstrap_at_time_limit
 
-@dataclasses.dataclass(eq=False)
-class ReturnStreams:
-  """Advantages and returns of all streams (Burda et al., 2018, section 2.3).
+  @property
+  def largest_reward(self) -> float:
+    """The largest size of rewards that training can take.
 
-  Attributes:
-    streams: `ReturnStream`s.
-    lambda_value: lambda of GAE.
-    bootstrap_at_time_limit: As for `RNDPPOAgent`.
-    advantage_normalizer: A `statistics.AdvantageNormalizer`; None leaves the
-      advantages as they are.
-  """
+    The square of its return, on the scale of the value losses, is finite.
+    """
+    unscaled = [
+        stream
+        for stream, scaler in zip(self.streams, self.scalers, strict=True)
+        if scaler is None and stream.environment_terms
+    ]
+    return 1e15 if unscaled else 1e30
 
-  streams: Any
-  lambda_value: Any
-  bootstrap_at_time_limit: Any = True
-  advantage_normalizer: Any = None
+  # ---------------------------------------------------------------------------
+  # Rewards.
 
-  def __call__(self, experience, rewards, values, updates_statistics=False):
-    """Computes all streams.
+  def bonuses(
+      self, transitions: transitions_lib.Transitions
+  ) -> Dict[curiosity_lib.Curiosity, tf.Tensor]:
+    """Returns the raw bonus of `Transitions` [B, T] by curiosity."""
+    return {
+        curiosity: curiosity.bonus(transitions)
+        for curiosity in self.curiosities
+    }
+
+  def update_return_statistics(
+      self,
+      experience: trajectory_lib.Trajectory,
+      bonuses: Dict[curiosity_lib.Curiosity, tf.Tensor],
+  ) -> None:
+    """Updates the statistics that divide rewards and bonuses by a rollout.
 
     Args:
       experience: A `Trajectory` [B, T+1].
-      rewards: Rewards [B, T] of each stream's transitions; None of one that is
-        off.
-      values: Values of every row, float [B, T+1, N].
-      updates_statistics: Whether the rollout enters the advantages' divisor.
-
-    Returns:
-      `Streams`.
+      bonuses: Raw bonuses [B, T] by curiosity.
     """
     valid = valid_transitions(experience)
+    for curiosity, bonus in bonuses.items():
+      curiosity.update_return_statistics(bonus, valid)
+    self.update_scalers(
+        experience.reward[:, :-1], valid, _ends_and_starts(experience)
+    )
+
+  def update_scalers(
+      self,
+      rewards: tf.Tensor,
+      valid: tf.Tensor,
+      starts: Optional[tf.Tensor] = None,
+  ) -> None:
+    """Updates the statistics that divide the environment's rewards.
+
+    Args:
+      rewards: Floats [B, T], or [B, T, R] for a vector of rewards.
+      valid: As for `ReturnScaler.update`.
+      starts: As for `ReturnScaler.update`.
+    """
+    for stream, scaler in zip(self.streams, self.scalers, strict=True):
+      if scaler is not None:
+        scaler.update(_from_environment(stream, rewards), valid, starts)
+
+  def rewards(
+      self,
+      experience: trajectory_lib.Trajectory,
+      bonuses: Dict[curiosity_lib.Curiosity, tf.Tensor],
+  ) -> List[Optional[tf.Tensor]]:
+    """Returns the rewards of each stream under the present statistics.
+
+    Args:
+      experience: A `Trajectory` [B, T+1].
+      bonuses: Raw bonuses [B, T] by curiosity.
+
+    Returns:
+      A list of float tensors [B, T], one for each stream; None for a stream
+      that is off.
+    """
+    valid = valid_transitions(experience)
+    environment_rewards = tf.cast(experience.reward[:, :-1], tf.float32)
+    rewards = []
+    for stream, scaler in zip(self.streams, self.scalers, strict=True):
+      if not stream.is_on:
+        rewards.append(None)
+        continue
+      terms = []
+      if stream.environment_terms:
+        reward = _from_environment(stream, environment_rewards)
+        if scaler is not None:
+          reward = scaler.scale(reward)
+          if self._reward_clip:
+            reward = tf.clip_by_value(
+                reward, -self._reward_clip, self._reward_clip
+            )
+        terms.append(reward)
+      if stream.curiosity is not None:
+        bonus = stream.normalized_bonus(bonuses[stream.curiosity])
+        terms.append(_times(stream.bonus_weight, tf.where(valid, bonus, 0.0)))
+      rewards.append(terms[0] if len(terms) == 1 else tf.add_n(terms))
+    return rewards
+
+  # ---------------------------------------------------------------------------
+  # Advantages and returns.
+
+  def advantages(
+      self,
+      experience: trajectory_lib.Trajectory,
+      rewards: Sequence[Optional[tf.Tensor]],
+      values: tf.Tensor,
+      updates_statistics: bool = False,
+  ) -> Tuple[tf.Tensor, tf.Tensor]:
+    """Computes the combined advantages, and the returns of each stream.
+
+    Args:
+      experience: A `Trajectory` [B, T+1].
+      rewards: Rewards [B, T] of each stream's transitions; None for a stream
+        that is off.
+      values: Values of every row, float [B, T+1, N].
+      updates_statistics: Whether the advantages' divisor is updated.
+
+    Returns:
+      A tuple (advantages [B, T]; returns [B, T, N], the targets of the value
+      heads).
+    """
     old_values = values[:, :-1]
-    advantages = [
+    of_streams = [
         tf.zeros_like(old_values[..., head])
         if reward is None
-        else self._advantages(stream, experience, reward, values[..., head])
+        else self._advantages_of(stream, experience, reward, values[..., head])
         for head, (stream, reward) in enumerate(
             zip(self.streams, rewards, strict=True)
         )
     ]
     combined = losses.combine_advantages(
-        advantages, [stream.advantage_coefficient for stream in self.streams]
+        of_streams, [stream.advantage_coefficient for stream in self.streams]
     )
     if self.advantage_normalizer is not None:
-      combined = self.advantage_normalizer(combined, valid, updates_statistics)
-    returns = tf.stack(advantages, axis=-1) + old_values
-    return Streams(
-        combined,
-        returns,
-        old_values,
-        self._statistics(rewards, returns, old_values, valid),
-    )
+      combined = self.advantage_normalizer(
+          combined, valid_transitions(experience), updates_statistics
+      )
+    return combined, tf.stack(of_streams, axis=-1) + old_values
 
-  def _advantages(self, stream, experience, rewards, values):
+  def _advantages_of(self, stream, experience, rewards, values):
     """GAE [B, T] of one stream from rewards [B, T] and values [B, T+1]."""
     is_boundary = ~valid_transitions(experience)
     rewards = tf.where(is_boundary, 0.0, rewards)
     if stream.ends_with_episode:
       weights = gae.episodic_weights(
           stream.discount_factor,
-          self.lambda_value,
+          self._lambda,
           experience.discount[:, :-1],
           tf.equal(experience.next_step_type[:, :-1], ts.StepType.LAST),
           is_boundary,
-          self.bootstrap_at_time_limit,
+          self._bootstrap_at_time_limit,
       )
     else:
       values = gae.bridge_boundary_values(values, is_boundary)
       weights = gae.continuing_weights(
           stream.discount_factor,
-          self.lambda_value,
+          self._lambda,
           is_boundary,
           experience.discount[:, :-1],
           stream.termination_discount,
@@ -225,7 +364,31 @@ class ReturnStreams:
         rewards, values[:, :-1], values[:, -1], *weights
     )
 
-  def _statistics(self, rewards, returns, values, valid):
+  # ---------------------------------------------------------------------------
+  # Metrics.
+
+  def statistics(
+      self,
+      experience: trajectory_lib.Trajectory,
+      bonuses: Dict[curiosity_lib.Curiosity, tf.Tensor],
+      rewards: Sequence[Optional[tf.Tensor]],
+      returns: tf.Tensor,
+      values: tf.Tensor,
+  ) -> Dict[str, tf.Tensor]:
+    """Returns metrics of a rollout by name, and updates the episodes' sums.
+
+    Args:
+      experience: A `Trajectory` [B, T+1].
+      bonuses: Raw bonuses [B, T] by curiosity.
+      rewards: Rewards of each stream, from `rewards`.
+      returns: Returns [B, T, N].
+      values: Values of every row, float [B, T+1, N].
+
+    Returns:
+      Scalars; those of streams that are off are missing.
+    """
+    valid = valid_transitions(experience)
+    values = values[:, :-1]
     statistics = {}
     for head, (stream, reward) in enumerate(
         zip(self.streams, rewards, strict=True)
@@ -242,38 +405,66 @@ class ReturnStreams:
               values[..., head], returns[..., head], valid
           )
       )
+    statistics.update(self._bonus_statistics(experience, bonuses, rewards))
+    return statistics
+
+  def _bonus_statistics(self, experience, bonuses, rewards):
+    valid = valid_transitions(experience)
+    ends = valid & tf.equal(
+        experience.next_step_type[:, :-1], ts.StepType.LAST
+    )
+    num_ends = tf.reduce_sum(tf.cast(ends, tf.float32))
+    curious = [s.name for s in self.streams if s.curiosity is not None]
+    statistics = {}
+    for stream, reward, sums in zip(
+        self.streams, rewards, self.episode_sums, strict=True
+    ):
+      if stream.curiosity is None or not stream.is_on:
+        continue
+      bonus = bonuses[stream.curiosity]
+      kept = tf.boolean_mask(bonus, valid)
+      for name, reduce in zip(
+          _bonus_names(stream.name, curious),
+          (tf.reduce_mean, tf.math.reduce_std, tf.reduce_max),
+          strict=True,
+      ):
+        statistics[name] = reduce(kept)
+      statistics[f'{stream.name}_reward_max'] = tf.reduce_max(
+          tf.boolean_mask(reward, valid)
+      )
+      clipped = stream.normalized_bonus(bonus)
+      is_clipped = tf.not_equal(
+          clipped, stream.curiosity.normalize_bonus(bonus)
+      )
+      statistics[f'{stream.name}_reward_clipped'] = tf.reduce_mean(
+          tf.cast(tf.boolean_mask(is_clipped, valid), tf.float32)
+      )
+      episode_returns = sums.add(
+          clipped, 1.0, valid, _ends_and_starts(experience)
+      )
+      statistics[f'{stream.name}_episode_return_mean'] = (
+          tf.math.divide_no_nan(
+              tf.reduce_sum(tf.where(ends, episode_returns, 0.0)), num_ends
+          )
+      )
+      statistics['num_ended_episodes'] = num_ends
     return statistics
 
 
-def valid_transitions(experience):
-  """Returns which rows [B, T] but the last begin a transition."""
-  return tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
-
-
-def is_padding(experience):
-  """Returns which rows [B, T] but the last are `hierarchy.Decisions`' padding.
-
-  They are LAST, and no episode begins behind them.
-  """
-  next_is_first = tf.equal(experience.step_type[:, 1:], ts.StepType.FIRST)
-  return ~valid_transitions(experience) & ~next_is_first
-
-
-def statistics_names(names, curious):
-  """Names of the numbers that streams leave behind of a rollout, in order.
+def statistics_names(
+    names: Sequence[str], curious: Sequence[str]
+) -> Tuple[str, ...]:
+  """Returns the names of `ReturnStreams.statistics`, in the order of metrics.
 
   Args:
-    names: Of the streams.
-    curious: Of those with a curiosity.
-
-  Returns:
-    A tuple of names.
+    names: Names of the streams.
+    curious: Names of the streams with a curiosity.
   """
   of_bonuses = [
       statistic
       for name in curious
       for statistic in (
-          *bonus_names(name, curious),
+          *_bonus_names(name, curious),
           f'{name}_reward_max',
           f'{name}_reward_clipped',
           f'{name}_episode_return_mean',
@@ -289,16 +480,60 @@ def statistics_names(names, curious):
   )
 
 
-def bonus_names(name, curious):
-  """Names of mean, deviation and maximum of the raw bonus of a stream.
+def _bonus_names(name, curious):
+  """Names of mean, deviation and maximum of a stream's raw bonus.
 
-  Args:
-    name: Of the stream.
-    curious: Names of all streams with a curiosity; that of a single one is not
-      part of the names.
-
-  Returns:
-    Three names.
+  The name of the stream is part of them if several streams have a curiosity.
   """
   prefix = '' if len(curious) == 1 else f'{name}_'
   return [f'{prefix}bonus_{what}' for what in ('mean', 'std', 'max')]
+
+
+def curiosities(
+    streams: Sequence[ReturnStream],
+) -> List[curiosity_lib.Curiosity]:
+  """Returns the curiosities of streams, each once."""
+  found = []
+  for stream in streams:
+    if stream.curiosity is not None and stream.curiosity not in found:
+      found.append(stream.curiosity)
+  return found
+
+
+def valid_transitions(experience: trajectory_lib.Trajectory) -> tf.Tensor:
+  """Returns which rows [B, T] but the last begin a transition."""
+  return tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
+
+
+def is_padding(experience: trajectory_lib.Trajectory) -> tf.Tensor:
+  """Returns which rows [B, T] but the last are padding.
+
+  They are LAST, and no episode begins after them (`hierarchy.Decisions`).
+  """
+  next_is_first = tf.equal(experience.step_type[:, 1:], ts.StepType.FIRST)
+  return ~valid_transitions(experience) & ~next_is_first
+
+
+def _ends_and_starts(experience):
+  """Where sums over episodes start again, booleans [B, T].
+
+  At ends, too: of rollouts that share no row, as a driver and an emptied
+  replay buffer make them, the last row may be the FIRST one of an episode,
+  whose transition is in none of them.
+  """
+  return tf.not_equal(
+      experience.step_type[:, :-1], ts.StepType.MID
+  ) & ~is_padding(experience)
+
+
+def _from_environment(stream, rewards):
+  """The environment's rewards in a stream, of [B, T] or [B, T, R]."""
+  terms = [
+      _times(weight, rewards if entry is None else rewards[..., entry])
+      for weight, entry in stream.environment_terms
+  ]
+  return terms[0] if len(terms) == 1 else tf.add_n(terms)
+
+
+def _times(weight, rewards):
+  return rewards if weight == 1.0 else weight * rewards

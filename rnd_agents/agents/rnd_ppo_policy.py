@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PPO policy of an agent with several value heads and curiosities."""
 
+from typing import Any, Optional, Sequence, Tuple
+
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_policy
 from tf_agents.agents.ppo import ppo_utils
 from tf_agents.networks import network
 from tf_agents.trajectories import policy_step
+from tf_agents.typing import types
 
+from rnd_agents.curiosity import curiosity
 from rnd_agents.statistics import finite
 
 
@@ -17,7 +21,9 @@ class FirstValueNetwork(network.Network):
   `PPOPolicy` and `PPOLearner` accept one value a state.
   """
 
-  def __init__(self, value_net, name='FirstValueNetwork'):
+  def __init__(
+      self, value_net: network.Network, name: str = 'FirstValueNetwork'
+  ):
     """Creates the view.
 
     Args:
@@ -55,14 +61,14 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
 
   def __init__(
       self,
-      *args,
-      value_network,
-      value_names,
-      training_info,
-      curiosities,
-      collect,
-      stores_state,
-      **kwargs,
+      *args: Any,
+      value_network: FirstValueNetwork,
+      value_names: Sequence[str],
+      training_info: Sequence[str],
+      curiosities: Sequence[curiosity.Curiosity],
+      collect: bool,
+      stores_state: bool,
+      **kwargs: Any,
   ):
     """Creates the policy.
 
@@ -125,7 +131,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
           network_state=_pack_flat(self._policy_state_spec),
       )
 
-  def training_info_spec(self):
+  def training_info_spec(self) -> types.NestedTensorSpec:
     """Returns the spec of the policy infos that `RNDPPOAgent.train` takes.
 
     They are those of the collection where it computes returns itself; else
@@ -140,23 +146,30 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     )
 
   @property
-  def is_legacy(self):
+  def is_legacy(self) -> bool:
     """Whether the policy network is of TF-Agents' older kind."""
     return isinstance(self._actor_network, network.DistributionNetwork)
 
-  def unpack_state(self, network_state):
+  def unpack_state(
+      self, network_state: Sequence[tf.Tensor]
+  ) -> types.NestedTensor:
     """Returns policy states from the `network_state` of a policy info."""
     return tf.nest.pack_sequence_as(
         self._policy_state_spec, list(network_state)
     )
 
-  def normalize(self, observations):
+  def normalize(self, observations: types.NestedTensor) -> types.NestedTensor:
     """Returns observations as the networks take them."""
     if self._observation_normalizer is None:
       return observations
     return self._observation_normalizer.normalize(observations)
 
-  def values(self, observations, step_types=None, states=()):
+  def values(
+      self,
+      observations: types.NestedTensor,
+      step_types: Optional[tf.Tensor] = None,
+      states: types.NestedTensor = (),
+  ) -> tf.Tensor:
     """Returns all values of raw observations.
 
     Args:
@@ -173,7 +186,12 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     )
     return values
 
-  def distribution_and_values(self, observations, step_types, states=()):
+  def distribution_and_values(
+      self,
+      observations: types.NestedTensor,
+      step_types: tf.Tensor,
+      states: types.NestedTensor = (),
+  ) -> Tuple[types.NestedDistribution, tf.Tensor]:
     """Returns action distributions and values, in one pass if shared.
 
     Args:
@@ -190,7 +208,12 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     )
     return distributions, values
 
-  def states_after(self, observations, step_types, states):
+  def states_after(
+      self,
+      observations: types.NestedTensor,
+      step_types: tf.Tensor,
+      states: types.NestedTensor,
+  ) -> types.NestedTensor:
     """Returns policy states after sequences.
 
     Args:
@@ -240,7 +263,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     )
 
   def _kept(self, states):
-    """Those states that the policy carries."""
+    """Returns the states that are part of the policy's state."""
     if not self._policy_state_spec:
       return ()
     return {name: states[name] for name in self._policy_state_spec}

@@ -10,9 +10,10 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.utils import common
 
+from rnd_agents import curiosity
 from rnd_agents import networks
 from rnd_agents.agents import rnd_ppo_agent
-from rnd_agents.agents import rollouts
+from rnd_agents.agents import rollout as rollout_lib
 from rnd_agents.curiosity import observations
 
 FLAT = tf.TensorSpec([3], tf.float32, 'observation')
@@ -271,21 +272,19 @@ def update(units, settings):
 
 def rows_of(agent, experience):
   """`Rows` and statistics of a rollout, as `train` computes them."""
-  evaluated, _ = agent._rollouts.evaluate(experience)
-  return agent._rollouts.rows(
-      experience, evaluated, agent.update_normalizers_in_train
-  )
+  transitions = curiosity.Transitions.of_trajectory(experience)
+  *evaluated, _ = agent._evaluate(experience, transitions)
+  return agent._rows_of_rollout(experience, transitions, *evaluated)
 
 
-def samples_of(agent, experience):
-  """What `train` draws minibatches of a rollout from."""
-  return agent._samples(rollouts.begins_transition(experience))
+def sampler_of(agent, experience):
+  """Draws minibatches of a rollout, as `train` does."""
+  return agent._sampler(rollout_lib.begins_transition(experience))
 
 
-def loss_terms(agent, rows, minibatch):
+def loss_terms(agent, rows, minibatch, begins):
   """Terms of the loss on a minibatch of `Rows`, by name."""
-  update = agent._update
-  return update.loss_terms(minibatch, update.curiosity_samples(rows, minibatch))
+  return agent._loss_terms(minibatch, *agent._curiosity_samples(rows, begins))
 
 
 _STATELESS_SHUFFLE = tf.random.experimental.stateless_shuffle

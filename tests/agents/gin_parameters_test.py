@@ -85,7 +85,7 @@ def test_parameters_arrive_or_are_refused(name):
   )
 
 
-@pytest.mark.parametrize('name', agents.ppo_arguments.UNUSED_PPO_ARGUMENTS)
+@pytest.mark.parametrize('name', agents.rnd_ppo_arguments.UNUSED_PPO_ARGUMENTS)
 def test_arguments_of_the_parent_without_an_effect_are_refused(name):
   with pytest.raises(ValueError, match='denylisted'):
     gin.bind_parameter(f'RNDPPOAgent.{name}', 1)

@@ -57,7 +57,8 @@ def _state(agent):
     for variable in variables:
       state['slots'] += agent_test_utils.adam_slots(optimizer, variable)
   scaler = agent.curiosity._return_scaler
-  sums = (*scaler._sums.variables, *agent._rewards.episode_sums[1].variables)
+  _, episode_sums = agent._return_streams.episode_sums
+  sums = (*scaler._sums.variables, *episode_sums.variables)
   state['filter'] = [v.numpy() for v in sums]
   return state
 

@@ -16,8 +16,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents import networks
-from rnd_agents.agents import rollouts
-from rnd_agents.agents import rows as rows_lib
+from rnd_agents.agents import rollout
 from rnd_agents.environments import loaders
 from tests.agents import agent_test_utils
 from tests.agents import slow_recurrent
@@ -70,16 +69,14 @@ def _collector(environment, policy):
 def _chunks(agent, experience):
   """The samples of a rollout, as `train` makes them."""
   rows, _ = agent_test_utils.rows_of(agent, experience)
-  return rows, agent_test_utils.samples_of(agent, experience)
+  return rows, agent_test_utils.sampler_of(agent, experience)
 
 
 def _unrolled(agent, rows, chunks):
   """(logits, values, minibatch) of all chunks."""
-  minibatch = chunks.minibatch(rows, chunks.indices)
+  minibatch, _ = chunks.minibatch(rows, chunks.indices)
   distribution, values = agent.collect_policy.distribution_and_values(
-      minibatch.rows['observation'],
-      minibatch.rows['step_type'],
-      minibatch.states,
+      minibatch.observation, minibatch.step_type, minibatch.network_state
   )
   return distribution.logits, values, minibatch
 
@@ -109,14 +106,14 @@ def test_chunks_unroll_to_what_was_collected():
     agent_test_utils.copy_variables(agent, twin)
     rows, chunks = _chunks(twin, _without_values(experience, state_init))
     logits, values, minibatch = _unrolled(twin, rows, chunks)
-    steps = tf.gather(chunks._steps, chunks.indices)
+    steps = tf.gather(chunks.steps, chunks.indices)
     flat = tf.reshape(info['dist_params']['logits'], [-1, logits.shape[-1]])
     kept = minibatch.counts > 0
     logit_errors = tf.abs(logits - tf.gather(flat, steps))[kept]
     flat_values = tf.reshape(recorded, [-1, 2])
     value_errors = tf.abs(values - tf.gather(flat_values, steps))[kept]
-    valid = rollouts.begins_transition(experience)
-    old_errors = tf.abs(rows['old_values'] - flat_values)[
+    valid = rollout.begins_transition(experience)
+    old_errors = tf.abs(rows.old_values - flat_values)[
         tf.reshape(valid, [-1])
     ]
     assert kept.numpy().sum() == (step_types[:, :-1] != ts.StepType.LAST).sum()
@@ -159,10 +156,10 @@ def test_images_and_dicts_unroll_to_what_was_collected(observation_spec):
   info = tf.nest.map_structure(lambda *x: tf.stack(x, 1), *infos)
   experience = experience.replace(policy_info=info)
   rows, _ = agent_test_utils.rows_of(agent, experience)
-  chunks = agent_test_utils.samples_of(agent, experience)
+  chunks = agent_test_utils.sampler_of(agent, experience)
   logits, _, minibatch = _unrolled(agent, rows, chunks)
   collected = tf.reshape(info['dist_params']['logits'], [36, -1])
-  steps = tf.gather(chunks._steps, chunks.indices)
+  steps = tf.gather(chunks.steps, chunks.indices)
   kept = minibatch.counts > 0
   np.testing.assert_allclose(
       logits[kept], tf.gather(collected, steps)[kept], atol=1e-5
@@ -177,9 +174,9 @@ def _without_values(experience, state_init):
   return experience.replace(policy_info=info)
 
 
-def _terms_and_gradients(agent, minibatch, rows):
+def _terms_and_gradients(agent, minibatch, rows, begins):
   with tf.GradientTape() as tape:
-    terms = agent_test_utils.loss_terms(agent, rows, minibatch)
+    terms = agent_test_utils.loss_terms(agent, rows, minibatch, begins)
     total = tf.add_n([v for k, v in terms.items() if k.endswith('_loss')])
   variables = agent._ppo_variables + agent._predictor_variables
   return terms, tape.gradient(total, variables)
@@ -195,22 +192,22 @@ def test_padding_and_boundaries_weigh_nothing():
   )
   experience = slow_recurrent.with_states(agent_test_utils.rollout(agent))
   rows, _ = agent_test_utils.rows_of(agent, experience)
-  chunks = agent_test_utils.samples_of(agent, experience)
-  minibatch = chunks.minibatch(rows, chunks.indices)
+  chunks = agent_test_utils.sampler_of(agent, experience)
+  minibatch, begins = chunks.minibatch(rows, chunks.indices)
   is_nothing = minibatch.counts == 0
   padding = (4, 2), (5, 2)
   assert is_nothing.numpy().sum() > len(padding)
 
   # What a step that is none observed must not reach those after it. A boundary
   # may: the policy was asked there, and FIRST forgets it.
-  steps = tf.gather(chunks._steps, chunks.indices)
+  steps = tf.gather(chunks.steps, chunks.indices)
   is_padding = tf.concat(
       [tf.zeros_like(steps[:, :1], tf.bool), steps[:, 1:] == steps[:, :-1]], 1
   )
   assert is_padding.numpy().sum() == 4
-  expected = _terms_and_gradients(agent, minibatch, rows)
+  expected = _terms_and_gradients(agent, minibatch, rows, begins)
   for garbage in (7.0, 1e4, -1e4):
-    spoiled = dict(minibatch.rows)
+    spoiled = minibatch._asdict()
     for name, mask in (
         ('advantage', is_nothing),
         ('returns', is_nothing[..., tf.newaxis]),
@@ -220,7 +217,7 @@ def test_padding_and_boundaries_weigh_nothing():
     ):
       spoiled[name] = tf.where(mask, garbage, spoiled[name])
     results = _terms_and_gradients(
-        agent, minibatch._replace(rows=spoiled), rows
+        agent, rollout.Rows(**spoiled), rows, begins
     )
     for x, y in zip(*map(tf.nest.flatten, (expected, results)), strict=True):
       np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-7)
@@ -240,21 +237,22 @@ def test_no_gradient_passes_the_burn_in():
   )
   rows, _ = agent_test_utils.rows_of(agent, experience)
   with tf.GradientTape() as tape:
-    tape.watch(rows['observation'])
-    chunks = agent_test_utils.samples_of(agent, experience)
+    tape.watch(rows.observation)
+    chunks = agent_test_utils.sampler_of(agent, experience)
     # The last chunk alone: rows 6 and 7, after a burn-in of rows 4 and 5.
-    minibatch = chunks.minibatch(rows, chunks.indices[3:])
-    terms = agent_test_utils.loss_terms(agent, rows, minibatch)
+    terms = agent_test_utils.loss_terms(
+        agent, rows, *chunks.minibatch(rows, chunks.indices[3:])
+    )
     loss = terms['policy_gradient_loss'] + terms['value_estimation_loss']
-  gradient = tf.convert_to_tensor(tape.gradient(loss, rows['observation']))
+  gradient = tf.convert_to_tensor(tape.gradient(loss, rows.observation))
   sizes = np.abs(gradient).sum(-1)
   assert np.all(sizes[6:8] > 1e-6)
   assert np.all(np.delete(sizes, [6, 7]) == 0)
   # And yet the loss depends on it.
-  moved = rows['observation'] + tf.one_hot(4, 9)[:, tf.newaxis]
-  others = rows_lib.Rows(rows, observation=moved)
+  moved = rows.observation + tf.one_hot(4, 9)[:, tf.newaxis]
+  others = rows._replace(observation=moved)
   moved = agent_test_utils.loss_terms(
-      agent, others, chunks.minibatch(others, chunks.indices[3:])
+      agent, others, *chunks.minibatch(others, chunks.indices[3:])
   )
   assert abs(moved['policy_gradient_loss'] - terms['policy_gradient_loss']) > 0
 
@@ -265,12 +263,13 @@ def test_minibatches_draw_chunks_whole_and_each_once():
   )
   experience = agent_test_utils.rollout(agent)
   rows, _ = agent_test_utils.rows_of(agent, experience)
-  rows['advantage'] = tf.range(36, dtype=tf.float32)  # A number for each row.
-  chunks = agent_test_utils.samples_of(agent, experience)
+  # A number for each row.
+  rows = rows._replace(advantage=tf.range(36, dtype=tf.float32))
+  chunks = agent_test_utils.sampler_of(agent, experience)
   seen = []
   for chosen in tf.split(chunks.indices, [5, 7]):
-    minibatch = chunks.minibatch(rows, chosen)
-    numbers = minibatch.rows['advantage'].numpy().astype(int)
+    minibatch, begins = chunks.minibatch(rows, chosen)
+    numbers = minibatch.advantage.numpy().astype(int)
     for row_numbers in numbers:
       first = row_numbers[0]
       last = first // 9 * 9 + 7  # The last transition of its environment.
@@ -280,7 +279,7 @@ def test_minibatches_draw_chunks_whole_and_each_once():
     counts = minibatch.counts.numpy()
     np.testing.assert_allclose(counts.mean(), 1.0, rtol=1e-6)
     drawn = sorted(numbers[counts > 0])
-    transitions = list(minibatch.transitions.numpy())
+    transitions = list(begins.numpy())
     assert sorted(transitions) == drawn
     # Shuffled: the predictor's share is the first ones.
     assert transitions != list(numbers[counts > 0])
@@ -314,7 +313,7 @@ def test_learner_path_equals_whole_rollouts():
       # Recorded while stepping, where the test's rollout restarts at each row.
       info = dict(experience.policy_info)
       del info['value_prediction']
-      values = agent._rollouts._values(experience.replace(policy_info=info))
+      values = agent._values(experience.replace(policy_info=info))
       experience = experience.replace(
           policy_info=dict(
               experience.policy_info,
@@ -379,7 +378,7 @@ def test_recurrent_networks_of_tf_agents_serve_too():
   _, values, minibatch = _unrolled(agent, rows, chunks)
   kept = minibatch.counts > 0
   np.testing.assert_allclose(
-      values[kept], minibatch.rows['old_values'][kept], atol=1e-5
+      values[kept], minibatch.old_values[kept], atol=1e-5
   )
 
 

@@ -259,9 +259,9 @@ _UNUSED = (
 def test_methods_that_training_never_calls_raise():
   agent = agent_test_utils.build_agent()
   for name in _UNUSED:
-    with pytest.raises(NotImplementedError, match=f'{name} has no.*_create_'):
+    with pytest.raises(NotImplementedError, match=f'{name} has no.*verride _'):
       getattr(agent, name)(None)
-    with pytest.raises(TypeError, match=f'Mine.{name} has no.*_create_'):
+    with pytest.raises(TypeError, match=f'Mine.{name} has no.*verride _'):
       type('Mine', (rnd_ppo_agent.RNDPPOAgent,), {name: lambda self: None})
 
 
@@ -279,10 +279,9 @@ def test_no_other_public_method_of_the_parent_is_left_without_an_effect():
 def test_a_subclass_computes_the_objective_otherwise():
   class Mine(rnd_ppo_agent.RNDPPOAgent):
 
-    def _create_objective(self):
-      objective = super()._create_objective()
-      return lambda *arguments: dict(
-          objective(*arguments), policy_gradient_loss=tf.constant(7.0)
+    def _ppo_losses(self, *args):
+      return dict(
+          super()._ppo_losses(*args), policy_gradient_loss=tf.constant(7.0)
       )
 
   agent = Mine(

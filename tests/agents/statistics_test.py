@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents import curiosity
 from tests.agents import agent_test_utils
 from tests.agents import slow_streams
 
@@ -61,7 +62,7 @@ def test_return_statistics_take_the_bonus_in_before_they_divide_it():
     moments.mean.assign([0.0])
     moments.variance.assign([1.0])
     # With values of 0 and lambda 0 a return is its reward.
-    found = tf.reshape(rows['returns'][:, 1], [2, 4])[:, :3]
+    found = tf.reshape(rows.returns[:, 1], [2, 4])[:, :3]
     np.testing.assert_allclose(found, rewards, atol=2e-6)
     np.testing.assert_allclose(
         statistics['intrinsic_reward_mean'], np.mean(rewards), atol=2e-6
@@ -91,13 +92,13 @@ def test_the_first_reward_after_many_of_0_is_clipped():
         extrinsic_advantage_coefficient=1.0,
         **settings,
     )
-    agent._rewards.scalers[0].moments.variance.assign(1e-4)
+    agent._return_streams.scalers[0].moments.variance.assign(1e-4)
     experience = agent_test_utils.readable_rollout(
         agent, 'FMMM', [0.0, 1.0, -1.0], [0.0] * 4, [0.0] * 4, [0.0] * 4
     )
     rows, _ = agent_test_utils.rows_of(agent, experience)
     np.testing.assert_allclose(
-        rows['advantage'], [0, expected, -expected, 0], rtol=1e-4
+        rows.advantage, [0, expected, -expected, 0], rtol=1e-4
     )
 
 
@@ -151,7 +152,7 @@ def test_returns_end_with_an_episode_where_rollouts_share_no_row():
     agent_test_utils.rows_of(agent, experience)
   # 1 and 3, and again; not 1, 3, 4 and 6.
   np.testing.assert_allclose(
-      agent._rewards.scalers[0].moments.mean, 2.0, rtol=1e-4
+      agent._return_streams.scalers[0].moments.mean, 2.0, rtol=1e-4
   )
 
 
@@ -171,15 +172,19 @@ def test_sums_of_an_episode_go_on_behind_padding():
     experience = agent_test_utils.readable_rollout(
         agent, row, rewards, np.append(25.0, bonus), zeros, zeros
     )
-    bonuses = agent._rollouts.evaluate(experience)[0].bonuses
-    agent._rewards.update_return_statistics(experience, {})
-    rewards = agent._rewards(experience, bonuses)
-    statistics = agent._rewards.statistics(experience, bonuses, rewards)
+    transitions = curiosity.Transitions.of_trajectory(experience)
+    _, bonuses, values, _ = agent._evaluate(experience, transitions)
+    streams = agent._return_streams
+    streams.update_return_statistics(experience, {})
+    rewards = streams.rewards(experience, bonuses)
+    statistics = streams.statistics(
+        experience, bonuses, rewards, values[:, :-1], values
+    )
   np.testing.assert_allclose(
       statistics['intrinsic_episode_return_mean'], 1 + 3 + 5, rtol=1e-5
   )
   np.testing.assert_allclose(
-      agent._rewards.scalers[0].moments.mean, (1 + 3 + 7) / 3, rtol=1e-4
+      agent._return_streams.scalers[0].moments.mean, (1 + 3 + 7) / 3, rtol=1e-4
   )
 
 
@@ -243,7 +248,8 @@ def test_statistics_hold_the_valid_arrivals_and_nothing_else():
   agent.train(experience)
   _assert_moments(_observation_moments(agent), arrivals)
   _assert_moments(_return_moments(agent.curiosity._return_scaler), sums)
-  _assert_moments(_return_moments(agent._rewards.scalers[0]), reward_sums)
+  scaler, _ = agent._return_streams.scalers
+  _assert_moments(_return_moments(scaler), reward_sums)
 
 
 def test_statistics_rest_when_told_so():
@@ -255,7 +261,7 @@ def test_statistics_rest_when_told_so():
   trained = {v.ref() for v in agent._ppo_variables}
   trained |= {v.ref() for v in agent._predictor_variables}
   # They tell what was paid and decide nothing.
-  trained |= {v.ref() for v in agent._rewards.episode_sums[1].variables}
+  trained |= {v.ref() for v in agent._return_streams.episode_sums[1].variables}
   others = [
       v
       for v in agent.variables

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnd_agents.agents import rollouts
+from rnd_agents.agents import rollout
 from tests.agents import agent_test_utils
 from tests.agents import slow_streams
 
@@ -24,9 +24,9 @@ def _streams(agent, experience):
   shape = experience.reward.shape
   if agent._compute_value_and_advantage_in_train:
     rows, _ = agent_test_utils.rows_of(agent, experience)
-    returns = rows['returns']
-    valid = tf.cast(rollouts.begins_transition(experience), tf.float32)
-    found = rows['advantage'], returns[:, 0], returns[:, 1], valid
+    returns = rows.returns
+    valid = tf.cast(rollout.begins_transition(experience), tf.float32)
+    found = rows.advantage, returns[:, 0], returns[:, 1], valid
   else:
     info = agent.preprocess_sequence(experience).policy_info
     found = (

@@ -18,11 +18,10 @@ from tf_agents.agents import tf_agent
 from tf_agents.agents.ppo import ppo_agent
 from tf_agents.networks import network
 
-from rnd_agents.agents import ppo_arguments
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_agent
-from rnd_agents.agents import rows as rows_lib
-from rnd_agents.agents import samples
+from rnd_agents.agents import rnd_ppo_arguments
+from rnd_agents.agents import rollout
 from rnd_agents.curiosity import observations
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import factory
@@ -73,7 +72,7 @@ def _create_agent(
 
   What RND-PPO decides itself, such as `use_gae`, is left out.
   """
-  for name in ppo_arguments.FIXED_PPO_ARGUMENTS:
+  for name in rnd_ppo_arguments.FIXED_PPO_ARGUMENTS:
     settings.pop(name, None)
   rnd = random_network_distillation.RandomNetworkDistillation(
       time_step_spec.observation,
@@ -122,7 +121,7 @@ def _terms(
         [num_rows, *shape],
     )
 
-  rows = rows_lib.Rows(
+  rows = rollout.Rows(
       observation=time_steps.observation,
       next_observation=time_steps.observation,
       step_type=tf.zeros([num_rows], tf.int32),
@@ -134,7 +133,7 @@ def _terms(
       weight=of_rows(weights),
   )
   return agent_test_utils.loss_terms(
-      agent, rows, samples.Minibatch(rows, None, (), tf.range(num_rows))
+      agent, rows, rows._replace(network_state=()), tf.range(num_rows)
   )
 
 

@@ -82,7 +82,7 @@ def test_ppo_learner_trains_the_agent(tmp_path):
       (agent.curiosity.seen.moments[0], 32),
       (agent.curiosity._return_scaler.moments, 32),
       (agent._observation_normalizer._flat_moments[0], 36),
-      (agent._rewards.scalers[0].moments, 36),
+      (agent._return_streams.scalers[0].moments, 36),
   ):
     np.testing.assert_allclose(moments.count, 4 * count + 1e-4)
 
@@ -120,7 +120,7 @@ def test_one_step_on_all_rows_is_that_of_the_whole_rollout():
         *(getattr(x.extra, name) for x in losses), rtol=1e-5, err_msg=name
     )
   # `preprocess_sequence` keeps no count of what was paid.
-  counts = {v.ref() for v in whole._rewards.episode_sums[1].variables}
+  counts = {v.ref() for v in whole._return_streams.episode_sums[1].variables}
   for a, b in zip(whole.variables, by_rows.variables, strict=True):
     if a.ref() not in counts:
       np.testing.assert_allclose(a, b, rtol=0, atol=1e-5, err_msg=a.name)
@@ -233,7 +233,7 @@ def test_what_the_learner_hands_over_enters_the_statistics():
       (agent._observation_normalizer._flat_moments[0], policy),
       (agent.curiosity.seen.moments[0], arrivals),
       (agent.curiosity._return_scaler.moments, sums),
-      (agent._rewards.scalers[0].moments, reward_sums),
+      (agent._return_streams.scalers[0].moments, reward_sums),
   ):
     mean, variance = samples.moments()
     np.testing.assert_allclose(moments.mean, mean, rtol=1e-5, atol=1e-6)

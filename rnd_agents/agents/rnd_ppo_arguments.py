@@ -1,0 +1,456 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of `RNDPPOAgent`: their checks, and streams made of them."""
+
+import difflib
+import inspect
+import numbers
+from typing import Any, Dict, Mapping, Optional, Tuple
+
+import numpy as np
+import tensorflow as tf
+from tf_agents.agents.ppo import ppo_agent
+from tf_agents.specs import tensor_spec
+
+from rnd_agents import errors
+from rnd_agents import ranges
+from rnd_agents.agents import replicas
+from rnd_agents.agents import return_streams
+from rnd_agents.curiosity import curiosity as curiosity_lib
+from rnd_agents.curiosity import random_network_distillation
+from rnd_agents.networks import parameters as parameters_lib
+from rnd_agents.replay import sequences
+
+# Arguments of PPOAgent that change nothing here.
+UNUSED_PPO_ARGUMENTS = (
+    'adaptive_kl_target',
+    'adaptive_kl_tolerance',
+    'aggregate_losses_across_replicas',
+    'debug_summaries',
+)
+# Arguments of PPOAgent that RND-PPO decides itself.
+FIXED_PPO_ARGUMENTS = dict(
+    use_gae=True,
+    use_td_lambda_return=True,
+    kl_cutoff_factor=0.0,
+    kl_cutoff_coef=0.0,
+    initial_adaptive_kl_beta=0.0,
+)
+
+# Whether these are 0, or None, decides what graph is built: no schedules.
+_NUMBERS = dict(
+    # TF-Agents takes 0 for no clipping.
+    gradient_clipping=ranges.AT_LEAST_0.or_none(),
+    value_clipping=ranges.AT_LEAST_0.or_none(),
+    log_prob_clipping=ranges.AT_LEAST_0,
+    reward_norm_clipping=ranges.AT_LEAST_0,
+)
+# Those of the two streams that the arguments describe.
+_STREAM_NUMBERS_OR_SCHEDULES = dict(
+    extrinsic_advantage_coefficient=ranges.FINITE,
+    intrinsic_advantage_coefficient=ranges.FINITE,
+    discount_factor=ranges.WITHIN_0_AND_1,
+    intrinsic_discount_factor=ranges.WITHIN_0_AND_1,
+    intrinsic_reward_clip=ranges.ABOVE_0.or_none(),
+    intrinsic_termination_discount=ranges.WITHIN_0_AND_1,
+)
+_NUMBERS_OR_SCHEDULES = dict(
+    _STREAM_NUMBERS_OR_SCHEDULES,
+    predictor_proportion=ranges.SHARE._replace(
+        hint=' To train without RND set intrinsic_advantage_coefficient to 0.'
+    ),
+    importance_ratio_clipping=ranges.ABOVE_0,
+    num_epochs=ranges.COUNT,
+    num_minibatches=ranges.COUNT,
+    lambda_value=ranges.WITHIN_0_AND_1,
+    advantage_scale_decay=ranges.WITHIN_0_AND_1,
+    least_reward_deviation=ranges.AT_LEAST_0,
+    target_kl=ranges.ABOVE_0.or_none(),
+    entropy_regularization=ranges.AT_LEAST_0,
+    value_pred_loss_coef=ranges.AT_LEAST_0,
+    policy_l2_reg=ranges.AT_LEAST_0,
+    value_function_l2_reg=ranges.AT_LEAST_0,
+    shared_vars_l2_reg=ranges.AT_LEAST_0,
+)
+_RANGES = dict(
+    _NUMBERS,
+    **{
+        name: range_.or_schedule()
+        for name, range_ in _NUMBERS_OR_SCHEDULES.items()
+    },
+)
+_STREAM_ARGUMENTS = (*_STREAM_NUMBERS_OR_SCHEDULES, 'episodic_intrinsic_stream')
+_RND_ARGUMENTS = (
+    'rnd_network',
+    'target_rnd_network',
+    'rnd_observation_fn',
+    'rnd_loss_fn',
+    'observation_clip_value',
+)
+
+
+def checked(
+    local_variables: Mapping[str, Any], signature: inspect.Signature
+) -> Dict[str, Any]:
+  """Returns the arguments of `RNDPPOAgent`, checked.
+
+  Args:
+    local_variables: The constructor's `locals()` as it begins.
+    signature: Its signature.
+
+  Returns:
+    All arguments by name, those for `PPOAgent` among them where given.
+
+  Raises:
+    TypeError: If an argument is of a wrong type or unknown.
+    ValueError: If an argument is out of range or does not fit another.
+  """
+  others = local_variables['kwargs']
+  arguments = {
+      name: local_variables[name]
+      for name in signature.parameters
+      if name != 'kwargs'
+  }
+  _check_names(others, arguments)
+  arguments.update(others)
+  for spec in tf.nest.flatten(arguments['action_spec']):
+    if spec.dtype.is_floating and spec.dtype != tf.float32:
+      raise errors.InvalidType(
+          f'RNDPPOAgent has no {spec.dtype.name} actions, but float32 ones:'
+          f' give {spec.name or "the action"} a spec of float32 and cast in the'
+          ' environment, as rnd_agents.environments does.'
+      )
+  networks = {name: arguments[name] for name in ('actor_net', 'value_net')}
+  parameters_lib.check_are_networks(**networks)
+  ranges.check(_RANGES, arguments)
+  _check_normalizers(arguments)
+  _check_strategy(_in_train(arguments))
+  if arguments['recurrent_state_init'] not in ('stored', 'zero'):
+    raise errors.InvalidValue(
+        "RNDPPOAgent.recurrent_state_init must be 'stored' or 'zero', got"
+        f' {arguments["recurrent_state_init"]!r}.'
+    )
+  sequence_settings(arguments).check(
+      'RNDPPOAgent', of_rollouts=True, remainder='unroll_remainder'
+  )
+  if not any(net.state_spec for net in networks.values()):
+    for name in (
+        'recurrent_state_init',
+        'unroll_length',
+        'burn_in_length',
+        'unroll_remainder',
+    ):
+      if arguments[name] != signature.parameters[name].default:
+        raise errors.InvalidValue(
+            f'RNDPPOAgent.{name} is for recurrent networks, and these have no'
+            ' memory: set create_networks.core = @LSTMCore(), or leave it out.'
+        )
+  return arguments
+
+
+def for_parent(arguments: Mapping[str, Any]) -> Dict[str, Any]:
+  """Returns the arguments for `PPOAgent`, with those that RND-PPO decides."""
+  known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
+  used = {
+      name: value
+      for name, value in arguments.items()
+      if name in known and name not in UNUSED_PPO_ARGUMENTS
+  }
+  return dict(used, **FIXED_PPO_ARGUMENTS)
+
+
+def numbers_of(arguments: Mapping[str, Any]) -> Dict[str, Any]:
+  """Returns the arguments that are numbers, or schedules of them, by name."""
+  return {name: arguments[name] for name in _RANGES if name in arguments}
+
+
+def sequence_settings(
+    arguments: Mapping[str, Any],
+) -> sequences.SequenceSettings:
+  """Returns how rollouts are cut for recurrent networks."""
+  return sequences.SequenceSettings(
+      arguments['unroll_length'],
+      arguments['burn_in_length'],
+      remainder=arguments['unroll_remainder'],
+  )
+
+
+def _check_names(others, own):
+  """Refuses unknown arguments, and other values than those of RND-PPO."""
+  known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
+  for name in sorted(set(others) - set(known)):
+    close = difflib.get_close_matches(name, {*known, *own}, n=3)
+    raise errors.InvalidType(
+        f'RNDPPOAgent has no argument {name}.'
+        + (f' Did you mean {", ".join(close)}?' if close else '')
+        + ' It knows its own arguments and those of TF-Agents\' PPOAgent.'
+    )
+  for name, value in FIXED_PPO_ARGUMENTS.items():
+    if others.get(name, value) != value:
+      raise errors.InvalidValue(
+          f'RNDPPOAgent always has {name}={value}, got {others[name]}:'
+          ' leave the argument out.'
+      )
+
+
+def _in_train(arguments):
+  return arguments.get('compute_value_and_advantage_in_train', True)
+
+
+def _check_normalizers(arguments):
+  """Refuses settings of statistics that would have no effect."""
+  in_train = _in_train(arguments)
+  if arguments.get('update_normalizers_in_train', True) and not in_train:
+    raise errors.InvalidValue(
+        'With compute_value_and_advantage_in_train=False, `train` sees no whole'
+        ' rollouts and updates no statistics: set'
+        ' update_normalizers_in_train=False. A PPOLearner then calls'
+        ' update_observation_normalizer and update_reward_normalizer; a loop of'
+        ' your own must.'
+    )
+  if arguments['advantage_scale_decay'] and not (
+      arguments['normalize_advantages'] and in_train
+  ):
+    raise errors.InvalidValue(
+        'RNDPPOAgent.advantage_scale_decay needs normalize_advantages=True and'
+        ' compute_value_and_advantage_in_train=True: set them, or leave it at'
+        ' 0.'
+    )
+  if arguments['least_reward_deviation'] and not arguments['normalize_rewards']:
+    raise errors.InvalidValue(
+        'RNDPPOAgent.least_reward_deviation needs normalize_rewards=True: set'
+        ' it, or leave the least deviation at 0.'
+    )
+
+
+def _check_strategy(in_train):
+  """Refuses strategies whose replicas cannot share an update."""
+  if not isinstance(replicas.of_scope(), tf.distribute.MirroredStrategy):
+    replicas.refuse(
+        'RNDPPOAgent',
+        'build it in the scope of a MirroredStrategy or of none.',
+    )
+  elif not in_train:
+    replicas.refuse(
+        'RNDPPOAgent',
+        'a PPOLearner runs `train` in each replica, and RNDPPOAgent replicas in'
+        ' `train`. Leave compute_value_and_advantage_in_train at True and call'
+        ' `train` on whole rollouts.',
+    )
+
+
+# -----------------------------------------------------------------------------
+# Curiosity and return streams.
+
+
+def create_streams(
+    arguments: Mapping[str, Any], signature: inspect.Signature
+) -> Tuple[
+    Optional[curiosity_lib.Curiosity], Tuple[return_streams.ReturnStream, ...]
+]:
+  """Returns curiosity and streams of an agent; builds what is not given.
+
+  Args:
+    arguments: The arguments by name, from `checked`.
+    signature: The constructor's signature.
+
+  Returns:
+    A tuple (the curiosity, or the first one of the streams, or None; the
+    `ReturnStream`s).
+
+  Raises:
+    TypeError: If something is of a wrong type.
+    ValueError: If something does not fit, or has no effect.
+  """
+  curiosity, streams = arguments['curiosity'], arguments['streams']
+
+  def check_unused(names, instead):
+    for name in names:
+      value, default = arguments[name], signature.parameters[name].default
+      if value is not default and (tf.is_tensor(value) or value != default):
+        raise errors.InvalidValue(
+            f'RNDPPOAgent.{name} has no effect beside {instead}, which takes'
+            ' its place: leave one of them out.'
+        )
+
+  if curiosity is not None:
+    for each in _list(curiosity):
+      if not isinstance(each, curiosity_lib.Curiosity):
+        raise errors.InvalidType(
+            'RNDPPOAgent.curiosity must be a Curiosity, such as'
+            ' RandomNetworkDistillation, or a list of them, got'
+            f' {type(each).__name__}.'
+        )
+    check_unused(_RND_ARGUMENTS, 'curiosity')
+  elif streams is None or arguments['rnd_network'] is not None:
+    curiosity = _create_rnd(arguments)
+  if streams is None:
+    streams = _default_streams(_list(curiosity), arguments)
+  else:
+    check_unused(_STREAM_ARGUMENTS, 'streams')
+    streams = tuple(streams(curiosity) if callable(streams) else streams)
+  _check_streams(streams, curiosity, arguments)
+  first = next(iter(return_streams.curiosities(streams)), None)
+  return next(iter(_list(curiosity)), first), streams
+
+
+def _list(curiosity):
+  """The curiosities of an argument that is one, a list of them, or None."""
+  if curiosity is None:
+    return []
+  return curiosity if isinstance(curiosity, (list, tuple)) else [curiosity]
+
+
+def _create_rnd(arguments):
+  """RND on `rnd_network` and `target_rnd_network`."""
+  networks = [arguments[name] for name in _RND_ARGUMENTS[:2]]
+  parameters_lib.check_are_networks(
+      **dict(zip(_RND_ARGUMENTS[:2], networks, strict=True))
+  )
+  for name, net in zip(_RND_ARGUMENTS, networks):
+    if net.state_spec:
+      raise errors.InvalidValue(
+          f'{name} has a recurrent state. RND judges single observations: use'
+          ' a feed-forward network.'
+      )
+  return random_network_distillation.RandomNetworkDistillation(
+      arguments['time_step_spec'].observation,
+      *networks,
+      observation_fn=arguments['rnd_observation_fn'],
+      loss_fn=arguments['rnd_loss_fn'],
+      observation_clip_value=arguments['observation_clip_value'],
+      discount_factor=arguments['intrinsic_discount_factor'],
+  )
+
+
+def _default_streams(curiosities, arguments):
+  """The extrinsic stream, and an intrinsic one for each curiosity."""
+  intrinsic = [
+      return_streams.ReturnStream(
+          f'intrinsic_{i + 1}' if i else 'intrinsic',
+          arguments['intrinsic_discount_factor'],
+          arguments['intrinsic_advantage_coefficient'],
+          arguments['episodic_intrinsic_stream'],
+          curiosity,
+          arguments['intrinsic_reward_clip'],
+          arguments['intrinsic_termination_discount'],
+      )
+      for i, curiosity in enumerate(curiosities)
+  ]
+  extrinsic = return_streams.ReturnStream(
+      'extrinsic',
+      arguments['discount_factor'],
+      arguments['extrinsic_advantage_coefficient'],
+  )
+  return extrinsic, *intrinsic
+
+
+def _check_streams(streams, curiosity, arguments):
+  """Refuses streams that fit no reward, no curiosity or no value network."""
+  for stream in streams:
+    if not isinstance(stream, return_streams.ReturnStream):
+      raise errors.InvalidType(
+          'RNDPPOAgent.streams must be ReturnStreams, got'
+          f' {type(stream).__name__}.'
+      )
+  names = [stream.name for stream in streams]
+  if not names or len(set(names)) < len(names):
+    raise errors.InvalidValue(
+        'RNDPPOAgent.streams must be one stream or more of different names, got'
+        f' {names}.'
+    )
+  paying = return_streams.curiosities(streams)
+  if any(each not in paying for each in _list(curiosity)):
+    raise errors.InvalidValue(
+        'RNDPPOAgent.curiosity pays in none of the streams: add a ReturnStream'
+        ' with reward=curiosity, or leave it out.'
+    )
+  time_step_spec = arguments['time_step_spec']
+  _check_rewards(streams, time_step_spec.reward.shape)
+  num_heads = len(streams)
+  output_spec = arguments['value_net'].create_variables(
+      tensor_spec.from_spec(time_step_spec.observation)
+  )
+  if not (
+      isinstance(output_spec, tf.TypeSpec)
+      and output_spec.shape.is_compatible_with([num_heads])
+  ):
+    raise errors.InvalidValue(
+        f'value_net must have {num_heads} heads, one a stream'
+        f' ({", ".join(names)}), as one output of shape [..., {num_heads}]; got'
+        f' {output_spec}. rnd_agents.networks.create_networks builds such a'
+        f' network with num_values = {num_heads}.'
+    )
+  for each in [] if _in_train(arguments) else paying:
+    if tf.nest.flatten(each.episodic_spec):
+      raise errors.InvalidValue(
+          f'{type(each).__name__} pays by the episode so far, which a'
+          ' PPOLearner does not hand over: build the agent with'
+          ' compute_value_and_advantage_in_train=True and call agent.train on'
+          ' whole rollouts.'
+      )
+
+
+def _check_rewards(streams, shape):
+  """Refuses entries that the environment's reward does not have."""
+  for stream in streams:
+    for _, source in stream.terms:
+      if source is None and shape.rank:
+        raise errors.InvalidValue(
+            f'The reward is a vector {shape}: the ReturnStream {stream.name}'
+            ' must say which entry is its reward.'
+        )
+      if isinstance(source, numbers.Integral) and (
+          shape.rank != 1 or source >= shape[0]
+      ):
+        raise errors.InvalidValue(
+            f'The ReturnStream {stream.name} is of entry {source} of the'
+            f' reward, which is of shape {shape}.'
+        )
+
+
+# -----------------------------------------------------------------------------
+# Rollouts.
+
+
+def check_rollout(
+    num_environments: int,
+    rollout_length: int,
+    num_minibatches: int,
+    settings: Optional[sequences.SequenceSettings],
+) -> None:
+  """Raises InvalidValue for rollouts too short for the minibatches.
+
+  Args:
+    num_environments: B.
+    rollout_length: T.
+    num_minibatches: Optimizer steps a pass.
+    settings: How rollouts are cut; None for networks without a memory.
+  """
+  num_transitions = num_environments * rollout_length
+  rollout = f'{num_environments} environments * {rollout_length} steps'
+  # Every second transition may be a boundary between episodes, and no sample.
+  if num_transitions < 2 * num_minibatches:
+    raise errors.InvalidValue(
+        f'{rollout} are {num_transitions} transitions, too few for'
+        f' RNDPPOAgent.num_minibatches = {num_minibatches}: at least two'
+        ' a minibatch are needed.'
+    )
+  if settings is None:
+    return
+  chunks = sequences.cut(rollout_length, settings)
+  # A single step may be a boundary, and then no sample.
+  num_steps = np.sum(chunks.weights.numpy() > 0, axis=1)
+  num_samples = num_environments * int(np.sum(num_steps > 1))
+  if num_samples < num_minibatches and settings.unroll_length != 1:
+    raise errors.InvalidValue(
+        f'{rollout} are cut into {num_samples} chunks of two steps or more, too'
+        f' few for RNDPPOAgent.num_minibatches = {num_minibatches}: lower'
+        ' that, or RNDPPOAgent.unroll_length.'
+    )
+  if settings.burn_in_length and not np.any(chunks.has_burn_in):
+    raise errors.InvalidValue(
+        f'RNDPPOAgent.burn_in_length = {settings.burn_in_length} is longer than'
+        f' what comes before the last chunk of {rollout_length} steps: no chunk'
+        ' would have a burn-in. Lower it, or RNDPPOAgent.unroll_length.'
+    )
