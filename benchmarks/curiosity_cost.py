@@ -43,16 +43,15 @@ class Curious(iteration_time.RndPpo):
 
   def _networks(self):
     env = self._env
-    network = networks.create_actor_critic(
+    nets = networks.create_networks(
         env.observation_spec(),
         env.action_spec(),
+        rnd_networks_fn=None,
         fc_layer_params=(64, 64),
         value_fc_layer_params=(64, 64),
     )
-    actor_net, value_net = network.views()
     return dict(
-        actor_net=actor_net,
-        value_net=value_net,
+        nets._asdict(),
         curiosity=self._create_curiosity(
             env.time_step_spec(), env.action_spec()
         ),
