@@ -173,10 +173,13 @@ def parse(text: str, file: str = '') -> Configuration:
   except SyntaxError as error:
     wrong = f'{error.msg} Line {error.lineno}: {(error.text or "").strip()}'
   except (tokenize.TokenError, RecursionError) as error:
-    wrong = 'A bracket or a quotation mark is left open'
     if isinstance(error, RecursionError) or 'nested' in str(error):
-      wrong = 'Brackets are nested too deeply'
-    wrong += f' after line {line}.'
+      wrong = f'Brackets are nested too deeply after line {line}.'
+    else:
+      wrong = (
+          f'A bracket or a quotation mark is left open after line {line}:'
+          f' {error.args[0]}.'
+      )
   raise errors.GinError(f'{file}: {wrong}' if file else wrong)
 
 

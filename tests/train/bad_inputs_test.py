@@ -117,8 +117,7 @@ _BAD_GIN = {
         " 'learning_rat'. In bindings string line 14"
     ),
     'train_eval.learning_rate = 1.0': (
-        'Did you mean CuriosityNovelty.learning_rate,'
-        ' create_r2d3_agent.learning_rate, create_rnd_ppo_agent.learning_rate?'
+        'create_r2d3_agent.learning_rate, create_rnd_ppo_agent.learning_rate?'
     ),
     'train_evel.num_env_steps = 1': 'Did you mean train_eval?',
     'train_eval.seed = = 1': 'parse value. Line 14: train_eval.seed = = 1',
