@@ -146,7 +146,8 @@ def _read(
   except OSError as error:
     raise errors.GinError(f'{path}: {error.strerror}.') from error
   for name in sources[path].includes:
-    folders = ['', os.path.dirname(path), shipped_directory() or '']
+    beside = os.path.dirname(os.path.abspath(path))
+    folders = ['', beside, shipped_directory() or '']
     places = [os.path.join(folder, name) for folder in folders]
     # Gin finds what is none of these, such as files of packages, or says so.
     for found in list(filter(os.path.isfile, places))[:1]:
