@@ -20,6 +20,8 @@ same for both. `iteration` collects a rollout first, each from an environment of
 its own.
 """
 
+import functools
+
 import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
 
 # isort: split
@@ -117,7 +119,8 @@ class RndPpo(Contender):
         self._env.action_spec(),
         fc_layer_params=_UNITS,
         value_fc_layer_params=_UNITS,
-        rnd_settings=dict(
+        rnd_networks_fn=functools.partial(
+            networks.create_rnd_networks,
             fc_layer_params=self._predictor[:-1],
             target_fc_layer_params=self._predictor[:1],
             output_size=self._predictor[-1],

@@ -15,6 +15,10 @@ class InvalidValue(UserError, ValueError):
   """An argument or a setting has a value that cannot serve."""
 
 
+class GinError(InvalidValue):
+  """A gin configuration that does not fit."""
+
+
 class InvalidType(UserError, TypeError):
   """An argument or a setting is of a type that cannot serve."""
 

@@ -68,8 +68,9 @@ def check(ranges, arguments, owner=''):
     if range_.allows_schedule and tf.is_tensor(value):
       continue
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
+      a_number = '' if range_.words.startswith('an ') else 'a number '
       raise errors.InvalidType(
-          f'{owner}{name} must be a number {range_.words}, got {value!r}.'
+          f'{owner}{name} must be {a_number}{range_.words}, got {value!r}.'
       )
     if not range_.contains(value):
       raise errors.InvalidValue(

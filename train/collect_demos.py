@@ -234,7 +234,7 @@ def _record(args, environment, actor, should_stop):
   from rnd_agents.evaluation import actors
   from rnd_agents.evaluation import demonstration_recorder
   from rnd_agents.replay import demonstrations
-  from rnd_agents.training import settings
+  from rnd_agents.training import configuration
 
   states = ()
   if args.keep_network_state:
@@ -253,7 +253,7 @@ def _record(args, environment, actor, should_stop):
       should_stop,
   )
   kept = []
-  described = settings.of_environment(args.gin_scope)
+  described = configuration.of_environment(args.gin_scope)
   with demonstrations.DemonstrationWriter(args.out, spec, described) as writer:
     for demo in episodes:
       line = (

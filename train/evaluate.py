@@ -12,7 +12,6 @@ seed + i. The video shows the episode of the highest return, played again.
 
 import copy
 import os
-import re
 import sys
 
 from absl import app
@@ -22,8 +21,6 @@ from rnd_agents import errors
 from rnd_agents import tables
 
 _NUM_ENVIRONMENTS = 16
-# Import of a gin file: `import a.b`, or `from a import b`, which imports a.b.
-_GIN_IMPORT = re.compile(r'^(?:from ([\w.]+) )?import ([\w.]+)', re.MULTILINE)
 _CSV_COLUMNS = (
     'seed', 'return', 'length_env_steps', 'terminated', 'truncated', 'success',
     'rooms',
@@ -112,6 +109,7 @@ def configure(args, scope):
 
   from rnd_agents.environments import errors as environment_errors
   from rnd_agents.environments import loaders
+  from rnd_agents.training import configuration
   from rnd_agents.training import gin_files
 
   if args.env is not None:
@@ -132,12 +130,10 @@ def configure(args, scope):
         ' --env=ID.'
     )
   with open(config, encoding='utf-8') as file:
-    imports = _GIN_IMPORT.findall(file.read())
-  for package, module in imports:
-    if not package.startswith('__gin__'):
-      environment_errors.import_module(
-          f'{package}.{module}'.lstrip('.'), config
-      )
+    imports = configuration.parse(file.read(), config).imports
+  for module in imports:
+    if not module.startswith('__gin__'):
+      environment_errors.import_module(module, config)
   # Most configurables in it, of agent and networks, are not imported here.
   gin.parse_config_file(config, skip_unknown=True)
   with gin.config_scope(scope):

@@ -260,7 +260,7 @@ def read_settings(gin_files, bindings):
     gin.clear_config()
     try:
       paths[file] = parser.parse([file], bindings)
-    except (FileNotFoundError, parser.GinError) as error:
+    except errors.UserError as error:
       raise SweepError(str(error)) from error
   return paths
 

@@ -75,26 +75,35 @@ def create_rnd_ppo_agent(
   if rnd_learning_rate is not None:
     ranges.check_learning_rates(owner, rnd_learning_rate=rnd_learning_rate)
     rnd_optimizer = _adam(rnd_learning_rate)
-  network = factory.create_actor_critic(time_step_spec.observation, action_spec)
+  rnd_curiosity = []
+
+  def create_rnd(unused_observation_spec):
+    # Between the network and its views, which draw random numbers, too: a
+    # seed's runs stay.
+    rnd = random_network_distillation.create_rnd(time_step_spec, action_spec)
+    rnd_curiosity.append(rnd)
+    return rnd.rnd_network, rnd.target_rnd_network
+
+  networks = factory.create_networks(
+      time_step_spec.observation,
+      action_spec,
+      rnd_networks_fn=create_rnd if curiosity_fn is None else None,
+  )
   if curiosity_fn is None:
-    # Before the views, which draw random numbers, too: a seed's runs stay.
-    curiosity = random_network_distillation.create_rnd(
-        time_step_spec, action_spec
-    )
-  actor_net, value_net = network.views()
-  if isinstance(curiosity_fn, (list, tuple)):
+    curiosity = rnd_curiosity[0]
+  elif isinstance(curiosity_fn, (list, tuple)):
     curiosity = [
         _curiosity(owner, fn, time_step_spec, action_spec)
         for fn in curiosity_fn
     ]
-  elif curiosity_fn is not None:
+  else:
     curiosity = _curiosity(owner, curiosity_fn, time_step_spec, action_spec)
   agent = agent_class(
       time_step_spec,
       action_spec,
       optimizer=optimizer,
-      actor_net=actor_net,
-      value_net=value_net,
+      actor_net=networks.actor_net,
+      value_net=networks.value_net,
       rnd_optimizer=rnd_optimizer,
       curiosity=curiosity,
       train_step_counter=_train_step_counter(),

@@ -32,12 +32,11 @@ from rnd_agents.evaluation import saved_policy
 from rnd_agents.plotting import heat_maps
 from rnd_agents.plotting import learning_curves
 from rnd_agents.training import checkpoints
-from rnd_agents.training import gin_bindings
+from rnd_agents.training import configuration
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
 from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
-from rnd_agents.training import settings
 from rnd_agents.training import stop_signals
 
 ARCHIVE_FILE = 'archive.npz'
@@ -161,7 +160,7 @@ class Exploration:
       raise errors.InvalidValue(
           'explore.act_probability has no effect without explore.policy_dir.'
       )
-    settings.check_scopes(used=('train',))
+    configuration.check_scopes(used=('train',))
 
   def seeds_of_worlds(self):
     """The episode seeds, a list."""
@@ -208,8 +207,8 @@ def run(config):
     environment = _load(config.num_environments)
     stack.callback(environment.close)
     explorer = build_explorer(config, environment)
-    in_force = settings.operative(seed=config.seed)
-    gin_bindings.check_used(gin_files.inherited())
+    in_force = configuration.operative(seed=config.seed)
+    gin_files.check_used()
     changes = _restore(config, explorer, in_force)
     run_directory.record_run(
         config.root_dir,
@@ -301,7 +300,7 @@ def _restore(config, explorer, in_force):
     explorer.begin()
     return []
   before = run_files.read_record(config.root_dir).get('settings', {})
-  fatal, harmless, _ = settings.changes(before, in_force)
+  fatal, harmless, _ = configuration.changes(before, in_force)
   if fatal:
     raise errors.SetupError(
         f'The exploration in {config.root_dir} cannot go on with other'
@@ -402,7 +401,7 @@ def _write_demonstrations(config, explorer, path):
         environment,
         trajectories(),
         explorer.returner.actions,
-        settings.of_environment('train'),
+        configuration.of_environment('train'),
     )
   finally:
     environment.close()

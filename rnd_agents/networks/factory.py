@@ -3,6 +3,7 @@
 """Builds the usual sets of networks in one call."""
 
 import collections
+import functools
 import numbers
 
 import gin
@@ -23,52 +24,73 @@ Networks = collections.namedtuple(
 )
 
 
+@gin.configurable(module='rnd_agents', denylist=['observation_spec'])
+def create_rnd_networks(
+    observation_spec,
+    fc_layer_params=(128, 128),
+    target_fc_layer_params=(128,),
+    output_size=64,
+    conv_layers=None,
+    compute_dtype=precision.FLOAT32,
+):
+  """Builds RND's predictor and target for one environment.
+
+  Args:
+    observation_spec: What RND sees, as floats: `curiosity.observation_spec`.
+    fc_layer_params: Hidden units of the predictor.
+    target_fc_layer_params: Hidden units of the target.
+    output_size: Features of both.
+    conv_layers: Convolutions of both as (filters, kernel size, stride); None
+      picks by the image's size.
+    compute_dtype: As for `create_networks`.
+
+  Returns:
+    A tuple (predictor, target).
+
+  Raises:
+    TypeError: If units are no list.
+    ValueError: If a layer has no units, or convolutions have no image.
+  """
+  owner = 'create_rnd_networks'
+  check_units(
+      owner,
+      fc_layer_params=fc_layer_params,
+      target_fc_layer_params=target_fc_layer_params,
+      output_size=(output_size,),
+  )
+  check_convolutions(owner, observation_spec, conv_layers=conv_layers)
+
+  def network(fc_layer_params, trainable, name):
+    return rnd_network.RNDNetwork(
+        observation_spec,
+        fc_layer_params,
+        output_size,
+        conv_layers,
+        trainable=trainable,
+        compute_dtype=compute_dtype,
+        name=name,
+    )
+
+  return (
+      network(fc_layer_params, True, 'RNDPredictor'),
+      network(target_fc_layer_params, False, 'RNDTarget'),
+  )
+
+
+@gin.configurable(
+    module='rnd_agents',
+    denylist=[
+        'observation_spec',
+        'action_spec',
+        'rnd_observation_spec',
+        'rnd_networks_fn',
+    ],
+)
 def create_networks(
     observation_spec,
     action_spec,
     rnd_observation_spec=None,
-    rnd_settings=None,
-    **settings,
-):
-  """Builds policy, values, RND predictor and target for one environment.
-
-  Args:
-    observation_spec: A nest of tensor specs: flat, images, discrete, or mixed.
-    action_spec: A nest of bounded tensor specs.
-    rnd_observation_spec: What RND sees, as floats; None for all of the
-      observation. `curiosity.observation_spec` gives it for a function.
-    rnd_settings: Arguments of `create_rnd_networks`, by name. Its
-      `compute_dtype` is that of the other two if it is not given.
-    **settings: Arguments of `create_actor_critic`.
-
-  Returns:
-    `Networks`.
-
-  Raises:
-    TypeError: If units are no list.
-    ValueError: As for `create_actor_critic` and `create_rnd_networks`.
-  """
-  actor_critic = create_actor_critic(observation_spec, action_spec, **settings)
-  # Before the views, which draw random numbers, too: a seed's runs stay.
-  if rnd_observation_spec is None:
-    rnd_observation_spec = encoders.float_spec(
-        tensor_spec.from_spec(observation_spec)
-    )
-  rnd_settings = dict(rnd_settings or {})
-  if 'compute_dtype' in settings:
-    rnd_settings.setdefault('compute_dtype', settings['compute_dtype'])
-  rnd_networks = create_rnd_networks(rnd_observation_spec, **rnd_settings)
-  return Networks(*actor_critic.views(), *rnd_networks)
-
-
-@gin.configurable(
-    'create_networks',
-    module='rnd_agents',
-    denylist=['observation_spec', 'action_spec'],
-)
-def create_actor_critic(
-    observation_spec,
-    action_spec,
+    rnd_networks_fn=create_rnd_networks,
     fc_layer_params=(64, 64),
     value_fc_layer_params=None,
     activation='tanh',
@@ -78,11 +100,15 @@ def create_actor_critic(
     compute_dtype=precision.FLOAT32,
     num_values=2,
 ):
-  """Builds the network of policy and values; gin: `create_networks`.
+  """Builds policy, values, RND predictor and target for one environment.
 
   Args:
     observation_spec: A nest of tensor specs: flat, images, discrete, or mixed.
     action_spec: A nest of bounded tensor specs.
+    rnd_observation_spec: What RND sees, as floats; None for all of the
+      observation. `curiosity.observation_spec` gives it for a function.
+    rnd_networks_fn: Function from that spec to RND's predictor and target; None
+      for neither of them.
     fc_layer_params: Units of the trunk.
     value_fc_layer_params: Units of a trunk for the values alone; None shares
       the policy's. Wide images want one trunk, small tasks learn sooner with
@@ -93,12 +119,14 @@ def create_actor_critic(
     residual_heads: Whether each head has a residual layer of its own.
     core: A `RecurrentCore`, such as `LSTMCore(128)`, between trunk and heads:
       memory for what one observation does not tell. None for none.
-    compute_dtype: What convolutions and hidden layers compute in: 'float32',
-      'bfloat16', or 'auto', bfloat16 where the machine has instructions for it.
+    compute_dtype: What convolutions and hidden layers of policy and values
+      compute in: 'float32', 'bfloat16', or 'auto', bfloat16 where the machine
+      has instructions for it.
     num_values: Value heads: one for each return stream of the agent.
 
   Returns:
-    An `ActorCriticNetwork`, whose `views()` are the two networks of an agent.
+    `Networks`. Policy and values are the two views of one
+    `ActorCriticNetwork`, which is their attribute `actor_critic`.
 
   Raises:
     TypeError: If units are no list.
@@ -132,7 +160,7 @@ def create_actor_critic(
   residual_units = None
   if residual_heads:
     residual_units = fc_layer_params[-1] if core is None else core.units
-  return actor_critic_network.ActorCriticNetwork(
+  network = actor_critic_network.ActorCriticNetwork(
       observation_spec,
       action_spec,
       trunk(fc_layer_params, 'Trunk'),
@@ -146,59 +174,13 @@ def create_actor_critic(
       num_values=num_values,
       compute_dtype=compute_dtype,
   )
-
-
-@gin.configurable(module='rnd_agents', denylist=['observation_spec'])
-def create_rnd_networks(
-    observation_spec,
-    fc_layer_params=(128, 128),
-    target_fc_layer_params=(128,),
-    output_size=64,
-    conv_layers=None,
-    compute_dtype=precision.FLOAT32,
-):
-  """Builds RND's predictor and target for one environment.
-
-  Args:
-    observation_spec: What RND sees, as floats: `curiosity.observation_spec`.
-    fc_layer_params: Hidden units of the predictor.
-    target_fc_layer_params: Hidden units of the target.
-    output_size: Features of both.
-    conv_layers: Convolutions of both as (filters, kernel size, stride); None
-      picks by the image's size.
-    compute_dtype: As for `create_actor_critic`.
-
-  Returns:
-    A tuple (predictor, target).
-
-  Raises:
-    TypeError: If units are no list.
-    ValueError: If a layer has no units, or convolutions have no image.
-  """
-  owner = 'create_rnd_networks'
-  check_units(
-      owner,
-      fc_layer_params=fc_layer_params,
-      target_fc_layer_params=target_fc_layer_params,
-      output_size=(output_size,),
-  )
-  check_convolutions(owner, observation_spec, conv_layers=conv_layers)
-
-  def network(fc_layer_params, trainable, name):
-    return rnd_network.RNDNetwork(
-        observation_spec,
-        fc_layer_params,
-        output_size,
-        conv_layers,
-        trainable=trainable,
-        compute_dtype=compute_dtype,
-        name=name,
-    )
-
-  return (
-      network(fc_layer_params, True, 'RNDPredictor'),
-      network(target_fc_layer_params, False, 'RNDTarget'),
-  )
+  rnd_networks = (None, None)
+  if rnd_networks_fn is not None:
+    # Before the views, which draw random numbers, too: a seed's runs stay.
+    if rnd_observation_spec is None:
+      rnd_observation_spec = encoders.float_spec(observation_spec)
+    rnd_networks = rnd_networks_fn(rnd_observation_spec)
+  return Networks(*network.views(), *rnd_networks)
 
 
 def _check_trunks(
@@ -338,7 +320,7 @@ def create_atari_networks(num_actions=18, compute_dtype=precision.FLOAT32):
 
   Args:
     num_actions: Number of discrete actions.
-    compute_dtype: As for `create_actor_critic`.
+    compute_dtype: As for `create_networks`, and of the RND networks, too.
 
   Returns:
     `Networks` on uint8 frames [84, 84, 4] and RND input [84, 84, 1].
@@ -352,10 +334,12 @@ def create_atari_networks(num_actions=18, compute_dtype=precision.FLOAT32):
       conv_layers=encoders.RND_PAPER_POLICY_CONV_LAYERS,
       residual_heads=True,
       compute_dtype=compute_dtype,
-      rnd_settings=dict(
+      rnd_networks_fn=functools.partial(
+          create_rnd_networks,
           fc_layer_params=(512, 512),
           target_fc_layer_params=(),
           output_size=512,
           conv_layers=encoders.NATURE_CONV_LAYERS,
+          compute_dtype=compute_dtype,
       ),
   )

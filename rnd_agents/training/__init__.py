@@ -4,10 +4,11 @@
 
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
+from rnd_agents.training import configuration
 from rnd_agents.training import epsilons
 from rnd_agents.training import experiment
-from rnd_agents.training import gin_bindings
 from rnd_agents.training import gin_files
+from rnd_agents.training import gin_values
 from rnd_agents.training import loops
 from rnd_agents.training import metrics_log
 from rnd_agents.training import off_policy
@@ -17,17 +18,17 @@ from rnd_agents.training import replay_learner
 from rnd_agents.training import resuming
 from rnd_agents.training import run
 from rnd_agents.training import run_directory
-from rnd_agents.training import settings
 from rnd_agents.training import stop_signals
 from rnd_agents.training import two_level
 
 __all__ = [
     'callbacks',
     'checkpoints',
+    'configuration',
     'epsilons',
     'experiment',
-    'gin_bindings',
     'gin_files',
+    'gin_values',
     'loops',
     'metrics_log',
     'off_policy',
@@ -37,7 +38,6 @@ __all__ = [
     'resuming',
     'run',
     'run_directory',
-    'settings',
     'stop_signals',
     'two_level',
 ]

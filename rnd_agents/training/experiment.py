@@ -25,7 +25,7 @@ from rnd_agents.environments import watchdog
 from rnd_agents.evaluation import evaluator
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
-from rnd_agents.training import gin_bindings
+from rnd_agents.training import configuration
 from rnd_agents.training import gin_files
 from rnd_agents.training import loops
 from rnd_agents.training import metrics_log
@@ -34,7 +34,6 @@ from rnd_agents.training import pictures
 from rnd_agents.training import resuming
 from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
-from rnd_agents.training import settings
 from rnd_agents.training import stop_signals
 
 Result = run_lib.Result
@@ -143,7 +142,7 @@ class Experiment:
         f'{name}.',
     )
     loops.check_training(f'{name}.training', self.training, 'build_loop')
-    settings.check_scopes()
+    configuration.check_scopes()
     self.training.check(self.num_env_steps, self.num_environments)
 
 
@@ -234,8 +233,8 @@ def run(config, make_shards=None):
     )
     this.callbacks = callbacks.create(this)
 
-    in_force = settings.operative(seed=config.seed)
-    gin_bindings.check_used(gin_files.inherited())
+    in_force = configuration.operative(seed=config.seed)
+    gin_files.check_used()
     snapshot = resuming.resume_or_record(this, in_force)
     stack.enter_context(_status(this))
     stack.enter_context(_watchdog(config, environments, this))
@@ -246,7 +245,7 @@ def run(config, make_shards=None):
           None if snapshot is None else this.counts(),
       )
       if snapshot is None:
-        this.log.write_settings(settings.own(in_force), config.seed)
+        this.log.write_settings(configuration.own(in_force), config.seed)
         this.loop.begin()
         this.save()
       for callback in this.callbacks:

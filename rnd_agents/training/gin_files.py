@@ -5,35 +5,40 @@
 import contextlib
 import difflib
 import importlib.resources
+import inspect
 import logging
 import os
+import re
+import sys
+from typing import Dict, List, Optional, Sequence
 
 import gin
 
 from rnd_agents import errors
-from rnd_agents.training import gin_bindings
+from rnd_agents.training import configuration
+from rnd_agents.training import gin_values
 
-GinError = gin_bindings.GinError
-
-# Folders that gin searches for included files.
-_search_folders = []
-# Names of bindings that may be without effect, as `inherited` returns them.
+# Names of included files and their paths, in the order in which gin meets them.
+_includes = []
+# Names of what included files alone bind, or files before a file or the command
+# line that put a function in the place of another, as in `curiosity_fn =
+# @create_e3b` and `core = None`: those cannot take back what is bound for the
+# other, so that it may have no effect.
 _inherited = set()
+# What to do instead of binding a parameter that the caller passes.
+_INSTEAD = dict(
+    seed='use the flag --seed.',
+    root_dir='use the flag --root_dir.',
+    burn_in_length='use ReplayTraining.burn_in_length.',
+    collect_epsilon='use ReplayTraining.epsilon_fn.',
+    rnd_observation_fn='use create_rnd.observation_fn.',
+    rnd_loss_fn='use create_rnd.loss_fn.',
+    observation_clip_value='use create_rnd.observation_clip_value.',
+)
 
 
-def inherited():
-  """Names of the parameters that may be bound in vain, a set.
-
-  They are bound in included files alone, or in files before a file or the
-  bindings of the command line that put a function in the place of another, as
-  in `curiosity_fn = @create_e3b` and `core = None`: those cannot take back what
-  is bound for the other.
-  """
-  return frozenset(_inherited)
-
-
-def shipped_directory():
-  """Folder of the gin files that come with the package, or None."""
+def shipped_directory() -> Optional[str]:
+  """Returns the folder of the gin files of the package, or None."""
   # A checkout has them beside the package, an installation inside it.
   package = os.fspath(importlib.resources.files('rnd_agents'))
   for folder in (
@@ -45,8 +50,8 @@ def shipped_directory():
   return None
 
 
-def find(name):
-  """Path of a gin file: as given, or of a bare name among the shipped ones.
+def find(name: str) -> str:
+  """Returns the path of a gin file: as given, or of a shipped one.
 
   Args:
     name: A path, or the bare name of a shipped file, with or without `.gin`.
@@ -78,7 +83,7 @@ def find(name):
   )
 
 
-def parse(files, bindings=()):
+def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> List[str]:
   """Parses gin files and bindings; a name that gin does not know is an error.
 
   Args:
@@ -94,55 +99,138 @@ def parse(files, bindings=()):
     GinError: If a binding does not fit; the message says where.
   """
   paths = [find(name) for name in files]
-  folders = [os.path.dirname(os.path.abspath(path)) for path in paths]
-  shipped = shipped_directory()
-  for folder in folders + ([shipped] if shipped else []):
-    if folder not in _search_folders:  # Gin would search it twice.
-      _search_folders.append(folder)
-      gin.add_config_file_search_path(folder)
+  sources = {}
+  _includes.clear()
+  for path in paths:
+    _read(path, sources)
+  given = configuration.parse('\n'.join(bindings))
   try:
     with _quiet_search():
-      parsed = gin.parse_config_files_and_bindings(
-          paths, list(bindings), skip_unknown=False
-      )
+      gin.parse_config_files_and_bindings(paths, list(bindings))
   except (
-      ValueError,
-      AttributeError,
-      ImportError,
-      OSError,
-      SyntaxError,
-      TypeError,
+      AttributeError, ImportError, OSError, SyntaxError, TypeError, ValueError
   ) as error:
-    raise GinError(gin_bindings.explain(error)) from error
-  texts = {path: _text(path) for path in _files_of(parsed)}
-  gin_bindings.check_macros('\n'.join([*bindings, *texts.values()]))
-  gin_bindings.check()
+    raise errors.GinError(_explain(error)) from error
+  configuration.check_macros([given, *sources.values()])
+  configuration.check_types()
   _inherited.clear()
-  _inherited.update(binding.name for binding in gin_bindings.bindings())
-  for text in ['\n'.join(bindings), *(texts[path] for path in reversed(paths))]:
-    _inherited.difference_update(gin_bindings.names_in(text))
-    if gin_bindings.names_functions(text):
+  _inherited.update(configuration.bound().names)
+  for source in [given, *(sources[path] for path in reversed(paths))]:
+    _inherited.difference_update(source.names)
+    values = [binding.value for binding in source.bindings]
+    if None in values or any(
+        isinstance(leaf, gin_values.Reference) for leaf in source.leaves
+    ):
       break
-  return list(texts)
+  return list(sources)
 
 
-def _text(path):
-  with open(path, encoding='utf-8') as file:
-    return file.read()
+def _read(
+    path: str,
+    sources: Dict[str, configuration.Configuration],
+    within: Sequence[str] = (),
+) -> None:
+  """Parses a file and what it includes, before gin does."""
+  within = (*within, path)
+  if path in within[:-1]:
+    cycle = ' includes '.join(within[within.index(path):])
+    raise errors.GinError(f'{cycle}: take out one of these lines.')
+  try:
+    with open(path, encoding='utf-8') as file:
+      sources[path] = configuration.parse(file.read(), path)
+  except UnicodeDecodeError as error:
+    raise errors.GinError(
+        f'{path} is not encoded as UTF-8 ({error.reason} at byte'
+        f' {error.start}): save it as UTF-8 text.'
+    ) from error
+  except OSError as error:
+    raise errors.GinError(f'{path}: {error.strerror}.') from error
+  for name in sources[path].includes:
+    beside = os.path.dirname(os.path.abspath(path))
+    folders = ['', beside, shipped_directory() or '']
+    places = [os.path.join(folder, name) for folder in folders]
+    # Gin finds what is none of these, such as files of packages, or says so.
+    for found in list(filter(os.path.isfile, places))[:1]:
+      if found != name:
+        _includes.append((name, found))
+      _read(found, sources, within)
 
 
-def _files_of(parsed):
-  """Paths of parsed files and of what they include."""
-  paths = []
-  for file in parsed:
-    # As gin looked for it; an absolute path hides what is before it.
-    candidates = [
-        os.path.join(prefix, file.filename)
-        for prefix in ['', *_search_folders]
+gin.config.register_file_reader(
+    lambda name: open(_includes.pop(0)[1], encoding='utf-8'),
+    lambda name: bool(_includes) and _includes[0][0] == name,
+)
+
+
+def check_used() -> None:
+  """Refuses bindings of what was not called, once everything is built.
+
+  Raises:
+    GinError: If a parameter of this package was bound in vain.
+  """
+  used = configuration.called().names
+  for binding in configuration.bound().parameters():
+    if configuration.find(binding) is None or binding.name in _inherited:
+      continue
+    scope, _, name = binding.name.rpartition('/')
+    if not any(
+        each == binding.name
+        or each.endswith(f'/{name}') and each.startswith(scope)
+        for each in used
+    ):
+      raise errors.GinError(
+          f'{binding.name} has no effect: nothing in this run calls'
+          f' {binding.configurable} with it. Remove it, or bind'
+          f' @{binding.configurable} where it is to be used.'
+      )
+
+
+def _explain(error):
+  """Returns gin's message on one line, with what may have been meant."""
+  message = re.sub(r'\s+', ' ', str(error)).strip().rstrip('^ ')
+  match = re.match(r"No bindings specified for '(\w+)/gin.macro'", message)
+  if match:  # The whole configuration follows.
+    return f'%{match.group(1)} is used and has no value.'
+  match = re.search(
+      r"'(\w+)' (?:has denylisted|doesn't include) kwarg '(\w+)'", message
+  )
+  if match:
+    name, parameter = match.groups()
+    instead = _INSTEAD.get(parameter, 'what calls it passes it already.')
+    return f'{name}.{parameter} has no effect: {instead}'
+  close = []
+  match = re.search(r"[Nn]o configurable matching '([^']+)'", message)
+  if match:
+    name = match.group(1).rpartition('.')[2]
+    close = difflib.get_close_matches(name, _configurables(), n=3)
+  match = re.search(
+      r"Configurable '([\w.]+)' doesn't have a parameter named '(\w+)'", message
+  )
+  if match:
+    owner, parameter = match.groups()
+    known = inspect.signature(gin.get_configurable(owner)).parameters
+    close = difflib.get_close_matches(parameter, known, n=3) + [
+        f'{name}.{parameter}'
+        for name, configurable in sorted(_configurables().items())
+        if parameter in inspect.signature(configurable).parameters
     ]
-    paths += [path for path in candidates if os.path.isfile(path)][:1]
-    paths += _files_of(file.includes)
-  return paths
+  return message + (f' Did you mean {", ".join(close)}?' if close else '')
+
+
+def _configurables():
+  """Returns the configurables of this package by name, where imported."""
+  names = {
+      name
+      for module_name, module in list(sys.modules.items())
+      if module_name.startswith('rnd_agents')
+      for name, value in vars(module).items()
+      if callable(value)
+  }
+  found = {}
+  for name in names:
+    with contextlib.suppress(ValueError):  # Gin has none.
+      found[name] = gin.get_configurable(f'rnd_agents.{name}')
+  return found
 
 
 @contextlib.contextmanager

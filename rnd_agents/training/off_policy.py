@@ -17,10 +17,10 @@ from rnd_agents.replay import demonstrations as demonstration_files
 from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences
+from rnd_agents.training import configuration
 from rnd_agents.training import epsilons
 from rnd_agents.training import loops
 from rnd_agents.training import replay_learner
-from rnd_agents.training import settings
 
 _NAME = 'ReplayTraining'
 
@@ -223,7 +223,7 @@ class ReplayTraining:
 
   def _check_environment(self, path, theirs):
     """Refuses demonstrations of an environment with other settings."""
-    ours = settings.of_environment()
+    ours = configuration.of_environment()
     allowed = self.allowed_demonstration_differences
     unknown = set(allowed) - ours.keys() - theirs.keys()
     if unknown:
@@ -232,7 +232,7 @@ class ReplayTraining:
           f' {", ".join(sorted(unknown))}, which is no setting of the'
           f' environment: those are {", ".join(sorted(ours))}.'
       )
-    differences, _, _ = settings.changes(*(
+    differences, _, _ = configuration.changes(*(
         {name: value for name, value in each.items() if name not in allowed}
         for each in (theirs, ours)
     ))

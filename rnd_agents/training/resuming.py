@@ -7,10 +7,10 @@ from absl import logging
 from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.networks import precision
+from rnd_agents.training import configuration
 from rnd_agents.training import metrics_log
 from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
-from rnd_agents.training import settings
 
 
 def resume_or_record(run, now):
@@ -18,7 +18,7 @@ def resume_or_record(run, now):
 
   Args:
     run: A `run.Run`.
-    now: What `settings.operative` returned.
+    now: What `configuration.operative` returned.
 
   Returns:
     The `checkpoints.Snapshot` that the run goes on from, or None.
@@ -36,7 +36,7 @@ def resume_or_record(run, now):
   harmless = []
   if snapshot is not None:
     before = run_files.read_record(run.root_dir).get('settings', {})
-    fatal, harmless, of_learning = settings.changes(before, now)
+    fatal, harmless, of_learning = configuration.changes(before, now)
     if fatal:
       _forget_untrained(run, snapshot, fatal, has_rows)
       snapshot, harmless = None, []

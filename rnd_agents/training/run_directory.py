@@ -124,7 +124,7 @@ def record_run(root_dir, settings, changes=(), **facts):
 
   Args:
     root_dir: The run's folder.
-    settings: From `settings.operative`.
+    settings: From `configuration.operative`.
     changes: Sentences, one for each setting that differs from the last start.
     **facts: More entries for `run.json`.
   """

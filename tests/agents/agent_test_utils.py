@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small agents, hand-written rollouts, and a look into optimizers."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 from tf_agents.networks import network
@@ -46,12 +48,12 @@ def small_networks(observation_spec, action_spec, observation_fn=None, **sizes):
       'output_size': 4,
       **sizes.pop('rnd_settings', {}),
   }
-  sizes = {'fc_layer_params': (8,), 'rnd_settings': rnd_settings, **sizes}
   return networks.create_networks(
       observation_spec,
       action_spec,
       observations.observation_spec(observation_spec, observation_fn),
-      **sizes,
+      functools.partial(networks.create_rnd_networks, **rnd_settings),
+      **{'fc_layer_params': (8,), **sizes},
   )
 
 
@@ -192,9 +194,9 @@ def readable_agent(whole_rollout, **settings):
   for net, weight in ((predictor, 1.0), (target, 0.0)):
     net.variables[0].assign([[weight]])
   nets = {
-      'actor_net': networks.create_actor_critic(
-          spec, DISCRETE, fc_layer_params=(8,)
-      ).views()[0],
+      'actor_net': networks.create_networks(
+          spec, DISCRETE, rnd_networks_fn=None, fc_layer_params=(8,)
+      ).actor_net,
       'value_net': Slice(spec, 1, 3),
       'rnd_network': predictor,
       'target_rnd_network': target,

@@ -16,14 +16,13 @@ _SPECS = ts.time_step_spec(agent_test_utils.FLAT), agent_test_utils.DISCRETE
 
 
 def _nets(num_values):
-  network = agent_test_utils.networks.create_actor_critic(
+  return agent_test_utils.networks.create_networks(
       agent_test_utils.FLAT,
       agent_test_utils.DISCRETE,
+      rnd_networks_fn=None,
       fc_layer_params=(8,),
       num_values=num_values,
-  )
-  actor_net, value_net = network.views()
-  return dict(actor_net=actor_net, value_net=value_net)
+  )._asdict()
 
 
 def _agent(curiosity_, num_values=2, **settings):

@@ -63,14 +63,15 @@ class _TwoRewards(py_environment.PyEnvironment):
 def test_an_environment_with_a_vector_of_rewards():
   tf.keras.utils.set_random_seed(0)
   env = tf_py_environment.TFPyEnvironment(_TwoRewards())
-  network = networks.create_actor_critic(
-      env.observation_spec(), env.action_spec()
+  nets = networks.create_networks(
+      env.observation_spec(), env.action_spec(), rnd_networks_fn=None
   )
   agent = rnd_ppo_agent.RNDPPOAgent(
       env.time_step_spec(),
       env.action_spec(),
       tf.keras.optimizers.Adam(1e-2),
-      *network.views(),
+      nets.actor_net,
+      nets.value_net,
       streams=[
           Stream(f'entry_{i}', 0.9, coefficient, reward=i)
           for i, coefficient in enumerate((0.1, 1.0))

@@ -100,9 +100,10 @@ def _is_solved_within(num_iterations, agent, iterate):
 def test_counts_solve_deep_sea_in_rnd_ppo():
   tf.keras.utils.set_random_seed(0)
   env = _deep_sea()
-  network = networks.create_actor_critic(
+  nets = networks.create_networks(
       env.observation_spec(),
       env.action_spec(),
+      rnd_networks_fn=None,
       value_fc_layer_params=(64, 64),
   )
   counts = Counts()
@@ -110,7 +111,8 @@ def test_counts_solve_deep_sea_in_rnd_ppo():
       env.time_step_spec(),
       env.action_spec(),
       tf.keras.optimizers.Adam(1e-3),
-      *network.views(),
+      nets.actor_net,
+      nets.value_net,
       curiosity=counts,
       importance_ratio_clipping=0.2,
       entropy_regularization=0.01,

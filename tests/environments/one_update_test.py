@@ -5,6 +5,8 @@
 Classic control and Deep Sea are in tests/training/digests_test.py.
 """
 
+import functools
+
 import gymnasium
 from gymnasium import spaces
 import numpy as np
@@ -99,7 +101,8 @@ def test_one_update(family):
       env.observation_spec(),
       env.action_spec(),
       fc_layer_params=(8,),
-      rnd_settings=dict(
+      rnd_networks_fn=functools.partial(
+          networks.create_rnd_networks,
           fc_layer_params=(8,),
           target_fc_layer_params=(8,),
           output_size=4,

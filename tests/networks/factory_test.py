@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for factory: the sizes of the RND authors' networks, layer by layer."""
 
+import functools
+
 import gin
 import numpy as np
 import pytest
@@ -117,7 +119,8 @@ def test_every_option_reaches_its_network():
       activation='relu',
       conv_layers=((3, 2, 2),),
       residual_heads=True,
-      rnd_settings=dict(
+      rnd_networks_fn=functools.partial(
+          factory.create_rnd_networks,
           fc_layer_params=(10,),
           target_fc_layer_params=(11, 12),
           output_size=5,
@@ -320,7 +323,9 @@ def test_specs_of_python_environments_serve_as_well():
         }),
         convert(array_spec.BoundedArraySpec([], np.int64, 0, 2)),
         conv_layers=((4, 4, 2),),
-        rnd_settings=dict(conv_layers=((4, 4, 2),)),
+        rnd_networks_fn=functools.partial(
+            factory.create_rnd_networks, conv_layers=((4, 4, 2),)
+        ),
     )
     observation = {
         'image': tf.fill([1, 8, 8, 1], tf.constant(7, tf.uint8)),

@@ -20,9 +20,9 @@ _ACTION = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 2)
 
 
 def _create(spec=_VECTOR, **kwargs):
-  return networks.create_actor_critic(
-      spec, _ACTION, fc_layer_params=(8,), **kwargs
-  )
+  return networks.create_networks(
+      spec, _ACTION, rnd_networks_fn=None, fc_layer_params=(8,), **kwargs
+  ).actor_net.actor_critic
 
 
 def _q_network(core=None, **kwargs):

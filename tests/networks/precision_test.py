@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers that compute in bfloat16, between inputs and outputs in float32."""
 
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -21,12 +23,12 @@ _SIZES = dict(
     activation='relu',
     conv_layers=((8, 4, 2), (8, 3, 1)),
     residual_heads=True,
-    rnd_settings=dict(
-        fc_layer_params=(32, 32),
-        target_fc_layer_params=(),
-        output_size=16,
-        conv_layers=((8, 4, 2),),
-    ),
+)
+_RND_SIZES = dict(
+    fc_layer_params=(32, 32),
+    target_fc_layer_params=(),
+    output_size=16,
+    conv_layers=((8, 4, 2),),
 )
 
 
@@ -105,7 +107,14 @@ def test_rnd_networks(wrap, name):
   exact, short = _twins(
       lambda dtype: getattr(
           factory.create_networks(
-              _IMAGE, _ACTION, compute_dtype=dtype, **_SIZES
+              _IMAGE,
+              _ACTION,
+              rnd_networks_fn=functools.partial(
+                  factory.create_rnd_networks,
+                  compute_dtype=dtype,
+                  **_RND_SIZES,
+              ),
+              **_SIZES,
           ),
           name,
       )

@@ -9,7 +9,8 @@ import gin
 import pytest
 
 from rnd_agents import errors
-from rnd_agents.training import experiment  # noqa: F401  Registers names.
+from rnd_agents.archive import exploration  # noqa: F401  Registers names.
+from rnd_agents.training import experiment  # noqa: F401
 from rnd_agents.training import gin_files
 from rnd_agents.training import off_policy  # noqa: F401
 from tests.training import tiny_runs
@@ -53,11 +54,11 @@ def test_missing_file_names_close_ones():
         ('RNDPPOAgnt.num_epochs = 3', 'RNDPPOAgnt.*Did you mean RNDPPOAgent'),
         ('train_eval.learn_rate = 3', "doesn't have a parameter.*learn_rate"),
         ('train_eval.num_env_stpes = 3', 'Did you mean num_env_steps'),
-        ('train_eval.seed = = 3', 'does not fit'),
+        ('train_eval.seed = = 3', 'Unable to parse value'),
     ],
 )
 def test_wrong_binding_is_explained_on_one_line(binding, message):
-  with pytest.raises(gin_files.GinError, match=message) as caught:
+  with pytest.raises(errors.GinError, match=message) as caught:
     gin_files.parse(['cartpole'], [binding])
   assert '\n' not in str(caught.value)
 
@@ -85,12 +86,78 @@ def test_an_include_that_is_missing_is_one_sentence(tmp_path, caplog):
   path = tmp_path / 'mine.gin'
   path.write_text("include 'no_such.gin'\n")
   with caplog.at_level(logging.INFO):
-    with pytest.raises(gin_files.GinError, match='open file: no_such.gin'):
+    with pytest.raises(errors.GinError, match='open file: no_such.gin'):
       gin_files.parse([str(path)])
     assert 'no_such.gin' not in caplog.text
     with pytest.raises(OSError):  # The user's own call.
       gin.parse_config_file('no_such.gin')
   assert caplog.messages[0] == 'Path not found: no_such.gin'
+
+
+@pytest.mark.parametrize(
+    'texts',
+    [
+        ["include 'a.gin'"],
+        ["include 'b.gin'", "include 'a.gin'"],
+        ["include 'b.gin'", "include 'c.gin'", "include 'b.gin'"],
+    ],
+)
+def test_files_that_include_each_other(tmp_path, texts):
+  for name, text in zip('abc', texts):
+    (tmp_path / f'{name}.gin').write_text(f'{text}\n')
+  with pytest.raises(errors.GinError, match='gin includes /.*gin: ') as caught:
+    gin_files.parse([str(tmp_path / 'a.gin')])
+  assert '\n' not in str(caught.value) and len(str(caught.value)) < 1_000
+
+
+def test_an_include_is_looked_up_beside_its_file(tmp_path):
+  for name in 'ab':
+    (tmp_path / name).mkdir()
+    number = dict(a=1, b=2)[name]
+    (tmp_path / name / 'base.gin').write_text(
+        f'train_eval.num_shards = {number}\n'
+    )
+    (tmp_path / name / 'mine.gin').write_text("include 'base.gin'\n")
+  files = [str(tmp_path / name / 'mine.gin') for name in 'ab']
+  gin_files.parse(files)
+  assert gin.query_parameter('train_eval.num_shards') == 2
+  gin.clear_config()
+  gin_files.parse(files[::-1])
+  assert gin.query_parameter('train_eval.num_shards') == 1
+
+
+def test_a_file_may_be_included_twice(tmp_path):
+  (tmp_path / 'c.gin').write_text('train_eval.num_shards = 3\n')
+  for name in 'ab':
+    (tmp_path / f'{name}.gin').write_text("include 'c.gin'\n")
+  (tmp_path / 'd.gin').write_text("include 'a.gin'\ninclude 'b.gin'\n")
+  paths = gin_files.parse([str(tmp_path / 'd.gin')])
+  assert [os.path.basename(path) for path in paths] == [
+      'd.gin', 'a.gin', 'c.gin', 'b.gin'
+  ]
+
+
+@pytest.mark.parametrize(
+    ('content', 'words'),
+    [
+        (b'train_eval.num_shards = 1  # \xe9t\xe9\n', 'UTF-8.*byte 29'),
+        (b'train_eval.num_shards = 1\nA = (1,\n', 'bracket.*after line 1'),
+        (b"A = 1\nB = 2\nC = '''1\n", 'quotation mark.*after line 2'),
+        (b'train_eval.num_shards = 1 2\n', 'Expected newline.*Line 1'),
+        (b'A = ' + 5_000 * b'[' + 5_000 * b']', 'nested too deeply'),
+        (b'A = ' + 330 * b'[' + 330 * b']', 'nested too deeply'),
+    ],
+)
+@pytest.mark.parametrize('is_included', [False, True])
+def test_a_file_that_cannot_be_read_is_named(
+    tmp_path, content, words, is_included
+):
+  (tmp_path / 'wrong.gin').write_bytes(content)
+  (tmp_path / 'mine.gin').write_text("include 'wrong.gin'\n")
+  name = 'mine.gin' if is_included else 'wrong.gin'
+  with pytest.raises(errors.GinError, match=f'wrong.gin.*{words}') as caught:
+    gin_files.parse([str(tmp_path / name)])
+  assert '\n' not in str(caught.value) and len(str(caught.value)) < 1_000
 
 
 @pytest.mark.parametrize(
@@ -108,7 +175,7 @@ def test_an_include_that_is_missing_is_one_sentence(tmp_path, caplog):
     ],
 )
 def test_a_parameter_of_another_configurable_is_suggested(wrong, right):
-  with pytest.raises(gin_files.GinError) as caught:
+  with pytest.raises(errors.GinError) as caught:
     gin_files.parse(['cartpole'], [f'{wrong} = 3'])
   assert str(caught.value).endswith(f' Did you mean {right}?')
 

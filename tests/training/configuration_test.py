@@ -5,11 +5,11 @@
 import gin
 import pytest
 
+from rnd_agents.training import configuration
 from rnd_agents.training import experiment  # noqa: F401, for what gin knows.
-from rnd_agents.training import settings
 
 
-@gin.configurable(module='rnd_agents.settings_test')
+@gin.configurable(module='rnd_agents.configuration_test')
 def configured(number=1, sizes=(64, 64), text='a = b'):
   return number, sizes, text
 
@@ -20,7 +20,7 @@ def test_operative_settings_are_the_values_in_force_with_their_scopes():
   )
   with gin.config_scope('x'):
     assert configured() == (2, (7,), 'a = b')
-  found = settings.operative(seed=3)
+  found = configuration.operative(seed=3)
   assert found['--seed'] == '3'
   assert found['x/configured.number'] == '2'
   assert found['x/configured.sizes'] == '(%SIZE,)'
@@ -31,10 +31,10 @@ def test_operative_settings_are_the_values_in_force_with_their_scopes():
 def test_a_long_value_stays_on_one_line():
   gin.parse_config(f'configured.sizes = {tuple(range(100))}')
   configured()
-  assert settings.operative()['configured.sizes'] == str(tuple(range(100)))
+  assert configuration.operative()['configured.sizes'] == str(tuple(range(100)))
 
 
-@gin.configurable(module='rnd_agents.settings_test')
+@gin.configurable(module='rnd_agents.configuration_test')
 def with_more(number=1, **more):
   return number, more
 
@@ -71,7 +71,7 @@ def with_more(number=1, **more):
     ],
 )
 def test_what_the_past_of_a_run_depends_on_stays(name):
-  fatal, harmless, of_learning = settings.changes({name: '1'}, {name: '2'})
+  fatal, harmless, of_learning = configuration.changes({name: '1'}, {name: '2'})
   assert fatal == [f'{name} was 1 and is now 2']
   assert not harmless and not of_learning
 
@@ -102,7 +102,7 @@ def test_what_the_past_of_a_run_depends_on_stays(name):
     ],
 )
 def test_a_short_list_may_change_and_is_named(name, is_of_learning):
-  fatal, harmless, of_learning = settings.changes({name: '1'}, {name: '2'})
+  fatal, harmless, of_learning = configuration.changes({name: '1'}, {name: '2'})
   assert harmless == [f'{name} was 1 and is now 2']
   assert of_learning == harmless * is_of_learning
   assert not fatal
@@ -110,21 +110,21 @@ def test_a_short_list_may_change_and_is_named(name, is_of_learning):
 
 def test_what_only_one_version_of_the_software_knows_is_no_change():
   for name in ('configured.of_another_version', 'gone.number'):
-    assert settings.changes({name: '1'}, {}) == ([], [], [])
-    assert settings.changes({}, {name: '1'}) == ([], [], [])
+    assert configuration.changes({name: '1'}, {}) == ([], [], [])
+    assert configuration.changes({}, {name: '1'}) == ([], [], [])
 
 
 @pytest.mark.parametrize('scope', ['', 'train/'])
 def test_a_setting_that_a_new_version_brought_had_its_default(scope):
   name = f'{scope}configured.number'
   called = {f'{scope}configured.sizes': '()'}
-  assert settings.changes(called, called | {name: '1'}) == ([], [], [])
+  assert configuration.changes(called, called | {name: '1'}) == ([], [], [])
   text = {f'{scope}configured.text': "'a = b'"}
-  assert settings.changes(called, called | text)[0] == []
-  assert settings.changes(called, called | {name: '2'}) == (
+  assert configuration.changes(called, called | text)[0] == []
+  assert configuration.changes(called, called | {name: '2'}) == (
       [f'{name} was 1 and is now 2'], [], []
   )
-  assert settings.changes(called | {name: '2'}, called) == (
+  assert configuration.changes(called | {name: '2'}, called) == (
       [f'{name} was 2 and is now 1'], [], []
   )
 
@@ -134,17 +134,17 @@ def test_settings_of_what_one_run_has_not_called(called):
   # Such as of a recorder that a harmless switch turned off.
   old = {'eval/configured.sizes': '()'}
   new = {f'{called}configured.number': '2', f'{called}configured.sizes': '()'}
-  assert settings.changes(old, old | new) == ([], [], [])
-  assert settings.changes(old | new, old) == ([], [], [])
+  assert configuration.changes(old, old | new) == ([], [], [])
+  assert configuration.changes(old | new, old) == ([], [], [])
 
 
 @pytest.mark.parametrize('scope', ['', 'train/'])
 def test_an_argument_that_gin_knows_only_where_it_is_bound(scope):
   name = f'{scope}with_more.rate'
-  assert settings.changes({}, {name: '1'}) == (
+  assert configuration.changes({}, {name: '1'}) == (
       [f'{name} was not set and is now 1'], [], []
   )
-  assert settings.changes({name: '1'}, {}) == (
+  assert configuration.changes({name: '1'}, {}) == (
       [f'{name} was 1 and is now not set'], [], []
   )
 
@@ -154,7 +154,7 @@ def _operative(*bindings):
   gin.parse_config(bindings)
   with gin.config_scope('train'):
     configured()
-  return settings.operative()
+  return configuration.operative()
 
 
 def test_macros_count_as_what_they_stand_for_and_where():
@@ -163,23 +163,23 @@ def test_macros_count_as_what_they_stand_for_and_where():
   assert old['train/configured.sizes'] == "(%size, {'a': %SIDES})"
   none = ([], [], [])
   same = _operative(size, 'size = 7', 'SIDES = 7')
-  assert settings.changes(old, same) == none
+  assert configuration.changes(old, same) == none
   same = _operative('train/configured.sizes = (7, {"a": 7})')
-  assert settings.changes(old, same) == none
+  assert configuration.changes(old, same) == none
   other = _operative(size, 'size = 8', 'SIDES = 7')
   sentence = "train/configured.sizes was (7, {'a': 7}) and is now (8, {'a': 7})"
-  assert settings.changes(old, other) == ([sentence], [], [])
+  assert configuration.changes(old, other) == ([sentence], [], [])
   # Not in texts.
   text = {'SIZE': '7', 'a.b': "('%SIZE', \"it's %SIZE\", %SIZE)"}
   sentence = "a.b was ('%SIZE', \"it's %SIZE\", 7) and is now 0"
-  assert settings.changes(text, {'a.b': '0'}) == ([sentence], [], [])
+  assert configuration.changes(text, {'a.b': '0'}) == ([sentence], [], [])
 
 
 def test_a_macro_of_what_may_change_may_change():
   name = 'create_rnd_ppo_agent.learning_rate'
   old, new = {name: '%LR', 'LR': '0.1'}, {name: '%LR', 'LR': '0.2'}
   sentences = [f'{name} was 0.1 and is now 0.2']
-  assert settings.changes(old, new) == ([], sentences, sentences)
+  assert configuration.changes(old, new) == ([], sentences, sentences)
 
 
 def test_each_change_is_named_and_what_stayed_is_not():
@@ -190,11 +190,11 @@ def test_each_change_is_named_and_what_stayed_is_not():
       '--seed was 1 and is now 2',
       'OnPolicyTraining.rollout_length was 8 and is now 9',
   ]
-  assert settings.changes(old, new) == (sentences, [], [])
+  assert configuration.changes(old, new) == (sentences, [], [])
 
 
 def test_own_settings_leave_out_those_of_other_packages():
-  found = settings.own({
+  found = configuration.own({
       'train_eval.num_env_steps': '1',
       'eval/load_environment.env': "'a'",
       'create_networks.fc_layer_params': '(4,)',

@@ -1,0 +1,442 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What gin binds: one model for checks, records and comparisons of settings.
+
+Each text of gin is parsed once, into a `Configuration`: files before gin reads
+them, what is bound as gin holds it, and the settings that a run has used.
+"""
+
+import dataclasses
+import difflib
+import functools
+import inspect
+import tokenize
+from typing import Any, Dict, FrozenSet, List, Sequence, Tuple
+
+import gin
+from gin import config_parser
+
+from rnd_agents import errors
+from rnd_agents.training import gin_values
+
+# How a run is carried out and watched; no number that it learns depends on it
+# (but on a 'vector_entry_point' that is another implementation of the task), so
+# that also a finished run may be started again with another value.
+_OF_EXECUTION = frozenset({
+    'train_eval.num_env_steps',
+    'train_eval.stop_at_success_rate',
+    'train_eval.record_video',
+    'train_eval.save_policies',
+    'train_eval.num_checkpoints',
+    'train_eval.checkpoint_interval_iterations',
+    'train_eval.environment_timeout_s',
+    'ReplayTraining.replaces_damaged_replay',
+    'explore.num_env_steps',
+    'explore.snapshot_memory_mb',
+    'explore.min_demonstration_score',
+    'explore.shortening_env_steps',
+    'explore.save_interval_s',
+    'load_environment.vectorization',
+    'load_environment.step_timeout_s',
+})
+# What else a resumed run may change. Everything that is in neither list stays:
+# the past of a run depends on it.
+_SAFE = _OF_EXECUTION | {
+    'train_eval.num_eval_episodes',
+    'train_eval.eval_interval_env_steps',
+    'OnPolicyTraining.num_devices',
+    'create_rnd_ppo_agent.learning_rate',
+    'create_rnd_ppo_agent.rnd_learning_rate',
+    'create_r2d3_agent.learning_rate',
+    'create_r2d3_agent.rnd_learning_rate',
+    'RNDPPOAgent.gradient_clipping',
+    'R2D3Agent.gradient_clipping',
+}
+# What a run passes to `load_environment`, and where it has it from.
+_INSTEAD = dict(
+    seed='the flag --seed',
+    num_environments='train_eval.num_environments and num_eval_episodes',
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Binding:
+  """A parameter or a macro with a value.
+
+  Attributes:
+    written: The name as it was written: scope, module, configurable and
+      parameter, or scope and macro.
+    parameter: Name of the parameter; '' for a macro.
+    value: Python's, with `gin_values.Reference` and `gin_values.Macro`.
+  """
+
+  written: str
+  parameter: str
+  value: Any
+
+  @property
+  def scope(self) -> str:
+    """Gin's scope, '' for none."""
+    return self.written.rpartition('/')[0]
+
+  @property
+  def selector(self) -> str:
+    """Name of the configurable, perhaps with its module."""
+    return self.written.rpartition('/')[2].removesuffix(f'.{self.parameter}')
+
+  @property
+  def configurable(self) -> str:
+    """Name of the configurable without its module."""
+    return self.selector.rpartition('.')[2]
+
+  @property
+  def name(self) -> str:
+    """The parameter without the module of its configurable."""
+    name = f'{self.configurable}.{self.parameter}'
+    return f'{self.scope}/{name}' if self.scope else name
+
+
+@dataclasses.dataclass(frozen=True)
+class Configuration:
+  """What a text of gin says.
+
+  Attributes:
+    bindings: Of parameters and macros, in the order of the text.
+    includes: Names of the files that it includes.
+    imports: Names of the modules that it imports.
+  """
+
+  bindings: Tuple[Binding, ...]
+  includes: Tuple[str, ...]
+  imports: Tuple[str, ...]
+
+  @property
+  def names(self) -> FrozenSet[str]:
+    """Names of what is bound."""
+    return frozenset(binding.name for binding in self.bindings)
+
+  @property
+  def leaves(self) -> List[Any]:
+    """What all values hold."""
+    return [x for each in self.bindings for x in gin_values.leaves(each.value)]
+
+  def settings(self) -> Dict[str, str]:
+    """Returns values as gin writes them, by the names as it writes them."""
+    return {each.written: repr(each.value) for each in self.bindings}
+
+  def parameters(self) -> List[Binding]:
+    """Returns the bindings of parameters, without macros in their values.
+
+    Raises:
+      GinError: If a macro stands for itself.
+    """
+    macros = {
+        each.written: each.value
+        for each in self.bindings
+        if not each.parameter
+    }
+    return [
+        dataclasses.replace(each, value=gin_values.expand(each.value, macros))
+        for each in self.bindings
+        if each.parameter
+    ]
+
+
+@functools.lru_cache(maxsize=64)
+def parse(text: str, file: str = '') -> Configuration:
+  """Returns what a text of gin says.
+
+  Args:
+    text: Of a file, or lines of bindings.
+    file: Its path, for messages.
+
+  Raises:
+    GinError: If gin cannot parse it, or could not write it down.
+  """
+  bindings, includes, imports, line = [], [], [], 0
+  try:
+    for statement in config_parser.ConfigParser(text, gin_values.Delegate()):
+      if isinstance(statement, config_parser.BindingStatement):
+        scope, selector, parameter, value, _ = statement
+        name = '.'.join(filter(None, (selector, parameter)))
+        name = '/'.join(filter(None, (scope, name)))
+        bindings.append(Binding(name, parameter, value))
+        if {float('inf'), float('-inf')} & set(gin_values.leaves(value)):
+          raise errors.GinError(f'{name} must be finite, not {value}.')
+      elif isinstance(statement, config_parser.IncludeStatement):
+        includes.append(statement.filename)
+      elif isinstance(statement, config_parser.ImportStatement):
+        imports.append(statement.module)
+      line = statement.location.line_num
+    return Configuration(tuple(bindings), tuple(includes), tuple(imports))
+  except SyntaxError as error:
+    wrong = f'{error.msg} Line {error.lineno}: {(error.text or "").strip()}'
+  except (tokenize.TokenError, RecursionError) as error:
+    if isinstance(error, RecursionError) or 'nested' in str(error):
+      wrong = f'Brackets are nested too deeply after line {line}.'
+    else:
+      wrong = (
+          f'A bracket or a quotation mark is left open after line {line}:'
+          f' {error.args[0]}.'
+      )
+  raise errors.GinError(f'{file}: {wrong}' if file else wrong)
+
+
+def bound() -> Configuration:
+  """Returns what is bound now."""
+  return parse(gin.config_str())
+
+
+def called() -> Configuration:
+  """Returns all parameters of what has been called so far."""
+  return parse(gin.operative_config_str())
+
+
+def find(binding: Binding) -> Any:
+  """Returns the configurable of a binding if it is one of this package."""
+  found = gin.get_configurable(binding.selector)
+  return found if found.__module__.startswith('rnd_agents') else None
+
+
+def parameters_of(function: Any) -> Dict[str, inspect.Parameter]:
+  """Returns the parameters by name; none of what is not written in Python."""
+  try:
+    return dict(inspect.signature(function, eval_str=True).parameters)
+  except NameError:  # An annotation that only type checkers can read.
+    return dict(inspect.signature(function).parameters)
+  except (TypeError, ValueError):
+    return {}
+
+
+def check_types() -> None:
+  """Compares what is bound with the annotations of this package's parameters.
+
+  Raises:
+    GinError: If a parameter cannot use its value. Python would say so while it
+      builds, and not name the parameter.
+  """
+  found = bound().parameters()
+  for binding in found:
+    function = find(binding)
+    if function is None:
+      continue
+    for leaf in gin_values.leaves(binding.value):
+      if isinstance(leaf, gin_values.Reference) and leaf.is_called:
+        _check_call(binding, leaf, found)
+    parameter = parameters_of(function).get(binding.parameter)
+    if parameter is None:  # One of **kwargs.
+      continue
+    annotation = gin_values.annotation_of(parameter)
+    if not gin_values.fits(binding.value, annotation):
+      raise errors.GinError(
+          f'{binding.name} must be {gin_values.describe(annotation)}, not'
+          f' {binding.value!r}.{gin_values.hint(binding.value, annotation)}'
+      )
+
+
+def _check_call(binding, reference, found):
+  """Refuses a call that needs more arguments than gin knows."""
+  given = {
+      each.parameter
+      for each in found
+      if each.configurable == reference.selector.rpartition('.')[2]
+  }
+  function = gin.get_configurable(reference.selector)
+  missing = [
+      parameter.name
+      for parameter in parameters_of(function).values()
+      if parameter.default is parameter.empty
+      and parameter.kind
+      in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+      and parameter.name not in given
+  ]
+  if missing:
+    raise errors.GinError(
+        f'{binding.name} calls {reference} without its'
+        f' {" and ".join(missing)}. Write @{reference.name} to give what is'
+        f' called later, or bind {reference.name}.{missing[0]}.'
+    )
+
+
+def check_macros(sources: Sequence[Configuration]) -> None:
+  """Refuses macros that nothing refers to, such as a misspelt one.
+
+  Args:
+    sources: All files and bindings. A binding that others replace counts.
+
+  Raises:
+    GinError: If there are any.
+  """
+  used = {
+      leaf.name
+      for source in sources
+      for leaf in source.leaves
+      if isinstance(leaf, gin_values.Macro)
+  }
+  for binding in (each for source in sources for each in source.bindings):
+    name = binding.written
+    if not binding.parameter and name not in used:
+      close = difflib.get_close_matches(name, used, n=1)
+      raise errors.GinError(
+          f'{name} has no effect: nothing refers to %{name}.'
+          + (f' Did you mean {close[0]}?' if close else '')
+      )
+
+
+def check_scopes(used: Sequence[str] = ('train', 'eval')) -> None:
+  """Refuses bindings that no run would use, and a run without environments.
+
+  Args:
+    used: The scopes of gin that environments are loaded in.
+
+  Raises:
+    GinError: If there are any.
+  """
+  with_env = set()
+  for binding in bound().bindings:
+    if binding.configurable != 'load_environment':
+      continue
+    if binding.scope not in ('', 'train', 'eval'):
+      raise errors.GinError(
+          f'{binding.scope}/load_environment has no effect: the scopes are'
+          ' train/ and eval/.'
+      )
+    if binding.parameter in _INSTEAD:
+      raise errors.GinError(
+          f'{binding.name} has no effect: use {_INSTEAD[binding.parameter]}.'
+      )
+    if binding.parameter == 'env':
+      with_env.add(binding.scope)
+  if '' not in with_env and not with_env.issuperset(used):
+    raise errors.GinError(
+        'load_environment.env has no value: bind it in the gin file.'
+    )
+
+
+def operative(**more: Any) -> Dict[str, str]:
+  """Returns the settings in force, as text.
+
+  Args:
+    **more: Settings that do not come from gin.
+
+  Returns:
+    A dict from gin's name of a parameter, its scope before it, to its value as
+    gin writes it.
+  """
+  found = {f'--{name}': repr(value) for name, value in more.items()}
+  return found | called().settings()
+
+
+def of_environment(scope: str = 'train') -> Dict[str, str]:
+  """Returns settings of the environments that were loaded in a scope of gin.
+
+  Args:
+    scope: Its name.
+
+  Returns:
+    As `operative`, with names without the scope and values without macros.
+  """
+  prefix = f'{scope}/' if scope else ''
+  return {
+      each.written.removeprefix(prefix): repr(each.value)
+      for each in called().parameters()
+      if each.written.startswith(prefix)
+  }
+
+
+def own(settings: Dict[str, str]) -> Dict[str, str]:
+  """Returns the settings of `operative` without those of TF-Agents."""
+
+  def is_own(name):
+    selector = name.rpartition('/')[2].rpartition('.')[0]
+    return not selector or not gin.get_configurable(  # No selector: a macro.
+        selector
+    ).__module__.startswith('tf_agents.')
+
+  return {
+      name: value
+      for name, value in settings.items()
+      if not name.startswith('--') and is_own(name)
+  }
+
+
+def _without_macros(settings):
+  """Returns settings with values in place of macros, which have no lines."""
+  flags = {n: text for n, text in settings.items() if n.startswith('--')}
+  lines = [f'{n} = {text}' for n, text in settings.items() if n not in flags]
+  return flags | {
+      each.written: repr(each.value)
+      for each in parse('\n'.join(lines)).parameters()
+  }
+
+
+def _without_scope(name):
+  """Returns a setting's name without the scopes of training and of levels."""
+  scope, _, parameter = name.rpartition('/')
+  if set(scope.split('/')) <= {'', 'train', 'upper', 'lower'}:
+    return parameter.removeprefix('rnd_agents.')
+  return name
+
+
+def _default(name, configurables):
+  """Returns a parameter's default as text; None where it is not known.
+
+  Args:
+    name: Name of the parameter, with its scope.
+    configurables: Names of the configurables that a run has called, with their
+      scopes; what it has not called has no parameters there.
+  """
+  selector, _, parameter = name.rpartition('.')
+  try:
+    configurable = gin.get_configurable(selector.rpartition('/')[2])
+  except ValueError:  # There is none.
+    return None
+  parameters = parameters_of(configurable)
+  if parameter in parameters:
+    default = parameters[parameter].default
+    is_known = default is not inspect.Parameter.empty
+    return repr(default) if is_known and selector in configurables else None
+  # Gin knows of an argument in **kwargs only where it is bound.
+  kinds = [each.kind for each in parameters.values()]
+  return 'not set' if inspect.Parameter.VAR_KEYWORD in kinds else None
+
+
+def changes(
+    old: Dict[str, str], new: Dict[str, str]
+) -> Tuple[List[str], List[str], List[str]]:
+  """Returns the differences between two runs' settings.
+
+  A parameter that only one of them knows of what both have called came or went
+  with a version of the software: it counts as its default in the other, and as
+  no difference where it has none. Macros count as their values where they are
+  used.
+
+  Args:
+    old: What `operative` returned when the run began.
+    new: What it returns now.
+
+  Returns:
+    A tuple of three lists of sentences: changes that cannot be resumed from,
+    those that can, and those among the latter that have an effect on what is
+    still to be learned, so that a finished run cannot follow them.
+  """
+  fatal, harmless, of_learning = [], [], []
+  old, new = _without_macros(old), _without_macros(new)
+  sides = [
+      (each, {name.rpartition('.')[0] for name in each}) for each in (old, new)
+  ]
+  for name in sorted(old.keys() | new.keys()):
+    was, now = (
+        each[name] if name in each else _default(name, called)
+        for each, called in sides
+    )
+    if was == now or None in (was, now):
+      continue
+    sentence = f'{name} was {was} and is now {now}'
+    if not name.startswith('eval/') and _without_scope(name) not in _SAFE:
+      fatal.append(sentence)
+      continue
+    harmless.append(sentence)
+    if _without_scope(name) not in _OF_EXECUTION:
+      of_learning.append(sentence)
+  return fatal, harmless, of_learning

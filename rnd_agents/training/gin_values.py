@@ -1,0 +1,249 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Values of a gin configuration, and the annotations that they fit."""
+
+import collections.abc
+import contextlib
+import dataclasses
+import inspect
+import numbers
+import types
+import typing
+from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Union
+
+import gin
+from gin import config_parser
+
+from rnd_agents import errors
+
+_UNIONS = (Union, types.UnionType)
+_SEQUENCES = (
+    list,
+    tuple,
+    collections.abc.Collection,
+    collections.abc.Iterable,
+    collections.abc.Sequence,
+)
+_WORDS = {
+    int: 'an integer',
+    float: 'a number',
+    bool: 'True or False',
+    str: 'a text in quotes',
+    dict: 'a dict',
+    None: 'None',
+    type(None): 'None',
+    type: 'a class (@name)',
+    collections.abc.Callable: 'a function (@name)',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+  """A reference to a configurable, `@name` or `@name()`.
+
+  Attributes:
+    name: Name of the configurable, with its scopes.
+    is_called: Whether it has brackets.
+  """
+
+  name: str
+  is_called: bool
+
+  @property
+  def selector(self) -> str:
+    """Name of the configurable, without scopes."""
+    return self.name.rpartition('/')[2]
+
+  def __repr__(self):
+    return f'@{self.name}{"()" if self.is_called else ""}'
+
+
+@dataclasses.dataclass(frozen=True)
+class Macro:
+  """A macro, `%name`."""
+
+  name: str
+
+  def __repr__(self):
+    return f'%{self.name}'
+
+
+class Delegate(config_parser.ParserDelegate):
+  """Makes `Reference`s and `Macro`s for gin's parser."""
+
+  def configurable_reference(self, scoped_configurable_name, evaluate):
+    return Reference(scoped_configurable_name, evaluate)
+
+  def macro(self, macro_name):
+    return Macro(macro_name)
+
+
+def leaves(value: Any, depth: int = 0) -> Iterator[Any]:
+  """Yields what lists, tuples and dicts hold, keys included.
+
+  Args:
+    value: Value of a binding.
+    depth: Number of lists, tuples and dicts around it.
+
+  Raises:
+    RecursionError: If there are too many of them for gin to write it down.
+  """
+  if depth > 100:
+    raise RecursionError
+  if isinstance(value, dict):
+    value = [*value.keys(), *value.values()]
+  if isinstance(value, (list, tuple)):
+    for each in value:
+      yield from leaves(each, depth + 1)
+  else:
+    yield value
+
+
+def expand(
+    value: Any, macros: Dict[str, Any], within: Sequence[str] = ()
+) -> Any:
+  """Returns a value with the values of macros in their place.
+
+  Args:
+    value: Value of a binding or of a macro.
+    macros: Values by the names of the macros; those of others stay macros, such
+      as gin's constants.
+    within: Names of the macros that the value is part of.
+
+  Raises:
+    GinError: If a macro stands for itself.
+  """
+  if isinstance(value, Macro) and value.name in macros:
+    names = (*within, value.name)
+    if value.name in within:
+      cycle = ' = '.join(f'%{name}' for name in names)
+      raise errors.GinError(
+          f'A macro stands for itself: {cycle}. Give one of them a value.'
+      )
+    return expand(macros[value.name], macros, names)
+  if isinstance(value, (list, tuple)):
+    return type(value)(expand(each, macros, within) for each in value)
+  if isinstance(value, dict):
+    return {key: expand(each, macros, within) for key, each in value.items()}
+  return value
+
+
+def annotation_of(parameter: inspect.Parameter) -> Any:
+  """Returns a parameter's annotation; where there is none, its default's type.
+
+  Args:
+    parameter: Parameter of a function or class.
+  """
+  annotation, default = parameter.annotation, parameter.default
+  if annotation is parameter.empty:
+    if parameter.name.endswith('_fn'):
+      annotation = Union[Callable, Sequence, Reference]
+    elif isinstance(default, tuple):
+      annotation = Optional[Sequence]
+    elif isinstance(default, float):
+      annotation = Union[float, None, Reference]
+    elif isinstance(default, (int, str)):
+      annotation = Union[type(default), Reference]
+    else:
+      return Any
+  return Optional[annotation] if default is None else annotation
+
+
+def fits(value: Any, annotation: Any) -> bool:
+  """Returns whether a value may be given where an annotation stands.
+
+  Args:
+    value: Value of a binding. A macro, which has no value here, always fits.
+    annotation: A type, or what `typing` has for one. All values fit others.
+  """
+  arguments = typing.get_args(annotation)
+  kind = typing.get_origin(annotation) or annotation
+  if kind in _UNIONS:
+    return any(fits(value, each) for each in arguments)
+  if kind is typing.Literal:
+    return any(value == x and type(value) is type(x) for x in arguments)
+  if kind is None:
+    return value is None
+  if (
+      kind in (Any, object)
+      or not isinstance(kind, type)
+      or isinstance(value, Macro)
+  ):
+    return True
+  if isinstance(value, Reference):
+    return _reference_fits(value, kind)
+  if isinstance(value, bool):
+    return kind is bool
+  if kind is float:
+    return isinstance(value, numbers.Real)
+  if kind in _SEQUENCES:
+    return isinstance(value, (list, tuple)) and _items_fit(value, arguments)
+  if isinstance(value, dict) and arguments:
+    return issubclass(dict, kind) and all(
+        fits(key, arguments[0]) and fits(each, arguments[-1])
+        for key, each in value.items()
+    )
+  try:
+    return isinstance(value, kind)
+  except TypeError:  # A protocol that does not allow it.
+    return False
+
+
+def _items_fit(values, arguments):
+  """Returns whether items fit `Sequence[x]`, `Tuple[x, ...]`, `Tuple[x, y]`."""
+  if not arguments:
+    return True
+  if len(arguments) == 1 or arguments[-1] is ...:
+    return all(fits(value, arguments[0]) for value in values)
+  return len(values) == len(arguments) and all(map(fits, values, arguments))
+
+
+def _reference_fits(reference, kind):
+  """Returns whether what a reference gives can be of a type."""
+  if kind is Reference:
+    return True
+  made = gin.get_configurable(reference.selector)
+  try:
+    is_made = not isinstance(made, type) or issubclass(made, kind)
+  except TypeError:  # A protocol that does not allow it.
+    is_made = True
+  if reference.is_called or kind in (type, collections.abc.Callable):
+    return is_made if reference.is_called else True
+  # A class whose objects serve lacks its brackets.
+  return issubclass(kind, collections.abc.Callable) and not (
+      isinstance(made, type) and is_made
+  )
+
+
+def describe(annotation: Any) -> str:
+  """Returns in words what fits an annotation."""
+  arguments = typing.get_args(annotation)
+  kind = typing.get_origin(annotation) or annotation
+  if kind in _UNIONS:
+    words = [describe(each) for each in arguments if each is not Reference]
+    return ' or '.join(dict.fromkeys(words))
+  if kind is typing.Literal:
+    return ' or '.join(map(repr, arguments))
+  if kind in _SEQUENCES:
+    item = arguments[0] if arguments else Any
+    if fits(64, item):
+      return 'a list, such as (64, 64)'
+    return f'a list (each item: {describe(item)})'
+  return _WORDS.get(kind) or f'a {kind.__name__}'
+
+
+def hint(value: Any, annotation: Any) -> str:
+  """Returns a sentence on what to write instead of a value, or nothing."""
+  instead = []
+  if isinstance(value, float) and value.is_integer():
+    instead = [int(value)]
+  elif isinstance(value, Reference):
+    called = Reference(value.name, True)
+    instead = [[value], [called], called]
+  elif isinstance(value, str):
+    instead = [Reference(value, False)]
+  with contextlib.suppress(ValueError):  # A text that names no configurable.
+    for each in instead:
+      if fits(each, annotation):
+        return f' Write {each!r}.'
+  return ''

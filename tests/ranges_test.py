@@ -1,0 +1,26 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the checks of numbers."""
+
+import pytest
+
+from rnd_agents import errors
+from rnd_agents import ranges
+
+
+@pytest.mark.parametrize(
+    ('range_', 'value', 'message'),
+    [
+        (ranges.COUNT, 'a', "A.n must be an integer from 1, got 'a'."),
+        (ranges.COUNT, 0, 'A.n must be an integer from 1, got 0.'),
+        (ranges.COUNT, float('inf'), 'A.n must be an integer from 1, got inf.'),
+        (ranges.COUNT_OR_0, None, 'A.n must be an integer from 0, got None.'),
+        (ranges.ABOVE_0, 'a', "A.n must be a number above 0, got 'a'."),
+        (ranges.ABOVE_0, True, 'A.n must be a number above 0, got True.'),
+        (ranges.ABOVE_0.or_none(), -1, 'A.n must be above 0, got -1.'),
+    ],
+)
+def test_what_is_out_of_range_is_said(range_, value, message):
+  with pytest.raises(errors.UserError) as caught:
+    ranges.check(dict(n=range_), dict(n=value), 'A.')
+  assert str(caught.value) == message
