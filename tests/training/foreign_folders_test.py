@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rnd_agents import errors
-from rnd_agents.training import exploration
+from rnd_agents.archive import exploration
 from rnd_agents.training import gin_files
 from tests.training import tiny_runs
 
