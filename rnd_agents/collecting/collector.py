@@ -30,9 +30,8 @@ class Recipe(NamedTuple):
   Attributes:
     make_environment: function without arguments that returns the
       `VectorPyEnvironment` of the shard.
-    make_policy: function of (time step spec, action spec, number of
-      environments), tensor specs, that returns a `TFPolicy`: the collect policy
-      of an agent that is built as the learner's.
+    make_policy: function of (`Specs`, number of environments) that returns a
+      `TFPolicy`: the collect policy of an agent that is built as the learner's.
     action_seed: unsigned integer of 64 bits: what actions are drawn from.
     index: number of the shard.
   """

@@ -15,7 +15,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.utils import common
 
 from rnd_agents.collecting import collector
-from rnd_agents.collecting import seeded_policy
+from rnd_agents.collecting import random_policies
 from rnd_agents.environments import errors as environment_errors
 from rnd_agents.evaluation import visits
 
@@ -97,7 +97,7 @@ class LocalCollector(collector.Collector):
     if self._steps is None or self._steps.num_rows != num_steps + 1:
       self._steps = _Steps(
           self._tf_environment,
-          seeded_policy.seeded(policy, self._generator),
+          random_policies.seeded(policy, self._generator),
           num_steps + 1,
       )
     if self._policy_state is None:
@@ -116,7 +116,7 @@ class LocalCollector(collector.Collector):
   def _collect_policy(self):
     if self._policy is None:
       self._policy = self._recipe.make_policy(
-          *self.specs, self.num_environments
+          self.specs, self.num_environments
       )
       self._variables = self._policy.variables()
     return self._policy
@@ -270,7 +270,6 @@ class _RandomPolicy(random_tf_policy.RandomTFPolicy):
     self._action_seed = seed
 
   def _action(self, time_step, policy_state, seed):
-    del seed
     return super()._action(time_step, policy_state, self._action_seed)
 
 

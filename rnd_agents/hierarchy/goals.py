@@ -109,7 +109,6 @@ class Goals(abc.ABC):
       Floats [outer...]: 1 where the goal was reached (h-DQN's, Kulkarni et al.,
       2016, section 3).
     """
-    del reward
     return tf.cast(reached, tf.float32)
 
 

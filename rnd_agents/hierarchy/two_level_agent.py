@@ -4,11 +4,14 @@
 
 import collections
 
+import numpy as np
 import tensorflow as tf
 from tf_agents.agents import tf_agent
+from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents import rollout_agent
 from rnd_agents.hierarchy import decisions
 from rnd_agents.hierarchy import two_level_policy
 
@@ -59,20 +62,20 @@ class TwoLevelAgent(tf_agent.TFAgent):
     self._hindsight = hindsight
     ranges.check_above_0('TwoLevelAgent.', goal_length=goal_length)
     _check_levels(time_step_spec, action_spec, upper, lower, goals)
-    its = getattr(upper, 'discount_factor', discount_factor)
-    if its != discount_factor:
+    if upper.discount_factor != discount_factor:
       raise errors.InvalidValue(
           'The upper level must discount a step as its sums do: its'
-          f' discount_factor is {its}, and that of TwoLevelAgent'
-          f' {discount_factor}.'
+          f' discount_factor is {upper.discount_factor}, and that of'
+          f' TwoLevelAgent {discount_factor}.'
       )
+    self._discount_factor = discount_factor
 
-    def build(name_, collect):
+    def build(upper_policy, lower_policy, collect):
       return two_level_policy.TwoLevelPolicy(
           time_step_spec,
           action_spec,
-          getattr(upper, name_),
-          getattr(lower, name_),
+          upper_policy,
+          lower_policy,
           goals,
           goal_length,
           collect,
@@ -84,8 +87,8 @@ class TwoLevelAgent(tf_agent.TFAgent):
     super().__init__(
         time_step_spec,
         action_spec,
-        build('policy', False),
-        build('collect_policy', True),
+        build(upper.policy, lower.policy, collect=False),
+        build(upper.collect_policy, lower.collect_policy, collect=True),
         train_sequence_length=None,
         train_step_counter=upper.train_step_counter,
     )
@@ -99,6 +102,11 @@ class TwoLevelAgent(tf_agent.TFAgent):
   def lower(self):
     """The agent that reaches them."""
     return self._lower
+
+  @property
+  def discount_factor(self):
+    """Gamma of a step in the sums of the upper level."""
+    return self._discount_factor
 
   @property
   def train_step_counter(self):
@@ -118,11 +126,49 @@ class TwoLevelAgent(tf_agent.TFAgent):
     self._upper.initialize()
     self._lower.initialize()
 
+  def check_rollout(self, num_environments: int, rollout_length: int) -> None:
+    """Raises InvalidValue unless `train` can learn from such rollouts.
+
+    A level that learns from a replay is not checked.
+
+    Args:
+      num_environments: B.
+      rollout_length: T.
+    """
+    if isinstance(self._lower, rollout_agent.RolloutAgent):
+      self._lower.check_rollout(num_environments, rollout_length)
+    self.check_upper_rollout(num_environments, rollout_length)
+
+  def check_upper_rollout(
+      self, num_environments: int, rollout_length: int
+  ) -> None:
+    """Raises InvalidValue unless the upper level can learn from rollouts.
+
+    One that learns from a replay is not checked.
+
+    Args:
+      num_environments: B.
+      rollout_length: T.
+    """
+    if not isinstance(self._upper, rollout_agent.RolloutAgent):
+      return
+    if rollout_length < self._goal_length:
+      raise errors.InvalidValue(
+          f'A rollout of rollout_length = {rollout_length} may have no'
+          ' decision of the upper level, for a goal may take'
+          f' {self._goal_length} steps: raise it, or lower goal_length.'
+      )
+    # Goals may be shorter, which makes more decisions.
+    num_decisions = rollout_length // self._goal_length
+    self._upper.check_rollout(num_environments, num_decisions)
+    if self._goal_length > 1:
+      _check_memory(self._upper.collect_policy)
+
   def _train(self, experience, weights):
     if weights is not None:
       raise errors.InvalidValue('TwoLevelAgent takes no weights.')
     for level in (self._upper, self._lower):
-      if hasattr(level, 'update_statistics'):
+      if not isinstance(level, rollout_agent.RolloutAgent):
         raise errors.InvalidValue(
             f'{type(level).__name__} learns from a replay: train each'
             ' level by itself, as TwoLevelTraining does.'
@@ -215,3 +261,22 @@ def _check_levels(time_step_spec, action_spec, upper, lower, goals):
             f'The {what} spec of the {name} level is {its}, and must be'
             f' {needed}.'
         )
+
+
+def _check_memory(policy):
+  """Refuses a memory that changes in the rows that pad decisions."""
+  if not tf.nest.flatten(policy.policy_state_spec):
+    return
+  time_step, state = tf.nest.map_structure(
+      lambda leaf: tf.ones([1, *leaf.shape], leaf.dtype),
+      (policy.time_step_spec, policy.policy_state_spec),
+  )
+  last = time_step._replace(step_type=tf.fill([1], ts.StepType.LAST))
+  new_state = policy.distribution(last, state).state
+  for old, new in zip(tf.nest.flatten(state), tf.nest.flatten(new_state)):
+    if np.any(old != new):
+      raise errors.InvalidValue(
+          'The memory of an upper level that learns from rollouts must stay as'
+          ' it is at a step of type LAST, as that of a RecurrentCore does: take'
+          ' networks.LSTMCore, or networks.GRUCore.'
+      )

@@ -3,12 +3,13 @@
 """A policy that chooses goals, over one that acts towards them."""
 
 import tensorflow as tf
-from tf_agents.policies import tf_policy
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 
+from rnd_agents.collecting import random_policies
 
-class TwoLevelPolicy(tf_policy.TFPolicy):
+
+class TwoLevelPolicy(random_policies.ComposedPolicy):
   """Chooses a goal at times, and acts towards it at every step.
 
   A goal is chosen where an episode begins, and where the last one was reached
@@ -66,8 +67,7 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
         name='TwoLevelPolicy',
     )
 
-  def map_levels(self, function):
-    """Returns the same policy with `function` of each of its levels."""
+  def map_parts(self, function):
     return TwoLevelPolicy(
         self.time_step_spec,
         self.action_spec,

@@ -51,7 +51,6 @@ def check(epsilon_fn, num_env_steps, num_environments):
 )
 def ladder_epsilon(env_steps, num_environments, base=0.4, exponent=7.0):
   """Returns a fixed epsilon an environment, from `base` to nearly 0 (Ape-X)."""
-  del env_steps
   return q_learning.epsilon_ladder(num_environments, base, exponent)
 
 

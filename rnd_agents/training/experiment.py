@@ -5,7 +5,7 @@
 import contextlib
 import dataclasses
 import functools
-from typing import Any, Optional, Sequence
+from typing import Optional, Sequence
 import warnings
 
 from absl import logging
@@ -18,16 +18,15 @@ from rnd_agents import ranges
 from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.collecting import seeded_policy
+from rnd_agents.collecting import random_policies
 from rnd_agents.collecting import shards
 from rnd_agents.environments import loaders
 from rnd_agents.environments import watchdog
 from rnd_agents.evaluation import evaluator
-from rnd_agents.training import callbacks
+from rnd_agents.training import callbacks as callbacks_lib
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
 from rnd_agents.training import gin_files
-from rnd_agents.training import loops
 from rnd_agents.training import metrics_log
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
@@ -35,6 +34,7 @@ from rnd_agents.training import resuming
 from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
 from rnd_agents.training import stop_signals
+from rnd_agents.training import training as training_lib
 
 Result = run_lib.Result
 
@@ -54,7 +54,7 @@ class Experiment:
     root_dir: Where the run leaves its files; a run found there is resumed.
     seed: Decides environments, networks, policy and shuffling.
     training: How an agent is built and trained: `OnPolicyTraining`,
-      `ReplayTraining`, `TwoLevelTraining`, or what has their methods.
+      `ReplayTraining`, `TwoLevelTraining`, or another `training.Training`.
     num_env_steps: Environment steps of the whole run, all environments
       together, the random ones included.
     num_environments: Environments stepped side by side.
@@ -82,7 +82,9 @@ class Experiment:
 
   root_dir: str
   seed: int = 0
-  training: Any = dataclasses.field(default_factory=on_policy.OnPolicyTraining)
+  training: training_lib.Training = dataclasses.field(
+      default_factory=on_policy.OnPolicyTraining
+  )
   num_env_steps: int = 500_000
   num_environments: int = 32
   num_shards: int = 1
@@ -96,7 +98,7 @@ class Experiment:
   environment_timeout_s: Optional[float] = 600.0
   record_video: bool = True
   save_policies: bool = True
-  callbacks: Sequence[Any] = ()
+  callbacks: Sequence[callbacks_lib.Callback] = ()
 
   def check(self):
     """Refuses settings that cannot run or have no effect.
@@ -141,7 +143,12 @@ class Experiment:
         vars(self),
         f'{name}.',
     )
-    loops.check_training(f'{name}.training', self.training, 'build_loop')
+    for callback in self.callbacks:
+      if not isinstance(callback, callbacks_lib.Callback):
+        raise errors.InvalidType(
+            f'{name}.callbacks must be callbacks.Callback, got {callback!r}.'
+        )
+    training_lib.check_training(f'{name}.training', self.training)
     configuration.check_scopes()
     self.training.check(self.num_env_steps, self.num_environments)
 
@@ -171,7 +178,6 @@ def local_shards(config, seeds, shard_recipes):
   Returns:
     `shards.Shards`.
   """
-  del seeds
   return shards.Shards(
       [local.LocalCollector(each) for each in shard_recipes],
       config.max_lag_rounds,
@@ -231,7 +237,7 @@ def run(config, make_shards=None):
         agent=agent,
         counters=this.counters,
     )
-    this.callbacks = callbacks.create(this)
+    this.callbacks = callbacks_lib.create(this)
 
     in_force = configuration.operative(seed=config.seed)
     gin_files.check_used()
@@ -282,9 +288,9 @@ def recipe(config, seeds, index):
   )
 
 
-def _collect_policy(training, *specs):
+def _collect_policy(training, specs, num_environments):
   """The collect policy of an agent like the learner's."""
-  return training.build_twin(*specs).collect_policy
+  return training.build_twin(specs, num_environments).collect_policy
 
 
 def _create_evaluator(environment, policy, first_seed):
@@ -298,7 +304,7 @@ def _create_evaluator(environment, policy, first_seed):
   generator = tf.random.Generator.from_seed(first_seed)
   return evaluator.Evaluator(
       environment,
-      seeded_policy.seeded(policy, generator),
+      random_policies.seeded(policy, generator),
       range(first_seed, first_seed + environment.batch_size),
       generator,
   )
@@ -363,10 +369,11 @@ def _finish(this):
     )
   if this.config.save_policies:
     with _quiet_saving():
-      for name in ('policy', 'collect_policy'):
-        saver = policy_saver.PolicySaver(
-            getattr(this.agent, name), batch_size=None
-        )
+      policies = dict(
+          policy=this.agent.policy, collect_policy=this.agent.collect_policy
+      )
+      for name, policy in policies.items():
+        saver = policy_saver.PolicySaver(policy, batch_size=None)
         saver.save(this.path('policies', name))
   picture = pictures.draw_curve(this)
   this.log.close()
@@ -410,7 +417,7 @@ def _status(this):
   """Says in `status.json` what became of the run."""
   return run_directory.status(
       this.root_dir,
-      functools.partial(callbacks.write_status, this),
+      functools.partial(callbacks_lib.write_status, this),
       lambda: this.stopped_by,
       this.checkpoints.kept,
   )

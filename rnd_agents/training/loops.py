@@ -15,7 +15,6 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.utils import common
 
-from rnd_agents import errors
 from rnd_agents.collecting import local
 
 
@@ -285,37 +284,6 @@ class Loop:
   def set_state(self, state, episodes_go_on):
     """Goes on from `get_state()`; see `Learner`."""
     self._learner.set_state(state, episodes_go_on)
-
-
-def create_loop(run, training, loop_class=Loop):
-  """Creates the `Loop` of a `run.Run` with the lengths of a training."""
-  return loop_class(
-      run.agent,
-      training.build_learner(run, run.agent),
-      run.collector,
-      run.counters,
-      training.rollout_length,
-      training.collect_length,
-      run.config.warm_up_env_steps,
-  )
-
-
-def check_training(name, training, method):
-  """Refuses what is no way of training.
-
-  Args:
-    name: Of the setting.
-    training: Its value.
-    method: Name of a method that it needs.
-
-  Raises:
-    TypeError: If it has none.
-  """
-  if isinstance(training, type) or not hasattr(training, method):
-    raise errors.InvalidType(
-        f'{name} must be @OnPolicyTraining(), @ReplayTraining() or'
-        f' @TwoLevelTraining(), with the brackets, not {training!r}.'
-    )
 
 
 def floating_variables(agent):

@@ -19,15 +19,15 @@ from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequences
 from rnd_agents.training import configuration
 from rnd_agents.training import epsilons
-from rnd_agents.training import loops
 from rnd_agents.training import replay_learner
+from rnd_agents.training import training
 
 _NAME = 'ReplayTraining'
 
 
 @gin.configurable(module='rnd_agents')
 @dataclasses.dataclass(frozen=True)
-class ReplayTraining:
+class ReplayTraining(training.Training):
   """Trains an agent on sequences from a prioritised replay.
 
   Attributes:
@@ -85,14 +85,16 @@ class ReplayTraining:
   replaces_damaged_replay: bool = False
   create_agent: Callable = agent_factory.create_r2d3_agent
 
-  # What to do about numbers that are not finite.
   REMEDY = (
       'Lower create_r2d3_agent.learning_rate, or set'
       ' R2D3Agent.gradient_clipping'
   )
 
-  # Whether its agent learns from what any policy did, for any goal.
-  IS_OFF_POLICY = True
+  is_off_policy = True
+
+  @property
+  def uses_demonstrations(self):
+    return self.demonstrations is not None
 
   @property
   def window(self):
@@ -105,7 +107,6 @@ class ReplayTraining:
     )
 
   def check(self, num_env_steps, num_environments):
-    """Refuses settings that cannot run; as `OnPolicyTraining.check`."""
     ranges.check_above_0(
         f'{_NAME}.',
         batch_size=self.batch_size,
@@ -153,10 +154,15 @@ class ReplayTraining:
           f' {_NAME}.demonstration_ratio, or leave them out.'
       )
 
-  def build_agent(self, specs, num_environments, step_length=1):
-    """Builds the agent of the learner; as `OnPolicyTraining.build_agent`."""
-    del step_length
-    agent = self.build_twin(specs.time_step, specs.action, num_environments)
+  def build_agent(self, specs, num_environments):
+    agent = self.create_agent(
+        specs.time_step,
+        specs.action,
+        burn_in_length=self.burn_in_length,
+        collect_epsilon=tf.Variable(
+            np.ones([num_environments], np.float32), name='epsilon'
+        ),
+    )
     if agent.curiosity is not None and self.num_pretraining_steps:
       raise errors.InvalidValue(
           'A curiosity pays by what the agent has seen, which is nothing before'
@@ -165,19 +171,7 @@ class ReplayTraining:
       )
     return agent
 
-  def build_twin(self, time_step_spec, action_spec, num_environments):
-    """Builds an agent like the learner's, for the policies of a worker."""
-    return self.create_agent(
-        time_step_spec,
-        action_spec,
-        burn_in_length=self.burn_in_length,
-        collect_epsilon=tf.Variable(
-            np.ones([num_environments], np.float32), name='epsilon'
-        ),
-    )
-
   def build_learner(self, run, agent, view=None, level=''):
-    """Builds the learner; as `OnPolicyTraining.build_learner`."""
     spec = episode_cutter.sequence_spec(
         agent.collect_data_spec,
         self.window,
@@ -197,10 +191,6 @@ class ReplayTraining:
         run.config.num_checkpoints,
         view,
     )
-
-  def build_loop(self, run):
-    """Builds the loop of a `run.Run`."""
-    return loops.create_loop(run, self)
 
   def _read_demonstrations(self, specs):
     """Episodes of the files, checked against the environment."""

@@ -9,21 +9,22 @@ from typing import Callable
 import gin
 import numpy as np
 import tensorflow as tf
-from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents import rollout_agent
 from rnd_agents.agents import agent_factory
 from rnd_agents.agents import replicas
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.training import loops
+from rnd_agents.training import training
 
 
 @gin.configurable(module='rnd_agents')
 @dataclasses.dataclass(frozen=True)
-class OnPolicyTraining:
+class OnPolicyTraining(training.Training):
   """Trains an agent on rollouts, each right after it was collected.
 
   Attributes:
@@ -38,23 +39,12 @@ class OnPolicyTraining:
   create_agent: Callable = agent_factory.create_rnd_ppo_agent
   num_devices: int = 1
 
-  # What to do about numbers that are not finite.
   REMEDY = (
       'Lower create_rnd_ppo_agent.learning_rate, or set'
       ' RNDPPOAgent.gradient_clipping'
   )
 
   def check(self, num_env_steps, num_environments):
-    """Refuses settings that cannot run.
-
-    Args:
-      num_env_steps: Of the whole run.
-      num_environments: B.
-
-    Raises:
-      UserError: If there are any.
-    """
-    del num_env_steps, num_environments
     ranges.check_above_0(
         'OnPolicyTraining.',
         rollout_length=self.rollout_length,
@@ -78,82 +68,35 @@ class OnPolicyTraining:
       )
     return [device.name for device in devices[: self.num_devices]]
 
-  @property
-  def collect_length(self):
-    """Steps of each environment that are collected with one policy."""
-    return self.rollout_length
-
-  def build_agent(self, specs, num_environments, step_length=1):
-    """Builds the agent of the learner.
-
-    Args:
-      specs: `collector.Specs`.
-      num_environments: B.
-      step_length: Environment steps that a step of the agent takes at most.
-
-    Raises:
-      UserError: If the agent cannot learn from the rollouts.
-    """
+  def build_agent(self, specs, num_environments):
     strategy = self._strategy()
     with strategy.scope() if strategy else contextlib.nullcontext():
       agent = self.create_agent(specs.time_step, specs.action)
-    check = getattr(agent, 'check_rollout', None)
-    if check is None:
+    if not isinstance(agent, rollout_agent.RolloutAgent):
       raise errors.InvalidValue(
           f'{type(agent).__name__} cannot be trained by OnPolicyTraining: it'
           ' has no check_rollout. Set train_eval.training = @ReplayTraining().'
       )
-    if self.rollout_length < step_length:
-      raise errors.InvalidValue(
-          f'OnPolicyTraining.rollout_length = {self.rollout_length} may have no'
-          f' decision of the upper level, for a goal may take {step_length}'
-          ' steps: raise it, or lower TwoLevelTraining.goal_length.'
-      )
-    # They may be shorter, which makes more of them.
-    check(num_environments, self.rollout_length // step_length)
-    if step_length > 1:
-      _check_memory(agent.collect_policy)
+    agent.check_rollout(num_environments, self.rollout_length)
     return agent
 
-  def build_twin(self, time_step_spec, action_spec, num_environments):
-    """Builds an agent like the learner's, for the policies of a worker."""
-    del num_environments
-    return self.create_agent(time_step_spec, action_spec)
+  def build_twin(self, specs, num_environments):
+    # Without the devices of the learner.
+    return self.create_agent(specs.time_step, specs.action)
 
   def build_learner(self, run, agent, view=None, level=''):
-    """Builds the learner of an agent of a `run.Run`.
-
-    Args:
-      run: The run.
-      agent: What `build_agent` returned.
-      view: As for `OnPolicyLearner`.
-      level: Of the agent in a hierarchy, such as '_upper'.
-    """
-    del run, level
     return OnPolicyLearner(agent, self.rollout_length, view)
 
   def build_loop(self, run):
-    """Builds the loop of a `run.Run`."""
-    return loops.create_loop(run, self, OnPolicyLoop)
-
-
-def _check_memory(policy):
-  """Refuses a memory that rows which only pad decisions would change."""
-  if not tf.nest.flatten(policy.policy_state_spec):
-    return
-  time_step, state = tf.nest.map_structure(
-      lambda leaf: tf.ones([1, *leaf.shape], leaf.dtype),
-      (policy.time_step_spec, policy.policy_state_spec),
-  )
-  last = time_step._replace(step_type=tf.fill([1], ts.StepType.LAST))
-  new_state = policy.distribution(last, state).state
-  for old, new in zip(tf.nest.flatten(state), tf.nest.flatten(new_state)):
-    if np.any(old != new):
-      raise errors.InvalidValue(
-          'The memory of an upper level that learns from rollouts must stay as'
-          ' it is at a step of type LAST, as that of a RecurrentCore does: take'
-          ' networks.LSTMCore, or networks.GRUCore.'
-      )
+    return OnPolicyLoop(
+        run.agent,
+        self.build_learner(run, run.agent),
+        run.collector,
+        run.counters,
+        self.rollout_length,
+        self.collect_length,
+        run.config.warm_up_env_steps,
+    )
 
 
 class OnPolicyLearner(loops.Learner):

@@ -18,8 +18,7 @@ def calling(stop):
   signals = (signal.SIGINT, signal.SIGTERM)
   usual = {}
 
-  def handle(number, frame):
-    del frame
+  def handle(number, _):
     signal.signal(number, usual[number])
     name = signal.Signals(number).name
     logging.info('%s: saving after this iteration.', name)

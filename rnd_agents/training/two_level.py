@@ -16,11 +16,12 @@ from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.hierarchy import decisions
 from rnd_agents.training import loops
+from rnd_agents.training import training
 
 
 @gin.configurable(module='rnd_agents')
 @dataclasses.dataclass(frozen=True)
-class TwoLevelTraining:
+class TwoLevelTraining(training.Training):
   """Trains an agent that chooses goals, and one that reaches them.
 
   Each has a way of training of its own: rollouts or a replay, a period, a
@@ -67,13 +68,21 @@ class TwoLevelTraining:
     """Steps of each environment between updates of either level."""
     return min(each.collect_length for each in (self.upper, self.lower))
 
+  @property
+  def is_off_policy(self):
+    return all(level.is_off_policy for level in self._levels.values())
+
+  @property
+  def _levels(self):
+    return dict(upper=self.upper, lower=self.lower)
+
   def _map(self, function):
     """`function(name, training)` of each level, in its scope, by name."""
     found = {}
-    for name in ('upper', 'lower'):
+    for name, level in self._levels.items():
       try:
         with gin.config_scope(name):
-          found[name] = function(name, getattr(self, name))
+          found[name] = function(name, level)
       except errors.UserError as error:
         raise errors.SetupError(
             f'In the {name} level: {errors.message_of(error)}'
@@ -81,21 +90,18 @@ class TwoLevelTraining:
     return found
 
   def check(self, num_env_steps, num_environments):
-    """Refuses settings that cannot run; as `OnPolicyTraining.check`."""
     ranges.check(
         dict(goal_length=ranges.COUNT, hindsight_copies=ranges.COUNT_OR_0),
         vars(self),
         'TwoLevelTraining.',
     )
 
-    for name in ('upper', 'lower'):
-      loops.check_training(
-          f'TwoLevelTraining.{name}', getattr(self, name), 'build_learner'
-      )
+    for name, level in self._levels.items():
+      training.check_training(f'TwoLevelTraining.{name}', level)
 
     def check(_, level):
       level.check(num_env_steps, num_environments)
-      if getattr(level, 'demonstrations', None) is not None:
+      if level.uses_demonstrations:
         raise errors.InvalidValue(
             'ReplayTraining.demonstrations must be None: demonstrations tell no'
             ' goals.'
@@ -119,8 +125,10 @@ class TwoLevelTraining:
 
   def _check_hindsight(self):
     """Refuses copies for a lower level that could not learn from them."""
-    is_off_policy = getattr(self.lower, 'IS_OFF_POLICY', False)
-    if self.hindsight_copies and not is_off_policy:
+    can_learn = self.lower.is_off_policy and not isinstance(
+        self.lower, TwoLevelTraining
+    )
+    if self.hindsight_copies and not can_learn:
       raise errors.InvalidValue(
           'TwoLevelTraining.hindsight_copies needs a lower level that learns'
           ' from other goals than those it acted for: set'
@@ -138,13 +146,11 @@ class TwoLevelTraining:
         ),
     )
 
-  def build_agent(self, specs, num_environments, step_length=1):
-    """Builds the agent of the learner; as `OnPolicyTraining.build_agent`."""
+  def build_agent(self, specs, num_environments):
     goals, level_specs = self._specs(specs)
-    lengths = dict(upper=step_length * self.goal_length, lower=step_length)
     agents = self._map(
         lambda name, level: level.build_agent(
-            level_specs[name], num_environments, lengths[name]
+            level_specs[name], num_environments
         )
     )
     hindsight = None
@@ -156,15 +162,15 @@ class TwoLevelTraining:
             ' create_r2d3_agent.curiosity_fn of that level, or the copies.'
         )
       hindsight = hierarchy.HindsightGoals(goals, self.hindsight_copies)
-    return self._agent(specs, goals, agents, hindsight)
+    agent = self._agent(specs, goals, agents, hindsight)
+    agent.check_upper_rollout(num_environments, self.upper.rollout_length)
+    return agent
 
-  def build_twin(self, time_step_spec, action_spec, num_environments):
-    """Builds an agent like the learner's, for the policies of a worker."""
-    specs = collector.Specs(time_step_spec, action_spec)
+  def build_twin(self, specs, num_environments):
     goals, level_specs = self._specs(specs)
     agents = self._map(
         lambda name, level: level.build_twin(
-            *level_specs[name], num_environments
+            level_specs[name], num_environments
         )
     )
     return self._agent(specs, goals, agents)
@@ -180,7 +186,6 @@ class TwoLevelTraining:
     )
 
   def build_learner(self, run, agent, view=None, level=''):
-    """Builds the learner; as `OnPolicyTraining.build_learner`."""
     views = dict(upper=agent.upper_experience, lower=agent.lower_experience)
 
     def of_level(own):
@@ -188,19 +193,17 @@ class TwoLevelTraining:
         return own
       return lambda experience: own(view(experience)[0])
 
-    def build(name, training):
-      return training.build_learner(
+    agents = dict(upper=agent.upper, lower=agent.lower)
+
+    def build(name, level_training):
+      return level_training.build_learner(
           run,
-          getattr(agent, name),
+          agents[name],
           of_level(views[name]),
           f'{level}_{name}',
       )
 
     return TwoLevelLearner(self._map(build), agent, view)
-
-  def build_loop(self, run):
-    """Builds the loop of a `run.Run`."""
-    return loops.create_loop(run, self)
 
 
 class TwoLevelLearner(loops.Learner):

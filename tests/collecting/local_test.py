@@ -47,13 +47,13 @@ class Counting(gymnasium.Env):
     return self._observation(), float(action), self._t == 5, False, {}
 
 
-def _policy(time_step_spec, action_spec, num_environments):
+def _policy(specs, num_environments):
   del num_environments
   return q_policy.QPolicy(
-      time_step_spec,
-      action_spec,
+      specs.time_step,
+      specs.action,
       q_network.QNetwork(
-          time_step_spec.observation, action_spec, fc_layer_params=()
+          specs.time_step.observation, specs.action, fc_layer_params=()
       ),
   )
 
@@ -74,7 +74,7 @@ def _recipe(index=0, num_environments=2, seed=0, **kwargs):
 
 def _variables(recipe):
   """Values that make a collector's actions nearly uniform, and others."""
-  policy = _policy(*local.LocalCollector(recipe).specs, 2)
+  policy = _policy(local.LocalCollector(recipe).specs, 2)
   policy.get_initial_state(1)
   return [np.zeros(v.shape, np.float32) for v in policy.variables()]
 

@@ -1,17 +1,31 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A policy whose random numbers are part of a checkpoint."""
+"""Policies whose random numbers are part of a checkpoint."""
+
+import abc
+from typing import Callable
 
 import tensorflow as tf
 from tf_agents.policies import tf_policy
 
 
-def seeded(policy, generator):
-  """Returns a policy that samples with a generator, at each of its levels."""
-  map_levels = getattr(policy, 'map_levels', None)
-  if map_levels is None:
-    return SeededPolicy(policy, generator)
-  return map_levels(lambda level: seeded(level, generator))
+class ComposedPolicy(tf_policy.TFPolicy):
+  """A policy that acts by other policies, its parts."""
+
+  @abc.abstractmethod
+  def map_parts(
+      self, function: Callable[[tf_policy.TFPolicy], tf_policy.TFPolicy]
+  ) -> tf_policy.TFPolicy:
+    """Returns the same policy with `function` of each part in its place."""
+
+
+def seeded(
+    policy: tf_policy.TFPolicy, generator: tf.random.Generator
+) -> tf_policy.TFPolicy:
+  """Returns the policy, sampling with a generator; so do all of its parts."""
+  if isinstance(policy, ComposedPolicy):
+    return policy.map_parts(lambda part: seeded(part, generator))
+  return SeededPolicy(policy, generator)
 
 
 class SeededPolicy(tf_policy.TFPolicy):
@@ -47,7 +61,6 @@ class SeededPolicy(tf_policy.TFPolicy):
     return self._policy.distribution(time_step, policy_state)
 
   def _action(self, time_step, policy_state, seed):
-    del seed
     step = self._policy.distribution(time_step, policy_state)
     distributions = tf.nest.flatten(step.action)
     # TensorFlow Probability takes two int32 for a seed without a state.
