@@ -17,9 +17,6 @@ import numpy as np
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
 
-# More in one call of `collect_random` would take much memory.
-MAX_RANDOM_ROWS = 64
-
 
 class Recipe(NamedTuple):
   """What a collector is made of; it can be pickled.
@@ -102,19 +99,11 @@ class Collector(abc.ABC):
     """Begins new episodes; the next rollout has no old row."""
 
   @abc.abstractmethod
-  def collect_random(self, num_rows: int) -> Rollout:
-    """Takes uniformly random actions.
-
-    Args:
-      num_rows: rows to make, at most MAX_RANDOM_ROWS.
-
-    Returns:
-      A `Rollout` of [B, num_rows] new rows.
-    """
-
-  @abc.abstractmethod
   def collect(
-      self, variables: Optional[List[np.ndarray]], num_steps: int
+      self,
+      variables: Optional[List[np.ndarray]],
+      num_steps: int,
+      is_uniform: bool = False,
   ) -> Rollout:
     """Acts as the policy with these variables does.
 
@@ -122,6 +111,8 @@ class Collector(abc.ABC):
       variables: values of `policy.variables()`, in its order; None where they
         are those of the call before.
       num_steps: T.
+      is_uniform: whether to take uniformly random actions instead, of each part
+        of a composed policy (`random_policies.uniform`).
 
     Returns:
       A `Rollout` of [B, T+1] rows.

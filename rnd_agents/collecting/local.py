@@ -9,7 +9,6 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.drivers import dynamic_step_driver
 from tf_agents.environments import tf_py_environment
-from tf_agents.policies import random_tf_policy
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.specs import tensor_spec
 from tf_agents.utils import common
@@ -42,7 +41,7 @@ class LocalCollector(collector.Collector):
     self._variables = None  # Of the policy.
     # In one call, which takes a tenth of the time of one call a variable.
     self._assign = common.function(self._assign_in_graph)
-    self._random_steps = self._steps = None
+    self._steps = None
     self._policy_state = None  # NumPy; None for the initial one.
     self._last_row = None  # Of the rollout before: NumPy, [B, ...].
     self._env_steps = 0
@@ -74,32 +73,15 @@ class LocalCollector(collector.Collector):
       self._tf_environment.reset()
     self._environment.pop_episodes()
     self._last_row = self._policy_state = None
-    self._random_steps = None  # Its buffer of frames is large.
 
   # ---------------------------------------------------------------------------
   # Collecting.
 
-  def collect_random(self, num_rows):
-    if self._random_steps is None:
-      self._random_steps = _Steps(
-          self._tf_environment,
-          _RandomPolicy(*self.specs, seed=self._recipe.index or None),
-          collector.MAX_RANDOM_ROWS,
-      )
-    with self._environment_failures():
-      rows, _ = self._random_steps.take(num_rows, ())
-    return self._rollout(rows, 0)
-
-  def collect(self, variables, num_steps):
+  def collect(self, variables, num_steps, is_uniform=False):
     policy = self._collect_policy()
     if variables is not None:
       self._assign(as_tensors(variables))
-    if self._steps is None or self._steps.num_rows != num_steps + 1:
-      self._steps = _Steps(
-          self._tf_environment,
-          random_policies.seeded(policy, self._generator),
-          num_steps + 1,
-      )
+    self._prepare_steps(num_steps + 1, is_uniform)
     if self._policy_state is None:
       self._policy_state = as_numpy(
           policy.get_initial_state(self.num_environments)
@@ -112,6 +94,22 @@ class LocalCollector(collector.Collector):
     self._policy_state = policy_state
     self._last_row = tf.nest.map_structure(lambda x: x[:, -1].copy(), rows)
     return self._rollout(rows, num_old_rows)
+
+  def _prepare_steps(self, num_rows, is_uniform):
+    """Builds the driver, unless there is one that can make so many rows."""
+    steps = self._steps
+    if steps is not None and (
+        steps.is_uniform == is_uniform and steps.max_rows >= num_rows
+    ):
+      return
+    self._steps = None  # Its buffer of frames is large.
+    make = random_policies.uniform if is_uniform else random_policies.seeded
+    self._steps = _Steps(
+        self._tf_environment,
+        make(self._collect_policy(), self._generator),
+        num_rows,
+        is_uniform,
+    )
 
   def _collect_policy(self):
     if self._policy is None:
@@ -216,12 +214,13 @@ class LocalCollector(collector.Collector):
 class _Steps:
   """A driver with a buffer for the rows that it makes."""
 
-  def __init__(self, tf_environment, policy, num_rows):
-    self.num_rows = num_rows
+  def __init__(self, tf_environment, policy, max_rows, is_uniform):
+    self.max_rows = max_rows
+    self.is_uniform = is_uniform
     self._buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
         policy.trajectory_spec,
         batch_size=tf_environment.batch_size,
-        max_length=num_rows,
+        max_length=max_rows,
     )
     self._driver = dynamic_step_driver.DynamicStepDriver(
         tf_environment,
@@ -229,7 +228,7 @@ class _Steps:
         observers=[self._buffer.add_batch],
         # Out of reach: `take` says how many rows to make, so that every rollout
         # has the same shape however its episodes end.
-        num_steps=tf_environment.batch_size * (num_rows + 1),
+        num_steps=tf_environment.batch_size * (max_rows + 1),
     )
     self._take = common.function(self._take_in_graph)
 
@@ -260,17 +259,6 @@ class _Steps:
         policy_state=policy_state, maximum_iterations=num_rows
     )
     return self._buffer.gather_all(), policy_state
-
-
-class _RandomPolicy(random_tf_policy.RandomTFPolicy):
-  """Uniformly random actions, other ones for each seed."""
-
-  def __init__(self, time_step_spec, action_spec, seed):
-    super().__init__(time_step_spec, action_spec)
-    self._action_seed = seed
-
-  def _action(self, time_step, policy_state, seed):
-    return super()._action(time_step, policy_state, self._action_seed)
 
 
 def as_numpy(nest):

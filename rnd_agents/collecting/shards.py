@@ -22,12 +22,14 @@ class Ahead(NamedTuple):
   Attributes:
     variables: of the policy, a list for each shard.
     num_steps: T.
+    is_uniform: whether actions are uniformly random.
     finish: function that waits for the `Rollout` and returns it; None in a
       checkpoint.
   """
 
   variables: Sequence[Any]
   num_steps: int
+  is_uniform: bool
   finish: Optional[Callable[[], Any]]
 
 
@@ -87,14 +89,7 @@ class Shards:
         for each, *its in zip(self._collectors, *arguments, strict=True)
     ]
 
-  def collect_random(self, num_rows):
-    """As `Collector.collect_random`, for all environments."""
-    self._drop_ahead()
-    return self._joined(
-        self._map('collect_random', [num_rows] * len(self._slices))
-    )
-
-  def collect(self, variables_of, num_steps):
+  def collect(self, variables_of, num_steps, is_uniform=False):
     """As `Collector.collect`, for all environments.
 
     Args:
@@ -102,30 +97,30 @@ class Shards:
         of the policy's variables for those environments; None where they are
         those of the call before.
       num_steps: T.
+      is_uniform: Whether to take uniformly random actions instead.
 
     Returns:
       A `Rollout`.
     """
     variables = [variables_of and variables_of(part) for part in self._slices]
     if not self._max_lag_rounds:
-      return self._collect(variables, num_steps)
+      return self._collect(variables, num_steps, is_uniform)
     if variables_of is None:  # A checkpoint needs the values.
       variables = self._variables
     self._variables = variables
     if self._ahead is None:
-      self._collect_ahead(variables, num_steps)
+      self._collect_ahead(variables, num_steps, is_uniform)
     rollout = self._ahead.finish()
-    self._collect_ahead(variables, num_steps)
+    self._collect_ahead(variables, num_steps, is_uniform)
     return rollout
 
-  def _collect(self, variables, num_steps):
-    return self._joined(
-        self._map('collect', variables, [num_steps] * len(self._slices))
-    )
+  def _collect(self, variables, *arguments):
+    of_each = [[argument] * len(self._slices) for argument in arguments]
+    return self._joined(self._map('collect', variables, *of_each))
 
-  def _collect_ahead(self, variables, num_steps):
-    work = functools.partial(self._collect, variables, num_steps)
-    self._ahead = Ahead(variables, num_steps, self._begin(work))
+  def _collect_ahead(self, variables, *arguments):
+    work = functools.partial(self._collect, variables, *arguments)
+    self._ahead = Ahead(variables, *arguments, self._begin(work))
 
   def _begin(self, work):
     """Returns a function that finishes work: here, that does all of it."""
@@ -185,7 +180,7 @@ class Shards:
     ahead = state['ahead']
     if ahead is not None:
       self._variables = ahead.variables
-      self._collect_ahead(ahead.variables, ahead.num_steps)
+      self._collect_ahead(*ahead[:-1])
     return all(go_on)
 
   def close(self):

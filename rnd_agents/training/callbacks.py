@@ -24,12 +24,12 @@ class Callback:
   def begin(self, run):
     """Called once, before the first iteration and after resuming."""
 
-  def after_preparation(self, run, prepared):
+  def after_preparation(self, run, is_evaluation_due):
     """Called after each piece of what comes before the first iteration.
 
     Args:
       run: The `run.Run`.
-      prepared: A `loops.Prepared`.
+      is_evaluation_due: Whether the policy should be evaluated now.
     """
 
   def after_iteration(self, run, iteration):
@@ -121,8 +121,8 @@ class Evaluate(Callback):
         self._evaluate(run)
       self._is_owed = False
 
-  def after_preparation(self, run, prepared):
-    if prepared.is_evaluation_due:
+  def after_preparation(self, run, is_evaluation_due):
+    if is_evaluation_due:
       self._evaluate(run)
 
   def after_iteration(self, run, iteration):
@@ -254,10 +254,10 @@ class Checkpoint(Callback):
     self._interval = interval_iterations
     self._next_s = time.monotonic() + self.SECONDS_BETWEEN_SAVES
 
-  def after_preparation(self, run, prepared):
+  def after_preparation(self, run, is_evaluation_due):
     """Saves once a minute, and for a twentieth of the time at most."""
     start = time.monotonic()
-    if prepared.can_save and start > self._next_s:
+    if start > self._next_s:
       run.save()
       end = time.monotonic()
       self._next_s = end + max(self.SECONDS_BETWEEN_SAVES, 20 * (end - start))
@@ -279,7 +279,7 @@ class Status(Callback):
   def begin(self, run):
     write_status(run, 'running')
 
-  def after_preparation(self, run, prepared):
+  def after_preparation(self, run, is_evaluation_due):
     self._report(run, f'{run.counters.env_steps} steps before the first update')
 
   def after_iteration(self, run, iteration):

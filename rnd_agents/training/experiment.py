@@ -62,7 +62,7 @@ class Experiment:
     max_lag_rounds: 0: environments wait while the agent learns. 1: workers
       collect the next rollouts meanwhile, with the policy from before.
     warm_up_env_steps: Uniformly random steps, all environments together, before
-      the first update.
+      the first update; of two levels, goals are uniformly random, too.
     num_eval_episodes: Episodes an evaluation, on seeds that stay; greedy ones
       unless `RNDPPOAgent.greedy_eval` is False or `R2D3Agent.eval_epsilon` is
       above 0.
@@ -339,15 +339,12 @@ def _check_alike(collectors, eval_environment):
 def _prepare(this):
   """Does what comes before the first iteration, until it is done or stopped."""
   is_new = False
-  for prepared in this.loop.prepare():
+  for is_evaluation_due in this.loop.prepare():
     is_new = True
     for callback in this.callbacks:
-      callback.after_preparation(this, prepared)
-    is_solved = prepared.is_evaluation_due and this.is_done
-    if this.stopped_by or is_solved:
-      if prepared.can_save:
-        this.save()
-      return
+      callback.after_preparation(this, is_evaluation_due)
+    if this.stopped_by or (is_evaluation_due and this.is_done):
+      break
   if is_new:
     this.save()
 

@@ -37,18 +37,6 @@ class Iteration(NamedTuple):
   timings: dict
 
 
-class Prepared(NamedTuple):
-  """What may be done after a piece of what comes before the first iteration.
-
-  Attributes:
-    can_save: whether a checkpoint may be taken now.
-    is_evaluation_due: whether the loop asks for an evaluation.
-  """
-
-  can_save: bool = True
-  is_evaluation_due: bool = False
-
-
 class Counters(tf.Module):
   """How far a run is: variables that its checkpoints hold."""
 
@@ -112,7 +100,7 @@ class Learner(abc.ABC):
     A generator. Called again by a run that was stopped in between.
 
     Yields:
-      A `Prepared` after each piece.
+      After each piece, whether the policy should be evaluated.
     """
     yield from ()
 
@@ -120,13 +108,15 @@ class Learner(abc.ABC):
     """Makes the collect policy explore as much as it should.
 
     Args:
-      env_steps: Of the run so far; None for random actions, before the first
-        update.
+      env_steps: Of the run so far.
     """
 
   def warm_up(self, rollout):
     """Takes a `collector.Rollout` from before the first update."""
     self.add(rollout)
+
+  def begin_episodes(self):  # noqa: B027
+    """Called where all environments break off their episodes."""
 
   @abc.abstractmethod
   def add(self, rollout):
@@ -177,6 +167,7 @@ class Loop:
       rollout_length,
       collect_length,
       warm_up_env_steps=0,
+      learns_from_warm_up=True,
   ):
     """Builds the loop; nothing runs yet.
 
@@ -187,8 +178,10 @@ class Loop:
       counters: `Counters`.
       rollout_length: Steps of each environment in an iteration.
       collect_length: Of those, steps between two updates.
-      warm_up_env_steps: Random steps, all environments together, before the
-        first update.
+      warm_up_env_steps: Uniformly random steps, all environments together,
+        before the first update.
+      learns_from_warm_up: Whether updates may use the random steps. If not,
+        episodes begin anew after them.
     """
     self._learner = learner
     self._shards = shards
@@ -196,6 +189,7 @@ class Loop:
     self._rollout_length = rollout_length
     self._collect_length = collect_length
     self._warm_up_env_steps = warm_up_env_steps
+    self._learns_from_warm_up = learns_from_warm_up
     self._sent_version = None  # Of the policy, to the collectors.
     variables = agent.collect_policy.variables()
     self._is_of_environments = [
@@ -218,14 +212,34 @@ class Loop:
     A generator. Called again by a run that was stopped in between.
 
     Yields:
-      A `Prepared` after each piece.
+      After each piece, whether the policy should be evaluated. A checkpoint may
+      be taken then.
     """
     if self._counters.iteration:
       return
     yield from self._learner.pretrain()
     while self._counters.env_steps < self._warm_up_env_steps:
-      self._learner.warm_up(self._step(None))
-      yield Prepared()
+      self._warm_up()
+      yield False
+
+  def _warm_up(self):
+    """Takes uniformly random steps: a rollout at most."""
+    num_steps = self._collect_length
+    if not self._learns_from_warm_up:
+      missing = self._warm_up_env_steps - self._counters.env_steps
+      # A row is a step of each environment, or less where episodes end. The
+      # first rollout has a row more than steps.
+      num_rows = -(-missing // self._shards.num_environments)
+      is_first = self._counters.env_steps == 0
+      num_steps = min(num_steps, max(num_rows - is_first, 1))
+    self._learner.warm_up(self._collect(num_steps, is_uniform=True))
+    is_over = self._counters.env_steps >= self._warm_up_env_steps
+    if is_over and not self._learns_from_warm_up:
+      # A rollout begins with the last row of the one before. An on-policy
+      # update would learn from its action, which was not the policy's, and
+      # from an episode that random actions have brought where it is.
+      self._shards.reset()
+      self._learner.begin_episodes()
 
   def iterations(self):
     """Collects and trains; a generator of `Iteration` without an end."""
@@ -233,7 +247,8 @@ class Loop:
       start = time.monotonic()
       train_time_s, episodes, num_env_steps = 0.0, [], 0
       for _ in range(self._rollout_length // self._collect_length):
-        rollout = self._step(self._counters.env_steps)
+        self._learner.explore(self._counters.env_steps)
+        rollout = self._collect(self._collect_length)
         new_env_steps = rollout.num_env_steps
         num_env_steps += new_env_steps
         episodes += rollout.episodes
@@ -254,14 +269,13 @@ class Loop:
           ),
       )
 
-  def _step(self, env_steps):
-    """Steps all environments a few times; returns the `Rollout` of it."""
-    self._learner.explore(env_steps)
+  def _collect(self, num_steps, is_uniform=False):
+    """Collects a `Rollout` and counts its steps."""
     variables_of = None
     if self._sent_version != self._learner.policy_version:
       self._sent_version = self._learner.policy_version
       variables_of = self._values()
-    rollout = self._shards.collect(variables_of, self._collect_length)
+    rollout = self._shards.collect(variables_of, num_steps, is_uniform)
     self._counters.add(env_steps=rollout.num_env_steps)
     return rollout
 

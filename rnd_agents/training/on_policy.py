@@ -16,7 +16,6 @@ from rnd_agents import ranges
 from rnd_agents import rollout_agent
 from rnd_agents.agents import agent_factory
 from rnd_agents.agents import replicas
-from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.training import loops
 from rnd_agents.training import training
@@ -87,17 +86,6 @@ class OnPolicyTraining(training.Training):
   def build_learner(self, run, agent, view=None, level=''):
     return OnPolicyLearner(agent, self.rollout_length, view)
 
-  def build_loop(self, run):
-    return OnPolicyLoop(
-        run.agent,
-        self.build_learner(run, run.agent),
-        run.collector,
-        run.counters,
-        self.rollout_length,
-        self.collect_length,
-        run.config.warm_up_env_steps,
-    )
-
 
 class OnPolicyLearner(loops.Learner):
   """Trains on a rollout as soon as it is long enough."""
@@ -126,12 +114,15 @@ class OnPolicyLearner(loops.Learner):
 
   def warm_up(self, rollout):
     """Takes observations into the statistics (section 2.4 of RND's paper)."""
-    rows, is_known = self._view(local.as_tensors(rollout.trajectory))
+    rows, is_new = self._view(local.as_tensors(rollout.trajectory))
+    if is_new is None:
+      is_new = tf.constant(rollout.is_new)
     for t in range(rows.step_type.shape[1]):
       self._update_statistics(
           tf.nest.map_structure(lambda x, t=t: x[:, t], rows.observation),
-          None if is_known is None else is_known[:, t],
+          is_new[:, t],
       )
+    self.policy_version += 1  # It may whiten what it sees.
 
   def add(self, rollout):
     self._parts.append(rollout.trajectory)
@@ -176,30 +167,3 @@ def _joined(parts):
   return tf.nest.map_structure(
       lambda *each: np.concatenate(each, axis=1), *begins, parts[-1]
   )
-
-
-class OnPolicyLoop(loops.Loop):
-  """Takes uniformly random steps before the first iteration."""
-
-  def prepare(self):
-    """Takes random steps into the observation statistics.
-
-    No checkpoint holds the generator of the random policy, and half of its
-    steps from anew would be another run: a run that is stopped here begins them
-    again.
-    """
-    total = self._warm_up_env_steps
-    if self._counters.iteration or self._counters.env_steps >= total:
-      return
-    num_environments = self._shards.num_environments
-    while self._counters.env_steps < total:
-      # A row is a step of each environment, or less where episodes end.
-      rows = -(-(total - self._counters.env_steps) // num_environments)
-      rollout = self._shards.collect_random(
-          min(rows, collector.MAX_RANDOM_ROWS)
-      )
-      self._learner.warm_up(rollout)
-      self._counters.add(env_steps=rollout.num_env_steps)
-      yield loops.Prepared(can_save=False)
-    # The episodes that the random policy began are not the agent's.
-    self._shards.reset()

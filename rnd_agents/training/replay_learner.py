@@ -101,7 +101,7 @@ class ReplayLearner(loops.Learner):
     """Learns from demonstrations alone."""
     while self._pretraining_steps < self._settings.num_pretraining_steps:
       self._pretrain()
-      yield loops.Prepared(is_evaluation_due=self._is_evaluation_due())
+      yield self._is_evaluation_due()
 
   def _add_demonstrations(self, episodes):
     """Cuts the demonstrations as the agent's own episodes are cut."""
@@ -161,13 +161,13 @@ class ReplayLearner(loops.Learner):
   # Learning.
 
   def explore(self, env_steps):
-    if env_steps is None:  # At random, and not as a demonstrator would.
-      epsilon = np.ones([self._num_environments], np.float32)
-    else:
-      epsilon = self._settings.epsilon_fn(env_steps, self._num_environments)
+    epsilon = self._settings.epsilon_fn(env_steps, self._num_environments)
     if not np.array_equal(self._epsilon.numpy(), epsilon):
       self._epsilon.assign(epsilon)
       self.policy_version += 1
+
+  def begin_episodes(self):
+    self._cutter.reset()
 
   def add(self, rollout):
     rows, is_new, episodic = rollout.trajectory, rollout.is_new, ()

@@ -258,6 +258,10 @@ class TwoLevelLearner(loops.Learner):
     for each in self._learners.values():
       each.warm_up(rollout)
 
+  def begin_episodes(self):
+    for each in self._learners.values():
+      each.begin_episodes()
+
   def add(self, rollout):
     # Once for both levels.
     rollout = rollout._replace(trajectory=local.as_tensors(rollout.trajectory))

@@ -260,7 +260,7 @@ def test_pretraining_comes_before_the_first_step(
 def test_a_run_that_ends_before_its_first_iteration_goes_on(
     tmp_path, demonstration_file, monkeypatch
 ):
-  update, step = replay_learner.ReplayLearner._update, loops.Loop._step
+  update, warm_up = replay_learner.ReplayLearner._update, loops.Loop._warm_up
   seen = {'pretraining': [], 'random steps': []}
   ends = []
 
@@ -277,20 +277,19 @@ def test_a_run_that_ends_before_its_first_iteration_goes_on(
       note('pretraining', int(learner._agent.train_step_counter.numpy()))
     return update(learner, demonstration_ratio)
 
-  def stepping(loop, env_steps):
-    if env_steps is None:
-      note('random steps', loop._counters.env_steps)
-    return step(loop, env_steps)
+  def warming_up(loop):
+    note('random steps', loop._counters.env_steps)
+    warm_up(loop)
 
   monkeypatch.setattr(replay_learner.ReplayLearner, '_update', updating)
-  monkeypatch.setattr(loops.Loop, '_step', stepping)
+  monkeypatch.setattr(loops.Loop, '_warm_up', warming_up)
   bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
   assert not _run(tmp_path, 60, *bindings).finished  # It was stopped.
   with monkeypatch.context() as context, pytest.raises(tiny_runs.Killed):
     context.setattr(  # Saved after each update and step.
         callbacks.Checkpoint,
         'after_preparation',
-        lambda callback, run, prepared: run.save(),
+        lambda callback, run, is_evaluation_due: run.save(),
     )
     _run(tmp_path, 60, *bindings)
   assert _run(tmp_path, 60, *bindings).finished
@@ -355,11 +354,9 @@ def test_saving_now_and_then(monkeypatch):
   )
   callback = callbacks.Checkpoint(interval_iterations=1)
   run = types.SimpleNamespace(save=save)
-  for step in range(400):
+  for _ in range(400):
     clock[0] += 1.0
-    callback.after_preparation(run, loops.Prepared())
-    if step == 100:  # Where it may not, nothing is saved, and time goes by.
-      callback.after_preparation(run, loops.Prepared(can_save=False))
+    callback.after_preparation(run, is_evaluation_due=False)
   # A save takes ten seconds: two hundred pass before the next one.
   assert saved == [71.0, 282.0]
 
