@@ -3,11 +3,13 @@
 """A collector in the process that it is made in, with TF-Agents' driver."""
 
 import contextlib
+from typing import Any
 
 from absl import logging
 import numpy as np
 import tensorflow as tf
 from tf_agents.drivers import dynamic_step_driver
+from tf_agents.environments import py_environment
 from tf_agents.environments import tf_py_environment
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.specs import tensor_spec
@@ -22,11 +24,11 @@ from rnd_agents.evaluation import visits
 class LocalCollector(collector.Collector):
   """Steps the environments of a shard in this process."""
 
-  def __init__(self, recipe):
+  def __init__(self, recipe: collector.Recipe):
     """Makes the environments; the policy is made when it is first needed.
 
     Args:
-      recipe: A `collector.Recipe`.
+      recipe: Says how to make the environments and the policy.
 
     Raises:
       EnvironmentFailure: If an environment fails.
@@ -59,7 +61,7 @@ class LocalCollector(collector.Collector):
   def num_environments(self):
     return self._environment.batch_size
 
-  def busy_with(self):
+  def environments(self):
     return [self._environment]
 
   def close(self):
@@ -261,26 +263,26 @@ class _Steps:
     return self._buffer.gather_all(), policy_state
 
 
-def as_numpy(nest):
-  """A nest of tensors as NumPy arrays."""
+def as_numpy(nest: Any) -> Any:
+  """Returns a nest of tensors as NumPy arrays."""
   return tf.nest.map_structure(lambda x: x.numpy(), nest)
 
 
-def as_tensors(nest):
-  """A nest of NumPy arrays as tensors."""
+def as_tensors(nest: Any) -> Any:
+  """Returns a nest of arrays as tensors."""
   return tf.nest.map_structure(tf.convert_to_tensor, nest)
 
 
-def specs_of(environment):
-  """`collector.Specs` of a `PyEnvironment`."""
+def specs_of(environment: py_environment.PyEnvironment) -> collector.Specs:
+  """Returns the specs of an environment, as tensor specs."""
   return collector.Specs(
       tensor_spec.from_spec(environment.time_step_spec()),
       tensor_spec.from_spec(environment.action_spec()),
   )
 
 
-def close(environment):
-  """Closes an environment; a broken one does not hide what broke it."""
+def close(environment: py_environment.PyEnvironment) -> None:
+  """Closes an environment, and only logs an error of a broken one."""
   try:
     environment.close()
   except Exception as error:  # pylint: disable=broad-exception-caught

@@ -48,11 +48,13 @@ class SeededPolicy(tf_policy.TFPolicy):
   other actions than the one that was killed.
   """
 
-  def __init__(self, policy, generator):
+  def __init__(
+      self, policy: tf_policy.TFPolicy, generator: tf.random.Generator
+  ):
     """Creates the policy.
 
     Args:
-      policy: A `TFPolicy` with a distribution.
+      policy: A policy with a distribution.
       generator: A `tf.random.Generator`; whoever saves checkpoints tracks it.
     """
     super().__init__(

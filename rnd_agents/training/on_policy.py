@@ -1,14 +1,14 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Learns from rollouts, each of them thrown away after its update: RND-PPO."""
+"""Learns from rollouts, each of which serves one update: RND-PPO."""
 
 import contextlib
 import dataclasses
-from typing import Callable
+from typing import Callable, List, Optional
 
 import gin
-import numpy as np
 import tensorflow as tf
+from tf_agents.agents import tf_agent
 from tf_agents.utils import common
 
 from rnd_agents import errors
@@ -51,12 +51,12 @@ class OnPolicyTraining(training.Training):
     )
     self._strategy()
 
-  def _strategy(self):
-    """The strategy that shares optimizer steps; None for one device."""
+  def _strategy(self) -> Optional[tf.distribute.Strategy]:
+    """Returns what shares optimizer steps; None for one device."""
     return replicas.mirrored(self._devices()) if self.num_devices > 1 else None
 
-  def _devices(self):
-    """Names of the devices that learn, refused where there are too few."""
+  def _devices(self) -> List[str]:
+    """Returns names of the devices; raises InvalidValue for too few."""
     kind = 'GPU' if tf.config.list_logical_devices('GPU') else 'CPU'
     devices = tf.config.list_logical_devices(kind)
     if self.num_devices > len(devices):
@@ -83,28 +83,21 @@ class OnPolicyTraining(training.Training):
     # Without the devices of the learner.
     return self.create_agent(specs.time_step, specs.action)
 
-  def build_learner(self, run, agent, view=None, level=''):
-    return OnPolicyLearner(agent, self.rollout_length, view)
+  def build_learner(self, run, agent, name=''):
+    return OnPolicyLearner(agent)
 
 
 class OnPolicyLearner(loops.Learner):
-  """Trains on a rollout as soon as it is long enough."""
+  """Trains on each rollout, once."""
 
-  def __init__(self, agent, rollout_length, view=None):
+  def __init__(self, agent: tf_agent.TFAgent):
     """Creates the learner.
 
     Args:
       agent: An on-policy agent, such as `RNDPPOAgent`.
-      rollout_length: T.
-      view: Function from what was collected, a `Trajectory` [B, T+1], to a
-        tuple (what the agent learns from, a `Trajectory` [B, N+1]; booleans
-        [B, N+1]: rows whose transition is known, each row once). None for what
-        was collected.
     """
     self._agent = agent
-    self._rollout_length = rollout_length
-    self._view = view or (lambda experience: (experience, None))
-    self._parts = []  # Of a rollout.
+    self._rollout = None  # It has not been trained on.
     self._metrics, self._finite = {}, {}
     self._floating_variables = loops.floating_variables(agent)
     self._train = common.function(self._train_on_rollout)
@@ -112,27 +105,22 @@ class OnPolicyLearner(loops.Learner):
         agent.update_observation_statistics
     )
 
-  def warm_up(self, rollout):
+  def warm_up(self, trajectory, is_new):
     """Takes observations into the statistics (section 2.4 of RND's paper)."""
-    rows, is_new = self._view(local.as_tensors(rollout.trajectory))
-    if is_new is None:
-      is_new = tf.constant(rollout.is_new)
-    for t in range(rows.step_type.shape[1]):
+    observations = local.as_tensors(trajectory.observation)
+    for t in range(is_new.shape[1]):
       self._update_statistics(
-          tf.nest.map_structure(lambda x, t=t: x[:, t], rows.observation),
-          is_new[:, t],
+          tf.nest.map_structure(lambda x, t=t: x[:, t], observations),
+          tf.constant(is_new[:, t]),
       )
     self.policy_version += 1  # It may whiten what it sees.
 
-  def add(self, rollout):
-    self._parts.append(rollout.trajectory)
+  def add(self, trajectory, is_new):
+    self._rollout = trajectory
 
   def train(self, num_env_steps):
-    num_steps = sum(part.step_type.shape[1] - 1 for part in self._parts)
-    if num_steps < self._rollout_length:
-      return
-    experience = local.as_tensors(_joined(self._parts))
-    self._parts.clear()
+    experience = local.as_tensors(self._rollout)
+    self._rollout = None
     loss_info, finite = local.as_numpy(self._train(experience))
     self.policy_version += 1
     self._metrics = {
@@ -147,7 +135,7 @@ class OnPolicyLearner(loops.Learner):
 
   def _train_on_rollout(self, experience):
     """One update, in a graph: (loss info, whether each variable is finite)."""
-    loss_info = self._agent.train(self._view(experience)[0])
+    loss_info = self._agent.train(experience)
     return loss_info, loops.are_finite(self._floating_variables.values())
 
   def metrics(self):
@@ -155,15 +143,3 @@ class OnPolicyLearner(loops.Learner):
 
   def finite(self):
     return self._finite
-
-
-def _joined(parts):
-  """Joins rollouts [B, T+1] of which each begins with the last row before."""
-  if len(parts) == 1:
-    return parts[0]
-  begins = [
-      tf.nest.map_structure(lambda x: x[:, :-1], part) for part in parts[:-1]
-  ]
-  return tf.nest.map_structure(
-      lambda *each: np.concatenate(each, axis=1), *begins, parts[-1]
-  )

@@ -16,7 +16,7 @@ from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents.collecting import shards
 from rnd_agents.replay import episode_cutter
-from rnd_agents.training import on_policy
+from rnd_agents.training import two_level
 from tests.hierarchy import level_settings
 from tests.training import tiny_runs
 
@@ -85,7 +85,7 @@ class _Records:
 def _recorded(folder, settings):
   records = _Records(folder)
   collect, cut = shards.Shards.collect, episode_cutter.EpisodeCutter.__call__
-  build, join = episode_cutter.EpisodeCutter.__init__, on_policy._joined
+  build, join = episode_cutter.EpisodeCutter.__init__, two_level._joined
 
   def collecting(*args):
     rollout = collect(*args)
@@ -110,14 +110,16 @@ def _recorded(folder, settings):
     cut(cutter, rows, episodic, mask)
 
   def joining(parts):
-    records.joined.append(join(parts))
-    return records.joined[-1]
+    joined = join(parts)
+    if len(parts) > 1:
+      records.joined.append(joined)
+    return joined
 
   with pytest.MonkeyPatch.context() as context:
     context.setattr(shards.Shards, 'collect', collecting)
     context.setattr(episode_cutter.EpisodeCutter, '__init__', building)
     context.setattr(episode_cutter.EpisodeCutter, '__call__', cutting)
-    context.setattr(on_policy, '_joined', joining)
+    context.setattr(two_level, '_joined', joining)
     _run(folder, 400, settings=settings)
   return records
 

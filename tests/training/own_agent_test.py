@@ -61,8 +61,8 @@ class _RowCounter(loops.Learner):
   def __init__(self):
     self._num_rows = 0
 
-  def add(self, rollout):
-    self._num_rows += int(np.sum(rollout.is_new))
+  def add(self, trajectory, is_new):
+    self._num_rows += int(np.sum(is_new))
 
   def train(self, num_env_steps):
     pass
