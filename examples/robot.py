@@ -128,7 +128,7 @@ def train(root_dir, *bindings, seed=0):
     seed: Of the run.
 
   Returns:
-    An `experiment.Result`.
+    A `run.Result`.
   """
   gin.clear_config()
   gin_files.parse([], [*SETTINGS.splitlines(), *bindings])

@@ -27,7 +27,7 @@ _ALLOWED = {
     'curiosity': {'ops', 'statistics', 'networks'},
     'replay': {'statistics'},
     'agents': {'ops', 'statistics', 'networks', 'curiosity', 'replay'},
-    'hierarchy': {'ops', 'statistics', 'networks'},
+    'hierarchy': {'ops', 'statistics', 'networks', 'collecting'},
     'tasks': set(),
     'environments': {'tasks'},
     'evaluation': {'environments', 'plotting'},

@@ -164,7 +164,7 @@ def _collect(args):
 
   from rnd_agents.environments import loaders
   from rnd_agents.evaluation import saved_policy
-  from rnd_agents.training import stop_signals
+  from rnd_agents.training import run
 
   policy = None
   if args.policy_dir is not None:
@@ -176,7 +176,7 @@ def _collect(args):
   stopped_by = []
   try:
     actor = _actor(args.expert, policy, environment)
-    with stop_signals.calling(stopped_by.append):
+    with run.stopping_on_signals(stopped_by.append):
       kept = _record(args, environment, actor, lambda: bool(stopped_by))
   finally:
     environment.close()

@@ -37,7 +37,6 @@ from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
 from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
-from rnd_agents.training import stop_signals
 
 ARCHIVE_FILE = 'archive.npz'
 DEMONSTRATIONS_FILE = 'demonstrations.tfrecord'
@@ -221,7 +220,7 @@ def run(config):
     stopped_by = []
     stack.enter_context(_status(config, explorer, stopped_by))
     stack.enter_context(checkpoints.disk_errors(config.root_dir))
-    with stop_signals.calling(stopped_by.append):
+    with run_lib.stopping_on_signals(stopped_by.append):
       _watch(config, explorer, stopped_by)
     return _finish(config, explorer, not stopped_by)
 
@@ -420,6 +419,6 @@ def _status(config, explorer, stopped_by):
     )
 
   write('running')
-  return run_directory.status(
+  return run_directory.final_status(
       config.root_dir, write, lambda: ''.join(stopped_by)
   )

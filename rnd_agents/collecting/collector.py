@@ -17,23 +17,19 @@ import numpy as np
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
 
-# More in one call of `collect_random` would take much memory.
-MAX_RANDOM_ROWS = 64
-
 
 class Recipe(NamedTuple):
-  """What a collector is made of; it can be pickled.
+  """Recipe of a collector; it can be pickled.
 
-  Whoever makes a collector in another process first gives gin the run's
-  configuration there, and TensorFlow the run's global seed.
+  Another process that makes a collector needs the run's gin configuration and
+  TensorFlow's global seed of the run.
 
   Attributes:
     make_environment: function without arguments that returns the
       `VectorPyEnvironment` of the shard.
-    make_policy: function of (time step spec, action spec, number of
-      environments), tensor specs, that returns a `TFPolicy`: the collect policy
-      of an agent that is built as the learner's.
-    action_seed: unsigned integer of 64 bits: what actions are drawn from.
+    make_policy: function of (`Specs`, number of environments) that returns a
+      `TFPolicy`: the collect policy of an agent that is built as the learner's.
+    action_seed: seed of the actions, an unsigned integer of 64 bits.
     index: number of the shard.
   """
 
@@ -44,14 +40,14 @@ class Recipe(NamedTuple):
 
 
 class Rollout(NamedTuple):
-  """What a collector returns.
+  """Rows that a collector has collected.
 
   Attributes:
     trajectory: a `Trajectory` of arrays [B, T+1, ...]: rows as TF-Agents'
       drivers make them. T+1 rows make T transitions, so the last row of a
       rollout is the first one of the next.
     num_old_rows: how many of the first rows the rollout before had, too: 1, or
-      0 where this is the first one.
+      0 in the first rollout after a reset.
     episodes: the `Episode`s that ended.
   """
 
@@ -61,20 +57,20 @@ class Rollout(NamedTuple):
 
   @property
   def is_new(self):
-    """Which rows the rollout before did not have, booleans [B, T+1]."""
+    """Whether the rollout before did not have the row, booleans [B, T+1]."""
     is_new = np.ones(self.trajectory.step_type.shape, bool)
     is_new[:, : self.num_old_rows] = False
     return is_new
 
   @property
   def num_env_steps(self):
-    """Environment steps in the new rows; a reset is none."""
+    """Environment steps in the new rows; a reset does not count."""
     step_type = self.trajectory.step_type[:, self.num_old_rows :]
     return int(np.sum(step_type != ts.StepType.LAST))
 
 
 class Specs(NamedTuple):
-  """What an environment gives and takes.
+  """Specs of an environment.
 
   Attributes:
     time_step: `TimeStep` of tensor specs, without batch.
@@ -100,29 +96,23 @@ class Collector(abc.ABC):
 
   @abc.abstractmethod
   def reset(self) -> None:
-    """Begins new episodes; the next rollout has no old row."""
-
-  @abc.abstractmethod
-  def collect_random(self, num_rows: int) -> Rollout:
-    """Takes uniformly random actions.
-
-    Args:
-      num_rows: rows to make, at most MAX_RANDOM_ROWS.
-
-    Returns:
-      A `Rollout` of [B, num_rows] new rows.
-    """
+    """Starts new episodes; the next rollout has no old row."""
 
   @abc.abstractmethod
   def collect(
-      self, variables: Optional[List[np.ndarray]], num_steps: int
+      self,
+      variables: Optional[List[np.ndarray]],
+      num_steps: int,
+      is_uniform: bool = False,
   ) -> Rollout:
-    """Acts as the policy with these variables does.
+    """Collects a rollout by the policy with these variables.
 
     Args:
       variables: values of `policy.variables()`, in its order; None where they
         are those of the call before.
       num_steps: T.
+      is_uniform: whether to take uniformly random actions instead, of each part
+        of a composed policy (`random_policies.uniform`).
 
     Returns:
       A `Rollout` of [B, T+1] rows.
@@ -133,18 +123,18 @@ class Collector(abc.ABC):
 
   @abc.abstractmethod
   def visits(self) -> Any:
-    """Counts of the visited states, of arrays; None where none are counted."""
+    """Returns counts of the visited states; None if none are counted."""
 
   @abc.abstractmethod
   def get_state(self) -> dict:
-    """Everything that decides how the collector goes on, of plain arrays."""
+    """Returns the collector's state, of plain arrays."""
 
   @abc.abstractmethod
   def set_state(self, state: dict) -> bool:
-    """Goes on from a `get_state`.
+    """Restores what `get_state` returned.
 
     Returns:
-      Whether the episodes in progress go on. Where the environments cannot be
+      Whether the episodes in progress continue. If the environments cannot be
       put back, new episodes begin.
     """
 
@@ -152,6 +142,6 @@ class Collector(abc.ABC):
   def close(self) -> None:
     """Closes the environments."""
 
-  def busy_with(self) -> Sequence[Any]:
-    """Environments in this process, for a watchdog."""
+  def environments(self) -> Sequence[Any]:
+    """Returns the environments in this process, for a watchdog."""
     return ()

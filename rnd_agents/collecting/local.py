@@ -3,19 +3,20 @@
 """A collector in the process that it is made in, with TF-Agents' driver."""
 
 import contextlib
+from typing import Any
 
 from absl import logging
 import numpy as np
 import tensorflow as tf
 from tf_agents.drivers import dynamic_step_driver
+from tf_agents.environments import py_environment
 from tf_agents.environments import tf_py_environment
-from tf_agents.policies import random_tf_policy
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.specs import tensor_spec
 from tf_agents.utils import common
 
 from rnd_agents.collecting import collector
-from rnd_agents.collecting import seeded_policy
+from rnd_agents.collecting import random_policies
 from rnd_agents.environments import errors as environment_errors
 from rnd_agents.evaluation import visits
 
@@ -23,11 +24,11 @@ from rnd_agents.evaluation import visits
 class LocalCollector(collector.Collector):
   """Steps the environments of a shard in this process."""
 
-  def __init__(self, recipe):
+  def __init__(self, recipe: collector.Recipe):
     """Makes the environments; the policy is made when it is first needed.
 
     Args:
-      recipe: A `collector.Recipe`.
+      recipe: Says how to make the environments and the policy.
 
     Raises:
       EnvironmentFailure: If an environment fails.
@@ -42,7 +43,7 @@ class LocalCollector(collector.Collector):
     self._variables = None  # Of the policy.
     # In one call, which takes a tenth of the time of one call a variable.
     self._assign = common.function(self._assign_in_graph)
-    self._random_steps = self._steps = None
+    self._steps = None
     self._policy_state = None  # NumPy; None for the initial one.
     self._last_row = None  # Of the rollout before: NumPy, [B, ...].
     self._env_steps = 0
@@ -60,7 +61,7 @@ class LocalCollector(collector.Collector):
   def num_environments(self):
     return self._environment.batch_size
 
-  def busy_with(self):
+  def environments(self):
     return [self._environment]
 
   def close(self):
@@ -74,32 +75,15 @@ class LocalCollector(collector.Collector):
       self._tf_environment.reset()
     self._environment.pop_episodes()
     self._last_row = self._policy_state = None
-    self._random_steps = None  # Its buffer of frames is large.
 
   # ---------------------------------------------------------------------------
   # Collecting.
 
-  def collect_random(self, num_rows):
-    if self._random_steps is None:
-      self._random_steps = _Steps(
-          self._tf_environment,
-          _RandomPolicy(*self.specs, seed=self._recipe.index or None),
-          collector.MAX_RANDOM_ROWS,
-      )
-    with self._environment_failures():
-      rows, _ = self._random_steps.take(num_rows, ())
-    return self._rollout(rows, 0)
-
-  def collect(self, variables, num_steps):
+  def collect(self, variables, num_steps, is_uniform=False):
     policy = self._collect_policy()
     if variables is not None:
       self._assign(as_tensors(variables))
-    if self._steps is None or self._steps.num_rows != num_steps + 1:
-      self._steps = _Steps(
-          self._tf_environment,
-          seeded_policy.seeded(policy, self._generator),
-          num_steps + 1,
-      )
+    self._prepare_steps(num_steps + 1, is_uniform)
     if self._policy_state is None:
       self._policy_state = as_numpy(
           policy.get_initial_state(self.num_environments)
@@ -113,10 +97,26 @@ class LocalCollector(collector.Collector):
     self._last_row = tf.nest.map_structure(lambda x: x[:, -1].copy(), rows)
     return self._rollout(rows, num_old_rows)
 
+  def _prepare_steps(self, num_rows, is_uniform):
+    """Builds the driver, unless there is one that can make so many rows."""
+    steps = self._steps
+    if steps is not None and (
+        steps.is_uniform == is_uniform and steps.max_rows >= num_rows
+    ):
+      return
+    self._steps = None  # Its buffer of frames is large.
+    make = random_policies.uniform if is_uniform else random_policies.seeded
+    self._steps = _Steps(
+        self._tf_environment,
+        make(self._collect_policy(), self._generator),
+        num_rows,
+        is_uniform,
+    )
+
   def _collect_policy(self):
     if self._policy is None:
       self._policy = self._recipe.make_policy(
-          *self.specs, self.num_environments
+          self.specs, self.num_environments
       )
       self._variables = self._policy.variables()
     return self._policy
@@ -216,12 +216,13 @@ class LocalCollector(collector.Collector):
 class _Steps:
   """A driver with a buffer for the rows that it makes."""
 
-  def __init__(self, tf_environment, policy, num_rows):
-    self.num_rows = num_rows
+  def __init__(self, tf_environment, policy, max_rows, is_uniform):
+    self.max_rows = max_rows
+    self.is_uniform = is_uniform
     self._buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
         policy.trajectory_spec,
         batch_size=tf_environment.batch_size,
-        max_length=num_rows,
+        max_length=max_rows,
     )
     self._driver = dynamic_step_driver.DynamicStepDriver(
         tf_environment,
@@ -229,7 +230,7 @@ class _Steps:
         observers=[self._buffer.add_batch],
         # Out of reach: `take` says how many rows to make, so that every rollout
         # has the same shape however its episodes end.
-        num_steps=tf_environment.batch_size * (num_rows + 1),
+        num_steps=tf_environment.batch_size * (max_rows + 1),
     )
     self._take = common.function(self._take_in_graph)
 
@@ -262,38 +263,26 @@ class _Steps:
     return self._buffer.gather_all(), policy_state
 
 
-class _RandomPolicy(random_tf_policy.RandomTFPolicy):
-  """Uniformly random actions, other ones for each seed."""
-
-  def __init__(self, time_step_spec, action_spec, seed):
-    super().__init__(time_step_spec, action_spec)
-    self._action_seed = seed
-
-  def _action(self, time_step, policy_state, seed):
-    del seed
-    return super()._action(time_step, policy_state, self._action_seed)
-
-
-def as_numpy(nest):
-  """A nest of tensors as NumPy arrays."""
+def as_numpy(nest: Any) -> Any:
+  """Returns a nest of tensors as NumPy arrays."""
   return tf.nest.map_structure(lambda x: x.numpy(), nest)
 
 
-def as_tensors(nest):
-  """A nest of NumPy arrays as tensors."""
+def as_tensors(nest: Any) -> Any:
+  """Returns a nest of arrays as tensors."""
   return tf.nest.map_structure(tf.convert_to_tensor, nest)
 
 
-def specs_of(environment):
-  """`collector.Specs` of a `PyEnvironment`."""
+def specs_of(environment: py_environment.PyEnvironment) -> collector.Specs:
+  """Returns the specs of an environment, as tensor specs."""
   return collector.Specs(
       tensor_spec.from_spec(environment.time_step_spec()),
       tensor_spec.from_spec(environment.action_spec()),
   )
 
 
-def close(environment):
-  """Closes an environment; a broken one does not hide what broke it."""
+def close(environment: py_environment.PyEnvironment) -> None:
+  """Closes an environment, and only logs an error of a broken one."""
   try:
     environment.close()
   except Exception as error:  # pylint: disable=broad-exception-caught

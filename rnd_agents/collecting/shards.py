@@ -8,7 +8,7 @@ of its shards and not on where they run.
 
 import contextlib
 import functools
-from typing import Any, Callable, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -17,28 +17,32 @@ from rnd_agents.collecting import collector
 
 
 class Ahead(NamedTuple):
-  """A round that is collected while the learner learns.
+  """A rollout that is collected while the learner learns.
 
   Attributes:
     variables: of the policy, a list for each shard.
     num_steps: T.
+    is_uniform: whether actions are uniformly random.
     finish: function that waits for the `Rollout` and returns it; None in a
       checkpoint.
   """
 
   variables: Sequence[Any]
   num_steps: int
+  is_uniform: bool
   finish: Optional[Callable[[], Any]]
 
 
 class Shards:
   """Collectors whose environments follow on each other in a batch."""
 
-  def __init__(self, collectors, max_lag_rounds=0):
+  def __init__(
+      self, collectors: Sequence[collector.Collector], max_lag_rounds: int = 0
+  ):
     """Takes over the collectors.
 
     Args:
-      collectors: `Collector`s of equal specs, at least one.
+      collectors: One a shard, at least one, of equal specs.
       max_lag_rounds: 0: `collect` acts with the variables that it is given. 1:
         it returns what was collected with those of the call before, and these
         are for the next round, which begins now, while the learner learns.
@@ -54,21 +58,21 @@ class Shards:
     ]
 
   @property
-  def specs(self):
-    """`collector.Specs` of the environments."""
+  def specs(self) -> collector.Specs:
+    """The specs of the environments."""
     return self._collectors[0].specs
 
   @property
-  def num_environments(self):
+  def num_environments(self) -> int:
     """B, of all shards together."""
     return self._slices[-1].stop
 
-  def busy_with(self):
-    """Environments in this process, for a watchdog."""
-    return [e for each in self._collectors for e in each.busy_with()]
+  def environments(self) -> List[Any]:
+    """Returns the environments in this process, for a watchdog."""
+    return [e for each in self._collectors for e in each.environments()]
 
-  def reset(self):
-    """Begins new episodes."""
+  def reset(self) -> None:
+    """Starts new episodes."""
     self._drop_ahead()
     self._map('reset')
 
@@ -87,45 +91,40 @@ class Shards:
         for each, *its in zip(self._collectors, *arguments, strict=True)
     ]
 
-  def collect_random(self, num_rows):
-    """As `Collector.collect_random`, for all environments."""
-    self._drop_ahead()
-    return self._joined(
-        self._map('collect_random', [num_rows] * len(self._slices))
-    )
-
-  def collect(self, variables_of, num_steps):
-    """As `Collector.collect`, for all environments.
+  def collect(
+      self,
+      variables_of: Optional[Callable[[slice], List[np.ndarray]]],
+      num_steps: int,
+      is_uniform: bool = False,
+  ) -> collector.Rollout:
+    """Collects a rollout of all environments; see `Collector.collect`.
 
     Args:
       variables_of: function of a slice of the batch that returns the values
         of the policy's variables for those environments; None where they are
         those of the call before.
       num_steps: T.
-
-    Returns:
-      A `Rollout`.
+      is_uniform: Whether to take uniformly random actions instead.
     """
     variables = [variables_of and variables_of(part) for part in self._slices]
     if not self._max_lag_rounds:
-      return self._collect(variables, num_steps)
+      return self._collect(variables, num_steps, is_uniform)
     if variables_of is None:  # A checkpoint needs the values.
       variables = self._variables
     self._variables = variables
     if self._ahead is None:
-      self._collect_ahead(variables, num_steps)
+      self._collect_ahead(variables, num_steps, is_uniform)
     rollout = self._ahead.finish()
-    self._collect_ahead(variables, num_steps)
+    self._collect_ahead(variables, num_steps, is_uniform)
     return rollout
 
-  def _collect(self, variables, num_steps):
-    return self._joined(
-        self._map('collect', variables, [num_steps] * len(self._slices))
-    )
+  def _collect(self, variables, *arguments):
+    of_each = [[argument] * len(self._slices) for argument in arguments]
+    return self._joined(self._map('collect', variables, *of_each))
 
-  def _collect_ahead(self, variables, num_steps):
-    work = functools.partial(self._collect, variables, num_steps)
-    self._ahead = Ahead(variables, num_steps, self._begin(work))
+  def _collect_ahead(self, variables, *arguments):
+    work = functools.partial(self._collect, variables, *arguments)
+    self._ahead = Ahead(variables, *arguments, self._begin(work))
 
   def _begin(self, work):
     """Returns a function that finishes work: here, that does all of it."""
@@ -155,29 +154,29 @@ class Shards:
         episodes,
     )
 
-  def report(self):
-    """Facts of each worker since the last report, numbers by name."""
+  def report(self) -> List[Dict[str, float]]:
+    """Returns facts of each worker since the last report, by name."""
     return []
 
-  def visits(self):
-    """Counts of visited states, one a shard that counts them."""
+  def visits(self) -> List[Any]:
+    """Returns counts of visited states, one for each shard that counts."""
     return [counts for counts in self._map('visits') if counts is not None]
 
-  def get_state(self):
-    """States of all shards, plain; of a round ahead, what it acts with."""
+  def get_state(self) -> Dict[str, Any]:
+    """Returns states of all shards, and how a round ahead is collected."""
     ahead = self._ahead and self._ahead._replace(finish=None)
     return dict(shards=self._states(), ahead=ahead)
 
   def _states(self):
-    """Those of the shards, before a round ahead."""
+    """Returns the states of the shards, before a round ahead."""
     return self._map('get_state')
 
-  def set_state(self, state):
-    """Goes on from `get_state`.
+  def set_state(self, state: Dict[str, Any]) -> bool:
+    """Restores what `get_state` returned.
 
     Returns:
-      Whether all episodes in progress go on. Where some cannot, all shards
-      begin new ones.
+      Whether all episodes in progress continue. If some cannot, all shards
+      start new ones.
     """
     go_on = self._map('set_state', state['shards'])
     if not all(go_on):
@@ -185,10 +184,10 @@ class Shards:
     ahead = state['ahead']
     if ahead is not None:
       self._variables = ahead.variables
-      self._collect_ahead(ahead.variables, ahead.num_steps)
+      self._collect_ahead(*ahead[:-1])
     return all(go_on)
 
-  def close(self):
+  def close(self) -> None:
     """Closes all environments."""
     with contextlib.ExitStack() as stack:
       for each in self._collectors:

@@ -8,7 +8,7 @@ so that an agent with the discount factor gamma learns from a semi-Markov
 decision process (Sutton, Precup and Singh, 1999, section 3.2).
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Tuple
 
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
@@ -19,7 +19,7 @@ from rnd_agents.statistics import environment_rows
 
 
 class _Row(NamedTuple):
-  """What a decision keeps of its row, [B, ...] or [B, M, ...]."""
+  """The parts of a row that a decision keeps, [B, ...] or [B, M, ...]."""
 
   step_type: Any
   observation: Any
@@ -28,7 +28,7 @@ class _Row(NamedTuple):
 
 
 class _Sums(NamedTuple):
-  """What a decision has come to so far, floats [B] or [B, M].
+  """Sums over the steps of a decision so far, floats [B] or [B, M].
 
   Attributes:
     reward: sum of gamma^k r_k.
@@ -44,11 +44,16 @@ class _Sums(NamedTuple):
 class Decisions(tf.Module):
   """Makes rollouts of decisions from rollouts of steps.
 
-  A decision that a rollout leaves open is kept, and goes on in the next one:
+  A decision that a rollout leaves open is kept, and continues in the next one:
   entry b of every rollout belongs to environment b.
   """
 
-  def __init__(self, spec, discount_factor, name='Decisions'):
+  def __init__(
+      self,
+      spec: trajectory_lib.Trajectory,
+      discount_factor: float,
+      name: str = 'Decisions',
+  ):
     """Creates the memory of an open decision for each environment.
 
     Args:
@@ -64,7 +69,9 @@ class Decisions(tf.Module):
         tf.TensorSpec([], tf.bool),  # Whether there is an open decision.
     ))
 
-  def __call__(self, experience, is_decision):
+  def __call__(
+      self, experience: trajectory_lib.Trajectory, is_decision: tf.Tensor
+  ) -> Tuple[trajectory_lib.Trajectory, tf.Tensor]:
     """Returns the rollout of decisions that ends where this one does.
 
     Args:
@@ -83,11 +90,11 @@ class Decisions(tf.Module):
     """
     rows, sums, is_kept = self._joined(experience, is_decision)
     decided, was_kept = _aligned((rows, sums), is_kept)
-    # So that the memory before them is that before its own first row.
+    # Padding gets the memory that the first row of its own has.
     first_rows = tf.argmax(tf.cast(was_kept, tf.int32), axis=1)[:, tf.newaxis]
     columns = tf.range(tf.shape(was_kept, tf.int64)[1])
     columns = tf.maximum(columns, first_rows)
-    # The one that this rollout leaves open, if its last row is none itself.
+    # A decision stays open unless the last row is one itself.
     is_open = ~is_kept[:, -1]
     last = tf.nest.map_structure(lambda x: x[:, -1], decided)
     self._open.assign((*last, is_open & was_kept[:, -1]))
@@ -125,7 +132,7 @@ class Decisions(tf.Module):
             experience.policy_info,
         ),
     )
-    # Where another episode was begun, its steps do not go on with an old goal.
+    # Steps of a new episode do not continue an old decision.
     was_open &= ~tf.equal(experience.step_type[:, 0], ts.StepType.FIRST)
     is_last = tf.equal(experience.step_type, ts.StepType.LAST)
     is_kept = after(was_open, is_decision | is_last)
@@ -162,7 +169,7 @@ class Decisions(tf.Module):
     )
 
 
-def without_last(mask):
+def without_last(mask: tf.Tensor) -> tf.Tensor:
   """Returns booleans [B, T] with False in the last column."""
   return tf.concat([mask[:, :-1], tf.zeros_like(mask[:, -1:])], axis=1)
 

@@ -3,11 +3,13 @@
 """Goals that an upper level sets, and whether they are reached."""
 
 import abc
+from typing import Any, Optional, Sequence
 
 import gin
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import trajectory as trajectory_lib
 
 from rnd_agents import errors
 
@@ -15,28 +17,30 @@ from rnd_agents import errors
 class Goals(abc.ABC):
   """The goals of an environment; all methods take tensors [outer..., ...]."""
 
-  def __init__(self, observation_spec, spec):
+  def __init__(
+      self, observation_spec: Any, spec: tensor_spec.BoundedTensorSpec
+  ):
     """Creates the goals.
 
     Args:
-      observation_spec: A nest of tensor specs: what the environment shows.
-      spec: A `BoundedTensorSpec` of a goal: the action of the upper level.
+      observation_spec: A nest of tensor specs: the environment's observation.
+      spec: Spec of a goal, which is the action of the upper level.
     """
     self.observation_spec = observation_spec
     self.spec = spec
 
   @property
-  def lower_observation_spec(self):
-    """A nest of tensor specs: what `observe` returns."""
+  def lower_observation_spec(self) -> Any:
+    """Spec of the lower level's observation, a nest of tensor specs."""
     return dict(observation=self.observation_spec, goal=self.spec)
 
-  def observe(self, observation, goal):
-    """Returns what the lower level sees, a nest [outer..., ...]."""
+  def observe(self, observation: Any, goal: Any) -> Any:
+    """Returns the lower level's observation, a nest [outer..., ...]."""
     return dict(observation=observation, goal=goal)
 
   @abc.abstractmethod
-  def reached(self, observation, goal):
-    """Returns whether an observation has what the goal asks for.
+  def reached(self, observation: Any, goal: Any) -> tf.Tensor:
+    """Returns whether an observation fulfils a goal.
 
     Args:
       observation: A nest [outer..., ...].
@@ -46,16 +50,18 @@ class Goals(abc.ABC):
       Booleans [outer...].
     """
 
-  def reached_by_step(self, experience, goal):
-    """Returns whether steps make goals true which were not true before.
+  def reached_by_step(
+      self, experience: trajectory_lib.Trajectory, goal: Any
+  ) -> tf.Tensor:
+    """Returns whether steps fulfil goals that were not fulfilled before.
 
     Args:
       experience: A `Trajectory` [B, T+1].
-      goal: Goals [B, T+1, ...]: of the steps from these rows.
+      goal: Goals [B, T+1, ...] of the steps from these rows.
 
     Returns:
-      Booleans [B, T+1]. The step from the last row is not known: False, as from
-      the end of an episode, whence no step leads.
+      Booleans [B, T+1]; False in the last row, whose step is not known yet, and
+      at the end of an episode, from where no step leads.
     """
     arrived = tf.nest.map_structure(
         lambda x: tf.concat([x[:, 1:], x[:, -1:]], axis=1),
@@ -67,14 +73,14 @@ class Goals(abc.ABC):
         & ~experience.is_boundary()
     )
 
-  def given_up(self, observation, goal):
+  def given_up(self, observation: Any, goal: Any) -> tf.Tensor:
     """Returns whether to choose another goal at once, booleans [outer...]."""
     return tf.zeros_like(self.reached(observation, goal))
 
-  def in_hindsight(self, observation):
+  def in_hindsight(self, observation: Any) -> Any:
     """Returns candidates for the goals that a rollout reached.
 
-    `HindsightGoals` draws among those that a step did reach.
+    `HindsightGoals` draws from the candidates that a step has reached.
 
     Args:
       observation: A nest [B, T+1, ...].
@@ -98,23 +104,22 @@ class Goals(abc.ABC):
     batch_size = tf.shape(tf.nest.flatten(observation)[0])[0]
     return tf.repeat(every[tf.newaxis], batch_size, axis=0)
 
-  def reward(self, reached, reward):
-    """Returns what the lower level is paid for steps.
+  def reward(self, reached: tf.Tensor, reward: tf.Tensor) -> tf.Tensor:
+    """Returns the lower level's reward of steps.
 
     Args:
       reached: Booleans [outer...]: whether the goal was reached by the step.
-      reward: Of the environment, [outer...].
+      reward: The environment's reward, [outer...].
 
     Returns:
       Floats [outer...]: 1 where the goal was reached (h-DQN's, Kulkarni et al.,
       2016, section 3).
     """
-    del reward
     return tf.cast(reached, tf.float32)
 
 
 def _only_vector(owner, observation_spec):
-  """Refuses observations that are not one vector; returns its length."""
+  """Returns the length of a vector; raises InvalidValue for other specs."""
   specs = tf.nest.flatten(observation_spec)
   if len(specs) != 1 or specs[0].shape.rank != 1:
     raise errors.InvalidValue(
@@ -132,11 +137,13 @@ class EntryGoals(Goals):
   cell of a grid.
   """
 
-  def __init__(self, observation_spec, entries=None):
+  def __init__(
+      self, observation_spec: Any, entries: Optional[Sequence[Any]] = None
+  ):
     """Creates the goals.
 
     Args:
-      observation_spec: Of one array.
+      observation_spec: Spec of one array.
       entries: For each goal indices of an entry, a tuple with a number for each
         dimension of the observation, or several such tuples; None for each
         entry of a vector.
@@ -193,15 +200,22 @@ class EntryGoals(Goals):
 class PositionGoals(Goals):
   """A point in some entries of the observation, to come close to."""
 
-  def __init__(self, observation_spec, entries, low, high, tolerance):
+  def __init__(
+      self,
+      observation_spec: Any,
+      entries: Sequence[int],
+      low: Sequence[float],
+      high: Sequence[float],
+      tolerance: Sequence[float],
+  ):
     """Creates the goals.
 
     Args:
-      observation_spec: Of one vector.
-      entries: Which entries of it make a position.
-      low: Least value of each.
-      high: Greatest value of each.
-      tolerance: How near each has to come.
+      observation_spec: Spec of one vector.
+      entries: Indices of the entries that make a position.
+      low: Least value of each entry.
+      high: Greatest value of each entry.
+      tolerance: Largest distance of each entry from the goal's.
 
     Raises:
       ValueError: If the observation has no such entries, or an argument has

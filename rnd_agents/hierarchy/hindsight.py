@@ -8,11 +8,15 @@ Andrychowicz et al., 2017, section 4.2). An off-policy agent may learn from
 them, since only goals, rewards and ends change, and not what was done.
 """
 
+from typing import Optional
+
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import trajectory as trajectory_lib
 from tf_agents.utils import common
 
 from rnd_agents import ranges
+from rnd_agents.hierarchy import goals as goals_lib
 
 
 class HindsightGoals(tf.Module):
@@ -23,17 +27,22 @@ class HindsightGoals(tf.Module):
   that the rest of the episode in the rollout will reach.
   """
 
-  def __init__(self, goals, num_copies, seed=None):
+  def __init__(
+      self,
+      goals: goals_lib.Goals,
+      num_copies: int,
+      seed: Optional[int] = None,
+  ):
     """Creates `HindsightGoals`.
 
     Args:
-      goals: `Goals` with an `in_hindsight`.
+      goals: Goals with an `in_hindsight`.
       num_copies: Copies of each row.
-      seed: Of the draws; None for one drawn by TensorFlow.
+      seed: Seed of the draws; None for one drawn by TensorFlow.
 
     Raises:
-      ValueError: If `num_copies` is no integer from 1, or if there is no way to
-        tell what goals a rollout reached.
+      InvalidValue: If `num_copies` is not an integer from 1, or the goals
+        cannot tell which of them a rollout reached.
     """
     super().__init__(name='hindsight_goals')
     ranges.check(
@@ -51,7 +60,9 @@ class HindsightGoals(tf.Module):
     # Its state is part of a checkpoint.
     self._generator = tf.random.Generator.from_seed(seed)
 
-  def __call__(self, experience):
+  def __call__(
+      self, experience: trajectory_lib.Trajectory
+  ) -> trajectory_lib.Trajectory:
     """Returns a rollout [(1 + num_copies) * B, T+1]: itself, then its copies.
 
     Goals are drawn evenly from the candidates (`Goals.in_hindsight`) that a

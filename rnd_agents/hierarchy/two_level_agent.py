@@ -3,13 +3,20 @@
 """An agent of two levels, each with an agent of its own time resolution."""
 
 import collections
+from typing import Any, List, Optional, Tuple
 
+import numpy as np
 import tensorflow as tf
 from tf_agents.agents import tf_agent
+from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory as trajectory_lib
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents import rollout_agent
 from rnd_agents.hierarchy import decisions
+from rnd_agents.hierarchy import goals as goals_lib
+from rnd_agents.hierarchy import hindsight as hindsight_lib
 from rnd_agents.hierarchy import two_level_policy
 
 
@@ -27,29 +34,29 @@ class TwoLevelAgent(tf_agent.TFAgent):
 
   def __init__(
       self,
-      time_step_spec,
-      action_spec,
-      upper,
-      lower,
-      goals,
-      goal_length,
-      discount_factor,
-      hindsight=None,
+      time_step_spec: ts.TimeStep,
+      action_spec: Any,
+      upper: tf_agent.TFAgent,
+      lower: tf_agent.TFAgent,
+      goals: goals_lib.Goals,
+      goal_length: int,
+      discount_factor: float,
+      hindsight: Optional[hindsight_lib.HindsightGoals] = None,
   ):
     """Creates the agent.
 
     Args:
       time_step_spec: A `TimeStep` spec of the environment.
-      action_spec: Of the environment.
+      action_spec: Action spec of the environment.
       upper: An agent such as `RNDPPOAgent` or `R2D3Agent`, with `goals.spec`
-        for an action spec. What it remembers is of its decisions.
+        for an action spec. Its memory is that of its decisions.
       lower: An agent on `goals.lower_observation_spec`.
-      goals: `Goals`.
+      goals: The goals.
       goal_length: K, steps after which another goal is chosen at the latest.
       discount_factor: gamma of a step in the upper level's sums; the upper
         agent's own must be the same.
-      hindsight: `HindsightGoals` of a lower level that learns from a replay;
-        None if it learns from the goals that it had alone.
+      hindsight: Adds copies with other goals, for a lower level that learns
+        from a replay; None for no copies.
 
     Raises:
       UserError: If the levels do not fit each other.
@@ -59,20 +66,20 @@ class TwoLevelAgent(tf_agent.TFAgent):
     self._hindsight = hindsight
     ranges.check_above_0('TwoLevelAgent.', goal_length=goal_length)
     _check_levels(time_step_spec, action_spec, upper, lower, goals)
-    its = getattr(upper, 'discount_factor', discount_factor)
-    if its != discount_factor:
+    if upper.discount_factor != discount_factor:
       raise errors.InvalidValue(
           'The upper level must discount a step as its sums do: its'
-          f' discount_factor is {its}, and that of TwoLevelAgent'
-          f' {discount_factor}.'
+          f' discount_factor is {upper.discount_factor}, and that of'
+          f' TwoLevelAgent {discount_factor}.'
       )
+    self._discount_factor = discount_factor
 
-    def build(name_, collect):
+    def build(upper_policy, lower_policy, collect):
       return two_level_policy.TwoLevelPolicy(
           time_step_spec,
           action_spec,
-          getattr(upper, name_),
-          getattr(lower, name_),
+          upper_policy,
+          lower_policy,
           goals,
           goal_length,
           collect,
@@ -84,21 +91,26 @@ class TwoLevelAgent(tf_agent.TFAgent):
     super().__init__(
         time_step_spec,
         action_spec,
-        build('policy', False),
-        build('collect_policy', True),
+        build(upper.policy, lower.policy, collect=False),
+        build(upper.collect_policy, lower.collect_policy, collect=True),
         train_sequence_length=None,
         train_step_counter=upper.train_step_counter,
     )
 
   @property
-  def upper(self):
+  def upper(self) -> tf_agent.TFAgent:
     """The agent that chooses goals."""
     return self._upper
 
   @property
-  def lower(self):
-    """The agent that reaches them."""
+  def lower(self) -> tf_agent.TFAgent:
+    """The agent that reaches the goals."""
     return self._lower
+
+  @property
+  def discount_factor(self) -> float:
+    """Gamma of a step in the sums of the upper level."""
+    return self._discount_factor
 
   @property
   def train_step_counter(self):
@@ -110,19 +122,57 @@ class TwoLevelAgent(tf_agent.TFAgent):
     """None: each level has its own, with the agent of the level."""
 
   @property
-  def optimizers(self):
-    """Those of both levels."""
+  def optimizers(self) -> List[tf.keras.optimizers.Optimizer]:
+    """The optimizers of both levels."""
     return [*self._upper.optimizers, *self._lower.optimizers]
 
   def _initialize(self):
     self._upper.initialize()
     self._lower.initialize()
 
+  def check_rollout(self, num_environments: int, rollout_length: int) -> None:
+    """Raises InvalidValue unless `train` can learn from such rollouts.
+
+    A level that learns from a replay is not checked.
+
+    Args:
+      num_environments: B.
+      rollout_length: T.
+    """
+    if isinstance(self._lower, rollout_agent.RolloutAgent):
+      self._lower.check_rollout(num_environments, rollout_length)
+    self.check_upper_rollout(num_environments, rollout_length)
+
+  def check_upper_rollout(
+      self, num_environments: int, rollout_length: int
+  ) -> None:
+    """Raises InvalidValue unless the upper level can learn from rollouts.
+
+    One that learns from a replay is not checked.
+
+    Args:
+      num_environments: B.
+      rollout_length: T.
+    """
+    if not isinstance(self._upper, rollout_agent.RolloutAgent):
+      return
+    if rollout_length < self._goal_length:
+      raise errors.InvalidValue(
+          f'A rollout of rollout_length = {rollout_length} may have no'
+          ' decision of the upper level, for a goal may take'
+          f' {self._goal_length} steps: raise it, or lower goal_length.'
+      )
+    # Goals may be shorter, which makes more decisions.
+    num_decisions = rollout_length // self._goal_length
+    self._upper.check_rollout(num_environments, num_decisions)
+    if self._goal_length > 1:
+      _check_memory(self._upper.collect_policy)
+
   def _train(self, experience, weights):
     if weights is not None:
       raise errors.InvalidValue('TwoLevelAgent takes no weights.')
     for level in (self._upper, self._lower):
-      if hasattr(level, 'update_statistics'):
+      if not isinstance(level, rollout_agent.RolloutAgent):
         raise errors.InvalidValue(
             f'{type(level).__name__} learns from a replay: train each'
             ' level by itself, as TwoLevelTraining does.'
@@ -139,8 +189,10 @@ class TwoLevelAgent(tf_agent.TFAgent):
     info_type = collections.namedtuple('TwoLevelLossInfo', extra)
     return tf_agent.LossInfo(upper.loss + lower.loss, info_type(**extra))
 
-  def lower_experience(self, experience):
-    """Returns what the lower level learns from.
+  def lower_experience(
+      self, experience: trajectory_lib.Trajectory
+  ) -> Tuple[trajectory_lib.Trajectory, tf.Tensor]:
+    """Returns the lower level's rows of a rollout.
 
     Args:
       experience: A `Trajectory` [B, T+1].
@@ -165,22 +217,26 @@ class TwoLevelAgent(tf_agent.TFAgent):
     # Whether the last step has reached the goal, the next rollout tells.
     return rows, decisions.without_last(tf.ones_like(reached))
 
-  def count_goals(self, experience, mask):
+  def count_goals(
+      self, experience: trajectory_lib.Trajectory
+  ) -> List[tf.Tensor]:
     """Returns how many goals were chosen in a rollout, and how many reached.
 
     Args:
-      experience: A `Trajectory` [B, T+1].
-      mask: Booleans [B, T+1]: which rows count.
+      experience: A `Trajectory` [B, T+1]. Its last row does not count, which is
+        the first one of the next rollout.
     """
     info = experience.policy_info
     reached = self._goals.reached_by_step(experience, info['goal'])
     return [
-        tf.math.count_nonzero(found & mask, dtype=tf.int32)
+        tf.math.count_nonzero(found[:, :-1], dtype=tf.int32)
         for found in (info['is_decision'], reached)
     ]
 
-  def upper_experience(self, experience):
-    """Returns what the upper level learns from: see `Decisions`.
+  def upper_experience(
+      self, experience: trajectory_lib.Trajectory
+  ) -> Tuple[trajectory_lib.Trajectory, tf.Tensor]:
+    """Returns the upper level's rows of a rollout, its decisions.
 
     Keeps the decisions that are open at the end of the rollout.
 
@@ -188,8 +244,8 @@ class TwoLevelAgent(tf_agent.TFAgent):
       experience: A `Trajectory` [B, T+1].
 
     Returns:
-      What `Decisions` does: a `Trajectory` [B, N+1] of decisions, and which of
-      them are complete.
+      A tuple of a `Trajectory` [B, N+1] of decisions, and which of them are
+      complete; see `Decisions`.
     """
     info = experience.policy_info
     return self._decisions(
@@ -199,7 +255,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
 
 
 def _check_levels(time_step_spec, action_spec, upper, lower, goals):
-  """Refuses levels that do not fit each other."""
+  """Raises InvalidValue if the levels do not fit each other."""
   expected = (
       ('upper', upper, time_step_spec.observation, goals.spec),
       ('lower', lower, goals.lower_observation_spec, action_spec),
@@ -215,3 +271,22 @@ def _check_levels(time_step_spec, action_spec, upper, lower, goals):
             f'The {what} spec of the {name} level is {its}, and must be'
             f' {needed}.'
         )
+
+
+def _check_memory(policy):
+  """Raises InvalidValue if padding of decisions would change a memory."""
+  if not tf.nest.flatten(policy.policy_state_spec):
+    return
+  time_step, state = tf.nest.map_structure(
+      lambda leaf: tf.ones([1, *leaf.shape], leaf.dtype),
+      (policy.time_step_spec, policy.policy_state_spec),
+  )
+  last = time_step._replace(step_type=tf.fill([1], ts.StepType.LAST))
+  new_state = policy.distribution(last, state).state
+  for old, new in zip(tf.nest.flatten(state), tf.nest.flatten(new_state)):
+    if np.any(old != new):
+      raise errors.InvalidValue(
+          'The memory of an upper level that learns from rollouts must stay as'
+          ' it is at a step of type LAST, as that of a RecurrentCore does: take'
+          ' networks.LSTMCore, or networks.GRUCore.'
+      )

@@ -2,13 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A policy that chooses goals, over one that acts towards them."""
 
+from typing import Any
+
 import tensorflow as tf
 from tf_agents.policies import tf_policy
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
+from tf_agents.trajectories import time_step as ts
+
+from rnd_agents.collecting import random_policies
+from rnd_agents.hierarchy import goals as goals_lib
 
 
-class TwoLevelPolicy(tf_policy.TFPolicy):
+class TwoLevelPolicy(random_policies.ComposedPolicy):
   """Chooses a goal at times, and acts towards it at every step.
 
   A goal is chosen where an episode begins, and where the last one was reached
@@ -22,22 +28,22 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
 
   def __init__(
       self,
-      time_step_spec,
-      action_spec,
-      upper,
-      lower,
-      goals,
-      goal_length,
-      collect=False,
+      time_step_spec: ts.TimeStep,
+      action_spec: Any,
+      upper: tf_policy.TFPolicy,
+      lower: tf_policy.TFPolicy,
+      goals: goals_lib.Goals,
+      goal_length: int,
+      collect: bool = False,
   ):
     """Creates the policy.
 
     Args:
       time_step_spec: A `TimeStep` spec of the environment.
-      action_spec: Of the environment.
-      upper: A `TFPolicy` with goals for actions.
-      lower: A `TFPolicy` on `goals.lower_observation_spec`.
-      goals: `Goals`.
+      action_spec: Action spec of the environment.
+      upper: A policy with goals for actions.
+      lower: A policy on `goals.lower_observation_spec`.
+      goals: The goals.
       goal_length: Steps after which another goal is chosen.
       collect: Whether to record goals and both levels' policy infos.
     """
@@ -66,8 +72,7 @@ class TwoLevelPolicy(tf_policy.TFPolicy):
         name='TwoLevelPolicy',
     )
 
-  def map_levels(self, function):
-    """Returns the same policy with `function` of each of its levels."""
+  def map_parts(self, function):
     return TwoLevelPolicy(
         self.time_step_spec,
         self.action_spec,

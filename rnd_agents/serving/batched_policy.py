@@ -71,7 +71,7 @@ class BatchedPolicy(py_policy.PyPolicy):
     self._answer = answer.get_concrete_function()
 
   def _get_initial_state(self, batch_size):
-    del batch_size  # A time step is of one environment.
+    # A time step is of one environment.
     return _only_rows(self._policy.get_initial_state(1))
 
   def _action(self, time_step, policy_state, seed=None):

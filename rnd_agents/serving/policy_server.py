@@ -23,6 +23,7 @@ from tf_agents.utils import common
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents import rollout_agent
 from rnd_agents.serving import batched_policy
 
 
@@ -79,9 +80,8 @@ def _check_agent(agent, num_environments, rollout_length):
         f' serve_policy.rollout_length = {num_rows - 1}, or give it a `train`'
         ' that adds the rollouts to a replay.'
     )
-  check_rollout = getattr(agent, 'check_rollout', None)
-  if check_rollout is not None:
-    check_rollout(num_environments, rollout_length)
+  if isinstance(agent, rollout_agent.RolloutAgent):
+    agent.check_rollout(num_environments, rollout_length)
 
 
 class PolicyServer:

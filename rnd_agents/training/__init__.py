@@ -5,7 +5,6 @@
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
-from rnd_agents.training import epsilons
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import gin_values
@@ -14,18 +13,15 @@ from rnd_agents.training import metrics_log
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
-from rnd_agents.training import replay_learner
-from rnd_agents.training import resuming
 from rnd_agents.training import run
 from rnd_agents.training import run_directory
-from rnd_agents.training import stop_signals
+from rnd_agents.training import training
 from rnd_agents.training import two_level
 
 __all__ = [
     'callbacks',
     'checkpoints',
     'configuration',
-    'epsilons',
     'experiment',
     'gin_files',
     'gin_values',
@@ -34,10 +30,8 @@ __all__ = [
     'off_policy',
     'on_policy',
     'pictures',
-    'replay_learner',
-    'resuming',
     'run',
     'run_directory',
-    'stop_signals',
+    'training',
     'two_level',
 ]

@@ -1,52 +1,57 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What watches a run: each callback does one thing after an iteration.
+"""Callbacks of a run: each does one thing after an iteration.
 
-`experiment.run` calls them in the order in which `create` lists them.
+`experiment.run` calls them in the order in which `create_callbacks` lists them.
 """
 
 import sys
 import time
+from typing import Any, List
 
 from absl import logging
 import tqdm
 
 from rnd_agents.training import loops
 from rnd_agents.training import pictures
-from rnd_agents.training import run_directory
+from rnd_agents.training import run as run_lib
 
 _SECONDS_BETWEEN_REPORTS = 10.0
 
 
 class Callback:
-  """Watches a run; does nothing by itself."""
+  """Watches a run. All methods do nothing; a subclass overrides some."""
 
-  def begin(self, run):
+  def begin(self, run: run_lib.Run) -> None:
     """Called once, before the first iteration and after resuming."""
 
-  def after_preparation(self, run, prepared):
-    """Called after each piece of what comes before the first iteration.
+  def after_preparation(
+      self, run: run_lib.Run, is_evaluation_due: bool
+  ) -> None:
+    """Called during pretraining and random steps, after each piece of them.
 
     Args:
-      run: The `run.Run`.
-      prepared: A `loops.Prepared`.
+      run: The run.
+      is_evaluation_due: Whether the policy should be evaluated now.
     """
 
-  def after_iteration(self, run, iteration):
-    """Called with each `loops.Iteration`."""
+  def after_iteration(
+      self, run: run_lib.Run, iteration: loops.Iteration
+  ) -> None:
+    """Called after each iteration."""
 
-  def end(self, run):
-    """Called once, also where the run failed."""
+  def end(self, run: run_lib.Run) -> None:
+    """Called once, also if the run has failed."""
 
-  def get_state(self):
-    """What a checkpoint keeps, picklable."""
+  def get_state(self) -> Any:
+    """Returns what a checkpoint keeps, picklable."""
 
-  def set_state(self, state):
-    """Goes on from `get_state()`."""
+  def set_state(self, state: Any) -> None:
+    """Restores what `get_state` returned."""
 
 
-def create(run):
-  """The callbacks of a run, in order: a checkpoint comes after the user's."""
+def create_callbacks(run: run_lib.Run) -> List[Callback]:
+  """Returns the callbacks of a run, in their order."""
   return [
       CheckFinite(),
       Log(),
@@ -59,10 +64,10 @@ def create(run):
 
 
 class CheckFinite(Callback):
-  """Stops a run whose losses or variables are not finite."""
+  """Raises FloatingPointError if a loss or a variable is not finite."""
 
   def after_iteration(self, run, iteration):
-    loops.check_finite(iteration.metrics, iteration.finite)
+    loops.raise_if_not_finite(iteration.metrics, iteration.finite)
 
 
 class Log(Callback):
@@ -103,16 +108,16 @@ class Log(Callback):
 class Evaluate(Callback):
   """Plays evaluation episodes at multiples of the interval and at the end."""
 
-  def __init__(self, pictures_):
+  def __init__(self, pictures_: pictures.Pictures):
     """Creates the callback.
 
     Args:
-      pictures_: A `pictures.Pictures`, drawn after evaluations.
+      pictures_: Drawn after evaluations.
     """
     self._pictures = pictures_
     # Environment steps when an evaluation was due last.
     self._due_env_steps = 0
-    # Whether an evaluation is due that a signal came before.
+    # Whether a signal has put off an evaluation that was due.
     self._is_owed = False
 
   def begin(self, run):
@@ -121,8 +126,8 @@ class Evaluate(Callback):
         self._evaluate(run)
       self._is_owed = False
 
-  def after_preparation(self, run, prepared):
-    if prepared.is_evaluation_due:
+  def after_preparation(self, run, is_evaluation_due):
+    if is_evaluation_due:
       self._evaluate(run)
 
   def after_iteration(self, run, iteration):
@@ -133,7 +138,7 @@ class Evaluate(Callback):
       return
     self._due_env_steps = env_steps
     # A scheduler may kill the process soon after SIGTERM: the next start
-    # evaluates.
+    # evaluates instead.
     self._is_owed = bool(run.stopped_by)
     if not self._is_owed:
       self._evaluate(run)
@@ -169,7 +174,7 @@ class Evaluate(Callback):
 
 
 def _is_written(run):
-  """Whether an earlier start wrote the row, and was killed before it saved."""
+  """Whether an earlier start wrote this row and was killed before it saved."""
   counts = run.counts()
   return all(
       run.log.last('eval', name) == counts[name]
@@ -185,7 +190,7 @@ class Progress(Callback):
 
   def __init__(self):
     self._reported_s = time.monotonic()
-    # From the first iteration on: what comes before is mostly tracing.
+    # Counted from the first iteration on; before it, TensorFlow traces.
     self._start = None
     self._notes = {}
     self._bar = None
@@ -242,10 +247,10 @@ class Progress(Callback):
 class Checkpoint(Callback):
   """Writes checkpoints at an interval, and at the end."""
 
-  # Before the first iteration, where no iterations are counted.
+  # During pretraining and random steps.
   SECONDS_BETWEEN_SAVES = 60.0
 
-  def __init__(self, interval_iterations):
+  def __init__(self, interval_iterations: int):
     """Creates the callback.
 
     Args:
@@ -254,10 +259,10 @@ class Checkpoint(Callback):
     self._interval = interval_iterations
     self._next_s = time.monotonic() + self.SECONDS_BETWEEN_SAVES
 
-  def after_preparation(self, run, prepared):
-    """Saves once a minute, and for a twentieth of the time at most."""
+  def after_preparation(self, run, is_evaluation_due):
+    """Saves once a minute, but spends at most a twentieth of the time so."""
     start = time.monotonic()
-    if prepared.can_save and start > self._next_s:
+    if start > self._next_s:
       run.save()
       end = time.monotonic()
       self._next_s = end + max(self.SECONDS_BETWEEN_SAVES, 20 * (end - start))
@@ -271,15 +276,15 @@ class Checkpoint(Callback):
 
 
 class Status(Callback):
-  """Keeps `status.json` up to date while the run goes on."""
+  """Keeps `status.json` up to date."""
 
   def __init__(self):
     self._reported_s = time.monotonic()
 
   def begin(self, run):
-    write_status(run, 'running')
+    run.write_status('running')
 
-  def after_preparation(self, run, prepared):
+  def after_preparation(self, run, is_evaluation_due):
     self._report(run, f'{run.counters.env_steps} steps before the first update')
 
   def after_iteration(self, run, iteration):
@@ -291,17 +296,4 @@ class Status(Callback):
     self._reported_s = time.monotonic()
     if message:
       logging.info(message)
-    write_status(run, 'running')
-
-
-def write_status(run, state, message=''):
-  """Writes `status.json`: `run_directory.write_status` with the run's facts."""
-  run_directory.write_status(
-      run.root_dir,
-      state,
-      message=message,
-      env_steps=run.counters.env_steps,
-      num_env_steps=run.config.num_env_steps,
-      iteration=run.counters.iteration,
-      **(dict(workers=run.workers) if run.workers else {}),
-  )
+    run.write_status('running')

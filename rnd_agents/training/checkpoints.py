@@ -18,7 +18,7 @@ import contextlib
 import errno
 import json
 import os
-from typing import Any, NamedTuple
+from typing import Any, Callable, Iterator, List, NamedTuple, Optional
 import zlib
 
 from absl import logging
@@ -57,7 +57,7 @@ class Checkpoints:
   For the one process that holds the lock of the run's folder.
   """
 
-  def __init__(self, folder, max_to_keep=3, **trackables):
+  def __init__(self, folder: str, max_to_keep: int = 3, **trackables: Any):
     """Creates the object; nothing is read or written yet.
 
     Args:
@@ -80,15 +80,15 @@ class Checkpoints:
         autograph=False,
     )
 
-  def iterations(self):
+  def iterations(self) -> List[int]:
     """Returns the iterations with a snapshot, ascending; damaged ones too."""
     return self._folders.numbers()
 
-  def path(self, iteration):
+  def path(self, iteration: int) -> str:
     """Returns the folder of the snapshot of an iteration."""
     return self._folders.path(iteration)
 
-  def save(self, iteration, state=None):
+  def save(self, iteration: int, state: Any = None) -> None:
     """Writes a snapshot and removes the oldest beyond `max_to_keep`.
 
     Args:
@@ -113,8 +113,8 @@ class Checkpoints:
       self._folders.clear()
       raise errors.RunError(
           f'The checkpoint of iteration {iteration} could not be written to'
-          f' {self._folder}: {reason(error)} {self.kept()} Make room, or make'
-          ' the folder writable; the same command then goes on.'
+          f' {self._folder}: {error_text(error)} {self.kept()} Make room, or'
+          ' make the folder writable; the same command then continues.'
       ) from error
 
   def _sync(self, iteration):
@@ -122,7 +122,7 @@ class Checkpoints:
     self._folders.sync(iteration)
     self._folders.prune(self._max_to_keep)
 
-  def wait(self):
+  def wait(self) -> None:
     """Waits until the last snapshot is on the disk.
 
     Raises:
@@ -132,8 +132,8 @@ class Checkpoints:
     if syncing is not None:
       syncing.result()
 
-  def kept(self):
-    """A sentence on what a new start would find."""
+  def kept(self) -> str:
+    """Describes the newest checkpoint, for messages."""
     iterations = self.iterations()
     if not iterations:
       return 'No checkpoint was kept.'
@@ -142,8 +142,8 @@ class Checkpoints:
         f' {iterations[-1]}.'
     )
 
-  def find(self):
-    """Returns the newest whole `Snapshot`, or None; warns of damaged ones.
+  def find(self) -> Optional[Snapshot]:
+    """Returns the newest undamaged snapshot, or None; logs damaged ones.
 
     Raises:
       SetupError: If there are snapshots and all of them are damaged: a new run
@@ -167,23 +167,23 @@ class Checkpoints:
     if iterations:
       raise errors.SetupError(
           f'All {len(iterations)} checkpoints in {self._folder} are damaged, or'
-          ' of another version of rnd_agents. Bring back a copy, or start anew'
-          ' with another --root_dir.'
+          ' of another version of rnd_agents. Bring back a copy, or choose'
+          ' another --root_dir.'
       )
     return None
 
   def _candidates(self):
-    """Yields iterations, the newest first; one twice that was written anew."""
+    """Yields iterations, newest first; twice if one was written again."""
     for iteration in reversed(self.iterations()):
       yield iteration
       if self._folders.bring_back(iteration):
         yield iteration
 
-  def restore(self, snapshot):
-    """Gives the variables their values.
+  def restore(self, snapshot: Snapshot) -> None:
+    """Restores the variables.
 
     Args:
-      snapshot: What `find` returned.
+      snapshot: From `find`.
 
     Raises:
       SetupError: If the variables are not those that were saved; the message
@@ -201,20 +201,20 @@ class Checkpoints:
       differences = self._differences(prefix)
       raise errors.SetupError(
           f'The checkpoint {snapshot.folder} is of other networks or another'
-          f' agent: {"; ".join(differences) or reason(error)}. Bring back the'
+          f' agent: {"; ".join(differences) or error_text(error)}. Restore the'
           ' settings in operative_config.gin, or choose another --root_dir.'
       ) from error
     # Damaged ones, which would count as the newest.
     self.forget_after(snapshot.iteration)
 
-  def forget_after(self, iteration):
+  def forget_after(self, iteration: int) -> None:
     """Removes the snapshots of later iterations, damaged ones too."""
     for other in self.iterations():
       if other > iteration:
         self._folders.remove(other)
 
   def _differences(self, prefix):
-    """Returns a few sentences: how a checkpoint and the program differ."""
+    """Returns a few sentences on how checkpoint and program differ."""
     ours = os.path.join(self._folders.aside(), _VARIABLES)
     self._checkpoint.write(ours)
     saved, now = _shapes(prefix), _shapes(ours)
@@ -239,7 +239,7 @@ def _fingerprint(folder, name):
 
 
 def _check_manifest(folder):
-  """Raises OSError or ValueError unless a snapshot is what was written."""
+  """Raises OSError or ValueError if a snapshot is damaged."""
   with open(os.path.join(folder, _MANIFEST), encoding='utf-8') as file:
     manifest = json.load(file)
   for name, expected in manifest.items():
@@ -260,12 +260,14 @@ def _shapes(prefix):
 
 
 @contextlib.contextmanager
-def disk_errors(root_dir, kept=str):
-  """Makes a `RunError` of what the disk does not take, or of a deleted folder.
+def disk_errors(
+    root_dir: str, kept: Callable[[], str] = str
+) -> Iterator[None]:
+  """Turns errors of writing files, or of a deleted folder, into `RunError`s.
 
   Args:
     root_dir: Folder of the run.
-    kept: Function that returns a sentence on what a new start would find.
+    kept: Function that describes the newest checkpoint.
   """
   try:
     yield
@@ -279,26 +281,26 @@ def disk_errors(root_dir, kept=str):
       raise errors.RunError(
           f'The folder {root_dir} of the run was deleted, and with it what the'
           ' run had saved. Delete what is left of it; the same command then'
-          ' begins anew.'
+          ' starts again.'
       ) from error
     if not is_of_disk(error):
       raise
     parts = (
-        f'A file of {root_dir} could not be written: {reason(error)}',
+        f'A file of {root_dir} could not be written: {error_text(error)}',
         kept(),
-        'Make room, and the same command goes on.',
+        'Make room; the same command then continues.',
     )
     raise errors.RunError(' '.join(filter(None, parts))) from error
 
 
-def is_of_disk(error):
-  """Whether an `OSError`, or one of TensorFlow, is one of writing a file."""
+def is_of_disk(error: Exception) -> bool:
+  """Returns whether an error of Python or TensorFlow is of writing a file."""
   if isinstance(error, OSError):
     return error.errno in _DISK_ERRORS
   return any(os.strerror(code) in str(error) for code in _DISK_ERRORS)
 
 
-def reason(error):
+def error_text(error: Exception) -> str:
   """Returns the short text of an error of Python or TensorFlow."""
   if isinstance(error, OSError) and error.strerror:
     return f'{error.strerror}.'

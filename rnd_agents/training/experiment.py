@@ -5,7 +5,7 @@
 import contextlib
 import dataclasses
 import functools
-from typing import Any, Optional, Sequence
+from typing import Any, Callable, Iterator, List, Optional, Sequence
 import warnings
 
 from absl import logging
@@ -18,12 +18,12 @@ from rnd_agents import ranges
 from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.collecting import seeded_policy
+from rnd_agents.collecting import random_policies
 from rnd_agents.collecting import shards
 from rnd_agents.environments import loaders
 from rnd_agents.environments import watchdog
 from rnd_agents.evaluation import evaluator
-from rnd_agents.training import callbacks
+from rnd_agents.training import callbacks as callbacks_lib
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
 from rnd_agents.training import gin_files
@@ -31,12 +31,9 @@ from rnd_agents.training import loops
 from rnd_agents.training import metrics_log
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
-from rnd_agents.training import resuming
 from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
-from rnd_agents.training import stop_signals
-
-Result = run_lib.Result
+from rnd_agents.training import training as training_lib
 
 
 @gin.configurable(
@@ -54,7 +51,7 @@ class Experiment:
     root_dir: Where the run leaves its files; a run found there is resumed.
     seed: Decides environments, networks, policy and shuffling.
     training: How an agent is built and trained: `OnPolicyTraining`,
-      `ReplayTraining`, `TwoLevelTraining`, or what has their methods.
+      `ReplayTraining`, `TwoLevelTraining`, or another `training.Training`.
     num_env_steps: Environment steps of the whole run, all environments
       together, the random ones included.
     num_environments: Environments stepped side by side.
@@ -62,7 +59,7 @@ class Experiment:
     max_lag_rounds: 0: environments wait while the agent learns. 1: workers
       collect the next rollouts meanwhile, with the policy from before.
     warm_up_env_steps: Uniformly random steps, all environments together, before
-      the first update.
+      the first update; of two levels, goals are uniformly random, too.
     num_eval_episodes: Episodes an evaluation, on seeds that stay; greedy ones
       unless `RNDPPOAgent.greedy_eval` is False or `R2D3Agent.eval_epsilon` is
       above 0.
@@ -82,7 +79,9 @@ class Experiment:
 
   root_dir: str
   seed: int = 0
-  training: Any = dataclasses.field(default_factory=on_policy.OnPolicyTraining)
+  training: training_lib.Training = dataclasses.field(
+      default_factory=on_policy.OnPolicyTraining
+  )
   num_env_steps: int = 500_000
   num_environments: int = 32
   num_shards: int = 1
@@ -96,14 +95,10 @@ class Experiment:
   environment_timeout_s: Optional[float] = 600.0
   record_video: bool = True
   save_policies: bool = True
-  callbacks: Sequence[Any] = ()
+  callbacks: Sequence[callbacks_lib.Callback] = ()
 
-  def check(self):
-    """Refuses settings that cannot run or have no effect.
-
-    Raises:
-      UserError: If there are any.
-    """
+  def check(self) -> None:
+    """Raises a UserError if settings cannot run or have no effect."""
     name = 'train_eval'
     ranges.check_above_0(
         f'{name}.',
@@ -141,13 +136,26 @@ class Experiment:
         vars(self),
         f'{name}.',
     )
-    loops.check_training(f'{name}.training', self.training, 'build_loop')
+    for callback in self.callbacks:
+      if not isinstance(callback, callbacks_lib.Callback):
+        raise errors.InvalidType(
+            f'{name}.callbacks must be callbacks.Callback, got {callback!r}.'
+        )
+    training_lib.check_training(f'{name}.training', self.training)
     configuration.check_scopes()
     self.training.check(self.num_env_steps, self.num_environments)
 
 
-def train_eval(root_dir, make_shards=None, **more):
-  """Trains as gin and the arguments say; returns a `Result`.
+# Function of (config, seeds, recipes of the shards) that makes the collectors.
+MakeShards = Callable[
+    ['Experiment', run_lib.Seeds, List[collector.Recipe]], shards.Shards
+]
+
+
+def train_eval(
+    root_dir: str, make_shards: Optional[MakeShards] = None, **more: Any
+) -> run_lib.Result:
+  """Trains as gin and the arguments say; returns the result.
 
   Args:
     root_dir: The run's folder.
@@ -160,39 +168,32 @@ def train_eval(root_dir, make_shards=None, **more):
   return run(Experiment(root_dir, **more), make_shards)
 
 
-def local_shards(config, seeds, shard_recipes):
-  """Makes the collectors of all shards, in this process.
-
-  Args:
-    config: An `Experiment`.
-    seeds: `run.Seeds`.
-    shard_recipes: `recipes` of them.
-
-  Returns:
-    `shards.Shards`.
-  """
-  del seeds
+def local_shards(
+    config: Experiment,
+    seeds: run_lib.Seeds,
+    shard_recipes: List[collector.Recipe],
+) -> shards.Shards:
+  """Makes the collectors of all shards in this process; a `MakeShards`."""
   return shards.Shards(
       [local.LocalCollector(each) for each in shard_recipes],
       config.max_lag_rounds,
   )
 
 
-def run(config, make_shards=None):
-  """Trains, evaluates and saves; goes on with a run that it finds.
+def run(
+    config: Experiment, make_shards: Optional[MakeShards] = None
+) -> run_lib.Result:
+  """Trains, evaluates and saves; continues a run that lies in the folder.
 
   Args:
-    config: An `Experiment`.
-    make_shards: What makes the collectors, such as, of workers,
+    config: The settings.
+    make_shards: Makes the collectors, such as
       `workers.ray_workers.create_collectors`; None for `local_shards`. No
       number that a run learns depends on it, and a resumed run may have
       another.
 
-  Returns:
-    A `Result`.
-
   Raises:
-    SetupError: If the settings cannot run; before the first step.
+    SetupError: If the settings cannot run, before the first step.
     RunError: If the run had to stop: an environment failed, a number was not
       finite, the disk was full.
   """
@@ -208,14 +209,14 @@ def run(config, make_shards=None):
     stack.callback(collectors.close)
     eval_environment = _load('eval', config.num_eval_episodes, None)
     stack.callback(local.close, eval_environment)
-    environments = [*collectors.busy_with(), eval_environment]
+    environments = [*collectors.environments(), eval_environment]
     with _watchdog(config, environments):
       _check_alike(collectors, eval_environment)
 
     agent = config.training.build_agent(
         collectors.specs, config.num_environments
     )
-    this = run_lib.Run(
+    run = run_lib.Run(
         config,
         seeds,
         agent,
@@ -224,50 +225,55 @@ def run(config, make_shards=None):
             eval_environment, agent.policy, seeds.first_eval_episode
         ),
     )
-    this.loop = config.training.build_loop(this)
-    this.checkpoints = checkpoints.Checkpoints(
-        this.path('checkpoints'),
+    run.loop = config.training.build_loop(run)
+    run.checkpoints = checkpoints.Checkpoints(
+        run.path('checkpoints'),
         max_to_keep=config.num_checkpoints,
         agent=agent,
-        counters=this.counters,
+        counters=run.counters,
     )
-    this.callbacks = callbacks.create(this)
+    run.callbacks = callbacks_lib.create_callbacks(run)
 
-    in_force = configuration.operative(seed=config.seed)
+    settings = configuration.operative(seed=config.seed)
     gin_files.check_used()
-    snapshot = resuming.resume_or_record(this, in_force)
-    stack.enter_context(_status(this))
-    stack.enter_context(_watchdog(config, environments, this))
-    stack.enter_context(this.errors())
-    with stop_signals.calling(this.stop), contextlib.ExitStack() as watching:
-      this.log = metrics_log.MetricsLog(
+    snapshot = run_lib.resume_or_record(run, settings)
+    stack.enter_context(_status(run))
+    stack.enter_context(_watchdog(config, environments, run))
+    stack.enter_context(run.raising_run_errors())
+    with contextlib.ExitStack() as watching:
+      watching.enter_context(run_lib.stopping_on_signals(run.stop))
+      run.log = metrics_log.MetricsLog(
           config.root_dir,
-          None if snapshot is None else this.counts(),
+          None if snapshot is None else run.counts(),
       )
       if snapshot is None:
-        this.log.write_settings(configuration.own(in_force), config.seed)
-        this.loop.begin()
-        this.save()
-      for callback in this.callbacks:
-        watching.callback(callback.end, this)
-        callback.begin(this)
-      _prepare(this)
-      for iteration in _iterations(this):
-        for callback in this.callbacks:
-          callback.after_iteration(this, iteration)
-      if this.checkpoints.iterations()[-1] != this.counters.iteration:
-        this.save()  # A signal came after the callback that saves.
-      this.checkpoints.wait()
-    return _finish(this)
+        run.log.write_settings(configuration.own(settings), config.seed)
+        run.loop.begin()
+        run.save()
+      for callback in run.callbacks:
+        watching.callback(callback.end, run)
+        callback.begin(run)
+      _prepare(run)
+      for iteration in _iterations(run):
+        for callback in run.callbacks:
+          callback.after_iteration(run, iteration)
+      if run.checkpoints.iterations()[-1] != run.counters.iteration:
+        run.save()  # A signal came after the callback that saves.
+      run.checkpoints.wait()
+    return _finish(run)
 
 
-def recipes(config, seeds):
-  """The `collector.Recipe`s of all shards."""
+def recipes(
+    config: Experiment, seeds: run_lib.Seeds
+) -> List[collector.Recipe]:
+  """Returns the recipes of the collectors of all shards."""
   return [recipe(config, seeds, index) for index in range(config.num_shards)]
 
 
-def recipe(config, seeds, index):
-  """The `collector.Recipe` of a shard."""
+def recipe(
+    config: Experiment, seeds: run_lib.Seeds, index: int
+) -> collector.Recipe:
+  """Returns the recipe of the collector of a shard."""
   environment_seed, action_seed = seeds.of_shard(index)
   return collector.Recipe(
       functools.partial(
@@ -282,9 +288,9 @@ def recipe(config, seeds, index):
   )
 
 
-def _collect_policy(training, *specs):
-  """The collect policy of an agent like the learner's."""
-  return training.build_twin(*specs).collect_policy
+def _collect_policy(training, specs, num_environments):
+  """Returns the collect policy of an agent like the learner's."""
+  return training.build_twin(specs, num_environments).collect_policy
 
 
 def _create_evaluator(environment, policy, first_seed):
@@ -298,23 +304,23 @@ def _create_evaluator(environment, policy, first_seed):
   generator = tf.random.Generator.from_seed(first_seed)
   return evaluator.Evaluator(
       environment,
-      seeded_policy.seeded(policy, generator),
+      random_policies.seeded(policy, generator),
       range(first_seed, first_seed + environment.batch_size),
       generator,
   )
 
 
 def _load(scope, num_environments, seed):
-  """Loads environments as gin has them in a scope."""
+  """Loads environments with gin's bindings of a scope."""
   with gin.config_scope(scope):
-    # The seed is named so that gin records none, which no run would take.
+    # Passing the seed, gin does not record one, which would have no effect.
     return loaders.load_environment(
         num_environments=num_environments, seed=seed
     )
 
 
 def _check_alike(collectors, eval_environment):
-  """Refuses an evaluation environment that would fail hours later."""
+  """Raises SetupError if evaluations have other specs than the training."""
   train, evaluation = collectors.specs, local.specs_of(eval_environment)
   faults = spec_differences.differences(
       evaluation.time_step.observation,
@@ -324,57 +330,55 @@ def _check_alike(collectors, eval_environment):
   if faults:
     raise errors.SetupError(
         'The evaluation environment is not like the one for training: its'
-        f' {"; its ".join(faults)}. See to the bindings of'
+        f' {"; its ".join(faults)}. Change the bindings of'
         ' eval/load_environment.'
     )
   eval_environment.reset_with_seeds([0] * eval_environment.batch_size)
 
 
-def _prepare(this):
-  """Does what comes before the first iteration, until it is done or stopped."""
+def _prepare(run):
+  """Pretrains and takes the random steps, unless the run stops before."""
   is_new = False
-  for prepared in this.loop.prepare():
+  for is_evaluation_due in run.loop.prepare():
     is_new = True
-    for callback in this.callbacks:
-      callback.after_preparation(this, prepared)
-    is_solved = prepared.is_evaluation_due and this.is_done
-    if this.stopped_by or is_solved:
-      if prepared.can_save:
-        this.save()
-      return
+    for callback in run.callbacks:
+      callback.after_preparation(run, is_evaluation_due)
+    if run.stopped_by or (is_evaluation_due and run.is_done):
+      break
   if is_new:
-    this.save()
+    run.save()
 
 
-def _iterations(this):
+def _iterations(run: run_lib.Run) -> Iterator[loops.Iteration]:
   """Yields iterations until the run is done or stopped."""
-  iterations = this.loop.iterations()
-  while not this.is_done and not this.stopped_by:
+  iterations = run.loop.iterations()
+  while not run.is_done and not run.stopped_by:
     yield next(iterations)
 
 
-def _finish(this):
+def _finish(run):
   """Saves the policies and draws the learning curve."""
-  if this.stopped_by:
+  if run.stopped_by:
     logging.info(
         'Stopped by %s at %d environment steps.',
-        this.stopped_by,
-        this.counters.env_steps,
+        run.stopped_by,
+        run.counters.env_steps,
     )
-  if this.config.save_policies:
+  if run.config.save_policies:
     with _quiet_saving():
-      for name in ('policy', 'collect_policy'):
-        saver = policy_saver.PolicySaver(
-            getattr(this.agent, name), batch_size=None
-        )
-        saver.save(this.path('policies', name))
-  picture = pictures.draw_curve(this)
-  this.log.close()
-  return Result(
-      this.stopped_by is None,
-      this.log.last('eval', 'return_mean'),
-      this.counters.env_steps,
-      this.counters.wall_time_s,
+      policies = dict(
+          policy=run.agent.policy, collect_policy=run.agent.collect_policy
+      )
+      for name, policy in policies.items():
+        saver = policy_saver.PolicySaver(policy, batch_size=None)
+        saver.save(run.path('policies', name))
+  picture = pictures.draw_curve(run)
+  run.log.close()
+  return run_lib.Result(
+      run.stopped_by is None,
+      run.log.last('eval', 'return_mean'),
+      run.counters.env_steps,
+      run.counters.wall_time_s,
       picture,
   )
 
@@ -392,11 +396,11 @@ def _quiet_saving():
     logging.set_verbosity(verbosity)
 
 
-def _watchdog(config, environments, this=None):
+def _watchdog(config, environments, run=None):
   """A `Watchdog` that leaves its message in `status.json`."""
 
   def on_hang(message):
-    facts = {} if this is None else dict(env_steps=this.counters.env_steps)
+    facts = {} if run is None else dict(env_steps=run.counters.env_steps)
     run_directory.write_status(
         config.root_dir, 'failed', message=message, **facts
     )
@@ -406,11 +410,11 @@ def _watchdog(config, environments, this=None):
   )
 
 
-def _status(this):
-  """Says in `status.json` what became of the run."""
-  return run_directory.status(
-      this.root_dir,
-      functools.partial(callbacks.write_status, this),
-      lambda: this.stopped_by,
-      this.checkpoints.kept,
+def _status(run):
+  """Writes the end of the run to `status.json`."""
+  return run_directory.final_status(
+      run.root_dir,
+      run.write_status,
+      lambda: run.stopped_by,
+      run.checkpoints.kept,
   )

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The loop of a run, and what a way of learning is to it.
+"""The loop of a run, and the interface of the learners that it calls.
 
 The loop collects rollouts, has a `Learner` learn from them, and hands one
 iteration after the other to the run as an `Iteration`. Everything else (logs,
@@ -9,49 +9,39 @@ checkpoints, evaluations, pictures) is a callback of the run.
 
 import abc
 import time
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Sequence
 
 import numpy as np
 import tensorflow as tf
+from tf_agents.agents import tf_agent
+from tf_agents.trajectories import trajectory as trajectory_lib
 from tf_agents.utils import common
 
-from rnd_agents import errors
+from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
+from rnd_agents.collecting import shards as shards_lib
 
 
 class Iteration(NamedTuple):
-  """What one iteration brought.
+  """Outcome of an iteration.
 
   Attributes:
-    metrics: floats by name.
-    finite: by the name of each floating variable of the agent whether all of
-      it is finite.
+    metrics: numbers by name.
+    finite: whether each floating variable of the agent is finite, by its name.
     episodes: the `Episode`s that ended.
-    num_env_steps: environment steps, of all environments together.
-    timings: seconds by name; `collect_time_s` and `train_time_s` are there.
+    num_env_steps: environment steps, all environments together.
+    timings: seconds by name, `collect_time_s` and `train_time_s` among them.
   """
 
-  metrics: dict
-  finite: dict
+  metrics: Dict[str, float]
+  finite: Dict[str, bool]
   episodes: Sequence[Any]
   num_env_steps: int
-  timings: dict
-
-
-class Prepared(NamedTuple):
-  """What may be done after a piece of what comes before the first iteration.
-
-  Attributes:
-    can_save: whether a checkpoint may be taken now.
-    is_evaluation_due: whether the loop asks for an evaluation.
-  """
-
-  can_save: bool = True
-  is_evaluation_due: bool = False
+  timings: Dict[str, float]
 
 
 class Counters(tf.Module):
-  """How far a run is: variables that its checkpoints hold."""
+  """Progress of a run, in variables that its checkpoints hold."""
 
   def __init__(self):
     super().__init__(name='counters')
@@ -61,26 +51,32 @@ class Counters(tf.Module):
     self._wall_time_s = tf.Variable(0.0, dtype=tf.float64, name='wall_time_s')
 
   @property
-  def iteration(self):
+  def iteration(self) -> int:
     """Iterations of training."""
     return int(self._iteration.numpy())
 
   @property
-  def env_steps(self):
+  def env_steps(self) -> int:
     """Environment steps, of all environments together."""
     return int(self._env_steps.numpy())
 
   @property
-  def episodes(self):
+  def episodes(self) -> int:
     """Episodes that ended."""
     return int(self._episodes.numpy())
 
   @property
-  def wall_time_s(self):
+  def wall_time_s(self) -> float:
     """Seconds of training and evaluation, start-up apart."""
     return float(self._wall_time_s.numpy())
 
-  def add(self, iterations=0, env_steps=0, episodes=0, wall_time_s=0.0):
+  def add(
+      self,
+      iterations: int = 0,
+      env_steps: int = 0,
+      episodes: int = 0,
+      wall_time_s: float = 0.0,
+  ) -> None:
     """Adds to the counters."""
     self._iteration.assign_add(iterations)
     self._env_steps.assign_add(env_steps)
@@ -89,7 +85,7 @@ class Counters(tf.Module):
 
 
 class Learner(abc.ABC):
-  """Learns from what a `Loop` collects, with what it has to save.
+  """Trains an agent on what a `Loop` collects, and saves its own state.
 
   Attributes:
     policy_version: How often the variables of the collect policy have changed.
@@ -97,44 +93,56 @@ class Learner(abc.ABC):
       environment.
   """
 
-  policy_version = 0
-  environment_variables = ()
+  policy_version: int = 0
+  environment_variables: Sequence[tf.Variable] = ()
 
-  def begin(self):  # noqa: B027
-    """Makes what only a new run needs, before its first checkpoint.
+  def begin(self) -> None:  # noqa: B027
+    """Prepares a new run, before its first checkpoint.
 
     Raises:
       UserError: If something is missing or does not fit.
     """
 
-  def pretrain(self):
-    """Does what comes before the first environment step, in small pieces.
+  def pretrain(self) -> Iterator[bool]:
+    """Trains before the first environment step, a few updates at a time.
 
-    A generator. Called again by a run that was stopped in between.
+    Called again by a run that was stopped in between.
 
     Yields:
-      A `Prepared` after each piece.
+      Whether the policy should be evaluated now.
     """
     yield from ()
 
-  def explore(self, env_steps):  # noqa: B027
-    """Makes the collect policy explore as much as it should.
+  def explore(self, env_steps: int) -> None:  # noqa: B027
+    """Sets how much the collect policy explores.
 
     Args:
-      env_steps: Of the run so far; None for random actions, before the first
-        update.
+      env_steps: Environment steps of the run so far.
     """
 
-  def warm_up(self, rollout):
-    """Takes a `collector.Rollout` from before the first update."""
-    self.add(rollout)
+  def warm_up(
+      self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
+  ) -> None:
+    """Takes random steps, before the first update; arguments as for `add`."""
+    self.add(trajectory, is_new)
+
+  def begin_episodes(self) -> None:  # noqa: B027
+    """Called when all environments have broken off their episodes."""
 
   @abc.abstractmethod
-  def add(self, rollout):
-    """Takes a `collector.Rollout`, which begins where the last one ended."""
+  def add(
+      self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
+  ) -> None:
+    """Takes a rollout, which begins where the one before ended.
+
+    Args:
+      trajectory: A `Trajectory` of arrays [B, T+1, ...].
+      is_new: Booleans [B, T+1]: which rows the learner has not got yet, and may
+        learn from.
+    """
 
   @abc.abstractmethod
-  def train(self, num_env_steps):
+  def train(self, num_env_steps: int) -> None:
     """Makes the updates that are due.
 
     Args:
@@ -142,54 +150,58 @@ class Learner(abc.ABC):
     """
 
   @abc.abstractmethod
-  def metrics(self):
-    """Metrics of the updates since the last call, floats by name."""
+  def metrics(self) -> Dict[str, float]:
+    """Returns the metrics of the updates since the last call, by name."""
 
   @abc.abstractmethod
-  def finite(self):
-    """Returns by the name of each floating variable if all of it is finite."""
+  def finite(self) -> Dict[str, bool]:
+    """Returns whether each floating variable is finite, by its name."""
 
-  def get_state(self):
-    """What a checkpoint keeps besides variables, picklable."""
+  def get_state(self) -> Any:
+    """Returns what a checkpoint keeps besides variables, picklable."""
     return {}
 
-  def set_state(self, state, episodes_go_on):  # noqa: B027
-    """Goes on from `get_state()`.
+  def set_state(self, state: Any, episodes_go_on: bool) -> None:  # noqa: B027
+    """Restores a state.
 
     Args:
-      state: What it returned.
-      episodes_go_on: Whether the episodes in progress do, too.
+      state: What `get_state` returned.
+      episodes_go_on: Whether the environments continue the episodes in
+        progress; if not, new ones begin.
     """
 
 
 class Loop:
   """Collects and trains, one iteration after the other.
 
-  A run that was killed and resumed is the run that was not, wherever the
-  environments can be put back.
+  A killed and resumed run computes the same numbers as one without a kill,
+  wherever environments can be put back.
   """
 
   def __init__(
       self,
-      agent,
-      learner,
-      shards,
-      counters,
-      rollout_length,
-      collect_length,
-      warm_up_env_steps=0,
+      agent: tf_agent.TFAgent,
+      learner: Learner,
+      shards: shards_lib.Shards,
+      counters: Counters,
+      rollout_length: int,
+      collect_length: int,
+      warm_up_env_steps: int = 0,
+      learns_from_warm_up: bool = True,
   ):
     """Builds the loop; nothing runs yet.
 
     Args:
       agent: The agent that learns.
-      learner: Its `Learner`.
-      shards: `collecting.shards.Shards`.
-      counters: `Counters`.
+      learner: Trains the agent.
+      shards: Collects.
+      counters: Counts the environment steps.
       rollout_length: Steps of each environment in an iteration.
-      collect_length: Of those, steps between two updates.
-      warm_up_env_steps: Random steps, all environments together, before the
-        first update.
+      collect_length: Steps of each environment between two updates.
+      warm_up_env_steps: Uniformly random steps, all environments together,
+        before the first update.
+      learns_from_warm_up: Whether updates may use the random steps. If not,
+        new episodes begin after them.
     """
     self._learner = learner
     self._shards = shards
@@ -197,6 +209,7 @@ class Loop:
     self._rollout_length = rollout_length
     self._collect_length = collect_length
     self._warm_up_env_steps = warm_up_env_steps
+    self._learns_from_warm_up = learns_from_warm_up
     self._sent_version = None  # Of the policy, to the collectors.
     variables = agent.collect_policy.variables()
     self._is_of_environments = [
@@ -208,37 +221,58 @@ class Loop:
         lambda: [variable.read_value() for variable in variables]
     )
 
-  def begin(self):
-    """Makes what only a new run needs; see `Learner`."""
+  def begin(self) -> None:
+    """Prepares a new run: `Learner.begin`, and the first episodes."""
     self._learner.begin()
     self._shards.reset()
 
-  def prepare(self):
-    """Does what comes before the first iteration, in small pieces.
+  def prepare(self) -> Iterator[bool]:
+    """Pretrains and takes the random steps, in small pieces.
 
-    A generator. Called again by a run that was stopped in between.
+    Called again by a run that was stopped in between.
 
     Yields:
-      A `Prepared` after each piece.
+      Whether the policy should be evaluated now. A checkpoint may be taken.
     """
     if self._counters.iteration:
       return
     yield from self._learner.pretrain()
     while self._counters.env_steps < self._warm_up_env_steps:
-      self._learner.warm_up(self._step(None))
-      yield Prepared()
+      self._warm_up()
+      yield False
 
-  def iterations(self):
-    """Collects and trains; a generator of `Iteration` without an end."""
+  def _warm_up(self):
+    """Takes uniformly random steps: a rollout at most."""
+    num_steps = self._collect_length
+    if not self._learns_from_warm_up:
+      missing = self._warm_up_env_steps - self._counters.env_steps
+      # A row is a step of each environment, or less where episodes end. The
+      # first rollout has a row more than steps.
+      num_rows = -(-missing // self._shards.num_environments)
+      is_first = self._counters.env_steps == 0
+      num_steps = min(num_steps, max(num_rows - is_first, 1))
+    rollout = self._collect(num_steps, is_uniform=True)
+    self._learner.warm_up(rollout.trajectory, rollout.is_new)
+    is_over = self._counters.env_steps >= self._warm_up_env_steps
+    if is_over and not self._learns_from_warm_up:
+      # A rollout begins with the last row of the one before. An on-policy
+      # update would learn from its action, which was not the policy's, and
+      # from an episode that random actions have brought where it is.
+      self._shards.reset()
+      self._learner.begin_episodes()
+
+  def iterations(self) -> Iterator[Iteration]:
+    """Collects and trains, without an end."""
     while True:
       start = time.monotonic()
       train_time_s, episodes, num_env_steps = 0.0, [], 0
       for _ in range(self._rollout_length // self._collect_length):
-        rollout = self._step(self._counters.env_steps)
+        self._learner.explore(self._counters.env_steps)
+        rollout = self._collect(self._collect_length)
         new_env_steps = rollout.num_env_steps
         num_env_steps += new_env_steps
         episodes += rollout.episodes
-        self._learner.add(rollout)
+        self._learner.add(rollout.trajectory, rollout.is_new)
         del rollout  # Of Atari's frames one copy is enough.
         train_start = time.monotonic()
         self._learner.train(new_env_steps)
@@ -255,19 +289,20 @@ class Loop:
           ),
       )
 
-  def _step(self, env_steps):
-    """Steps all environments a few times; returns the `Rollout` of it."""
-    self._learner.explore(env_steps)
+  def _collect(
+      self, num_steps: int, is_uniform: bool = False
+  ) -> collector.Rollout:
+    """Collects a rollout and counts its steps."""
     variables_of = None
     if self._sent_version != self._learner.policy_version:
       self._sent_version = self._learner.policy_version
       variables_of = self._values()
-    rollout = self._shards.collect(variables_of, self._collect_length)
+    rollout = self._shards.collect(variables_of, num_steps, is_uniform)
     self._counters.add(env_steps=rollout.num_env_steps)
     return rollout
 
-  def _values(self):
-    """A function of a slice of the environments: the policy's variables."""
+  def _values(self) -> Callable[[slice], List[np.ndarray]]:
+    """Returns a function from a slice of the environments to variables."""
     values = local.as_numpy(self._read_variables())
 
     def of(part):
@@ -278,48 +313,17 @@ class Loop:
 
     return of
 
-  def get_state(self):
-    """What a checkpoint keeps besides variables, picklable."""
+  def get_state(self) -> Any:
+    """Returns what a checkpoint keeps besides variables, picklable."""
     return self._learner.get_state()
 
-  def set_state(self, state, episodes_go_on):
-    """Goes on from `get_state()`; see `Learner`."""
+  def set_state(self, state: Any, episodes_go_on: bool) -> None:
+    """Restores a state; as `Learner.set_state`."""
     self._learner.set_state(state, episodes_go_on)
 
 
-def create_loop(run, training, loop_class=Loop):
-  """Creates the `Loop` of a `run.Run` with the lengths of a training."""
-  return loop_class(
-      run.agent,
-      training.build_learner(run, run.agent),
-      run.collector,
-      run.counters,
-      training.rollout_length,
-      training.collect_length,
-      run.config.warm_up_env_steps,
-  )
-
-
-def check_training(name, training, method):
-  """Refuses what is no way of training.
-
-  Args:
-    name: Of the setting.
-    training: Its value.
-    method: Name of a method that it needs.
-
-  Raises:
-    TypeError: If it has none.
-  """
-  if isinstance(training, type) or not hasattr(training, method):
-    raise errors.InvalidType(
-        f'{name} must be @OnPolicyTraining(), @ReplayTraining() or'
-        f' @TwoLevelTraining(), with the brackets, not {training!r}.'
-    )
-
-
-def floating_variables(agent):
-  """Floating variables of policy, values and curiosity, by name."""
+def floating_variables(agent: tf_agent.TFAgent) -> Dict[str, tf.Variable]:
+  """Returns floating variables of policy, values and curiosity, by name."""
   groups = {'policy or value': agent.collect_policy.variables()}
   if agent.curiosity is not None:
     groups['curiosity'] = agent.curiosity.variables
@@ -331,19 +335,21 @@ def floating_variables(agent):
   }
 
 
-def are_finite(variables):
-  """Whether each of the variables is finite, booleans [n]."""
+def are_finite(variables: Sequence[tf.Variable]) -> tf.Tensor:
+  """Returns whether each of the variables is finite, booleans [n]."""
   return tf.stack(
       [tf.reduce_all(tf.math.is_finite(variable)) for variable in variables]
   )
 
 
-def check_finite(metrics, finite):
-  """Raises FloatingPointError where a number is not finite.
+def raise_if_not_finite(
+    metrics: Dict[str, float], finite: Dict[str, bool]
+) -> None:
+  """Raises FloatingPointError if a number is not finite.
 
   Args:
     metrics: Numbers by name.
-    finite: By the name of each floating variable whether it is finite.
+    finite: Whether each floating variable is finite, by its name.
   """
   bad = [
       f'{name} became {value}'

@@ -5,8 +5,10 @@
 import contextlib
 import csv
 import os
+from typing import Dict, Iterable, Iterator, Optional, Union
 import uuid
 
+import numpy as np
 from tensorboard.compat.proto import summary_pb2
 from tensorboard.plugins.hparams import api as hparams_api
 from tensorboard.plugins.scalar import summary_v2 as scalar_summary
@@ -30,7 +32,12 @@ class Table:
   is with the operating system when `add` returns, and none is kept in memory.
   """
 
-  def __init__(self, path, columns, last=None):
+  def __init__(
+      self,
+      path: str,
+      columns: Iterable[str],
+      last: Optional[Dict[str, int]] = None,
+  ):
     """Opens the table.
 
     Args:
@@ -51,11 +58,11 @@ class Table:
         if all(float(row[name]) <= last[name] for name in row.keys() & last)
     )
 
-  def rows(self):
+  def rows(self) -> Iterator[Dict[str, str]]:
     """Returns an iterator over the rows on the disk, dicts of text."""
     return run_files.read_table(self._path)[1]
 
-  def add(self, row):
+  def add(self, row: Dict[str, Union[str, float]]) -> None:
     """Adds a row, a dict of column to text or number."""
     new = [name for name in row if name not in self._columns]
     if new:
@@ -72,8 +79,8 @@ class Table:
         writer.writerow(row)
 
 
-def last_success_rate(root_dir, last_iteration):
-  """Returns that of the newest evaluation up to an iteration, or None."""
+def last_success_rate(root_dir: str, last_iteration: int) -> Optional[float]:
+  """Returns the newest success rate up to an iteration, or None."""
   rows = run_files.read_rows(root_dir) if has_rows(root_dir) else ()
   values = [
       row.values['success_rate']
@@ -85,7 +92,7 @@ def last_success_rate(root_dir, last_iteration):
   return values[-1] if values else None
 
 
-def has_rows(root_dir):
+def has_rows(root_dir: str) -> bool:
   """Returns whether a folder holds metrics of a run."""
   return _has_rows(os.path.join(root_dir, run_files.METRICS_FILE))
 
@@ -105,7 +112,7 @@ class MetricsLog:
   seed; `timings.csv` holds seconds and rates. TensorBoard has both.
   """
 
-  def __init__(self, root_dir, last=None):
+  def __init__(self, root_dir: str, last: Optional[Dict[str, int]] = None):
     """Opens the log.
 
     Args:
@@ -133,7 +140,13 @@ class MetricsLog:
         for phase in run_files.PHASES
     }
 
-  def write(self, phase, counters, metrics, timings):
+  def write(
+      self,
+      phase: str,
+      counters: Dict[str, int],
+      metrics: Dict[str, float],
+      timings: Dict[str, float],
+  ) -> None:
     """Writes one row.
 
     Args:
@@ -186,24 +199,26 @@ class MetricsLog:
       if name != 'phase' and value != '':
         self._last[row['phase'], name] = float(value)
 
-  def write_images(self, phase, name, images, env_steps):
+  def write_images(
+      self, phase: str, name: str, images: np.ndarray, env_steps: int
+  ) -> None:
     """Writes pictures for TensorBoard.
 
     Args:
       phase: 'train' or 'eval'.
-      name: Their tag.
+      name: Tag of the pictures.
       images: uint8 [K, H, W, 3].
       env_steps: Environment steps so far.
     """
     with self._writing(phase, env_steps):
       tf.summary.image(name, images, max_outputs=len(images))
 
-  def write_settings(self, settings, seed):
+  def write_settings(self, settings: Dict[str, str], seed: int) -> None:
     """Writes the settings for TensorBoard: as text, and for its HPARAMS page.
 
     Args:
       settings: Dict of names to text.
-      seed: Of the run.
+      seed: The run's seed.
     """
     rows = ''.join(f'|{k}|`{v}`|\n' for k, v in settings.items())
     values = {'seed': seed}
@@ -212,11 +227,11 @@ class MetricsLog:
       tf.summary.text('settings', '|name|value|\n|---|---|\n' + rows)
       hparams_api.hparams(values, trial_id=uuid.uuid4().hex)
 
-  def last(self, phase, metric):
+  def last(self, phase: str, metric: str) -> Optional[float]:
     """Returns the newest value of a metric, or None."""
     return self._last.get((phase, metric))
 
-  def close(self):
+  def close(self) -> None:
     """Flushes and closes the event files."""
     for writer in self._writers.values():
       writer.close()

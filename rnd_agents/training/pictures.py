@@ -1,10 +1,11 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a run shows besides numbers: learning curve, heat map and videos."""
+"""The pictures of a run: learning curve, heat map and videos."""
 
 import contextlib
 import threading
 import time
+from typing import Any, Dict, Optional, Sequence
 
 from absl import logging
 import numpy as np
@@ -15,28 +16,25 @@ from rnd_agents.evaluation import visits
 from rnd_agents.plotting import drawing
 from rnd_agents.plotting import heat_maps
 from rnd_agents.plotting import learning_curves
+from rnd_agents.training import run as run_lib
 
 _LONGEST_VIDEO_S = 30.0
-# What the first pictures are expected to take; then it is known.
+# Expected time of the first pictures; later ones take as long as the last.
 _FIRST_S = 1.0
-# Pictures on the way wait until all of them together took no more than this
-# share of the run's time.
+# Before the end, pictures wait until all of them together have taken at most
+# this share of the run's time.
 _TIME_SHARE = 0.02
 
 
 class Pictures:
   """Draws after evaluations, within a share of the run's time.
 
-  The pictures of the end are always made. All of them can be lost and the run
-  goes on: the log says once what cannot be drawn.
+  The pictures of the end are always made. No picture stops a run: the log says
+  what cannot be drawn.
   """
 
-  def __init__(self, run):
-    """Creates the pictures.
-
-    Args:
-      run: A `run.Run`.
-    """
+  def __init__(self, run: run_lib.Run):
+    """Draws nothing yet."""
     environment = run.evaluator.environment
     self._records = run.config.record_video
     modes = environment.gymnasium_vector_env.metadata.get('render_modes')
@@ -49,26 +47,26 @@ class Pictures:
     self._to_record = None  # (environment steps, Episode).
     self._importing = None  # A thread.
 
-  def get_state(self):
-    """What a checkpoint keeps, picklable."""
+  def get_state(self) -> Dict[str, Any]:
+    """Returns what a checkpoint keeps, picklable."""
     return dict(
         spent_s=self._spent_s,
         best_return=self._best_return,
         to_record=self._to_record,
     )
 
-  def set_state(self, state):
-    """Goes on from `get_state()`."""
+  def set_state(self, state: Dict[str, Any]) -> None:
+    """Restores what `get_state` returned."""
     self._spent_s = state['spent_s']
     self._best_return = state['best_return']
     self._to_record = state['to_record']
 
-  def after_evaluation(self, run, episodes):
+  def after_evaluation(self, run: run_lib.Run, episodes: Sequence[Any]) -> None:
     """Draws what is due.
 
     Args:
-      run: A `run.Run`.
-      episodes: Of the evaluation.
+      run: The run.
+      episodes: The `Episode`s of the evaluation.
     """
     is_end = run.is_done
     # The best episode so far waits until there is time to record it. One of the
@@ -99,7 +97,7 @@ class Pictures:
       self._importing.start()
 
   def _draw(self, run, best, is_end):
-    if not is_end:  # The one of the end is drawn by who ends the run.
+    if not is_end:  # `experiment.run` draws that of the end.
       draw_curve(run)
     with _harmless('heat map'):
       _draw_visits(run)
@@ -135,8 +133,8 @@ class Pictures:
     run.log.write_images('eval', 'best_episode', frames, env_steps)
 
 
-def draw_curve(run):
-  """Draws the learning curve; returns its path, or None where that failed."""
+def draw_curve(run: run_lib.Run) -> Optional[str]:
+  """Draws the learning curve; returns its path, or None if that failed."""
   path = run.path('learning_curve.png')
   with _harmless('learning curve'):
     learning_curves.plot_run(run.root_dir, path, title=run.name)

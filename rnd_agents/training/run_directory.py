@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a run: its lock, its settings and its status."""
+"""The folder of a run: its lock, its record and its status."""
 
 import contextlib
 import datetime
@@ -13,6 +13,7 @@ import platform
 import socket
 import subprocess
 import sys
+from typing import Any, Callable, Dict, Iterator, Optional, Sequence
 
 from absl import logging
 import gin
@@ -52,7 +53,7 @@ os.register_at_fork(after_in_child=_close_locks)
 
 
 @contextlib.contextmanager
-def locked(root_dir):
+def locked(root_dir: str) -> Iterator[None]:
   """Creates the folder and locks it against other processes.
 
   The operating system releases the lock when the process ends, also by a kill.
@@ -116,7 +117,12 @@ def _lock(file, root_dir):
     ) from error
 
 
-def record_run(root_dir, settings, changes=(), **facts):
+def record_run(
+    root_dir: str,
+    settings: Dict[str, str],
+    changes: Sequence[str] = (),
+    **facts: Any,
+) -> None:
   """Writes `run.json` and `operative_config.gin`, which reproduce the run.
 
   In a resumed run both describe the newest start; `starts` in `run.json` lists
@@ -155,7 +161,7 @@ def record_run(root_dir, settings, changes=(), **facts):
     file.write(gin.operative_config_str())
 
 
-def write_status(root_dir, state, **facts):
+def write_status(root_dir: str, state: str, **facts: Any) -> None:
   """Writes `status.json`.
 
   Args:
@@ -169,8 +175,13 @@ def write_status(root_dir, state, **facts):
 
 
 @contextlib.contextmanager
-def status(root_dir, write, signal_name, kept=str):
-  """Says in `status.json` what became of a run, whatever ends it.
+def final_status(
+    root_dir: str,
+    write: Callable[[str, str], None],
+    signal_name: Callable[[], Optional[str]],
+    kept: Callable[[], str] = str,
+) -> Iterator[None]:
+  """Writes to `status.json` how a run ended, whatever ended it.
 
   Args:
     root_dir: The run's folder.
@@ -203,7 +214,7 @@ def _package_version(name):
     return None  # A checkout that is not installed.
 
 
-def processor():
+def processor() -> Optional[str]:
   """Returns the name of the CPU, or None."""
   return precision.cpu_info('model name') or platform.processor() or None
 

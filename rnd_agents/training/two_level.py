@@ -1,12 +1,19 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Trains two levels from the same rollouts, each in its own way."""
+"""Trains two levels from the same rollouts, each in its own way.
+
+Each learner gets rollouts of its level: the upper one those of decisions, the
+lower one those with goals. So no learner has to know of levels.
+"""
 
 import dataclasses
-from typing import Any, Callable
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import gin
+import numpy as np
+import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory as trajectory_lib
 from tf_agents.utils import common
 
 from rnd_agents import errors
@@ -14,66 +21,77 @@ from rnd_agents import hierarchy
 from rnd_agents import ranges
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.hierarchy import decisions
 from rnd_agents.training import loops
+from rnd_agents.training import training
 
 
 @gin.configurable(module='rnd_agents')
 @dataclasses.dataclass(frozen=True)
-class TwoLevelTraining:
+class TwoLevelTraining(training.Training):
   """Trains an agent that chooses goals, and one that reaches them.
 
-  Each has a way of training of its own: rollouts or a replay, a period, a
-  curiosity or none. What is bound in gin's scopes `upper/` and `lower/` is for
-  one of them. Lengths and periods are in environment steps for both; the
-  sequences of the upper level's replay are of decisions.
+  Each level has its own way of training: rollouts or a replay, a period, a
+  curiosity or none. Bindings in gin's scopes `upper/` and `lower/` are for one
+  level. Lengths and periods are in environment steps for both levels; the
+  sequences of the upper level's replay are in decisions.
 
   Attributes:
     upper: How the agent that chooses goals is trained, such as
       `@upper/OnPolicyTraining()` or `@upper/ReplayTraining()`.
-    lower: How the one that reaches them is; `@lower/TwoLevelTraining()` makes a
-      third level.
+    lower: How the agent that reaches them is trained;
+      `@lower/TwoLevelTraining()` makes a third level.
     goals_fn: Function from an observation spec to `hierarchy.Goals`.
     goal_length: Steps after which another goal is chosen at the latest.
-    discount_factor: gamma of a step in the rewards of the upper level, and the
-      same as that of its agent.
-    hindsight_copies: Copies of each step that a lower level with a replay
-      stores besides, with goals that the steps around it reached
-      (`hierarchy.HindsightGoals`).
+    discount_factor: gamma of a step in the rewards of the upper level; the
+      agent of that level must have the same.
+    hindsight_copies: How many copies of each step a lower level with a replay
+      stores in addition, with goals that the steps around it reached
+      (`hierarchy.HindsightGoals`). More copies teach more of rare goals, and
+      take more memory and time.
   """
 
-  upper: Any = None
-  lower: Any = None
+  upper: Optional[training.Training] = None
+  lower: Optional[training.Training] = None
   goals_fn: Callable = hierarchy.EntryGoals
   goal_length: int = 16
   discount_factor: float = 0.99
   hindsight_copies: int = 0
 
   @property
-  def REMEDY(self):  # noqa: N802
-    """What to do about numbers that are not finite."""
+  def REMEDY(self) -> str:  # noqa: N802
+    """Advice for a run whose numbers are not finite."""
     return (
         f'{self.lower.REMEDY}, of the lower level; or, of the upper one:'
         f' {self.upper.REMEDY}'
     )
 
   @property
-  def rollout_length(self):
-    """Steps of each environment in an iteration: each level learns in it."""
+  def rollout_length(self) -> int:
+    """Steps of each environment in an iteration, in which both levels learn."""
     return max(each.rollout_length for each in (self.upper, self.lower))
 
   @property
-  def collect_length(self):
-    """Steps of each environment between updates of either level."""
+  def collect_length(self) -> int:
+    """Steps of each environment that are collected with one policy."""
     return min(each.collect_length for each in (self.upper, self.lower))
 
-  def _map(self, function):
-    """`function(name, training)` of each level, in its scope, by name."""
+  @property
+  def is_off_policy(self) -> bool:
+    return all(level.is_off_policy for level in self._levels.values())
+
+  @property
+  def _levels(self) -> Dict[str, training.Training]:
+    return dict(upper=self.upper, lower=self.lower)
+
+  def _map(
+      self, function: Callable[[str, training.Training], Any]
+  ) -> Dict[str, Any]:
+    """Returns `function(name, training)` of each level, in its gin scope."""
     found = {}
-    for name in ('upper', 'lower'):
+    for name, level in self._levels.items():
       try:
         with gin.config_scope(name):
-          found[name] = function(name, getattr(self, name))
+          found[name] = function(name, level)
       except errors.UserError as error:
         raise errors.SetupError(
             f'In the {name} level: {errors.message_of(error)}'
@@ -81,21 +99,23 @@ class TwoLevelTraining:
     return found
 
   def check(self, num_env_steps, num_environments):
-    """Refuses settings that cannot run; as `OnPolicyTraining.check`."""
     ranges.check(
         dict(goal_length=ranges.COUNT, hindsight_copies=ranges.COUNT_OR_0),
         vars(self),
         'TwoLevelTraining.',
     )
 
-    for name in ('upper', 'lower'):
-      loops.check_training(
-          f'TwoLevelTraining.{name}', getattr(self, name), 'build_learner'
+    for name, level in self._levels.items():
+      training.check_training(f'TwoLevelTraining.{name}', level)
+    if isinstance(self.upper, TwoLevelTraining):
+      raise errors.InvalidValue(
+          'TwoLevelTraining.upper must be one level: for three levels set'
+          ' TwoLevelTraining.lower = @lower/TwoLevelTraining().'
       )
 
     def check(_, level):
       level.check(num_env_steps, num_environments)
-      if getattr(level, 'demonstrations', None) is not None:
+      if level.uses_demonstrations:
         raise errors.InvalidValue(
             'ReplayTraining.demonstrations must be None: demonstrations tell no'
             ' goals.'
@@ -107,20 +127,22 @@ class TwoLevelTraining:
     self._check_hindsight()
 
   def _check_lengths(self, name, level):
-    """Refuses a level whose updates do not fall on ends of iterations."""
+    """Raises InvalidValue if updates do not fall on ends of iterations."""
     shortest, longest = self.collect_length, self.rollout_length
     for length in (level.rollout_length, level.collect_length):
       if longest % length or length % shortest:
         raise errors.InvalidValue(
-            'Of rollout_length and collect_length of both levels each must be a'
+            'Each rollout_length and collect_length of both levels must be a'
             f' multiple of the shorter ones: {length} of the {name} level does'
             f' not fit to {shortest}, the shortest, and {longest}, the longest.'
         )
 
   def _check_hindsight(self):
-    """Refuses copies for a lower level that could not learn from them."""
-    is_off_policy = getattr(self.lower, 'IS_OFF_POLICY', False)
-    if self.hindsight_copies and not is_off_policy:
+    """Raises InvalidValue if the lower level cannot learn from copies."""
+    can_learn = self.lower.is_off_policy and not isinstance(
+        self.lower, TwoLevelTraining
+    )
+    if self.hindsight_copies and not can_learn:
       raise errors.InvalidValue(
           'TwoLevelTraining.hindsight_copies needs a lower level that learns'
           ' from other goals than those it acted for: set'
@@ -128,8 +150,10 @@ class TwoLevelTraining:
           '_copies = 0.'
       )
 
-  def _specs(self, specs):
-    """The goals, and the `collector.Specs` of each level by its name."""
+  def _specs(
+      self, specs: collector.Specs
+  ) -> Tuple[hierarchy.Goals, Dict[str, collector.Specs]]:
+    """Returns the goals, and the specs of each level by its name."""
     goals = self.goals_fn(specs.time_step.observation)
     return goals, dict(
         upper=collector.Specs(specs.time_step, goals.spec),
@@ -138,13 +162,11 @@ class TwoLevelTraining:
         ),
     )
 
-  def build_agent(self, specs, num_environments, step_length=1):
-    """Builds the agent of the learner; as `OnPolicyTraining.build_agent`."""
+  def build_agent(self, specs, num_environments):
     goals, level_specs = self._specs(specs)
-    lengths = dict(upper=step_length * self.goal_length, lower=step_length)
     agents = self._map(
         lambda name, level: level.build_agent(
-            level_specs[name], num_environments, lengths[name]
+            level_specs[name], num_environments
         )
     )
     hindsight = None
@@ -156,15 +178,15 @@ class TwoLevelTraining:
             ' create_r2d3_agent.curiosity_fn of that level, or the copies.'
         )
       hindsight = hierarchy.HindsightGoals(goals, self.hindsight_copies)
-    return self._agent(specs, goals, agents, hindsight)
+    agent = self._agent(specs, goals, agents, hindsight)
+    agent.check_upper_rollout(num_environments, self.upper.rollout_length)
+    return agent
 
-  def build_twin(self, time_step_spec, action_spec, num_environments):
-    """Builds an agent like the learner's, for the policies of a worker."""
-    specs = collector.Specs(time_step_spec, action_spec)
+  def build_twin(self, specs, num_environments):
     goals, level_specs = self._specs(specs)
     agents = self._map(
         lambda name, level: level.build_twin(
-            *level_specs[name], num_environments
+            level_specs[name], num_environments
         )
     )
     return self._agent(specs, goals, agents)
@@ -179,59 +201,105 @@ class TwoLevelTraining:
         **agents,
     )
 
-  def build_learner(self, run, agent, view=None, level=''):
-    """Builds the learner; as `OnPolicyTraining.build_learner`."""
+  def build_learner(self, run, agent, name=''):
+    agents = dict(upper=agent.upper, lower=agent.lower)
     views = dict(upper=agent.upper_experience, lower=agent.lower_experience)
+    levels = self._map(
+        lambda level, its: _Level(
+            its.build_learner(run, agents[level], f'{name}_{level}'),
+            views[level],
+            its.collect_length,
+        )
+    )
+    return TwoLevelLearner(levels, agent)
 
-    def of_level(own):
-      if view is None:
-        return own
-      return lambda experience: own(view(experience)[0])
 
-    def build(name, training):
-      return training.build_learner(
-          run,
-          getattr(agent, name),
-          of_level(views[name]),
-          f'{level}_{name}',
-      )
+class _Level:
+  """Hands the rollouts of a level to its learner."""
 
-    return TwoLevelLearner(self._map(build), agent, view)
+  def __init__(
+      self,
+      learner: loops.Learner,
+      view: Callable[
+          [trajectory_lib.Trajectory],
+          Tuple[trajectory_lib.Trajectory, tf.Tensor],
+      ],
+      collect_length: int,
+  ):
+    """Takes over the learner.
 
-  def build_loop(self, run):
-    """Builds the loop of a `run.Run`."""
-    return loops.create_loop(run, self)
+    Args:
+      learner: Trains the level.
+      view: Function from what was collected, a `Trajectory` [B, T+1], to the
+        arguments of `Learner.add`.
+      collect_length: Environment steps of each environment between updates.
+    """
+    self.learner = learner
+    self._view = common.function(view)
+    self._collect_length = collect_length
+    self._parts = []  # Collected since the last update.
+    self._num_env_steps = 0  # In these, all environments together.
+
+  def warm_up(self, trajectory):
+    """Hands a rollout over."""
+    self.learner.warm_up(*self._viewed(trajectory))
+
+  def add(self, trajectory):
+    """Takes a rollout, which begins where the one before ended."""
+    self._parts.append(trajectory)
+
+  def train(self, num_env_steps):
+    """Hands the rollouts over if they are long enough, and trains."""
+    self._num_env_steps += num_env_steps
+    num_steps = sum(part.step_type.shape[1] - 1 for part in self._parts)
+    if num_steps < self._collect_length:
+      return
+    self.learner.add(*self._viewed(_joined(self._parts)))
+    self.learner.train(self._num_env_steps)
+    self._parts, self._num_env_steps = [], 0
+
+  def _viewed(self, trajectory):
+    return local.as_numpy(self._view(local.as_tensors(trajectory)))
+
+
+def _joined(parts):
+  """Joins rollouts [B, T+1]: each begins with the last row before it."""
+  if len(parts) == 1:
+    return parts[0]
+  begins = [
+      tf.nest.map_structure(lambda x: x[:, :-1], part) for part in parts[:-1]
+  ]
+  return tf.nest.map_structure(
+      lambda *each: np.concatenate(each, axis=1), *begins, parts[-1]
+  )
 
 
 class TwoLevelLearner(loops.Learner):
-  """The learners of both levels; names begin with the level's."""
+  """Trains both levels; names of metrics begin with that of the level."""
 
-  def __init__(self, learners, agent, view=None):
+  def __init__(
+      self, levels: Dict[str, _Level], agent: hierarchy.TwoLevelAgent
+  ):
     """Takes over the learners.
 
     Args:
-      learners: `loops.Learner` by the name of the level.
-      agent: The `TwoLevelAgent`.
-      view: As for `on_policy.OnPolicyLearner`.
+      levels: The levels by their names.
+      agent: The agent.
     """
-    self._learners = learners
-    view = view or (
-        lambda rows: (rows, decisions.without_last(~rows.is_boundary()))
-    )
-    self._count_goals = common.function(
-        lambda experience: agent.count_goals(*view(experience))
-    )
+    self._levels = levels
+    self._learners = {name: level.learner for name, level in levels.items()}
+    self._count_goals = common.function(agent.count_goals)
     # Since the last row of metrics.
     self._num_chosen, self._num_reached = 0, 0
 
   @property
   def policy_version(self):
-    """How often the policy of either has changed."""
+    """How often the policy of either level has changed."""
     return sum(each.policy_version for each in self._learners.values())
 
   @property
   def environment_variables(self):
-    """Those of both."""
+    """Per-environment variables of both levels."""
     return [
         variable
         for each in self._learners.values()
@@ -251,21 +319,23 @@ class TwoLevelLearner(loops.Learner):
       with gin.config_scope(name):
         each.explore(env_steps)
 
-  def warm_up(self, rollout):
+  def begin_episodes(self):
     for each in self._learners.values():
-      each.warm_up(rollout)
+      each.begin_episodes()
 
-  def add(self, rollout):
-    # Once for both levels.
-    rollout = rollout._replace(trajectory=local.as_tensors(rollout.trajectory))
-    chosen, reached = self._count_goals(rollout.trajectory)
+  def warm_up(self, trajectory, is_new):
+    for each in self._levels.values():
+      each.warm_up(trajectory)
+
+  def add(self, trajectory, is_new):
+    chosen, reached = self._count_goals(local.as_tensors(trajectory))
     self._num_chosen += int(chosen)
     self._num_reached += int(reached)
-    for each in self._learners.values():
-      each.add(rollout)
+    for each in self._levels.values():
+      each.add(trajectory)
 
   def train(self, num_env_steps):
-    for each in self._learners.values():
+    for each in self._levels.values():
       each.train(num_env_steps)
 
   def metrics(self):

@@ -72,7 +72,7 @@ class RemoteCollector(collector.Collector):
     self._workers = workers
     self._variables = None  # Of the policy, as the workers share them.
     self._num_calls = 0
-    self._origin = shard_worker.Origin(None, [])
+    self._state = None  # After the last call; None before the first one.
 
   @property
   def specs(self):
@@ -85,15 +85,13 @@ class RemoteCollector(collector.Collector):
   def reset(self):
     self._call('reset')
 
-  def collect_random(self, num_rows):
-    # No state has the generator of the random policy: these calls are repeated.
-    return self._checked(self._call('collect_random', num_rows, saves=False))
-
-  def collect(self, variables, num_steps):
+  def collect(self, variables, num_steps, is_uniform=False):
     if variables is not None:
       self._variables = self._workers.share(variables)
-    has_old_row = (self._state() or {}).get('last_row') is not None
-    rollout = self._checked(self._call('collect', self._variables, num_steps))
+    has_old_row = (self._state or {}).get('last_row') is not None
+    rollout = self._checked(
+        self._call('collect', self._variables, num_steps, is_uniform)
+    )
     # Where a worker had to begin new episodes, its first row counts as the one
     # that was lost.
     return rollout._replace(num_old_rows=int(has_old_row))
@@ -102,8 +100,7 @@ class RemoteCollector(collector.Collector):
     return self.get_state()['visits']
 
   def get_state(self):
-    state = self._state()
-    return self._call('get_state') if state is None else state
+    return self._call('get_state') if self._state is None else self._state
 
   def set_state(self, state):
     return self._call('set_state', state)
@@ -111,17 +108,12 @@ class RemoteCollector(collector.Collector):
   def close(self):
     pass
 
-  def _state(self):
-    """What `get_state` returns, if nothing was called since; or None."""
-    return None if self._origin.calls else self._origin.state
-
-  def _call(self, name, *arguments, saves=True):
+  def _call(self, name, *arguments):
     """Makes a call, again and again until a worker has survived it.
 
     Args:
       name: Name of a method.
       *arguments: Of the method.
-      saves: Whether to take the state afterwards.
 
     Returns:
       What the method returned.
@@ -129,13 +121,13 @@ class RemoteCollector(collector.Collector):
     Raises:
       UserError: If the call ended in one, or no worker survived it.
     """
-    call = (name, arguments)
-    task = shard_worker.Task(self._index, self._num_calls, call, saves)
+    task = shard_worker.Task(self._index, self._num_calls, (name, arguments))
+    origin = shard_worker.Origin(self._state)
     for losses in range(_MAX_LOSSES + 1):
       try:
         reply = self._workers.run(task)
         if reply.is_missing:
-          task = task._replace(origin=self._origin)
+          task = task._replace(origin=origin)
           reply = self._workers.run(task)
         break
       except WorkerLost as lost:
@@ -147,15 +139,12 @@ class RemoteCollector(collector.Collector):
               f'{losses + 1} workers in a row were lost at the same call,'
               f' {name} of shard {self._index}: {lost}'
           ) from lost
-        task = task._replace(origin=self._origin)
+        task = task._replace(origin=origin)
     if reply.error is not None:
       raise reply.error
     reply = shard_worker.unpacked(reply)
     self._num_calls += 1
-    if saves:
-      self._origin = shard_worker.Origin(reply.state, [])
-    else:
-      self._origin.calls.append(call)
+    self._state = reply.state
     if reply.began_anew:  # Where a worker logs, nobody looks.
       logging.warning(
           'New episodes begin in shard %d: those in progress cannot go on in'

@@ -51,11 +51,9 @@ class Origin(NamedTuple):
 
   Attributes:
     state: of `Collector.get_state`; None for a collector that is new.
-    calls: `Call`s after it whose state was not taken.
   """
 
   state: Optional[dict]
-  calls: Sequence[Call]
 
 
 class Task(NamedTuple):
@@ -65,14 +63,12 @@ class Task(NamedTuple):
     shard: which shard.
     num_calls: calls of this collector before this one.
     call: `Call`.
-    takes_state: whether the reply is to have the state afterwards.
     origin: `Origin`; None where the worker is believed to hold the collector.
   """
 
   shard: int
   num_calls: int
   call: Call
-  takes_state: bool
   origin: Optional[Origin] = None
 
 
@@ -81,7 +77,7 @@ class Reply(NamedTuple):
 
   Attributes:
     result: what the method returned.
-    state: the collector's afterwards, if it was asked for.
+    state: the collector's afterwards; None where the call had no result.
     is_missing: the worker does not hold the collector and got no origin, so
       nothing has happened.
     began_anew: the episodes in progress could not go on in this worker.
@@ -181,7 +177,7 @@ class ShardWorker:
     name, arguments = task.call
     try:
       result = getattr(held, name)(*arguments)
-      state = held.get_state() if task.takes_state else None
+      state = held.get_state()
     except errors.UserError as error:
       return Reply(error=error)
     self._held[task.shard] = held, task.num_calls + 1
@@ -196,6 +192,4 @@ class ShardWorker:
     goes_on = origin.state is None or built.set_state(origin.state)
     if not goes_on:
       built.reset()
-    for name, arguments in origin.calls:
-      getattr(built, name)(*arguments)
     return built, not goes_on

@@ -47,13 +47,13 @@ class Counting(gymnasium.Env):
     return self._observation(), float(action), self._t == 5, False, {}
 
 
-def _policy(time_step_spec, action_spec, num_environments):
+def _policy(specs, num_environments):
   del num_environments
   return q_policy.QPolicy(
-      time_step_spec,
-      action_spec,
+      specs.time_step,
+      specs.action,
       q_network.QNetwork(
-          time_step_spec.observation, action_spec, fc_layer_params=()
+          specs.time_step.observation, specs.action, fc_layer_params=()
       ),
   )
 
@@ -74,7 +74,7 @@ def _recipe(index=0, num_environments=2, seed=0, **kwargs):
 
 def _variables(recipe):
   """Values that make a collector's actions nearly uniform, and others."""
-  policy = _policy(*local.LocalCollector(recipe).specs, 2)
+  policy = _policy(local.LocalCollector(recipe).specs, 2)
   policy.get_initial_state(1)
   return [np.zeros(v.shape, np.float32) for v in policy.variables()]
 
@@ -216,10 +216,6 @@ def test_shards_are_one_batch_with_random_numbers_of_their_own():
   batch = shards.Shards([local.LocalCollector(r) for r in recipes])
   batch.reset()
   assert batch.num_environments == 4
-  random = batch.collect_random(12).trajectory
-  assert random.action.shape == (4, 12)
-  assert not np.array_equal(random.action[:2], random.action[2:])
-  batch.reset()
   seen = []
   rollout = batch.collect(lambda part: seen.append(part) or variables, 12)
   assert seen == [slice(0, 2), slice(2, 4)]
@@ -227,8 +223,6 @@ def test_shards_are_one_batch_with_random_numbers_of_their_own():
       rollout.trajectory.action[:2], rollout.trajectory.action[2:]
   )
   alone = local.LocalCollector(recipes[1])
-  alone.reset()
-  alone.collect_random(12)
   alone.reset()
   tf.nest.map_structure(
       np.testing.assert_array_equal,
@@ -239,3 +233,54 @@ def test_shards_are_one_batch_with_random_numbers_of_their_own():
       i for i in range(4) for _ in range(2)
   ]
   assert np.sum(rollout.trajectory.step_type == ts.StepType.LAST) == 8
+
+
+def _collected(num_rollouts, is_uniform, recipe, interrupted=False):
+  """Rollouts of four steps, the last of other length, one after the other."""
+  one = local.LocalCollector(recipe)
+  one.reset()
+  variables = _variables(recipe)
+  next(v for v in variables if v.shape == (7,))[3] = 1e6
+  found = []
+  for i in range(num_rollouts):
+    num_steps = 2 if i == num_rollouts - 1 else 4
+    found.append(one.collect(variables, num_steps, is_uniform))
+    if interrupted:
+      state = one.get_state()
+      one = local.LocalCollector(recipe)
+      assert one.set_state(state)
+  return found
+
+
+def test_uniform_actions_follow_no_policy_and_go_on_in_their_middle():
+  recipe = _recipe(num_environments=40)
+  whole = _collected(6, True, recipe)
+  counts = np.bincount(
+      np.concatenate([r.trajectory.action.flatten() for r in whole])
+  )
+  assert len(counts) == 7
+  # 920 draws: four standard deviations are 42.
+  np.testing.assert_allclose(counts, counts.sum() / 7, atol=42)
+  assert whole[0].trajectory.action.shape == (40, 5)
+  assert whole[-1].trajectory.action.shape == (40, 3)
+  for a, b in zip(
+      whole, _collected(6, True, recipe, interrupted=True), strict=True
+  ):
+    tf.nest.map_structure(
+        np.testing.assert_array_equal, a.trajectory, b.trajectory
+    )
+    assert a.num_old_rows == b.num_old_rows
+    assert a.episodes == b.episodes
+  for rollout in _collected(2, False, recipe):
+    np.testing.assert_array_equal(rollout.trajectory.action, 3)
+
+
+def test_shards_draw_uniform_actions_of_their_own():
+  batch = shards.Shards(
+      [local.LocalCollector(_recipe(index, seed=0)) for index in range(2)]
+  )
+  batch.reset()
+  variables = _variables(_recipe())
+  rows = batch.collect(lambda _: variables, 12, is_uniform=True).trajectory
+  np.testing.assert_array_equal(rows.observation[:2], rows.observation[2:])
+  assert not np.array_equal(rows.action[:2], rows.action[2:])

@@ -19,8 +19,6 @@ from tf_agents.utils import common
 from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents import networks
-from rnd_agents.collecting import collector
-from rnd_agents.training import on_policy
 from tests.agents import agent_test_utils as utils
 from tests.agents import slow_recurrent
 
@@ -132,8 +130,8 @@ class _Identity(tf_policy.TFPolicy):
     return policy_step.PolicyStep(time_step.observation['goal'])
 
 
-class _IdentityAgent(tf_agent.TFAgent):
-  """Has nothing to learn."""
+class _ReplayAgent(tf_agent.TFAgent):
+  """Has nothing to learn, and no method `check_rollout`."""
 
   optimizers = ()
 
@@ -141,11 +139,15 @@ class _IdentityAgent(tf_agent.TFAgent):
     policy = _Identity(time_step_spec, action_spec)
     super().__init__(time_step_spec, action_spec, policy, policy, None)
 
-  def check_rollout(self, num_environments, rollout_length):
-    pass
-
   def _train(self, experience, weights):
     return tf_agent.LossInfo(0.0, collections.namedtuple('Nothing', ())())
+
+
+class _IdentityAgent(_ReplayAgent):
+  """Has nothing to learn, from rollouts."""
+
+  def check_rollout(self, num_environments, rollout_length):
+    pass
 
 
 class _ActionGoals(hierarchy.Goals):
@@ -206,15 +208,14 @@ def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(wrap, core):
 
 def test_a_level_with_a_replay_is_not_trained_on_rollouts():
   goals = _ActionGoals(utils.FLAT, utils.DISCRETE)
-  lower = _IdentityAgent(
+  lower = _ReplayAgent(
       ts.time_step_spec(goals.lower_observation_spec), utils.DISCRETE
   )
-  lower.update_statistics = lambda row: ()  # As `R2D3Agent` has.
   agent = hierarchy.TwoLevelAgent(
       ts.time_step_spec(utils.FLAT), utils.DISCRETE, utils.build_agent(), lower,
       goals, goal_length=1, discount_factor=0.999,
   )
-  with pytest.raises(errors.UserError, match='_IdentityAgent learns from a re'):
+  with pytest.raises(errors.UserError, match='_ReplayAgent learns from a re'):
     agent.train(utils.rollout(agent.upper))
 
 
@@ -414,17 +415,16 @@ def test_levels_that_do_not_fit_are_refused(more, message):
 
 def test_a_memory_that_padding_would_change_is_refused():
   goals = hierarchy.EntryGoals(_OBSERVATION)
-  training = on_policy.OnPolicyTraining(
-      rollout_length=8,
-      create_agent=lambda *specs: utils.build_agent(
-          observation_spec=_OBSERVATION,
-          action_spec=goals.spec,
-          nets=_networks_that_run_on(),
-      ),
-  )
-  specs = collector.Specs(_TIME_STEP, goals.spec)
-  training.build_agent(specs, num_environments=4)  # Of one level.
-  with pytest.raises(
-      errors.InvalidValue, match='must stay as it is at a step of type LAST'
-  ):
-    training.build_agent(specs, num_environments=4, step_length=4)
+  upper = dict(nets=_networks_that_run_on())
+
+  def build(goal_length):
+    return hierarchy.TwoLevelAgent(
+        _TIME_STEP,
+        utils.DISCRETE,
+        goals=goals,
+        **_levels(goals, upper=upper, goal_length=goal_length),
+    )
+
+  build(goal_length=1).check_rollout(num_environments=4, rollout_length=8)
+  with pytest.raises(errors.InvalidValue, match='at a step of type LAST'):
+    build(goal_length=4).check_rollout(num_environments=4, rollout_length=8)

@@ -16,11 +16,12 @@ from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents.collecting import shards
 from rnd_agents.replay import episode_cutter
-from rnd_agents.training import on_policy
+from rnd_agents.training import two_level
+from tests.hierarchy import level_settings
 from tests.training import tiny_runs
 
 _GAMMA = 0.99
-_NUM_ENVIRONMENTS = 4
+_NUM_ENVIRONMENTS = level_settings.NUM_ENVIRONMENTS
 _FIRST, _LAST = ts.StepType.FIRST, ts.StepType.LAST
 
 
@@ -40,54 +41,10 @@ class InnerGoals(hierarchy.Goals):
     return tf.gather(vector, goal, batch_dims=goal.shape.rank) > 0.5
 
 
-_COMMON = (
-    *tiny_runs.FAST,
-    'create_rnd_ppo_agent.learning_rate = 1e-2',
-    'create_networks.fc_layer_params = (8,)',
-    'create_networks.value_fc_layer_params = (8,)',
-    'create_q_networks.fc_layer_params = (6,)',
-    'create_q_networks.head_units = 6',
-    "load_environment.env = 'rnd_agents/StochasticChain-v0'",
-    f'train_eval.num_environments = {_NUM_ENVIRONMENTS}',
-    'train_eval.warm_up_env_steps = 40',
-    'train_eval.num_eval_episodes = 2',
-    'train_eval.eval_interval_env_steps = 640',
-    'train_eval.num_checkpoints = 20',
-    'train_eval.training = @TwoLevelTraining()',
-    'PrioritizedReplay.max_sequences = 200',
-    'PrioritizedReplay.min_sequences = 4',
-    'ReplayTraining.unroll_length = 2',
-    'ReplayTraining.batch_size = 4',
-    'R2D3Agent.n_step = 2',
-    'R2D3Agent.discount_factor = 0.99',
-    'RNDPPOAgent.discount_factor = 0.99',
-    'RNDPPOAgent.num_epochs = 1',
-    'RNDPPOAgent.num_minibatches = 2',
-    'RNDPPOAgent.normalize_observations = True',
-    'RNDPPOAgent.intrinsic_advantage_coefficient = 0.0',
-)
-# A goal policy with a memory off-policy, curious by the episode, over PPO.
-_OFF_ON = (
-    *_COMMON,
-    'TwoLevelTraining.upper = @upper/ReplayTraining()',
-    'TwoLevelTraining.lower = @lower/OnPolicyTraining()',
-    'TwoLevelTraining.goal_length = 7',
-    'lower/OnPolicyTraining.rollout_length = 8',
-    'upper/ReplayTraining.rollout_length = 16',
-    'upper/ReplayTraining.collect_length = 4',
-    'upper/ReplayTraining.env_steps_per_update = 12',
-    'upper/ReplayTraining.epsilon_fn = @linear_epsilon',
-    'upper/linear_epsilon.num_env_steps = 300',
-    'upper/create_r2d3_agent.curiosity_fn = @create_novel_d',
-    'upper/create_q_networks.core = @GRUCore()',
-    'GRUCore.units = 5',
-    'create_rnd_networks.fc_layer_params = (6,)',
-    'create_rnd_networks.target_fc_layer_params = (6,)',
-)
 # PPO with a memory over two levels with replays, the lowest with a memory; two
 # shards that act with the policy from before.
 _THREE = (
-    *_COMMON,
+    *level_settings.COMMON,
     'train_eval.num_shards = 2',
     'train_eval.max_lag_rounds = 1',
     'TwoLevelTraining.upper = @upper/OnPolicyTraining()',
@@ -128,7 +85,7 @@ class _Records:
 def _recorded(folder, settings):
   records = _Records(folder)
   collect, cut = shards.Shards.collect, episode_cutter.EpisodeCutter.__call__
-  build, join = episode_cutter.EpisodeCutter.__init__, on_policy._joined
+  build, join = episode_cutter.EpisodeCutter.__init__, two_level._joined
 
   def collecting(*args):
     rollout = collect(*args)
@@ -153,21 +110,23 @@ def _recorded(folder, settings):
     cut(cutter, rows, episodic, mask)
 
   def joining(parts):
-    records.joined.append(join(parts))
-    return records.joined[-1]
+    joined = join(parts)
+    if len(parts) > 1:
+      records.joined.append(joined)
+    return joined
 
   with pytest.MonkeyPatch.context() as context:
     context.setattr(shards.Shards, 'collect', collecting)
     context.setattr(episode_cutter.EpisodeCutter, '__init__', building)
     context.setattr(episode_cutter.EpisodeCutter, '__call__', cutting)
-    context.setattr(on_policy, '_joined', joining)
+    context.setattr(two_level, '_joined', joining)
     _run(folder, 400, settings=settings)
   return records
 
 
 @pytest.fixture(name='off_on', scope='module')
 def _off_on(tmp_path_factory):
-  return _recorded(tmp_path_factory.mktemp('off_on'), _OFF_ON)
+  return _recorded(tmp_path_factory.mktemp('off_on'), level_settings.OFF_ON)
 
 
 @pytest.fixture(name='three', scope='module')
@@ -176,13 +135,23 @@ def _three(tmp_path_factory):
 
 
 def _streams(records):
-  """The rows of each environment that were collected, a list of lists."""
+  """The rows that each environment collected, before and after the warm-up.
+
+  Returns:
+    For each environment two lists of rows, between which episodes were broken
+    off.
+  """
   streams = [[] for _ in range(_NUM_ENVIRONMENTS)]
   for rollout in records.rollouts:
     rows = rollout.trajectory
-    for t in range(rollout.num_old_rows, rows.step_type.shape[1]):
-      for b, stream in enumerate(streams):
-        stream.append(tf.nest.map_structure(lambda x, t=t, b=b: x[b, t], rows))
+    for b, parts in enumerate(streams):
+      if not rollout.num_old_rows:
+        parts.append([])
+      for t in range(rollout.num_old_rows, rows.step_type.shape[1]):
+        parts[-1].append(
+            tf.nest.map_structure(lambda x, t=t, b=b: x[b, t], rows)
+        )
+  assert all(len(parts) == 2 for parts in streams)
   return streams
 
 
@@ -264,11 +233,14 @@ def _assert_remembers(cutter):
 
 
 def test_the_upper_replay_gets_each_decision_once(off_on):
-  decided = [_upper(rows) for rows in _streams(off_on)]
-  _assert_added(off_on.cutters[0].added, [rows for rows, _ in decided])
+  decided = [
+      [_upper(rows) for rows in parts] for parts in _streams(off_on)
+  ]
+  of_each = [sum((rows for rows, _ in parts), []) for parts in decided]
+  _assert_added(off_on.cutters[0].added, of_each)
   _assert_remembers(off_on.cutters[0])
-  rows = sum((rows for rows, _ in decided), [])
-  lengths = sum((lengths[:-1] for _, lengths in decided), [])
+  rows = sum(of_each, [])
+  lengths = sum((ages[:-1] for parts in decided for _, ages in parts), [])
   # Goals of all lengths, and of each length some that an episode's end cut.
   assert {1, 2, 7} <= set(lengths) and max(lengths) == 7
   assert {
@@ -276,7 +248,7 @@ def test_the_upper_replay_gets_each_decision_once(off_on):
       for row, length in zip(rows, lengths)
       if row.next_step_type == _LAST and row.step_type != _LAST
   } > {1, 2}
-  counts = [len(rows) for rows, _ in decided]
+  counts = [len(rows) for rows in of_each]
   assert len(set(counts)) > 1  # In unequal numbers.
 
 
@@ -296,15 +268,12 @@ def test_first_visits_are_those_of_the_episode_at_decisions(off_on):
 
 
 def test_the_lower_rollouts_are_joined_from_what_was_collected(off_on):
-  streams = _streams(off_on)
-  warm_up = sum(
-      rollout.trajectory.step_type.shape[1] - 1 for rollout in off_on.rollouts
-  ) - 8 * len(off_on.joined)
-  assert warm_up > 0
+  streams = [rows for _, rows in _streams(off_on)]
+  assert len(streams[0]) == 8 * len(off_on.joined) + 1
   for i, found in enumerate(off_on.joined):
-    start = warm_up + 8 * i
+    part = slice(8 * i, 8 * i + 9)
     expected = [
-        tf.nest.map_structure(lambda *x: np.stack(x), *rows[start : start + 9])
+        tf.nest.map_structure(lambda *x: np.stack(x), *rows[part])
         for rows in streams
     ]
     tf.nest.map_structure(
@@ -315,27 +284,34 @@ def test_the_lower_rollouts_are_joined_from_what_was_collected(off_on):
 
 
 def test_the_levels_of_a_level_get_what_is_theirs(three):
-  lower = [_lower(rows) for rows in _streams(three)]
-  middle = [_upper(rows)[0] for rows in lower]
+  lower = [[_lower(rows) for rows in parts] for parts in _streams(three)]
+  middle = [
+      sum((_upper(rows)[0] for rows in parts), []) for parts in lower
+  ]
   _assert_added(three.cutters[0].added, middle)
   own = three.cutters[1].added[:_NUM_ENVIRONMENTS]
-  _assert_added(own, [_lower(rows)[:-1] for rows in lower])
+  _assert_added(
+      own, [sum((_lower(rows)[:-1] for rows in parts), []) for parts in lower]
+  )
   _assert_remembers(three.cutters[1])
   assert any(row.reward > 0 for rows in middle for row in rows)
 
 
 def test_copies_in_hindsight_are_paid_for_their_own_goals(three):
-  streams = [_lower(rows) for rows in _streams(three)]
   copies = three.cutters[1].added[_NUM_ENVIRONMENTS:]
-  expected = [
-      _lower([
-          row.replace(
-              policy_info=dict(row.policy_info, goal=copy.observation['goal'])
-          )
-          for row, copy in zip(rows, added + added[-1:], strict=True)
+  expected = []
+  for parts, added in zip(_streams(three), copies, strict=True):
+    expected.append([])
+    for rows in map(_lower, parts):
+      number = len(expected[-1])
+      goals = [
+          copy.observation['goal']
+          for copy in added[number : number + len(rows) - 1]
+      ]
+      expected[-1] += _lower([
+          row.replace(policy_info=dict(row.policy_info, goal=goal))
+          for row, goal in zip(rows, goals + goals[-1:], strict=True)
       ])[:-1]
-      for rows, added in zip(streams, copies, strict=True)
-  ]
   _assert_added(copies, expected)
   # Some that the policy never asked for at that step, and reached.
   own = sum(three.cutters[1].added[:_NUM_ENVIRONMENTS], [])
@@ -441,7 +417,7 @@ def test_what_cannot_run_says_so_before_the_first_step(
     bindings, message, tmp_path
 ):
   with pytest.raises(errors.UserError, match=message):
-    _run(tmp_path, 400, *bindings, settings=_OFF_ON)
+    _run(tmp_path, 400, *bindings, settings=level_settings.OFF_ON)
 
 
 @pytest.mark.parametrize(

@@ -448,7 +448,7 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path, trained):
   shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
   with open(tmp_path / 'metrics.csv', 'rb') as file:
     metrics = file.read()
-  cannot = f'train_eval: The run in {tmp_path} cannot go on with other'
+  cannot = f'train_eval: The run in {tmp_path} cannot continue with other'
   size = "{'mapping_seed': 42, 'size': %d}"
   remedy = 'Set them back, or choose another --root_dir.'
   assert _message(
@@ -473,13 +473,13 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path, trained):
     (checkpoint / 'state.bin').write_bytes(b'')
   assert _message(tmp_path, *_TRAINED) == (
       f'train_eval: All 3 checkpoints in {tmp_path}/checkpoints are damaged, or'
-      ' of another version of rnd_agents. Bring back a copy, or start anew with'
-      ' another --root_dir.'
+      ' of another version of rnd_agents. Bring back a copy, or choose another'
+      ' --root_dir.'
   )
   shutil.rmtree(tmp_path / 'checkpoints')
   assert _message(tmp_path, *_TRAINED) == (
-      f'train_eval: {tmp_path} holds results and no checkpoint to go on from.'
-      ' Move them away, or choose another --root_dir.'
+      f'train_eval: {tmp_path} holds results and no checkpoint to continue'
+      ' from. Move them away, or choose another --root_dir.'
   )
   with open(tmp_path / 'metrics.csv', 'rb') as file:
     assert metrics == file.read()

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from rnd_agents.training import epsilons
+from rnd_agents.training import off_policy
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from rnd_agents.training import epsilons
 )
 def test_linear(env_steps, expected):
   np.testing.assert_allclose(
-      epsilons.linear_epsilon(env_steps, 3), [expected] * 3, rtol=1e-6
+      off_policy.linear_epsilon(env_steps, 3), [expected] * 3, rtol=1e-6
   )
 
 
@@ -24,7 +24,7 @@ def test_linear(env_steps, expected):
 )
 def test_exponential(env_steps, expected):
   np.testing.assert_allclose(
-      epsilons.exponential_epsilon(env_steps, 2), [expected] * 2, atol=1e-6
+      off_policy.exponential_epsilon(env_steps, 2), [expected] * 2, atol=1e-6
   )
 
 
@@ -40,11 +40,13 @@ def test_exponential(env_steps, expected):
         (lambda steps, b: np.full([b], np.nan), 'between 0 and 1'),
         (lambda steps, b: 0.1, r'each of the 3 environments, got shape \[\]'),
         (
-            lambda steps, b: epsilons.linear_epsilon(steps, b, num_env_steps=0),
+            lambda steps, b: off_policy.linear_epsilon(
+                steps, b, num_env_steps=0
+            ),
             'linear_epsilon.num_env_steps must be above 0, got 0',
         ),
         (
-            lambda steps, b: epsilons.exponential_epsilon(
+            lambda steps, b: off_policy.exponential_epsilon(
                 steps, b, decay_env_steps=-1
             ),
             'exponential_epsilon.decay_env_steps must be above 0, got -1',
@@ -53,14 +55,16 @@ def test_exponential(env_steps, expected):
 )
 def test_what_gives_no_probabilities_is_refused(epsilon_fn, message):
   with pytest.raises(ValueError, match=message):
-    epsilons.check(epsilon_fn, num_env_steps=1_000, num_environments=3)
+    off_policy.check_epsilon_fn(
+        epsilon_fn, num_env_steps=1_000, num_environments=3
+    )
 
 
 def test_all_that_there_are_give_probabilities():
   for epsilon_fn in (
-      epsilons.ladder_epsilon,
-      epsilons.linear_epsilon,
-      epsilons.exponential_epsilon,
+      off_policy.ladder_epsilon,
+      off_policy.linear_epsilon,
+      off_policy.exponential_epsilon,
   ):
     for num_environments in (1, 3):
-      epsilons.check(epsilon_fn, 10**6, num_environments)
+      off_policy.check_epsilon_fn(epsilon_fn, 10**6, num_environments)

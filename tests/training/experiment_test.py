@@ -14,12 +14,11 @@ import tensorflow as tf
 from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.agents import return_streams
-from rnd_agents.collecting import collector
 from rnd_agents.networks import precision
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
-from rnd_agents.training import on_policy
+from rnd_agents.training import loops
 from rnd_agents.training import run_directory
 from tests.training import tiny_runs
 
@@ -63,7 +62,6 @@ def _watched(tmp_path_factory):
   with pytest.MonkeyPatch.context() as context:
     context.setattr(precision, 'cpu_flags', lambda: {'amx_bf16'})
     context.setattr(tf.config, 'list_physical_devices', lambda kind: [])
-    context.setattr(collector, 'MAX_RANDOM_ROWS', 3)
     context.setattr(callbacks, '_SECONDS_BETWEEN_REPORTS', 0.0)
     context.setattr(run_directory, 'write_status', telling)
     with tiny_runs.left_behind() as left:
@@ -150,7 +148,7 @@ def test_the_run_says_how_it_stands_and_how_it_was_made(watched):
   # At the start, in the random steps, after each iteration, at the end.
   steps = [int(row['env_steps']) for row in tiny_runs.rows(root_dir, 'train')]
   assert told == [
-      *(('running', n) for n in (0, 24, 40, 64, *steps)),
+      *(('running', n) for n in (0, 56, 64, *steps)),
       ('finished', steps[-1]),
   ]
   status = run_files.read_status(root_dir)
@@ -247,7 +245,7 @@ def test_resumes_and_the_settings_it_leaves_make_the_same_run(
   assert [int(row['iteration']) for row in after] == list(
       range(1, len(after) + 1)
   )
-  # It is the run that was never stopped, and whose random steps came at once.
+  # It is the run that was never stopped.
   gin.clear_config()
   gin_files.parse([os.fspath(resumed / 'operative_config.gin')])
   experiment.train_eval(os.fspath(tmp_path), seed=1)
@@ -262,20 +260,18 @@ def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
     whole, tmp_path, monkeypatch
 ):
   """A signal amid the random steps, a kill after them, two signals later."""
-  monkeypatch.setattr(collector, 'MAX_RANDOM_ROWS', 3)
-  prepare = on_policy.OnPolicyLoop.prepare
-  iterations = on_policy.OnPolicyLoop.iterations
+  prepare, iterations = loops.Loop.prepare, loops.Loop.iterations
   evaluate = callbacks.Evaluate._evaluate
   kills = [KeyboardInterrupt]
   limits = [256, 600]  # An evaluation is due; the run is at its end.
   random_steps, evaluated = [], []
 
   def preparing(loop):
-    for prepared in prepare(loop):
+    for is_evaluation_due in prepare(loop):
       random_steps.append(loop._counters.env_steps)
-      if len(random_steps) == 2:
+      if len(random_steps) == 1:
         os.kill(os.getpid(), signal.SIGTERM)
-      yield prepared
+      yield is_evaluation_due
 
   def stopping(loop):
     if kills:
@@ -290,16 +286,15 @@ def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
     evaluated.append(run.counters.iteration)
     evaluate(callback, run)
 
-  monkeypatch.setattr(on_policy.OnPolicyLoop, 'prepare', preparing)
-  monkeypatch.setattr(on_policy.OnPolicyLoop, 'iterations', stopping)
+  monkeypatch.setattr(loops.Loop, 'prepare', preparing)
+  monkeypatch.setattr(loops.Loop, 'iterations', stopping)
   monkeypatch.setattr(callbacks.Evaluate, '_evaluate', watching)
   stopped = _run(tmp_path, 600)
-  assert not stopped.finished and stopped.env_steps == 40
+  assert not stopped.finished and stopped.env_steps == 56
   with pytest.raises(KeyboardInterrupt):
     _run(tmp_path, 600)
-  # Random steps that were stopped begin again: three rows of eight
-  # environments; of five rows one only begins an episode.
-  assert random_steps == [24, 40, 24, 40, 64]
+  # Eight rows of eight environments; of five rows one only begins an episode.
+  assert random_steps == [56, 64]
   numbers = []
   for finished in (False, False, True, True):
     # The last of the starts finds all done.
@@ -312,7 +307,7 @@ def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
     # The handlers are back to what they were.
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     numbers.append(len(tiny_runs.rows(tmp_path, 'eval')))
-  assert len(random_steps) == 5  # The kill lost none.
+  assert len(random_steps) == 2  # The kill lost none.
   # A signal saves before an evaluation, which the next start makes.
   expected = tiny_runs.rows(whole, 'eval')
   assert len(expected) > 1

@@ -15,7 +15,7 @@ from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.agents import rnd_ppo_policy
 from rnd_agents.training import checkpoints
-from rnd_agents.training import resuming
+from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
 from tests.training import tiny_runs
 
@@ -175,7 +175,7 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
         num_env_steps=64 * 3,
         train=tiny_runs.prepare,
     )
-  assert 'Nothing was trained yet. The run begins anew' in caplog.text
+  assert 'Nothing was trained yet. The run starts again' in caplog.text
   # It is where a run is that did not fail.
   assert tiny_runs.iterations(tmp_path / 'a')[0] == 0
   tiny_runs.assert_same_variables(tmp_path / 'a', tmp_path / 'b')
@@ -210,7 +210,7 @@ def test_the_checkpoint_of_other_settings_goes_before_they_are_recorded(
   monkeypatch.setattr(run_directory, 'record_run', record_run)
   run = _run(tmp_path, checkpoints.Snapshot(0, '', {}), forgotten)
   with pytest.raises(tiny_runs.Killed):
-    resuming.resume_or_record(run, {'--seed': '1'})
+    run_lib.resume_or_record(run, {'--seed': '1'})
   assert forgotten == [-1]
 
 
@@ -222,7 +222,7 @@ def test_what_was_trained_does_not_begin_anew(tmp_path, iteration, state):
   snapshot = checkpoints.Snapshot(iteration, '', {'loop': state})
   run = _run(tmp_path, snapshot)
   with pytest.raises(errors.SetupError, match='--seed was 0 and is now 1'):
-    resuming.resume_or_record(run, {'--seed': '1'})
+    run_lib.resume_or_record(run, {'--seed': '1'})
 
 
 def test_a_checkpoint_of_another_version_is_named(tmp_path):
@@ -230,7 +230,7 @@ def test_a_checkpoint_of_another_version_is_named(tmp_path):
   snapshot = checkpoints.Snapshot(3, 'a/checkpoint', {'row': 1})
   run = _run(tmp_path, snapshot)
   with pytest.raises(errors.SetupError, match='a/checkpoint is of another ver'):
-    resuming.resume_or_record(run, {})
+    run_lib.resume_or_record(run, {})
 
 
 def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):

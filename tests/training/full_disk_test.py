@@ -161,7 +161,7 @@ def test_a_full_disk_leaves_the_replay_of_before(disk):
   with pytest.raises(OSError, match='No space left on device') as caught:
     replay.save(folder)
   # What a run says then.
-  assert checkpoints.reason(caught.value) == 'No space left on device.'
+  assert checkpoints.error_text(caught.value) == 'No space left on device.'
   replay = prioritized_replay.PrioritizedReplay(spec, 9)
   replay.restore(folder, state)
   assert replay.sizes()['agent'] == 1
@@ -191,7 +191,7 @@ def _misses():
             _full,
             errors.RunError,
             'A file of x could not be written: No space left on device. All is'
-            ' kept. Make room, and the same command goes on.',
+            ' kept. Make room; the same command then continues.',
         ),
         (_reads_nothing, FileNotFoundError, r"\[Errno 2\] .* '/no such file'"),
         (_pipes, BrokenPipeError, 'Broken pipe'),
@@ -201,7 +201,7 @@ def _misses():
 def test_only_an_error_of_the_disk_asks_for_room(work, error, message):
   this = run.Run(types.SimpleNamespace(root_dir='x'), None, None, None, None)
   this.checkpoints = types.SimpleNamespace(kept=lambda: 'All is kept.')
-  with pytest.raises(error, match=message), this.errors():
+  with pytest.raises(error, match=message), this.raising_run_errors():
     work()
 
 

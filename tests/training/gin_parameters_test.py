@@ -11,7 +11,6 @@ from rnd_agents.archive import archive_novelty
 from rnd_agents.archive import cells
 from rnd_agents.archive import exploration
 from rnd_agents.replay import prioritized_replay
-from rnd_agents.training import epsilons
 from rnd_agents.training import experiment
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
@@ -41,10 +40,10 @@ _CALLS = {
     'rnd_agents.OnPolicyTraining': on_policy.OnPolicyTraining,
     'rnd_agents.ReplayTraining': off_policy.ReplayTraining,
     'rnd_agents.TwoLevelTraining': two_level.TwoLevelTraining,
-    'rnd_agents.ladder_epsilon': lambda: epsilons.ladder_epsilon(0, 2),
-    'rnd_agents.linear_epsilon': lambda: epsilons.linear_epsilon(0, 2),
+    'rnd_agents.ladder_epsilon': lambda: off_policy.ladder_epsilon(0, 2),
+    'rnd_agents.linear_epsilon': lambda: off_policy.linear_epsilon(0, 2),
     'rnd_agents.exponential_epsilon': (
-        lambda: epsilons.exponential_epsilon(0, 2)
+        lambda: off_policy.exponential_epsilon(0, 2)
     ),
     'rnd_agents.PrioritizedReplay': functools.partial(
         prioritized_replay.PrioritizedReplay, None, seed=np.uint64(1)

@@ -1,12 +1,18 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""An off-policy agent of one's own, with no metric but the priorities."""
+"""Agents and ways of training of one's own."""
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import gin
+import numpy as np
+import pytest
 
 from rnd_agents import agents
+from rnd_agents import errors
+from rnd_agents.training import loops
+from rnd_agents.training import training
 from tests.training import tiny_runs
 
 
@@ -47,3 +53,73 @@ def test_its_loss_is_its_only_metric(tmp_path):
   assert all(float(row['loss']) > 0 for row in rows)
   assert all(float(row['data_age_train_steps']) >= 0 for row in rows)
   assert not {'td_loss', 'demonstration_rate'} & rows[0].keys()
+
+
+class _RowCounter(loops.Learner):
+  """Learns nothing; its metric is how many rows it has got in all starts."""
+
+  def __init__(self):
+    self._num_rows = 0
+
+  def add(self, trajectory, is_new):
+    self._num_rows += int(np.sum(is_new))
+
+  def train(self, num_env_steps):
+    pass
+
+  def metrics(self):
+    return dict(num_rows=self._num_rows)
+
+  def finite(self):
+    return {}
+
+  def get_state(self):
+    return self._num_rows
+
+  def set_state(self, state, episodes_go_on):
+    self._num_rows = state
+
+
+@gin.configurable(module='own_agent_test')
+@dataclasses.dataclass(frozen=True)
+class CountingTraining(training.Training):
+  """The least that a way of training has to have."""
+
+  rollout_length: int = 5
+
+  def build_agent(self, specs, num_environments):
+    return agents.create_rnd_ppo_agent(specs.time_step, specs.action)
+
+  def build_learner(self, run, agent, name=''):
+    return _RowCounter()
+
+
+def test_a_way_of_training_needs_few_methods(tmp_path):
+  settings = [
+      line
+      for line in tiny_runs.PPO_SETTINGS
+      if not line.startswith('OnPolicyTraining')
+  ]
+  for num_env_steps in (100, 200):
+    tiny_runs.train(
+        tmp_path,
+        num_env_steps,
+        'train_eval.training = @CountingTraining()',
+        'train_eval.warm_up_env_steps = 0',
+        settings=settings,
+    )
+  counts = [int(row['num_rows']) for row in tiny_runs.rows(tmp_path, 'train')]
+  # Four environments; the first rollout has a row more.
+  assert counts == [4 * (5 * i + 1) for i in range(1, len(counts) + 1)]
+  assert len(counts) >= 10
+
+
+def test_what_lacks_a_method_is_no_way_of_training(tmp_path):
+
+  class Incomplete(training.Training):
+    rollout_length = 5
+
+  with pytest.raises(TypeError, match='build_agent'):
+    Incomplete()
+  with pytest.raises(errors.InvalidType, match='train_eval.training'):
+    tiny_runs.train(tmp_path, 100, 'train_eval.training = @create_terse_agent')

@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from rnd_agents import errors
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from tests.training import tiny_runs
@@ -74,3 +75,8 @@ def test_a_signal_after_the_last_callback_saves(tmp_path, whole, monkeypatch):
   assert tiny_runs.iterations(tmp_path) == (2, 2)
   assert _train(tmp_path, _Count()).finished
   tiny_runs.assert_same_run(tmp_path, whole)
+
+
+def test_what_is_no_callback_is_refused(tmp_path):
+  with pytest.raises(errors.InvalidType, match='train_eval.callbacks'):
+    _train(tmp_path, print)

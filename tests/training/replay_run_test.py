@@ -28,7 +28,7 @@ from rnd_agents.replay import prioritized_replay
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import loops
-from rnd_agents.training import replay_learner
+from rnd_agents.training import off_policy
 from tests.training import tiny_runs
 
 _NUM_DEMONSTRATIONS = 3
@@ -229,7 +229,7 @@ def test_pretraining_comes_before_the_first_step(
     tmp_path, demonstration_file, monkeypatch
 ):
   seen = []
-  update = replay_learner.ReplayLearner._update
+  update = off_policy.ReplayLearner._update
 
   def watching(learner, demonstration_ratio):
     info = update(learner, demonstration_ratio)
@@ -238,7 +238,7 @@ def test_pretraining_comes_before_the_first_step(
     seen.append((learner._replay.sizes()['agent'], steps, info))
     return info
 
-  monkeypatch.setattr(replay_learner.ReplayLearner, '_update', watching)
+  monkeypatch.setattr(off_policy.ReplayLearner, '_update', watching)
   _run(
       tmp_path,
       60,
@@ -260,7 +260,7 @@ def test_pretraining_comes_before_the_first_step(
 def test_a_run_that_ends_before_its_first_iteration_goes_on(
     tmp_path, demonstration_file, monkeypatch
 ):
-  update, step = replay_learner.ReplayLearner._update, loops.Loop._step
+  update, warm_up = off_policy.ReplayLearner._update, loops.Loop._warm_up
   seen = {'pretraining': [], 'random steps': []}
   ends = []
 
@@ -277,20 +277,19 @@ def test_a_run_that_ends_before_its_first_iteration_goes_on(
       note('pretraining', int(learner._agent.train_step_counter.numpy()))
     return update(learner, demonstration_ratio)
 
-  def stepping(loop, env_steps):
-    if env_steps is None:
-      note('random steps', loop._counters.env_steps)
-    return step(loop, env_steps)
+  def warming_up(loop):
+    note('random steps', loop._counters.env_steps)
+    warm_up(loop)
 
-  monkeypatch.setattr(replay_learner.ReplayLearner, '_update', updating)
-  monkeypatch.setattr(loops.Loop, '_step', stepping)
+  monkeypatch.setattr(off_policy.ReplayLearner, '_update', updating)
+  monkeypatch.setattr(loops.Loop, '_warm_up', warming_up)
   bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
   assert not _run(tmp_path, 60, *bindings).finished  # It was stopped.
   with monkeypatch.context() as context, pytest.raises(tiny_runs.Killed):
     context.setattr(  # Saved after each update and step.
         callbacks.Checkpoint,
         'after_preparation',
-        lambda callback, run, prepared: run.save(),
+        lambda callback, run, is_evaluation_due: run.save(),
     )
     _run(tmp_path, 60, *bindings)
   assert _run(tmp_path, 60, *bindings).finished
@@ -355,11 +354,9 @@ def test_saving_now_and_then(monkeypatch):
   )
   callback = callbacks.Checkpoint(interval_iterations=1)
   run = types.SimpleNamespace(save=save)
-  for step in range(400):
+  for _ in range(400):
     clock[0] += 1.0
-    callback.after_preparation(run, loops.Prepared())
-    if step == 100:  # Where it may not, nothing is saved, and time goes by.
-      callback.after_preparation(run, loops.Prepared(can_save=False))
+    callback.after_preparation(run, is_evaluation_due=False)
   # A save takes ten seconds: two hundred pass before the next one.
   assert saved == [71.0, 282.0]
 
@@ -402,13 +399,13 @@ def test_states_of_demonstrations(caplog):
     )
 
   fitting = episode(5)
-  states = replay_learner._stored_states(fitting, spec)
+  states = off_policy._stored_states(fitting, spec)
   for x, y in zip(states, fitting.policy_info['network_state'], strict=True):
     np.testing.assert_array_equal(x, y)
   assert 'taken for those of this network' in caplog.text
   assert 'begin from zero' not in caplog.text
   for other in (episode(6), episode(5, is_stored=False)):
-    states = replay_learner._stored_states(other, spec)
+    states = off_policy._stored_states(other, spec)
     assert [part.shape for part in states] == [(4, 5), (4, 5)]
     assert not np.any(states)
   assert '[[6], [6]], not [[5], [5]]: they begin from zero' in caplog.text
@@ -564,7 +561,7 @@ def test_pretraining_is_evaluated_and_ends_the_run_that_has_solved_it(
       *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
       'ReplayTraining.pretraining_eval_interval_train_steps = 3',
   )
-  update, calls = replay_learner.ReplayLearner._update, []
+  update, calls = off_policy.ReplayLearner._update, []
 
   def dying(loop, demonstration_ratio):
     calls.append(demonstration_ratio)
@@ -572,7 +569,7 @@ def test_pretraining_is_evaluated_and_ends_the_run_that_has_solved_it(
       raise tiny_runs.Killed
     return update(loop, demonstration_ratio)
 
-  monkeypatch.setattr(replay_learner.ReplayLearner, '_update', dying)
+  monkeypatch.setattr(off_policy.ReplayLearner, '_update', dying)
   with pytest.raises(tiny_runs.Killed):
     _run(tmp_path, 60, *bindings)
   _run(tmp_path, 60, *bindings)
@@ -606,15 +603,15 @@ def test_batches_without_a_demonstration_tell_nothing_of_them():
       dict(loss=6.0, demonstration_rate=0.25, margin_loss=0.2,
            demonstration_agreement=0.25),
   ]
-  assert replay_learner._means(infos) == pytest.approx(
+  assert off_policy._means(infos) == pytest.approx(
       dict(loss=4.0, demonstration_rate=0.25, margin_loss=0.4,
            demonstration_agreement=0.5)
   )
   # None at all: no number.
-  assert replay_learner._means(infos[:1]) == dict(
+  assert off_policy._means(infos[:1]) == dict(
       loss=2.0, demonstration_rate=0.0
   )
-  assert replay_learner._means([]) == {}
+  assert off_policy._means([]) == {}
 
 
 def test_the_importance_exponent_rises_to_one():
@@ -623,11 +620,11 @@ def test_the_importance_exponent_rises_to_one():
   )
   counter = tf.Variable(0, dtype=tf.int64)
   loop = types.SimpleNamespace(
-      _settings=settings,
+      _config=settings,
       _agent=types.SimpleNamespace(train_step_counter=counter),
   )
   exponent = tf.function(
-      lambda: replay_learner.ReplayLearner._importance_exponent(loop)
+      lambda: off_policy.ReplayLearner._importance_exponent(loop)
   )
   found = []
   for step in (0, 5, 10, 30):
@@ -635,4 +632,4 @@ def test_the_importance_exponent_rises_to_one():
     found.append(float(exponent()))
   np.testing.assert_allclose(found, [0.4, 0.7, 1.0, 1.0], rtol=1e-6)
   settings.importance_anneal_train_steps = None
-  assert replay_learner.ReplayLearner._importance_exponent(loop) == 0.4
+  assert off_policy.ReplayLearner._importance_exponent(loop) == 0.4

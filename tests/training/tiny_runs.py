@@ -18,7 +18,7 @@ from tf_agents.environments import py_environment
 
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
-from rnd_agents.training import on_policy
+from rnd_agents.training import loops
 from tests import source_tree
 
 # As in conftest.py, for the processes of `context`.
@@ -135,7 +135,7 @@ def prepare(*args, **kwargs):
   def iterations(loop):
     raise Killed
 
-  with mock.patch.object(on_policy.OnPolicyLoop, 'iterations', iterations):
+  with mock.patch.object(loops.Loop, 'iterations', iterations):
     with contextlib.suppress(Killed):
       train(*args, **kwargs)
 

@@ -106,7 +106,7 @@ class _Counting(collector.Collector):
   def __init__(self):
     self.num_rounds = 0
 
-  def collect(self, variables, num_steps):
+  def collect(self, variables, num_steps, is_uniform):
     self.num_rounds += 1
     return variables, num_steps, self.num_rounds
 
@@ -120,7 +120,7 @@ class _Counting(collector.Collector):
   def reset(self):
     raise NotImplementedError
 
-  collect_random = visits = close = reset
+  visits = close = reset
 
 
 class _CountingShards(shards.Shards):

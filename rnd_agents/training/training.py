@@ -1,0 +1,119 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a way of training has to provide."""
+
+import abc
+from typing import Any
+
+from tf_agents.agents import tf_agent
+
+from rnd_agents import errors
+from rnd_agents.collecting import collector
+from rnd_agents.training import loops
+from rnd_agents.training import run as run_lib
+
+
+class Training(abc.ABC):
+  """Builds an agent and what trains it; bound to `train_eval.training`.
+
+  A subclass is a frozen dataclass that gin configures. It must be possible to
+  pickle it: workers build twins of the agent.
+
+  Attributes:
+    REMEDY: Advice for a run whose numbers are not finite, without a period.
+    is_off_policy: Whether the agent can learn from actions of any policy, such
+      as the random actions of the warm-up.
+    uses_demonstrations: Whether the agent learns from demonstrations.
+  """
+
+  REMEDY: str = 'Lower the learning rate'
+  is_off_policy: bool = False
+  uses_demonstrations: bool = False
+
+  @property
+  @abc.abstractmethod
+  def rollout_length(self) -> int:
+    """Steps of each environment in an iteration."""
+
+  @property
+  def collect_length(self) -> int:
+    """Steps of each environment that are collected with one policy.
+
+    `rollout_length` is a multiple of it.
+    """
+    return self.rollout_length
+
+  def check(  # noqa: B027
+      self, num_env_steps: int, num_environments: int
+  ) -> None:
+    """Raises a UserError if settings cannot run or have no effect.
+
+    Args:
+      num_env_steps: Environment steps of the whole run.
+      num_environments: B.
+    """
+
+  @abc.abstractmethod
+  def build_agent(
+      self, specs: collector.Specs, num_environments: int
+  ) -> tf_agent.TFAgent:
+    """Builds the agent of the learner.
+
+    Args:
+      specs: The environments' specs.
+      num_environments: B.
+
+    Raises:
+      UserError: If the agent cannot be trained in this way.
+    """
+
+  def build_twin(
+      self, specs: collector.Specs, num_environments: int
+  ) -> tf_agent.TFAgent:
+    """Builds an agent like the learner's, whose policy acts in a worker.
+
+    Args:
+      specs: The environments' specs.
+      num_environments: The environments of the worker.
+    """
+    return self.build_agent(specs, num_environments)
+
+  @abc.abstractmethod
+  def build_learner(
+      self, run: 'run_lib.Run', agent: Any, name: str = ''
+  ) -> loops.Learner:
+    """Builds what trains the agent.
+
+    Args:
+      run: The run.
+      agent: What `build_agent` returned.
+      name: Distinguishes the files and the random numbers of several learners
+        of a run; '' for the only one.
+    """
+
+  def build_loop(self, run: 'run_lib.Run') -> loops.Loop:
+    """Builds what collects and trains."""
+    return loops.Loop(
+        run.agent,
+        self.build_learner(run, run.agent),
+        run.collector,
+        run.counters,
+        self.rollout_length,
+        self.collect_length,
+        run.config.warm_up_env_steps,
+        learns_from_warm_up=self.is_off_policy,
+    )
+
+
+def check_training(name: str, value: Any) -> None:
+  """Raises InvalidType unless a setting is a `Training`.
+
+  Args:
+    name: Name of the setting.
+    value: Its value.
+  """
+  if not isinstance(value, Training):
+    raise errors.InvalidType(
+        f'{name} must be @OnPolicyTraining(), @ReplayTraining() or'
+        f' @TwoLevelTraining(), with the brackets, not {value!r}.'
+    )

@@ -1,0 +1,96 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of policies that draw by a generator."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.policies import tf_policy
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import policy_step
+from tf_agents.trajectories import time_step as ts
+
+from rnd_agents.collecting import random_policies
+
+_TIME_STEP = ts.time_step_spec(tf.TensorSpec([2], tf.float32))
+
+
+class _Remembering(tf_policy.TFPolicy):
+  """Counts its steps, in its state and its policy info."""
+
+  def __init__(self, action_spec, has_state=True):
+    count = tf.TensorSpec([], tf.int32)
+    super().__init__(
+        _TIME_STEP,
+        action_spec,
+        policy_state_spec=count if has_state else (),
+        info_spec=dict(count=count),
+    )
+
+  def _distribution(self, time_step, policy_state):
+    info = dict(count=policy_state)
+    return policy_step.PolicyStep((), policy_state + 1, info)
+
+
+def _time_step(batch_size):
+  return ts.restart(tf.zeros([batch_size, 2]), batch_size)
+
+
+def _draws(action_spec, batch_size=4000, seed=1):
+  policy = random_policies.uniform(
+      _Remembering(action_spec, has_state=False),
+      tf.random.Generator.from_seed(seed),
+  )
+  action = tf.function(policy.action)(_time_step(batch_size)).action
+  return tf.nest.map_structure(lambda x: x.numpy(), action)
+
+
+@pytest.mark.parametrize('dtype', [tf.int32, tf.int64, tf.uint8])
+def test_integers_are_drawn_evenly_with_both_bounds(dtype):
+  spec = tensor_spec.BoundedTensorSpec([2], dtype, [0, 2], [1, 5])
+  draws = _draws(spec)
+  assert draws.dtype == dtype.as_numpy_dtype and draws.shape == (4000, 2)
+  for column, low, high in ((0, 0, 1), (1, 2, 5)):
+    values, counts = np.unique(draws[:, column], return_counts=True)
+    np.testing.assert_array_equal(values, np.arange(low, high + 1))
+    expected = 4000 / len(values)
+    np.testing.assert_allclose(counts, expected, atol=4 * expected**0.5)
+
+
+def test_floats_are_drawn_evenly_between_their_bounds():
+  spec = tensor_spec.BoundedTensorSpec([2], tf.float32, [-1, 3], [1, 4])
+  draws = _draws(spec)
+  for column, low, high in ((0, -1.0, 1.0), (1, 3.0, 4.0)):
+    counts, _ = np.histogram(draws[:, column], 8, (low, high))
+    assert counts.sum() == 4000
+    np.testing.assert_allclose(counts, 500, atol=90)
+  assert np.abs(np.corrcoef(draws.T)[0, 1]) < 0.06
+
+
+def test_actions_without_bounds_are_finite():
+  largest = tf.float32.max
+  spec = tensor_spec.BoundedTensorSpec([], tf.float32, -largest, largest)
+  assert np.all(np.isfinite(_draws(spec)))
+
+
+def test_a_seed_decides_a_nest_of_actions():
+  spec = dict(
+      a=tensor_spec.BoundedTensorSpec([], tf.int64, 0, 99),
+      b=tensor_spec.BoundedTensorSpec([3], tf.float32, 0, 1),
+  )
+  one, same, other = (_draws(spec, seed=seed) for seed in (1, 1, 2))
+  for name in spec:
+    np.testing.assert_array_equal(one[name], same[name])
+    assert not np.array_equal(one[name], other[name])
+
+
+def test_the_state_is_that_of_the_policy():
+  spec = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 99)
+  generator = tf.random.Generator.from_seed(1)
+  policy = random_policies.uniform(_Remembering(spec), generator)
+  state = policy.get_initial_state(3)
+  time_step = ts.transition(tf.zeros([3, 2]), tf.zeros([3]))
+  for i in range(3):
+    step = policy.action(time_step, state)
+    np.testing.assert_array_equal(step.info['count'], [i] * 3)
+    state = step.state

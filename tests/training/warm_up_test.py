@@ -1,0 +1,116 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The random steps before the first update, in each way of training."""
+
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+
+from rnd_agents.collecting import shards
+from rnd_agents.training import callbacks
+from tests.hierarchy import level_settings
+from tests.training import tiny_runs
+
+# Settings, and the environment steps of the warm-up.
+_RUNS = {
+    'on-policy': (
+        (
+            *tiny_runs.SETTINGS,
+            # Short rollouts, so that there are several.
+            'OnPolicyTraining.rollout_length = 5',
+        ),
+        64,
+    ),
+    'replay': (
+        (*tiny_runs.R2D3_SETTINGS, 'train_eval.warm_up_env_steps = 40'),
+        40,
+    ),
+    'two levels': (level_settings.OFF_ON, 40),
+}
+_NUM_ENV_STEPS = 160
+
+
+@pytest.fixture(name='kind', params=_RUNS, scope='module')
+def _kind(request):
+    return request.param
+
+
+def _run(root_dir, kind):
+  settings, _ = _RUNS[kind]
+  return tiny_runs.train(root_dir, _NUM_ENV_STEPS, settings=settings)
+
+
+@pytest.fixture(name='whole', scope='module')
+def _whole(kind, tmp_path_factory):
+  """(folder, copy of it in the middle of the warm-up, rollouts by kind)."""
+  folder = tmp_path_factory.mktemp('runs') / 'whole'
+  middle = folder.parent / 'middle'
+  collect, rollouts = shards.Shards.collect, {True: [], False: []}
+
+  def collecting(collectors, variables_of, num_steps, is_uniform=False):
+    rollout = collect(collectors, variables_of, num_steps, is_uniform)
+    rollouts[is_uniform].append(rollout)
+    return rollout
+
+  def saving(callback, run, is_evaluation_due):
+    if len(rollouts[True]) == 2:
+      run.save()
+      run.checkpoints.wait()
+      shutil.copytree(folder, middle)
+
+  with pytest.MonkeyPatch.context() as context:
+    context.setattr(shards.Shards, 'collect', collecting)
+    context.setattr(callbacks.Checkpoint, 'after_preparation', saving)
+    _run(folder, kind)
+  return folder, middle, rollouts
+
+
+def test_a_kill_in_the_middle_changes_nothing(kind, whole):
+  folder, middle, rollouts = whole
+  assert len(rollouts[True]) > 2
+  assert tiny_runs.iterations(middle) == (0, -1)
+  _run(middle, kind)
+  tiny_runs.assert_same_run(middle, folder)
+
+
+def test_it_has_as_many_steps_as_it_should(kind, whole):
+  _, warm_up_env_steps = _RUNS[kind]
+  *before, last = [r.num_env_steps for r in whole[2][True]]
+  assert sum(before) < warm_up_env_steps <= sum(before) + last
+  assert sum(before) + last <= warm_up_env_steps + 16
+
+
+def _leaves(rows):
+  """Actions of a policy and the goals of its levels, by their name."""
+  yield 'action', rows.action
+  info = rows.policy_info
+  if isinstance(info, dict) and 'goal' in info:
+    yield 'goal', info['goal'][info['is_decision']]
+
+
+def test_actions_and_goals_are_even(whole):
+  draws = {}
+  for rollout in whole[2][True]:
+    new = tf.nest.map_structure(
+        lambda x, rollout=rollout: x[:, rollout.num_old_rows :],
+        rollout.trajectory,
+    )
+    for name, values in _leaves(new):
+      draws.setdefault(name, []).append(values.flatten())
+  for values in draws.values():
+    counts = np.bincount(np.concatenate(values))
+    expected = counts.sum() / len(counts)
+    assert len(counts) > 1
+    np.testing.assert_allclose(counts, expected, atol=4 * expected**0.5)
+
+
+def test_episodes_begin_anew_after_it_where_a_level_is_on_policy(kind, whole):
+  first = whole[2][False][0]
+  is_first = first.trajectory.step_type[:, 0] == ts.StepType.FIRST
+  if kind == 'replay':
+    assert first.num_old_rows == 1
+  else:
+    assert first.num_old_rows == 0 and np.all(is_first)
