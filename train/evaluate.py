@@ -110,13 +110,13 @@ def configure(args, scope):
   """
   import gin
 
-  from rnd_agents.environments import errors as environment_errors
+  from rnd_agents.environments import failures
   from rnd_agents.environments import loaders
   from rnd_agents.training import gin_files
 
   if args.env is not None:
     if ':' in args.env:
-      environment_errors.import_module(
+      failures.import_module(
           args.env.rpartition(':')[0], args.env
       )
     gin_files.parse([], args.gin_bindings)
@@ -135,7 +135,7 @@ def configure(args, scope):
     imports = _GIN_IMPORT.findall(file.read())
   for package, module in imports:
     if not package.startswith('__gin__'):
-      environment_errors.import_module(
+      failures.import_module(
           f'{package}.{module}'.lstrip('.'), config
       )
   # Most configurables in it, of agent and networks, are not imported here.
@@ -146,7 +146,7 @@ def configure(args, scope):
     ).get('env')
   env = copy.deepcopy(env)  # Gin's way to resolve a macro.
   if isinstance(env, str) and ':' in env:
-    environment_errors.import_module(env.rpartition(':')[0], config)
+    failures.import_module(env.rpartition(':')[0], config)
     # Again, for configurables that were unknown until now.
     gin.parse_config_file(config, skip_unknown=True)
   gin_files.parse([], args.gin_bindings)

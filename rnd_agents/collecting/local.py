@@ -16,7 +16,7 @@ from tf_agents.utils import common
 
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import seeded_policy
-from rnd_agents.environments import errors as environment_errors
+from rnd_agents.environments import failures
 from rnd_agents.evaluation import visits
 
 
@@ -188,12 +188,12 @@ class LocalCollector(collector.Collector):
       self._visits.restore(state['visits'])
     try:
       if state['environment'] is None:
-        raise environment_errors.StateNotRestored('It was not saved.')
+        raise failures.StateNotRestored('It was not saved.')
       self._environment.set_state(state['environment'])
     except (
         NotImplementedError,
-        environment_errors.StateNotRestored,
-        environment_errors.EnvironmentFailure,
+        failures.StateNotRestored,
+        failures.EnvironmentFailure,
     ) as error:
       self._begin_other_episodes()
       logging.warning(

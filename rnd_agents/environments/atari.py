@@ -20,7 +20,7 @@ from gymnasium import spaces
 import numpy as np
 
 from rnd_agents import ranges
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization
 
@@ -154,7 +154,7 @@ def _make_single(env_id, settings, render_mode):
         scale_obs=False,
     )
   except gymnasium.error.DependencyNotInstalled as error:  # OpenCV.
-    raise errors.MissingPackageError(
+    raise failures.MissingPackageError(
         f'{error}. Here: pip install "rnd_agents[atari]".'
     ) from error
   # AtariVectorEnv pads with zeros too; Gymnasium would repeat the first frame.
@@ -171,7 +171,7 @@ def _make_single(env_id, settings, render_mode):
 def _make_vector(env_id, settings, render_mode, num_environments):
   """Returns ALE's vector environment of a game."""
   if render_mode is not None:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         "ALE's vector environment does not render; use 'sync'."
     )
   env = gymnasium.make_vec(
@@ -217,11 +217,11 @@ def _channels_last_space(screen_size, stack_size):
 
 def _env_id(game):
   """Returns 'ALE/Pong-v5' for 'Pong' and for itself, if ALE has the game."""
-  errors.import_extra('ale_py', 'atari', game)
+  failures.import_extra('ale_py', 'atari', game)
   name, _, version = game.removeprefix('ALE/').partition('-v')
   env_id = f'ALE/{name}-v5'
   if version not in ('', '5') or env_id not in gymnasium.registry:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'ALE has no game {game!r}. Names are written as MontezumaRevenge,'
         ' ids as ALE/MontezumaRevenge-v5.'
     )

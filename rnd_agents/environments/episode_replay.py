@@ -16,9 +16,9 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.typing import types
 
-from rnd_agents import errors as user_errors
+from rnd_agents import errors
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 
 # An episode beyond this is not saved: a task without an end would make every
 # checkpoint larger than the one before, and take as long to replay.
@@ -99,7 +99,7 @@ class SeededEpisodes(gymnasium.Wrapper):
     try:
       return self.env.reset(seed=seed, options=options)
     except Exception as error:
-      raise errors.failure_of(
+      raise failures.failure_of(
           error, 'reset', self._environment_index
       ) from error
 
@@ -126,15 +126,15 @@ class SeededEpisodes(gymnasium.Wrapper):
     try:
       step = self.env.step(action)
       if isinstance(step[1], np.ndarray) and step[1].ndim:
-        raise user_errors.InvalidValue(
+        raise errors.InvalidValue(
             'the reward must be one number an environment, and has shape'
             f' {list(step[1].shape)}'
         )
       self._ended = step[2] or step[3]
       return step
     except Exception as error:
-      failure = errors.failure_of(error, 'step', self._environment_index)
-      failure.episode_step = errors.episode_step(self._length, self._seed)
+      failure = failures.failure_of(error, 'step', self._environment_index)
+      failure.episode_step = failures.episode_step(self._length, self._seed)
       raise failure from error
 
   def call_if_among(self, indices: Sequence[int], name: str) -> Any:
@@ -173,7 +173,7 @@ class SeededEpisodes(gymnasium.Wrapper):
       StateNotRestored: the episode ends at another step than it did.
     """
     if state['actions'] is None:
-      raise errors.StateNotRestored(
+      raise failures.StateNotRestored(
           f'Environment {self._environment_index}: the episode had more than'
           f' {MAX_REPLAYED_STEPS:,} steps, too many to replay.'
       )
@@ -201,8 +201,8 @@ class SeededEpisodes(gymnasium.Wrapper):
     """
     try:
       return self.set_episode_state(states[self._environment_index])
-    except (errors.StateNotRestored, errors.EnvironmentFailure) as error:
-      return errors.StateNotRestored(str(error))
+    except (failures.StateNotRestored, failures.EnvironmentFailure) as error:
+      return failures.StateNotRestored(str(error))
 
   def _start_episode(self, seed, options):
     self._seed = seed
@@ -228,7 +228,7 @@ class SeededEpisodes(gymnasium.Wrapper):
     return [(length, stacked)]
 
   def _not_restored(self, where):
-    return errors.StateNotRestored(
+    return failures.StateNotRestored(
         f'Environment {self._environment_index}: replayed from its seed'
         f' {self._seed}, the episode ends {where} it did.{_DETERMINISM}'
     )
@@ -269,7 +269,7 @@ def restore_running(
   saved_kind, state = state
   kind = _REPLAYED if is_seeded else type(vector_env.unwrapped).__name__
   if saved_kind != kind:
-    raise errors.StateNotRestored(
+    raise failures.StateNotRestored(
         f'It was saved by {saved_kind}, and this is {kind}: load_environment.'
         'vectorization was another one.'
     )
@@ -279,7 +279,7 @@ def restore_running(
   vector_env.reset()
   observations = vector_env.call('restore_episode', state)
   for observation in observations:
-    if isinstance(observation, errors.StateNotRestored):
+    if isinstance(observation, failures.StateNotRestored):
       raise observation
   space = vector_env.single_observation_space
   return vector.utils.concatenate(
@@ -297,7 +297,7 @@ def check_restored(
   for one, other in zip(tf.nest.flatten(saved), tf.nest.flatten(restored)):
     for i, (row, other_row) in enumerate(zip(one, other, strict=True)):
       if not np.array_equal(row, other_row):
-        raise errors.StateNotRestored(
+        raise failures.StateNotRestored(
             f'Environment {i}: replayed from its seed, the episode shows'
             f' another observation than it did.{_DETERMINISM}'
         )

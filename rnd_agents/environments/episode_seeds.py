@@ -18,7 +18,7 @@ from typing import Optional, Protocol, Sequence, Tuple, Union
 import gin
 import numpy as np
 
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 
 # Seeds are drawn so many at a time: a SeedSequence takes as long as a step of
 # CartPole.
@@ -117,12 +117,12 @@ def cycle(seeds: Union[int, Sequence[int]]) -> EpisodeSeeds:
     seeds = range(seeds)
   seeds = tuple(checked_seed(seed) for seed in seeds)
   if not seeds:
-    raise errors.EnvironmentSetupError('cycle needs at least one seed.')
+    raise failures.EnvironmentSetupError('cycle needs at least one seed.')
   return _Cycle(seeds)
 
 
 def checked_seed(seed: int) -> int:
   """Returns `seed` as an int; raises EnvironmentSetupError if negative."""
   if seed < 0:
-    raise errors.EnvironmentSetupError(f'Seeds are not negative; got {seed}.')
+    raise failures.EnvironmentSetupError(f'Seeds are not negative; got {seed}.')
   return int(seed)

@@ -16,8 +16,8 @@ import numpy as np
 from tf_agents.specs import array_spec
 from tf_agents.typing import types
 
-from rnd_agents import errors as user_errors
-from rnd_agents.environments import errors
+from rnd_agents import errors
+from rnd_agents.environments import failures
 
 Converter = Callable[[Any], types.NestedArray]
 
@@ -62,12 +62,12 @@ def observation_converter(
       else:
         parts[key] = observation_converter(part, f'{name}/{key}')
     if not parts:
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'{name!r} has no part that is an array: {space}.'
       )
     return _joined(space, parts)
   if is_text(space):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'{name!r} is text only, which a TF-Agents spec cannot hold; add a '
         'wrapper that encodes it as an array.'
     )
@@ -78,7 +78,7 @@ def observation_converter(
   def convert(observation):
     array = np.array(observation, dtype=dtype, order='C')  # Copies, always.
     if array.shape[1:] != shape:
-      raise user_errors.InvalidValue(
+      raise errors.InvalidValue(
           f'{name!r} must have shape {shape} in each environment, as its space'
           f' says, but has {array.shape[1:]}.'
       )
@@ -131,13 +131,13 @@ def action_converter(
   def convert(action):
     array = np.asarray(action)
     if array.shape != shape:
-      raise user_errors.InvalidValue(
+      raise errors.InvalidValue(
           f'{name!r} must have shape {shape} (environments first), but has '
           f'{array.shape}.'
       )
     if array.dtype.kind == 'f':
       if not is_floating:
-        raise user_errors.InvalidType(
+        raise errors.InvalidType(
             f'{name!r} must be {spec.dtype}, not {array.dtype}.'
         )
       check_finite(array, name)
@@ -187,7 +187,7 @@ def _check_range(array, minimum, maximum, name):
   outside = (array < minimum) | (array > maximum)
   if np.count_nonzero(outside):  # Faster than any().
     index = int(np.argwhere(outside)[0, 0])
-    raise user_errors.InvalidValue(
+    raise errors.InvalidValue(
         f'Environment {index}: {name!r} is {array[index]}, and must be from'
         f' {minimum} to {maximum}.'
     )
@@ -211,7 +211,7 @@ def _joined(space, parts):
 
   def convert_tuple(batch):
     if len(batch) != len(space.spaces):
-      raise user_errors.InvalidValue(
+      raise errors.InvalidValue(
           f'{len(batch)} parts of {space} are given.'
       )
     return tuple(convert(batch[i]) for i, convert in converters.items())
@@ -238,14 +238,14 @@ def _array_spec(space, name, round_inward=False):
   elif isinstance(space, spaces.MultiBinary):
     minimum, maximum = 0, 1
   else:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'{name!r} is a {type(space).__name__} space, which is no array of '
         'fixed shape. Supported are Box, Discrete, MultiDiscrete, MultiBinary, '
         'and Dict and Tuple of these; add a wrapper that converts it.'
     )
   dtype = _SPEC_DTYPES.get(np.dtype(space.dtype).name)
   if dtype is None:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'{name!r} has dtype {space.dtype}, which is unsupported.'
     )
   minimum, maximum = _cast_bounds(minimum, maximum, dtype, round_inward)

@@ -7,7 +7,7 @@ from typing import Any, Dict, Optional
 import numpy as np
 
 from rnd_agents import ranges
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 
 
 def create(
@@ -32,7 +32,7 @@ def create(
   if key is not None:
     return Lives(key, discount, num_environments)
   if discount != 0:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         'life_discount has no effect without lives_key, the key of the infos '
         "that says how many lives are left: 'lives' in Atari games."
     )
@@ -80,7 +80,7 @@ class Lives:
       self.left = np.where(given, infos[self._key], before)
     elif not is_first.all():
       told = sorted(key for key in infos if not key.startswith('_'))
-      raise errors.EnvironmentFailure(
+      raise failures.EnvironmentFailure(
           f'load_environment.lives_key is {self._key!r}, which is not among its'
           f' infos {told}.'
       )

@@ -12,7 +12,7 @@ import gymnasium
 
 from rnd_agents.environments import atari
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import minigrid_family
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization as vectorization_lib
@@ -112,12 +112,12 @@ def load_environment(
     MissingPackageError: the environment needs a package that is not installed.
   """
   if max_episode_steps is not None and max_episode_steps < 1:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         'max_episode_steps must be None (the registered limit) or at least 1, '
         f'not {max_episode_steps}.'
     )
   if action_repeat < 1:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'action_repeat must be at least 1, not {action_repeat}.'
     )
   if action_repeat > 1:
@@ -127,7 +127,7 @@ def load_environment(
     )
     wrappers = [repeat, *wrappers]
   if not isinstance(env, str) and not callable(env):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
         'For an environment of your own: load_environment(lambda: MyEnv()).'
     )
@@ -153,10 +153,10 @@ def load_environment(
   env_id = env.rpartition(':')[2]
   for ids, module, extra in _OPTIONAL:
     if ids.match(env_id):
-      errors.import_extra(module, extra, env_id)
+      failures.import_extra(module, extra, env_id)
   _check_registered(env)
   if preprocessing and env_id.startswith('ALE/'):
-    with errors.explained('load_atari', env_kwargs):
+    with failures.explained('load_atari', env_kwargs):
       return atari.load_atari(
           env_id,
           max_episode_steps=max_episode_steps,
@@ -182,7 +182,7 @@ def load_environment(
 
 def _make_registered(env_id, env_kwargs):
   """Makes one environment by its id; runs in the worker where there is one."""
-  with errors.explained(env_id, env_kwargs):
+  with failures.explained(env_id, env_kwargs):
     # What it checks at each step, the adapter does for the whole batch.
     env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
   if _KEEPS_WORLD.match(env_id.rpartition(':')[2]):
@@ -192,7 +192,7 @@ def _make_registered(env_id, env_kwargs):
 
 def _make_from_callable(make, env_kwargs, max_episode_steps):
   """Makes one environment; runs in the worker where there is one."""
-  with errors.explained(vectorization_lib.default_name(make), env_kwargs):
+  with failures.explained(vectorization_lib.default_name(make), env_kwargs):
     env = make(**env_kwargs)
   if max_episode_steps is not None and isinstance(env, gymnasium.Env):
     _check_no_time_limit(env)
@@ -202,7 +202,7 @@ def _make_from_callable(make, env_kwargs, max_episode_steps):
 
 def _make_registered_vector(env_id, env_kwargs, num_environments):
   """Makes the vector environment registered for an id."""
-  with errors.explained(f'The vector environment of {env_id}', env_kwargs):
+  with failures.explained(f'The vector environment of {env_id}', env_kwargs):
     return gymnasium.make_vec(
         env_id,
         num_envs=num_environments,
@@ -215,14 +215,14 @@ def _check_registered(env_id):
   """Raises EnvironmentSetupError, naming ids like it, for an unknown id."""
   module, _, name = env_id.rpartition(':')
   if module:
-    errors.import_module(module, env_id)
+    failures.import_module(module, env_id)
   known = list(gymnasium.registry)
   # Gymnasium takes an id without its version for the newest one.
   newest = re.compile(re.escape(name) + r'-v\d+')
   if name in known or any(newest.fullmatch(other) for other in known):
     return
   close = difflib.get_close_matches(name, known, n=5, cutoff=0.5)
-  raise errors.EnvironmentSetupError(
+  raise failures.EnvironmentSetupError(
       f'Gymnasium knows no environment {name!r}. '
       + (f'Close to it: {", ".join(close)}. ' if close else '')
       + 'Import the module that registers it, or load "module:id".'
@@ -233,7 +233,7 @@ def _check_no_time_limit(env):
   """Raises EnvironmentSetupError for a TimeLimit, which no other replaces."""
   while isinstance(env, gymnasium.Wrapper):
     if isinstance(env, gymnasium.wrappers.TimeLimit):
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           'max_episode_steps cannot replace the TimeLimit that the callable '
           'put on its environment. Set the limit in one of the two places.'
       )

@@ -11,8 +11,8 @@ import gymnasium
 from gymnasium import spaces
 import numpy as np
 
-from rnd_agents import errors as user_errors
-from rnd_agents.environments import errors
+from rnd_agents import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization
 
@@ -63,10 +63,10 @@ def load_minigrid(
     MissingPackageError: `pip install "rnd_agents[minigrid]"` is needed.
   """
   if observation not in OBSERVATIONS:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'observation must be one of {OBSERVATIONS}, not {observation!r}.'
     )
-  errors.import_extra('minigrid', 'minigrid', env_id)
+  failures.import_extra('minigrid', 'minigrid', env_id)
   env_kwargs = dict(env_kwargs or {})
   if max_episode_steps is not None:
     env_kwargs['max_episode_steps'] = max_episode_steps
@@ -84,7 +84,7 @@ def _make_single(env_id, env_kwargs, observation, tile_size):
   """Returns one task."""
   from minigrid import wrappers  # pylint: disable=import-outside-toplevel
 
-  with errors.explained(env_id, env_kwargs):
+  with failures.explained(env_id, env_kwargs):
     env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
   if observation == 'one_hot':
     return _one_hot(wrappers.ImgObsWrapper(env))
@@ -181,7 +181,7 @@ class MiniGridExpert(gymnasium.Wrapper):
               action if state is start else first_actions[state]
           )
           queue.append(after)
-    raise user_errors.InvalidValue(
+    raise errors.InvalidValue(
         'MiniGridExpert found no way to a goal: it can pick up one key, open'
         ' doors and walk.'
     )

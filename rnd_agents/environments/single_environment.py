@@ -12,7 +12,7 @@ from tf_agents.environments import wrappers
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization
 
@@ -42,7 +42,7 @@ def from_gymnasium(
     EnvironmentSetupError: `env` is no `gymnasium.Env`, or a space has no spec.
   """
   if not isinstance(env, gymnasium.Env):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'from_gymnasium needs a gymnasium.Env, not {type(env).__name__}. Of'
         ' the old gym, from_old_gym takes them; callables and ids are for'
         ' load_environment.'
@@ -83,7 +83,7 @@ def from_old_gym(
 
     env = gym.make(env)
   if isinstance(env, gymnasium.Env):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'from_old_gym needs an environment of the old gym, and {env} is one of'
         ' Gymnasium: from_gymnasium takes it.'
     )

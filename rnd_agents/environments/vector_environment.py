@@ -21,11 +21,11 @@ from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
-from rnd_agents import errors as user_errors
+from rnd_agents import errors
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import lives
 
@@ -187,7 +187,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         takes no list.
     """
     if len(seeds) != self._num_envs:
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'reset_with_seeds needs {self._num_envs} seeds, one an environment, '
           f'and got {len(seeds)}.'
       )
@@ -201,14 +201,14 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       self._next_seed = form
       try:
         return self.reset()
-      except errors.EnvironmentFailure as failure:
+      except failures.EnvironmentFailure as failure:
         if not isinstance(
             failure.__cause__, (TypeError, gymnasium.error.Error)
         ):
           raise
         self.failure = None
         first_error = first_error or failure.__cause__
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'{self._vector_env} did not reset with a list of seeds. Those of '
         "vectorization='sync' and 'async' do."
     ) from first_error
@@ -284,7 +284,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     state = _copied(state)
     time_step = state['time_step']
     if len(time_step.step_type) != self._num_envs:
-      raise user_errors.InvalidValue(
+      raise errors.InvalidValue(
           f'The saved state is of {len(time_step.step_type)} environments, and '
           f'there are {self._num_envs}.'
       )
@@ -325,7 +325,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       EnvironmentSetupError: the environment was made for another render mode.
     """
     if self._vector_env.render_mode != mode:
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'Cannot render as {mode!r}: the environment was made with '
           f'render_mode={self._vector_env.render_mode!r}. Pass '
           f"env_kwargs={{'render_mode': {mode!r}}} when you load it."
@@ -400,7 +400,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
   def _check_shape(self, name, array, shape=()):
     expected = (self._num_envs, *shape)
     if array.shape != expected:
-      raise user_errors.InvalidValue(
+      raise errors.InvalidValue(
           f'the {name} must be one number an environment, {list(expected)},'
           f' and has shape {list(array.shape)}'
       )
@@ -410,18 +410,18 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._busy_since = (threading.get_ident(), time.monotonic())
     try:
       return function(*args)
-    except (errors.StateNotRestored, NotImplementedError):
+    except (failures.StateNotRestored, NotImplementedError):
       raise
     except Exception as error:
       failure = error
-      if not isinstance(error, errors.EnvironmentFailure):
+      if not isinstance(error, failures.EnvironmentFailure):
         misshaped = _failure_of_shape(self._vector_env)
-        failure = misshaped or errors.failure_of(error, doing)
+        failure = misshaped or failures.failure_of(error, doing)
       failure.environment_name = self.name
       index = failure.environment_index
       goes_on = index is not None and index not in self._ended_indices
       if doing == 'step' and goes_on and failure.episode_step is None:
-        failure.episode_step = errors.episode_step(
+        failure.episode_step = failures.episode_step(
             *self._episodes.next_step(index)
         )
       self.failure = failure
@@ -480,7 +480,7 @@ def _copied(state):
 def _check_vector_env(vector_env):
   """Raises EnvironmentSetupError unless it resets at the next step."""
   if not isinstance(vector_env, vector.VectorEnv):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         'VectorPyEnvironment needs a gymnasium.vector.VectorEnv, not '
         f'{type(vector_env).__name__}. For a gymnasium.Env, use '
         'single_environment.from_gymnasium(env).'
@@ -493,7 +493,7 @@ def _check_vector_env(vector_env):
       vector_env.metadata.get('autoreset_mode'),
   )
   if mode != vector.AutoresetMode.NEXT_STEP:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'{vector_env} has autoreset mode {mode}, which would lose the last '
         'observation of an episode. Make it with autoreset_mode='
         'gymnasium.vector.AutoresetMode.NEXT_STEP.'
@@ -513,7 +513,7 @@ def _failure_of_shape(vector_env):
           space, [observation], vector.utils.create_empty_array(space, 1)
       )
     except Exception:  # NumPy's errors, KeyError, AttributeError ...
-      return errors.EnvironmentFailure(
+      return failures.EnvironmentFailure(
           f'its observation of type {type(observation).__name__} and shape '
           f'{np.shape(observation)} is not in its space {space}.',
           environment_index=i,

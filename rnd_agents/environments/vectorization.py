@@ -13,7 +13,7 @@ from gymnasium import vector
 
 from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import worker_processes
@@ -50,11 +50,11 @@ def make_batch(
   'vector_entry_point', and is None if there is none.
   """
   if num_environments < 1:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'num_environments must be at least 1, not {num_environments}.'
     )
   if vectorization not in VECTORIZATIONS:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'vectorization must be one of {VECTORIZATIONS}, not '
         f'{vectorization!r}.'
     )
@@ -90,7 +90,7 @@ def make_batch(
       vector_env = worker_processes.WatchedAsyncVectorEnv(
           makers, step_timeout_s
       )
-    except errors.EnvironmentFailure as failure:
+    except failures.EnvironmentFailure as failure:
       failure.environment_name = name
       raise
   else:
@@ -113,7 +113,7 @@ def default_name(env: Union[str, Callable[..., gymnasium.Env]]) -> str:
 def check_wrappers(wrappers: Any) -> None:
   """Raises EnvironmentSetupError unless these are a list."""
   if not isinstance(wrappers, (list, tuple)):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         'wrappers must be a list of callables, such as [MyWrapper], not'
         f' {wrappers!r}.'
     )
@@ -122,13 +122,13 @@ def check_wrappers(wrappers: Any) -> None:
 def _check_own_vector(name, make_vector, wrappers, seeding):
   """Raises EnvironmentSetupError for what 'vector_entry_point' cannot do."""
   if make_vector is None:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f"{name} registers no vector environment: vectorization="
         "'vector_entry_point' needs a Gymnasium id that does. Use 'sync' or"
         " 'async', or VectorPyEnvironment(vector_env) for one of your own."
     )
   if wrappers or seeding is not None:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         'wrappers and seeding are for single environments, and'
         " vectorization='vector_entry_point' has none; use 'sync' or 'async'."
     )
@@ -152,7 +152,7 @@ def _make_seeded(
 def _checked(env, source):
   """Returns `env`; raises EnvironmentSetupError if it is no gymnasium.Env."""
   if not isinstance(env, gymnasium.Env):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'{source} must return a gymnasium.Env, and returned '
         f'{type(env).__name__}.'
     )
@@ -175,7 +175,7 @@ def _without_text(env, is_first):
 def _check_distinct(envs):
   """Raises EnvironmentSetupError if two of `envs` are one environment."""
   if len({id(env.unwrapped) for env in envs}) < len(envs):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         'The callable returned the same environment more than once; it must '
         'make a new one each time.'
     )

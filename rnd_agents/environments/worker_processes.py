@@ -19,7 +19,7 @@ import gymnasium
 from gymnasium import vector
 from gymnasium.vector import async_vector_env
 
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 
 # A worker reports that it failed, and then the error, which follows at once.
 _ERROR_WAIT_S = 10.0
@@ -100,7 +100,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
       failure = (
           self._failure_of_the_dead(error)
           if started == len(env_fns)
-          else errors.EnvironmentFailure(
+          else failures.EnvironmentFailure(
               'its worker process could not be started:'
               f' {type(error).__name__}: {error}. Load fewer'
               " (num_environments), or use vectorization='sync', which needs"
@@ -135,7 +135,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
   def _guarded(self, function, *args, **kwargs):
     """Calls `function`; a silent or dead worker is an EnvironmentFailure."""
     if self._broken:
-      raise errors.EnvironmentFailure(
+      raise failures.EnvironmentFailure(
           'its worker processes stopped after an earlier failure. Make a new'
           ' environment.'
       )
@@ -193,14 +193,16 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     self._state = async_vector_env.AsyncState.DEFAULT
     self._broken = True
     if not received:
-      raise errors.EnvironmentFailure(
+      raise failures.EnvironmentFailure(
           'its worker raised something that cannot be pickled; see its log.',
           environment_index=list(successes).index(False),
       )
     index, kind, value, trace = min(received, key=lambda entry: entry[0])
-    if isinstance(value, (errors.EnvironmentFailure, errors.StateNotRestored)):
+    if isinstance(
+        value, (failures.EnvironmentFailure, failures.StateNotRestored)
+    ):
       raise value
-    raise errors.EnvironmentFailure(
+    raise failures.EnvironmentFailure(
         f'its worker raised {kind.__name__}: {value}',
         environment_index=index,
         traceback_text=trace,
@@ -211,7 +213,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     silent = [
         i for i, poller in enumerate(self._pollers) if not poller.poll(0)
     ]
-    return errors.EnvironmentFailure(
+    return failures.EnvironmentFailure(
         f'no answer from worker(s) {silent} within {self._timeout_s} s. They'
         ' hang, or need a longer load_environment.step_timeout_s.',
         environment_index=silent[0] if silent else None,
@@ -229,10 +231,10 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
       ]
       time.sleep(0.01)  # A pipe breaks a little before its process is gone.
     if not dead:
-      return errors.failure_of(error, 'the pipe to a worker')
+      return failures.failure_of(error, 'the pipe to a worker')
     index, code = dead[0]
     how = f'was killed by signal {-code}' if code < 0 else f'exited with {code}'
-    return errors.EnvironmentFailure(
+    return failures.EnvironmentFailure(
         f'its worker process {how}. A crash in native code, os._exit or too'
         ' little memory does that; the standard error of this program may say'
         " more, and vectorization='sync' shows where.",

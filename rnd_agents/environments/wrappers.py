@@ -16,7 +16,7 @@ from gymnasium import spaces
 from gymnasium.wrappers import utils
 import numpy as np
 
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
@@ -67,7 +67,7 @@ class ActionRepeat(gymnasium.Wrapper):
   def __init__(self, env: gymnasium.Env, num_time_steps: int):
     super().__init__(env)
     if num_time_steps < 1:
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'num_time_steps must be at least 1, not {num_time_steps}.'
       )
     self._num_time_steps = num_time_steps
@@ -101,7 +101,7 @@ class SomeEntries(gymnasium.ObservationWrapper):
     super().__init__(env)
     space = env.observation_space
     if not isinstance(space, spaces.Box) or len(space.shape) != 1:
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'SomeEntries needs a flat Box, not {space}.'
       )
     indices = np.array(entries)
@@ -112,7 +112,7 @@ class SomeEntries(gymnasium.ObservationWrapper):
         or indices.dtype.kind not in 'iu'
         or not ((0 <= indices) & (indices < space.shape[0])).all()
     ):
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           'SomeEntries.entries must hold indices from 0 to'
           f' {space.shape[0] - 1}, at least one, not {entries!r}.'
       )
@@ -137,12 +137,12 @@ class SomeActions(gymnasium.ActionWrapper):
     super().__init__(env)
     space = env.action_space
     if not isinstance(space, spaces.Discrete):
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'SomeActions needs Discrete actions, not {space}.'
       )
     self._actions = [np.int64(action) for action in actions]
     if not self._actions or not all(map(space.contains, self._actions)):
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'SomeActions.actions must hold actions of {space}, at least one, not'
           f' {tuple(actions)}.'
       )
@@ -182,7 +182,7 @@ class RoomsVisited(InfoWrapper):
   def __init__(self, env: gymnasium.Env):
     super().__init__(env)
     if not hasattr(env.unwrapped, 'ale'):
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'RoomsVisited needs an ALE game, not {env}.'
       )
     self._rooms: Set[int] = set()
@@ -205,7 +205,7 @@ class DelayedReward(gymnasium.Wrapper):
   def __init__(self, env: gymnasium.Env, delay_env_steps: int):
     super().__init__(env)
     if delay_env_steps < 1:
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'delay_env_steps must be at least 1, not {delay_env_steps}.'
       )
     self._delay_env_steps = delay_env_steps
@@ -240,7 +240,7 @@ class AgentPosition(InfoWrapper):
   def __init__(self, env: gymnasium.Env):
     super().__init__(env)
     if not hasattr(env.unwrapped, 'agent_pos'):
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'AgentPosition needs a MiniGrid task, not {env}.'
       )
 

@@ -17,7 +17,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents import errors
-from rnd_agents.environments import errors as environment_errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 
 
@@ -186,7 +186,7 @@ def load_function(name):
   module_name, _, function_name = name.partition(':')
   if not module_name or not function_name:
     raise ActorError(f"{name!r} must be 'module:function', as in experts:mine.")
-  module = environment_errors.import_module(module_name, name)
+  module = failures.import_module(module_name, name)
   function = getattr(module, function_name, None)
   if not callable(function):
     raise ActorError(f'{module_name} has no function {function_name!r}.')

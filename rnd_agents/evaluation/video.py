@@ -18,8 +18,8 @@ from absl import logging
 import gin
 import numpy as np
 
-from rnd_agents import errors as user_errors
-from rnd_agents.environments import errors
+from rnd_agents import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import evaluator
 
@@ -27,7 +27,7 @@ _MAX_FRAMES = 9
 _DEFAULT_FPS = 30
 
 
-class RecordingError(user_errors.UserError, RuntimeError):
+class RecordingError(errors.UserError, RuntimeError):
   """A video that cannot be made; the message says why."""
 
 
@@ -85,7 +85,7 @@ def rendering_environment(scope='eval', **arguments):
     except Exception as error:  # Constructors raise many kinds.
       raise RecordingError(
           'The environment cannot be made with render_mode=rgb_array:'
-          f' {user_errors.message_of(error)}'
+          f' {errors.message_of(error)}'
       ) from error
 
 
@@ -117,7 +117,7 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
     ValueError: If the episode is none of an evaluation.
   """
   if episode.actions is None or episode.seed is None:
-    raise user_errors.InvalidValue(
+    raise errors.InvalidValue(
         'A video needs seed and actions of its episode: take one that'
         ' Evaluator.run returned.'
     )
@@ -138,7 +138,7 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
     raise RecordingError(
         f'{path} could not be written: {error.strerror}.'
     ) from error
-  except errors.EnvironmentFailure as error:
+  except failures.EnvironmentFailure as error:
     raise RecordingError(str(error)) from error
   finally:
     environment.close()
@@ -261,6 +261,6 @@ def _find_ffmpeg():
 
     return imageio_ffmpeg.get_ffmpeg_exe()
   except (ImportError, RuntimeError) as error:
-    raise user_errors.MissingPackage(
+    raise errors.MissingPackage(
         'Videos need imageio-ffmpeg: pip install "rnd_agents[video]"'
     ) from error

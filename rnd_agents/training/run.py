@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
-from rnd_agents.environments import errors as environment_errors
+from rnd_agents.environments import failures
 from rnd_agents.evaluation import evaluator
 from rnd_agents.statistics import finite
 from rnd_agents.training import checkpoints as snapshots
@@ -197,7 +197,7 @@ class Run:
     except FloatingPointError as error:
       raise self._not_finite(error) from error
     except (
-        environment_errors.EnvironmentFailure,
+        failures.EnvironmentFailure,
         evaluator.EndlessEpisode,
     ) as error:
       raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error

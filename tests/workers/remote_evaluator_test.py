@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from rnd_agents import errors
-from rnd_agents.environments import errors as environment_errors
+from rnd_agents.environments import failures
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.workers import remote_evaluator
@@ -130,7 +130,7 @@ def test_a_run_that_an_evaluation_may_end_waits_for_it(tmp_path):
 def test_an_environment_that_fails_ends_the_run(tmp_path):
   workers = []
   make = _evaluator_with(workers, {})
-  failure = environment_errors.EnvironmentFailure('The door is stuck.')
+  failure = failures.EnvironmentFailure('The door is stuck.')
   with mock.patch.object(
       remote_evaluator.WorkerEvaluator, 'run', side_effect=failure
   ), pytest.raises(errors.RunError, match='The door is stuck'):
