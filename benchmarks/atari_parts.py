@@ -22,7 +22,7 @@ from rnd_agents.agents import rollouts as rollouts_lib
 from rnd_agents.agents import rows as rows_lib
 from rnd_agents.collecting import local
 from rnd_agents.collecting import seeded_policy
-from rnd_agents.ops import parts
+from rnd_agents.ops import rollout_parts
 from rnd_agents.training import experiment
 from rnd_agents.training import loops
 from rnd_agents.training import on_policy
@@ -152,7 +152,7 @@ class Session:
     policy = self.agent.collect_policy
     run = common.function(
         lambda x: tf.reduce_sum(
-            parts.by_environment(
+            rollout_parts.by_environment(
                 policy.values, x.observation, x.step_type, ()
             )
         )

@@ -5,6 +5,7 @@
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_utils
 
+from rnd_agents import _compat
 from rnd_agents import errors
 from rnd_agents.agents import replicas
 
@@ -55,12 +56,11 @@ def build(optimizer, variables):
     variables: What it is going to train.
   """
   with tf.init_scope():
-    if isinstance(optimizer, tf.keras.optimizers.legacy.Optimizer):
-      optimizer._create_all_weights(variables)  # pylint: disable=protected-access
-    elif hasattr(optimizer, 'build'):
+    is_legacy = isinstance(optimizer, tf.keras.optimizers.legacy.Optimizer)
+    if hasattr(optimizer, 'build') and not is_legacy:
       optimizer.build(variables)
     else:
-      optimizer._create_slots(variables)  # pylint: disable=protected-access
+      _compat.create_optimizer_slots(optimizer, variables)
 
 
 def clip(gradients, max_norm):

@@ -68,7 +68,7 @@ class ReplayedCuriosity(tf.Module):
       What `Curiosity.watch` does of the transition to the row.
     """
     numbers = dict(observation=row.observation)
-    with tf.control_dependencies(finite.check(numbers, outer_rank=1)):
+    with tf.control_dependencies(finite.verify(numbers, outer_rank=1)):
       return self.curiosity.watch(self._previous_row.join(row, mask))
 
   def batch(self, experience):

@@ -15,7 +15,7 @@ from rnd_agents import errors
 from rnd_agents.agents import return_streams as streams_lib
 from rnd_agents.agents import rows as rows_lib
 from rnd_agents.curiosity import transitions as transitions_lib
-from rnd_agents.ops import parts
+from rnd_agents.ops import rollout_parts
 from rnd_agents.statistics import finite
 
 
@@ -107,9 +107,9 @@ class Rollouts:
         bonuses = self.rewards.bonuses(transitions)
         values = self._values(experience)
     return Evaluated(log_probability, transitions, bonuses, values), [
-        *finite.check({'log probability of the action': log_probability}),
-        *finite.check({'value': values}),
-        *finite.check({'bonus': list(bonuses.values())}, mask=valid[:, :-1]),
+        *finite.verify({'log probability of the action': log_probability}),
+        *finite.verify({'value': values}),
+        *finite.verify({'bonus': list(bonuses.values())}, mask=valid[:, :-1]),
     ]
 
   def _check_collected(self, experience, valid, weights, everywhere):
@@ -125,21 +125,21 @@ class Rollouts:
       info['weights'] = weights
     largest = self.rewards.largest_reward
     return [
-        *finite.check(
+        *finite.verify(
             dict(observation=experience.observation, **info), mask=everywhere
         ),
-        *finite.check(
+        *finite.verify(
             dict(discount=experience.discount, action=experience.action),
             mask=valid,
         ),
-        *finite.check(
+        *finite.verify(
             dict(reward=experience.reward),
             mask=valid,
             largest=largest,
             advice=f' Rewards may be up to {largest:g} in size; more only with'
             ' normalize_rewards.',
         ),
-        *finite.check(dist_params, mask=valid, largest=np.inf),
+        *finite.verify(dist_params, mask=valid, largest=np.inf),
     ]
 
   def rows(self, experience, evaluated, updates_statistics):
@@ -240,7 +240,7 @@ class Rollouts:
       return tf.stack([info[name] for name in names], axis=-1)
     values_of = self.policy.values
     if not self.is_recurrent:  # Or its memory would run B times over T steps.
-      values_of = functools.partial(parts.by_environment, values_of)
+      values_of = functools.partial(rollout_parts.by_environment, values_of)
     states = ()
     stored = info.get('network_state')
     if stored is not None:

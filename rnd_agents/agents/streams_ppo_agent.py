@@ -298,7 +298,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
     leaf = tf.nest.flatten(observations)[0]
     outer_rank = len(leaf.shape) - spec.shape.rank  # NumPy knows no rank.
     with tf.control_dependencies(
-        finite.check({'observation': observations}, outer_rank)
+        finite.verify({'observation': observations}, outer_rank)
     ):
       for curiosity in self._curiosities:
         curiosity.update_observation_statistics(observations, mask)
@@ -316,7 +316,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
         tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
     )
     with tf.control_dependencies(
-        finite.check({'observation': batched_observations})
+        finite.verify({'observation': batched_observations})
     ):
       if self._observation_normalizer is not None:
         self._observation_normalizer.update(batched_observations)
@@ -326,7 +326,7 @@ class StreamsPPOAgent(unused_methods.UnusedMethods, ppo_agent.PPOAgent):
 
   def update_reward_normalizer(self, batched_rewards):
     """Updates rewards' statistics; a `PPOLearner` calls it with [B, T+1]."""
-    with tf.control_dependencies(finite.check({'reward': batched_rewards})):
+    with tf.control_dependencies(finite.verify({'reward': batched_rewards})):
       self._rewards.update_scalers(
           batched_rewards, tf.ones(tf.shape(batched_rewards)[:2], tf.bool)
       )

@@ -2,22 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prioritised replay of sequences: priorities and importance weights."""
 
+from typing import Union
+
 import tensorflow as tf
 
 
-def sequence_priorities(td_errors, valid_mask, max_weight=0.9):
+def sequence_priorities(
+    td_errors: tf.Tensor, valid_mask: tf.Tensor, max_weight: float = 0.9
+) -> tf.Tensor:
   """Computes the replay priority of each sequence.
 
       p = eta max_t |delta_t| + (1 - eta) mean_t |delta_t|
 
   (R2D2, Kapturowski et al., 2019, section 2.3, eta = 0.9.) Steps that train
-  nothing count in neither. The priority is not yet raised to its exponent:
-  `PrioritizedReplay` does that itself.
+  nothing count in neither. `PrioritizedReplay` raises the priority to its
+  exponent.
 
   Args:
-    td_errors: delta, in the space that the network is trained in; any other
-      number a step that priorities are to follow does too. Float [B, T].
-    valid_mask: Which steps count, booleans [B, T].
+    td_errors: delta, in the units in which the network is trained, or another
+      measure of each step that priorities shall follow. Float [B, T].
+    valid_mask: Booleans [B, T]: which steps count.
     max_weight: eta, a float from 0 to 1.
 
   Returns:
@@ -35,8 +39,12 @@ def sequence_priorities(td_errors, valid_mask, max_weight=0.9):
   return max_weight * largest + (1.0 - max_weight) * mean
 
 
-def importance_weights(probabilities, table_sizes, exponent):
-  """Weights that make up for sampling by priority, the largest being 1.
+def importance_weights(
+    probabilities: tf.Tensor,
+    table_sizes: tf.Tensor,
+    exponent: Union[float, tf.Tensor],
+) -> tf.Tensor:
+  """Computes weights that correct for sampling by priority; the largest is 1.
 
       w_i = (N_i P_i)^-beta / max_j (N_j P_j)^-beta
 
@@ -45,9 +53,8 @@ def importance_weights(probabilities, table_sizes, exponent):
   its own, and one maximum is taken over all.
 
   Args:
-    probabilities: P, of each item to be drawn from its table; above 0. Float
-      [B], of each sequence to be drawn, such as
-        `prioritized_replay.Batch.probabilities`.
+    probabilities: P, the probability above 0 with which each item was drawn
+      from its table, float [B]; see `prioritized_replay.Batch`.
     table_sizes: N, the number of items in each item's table, numbers [B].
     exponent: beta, a float or a scalar tensor from 0 (all weights are 1) to 1.
 

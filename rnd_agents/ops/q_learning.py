@@ -2,21 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Q-learning on sequences: targets, losses and demonstrations' margin.
 
-What R2D2 (Kapturowski et al., 2019), DQfD (Hester et al., 2018, arXiv
-1704.03732) and R2D3 (Paine et al., 2019, arXiv 1909.01387) compute from the Q
-values of one unroll.
+R2D2 (Kapturowski et al., 2019), DQfD (Hester et al., 2018, arXiv 1704.03732)
+and R2D3 (Paine et al., 2019, arXiv 1909.01387) compute these quantities from
+the Q values of one unroll.
 
 Layout: TF-Agents' rows. Frame t holds s_t and a_t, and the reward and discount
 received *after* a_t; T+1 frames make T steps, the last frame serves to
 bootstrap. Where an episode ends, the frame of its last observation (step type
 LAST) has no action: it carries no loss, and neither does padding, whose frames
-are LAST too. Sequences may go on with another episode after it.
+are LAST too. Sequences may continue with another episode after it.
 
 A step before padding needs the frame that it led to: padding begins after the
 LAST frame of the episode, or after the frame to bootstrap from.
 """
 
 import numbers
+from typing import Optional, Union
 
 import numpy as np
 import tensorflow as tf
@@ -24,7 +25,7 @@ import tensorflow as tf
 from rnd_agents.ops import value_rescaling
 
 
-def valid_steps(is_last):
+def valid_steps(is_last: tf.Tensor) -> tf.Tensor:
   """Returns which steps of a sequence carry a loss: those with an action.
 
   Args:
@@ -36,8 +37,8 @@ def valid_steps(is_last):
   return tf.logical_not(tf.convert_to_tensor(is_last)[:, :-1])
 
 
-def step_weights(is_last, next_is_last):
-  """Returns how often each step counts in the loss of its sequence.
+def step_weights(is_last: tf.Tensor, next_is_last: tf.Tensor) -> tf.Tensor:
+  """Returns the weight of each step in the loss of its sequence.
 
   A step with an action counts once, and the last one of a sequence once more
   for each repeat of it: for each frame whose step type and next step type are
@@ -46,7 +47,8 @@ def step_weights(is_last, next_is_last):
 
   Args:
     is_last: Whether each frame's step type is LAST, booleans [B, T+1].
-    next_is_last: Whether each frame's next step type is, booleans [B, T+1].
+    next_is_last: Whether each frame's next step type is LAST, booleans
+      [B, T+1].
 
   Returns:
     float32 [B, T].
@@ -59,8 +61,10 @@ def step_weights(is_last, next_is_last):
   )
 
 
-def dueling_q_values(values, advantages):
-  """`Q = V + A - mean_a A` (Wang et al., 2016, arXiv 1511.06581, equation 9).
+def dueling_q_values(values: tf.Tensor, advantages: tf.Tensor) -> tf.Tensor:
+  """Computes `Q = V + A - mean_a A`.
+
+  (Wang et al., 2016, arXiv 1511.06581, equation 9.)
 
   Args:
     values: V, a float tensor [..., 1].
@@ -73,8 +77,8 @@ def dueling_q_values(values, advantages):
   return values + advantages - tf.reduce_mean(advantages, -1, keepdims=True)
 
 
-def action_values(q_values, actions):
-  """Q(s, a) of one action a state.
+def action_values(q_values: tf.Tensor, actions: tf.Tensor) -> tf.Tensor:
+  """Returns Q(s, a) of the action of each state.
 
   Args:
     q_values: Q(s, .), a float tensor [..., A].
@@ -88,8 +92,11 @@ def action_values(q_values, actions):
 
 
 def bootstrap_values(
-    online_q_values, target_q_values, rescaling_epsilon=None, double_q=True
-):
+    online_q_values: tf.Tensor,
+    target_q_values: tf.Tensor,
+    rescaling_epsilon: Optional[float] = None,
+    double_q: bool = True,
+) -> tf.Tensor:
   """Computes the value of each state, in units of the reward.
 
       b_t = h^-1(Q'(s_t, argmax_a Q(s_t, a)))    with double Q
@@ -102,8 +109,8 @@ def bootstrap_values(
   Args:
     online_q_values: Q, a float tensor [..., A].
     target_q_values: Q', a float tensor [..., A].
-    rescaling_epsilon: Epsilon of h if the networks speak in rescaled values,
-      None if in rewards.
+    rescaling_epsilon: Epsilon of h if the networks predict rescaled values;
+      None if they predict sums of rewards.
     double_q: Whether the online network chooses the action.
 
   Returns:
@@ -120,9 +127,14 @@ def bootstrap_values(
 
 
 def n_step_returns(
-    rewards, discounts, values, is_last, discount_factor, num_steps
-):
-  """Sums of n discounted rewards and the value of the state after them.
+    rewards: tf.Tensor,
+    discounts: tf.Tensor,
+    values: tf.Tensor,
+    is_last: tf.Tensor,
+    discount_factor: float,
+    num_steps: int,
+) -> tf.Tensor:
+  """Computes sums of n discounted rewards and the value of the next state.
 
       G_t = sum_{k<m} c_{t,k} r_{t+k} + c_{t,m} b_{t+m}
       c_{t,k} = prod_{j<k} gamma d_{t+j}
@@ -135,7 +147,7 @@ def n_step_returns(
 
   Args:
     rewards: r, a float tensor [B, T].
-    discounts: d, what the environment said: 0 at a termination, float [B, T].
+    discounts: d of the environment, 0 at a termination, float [B, T].
     values: b, a float tensor [B, T+1].
     is_last: Whether each frame is the last of its episode, booleans [B, T+1].
     discount_factor: gamma, a float.
@@ -145,7 +157,7 @@ def n_step_returns(
     G, a float tensor [B, T]; 0 where no action was taken.
 
   Raises:
-    TypeError: If num_steps is no integer.
+    TypeError: If num_steps is not an integer.
     ValueError: If num_steps is below 1 or the shapes do not fit.
   """
   _check_num_steps(num_steps)
@@ -180,17 +192,17 @@ def n_step_returns(
 
 
 def n_step_targets(
-    online_q_values,
-    target_q_values,
-    rewards,
-    discounts,
-    is_last,
-    discount_factor,
-    num_steps,
-    rescaling_epsilon=None,
-    double_q=True,
-):
-  """Targets of n-step Q-learning: `y_t = h(G_t)`, see `n_step_returns`.
+    online_q_values: tf.Tensor,
+    target_q_values: tf.Tensor,
+    rewards: tf.Tensor,
+    discounts: tf.Tensor,
+    is_last: tf.Tensor,
+    discount_factor: float,
+    num_steps: int,
+    rescaling_epsilon: Optional[float] = None,
+    double_q: bool = True,
+) -> tf.Tensor:
+  """Computes targets of n-step Q-learning, `h` of the `n_step_returns`.
 
   With 1 step these are the targets of DQfD's J_1; R2D2 and R2D3 take 5.
 
@@ -200,7 +212,7 @@ def n_step_targets(
     target_q_values: Q of every frame by the target network, float
       [B, T+1, A].
     rewards: Float [B, T].
-    discounts: Of the environment, float [B, T].
+    discounts: d of the environment, float [B, T].
     is_last: Whether each frame's step type is LAST, booleans [B, T+1].
     discount_factor: gamma, a float.
     num_steps: n, an int from 1.
@@ -222,8 +234,13 @@ def n_step_targets(
   return tf.stop_gradient(targets)
 
 
-def td_errors(q_values, actions, targets, valid_mask):
-  """`y_t - Q(s_t, a_t)`, 0 where no action was taken.
+def td_errors(
+    q_values: tf.Tensor,
+    actions: tf.Tensor,
+    targets: tf.Tensor,
+    valid_mask: tf.Tensor,
+) -> tf.Tensor:
+  """Computes `y_t - Q(s_t, a_t)`, 0 where no action was taken.
 
   Args:
     q_values: Q of the T steps by the network in training, float [B, T, A].
@@ -238,8 +255,13 @@ def td_errors(q_values, actions, targets, valid_mask):
   return tf.where(valid_mask, errors, tf.zeros_like(errors))
 
 
-def large_margin_losses(q_values, actions, margin, is_demonstration=None):
-  """Computes how far the demonstrator's action is from best by a margin.
+def large_margin_losses(
+    q_values: tf.Tensor,
+    actions: tf.Tensor,
+    margin: float,
+    is_demonstration: Optional[tf.Tensor] = None,
+) -> tf.Tensor:
+  """Computes the large-margin loss of the demonstrator's actions.
 
       J_E = max_a (Q(s, a) + l(a_E, a)) - Q(s, a_E)
 
@@ -252,8 +274,8 @@ def large_margin_losses(q_values, actions, margin, is_demonstration=None):
     q_values: Q, a float tensor [..., A].
     actions: a_E, integers from 0 [...].
     margin: A float, at least 0.
-    is_demonstration: Which actions are a demonstrator's, booleans or numbers
-      [...]; None if all are. The others' loss is 0.
+    is_demonstration: Booleans or numbers [...]: which actions are a
+      demonstrator's; None if all are. The loss of others is 0.
 
   Returns:
     J_E, a float tensor [...].
@@ -283,20 +305,20 @@ def large_margin_losses(q_values, actions, margin, is_demonstration=None):
 
 
 def step_losses(
-    n_step_errors,
-    one_step_errors=None,
-    margin_losses=None,
-    n_step_weight=1.0,
-    one_step_weight=1.0,
-    margin_weight=1.0,
-    squared_error_scale=0.5,
-):
-  """Loss of each step: R2D2's alone, or with DQfD's terms beside it.
+    n_step_errors: tf.Tensor,
+    one_step_errors: Optional[tf.Tensor] = None,
+    margin_losses: Optional[tf.Tensor] = None,
+    n_step_weight: float = 1.0,
+    one_step_weight: float = 1.0,
+    margin_weight: Union[float, tf.Tensor] = 1.0,
+    squared_error_scale: float = 0.5,
+) -> tf.Tensor:
+  """Computes the loss of each step: R2D2's, optionally with DQfD's terms.
 
       L_t = c lambda_n d_n^2 + c lambda_1 d_1^2 + lambda_E J_E
 
   R2D2 and R2D3's paper: the first term, c = 1/2. DI-engine's R2D3: all three,
-  c = 1. (DQfD's L2 term is none of a step: `R2D3Agent.l2_weight`.)
+  c = 1. (`R2D3Agent.l2_weight` is DQfD's L2 term.)
 
   Args:
     n_step_errors: d_n, a float tensor [B, T].
@@ -319,14 +341,16 @@ def step_losses(
   return losses
 
 
-def sequence_losses(losses, weights, mean_over_time=False):
-  """Loss of each sequence: of its steps, those that count.
+def sequence_losses(
+    losses: tf.Tensor, weights: tf.Tensor, mean_over_time: bool = False
+) -> tf.Tensor:
+  """Computes the loss of each sequence from the losses of its steps.
 
   Args:
-    losses: Of each step, a float tensor [B, T].
-    weights: How often each step counts, [B, T]: `step_weights`, or booleans.
+    losses: Losses of the steps, a float tensor [B, T].
+    weights: `step_weights`, or booleans [B, T].
     mean_over_time: False sums over the steps, as acme's R2D2 does; True takes
-      the mean of those that count, as DI-engine's does.
+      their weighted mean, as DI-engine's does.
 
   Returns:
     A float tensor [B]; 0 where no step counts.
@@ -339,11 +363,13 @@ def sequence_losses(losses, weights, mean_over_time=False):
   return totals / tf.maximum(tf.reduce_sum(weights, axis=1), 1.0)
 
 
-def batch_loss(losses, weights=None):
-  """`mean_B(w L)`: divided by the batch's size, not by the weights' sum.
+def batch_loss(
+    losses: tf.Tensor, weights: Optional[tf.Tensor] = None
+) -> tf.Tensor:
+  """Computes `mean_B(w L)`, divided by the batch size, not the weights' sum.
 
   Args:
-    losses: L, of each sequence, a float tensor [B].
+    losses: L, losses of the sequences, a float tensor [B].
     weights: w, importance weights [B], or None for 1.
 
   Returns:
@@ -359,8 +385,10 @@ def batch_loss(losses, weights=None):
   return tf.reduce_mean(losses)
 
 
-def epsilon_ladder(num_environments, base=0.4, exponent=7.0):
-  """One epsilon an environment, from bold to nearly greedy.
+def epsilon_ladder(
+    num_environments: int, base: float = 0.4, exponent: float = 7.0
+) -> np.ndarray:
+  """Returns an epsilon for each environment, from large to nearly greedy.
 
       epsilon_i = base^(1 + exponent i / (N - 1)),    i = 0 .. N-1
 
@@ -376,7 +404,7 @@ def epsilon_ladder(num_environments, base=0.4, exponent=7.0):
     float32 array [N].
 
   Raises:
-    ValueError: If there is no environment or base is no probability.
+    ValueError: If num_environments is below 1 or base is not a probability.
   """
   if num_environments < 1:
     raise ValueError(
@@ -385,10 +413,10 @@ def epsilon_ladder(num_environments, base=0.4, exponent=7.0):
   if not 0.0 <= base <= 1.0:
     raise ValueError(f'base must be a probability, got {base}.')
   rungs = np.arange(num_environments) / max(num_environments - 1, 1)
-  return np.float32(base ** (1.0 + exponent * rungs))
+  return (base ** (1.0 + exponent * rungs)).astype(np.float32)
 
 
-def _check_num_steps(num_steps):
+def _check_num_steps(num_steps: int) -> None:
   if isinstance(num_steps, bool) or not isinstance(num_steps, numbers.Integral):
     raise TypeError(
         f'num_steps must be an integer number of steps, got {num_steps!r}.'

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Value rescaling: returns of any size, squeezed into what a network can say.
+"""Value rescaling: compresses returns of any size for a network.
 
       h(x) = sign(x) (sqrt(|x| + 1) - 1) + epsilon x
 
@@ -15,7 +15,7 @@ that h^-1(h(x)) in float32 is x to a relative error of 1e-6 for every |x| from
 import tensorflow as tf
 
 
-def rescale(values, epsilon=1e-3):
+def rescale(values: tf.Tensor, epsilon: float = 1e-3) -> tf.Tensor:
   """Computes h, as `x / (sqrt(|x| + 1) + 1) + epsilon x`.
 
   Args:
@@ -33,7 +33,7 @@ def rescale(values, epsilon=1e-3):
   return values / (tf.sqrt(tf.abs(values) + 1.0) + 1.0) + epsilon * values
 
 
-def inverse_rescale(values, epsilon=1e-3):
+def inverse_rescale(values: tf.Tensor, epsilon: float = 1e-3) -> tf.Tensor:
   """Computes h^-1.
 
   With u = sqrt(|x| + 1) - 1, so that |x| = u (u + 2), h(|x|) = |y| reads
@@ -43,7 +43,7 @@ def inverse_rescale(values, epsilon=1e-3):
 
   Args:
     values: y, a float tensor of any shape.
-    epsilon: As it was for `rescale`.
+    epsilon: The epsilon given to `rescale`.
 
   Returns:
     x with h(x) = y, a tensor like `values`.
@@ -60,7 +60,7 @@ def inverse_rescale(values, epsilon=1e-3):
   return u * (tf.abs(u) + 2.0)
 
 
-def _check_epsilon(epsilon):
+def _check_epsilon(epsilon: float) -> None:
   if epsilon < 0:
     raise ValueError(
         f'The epsilon of value rescaling must be at least 0, got {epsilon}: h'
