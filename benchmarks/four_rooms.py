@@ -113,7 +113,7 @@ def draw(folders, path):
       for label, runs in folders.items()
   ]
   rows = [np.concatenate(images[i : i + 2], axis=1) for i in (0, 2)]
-  heat_maps.save(np.concatenate(rows), path)
+  heat_maps.save_image(np.concatenate(rows), path)
 
 
 def main():

@@ -103,7 +103,7 @@ def _draw(name, steps, same, out):
   axes.set_ylabel('normalised novelty')
   axes.set_title(name, fontsize=9)
   axes.legend()
-  drawing.save(fig, out)
+  drawing.save_figure(fig, out)
 
 
 def main(argv):

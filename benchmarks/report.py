@@ -177,7 +177,7 @@ def plot_solved(folders, out, title):
   drawing.style(axes)
   drawing.step_axis(axes)
   axes.legend()
-  drawing.save(figure, out)
+  drawing.save_figure(figure, out)
 
 
 def report_scaling(folders, group, pictures):

@@ -126,7 +126,7 @@ def _draw(runs, out):
       axes.set_facecolor(heat_maps.BACKGROUND)
       axes.set_title(f'{name}: {title}', fontsize=9)
       fig.colorbar(image, ax=axes)
-  drawing.save(fig, out)
+  drawing.save_figure(fig, out)
 
 
 def main(argv):

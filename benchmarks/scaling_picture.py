@@ -55,7 +55,7 @@ def plot_scaling(points: Sequence[Tuple[int, int, bool]], out: str) -> Any:
   axes.set_ylabel('Environment steps')
   axes.set_title('DeepSea: environment steps until solved')
   drawing.legend_beside(axes)
-  drawing.save(fig, out)
+  drawing.save_figure(fig, out)
   tables.write_csv(
       drawing.csv_path(out), ('label', 'x', 'y', 'solved'),
       [('RND-PPO', *point, int(is_solved)) for *point, is_solved in points])

@@ -198,7 +198,7 @@ def draw(courses, screens, out):
   panels[0].set_ylim(1e-9, 1e-2)
   panels[2].set_xlabel('Updates after the one with the screen')
   drawing.legend_below(figure, panels, max_columns=3)
-  drawing.save(figure, out)
+  drawing.save_figure(figure, out)
 
 
 def main():

@@ -92,7 +92,7 @@ def _evaluate(args):
   rows = [_row(episode) for episode in episodes]
   print(_table(rows))
   print()
-  for name, value in evaluator.summarize(episodes).items():
+  for name, value in evaluator.summarize_episodes(episodes).items():
     print(f'{name}: {value:.6g}')
   if args.csv:
     tables.write_csv(args.csv, _CSV_COLUMNS, rows)

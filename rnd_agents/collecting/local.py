@@ -14,6 +14,7 @@ from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.specs import tensor_spec
 from tf_agents.utils import common
 
+from rnd_agents import _compat
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import seeded_policy
 from rnd_agents.environments import failures
@@ -65,9 +66,7 @@ class LocalCollector(collector.Collector):
 
   def close(self):
     close(self._environment)
-    # TensorFlow keeps the functions that step an environment, and so the
-    # `TFPyEnvironment`, until the process ends: nothing else is to stay.
-    self._tf_environment._env = None  # pylint: disable=protected-access
+    _compat.release_environment(self._tf_environment)
 
   def reset(self):
     with self._environment_failures():

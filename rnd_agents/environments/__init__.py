@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gymnasium environments as batched TF-Agents environments.
 
-Importing this registers the tasks of `rnd_agents.tasks` with Gymnasium.
+Importing this package registers the tasks of `rnd_agents.tasks` with Gymnasium.
 """
 
 from rnd_agents import tasks as _tasks  # noqa: F401  Registers them.

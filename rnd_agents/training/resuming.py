@@ -35,7 +35,7 @@ def resume_or_record(run, now):
     )
   harmless = []
   if snapshot is not None:
-    before = run_files.read_record(run.root_dir).get('settings', {})
+    before = run_files.read_run_record(run.root_dir).get('settings', {})
     fatal, harmless, of_learning = settings.changes(before, now)
     if fatal:
       _forget_untrained(run, snapshot, fatal, has_rows)

@@ -156,7 +156,7 @@ class Run:
   def summarize(self, phase, episodes):
     """Metrics of episodes of a phase, by name."""
     has_told_success = self.log.last(phase, 'success_rate') is not None
-    return evaluator.summarize(episodes, has_told_success)
+    return evaluator.summarize_episodes(episodes, has_told_success)
 
   def save(self):
     """Writes a checkpoint."""
@@ -202,7 +202,7 @@ class Run:
     ) as error:
       raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
     except tf.errors.OpError as error:
-      refusal = finite.message_of(error)
+      refusal = finite.refusal_message(error)
       if not refusal:
         raise
       raise self._not_finite(refusal) from error

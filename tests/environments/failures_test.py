@@ -93,7 +93,7 @@ CASES = [
     ('sync', 'unpicklable', LOCKED),
     ('sync', 'shape', r'shape \(3,\) is not in its space Box'),
     ('sync', 'nan', "'observation' is nan"),
-    ('sync', 'reward', r'must be one number an environment, .* shape \[1\]'),
+    ('sync', 'reward', r'reward .* must be one number, .* shape \[1\]'),
     ('async', 'raise', NO_DOOR),
     ('async', 'unpicklable', LOCKED),
     ('async', 'shape', 'raised ValueError'),

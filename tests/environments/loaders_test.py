@@ -125,7 +125,7 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
      'max_episode_steps must be None .* not 0'),
     (dict(env='CartPole-v1', vectorization='threads'),
      "one of .*'async'.*, not 'threads'"),
-    (dict(env='Cartpole-v1'), 'Close to it: .*CartPole-v1'),
+    (dict(env='Cartpole-v1'), 'Similar ids: .*CartPole-v1'),
     (dict(env='LunarLandr-v3'), 'LunarLander-v3'),
     (dict(env='zzzz'), "no environment 'zzzz'. Import"),
     (dict(env=deep_sea.DeepSeaEnv()), 'callable, not DeepSeaEnv'),

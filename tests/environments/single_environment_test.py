@@ -92,7 +92,7 @@ def test_others_are_refused():
   with pytest.raises(failures.EnvironmentSetupError, match='not str'):
     single_environment.from_gymnasium('CartPole-v1')
   with pytest.raises(
-      failures.EnvironmentSetupError, match='CartPole.* from_gymnasium takes it'
+      failures.EnvironmentSetupError, match='CartPole.* use from_gymnasium'
   ):
     single_environment.from_old_gym(gymnasium.make('CartPole-v1'))
 
