@@ -15,9 +15,10 @@ from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.specs import tensor_spec
 from tf_agents.utils import common
 
+from rnd_agents import _compat
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import random_policies
-from rnd_agents.environments import errors as environment_errors
+from rnd_agents.environments import failures
 from rnd_agents.evaluation import visits
 
 
@@ -66,9 +67,7 @@ class LocalCollector(collector.Collector):
 
   def close(self):
     close(self._environment)
-    # TensorFlow keeps the functions that step an environment, and so the
-    # `TFPyEnvironment`, until the process ends: nothing else is to stay.
-    self._tf_environment._env = None  # pylint: disable=protected-access
+    _compat.release_environment(self._tf_environment)
 
   def reset(self):
     with self._environment_failures():
@@ -188,12 +187,12 @@ class LocalCollector(collector.Collector):
       self._visits.restore(state['visits'])
     try:
       if state['environment'] is None:
-        raise environment_errors.StateNotRestored('It was not saved.')
+        raise failures.StateNotRestored('It was not saved.')
       self._environment.set_state(state['environment'])
     except (
         NotImplementedError,
-        environment_errors.StateNotRestored,
-        environment_errors.EnvironmentFailure,
+        failures.StateNotRestored,
+        failures.EnvironmentFailure,
     ) as error:
       self._begin_other_episodes()
       logging.warning(

@@ -294,7 +294,7 @@ _BAD = {
         ' from 1, got (8, 3).'
     ),
     "create_networks.activation = 'tan'": (
-        "{name}: Keras knows no 'tan'; there are 'tanh', 'relu', 'elu' and"
+        "{name}: unknown Keras activation 'tan'; try 'tanh', 'relu' or"
         ' more.'
     ),
     "load_environment.vectorization = 'threads'": (
@@ -338,7 +338,7 @@ def test_a_bad_binding_is_explained(tmp_path, binding):
         ),
         (
             "'ALE/MontezumasRevenge-v5'",
-            "Gymnasium knows no environment 'ALE/MontezumasRevenge-v5'. Close"
+            "Unknown Gymnasium environment 'ALE/MontezumasRevenge-v5'. Similar"
             ' to it: ALE/MontezumaRevenge-v5',
         ),
     ],
