@@ -3,7 +3,7 @@
 """A collector in the process that it is made in, with TF-Agents' driver."""
 
 import contextlib
-from typing import Any
+from typing import Any, Dict, List, Optional, Sequence
 
 from absl import logging
 import numpy as np
@@ -55,21 +55,21 @@ class LocalCollector(collector.Collector):
     self._environment.add_step_observer(self._count_visits)
 
   @property
-  def specs(self):
+  def specs(self) -> collector.Specs:
     return specs_of(self._environment)
 
   @property
-  def num_environments(self):
+  def num_environments(self) -> int:
     return self._environment.batch_size
 
-  def environments(self):
+  def environments(self) -> Sequence[Any]:
     return [self._environment]
 
-  def close(self):
+  def close(self) -> None:
     close(self._environment)
     _compat.release_environment(self._tf_environment)
 
-  def reset(self):
+  def reset(self) -> None:
     with self._environment_failures():
       self._tf_environment.reset()
     self._environment.pop_episodes()
@@ -78,7 +78,12 @@ class LocalCollector(collector.Collector):
   # ---------------------------------------------------------------------------
   # Collecting.
 
-  def collect(self, variables, num_steps, is_uniform=False):
+  def collect(
+      self,
+      variables: Optional[List[np.ndarray]],
+      num_steps: int,
+      is_uniform: bool = False,
+  ) -> collector.Rollout:
     policy = self._collect_policy()
     if variables is not None:
       self._assign(as_tensors(variables))
@@ -154,13 +159,13 @@ class LocalCollector(collector.Collector):
       logging.warning('No heat map: %s', error, exc_info=True)
       self._visits = None
 
-  def visits(self):
+  def visits(self) -> Any:
     return None if self._visits is None else self._visits.state()
 
   # ---------------------------------------------------------------------------
   # Saving and resuming.
 
-  def get_state(self):
+  def get_state(self) -> Dict[str, Any]:
     return dict(
         environment=self._environment_state(),
         generator=self._generator.state.numpy(),
@@ -180,7 +185,7 @@ class LocalCollector(collector.Collector):
         logging.info('A resumed run will begin new episodes: %s', error)
       return None
 
-  def set_state(self, state):
+  def set_state(self, state: Dict[str, Any]) -> bool:
     self._generator.reset(state['generator'])
     self._env_steps = state['env_steps']
     if self._visits is not None and state['visits'] is not None:

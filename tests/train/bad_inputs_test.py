@@ -236,9 +236,8 @@ _BAD = {
         ' CUDA_VISIBLE_DEVICES.'
     ),
     'train_eval.training = @OnPolicyTraining': (
-        '{name} must be @OnPolicyTraining(), @ReplayTraining() or'
-        ' @TwoLevelTraining(), with the brackets, not <class'
-        " 'rnd_agents.training.on_policy.OnPolicyTraining'>."
+        '{name} must be a Training, not @OnPolicyTraining. Write'
+        ' @OnPolicyTraining().'
     ),
     'train_eval.training = @ReplayTraining()': (
         'PrioritizedReplay.max_sequences is missing: how many sequences to'
