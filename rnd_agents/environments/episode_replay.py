@@ -128,7 +128,7 @@ class SeededEpisodes(gymnasium.Wrapper):
       step = self.env.step(action)
       if isinstance(step[1], np.ndarray) and step[1].ndim:
         raise errors.InvalidValue(
-            'the reward of an environment must be one number, and has shape'
+            'the reward must be one number, and has shape'
             f' {list(step[1].shape)}'
         )
       self._ended = step[2] or step[3]

@@ -408,8 +408,8 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     expected = (self._num_envs, *shape)
     if array.shape != expected:
       raise errors.InvalidValue(
-          f'the {name} must have shape {list(expected)}, environments first,'
-          f' and has shape {list(array.shape)}'
+          f'the {name} must be one number for each environment, of shape'
+          f' {list(expected)}, and has shape {list(array.shape)}'
       )
 
   def _inside(

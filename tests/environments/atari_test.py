@@ -185,8 +185,8 @@ def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
 
 
 @pytest.mark.parametrize('kwargs, message', [
-    (dict(game='Montezuma'), "no game 'Montezuma'"),
-    (dict(game='ALE/Pong-v4'), 'no game'),
+    (dict(game='Montezuma'), "Unknown Atari game 'Montezuma'"),
+    (dict(game='ALE/Pong-v4'), 'Unknown Atari game'),
     (dict(game='Pong', vectorization='vector_entry_point',
           wrappers=[wrappers.RoomsVisited]), 'wrappers and seeding are for'),
     (dict(game='Pong', vectorization='vector_entry_point',

@@ -375,7 +375,7 @@ def test_rewards_of_another_shape_do_not_reach_the_function_of_rewards(
   monkeypatch.setattr(vector_env, 'step', columns)
   with pytest.raises(
       failures.EnvironmentFailure,
-      match=r'must have shape \[2\], .* has shape \[2, 1\]',
+      match=r'must be one number .* \[2\], and has shape \[2, 1\]',
   ):
     env.step(np.array([0, 1]))
 
