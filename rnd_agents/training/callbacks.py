@@ -7,7 +7,7 @@
 
 import sys
 import time
-from typing import Any, Callable, List, Optional
+from typing import Any, List, Optional
 
 from absl import logging
 import tqdm
@@ -303,13 +303,7 @@ class Checkpoint(Callback):
 class Status(Callback):
   """Keeps `status.json` up to date."""
 
-  def __init__(self, describe: Callable[[Any], str] = lambda run: ''):
-    """Creates the callback.
-
-    Args:
-      describe: Function of the run that returns a line for the log, or ''.
-    """
-    self._describe = describe
+  def __init__(self):
     self._reported_s = time.monotonic()
 
   def begin(self, run: run_lib.BaseRun) -> None:
@@ -318,20 +312,17 @@ class Status(Callback):
   def after_preparation(
       self, run: run_lib.Run, is_evaluation_due: bool
   ) -> None:
-    self._report(
-        run,
-        lambda run: f'{run.counters.env_steps} steps before the first update',
-    )
+    self._report(run, f'{run.counters.env_steps} steps before the first update')
 
   def after_iteration(
       self, run: run_lib.BaseRun, iteration: loops.Iteration
   ) -> None:
-    self._report(run, self._describe)
+    self._report(run)
 
-  def _report(self, run, describe):
+  def _report(self, run, message=''):
     if time.monotonic() - self._reported_s < _SECONDS_BETWEEN_REPORTS:
       return
     self._reported_s = time.monotonic()
-    if message := describe(run):
+    if message:
       logging.info(message)
     run.write_status('running')
