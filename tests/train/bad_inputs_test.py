@@ -167,10 +167,8 @@ _BAD_GIN = {
     'load_environment.env_kwargs = 3': 'must be a dict or None, not 3.',
     'load_environment.env = 3': 'must be a text in quotes or a function',
     "train_eval.stop_at_success_rate = '0.9'": 'must be a number or None',
-    'train_eval.callbacks = @OnPolicyTraining()': (
-        'must be a list, such as (64, 64), not @OnPolicyTraining(). Write'
-        ' [@OnPolicyTraining()].'
-    ),
+    'train_eval.callbacks = @OnPolicyTraining()': 'must be a list',
+    'train_eval.callbacks = [@OnPolicyTraining()]': 'each item: a Callback',
 }
 # What runs, agents, networks and environments refuse:
 _BAD = {
@@ -236,9 +234,7 @@ _BAD = {
         ' CUDA_VISIBLE_DEVICES.'
     ),
     'train_eval.training = @OnPolicyTraining': (
-        '{name} must be @OnPolicyTraining(), @ReplayTraining() or'
-        ' @TwoLevelTraining(), with the brackets, not <class'
-        " 'rnd_agents.training.on_policy.OnPolicyTraining'>."
+        'not @OnPolicyTraining. Write @OnPolicyTraining().'
     ),
     'train_eval.training = @ReplayTraining()': (
         'PrioritizedReplay.max_sequences is missing: how many sequences to'
