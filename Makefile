@@ -96,10 +96,11 @@ test-newest:  ## Run the most telling tests with Python 3.13, in its own .venv.
 	  EXTRAS=dev,box2d,minigrid,atari,mujoco,video \
 	  PYTEST_ARGS='-m newest $(PYTEST_ARGS)'
 
-lint: $(STAMP)  ## Check the style of the code.
+lint: $(STAMP)  ## Check the style and the types of the code.
 	$(BIN)/ruff check .
+	$(BIN)/mypy
 
 clean:  ## Remove caches and builds; .venv and runs/ stay.
-	rm -rf build dist *.egg-info .pytest_cache .ruff_cache
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
 	find . -path './.venv*' -prune -o -name __pycache__ -type d -print0 \
 	  | xargs -0 rm -rf

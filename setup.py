@@ -92,7 +92,8 @@ EXTRAS_REQUIRE = {
     'mujoco': ['imageio>=2.14', 'mujoco>=3.1'],
     'reverb': _where(_OLDER, ['dm-reverb~=0.14.0']),  # No builds for others.
     'video': ['imageio-ffmpeg>=0.4.9'],
-    'dev': ['pytest>=7.4', 'pytest-xdist>=3.3', 'ruff>=0.8'],
+    # A newer mypy excludes the typing-extensions that tf-agents requires.
+    'dev': ['mypy==1.10.1', 'pytest>=7.4', 'pytest-xdist>=3.3', 'ruff>=0.8'],
 }
 
 setuptools.setup(
@@ -114,7 +115,10 @@ setuptools.setup(
         include=['rnd_agents', 'rnd_agents.*', 'train', 'train.*']
     ) + ['rnd_agents.gin_configs'],
     package_dir={'rnd_agents.gin_configs': 'gin_configs'},
-    package_data={'rnd_agents.gin_configs': ['*.gin', '**/*.gin']},
+    package_data={
+        'rnd_agents': ['py.typed'],
+        'rnd_agents.gin_configs': ['*.gin', '**/*.gin'],
+    },
     zip_safe=False,
     classifiers=[
         'Intended Audience :: Science/Research',

@@ -58,7 +58,7 @@ def plot_solved(
   drawing.style(axes)
   drawing.step_axis(axes)
   axes.legend()
-  drawing.save(figure, out)
+  drawing.save_figure(figure, out)
 
 
 def draw_visits(folders: Mapping[str, Sequence[str]], out: str) -> None:
@@ -70,7 +70,7 @@ def draw_visits(folders: Mapping[str, Sequence[str]], out: str) -> None:
       for label, runs in folders.items()
   ]
   rows = [np.concatenate(images[i : i + 2], axis=1) for i in (0, 2)]
-  heat_maps.save(np.concatenate(rows), out)
+  heat_maps.save_image(np.concatenate(rows), out)
 
 
 def plot_scaling(points: Sequence[Tuple[int, int, bool]], out: str) -> Any:
@@ -117,7 +117,7 @@ def plot_scaling(points: Sequence[Tuple[int, int, bool]], out: str) -> Any:
   axes.set_ylabel('Environment steps')
   axes.set_title('DeepSea: environment steps until solved')
   drawing.legend_beside(axes)
-  drawing.save(fig, out)
+  drawing.save_figure(fig, out)
   tables.write_csv(
       drawing.csv_path(out), ('label', 'x', 'y', 'solved'),
       [('RND-PPO', *point, int(is_solved)) for *point, is_solved in points])

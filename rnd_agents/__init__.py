@@ -8,4 +8,4 @@ from rnd_agents.version import __version__
 __all__ = ['__version__']
 
 # Before anything imports TensorFlow.
-_compat.apply()
+_compat.mend_packages()

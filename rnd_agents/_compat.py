@@ -1,24 +1,27 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Lets TF-Agents 0.19 run beside newer versions of what it depends on.
+"""Adapts installed packages, and reads the private parts of others.
 
-`apply` is called once, when `rnd_agents` is imported, and mends:
+`mend_packages` is called once, when `rnd_agents` is imported, and mends:
 
 *   TensorFlow below 2.16 with typing-extensions above 4.5 (which newer releases
-    of many packages ask for, Gymnasium 1.4 among them). To tell how to trace
-    the arguments of a `tf.function`, TensorFlow asks for each whether it is a
-    `SupportsTracingProtocol`. Since 4.6 typing-extensions answers by a static
-    look at the object's `__dict__`, which fails on the wrapper that a
-    `tf.Module` puts around its dictionaries: `TypeError: this __dict__
-    descriptor does not support '_DictWrapper' objects`. PPO's `policy_info`
-    spec is such a dictionary, so `PolicySaver` and `PPOLearner` die of it
+    of many packages require, such as Gymnasium 1.4). Before it traces a
+    `tf.function`, TensorFlow checks whether each argument is a
+    `SupportsTracingProtocol`. Since 4.6 typing-extensions answers by reading
+    the object's `__dict__`, which fails for the wrapper that a `tf.Module` puts
+    around its dictionaries: `TypeError: this __dict__ descriptor does not
+    support '_DictWrapper' objects`. PPO's `policy_info` spec is such a
+    dictionary, so `PolicySaver` and `PPOLearner` fail
     (tensorflow/tensorflow#62217, tensorflow/agents#950).
 *   TensorFlow 2.16 and later, where `tf.keras` is Keras 3 unless
     `TF_USE_LEGACY_KERAS` is set; TF-Agents needs Keras 2.
-*   Messages that no user of this package can act on.
+*   Messages that a user of this package cannot act on.
 
 `mend_tf_agents` mends TF-Agents beside NumPy 2. `rnd_agents.networks` and
-`rnd_agents.replay` call it: the package alone does not import TF-Agents.
+`rnd_agents.replay` call it: importing the package does not import TF-Agents.
+
+The functions at the end are the only code that uses private names of other
+packages. `tests/compat_test.py` fails when a new version changes these names.
 """
 
 from importlib import metadata
@@ -27,19 +30,22 @@ import logging
 import os
 import re
 import sys
+from typing import Any, Callable, Optional, Sequence, Tuple, TypeVar
 import warnings
 
 from absl import logging as absl_logging
 
 from rnd_agents import errors
 
-# A user may have installed any of these in the place of `tensorflow`.
+_Class = TypeVar('_Class', bound=type)
+
+# Names under which TensorFlow may be installed.
 _TENSORFLOW_PACKAGES = (
     'tensorflow', 'tensorflow-cpu', 'tensorflow-macos', 'tensorflow-intel'
 )
 
 
-def _version(*packages):
+def _version(*packages: str) -> Optional[Tuple[int, ...]]:
   """Returns (major, minor) of the first package installed, or None."""
   for package in packages:
     try:
@@ -50,26 +56,26 @@ def _version(*packages):
   return None
 
 
-def tolerate_unreadable_objects(protocol, method):
-  """Makes `isinstance(x, protocol)` answer where it raises `TypeError`.
+def tolerate_unreadable_objects(protocol: Any, method: str) -> None:
+  """Lets `isinstance(x, protocol)` return an answer if it raises `TypeError`.
 
-  Every other answer stays what it was. Doing it twice changes nothing.
+  Other answers do not change. A second call has no effect.
 
   Args:
     protocol: A runtime-checkable `typing_extensions.Protocol` with one method.
-    method: The name of that method; an object whose class has it counts as an
-      instance, the question that older versions of `Protocol` asked.
+    method: Name of that method; an object whose class has it is an instance, as
+      in older versions of `Protocol`.
   """
-  metaclass = type(protocol)
+  metaclass: Any = type(protocol)
   if getattr(metaclass, 'tolerates_unreadable_objects', False):
     return
 
   class TolerantMeta(metaclass):
-    """The metaclass of `protocol`, with a second way to answer."""
+    """The metaclass of `protocol` with a second way to check instances."""
 
     tolerates_unreadable_objects = True
 
-    def __instancecheck__(cls, instance):
+    def __instancecheck__(cls, instance: Any) -> bool:
       try:
         return super().__instancecheck__(instance)
       except TypeError:
@@ -78,13 +84,13 @@ def tolerate_unreadable_objects(protocol, method):
   protocol.__class__ = TolerantMeta
 
 
-def mend_tf_agents():
+def mend_tf_agents() -> None:
   """Lets TF-Agents sample and write specs of bytes with NumPy 2.
 
-  TF-Agents 0.19 adds 1 to the largest value before it samples, which since
-  NumPy 2 is 0 for a byte of 255: no network on images can be built. And it
-  writes examples with a method of scalars that is gone, `newbyteorder`. Doing
-  it twice changes nothing.
+  TF-Agents 0.19 adds 1 to the largest value before it samples. With NumPy 2 the
+  sum is 0 for a byte of 255, so that networks on images cannot be built. To
+  write examples it calls `newbyteorder` of scalars, which NumPy 2 removed. A
+  second call has no effect.
   """
   import numpy as np  # pylint: disable=g-import-not-at-top
   if int(np.__version__.split('.')[0]) < 2:
@@ -98,10 +104,12 @@ def mend_tf_agents():
   if hasattr(sample, 'is_of_rnd_agents'):
     return
 
-  def sample_bounded_spec(spec, seed=None, outer_dims=None):
+  def sample_bounded_spec(
+      spec: Any, seed: Any = None, outer_dims: Any = None
+  ) -> Any:
     if spec.dtype != tf.uint8:
       return sample(spec, seed, outer_dims)
-    # The type that it draws bytes in, which has room for 256.
+    # The type in which it samples bytes, large enough for 256.
     wide = tensor_spec.BoundedTensorSpec(
         spec.shape,
         tf.int32,
@@ -110,7 +118,9 @@ def mend_tf_agents():
     )
     return tf.cast(sample(wide, seed, outer_dims), tf.uint8)
 
-  def get_feature_encoder(shape, dtype, *args, **kwargs):
+  def get_feature_encoder(
+      shape: Any, dtype: Any, *args: Any, **kwargs: Any
+  ) -> Any:
     try:
       return encoder(shape, dtype, *args, **kwargs)
     except AttributeError:
@@ -118,7 +128,7 @@ def mend_tf_agents():
           tf.as_dtype(dtype).as_numpy_dtype
       ).newbyteorder('L')
 
-    def encode(value):
+    def encode(value: Any) -> Any:
       value = np.asarray(value)
       example_encoding._check_shape_and_dtype(  # pylint: disable=protected-access
           value, tuple(shape), tf.as_dtype(dtype)
@@ -128,19 +138,20 @@ def mend_tf_agents():
 
     return encode
 
-  sample_bounded_spec.is_of_rnd_agents = True
-  tensor_spec.sample_bounded_spec = sample_bounded_spec
+  mended: Any = sample_bounded_spec
+  mended.is_of_rnd_agents = True
+  tensor_spec.sample_bounded_spec = mended
   example_encoding._get_feature_encoder = get_feature_encoder  # pylint: disable=protected-access
 
 
 _BINARY = re.compile(r' -m (train|rnd_agents)\.')
 
-# Of packages between the user and TensorFlow: the caller to be blamed.
+# Files of packages between the user and TensorFlow.
 _NOT_THE_USER = re.compile(
     r'[/\\](rnd_agents|tf_agents|tensorflow\w*|tf_keras|keras)[/\\]'
 )
 
-# Of TensorFlow's checkpoints, and of gin while it looks for a file.
+# Messages of TensorFlow's checkpoints, and of gin while it searches a file.
 _IDLE_TALK = (
     'Sharding callback duration',
     'gin-config opened resource file',
@@ -148,68 +159,68 @@ _IDLE_TALK = (
 )
 
 
-def _is_for_the_user(record):
-  """Whether a user can act on what packages log; a filter of `logging`."""
+def _is_for_the_user(record: logging.LogRecord) -> bool:
+  """Returns whether a user can act on a log record; a filter of `logging`."""
   text = str(record.msg)
   if text.startswith(_IDLE_TALK):
     return False
-  deprecated = text.startswith('From %s: ') and 'deprecated' in text
-  return not (
-      deprecated and record.args and _NOT_THE_USER.search(str(record.args[0]))
-  )
+  if not (text.startswith('From %s: ') and 'deprecated' in text):
+    return True
+  caller = record.args[0] if isinstance(record.args, tuple) else ''
+  return not _NOT_THE_USER.search(str(caller))
 
 
-def _silence():
-  """Keeps from the user what only the authors of packages can act on."""
+def _silence() -> None:
+  """Hides messages that only the authors of packages can act on."""
   for logger in (
       logging.getLogger('tensorflow'),
-      absl_logging.get_absl_logger(),  # Not by name: absl makes it, of a class.
-      logging.getLogger(),  # Of what is logged to it itself; gin does that.
+      absl_logging.get_absl_logger(),  # absl makes it with a class of its own.
+      logging.getLogger(),  # gin logs to the root itself.
   ):
     logger.addFilter(_is_for_the_user)
   for module in ('gast', 'tf_agents', 'tensorflow_probability'):
     warnings.filterwarnings(
         'ignore', category=DeprecationWarning, module=rf'{module}\.'
     )
-  # Where no installer compiled it, as uv does not; told by its file.
+  # For packages that were installed without compiling, as uv does.
   warnings.filterwarnings(
       'ignore', category=SyntaxWarning, module=r'.*[/\\](Box2D|tf_agents)[/\\]'
   )
-  # Without a screen SDL looks for one, and speaks of XDG_RUNTIME_DIR.
+  # Without a screen SDL searches one and prints XDG_RUNTIME_DIR errors.
   if sys.platform == 'linux' and not (
       os.environ.get('DISPLAY') or os.environ.get('WAYLAND_DISPLAY')
   ):
     os.environ.setdefault('SDL_VIDEODRIVER', 'dummy')
-  try:  # The old Gym, which TF-Agents imports, asks to be replaced.
+  try:  # The old Gym, which TF-Agents imports, prints advice to replace it.
     from gym_notices import notices  # pylint: disable=g-import-not-at-top
   except ImportError:
     return
   notices.notices.clear()
 
 
-def _check_tf_agents():
-  """Refuses to go on where the second step of the installation is missing."""
+def _check_tf_agents() -> None:
+  """Raises MissingPackage if the second step of the installation is missing."""
   if sys.version_info < (3, 12) or util.find_spec('tf_agents') is not None:
     return
   error = errors.MissingPackage(
       'rnd_agents needs TF-Agents, which from Python 3.12 on is installed by'
       ' a command of its own: pip install --no-deps tf-agents==0.19.0'
   )
-  # `python -m train.NAME`: no binary has started that could catch an error.
+  # `python -m train.NAME`: the program has not started yet to catch an error.
   if _BINARY.search(' '.join(sys.orig_argv)):
     sys.exit(str(error))
   raise error
 
 
-def _use_keras_2():
+def _use_keras_2() -> None:
   """Makes `tf.keras` of TensorFlow 2.16 and later Keras 2.
 
   Raises:
-    SetupError: If it is Keras 3 already.
+    SetupError: If it is already Keras 3.
   """
   os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
   tensorflow = sys.modules.get('tensorflow')
-  # It decides when tf.keras is first used, as tf_agents does on import.
+  # TensorFlow decides at the first use of tf.keras, such as in tf_agents.
   if tensorflow is not None and not tensorflow.keras.layers.Layer.__module__ \
       .startswith('tf_keras'):
     raise errors.SetupError(
@@ -220,15 +231,15 @@ def _use_keras_2():
     )
 
 
-def apply():
-  """Mends what the installed versions need mended; see the module's text.
+def mend_packages() -> None:
+  """Mends the installed packages as far as their versions need it.
 
-  It goes by the installed versions and imports TensorFlow only when there is
-  something to mend in it.
+  The module's docstring lists what. TensorFlow is imported only if it needs
+  mending.
 
   Raises:
     MissingPackage: If TF-Agents is not installed on Python 3.12 or later; a
-      binary ends with its sentence.
+      program of `train` exits with its message.
     SetupError: If TensorFlow is in use with Keras 3.
   """
   _check_tf_agents()
@@ -237,8 +248,8 @@ def apply():
   if tensorflow is None:
     return
   if tensorflow >= (2, 16):
-    # On 2.15 it must not be set: without the tf_keras package it makes
-    # tf.keras unimportable.
+    # Not on 2.15: without the package tf_keras it breaks the import of
+    # tf.keras.
     _use_keras_2()
     return
   typing_extensions = _version('typing-extensions')
@@ -247,3 +258,78 @@ def apply():
     tolerate_unreadable_objects(
         trace.SupportsTracingProtocol, '__tf_tracing_type__'
     )
+
+
+# Private names of other packages.
+
+
+def gymnasium_worker() -> Callable[..., None]:
+  """Returns the function that a worker process of AsyncVectorEnv runs."""
+  from gymnasium.vector import async_vector_env  # pylint: disable=g-import-not-at-top
+  return async_vector_env._async_worker  # pylint: disable=protected-access
+
+
+def overrides(*names: str) -> Callable[[_Class], _Class]:
+  """Decorates a class that overrides private methods of its base class.
+
+  Args:
+    *names: Names of these methods.
+
+  Returns:
+    A decorator that raises AttributeError if the base class lacks one of them,
+    so that it would never call the override.
+  """
+
+  def check(cls: _Class) -> _Class:
+    for name in names:
+      getattr(cls.__mro__[1], name)
+    return cls
+
+  return check
+
+
+def is_waiting(vector_env: Any) -> bool:
+  """Returns whether an AsyncVectorEnv waits for answers of its workers."""
+  return vector_env._state.value != 'default'  # pylint: disable=protected-access
+
+
+def stop_waiting(vector_env: Any) -> None:
+  """Lets an AsyncVectorEnv accept calls again after a failed one."""
+  state = vector_env._state  # pylint: disable=protected-access
+  vector_env._state = type(state)('default')  # pylint: disable=protected-access
+
+
+def latest_observations(vector_env: Any) -> Sequence[Any]:
+  """Returns the observations of a SyncVectorEnv, unstacked; () for others."""
+  return getattr(vector_env.unwrapped, '_env_obs', ())
+
+
+def destroy_world(env: Any) -> None:
+  """Removes all bodies from the world of a Box2D environment of Gymnasium."""
+  env._destroy()  # pylint: disable=protected-access
+
+
+def create_optimizer_slots(optimizer: Any, variables: Sequence[Any]) -> None:
+  """Creates the variables of a Keras 2 legacy or TensorFlow 1 optimizer.
+
+  Args:
+    optimizer: A `tf.keras.optimizers.legacy` or `tf.compat.v1.train` optimizer.
+    variables: The variables that it will train.
+  """
+  create = getattr(optimizer, '_create_all_weights', None)
+  (create or optimizer._create_slots)(variables)  # pylint: disable=protected-access
+
+
+def reset_summary_writer() -> None:
+  """Sets TensorFlow's default summary writer back to none."""
+  from tensorflow.python.ops import summary_ops_v2  # pylint: disable=g-import-not-at-top
+  summary_ops_v2._summary_state.writer = None  # pylint: disable=protected-access
+
+
+def release_environment(tf_environment: Any) -> None:
+  """Removes a `TFPyEnvironment`'s reference to its `PyEnvironment`.
+
+  TensorFlow keeps the functions that step an environment, and so the
+  `TFPyEnvironment`, until the process ends.
+  """
+  tf_environment._env = None  # pylint: disable=protected-access

@@ -1,18 +1,18 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Errors that the user can put right, each told in one sentence.
+"""Errors that the user can repair, each with a message of one sentence.
 
-The binaries print these without a traceback. Every other exception is a bug of
+The programs print these without a traceback. Every other exception is a bug of
 this package or of the user's own code and keeps its traceback.
 """
 
 
 class UserError(Exception):
-  """Something that the user can put right; the message says what to do."""
+  """The base class of errors that the user can repair."""
 
 
 class InvalidValue(UserError, ValueError):
-  """An argument or a setting has a value that cannot serve."""
+  """An argument or a setting has an invalid value."""
 
 
 class GinError(InvalidValue):
@@ -20,7 +20,7 @@ class GinError(InvalidValue):
 
 
 class InvalidType(UserError, TypeError):
-  """An argument or a setting is of a type that cannot serve."""
+  """An argument or a setting has an invalid type."""
 
 
 class MissingPackage(UserError, ImportError):
@@ -28,15 +28,15 @@ class MissingPackage(UserError, ImportError):
 
 
 class MissingFile(UserError, FileNotFoundError):
-  """A file that was named does not exist."""
+  """A file does not exist."""
 
 
 class SetupError(InvalidValue):
-  """Settings that cannot run, found before the first step."""
+  """Settings cannot run; raised before the first step."""
 
 
 class RunError(UserError, RuntimeError):
-  """A run that had to stop; the message says why and what was kept."""
+  """A run had to stop; the message says why and what was saved."""
 
 
 def message_of(error: BaseException) -> str:

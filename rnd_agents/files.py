@@ -1,20 +1,21 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Files and numbered folders that are there whole or not at all."""
+"""Writes files and numbered folders so that a kill leaves no half of one."""
 
 import contextlib
 import os
 import re
 import shutil
+from typing import Any, Dict, Iterator, List
 
 _ASIDE = '.being_written'
 _TRASH = '.being_deleted'
-_OLD = '.old'  # Of a folder whose number is written once more.
+_OLD = '.old'  # A folder whose number is written again.
 
 
 @contextlib.contextmanager
-def replacing(path, mode='w'):
-  """Opens a file that takes the place of `path` when the block ends well.
+def replacing(path: str, mode: str = 'w') -> Iterator[Any]:
+  """Opens a file that replaces `path` if the block ends without an error.
 
   Its content is on the disk before it gets its name, so that neither a kill
   nor a power cut leaves half of it.
@@ -27,7 +28,9 @@ def replacing(path, mode='w'):
     The open file.
   """
   aside = f'{path}.new'
-  text = {} if 'b' in mode else dict(encoding='utf-8', newline='')
+  text: Dict[str, Any] = {}
+  if 'b' not in mode:
+    text = dict(encoding='utf-8', newline='')
   try:
     with open(aside, mode, **text) as file:
       yield file
@@ -40,8 +43,8 @@ def replacing(path, mode='w'):
     raise
 
 
-def sync(path):
-  """Waits until a file, or the names in a folder, are on the disk."""
+def sync(path: str) -> None:
+  """Waits until a file, or the entries of a folder, are on the disk."""
   descriptor = os.open(path, os.O_RDONLY)
   try:
     os.fsync(descriptor)
@@ -49,7 +52,7 @@ def sync(path):
     os.close(descriptor)
 
 
-def sync_tree(folder):
+def sync_tree(folder: str) -> None:
   """Waits until a folder and everything in it is on the disk."""
   for parent, _, names in os.walk(folder):
     for name in names:
@@ -58,24 +61,24 @@ def sync_tree(folder):
 
 
 class NumberedFolders:
-  """Folders of one name and rising numbers, such as `iteration_00000012`.
+  """Manages folders with rising numbers, such as `iteration_00000012`.
 
   A folder is written under another name and then renamed; it is renamed again
-  before it is deleted. So whatever a kill interrupts, a folder that has its
-  name is whole. For the one process that writes there.
+  before it is deleted. So a folder with its name is always complete, also after
+  a kill. Only one process may write there.
   """
 
-  def __init__(self, parent, name):
-    """Creates the object; nothing is read or written yet.
+  def __init__(self, parent: str, name: str):
+    """Creates the object without reading or writing.
 
     Args:
-      parent: Where the folders lie.
-      name: What their names begin with.
+      parent: Folder that contains them.
+      name: Begin of their names.
     """
     self._parent = os.fspath(parent)
     self._name = name
 
-  def numbers(self):
+  def numbers(self) -> List[int]:
     """Returns the numbers of the folders, ascending."""
     if not os.path.isdir(self._parent):
       return []
@@ -83,28 +86,28 @@ class NumberedFolders:
     matches = map(pattern.match, os.listdir(self._parent))
     return sorted(int(match[1]) for match in matches if match)
 
-  def path(self, number):
-    """Returns the path of the folder of a number."""
+  def path(self, number: int) -> str:
+    """Returns the path of the folder with a number."""
     return os.path.join(self._parent, f'{self._name}_{number:08d}')
 
-  def aside(self):
-    """Returns an empty folder to write the next one in; see `publish`."""
+  def aside(self) -> str:
+    """Returns an empty folder for the next content; see `publish`."""
     self.clear()
     path = os.path.join(self._parent, _ASIDE)
     os.makedirs(path)
     return path
 
-  def clear(self):
-    """Deletes what was only half written or half deleted."""
+  def clear(self) -> None:
+    """Deletes folders that are half written or half deleted."""
     for name in (_ASIDE, _TRASH):
       shutil.rmtree(os.path.join(self._parent, name), ignore_errors=True)
 
-  def publish(self, number):
-    """Gives `aside()` its name; until `sync` a power cut may damage it.
+  def publish(self, number: int) -> None:
+    """Renames `aside()` to its number; until `sync` a power cut may damage it.
 
     Args:
-      number: Its number. At no moment is there none of this number, if there
-        was one: the old one is deleted by `sync`.
+      number: Its number. An old folder of this number is kept until `sync`
+        deletes it.
     """
     path = self.path(number)
     if os.path.isdir(path):
@@ -112,10 +115,10 @@ class NumberedFolders:
       os.replace(path, path + _OLD)
     os.replace(os.path.join(self._parent, _ASIDE), path)
 
-  def sync(self, number):
-    """Waits until a folder that was published is on the disk.
+  def sync(self, number: int) -> None:
+    """Waits until a published folder is on the disk.
 
-    Then it deletes those that were replaced, also before an earlier kill.
+    Then it deletes the folders that were replaced, also before an earlier kill.
     """
     sync_tree(self.path(number))
     sync(self._parent)
@@ -123,8 +126,8 @@ class NumberedFolders:
       if name.startswith(f'{self._name}_') and name.endswith(_OLD):
         shutil.rmtree(os.path.join(self._parent, name), ignore_errors=True)
 
-  def recover(self):
-    """Gives its name back to a folder that `publish` was about to replace."""
+  def recover(self) -> None:
+    """Restores a folder that an interrupted `publish` was about to replace."""
     if not os.path.isdir(self._parent):
       return
     for name in os.listdir(self._parent):
@@ -132,11 +135,11 @@ class NumberedFolders:
       if name.endswith(_OLD) and not os.path.exists(path):
         os.replace(path + _OLD, path)
 
-  def bring_back(self, number):
-    """Puts a folder that `publish` has replaced in its place again.
+  def bring_back(self, number: int) -> bool:
+    """Restores a folder that `publish` has replaced.
 
     Args:
-      number: Of a folder that a power cut has damaged before `sync`.
+      number: Number of a folder that a power cut has damaged before `sync`.
 
     Returns:
       Whether there was one.
@@ -148,15 +151,15 @@ class NumberedFolders:
     os.replace(path + _OLD, path)
     return True
 
-  def remove(self, number):
-    """Deletes a folder, if it is there and the disk lets it go."""
+  def remove(self, number: int) -> None:
+    """Deletes a folder, if it exists; errors of the disk are ignored."""
     trash = os.path.join(self._parent, _TRASH)
     shutil.rmtree(trash, ignore_errors=True)
     with contextlib.suppress(OSError):
       os.replace(self.path(number), trash)
     shutil.rmtree(trash, ignore_errors=True)
 
-  def prune(self, num_newest):
-    """Deletes all folders but the newest few."""
+  def prune(self, num_newest: int) -> None:
+    """Deletes all but the newest folders."""
     for number in self.numbers()[:-num_newest]:
       self.remove(number)

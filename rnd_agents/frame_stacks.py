@@ -6,21 +6,21 @@ import zlib
 
 import numpy as np
 
-# Python's fastest: more than this saves little and takes several times as long.
+# zlib's fastest: higher levels save little and take several times as long.
 _LEVEL = 1
 
 
-def compress(stacks):
-  """Compresses stacks of frames that follow on each other.
+def compress(stacks: np.ndarray) -> bytes:
+  """Compresses consecutive stacks of frames.
 
-  Of a stack that is the one before, moved by one frame, it keeps only the
-  newest frame, which is the last.
+  If a stack is the previous one moved by one frame, only its newest frame, the
+  last one, is stored.
 
   Args:
     stacks: uint8 [L, height, width, C].
 
   Returns:
-    Bytes, for `expand`.
+    Bytes for `expand`.
   """
   length, _, _, channels = stacks.shape
   is_moved = np.zeros([length], np.bool_)
@@ -33,12 +33,12 @@ def compress(stacks):
   return zlib.compress(is_moved.tobytes() + frames.tobytes(), _LEVEL)
 
 
-def expand(compressed, stacks):
-  """Fills stacks of frames from what `compress` returned of them.
+def expand(compressed: bytes, stacks: np.ndarray) -> None:
+  """Fills stacks of frames with the result of `compress`.
 
   Args:
-    compressed: Bytes.
-    stacks: uint8 [L, height, width, C].
+    compressed: Result of `compress`.
+    stacks: uint8 [L, height, width, C], which are overwritten.
   """
   length, height, width, channels = stacks.shape
   content = zlib.decompress(compressed)
@@ -48,7 +48,7 @@ def expand(compressed, stacks):
   if channels == 1:
     stacks[..., 0] = frames
     return
-  # Which frame each channel of each stack is.
+  # Index of the frame in each channel of each stack.
   indices = np.empty([length, channels], np.int64)
   num_read = 0
   for t in range(length):

@@ -16,14 +16,25 @@ import collections
 import json
 import math
 import sys
-from typing import Any, BinaryIO
+from typing import (
+  Any,
+  BinaryIO,
+  Dict,
+  Iterable,
+  List,
+  NoReturn,
+  Sequence,
+  Tuple,
+)
 
 import numpy as np
 
 from rnd_agents import errors
 
 _AS_IN_JSON = (type(None), bool, int, float, str)
-_SEQUENCES = {kind.__name__: kind for kind in (tuple, set, frozenset)}
+_SEQUENCES: Dict[str, type] = {
+    kind.__name__: kind for kind in (tuple, set, frozenset)
+}
 
 
 def dump(value: Any, file: BinaryIO) -> None:
@@ -65,11 +76,11 @@ def load(file: BinaryIO) -> Any:
 class _Writer:
   """The structure of a value for JSON, and the bytes that it refers to."""
 
-  def __init__(self):
-    self.parts = []
+  def __init__(self) -> None:
+    self.parts: List[bytes] = []
     self._num_bytes = 0
 
-  def structure(self, value):
+  def structure(self, value: Any) -> Any:
     kind = type(value)
     if kind in _AS_IN_JSON:
       return value
@@ -93,10 +104,10 @@ class _Writer:
         return {'generator': self.structure(bits.state)}
     return _refuse(kind)
 
-  def _all(self, values):
+  def _all(self, values: Iterable[Any]) -> List[Any]:
     return [self.structure(value) for value in values]
 
-  def _array(self, value):
+  def _array(self, value: Any) -> Any:
     dtype = value.dtype
     # A type that another package adds, such as bfloat16, has no code.
     code = dtype.name if dtype.isbuiltin == 2 else dtype.str
@@ -108,7 +119,7 @@ class _Writer:
     place = self._place(value.tobytes(order))
     return {'array': [code, list(value.shape), order, place]}
 
-  def _place(self, data):
+  def _place(self, data: bytes) -> List[int]:
     place = [self._num_bytes, len(data)]
     self.parts.append(data)
     self._num_bytes += len(data)
@@ -118,12 +129,12 @@ class _Writer:
 class _Reader:
   """Reads a file; `value` is what it holds."""
 
-  def __init__(self, file):
+  def __init__(self, file: BinaryIO) -> None:
     structure = json.loads(file.readline())
     self._data = file.read()
     self.value = self._value(structure)
 
-  def _value(self, structure):
+  def _value(self, structure: Any) -> Any:
     if type(structure) is list:
       return self._all(structure)
     if type(structure) is not dict:
@@ -152,16 +163,18 @@ class _Reader:
       return np.random.Generator(bits)
     return _refuse(kind)
 
-  def _all(self, structures):
+  def _all(self, structures: Sequence[Any]) -> List[Any]:
     return [self._value(structure) for structure in structures]
 
-  def _bytes(self, place):
+  def _bytes(self, place: Sequence[int]) -> bytes:
     start, size = place
     if not 0 <= start <= start + size <= len(self._data):
       raise errors.InvalidValue('it is too short')
     return self._data[start : start + size]
 
-  def _array(self, code, shape, order, place):
+  def _array(
+      self, code: Any, shape: Sequence[int], order: Any, place: Sequence[int]
+  ) -> Any:
     if not isinstance(code, str) or np.dtype(code).hasobject:
       return _refuse(f'an array of {code}')
     data = self._bytes(place)
@@ -171,7 +184,7 @@ class _Reader:
     return np.ndarray(shape, np.dtype(code), data, order=order).copy('K')
 
 
-def _named(module, name, values):
+def _named(module: str, name: str, values: Sequence[Any]) -> Any:
   """Returns a NamedTuple without a call of its class."""
   kind = _find(module, name)
   if not _is_named_tuple(kind) or len(kind._fields) != len(values):
@@ -179,7 +192,7 @@ def _named(module, name, values):
   return tuple.__new__(kind, values)
 
 
-def _is_named_tuple(kind):
+def _is_named_tuple(kind: Any) -> bool:
   return (
       isinstance(kind, type)
       and issubclass(kind, tuple)
@@ -187,11 +200,11 @@ def _is_named_tuple(kind):
   )
 
 
-def _name(kind):
+def _name(kind: type) -> Tuple[str, str]:
   return kind.__module__, kind.__qualname__
 
 
-def _find(module, name):
+def _find(module: str, name: str) -> Any:
   """Returns what has a name in a module, None if that is not imported."""
   found = sys.modules.get(module)
   for part in name.split('.'):
@@ -200,7 +213,7 @@ def _find(module, name):
   return found
 
 
-def _refuse(kind):
+def _refuse(kind: Any) -> NoReturn:
   """Raises InvalidType for what is no plain data."""
   if isinstance(kind, type):
     kind = '.'.join(_name(kind))

@@ -5,10 +5,10 @@
 `metrics.csv` and `timings.csv` have a header, then one row per training
 iteration and per evaluation. An empty cell is a metric that does not apply to
 the row. A last line without line end is left out: the run may be writing it, or
-was killed as it did, so that it may hold 12 for 12800. Any other damaged line,
-such as a crash of the machine leaves, is left out with a warning.
+was killed while writing, so that it may have 12 for 12800. Other damaged lines,
+such as after a crash of the machine, are left out with a warning.
 
-Needs numpy only, so that it can be used without loading TensorFlow.
+It needs NumPy only, so that it can be used without loading TensorFlow.
 """
 
 import csv
@@ -37,7 +37,7 @@ Series = Tuple[np.ndarray, np.ndarray]  # env_steps, values.
 
 
 class Row(NamedTuple):
-  """One row: where in the run it is, and every finite number it holds."""
+  """One row: its place in the run and all its finite numbers."""
   phase: str
   iteration: int
   env_steps: int
@@ -45,12 +45,12 @@ class Row(NamedTuple):
 
 
 def read_status(root_dir: str) -> Dict[str, Any]:
-  """Returns the content of `status.json`, an empty dict if there is none."""
+  """Returns the content of `status.json`; an empty dict if it is missing."""
   return _read_json(os.path.join(root_dir, STATUS_FILE))
 
 
-def read_record(root_dir: str) -> Dict[str, Any]:
-  """Returns the content of `run.json`, an empty dict if there is none."""
+def read_run_record(root_dir: str) -> Dict[str, Any]:
+  """Returns the content of `run.json`; an empty dict if it is missing."""
   return _read_json(os.path.join(root_dir, RECORD_FILE))
 
 
@@ -69,8 +69,8 @@ def read_table(path: str) -> Tuple[List[str], Iterator[Dict[str, str]]]:
     The columns, and an iterator over the undamaged rows: text by column.
 
   Raises:
-    FileNotFoundError: If there is no such file.
-    ValueError: If the file does not start with the expected header.
+    MissingFile: If the file does not exist.
+    InvalidValue: If the file does not start with the expected header.
   """
   if not os.path.isfile(path):
     raise errors.MissingFile(
@@ -97,24 +97,24 @@ def read_rows(root_dir: str, file_name: str = METRICS_FILE) -> List[Row]:
     The rows in the order of the file.
 
   Raises:
-    FileNotFoundError: If there is no such file.
-    ValueError: If the file does not start with the expected header.
+    MissingFile: If the file does not exist.
+    InvalidValue: If the file does not start with the expected header.
   """
   _, texts = read_table(os.path.join(root_dir, file_name))
   rows = []
   for text in texts:
     numbers = {
-        name: _number(cell) for name, cell in text.items() if name != 'phase'}
+        name: _number(cell) for name, cell in text.items()
+        if name not in _REQUIRED}
     values = {
-        name: number for name, number in numbers.items()
-        if number is not None and name not in _REQUIRED}
-    rows.append(Row(text['phase'], int(numbers['iteration']),
-                    int(numbers['env_steps']), values))
+        name: number for name, number in numbers.items() if number is not None}
+    rows.append(Row(text['phase'], int(float(text['iteration'])),
+                    int(float(text['env_steps'])), values))
   return rows
 
 
 def series(rows: List[Row], phase: str, metric: str) -> Series:
-  """Returns the course of one metric.
+  """Returns the values of one metric by environment steps.
 
   Args:
     rows: From `read_rows`.
@@ -126,7 +126,7 @@ def series(rows: List[Row], phase: str, metric: str) -> Series:
     later one counts); values, float64 [n], all finite. Both may be empty.
 
   Raises:
-    ValueError: If the environment steps decrease from one row to the next.
+    InvalidValue: If the environment steps decrease from one row to the next.
   """
   points = {}
   last = None
@@ -145,7 +145,7 @@ def series(rows: List[Row], phase: str, metric: str) -> Series:
 
 
 def read_metrics(root_dir: str, phase: str, metric: str) -> Series:
-  """Reads the course of one metric of one run.
+  """Reads the values of one metric of one run.
 
   Args:
     root_dir: Folder of a run.
@@ -156,9 +156,9 @@ def read_metrics(root_dir: str, phase: str, metric: str) -> Series:
     As `series`, with at least one point.
 
   Raises:
-    FileNotFoundError: If the folder holds no metrics file.
-    ValueError: If the run has no value of this metric in this phase (the
-      message lists the metrics that it has), or its file is no metrics file.
+    MissingFile: If the folder has no metrics file.
+    InvalidValue: If the run has no value of this metric in this phase (the
+      message lists its metrics), or its file is damaged.
   """
   if phase not in PHASES:
     raise errors.InvalidValue(
@@ -185,8 +185,8 @@ def wall_time_s(root_dir: str) -> float:
     root_dir: Folder of a run.
 
   Raises:
-    FileNotFoundError: If the folder holds no `timings.csv`.
-    ValueError: If no row of it has `wall_time_s`.
+    MissingFile: If the folder has no `timings.csv`.
+    InvalidValue: If no row of it has `wall_time_s`.
   """
   for row in reversed(read_rows(root_dir, TIMINGS_FILE)):
     if 'wall_time_s' in row.values:
@@ -221,7 +221,7 @@ def _text_rows(
 
 
 def _split(line: str) -> List[str]:
-  """Returns the cells of a line, none if it is not CSV."""
+  """Returns the cells of a line; an empty list if it is not CSV."""
   try:
     return next(csv.reader([line]))
   except (csv.Error, StopIteration):
@@ -229,7 +229,7 @@ def _split(line: str) -> List[str]:
 
 
 def _number(cell: str) -> Optional[float]:
-  """Returns the finite number in `cell`, None if there is none."""
+  """Returns the finite number in a cell; None if it has none."""
   try:
     number = float(cell)
   except ValueError:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `import rnd_agents` mends, shown broken first."""
 
+import gc
 from importlib import metadata
 from importlib import util
 import inspect
@@ -12,12 +13,16 @@ import subprocess
 import sys
 import types
 import warnings
+import weakref
 
 from absl import logging as absl_logging
+import gymnasium
 import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.python.types import trace
+from tf_agents.environments import random_py_environment
+from tf_agents.environments import tf_py_environment
 from tf_agents.networks import value_network
 from tf_agents.specs import array_spec
 from tf_agents.specs import tensor_spec
@@ -160,7 +165,7 @@ def _apply_with(monkeypatch, versions):
       'tolerate_unreadable_objects',
       lambda protocol, method: mended.append((protocol.__name__, method)),
   )
-  _compat.apply()
+  _compat.mend_packages()
   return mended, os.environ.get('TF_USE_LEGACY_KERAS')
 
 
@@ -201,7 +206,7 @@ def test_missing_tf_agents_is_named_with_its_command(monkeypatch):
   monkeypatch.setattr(util, 'find_spec', lambda name: None)
   monkeypatch.setattr(sys, 'version_info', (3, 12, 1))
   with pytest.raises(errors.MissingPackage) as raised:
-    _compat.apply()
+    _compat.mend_packages()
   assert 'pip install --no-deps tf-agents==0.19.0' in str(raised.value)
   # Before 3.12 it comes with the package.
   monkeypatch.setattr(sys, 'version_info', (3, 11, 7))
@@ -348,3 +353,119 @@ print(tf.keras.layers.Layer.__module__)
   finished = _python('-c', program)
   shown = finished.stdout or finished.stderr.splitlines()[-1]
   assert said in shown
+
+
+# ------------------------------------------- Private names of other packages.
+class _Counts(gymnasium.Env):
+  observation_space = gymnasium.spaces.Box(0, 9, (1,))
+  action_space = gymnasium.spaces.Discrete(2)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    return np.zeros(1, np.float32), {}
+
+  def step(self, action):
+    return np.ones(1, np.float32), 0.0, False, False, {}
+
+
+def test_gymnasium_calls_the_methods_that_are_overridden():
+  called = []
+
+  @_compat.overrides('_check_spaces', '_poll_pipe_envs', '_raise_if_errors')
+  class Recording(gymnasium.vector.AsyncVectorEnv):
+    def _check_spaces(self):
+      called.append('spaces')
+      super()._check_spaces()
+
+    def _poll_pipe_envs(self, timeout=None):
+      called.append('poll')
+      return super()._poll_pipe_envs(timeout)
+
+    def _raise_if_errors(self, successes):
+      called.append('errors')
+      super()._raise_if_errors(successes)
+
+  def worker(*args):
+    _compat.gymnasium_worker()(*args)
+
+  env = Recording([_Counts], worker=worker)
+  assert called[0] == 'spaces'
+  for call in (env.reset, lambda: env.step([0])):
+    called.clear()
+    call()
+    assert called == ['poll', 'errors']
+  assert not _compat.is_waiting(env)
+  env.step_async([0])
+  assert _compat.is_waiting(env)
+  env.step_wait()
+  env.reset_async()
+  _compat.stop_waiting(env)
+  assert not _compat.is_waiting(env)
+  env.close(terminate=True)
+
+
+def test_an_override_of_a_method_that_is_gone_is_refused():
+  with pytest.raises(AttributeError, match='_gone'):
+
+    @_compat.overrides('_gone')
+    class _Override(_Counts):
+
+      def _gone(self):
+        pass
+
+
+def test_latest_observations_of_a_vector():
+  env = gymnasium.vector.SyncVectorEnv([_Counts, _Counts])
+  env.reset()
+  env.step([0, 0])
+  assert [float(x[0]) for x in _compat.latest_observations(env)] == [1.0, 1.0]
+
+
+def test_world_of_box2d_is_emptied():
+  pytest.importorskip('Box2D')
+  env = gymnasium.make('BipedalWalker-v3').unwrapped
+  env.reset(seed=0)
+  assert len(env.world.bodies) > 1
+  _compat.destroy_world(env)
+  assert not env.world.bodies
+
+
+@pytest.mark.parametrize(
+    ('optimizer', 'slots'),
+    [
+        (tf.keras.optimizers.legacy.Adam(), 2),
+        (tf.compat.v1.train.AdamOptimizer(), 2),
+        (tf.compat.v1.train.MomentumOptimizer(0.1, 0.9), 1),
+    ],
+)
+def test_slots_of_an_optimizer_are_there_before_its_first_step(
+    optimizer, slots
+):
+  variable = tf.Variable([1.0, 2.0])
+  _compat.create_optimizer_slots(optimizer, [variable])
+  names = optimizer.get_slot_names()
+  assert len(names) == slots
+  for name in names:
+    assert optimizer.get_slot(variable, name).shape == [2]
+
+
+def test_summary_writer_that_was_left_set_is_reset(tmp_path):
+  writer = tf.summary.create_file_writer(str(tmp_path))
+  writer.set_as_default(step=0)
+  assert tf.summary.should_record_summaries()
+  _compat.reset_summary_writer()
+  assert not tf.summary.scalar('x', 1.0, step=0)
+
+
+def test_released_environment_is_collected():
+  environment = random_py_environment.RandomPyEnvironment(
+      array_spec.BoundedArraySpec([1], np.float32, 0, 1),
+      array_spec.BoundedArraySpec([], np.int32, 0, 1),
+  )
+  tf_environment = tf_py_environment.TFPyEnvironment(environment)
+  tf_environment.reset()
+  is_alive = weakref.ref(environment)
+  del environment
+  _compat.release_environment(tf_environment)
+  gc.collect()
+  assert is_alive() is None

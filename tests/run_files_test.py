@@ -132,7 +132,7 @@ def test_wall_time_is_that_of_the_last_row_of_timings(tmp_path):
 
 @pytest.mark.parametrize(('name', 'read'), [
     ('status.json', run_files.read_status),
-    ('run.json', run_files.read_record),
+    ('run.json', run_files.read_run_record),
 ])
 def test_status_and_record(tmp_path, name, read):
   assert read(str(tmp_path / 'none')) == {}

@@ -89,7 +89,7 @@ def _evaluate(args):
   rows = [_row(episode) for episode in episodes]
   print(_table(rows))
   print()
-  for name, value in evaluator.summarize(episodes).items():
+  for name, value in evaluator.summarize_episodes(episodes).items():
     print(f'{name}: {value:.6g}')
   if args.csv:
     tables.write_csv(args.csv, _CSV_COLUMNS, rows)
@@ -107,14 +107,14 @@ def configure(args, scope):
   """
   import gin
 
-  from rnd_agents.environments import errors as environment_errors
+  from rnd_agents.environments import failures
   from rnd_agents.environments import loaders
   from rnd_agents.training import configuration
   from rnd_agents.training import gin_files
 
   if args.env is not None:
     if ':' in args.env:
-      environment_errors.import_module(
+      failures.import_module(
           args.env.rpartition(':')[0], args.env
       )
     gin_files.parse([], args.gin_bindings)
@@ -133,7 +133,7 @@ def configure(args, scope):
     imports = configuration.parse(file.read(), config).imports
   for module in imports:
     if not module.startswith('__gin__'):
-      environment_errors.import_module(module, config)
+      failures.import_module(module, config)
   # Most configurables in it, of agent and networks, are not imported here.
   gin.parse_config_file(config, skip_unknown=True)
   with gin.config_scope(scope):
@@ -142,7 +142,7 @@ def configure(args, scope):
     ).get('env')
   env = copy.deepcopy(env)  # Gin's way to resolve a macro.
   if isinstance(env, str) and ':' in env:
-    environment_errors.import_module(env.rpartition(':')[0], config)
+    failures.import_module(env.rpartition(':')[0], config)
     # Again, for configurables that were unknown until now.
     gin.parse_config_file(config, skip_unknown=True)
   gin_files.parse([], args.gin_bindings)

@@ -53,7 +53,7 @@ class Job(collections.namedtuple('Job', 'name, root_dir, flags, gin_files')):
     """
     if run_files.read_status(self.root_dir).get('state') != 'finished':
       return False
-    command = run_files.read_record(self.root_dir).get('command') or ()
+    command = run_files.read_run_record(self.root_dir).get('command') or ()
     status = os.path.join(self.root_dir, run_files.STATUS_FILE)
     return list(command)[2:] == list(self.flags) and all(
         os.path.getmtime(path) <= os.path.getmtime(status)

@@ -206,7 +206,7 @@ def create_r2d3_agent(
 
 
 def _curiosity(owner, *args):
-  return curiosity_lib.build(f'{owner}curiosity_fn', *args)
+  return curiosity_lib.from_function(f'{owner}curiosity_fn', *args)
 
 
 def _adam(learning_rate, epsilon=_ADAM_EPSILON, weight_decay=None):

@@ -9,6 +9,7 @@ from tf_agents.agents.ppo import ppo_utils
 from tf_agents.networks import network
 from tf_agents.typing import types
 
+from rnd_agents import _compat
 from rnd_agents import errors
 from rnd_agents.agents import replicas
 
@@ -59,12 +60,11 @@ def build(optimizer: types.Optimizer, variables: Sequence[tf.Variable]) -> None:
     variables: Variables that it is going to train.
   """
   with tf.init_scope():
-    if isinstance(optimizer, tf.keras.optimizers.legacy.Optimizer):
-      optimizer._create_all_weights(variables)  # pylint: disable=protected-access
-    elif hasattr(optimizer, 'build'):
+    is_legacy = isinstance(optimizer, tf.keras.optimizers.legacy.Optimizer)
+    if hasattr(optimizer, 'build') and not is_legacy:
       optimizer.build(variables)
     else:
-      optimizer._create_slots(variables)  # pylint: disable=protected-access
+      _compat.create_optimizer_slots(optimizer, variables)
 
 
 def clip(

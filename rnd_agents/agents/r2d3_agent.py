@@ -264,7 +264,7 @@ class R2D3Agent(tf_agent.TFAgent):
     if self._curiosity is None:
       return ()
     numbers = dict(observation=row.observation)
-    with tf.control_dependencies(finite.check(numbers, outer_rank=1)):
+    with tf.control_dependencies(finite.verify(numbers, outer_rank=1)):
       return self._curiosity.watch(self._previous_row.join(row, mask))
 
   def _initialize(self):

@@ -36,8 +36,8 @@ from rnd_agents.agents import rollout
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.ops import losses
-from rnd_agents.ops import parts
 from rnd_agents.ops import rnd
+from rnd_agents.ops import rollout_parts
 from rnd_agents.statistics import finite
 from rnd_agents.statistics import running_statistics
 
@@ -514,7 +514,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     leaf = tf.nest.flatten(observations)[0]
     outer_rank = len(leaf.shape) - spec.shape.rank  # NumPy knows no rank.
     with tf.control_dependencies(
-        finite.check({'observation': observations}, outer_rank)
+        finite.verify({'observation': observations}, outer_rank)
     ):
       for curiosity in return_streams.curiosities(self.streams):
         curiosity.update_observation_statistics(observations, mask)
@@ -617,9 +617,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         bonuses = self._return_streams.bonuses(transitions)
         values = self._values(experience)
     return log_probability, bonuses, values, [
-        *finite.check({'log probability of the action': log_probability}),
-        *finite.check({'value': values}),
-        *finite.check({'bonus': list(bonuses.values())}, mask=valid[:, :-1]),
+        *finite.verify({'log probability of the action': log_probability}),
+        *finite.verify({'value': values}),
+        *finite.verify({'bonus': list(bonuses.values())}, mask=valid[:, :-1]),
     ]
 
   def _check_collected(self, experience, valid, weights):
@@ -636,21 +636,21 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       info['weights'] = weights
     largest = self._return_streams.largest_reward
     return [
-        *finite.check(
+        *finite.verify(
             dict(observation=experience.observation, **info), mask=everywhere
         ),
-        *finite.check(
+        *finite.verify(
             dict(discount=experience.discount, action=experience.action),
             mask=valid,
         ),
-        *finite.check(
+        *finite.verify(
             dict(reward=experience.reward),
             mask=valid,
             largest=largest,
             advice=f' Rewards may be up to {largest:g} in size; more only with'
             ' normalize_rewards.',
         ),
-        *finite.check(dist_params, mask=valid, largest=float('inf')),
+        *finite.verify(dist_params, mask=valid, largest=float('inf')),
     ]
 
   def _log_probability(self, experience, valid):
@@ -679,7 +679,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     arguments = experience.observation, experience.step_type, states
     if self._is_recurrent:  # In parts its memory would run B times over T.
       return policy.values(*arguments)
-    return parts.by_environment(policy.values, *arguments)
+    return rollout_parts.by_environment(policy.values, *arguments)
 
   # ---------------------------------------------------------------------------
   # Training: streams of a rollout.
@@ -1111,7 +1111,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
     )
     with tf.control_dependencies(
-        finite.check({'observation': batched_observations})
+        finite.verify({'observation': batched_observations})
     ):
       if self._observation_normalizer is not None:
         self._observation_normalizer.update(batched_observations)
@@ -1121,7 +1121,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
 
   def update_reward_normalizer(self, batched_rewards: tf.Tensor) -> None:
     """Updates rewards' statistics; a `PPOLearner` calls it with [B, T+1]."""
-    with tf.control_dependencies(finite.check({'reward': batched_rewards})):
+    with tf.control_dependencies(finite.verify({'reward': batched_rewards})):
       self._return_streams.update_scalers(
           batched_rewards, tf.ones(tf.shape(batched_rewards)[:2], tf.bool)
       )

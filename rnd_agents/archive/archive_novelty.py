@@ -43,7 +43,7 @@ class CuriosityNovelty:
       ValueError: If the curiosity judges more than observations.
     """
     specs = tensor_spec.from_spec((time_step_spec, action_spec))
-    self._curiosity = curiosity_lib.build(
+    self._curiosity = curiosity_lib.from_function(
         'CuriosityNovelty.curiosity_fn', curiosity_fn, *specs
     )
     self._optimizer = optimizers.Adam(learning_rate)

@@ -298,7 +298,7 @@ def _restore(config, explorer, in_force):
       )
     explorer.begin()
     return []
-  before = run_files.read_record(config.root_dir).get('settings', {})
+  before = run_files.read_run_record(config.root_dir).get('settings', {})
   fatal, harmless, _ = configuration.changes(before, in_force)
   if fatal:
     raise errors.SetupError(
@@ -362,7 +362,7 @@ def _finish(config, explorer, finished):
   learning_curves.plot_archive(config.root_dir, picture)
   image = heat_maps.archive_image(archive.keys, archive.column('visits'))
   if image is not None:
-    heat_maps.save(image, config.path(MAP_FILE))
+    heat_maps.save_image(image, config.path(MAP_FILE))
   score, length = archive.best_of_all()
   return Result(
       finished,

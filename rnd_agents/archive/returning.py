@@ -16,7 +16,7 @@ from rnd_agents.archive import archive as archive_lib
 from rnd_agents.archive import cells
 from rnd_agents.archive import snapshots
 from rnd_agents.environments import environment_rules
-from rnd_agents.environments import errors as environment_errors
+from rnd_agents.environments import failures
 
 KeyFn = Callable[[Any, gymnasium.Env], Hashable]
 # Steps that are played twice to see whether an environment repeats itself.
@@ -28,7 +28,7 @@ _ADVICE = (
 )
 
 
-class NotPutBack(environment_errors.EnvironmentSetupError):
+class NotPutBack(failures.EnvironmentSetupError):
   """An environment that does not repeat its episodes."""
 
 
@@ -135,14 +135,14 @@ class Returner:
     try:
       return self._envs[index].reset(seed=self._world_seeds[world])[0]
     except Exception as error:
-      raise environment_errors.failure_of(error, 'reset', index) from error
+      raise failures.failure_of(error, 'reset', index) from error
 
   def step(self, index: int, action: Any) -> Tuple[Any, float, bool]:
     """Returns the observation, the reward, and whether the episode ended."""
     try:
       step = self._envs[index].step(action)
     except Exception as error:
-      raise environment_errors.failure_of(error, 'step', index) from error
+      raise failures.failure_of(error, 'step', index) from error
     return step[0], float(step[1]), bool(step[2] or step[3])
 
   def key(self, index: int, observation: Any) -> Hashable:

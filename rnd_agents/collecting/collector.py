@@ -56,14 +56,14 @@ class Rollout(NamedTuple):
   episodes: Sequence[Any]
 
   @property
-  def is_new(self):
+  def is_new(self) -> np.ndarray:
     """Whether the rollout before did not have the row, booleans [B, T+1]."""
     is_new = np.ones(self.trajectory.step_type.shape, bool)
     is_new[:, : self.num_old_rows] = False
     return is_new
 
   @property
-  def num_env_steps(self):
+  def num_env_steps(self) -> int:
     """Environment steps in the new rows; a reset does not count."""
     step_type = self.trajectory.step_type[:, self.num_old_rows :]
     return int(np.sum(step_type != ts.StepType.LAST))

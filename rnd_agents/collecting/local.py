@@ -3,7 +3,7 @@
 """A collector in the process that it is made in, with TF-Agents' driver."""
 
 import contextlib
-from typing import Any
+from typing import Any, Dict, List, Optional, Sequence
 
 from absl import logging
 import numpy as np
@@ -15,9 +15,10 @@ from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.specs import tensor_spec
 from tf_agents.utils import common
 
+from rnd_agents import _compat
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import random_policies
-from rnd_agents.environments import errors as environment_errors
+from rnd_agents.environments import failures
 from rnd_agents.evaluation import visits
 
 
@@ -54,23 +55,21 @@ class LocalCollector(collector.Collector):
     self._environment.add_step_observer(self._count_visits)
 
   @property
-  def specs(self):
+  def specs(self) -> collector.Specs:
     return specs_of(self._environment)
 
   @property
-  def num_environments(self):
+  def num_environments(self) -> int:
     return self._environment.batch_size
 
-  def environments(self):
+  def environments(self) -> Sequence[Any]:
     return [self._environment]
 
-  def close(self):
+  def close(self) -> None:
     close(self._environment)
-    # TensorFlow keeps the functions that step an environment, and so the
-    # `TFPyEnvironment`, until the process ends: nothing else is to stay.
-    self._tf_environment._env = None  # pylint: disable=protected-access
+    _compat.release_environment(self._tf_environment)
 
-  def reset(self):
+  def reset(self) -> None:
     with self._environment_failures():
       self._tf_environment.reset()
     self._environment.pop_episodes()
@@ -79,7 +78,12 @@ class LocalCollector(collector.Collector):
   # ---------------------------------------------------------------------------
   # Collecting.
 
-  def collect(self, variables, num_steps, is_uniform=False):
+  def collect(
+      self,
+      variables: Optional[List[np.ndarray]],
+      num_steps: int,
+      is_uniform: bool = False,
+  ) -> collector.Rollout:
     policy = self._collect_policy()
     if variables is not None:
       self._assign(as_tensors(variables))
@@ -155,13 +159,13 @@ class LocalCollector(collector.Collector):
       logging.warning('No heat map: %s', error, exc_info=True)
       self._visits = None
 
-  def visits(self):
+  def visits(self) -> Any:
     return None if self._visits is None else self._visits.state()
 
   # ---------------------------------------------------------------------------
   # Saving and resuming.
 
-  def get_state(self):
+  def get_state(self) -> Dict[str, Any]:
     return dict(
         environment=self._environment_state(),
         generator=self._generator.state.numpy(),
@@ -181,19 +185,19 @@ class LocalCollector(collector.Collector):
         logging.info('A resumed run will begin new episodes: %s', error)
       return None
 
-  def set_state(self, state):
+  def set_state(self, state: Dict[str, Any]) -> bool:
     self._generator.reset(state['generator'])
     self._env_steps = state['env_steps']
     if self._visits is not None and state['visits'] is not None:
       self._visits.restore(state['visits'])
     try:
       if state['environment'] is None:
-        raise environment_errors.StateNotRestored('It was not saved.')
+        raise failures.StateNotRestored('It was not saved.')
       self._environment.set_state(state['environment'])
     except (
         NotImplementedError,
-        environment_errors.StateNotRestored,
-        environment_errors.EnvironmentFailure,
+        failures.StateNotRestored,
+        failures.EnvironmentFailure,
     ) as error:
       self._begin_other_episodes()
       logging.warning(

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Intrinsic motivation that is not tied to one learning algorithm."""
+"""Exploration bonuses for any agent."""
 
 from rnd_agents.curiosity.combinations import BoundedFactor
 from rnd_agents.curiosity.combinations import create_bounded_factor

@@ -1,104 +1,136 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Curiosities made of others: their product, their sum, a bounded factor."""
+"""Combines curiosities: their product, their sum, a bounded factor."""
+
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 import gin
 import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
+from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.statistics import running_statistics
 
 
 class Combination(curiosity.Curiosity):
   """The base class of curiosities that combine the bonuses of others."""
 
-  def __init__(self, parts, *args, **kwargs):
-    """Takes `Curiosity`s; the other arguments are those of `Curiosity`."""
+  def __init__(
+      self, parts: Sequence[curiosity.Curiosity], *args: Any, **kwargs: Any
+  ):
+    """Creates the module.
+
+    Args:
+      parts: `Curiosity`s to combine.
+      *args: Arguments of `Curiosity`.
+      **kwargs: Arguments of `Curiosity`.
+    """
     super().__init__(*args, **kwargs)
     self.parts = list(parts)
     for part in self.parts:
       if not isinstance(part, curiosity.Curiosity):
         raise errors.InvalidType(
-            f'{self.name} combines Curiositys, got {type(part).__name__}.'
+            f'{self.name} combines curiosities, got {type(part).__name__}.'
         )
       refuse_sum(self.name, part)
 
   @property
-  def trainable_variables(self):
-    """Those of all parts."""
+  def trainable_variables(self) -> Sequence[tf.Variable]:
+    """Trainable variables of all parts."""
     return [v for part in self.parts for v in part.trainable_variables]
 
   @property
-  def episodic_spec(self):
-    """A tuple of the parts' specs."""
+  def episodic_spec(self) -> types.NestedTensorSpec:
+    """Tuple of the parts' specs."""
     return tuple(part.episodic_spec for part in self.parts)
 
-  def episodic(self, transitions):
-    """As for `Curiosity`: a tuple of the parts'."""
+  def episodic(
+      self, transitions: transitions_lib.Transitions
+  ) -> types.NestedTensor:
+    """Returns a tuple with `episodic` of each part."""
     return tuple(part.episodic(transitions) for part in self.parts)
 
-  def constants(self, transitions):
-    """As for `Curiosity`: a tuple of the parts'."""
+  def constants(
+      self, transitions: transitions_lib.Transitions
+  ) -> types.NestedTensor:
+    """Returns a tuple with `constants` of each part."""
     return tuple(part.constants(transitions) for part in self.parts)
 
-  def _each(self, transitions, constants):
-    """(part, its transitions, its constants) of each part."""
+  def _each(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: Optional[types.NestedTensor],
+  ) -> Iterator[Tuple[curiosity.Curiosity, transitions_lib.Transitions, Any]]:
+    """Yields each part with its transitions and its constants."""
     for i, part in enumerate(self.parts):
       own = transitions
       if transitions.episodic is not None:
         own = transitions._replace(episodic=transitions.episodic[i])
       yield part, own, None if constants is None else constants[i]
 
-  def _bonuses(self, transitions, constants):
-    """The parts' raw bonuses, a list of tensors [outer...]."""
+  def _bonuses(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: Optional[types.NestedTensor],
+  ) -> List[tf.Tensor]:
+    """Returns the raw bonuses of the parts, a list of tensors [outer...]."""
     return [
         part.bonus(*own) for part, *own in self._each(transitions, constants)
     ]
 
-  def loss(self, transitions, weights=None, constants=None):
-    """As for `Curiosity`: the sum of the parts'."""
+  def loss(
+      self,
+      transitions: transitions_lib.Transitions,
+      weights: Optional[tf.Tensor] = None,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the sum of the losses of the parts."""
     return tf.add_n([
         part.loss(own, weights, own_constants)
         for part, own, own_constants in self._each(transitions, constants)
     ])
 
-  def update_statistics(self, transitions):
-    """As for `Curiosity`, of all parts."""
+  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+    """Updates the statistics of all parts."""
     for part, own, _ in self._each(transitions, None):
       part.update_statistics(own)
 
-  def update_observation_statistics(self, observations, mask=None):
-    """As for `Curiosity`, of all parts."""
+  def update_observation_statistics(
+      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+  ) -> None:
+    """Updates the observation statistics of all parts."""
     for part in self.parts:
       part.update_observation_statistics(observations, mask)
 
 
 @gin.configurable(module='rnd_agents', denylist=['parts', 'name'])
 class Product(Combination):
-  """The product of the raw bonuses of curiosities.
+  """Pays the product of the raw bonuses of curiosities.
 
-  Of a novelty over the lifetime and one within the episode, such as RND and
-  E3B, it serves both where episodes share much and where they share little
-  (Henaff et al., 2023, arXiv 2306.03236).
+  The product of a novelty over the lifetime and one within the episode, such as
+  RND and E3B, is useful both where episodes have much in common and where they
+  have little (Henaff et al., 2023, arXiv 2306.03236).
   """
 
   def __init__(
       self,
-      parts,
-      discount_factor=0.99,
-      scale_horizon_env_steps=None,
-      least_scale_share=0.0,
-      name='Product',
+      parts: Sequence[curiosity.Curiosity],
+      discount_factor: types.Float = 0.99,
+      scale_horizon_env_steps: Optional[float] = None,
+      least_scale_share: float = 0.0,
+      name: str = 'Product',
   ):
     """Creates the module.
 
     Args:
       parts: `Curiosity`s.
-      discount_factor: As for `Curiosity`, like those below.
-      scale_horizon_env_steps: See there.
-      least_scale_share: See there.
+      discount_factor: As for `Curiosity`.
+      scale_horizon_env_steps: As for `Curiosity`.
+      least_scale_share: As for `Curiosity`.
       name: Name of the module.
     """
     super().__init__(
@@ -109,8 +141,12 @@ class Product(Combination):
         least_scale_share,
     )
 
-  def bonus(self, transitions, constants=None):
-    """As for `Curiosity`."""
+  def bonus(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the product of the raw bonuses of the parts."""
     bonus, *others = self._bonuses(transitions, constants)
     for other in others:
       bonus *= other
@@ -119,21 +155,26 @@ class Product(Combination):
 
 @gin.configurable(module='rnd_agents', denylist=['parts', 'name'])
 class Sum(Combination):
-  """The weighted sum of curiosities, each over the scale of its own return.
+  """Pays the weighted sum of curiosities, each scaled by its own return.
 
-  Its raw bonus has an axis more, [outer..., N], one entry a part.
+  Its raw bonus has one more axis: [outer..., N], an entry for each part.
   """
 
-  def __init__(self, parts, weights=None, name='Sum'):
+  def __init__(
+      self,
+      parts: Sequence[curiosity.Curiosity],
+      weights: Optional[Sequence[float]] = None,
+      name: str = 'Sum',
+  ):
     """Creates the module.
 
     Args:
       parts: N `Curiosity`s.
-      weights: A factor of each one's normalized bonus; None for 1.
+      weights: Factor of each part's normalized bonus; None for 1.
       name: Name of the module.
 
     Raises:
-      ValueError: If there are not as many weights as parts.
+      InvalidValue: If there are not as many weights as parts.
     """
     super().__init__(parts, name=name)
     self._weights = [1.0] * len(self.parts) if weights is None else weights
@@ -141,21 +182,27 @@ class Sum(Combination):
         len(self._weights) != len(self.parts)
     ):
       raise errors.InvalidValue(
-          f'{name}.weights must be {len(self.parts)} numbers, one a curiosity,'
-          f' got {weights}.'
+          f'{name}.weights must be {len(self.parts)} numbers, one for each'
+          f' part, got {weights}.'
       )
 
-  def bonus(self, transitions, constants=None):
-    """As for `Curiosity`, [outer..., N]."""
+  def bonus(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the raw bonuses of the parts, [outer..., N]."""
     return tf.stack(self._bonuses(transitions, constants), axis=-1)
 
-  def update_return_statistics(self, bonus, valid=None):
-    """As for `Curiosity`, of bonuses [B, T, N]."""
+  def update_return_statistics(
+      self, bonus: tf.Tensor, valid: Optional[tf.Tensor] = None
+  ) -> None:
+    """Updates the return statistics of the parts; `bonus` is [B, T, N]."""
     for i, part in enumerate(self.parts):
       part.update_return_statistics(bonus[..., i], valid)
 
-  def normalize_bonus(self, bonus):
-    """As for `Curiosity`, [outer...] of bonuses [outer..., N]."""
+  def normalize_bonus(self, bonus: tf.Tensor) -> tf.Tensor:
+    """Returns the weighted sum [outer...] of bonuses [outer..., N]."""
     return tf.add_n([
         weight * part.normalize_bonus(bonus[..., i])
         for i, (weight, part) in enumerate(
@@ -166,16 +213,21 @@ class Sum(Combination):
 
 @gin.configurable(module='rnd_agents', denylist=['part', 'name'])
 class BoundedFactor(Combination):
-  """A curiosity's bonus as a factor between 1 and a bound (NGU's modulator).
+  """Turns a bonus into a factor between 1 and a bound (NGU's modulator).
 
       clip(1 + (b - mean) / deviation, 1, bound)
 
   with the running mean and deviation of its bonus b (Badia et al., 2020, arXiv
-  2002.06038, section 2). In a `Product` it raises another bonus where the
-  lifetime has shown little of the kind, and never lowers it.
+  2002.06038, section 2). In a `Product` it raises another bonus for
+  observations that are new in the lifetime, and never lowers it.
   """
 
-  def __init__(self, part, bound=5.0, name='BoundedFactor'):
+  def __init__(
+      self,
+      part: curiosity.Curiosity,
+      bound: float = 5.0,
+      name: str = 'BoundedFactor',
+  ):
     """Creates the module.
 
     Args:
@@ -184,7 +236,7 @@ class BoundedFactor(Combination):
       name: Name of the module.
 
     Raises:
-      ValueError: If the bound is out of range.
+      InvalidValue: If the bound is out of range.
     """
     super().__init__([part], name=name)
     ranges.check(
@@ -195,28 +247,29 @@ class BoundedFactor(Combination):
     self._bound = bound
     self._moments = running_statistics.RunningMoments([], 'bonus_moments')
 
-  def bonus(self, transitions, constants=None):
-    """As for `Curiosity`: the factor."""
+  def bonus(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the factor."""
     (bonus,) = self._bonuses(transitions, constants)
     whitened = self._moments.whiten(bonus, clip_value=None)
     return tf.clip_by_value(1.0 + whitened, 1.0, self._bound)
 
-  def update_statistics(self, transitions):
-    """As for `Curiosity`; the moments take the bonus in."""
+  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+    """Updates the moments of the bonus and the statistics of the part."""
     (bonus,) = self._bonuses(transitions, None)
     self._moments.update(bonus, transitions.valid)
     super().update_statistics(transitions)
 
 
-def refuse_sum(owner, part):
-  """Refuses a `Sum` where one raw bonus is needed, and not one for each part.
+def refuse_sum(owner: str, part: curiosity.Curiosity) -> None:
+  """Raises InvalidValue for a `Sum`, which has one raw bonus for each part.
 
   Args:
-    owner: Who needs it, in the message.
+    owner: Name of the module that needs a single bonus, for the message.
     part: A `Curiosity`.
-
-  Raises:
-    ValueError: If it is a `Sum`.
   """
   if isinstance(part, Sum):
     raise errors.InvalidValue(
@@ -228,20 +281,24 @@ def refuse_sum(owner, part):
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
-def create_product(time_step_spec, action_spec, curiosity_fns=()):
-  """Builds the `Product` of curiosities, whose settings gin binds by its name.
+def create_product(
+    time_step_spec: ts.TimeStep,
+    action_spec: types.NestedTensorSpec,
+    curiosity_fns: Sequence[curiosity.CuriosityFn] = (),
+) -> Product:
+  """Builds the `Product` of curiosities; gin binds the settings of `Product`.
 
   Args:
     time_step_spec: A `TimeStep` spec.
     action_spec: A nest of `BoundedTensorSpec`.
-    curiosity_fns: Functions from the two to a `Curiosity` each, such as
+    curiosity_fns: Functions from these two specs to a `Curiosity`, such as
       `(@create_rnd, @create_e3b)`.
 
   Returns:
     A `Product`.
 
   Raises:
-    TypeError: If they are something else.
+    InvalidType: If they are something else.
   """
   specs = time_step_spec, action_spec
   return Product(_build('create_product', curiosity_fns, specs))
@@ -250,8 +307,12 @@ def create_product(time_step_spec, action_spec, curiosity_fns=()):
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
-def create_sum(time_step_spec, action_spec, curiosity_fns=()):
-  """Builds the `Sum` of curiosities, whose weights gin binds by its name.
+def create_sum(
+    time_step_spec: ts.TimeStep,
+    action_spec: types.NestedTensorSpec,
+    curiosity_fns: Sequence[curiosity.CuriosityFn] = (),
+) -> Sum:
+  """Builds the `Sum` of curiosities; gin binds the settings of `Sum`.
 
   Args:
     time_step_spec: A `TimeStep` spec.
@@ -262,7 +323,7 @@ def create_sum(time_step_spec, action_spec, curiosity_fns=()):
     A `Sum`.
 
   Raises:
-    TypeError: If they are something else.
+    InvalidType: If they are something else.
   """
   specs = time_step_spec, action_spec
   return Sum(_build('create_sum', curiosity_fns, specs))
@@ -271,22 +332,26 @@ def create_sum(time_step_spec, action_spec, curiosity_fns=()):
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
-def create_bounded_factor(time_step_spec, action_spec, curiosity_fn=None):
+def create_bounded_factor(
+    time_step_spec: ts.TimeStep,
+    action_spec: types.NestedTensorSpec,
+    curiosity_fn: Optional[curiosity.CuriosityFn] = None,
+) -> BoundedFactor:
   """Builds a `BoundedFactor`, for a `create_product`.
 
   Args:
     time_step_spec: A `TimeStep` spec.
     action_spec: A nest of `BoundedTensorSpec`.
-    curiosity_fn: Function from the two to the `Curiosity`.
+    curiosity_fn: Function from these two specs to the `Curiosity`.
 
   Returns:
     A `BoundedFactor`.
 
   Raises:
-    TypeError: If it is something else.
+    InvalidType: If it is something else.
   """
   return BoundedFactor(
-      curiosity.build(
+      curiosity.from_function(
           'create_bounded_factor.curiosity_fn',
           curiosity_fn,
           time_step_spec,
@@ -295,14 +360,18 @@ def create_bounded_factor(time_step_spec, action_spec, curiosity_fn=None):
   )
 
 
-def _build(owner, curiosity_fns, specs):
-  """Calls functions that build curiosities; refuses what are none."""
+def _build(
+    owner: str,
+    curiosity_fns: Sequence[curiosity.CuriosityFn],
+    specs: Tuple[ts.TimeStep, types.NestedTensorSpec],
+) -> List[curiosity.Curiosity]:
+  """Returns the curiosities that functions build; checks the functions."""
   if not isinstance(curiosity_fns, (list, tuple)) or not curiosity_fns:
     raise errors.InvalidType(
         f'{owner}.curiosity_fns must be a list of functions, such as'
         f' (@create_rnd, @create_e3b), got {curiosity_fns!r}.'
     )
   return [
-      curiosity.build(f'{owner}.curiosity_fns', fn, *specs)
+      curiosity.from_function(f'{owner}.curiosity_fns', fn, *specs)
       for fn in curiosity_fns
   ]

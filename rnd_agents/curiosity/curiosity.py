@@ -1,29 +1,41 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The base class of curiosities."""
+"""The base class of curiosities: modules that pay bonuses for exploring."""
 
 import abc
 import inspect
+from typing import Any, Callable, Optional
 
 import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.statistics import running_statistics
 
+# Builds a curiosity from the time step spec and the action spec.
+CuriosityFn = Callable[[ts.TimeStep, types.NestedTensorSpec], 'Curiosity']
 
-def build(name, curiosity_fn, time_step_spec, action_spec):
+
+def from_function(
+    name: str,
+    curiosity_fn: Any,
+    time_step_spec: ts.TimeStep,
+    action_spec: types.NestedTensorSpec,
+) -> 'Curiosity':
   """Returns the curiosity that a function builds for an environment.
 
   Args:
-    name: Of the setting that has the function.
+    name: Name of the setting with the function, for messages.
     curiosity_fn: Function of the two specs, such as `create_rnd`.
     time_step_spec: A `TimeStep` spec.
     action_spec: A nest of `BoundedTensorSpec`.
 
   Raises:
-    TypeError: If it is no such function, or returns something else.
+    InvalidType: If it is not such a function, or returns something else.
   """
   try:
     # Gin may bind further arguments.
@@ -44,11 +56,11 @@ def build(name, curiosity_fn, time_step_spec, action_spec):
 class Curiosity(tf.Module, abc.ABC):
   """Pays a bonus for transitions and learns from them.
 
-  Agents take any curiosity. A new one implements `bonus`, and what it needs of
-  `loss`, `constants` and the two updates of its statistics. The running
-  deviation of the bonus's return, by which the bonus is divided, is here.
+  Agents take any curiosity. A subclass implements `bonus` and, if needed,
+  `loss`, `constants` and the two updates of its statistics. This class keeps
+  the running deviation of the bonus's return, which divides the bonus.
 
-  With each rollout an agent does, in this order:
+  For each rollout an agent calls, in this order:
 
       bonus = curiosity.bonus(transitions)                    # [B, T]
       curiosity.update_return_statistics(bonus, transitions.valid)
@@ -61,10 +73,10 @@ class Curiosity(tf.Module, abc.ABC):
 
   def __init__(
       self,
-      discount_factor=0.99,
-      name=None,
-      scale_horizon_env_steps=None,
-      least_scale_share=0.0,
+      discount_factor: types.Float = 0.99,
+      name: Optional[str] = None,
+      scale_horizon_env_steps: Optional[float] = None,
+      least_scale_share: float = 0.0,
   ):
     """Creates the statistics of the return.
 
@@ -73,15 +85,16 @@ class Curiosity(tf.Module, abc.ABC):
         the bonus.
       name: Name of the module.
       scale_horizon_env_steps: Environment steps after which that deviation has
-        forgotten most of an earlier return; None for never, as in the paper,
-        where the first rollouts decide the scale permanently.
-      least_scale_share: Share of the largest deviation so far below which the
-        divisor does not fall: or the noise of a curiosity that has learned
-        everything would become as large as its first bonus.
+        forgotten most of an earlier return. A smaller one adapts sooner; None
+        forgets nothing, as in the paper, so that the first rollouts determine
+        the scale.
+      least_scale_share: Lower bound on the divisor, as a share of the largest
+        deviation so far. Above 0 it keeps the noise of a curiosity that has
+        learned everything smaller than its first bonus.
 
     Raises:
-      TypeError: If a number is something else.
-      ValueError: If one is out of range.
+      InvalidType: If a value is not a number.
+      InvalidValue: If a number is out of range.
     """
     super().__init__(name=name)
     ranges.check(
@@ -104,31 +117,36 @@ class Curiosity(tf.Module, abc.ABC):
     )
 
   @abc.abstractmethod
-  def bonus(self, transitions, constants=None):
+  def bonus(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
     """Returns the raw bonus of transitions, without a gradient.
 
     Args:
-      transitions: `Transitions`. The bonus of those that are not valid is not
-        looked at.
-      constants: `constants(transitions)` where already known.
+      transitions: `Transitions`. The bonus of invalid ones is ignored.
+      constants: `constants(transitions)` if already known.
 
     Returns:
       A float tensor [outer...].
     """
 
   @property
-  def episodic_spec(self):
-    """Specs of what `episodic` returns of a transition; () for nothing."""
+  def episodic_spec(self) -> types.NestedTensorSpec:
+    """Specs of `episodic` of one transition; () for a bonus without memory."""
     return ()
 
-  def episodic(self, transitions):
+  def episodic(
+      self, transitions: transitions_lib.Transitions
+  ) -> types.NestedTensor:
     """Returns the part of the bonus that depends on the episode so far.
 
-    It depends on a memory of each environment's episode, which
-    `update_statistics` extends by the same transitions afterwards.
+    It is computed from a memory of each environment's episode, to which
+    `update_statistics` adds the same transitions afterwards.
 
     Args:
-      transitions: `Transitions` [B, T] or [B] that follow on those of the last
+      transitions: `Transitions` [B, T] or [B] that follow those of the last
         `update_statistics`; row b of every call belongs to environment b.
 
     Returns:
@@ -137,16 +155,18 @@ class Curiosity(tf.Module, abc.ABC):
     del transitions
     return ()
 
-  def episodic_of_rows(self, episode):
-    """Returns what `watch` would of each row of a whole episode.
+  def episodic_of_rows(
+      self, episode: trajectory.Trajectory
+  ) -> types.NestedTensor:
+    """Returns `episodic` of each row of a whole episode; changes no memory.
 
-    For demonstrations, which nothing watched; no memory changes.
+    For demonstrations, which `watch` has not seen.
 
     Args:
       episode: A `Trajectory` [T+1] from FIRST to LAST.
 
     Returns:
-      A nest of tensors [T+1, ...]; 0 for the first row, which no step led to.
+      A nest of tensors [T+1, ...]; 0 for the first row.
     """
     if not tf.nest.flatten(self.episodic_spec):
       return ()
@@ -158,19 +178,26 @@ class Curiosity(tf.Module, abc.ABC):
         self.episodic(transitions_lib.Transitions.of_trajectory(batch)),
     )
 
-  def episodic_part(self, transitions):
-    """Returns `transitions.episodic`, or computes it of a rollout."""
+  def episodic_part(
+      self, transitions: transitions_lib.Transitions
+  ) -> types.NestedTensor:
+    """Returns `transitions.episodic`, or computes it if it is None."""
     if transitions.episodic is not None:
       return transitions.episodic
     return self.episodic(transitions)
 
-  def loss(self, transitions, weights=None, constants=None):
-    """Returns what `trainable_variables` minimize; 0 if there are none.
+  def loss(
+      self,
+      transitions: transitions_lib.Transitions,
+      weights: Optional[tf.Tensor] = None,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the loss of `trainable_variables`; 0 if there are none.
 
     Args:
       transitions: `Transitions` [M]. The loss is a mean over the valid ones.
-      weights: Floats [M], a factor of each one's loss in that mean; None for 1.
-      constants: `constants(transitions)` where already known.
+      weights: Floats [M], factors of the losses in that mean; None for 1.
+      constants: `constants(transitions)` if already known.
 
     Returns:
       A float scalar.
@@ -178,10 +205,12 @@ class Curiosity(tf.Module, abc.ABC):
     del transitions, weights, constants
     return tf.constant(0.0)
 
-  def constants(self, transitions):
-    """Returns tensors that stay the same until the statistics change.
+  def constants(
+      self, transitions: transitions_lib.Transitions
+  ) -> types.NestedTensor:
+    """Returns tensors that do not change until the statistics change.
 
-    Agents compute them once an update and gather them with each minibatch.
+    Agents compute them once for each update and gather them for minibatches.
 
     Args:
       transitions: `Transitions`.
@@ -192,37 +221,41 @@ class Curiosity(tf.Module, abc.ABC):
     del transitions
     return ()
 
-  def update_statistics(self, transitions):
-    """Takes transitions into all statistics but those of the return.
+  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+    """Adds transitions to all statistics but those of the return.
 
     Args:
-      transitions: `Transitions`, each of which is handed over once.
+      transitions: `Transitions` that were not added before.
     """
     self.update_observation_statistics(
         transitions.next_observation, transitions.valid
     )
 
-  def update_observation_statistics(self, observations, mask=None):
-    """Takes observations into the statistics, such as a random policy's.
+  def update_observation_statistics(
+      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+  ) -> None:
+    """Adds observations, such as a random policy's, to the statistics.
 
     Args:
       observations: A nest of raw tensors [outer..., ...].
       mask: Booleans [outer...]; None for all.
     """
 
-  def update_return_statistics(self, bonus, valid=None):
-    """Takes the returns of a rollout's bonus into their statistics.
+  def update_return_statistics(
+      self, bonus: tf.Tensor, valid: Optional[tf.Tensor] = None
+  ) -> None:
+    """Adds the returns of a rollout's bonus to their statistics.
 
-    The sum is never reset: not at an episode's end, not between rollouts
+    The sum is never reset, neither at an episode's end nor between rollouts
     (Burda et al., 2018, section 2.3: the intrinsic return is non-episodic).
 
     Args:
       bonus: Raw bonus, a float tensor [B, T]; row b of every call belongs to
         environment b. Another B than before starts all sums at 0.
-      valid: Booleans [B, T]; False entries are passed over.
+      valid: Booleans [B, T]; False entries are ignored.
 
     Raises:
-      ValueError: If `bonus` is no float32 [B, T].
+      InvalidValue: If `bonus` is not float32 [B, T].
     """
     bonus = tf.convert_to_tensor(bonus)
     if valid is None:
@@ -230,13 +263,14 @@ class Curiosity(tf.Module, abc.ABC):
     fits = bonus.shape.is_compatible_with(valid.shape)
     if bonus.dtype != tf.float32 or not fits:
       raise errors.InvalidValue(
-          f'{type(self).__name__}.bonus must return a float32 a transition, of'
-          f' shape {valid.shape} here, not {bonus.dtype.name} {bonus.shape}.'
+          f'{type(self).__name__}.bonus must return a float32 for each'
+          f' transition, of shape {valid.shape} here, not {bonus.dtype.name}'
+          f' {bonus.shape}.'
       )
     self._return_scaler.update(bonus, valid)
 
-  def normalize_bonus(self, bonus):
-    """Returns the bonus over the running standard deviation of its return.
+  def normalize_bonus(self, bonus: tf.Tensor) -> tf.Tensor:
+    """Returns the bonus divided by the running deviation of its return.
 
     No mean is subtracted and nothing is clipped (Burda et al., 2018, section
     2.4).
@@ -246,46 +280,53 @@ class Curiosity(tf.Module, abc.ABC):
     """
     return self._return_scaler.scale(bonus)
 
-  def watch(self, transitions):
-    """Takes one transition of each environment into all statistics.
+  def watch(
+      self, transitions: transitions_lib.Transitions
+  ) -> types.NestedTensor:
+    """Adds one transition of each environment to all statistics.
 
-    For agents that learn from replayed experience: statistics follow what is
-    collected, in its order.
+    For agents that learn from replayed experience: statistics are those of
+    transitions in the order of their collection.
 
     Args:
       transitions: `Transitions` [B]; entry b of every call belongs to
         environment b.
 
     Returns:
-      Their `episodic`, to be kept with them for `rewards`.
+      `episodic` of the transitions; keep it for `rewards` of replayed ones.
     """
     transitions = transitions._replace(episodic=self.episodic(transitions))
     self.update_statistics(transitions)
     # [B] -> [B, 1]: one step in time of the return of each environment.
+    valid: tf.Tensor = transitions.valid
     self.update_return_statistics(
-        self.bonus(transitions)[:, tf.newaxis],
-        transitions.valid[:, tf.newaxis],
+        self.bonus(transitions)[:, tf.newaxis], valid[:, tf.newaxis]
     )
     return transitions.episodic
 
-  def rewards(self, transitions, constants=None):
+  def rewards(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
     """Returns the normalized bonus of transitions, 0 where they are not valid.
 
-    The bonus of replayed transitions: what their novelty is worth today, not
-    when they were collected. What depends on the episode stays as it was.
+    For replayed transitions this is the current bonus, not that of the time of
+    collection; only the part that depends on the episode is from that time.
 
     Args:
       transitions: `Transitions`.
-      constants: `constants(transitions)` where already known.
+      constants: `constants(transitions)` if already known.
 
     Raises:
-      ValueError: If they lack `episodic` and the curiosity needs it.
+      InvalidValue: If they lack `episodic` and the curiosity needs it.
     """
     if tf.nest.flatten(self.episodic_spec) and transitions.episodic is None:
       raise errors.InvalidValue(
-          f'{type(self).__name__} pays by the episode so far, which replayed'
-          ' transitions do not tell: keep what `watch` returns with each row,'
-          " as policy_info['episodic'] (examples/curiosity_for_any_agent.py)."
+          f'The bonus of {type(self).__name__} depends on the episode so far,'
+          ' which replayed transitions lack: keep what `watch` returns with'
+          " each row, as policy_info['episodic']"
+          ' (examples/curiosity_for_any_agent.py).'
       )
     rewards = self.normalize_bonus(self.bonus(transitions, constants))
     if transitions.valid is None:

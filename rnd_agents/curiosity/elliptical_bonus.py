@@ -2,48 +2,55 @@
 # SPDX-License-Identifier: Apache-2.0
 """E3B: elliptical bonuses within an episode."""
 
+from typing import Optional, Sequence
+
 import gin
 import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import episodic_memory
 from rnd_agents.curiosity import inverse_model
+from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.ops import rnd
 
 
 @gin.configurable(module='rnd_agents', denylist=['model', 'name'])
 class EllipticalBonus(curiosity.Curiosity):
-  """The elliptical episodic bonus, E3B (Henaff et al., 2022, arXiv 2210.05805).
+  """Pays the elliptical episodic bonus (E3B).
+
+  (Henaff et al., 2022, arXiv 2210.05805.)
 
       f(s')' C^-1 f(s'),   C = ridge I + sum of f(s) f(s)' over the episode
 
   where f are the features of an inverse model. It counts visits within the
-  episode where features are one-hot, and needs no novelty over a lifetime: it
-  serves where every episode is another world.
+  episode where features are one-hot, and does not depend on earlier episodes:
+  it suits tasks in which every episode is another world.
   """
 
   def __init__(
       self,
-      model,
-      ridge=0.1,
-      discount_factor=0.99,
-      scale_horizon_env_steps=None,
-      least_scale_share=0.0,
-      name='EllipticalBonus',
+      model: inverse_model.InverseModel,
+      ridge: float = 0.1,
+      discount_factor: types.Float = 0.99,
+      scale_horizon_env_steps: Optional[float] = None,
+      least_scale_share: float = 0.0,
+      name: str = 'EllipticalBonus',
   ):
     """Creates the module.
 
     Args:
       model: An `InverseModel`.
-      ridge: Lambda: what C has on its diagonal at an episode's begin.
-      discount_factor: As for `Curiosity`, like those below.
-      scale_horizon_env_steps: See there.
-      least_scale_share: See there.
+      ridge: Lambda, the diagonal of C at the begin of an episode.
+      discount_factor: As for `Curiosity`.
+      scale_horizon_env_steps: As for `Curiosity`.
+      least_scale_share: As for `Curiosity`.
       name: Name of the module.
 
     Raises:
-      ValueError: If ridge is out of range.
+      InvalidValue: If ridge is out of range.
     """
     super().__init__(
         discount_factor, name, scale_horizon_env_steps, least_scale_share
@@ -55,25 +62,36 @@ class EllipticalBonus(curiosity.Curiosity):
     )
 
   @property
-  def trainable_variables(self):
-    """The inverse model's."""
+  def trainable_variables(self) -> Sequence[tf.Variable]:
+    """Trainable variables of the inverse model."""
     return self.model.trainable_variables
 
   @property
-  def episodic_spec(self):
-    """The bonus itself."""
+  def episodic_spec(self) -> types.NestedTensorSpec:
+    """Spec of the bonus itself."""
     return tf.TensorSpec([], tf.float32)
 
-  def episodic(self, transitions):
-    """As for `Curiosity`."""
+  def episodic(
+      self, transitions: transitions_lib.Transitions
+  ) -> types.NestedTensor:
+    """Returns the bonus of transitions, from the memory of the episodes."""
     return self._memory.values(transitions)
 
-  def bonus(self, transitions, constants=None):
-    """As for `Curiosity`; of replayed transitions as it was."""
+  def bonus(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the bonus; for replayed transitions that of their collection."""
     return self.episodic_part(transitions)
 
-  def loss(self, transitions, weights=None, constants=None):
-    """As for `Curiosity`: the inverse model's error, weighted."""
+  def loss(
+      self,
+      transitions: transitions_lib.Transitions,
+      weights: Optional[tf.Tensor] = None,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the weighted mean error of the inverse model."""
     transitions.require_whole(self.name)
     errors = self.model.errors(
         self.model.features(transitions.observation),
@@ -82,21 +100,25 @@ class EllipticalBonus(curiosity.Curiosity):
     )
     return rnd.predictor_loss(errors, transitions.valid, weights)
 
-  def update_statistics(self, transitions):
-    """As for `Curiosity`; the memory of the episodes goes on, too."""
+  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+    """Adds transitions to the memory of the episodes and the whitening."""
     self._memory.update(transitions)
     super().update_statistics(transitions)
 
-  def update_observation_statistics(self, observations, mask=None):
-    """Takes raw observations [outer..., *shape] into the whitening."""
+  def update_observation_statistics(
+      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+  ) -> None:
+    """Adds raw observations [outer..., *shape] to the whitening."""
     self.model.seen.update(observations, mask)
 
 
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
-def create_e3b(time_step_spec, action_spec):
-  """Builds `EllipticalBonus` on an `InverseModel`; gin binds theirs.
+def create_e3b(
+    time_step_spec: ts.TimeStep, action_spec: types.NestedTensorSpec
+) -> EllipticalBonus:
+  """Builds `EllipticalBonus` on an `InverseModel`; gin binds their settings.
 
   Args:
     time_step_spec: A `TimeStep` spec.

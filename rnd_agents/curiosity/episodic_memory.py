@@ -1,11 +1,15 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Memories of what each environment's episode has shown so far."""
+"""Memories of the observations of each environment's running episode."""
 
 import abc
+from typing import Callable, Optional, Tuple
 
 import tensorflow as tf
+from tf_agents.typing import types
 
+from rnd_agents.curiosity import observations as observations_lib
+from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.ops import episodic
 from rnd_agents.statistics import environment_rows
 
@@ -14,20 +18,20 @@ _MAX_KEYS = 20_000
 
 
 class EpisodicMemory(tf.Module, abc.ABC):
-  """Numbers that transitions have by their episode so far.
+  """Computes numbers of transitions that depend on their episode so far.
 
-  The memory has a row for each environment. Another number of environments than
-  before begins with empty ones. The first observation of an episode is part of
-  it. Where calls share no row, as those of an emptied replay buffer do not, the
-  first observation of a call is missed.
+  The memory has a row for each environment; all rows are empty again when the
+  number of environments changes. The first observation of an episode is part of
+  it. If calls share no row, as with a replay buffer that is emptied after each
+  call, the first observation of a call is missed.
   """
 
-  def __init__(self, shape, dtype, name):
+  def __init__(self, shape: types.ShapeSequence, dtype: tf.DType, name: str):
     """Creates an empty memory.
 
     Args:
-      shape: Shape of one environment's memory, with None for what grows.
-      dtype: Of the memory.
+      shape: Shape of one environment's memory; None for a size that grows.
+      dtype: Type of the memory.
       name: Name of the module.
     """
     super().__init__(name=name)
@@ -35,35 +39,39 @@ class EpisodicMemory(tf.Module, abc.ABC):
         tf.TensorSpec(shape, dtype)
     )
 
-  def values(self, transitions):
-    """Returns numbers of transitions, and changes nothing.
+  def values(self, transitions: transitions_lib.Transitions) -> tf.Tensor:
+    """Returns the numbers of transitions without changing the memory.
 
     Args:
-      transitions: `Transitions` [B, T] or [B] that follow on those of the last
+      transitions: `Transitions` [B, T] or [B] that follow those of the last
         `update`.
 
     Returns:
       float32 [B, T] or [B].
 
     Raises:
-      ValueError: If they are not whole.
+      InvalidValue: If attributes of the transitions are missing.
     """
     values, _ = self._look(transitions)
     return values if transitions.is_rollout else values[:, 0]
 
-  def update(self, transitions):
-    """Takes the transitions into the memory, after `values`."""
+  def update(self, transitions: transitions_lib.Transitions) -> None:
+    """Adds transitions to the memory; call it after `values`."""
     _, memory = self._look(transitions)
     self._memory.assign(memory)
 
-  def _look(self, transitions):
-    """(values [B, T], memory [B, ...] with the transitions in it)."""
+  def _look(
+      self, transitions: transitions_lib.Transitions
+  ) -> Tuple[tf.Tensor, tf.Tensor]:
+    """Returns (values [B, T], memory [B, ...] with the transitions)."""
     transitions.require_whole(self.name)
     if not transitions.is_rollout:
       transitions = transitions.add_time()
-    is_first = transitions.is_first[:, :1]
-    # T transitions are T + 1 rows; only at an episode's begin is the first one
-    # new, and what is neither led to nor begins an episode is padding.
+    first: tf.Tensor = transitions.is_first
+    is_first = first[:, :1]
+    # T transitions are T + 1 rows. The first row is new only if it begins an
+    # episode. A row that neither ends a transition nor begins an episode is
+    # padding.
     valid, begins = transitions.valid, transitions.next_is_first
     if valid is None:
       valid = tf.ones_like(transitions.is_first)
@@ -80,7 +88,13 @@ class EpisodicMemory(tf.Module, abc.ABC):
     return tf.cast(values, tf.float32)[:, 1:], memory
 
   @abc.abstractmethod
-  def _of_rows(self, observations, starts, counts, memory):
+  def _of_rows(
+      self,
+      observations: types.NestedTensor,
+      starts: tf.Tensor,
+      counts: tf.Tensor,
+      memory: tf.Tensor,
+  ) -> Tuple[tf.Tensor, tf.Tensor]:
     """Returns (values [B, R], the memory after the rows).
 
     Args:
@@ -92,21 +106,31 @@ class EpisodicMemory(tf.Module, abc.ABC):
 
 
 class FirstVisits(EpisodicMemory):
-  """1 for an observation that is seen for the first time in its episode."""
+  """Returns 1 for observations seen for the first time in their episode."""
 
-  def __init__(self, key_fn=None, name='FirstVisits'):
+  def __init__(
+      self,
+      key_fn: Optional[observations_lib.ObservationFn] = None,
+      name: str = 'FirstVisits',
+  ):
     """Creates an empty memory.
 
     Args:
       key_fn: Function from a nest of observations [outer..., ...] to a nest of
-        tensors [outer..., ...]: observations of one key are the same place;
-        None for all of the observation.
+        tensors [outer..., ...]: observations with equal keys are the same
+        place; None for the whole observation.
       name: Name of the module.
     """
     super().__init__([None], tf.int64, name)
     self._key_fn = key_fn
 
-  def _of_rows(self, observations, starts, counts, memory):
+  def _of_rows(
+      self,
+      observations: types.NestedTensor,
+      starts: tf.Tensor,
+      counts: tf.Tensor,
+      memory: tf.Tensor,
+  ) -> Tuple[tf.Tensor, tf.Tensor]:
     if self._key_fn is not None:
       observations = self._key_fn(observations)
     return episodic.first_visits(
@@ -115,32 +139,44 @@ class FirstVisits(EpisodicMemory):
 
 
 class EllipticalMemory(EpisodicMemory):
-  """f' C^-1 f of features f, with the C of their episode (E3B)."""
+  """Computes f' C^-1 f of features f, with the C of their episode (E3B)."""
 
-  def __init__(self, features_fn, num_features, ridge, name='EllipticalMemory'):
+  def __init__(
+      self,
+      features_fn: Callable[[types.NestedTensor], tf.Tensor],
+      num_features: int,
+      ridge: float,
+      name: str = 'EllipticalMemory',
+  ):
     """Creates an empty memory.
 
     Args:
       features_fn: Function from observations [B, R, ...] to floats [B, R, F].
       num_features: F.
-      ridge: What C has on its diagonal at an episode's begin.
+      ridge: Diagonal of C at the begin of an episode.
       name: Name of the module.
     """
     super().__init__([num_features, num_features], tf.float64, name)
     self._features_fn = features_fn
     self._ridge = ridge
 
-  def _of_rows(self, observations, starts, counts, memory):
+  def _of_rows(
+      self,
+      observations: types.NestedTensor,
+      starts: tf.Tensor,
+      counts: tf.Tensor,
+      memory: tf.Tensor,
+  ) -> Tuple[tf.Tensor, tf.Tensor]:
     return episodic.elliptical_bonuses(
         self._features_fn(observations), starts, counts, memory, self._ridge
     )
 
 
-def fingerprints(nest):
+def fingerprints(nest: types.NestedTensor) -> tf.Tensor:
   """Returns a hash of each row of a nest of tensors [B, R, ...]; never 0.
 
   Args:
-    nest: Of numbers or booleans.
+    nest: Nest of tensors of numbers or booleans.
 
   Returns:
     int64 [B, R].
@@ -153,7 +189,7 @@ def fingerprints(nest):
   return tf.reshape(tf.where(tf.equal(hashes, 0), one, hashes), outer)
 
 
-def _bytes(leaf, num_rows):
+def _bytes(leaf: tf.Tensor, num_rows: tf.Tensor) -> tf.Tensor:
   if leaf.dtype.is_bool:
     leaf = tf.cast(leaf, tf.uint8)
   elif leaf.dtype.is_floating:

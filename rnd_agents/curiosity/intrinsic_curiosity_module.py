@@ -1,10 +1,14 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""ICM: the error of a prediction of what an action leads to."""
+"""ICM: the error of a prediction of the next observation's features."""
+
+from typing import Optional, Sequence
 
 import gin
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
@@ -19,7 +23,7 @@ from rnd_agents.ops import rnd
     module='rnd_agents', denylist=['model', 'action_spec', 'name']
 )
 class IntrinsicCuriosityModule(curiosity.Curiosity):
-  """The intrinsic curiosity module, ICM (Pathak et al., 2017).
+  """Pays the bonus of the intrinsic curiosity module (Pathak et al., 2017).
 
       1/2 ||g(f(s), a) - f(s')||^2
 
@@ -30,14 +34,14 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
 
   def __init__(
       self,
-      model,
-      action_spec,
-      fc_layer_params=(256,),
-      forward_loss_share=0.2,
-      discount_factor=0.99,
-      scale_horizon_env_steps=None,
-      least_scale_share=0.0,
-      name='IntrinsicCuriosityModule',
+      model: inverse_model.InverseModel,
+      action_spec: types.NestedTensorSpec,
+      fc_layer_params: Sequence[int] = (256,),
+      forward_loss_share: float = 0.2,
+      discount_factor: types.Float = 0.99,
+      scale_horizon_env_steps: Optional[float] = None,
+      least_scale_share: float = 0.0,
+      name: str = 'IntrinsicCuriosityModule',
   ):
     """Creates the module.
 
@@ -45,14 +49,14 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
       model: An `InverseModel`.
       action_spec: A nest of `BoundedTensorSpec`.
       fc_layer_params: Units of the hidden layers of g.
-      forward_loss_share: Beta.
-      discount_factor: As for `Curiosity`, like those below.
-      scale_horizon_env_steps: See there.
-      least_scale_share: See there.
+      forward_loss_share: Beta, the share of g's loss, between 0 and 1.
+      discount_factor: As for `Curiosity`.
+      scale_horizon_env_steps: As for `Curiosity`.
+      least_scale_share: As for `Curiosity`.
       name: Name of the module.
 
     Raises:
-      ValueError: If beta is out of range, or a layer has no units.
+      InvalidValue: If beta is out of range, or a layer has no units.
     """
     super().__init__(
         discount_factor, name, scale_horizon_env_steps, least_scale_share
@@ -74,25 +78,34 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
     self._layers.build([None, model.num_features + encoded.shape[-1]])
 
   @property
-  def trainable_variables(self):
-    """The inverse model's and those of g."""
+  def trainable_variables(self) -> Sequence[tf.Variable]:
+    """Trainable variables of the inverse model and of g."""
     return [
         *self.model.trainable_variables,
         *self._layers.trainable_weights,
     ]
 
-  def _forward_errors(self, features, next_features, action):
-    """Half the squared distance [M] of g(f(s), a) from f(s')."""
+  def _forward_errors(
+      self,
+      features: tf.Tensor,
+      next_features: tf.Tensor,
+      action: types.NestedTensor,
+  ) -> tf.Tensor:
+    """Returns half the squared distance [M] of g(f(s), a) from f(s')."""
     encoded = inverse_model.encode_actions(action, self._action_spec)
     predictions = self._layers(tf.concat([features, encoded], axis=-1))
     return 0.5 * tf.reduce_sum(
         tf.math.squared_difference(predictions, next_features), axis=-1
     )
 
-  def bonus(self, transitions, constants=None):
-    """As for `Curiosity`: the error of g."""
+  def bonus(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the error of g."""
     transitions.require_whole(self.name)
-    if transitions.is_rollout:  # Each of T + 1 observations is seen once.
+    if transitions.is_rollout:  # f of each of T + 1 rows once.
       rows = self.model.fixed_features(transitions.rows())
       features, next_features = rows[:, :-1], rows[:, 1:]
     else:
@@ -106,8 +119,13 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
         tf.shape(transitions.is_first),
     )
 
-  def loss(self, transitions, weights=None, constants=None):
-    """As for `Curiosity`: of both models, weighted."""
+  def loss(
+      self,
+      transitions: transitions_lib.Transitions,
+      weights: Optional[tf.Tensor] = None,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the weighted mean loss of both models."""
     transitions.require_whole(self.name)
     features = self.model.features(transitions.observation)
     next_features = self.model.features(transitions.next_observation)
@@ -116,16 +134,22 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
     errors += self._share * self._forward_errors(*given)
     return rnd.predictor_loss(errors, transitions.valid, weights)
 
-  def update_observation_statistics(self, observations, mask=None):
-    """Takes raw observations [outer..., *shape] into the whitening."""
+  def update_observation_statistics(
+      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+  ) -> None:
+    """Adds raw observations [outer..., *shape] to the whitening."""
     self.model.seen.update(observations, mask)
 
 
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
-def create_icm(time_step_spec, action_spec):
-  """Builds `IntrinsicCuriosityModule` on an `InverseModel`; gin binds theirs.
+def create_icm(
+    time_step_spec: ts.TimeStep, action_spec: types.NestedTensorSpec
+) -> IntrinsicCuriosityModule:
+  """Builds `IntrinsicCuriosityModule` on an `InverseModel`.
+
+  Gin binds the settings of both.
 
   Args:
     time_step_spec: A `TimeStep` spec.

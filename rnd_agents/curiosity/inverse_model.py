@@ -1,15 +1,19 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Features of observations that tell which action led from one to the next."""
+"""A model that predicts the action between two observations."""
+
+from typing import List, Optional, Sequence
 
 import gin
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
+from tf_agents.typing import types
 
 from rnd_agents.curiosity import observations as observations_lib
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
+from rnd_agents.networks import image_inputs
 from rnd_agents.networks import rnd_network
 
 
@@ -19,38 +23,38 @@ from rnd_agents.networks import rnd_network
 class InverseModel(tf.Module):
   """Predicts actions from features of two observations (Pathak et al., 2017).
 
-  The features f(s), learned with it, hold what the agent can change, and
-  little of what moves by itself (section 2.2, eq. 2).
+  The features f(s), learned with it, represent what the agent can change, and
+  little of what changes by itself (section 2.2, eq. 2).
   """
 
   def __init__(
       self,
-      observation_spec,
-      action_spec,
-      observation_fn=None,
-      fc_layer_params=(128,),
-      num_features=128,
-      conv_layers=None,
-      action_fc_layer_params=(256,),
-      name='InverseModel',
+      observation_spec: types.NestedTensorSpec,
+      action_spec: types.NestedTensorSpec,
+      observation_fn: Optional[observations_lib.ObservationFn] = None,
+      fc_layer_params: Sequence[int] = (128,),
+      num_features: int = 128,
+      conv_layers: Optional[image_inputs.ConvLayers] = None,
+      action_fc_layer_params: Sequence[int] = (256,),
+      name: str = 'InverseModel',
   ):
     """Creates the networks.
 
     Args:
       observation_spec: A nest of tensor specs: raw observations.
       action_spec: A nest of `BoundedTensorSpec`.
-      observation_fn: Selects what the features see; see
+      observation_fn: Selects the input of the features; see
         `curiosity.observation_spec`.
       fc_layer_params: Units of the hidden layers of f.
       num_features: F.
       conv_layers: Convolutions of f as (filters, kernel size, stride); None
-        picks by the image's size.
+        chooses them by the image's size.
       action_fc_layer_params: Units of the hidden layers from features to
         action.
       name: Name of the module.
 
     Raises:
-      ValueError: If a layer has no units, or convolutions have no image.
+      InvalidValue: If a layer has no units, or convolutions have no image.
     """
     super().__init__(name=name)
     self.seen = observations_lib.SeenObservations(
@@ -78,36 +82,41 @@ class InverseModel(tf.Module):
     )
     self._action_layers.build([None, 2 * num_features])
 
-  def _action_sizes(self):
-    """Outputs of each action: logits of a discrete one, means of another."""
+  def _action_sizes(self) -> List[int]:
+    """Returns the number of outputs of each action: logits or means."""
     return [
         (_num_values(spec) or 1) * spec.shape.num_elements()
         for spec in self._flat_action_spec
     ]
 
   @property
-  def trainable_variables(self):
-    """Of f and of the layers from features to action."""
+  def trainable_variables(self) -> Sequence[tf.Variable]:
+    """Trainable variables of f and of the layers to the action."""
     return [
         *self._network.trainable_variables,
         *self._action_layers.trainable_weights,
     ]
 
-  def features(self, observations):
-    """f of raw observations, float32 [outer..., F], with a gradient into f."""
+  def features(self, observations: types.NestedTensor) -> tf.Tensor:
+    """Returns f of raw observations, float32 [outer..., F], with gradients."""
     features, _ = self._network(self.seen.whiten(observations), training=True)
     return features
 
-  def fixed_features(self, observations):
-    """`features` without a gradient, in parts of a large rollout."""
+  def fixed_features(self, observations: types.NestedTensor) -> tf.Tensor:
+    """Returns `features` without gradients, in parts of a large rollout."""
     return tf.stop_gradient(self.seen.in_parts(self.features, observations))
 
-  def errors(self, features, next_features, action):
+  def errors(
+      self,
+      features: tf.Tensor,
+      next_features: tf.Tensor,
+      action: types.NestedTensor,
+  ) -> tf.Tensor:
     """Returns the negative log likelihood of actions.
 
-    A discrete action is a categorical one; any other has a normal density of
-    variance 1 in units of half its range, or in its own where that is infinite,
-    less the constant.
+    The distribution of a discrete action is categorical. That of another action
+    is normal with variance 1, in units of half its range (in its own units if
+    the range is infinite); the constant is left out.
 
     Args:
       features: f(s), floats [M, F].
@@ -134,8 +143,10 @@ class InverseModel(tf.Module):
     return tf.add_n(terms)
 
 
-def encode_actions(action, action_spec):
-  """Actions as float32 [M, A]: one-hot where discrete, in half ranges else.
+def encode_actions(
+    action: types.NestedTensor, action_spec: types.NestedTensorSpec
+) -> tf.Tensor:
+  """Returns actions as float32 [M, A]: one-hot, or in units of half ranges.
 
   Args:
     action: A nest of tensors [M, ...].
@@ -154,15 +165,17 @@ def encode_actions(action, action_spec):
   return tf.concat(columns, axis=-1)
 
 
-def _num_values(spec):
-  """Number of values of a discrete action; None for another."""
+def _num_values(spec: tf.TensorSpec) -> Optional[int]:
+  """Returns the number of values of a discrete action; None for others."""
   if not spec.dtype.is_integer:
     return None
   return int(np.max(np.subtract(spec.maximum, spec.minimum, dtype=int))) + 1
 
 
-def _error(output, action, spec):
-  """Negative log likelihood [M] of one leaf of the actions."""
+def _error(
+    output: tf.Tensor, action: tf.Tensor, spec: tf.TensorSpec
+) -> tf.Tensor:
+  """Returns the negative log likelihood [M] of one leaf of the actions."""
   num_values = _num_values(spec)
   if num_values:
     shape = [-1, spec.shape.num_elements(), num_values]
@@ -176,12 +189,12 @@ def _error(output, action, spec):
   return tf.reduce_sum(errors, axis=-1)
 
 
-def _from_0(action, spec):
+def _from_0(action: tf.Tensor, spec: tf.TensorSpec) -> tf.Tensor:
   return tf.cast(action, tf.int64) - tf.cast(spec.minimum, tf.int64)
 
 
-def _in_half_ranges(action, spec):
-  """A continuous action from -1 to 1, or as it is where it has no bounds."""
+def _in_half_ranges(action: tf.Tensor, spec: tf.TensorSpec) -> tf.Tensor:
+  """Returns a continuous action scaled to [-1, 1]; unscaled without bounds."""
   low, high = (tf.cast(x, tf.float32) for x in (spec.minimum, spec.maximum))
   half = high / 2 - low / 2
   is_bounded = tf.math.is_finite(half) & (half > 0) & (half < 1e30)

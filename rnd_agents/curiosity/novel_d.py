@@ -1,57 +1,64 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""NovelD: what is more novel than where the agent came from."""
+"""NovelD: the increase of novelty from one observation to the next."""
+
+from typing import Optional, Sequence
 
 import gin
 import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import combinations
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import episodic_memory
+from rnd_agents.curiosity import observations as observations_lib
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.curiosity import transitions as transitions_lib
 
 
 @gin.configurable(module='rnd_agents', denylist=['novelty', 'name'])
 class NovelD(curiosity.Curiosity):
-  """The difference of novelty at first visits (Zhang et al., 2021, eq. 4).
+  """Pays the difference of novelty at first visits (Zhang et al., 2021, eq. 4).
 
       max(b(s') - alpha b(s), 0) where s' is new in its episode, else 0
 
   of transitions (s, s'), where b is another curiosity's bonus, RND's in the
-  paper. It is paid where the known ends, and once an episode.
+  paper. It is paid at the frontier of the known states, once in an episode.
   """
 
   def __init__(
       self,
-      novelty,
-      alpha=0.5,
-      key_fn=None,
-      first_visits_only=True,
-      discount_factor=0.99,
-      scale_horizon_env_steps=None,
-      least_scale_share=0.0,
-      name='NovelD',
+      novelty: curiosity.Curiosity,
+      alpha: float = 0.5,
+      key_fn: Optional[observations_lib.ObservationFn] = None,
+      first_visits_only: bool = True,
+      discount_factor: types.Float = 0.99,
+      scale_horizon_env_steps: Optional[float] = None,
+      least_scale_share: float = 0.0,
+      name: str = 'NovelD',
   ):
     """Creates the module.
 
     Args:
-      novelty: A `Curiosity` that judges next observations alone, such as RND.
-      alpha: How much of the novelty of the place before is taken off.
+      novelty: A `Curiosity` whose bonus depends on next observations alone,
+        such as RND.
+      alpha: Weight of the novelty of the previous observation, which is
+        subtracted; between 0 and 1.
       key_fn: Function from a nest of raw observations [outer..., ...] to a nest
-        [outer..., ...]: observations of one key are the same place. None for
-        the whole observation.
+        [outer..., ...]: observations with equal keys are the same place. None
+        for the whole observation.
       first_visits_only: Whether later visits in an episode earn nothing.
-      discount_factor: As for `Curiosity`, like those below.
-      scale_horizon_env_steps: See there.
-      least_scale_share: See there.
+      discount_factor: As for `Curiosity`.
+      scale_horizon_env_steps: As for `Curiosity`.
+      least_scale_share: As for `Curiosity`.
       name: Name of the module.
 
     Raises:
-      ValueError: If alpha is out of range, or the novelty has an episode or is
-        a `Sum`.
+      InvalidValue: If alpha is out of range, or the novelty depends on the
+        episode or is a `Sum`.
     """
     super().__init__(
         discount_factor, name, scale_horizon_env_steps, least_scale_share
@@ -61,8 +68,8 @@ class NovelD(curiosity.Curiosity):
     )
     if tf.nest.flatten(novelty.episodic_spec):
       raise errors.InvalidValue(
-          f'{name}.novelty must judge observations alone, as RND does;'
-          f' {type(novelty).__name__} pays by the episode so far.'
+          f'{name}.novelty must depend on observations alone, as RND does; the'
+          f' bonus of {type(novelty).__name__} depends on the episode so far.'
       )
     combinations.refuse_sum(name, novelty)
     self.novelty = novelty
@@ -72,32 +79,42 @@ class NovelD(curiosity.Curiosity):
       self._visits = episodic_memory.FirstVisits(key_fn, name=name)
 
   @property
-  def trainable_variables(self):
-    """The novelty's."""
+  def trainable_variables(self) -> Sequence[tf.Variable]:
+    """Trainable variables of the novelty."""
     return self.novelty.trainable_variables
 
   @property
-  def episodic_spec(self):
-    """1 for a first visit, 0 for another."""
+  def episodic_spec(self) -> types.NestedTensorSpec:
+    """Spec of a number that is 1 for a first visit, else 0."""
     return () if self._visits is None else tf.TensorSpec([], tf.float32)
 
-  def episodic(self, transitions):
-    """As for `Curiosity`."""
+  def episodic(
+      self, transitions: transitions_lib.Transitions
+  ) -> types.NestedTensor:
+    """Returns 1 for transitions to first visits, 0 for others."""
     return () if self._visits is None else self._visits.values(transitions)
 
-  def bonus(self, transitions, constants=None):
-    """As for `Curiosity`."""
+  def bonus(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the positive differences of novelty at first visits."""
     difference = tf.maximum(self._differences(transitions, constants), 0.0)
     if self._visits is None:
       return difference
     return self.episodic_part(transitions) * difference
 
-  def _differences(self, transitions, constants):
-    """b(s') - alpha b(s)."""
+  def _differences(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: Optional[types.NestedTensor],
+  ) -> tf.Tensor:
+    """Returns b(s') - alpha b(s)."""
     if not self._alpha:
       return self.novelty.bonus(transitions, constants)
     transitions.require_whole(self.name)
-    if transitions.is_rollout:  # Each of T + 1 observations is judged once.
+    if transitions.is_rollout:  # b of each of T + 1 rows once.
       rows = transitions_lib.Transitions(transitions.rows())
       bonus = self.novelty.bonus(rows)
       return bonus[:, 1:] - self._alpha * bonus[:, :-1]
@@ -106,22 +123,31 @@ class NovelD(curiosity.Curiosity):
         self._alpha * self.novelty.bonus(before)
     )
 
-  def constants(self, transitions):
-    """As for `Curiosity`: the novelty's."""
+  def constants(
+      self, transitions: transitions_lib.Transitions
+  ) -> types.NestedTensor:
+    """Returns the constants of the novelty."""
     return self.novelty.constants(transitions)
 
-  def loss(self, transitions, weights=None, constants=None):
-    """As for `Curiosity`: the novelty's."""
+  def loss(
+      self,
+      transitions: transitions_lib.Transitions,
+      weights: Optional[tf.Tensor] = None,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the loss of the novelty."""
     return self.novelty.loss(transitions, weights, constants)
 
-  def update_statistics(self, transitions):
-    """As for `Curiosity`; the memory of the episodes goes on, too."""
+  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+    """Adds transitions to the memory of the episodes and to the novelty."""
     if self._visits is not None:
       self._visits.update(transitions)
     self.novelty.update_statistics(transitions)
 
-  def update_observation_statistics(self, observations, mask=None):
-    """As for `Curiosity`: the novelty's."""
+  def update_observation_statistics(
+      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+  ) -> None:
+    """Adds observations to the statistics of the novelty."""
     self.novelty.update_observation_statistics(observations, mask)
 
 
@@ -129,24 +155,24 @@ class NovelD(curiosity.Curiosity):
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
 def create_novel_d(
-    time_step_spec,
-    action_spec,
-    novelty_fn=random_network_distillation.create_rnd,
-):
-  """Builds `NovelD`, whose arguments gin binds by its name.
+    time_step_spec: ts.TimeStep,
+    action_spec: types.NestedTensorSpec,
+    novelty_fn: curiosity.CuriosityFn = random_network_distillation.create_rnd,
+) -> NovelD:
+  """Builds `NovelD`; gin binds its other arguments.
 
   Args:
     time_step_spec: A `TimeStep` spec.
     action_spec: A nest of `BoundedTensorSpec`.
-    novelty_fn: Function from the two to the `Curiosity` whose bonus it takes.
+    novelty_fn: Function from these two specs to the novelty, a `Curiosity`.
 
   Returns:
     A `NovelD`.
 
   Raises:
-    TypeError: If `novelty_fn` is no such function.
+    InvalidType: If `novelty_fn` is not such a function.
   """
-  novelty = curiosity.build(
+  novelty = curiosity.from_function(
       'create_novel_d.novelty_fn', novelty_fn, time_step_spec, action_spec
   )
   return NovelD(novelty)

@@ -1,33 +1,42 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What curiosities see of observations: selected, whitened and clipped."""
+"""Selects, whitens and clips observations for curiosities."""
+
+from typing import Callable, Optional
 
 import gin
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.networks import encoders
-from rnd_agents.ops import parts
+from rnd_agents.ops import rollout_parts
 from rnd_agents.statistics import running_statistics
 
+# Selects from a nest of tensors [outer..., *shape] what a curiosity sees.
+ObservationFn = Callable[[types.NestedTensor], types.NestedTensor]
 
-def observation_spec(environment_observation_spec, observation_fn=None):
-  """Returns the specs of what a curiosity sees, for building its networks.
+
+def observation_spec(
+    environment_observation_spec: types.NestedTensorSpec,
+    observation_fn: Optional[ObservationFn] = None,
+) -> types.NestedTensorSpec:
+  """Returns the specs of a curiosity's input, for building its networks.
 
   Args:
     environment_observation_spec: A nest of tensor specs.
-    observation_fn: Function that selects what it sees, from a nest of tensors
-      [outer..., *shape] to another. Discrete entries come one-hot, [outer...,
-      depth], or their numbers would count as sizes; all others as they are.
-      None for all of it.
+    observation_fn: Function that selects the input, from a nest of tensors
+      [outer..., *shape] to another. Discrete entries are one-hot, [outer...,
+      depth], so that their numbers do not count as sizes; all others are as the
+      environment gives them. None for the whole observation.
 
   Returns:
     A nest of float32 specs.
 
   Raises:
-    ValueError: If the function does not fit the observations.
+    InvalidValue: If the function does not fit the observations.
   """
   specs = tensor_spec.from_spec(environment_observation_spec)
   if observation_fn is None:
@@ -40,7 +49,7 @@ def observation_spec(environment_observation_spec, observation_fn=None):
   )
   try:
     seen = observation_fn(example)
-  # Whatever a function says that was written for other observations.
+  # A function for other observations may raise anything.
   except Exception as error:
     shapes = tf.nest.map_structure(lambda x: x.shape[2:].as_list(), example)
     name = getattr(observation_fn, '__name__', observation_fn)
@@ -54,43 +63,42 @@ def observation_spec(environment_observation_spec, observation_fn=None):
 
 
 @gin.configurable(module='rnd_agents')
-def key_observation_fn(key):
+def key_observation_fn(key: str) -> ObservationFn:
   """Returns an `observation_fn` that selects one entry of a dict."""
   return lambda observation: observation[key]
 
 
 @gin.configurable(module='rnd_agents', denylist=['observation'])
-def newest_frame_observation_fn(observation):
+def newest_frame_observation_fn(observation: tf.Tensor) -> tf.Tensor:
   """Selects the last channel of stacked frames; an `observation_fn`."""
   return observation[..., -1:]
 
 
 class SeenObservations(tf.Module):
-  """Selects what a curiosity sees of observations, and whitens it.
+  """Selects a curiosity's input from observations, whitens and clips it.
 
-  Whitened by running moments and clipped, as Burda et al., 2018, section 2.4,
-  do it for RND.
+  As in Burda et al., 2018, section 2.4, for RND: by running moments.
   """
 
   def __init__(
       self,
-      environment_observation_spec,
-      observation_fn=None,
-      clip_value=5.0,
-      name='SeenObservations',
+      environment_observation_spec: types.NestedTensorSpec,
+      observation_fn: Optional[ObservationFn] = None,
+      clip_value: Optional[float] = 5.0,
+      name: str = 'SeenObservations',
   ):
     """Creates the running moments.
 
     Args:
       environment_observation_spec: A nest of tensor specs: raw observations.
-      observation_fn: Selects what is seen; see `observation_spec`.
+      observation_fn: Selects the input; see `observation_spec`.
       clip_value: Bound on whitened observations, in standard deviations; None
         for no clipping.
       name: Name of the module.
 
     Raises:
-      TypeError: If the bound is no number.
-      ValueError: If it is not above 0, or the function does not fit.
+      InvalidType: If the bound is not a number.
+      InvalidValue: If it is not above 0, or the function does not fit.
     """
     super().__init__(name=name)
     ranges.check(
@@ -106,8 +114,8 @@ class SeenObservations(tf.Module):
         for spec in tf.nest.flatten(self.spec)
     ]
 
-  def select(self, observations):
-    """Selects what is seen of raw observations, as float32, not whitened.
+  def select(self, observations: types.NestedTensor) -> types.NestedTensor:
+    """Selects the input from raw observations, as float32, not whitened.
 
     Args:
       observations: A nest of tensors [outer..., *shape].
@@ -122,8 +130,8 @@ class SeenObservations(tf.Module):
       seen = self._observation_fn(seen)
     return tf.nest.map_structure(lambda x: tf.cast(x, tf.float32), seen)
 
-  def whiten(self, observations):
-    """Network inputs for raw observations: selected, whitened and clipped."""
+  def whiten(self, observations: types.NestedTensor) -> types.NestedTensor:
+    """Returns network inputs: observations selected, whitened and clipped."""
     flat = tf.nest.flatten(self.select(observations))
     return tf.nest.pack_sequence_as(
         self.spec,
@@ -133,16 +141,22 @@ class SeenObservations(tf.Module):
         ],
     )
 
-  def update(self, observations, mask=None):
-    """Takes raw observations [outer..., *shape] into the moments."""
+  def update(
+      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+  ) -> None:
+    """Adds raw observations [outer..., *shape] to the moments."""
     flat = tf.nest.flatten(self.select(observations))
     for leaf_moments, leaf in zip(self.moments, flat, strict=True):
       leaf_moments.update(leaf, mask)
 
-  def in_parts(self, function, observations):
-    """A function of observations, in parts where they are a large rollout."""
+  def in_parts(
+      self,
+      function: Callable[[types.NestedTensor], tf.Tensor],
+      observations: types.NestedTensor,
+  ) -> tf.Tensor:
+    """Applies a function to observations, in parts of a large rollout."""
     leaf = tf.nest.flatten(observations)[0]
     spec = tf.nest.flatten(self._environment_spec)[0]
-    if len(leaf.shape) - len(spec.shape) < 2:  # No rollout, but a minibatch.
+    if len(leaf.shape) - len(spec.shape) < 2:  # A minibatch.
       return function(observations)
-    return parts.by_environment(function, observations)
+    return rollout_parts.by_environment(function, observations)

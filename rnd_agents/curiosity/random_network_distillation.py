@@ -1,42 +1,53 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Random Network Distillation, a curiosity."""
+"""Random Network Distillation: the error of predicting a random network."""
+
+from typing import Any, Callable, Optional, Sequence, Type
 
 import gin
 import tensorflow as tf
+from tf_agents.networks import network
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import observations as observations_lib
+from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import factory
 from rnd_agents.ops import rnd
 
+# Error of each sample, from (predictions, targets) [..., F] to [...].
+LossFn = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
-def _assert_compatible(spec, expected):
+
+def _assert_compatible(spec: tf.TensorSpec, expected: tf.TensorSpec) -> None:
   if not expected.is_compatible_with(tf.TensorSpec(spec.shape, spec.dtype)):
     raise errors.InvalidValue(f'its input is {spec}.')
 
 
 class RandomNetworkDistillation(curiosity.Curiosity):
-  """Random Network Distillation (Burda et al., 2018, arXiv 1810.12894).
+  """Pays the bonus of Random Network Distillation.
+
+  (Burda et al., 2018, arXiv 1810.12894.)
 
   The bonus is the error of a predictor that learns the output of a fixed,
-  random target network on the next observation. All of its state (predictor,
-  target, observation statistics, statistics of the return) is tracked by
-  `tf.Module` and so by any checkpoint of its owner.
+  random target network on the next observation. `tf.Module` tracks all state
+  (predictor, target, observation statistics, statistics of the return), so any
+  checkpoint of the owner saves it.
   """
 
   def __init__(
       self,
-      environment_observation_spec,
-      rnd_network,
-      target_rnd_network,
-      observation_fn=None,
-      loss_fn=rnd.rnd_error,
-      observation_clip_value=5.0,
-      discount_factor=0.99,
-      name='RandomNetworkDistillation',
-      **scale,
+      environment_observation_spec: types.NestedTensorSpec,
+      rnd_network: network.Network,
+      target_rnd_network: network.Network,
+      observation_fn: Optional[observations_lib.ObservationFn] = None,
+      loss_fn: LossFn = rnd.rnd_error,
+      observation_clip_value: Optional[float] = 5.0,
+      discount_factor: types.Float = 0.99,
+      name: str = 'RandomNetworkDistillation',
+      **scale: Any,
   ):
     """Creates the module.
 
@@ -44,20 +55,20 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       environment_observation_spec: A nest of tensor specs: raw observations.
       rnd_network: The predictor: a `Network` on `observation_spec(...)`.
       target_rnd_network: The target, of the same output shape, not trainable.
-      observation_fn: Selects what RND sees; see `observation_spec`.
+      observation_fn: Selects RND's input; see `observation_spec`.
       loss_fn: Error of each sample, from (predictions, targets) [..., F] to
         [...], with no gradient into the targets.
       observation_clip_value: Bound on whitened observations, in standard
         deviations; None for no clipping.
-      discount_factor: gamma_I, of the return whose standard deviation scales
-        the bonus.
+      discount_factor: gamma_I, the discount of the return whose standard
+        deviation divides the bonus.
       name: Name of the module.
       **scale: `scale_horizon_env_steps` and `least_scale_share`, as for
         `Curiosity`.
 
     Raises:
-      ValueError: If the two networks cannot serve: equal weights, different
-        output shapes, a trainable target, a wrong input.
+      InvalidValue: If the networks have equal weights, different output shapes
+        or a wrong input, or the target is trainable.
     """
     super().__init__(discount_factor, name, **scale)
     self._loss_fn = loss_fn
@@ -68,22 +79,22 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     self.target_rnd_network = target_rnd_network
     self._check_networks()
 
-  def _check_networks(self):
-    """Raises ValueError where the two networks cannot give a bonus."""
+  def _check_networks(self) -> None:
+    """Raises InvalidValue if the networks are unsuitable."""
     specs = []
-    for label, network in (
+    for label, net in (
         ('rnd_network', self.rnd_network),
         ('target_rnd_network', self.target_rnd_network),
     ):
       try:
-        specs.append(network.create_variables(self.seen.spec))
-        tf.nest.assert_same_structure(network.input_tensor_spec, self.seen.spec)
+        specs.append(net.create_variables(self.seen.spec))
+        tf.nest.assert_same_structure(net.input_tensor_spec, self.seen.spec)
         tf.nest.map_structure(
-            _assert_compatible, network.input_tensor_spec, self.seen.spec
+            _assert_compatible, net.input_tensor_spec, self.seen.spec
         )
       except (TypeError, ValueError) as error:
         raise errors.InvalidValue(
-            f'{label} does not take what RND sees, {self.seen.spec}. Build it'
+            f'{label} does not take RND\'s input, {self.seen.spec}. Build it'
             ' on curiosity.observation_spec(observation_spec, observation_fn):'
             f' {error}'
         ) from error
@@ -108,8 +119,8 @@ class RandomNetworkDistillation(curiosity.Curiosity):
         lambda spec: tf.random.stateless_normal([8] + spec.shape, seed=[1, 2]),
         self.seen.spec,
     )
-    error = rnd.rnd_error(predictor(example)[0], target(example)[0])
-    if not tf.reduce_max(error) > 0:
+    bonus = rnd.rnd_error(predictor(example)[0], target(example)[0])
+    if not tf.reduce_max(bonus) > 0:
       raise errors.InvalidValue(
           'rnd_network equals target_rnd_network: its error is 0 on random'
           ' input, so no observation would ever earn a bonus. This comes from'
@@ -118,25 +129,29 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       )
 
   @property
-  def trainable_variables(self):
-    """The predictor's."""
+  def trainable_variables(self) -> Sequence[tf.Variable]:
+    """Trainable variables of the predictor."""
     return self.rnd_network.trainable_variables
 
-  def target_features(self, observations):
-    """The target's output [outer..., F] for raw observations."""
+  def target_features(self, observations: types.NestedTensor) -> tf.Tensor:
+    """Returns the target's output [outer..., F] for raw observations."""
     return self._target_features(self.seen.whiten(observations))
 
-  def _target_features(self, whitened):
+  def _target_features(self, whitened: types.NestedTensor) -> tf.Tensor:
     features, _ = self.target_rnd_network(whitened)
     return tf.stop_gradient(features)
 
-  def errors(self, observations, target_features=None):
-    """Prediction errors [outer...], with a gradient into the predictor.
+  def errors(
+      self,
+      observations: types.NestedTensor,
+      target_features: Optional[tf.Tensor] = None,
+  ) -> tf.Tensor:
+    """Returns prediction errors with a gradient into the predictor.
 
     Args:
       observations: A nest of raw tensors [outer..., *shape].
-      target_features: `target_features(observations)` where already known: they
-        stay the same for as long as the observation statistics do.
+      target_features: `target_features(observations)` if already known: they
+        change only with the observation statistics.
 
     Returns:
       A float32 tensor [outer...].
@@ -147,10 +162,14 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     predictions, _ = self.rnd_network(whitened, training=True)
     return self._loss_fn(predictions, target_features)
 
-  def bonus(self, transitions, constants=None):
-    """As for `Curiosity`: the error on the next observation."""
+  def bonus(
+      self,
+      transitions: transitions_lib.Transitions,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the prediction error on next observations."""
 
-    def bonus(*arguments):
+    def bonus(*arguments: Any) -> tf.Tensor:
       return tf.stop_gradient(self.errors(*arguments))
 
     observations = transitions.next_observation
@@ -158,19 +177,28 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       return bonus(observations, constants)
     return self.seen.in_parts(bonus, observations)
 
-  def constants(self, transitions):
-    """As for `Curiosity`: the target's features [outer..., F]."""
+  def constants(
+      self, transitions: transitions_lib.Transitions
+  ) -> types.NestedTensor:
+    """Returns the target's features [outer..., F]."""
     return self.seen.in_parts(
         self.target_features, transitions.next_observation
     )
 
-  def loss(self, transitions, weights=None, constants=None):
-    """As for `Curiosity`: the mean error, weighted."""
+  def loss(
+      self,
+      transitions: transitions_lib.Transitions,
+      weights: Optional[tf.Tensor] = None,
+      constants: Optional[types.NestedTensor] = None,
+  ) -> tf.Tensor:
+    """Returns the weighted mean prediction error."""
     errors = self.errors(transitions.next_observation, constants)
     return rnd.predictor_loss(errors, transitions.valid, weights)
 
-  def update_observation_statistics(self, observations, mask=None):
-    """Takes raw observations [outer..., *shape] into the whitening."""
+  def update_observation_statistics(
+      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+  ) -> None:
+    """Adds raw observations [outer..., *shape] to the whitening."""
     self.seen.update(observations, mask)
 
 
@@ -178,40 +206,42 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
 )
 def create_rnd(
-    time_step_spec,
-    action_spec,
-    observation_fn=None,
-    loss_fn=rnd.rnd_error,
-    observation_clip_value=5.0,
-    discount_factor=0.99,
-    scale_horizon_env_steps=None,
-    least_scale_share=0.0,
-    rnd_class=RandomNetworkDistillation,
-):
+    time_step_spec: ts.TimeStep,
+    action_spec: types.NestedTensorSpec,
+    observation_fn: Optional[observations_lib.ObservationFn] = None,
+    loss_fn: LossFn = rnd.rnd_error,
+    observation_clip_value: Optional[float] = 5.0,
+    discount_factor: types.Float = 0.99,
+    scale_horizon_env_steps: Optional[float] = None,
+    least_scale_share: float = 0.0,
+    rnd_class: Type[RandomNetworkDistillation] = RandomNetworkDistillation,
+) -> RandomNetworkDistillation:
   """Builds RND on networks of `create_rnd_networks`.
 
   Args:
     time_step_spec: A `TimeStep` spec.
-    action_spec: Not used: RND sees observations alone.
-    observation_fn: As for `RandomNetworkDistillation`, like those below.
-    loss_fn: See there.
-    observation_clip_value: See there.
-    discount_factor: See there.
-    scale_horizon_env_steps: As for `Curiosity`, like that below.
-    least_scale_share: See there.
+    action_spec: Not used: RND's bonus does not depend on actions.
+    observation_fn: As for `RandomNetworkDistillation`.
+    loss_fn: As for `RandomNetworkDistillation`.
+    observation_clip_value: As for `RandomNetworkDistillation`.
+    discount_factor: As for `RandomNetworkDistillation`.
+    scale_horizon_env_steps: As for `Curiosity`.
+    least_scale_share: As for `Curiosity`.
     rnd_class: `RandomNetworkDistillation` or a subclass.
 
   Returns:
     A `RandomNetworkDistillation`.
   """
   del action_spec
+  rnd_network, target_rnd_network = factory.create_rnd_networks(
+      observations_lib.observation_spec(
+          time_step_spec.observation, observation_fn
+      )
+  )
   return rnd_class(
       time_step_spec.observation,
-      *factory.create_rnd_networks(
-          observations_lib.observation_spec(
-              time_step_spec.observation, observation_fn
-          )
-      ),
+      rnd_network,
+      target_rnd_network,
       observation_fn=observation_fn,
       loss_fn=loss_fn,
       observation_clip_value=observation_clip_value,

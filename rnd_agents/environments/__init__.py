@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gymnasium environments as batched TF-Agents environments.
 
-Importing this registers the tasks of `rnd_agents.tasks` with Gymnasium.
+Importing this package registers the tasks of `rnd_agents.tasks` with Gymnasium.
 """
 
 from rnd_agents import tasks as _tasks  # noqa: F401  Registers them.
 from rnd_agents.environments import atari
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
 from rnd_agents.environments import minigrid_family
@@ -21,7 +21,7 @@ __all__ = [
     'atari',
     'episode_log',
     'episode_seeds',
-    'errors',
+    'failures',
     'gymnasium_spaces',
     'loaders',
     'minigrid_family',

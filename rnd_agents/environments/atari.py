@@ -1,26 +1,27 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Atari games of the Arcade Learning Environment, ready for a network.
+"""Loads Atari games of the Arcade Learning Environment, preprocessed.
 
-Single games go through Gymnasium's own wrappers, one after the other or in a
-process each; `vectorization='vector_entry_point'` takes ALE's `AtariVectorEnv`,
-much the fastest. Both give the same frames, rewards and ends.
+Single games use Gymnasium's own wrappers, stepped one after the other or in a
+process each; `vectorization='vector_entry_point'` uses ALE's `AtariVectorEnv`,
+which is much faster. Both return the same frames, rewards and ends.
 
-The settings are those of Burda et al., 2018 (arXiv 1810.12894), of which
-AtariVectorEnv has other defaults: sticky actions, a limit of 18,000 frames, no
-no-ops, no FIRE after a reset, a life lost is no end, raw rewards.
+The settings are those of Burda et al., 2018 (arXiv 1810.12894), which differ
+from the defaults of AtariVectorEnv: sticky actions, a limit of 18,000 frames,
+no no-ops, no FIRE after a reset, episodes over all lives, raw rewards.
 """
 
 import functools
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import gin
 import gymnasium
 from gymnasium import spaces
+from gymnasium import vector
 import numpy as np
 
 from rnd_agents import ranges
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization
 
@@ -38,9 +39,9 @@ class _Settings(NamedTuple):
   full_action_space: bool
 
 
-# Of `load_atari`, what gin may bind and `load_environment.env_kwargs` may hold.
+# Arguments of `load_atari` that gin and `load_environment.env_kwargs` may set.
 SETTINGS = (*_Settings._fields, 'render_mode')
-# With other numbers ALE hangs, or plays nothing.
+# With other numbers ALE hangs or does not play.
 _RANGES = dict(
     repeat_action_probability=ranges.WITHIN_0_AND_1,
     frame_skip=ranges.COUNT,
@@ -66,45 +67,47 @@ def load_atari(
     noop_max: int = 0,
     full_action_space: bool = False,
     render_mode: Optional[str] = None,
-    **batch_arguments,
+    **batch_arguments: Any,
 ) -> vector_environment.VectorPyEnvironment:
   """Makes copies of an Atari game, stepped as one batch.
 
-  Observations are uint8 [size, size, stack], grey, each frame the maximum of
-  the last two of those skipped, the newest last, zeros before the first.
-  Rewards are the game's: take their sign, where wanted, by `reward_fn`, in the
+  Observations are uint8 [size, size, stack]: grey frames, the newest last,
+  zeros before the first. Each frame is the maximum of the last two skipped
+  frames.
+  Rewards are those of the game. To train on their sign, bind `reward_fn` in the
   scope `train/` only, so that evaluations and returns of episodes stay raw.
 
   Args:
-    game: such as 'MontezumaRevenge', or its id 'ALE/MontezumaRevenge-v5'.
-    num_environments: how many.
-    max_episode_steps: a limit in steps in place of
-      `max_num_frames_per_episode`.
-    repeat_action_probability: that a frame repeats the action of the one
-      before ("sticky actions").
-    frame_skip: frames a step.
-    screen_size: height and width in pixels.
-    stack_size: frames an observation.
-    max_num_frames_per_episode: then the episode is truncated.
-    terminal_on_life_loss: whether a life lost ends an episode; the next one
-      is a new game.
-    noop_max: up to so many no-ops begin an episode; they count as frames.
-    full_action_space: all 18 actions, also those that do nothing in the game.
+    game: Name such as 'MontezumaRevenge', or id 'ALE/MontezumaRevenge-v5'.
+    num_environments: Number of copies.
+    max_episode_steps: Limit in steps; replaces `max_num_frames_per_episode`.
+    repeat_action_probability: Probability that a frame repeats the action of
+      the previous one ("sticky actions").
+    frame_skip: Frames for each step.
+    screen_size: Height and width in pixels.
+    stack_size: Frames in each observation.
+    max_num_frames_per_episode: Frames after which an episode is truncated.
+    terminal_on_life_loss: Whether the loss of a life ends an episode; the next
+      one is a new game.
+    noop_max: Largest number of no-ops at the begin of an episode; they count as
+      frames.
+    full_action_space: Whether to offer all 18 actions, also those that do
+      nothing in the game.
     render_mode: 'rgb_array' for videos.
     **batch_arguments: `seed`, `seeding`, `vectorization`, `wrappers`,
       `reward_fn`, `success_key`, `lives_key`, `life_discount`,
       `step_timeout_s`, as in `load_environment`.
       'vector_entry_point' is ALE's vector environment, which takes neither
-      `wrappers` nor `seeding` nor `render_mode`, has no RAM to look at and
+      `wrappers` nor `seeding` nor `render_mode`, does not show its RAM and
       cannot save its episodes.
 
   Returns:
     A batched PyEnvironment.
 
   Raises:
-    EnvironmentSetupError: an unknown game.
-    ValueError: an argument is out of range.
-    MissingPackageError: `pip install "rnd_agents[atari]"` is needed.
+    EnvironmentSetupError: If the game is unknown.
+    InvalidValue: If an argument is out of range.
+    MissingPackageError: If `pip install "rnd_agents[atari]"` is needed.
   """
   if max_episode_steps is not None:
     max_num_frames_per_episode = max_episode_steps * frame_skip
@@ -129,8 +132,10 @@ def load_atari(
   )
 
 
-def _make_single(env_id, settings, render_mode):
-  """Returns one game."""
+def _make_single(
+    env_id: str, settings: _Settings, render_mode: Optional[str]
+) -> gymnasium.Env:
+  """Returns one game with its wrappers."""
   env = gymnasium.make(
       env_id,
       disable_env_checker=True,
@@ -154,7 +159,7 @@ def _make_single(env_id, settings, render_mode):
         scale_obs=False,
     )
   except gymnasium.error.DependencyNotInstalled as error:  # OpenCV.
-    raise errors.MissingPackageError(
+    raise failures.MissingPackageError(
         f'{error}. Here: pip install "rnd_agents[atari]".'
     ) from error
   # AtariVectorEnv pads with zeros too; Gymnasium would repeat the first frame.
@@ -168,10 +173,15 @@ def _make_single(env_id, settings, render_mode):
   )
 
 
-def _make_vector(env_id, settings, render_mode, num_environments):
+def _make_vector(
+    env_id: str,
+    settings: _Settings,
+    render_mode: Optional[str],
+    num_environments: int,
+) -> vector.VectorEnv:
   """Returns ALE's vector environment of a game."""
   if render_mode is not None:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         "ALE's vector environment does not render; use 'sync'."
     )
   env = gymnasium.make_vec(
@@ -201,28 +211,28 @@ def _make_vector(env_id, settings, render_mode, num_environments):
   )
 
 
-def _stacks_last(observations):
-  """Moves the stacks of frames [B, stack, h, w] last, for TensorFlow."""
+def _stacks_last(observations: np.ndarray) -> np.ndarray:
+  """Moves the axis of the stacks [B, stack, h, w] last, for TensorFlow."""
   # Five times as fast as copying np.moveaxis(observations, 1, -1).
-  return np.stack(observations.swapaxes(0, 1), axis=-1)
+  return np.stack(list(observations.swapaxes(0, 1)), axis=-1)
 
 
-def _channels_last(observation):
+def _channels_last(observation: np.ndarray) -> np.ndarray:
   return np.moveaxis(observation, 0, -1)
 
 
-def _channels_last_space(screen_size, stack_size):
+def _channels_last_space(screen_size: int, stack_size: int) -> spaces.Box:
   return spaces.Box(0, 255, (screen_size, screen_size, stack_size), np.uint8)
 
 
-def _env_id(game):
+def _env_id(game: str) -> str:
   """Returns 'ALE/Pong-v5' for 'Pong' and for itself, if ALE has the game."""
-  errors.import_extra('ale_py', 'atari', game)
+  failures.import_extra('ale_py', 'atari', game)
   name, _, version = game.removeprefix('ALE/').partition('-v')
   env_id = f'ALE/{name}-v5'
   if version not in ('', '5') or env_id not in gymnasium.registry:
-    raise errors.EnvironmentSetupError(
-        f'ALE has no game {game!r}. Names are written as MontezumaRevenge,'
+    raise failures.EnvironmentSetupError(
+        f'Unknown Atari game {game!r}. Names are written as MontezumaRevenge,'
         ' ids as ALE/MontezumaRevenge-v5.'
     )
   return env_id

@@ -1,15 +1,15 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks environments for faults that would spoil a training run.
+"""Checks environments for faults that would harm training.
 
     from rnd_agents.environments import check
     check.check_environment(lambda: MyEnv())
 
     python -m rnd_agents.environments.check my_module:MyEnv --episodes 10
 
-Plays whole episodes, since many faults only show late: at the end of an
-episode, at its second reset, or next to a second instance. Spaces and the
-values of single resets and steps are left to Gymnasium's own `check_env`.
+Plays whole episodes, since many faults appear late: at the end of an episode,
+at the second reset, or beside a second instance. Gymnasium's own `check_env`
+checks spaces and the values of single resets and steps.
 """
 
 import contextlib
@@ -33,14 +33,15 @@ from rnd_agents import ranges
 from rnd_agents.environments import environment_rules as rules
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
+from rnd_agents.environments import vector_environment
 
 DEFAULT_EPISODES = 5
 DEFAULT_MAX_STEPS = 10_000
-# Steps of each of the about twenty replays, which are compared.
+# Steps of each of about twenty replays that are compared.
 _REPLAYED_STEPS = 300
-# Of the episode before a replay, which cuts the first two short.
+# Steps of the episode before a replay.
 _STEPS_BEFORE = (0, 7, _REPLAYED_STEPS)
-# A common length of fewer episodes or steps may be chance.
+# With fewer episodes or steps a common length may be chance.
 _TIME_LIMIT_EPISODES = 3
 _TIME_LIMIT_STEPS = 5
 
@@ -49,9 +50,9 @@ class Finding(NamedTuple):
   """A rule that an environment breaks.
 
   Attributes:
-    rule: its name.
-    what: what was seen, and where.
-    level: of the rule; 'note' where the user accepts it.
+    rule: Name of the rule.
+    what: Description of the fault, and where it appeared.
+    level: Level of the rule; 'note' if the user accepts it.
   """
 
   rule: str
@@ -64,8 +65,8 @@ class Finding(NamedTuple):
     return f'{self.level}{accepted} [{self.rule}] {self.what}\n  fix: {fix}'
 
 
-class Episode(NamedTuple):
-  """The sum of rewards, the number of steps and the end of an episode."""
+class CheckedEpisode(NamedTuple):
+  """Sum of rewards, number of steps and end of an episode."""
 
   return_: float
   length: int
@@ -73,27 +74,27 @@ class Episode(NamedTuple):
 
 
 class Report(NamedTuple):
-  """What a check saw.
+  """The result of a check.
 
   Attributes:
-    findings: the rules that are broken, faults first.
-    episodes: those that ended.
-    spaces: the two spaces, in words.
-    left_out: what was not checked, and why.
+    findings: Broken rules, faults first.
+    episodes: Episodes that ended.
+    spaces: Descriptions of the two spaces.
+    left_out: Checks that were not made, and why.
   """
 
   findings: List[Finding]
-  episodes: List[Episode]
+  episodes: List[CheckedEpisode]
   spaces: str
   left_out: List[str]
 
   @property
   def faults(self) -> List[Finding]:
-    """The findings that make training wrong or impossible."""
+    """Findings that make training wrong or impossible."""
     return [found for found in self.findings if found.level == rules.FAULT]
 
   def summary(self) -> str:
-    """Returns in one line what was checked."""
+    """Returns a summary in one line."""
     levels = [found.level for found in self.findings]
     counts = ', '.join(
         _count(levels.count(level), level) for level in rules.LEVELS
@@ -118,7 +119,7 @@ class EnvironmentCheckError(errors.InvalidValue):
   """An environment breaks rules; the message lists all of them.
 
   Attributes:
-    findings: those at fault, warnings and notes after them.
+    findings: Faults, then warnings and notes.
   """
 
   def __init__(self, report: Report):
@@ -127,16 +128,16 @@ class EnvironmentCheckError(errors.InvalidValue):
 
 
 def check_environment(
-    env_fn: Callable[[], gymnasium.Env], **arguments
+    env_fn: Callable[[], gymnasium.Env], **arguments: Any
 ) -> Report:
-  """Raises EnvironmentCheckError, listing all faults, unless there are none.
+  """Checks an environment; raises EnvironmentCheckError with all faults.
 
   Args:
-    env_fn: returns a new single environment at each call.
-    **arguments: of `examine_environment`.
+    env_fn: Function that returns a new single environment at each call.
+    **arguments: Arguments of `examine_environment`.
 
   Returns:
-    The report, which may hold warnings and notes.
+    The report, which may have warnings and notes.
   """
   report = examine_environment(env_fn, **arguments)
   if report.faults:
@@ -151,17 +152,17 @@ def examine_environment(
     seed: int = 0,
     accept: Sequence[str] = (),
 ) -> Report:
-  """Returns a report, whether there are faults or not.
+  """Checks an environment; returns a report, also if there are faults.
 
   Args:
-    env_fn: returns a new single environment at each call.
-    num_episodes: to play.
-    max_steps: that these may take in all.
-    seed: of the episodes and of the random actions.
-    accept: rules that the environment may break; such findings become notes.
+    env_fn: Function that returns a new single environment at each call.
+    num_episodes: Number of episodes to play.
+    max_steps: Largest number of steps of all these together.
+    seed: Seed of the episodes and of the random actions.
+    accept: Rules that the environment may break; such findings become notes.
 
   Raises:
-    ValueError: an argument is out of range.
+    InvalidValue: If an argument is out of range.
   """
   counts = dict(num_episodes=num_episodes, max_steps=max_steps)
   ranges.check(dict.fromkeys(counts, ranges.COUNT), counts)
@@ -169,7 +170,7 @@ def examine_environment(
   unknown = sorted(set(accept) - set(rules.RULES))
   if unknown:
     raise errors.InvalidValue(
-        f'No rules: {unknown}. The rules: {list(rules.RULES)}.'
+        f'Unknown rules: {unknown}. The rules are {list(rules.RULES)}.'
     )
   with warnings.catch_warnings():
     warnings.simplefilter('ignore')  # Those that matter become findings.
@@ -177,19 +178,22 @@ def examine_environment(
 
 
 class _Check:
-  """One run of all stages; each needs what those before it have found good."""
+  """Runs all stages; each relies on the results of earlier ones."""
 
-  def __init__(self, env_fn, max_steps, seed):
+  def __init__(
+      self, env_fn: Callable[[], gymnasium.Env], max_steps: int, seed: int
+  ):
     self._env_fn = env_fn
     self._max_steps = max_steps
     self._replayed_steps = min(max_steps, _REPLAYED_STEPS)
     self._seed = seed
     self._findings = rules.Findings()
-    self._envs = []
+    self._envs: List[Any] = []
 
-  def run(self, num_episodes, accept):
+  def run(self, num_episodes: int, accept: Sequence[str]) -> Report:
     """Runs the stages and returns the report."""
-    episodes, left_out, spaces = [], [], 'no spaces'
+    episodes: List[CheckedEpisode] = []
+    left_out, spaces = [], 'no spaces'
     try:
       batch = self._make(
           functools.partial(
@@ -232,21 +236,26 @@ class _Check:
     findings.sort(key=lambda found: rules.LEVELS.index(found.level))
     return Report(findings, episodes, spaces, left_out)
 
-  def _make(self, make):
-    """Returns make(), to be closed in the end; what it raises is a finding."""
+  def _make(self, make: Callable[[], Any]) -> Any:
+    """Returns make(), to be closed in the end; its errors are findings."""
     with self._findings.of('adapter'):
       env = make()
       self._envs.append(env)
       return env
     raise rules.StopChecking
 
-  def _make_watched(self):
+  def _make_watched(self) -> rules.WatchedEpisodes:
     return rules.WatchedEpisodes(
         self._make(self._env_fn), self._findings, self._seed
     )
 
-  def _play_episodes(self, env, num_episodes, episodes):
-    """Plays whole episodes, adds them to `episodes`, looks at how they end."""
+  def _play_episodes(
+      self,
+      env: rules.WatchedEpisodes,
+      num_episodes: int,
+      episodes: List[CheckedEpisode],
+  ) -> None:
+    """Plays whole episodes, adds them to `episodes`, checks their ends."""
     steps_left = self._max_steps
     while len(episodes) < num_episodes and steps_left > 0:
       moments = env.play(
@@ -259,7 +268,7 @@ class _Check:
       steps_left -= moment.step
       if moment.ended:
         terminated = bool(np.any(moment.terminated))
-        episodes.append(Episode(return_, moment.step, terminated))
+        episodes.append(CheckedEpisode(return_, moment.step, terminated))
     lengths = {episode.length for episode in episodes}
     if not lengths:
       self._findings.add(
@@ -278,11 +287,11 @@ class _Check:
           'terminated.',
       )
 
-  def _check_inside(self, env):
-    """Looks for aliasing of the environment inside of wrappers.
+  def _check_inside(self, env: gymnasium.Env) -> None:
+    """Checks whether the environment inside of wrappers reuses a buffer.
 
-    A frame stack of one buffer shows the newest frame several times, and looks
-    sound from outside.
+    A frame stack of one buffer has several copies of the newest frame, which is
+    not visible from outside.
     """
     if env.unwrapped is env:
       return
@@ -294,8 +303,10 @@ class _Check:
     if rule in findings:
       self._findings.add(rule, f'Inside of the wrappers: {findings[rule]}')
 
-  def _check_repeats(self, first, second):
-    """Checks what depends on seeds, resets and other instances."""
+  def _check_repeats(
+      self, first: rules.WatchedEpisodes, second: rules.WatchedEpisodes
+  ) -> None:
+    """Checks the effects of seeds, resets and other instances."""
     seed, max_steps = self._seed, self._replayed_steps
     episodes = first.record(seed, None, max_steps=max_steps)
     if self._differ(
@@ -326,14 +337,20 @@ class _Check:
         first.record(seed, max_steps=max_steps, rival=rival),
     )
 
-  def _differ(self, rule, what, first, second):
-    """Adds a finding if two recordings differ; returns whether they do."""
+  def _differ(
+      self,
+      rule: str,
+      what: str,
+      first: List[rules.Moment],
+      second: List[rules.Moment],
+  ) -> bool:
+    """Adds a finding if two recordings differ; returns whether they differ."""
     where = rules.first_difference(first, second)
     if where is not None:
       self._findings.add(rule, f'{what}, with equal actions: {where}.')
     return where is not None
 
-  def _play_batch(self, batch):
+  def _play_batch(self, batch: vector_environment.VectorPyEnvironment) -> None:
     """Plays two instances through VectorPyEnvironment with random actions."""
     vector_env = batch.gymnasium_vector_env
     vector_env.action_space.seed(self._seed)
@@ -351,18 +368,22 @@ class _Check:
         time_step = batch.step(actions)
 
 
-def _count(number, noun):
+def _count(number: int, noun: str) -> str:
   return f'{number} {noun}{"s" * (number != 1)}'
 
 
 def find_callable(
     name: str, env_kwargs: Dict[str, Any]
 ) -> Callable[[], gymnasium.Env]:
-  """Returns what makes an environment: an id, 'module:id', 'module:callable'.
+  """Returns a function that makes the environment of a name.
+
+  Args:
+    name: A Gymnasium id, 'module:id' or 'module:callable'.
+    env_kwargs: Arguments of its constructor.
 
   Raises:
-    ImportError: it needs a package that is not installed.
-    ValueError: there is none of that name, or it does not take `env_kwargs`.
+    MissingPackage: If it needs a package that is not installed.
+    InvalidValue: If the name is unknown, or it does not take `env_kwargs`.
   """
   module, _, attribute = name.rpartition(':')
   if module:
@@ -370,7 +391,8 @@ def find_callable(
     if callable(found):
       return functools.partial(found, **env_kwargs)
 
-  def make():  # The single environment that the loader makes a batch of.
+  # Makes the single environment that the loader makes a batch of.
+  def make() -> gymnasium.Env:
     batch = loaders.load_environment(name, env_kwargs=env_kwargs)
     return batch.gymnasium_vector_env.envs[0].env
 
@@ -379,13 +401,14 @@ def find_callable(
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
-  """Defines the flags of `main`, which importing this module does not."""
-  to = {'flag_values': flag_values}
-  flags.DEFINE_integer('episodes', DEFAULT_EPISODES, 'How many to play.', **to)
+  """Defines the flags of `main`."""
+  to: Dict[str, Any] = {'flag_values': flag_values}
+  flags.DEFINE_integer(
+      'episodes', DEFAULT_EPISODES, 'Number of episodes to play.', **to)
   flags.DEFINE_integer(
       'max_steps', DEFAULT_MAX_STEPS,
-      'How many steps the episodes may take in all.', **to)
-  flags.DEFINE_integer('seed', 0, 'Of the episodes and actions.', **to)
+      'Largest number of steps of all episodes together.', **to)
+  flags.DEFINE_integer('seed', 0, 'Seed of the episodes and actions.', **to)
   flags.DEFINE_multi_string(
       'accept', [], 'A rule that may be broken; can be given several times.',
       **to)
@@ -397,7 +420,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def main(
     argv: Sequence[str], flag_values: flags.FlagValues = flags.FLAGS
 ) -> int:
-  """Runs the command line; returns its exit status, 1 if there are faults."""
+  """Runs the command line; returns the exit status, 1 if there are faults."""
   if len(argv) != 2:
     raise app.UsageError('Name one environment: my_module:MyEnv', exitcode=2)
   try:

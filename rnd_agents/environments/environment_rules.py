@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of the environment checker, and episodes watched for broken ones."""
+"""Rules of the environment checker; plays episodes and finds broken rules."""
 
 import collections
 import contextlib
@@ -8,7 +8,7 @@ import copy
 import itertools
 import os
 import traceback
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+from typing import Any, Deque, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import gymnasium
 import numpy as np
@@ -17,10 +17,10 @@ import tensorflow as tf
 from rnd_agents import errors
 
 # A fault makes training wrong or impossible, a warning does so in some uses, a
-# note may be nothing wrong.
+# note may be harmless.
 LEVELS = FAULT, WARNING, NOTE = 'fault', 'warning', 'note'
-# The level of each rule, and what to do where it is broken;
-# docs/environments.md says why.
+# Level of each rule, and how to repair what breaks it; docs/environments.md
+# gives the reasons.
 RULES = {
     'gymnasium': (
         FAULT, "See the message, which is of Gymnasium's check_env."),
@@ -40,7 +40,7 @@ RULES = {
         ' max_episode_steps=N).'),
     'time-limit': (
         NOTE, 'If it is a limit, report truncated or give max_episode_steps=N;'
-        ' if the task ends there, all is well.'),
+        ' if the task ends there, nothing is wrong.'),
     'seed-repeats': (
         FAULT, 'Call super().reset(seed=seed) in reset, draw from'
         ' self.np_random only, and seed the simulator within.'),
@@ -62,10 +62,10 @@ class StopChecking(Exception):
 
 
 class Findings(Dict[str, str]):
-  """What was seen first of each rule, by its name."""
+  """The first broken case of each rule, by the name of the rule."""
 
   def add(self, rule: str, what: str) -> None:
-    """Adds that `rule` is broken, unless it is known."""
+    """Adds a case of a broken rule, unless it has one."""
     self.setdefault(rule, what)
 
   def has_faults(self) -> bool:
@@ -74,7 +74,7 @@ class Findings(Dict[str, str]):
 
   @contextlib.contextmanager
   def of(self, rule: str, where: str = '') -> Iterator[None]:
-    """Adds what the block raises as a finding of `rule`."""
+    """Adds the error that the block raises as a finding of `rule`."""
     try:
       yield
     except Exception as error:  # Whatever an environment may raise.
@@ -82,7 +82,7 @@ class Findings(Dict[str, str]):
 
 
 class Moment(NamedTuple):
-  """What step 0 of an episode, the reset, or a later one gave, copied."""
+  """Copy of the results of one step of an episode; step 0 is the reset."""
 
   step: int
   observation: Any
@@ -97,22 +97,23 @@ class Moment(NamedTuple):
 
 
 class WatchedEpisodes:
-  """Plays `env`, and checks what must stay as it was."""
+  """Plays an environment and checks that nothing changes that must not."""
 
   def __init__(self, env: gymnasium.Env, findings: Findings, action_seed: int):
     """Creates a WatchedEpisodes; `action_seed` is that of `record`."""
     self.env = env
     self._findings = findings
     self._action_seed = action_seed
-    self._kept = collections.deque(maxlen=_KEPT)  # (where, it, its copy).
+    # (where, observation, its copy)
+    self._kept: Deque[Tuple[str, Any, Any]] = collections.deque(maxlen=_KEPT)
     self._num_episodes = 0
 
   def play(self, seed: Optional[int], action_seed: int) -> Iterator[Moment]:
     """Yields the reset and the steps of one episode of random actions.
 
     Raises:
-      StopChecking: the environment raised, or returned other than 2 or 5
-        values.
+      StopChecking: If the environment raised an error, or did not return 2 or
+        5 values.
     """
     episode = f'episode {self._num_episodes}'
     self._num_episodes += 1
@@ -150,11 +151,11 @@ class WatchedEpisodes:
     """Plays an episode for each seed; returns the moments of all.
 
     Args:
-      *seeds: for the resets. The random actions are the same for each.
-      max_steps: of an episode.
-      rival: moments of another environment, which is stepped in turns.
+      *seeds: Seeds of the resets. The random actions are the same for each.
+      max_steps: Largest number of steps of an episode.
+      rival: Moments of another environment, which is stepped in turns.
     """
-    moments = []
+    moments: List[Moment] = []
     for seed in seeds:
       episode = self.play(seed, self._action_seed)
       if rival is not None:
@@ -163,15 +164,15 @@ class WatchedEpisodes:
     return moments
 
   @contextlib.contextmanager
-  def _raising(self, where):
-    """Stops the check where the block raises."""
+  def _raising(self, where: str) -> Iterator[None]:
+    """Stops the check if the block raises."""
     with self._findings.of('raises', f'{where} raised '):
       yield
       return
     raise StopChecking
 
-  def _watched(self, where, observation):
-    """Returns a copy; looks whether the observations before have changed."""
+  def _watched(self, where: str, observation: Any) -> Any:
+    """Returns a copy; checks that earlier observations have not changed."""
     for given, kept, its_copy in self._kept:
       if not equal(kept, its_copy):
         self._findings.add(
@@ -186,7 +187,7 @@ class WatchedEpisodes:
 def first_difference(
     first: List[Moment], second: List[Moment]
 ) -> Optional[str]:
-  """Returns where two recordings part; None where they are equal."""
+  """Returns where two recordings differ; None if they are equal."""
   for moment, other in zip(first, second):
     for name, value, its in zip(Moment._fields, moment, other):
       if not equal(value, its):
@@ -203,7 +204,7 @@ def brief(value: Any) -> str:
   return text if len(text) <= _BRIEF else f'{text[:_BRIEF]}...'
 
 
-def _described(error):
+def _described(error: BaseException) -> str:
   """Returns the type, the message and the place of an exception."""
   frame = traceback.extract_tb(error.__traceback__)[-1]
   place = f'{os.path.basename(frame.filename)}:{frame.lineno}'
@@ -213,7 +214,7 @@ def _described(error):
 def equal(nest: Any, other: Any) -> bool:
   """Returns whether two nests of arrays are equal; NaN equals NaN."""
 
-  def same(part, its):
+  def same(part: Any, its: Any) -> bool:
     part, its = np.asarray(part), np.asarray(its)
     is_floating = part.dtype.kind == its.dtype.kind == 'f'
     return np.array_equal(part, its, equal_nan=is_floating)

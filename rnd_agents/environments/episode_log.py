@@ -3,7 +3,7 @@
 """Records returns, lengths and outcomes of the episodes of B environments."""
 
 import collections
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -18,21 +18,21 @@ class Episode(NamedTuple):
   """One finished episode.
 
   Attributes:
-    environment_index: which of the B environments played it.
-    return_: sum of the rewards as the environment gave them, undiscounted; or
-      that of Gymnasium's RecordEpisodeStatistics, if it is among its wrappers,
-      which the wrappers outside it cannot change.
-    length_env_steps: number of transitions.
+    environment_index: Index of the environment, from 0 to B - 1.
+    return_: Undiscounted sum of the environment's own rewards. If Gymnasium's
+      RecordEpisodeStatistics is among its wrappers, the sum of that wrapper,
+      which wrappers outside it cannot change.
+    length_env_steps: Number of transitions.
     terminated: False if a time limit cut it.
-    success: the info's `is_success`, or the key given to the adapter, at
-      the last step; None where it has none.
-    seed: what the episode was reset with; None where it is not known.
-    rooms_visited: the info's, of `wrappers.RoomsVisited`, at the last step;
-      None where it has none.
-    actions: in an evaluation, a nest of arrays
-      [length_env_steps, ...]; None elsewhere.
-    length_time_steps: the info's `time_steps`, of `wrappers.ActionRepeat`, at
-      the last step; None where it has none.
+    success: `is_success`, or the key given to the adapter, of the last step's
+      info; None if the info lacks it.
+    seed: Seed of the reset; None if it is not known.
+    rooms_visited: `rooms_visited` of the last step's info, see
+      `wrappers.RoomsVisited`; None if the info lacks it.
+    actions: Nest of arrays [length_env_steps, ...] for episodes of an
+      evaluation; else None.
+    length_time_steps: `time_steps` of the last step's info, see
+      `wrappers.ActionRepeat`; None if the info lacks it.
   """
 
   environment_index: int
@@ -55,17 +55,20 @@ class EpisodeLog:
       success_key: str,
       schedule: Optional[episode_seeds.EpisodeSeeds],
   ):
-    """Creates an EpisodeLog; the arguments are `VectorPyEnvironment`'s.
+    """Creates an EpisodeLog.
 
-    `schedule` is None where seeds are not known.
+    Args:
+      num_environments: B.
+      success_key: Key of the info that says whether an episode was a success.
+      schedule: Schedule of the seeds; None if they are not known.
     """
     self._num_environments = num_environments
     self._success_key = success_key
-    self._finished = collections.deque(maxlen=MAX_KEPT_EPISODES)
+    self._finished: Deque[Episode] = collections.deque(maxlen=MAX_KEPT_EPISODES)
     self._returns = np.zeros(num_environments, np.float64)
     self._num_steps = 0
     self._first_steps = [0] * num_environments  # Of `_num_steps`.
-    self._seeds = [None] * num_environments
+    self._seeds: List[Optional[int]] = [None] * num_environments
     self.start_schedule(schedule)
 
   @property
@@ -75,7 +78,7 @@ class EpisodeLog:
 
   @property
   def schedule(self) -> Optional[episode_seeds.EpisodeSeeds]:
-    """The schedule of seeds."""
+    """Schedule of the seeds; None if they are not known."""
     return self._schedule
 
   def start_schedule(
@@ -86,10 +89,10 @@ class EpisodeLog:
     self._episode_indices = [-1] * self._num_environments
 
   def start(self, seeds: Optional[Sequence[int]]) -> None:
-    """Forgets the running episodes: all environments begin new ones.
+    """Discards the running episodes: all environments begin new ones.
 
     Args:
-      seeds: B, if they do not come from the schedule.
+      seeds: B seeds; None if they come from the schedule.
     """
     self._returns[:] = 0.0
     self.begin(range(self._num_environments))
@@ -105,7 +108,7 @@ class EpisodeLog:
     self._returns += reward
 
   def begin(self, indices: Sequence[int]) -> None:
-    """Notes that these environments have just begun an episode."""
+    """Records that these environments have just begun an episode."""
     for i in indices:
       self._first_steps[i] = self._num_steps
       if self._schedule is None:
@@ -125,9 +128,9 @@ class EpisodeLog:
     """Records the episodes that end with this step.
 
     Args:
-      indices: of the environments.
-      terminated: bool [B], False where a time limit cut the episode.
-      infos: Gymnasium's, of this step.
+      indices: Indices of the environments.
+      terminated: Booleans [B], False where a time limit cut the episode.
+      infos: Gymnasium's infos of this step.
     """
     success = known(infos, self._success_key, indices)
     rooms = known(infos, 'rooms_visited', indices)
@@ -156,22 +159,24 @@ class EpisodeLog:
     return self._num_steps + 1 - self._first_steps[index], self._seeds[index]
 
   def pop(self) -> List[Episode]:
-    """Returns the finished episodes, oldest first, and forgets them."""
+    """Removes and returns the finished episodes, oldest first."""
     episodes = list(self._finished)
     self._finished.clear()
     return episodes
 
   def get_state(self) -> Dict[str, Any]:
-    """Returns everything, picklable. Not a copy: the caller makes one."""
+    """Returns a picklable state; it is not a copy."""
     return dict(vars(self))
 
   def set_state(self, state: Dict[str, Any]) -> None:
-    """Restores `state`, a copy of what `get_state` returned."""
+    """Restores a copy of the state that `get_state` returned."""
     vars(self).update(state)
 
 
-def known(infos, key, indices):
-  """Returns {i: infos[key][i]} of those of `indices` that gave it."""
+def known(
+    infos: Dict[str, Any], key: str, indices: Sequence[int]
+) -> Dict[int, Any]:
+  """Returns {i: infos[key][i]} for those `indices` that have the key."""
   values = infos.get(key)
   if values is None:
     return {}

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saves running episodes as seeds and actions, and replays them.
 
-`SeededEpisodes` does it for one environment, `save_running` and
-`restore_running` for a vector of them.
+`SeededEpisodes` does so for one environment, `save_running` and
+`restore_running` for a vector environment.
 """
 
 import copy
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import gymnasium
 from gymnasium import spaces
@@ -16,33 +16,32 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.typing import types
 
-from rnd_agents import errors as user_errors
+from rnd_agents import errors
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 
-# An episode beyond this is not saved: a task without an end would make every
-# checkpoint larger than the one before, and take as long to replay.
+# Longer episodes are not saved: with a task without an end every checkpoint
+# would be larger than the last one and take longer to replay.
 MAX_REPLAYED_STEPS = 50_000
 # The kind of a saved state that consists of seeds and actions.
 _REPLAYED = 'single environments'
 _DETERMINISM = (
-    ' Its reset(seed=...) must make the episode depend on nothing but the seed'
-    ' and the actions: no random numbers of other sources, no memory of earlier'
-    ' episodes.'
+    ' After reset(seed=...) the episode must depend on the seed and the actions'
+    ' alone: on no random numbers of other sources and on no earlier episodes.'
 )
 
 
 class SeededEpisodes(gymnasium.Wrapper):
   """Seeds every episode from a schedule and records its actions for a replay.
 
-  The outermost wrapper of each environment of a batch. A seed and actions give
-  the same episode again if the environment draws from nothing but what
-  `reset(seed=...)` seeds, and if nothing passes from one episode to the next.
-  A wrapper with a memory longer than an episode, such as a running mean of
-  observations, cannot be replayed.
+  The outermost wrapper of each environment of a batch. Seed and actions repeat
+  an episode if the environment draws only random numbers that `reset(seed=...)`
+  seeds, and if no episode depends on earlier ones. A wrapper with a memory
+  longer than an episode, such as a running mean of observations, cannot be
+  replayed.
 
-  Errors of the environment become `EnvironmentFailure`, which also passes from
-  a worker process.
+  Errors of the environment become `EnvironmentFailure`, which worker processes
+  can send to their parent.
   """
 
   def __init__(
@@ -56,16 +55,18 @@ class SeededEpisodes(gymnasium.Wrapper):
     super().__init__(env)
     self._environment_index = environment_index
     self._num_environments = num_environments
-    # What iterating over a batch gives of other spaces are views of it.
+    # Iterating over a batch of other spaces gives views, not numbers.
     self._is_discrete = isinstance(env.action_space, spaces.Discrete)
     if self._is_discrete:
-      # Of the largest of them; a negative one needs the space's own type.
+      # The smallest type for the largest action; negative ones need the
+      # space's own type.
       space = env.action_space
       self._packed_dtype = (
           np.min_scalar_type(int(space.start + space.n - 1))
           if space.start >= 0
           else space.dtype
       )
+    self._resets_next = False
     self.start_schedule(seeds)
     self._start_episode(None, None)
 
@@ -79,16 +80,16 @@ class SeededEpisodes(gymnasium.Wrapper):
       *,
       seed: Optional[int] = None,
       options: Optional[Dict[str, Any]] = None,
-  ):
+  ) -> Tuple[Any, Dict[str, Any]]:
     """Starts the next episode of the schedule.
 
     Args:
-      seed: for this episode in place of the schedule's, which goes on as if
-        it had been used.
-      options: of the environment.
+      seed: Seed of this episode; replaces that of the schedule, which is
+        skipped.
+      options: Options of the environment's reset.
 
     Raises:
-      EnvironmentFailure: the environment raised.
+      EnvironmentFailure: If the environment raised an error.
     """
     self._episode_index += 1
     if seed is None:
@@ -99,19 +100,19 @@ class SeededEpisodes(gymnasium.Wrapper):
     try:
       return self.env.reset(seed=seed, options=options)
     except Exception as error:
-      raise errors.failure_of(
+      raise failures.failure_of(
           error, 'reset', self._environment_index
       ) from error
 
-  def step(self, action):
+  def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
     """Steps the environment.
 
     Args:
-      action: ignored right after an episode that had ended was restored: that
-        step begins the next one, as the vector environment's own would.
+      action: The action. Ignored if an episode that had ended was just
+        restored: then the step begins the next one, as in a vector environment.
 
     Raises:
-      EnvironmentFailure: the environment raised.
+      EnvironmentFailure: If the environment raised an error.
     """
     if self._resets_next:
       observation, info = self.reset()
@@ -126,15 +127,15 @@ class SeededEpisodes(gymnasium.Wrapper):
     try:
       step = self.env.step(action)
       if isinstance(step[1], np.ndarray) and step[1].ndim:
-        raise user_errors.InvalidValue(
-            'the reward must be one number an environment, and has shape'
+        raise errors.InvalidValue(
+            'the reward must be one number, and has shape'
             f' {list(step[1].shape)}'
         )
       self._ended = step[2] or step[3]
       return step
     except Exception as error:
-      failure = errors.failure_of(error, 'step', self._environment_index)
-      failure.episode_step = errors.episode_step(self._length, self._seed)
+      failure = failures.failure_of(error, 'step', self._environment_index)
+      failure.episode_step = failures.episode_step(self._length, self._seed)
       raise failure from error
 
   def call_if_among(self, indices: Sequence[int], name: str) -> Any:
@@ -147,11 +148,11 @@ class SeededEpisodes(gymnasium.Wrapper):
     return self.get_wrapper_attr(name)()
 
   def get_episode_state(self) -> Dict[str, Any]:
-    """Returns what `set_episode_state` needs, picklable.
+    """Returns a picklable state for `set_episode_state`.
 
-    `seed` and `options` of the running episode, its index, its actions as a
-    list of pairs (their number, stacked), None if they are more than
-    MAX_REPLAYED_STEPS, whether it has `ended`, and the schedule.
+    A dict of `seed`, `options`, `episode_index`, `actions` (a list of pairs of
+    a number and so many stacked actions; None for more than
+    MAX_REPLAYED_STEPS), `ended` and `schedule` of the running episode.
     """
     return {
         'seed': self._seed,
@@ -162,18 +163,18 @@ class SeededEpisodes(gymnasium.Wrapper):
         'schedule': self._seeds,
     }
 
-  def set_episode_state(self, state: Dict[str, Any]):
+  def set_episode_state(self, state: Dict[str, Any]) -> Any:
     """Replays the episode of `state` and returns its latest observation.
 
     Args:
-      state: of `get_episode_state`, also of another instance.
+      state: State from `get_episode_state`, also of another instance.
 
     Raises:
-      EnvironmentFailure: the environment raised.
-      StateNotRestored: the episode ends at another step than it did.
+      EnvironmentFailure: If the environment raised an error.
+      StateNotRestored: If the episode ends at another step than it did.
     """
     if state['actions'] is None:
-      raise errors.StateNotRestored(
+      raise failures.StateNotRestored(
           f'Environment {self._environment_index}: the episode had more than'
           f' {MAX_REPLAYED_STEPS:,} steps, too many to replay.'
       )
@@ -194,31 +195,37 @@ class SeededEpisodes(gymnasium.Wrapper):
     return observation
 
   def restore_episode(self, states: Sequence[Dict[str, Any]]) -> Any:
-    """As `set_episode_state`, of the state of this environment in the batch.
+    """Replays the episode of this environment from the states of a batch.
+
+    Args:
+      states: States from `get_episode_state` of all environments.
 
     Returns:
-      The observation, or a StateNotRestored: raised, it would end a worker.
+      The latest observation, or a StateNotRestored: raising it would end a
+      worker process.
     """
     try:
       return self.set_episode_state(states[self._environment_index])
-    except (errors.StateNotRestored, errors.EnvironmentFailure) as error:
-      return errors.StateNotRestored(str(error))
+    except (failures.StateNotRestored, failures.EnvironmentFailure) as error:
+      return failures.StateNotRestored(str(error))
 
-  def _start_episode(self, seed, options):
+  def _start_episode(
+      self, seed: Optional[int], options: Optional[Dict[str, Any]]
+  ) -> None:
     self._seed = seed
     self._options = options
-    self._actions = []
+    self._actions: List[Any] = []
     self._length = 0
     self._ended = False
     self._resets_next = False
 
-  def _stacked_actions(self):
+  def _stacked_actions(self) -> Optional[List[Tuple[int, Any]]]:
     length = self._length
     if length > MAX_REPLAYED_STEPS:
       return None
     if not length:
       return []
-    if self._is_discrete:  # The same, in a tenth of the time and space.
+    if self._is_discrete:  # A tenth of the time and space.
       return [(length, np.array(self._actions, self._packed_dtype))]
     stacked = vector.utils.concatenate(
         self.action_space,
@@ -227,18 +234,22 @@ class SeededEpisodes(gymnasium.Wrapper):
     )
     return [(length, stacked)]
 
-  def _not_restored(self, where):
-    return errors.StateNotRestored(
+  def _not_restored(self, where: str) -> failures.StateNotRestored:
+    return failures.StateNotRestored(
         f'Environment {self._environment_index}: replayed from its seed'
         f' {self._seed}, the episode ends {where} it did.{_DETERMINISM}'
     )
 
 
 def save_running(vector_env: vector.VectorEnv, is_seeded: bool) -> Any:
-  """Returns the running episodes of a vector environment, picklable.
+  """Returns a picklable state of a vector environment's running episodes.
 
-  `is_seeded` tells whether its environments are wrapped in `SeededEpisodes`.
-  Raises NotImplementedError if it can be neither replayed nor saved.
+  Args:
+    vector_env: The vector environment.
+    is_seeded: Whether its environments are wrapped in `SeededEpisodes`.
+
+  Raises:
+    NotImplementedError: If they can be neither replayed nor saved.
   """
   if is_seeded:
     return _REPLAYED, list(vector_env.call('get_episode_state'))
@@ -258,28 +269,33 @@ def restore_running(
 ) -> Any:
   """Restores the episodes of `save_running`.
 
+  Args:
+    vector_env: The vector environment.
+    is_seeded: Whether its environments are wrapped in `SeededEpisodes`.
+    state: State from `save_running`.
+
   Returns:
-    The latest observations, batched, or None if the vector environment's
-    `set_state` returns none.
+    The latest observations, batched; None if the vector environment's own
+    `set_state` does not return them.
 
   Raises:
-    StateNotRestored: a replayed episode differs, or the state is of another
-      kind of vector environment.
+    StateNotRestored: If a replayed episode differs, or another kind of vector
+      environment saved the state.
   """
   saved_kind, state = state
   kind = _REPLAYED if is_seeded else type(vector_env.unwrapped).__name__
   if saved_kind != kind:
-    raise errors.StateNotRestored(
+    raise failures.StateNotRestored(
         f'It was saved by {saved_kind}, and this is {kind}: load_environment.'
         'vectorization was another one.'
     )
   if not is_seeded:
     return vector_env.set_state(state)
-  # The vector environment must not begin a new episode of its own accord.
+  # Afterwards the vector environment does not begin new episodes by itself.
   vector_env.reset()
   observations = vector_env.call('restore_episode', state)
   for observation in observations:
-    if isinstance(observation, errors.StateNotRestored):
+    if isinstance(observation, failures.StateNotRestored):
       raise observation
   space = vector_env.single_observation_space
   return vector.utils.concatenate(
@@ -297,7 +313,7 @@ def check_restored(
   for one, other in zip(tf.nest.flatten(saved), tf.nest.flatten(restored)):
     for i, (row, other_row) in enumerate(zip(one, other, strict=True)):
       if not np.array_equal(row, other_row):
-        raise errors.StateNotRestored(
+        raise failures.StateNotRestored(
             f'Environment {i}: replayed from its seed, the episode shows'
             f' another observation than it did.{_DETERMINISM}'
         )

@@ -6,27 +6,28 @@ A schedule is a small NamedTuple, which checkpoints hold. The seed of episode e
 of environment i of B depends on these three numbers only, so that any episode
 can be repeated.
 
-*   `stream`: every episode another seed, the whole run repeatable; to train.
-*   `cycle`: a fixed list over and over; to evaluate, since a learning curve is
+*   `stream` gives every episode another seed, for training.
+*   `cycle` repeats a fixed list, for evaluations: learning curves are
     comparable only on the same starts.
-*   `fixed`: the same seed always; to debug.
+*   `fixed` gives all episodes one seed, for debugging.
 """
 
 import functools
-from typing import NamedTuple, Optional, Protocol, Sequence, Tuple, Union
+import secrets
+from typing import List, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
 import gin
 import numpy as np
 
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 
-# Seeds are drawn so many at a time: a SeedSequence takes as long as a step of
-# CartPole.
+# Number of seeds drawn at a time: making a SeedSequence takes as long as a step
+# of CartPole.
 _BLOCK_EPISODES = 64
 
 
 class EpisodeSeeds(Protocol):
-  """A schedule: what `stream`, `fixed` and `cycle` return."""
+  """A schedule of seeds, such as `stream`, `fixed` and `cycle` return."""
 
   def seed_of(
       self, environment_index: int, num_environments: int, episode_index: int
@@ -35,7 +36,7 @@ class EpisodeSeeds(Protocol):
 
 
 @functools.lru_cache(maxsize=4096)
-def _block(seed, environment_index, block):
+def _block(seed: int, environment_index: int, block: int) -> List[int]:
   """Returns the seeds of one block of episodes of one environment."""
   words = np.random.SeedSequence(
       (seed, environment_index, block)
@@ -44,30 +45,34 @@ def _block(seed, environment_index, block):
 
 
 class _Stream(NamedTuple):
-  """See `stream`."""
+  """The schedule of `stream`."""
 
   seed: int
 
-  def seed_of(self, environment_index, num_environments, episode_index):
+  def seed_of(
+      self, environment_index: int, num_environments: int, episode_index: int
+  ) -> int:
     del num_environments
     block, index = divmod(episode_index, _BLOCK_EPISODES)
     return _block(self.seed, environment_index, block)[index]
 
 
 class _Cycle(NamedTuple):
-  """See `cycle`."""
+  """The schedule of `cycle` and `fixed`."""
 
   seeds: Tuple[int, ...]
 
-  def seed_of(self, environment_index, num_environments, episode_index):
+  def seed_of(
+      self, environment_index: int, num_environments: int, episode_index: int
+  ) -> int:
     index = episode_index * num_environments + environment_index
     return self.seeds[index % len(self.seeds)]
 
 
 def new_stream(seed: Optional[int]) -> EpisodeSeeds:
-  """Returns `stream(seed)`, whatever gin binds `stream.seed` to."""
+  """Returns `stream(seed)`, ignoring gin's binding of `stream.seed`."""
   if seed is None:
-    return _Stream(int(np.random.SeedSequence().entropy))
+    return _Stream(secrets.randbits(128))
   return _Stream(checked_seed(seed))
 
 
@@ -76,24 +81,23 @@ def stream(seed: Optional[int] = None) -> EpisodeSeeds:
   """Returns a schedule in which every episode has another seed below 2**31.
 
   Args:
-    seed: of the whole schedule; None draws one from the system's entropy, which
-      the schedule keeps.
+    seed: Seed of the whole schedule; None draws it from the system's entropy.
 
   Raises:
-    EnvironmentSetupError: `seed` is negative.
+    EnvironmentSetupError: If `seed` is negative.
   """
   return new_stream(seed)
 
 
 @gin.configurable(module='rnd_agents.episode_seeds')
 def fixed(seed: int) -> EpisodeSeeds:
-  """Returns a schedule that starts every episode of every environment alike.
+  """Returns a schedule that gives all episodes of all environments one seed.
 
   Args:
-    seed: not negative.
+    seed: The seed, at least 0.
 
   Raises:
-    EnvironmentSetupError: `seed` is negative.
+    EnvironmentSetupError: If `seed` is negative.
   """
   return _Cycle((checked_seed(seed),))
 
@@ -102,25 +106,25 @@ def fixed(seed: int) -> EpisodeSeeds:
 def cycle(seeds: Union[int, Sequence[int]]) -> EpisodeSeeds:
   """Returns a schedule that repeats a list of seeds.
 
-  Episode e of environment i of B gets number e B + i of the list, so that with
-  B seeds each environment keeps its own.
+  Episode e of environment i of B gets entry e B + i of the list, so that with B
+  seeds each environment has one of its own.
 
   Args:
-    seeds: a list; a number n stands for 0 ... n - 1.
+    seeds: A list of seeds; a number n stands for 0 ... n - 1.
 
   Raises:
-    EnvironmentSetupError: the list is empty, or a seed is negative.
+    EnvironmentSetupError: If the list is empty, or a seed is negative.
   """
   if isinstance(seeds, (int, np.integer)):
     seeds = range(seeds)
   seeds = tuple(checked_seed(seed) for seed in seeds)
   if not seeds:
-    raise errors.EnvironmentSetupError('cycle needs at least one seed.')
+    raise failures.EnvironmentSetupError('cycle needs at least one seed.')
   return _Cycle(seeds)
 
 
 def checked_seed(seed: int) -> int:
   """Returns `seed` as an int; raises EnvironmentSetupError if negative."""
   if seed < 0:
-    raise errors.EnvironmentSetupError(f'Seeds are not negative; got {seed}.')
+    raise failures.EnvironmentSetupError(f'Seeds are not negative; got {seed}.')
   return int(seed)

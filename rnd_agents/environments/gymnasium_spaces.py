@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Converts Gymnasium spaces to TF-Agents specs, and batches between the two.
 
-Each function walks a space once and returns the nest of specs together with a
-function that converts one batch, so that no space is inspected while stepping.
+Each converter reads a space once and returns the nest of specs together with a
+function that converts one batch, so that no step inspects a space.
 Dict spaces become dicts, Tuple spaces tuples.
 """
 
 import math
-from typing import Any, Callable, Tuple
+from typing import Any, Callable, Dict, Iterable, Tuple
 
 from absl import logging
 from gymnasium import spaces
@@ -16,13 +16,13 @@ import numpy as np
 from tf_agents.specs import array_spec
 from tf_agents.typing import types
 
-from rnd_agents import errors as user_errors
-from rnd_agents.environments import errors
+from rnd_agents import errors
+from rnd_agents.environments import failures
 
 Converter = Callable[[Any], types.NestedArray]
 
-# Types that networks and replay buffers take stay; others become wider, except
-# float64, which becomes float32.
+# Types that networks and replay buffers support do not change; others become
+# wider, except float64, which becomes float32.
 _SPEC_DTYPES = {
     'float16': np.float32,
     'float32': np.float32,
@@ -43,16 +43,17 @@ def observation_converter(
 ) -> Tuple[types.NestedArraySpec, Converter]:
   """Returns the spec of `space` and a function for batched observations.
 
-  The function returns fresh arrays of the spec's dtypes, never views of what it
-  is given, and raises ValueError where a floating one is not finite. Text is
+  The function returns new arrays of the spec's dtypes, never views of its
+  argument, and raises ValueError if a floating one is not finite. Text is
   dropped, since a spec cannot hold it; the log mentions it.
 
   Args:
-    space: the observation space of one environment.
-    name: the name of the spec, and the prefix of its parts' names.
+    space: The observation space of one environment.
+    name: Name of the spec, and prefix of the names of its parts.
 
   Raises:
-    EnvironmentSetupError: a part of the space is no array of fixed shape.
+    EnvironmentSetupError: If a part of the space is not an array of fixed
+      shape.
   """
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
     parts = {}
@@ -62,12 +63,12 @@ def observation_converter(
       else:
         parts[key] = observation_converter(part, f'{name}/{key}')
     if not parts:
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'{name!r} has no part that is an array: {space}.'
       )
     return _joined(space, parts)
   if is_text(space):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'{name!r} is text only, which a TF-Agents spec cannot hold; add a '
         'wrapper that encodes it as an array.'
     )
@@ -75,15 +76,15 @@ def observation_converter(
   dtype, shape = spec.dtype, spec.shape
   is_floating = np.issubdtype(dtype, np.floating)
 
-  def convert(observation):
+  def convert(observation: Any) -> np.ndarray:
     array = np.array(observation, dtype=dtype, order='C')  # Copies, always.
     if array.shape[1:] != shape:
-      raise user_errors.InvalidValue(
+      raise errors.InvalidValue(
           f'{name!r} must have shape {shape} in each environment, as its space'
           f' says, but has {array.shape[1:]}.'
       )
     if is_floating:
-      check_finite(array, name)
+      check_finite_batch(array, name)
     return array
 
   return spec, convert
@@ -96,20 +97,21 @@ def action_converter(
 
   The function takes NumPy arrays or EagerTensors [B, ...] and returns arrays of
   the space's own dtype. It raises ValueError for a wrong shape, an action that
-  is not finite or an integer out of range, and TypeError for fractions where
-  integers belong.
+  is not finite or an integer out of range, and TypeError for floating numbers
+  in place of integers.
 
-  Discrete actions count from 0 in the spec, whatever the space's start, since
-  that is what TF-Agents' networks give. Continuous ones are clipped to the
-  space: a PPO policy samples from a normal distribution, which has no bounds.
+  Discrete actions count from 0 in the spec, also if the space starts elsewhere,
+  as TF-Agents' networks expect. Continuous ones are clipped to the space: a PPO
+  policy samples from a normal distribution, which has no bounds.
 
   Args:
-    space: the action space of one environment.
+    space: The action space of one environment.
     num_environments: B.
-    name: the name of the spec, and the prefix of its parts' names.
+    name: Name of the spec, and prefix of the names of its parts.
 
   Raises:
-    EnvironmentSetupError: a part of the space is no array of fixed shape.
+    EnvironmentSetupError: If a part of the space is not an array of fixed
+      shape.
   """
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
     return _joined(space, {
@@ -128,19 +130,19 @@ def action_converter(
   minimum, maximum = spec.minimum, spec.maximum
   is_floating = space.dtype.kind == 'f'
 
-  def convert(action):
+  def convert(action: Any) -> np.ndarray:
     array = np.asarray(action)
     if array.shape != shape:
-      raise user_errors.InvalidValue(
+      raise errors.InvalidValue(
           f'{name!r} must have shape {shape} (environments first), but has '
           f'{array.shape}.'
       )
     if array.dtype.kind == 'f':
       if not is_floating:
-        raise user_errors.InvalidType(
+        raise errors.InvalidType(
             f'{name!r} must be {spec.dtype}, not {array.dtype}.'
         )
-      check_finite(array, name)
+      check_finite_batch(array, name)
     if is_floating:
       array = np.clip(array, minimum, maximum)
     else:
@@ -152,7 +154,7 @@ def action_converter(
 
 
 def from_zero(space: spaces.Space, action: Any) -> types.NestedArray:
-  """Returns an action of the space, or a batch, as its spec counts it."""
+  """Returns an action of a space, or a batch of them, counted from 0."""
   if isinstance(space, spaces.Dict):
     return {key: from_zero(space[key], action[key]) for key in space.spaces}
   if isinstance(space, spaces.Tuple):
@@ -162,17 +164,17 @@ def from_zero(space: spaces.Space, action: Any) -> types.NestedArray:
   return np.asarray(action) - getattr(space, 'start', 0)
 
 
-def check_finite(array: np.ndarray, name: str) -> None:
+def check_finite_batch(array: np.ndarray, name: str) -> None:
   """Raises ValueError if the batch [B, ...] holds a NaN or an infinity."""
-  # The squares add up to a finite number unless one is not, or is huge: much
-  # cheaper than looking at each.
+  # The sum of squares is finite unless a number is not finite or huge: much
+  # cheaper than checking each number.
   if math.isfinite(np.vdot(array, array)):
     return
   finite = np.isfinite(array)
   if finite.all():
     return
   index = tuple(int(i) for i in np.argwhere(~finite)[0])
-  error = ValueError(
+  error: Any = ValueError(
       f'Environment {index[0]}: {name!r} is {array[index]}'
       + (f' at index {index[1:]}' if len(index) > 1 else '')
       + '. An environment and a policy must give finite numbers; fix the one'
@@ -182,25 +184,30 @@ def check_finite(array: np.ndarray, name: str) -> None:
   raise error
 
 
-def _check_range(array, minimum, maximum, name):
-  """Raises ValueError if the batch [B, ...] leaves the bounds."""
+def _check_range(
+    array: np.ndarray, minimum: Any, maximum: Any, name: str
+) -> None:
+  """Raises InvalidValue if a batch [B, ...] is out of bounds."""
   outside = (array < minimum) | (array > maximum)
   if np.count_nonzero(outside):  # Faster than any().
     index = int(np.argwhere(outside)[0, 0])
-    raise user_errors.InvalidValue(
+    raise errors.InvalidValue(
         f'Environment {index}: {name!r} is {array[index]}, and must be from'
         f' {minimum} to {maximum}.'
     )
 
 
-def _parts(space):
+def _parts(space: spaces.Space) -> Iterable[Tuple[Any, spaces.Space]]:
   """Returns pairs of the key or index and the space of each part."""
   if isinstance(space, spaces.Dict):
     return space.spaces.items()
   return enumerate(space.spaces)
 
 
-def _joined(space, parts):
+def _joined(
+    space: spaces.Space,
+    parts: Dict[Any, Tuple[types.NestedArraySpec, Converter]],
+) -> Tuple[types.NestedArraySpec, Converter]:
   """Returns one (spec, function) from those of the parts, by key."""
   specs = {key: spec for key, (spec, _) in parts.items()}
   converters = {key: convert for key, (_, convert) in parts.items()}
@@ -209,9 +216,9 @@ def _joined(space, parts):
         key: convert(batch[key]) for key, convert in converters.items()
     }
 
-  def convert_tuple(batch):
+  def convert_tuple(batch: Any) -> Tuple[types.NestedArray, ...]:
     if len(batch) != len(space.spaces):
-      raise user_errors.InvalidValue(
+      raise errors.InvalidValue(
           f'{len(batch)} parts of {space} are given.'
       )
     return tuple(convert(batch[i]) for i, convert in converters.items())
@@ -221,13 +228,15 @@ def _joined(space, parts):
 
 def is_text(space: spaces.Space) -> bool:
   """Returns whether a space holds text."""
-  # MiniGrid's missions are no spaces.Text, but share its dtype.
+  # The space of MiniGrid's missions is not spaces.Text, but has its dtype.
   return isinstance(space, spaces.Text) or (
       space.dtype is not None and np.dtype(space.dtype).kind == 'U'
   )
 
 
-def _array_spec(space, name, round_inward=False):
+def _array_spec(
+    space: spaces.Space, name: str, round_inward: bool = False
+) -> array_spec.BoundedArraySpec:
   """Returns the BoundedArraySpec of a space that holds one array."""
   if isinstance(space, spaces.Box):
     minimum, maximum = space.low, space.high
@@ -238,14 +247,14 @@ def _array_spec(space, name, round_inward=False):
   elif isinstance(space, spaces.MultiBinary):
     minimum, maximum = 0, 1
   else:
-    raise errors.EnvironmentSetupError(
-        f'{name!r} is a {type(space).__name__} space, which is no array of '
+    raise failures.EnvironmentSetupError(
+        f'{name!r} is a {type(space).__name__} space, which is not an array of '
         'fixed shape. Supported are Box, Discrete, MultiDiscrete, MultiBinary, '
         'and Dict and Tuple of these; add a wrapper that converts it.'
     )
   dtype = _SPEC_DTYPES.get(np.dtype(space.dtype).name)
   if dtype is None:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'{name!r} has dtype {space.dtype}, which is unsupported.'
     )
   minimum, maximum = _cast_bounds(minimum, maximum, dtype, round_inward)
@@ -254,11 +263,13 @@ def _array_spec(space, name, round_inward=False):
   )
 
 
-def _cast_bounds(minimum, maximum, dtype, round_inward):
+def _cast_bounds(
+    minimum: Any, maximum: Any, dtype: Any, round_inward: bool
+) -> Tuple[np.ndarray, np.ndarray]:
   """Casts bounds, and makes uniform ones scalar so that specs print briefly.
 
-  With `round_inward`, what lies inside the new bounds lies inside the old ones:
-  an action goes back to the environment, which may check it.
+  With `round_inward` the new bounds lie inside the old ones: the environment
+  may check the actions that it gets.
   """
   with np.errstate(over='ignore'):  # The float64 maximum becomes infinity.
     low, high = np.asarray(minimum, dtype), np.asarray(maximum, dtype)

@@ -1,28 +1,28 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Discounts of steps that lose a life, by what their infos say."""
+"""Discounts of steps that lose a life, from the lives in their infos."""
 
 from typing import Any, Dict, Optional
 
 import numpy as np
 
 from rnd_agents import ranges
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 
 
-def create(
+def create_lives(
     key: Optional[str], discount: float, num_environments: int
 ) -> Optional['Lives']:
-  """Returns the `Lives` of these settings; None if no lives are counted.
+  """Returns the `Lives` of these settings; None if lives are not counted.
 
   Args:
-    key: of the infos, how many lives are left; None counts none.
-    discount: what a lost life leaves of the discount.
+    key: Key of the infos with the number of lives left; None for no lives.
+    discount: Factor on the discount of a step that loses a life.
     num_environments: B.
 
   Raises:
-    EnvironmentSetupError: the discount would have no effect.
-    ValueError: it is not between 0 and 1.
+    EnvironmentSetupError: If the discount would have no effect.
+    InvalidValue: If it is not between 0 and 1.
   """
   ranges.check(
       dict(life_discount=ranges.WITHIN_0_AND_1),
@@ -32,7 +32,7 @@ def create(
   if key is not None:
     return Lives(key, discount, num_environments)
   if discount != 0:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         'life_discount has no effect without lives_key, the key of the infos '
         "that says how many lives are left: 'lives' in Atari games."
     )
@@ -40,18 +40,18 @@ def create(
 
 
 class Lives:
-  """Compares the lives left with those before.
+  """Finds the steps that lose a life.
 
   Attributes:
-    left: lives of each environment, [B]; 0 before the first infos.
+    left: Lives left in each environment, [B]; 0 before the first infos.
   """
 
   def __init__(self, key: str, discount: float, num_environments: int):
     """Creates a Lives.
 
     Args:
-      key: of the infos, how many lives are left.
-      discount: what a lost life leaves of the discount.
+      key: Key of the infos with the number of lives left.
+      discount: Factor on the discount of a step that loses a life.
       num_environments: B.
     """
     self._key = key
@@ -61,18 +61,18 @@ class Lives:
   def discounts(
       self, infos: Dict[str, Any], is_first: np.ndarray
   ) -> np.ndarray:
-    """Returns what lives lost since the last call leave of discounts, [B].
+    """Returns factors on the discounts: below 1 where a life was lost, [B].
 
     Args:
-      infos: Gymnasium's. An environment that does not give the key has as many
-        lives as before.
-      is_first: bool [B], where an episode begins: nothing is lost there.
+      infos: Gymnasium's infos. An environment without the key has as many lives
+        as before.
+      is_first: Booleans [B], where an episode begins and no life can be lost.
 
     Returns:
       Floats: the discount of a lost life where one was lost, 1 elsewhere.
 
     Raises:
-      EnvironmentFailure: no environment gives the key within an episode.
+      EnvironmentFailure: If no environment gives the key within an episode.
     """
     before = self.left
     if self._key in infos:
@@ -80,7 +80,7 @@ class Lives:
       self.left = np.where(given, infos[self._key], before)
     elif not is_first.all():
       told = sorted(key for key in infos if not key.startswith('_'))
-      raise errors.EnvironmentFailure(
+      raise failures.EnvironmentFailure(
           f'load_environment.lives_key is {self._key!r}, which is not among its'
           f' infos {told}.'
       )

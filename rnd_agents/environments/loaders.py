@@ -9,10 +9,11 @@ from typing import Any, Callable, Dict, Optional, Union
 
 import gin
 import gymnasium
+from gymnasium import vector
 
 from rnd_agents.environments import atari
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import minigrid_family
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization as vectorization_lib
@@ -22,7 +23,7 @@ EnvOrId = Union[str, Callable[..., gymnasium.Env]]
 
 _KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)(-v3)?$')
 _MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
-# (ids, the module that registers them or that they need, our extra with it)
+# (ids, the module that registers them or that they need, the extra with it)
 _OPTIONAL = (
     (re.compile(r'ALE/'), 'ale_py', 'atari'),
     (_MINIGRID, 'minigrid', 'minigrid'),
@@ -65,59 +66,62 @@ def load_environment(
 ) -> vector_environment.VectorPyEnvironment:
   """Makes `num_environments` copies of an environment, stepped as one batch.
 
-  Ids of Atari games ('ALE/...') go to `atari.load_atari` and those of MiniGrid
-  to `minigrid_family.load_minigrid`, whose own settings are configured there.
+  `atari.load_atari` loads the ids of Atari games ('ALE/...') and
+  `minigrid_family.load_minigrid` those of MiniGrid; their settings are
+  arguments of these functions.
 
   Args:
-    env: a Gymnasium id, also as 'module_to_import:id'; or a callable that
+    env: A Gymnasium id, also as 'module_to_import:id'; or a callable that
       returns a new `gymnasium.Env` each time.
-    num_environments: how many.
-    seed: every episode has a seed of its own drawn from this one; a vector
-      environment of its own starts environment i from seed + i and goes on by
-      itself. None takes entropy.
+    num_environments: Number of copies.
+    seed: Seed from which the seeds of all episodes are drawn. With
+      'vector_entry_point', environment i starts from seed + i and continues by
+      itself. None takes entropy from the system.
     vectorization: 'sync' steps them one after the other; 'async' in a process
-      each, which pays off where a step takes longer than the hand-over does;
+      each, which is faster if a step takes longer than passing its results;
       'vector_entry_point' uses the vector implementation registered for the id.
-    max_episode_steps: a time limit in place of the registered one, reported as
-      truncation; None keeps that. Limits inside an environment stay, so raise
-      MiniGrid's with `env_kwargs={'max_steps': ...}`.
-    env_kwargs: for the environment's constructor, for the callable, or for
-      `load_atari`.
-    wrappers: each takes a single environment and returns one; the first is the
-      innermost. Outside the time limit and the preprocessing.
-    action_repeat: time steps that each action is taken for, at most to the end
-      of the episode; rewards are summed. Environment steps are actions, and
+    max_episode_steps: Time limit, reported as truncation; replaces the
+      registered one. None keeps that. Limits inside an environment remain:
+      raise MiniGrid's with `env_kwargs={'max_steps': ...}`.
+    env_kwargs: Arguments of the environment's constructor, of the callable, or
+      of `load_atari`.
+    wrappers: Functions that take a single environment and return one, the
+      innermost first. They are outside the time limit and the preprocessing.
+    action_repeat: Time steps for which each action is repeated, at most to the
+      end of the episode; rewards are summed. Environment steps are actions, and
       `max_episode_steps` are time steps. Inside the wrappers, and outside the
       frame skip of Atari games.
-    seeding: a schedule of `episode_seeds` in place of `stream(seed)`.
-    reward_fn: of the rewards float64 [B], gives those that time steps carry,
-      such as `wrappers.sign_of_reward`. Returns of episodes are sums without
-      it.
-    success_key: of the infos, whether an episode that ends was a success.
-    lives_key: of the infos, how many lives are left ('lives' in Atari games).
-      Where one is lost the episode goes on. None counts no lives.
-    life_discount: with `lives_key`, what a lost life leaves of the discount; 0
-      ends returns as a termination does.
-    step_timeout_s: longest wait for a worker process of 'async', after which it
+    seeding: A schedule of `episode_seeds`; replaces `stream(seed)`.
+    reward_fn: Function from the rewards of the environments, float64 [B], to
+      those of the time steps, such as `wrappers.sign_of_reward`. Returns of
+      episodes are sums without it.
+    success_key: Key of the infos that says whether an episode was a success.
+    lives_key: Key of the infos with the number of lives left ('lives' in Atari
+      games). The episode continues when one is lost. None for no lives.
+    life_discount: Factor on the discount where a life is lost, with
+      `lives_key`. 0 ends returns as a termination does, 1 has no effect.
+    step_timeout_s: Longest wait for a worker process of 'async', which then
       counts as hung; None waits without a limit.
-    preprocessing: False leaves ALE and MiniGrid ids as Gymnasium has them.
+    preprocessing: Whether ALE and MiniGrid ids are preprocessed; False loads
+      them as Gymnasium does.
 
   Returns:
     A batched PyEnvironment.
 
   Raises:
-    EnvironmentFailure: a worker process did not come up.
-    EnvironmentSetupError: an unknown id, an argument out of range, or a
-      callable or a wrapper that returns no environment.
-    MissingPackageError: the environment needs a package that is not installed.
+    EnvironmentFailure: If a worker process did not start.
+    EnvironmentSetupError: If an id is unknown, an argument is out of range, or
+      a callable or a wrapper does not return an environment.
+    MissingPackageError: If the environment needs a package that is not
+      installed.
   """
   if max_episode_steps is not None and max_episode_steps < 1:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         'max_episode_steps must be None (the registered limit) or at least 1, '
         f'not {max_episode_steps}.'
     )
   if action_repeat < 1:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'action_repeat must be at least 1, not {action_repeat}.'
     )
   if action_repeat > 1:
@@ -127,13 +131,13 @@ def load_environment(
     )
     wrappers = [repeat, *wrappers]
   if not isinstance(env, str) and not callable(env):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
         'For an environment of your own: load_environment(lambda: MyEnv()).'
     )
   env_kwargs = dict(env_kwargs or {})
   name = vectorization_lib.default_name(env)
-  batch_arguments = dict(
+  batch_arguments: Dict[str, Any] = dict(
       num_environments=num_environments,
       seed=seed,
       seeding=seeding,
@@ -153,10 +157,10 @@ def load_environment(
   env_id = env.rpartition(':')[2]
   for ids, module, extra in _OPTIONAL:
     if ids.match(env_id):
-      errors.import_extra(module, extra, env_id)
+      failures.import_extra(module, extra, env_id)
   _check_registered(env)
   if preprocessing and env_id.startswith('ALE/'):
-    with errors.explained('load_atari', env_kwargs):
+    with failures.explained('load_atari', env_kwargs):
       return atari.load_atari(
           env_id,
           max_episode_steps=max_episode_steps,
@@ -180,19 +184,23 @@ def load_environment(
   )
 
 
-def _make_registered(env_id, env_kwargs):
+def _make_registered(env_id: str, env_kwargs: Dict[str, Any]) -> gymnasium.Env:
   """Makes one environment by its id; runs in the worker where there is one."""
-  with errors.explained(env_id, env_kwargs):
-    # What it checks at each step, the adapter does for the whole batch.
+  with failures.explained(env_id, env_kwargs):
+    # Without Gymnasium's check of each step: the adapter checks the batch.
     env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
   if _KEEPS_WORLD.match(env_id.rpartition(':')[2]):
     env = env_wrappers.FreshWorld(env)
   return env
 
 
-def _make_from_callable(make, env_kwargs, max_episode_steps):
+def _make_from_callable(
+    make: Callable[..., gymnasium.Env],
+    env_kwargs: Dict[str, Any],
+    max_episode_steps: Optional[int],
+) -> gymnasium.Env:
   """Makes one environment; runs in the worker where there is one."""
-  with errors.explained(vectorization_lib.default_name(make), env_kwargs):
+  with failures.explained(vectorization_lib.default_name(make), env_kwargs):
     env = make(**env_kwargs)
   if max_episode_steps is not None and isinstance(env, gymnasium.Env):
     _check_no_time_limit(env)
@@ -200,9 +208,11 @@ def _make_from_callable(make, env_kwargs, max_episode_steps):
   return env
 
 
-def _make_registered_vector(env_id, env_kwargs, num_environments):
+def _make_registered_vector(
+    env_id: str, env_kwargs: Dict[str, Any], num_environments: int
+) -> vector.VectorEnv:
   """Makes the vector environment registered for an id."""
-  with errors.explained(f'The vector environment of {env_id}', env_kwargs):
+  with failures.explained(f'The vector environment of {env_id}', env_kwargs):
     return gymnasium.make_vec(
         env_id,
         num_envs=num_environments,
@@ -211,29 +221,29 @@ def _make_registered_vector(env_id, env_kwargs, num_environments):
     )
 
 
-def _check_registered(env_id):
-  """Raises EnvironmentSetupError, naming ids like it, for an unknown id."""
+def _check_registered(env_id: str) -> None:
+  """Raises EnvironmentSetupError with similar ids for an unknown id."""
   module, _, name = env_id.rpartition(':')
   if module:
-    errors.import_module(module, env_id)
+    failures.import_module(module, env_id)
   known = list(gymnasium.registry)
   # Gymnasium takes an id without its version for the newest one.
   newest = re.compile(re.escape(name) + r'-v\d+')
   if name in known or any(newest.fullmatch(other) for other in known):
     return
   close = difflib.get_close_matches(name, known, n=5, cutoff=0.5)
-  raise errors.EnvironmentSetupError(
-      f'Gymnasium knows no environment {name!r}. '
-      + (f'Close to it: {", ".join(close)}. ' if close else '')
+  raise failures.EnvironmentSetupError(
+      f'Unknown Gymnasium environment {name!r}. '
+      + (f'Similar ids: {", ".join(close)}. ' if close else '')
       + 'Import the module that registers it, or load "module:id".'
   )
 
 
-def _check_no_time_limit(env):
-  """Raises EnvironmentSetupError for a TimeLimit, which no other replaces."""
+def _check_no_time_limit(env: gymnasium.Env) -> None:
+  """Raises EnvironmentSetupError for an environment with a TimeLimit."""
   while isinstance(env, gymnasium.Wrapper):
     if isinstance(env, gymnasium.wrappers.TimeLimit):
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           'max_episode_steps cannot replace the TimeLimit that the callable '
           'put on its environment. Set the limit in one of the two places.'
       )

@@ -1,22 +1,22 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""MiniGrid and BabyAI tasks with observations for a network, and an expert."""
+"""Loads MiniGrid and BabyAI tasks, encoded for networks; an expert for them."""
 
 import collections
 import functools
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, FrozenSet, Iterator, NamedTuple, Optional, Tuple
 
 import gin
 import gymnasium
 from gymnasium import spaces
 import numpy as np
 
-from rnd_agents import errors as user_errors
-from rnd_agents.environments import errors
+from rnd_agents import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization
 
-# MiniGrid's numbers, of directions 0 east, 1 south, 2 west, 3 north.
+# MiniGrid's actions; directions are 0 east, 1 south, 2 west, 3 north.
 _LEFT, _RIGHT, _FORWARD, _PICK_UP, _TOGGLE = 0, 1, 2, 3, 5
 _STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 OBSERVATIONS = ('one_hot', 'pixels', 'dict')
@@ -31,12 +31,12 @@ def load_minigrid(
     env_kwargs: Optional[Dict[str, Any]] = None,
     observation: str = 'one_hot',
     tile_size: int = 8,
-    **batch_arguments,
+    **batch_arguments: Any,
 ) -> vector_environment.VectorPyEnvironment:
   """Makes copies of a MiniGrid task, stepped as one batch.
 
   The agent sees the 7 x 7 cells before it. The cells hold numbers of kinds,
-  colours and states, whose order means nothing, so that they come as
+  colours and states, whose order has no meaning. Observations are one of
 
   * 'one_hot': uint8 [7, 7, 20], 0 or 1: 11 kinds, 6 colours, 3 states;
   * 'pixels': uint8 [7 tile_size, 7 tile_size, 3], drawn;
@@ -44,13 +44,13 @@ def load_minigrid(
     which is text.
 
   Args:
-    env_id: such as 'MiniGrid-DoorKey-8x8-v0'.
-    num_environments: how many.
-    max_episode_steps: as in `load_environment`; MiniGrid's own limit stays, and
-      `env_kwargs={'max_steps': ...}` is what moves it.
-    env_kwargs: for the task's constructor.
-    observation: one of the three above.
-    tile_size: pixels a cell.
+    env_id: Id such as 'MiniGrid-DoorKey-8x8-v0'.
+    num_environments: Number of copies.
+    max_episode_steps: As in `load_environment`; it does not change MiniGrid's
+      own limit, `env_kwargs={'max_steps': ...}` does.
+    env_kwargs: Arguments of the task's constructor.
+    observation: One of the three above.
+    tile_size: Width and height of a cell in pixels.
     **batch_arguments: `seed`, `seeding`, `vectorization` ('sync' or 'async'),
       `wrappers` (around the encoding), `reward_fn`, `success_key`,
       `lives_key`, `life_discount`, `step_timeout_s`, as in `load_environment`.
@@ -59,14 +59,14 @@ def load_minigrid(
     A batched PyEnvironment.
 
   Raises:
-    EnvironmentSetupError: an unknown id, or an argument out of range.
-    MissingPackageError: `pip install "rnd_agents[minigrid]"` is needed.
+    EnvironmentSetupError: If the id is unknown, or an argument out of range.
+    MissingPackageError: If `pip install "rnd_agents[minigrid]"` is needed.
   """
   if observation not in OBSERVATIONS:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'observation must be one of {OBSERVATIONS}, not {observation!r}.'
     )
-  errors.import_extra('minigrid', 'minigrid', env_id)
+  failures.import_extra('minigrid', 'minigrid', env_id)
   env_kwargs = dict(env_kwargs or {})
   if max_episode_steps is not None:
     env_kwargs['max_episode_steps'] = max_episode_steps
@@ -80,11 +80,13 @@ def load_minigrid(
   )
 
 
-def _make_single(env_id, env_kwargs, observation, tile_size):
-  """Returns one task."""
+def _make_single(
+    env_id: str, env_kwargs: Dict[str, Any], observation: str, tile_size: int
+) -> gymnasium.Env:
+  """Returns one task with its encoding."""
   from minigrid import wrappers  # pylint: disable=import-outside-toplevel
 
-  with errors.explained(env_id, env_kwargs):
+  with failures.explained(env_id, env_kwargs):
     env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
   if observation == 'one_hot':
     return _one_hot(wrappers.ImgObsWrapper(env))
@@ -95,11 +97,11 @@ def _make_single(env_id, env_kwargs, observation, tile_size):
   return env
 
 
-def _one_hot(env):
+def _one_hot(env: gymnasium.Env) -> gymnasium.Env:
   """Encodes the three numbers of each cell, as OneHotPartialObsWrapper does.
 
-  That one loops over cells, for a third of the time of a step; and its bounds
-  are 0 and 255, by which networks divide.
+  That wrapper loops over cells, which takes a third of the time of a step; and
+  its bounds are 0 and 255, by which networks divide.
   """
   from minigrid.core import constants  # pylint: disable=import-outside-toplevel
 
@@ -125,49 +127,51 @@ class _State(NamedTuple):
   """The position of the agent and its changes to the grid.
 
   Attributes:
-    x: from the left.
-    y: from the top.
+    x: Column, from the left.
+    y: Row, from the top.
     direction: 0 to 3.
-    taken: position of the key in its hands, or that of the one it held before
-      the plan, None; () if it holds nothing.
-    opened: positions of the doors that it opened, a frozenset.
+    taken: Tuple of the position of the key that it holds; None stands for the
+      key that it held before the plan. () if it holds nothing.
+    opened: Positions of the doors that it opened.
   """
 
   x: int
   y: int
   direction: int
-  taken: tuple
-  opened: frozenset
+  taken: Tuple[Any, ...]
+  opened: FrozenSet[Tuple[int, int]]
 
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
 class MiniGridExpert(gymnasium.Wrapper):
   """Adds `expert_action()` to tasks such as MiniGrid-DoorKey-5x5-v0.
 
-  It sees the whole grid, and plans at each call, breadth first. It picks
-  up keys, opens doors and walks to a goal; anything else in the way counts as
-  a wall. No other wrapper may renumber the actions.
+  The expert sees the whole grid and plans at each call, breadth first. It picks
+  up keys, opens doors and walks to a goal; everything else is an obstacle. Do
+  not combine it with wrappers that renumber the actions.
 
     load_environment.wrappers = [@MiniGridExpert]
   """
 
   def expert_action(self) -> int:
-    """Returns the first action of a shortest way to a goal.
+    """Returns the first action of a shortest path to a goal.
 
-    At a goal this is 0: the step of a batch that begins the next episode
+    At a goal it is 0: the next step of a batch begins the next episode and
     ignores its action.
 
     Raises:
-      ValueError: no goal can be reached by keys and doors alone.
+      InvalidValue: If no goal can be reached by keys and doors alone.
     """
     env = self.unwrapped
+    x, y = env.agent_pos
     start = _State(
-        *(int(i) for i in env.agent_pos),
+        int(x),
+        int(y),
         int(env.agent_dir),
         () if env.carrying is None else (None,),
         frozenset(),
     )
-    # How the search came to a state: the first action of all on the way.
+    # The first action on the path to each state.
     first_actions = {start: 0}
     queue = collections.deque([start])
     while queue:
@@ -181,14 +185,14 @@ class MiniGridExpert(gymnasium.Wrapper):
               action if state is start else first_actions[state]
           )
           queue.append(after)
-    raise user_errors.InvalidValue(
+    raise errors.InvalidValue(
         'MiniGridExpert found no way to a goal: it can pick up one key, open'
         ' doors and walk.'
     )
 
 
-def _moves(env, state):
-  """Yields pairs of an action that may help and the state after it."""
+def _moves(env: Any, state: _State) -> Iterator[Tuple[int, _State]]:
+  """Yields pairs of a useful action and the state after it."""
   yield _LEFT, state._replace(direction=(state.direction - 1) % 4)
   yield _RIGHT, state._replace(direction=(state.direction + 1) % 4)
   dx, dy = _STEPS[state.direction]
@@ -211,7 +215,7 @@ def _moves(env, state):
     yield _FORWARD, state._replace(x=place[0], y=place[1])
 
 
-def _key_fits(env, state, door):
+def _key_fits(env: Any, state: _State, door: Any) -> bool:
   """Returns whether the agent has the key of a door."""
   if not state.taken:
     return False

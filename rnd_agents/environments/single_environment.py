@@ -12,7 +12,7 @@ from tf_agents.environments import wrappers
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization
 
@@ -25,27 +25,27 @@ def from_gymnasium(
 ) -> 'SinglePyEnvironment':
   """Adapts a single `gymnasium.Env`.
 
-  To train on several copies, which is faster, give `load_environment`
-  something that makes them instead.
+  To train on several copies, which is faster, call `load_environment` with a
+  function that makes them.
 
   Args:
-    env: the environment.
-    seed: every episode has a seed of its own drawn from this one; None takes
-      entropy.
-    seeding: a schedule of `episode_seeds` in its place.
-    name: what to call it; None takes its id or its class.
+    env: The environment.
+    seed: Seed from which the seeds of all episodes are drawn; None takes
+      entropy from the system.
+    seeding: A schedule of `episode_seeds`; replaces `stream(seed)`.
+    name: Name of the environment; None for its id or its class.
 
   Returns:
     An unbatched PyEnvironment.
 
   Raises:
-    EnvironmentSetupError: `env` is no `gymnasium.Env`, or a space has no spec.
+    EnvironmentSetupError: If `env` is not a `gymnasium.Env`, or a space has no
+      spec.
   """
   if not isinstance(env, gymnasium.Env):
-    raise errors.EnvironmentSetupError(
-        f'from_gymnasium needs a gymnasium.Env, not {type(env).__name__}. Of'
-        ' the old gym, from_old_gym takes them; callables and ids are for'
-        ' load_environment.'
+    raise failures.EnvironmentSetupError(
+        f'from_gymnasium needs a gymnasium.Env, not {type(env).__name__}. Use'
+        ' from_old_gym for the old gym, load_environment for callables and ids.'
     )
   if name is None:
     name = type(env.unwrapped).__name__ if env.spec is None else env.spec.id
@@ -65,27 +65,27 @@ def from_old_gym(
 ) -> 'OldGymPyEnvironment':
   """Adapts an environment of the old Gym, whose `step` returns four values.
 
-  Where Gym's TimeLimit cut an episode, the last discount stays `discount`;
-  TF-Agents' own wrapper would call it an end.
+  Where Gym's TimeLimit cut an episode, the last discount is `discount`, not 0
+  as in TF-Agents' own wrapper.
 
   Args:
-    env: a `gym.Env`, or the id of one.
-    discount: of each step but a terminal one.
+    env: A `gym.Env`, or the id of one.
+    discount: Discount of each step but a terminal one.
 
   Returns:
     An unbatched PyEnvironment.
 
   Raises:
-    EnvironmentSetupError: `env` is Gymnasium's.
+    EnvironmentSetupError: If `env` is one of Gymnasium.
   """
   if isinstance(env, str):
     import gym  # pylint: disable=import-outside-toplevel
 
     env = gym.make(env)
   if isinstance(env, gymnasium.Env):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'from_old_gym needs an environment of the old gym, and {env} is one of'
-        ' Gymnasium: from_gymnasium takes it.'
+        ' Gymnasium: use from_gymnasium.'
     )
   return OldGymPyEnvironment(env, discount=discount)
 
@@ -93,7 +93,7 @@ def from_old_gym(
 class OldGymPyEnvironment(gym_wrapper.GymWrapper):
   """TF-Agents' GymWrapper with time limits as truncations."""
 
-  def _step(self, action):
+  def _step(self, action: Any) -> ts.TimeStep:
     time_step = super()._step(np.asarray(action))
     if time_step.is_last() and self.get_info().get('TimeLimit.truncated'):
       time_step = ts.truncation(
@@ -108,7 +108,7 @@ class SinglePyEnvironment(wrappers.PyEnvironmentBaseWrapper):
   Its methods are those of `VectorPyEnvironment`.
 
   Attributes:
-    gym: the adapted environment. Stepping it directly breaks the adapter.
+    gym: The adapted environment. Stepping it directly breaks the adapter.
   """
 
   def __init__(
@@ -136,23 +136,23 @@ class SinglePyEnvironment(wrappers.PyEnvironmentBaseWrapper):
     self._current_time_step = _first(self._env.current_time_step())
 
   def render(self, mode: str = 'rgb_array') -> Optional[np.ndarray]:
-    """Returns the frame, uint8 [height, width, 3]."""
+    """Returns the rendered frame, uint8 [height, width, 3]."""
     frames = self._env.render(mode)
     return None if frames is None else frames[0]
 
-  def _reset(self):
+  def _reset(self) -> ts.TimeStep:
     return _first(self._env.reset())
 
-  def _step(self, action):
+  def _step(self, action: Any) -> ts.TimeStep:
     action = tf.nest.map_structure(lambda a: np.asarray(a)[np.newaxis], action)
     return _first(self._env.step(action))
 
 
-def _first(time_step):
+def _first(time_step: ts.TimeStep) -> ts.TimeStep:
   return tf.nest.map_structure(lambda array: array[0], time_step)
 
 
-def _info_of_one(infos):
+def _info_of_one(infos: Dict[str, Any]) -> Dict[str, Any]:
   """Returns the info of one environment from those of a vector of one."""
   return {
       key: _info_of_one(value) if isinstance(value, dict) else value[0]

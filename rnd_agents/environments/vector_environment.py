@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adapts a Gymnasium vector environment to a batched PyEnvironment.
 
-Gymnasium's NEXT_STEP autoreset is TF-Agents' own protocol: the step after the
+Gymnasium's NEXT_STEP autoreset is the protocol of TF-Agents: the step after the
 last one of an episode ignores the action and returns the first observation of
-the next episode. So B environments need one call per step, and no Python loop.
+the next episode. So B environments need one call per step and no Python loop.
 """
 
 import contextlib
@@ -21,16 +21,16 @@ from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
-from rnd_agents import errors as user_errors
+from rnd_agents import _compat
+from rnd_agents import errors
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import lives
 
 _NO_INDICES = np.zeros(0, np.int64)
-Episode = episode_log.Episode
 RewardFn = Callable[[np.ndarray], np.ndarray]
 SUCCESS_KEY = 'is_success'
 # (time step, Gymnasium's infos)
@@ -40,26 +40,26 @@ StepObserver = Callable[[ts.TimeStep, Dict[str, Any]], None]
 class VectorPyEnvironment(py_environment.PyEnvironment):
   """Adapts a `gymnasium.vector.VectorEnv` of B environments.
 
-  Of each environment, a time step is
+  The time step of an environment is
 
   * FIRST, reward 0, discount 1, after `reset()` and after a LAST one (the
     action is ignored, the reward belongs to no transition);
   * LAST, discount 0, where it terminated;
   * LAST, discount 1, where it was truncated and did not terminate;
-  * MID, discount 1, otherwise;
+  * MID, discount 1, otherwise.
 
-  and times `life_discount` where a life was lost, if the environment was told
-  how to see that (`lives_key`).
+  With `lives_key`, the discount is multiplied by `life_discount` where a life
+  was lost.
 
-  Rewards are float32. Observations are fresh arrays; float64 ones become
-  float32, uint8, int32 and int64 stay. Text is dropped.
+  Rewards are float32. Observations are new arrays; float64 ones become float32,
+  uint8, int32 and int64 do not change. Text is dropped.
 
-  Whatever goes wrong inside is an `EnvironmentFailure`, also kept as `failure`:
-  TensorFlow reports what its graph called as text only.
+  Any error inside becomes an `EnvironmentFailure`, which is also kept as
+  `failure`: TensorFlow reports errors in functions of its graph as text only.
 
   Attributes:
-    name: of the environment.
-    failure: None, or the EnvironmentFailure that was raised.
+    name: Name of the environment.
+    failure: The EnvironmentFailure that was raised, else None.
   """
 
   def __init__(
@@ -76,38 +76,39 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     """Creates a VectorPyEnvironment.
 
     Args:
-      vector_env: with NEXT_STEP autoreset, Gymnasium's default.
-      seed: given to the first reset, which seeds environment i with seed + i.
-        Later episodes go on with the random streams this starts: they differ,
-        and the whole run repeats. None takes entropy from the system.
-      name: what to call it, on a picture for example.
-      seeding: the schedule of the `SeededEpisodes` that each environment is
-        wrapped in; `seed` starts another. None where they are not wrapped so.
-      reward_fn: of the rewards float64 [B], gives those of the time steps, [B],
-        or [B, R] for a vector of R rewards. Also called once with zeros, for
-        the spec.
-        Returns of episodes are sums without it.
-      success_key: of the infos, whether an episode that ends was a success.
-      lives_key: of the infos, how many lives are left. Where one is lost the
-        episode goes on. None counts no lives.
-      life_discount: what a lost life leaves of the discount; 0 for nothing, as
-        of a termination.
+      vector_env: Vector environment with NEXT_STEP autoreset, Gymnasium's
+        default.
+      seed: Seed of the first reset, which seeds environment i with seed + i.
+        Later episodes continue its random streams: they differ, and the whole
+        run repeats. None takes entropy from the system.
+      name: Name of the environment, for messages and pictures.
+      seeding: Schedule of the `SeededEpisodes` in which each environment is
+        wrapped; `seed` starts another. None if they are not wrapped so.
+      reward_fn: Function from the rewards of the environments, float64 [B], to
+        those of the time steps, [B], or [B, R] for a vector of R rewards. Also
+        called once with zeros, for the spec. Returns of episodes are sums
+        without it.
+      success_key: Key of the infos that says whether an episode was a success.
+      lives_key: Key of the infos with the number of lives left. The episode
+        continues when one is lost. None for no lives.
+      life_discount: Factor on the discount where a life is lost; 0 as for a
+        termination.
 
     Raises:
-      EnvironmentSetupError: `vector_env` is no VectorEnv, it resets otherwise,
-        or a space has no spec.
+      EnvironmentSetupError: If `vector_env` is not a VectorEnv, it has another
+        autoreset, or a space has no spec.
     """
-    # PyEnvironment's own auto reset would reset all B when all are LAST, which
-    # the vector environment does by itself.
+    # PyEnvironment's auto reset would reset all B when all are LAST; the vector
+    # environment resets by itself.
     super().__init__(handle_auto_reset=False)
     _check_vector_env(vector_env)
     self.name = name
-    self.failure = None
+    self.failure: Optional[failures.EnvironmentFailure] = None
     self._vector_env = vector_env
     self._is_seeded = seeding is not None
     self._reward_fn = reward_fn
     self._num_envs = vector_env.num_envs
-    self._reward_shape = ()
+    self._reward_shape: Tuple[int, ...] = ()
     if reward_fn is not None:
       shape = np.shape(reward_fn(np.zeros(self._num_envs)))
       if len(shape) == 2:
@@ -123,15 +124,15 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     # Copied at each step, which is faster than making them.
     self._all_mid = np.full(self._num_envs, ts.StepType.MID, np.int32)
     self._all_one = np.ones(self._num_envs, np.float32)
-    self._next_seed = None
+    self._next_seed: Any = None  # A seed, or one for each environment.
     self.seed(seed)
-    self._infos = {}
+    self._infos: Dict[str, Any] = {}
     self._episodes = episode_log.EpisodeLog(
         self._num_envs, success_key, seeding
     )
-    self._lives = lives.create(lives_key, life_discount, self._num_envs)
-    self._step_observers = []
-    self._busy_since = None
+    self._lives = lives.create_lives(lives_key, life_discount, self._num_envs)
+    self._step_observers: List[StepObserver] = []
+    self._busy_since: Optional[Tuple[int, float]] = None
     self._restored = None  # A time step that the next reset returns.
     self._ended_indices = _NO_INDICES  # Of environments, in the step before.
 
@@ -145,7 +146,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
 
   @property
   def gymnasium_vector_env(self) -> vector.VectorEnv:
-    """The adapted environment. Stepping it directly breaks the adapter."""
+    """Adapted vector environment. Stepping it directly breaks the adapter."""
     return self._vector_env
 
   def observation_spec(self) -> types.NestedArraySpec:
@@ -161,11 +162,11 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     """Stores the seed that the next `reset()` uses, and returns it.
 
     Args:
-      seed: as in the constructor; where `SeededEpisodes` seed, they begin
-        `episode_seeds.stream(seed)`. None leaves the random streams alone.
+      seed: As in the constructor; `SeededEpisodes` begin
+        `episode_seeds.stream(seed)`. None continues the random streams.
 
     Raises:
-      ValueError: `seed` is negative.
+      EnvironmentSetupError: If `seed` is negative.
     """
     self._next_seed = None if seed is None else episode_seeds.checked_seed(seed)
     return self._next_seed
@@ -173,8 +174,8 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
   def reset_with_seeds(self, seeds: Sequence[int]) -> ts.TimeStep:
     """Resets environment i with `seeds[i]`, to evaluate on a fixed list.
 
-    The first episode of each environment depends on its seed only; those that
-    follow it go on with the stream.
+    The first episode of each environment depends on its seed only; later ones
+    continue the random stream.
 
     Args:
       seeds: B seeds.
@@ -183,13 +184,13 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       The first time step.
 
     Raises:
-      EnvironmentSetupError: not B non-negative seeds, or the environment
-        takes no list.
+      EnvironmentSetupError: If there are not B non-negative seeds, or the
+        environment does not take a list of seeds.
     """
     if len(seeds) != self._num_envs:
-      raise errors.EnvironmentSetupError(
-          f'reset_with_seeds needs {self._num_envs} seeds, one an environment, '
-          f'and got {len(seeds)}.'
+      raise failures.EnvironmentSetupError(
+          f'reset_with_seeds needs {self._num_envs} seeds, one for each'
+          f' environment, and got {len(seeds)}.'
       )
     seeds = [episode_seeds.checked_seed(seed) for seed in seeds]
     if self._is_seeded:
@@ -201,30 +202,30 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       self._next_seed = form
       try:
         return self.reset()
-      except errors.EnvironmentFailure as failure:
+      except failures.EnvironmentFailure as failure:
         if not isinstance(
             failure.__cause__, (TypeError, gymnasium.error.Error)
         ):
           raise
         self.failure = None
         first_error = first_error or failure.__cause__
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'{self._vector_env} did not reset with a list of seeds. Those of '
         "vectorization='sync' and 'async' do."
     ) from first_error
 
-  def pop_episodes(self) -> List[Episode]:
+  def pop_episodes(self) -> List[episode_log.Episode]:
     """Returns the episodes finished since the last call, oldest first.
 
-    Of more than 100,000 the oldest are lost. An episode that a reset
-    cut short is not among them.
+    At most the newest 100,000. Episodes that a reset ended are left out.
     """
     return self._episodes.pop()
 
   def running_returns(self) -> np.ndarray:
     """Returns the sums of rewards of the running episodes, float64 [B].
 
-    Of the rewards as the environment gave them; 0 where an episode has ended.
+    They are sums of the environment's own rewards, without `reward_fn`; 0 where
+    an episode has ended.
     """
     return self._episodes.running_returns.copy()
 
@@ -233,23 +234,24 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._step_observers.append(observer)
 
   def busy_since(self) -> Optional[Tuple[int, float]]:
-    """Returns since when the environment has been at work, for a watchdog.
+    """Returns the thread and the begin of the running step, for a watchdog.
 
-    While inside a reset or a step, the identifier of the thread and the
-    `time.monotonic()` at which it went in; else None.
+    Returns:
+      Inside a reset or a step, the identifier of the thread and the
+      `time.monotonic()` of its begin; else None.
     """
     return self._busy_since
 
   def get_state(self) -> Dict[str, Any]:
-    """Returns what `set_state` needs to continue from here, picklable.
+    """Returns a picklable state from which `set_state` continues.
 
-    The running episodes, the current time step and the episodes that were not
-    popped. An episode is saved as its seed and actions, so that the size grows
-    with its length.
+    It has the running episodes, the current time step and the episodes that
+    were not popped. Each episode is saved as its seed and actions, so the size
+    grows with its length.
 
     Raises:
-      EnvironmentFailure: the environment raised.
-      NotImplementedError: the vector environment cannot be saved.
+      EnvironmentFailure: If the environment raised an error.
+      NotImplementedError: If the vector environment cannot be saved.
     """
     if self._current_time_step is None:
       self.reset()
@@ -269,23 +271,25 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     })
 
   def set_state(self, state: Dict[str, Any]) -> None:
-    """Restores `state`: what follows is what would have followed it.
+    """Restores a state: the environments continue as they would have.
 
-    The next `reset()` begins no new episodes: it returns the saved time step.
+    The next `reset()` does not begin new episodes: it returns the saved time
+    step.
 
     Args:
-      state: of `get_state` of an environment made with the same arguments.
+      state: State from `get_state` of an environment made with the same
+        arguments.
 
     Raises:
-      EnvironmentFailure: the environment raised.
-      StateNotRestored: a replayed episode differs from what it was.
-      ValueError: the state is of another number of environments.
+      EnvironmentFailure: If the environment raised an error.
+      StateNotRestored: If a replayed episode differs from the saved one.
+      InvalidValue: If the state has another number of environments.
     """
     state = _copied(state)
     time_step = state['time_step']
     if len(time_step.step_type) != self._num_envs:
-      raise user_errors.InvalidValue(
-          f'The saved state is of {len(time_step.step_type)} environments, and '
+      raise errors.InvalidValue(
+          f'The saved state has {len(time_step.step_type)} environments, and '
           f'there are {self._num_envs}.'
       )
     try:
@@ -312,20 +316,20 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._restored = self._current_time_step = time_step
 
   def get_info(self) -> Any:
-    """Returns Gymnasium's infos of the last step or reset: a dict of arrays."""
+    """Returns Gymnasium's infos of the last step or reset, a dict of arrays."""
     return self._infos
 
   def render(self, mode: str = 'rgb_array') -> Optional[np.ndarray]:
     """Returns the frames of all environments, uint8 [B, height, width, 3].
 
     Args:
-      mode: 'rgb_array', or 'human' for environments made to show themselves.
+      mode: 'rgb_array', or 'human' for environments with a window.
 
     Raises:
-      EnvironmentSetupError: the environment was made for another render mode.
+      EnvironmentSetupError: If the environment has another render mode.
     """
     if self._vector_env.render_mode != mode:
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'Cannot render as {mode!r}: the environment was made with '
           f'render_mode={self._vector_env.render_mode!r}. Pass '
           f"env_kwargs={{'render_mode': {mode!r}}} when you load it."
@@ -336,7 +340,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
   def close(self) -> None:
     self._vector_env.close()
 
-  def _reset(self):
+  def _reset(self) -> ts.TimeStep:
     if self._restored is not None and self._next_seed is None:
       time_step, self._restored = self._restored, None
       return time_step
@@ -362,26 +366,27 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         )
     )
 
-  def _start_schedule(self, schedule):
+  def _start_schedule(self, schedule: episode_seeds.EpisodeSeeds) -> None:
     self._vector_env.call('start_schedule', schedule)
     self._episodes.start_schedule(schedule)
 
-  def _forget_running(self):
-    """Requires a reset next, which will be the first one of the schedule."""
+  def _forget_running(self) -> None:
+    """Discards the episodes; the next reset is the first of the schedule."""
     self._restored = self._current_time_step = None
     # Some environments may already follow the schedule that was to be restored,
     # and those of dead workers cannot be reached.
-    if self._is_seeded:
+    schedule = self._episodes.schedule
+    if schedule is not None:
       with contextlib.suppress(Exception):
-        self._start_schedule(self._episodes.schedule)
+        self._start_schedule(schedule)
 
-  def _raw_reset(self, seed):
+  def _raw_reset(self, seed: Any) -> Tuple[types.NestedArray, Dict[str, Any]]:
     """Returns the converted observation and the infos."""
     observation, infos = self._vector_env.reset(seed=seed)
     return self._convert_observation(observation), infos
 
-  def _raw_step(self, action):
-    """Steps the vector environment; adds the reward of the time step."""
+  def _raw_step(self, action: Any) -> Tuple[Any, ...]:
+    """Steps the vector environment; returns raw reward and reward, too."""
     observation, reward, terminated, truncated, infos = self._vector_env.step(
         action
     )
@@ -389,39 +394,48 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     raw_reward = np.array(reward, np.float64)  # [B], a copy.
     self._check_shape('reward', raw_reward)
     reward = raw_reward.astype(np.float32)
-    gymnasium_spaces.check_finite(reward, 'reward')
+    gymnasium_spaces.check_finite_batch(reward, 'reward')
     if self._reward_fn is not None:
-      # A copy: it may write into what it gets, and returns are of the raw ones.
+      # A copy: the function may write into it, and returns need raw rewards.
       reward = np.array(self._reward_fn(raw_reward.copy()), np.float32)
       self._check_shape('reward of reward_fn', reward, self._reward_shape)
-      gymnasium_spaces.check_finite(reward, 'reward')
+      gymnasium_spaces.check_finite_batch(reward, 'reward')
     return observation, raw_reward, reward, terminated, truncated, infos
 
-  def _check_shape(self, name, array, shape=()):
+  def _check_shape(
+      self, name: str, array: np.ndarray, shape: Tuple[int, ...] = ()
+  ) -> None:
     expected = (self._num_envs, *shape)
     if array.shape != expected:
-      raise user_errors.InvalidValue(
-          f'the {name} must be one number an environment, {list(expected)},'
-          f' and has shape {list(array.shape)}'
+      raise errors.InvalidValue(
+          f'the {name} must be one number for each environment, of shape'
+          f' {list(expected)}, and has shape {list(array.shape)}'
       )
 
-  def _inside(self, doing, function, *args):
-    """Calls `function`; what it raises becomes an EnvironmentFailure."""
+  def _inside(
+      self, doing: str, function: Callable[..., Any], *args: Any
+  ) -> Any:
+    """Calls a function; turns its errors into EnvironmentFailure."""
     self._busy_since = (threading.get_ident(), time.monotonic())
     try:
       return function(*args)
-    except (errors.StateNotRestored, NotImplementedError):
+    except (failures.StateNotRestored, NotImplementedError):
       raise
     except Exception as error:
-      failure = error
-      if not isinstance(error, errors.EnvironmentFailure):
+      if isinstance(error, failures.EnvironmentFailure):
+        failure = error
+      else:
         misshaped = _failure_of_shape(self._vector_env)
-        failure = misshaped or errors.failure_of(error, doing)
+        failure = misshaped or failures.failure_of(error, doing)
       failure.environment_name = self.name
       index = failure.environment_index
-      goes_on = index is not None and index not in self._ended_indices
-      if doing == 'step' and goes_on and failure.episode_step is None:
-        failure.episode_step = errors.episode_step(
+      if (
+          doing == 'step'
+          and index is not None
+          and index not in self._ended_indices
+          and failure.episode_step is None
+      ):
+        failure.episode_step = failures.episode_step(
             *self._episodes.next_step(index)
         )
       self.failure = failure
@@ -431,13 +445,13 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     finally:
       self._busy_since = None
 
-  def _observed(self, time_step):
-    """Shows `time_step` to the observers and returns it."""
+  def _observed(self, time_step: ts.TimeStep) -> ts.TimeStep:
+    """Calls the observers with a time step and returns it."""
     for observer in self._step_observers:
       observer(time_step, self._infos)
     return time_step
 
-  def _step(self, action):
+  def _step(self, action: Any) -> ts.TimeStep:
     self._restored = None
     observation, raw_reward, reward, terminated, truncated, self._infos = (
         self._inside('step', self._raw_step, self._convert_action(action))
@@ -447,7 +461,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     ended = np.logical_or(terminated, truncated)
     first = self._ended_indices
     if first.size:
-      # What the autoreset step claims of reward and end is of no transition.
+      # Reward and end of an autoreset step belong to no transition.
       reward[first] = raw_reward[first] = 0.0
       ended[first] = False
       step_type[first] = ts.StepType.FIRST
@@ -463,7 +477,9 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         ts.TimeStep(step_type, reward, discount, observation)
     )
 
-  def _discount_lives(self, step_type, discount):
+  def _discount_lives(
+      self, step_type: np.ndarray, discount: np.ndarray
+  ) -> None:
     """Lowers the discounts [B] of steps that lost a life."""
     if self._lives:
       is_first = step_type == ts.StepType.FIRST
@@ -472,39 +488,41 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       )
 
 
-def _copied(state):
+def _copied(state: Any) -> Any:
   """Returns a deep copy of a picklable state, faster than copy.deepcopy."""
   return pickle.loads(pickle.dumps(state, pickle.HIGHEST_PROTOCOL))
 
 
-def _check_vector_env(vector_env):
-  """Raises EnvironmentSetupError unless it resets at the next step."""
+def _check_vector_env(vector_env: vector.VectorEnv) -> None:
+  """Raises EnvironmentSetupError unless autoreset is NEXT_STEP."""
   if not isinstance(vector_env, vector.VectorEnv):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         'VectorPyEnvironment needs a gymnasium.vector.VectorEnv, not '
         f'{type(vector_env).__name__}. For a gymnasium.Env, use '
         'single_environment.from_gymnasium(env).'
     )
-  # Of the two places that name the mode, the metadata of SyncVectorEnv is the
-  # dict of the environment's class, which a later vector of it overwrites.
+  # Two places have the mode. The metadata of SyncVectorEnv is the dict of the
+  # environment's class, which a later vector environment overwrites.
   mode = getattr(
       vector_env.unwrapped,
       'autoreset_mode',
       vector_env.metadata.get('autoreset_mode'),
   )
   if mode != vector.AutoresetMode.NEXT_STEP:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'{vector_env} has autoreset mode {mode}, which would lose the last '
         'observation of an episode. Make it with autoreset_mode='
         'gymnasium.vector.AutoresetMode.NEXT_STEP.'
     )
 
 
-def _failure_of_shape(vector_env):
-  """Returns a failure naming the first observation that fits no batch."""
+def _failure_of_shape(
+    vector_env: vector.VectorEnv
+) -> Optional[failures.EnvironmentFailure]:
+  """Returns a failure that names the first observation not in its space."""
   space = vector_env.single_observation_space
   # SyncVectorEnv's, which stack() has just refused.
-  latest = getattr(vector_env.unwrapped, '_env_obs', ())
+  latest = _compat.latest_observations(vector_env)
   for i, observation in enumerate(latest):
     if observation is None:
       continue
@@ -513,7 +531,7 @@ def _failure_of_shape(vector_env):
           space, [observation], vector.utils.create_empty_array(space, 1)
       )
     except Exception:  # NumPy's errors, KeyError, AttributeError ...
-      return errors.EnvironmentFailure(
+      return failures.EnvironmentFailure(
           f'its observation of type {type(observation).__name__} and shape '
           f'{np.shape(observation)} is not in its space {space}.',
           environment_index=i,

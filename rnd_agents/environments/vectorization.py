@@ -13,13 +13,13 @@ from gymnasium import vector
 
 from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import worker_processes
 
 VECTORIZATIONS = ('sync', 'async', 'vector_entry_point')
-# A worker that takes longer counts as hung.
+# A worker that takes longer for a step counts as hung.
 STEP_TIMEOUT_S = 300.0
 
 Wrappers = Sequence[Callable[[gymnasium.Env], gymnasium.Env]]
@@ -44,17 +44,17 @@ def make_batch(
   """Returns `num_environments` environments as one batched PyEnvironment.
 
   The keyword arguments and the errors are those of `loaders.load_environment`.
-  `make` returns a new single environment, in the worker process where there is
-  one; `name` is for messages, pictures and files; `make_vector` returns the
-  environment's own vector implementation of so many environments, for
-  'vector_entry_point', and is None if there is none.
+  `make` returns a new single environment; worker processes call it. `name` is
+  for messages, pictures and files. `make_vector` returns the environment's own
+  vector implementation of a number of environments, for 'vector_entry_point';
+  None if there is none.
   """
   if num_environments < 1:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'num_environments must be at least 1, not {num_environments}.'
     )
   if vectorization not in VECTORIZATIONS:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'vectorization must be one of {VECTORIZATIONS}, not '
         f'{vectorization!r}.'
     )
@@ -68,8 +68,8 @@ def make_batch(
       life_discount=life_discount,
   )
   if vectorization == 'vector_entry_point':
-    _check_own_vector(name, make_vector, wrappers, seeding)
-    return adapt(make_vector(num_environments), seed=seed)
+    make_own = _checked_own_vector(name, make_vector, wrappers, seeding)
+    return adapt(make_own(num_environments), seed=seed)
   if seeding is None:
     seeding = episode_seeds.new_stream(seed)
   makers = [
@@ -90,11 +90,11 @@ def make_batch(
       vector_env = worker_processes.WatchedAsyncVectorEnv(
           makers, step_timeout_s
       )
-    except errors.EnvironmentFailure as failure:
+    except failures.EnvironmentFailure as failure:
       failure.environment_name = name
       raise
   else:
-    # What it returns is written over by the next step; the adapter copies.
+    # Each step overwrites the arrays of the last one; the adapter copies them.
     vector_env = vector.SyncVectorEnv(makers, copy=False)
     _check_distinct(vector_env.envs)
   return adapt(vector_env, seeding=seeding)
@@ -111,33 +111,45 @@ def default_name(env: Union[str, Callable[..., gymnasium.Env]]) -> str:
 
 
 def check_wrappers(wrappers: Any) -> None:
-  """Raises EnvironmentSetupError unless these are a list."""
+  """Raises EnvironmentSetupError unless wrappers are a list."""
   if not isinstance(wrappers, (list, tuple)):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         'wrappers must be a list of callables, such as [MyWrapper], not'
         f' {wrappers!r}.'
     )
 
 
-def _check_own_vector(name, make_vector, wrappers, seeding):
-  """Raises EnvironmentSetupError for what 'vector_entry_point' cannot do."""
+def _checked_own_vector(
+    name: str,
+    make_vector: Optional[Callable[[int], vector.VectorEnv]],
+    wrappers: Wrappers,
+    seeding: Optional[episode_seeds.EpisodeSeeds],
+) -> Callable[[int], vector.VectorEnv]:
+  """Returns `make_vector`; raises EnvironmentSetupError if it is unusable."""
   if make_vector is None:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f"{name} registers no vector environment: vectorization="
         "'vector_entry_point' needs a Gymnasium id that does. Use 'sync' or"
         " 'async', or VectorPyEnvironment(vector_env) for one of your own."
     )
   if wrappers or seeding is not None:
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         'wrappers and seeding are for single environments, and'
         " vectorization='vector_entry_point' has none; use 'sync' or 'async'."
     )
+  return make_vector
 
 
 def _make_seeded(
-    make, wrappers, name, seeding, index, num_environments, drops_text
-):
-  """Makes one environment; runs in the worker where there is one."""
+    make: Callable[[], gymnasium.Env],
+    wrappers: Wrappers,
+    name: str,
+    seeding: episode_seeds.EpisodeSeeds,
+    index: int,
+    num_environments: int,
+    drops_text: bool,
+) -> gymnasium.Env:
+  """Makes one environment with its wrappers; workers call it."""
   env = _checked(make(), name)
   for i, wrapper in enumerate(wrappers):  # The first is the innermost.
     env = _checked(
@@ -149,18 +161,18 @@ def _make_seeded(
   return episode_replay.SeededEpisodes(env, seeding, index, num_environments)
 
 
-def _checked(env, source):
-  """Returns `env`; raises EnvironmentSetupError if it is no gymnasium.Env."""
+def _checked(env: gymnasium.Env, source: str) -> gymnasium.Env:
+  """Returns `env`; raises EnvironmentSetupError unless a gymnasium.Env."""
   if not isinstance(env, gymnasium.Env):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         f'{source} must return a gymnasium.Env, and returned '
         f'{type(env).__name__}.'
     )
   return env
 
 
-def _without_text(env, is_first):
-  """Drops text here, which Gymnasium cannot pass through shared memory."""
+def _without_text(env: gymnasium.Env, is_first: bool) -> gymnasium.Env:
+  """Drops text, which Gymnasium cannot pass through shared memory."""
   space = env.observation_space
   if not isinstance(space, spaces.Dict):
     return env
@@ -172,10 +184,10 @@ def _without_text(env, is_first):
   return gymnasium.wrappers.FilterObservation(env, kept)
 
 
-def _check_distinct(envs):
+def _check_distinct(envs: Sequence[gymnasium.Env]) -> None:
   """Raises EnvironmentSetupError if two of `envs` are one environment."""
   if len({id(env.unwrapped) for env in envs}) < len(envs):
-    raise errors.EnvironmentSetupError(
+    raise failures.EnvironmentSetupError(
         'The callable returned the same environment more than once; it must '
         'make a new one each time.'
     )

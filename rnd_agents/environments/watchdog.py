@@ -1,59 +1,72 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ends a process whose environment hangs."""
+"""Ends the process if an environment hangs."""
 
 import os
 import sys
 import threading
 import time
 import traceback
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 from absl import logging
+
+from rnd_agents.environments import vector_environment
 
 
 class Watchdog:
   """Ends the process when a step of an environment takes too long.
 
   It watches from a thread of its own: the step runs inside a TensorFlow
-  operation, in a thread that no signal and no exception reaches.
+  operation, in a thread that signals and exceptions do not reach.
   """
 
-  def __init__(self, environments, limit_s, on_hang, end=os._exit):
+  def __init__(
+      self,
+      environments: Sequence[vector_environment.VectorPyEnvironment],
+      limit_s: Optional[float],
+      on_hang: Callable[[str], None],
+      end: Callable[[int], Any] = os._exit,
+  ):
     """Creates the watchdog; it works inside `with`.
 
     Args:
       environments: `VectorPyEnvironment`s.
-      limit_s: Seconds that a step or reset may take; None for any time.
-      on_hang: Called with the message before the process ends.
-      end: Ends the process; for tests.
+      limit_s: Longest time of a step or reset in seconds; None for no limit.
+      on_hang: Function that is called with the message before the process ends.
+      end: Function that ends the process; for tests.
     """
     self._environments = environments
     self._limit_s = limit_s
     self._on_hang = on_hang
     self._end = end
     self._done = threading.Event()
-    self._thread = None
+    self._thread: Optional[threading.Thread] = None
 
-  def __enter__(self):
+  def __enter__(self) -> 'Watchdog':
     if self._limit_s is not None:
-      self._thread = threading.Thread(target=self._watch, daemon=True)
+      self._thread = threading.Thread(
+          target=self._watch, args=(self._limit_s,), daemon=True
+      )
       self._thread.start()
     return self
 
-  def __exit__(self, *exception):
+  def __exit__(self, *exception: Any) -> None:
     self._done.set()
     if self._thread is not None:
       self._thread.join()
 
-  def _watch(self):
-    interval_s = min(1.0, self._limit_s / 4)
-    # (when a step began, seconds of it that were watched) of each environment.
-    watched = [(None, 0.0)] * len(self._environments)
+  def _watch(self, limit_s: float) -> None:
+    interval_s = min(1.0, limit_s / 4)
+    # Begin and watched seconds of the running step of each environment.
+    watched: List[Tuple[Optional[float], float]] = [(None, 0.0)] * len(
+        self._environments
+    )
     last = time.monotonic()
     while not self._done.wait(interval_s):
       now = time.monotonic()
-      # Not all of it: a process that was suspended (Ctrl-Z, a laptop's sleep)
-      # finds that hours have gone by, in which nothing could happen.
+      # Not more: while a process is suspended (Ctrl-Z, a laptop's sleep) time
+      # passes without progress.
       passed_s = min(now - last, 2 * interval_s)
       last = now
       for i, environment in enumerate(self._environments):
@@ -63,11 +76,13 @@ class Watchdog:
         thread, since = busy
         before_s = watched[i][1] if watched[i][0] == since else 0.0
         watched[i] = since, before_s + min(passed_s, now - since)
-        if watched[i][1] > self._limit_s:
+        if watched[i][1] > limit_s:
           self._end_process(environment, thread)
           return
 
-  def _end_process(self, environment, thread):
+  def _end_process(
+      self, environment: vector_environment.VectorPyEnvironment, thread: int
+  ) -> None:
     frame = sys._current_frames().get(thread)  # pylint: disable=protected-access
     where = ''.join(traceback.format_stack(frame)) if frame else '  unknown\n'
     message = (

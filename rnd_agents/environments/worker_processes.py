@@ -6,69 +6,73 @@ import atexit
 import gc
 import math
 import multiprocessing
+from multiprocessing import connection
+from multiprocessing import process as process_lib
 import os
 import queue
 import select
 import signal
 import threading
 import time
-from typing import Callable, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import weakref
 
 import gymnasium
 from gymnasium import vector
-from gymnasium.vector import async_vector_env
 
-from rnd_agents.environments import errors
+from rnd_agents import _compat
+from rnd_agents.environments import failures
 
-# A worker reports that it failed, and then the error, which follows at once.
+# A worker reports that it failed, and immediately afterwards the error.
 _ERROR_WAIT_S = 10.0
 _CLOSE_WAIT_S = 10.0
 _SLICE_S = 1.0
 _PIPE_ERRORS = (EOFError, OSError)
 _PARENT_CHECK_S = 2.0
 
-_alive = weakref.WeakSet()
+_alive: 'weakref.WeakSet[WatchedAsyncVectorEnv]' = weakref.WeakSet()
 
 
-def _kill_all():
+def _kill_all() -> None:
   for vector_env in list(_alive):
     vector_env._kill()  # pylint: disable=protected-access
 
 
-# Before multiprocessing's own, which would wait for workers, which ignore
-# SIGTERM.
+# Before the exit function of multiprocessing, which would wait for the workers:
+# they ignore SIGTERM.
 atexit.register(_kill_all)
 
 
-def _end_with(parent):
+def _end_with(parent: int) -> None:
   """Ends this process when its parent has died, even inside a long step."""
   while os.getppid() == parent:
     time.sleep(_PARENT_CHECK_S)
   os._exit(1)
 
 
-def _worker(index, env_fn, pipe, *args):
+def _worker(
+    index: int, env_fn: Callable[[], gymnasium.Env], pipe: Any, *args: Any
+) -> None:
   """Runs Gymnasium's worker.
 
-  Signals that stop a run are for the parent, which saves, with its workers, and
-  then closes them.
+  It ignores the signals that stop a run: the parent needs its workers to save,
+  and then closes them.
   """
-  # What was forked belongs to the parent: at their end, TensorFlow's objects
-  # wait for threads, of which this process has none.
+  # Forked objects must not be collected: TensorFlow's would wait for threads,
+  # which this process does not have.
   gc.freeze()
   signal.signal(signal.SIGINT, signal.SIG_IGN)
   signal.signal(signal.SIGTERM, signal.SIG_IGN)
   threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-  # pylint: disable=protected-access
-  async_vector_env._async_worker(index, env_fn, pipe, *args)
+  _compat.gymnasium_worker()(index, env_fn, pipe, *args)
 
 
+@_compat.overrides('_check_spaces', '_poll_pipe_envs', '_raise_if_errors')
 class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
   """Steps each environment in a process; all errors are EnvironmentFailures.
 
-  A worker that raised gives its traceback, one that died its exit code, one
-  that does not answer within `timeout_s` is killed with the others at `close`.
+  The failure has the traceback of a worker that raised, or the exit code of one
+  that died. `close` kills workers that did not answer within `timeout_s`.
   """
 
   def __init__(
@@ -79,28 +83,29 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     """Creates a WatchedAsyncVectorEnv.
 
     Args:
-      env_fns: make the environments, in their processes; the first is also
-        called here once, for its spaces.
-      timeout_s: longest wait for a step, a reset or a call; None for no limit.
+      env_fns: Functions that make the environments, in their processes. The
+        first one is also called once in this process, for its spaces.
+      timeout_s: Longest wait for a step, a reset or a call; None for no limit.
 
     Raises:
-      EnvironmentFailure: a worker did not come up.
+      EnvironmentFailure: If a worker did not start.
     """
     self._timeout_s = timeout_s
     self._broken = False
-    self._pollers = None
+    self._pollers: Optional[List[select.poll]] = None
     _alive.add(self)
-    self.processes, self.parent_pipes = [], []
+    self.processes: List[process_lib.BaseProcess] = []
+    self.parent_pipes: List[connection.Connection] = []
     try:
       super().__init__(env_fns, copy=False, worker=_worker)
     except _PIPE_ERRORS as error:
-      if not self.processes:  # The first environment raised it, here.
+      if not self.processes:  # The first environment raised it in this process.
         raise
       started = sum(process.pid is not None for process in self.processes)
       failure = (
           self._failure_of_the_dead(error)
           if started == len(env_fns)
-          else errors.EnvironmentFailure(
+          else failures.EnvironmentFailure(
               'its worker process could not be started:'
               f' {type(error).__name__}: {error}. Load fewer'
               " (num_environments), or use vectorization='sync', which needs"
@@ -114,28 +119,32 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
       self._kill()
       raise
 
-  def step_wait(self, timeout=None):
+  def step_wait(self, timeout: Optional[float] = None) -> Any:
     return self._guarded(super().step_wait, timeout)
 
-  def reset_wait(self, timeout=None):
+  def reset_wait(self, timeout: Optional[float] = None) -> Any:
     return self._guarded(super().reset_wait, timeout)
 
-  def call_wait(self, timeout=None):
+  def call_wait(self, timeout: Optional[float] = None) -> Any:
     return self._guarded(super().call_wait, timeout)
 
-  def step_async(self, actions):
+  def step_async(self, actions: Any) -> None:
     self._guarded(super().step_async, actions)
 
-  def reset_async(self, seed=None, options=None):
+  def reset_async(
+      self, seed: Any = None, options: Optional[Dict[str, Any]] = None
+  ) -> None:
     self._guarded(super().reset_async, seed, options)
 
-  def call_async(self, name, *args, **kwargs):
+  def call_async(self, name: str, *args: Any, **kwargs: Any) -> None:
     self._guarded(super().call_async, name, *args, **kwargs)
 
-  def _guarded(self, function, *args, **kwargs):
-    """Calls `function`; a silent or dead worker is an EnvironmentFailure."""
+  def _guarded(
+      self, function: Callable[..., Any], *args: Any, **kwargs: Any
+  ) -> Any:
+    """Calls a function; raises EnvironmentFailure if a worker is lost."""
     if self._broken:
-      raise errors.EnvironmentFailure(
+      raise failures.EnvironmentFailure(
           'its worker processes stopped after an earlier failure. Make a new'
           ' environment.'
       )
@@ -148,18 +157,17 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
       self._broken = True
       raise self._failure_of_the_dead(error) from error
 
-  def _check_spaces(self):
-    # Gymnasium waits for this answer without a limit; a call has ours.
+  def _check_spaces(self) -> None:
+    # Gymnasium waits for this answer without a limit; a call has a limit.
     self.call('render_mode')
     super()._check_spaces()
 
-  def _poll_pipe_envs(self, timeout=None):
-    """Waits until every worker has answered or died; False after `timeout`.
+  def _poll_pipe_envs(self, timeout: Optional[float] = None) -> bool:
+    """Waits until all workers have answered or died; False after `timeout`.
 
     Gymnasium's own makes a selector for each pipe at each step, which costs
     more than a cheap environment.
     """
-    self._assert_is_running()
     timeout = self._timeout_s if timeout is None else timeout
     if timeout is None:
       return True
@@ -169,8 +177,8 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
         poller = select.poll()
         poller.register(pipe.fileno(), select.POLLIN)
         self._pollers.append(poller)
-    # Counted in slices: a process that was suspended (Ctrl-Z) finds that hours
-    # have gone by, in which its workers could do nothing either.
+    # Counted in slices: while the process is suspended (Ctrl-Z), its workers
+    # make no progress.
     num_left = max(math.ceil(timeout / _SLICE_S), 4)
     slice_ms = 1000 * timeout / num_left
     for poller in self._pollers:
@@ -180,7 +188,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
           return False
     return True
 
-  def _raise_if_errors(self, successes):
+  def _raise_if_errors(self, successes: Sequence[bool]) -> None:
     """Raises the error of the first worker that sent one."""
     if all(successes):
       return
@@ -190,36 +198,40 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
         received.append(self.error_queue.get(timeout=_ERROR_WAIT_S))
       except queue.Empty:  # An exception that could not be pickled.
         break
-    self._state = async_vector_env.AsyncState.DEFAULT
+    _compat.stop_waiting(self)
     self._broken = True
     if not received:
-      raise errors.EnvironmentFailure(
+      raise failures.EnvironmentFailure(
           'its worker raised something that cannot be pickled; see its log.',
           environment_index=list(successes).index(False),
       )
     index, kind, value, trace = min(received, key=lambda entry: entry[0])
-    if isinstance(value, (errors.EnvironmentFailure, errors.StateNotRestored)):
+    if isinstance(
+        value, (failures.EnvironmentFailure, failures.StateNotRestored)
+    ):
       raise value
-    raise errors.EnvironmentFailure(
+    raise failures.EnvironmentFailure(
         f'its worker raised {kind.__name__}: {value}',
         environment_index=index,
         traceback_text=trace,
     )
 
-  def _failure_of_the_silent(self):
+  def _failure_of_the_silent(self) -> failures.EnvironmentFailure:
     """Returns a failure that names the workers that have not answered."""
     silent = [
-        i for i, poller in enumerate(self._pollers) if not poller.poll(0)
+        i for i, poller in enumerate(self._pollers or ()) if not poller.poll(0)
     ]
-    return errors.EnvironmentFailure(
+    return failures.EnvironmentFailure(
         f'no answer from worker(s) {silent} within {self._timeout_s} s. They'
         ' hang, or need a longer load_environment.step_timeout_s.',
         environment_index=silent[0] if silent else None,
     )
 
-  def _failure_of_the_dead(self, error):
+  def _failure_of_the_dead(
+      self, error: BaseException
+  ) -> failures.EnvironmentFailure:
     """Returns a failure that names a worker that has died, and how."""
-    dead = []
+    dead: List[Tuple[int, int]] = []
     end_s = time.monotonic() + 1.0
     while not dead and time.monotonic() < end_s:
       dead = [
@@ -229,21 +241,22 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
       ]
       time.sleep(0.01)  # A pipe breaks a little before its process is gone.
     if not dead:
-      return errors.failure_of(error, 'the pipe to a worker')
+      return failures.failure_of(error, 'the pipe to a worker')
     index, code = dead[0]
     how = f'was killed by signal {-code}' if code < 0 else f'exited with {code}'
-    return errors.EnvironmentFailure(
+    return failures.EnvironmentFailure(
         f'its worker process {how}. A crash in native code, os._exit or too'
         ' little memory does that; the standard error of this program may say'
         " more, and vectorization='sync' shows where.",
         environment_index=index,
     )
 
-  def close_extras(self, timeout=None, terminate=False):
-    """Closes the environments; kills those that take over ten seconds."""
+  def close_extras(
+      self, timeout: Optional[float] = None, terminate: bool = False
+  ) -> None:
+    """Closes the environments; kills workers after ten seconds."""
     timeout = _CLOSE_WAIT_S if timeout is None else timeout
-    waiting = self._state != async_vector_env.AsyncState.DEFAULT
-    if terminate or self._broken or waiting:
+    if terminate or self._broken or _compat.is_waiting(self):
       self._kill()
       return
     for pipe in self.parent_pipes:
@@ -256,10 +269,10 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
       process.join(max(end_s - time.monotonic(), 0))
     self._kill()
 
-  def _kill(self):
+  def _kill(self) -> None:
     """Kills workers that still run and closes the pipes."""
     for process in self.processes:
-      if process.pid is None:  # It was not even started.
+      if process.pid is None:  # It was not started.
         continue
       if process.is_alive():
         process.kill()

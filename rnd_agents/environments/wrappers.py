@@ -1,14 +1,14 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Wrappers and reward functions that Gymnasium lacks.
+"""Wrappers and reward functions that Gymnasium does not have.
 
-For `load_environment.wrappers` and `load_environment.reward_fn`. What Gymnasium
-has, take from there: for one, its RecordEpisodeStatistics inside a wrapper that
+For `load_environment.wrappers` and `load_environment.reward_fn`, beside those
+of Gymnasium. For example, its RecordEpisodeStatistics inside a wrapper that
 changes rewards keeps the returns of episodes raw.
 """
 
 import copy
-from typing import Any, Sequence, Set
+from typing import Any, Dict, Optional, Sequence, Set, Tuple
 
 import gin
 import gymnasium
@@ -16,17 +16,18 @@ from gymnasium import spaces
 from gymnasium.wrappers import utils
 import numpy as np
 
-from rnd_agents.environments import errors
+from rnd_agents import _compat
+from rnd_agents.environments import failures
 
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
 class PreviousActionReward(gymnasium.Wrapper):
-  """Adds the action and the reward that led here to the observation.
+  """Adds the previous action and reward to the observation.
 
   Observations become dicts of `observation`, `previous_action` and
   `previous_reward` (float32 [1]). At the start of an episode the reward is 0
-  and the action that of the space nearest to 0: of a Discrete one the first.
-  For recurrent policies, which take both as inputs (Kapturowski et al., 2019).
+  and the action is the one nearest to 0; in a Discrete space, the first. For
+  recurrent policies with these inputs (Kapturowski et al., 2019).
   """
 
   def __init__(self, env: gymnasium.Env):
@@ -38,16 +39,23 @@ class PreviousActionReward(gymnasium.Wrapper):
         'previous_reward': spaces.Box(-np.inf, np.inf, (1,), np.float32),
     })
 
-  def reset(self, *, seed=None, options=None):
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[Any, Dict[str, Any]]:
     observation, info = self.env.reset(seed=seed, options=options)
     return self._with(observation, self._no_action, 0.0), info
 
-  def step(self, action: Any):
+  def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
     observation, reward, terminated, truncated, info = self.env.step(action)
     observation = self._with(observation, action, reward)
     return observation, reward, terminated, truncated, info
 
-  def _with(self, observation, action, reward):
+  def _with(
+      self, observation: Any, action: Any, reward: float
+  ) -> Dict[str, Any]:
     return {
         'observation': observation,
         # The caller may write the next action into the same array.
@@ -58,26 +66,31 @@ class PreviousActionReward(gymnasium.Wrapper):
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
 class ActionRepeat(gymnasium.Wrapper):
-  """Takes each action for several time steps, or until the episode ends.
+  """Repeats each action for several time steps, or until the episode ends.
 
-  Rewards are summed, the last observation counts. Infos have `time_steps`,
-  those of the episode so far.
+  Returns the sum of the rewards and the last observation. Infos have
+  `time_steps`, the number of time steps of the episode so far.
   """
 
   def __init__(self, env: gymnasium.Env, num_time_steps: int):
     super().__init__(env)
     if num_time_steps < 1:
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'num_time_steps must be at least 1, not {num_time_steps}.'
       )
     self._num_time_steps = num_time_steps
     self._time_steps = 0
 
-  def reset(self, *, seed=None, options=None):
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[Any, Dict[str, Any]]:
     self._time_steps = 0
     return self.env.reset(seed=seed, options=options)
 
-  def step(self, action: Any):
+  def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
     total = 0.0
     for _ in range(self._num_time_steps):
       observation, reward, terminated, truncated, info = self.env.step(action)
@@ -94,25 +107,25 @@ class SomeEntries(gymnasium.ObservationWrapper):
   """Shows some entries of a flat observation and hides the rest.
 
   CartPole and MountainCar without their velocities need a memory. `entries` are
-  the indices of a flat Box, in the order to show them in.
+  indices of a flat Box, in the order of the new observation.
   """
 
   def __init__(self, env: gymnasium.Env, entries: Sequence[int]):
     super().__init__(env)
     space = env.observation_space
     if not isinstance(space, spaces.Box) or len(space.shape) != 1:
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'SomeEntries needs a flat Box, not {space}.'
       )
     indices = np.array(entries)
-    # A mask of bools would be read as indices, and fractions be cut off.
+    # Neither booleans, which are a mask, nor fractions.
     if (
         indices.ndim != 1
         or not indices.size
         or indices.dtype.kind not in 'iu'
         or not ((0 <= indices) & (indices < space.shape[0])).all()
     ):
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           'SomeEntries.entries must hold indices from 0 to'
           f' {space.shape[0] - 1}, at least one, not {entries!r}.'
       )
@@ -127,22 +140,22 @@ class SomeEntries(gymnasium.ObservationWrapper):
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
 class SomeActions(gymnasium.ActionWrapper):
-  """Offers some of an environment's discrete actions.
+  """Offers a subset of an environment's discrete actions.
 
-  MiniGrid has seven for every task, of which many need three. Action i is the
-  i-th of `actions`, which are of a Discrete space.
+  Every task of MiniGrid has seven actions, many need three. Action i is the
+  i-th of `actions`, which belong to a Discrete space.
   """
 
   def __init__(self, env: gymnasium.Env, actions: Sequence[int]):
     super().__init__(env)
     space = env.action_space
     if not isinstance(space, spaces.Discrete):
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'SomeActions needs Discrete actions, not {space}.'
       )
     self._actions = [np.int64(action) for action in actions]
     if not self._actions or not all(map(space.contains, self._actions)):
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'SomeActions.actions must hold actions of {space}, at least one, not'
           f' {tuple(actions)}.'
       )
@@ -153,17 +166,22 @@ class SomeActions(gymnasium.ActionWrapper):
 
 
 class InfoWrapper(gymnasium.Wrapper):
-  """Adds what `_told` returns to each info."""
+  """Adds the entries that `_told` returns to each info."""
 
-  def reset(self, *, seed=None, options=None):
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[Any, Dict[str, Any]]:
     observation, info = self.env.reset(seed=seed, options=options)
     return observation, {**info, **self._told(begins=True)}
 
-  def step(self, action: Any):
+  def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
     *step, info = self.env.step(action)
     return *step, {**info, **self._told(begins=False)}
 
-  def _told(self, begins):
+  def _told(self, begins: bool) -> Dict[str, Any]:
     raise NotImplementedError
 
 
@@ -172,22 +190,22 @@ class RoomsVisited(InfoWrapper):
   """Adds the room of Montezuma's Revenge to the info.
 
   Each info has `room`, its number, and `rooms_visited`, the number of rooms
-  visited in this episode, the first included. ALE's vector environment shows no
-  RAM: evaluate with vectorization 'sync' or 'async'.
+  visited in this episode, with the first. ALE's vector environment does not
+  show its RAM: evaluate with vectorization 'sync' or 'async'.
   """
 
-  # Of the agent's room, as in the code of Burda et al., 2018.
+  # RAM address of the agent's room, as in the code of Burda et al., 2018.
   ROOM_ADDRESS = 3
 
   def __init__(self, env: gymnasium.Env):
     super().__init__(env)
     if not hasattr(env.unwrapped, 'ale'):
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'RoomsVisited needs an ALE game, not {env}.'
       )
     self._rooms: Set[int] = set()
 
-  def _told(self, begins):
+  def _told(self, begins: bool) -> Dict[str, Any]:
     if begins:
       self._rooms = set()
     room = int(self.unwrapped.ale.getRAM()[self.ROOM_ADDRESS])
@@ -197,25 +215,30 @@ class RoomsVisited(InfoWrapper):
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
 class DelayedReward(gymnasium.Wrapper):
-  """Pays the rewards of `delay_env_steps` steps at once, at their end.
+  """Pays the rewards of `delay_env_steps` steps together, after the last.
 
-  The end of an episode pays what is left, so that returns do not change.
+  The end of an episode pays the rest, so returns do not change.
   """
 
   def __init__(self, env: gymnasium.Env, delay_env_steps: int):
     super().__init__(env)
     if delay_env_steps < 1:
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'delay_env_steps must be at least 1, not {delay_env_steps}.'
       )
     self._delay_env_steps = delay_env_steps
     self._start()
 
-  def reset(self, *, seed=None, options=None):
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[Any, Dict[str, Any]]:
     self._start()
     return self.env.reset(seed=seed, options=options)
 
-  def step(self, action: Any):
+  def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
     observation, reward, terminated, truncated, info = self.env.step(action)
     self._owed += float(reward)
     self._waited += 1
@@ -225,26 +248,26 @@ class DelayedReward(gymnasium.Wrapper):
       self._start()
     return observation, reward, terminated, truncated, info
 
-  def _start(self):
+  def _start(self) -> None:
     self._owed = 0.0
     self._waited = 0
 
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
 class AgentPosition(InfoWrapper):
-  """Puts the agent's cell of MiniGrid into each info: `position`, (x, y).
+  """Adds the agent's cell of MiniGrid to each info: `position`, (x, y).
 
-  The info of a reset has the `grid_size`, (width, height), too.
+  The info of a reset also has the `grid_size`, (width, height).
   """
 
   def __init__(self, env: gymnasium.Env):
     super().__init__(env)
     if not hasattr(env.unwrapped, 'agent_pos'):
-      raise errors.EnvironmentSetupError(
+      raise failures.EnvironmentSetupError(
           f'AgentPosition needs a MiniGrid task, not {env}.'
       )
 
-  def _told(self, begins):
+  def _told(self, begins: bool) -> Dict[str, Any]:
     task = self.unwrapped
     told = {'position': np.array(task.agent_pos, np.int64)}
     if begins:
@@ -254,12 +277,12 @@ class AgentPosition(InfoWrapper):
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
 class FixedWorld(AgentPosition):
-  """Keeps the world of a MiniGrid task, and shows where in it the agent is.
+  """Fixes the world of a MiniGrid task; observes where the agent is in it.
 
-  Every episode begins as `world_seed` says, whatever seed it is reset with.
-  Observations become uint8 [width * height + 4]: 1 at the agent's cell, row by
-  row from the top left one, and at its direction, in MiniGrid's order. As
-  `AgentPosition`, it puts the `position` into the infos, too.
+  Every episode is reset with `world_seed`, whatever its own seed. Observations
+  become uint8 [width * height + 4]: 1 at the agent's cell, row by row from the
+  top left one, and at its direction, in MiniGrid's order. Like `AgentPosition`,
+  it also adds the `position` to the infos.
   """
 
   def __init__(self, env: gymnasium.Env, world_seed: int = 0):
@@ -268,16 +291,21 @@ class FixedWorld(AgentPosition):
     num_cells = self.unwrapped.width * self.unwrapped.height
     self.observation_space = spaces.Box(0, 1, (num_cells + 4,), np.uint8)
 
-  def reset(self, *, seed=None, options=None):
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[Any, Dict[str, Any]]:
     del seed
     _, info = super().reset(seed=self._world_seed, options=options)
     return self._observation(), info
 
-  def step(self, action: Any):
-    _, *outcome = super().step(action)
-    return self._observation(), *outcome
+  def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
+    _, reward, terminated, truncated, info = super().step(action)
+    return self._observation(), reward, terminated, truncated, info
 
-  def _observation(self):
+  def _observation(self) -> np.ndarray:
     task = self.unwrapped
     x, y = task.agent_pos
     observation = np.zeros(self.observation_space.shape, np.uint8)
@@ -288,16 +316,21 @@ class FixedWorld(AgentPosition):
 class FreshWorld(gymnasium.Wrapper):
   """Gives Gymnasium's BipedalWalker and CarRacing a new world each episode.
 
-  They empty the world of the last episode and fill it again, and Box2D then
-  takes its bodies in another order: an episode would depend on those before
-  it, not on its seed alone. Gymnasium's LunarLander does this by itself, see
-  github.com/Farama-Foundation/Gymnasium/issues/728.
+  They empty the world of the last episode and fill it again. Box2D then takes
+  its bodies in another order, so an episode would depend on earlier ones and
+  not on its seed alone. Gymnasium's LunarLander makes a new world by itself,
+  see github.com/Farama-Foundation/Gymnasium/issues/728.
   """
 
-  def reset(self, *, seed=None, options=None):
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[Any, Dict[str, Any]]:
     env = self.unwrapped
-    env._destroy()  # pylint: disable=protected-access
-    # Bodies keep their world alive for as long as it takes.
+    _compat.destroy_world(env)
+    # Bodies keep their world alive as long as necessary.
     env.world = type(env.world)(gravity=env.world.gravity)
     return self.env.reset(seed=seed, options=options)
 
@@ -306,11 +339,11 @@ class FreshWorld(gymnasium.Wrapper):
 def sign_of_reward(reward: np.ndarray) -> np.ndarray:
   """Returns -1, 0 or 1 for each reward, so that all games count alike.
 
-  For `load_environment.reward_fn`. Bind it for training only,
-  `train/load_environment.reward_fn = @sign_of_reward`; the returns of episodes
-  stay those of the game anyway.
+  For `load_environment.reward_fn`. Bind it for training only:
+  `train/load_environment.reward_fn = @sign_of_reward`. Returns of episodes are
+  always sums of the game's rewards.
 
   Args:
-    reward: [B].
+    reward: Rewards [B].
   """
   return np.sign(reward)

@@ -2,50 +2,80 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actors: objects that choose the actions of episodes.
 
-An actor is an object with `initial_state(batch_size)` and
-`act(time_step, state, wanted)`, which returns a nest of NumPy arrays [B, ...]
-that fits the action spec, and the next state; only the actions of the
-environments with an index in `wanted` matter.
+`load_function` finds an expert by its name; `Actor` is what all actors have.
 """
 
+import contextlib
 import inspect
+from typing import Any, Callable, Optional, Protocol, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 from tf_agents.utils import common
 
 from rnd_agents import errors
-from rnd_agents.environments import errors as environment_errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
+from rnd_agents.environments import vector_environment
 
 
 class ActorError(errors.InvalidValue):
-  """An actor that cannot play in an environment; the message says why."""
+  """An actor cannot play in an environment."""
 
 
 class ExpertFailure(RuntimeError):
-  """An expert raised an error of its own, which is the cause of this one."""
+  """An expert raised an error, which is the cause of this one."""
+
+
+class Actor(Protocol):
+  """Chooses the actions of B environments."""
+
+  def initial_state(self, batch_size: int) -> types.NestedTensorOrArray:
+    """Returns the state with which episodes begin; () for none."""
+
+  def act(
+      self,
+      time_step: ts.TimeStep,
+      state: types.NestedTensorOrArray,
+      wanted: Optional[Sequence[int]] = None,
+  ) -> Tuple[types.NestedArray, types.NestedTensorOrArray]:
+    """Returns the actions of a time step and the next state.
+
+    Args:
+      time_step: `TimeStep` of arrays [B, ...].
+      state: Returned by the last call, or by `initial_state`.
+      wanted: Indices of the environments whose actions matter; None for all.
+
+    Returns:
+      A tuple (nest of arrays [B, ...] that fits the action spec, state).
+    """
 
 
 class PolicyActor:
   """Plays the actions of a policy."""
 
-  def __init__(self, policy):
+  def __init__(self, policy: Any):
     """Creates the actor.
 
     Args:
-      policy: A `TFPolicy`, a `SavedPolicy`, or what `tf.saved_model.load`
-        returns for one.
+      policy: A `TFPolicy`, a `SavedPolicy`, or a policy that
+        `tf.saved_model.load` returned.
     """
     self._policy = policy
     self._action = common.function(policy.action)
 
-  def initial_state(self, batch_size):
+  def initial_state(self, batch_size: int) -> types.NestedTensorOrArray:
     return self._policy.get_initial_state(batch_size)
 
-  def act(self, time_step, state, wanted=None):
+  def act(
+      self,
+      time_step: ts.TimeStep,
+      state: types.NestedTensorOrArray,
+      wanted: Optional[Sequence[int]] = None,
+  ) -> Tuple[types.NestedArray, types.NestedTensorOrArray]:
     del wanted
     step = self._action(
         tf.nest.map_structure(tf.convert_to_tensor, time_step), state
@@ -54,18 +84,22 @@ class PolicyActor:
 
 
 class ObservationActor:
-  """Plays an actor on batches of observations, from any step of episodes."""
+  """Calls an actor with batches of observations, from any step on."""
 
-  def __init__(self, actor):
-    """Creates the actor of observations from a `PolicyActor`."""
+  def __init__(self, actor: Actor):
+    """Creates the actor.
+
+    Args:
+      actor: A `PolicyActor`.
+    """
     self._actor = actor
     self.reset()
 
-  def reset(self):
-    """Forgets the states of the actor, as if episodes began."""
+  def reset(self) -> None:
+    """Resets the states of the actor, as at the begin of episodes."""
     self._state = None
 
-  def __call__(self, observations):
+  def __call__(self, observations: types.NestedArray) -> types.NestedArray:
     """Returns actions [B, ...] for observations [B, ...]."""
     size = len(tf.nest.flatten(observations)[0])
     if self._state is None:
@@ -75,7 +109,7 @@ class ObservationActor:
       time_step = ts.transition(
           observations,
           np.zeros(size, np.float32),
-          np.ones(size, np.float32),  # TF-Agents would not repeat it.
+          np.ones(size, np.float32),  # TF-Agents does not broadcast it.
       )
     actions, self._state = self._actor.act(
         tf.nest.map_structure(np.asarray, time_step), self._state
@@ -86,33 +120,38 @@ class ObservationActor:
 class ExpertActor:
   """Plays the actions of the environment's own `expert_action()`.
 
-  It is not translated by wrappers that renumber the actions: use none.
+  Do not use wrappers that renumber the actions: they do not change it.
   """
 
-  def __init__(self, environment):
+  def __init__(self, environment: vector_environment.VectorPyEnvironment):
     """Creates the actor.
 
     Args:
-      environment: Of `load_environment`, of environments that have an
-        `expert_action()` each.
+      environment: A `VectorPyEnvironment` whose environments have an
+        `expert_action()`.
 
     Raises:
-      ActorError: If there is none.
+      ActorError: If they do not have it.
     """
     self._environment = environment
     call = getattr(environment.gymnasium_vector_env, 'call', None)
-    # Asked first: a worker process that has no such method would be lost.
+    # Checked first: a worker process without such a method would end.
     if call is None or not all(call('has_wrapper_attr', 'expert_action')):
       raise ActorError(
           f'{environment.name} has no expert_action(). Name a function'
           ' of its observations: --expert=module:function.'
       )
 
-  def initial_state(self, batch_size):
+  def initial_state(self, batch_size: int) -> types.NestedTensorOrArray:
     del batch_size
     return ()
 
-  def act(self, time_step, state, wanted=None):
+  def act(
+      self,
+      time_step: ts.TimeStep,
+      state: types.NestedTensorOrArray,
+      wanted: Optional[Sequence[int]] = None,
+  ) -> Tuple[types.NestedArray, types.NestedTensorOrArray]:
     environment = self._environment
     vector_env, size = environment.gymnasium_vector_env, environment.batch_size
     name = f'expert_action() of {environment.name}'
@@ -130,30 +169,39 @@ class ExpertActor:
 class FunctionActor:
   """Plays the actions that a function of the observations returns."""
 
-  def __init__(self, function, environment):
+  def __init__(
+      self,
+      function: Callable[..., Any],
+      environment: vector_environment.VectorPyEnvironment,
+  ):
     """Creates the actor.
 
     Args:
-      function: Takes a nest of NumPy arrays [B, ...] and returns one. If it has
-        a parameter `time_step`, that gets the `TimeStep` [B] by name.
-      environment: The `VectorPyEnvironment` it plays in.
+      function: Function from a nest of NumPy arrays [B, ...] to a nest of
+        actions. If it has a parameter `time_step`, it gets the `TimeStep` [B]
+        by that keyword.
+      environment: The `VectorPyEnvironment` in which it plays.
     """
     self._function = function
     self._is_nested = tf.nest.is_nested(environment.action_spec())
     self._name = getattr(function, '__name__', type(function).__name__)
-    try:
+    self._takes_time_step = False
+    with contextlib.suppress(ValueError):  # It is not written in Python.
       parameters = inspect.signature(function).parameters
-    except ValueError:  # It is not written in Python.
-      parameters = ()
-    self._takes_time_step = 'time_step' in parameters
+      self._takes_time_step = 'time_step' in parameters
 
-  def initial_state(self, batch_size):
+  def initial_state(self, batch_size: int) -> types.NestedTensorOrArray:
     del batch_size
     return ()
 
-  def act(self, time_step, state, wanted=None):
+  def act(
+      self,
+      time_step: ts.TimeStep,
+      state: types.NestedTensorOrArray,
+      wanted: Optional[Sequence[int]] = None,
+  ) -> Tuple[types.NestedArray, types.NestedTensorOrArray]:
     del wanted
-    # It may write into what it gets, and what it gets is recorded.
+    # A copy: the function may write into it, and it is recorded.
     time_step = tf.nest.map_structure(np.copy, time_step)
     more = {'time_step': time_step} if self._takes_time_step else {}
     actions = _ask(self._name, self._function, time_step.observation, **more)
@@ -162,8 +210,10 @@ class FunctionActor:
     return tf.nest.map_structure(np.asarray, actions), state
 
 
-def _ask(name, function, *args, **kwargs):
-  """Calls an expert; raises ActorError or ExpertFailure for what it raises."""
+def _ask(
+    name: str, function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+  """Calls an expert; turns its errors into ActorError or ExpertFailure."""
   try:
     return function(*args, **kwargs)
   except errors.InvalidValue as error:
@@ -173,28 +223,28 @@ def _ask(name, function, *args, **kwargs):
     raise ExpertFailure(f'{what.splitlines()[0]}.') from error
 
 
-def load_function(name):
+def load_function(name: str) -> Callable[..., Any]:
   """Returns the function of a module, or a new object of the class.
 
   Args:
-    name: 'package.module:function', or the name of a class, whose objects
-      remember something from call to call.
+    name: 'package.module:function', or the name of a class, of which an object
+      is made, for an expert with a memory.
 
   Raises:
-    UserError: If there is none.
+    UserError: If there is no such function.
   """
   module_name, _, function_name = name.partition(':')
   if not module_name or not function_name:
     raise ActorError(f"{name!r} must be 'module:function', as in experts:mine.")
-  module = environment_errors.import_module(module_name, name)
+  module = failures.import_module(module_name, name)
   function = getattr(module, function_name, None)
   if not callable(function):
     raise ActorError(f'{module_name} has no function {function_name!r}.')
   return function() if isinstance(function, type) else function
 
 
-def network_state_spec(actor):
-  """Returns specs of an actor's state, as a flat tuple; () if it has none."""
+def network_state_spec(actor: Actor) -> Tuple[types.NestedArraySpec, ...]:
+  """Returns specs of an actor's state as a flat tuple; () for no state."""
   return tuple(
       array_spec.ArraySpec(np.shape(part)[1:], np.asarray(part).dtype)
       for part in tf.nest.flatten(actor.initial_state(1))

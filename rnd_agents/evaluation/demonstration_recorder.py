@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records whole episodes, from known seeds, as demonstrations."""
 
-from typing import Any, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
 
 import numpy as np
 import tensorflow as tf
+from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
+from tf_agents.typing import types
 
 from rnd_agents.environments import episode_log
+from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import evaluator
 
@@ -18,16 +21,16 @@ class Demonstration(NamedTuple):
   """One recorded episode.
 
   Attributes:
-    seed: Of the episode.
-    return_: Sum of the rewards as the environment gave them; those of the
-      trajectory are the agent's, see `load_environment.reward_fn`.
+    seed: Seed of the episode.
+    return_: Sum of the environment's own rewards; the trajectory has those of
+      the agent, see `load_environment.reward_fn`.
     length_env_steps: T.
-    success: True, False, or None where it is not known.
+    success: Whether it was a success; None if that is not known.
     trajectory: A `Trajectory` of arrays [T + 1, ...], from the FIRST to the
       LAST frame; the action of the last is the allowed one nearest to 0.
   """
 
-  seed: int
+  seed: Optional[int]
   return_: float
   length_env_steps: int
   success: Any
@@ -35,8 +38,12 @@ class Demonstration(NamedTuple):
 
 
 def record(
-    environment, actor, seeds, keep_network_state=False, should_stop=None
-):
+    environment: vector_environment.VectorPyEnvironment,
+    actor: actors.Actor,
+    seeds: Sequence[int],
+    keep_network_state: bool = False,
+    should_stop: Optional[Callable[[], bool]] = None,
+) -> Iterator[Demonstration]:
   """Records one episode from each seed, as `evaluator.play` plays them.
 
   Args:
@@ -44,13 +51,13 @@ def record(
     actor: Chooses the actions, see `actors`.
     seeds: A sequence of seeds.
     keep_network_state: Whether the policy info is a dict with `network_state`,
-      the actor's state before each frame as a flat tuple, and not ().
-    should_stop: Optional function that is called before each step; True ends
-      everything, after the episodes that are complete.
+      the actor's state before each frame as a flat tuple; else it is ().
+    should_stop: Optional function that is called before each step; if it
+      returns True, recording ends after the complete episodes.
 
   Yields:
-    A `Demonstration` each, in the order of the seeds. Of a round that ends with
-    an error, the episodes that are complete come before the error.
+    `Demonstration`s in the order of the seeds. If a round ends with an error,
+    its complete episodes are yielded before it is raised.
 
   Raises:
     ActorError: If the actor has no state to keep, or its actions do not fit.
@@ -71,21 +78,25 @@ def record(
     yield _demonstration(played, environment.action_spec())
 
 
-def replay(environment, seed, actions):
+def replay(
+    environment: vector_environment.VectorPyEnvironment,
+    seed: int,
+    actions: types.NestedArray,
+) -> Demonstration:
   """Records the episode of a seed and its actions.
 
-  Where the actions end before the episode does, the last frame is that of a
-  time limit: it ends the demonstration, and its discount is 1.
+  If the actions end before the episode, the last frame is LAST with discount 1,
+  as at a time limit.
 
   Args:
     environment: A `VectorPyEnvironment` of one environment.
-    seed: Of the episode.
-    actions: Nest of arrays [T, ...], at least one, as the action spec has them.
+    seed: Seed of the episode.
+    actions: Nest of arrays [T, ...] that fits the action spec; T is at least 1.
 
   Returns:
     A `Demonstration`, shorter than T if the episode ends earlier.
   """
-  steps = list(evaluator.replay(environment, seed, actions))
+  steps = list(evaluator.replay_steps(environment, seed, actions))
   length = len(steps) - 1
   last = steps[-1]
   if last.is_last()[0]:
@@ -110,7 +121,9 @@ def replay(environment, seed, actions):
   return _demonstration(played, environment.action_spec())
 
 
-def _demonstration(played, action_spec):
+def _demonstration(
+    played: evaluator.PlayedEpisode, action_spec: types.NestedArraySpec
+) -> Demonstration:
   """Returns a `PlayedEpisode` as a `Demonstration`."""
   episode = played.episode
   return Demonstration(
@@ -122,10 +135,14 @@ def _demonstration(played, action_spec):
   )
 
 
-def _trajectory(played, action_spec):
-  """Returns the frames of an episode, as TF-Agents' drivers have them."""
+def _trajectory(
+    played: evaluator.PlayedEpisode, action_spec: types.NestedArraySpec
+) -> trajectory.Trajectory:
+  """Returns the frames of an episode as TF-Agents' drivers would."""
 
-  def with_boundary(action, spec):
+  def with_boundary(
+      action: np.ndarray, spec: array_spec.BoundedArraySpec
+  ) -> np.ndarray:
     # A policy may sample beyond the bounds; the environment clips as well.
     action = np.concatenate([action, np.zeros([1, *spec.shape], action.dtype)])
     if action.dtype.kind == 'f':

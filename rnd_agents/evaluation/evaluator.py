@@ -1,15 +1,27 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Plays an episode from each of a list of seeds, and evaluates policies so."""
+"""Evaluates policies: plays an episode from each of a list of seeds."""
 
 import operator
-from typing import Any, NamedTuple, Tuple
+from typing import (
+  Any,
+  Callable,
+  Dict,
+  Iterator,
+  List,
+  NamedTuple,
+  Optional,
+  Sequence,
+  Tuple,
+)
 
 import numpy as np
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import errors
+from rnd_agents.environments import episode_log
 from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import actors
 
@@ -18,54 +30,57 @@ _MAX_EPISODE_STEPS = 200_000
 
 
 class EndlessEpisode(errors.UserError, RuntimeError):
-  """An episode that does not come to its end."""
+  """An episode does not end."""
 
 
 class PlayedEpisode(NamedTuple):
   """One episode of T steps.
 
   Attributes:
-    episode: Its return, length and outcome, with its seed and its actions.
+    episode: `Episode` with return, length, outcome, seed and actions.
     time_steps: `TimeStep` of arrays [T + 1, ...], from the FIRST to the LAST;
       () if they were not kept.
     network_states: The actor's state before each time step, as a flat tuple of
       arrays [T + 1, ...]; () if they were not kept.
   """
 
-  episode: vector_environment.Episode
+  episode: episode_log.Episode
   time_steps: Any
   network_states: Tuple[np.ndarray, ...]
 
 
 def play(
-    environment,
-    actor,
-    seeds,
-    keep_time_steps=False,
-    keep_network_states=False,
-    should_stop=None,
-):
+    environment: vector_environment.VectorPyEnvironment,
+    actor: actors.Actor,
+    seeds: Sequence[int],
+    keep_time_steps: bool = False,
+    keep_network_states: bool = False,
+    should_stop: Optional[Callable[[], bool]] = None,
+) -> Iterator[PlayedEpisode]:
   """Plays one episode from each seed, in rounds of `batch_size` episodes.
 
   Args:
     environment: A `VectorPyEnvironment`.
     actor: Chooses the actions, see `actors`.
     seeds: A sequence of seeds.
-    keep_time_steps: Whether to keep what the environment returned.
+    keep_time_steps: Whether to keep the time steps of the environment.
     keep_network_states: Whether to keep the states of the actor.
-    should_stop: Optional function that is called before each step; True ends
-      everything, after the episodes that are complete.
+    should_stop: Optional function that is called before each step; if it
+      returns True, playing ends after the complete episodes.
 
   Yields:
-    A `PlayedEpisode` each, in the order of the seeds. Of a round that ends with
-    an error, the episodes that are complete come before the error.
+    `PlayedEpisode`s in the order of the seeds. If a round ends with an error,
+    its complete episodes are yielded before it is raised.
 
   Raises:
     EndlessEpisode: If an episode does not end.
-    ActorError, ExpertFailure: As the actor raised it, with step and seeds.
+    ActorError, ExpertFailure: If the actor raised it; the message has step and
+      seeds.
   """
 
-  def kept(time_step, state):
+  def kept(
+      time_step: ts.TimeStep, state: types.NestedTensorOrArray
+  ) -> Tuple[Any, Any]:
     return (
         time_step if keep_time_steps else (),
         tuple(map(np.asarray, tf.nest.flatten(state)))
@@ -78,7 +93,8 @@ def play(
   for start in range(0, len(seeds), size):
     if should_stop():
       return
-    played, error = {}, None
+    played: Dict[int, PlayedEpisode] = {}
+    error = None
     try:
       _play_round(
           environment,
@@ -95,14 +111,24 @@ def play(
       raise error
 
 
-def _play_round(environment, actor, seeds, kept, should_stop, played):
+def _play_round(
+    environment: vector_environment.VectorPyEnvironment,
+    actor: actors.Actor,
+    seeds: List[int],
+    kept: Callable[[ts.TimeStep, Any], Tuple[Any, Any]],
+    should_stop: Callable[[], bool],
+    played: Dict[int, PlayedEpisode],
+) -> None:
   """Plays the episode of seeds[i] in environment i, into played[i]."""
-  # Environments to spare play along and do not count.
+  # Environments without a seed also play; their episodes do not count.
   spare = environment.batch_size - len(seeds)
   time_step = environment.reset_with_seeds(seeds + spare * seeds[-1:])
   environment.pop_episodes()
   state = actor.initial_state(environment.batch_size)
-  running = {i: ([], []) for i in range(len(seeds))}  # Actions, frames.
+  # Actions and frames of the episodes that have not ended.
+  running: Dict[int, Tuple[List[Any], List[Any]]] = {
+      i: ([], []) for i in range(len(seeds))
+  }
   num_steps = 0
   while running and not should_stop():
     if num_steps == _MAX_EPISODE_STEPS:
@@ -128,7 +154,7 @@ def _play_round(environment, actor, seeds, kept, should_stop, played):
       frame = kept(time_step, state)
       for episode in environment.pop_episodes():
         i = episode.environment_index
-        # Environments that finish early go on with episodes that do not count.
+        # Environments that finish early play episodes that do not count.
         if i in running:
           actions, frames = running.pop(i)
           frames.append(_row(frame, i))
@@ -138,28 +164,34 @@ def _play_round(environment, actor, seeds, kept, should_stop, played):
           played[i] = PlayedEpisode(episode, *_stacked(frames, frame))
 
 
-def _row(batch, index):
-  """Returns one environment's part, flat; a copy, which frees the rest."""
+def _row(batch: types.NestedArray, index: int) -> List[np.ndarray]:
+  """Returns the flat row of one environment, copied, so the rest is freed."""
   return [np.array(part[index]) for part in tf.nest.flatten(batch)]
 
 
-def _stacked(rows, structure):
-  """Returns rows of `_row` as arrays [len(rows), ...] in a structure."""
+def _stacked(
+    rows: Sequence[List[np.ndarray]], structure: types.NestedArray
+) -> types.NestedArray:
+  """Returns the rows of `_row` as a nest of arrays [len(rows), ...]."""
   return tf.nest.pack_sequence_as(
       structure, [np.stack(part) for part in zip(*rows)]
   )
 
 
-def replay(environment, seed, actions):
+def replay_steps(
+    environment: vector_environment.VectorPyEnvironment,
+    seed: int,
+    actions: types.NestedArray,
+) -> Iterator[ts.TimeStep]:
   """Yields the time steps of an episode, played from its seed and actions.
 
   Args:
     environment: A `VectorPyEnvironment` of one environment.
-    seed: Of the episode.
-    actions: Nest of arrays [T, ...], as the action spec has them.
+    seed: Seed of the episode.
+    actions: Nest of arrays [T, ...] that fits the action spec.
 
   Yields:
-    The `TimeStep`s, [1, ...]: T + 1, or fewer if the episode ends earlier.
+    `TimeStep`s [1, ...]: T + 1 of them, or fewer if the episode ends earlier.
   """
   time_step = environment.reset_with_seeds([seed])
   environment.pop_episodes()
@@ -167,27 +199,33 @@ def replay(environment, seed, actions):
   for t in range(len(tf.nest.flatten(actions)[0])):
     if time_step.is_last()[0]:
       return
-    now = operator.itemgetter(slice(t, t + 1))
-    time_step = environment.step(tf.nest.map_structure(now, actions))
+    row = operator.itemgetter(slice(t, t + 1))
+    time_step = environment.step(tf.nest.map_structure(row, actions))
     yield time_step
 
 
 class Evaluator:
-  """Plays the same episodes again and again, so that curves are comparable."""
+  """Evaluates a policy on the same episodes each time."""
 
-  def __init__(self, environment, policy, seeds, generator=None):
+  def __init__(
+      self,
+      environment: vector_environment.VectorPyEnvironment,
+      policy: Any,
+      seeds: Sequence[int],
+      generator: Optional[tf.random.Generator] = None,
+  ):
     """Creates the evaluator.
 
     Args:
       environment: A `VectorPyEnvironment`. With fewer environments than seeds
         the episodes are played in rounds.
-      policy: A `TFPolicy`, or what `tf.saved_model.load` returns for one.
-      seeds: One episode begins from each; at least one.
-      generator: The `tf.random.Generator` of a policy that samples with one:
-        each evaluation begins with its state of now.
+      policy: A `TFPolicy`, or a policy that `tf.saved_model.load` returned.
+      seeds: Seeds of the episodes, at least one.
+      generator: The `tf.random.Generator` from which the policy samples: each
+        evaluation begins with its current state. None if it uses no generator.
 
     Raises:
-      ValueError: If there are no seeds.
+      InvalidValue: If there are no seeds.
     """
     self._environment = environment
     self._actor = actors.PolicyActor(policy)
@@ -198,16 +236,15 @@ class Evaluator:
       raise errors.InvalidValue('An evaluation needs at least one seed.')
 
   @property
-  def environment(self):
-    """The environment that the episodes are played in."""
+  def environment(self) -> vector_environment.VectorPyEnvironment:
+    """Environment in which the episodes are played."""
     return self._environment
 
-  def run(self):
+  def run(self) -> List[episode_log.Episode]:
     """Plays one episode from each seed.
 
     Returns:
-      A list of `Episode`, in the order of the seeds, each with its seed and
-      its actions.
+      A list of `Episode`s with seed and actions, in the order of the seeds.
 
     Raises:
       EndlessEpisode: If an episode does not end.
@@ -220,8 +257,10 @@ class Evaluator:
     ]
 
 
-def best_episode(episodes):
-  """Returns the episode of the highest return; of equals the first.
+def best_episode(
+    episodes: Sequence[episode_log.Episode]
+) -> episode_log.Episode:
+  """Returns the first episode with the highest return.
 
   Args:
     episodes: A list of `Episode`, at least one.
@@ -229,20 +268,22 @@ def best_episode(episodes):
   return max(episodes, key=lambda episode: episode.return_)
 
 
-def summarize(episodes, has_told_success=False):
+def summarize_episodes(
+    episodes: Sequence[episode_log.Episode], has_told_success: bool = False
+) -> Dict[str, float]:
   """Returns statistics of episodes, by metric name.
 
   Args:
     episodes: A list of `Episode`, at least one.
-    has_told_success: Whether earlier ones had a `success_rate`. Then these have
-      one, too: the environment reports success, and there was none.
+    has_told_success: Whether earlier episodes had a `success_rate`. Then these
+      also have one, 0 if none of them reports a success.
 
   Returns:
     A dict: `episodes`, `return_mean`, `return_min`, `return_max`,
-    `length_mean`, `terminated_rate` (share that ended by itself and not by a
-    time limit) and, where an episode reports it, `success_rate` (an episode
-    that does not is none), `rooms_visited_mean` and `rooms_visited_max`, and,
-    with an `action_repeat`, `length_time_steps_mean`.
+    `length_mean`, `terminated_rate` (share without a time limit);
+    `success_rate` if an episode reports success (others count as failures);
+    `rooms_visited_mean` and `rooms_visited_max` if episodes report rooms; with
+    an `action_repeat`, `length_time_steps_mean`.
   """
   returns = np.array([episode.return_ for episode in episodes])
   metrics = dict(

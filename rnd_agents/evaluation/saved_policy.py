@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A policy from the SavedModel that a run left, and what it must be given."""
+"""Loads a policy, with its specs, from a SavedModel of a run."""
 
 import os
 
@@ -12,33 +12,35 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
 from rnd_agents import spec_differences
+from rnd_agents.environments import vector_environment
 
-# Importing it is what registers the types of the saved distributions.
+# The import registers the types of the saved distributions.
 del tfp
 
 
 class SavedPolicyError(errors.InvalidValue):
-  """A folder that holds no policy, or one of another environment."""
+  """A directory has no policy, or one for another environment."""
 
 
 class SavedPolicy:
   """A policy loaded from a SavedModel.
 
-  Serves `Evaluator` as a `TFPolicy` does.
+  `Evaluator` takes it like a `TFPolicy`.
 
   Attributes:
-    time_step_spec: `TimeStep` of tensor specs, of one environment.
+    time_step_spec: `TimeStep` of tensor specs of one environment.
     action_spec: Nest of tensor specs.
   """
 
-  def __init__(self, directory):
+  def __init__(self, directory: str):
     """Loads the policy.
 
     Args:
-      directory: Folder of the SavedModel, such as `runs/x/policies/policy`.
+      directory: Directory of the SavedModel, such as `runs/x/policies/policy`.
 
     Raises:
-      SavedPolicyError: If there is none; the message says where there is one.
+      SavedPolicyError: If there is no policy; the message suggests where to
+        find it.
     """
     if not os.path.isfile(os.path.join(directory, 'saved_model.pb')):
       raise SavedPolicyError(_no_policy(directory))
@@ -50,15 +52,17 @@ class SavedPolicy:
       )
       self.action = self._model.action
       self.get_initial_state = self._model.get_initial_state
-    # Whatever TensorFlow or protobuf say of a file that is cut short.
+    # TensorFlow and protobuf raise various errors for a truncated file.
     except Exception as error:  # pylint: disable=broad-exception-caught
       raise SavedPolicyError(
-          f'{directory} is no policy that can be loaded: {_one_line(error)}'
+          f'The policy in {directory} cannot be loaded: {_one_line(error)}'
       ) from error
     self.time_step_spec = specs['time_step_spec']
     self.action_spec = specs['action_spec']
 
-  def check_fits(self, environment):
+  def check_fits(
+      self, environment: vector_environment.VectorPyEnvironment
+  ) -> None:
     """Raises SavedPolicyError unless the policy can play in an environment.
 
     Args:
@@ -72,22 +76,22 @@ class SavedPolicy:
     )
     if faults:
       raise SavedPolicyError(
-          f'The policy is not one for {environment.name}: its'
+          f'The policy does not fit {environment.name}: its'
           f' {"; its ".join(faults)}.'
       )
 
 
-def _no_policy(directory):
-  """What to do about a folder without a SavedModel."""
+def _no_policy(directory: str) -> str:
+  """Returns a message for a directory without a SavedModel."""
   if not os.path.isdir(directory):
-    message = f'{directory} is no folder.'
+    message = f'{directory} is not a directory.'
   else:
-    message = f'{directory} holds no policy (no saved_model.pb).'
+    message = f'{directory} has no policy (no saved_model.pb).'
   for below in ('policy', 'policies/policy'):
     if os.path.isfile(os.path.join(directory, below, 'saved_model.pb')):
       return f'{message} Did you mean {os.path.join(directory, below)}?'
-  return f'{message} A run leaves its policy in ROOT_DIR/policies/policy.'
+  return f'{message} The policy of a run is in ROOT_DIR/policies/policy.'
 
 
-def _one_line(error):
+def _one_line(error: BaseException) -> str:
   return ' '.join(str(error).split())[:300]

@@ -2,46 +2,47 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records one episode as a video.
 
-An evaluation does not render: of its best episode the seed and the actions are
-known, and are replayed with rendering. That gives the same episode wherever the
-seed decides the environment; some environments do not repeat, and the result
-says which return the video shows.
+An evaluation does not render: the seed and the actions of its best episode are
+replayed with rendering. That gives the same episode if the seed determines the
+environment. For other environments the result has the return of the video.
 """
 
 import contextlib
 import os
 import subprocess
 import time
-from typing import List, NamedTuple, Optional
+from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Tuple
 
 from absl import logging
 import gin
 import numpy as np
 
-from rnd_agents import errors as user_errors
-from rnd_agents.environments import errors
+from rnd_agents import errors
+from rnd_agents.environments import episode_log
+from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
+from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import evaluator
 
 _MAX_FRAMES = 9
 _DEFAULT_FPS = 30
 
 
-class RecordingError(user_errors.UserError, RuntimeError):
-  """A video that cannot be made; the message says why."""
+class RecordingError(errors.UserError, RuntimeError):
+  """A video cannot be made."""
 
 
 class Recording(NamedTuple):
   """A video.
 
   Attributes:
-    return_: sum of the rewards as the environment gave them.
-    length_env_steps: number of transitions; there is one frame more.
-    path: of the file.
-    frames: at most 9 of the frames, evenly spread, the first and the last among
-      them: list of uint8 [height, width, 3].
-    matches: whether it is the episode that was asked for, by its length and
-      its return; None if the video had to end before.
+    return_: Sum of the environment's own rewards.
+    length_env_steps: Number of transitions; there is one more frame.
+    path: Path of the file.
+    frames: At most 9 frames at equal distances, with the first and the last: a
+      list of uint8 [height, width, 3].
+    matches: Whether length and return are those of the requested episode; None
+      if the video had to end before.
   """
 
   return_: float
@@ -51,18 +52,20 @@ class Recording(NamedTuple):
   matches: Optional[bool]
 
 
-def rendering_environment(scope='eval', **arguments):
-  """Loads one environment that renders, as gin binds it otherwise.
+def rendering_environment(
+    scope: str = 'eval', **arguments: Any
+) -> vector_environment.VectorPyEnvironment:
+  """Loads one environment as gin binds it, but with rendering.
 
   Args:
     scope: The gin scope of its `load_environment`.
-    **arguments: More for `load_environment`.
+    **arguments: Further arguments of `load_environment`.
 
   Returns:
     A `VectorPyEnvironment` of one environment.
 
   Raises:
-    RecordingError: If the environment has no pictures to show.
+    RecordingError: If the environment does not render.
   """
   # A video is silent; pygame would look for a sound card and complain.
   os.environ.setdefault('SDL_AUDIODRIVER', 'dummy')
@@ -77,7 +80,7 @@ def rendering_environment(scope='eval', **arguments):
     try:
       return loaders.load_environment(
           num_environments=1,
-          # Vector environments of their own play on many and render none.
+          # Own vector environments do not render.
           vectorization='sync',
           env_kwargs=env_kwargs,
           **arguments,
@@ -85,11 +88,16 @@ def rendering_environment(scope='eval', **arguments):
     except Exception as error:  # Constructors raise many kinds.
       raise RecordingError(
           'The environment cannot be made with render_mode=rgb_array:'
-          f' {user_errors.message_of(error)}'
+          f' {errors.message_of(error)}'
       ) from error
 
 
-def record_episode(make_environment, episode, path, max_wall_time_s=None):
+def record_episode(
+    make_environment: Callable[[], vector_environment.VectorPyEnvironment],
+    episode: episode_log.Episode,
+    path: str,
+    max_wall_time_s: Optional[float] = None,
+) -> Recording:
   """Replays an episode of an evaluation and writes it as an MP4.
 
   The file gets its name when it is complete. There is a frame for the first
@@ -99,25 +107,25 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
     make_environment: Called once, returns a `VectorPyEnvironment` of one
       environment with render_mode 'rgb_array', such as `rendering_environment`;
       it is closed.
-    episode: An `Episode` of `Evaluator.run`: its seed, its actions and what
-      came of them. Where the replay comes out otherwise, a warning is
-      logged and `matches` is False.
-    path: Of the video, ending in .mp4.
-    max_wall_time_s: The video ends here if the episode does not, and is not
-      compared; None for any time. MuJoCo without a GPU draws five frames a
-      second.
+    episode: An `Episode` of `Evaluator.run`. If return or length of the replay
+      differ, a warning is logged and `matches` is False.
+    path: Path of the video, ending in .mp4.
+    max_wall_time_s: Longest time in seconds, after which the video ends and is
+      not compared; None for no limit. MuJoCo without a GPU draws five frames
+      per second.
 
   Returns:
     A `Recording`.
 
   Raises:
-    ImportError: If imageio-ffmpeg is missing.
+    MissingPackage: If imageio-ffmpeg is missing.
     RecordingError: If the environment does not render, or fails, or the file
       cannot be written.
-    ValueError: If the episode is none of an evaluation.
+    InvalidValue: If the episode does not have its seed and actions.
   """
-  if episode.actions is None or episode.seed is None:
-    raise user_errors.InvalidValue(
+  seed = episode.seed
+  if episode.actions is None or seed is None:
+    raise errors.InvalidValue(
         'A video needs seed and actions of its episode: take one that'
         ' Evaluator.run returned.'
     )
@@ -126,19 +134,19 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
   try:
     if environment.batch_size != 1:
       raise RecordingError(
-          f'A video is of one environment, not of {environment.batch_size}.'
+          f'A video needs one environment, not {environment.batch_size}.'
       )
     metadata = environment.gymnasium_vector_env.metadata
     fps = metadata.get('render_fps') or _DEFAULT_FPS  # It may be None.
     with _writing(ffmpeg, path, fps) as write:
       return_, length, has_ended, frames = _replay(
-          environment, episode, write, max_wall_time_s
+          environment, episode, seed, write, max_wall_time_s
       )
   except OSError as error:
     raise RecordingError(
         f'{path} could not be written: {error.strerror}.'
     ) from error
-  except errors.EnvironmentFailure as error:
+  except failures.EnvironmentFailure as error:
     raise RecordingError(str(error)) from error
   finally:
     environment.close()
@@ -164,12 +172,18 @@ def record_episode(make_environment, episode, path, max_wall_time_s=None):
   return Recording(return_, length, path, frames, matches)
 
 
-def _replay(environment, episode, write, max_wall_time_s):
-  """Returns return and length of the replay, whether it ended, some frames."""
+def _replay(
+    environment: vector_environment.VectorPyEnvironment,
+    episode: episode_log.Episode,
+    seed: int,
+    write: Callable[[np.ndarray], None],
+    max_wall_time_s: Optional[float],
+) -> Tuple[float, int, bool, List[np.ndarray]]:
+  """Returns return, length, whether it ended, and some frames of a replay."""
   start_s = time.monotonic()
   shown = np.linspace(0, episode.length_env_steps, _MAX_FRAMES).round()
   frames = []
-  steps = evaluator.replay(environment, episode.seed, episode.actions)
+  steps = evaluator.replay_steps(environment, seed, episode.actions)
   for length, time_step in enumerate(steps):
     frame = _frame(environment)
     write(frame)
@@ -183,17 +197,17 @@ def _replay(environment, episode, write, max_wall_time_s):
     if ends:
       break
   played = environment.pop_episodes()
-  # Not the sum of rewards of time steps, which may be scaled and are float32.
+  # Rewards of time steps may be scaled and are float32.
   return_ = (
       played[0].return_ if played else float(environment.running_returns()[0])
   )
   return return_, length, bool(played), frames
 
 
-def _frame(environment):
+def _frame(environment: vector_environment.VectorPyEnvironment) -> np.ndarray:
   """Returns the rendered frame, uint8 [height, width, 3]."""
   try:
-    frame = np.asarray(environment.render()[0])
+    frame = np.asarray(environment.render())[0]
   except Exception as error:  # MuJoCo without a display, and many others.
     raise RecordingError(
         f'{environment.name} does not render ({type(error).__name__}: {error}).'
@@ -208,14 +222,16 @@ def _frame(environment):
 
 
 @contextlib.contextmanager
-def _writing(ffmpeg, path, fps):
-  """Gives a function that writes a frame to a video, complete at the end."""
+def _writing(
+    ffmpeg: str, path: str, fps: float
+) -> Iterator[Callable[[np.ndarray], None]]:
+  """Yields a function that writes frames; the file is complete at the end."""
   folder, name = os.path.split(os.path.abspath(path))
   os.makedirs(folder, exist_ok=True)
   aside = os.path.join(folder, f'.{name}.new')
   process = None
 
-  def write(frame):
+  def write(frame: np.ndarray) -> None:
     nonlocal process
     if process is None:  # The first one has the size.
       height, width, _ = frame.shape
@@ -234,7 +250,8 @@ def _writing(ffmpeg, path, fps):
           start_new_session=True,  # A Ctrl-C is not for it.
       )
     with contextlib.suppress(BrokenPipeError):  # Its message says why.
-      process.stdin.write(np.ascontiguousarray(frame))
+      assert process.stdin is not None
+      process.stdin.write(np.ascontiguousarray(frame).data)
 
   try:
     yield write
@@ -254,13 +271,13 @@ def _writing(ffmpeg, path, fps):
       os.remove(aside)
 
 
-def _find_ffmpeg():
+def _find_ffmpeg() -> str:
   """Returns the path of the program that comes with imageio-ffmpeg."""
   try:
     import imageio_ffmpeg
 
     return imageio_ffmpeg.get_ffmpeg_exe()
   except (ImportError, RuntimeError) as error:
-    raise user_errors.MissingPackage(
+    raise errors.MissingPackage(
         'Videos need imageio-ffmpeg: pip install "rnd_agents[video]"'
     ) from error

@@ -3,8 +3,11 @@
 """Counts the states that environments visit, for heat maps."""
 
 import copy
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents.plotting import heat_maps
 
@@ -19,7 +22,7 @@ _LARGEST_GRID = 1_000
 _CELLS = (50, 50)  # Of a plane: y, x.
 # Vector steps kept before they are counted: one call of NumPy for all of them.
 _MAX_PENDING = 256
-# Larger bounds are not meant as a range.
+# Larger bounds do not describe a range.
 _LARGEST_BOUND = 1e6
 _LABELS = {'MountainCar': ('Position', 'Velocity')}
 
@@ -27,38 +30,42 @@ _LABELS = {'MountainCar': ('Position', 'Velocity')}
 class VisitCounts:
   """Counts visits of states, in environments whose states can be drawn.
 
-  What is counted, the first that fits the first time step:
+  It counts the first of these kinds that fits the first time step:
 
   * `rooms`: `info['room']`, as of Montezuma's Revenge;
   * `grid`: `info['position']`, an array (x, y), as of MiniGrid; the info of the
-    first reset may have the `grid_size`, (width, height); what lies beyond
-    1,000 is not counted;
+    first reset may have the `grid_size`, (width, height); positions beyond
+    1,000 are ignored;
   * `plane`: observations of two numbers, in 50 x 50 cells between the bounds of
-    the observation space, if it has any; what lies outside counts in the cell
-    at the edge;
-  * `board`: observations [H, W] with a single one in zeros, as of DeepSea.
+    the observation space; numbers outside count in the cell at the edge;
+  * `board`: observations [H, W] with a single one among zeros, as of DeepSea.
 
-  `observe` is made to be called at each step of a `VectorPyEnvironment`
-  (`add_step_observer`): it keeps a reference, and the counting is done once in
-  256 steps. Every time step counts as a visit, also the last of an episode.
+  Register `observe` as a step observer of a `VectorPyEnvironment`: it keeps
+  references and counts once in 256 steps. Every time step counts as a visit,
+  also the last of an episode.
 
-  `state` and `from_states` carry counts to another process, which draws those
-  of several collectors as one picture, without their environments.
+  `state` and `from_states` pass the counts of several collectors to another
+  process, which draws them as one picture without their environments.
   """
 
-  def __init__(self, observation_spec=None, name=''):
+  def __init__(
+      self,
+      observation_spec: Optional[types.NestedArraySpec] = None,
+      name: str = '',
+  ):
     """Creates the counts.
 
     Args:
-      observation_spec: Of the environment, an `ArraySpec` or a nest of them.
-      name: Of the environment, for the title.
+      observation_spec: Spec of the environment's observations, an `ArraySpec`
+        or a nest of them; None for an unknown one.
+      name: Name of the environment, for the title.
     """
     self._name = name
-    self._kind = None  # Not known before the first time step.
+    self._kind: Optional[str] = None  # Not known before the first time step.
     self._least_shape = (1, 1)  # Of the counts, but of a plane.
     self._counts = np.zeros((0, 0), np.int64)  # [H, W]; rooms: [1, 24].
     self._low = self._high = None  # [2], of a plane.
-    self._pending = []  # Arrays [n, ...].
+    self._pending: List[np.ndarray] = []  # Arrays [n, ...].
     self._observation_shape = getattr(observation_spec, 'shape', None)
     if self._observation_shape == (2,):
       low, high = (
@@ -69,11 +76,11 @@ class VisitCounts:
         self._low, self._high = low.astype(np.float64), high.astype(np.float64)
 
   @classmethod
-  def from_states(cls, states):
+  def from_states(cls, states: Sequence[Dict[str, Any]]) -> 'VisitCounts':
     """Returns the sum of counts of several shards, without an environment.
 
     Args:
-      states: Of `state()`, at least one, all of the same environment.
+      states: Results of `state()`, at least one, for the same environment.
     """
     parts = [cls() for _ in states]
     for part, state in zip(parts, states):
@@ -85,17 +92,17 @@ class VisitCounts:
     return total
 
   @property
-  def kind(self):
-    """'plane', 'board', 'grid' or 'rooms'; None while nothing fits."""
+  def kind(self) -> Optional[str]:
+    """Kind of states: 'plane', 'board', 'grid' or 'rooms'; None if unknown."""
     return None if self._kind == _NOTHING else self._kind
 
-  def observe(self, time_step, infos):
+  def observe(self, time_step: ts.TimeStep, infos: Dict[str, Any]) -> None:
     """Counts a time step.
 
     Args:
-      time_step: Of NumPy arrays with the axes [B, ...]. They are kept, so they
-        must not be written to later.
-      infos: Gymnasium's, of a vector environment.
+      time_step: `TimeStep` of NumPy arrays [B, ...]. It keeps references: do
+        not write to them later.
+      infos: Gymnasium's infos of a vector environment.
     """
     if self._kind is None:
       self._decide(time_step.observation, infos)
@@ -108,7 +115,7 @@ class VisitCounts:
     else:
       key = 'room' if self._kind == ROOMS else 'position'
       values = infos.get(key)
-      # Gymnasium's mask of the environments that gave it.
+      # Gymnasium's mask of the environments with this entry.
       if values is not None and f'_{key}' in infos:
         values = values[infos[f'_{key}']]
     if values is not None:
@@ -116,24 +123,24 @@ class VisitCounts:
       if len(self._pending) >= _MAX_PENDING:
         self._count_pending()
 
-  def counts(self):
-    """Returns visits, int64: [H, W], of rooms [24]; [0, 0] before any.
+  def counts(self) -> np.ndarray:
+    """Returns the visits, int64 [H, W]; rooms: [24]; before any visit [0, 0].
 
-    The first row of a plane is the lowest, that of a grid the one on top.
+    The first row of a plane is at the bottom, that of a grid at the top.
     """
     self._count_pending()
     counts = self._counts
     return (counts[0] if self._kind == ROOMS else counts).copy()
 
-  def state(self):
+  def state(self) -> Dict[str, Any]:
     """Returns a dict of arrays and plain values that `restore` takes."""
     return copy.deepcopy(vars(self))
 
-  def restore(self, state):
-    """Restores the counts of `state()`, of the same environment."""
+  def restore(self, state: Dict[str, Any]) -> None:
+    """Restores the result of `state()` for the same environment."""
     vars(self).update(copy.deepcopy(state))
 
-  def image(self):
+  def image(self) -> Optional[np.ndarray]:
     """Returns the heat map, uint8 [480, 640, 3]; None before any visit."""
     self._count_pending()
     counts, low, high = self._counts, self._low, self._high
@@ -145,7 +152,7 @@ class VisitCounts:
       return heat_maps.rooms_image(
           counts[0], f'{title}, {rooms} of {heat_maps.NUM_ROOMS} rooms'
       )
-    if self._kind != PLANE:
+    if self._kind != PLANE or low is None or high is None:
       return heat_maps.grid_image(counts, title)
     x_label, y_label = _LABELS.get(
         self._name.partition('-')[0], ('observation[0]', 'observation[1]')
@@ -154,17 +161,19 @@ class VisitCounts:
         counts, x_label, y_label, (low[0], high[0], low[1], high[1]), title
     )
 
-  def _decide(self, observation, infos):
+  def _decide(
+      self, observation: types.NestedArray, infos: Dict[str, Any]
+  ) -> None:
     """Decides what to count, from the first time step."""
     shape = self._observation_shape
     self._kind = _NOTHING
-    # Of another environment's infos of these names nothing is known.
+    # Infos with these names may mean something else: checked.
     if _are_integers(infos.get('room'), (), heat_maps.NUM_ROOMS):
       self._kind = ROOMS
       self._least_shape = (1, heat_maps.NUM_ROOMS)
     elif _are_integers(infos.get('position'), (2,), _LARGEST_GRID):
       self._kind = GRID
-      sizes = infos.get('grid_size')
+      sizes: Any = infos.get('grid_size')
       if _are_integers(sizes, (2,), _LARGEST_GRID):
         self._least_shape = tuple(sizes.max(axis=0)[::-1].tolist())
     elif self._low is not None:
@@ -175,8 +184,8 @@ class VisitCounts:
         self._kind = BOARD
         self._least_shape = tuple(shape)
 
-  def _count_pending(self):
-    """Moves what is pending into the counts."""
+  def _count_pending(self) -> None:
+    """Adds the pending steps to the counts."""
     if not self._pending:
       return
     values = np.concatenate(self._pending)
@@ -184,6 +193,7 @@ class VisitCounts:
     least_shape = self._least_shape
     if self._kind == PLANE:
       least_shape, num_cells = _CELLS, np.array(_CELLS[::-1])
+      assert self._low is not None and self._high is not None
       share = (values - self._low) / (self._high - self._low)
       values = np.floor(share * num_cells).astype(np.int64)
       values = np.clip(values, 0, num_cells - 1)
@@ -197,7 +207,7 @@ class VisitCounts:
     self._counts = _sum(self._counts, add)
 
 
-def _are_integers(values, shape, limit):
+def _are_integers(values: Any, shape: Tuple[int, ...], limit: int) -> bool:
   """Returns whether values are integers [B, *shape] within a limit."""
   return (
       isinstance(values, np.ndarray)
@@ -207,8 +217,8 @@ def _are_integers(values, shape, limit):
   )
 
 
-def _squares(boards):
-  """Returns where the ones are, int [n, 2] (x, y), leaving out empty boards."""
+def _squares(boards: np.ndarray) -> np.ndarray:
+  """Returns the places (x, y) of the ones, int [n, 2], without empty boards."""
   flat = boards.reshape(len(boards), -1)
   places = flat.argmax(axis=1)
   places = places[flat[np.arange(len(flat)), places] > 0]
@@ -216,7 +226,7 @@ def _squares(boards):
   return np.stack([x, y], axis=1)
 
 
-def _sum(a, b):
+def _sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
   """Returns a + b, counts of different sizes, aligned at the first cell."""
   total = np.zeros(np.maximum(a.shape, b.shape), np.int64)
   total[: a.shape[0], : a.shape[1]] += a

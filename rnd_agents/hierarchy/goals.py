@@ -185,7 +185,7 @@ class EntryGoals(Goals):
         for of_goal in of_goals
     ])
 
-  def reached(self, observation, goal):
+  def reached(self, observation: Any, goal: Any) -> tf.Tensor:
     (array,) = tf.nest.flatten(observation)
     outer = tf.shape(goal)
     vector = tf.reshape(array, tf.concat([outer, [-1]], 0))
@@ -242,11 +242,11 @@ class PositionGoals(Goals):
     self._entries = list(entries)
     self._tolerance = tf.constant(tolerance, tf.float32)
 
-  def in_hindsight(self, observation):
+  def in_hindsight(self, observation: Any) -> tf.Tensor:
     """Returns the positions of the rows."""
     (vector,) = tf.nest.flatten(observation)
     return tf.gather(tf.cast(vector, tf.float32), self._entries, axis=-1)
 
-  def reached(self, observation, goal):
+  def reached(self, observation: Any, goal: Any) -> tf.Tensor:
     distance = tf.abs(self.in_hindsight(observation) - goal)
     return tf.reduce_all(distance <= self._tolerance, axis=-1)

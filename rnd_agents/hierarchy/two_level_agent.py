@@ -113,12 +113,12 @@ class TwoLevelAgent(tf_agent.TFAgent):
     return self._discount_factor
 
   @property
-  def train_step_counter(self):
+  def train_step_counter(self) -> tf.Tensor:
     """Train steps of both levels together."""
     return self._upper.train_step_counter + self._lower.train_step_counter
 
   @property
-  def curiosity(self):
+  def curiosity(self) -> None:
     """None: each level has its own, with the agent of the level."""
 
   @property

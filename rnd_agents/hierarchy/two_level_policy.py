@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A policy that chooses goals, over one that acts towards them."""
 
-from typing import Any
+from typing import Any, Callable
 
 import tensorflow as tf
 from tf_agents.policies import tf_policy
@@ -72,7 +72,9 @@ class TwoLevelPolicy(random_policies.ComposedPolicy):
         name='TwoLevelPolicy',
     )
 
-  def map_parts(self, function):
+  def map_parts(
+      self, function: Callable[[tf_policy.TFPolicy], tf_policy.TFPolicy]
+  ) -> 'TwoLevelPolicy':
     return TwoLevelPolicy(
         self.time_step_spec,
         self.action_spec,

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of actor-critics, Q-learning and RND, and what they are made of."""
+"""Networks of actor-critics, Q-learning and RND, and their layers."""
 
 from rnd_agents import _compat
 from rnd_agents.networks import actor_critic_network

@@ -1,41 +1,45 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Policy head and value heads, on one trunk or two."""
+"""A network with a policy head and value heads, on one trunk or two."""
+
+from typing import Any, List, Optional, Tuple
 
 import tensorflow as tf
 from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents.networks import initializers
 from rnd_agents.networks import policy_heads
 from rnd_agents.networks import precision
+from rnd_agents.networks import recurrent_cores
 
 
 class ActorCriticNetwork(network.Network):
-  """One pass gives the action distribution and all values.
+  """Computes the action distribution and all values in one pass.
 
   With a core the network is recurrent: trunk, core, heads; its inputs are
   sequences [B, T, ...] or single steps [B, ...], and its state is the core's.
 
-  TF-Agents' components each want a network of their own: `views` gives two that
-  share this one's weights. `RNDPPOAgent` recognises two views of one network
-  and runs it once a sample.
+  TF-Agents' components expect a policy network and a value network: `views`
+  returns two networks that share the weights of this one. `RNDPPOAgent`
+  recognises two views of one network and runs it once for each sample.
   """
 
   def __init__(
       self,
-      observation_spec,
-      action_spec,
-      encoder,
-      value_encoder=None,
-      residual_units=None,
-      policy_init_gain=0.01,
-      value_init_gain=0.01,
-      core=None,
-      num_values=2,
-      compute_dtype=precision.FLOAT32,
-      name='ActorCriticNetwork',
+      observation_spec: types.NestedTensorSpec,
+      action_spec: types.NestedTensorSpec,
+      encoder: network.Network,
+      value_encoder: Optional[network.Network] = None,
+      residual_units: Optional[int] = None,
+      policy_init_gain: float = 0.01,
+      value_init_gain: float = 0.01,
+      core: Optional[recurrent_cores.RecurrentCore] = None,
+      num_values: int = 2,
+      compute_dtype: str = precision.FLOAT32,
+      name: str = 'ActorCriticNetwork',
   ):
     """Creates the network.
 
@@ -43,21 +47,20 @@ class ActorCriticNetwork(network.Network):
       observation_spec: A nest of tensor specs.
       action_spec: A nest of bounded tensor specs.
       encoder: A `Network` from observations to features: the trunk.
-      value_encoder: A second trunk for the values; None shares the first. Not
-        with a core.
-      residual_units: Width of what the heads see where each stands on a
-        residual layer `x + relu(W x)` of its own, as in the RND authors' code;
-        None puts the heads on the features.
+      value_encoder: A second trunk for the values; None shares the first. Must
+        be None with a core.
+      residual_units: Units of a residual layer `x + relu(W x)` before each
+        head, as in the RND authors' code; None for no such layers.
       policy_init_gain: Gain of the policy head's orthogonal weights.
       value_init_gain: Gain of the value heads' orthogonal weights.
       core: A `RecurrentCore` on the trunk; None for a feed-forward network.
-      num_values: Value heads.
-      compute_dtype: Of the residual layers; see `precision.layer_policy`. The
-        heads are float32.
+      num_values: Number of value heads.
+      compute_dtype: Type that the residual layers compute in, see
+        `precision.layer_policy`; the heads compute in float32.
       name: Name of the network.
 
     Raises:
-      ValueError: If there are a core and a second trunk.
+      InvalidValue: If there are a core and a second trunk.
     """
     if core is not None and value_encoder is not None:
       raise errors.InvalidValue(
@@ -96,13 +99,13 @@ class ActorCriticNetwork(network.Network):
         tensor_spec.sample_spec_nest(observation_spec, outer_dims=(1,))
     )
 
-  def copy(self, **kwargs):
+  def copy(self, **kwargs: Any) -> 'ActorCriticNetwork':
     """Returns a network like this one, with parameters of its own.
 
-    TF-Agents would hand this one's trunks and core to the other.
+    TF-Agents' own `copy` would share trunks and core.
 
     Args:
-      **kwargs: Of the constructor, to change.
+      **kwargs: Arguments of the constructor that differ in the copy.
     """
     trunks = dict(encoder=self._encoder, value_encoder=self._value_encoder)
     own = {name: net.copy() for name, net in trunks.items() if net is not None}
@@ -110,17 +113,17 @@ class ActorCriticNetwork(network.Network):
       own['core'] = self._core.fresh()
     return super().copy(**{**own, **kwargs})
 
-  def views(self):
+  def views(self) -> Tuple['HeadView', 'HeadView']:
     """Returns (policy network, value network [..., N]) on these weights."""
-    # Made anew at each call: held as attributes they would close a cycle of
-    # layers, which Keras walks when it collects weights.
+    # Built at each call: as attributes they would form a cycle of layers, which
+    # Keras follows when it collects weights.
     return (
         HeadView(self, 0, name='PolicyNetwork'),
         HeadView(self, 1, name='ValueNetwork'),
     )
 
-  def weights_behind(self, index):
-    """Trainable weights that one output depends on.
+  def weights_behind(self, index: int) -> List[tf.Variable]:
+    """Returns the trainable weights that one output depends on.
 
     Args:
       index: 0 for the distributions, 1 for the values.
@@ -143,8 +146,12 @@ class ActorCriticNetwork(network.Network):
     ]
 
   def call(
-      self, observation, step_type=None, network_state=(), training=False
-  ):
+      self,
+      observation: types.NestedTensor,
+      step_type: Optional[tf.Tensor] = None,
+      network_state: types.NestedTensor = (),
+      training: bool = False,
+  ) -> Tuple[Tuple[types.NestedDistribution, tf.Tensor], types.NestedTensor]:
     """Returns ((distributions, values [..., N]), network_state)."""
     features, _ = self._encoder(observation, step_type, training=training)
     if self._core is not None:
@@ -169,9 +176,9 @@ class ActorCriticNetwork(network.Network):
 
 
 class HeadView(network.Network):
-  """One output of an `ActorCriticNetwork` as a `Network` of its own."""
+  """A `Network` that returns one output of an `ActorCriticNetwork`."""
 
-  def __init__(self, actor_critic, index, name):
+  def __init__(self, actor_critic: ActorCriticNetwork, index: int, name: str):
     """Creates the view.
 
     Args:
@@ -188,30 +195,36 @@ class HeadView(network.Network):
     self._index = index
     self.create_variables()
 
-  def copy(self, **kwargs):
-    """Returns a view of a copy of the network; see `ActorCriticNetwork`."""
+  def copy(self, **kwargs: Any) -> 'HeadView':
+    """Returns a view of a copy of the `ActorCriticNetwork`."""
     return super().copy(**{'actor_critic': self.actor_critic.copy(), **kwargs})
 
   @property
-  def weights_behind(self):
+  def weights_behind(self) -> List[tf.Variable]:
     """Trainable weights that the output depends on."""
     return self.actor_critic.weights_behind(self._index)
 
   def call(
-      self, observation, step_type=None, network_state=(), training=False
-  ):
+      self,
+      observation: types.NestedTensor,
+      step_type: Optional[tf.Tensor] = None,
+      network_state: types.NestedTensor = (),
+      training: bool = False,
+  ) -> Tuple[Any, types.NestedTensor]:
     outputs, network_state = self.actor_critic(
         observation, step_type, network_state, training=training
     )
     return outputs[self._index], network_state
 
 
-def _add(features, residual_layer):
-  """`x + relu(W x)` in the features' numbers."""
+def _add(
+    features: tf.Tensor, residual_layer: tf.keras.layers.Layer
+) -> tf.Tensor:
+  """Returns `x + relu(W x)` in the type of the features."""
   return features + tf.cast(residual_layer(features), features.dtype)
 
 
-def _residual_layer(units, compute_dtype):
+def _residual_layer(units: int, compute_dtype: str) -> tf.keras.layers.Layer:
   return tf.keras.layers.Dense(
       units,
       activation='relu',

@@ -1,19 +1,25 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Encoders of any observation to one feature vector."""
+"""Builds encoders from any observation to one feature vector."""
 
 import functools
+from typing import Any, Callable, Dict, Optional, Sequence
 
 import gin
 import tensorflow as tf
 from tf_agents.networks import encoding_network
 from tf_agents.specs import tensor_spec
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.networks import image_inputs
 from rnd_agents.networks import initializers
 from rnd_agents.networks import precision
+
+# Makes a layer from images [B, H, W, C] to features [B, F]; called with the
+# keywords activation, scale and dtype.
+ImageLayerFn = Callable[..., tf.keras.layers.Layer]
 
 # Convolutions as (filters, kernel size, stride), VALID padding.
 # Mnih et al., 2015; the RND authors' RND networks use the same.
@@ -28,13 +34,13 @@ _SMALLEST_GRID = 5
 _LARGEST_ONE_HOT = 4096
 
 
-def is_image(spec):
-  """Whether a spec is an image: [height, width, channels]."""
+def is_image(spec: tf.TensorSpec) -> bool:
+  """Returns whether a spec is an image: [height, width, channels]."""
   return spec.shape.rank == 3
 
 
-def one_hot_depth(spec):
-  """Number of values of a discrete scalar spec, or None for any other."""
+def one_hot_depth(spec: tf.TensorSpec) -> Optional[int]:
+  """Returns the number of values of a discrete scalar; None for others."""
   if spec.shape.rank != 0 or not spec.dtype.is_integer:
     return None
   if not tensor_spec.is_bounded(spec):
@@ -43,16 +49,15 @@ def one_hot_depth(spec):
   return depth if depth <= _LARGEST_ONE_HOT else None
 
 
-def encode_discrete(value, spec):
-  """One observation leaf, one-hot where it is a discrete scalar, else as it is.
+def encode_discrete(value: tf.Tensor, spec: tf.TensorSpec) -> tf.Tensor:
+  """Returns one observation leaf, one-hot if it is a discrete scalar.
 
   Args:
     value: A tensor [outer..., *spec.shape].
     spec: Its spec.
 
   Returns:
-    A tensor [outer..., depth] of float32 where the leaf is discrete; value
-    elsewhere.
+    float32 [outer..., depth] if the leaf is a discrete scalar, else `value`.
   """
   depth = one_hot_depth(spec)
   if depth is None:
@@ -60,10 +65,12 @@ def encode_discrete(value, spec):
   return tf.one_hot(tf.cast(value, tf.int64) - int(spec.minimum), depth)
 
 
-def float_spec(observation_spec):
-  """Returns the specs of `encode_discrete` of a nest, as float32."""
+def float_spec(
+    observation_spec: types.NestedTensorSpec
+) -> types.NestedTensorSpec:
+  """Returns float32 specs of a nest after `encode_discrete`."""
 
-  def leaf_spec(spec):
+  def leaf_spec(spec: tf.TensorSpec) -> tf.TensorSpec:
     depth = one_hot_depth(spec)
     shape = spec.shape if depth is None else [depth]
     return tf.TensorSpec(shape, tf.float32, spec.name)
@@ -71,8 +78,8 @@ def float_spec(observation_spec):
   return tf.nest.map_structure(leaf_spec, observation_spec)
 
 
-def discrete_spec(num_values):
-  """Returns the spec of one choice among `num_values`."""
+def discrete_spec(num_values: int) -> tensor_spec.BoundedTensorSpec:
+  """Returns the spec of a choice among `num_values` values."""
   return tensor_spec.BoundedTensorSpec([], tf.int64, 0, num_values - 1)
 
 
@@ -80,19 +87,24 @@ def discrete_spec(num_values):
 class VectorInput(tf.keras.layers.Layer):
   """Casts one leaf to float32 and flattens it; discrete scalars one-hot."""
 
-  def __init__(self, one_hot_minimum=None, one_hot_depth=None, **kwargs):
+  def __init__(
+      self,
+      one_hot_minimum: Optional[int] = None,
+      one_hot_depth: Optional[int] = None,
+      **kwargs: Any,
+  ):
     super().__init__(**kwargs)
     self._one_hot_minimum = one_hot_minimum
     self._one_hot_depth = one_hot_depth
     self._flatten = tf.keras.layers.Flatten()
 
-  def call(self, inputs):
+  def call(self, inputs: tf.Tensor) -> tf.Tensor:
     if self._one_hot_depth is not None:
       indices = tf.cast(inputs, tf.int64) - self._one_hot_minimum
       return tf.one_hot(indices, self._one_hot_depth)
     return self._flatten(tf.cast(inputs, tf.float32))
 
-  def get_config(self):
+  def get_config(self) -> Dict[str, Any]:
     return dict(
         super().get_config(),
         one_hot_minimum=self._one_hot_minimum,
@@ -100,17 +112,17 @@ class VectorInput(tf.keras.layers.Layer):
     )
 
 
-def default_conv_layers(spec):
-  """Convolutions that fit an image's size; none for one under 5x5."""
+def default_conv_layers(spec: tf.TensorSpec) -> image_inputs.ConvLayers:
+  """Returns convolutions that fit an image's size; () below 5x5."""
   side = min(spec.shape[:2])
   if side >= _SMALLEST_NATURE_IMAGE:
     return NATURE_CONV_LAYERS
   return GRID_CONV_LAYERS if side >= _SMALLEST_GRID else ()
 
 
-def holds_pixels(spec):
-  """Whether an image is of bytes that say how bright it is."""
-  # With a small range they are codes, such as MiniGrid's one-hot planes.
+def holds_pixels(spec: tf.TensorSpec) -> bool:
+  """Returns whether an image holds brightness as bytes."""
+  # Bytes of a small range are codes, such as MiniGrid's one-hot planes.
   largest = getattr(spec, 'maximum', None)
   return (
       is_image(spec)
@@ -120,13 +132,13 @@ def holds_pixels(spec):
 
 
 def input_layer(
-    spec,
-    conv_layers,
-    activation,
-    compute_dtype=precision.FLOAT32,
-    image_layer_fn=None,
-    pixel_exponent=1.0,
-):
+    spec: tf.TensorSpec,
+    conv_layers: Optional[image_inputs.ConvLayers],
+    activation: image_inputs.Activation,
+    compute_dtype: str = precision.FLOAT32,
+    image_layer_fn: Optional[ImageLayerFn] = None,
+    pixel_exponent: float = 1.0,
+) -> tf.keras.layers.Layer:
   """Returns the layer that turns one leaf into a flat float vector."""
   image_layer_fn = _image_layer_fn(spec, conv_layers, image_layer_fn)
   if image_layer_fn is None:
@@ -144,8 +156,12 @@ def input_layer(
   return tf.keras.Sequential([power, layer])
 
 
-def _image_layer_fn(spec, conv_layers, image_layer_fn):
-  """What makes the layer of an image; None for what passes as it is."""
+def _image_layer_fn(
+    spec: tf.TensorSpec,
+    conv_layers: Optional[image_inputs.ConvLayers],
+    image_layer_fn: Optional[ImageLayerFn],
+) -> Optional[ImageLayerFn]:
+  """Returns the function that makes an image's layer; None for other leaves."""
   if not is_image(spec):
     return None
   if image_layer_fn is None:
@@ -156,22 +172,23 @@ def _image_layer_fn(spec, conv_layers, image_layer_fn):
 
 
 def preprocessing(
-    observation_spec,
-    conv_layers,
-    activation,
-    compute_dtype=precision.FLOAT32,
-    image_layer_fn=None,
-    pixel_exponent=1.0,
-):
-  """Builds the preprocessing that lets an `EncodingNetwork` take anything.
+    observation_spec: types.NestedTensorSpec,
+    conv_layers: Optional[image_inputs.ConvLayers],
+    activation: image_inputs.Activation,
+    compute_dtype: str = precision.FLOAT32,
+    image_layer_fn: Optional[ImageLayerFn] = None,
+    pixel_exponent: float = 1.0,
+) -> Dict[str, Any]:
+  """Returns the arguments of an `EncodingNetwork` that preprocess any leaf.
 
   Args:
     observation_spec: A nest of tensor specs.
     conv_layers: As for `create_encoder`.
     activation: Keras activation of the convolutions.
-    compute_dtype: Of the convolutions; see `precision.layer_policy`.
+    compute_dtype: Type that the convolutions compute in, see
+      `precision.layer_policy`.
     image_layer_fn: As for `create_encoder`.
-    pixel_exponent: Likewise.
+    pixel_exponent: As for `create_encoder`.
 
   Returns:
     Its arguments `preprocessing_layers` and `preprocessing_combiner`, by name.
@@ -206,16 +223,16 @@ def preprocessing(
     ],
 )
 def create_encoder(
-    observation_spec,
-    fc_layer_params=(64, 64),
-    conv_layers=None,
-    activation='tanh',
-    conv_activation='relu',
-    image_layer_fn=None,
-    pixel_exponent=1.0,
-    compute_dtype=precision.FLOAT32,
-    name='Encoder',
-):
+    observation_spec: types.NestedTensorSpec,
+    fc_layer_params: Sequence[int] = (64, 64),
+    conv_layers: Optional[image_inputs.ConvLayers] = None,
+    activation: image_inputs.Activation = 'tanh',
+    conv_activation: image_inputs.Activation = 'relu',
+    image_layer_fn: Optional[ImageLayerFn] = None,
+    pixel_exponent: float = 1.0,
+    compute_dtype: str = precision.FLOAT32,
+    name: str = 'Encoder',
+) -> encoding_network.EncodingNetwork:
   """Builds an encoder for flat, image, discrete and nested observations.
 
   Args:
@@ -223,26 +240,27 @@ def create_encoder(
       pass convolutions; discrete scalars become one-hot; all others are cast to
       float32 and flattened. The leaves' features are concatenated.
     fc_layer_params: Units of the fully connected layers after that.
-    conv_layers: Tuples (filters, kernel size, stride); None picks by the
-      image's size, `()` flattens images as they are.
+    conv_layers: Tuples (filters, kernel size, stride); None chooses them by the
+      image's size, () flattens images without convolutions.
     activation: Keras activation of the fully connected layers.
     conv_activation: Keras activation of the convolutions.
     image_layer_fn: Function of (activation, scale, dtype), by keyword, that
       returns a Keras layer from images [B, H, W, C] to features [B, F], such as
       `ResNet`; in place of `conv_layers`.
-    pixel_exponent: Power that the pixels of byte images are raised to, scaled
-      to [0, 1]. With 0.5 what is dim shows beside what is bright: a pixel of 16
-      of 255 counts 0.25 in place of 0.06.
-    compute_dtype: What all layers compute in; see `precision.layer_policy`.
+    pixel_exponent: Exponent of the pixels of byte images, scaled to [0, 1].
+      Below 1 it brightens dark pixels: with 0.5 a pixel of 16 of 255 counts
+      0.25 and not 0.06. 1 changes nothing.
+    compute_dtype: Type that all layers compute in, see
+      `precision.layer_policy`.
     name: Name of the network.
 
   Returns:
     An `EncodingNetwork` with orthogonal weights (gain sqrt 2) and zero biases.
-    Its output is of `compute_dtype`; the networks of this package cast it.
+    Its output has the type `compute_dtype`.
 
   Raises:
-    TypeError: If image_layer_fn is no function.
-    ValueError: If it has no effect, or the exponent is not above 0.
+    InvalidType: If image_layer_fn is not a function.
+    InvalidValue: If it has no effect, or the exponent is not above 0.
   """
   if image_layer_fn is not None:
     _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers)
@@ -267,13 +285,18 @@ def create_encoder(
   )
 
 
-def dense_layers(fc_layer_params, num_outputs, gain=1.0, name=None):
-  """Returns layers with ReLUs between them and a linear last one.
+def dense_layers(
+    fc_layer_params: Sequence[int],
+    num_outputs: int,
+    gain: float = 1.0,
+    name: Optional[str] = None,
+) -> tf.keras.Sequential:
+  """Returns fully connected layers: ReLU after each but the last.
 
   Args:
     fc_layer_params: Units of the hidden layers.
     num_outputs: Units of the last layer.
-    gain: Of the last layer's orthogonal kernel; the others have sqrt 2.
+    gain: Gain of the last layer's orthogonal kernel; that of others is sqrt 2.
     name: Name of the `tf.keras.Sequential`.
   """
   layers = [
@@ -292,8 +315,12 @@ def dense_layers(fc_layer_params, num_outputs, gain=1.0, name=None):
   return tf.keras.Sequential(layers, name=name)
 
 
-def _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers):
-  """Refuses what makes no layer, and what would not be asked for one."""
+def _check_image_layer_fn(
+    image_layer_fn: Any,
+    observation_spec: types.NestedTensorSpec,
+    conv_layers: Optional[image_inputs.ConvLayers],
+) -> None:
+  """Raises errors for functions that make no layer or have no effect."""
   owner = 'create_encoder.image_layer_fn'
   if not callable(image_layer_fn) or isinstance(
       image_layer_fn, tf.keras.layers.Layer
@@ -314,8 +341,12 @@ def _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers):
     )
 
 
-def _check_pixel_exponent(exponent, observation_spec, *image_settings):
-  """Refuses what is out of range, and what changes nothing."""
+def _check_pixel_exponent(
+    exponent: float,
+    observation_spec: types.NestedTensorSpec,
+    *image_settings: Any,
+) -> None:
+  """Raises InvalidValue for exponents out of range or without effect."""
   ranges.check(
       dict(pixel_exponent=ranges.ABOVE_0),
       dict(pixel_exponent=exponent),

@@ -1,23 +1,27 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the usual sets of networks in one call."""
+"""Builds sets of networks for an environment."""
 
 import collections
 import functools
 import numbers
+from typing import Any, Callable, Optional, Sequence, Tuple
 
 import gin
 import tensorflow as tf
+from tf_agents.networks import encoding_network
 from tf_agents.specs import tensor_spec
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
+from rnd_agents.networks import image_inputs
 from rnd_agents.networks import precision
 from rnd_agents.networks import recurrent_cores
 from rnd_agents.networks import rnd_network
 
-# What RNDPPOAgent takes, by the names of its arguments:
+# Networks of RNDPPOAgent, by the names of its arguments:
 # `RNDPPOAgent(..., **create_networks(...)._asdict())`.
 Networks = collections.namedtuple(
     'Networks', ('actor_net', 'value_net', 'rnd_network', 'target_rnd_network')
@@ -26,30 +30,31 @@ Networks = collections.namedtuple(
 
 @gin.configurable(module='rnd_agents', denylist=['observation_spec'])
 def create_rnd_networks(
-    observation_spec,
-    fc_layer_params=(128, 128),
-    target_fc_layer_params=(128,),
-    output_size=64,
-    conv_layers=None,
-    compute_dtype=precision.FLOAT32,
-):
+    observation_spec: types.NestedTensorSpec,
+    fc_layer_params: Sequence[int] = (128, 128),
+    target_fc_layer_params: Sequence[int] = (128,),
+    output_size: int = 64,
+    conv_layers: Optional[image_inputs.ConvLayers] = None,
+    compute_dtype: str = precision.FLOAT32,
+) -> Tuple[rnd_network.RNDNetwork, rnd_network.RNDNetwork]:
   """Builds RND's predictor and target for one environment.
 
   Args:
-    observation_spec: What RND sees, as floats: `curiosity.observation_spec`.
+    observation_spec: Nest of float32 specs of RND's input, such as
+      `curiosity.observation_spec` returns.
     fc_layer_params: Hidden units of the predictor.
     target_fc_layer_params: Hidden units of the target.
-    output_size: Features of both.
+    output_size: Number of output features of both.
     conv_layers: Convolutions of both as (filters, kernel size, stride); None
-      picks by the image's size.
+      chooses them by the image's size.
     compute_dtype: As for `create_networks`.
 
   Returns:
     A tuple (predictor, target).
 
   Raises:
-    TypeError: If units are no list.
-    ValueError: If a layer has no units, or convolutions have no image.
+    InvalidType: If units are not a list.
+    InvalidValue: If a layer has no units, or convolutions have no image.
   """
   owner = 'create_rnd_networks'
   check_units(
@@ -60,7 +65,9 @@ def create_rnd_networks(
   )
   check_convolutions(owner, observation_spec, conv_layers=conv_layers)
 
-  def network(fc_layer_params, trainable, name):
+  def network(
+      fc_layer_params: Sequence[int], trainable: bool, name: str
+  ) -> rnd_network.RNDNetwork:
     return rnd_network.RNDNetwork(
         observation_spec,
         fc_layer_params,
@@ -87,52 +94,54 @@ def create_rnd_networks(
     ],
 )
 def create_networks(
-    observation_spec,
-    action_spec,
-    rnd_observation_spec=None,
-    rnd_networks_fn=create_rnd_networks,
-    fc_layer_params=(64, 64),
-    value_fc_layer_params=None,
-    activation='tanh',
-    conv_layers=None,
-    residual_heads=False,
-    core=None,
-    compute_dtype=precision.FLOAT32,
-    num_values=2,
-):
+    observation_spec: types.NestedTensorSpec,
+    action_spec: types.NestedTensorSpec,
+    rnd_observation_spec: Optional[types.NestedTensorSpec] = None,
+    rnd_networks_fn: Optional[Callable[..., Tuple[Any, Any]]] = (
+        create_rnd_networks
+    ),
+    fc_layer_params: Sequence[int] = (64, 64),
+    value_fc_layer_params: Optional[Sequence[int]] = None,
+    activation: image_inputs.Activation = 'tanh',
+    conv_layers: Optional[image_inputs.ConvLayers] = None,
+    residual_heads: bool = False,
+    core: Optional[recurrent_cores.RecurrentCore] = None,
+    compute_dtype: str = precision.FLOAT32,
+    num_values: int = 2,
+) -> Networks:
   """Builds policy, values, RND predictor and target for one environment.
 
   Args:
     observation_spec: A nest of tensor specs: flat, images, discrete, or mixed.
     action_spec: A nest of bounded tensor specs.
-    rnd_observation_spec: What RND sees, as floats; None for all of the
-      observation. `curiosity.observation_spec` gives it for a function.
+    rnd_observation_spec: Nest of float32 specs of RND's input, such as
+      `curiosity.observation_spec` returns; None for the whole observation.
     rnd_networks_fn: Function from that spec to RND's predictor and target; None
-      for neither of them.
+      builds neither.
     fc_layer_params: Units of the trunk.
-    value_fc_layer_params: Units of a trunk for the values alone; None shares
-      the policy's. Wide images want one trunk, small tasks learn sooner with
-      two.
+    value_fc_layer_params: Units of a second trunk, for the values; None shares
+      the policy's trunk. Small tasks learn sooner with two trunks; for images
+      one is enough.
     activation: Keras activation of the trunks.
     conv_layers: Convolutions of the trunks as (filters, kernel size, stride);
-      None picks by the image's size.
+      None chooses them by the image's size.
     residual_heads: Whether each head has a residual layer of its own.
-    core: A `RecurrentCore`, such as `LSTMCore(128)`, between trunk and heads:
-      memory for what one observation does not tell. None for none.
-    compute_dtype: What convolutions and hidden layers of policy and values
-      compute in: 'float32', 'bfloat16', or 'auto', bfloat16 where the machine
-      has instructions for it.
-    num_values: Value heads: one for each return stream of the agent.
+    core: A `RecurrentCore`, such as `LSTMCore(128)`, between trunk and heads: a
+      memory, for tasks in which one observation is not enough. None for none.
+    compute_dtype: Type that convolutions and hidden layers of policy and values
+      compute in: 'float32', 'bfloat16', or 'auto', which is bfloat16 if the
+      machine has instructions for it.
+    num_values: Number of value heads: one for each return stream of the agent.
 
   Returns:
     `Networks`. Policy and values are the two views of one
     `ActorCriticNetwork`, which is their attribute `actor_critic`.
 
   Raises:
-    TypeError: If units are no list.
-    ValueError: If a layer has no units, if there are convolutions and no image,
-      if a core would stand on two trunks or in two networks, or if residual
-      heads do not fit the trunks they stand on.
+    InvalidType: If units are not a list.
+    InvalidValue: If a layer has no units, if there are convolutions but no
+      image, if a core has two trunks or is part of other networks, or if
+      residual heads do not fit their trunks.
   """
   observation_spec = tensor_spec.from_spec(observation_spec)
   action_spec = tensor_spec.from_spec(action_spec)
@@ -147,7 +156,9 @@ def create_networks(
   check_convolutions(owner, observation_spec, conv_layers=conv_layers)
   _check_trunks(fc_layer_params, value_fc_layer_params, residual_heads, core)
 
-  def trunk(units, name):
+  def trunk(
+      units: Sequence[int], name: str
+  ) -> encoding_network.EncodingNetwork:
     return encoders.create_encoder(
         observation_spec,
         units,
@@ -184,13 +195,16 @@ def create_networks(
 
 
 def _check_trunks(
-    fc_layer_params, value_fc_layer_params, residual_heads, core
-):
-  """Refuses trunks on which the core or the heads cannot stand."""
+    fc_layer_params: Sequence[int],
+    value_fc_layer_params: Optional[Sequence[int]],
+    residual_heads: bool,
+    core: Optional[recurrent_cores.RecurrentCore],
+) -> None:
+  """Raises InvalidValue for trunks that do not fit the core or the heads."""
   check_core(core, 'create_networks')
   if core is not None and value_fc_layer_params is not None:
     raise errors.InvalidValue(
-        'create_networks.core stands on one trunk: set'
+        'create_networks.core needs a single trunk: set'
         ' create_networks.value_fc_layer_params = None, got'
         f' {value_fc_layer_params}.'
     )
@@ -208,16 +222,16 @@ def _check_trunks(
       )
 
 
-def check_units(owner, **layers):
-  """Refuses numbers of units that are no integers from 1.
+def check_units(owner: str, **layers: Any) -> None:
+  """Raises an error unless numbers of units are integers from 1.
 
   Args:
-    owner: Whose arguments they are, in messages.
+    owner: Function with these arguments, for messages.
     **layers: Lists of numbers by name.
 
   Raises:
-    TypeError: If there is no list.
-    ValueError: If a number is out of range.
+    InvalidType: If a value is not a list.
+    InvalidValue: If a number is out of range.
   """
   for name, units in layers.items():
     if not isinstance(units, (tuple, list)):
@@ -232,34 +246,34 @@ def check_units(owner, **layers):
         )
 
 
-def check_activation(owner, activation):
-  """Refuses activations that Keras does not know.
+def check_activation(owner: str, activation: Any) -> None:
+  """Raises InvalidValue for an unknown Keras activation.
 
   Args:
-    owner: Whose argument it is, in the message.
-    activation: What should be one.
+    owner: Function with this argument, for the message.
+    activation: The value to check.
 
   Raises:
-    ValueError: If there is no such activation.
+    InvalidValue: If Keras does not have such an activation.
   """
   try:
     tf.keras.activations.get(activation)
   except (TypeError, ValueError) as error:
     raise errors.InvalidValue(
-        f'{owner}.activation: Keras knows no {activation!r}; there are'
-        " 'tanh', 'relu', 'elu' and more."
+        f'{owner}.activation: unknown Keras activation {activation!r}; try'
+        " 'tanh', 'relu' or 'elu'."
     ) from error
 
 
-def check_core(core, owner):
-  """Refuses what is no core, and a core that is in use.
+def check_core(core: Any, owner: str) -> None:
+  """Raises InvalidValue unless a value is a new core or None.
 
   Args:
-    core: A `RecurrentCore` or None.
-    owner: The function whose argument it is.
+    core: The value to check.
+    owner: Function with this argument, for the message.
 
   Raises:
-    ValueError: If it is another thing, or part of other networks.
+    InvalidValue: If it is not a `RecurrentCore`, or part of other networks.
   """
   if core is None:
     return
@@ -270,21 +284,23 @@ def check_core(core, owner):
     )
   if core.built:
     raise errors.InvalidValue(
-        f'{owner}.core is part of other networks already: give each set a core'
-        ' of its own.'
+        f'{owner}.core is already part of other networks: make a new core for'
+        ' each set of networks.'
     )
 
 
-def check_convolutions(owner, observation_spec, **layers):
-  """Refuses convolutions that are no triples or have nothing to look at.
+def check_convolutions(
+    owner: str, observation_spec: types.NestedTensorSpec, **layers: Any
+) -> None:
+  """Raises InvalidValue for convolutions that are not triples or lack an image.
 
   Args:
-    owner: Whose arguments they are, in messages.
+    owner: Function with these arguments, for messages.
     observation_spec: A nest of specs.
     **layers: Lists of triples, or None, by name.
 
   Raises:
-    ValueError: If there are such convolutions.
+    InvalidValue: If a layer is not a triple, or no observation is an image.
   """
   for name, convolutions in layers.items():
     if not convolutions:
@@ -295,7 +311,8 @@ def check_convolutions(owner, observation_spec, **layers):
       if (
           not isinstance(layer, (tuple, list))
           or len(layer) != 3
-          or not all(isinstance(n, numbers.Integral) and n >= 1 for n in layer)
+          or not all(isinstance(n, numbers.Integral) for n in layer)
+          or min(layer) < 1
       ):
         raise errors.InvalidValue(
             f'{owner}.{name} must hold triples (filters, kernel size,'
@@ -309,7 +326,9 @@ def check_convolutions(owner, observation_spec, **layers):
       )
 
 
-def create_atari_networks(num_actions=18, compute_dtype=precision.FLOAT32):
+def create_atari_networks(
+    num_actions: int = 18, compute_dtype: str = precision.FLOAT32
+) -> Networks:
   """Builds the networks of the RND authors' code for 84x84 Atari frames.
 
   Policy: 4 stacked frames, convolutions 32 8x8/4, 64 4x4/2, 64 4x4/1, dense 256

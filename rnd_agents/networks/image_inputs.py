@@ -1,41 +1,53 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""First layers of an encoder for images."""
+"""Keras layers for images: the first layers of an encoder."""
 
 import math
+from typing import Any, Callable, Dict, Sequence, Tuple, Union
 
 import tensorflow as tf
 
 from rnd_agents.networks import initializers
 
+Activation = Union[str, Callable[[tf.Tensor], tf.Tensor]]
+# Convolutions as (filters, kernel size, stride).
+ConvLayers = Sequence[Tuple[int, int, int]]
+
 
 @tf.keras.utils.register_keras_serializable('rnd_agents')
 class ScaledConv2D(tf.keras.layers.Conv2D):
-  """Convolution of an image times a number, by a kernel times that number.
+  """A convolution of a scaled image, computed with a scaled kernel.
 
-  The kernel is the smaller of the two, and bytes are exact in bfloat16.
+  The kernel is smaller than the image, and bytes are exact in bfloat16.
   """
 
-  def __init__(self, filters, kernel_size, strides=1, scale=1.0, **kwargs):
+  def __init__(
+      self,
+      filters: int,
+      kernel_size: int,
+      strides: int = 1,
+      scale: float = 1.0,
+      **kwargs: Any,
+  ):
     """Creates the layer.
 
     Args:
       filters: As for `Conv2D`.
-      kernel_size: Likewise.
-      strides: Likewise.
+      kernel_size: As for `Conv2D`.
+      strides: As for `Conv2D`.
       scale: Factor on the image: 1/255 for bytes.
-      **kwargs: Likewise.
+      **kwargs: Further arguments of `Conv2D`.
     """
     super().__init__(filters, kernel_size, strides, **kwargs)
     self._scale = scale
 
-  def convolution_op(self, inputs, kernel):
-    """Called by `Conv2D.call`, before bias and activation."""
+  def convolution_op(self, inputs: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
+    """Convolves with the scaled kernel; `Conv2D.call` calls it."""
     if self._scale != 1.0:
       kernel = kernel * self._scale  # In place it would change the variable.
     return super().convolution_op(inputs, kernel)
 
-  def get_config(self):
+  def get_config(self) -> Dict[str, Any]:
     return dict(super().get_config(), scale=self._scale)
 
 
@@ -46,15 +58,21 @@ class ImageInput(tf.keras.layers.Layer):
   The cast from uint8 and the scaling happen here, so that replay keeps bytes.
   """
 
-  def __init__(self, conv_layers, activation, scale=1.0, **kwargs):
+  def __init__(
+      self,
+      conv_layers: ConvLayers,
+      activation: Activation,
+      scale: float = 1.0,
+      **kwargs: Any,
+  ):
     """Creates the layer.
 
     Args:
       conv_layers: Tuples (filters, kernel size, stride).
       activation: A Keras activation, for every convolution.
       scale: Factor on the input: 1/255 for bytes.
-      **kwargs: Of `tf.keras.layers.Layer`, such as the `dtype` that
-        `precision.layer_policy` gives.
+      **kwargs: Arguments of `tf.keras.layers.Layer`, such as the `dtype` from
+        `precision.layer_policy`.
     """
     super().__init__(**kwargs)
     self._conv_layers = [tuple(layer) for layer in conv_layers]
@@ -74,13 +92,13 @@ class ImageInput(tf.keras.layers.Layer):
     ]
     self._flatten = tf.keras.layers.Flatten(dtype=self.dtype_policy)
 
-  def call(self, inputs):
+  def call(self, inputs: tf.Tensor) -> tf.Tensor:
     features = tf.cast(inputs, self.compute_dtype)
     for convolution in self._convolutions:
       features = convolution(features)
     return self._flatten(features)
 
-  def get_config(self):
+  def get_config(self) -> Dict[str, Any]:
     return dict(
         super().get_config(),
         conv_layers=self._conv_layers,
@@ -93,28 +111,28 @@ class ImageInput(tf.keras.layers.Layer):
 class PixelPower(tf.keras.layers.Layer):
   """Raises the pixels of images [B, H, W, C] to a power.
 
-  One below 1 brightens what is dim.
+  An exponent below 1 brightens dark pixels.
   """
 
-  def __init__(self, exponent, **kwargs):
+  def __init__(self, exponent: float, **kwargs: Any):
     """Creates the layer.
 
     Args:
-      exponent: Above 0.
-      **kwargs: Of `tf.keras.layers.Layer`, such as `dtype`.
+      exponent: The power, above 0.
+      **kwargs: Arguments of `tf.keras.layers.Layer`, such as `dtype`.
     """
     super().__init__(**kwargs)
     self._exponent = exponent
 
-  def call(self, inputs):
+  def call(self, inputs: tf.Tensor) -> tf.Tensor:
     pixels = tf.cast(inputs, tf.float32)
     square_roots = -math.log2(self._exponent)  # One of 1/2, two of 1/4.
     if square_roots > 0 and square_roots.is_integer():
       for _ in range(int(square_roots)):
-        pixels = tf.sqrt(pixels)  # In no time, where `pow` takes a convolution.
+        pixels = tf.sqrt(pixels)  # `pow` takes as long as a convolution.
     else:
       pixels = tf.pow(pixels, self._exponent)
     return tf.cast(pixels, self.compute_dtype)
 
-  def get_config(self):
+  def get_config(self) -> Dict[str, Any]:
     return dict(super().get_config(), exponent=self._exponent)

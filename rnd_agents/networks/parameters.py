@@ -1,6 +1,8 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of one network for another of the same structure."""
+"""Copies the parameters of one network to another of the same structure."""
+
+from typing import Any
 
 from tf_agents.networks import network
 from tf_agents.utils import common
@@ -8,36 +10,38 @@ from tf_agents.utils import common
 from rnd_agents import errors
 
 
-def check_are_networks(**networks):
-  """Raises InvalidType where one of several by name is no `Network`."""
+def check_are_networks(**networks: Any) -> None:
+  """Raises InvalidType unless all of these, by name, are `Network`s."""
   for name, net in networks.items():
     if not isinstance(net, network.Network):
       raise errors.InvalidType(
           f'{name} must be a tf_agents Network, got {type(net).__name__}.'
-          ' create_networks and create_q_networks of rnd_agents.networks build'
-          ' such.'
+          ' Build it with create_networks or create_q_networks of'
+          ' rnd_agents.networks.'
       )
 
 
-def update(source, target, tau=1.0):
-  """Moves variables to (1 - tau) target + tau source, by position.
+def update(
+    source: network.Network, target: network.Network, tau: float = 1.0
+) -> None:
+  """Sets target variables to (1 - tau) target + tau source, by position.
 
-  Their names do not matter. `Network.copy` keeps the order of variables.
+  Names do not matter. `Network.copy` keeps the order of variables.
 
   Args:
     source: A built `Network`.
     target: A built `Network` of the same structure.
-    tau: How far, from 0 to 1; 1 copies.
+    tau: Weight of the source, from 0 to 1; 1 copies it.
 
   Raises:
-    InvalidValue: If the structures differ; nothing has changed then.
+    InvalidValue: If the structures differ; then nothing has changed.
   """
   check_alike(source=source, target=target)
   common.soft_variables_update(source.variables, target.variables, tau)
 
 
-def check_alike(**networks):
-  """Refuses two built networks, by name, whose variables differ in shape."""
+def check_alike(**networks: network.Network) -> None:
+  """Raises InvalidValue if two networks, by name, differ in variable shapes."""
   first, second = (
       [variable.shape for variable in net.variables]
       for net in networks.values()

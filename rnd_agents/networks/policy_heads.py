@@ -1,6 +1,8 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Policy heads: action distributions from features, one an action spec."""
+"""Policy heads: action distributions from features, for each action spec."""
+
+from typing import Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -18,7 +20,12 @@ _IMPOSSIBLE_LOGIT = -1e9
 class CategoricalHead(tf.keras.layers.Layer):
   """Independent categorical choices: `Discrete` and `MultiDiscrete` actions."""
 
-  def __init__(self, action_spec, init_gain=0.01, name='CategoricalHead'):
+  def __init__(
+      self,
+      action_spec: tensor_spec.BoundedTensorSpec,
+      init_gain: float = 0.01,
+      name: str = 'CategoricalHead',
+  ):
     """Creates the head.
 
     Args:
@@ -29,14 +36,14 @@ class CategoricalHead(tf.keras.layers.Layer):
       name: Name of the layer.
 
     Raises:
-      ValueError: If the minimum is not 0, or the type another.
+      InvalidValue: If the minimum is not 0, or the type is another one.
     """
     super().__init__(name=name)
     if action_spec.dtype not in (tf.int32, tf.int64):
       raise errors.InvalidValue(
-          'Discrete actions must be int32 or int64, of which alone TensorFlow'
-          f' takes log probabilities, got {action_spec.dtype.name}. Convert'
-          ' them in the environment.'
+          'Discrete actions must be int32 or int64, the types for which'
+          ' TensorFlow computes log probabilities, got'
+          f' {action_spec.dtype.name}. Convert them in the environment.'
       )
     if np.any(np.asarray(action_spec.minimum) != 0):
       raise errors.InvalidValue(
@@ -58,7 +65,7 @@ class CategoricalHead(tf.keras.layers.Layer):
         kernel_initializer=initializers.FreshOrthogonal(init_gain),
     )
 
-  def call(self, features):
+  def call(self, features: tf.Tensor) -> tfp.distributions.Distribution:
     logits = self._dense(features)
     outer_shape = tf.shape(features)[:-1]
     inner_shape = self._action_shape + (self._num_logits,)
@@ -84,7 +91,11 @@ class NormalHead(tf.keras.layers.Layer):
   """
 
   def __init__(
-      self, action_spec, init_gain=0.01, init_scale=0.6, name='NormalHead'
+      self,
+      action_spec: tensor_spec.BoundedTensorSpec,
+      init_gain: float = 0.01,
+      init_scale: float = 0.6,
+      name: str = 'NormalHead',
   ):
     """Creates the head.
 
@@ -106,7 +117,7 @@ class NormalHead(tf.keras.layers.Layer):
       low, high = np.where(finite, low, -1), np.where(finite, high, 1)
       middle = ((low + high) / 2).astype(np.float32)
       half_range = ((high - low) / 2).astype(np.float32)
-      # Of one value only: what is drawn does not matter, a scale of 0 would.
+      # A single value: any scale but 0 is fine.
       half_range = np.where(half_range > 0, half_range, 1).astype(np.float32)
     self._middle = middle
     self._half_range = half_range
@@ -120,7 +131,7 @@ class NormalHead(tf.keras.layers.Layer):
         initializer=tf.keras.initializers.Constant(np.log(init_scale)),
     )
 
-  def call(self, features):
+  def call(self, features: tf.Tensor) -> tfp.distributions.Distribution:
     outer_shape = tf.shape(features)[:-1]
     mean = tf.reshape(
         self._dense(features), tf.concat([outer_shape, self._action_shape], 0)
@@ -133,14 +144,18 @@ class NormalHead(tf.keras.layers.Layer):
     return _joint(tfp.distributions.Normal(location, scale), self._action_shape)
 
 
-def _joint(distribution, action_shape):
-  """One distribution of whole actions, which TF-Agents wants, from parts."""
+def _joint(
+    distribution: tfp.distributions.Distribution, action_shape: Tuple[int, ...]
+) -> tfp.distributions.Distribution:
+  """Returns one distribution of whole actions, as TF-Agents expects."""
   if not action_shape:
     return distribution
   return tfp.distributions.Independent(distribution, len(action_shape))
 
 
-def create_policy_head(action_spec, init_gain=0.01):
+def create_policy_head(
+    action_spec: tensor_spec.BoundedTensorSpec, init_gain: float = 0.01
+) -> tf.keras.layers.Layer:
   """Builds the head for one leaf of an action spec."""
   if action_spec.dtype.is_integer:
     if not tensor_spec.is_bounded(action_spec):

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Floating-point types that large layers compute in.
 
-In bfloat16 convolutions and hidden layers take and give half the bytes, and
-processors with units for it multiply several times as fast. It keeps float32's
-range and 8 bits of its 24: weights, statistics, losses, the last layer of every
-network and whatever a memory holds stay float32.
+bfloat16 halves the memory traffic of convolutions and hidden layers, and
+processors with units for it multiply several times as fast. It has the range of
+float32 with 8 bits of precision instead of 24. So weights, statistics, losses,
+recurrent states and the last layer of every network stay float32.
 """
+
+from typing import FrozenSet
 
 import tensorflow as tf
 
@@ -16,24 +18,24 @@ FLOAT32 = 'float32'
 BFLOAT16 = 'bfloat16'
 AUTO = 'auto'
 
-# Matrix units, and vector instructions, as Linux names them.
+# Linux's names of matrix units and vector instructions for bfloat16.
 _CPU_FLAGS = frozenset(('amx_bf16', 'avx512_bf16'))
-# NVIDIA's Ampere, and what came after it.
+# NVIDIA's Ampere and later GPUs.
 _LEAST_COMPUTE_CAPABILITY = (8, 0)
 
 
-def layer_policy(compute_dtype):
+def layer_policy(compute_dtype: str) -> tf.keras.mixed_precision.Policy:
   """Returns the Keras policy of layers that may compute in less than float32.
 
   Args:
-    compute_dtype: 'float32'; 'bfloat16'; or 'auto', bfloat16 where the machine
-      has instructions for it.
+    compute_dtype: 'float32'; 'bfloat16'; or 'auto', which is bfloat16 if the
+      machine has instructions for it.
 
   Returns:
     A `tf.keras.mixed_precision.Policy`; variables are float32 in any case.
 
   Raises:
-    ValueError: If it is something else.
+    InvalidValue: If it is something else.
   """
   if compute_dtype not in (AUTO, FLOAT32, BFLOAT16):
     raise errors.InvalidValue(
@@ -47,7 +49,7 @@ def layer_policy(compute_dtype):
   )
 
 
-def has_fast_bfloat16():
+def has_fast_bfloat16() -> bool:
   """Returns whether the device has instructions for bfloat16."""
   gpus = tf.config.list_physical_devices('GPU')
   if gpus:
@@ -61,12 +63,12 @@ def has_fast_bfloat16():
   return bool(_CPU_FLAGS & cpu_flags())
 
 
-def cpu_flags():
+def cpu_flags() -> FrozenSet[str]:
   """Returns the flags of the first core in /proc/cpuinfo, if there is one."""
   return frozenset(cpu_info('flags').split())
 
 
-def cpu_info(name):
+def cpu_info(name: str) -> str:
   """Returns an entry of the first core in /proc/cpuinfo; '' if it has none."""
   try:
     with open('/proc/cpuinfo', encoding='utf-8') as file:

@@ -1,20 +1,25 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Q values of discrete actions, with a memory and a dueling head."""
+"""A network of Q values, optionally with a memory and a dueling head."""
 
 import collections
+from typing import Any, Optional, Sequence, Tuple
 
 import gin
+import tensorflow as tf
 from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
+from rnd_agents.networks import image_inputs
 from rnd_agents.networks import precision
+from rnd_agents.networks import recurrent_cores
 from rnd_agents.ops import q_learning
 
-# What R2D3Agent takes, by the names of its arguments:
+# Networks of R2D3Agent, by the names of its arguments:
 # `R2D3Agent(..., **create_q_networks(...)._asdict())`.
 QNetworks = collections.namedtuple(
     'QNetworks', ('q_network', 'target_q_network')
@@ -22,7 +27,7 @@ QNetworks = collections.namedtuple(
 
 
 class RecurrentQNetwork(network.Network):
-  """Trunk, core, head: Q(s, .) of single steps or of sequences.
+  """Computes Q(s, .) of single steps or of sequences: trunk, core, head.
 
   With the dueling head of R2D2 (Kapturowski et al., 2019; Wang et al., 2016)
   value and advantages have a hidden layer each:
@@ -32,13 +37,13 @@ class RecurrentQNetwork(network.Network):
 
   def __init__(
       self,
-      observation_spec,
-      action_spec,
-      encoder,
-      core=None,
-      head_units=64,
-      dueling=True,
-      name='RecurrentQNetwork',
+      observation_spec: types.NestedTensorSpec,
+      action_spec: tensor_spec.BoundedTensorSpec,
+      encoder: network.Network,
+      core: Optional[recurrent_cores.RecurrentCore] = None,
+      head_units: Optional[int] = 64,
+      dueling: bool = True,
+      name: str = 'RecurrentQNetwork',
   ):
     """Creates the network.
 
@@ -48,11 +53,11 @@ class RecurrentQNetwork(network.Network):
       encoder: A `Network` from observations to features: the trunk.
       core: A `RecurrentCore`; None for a feed-forward network.
       head_units: Units of the hidden layers of the head; None for none.
-      dueling: Whether value and advantages are apart.
+      dueling: Whether value and advantages have heads of their own.
       name: Name of the network.
 
     Raises:
-      ValueError: If the actions are not one discrete choice from 0.
+      InvalidValue: If the actions are not one discrete choice from 0.
     """
     check_action_spec(action_spec)
     super().__init__(
@@ -74,13 +79,13 @@ class RecurrentQNetwork(network.Network):
         tensor_spec.sample_spec_nest(observation_spec, outer_dims=(1,))
     )
 
-  def copy(self, **kwargs):
+  def copy(self, **kwargs: Any) -> 'RecurrentQNetwork':
     """Returns a network like this one, with parameters of its own.
 
-    TF-Agents would hand this one's trunk and core to the other.
+    TF-Agents' own `copy` would share trunk and core.
 
     Args:
-      **kwargs: Of the constructor, to change.
+      **kwargs: Arguments of the constructor that differ in the copy.
     """
     own = dict(encoder=self._encoder.copy())
     if self._core is not None:
@@ -88,8 +93,12 @@ class RecurrentQNetwork(network.Network):
     return super().copy(**{**own, **kwargs})
 
   def call(
-      self, observation, step_type=None, network_state=(), training=False
-  ):
+      self,
+      observation: types.NestedTensor,
+      step_type: Optional[tf.Tensor] = None,
+      network_state: types.NestedTensor = (),
+      training: bool = False,
+  ) -> Tuple[tf.Tensor, types.NestedTensor]:
     """Returns (Q values [..., num_actions], network_state)."""
     features, _ = self._encoder(observation, step_type, training=training)
     if self._core is not None:
@@ -104,14 +113,11 @@ class RecurrentQNetwork(network.Network):
     return q_values, network_state
 
 
-def check_action_spec(action_spec):
-  """Refuses actions that Q-learning cannot choose from.
+def check_action_spec(action_spec: tensor_spec.BoundedTensorSpec) -> None:
+  """Raises InvalidValue unless actions are one discrete choice from 0.
 
   Args:
-    action_spec: What should be one integer `BoundedTensorSpec` [] from 0.
-
-  Raises:
-    ValueError: If it is something else.
+    action_spec: The spec to check: an integer `BoundedTensorSpec` [] from 0.
   """
   if (
       not isinstance(action_spec, tensor_spec.BoundedTensorSpec)
@@ -129,16 +135,16 @@ def check_action_spec(action_spec):
     module='rnd_agents', denylist=['observation_spec', 'action_spec']
 )
 def create_q_networks(
-    observation_spec,
-    action_spec,
-    fc_layer_params=(64,),
-    activation='relu',
-    conv_layers=None,
-    core=None,
-    head_units=64,
-    dueling=True,
-    compute_dtype=precision.FLOAT32,
-):
+    observation_spec: types.NestedTensorSpec,
+    action_spec: tensor_spec.BoundedTensorSpec,
+    fc_layer_params: Sequence[int] = (64,),
+    activation: image_inputs.Activation = 'relu',
+    conv_layers: Optional[image_inputs.ConvLayers] = None,
+    core: Optional[recurrent_cores.RecurrentCore] = None,
+    head_units: Optional[int] = 64,
+    dueling: bool = True,
+    compute_dtype: str = precision.FLOAT32,
+) -> QNetworks:
   """Builds a Q network and its target for one environment.
 
   Args:
@@ -147,20 +153,20 @@ def create_q_networks(
     fc_layer_params: Units of the trunk.
     activation: Keras activation of the trunk.
     conv_layers: Convolutions of the trunk as (filters, kernel size, stride);
-      None picks by the image's size.
-    core: A `RecurrentCore`; the target gets one like it. None for none.
+      None chooses them by the image's size.
+    core: A `RecurrentCore`; the target gets a similar one. None for none.
     head_units: Units of the hidden layers of the head; None for none.
-    dueling: Whether value and advantages are apart.
-    compute_dtype: What the trunk computes in, as for `create_networks`; core
-      and head are float32.
+    dueling: Whether value and advantages have heads of their own.
+    compute_dtype: Type that the trunk computes in, as for `create_networks`;
+      core and head compute in float32.
 
   Returns:
-    `QNetworks`, of unlike weights until the agent copies them.
+    `QNetworks`, whose weights differ until the agent copies them.
 
   Raises:
-    TypeError: If units are no list.
-    ValueError: If the actions are not one discrete choice from 0, the core is
-      none or has been used, a layer has no units, or convolutions have no
+    InvalidType: If units are not a list.
+    InvalidValue: If the actions are not one discrete choice from 0, the core is
+      not a core or is in use, a layer has no units, or convolutions have no
       image.
   """
   owner = 'create_q_networks'

@@ -1,15 +1,17 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Memory between a trunk and its heads: LSTM and GRU."""
+"""Recurrent layers between a trunk and its heads: LSTM and GRU."""
 
 import abc
 import inspect
 import numbers
+from typing import Any, Optional, Tuple
 
 import gin
 import tensorflow as tf
 from tf_agents.keras_layers import dynamic_unroll_layer
 from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents.networks import initializers
@@ -18,26 +20,26 @@ from rnd_agents.networks import initializers
 class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
   """Maps features and a state to features and the next state.
 
-  The state is 0 wherever an episode begins, inside a sequence too: whatever it
-  was before, a row of step type FIRST resets the state. A row of step type LAST
-  leaves it as it was: nothing of its episode follows, and padding before rows
-  in mid-episode is LAST, too (`hierarchy.decisions`).
+  The state is 0 wherever an episode begins, also inside a sequence: a row of
+  step type FIRST resets the state. A row of step type LAST leaves it unchanged:
+  nothing of its episode follows, and padding before rows in mid-episode is also
+  LAST (`hierarchy.decisions`).
 
   Attributes:
     units: Number of output features.
-    state_spec: Nest of tensor specs, of one state.
+    state_spec: Nest of tensor specs of one state.
   """
 
-  def __init__(self, units, state_spec, name):
+  def __init__(self, units: int, state_spec: types.NestedTensorSpec, name: str):
     """Creates the core.
 
     Args:
       units: Number of output features.
-      state_spec: Nest of tensor specs, of one state.
+      state_spec: Nest of tensor specs of one state.
       name: Name of the layer.
 
     Raises:
-      ValueError: If `units` is no integer from 1.
+      InvalidValue: If `units` is not an integer from 1.
     """
     super().__init__(name=name)
     self.units = units
@@ -47,28 +49,35 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
     )
 
   @abc.abstractmethod
-  def _create_cell(self):
+  def _create_cell(self) -> tf.keras.layers.Layer:
     """Returns a Keras cell of `self.units`."""
 
-  def fresh(self):
+  def fresh(self) -> 'RecurrentCore':
     """Returns a core like this one, with weights of its own.
 
     Raises:
-      TypeError: If the class takes more than its units, and does not override
-        this function, which knows of nothing else.
+      InvalidType: If the constructor takes more than `units` and `name`; such
+        a class must override this method.
     """
     taken = inspect.signature(type(self).__init__).parameters
     more = [name for name in taken if name not in ('self', 'units', 'name')]
     if more:
       name = type(self).__name__
       raise errors.InvalidType(
-          f'A Q network and its target need two cores alike, and {name} takes'
-          f' more than its units: {", ".join(more)}. Override {name}.fresh() to'
-          ' return one like it.'
+          f'A Q network and its target need equal cores, and {name} takes more'
+          f' than its units: {", ".join(more)}. Override {name}.fresh() to'
+          ' return a core with equal arguments.'
       )
-    return type(self)(self.units)
+    kind: Any = type(self)
+    return kind(self.units)
 
-  def call(self, features, step_type=None, state=(), training=False):
+  def call(
+      self,
+      features: tf.Tensor,
+      step_type: Optional[tf.Tensor] = None,
+      state: types.NestedTensor = (),
+      training: bool = False,
+  ) -> Tuple[tf.Tensor, types.NestedTensor]:
     """Unrolls the core over a sequence, or takes one step.
 
     Args:
@@ -88,7 +97,7 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
       holds = tf.equal(step_type, ts.StepType.LAST)[..., tf.newaxis]
     cell_state = None
     if state is not None and len(tf.nest.flatten(state)):
-      # Keras's LSTM knows its state as a list, which Reverb's tables refuse.
+      # The state of Keras's LSTM is a list, which Reverb's tables refuse.
       cell_state = _repacked(state, self._unroll.state_size)
     outputs, cell_state = self._unroll(
         (features, holds),
@@ -100,28 +109,33 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
 
 
 class _HoldingCell(tf.keras.layers.Layer):
-  """A Keras cell of (features [B, F], booleans [B, 1]: which states stay)."""
+  """A Keras cell on (features [B, F], booleans [B, 1]: states to keep)."""
 
-  def __init__(self, cell):
+  def __init__(self, cell: tf.keras.layers.Layer):
     super().__init__(name=cell.name)
     self.cell = cell
 
   @property
-  def state_size(self):
+  def state_size(self) -> Any:
     return self.cell.state_size
 
   @property
-  def output_size(self):
+  def output_size(self) -> Any:
     return self.cell.output_size
 
-  def get_initial_state(self, *args, **kwargs):
+  def get_initial_state(self, *args: Any, **kwargs: Any) -> types.NestedTensor:
     return self.cell.get_initial_state(*args, **kwargs)
 
-  def build(self, input_shape):
+  def build(self, input_shape: Any) -> None:
     self.cell.build(input_shape[0])
     super().build(input_shape)
 
-  def call(self, inputs, states, training=False):
+  def call(
+      self,
+      inputs: Tuple[tf.Tensor, tf.Tensor],
+      states: types.NestedTensor,
+      training: bool = False,
+  ) -> Tuple[tf.Tensor, types.NestedTensor]:
     features, holds = inputs
     outputs, new_states = self.cell(features, states, training=training)
     flat = [
@@ -140,12 +154,12 @@ class LSTMCore(RecurrentCore):
   Its state is a tuple (output, cell). Forget gates start with a bias of 1.
   """
 
-  def __init__(self, units=128, name='LSTMCore'):
+  def __init__(self, units: int = 128, name: str = 'LSTMCore'):
     """Creates the core; `units` is the number of output features."""
     spec = _state_spec('LSTMCore', units)
     super().__init__(units, (spec, spec), name)
 
-  def _create_cell(self):
+  def _create_cell(self) -> tf.keras.layers.Layer:
     return tf.keras.layers.LSTMCell(
         self.units,
         kernel_initializer=initializers.FreshOrthogonal(),
@@ -160,11 +174,11 @@ class GRUCore(RecurrentCore):
   The reset gate acts before the recurrent product and all biases start at 0.
   """
 
-  def __init__(self, units=128, name='GRUCore'):
+  def __init__(self, units: int = 128, name: str = 'GRUCore'):
     """Creates the core; `units` is the number of output features."""
     super().__init__(units, _state_spec('GRUCore', units), name)
 
-  def _create_cell(self):
+  def _create_cell(self) -> tf.keras.layers.Layer:
     return tf.keras.layers.GRUCell(
         self.units,
         reset_after=False,
@@ -173,12 +187,14 @@ class GRUCore(RecurrentCore):
     )
 
 
-def _repacked(state, structure):
+def _repacked(
+    state: types.NestedTensor, structure: types.NestedTensor
+) -> types.NestedTensor:
   flat = [tf.convert_to_tensor(x) for x in tf.nest.flatten(state)]
   return tf.nest.pack_sequence_as(structure, flat)
 
 
-def _state_spec(name, units):
+def _state_spec(name: str, units: Any) -> tf.TensorSpec:
   is_integer = isinstance(units, numbers.Integral)
   if isinstance(units, bool) or not is_integer or units < 1:
     raise errors.InvalidValue(

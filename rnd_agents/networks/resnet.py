@@ -1,6 +1,8 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The residual convolutions of IMPALA for images."""
+"""The residual convolutions of IMPALA, for images."""
+
+from typing import Any, Dict, Sequence
 
 import gin
 import tensorflow as tf
@@ -13,7 +15,7 @@ from rnd_agents.networks import initializers
 
 @gin.configurable(
     module='rnd_agents',
-    denylist=['activation', 'scale', 'dtype'],  # What `create_encoder` passes.
+    denylist=['activation', 'scale', 'dtype'],  # `create_encoder` passes them.
 )
 @tf.keras.utils.register_keras_serializable('rnd_agents')
 class ResNet(tf.keras.layers.Layer):
@@ -23,16 +25,16 @@ class ResNet(tf.keras.layers.Layer):
   (`fc_layer_params = (256,)`). Each section has a 3x3 convolution, a 3x3
   max-pooling of stride 2 and blocks x + conv(f(conv(f(x)))), where f is the
   activation, which also follows the last section. Padding is SAME. The networks
-  of R2D3 (Paine et al., 2019) begin with a ResNet, too.
+  of R2D3 (Paine et al., 2019) also begin with a ResNet.
   """
 
   def __init__(
       self,
-      channels=(16, 32, 32),
-      num_blocks=2,
-      activation='relu',
-      scale=1.0,
-      **kwargs,
+      channels: Sequence[int] = (16, 32, 32),
+      num_blocks: int = 2,
+      activation: image_inputs.Activation = 'relu',
+      scale: float = 1.0,
+      **kwargs: Any,
   ):
     """Creates the layer.
 
@@ -41,12 +43,12 @@ class ResNet(tf.keras.layers.Layer):
       num_blocks: Residual blocks of each section.
       activation: A Keras activation.
       scale: Factor on the input: 1/255 for bytes.
-      **kwargs: Of `tf.keras.layers.Layer`, such as the `dtype` that
-        `precision.layer_policy` gives.
+      **kwargs: Arguments of `tf.keras.layers.Layer`, such as the `dtype` from
+        `precision.layer_policy`.
 
     Raises:
-      TypeError: If a size is no number.
-      ValueError: If a size is below 1, or there is no section.
+      InvalidType: If a size is not a number.
+      InvalidValue: If a size is below 1, or there is no section.
     """
     super().__init__(**kwargs)
     if not isinstance(channels, (tuple, list)) or not channels:
@@ -62,7 +64,7 @@ class ResNet(tf.keras.layers.Layer):
     self._activation = activation
     self._activation_fn = tf.keras.activations.get(activation)
     self._scale = scale
-    # Of each section the first convolution, then two of each block.
+    # For each section the first convolution, then two for each block.
     filters = [
         size for size in self._channels for _ in range(1 + 2 * num_blocks)
     ]
@@ -72,7 +74,7 @@ class ResNet(tf.keras.layers.Layer):
             3,
             scale=scale if i == 0 else 1.0,
             padding='same',
-            # Of the variance 1 / fan-in, as in the authors' code.
+            # With variance 1 / fan-in, as in the authors' code.
             kernel_initializer=initializers.FreshOrthogonal(),
             dtype=self.dtype_policy,
         )
@@ -80,7 +82,7 @@ class ResNet(tf.keras.layers.Layer):
     ]
     self._flatten = tf.keras.layers.Flatten(dtype=self.dtype_policy)
 
-  def call(self, inputs):
+  def call(self, inputs: tf.Tensor) -> tf.Tensor:
     features = tf.cast(inputs, self.compute_dtype)
     convolutions = iter(self._convolutions)
     for _ in self._channels:
@@ -93,7 +95,7 @@ class ResNet(tf.keras.layers.Layer):
         features += shortcut
     return self._flatten(self._activation_fn(features))
 
-  def get_config(self):
+  def get_config(self) -> Dict[str, Any]:
     return dict(
         super().get_config(),
         channels=self._channels,

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predictor and target networks of Random Network Distillation."""
 
+from typing import Optional, Sequence, Tuple
+
 import tensorflow as tf
 from tf_agents.networks import encoding_network
+from tf_agents.typing import types
 
 from rnd_agents.networks import encoders
+from rnd_agents.networks import image_inputs
 from rnd_agents.networks import initializers
 from rnd_agents.networks import precision
 
@@ -21,26 +25,26 @@ class RNDNetwork(encoding_network.EncodingNetwork):
 
   def __init__(
       self,
-      observation_spec,
-      fc_layer_params=(128,),
-      output_size=64,
-      conv_layers=None,
-      trainable=True,
-      compute_dtype=precision.FLOAT32,
-      name='RNDNetwork',
+      observation_spec: types.NestedTensorSpec,
+      fc_layer_params: Sequence[int] = (128,),
+      output_size: int = 64,
+      conv_layers: Optional[image_inputs.ConvLayers] = None,
+      trainable: bool = True,
+      compute_dtype: str = precision.FLOAT32,
+      name: str = 'RNDNetwork',
   ):
     """Creates the network.
 
     Args:
-      observation_spec: A nest of float32 specs: what RND sees, whitened.
-      fc_layer_params: Units of the hidden layers. The predictor wants more of
-        them than its target.
+      observation_spec: A nest of float32 specs of RND's input.
+      fc_layer_params: Units of the hidden layers. The predictor needs more
+        layers than its target.
       output_size: Number of features, without an activation.
-      conv_layers: Tuples (filters, kernel size, stride); None picks by the
-        image's size.
+      conv_layers: Tuples (filters, kernel size, stride); None chooses them by
+        the image's size.
       trainable: False for the target.
-      compute_dtype: Of all layers but the last, whose errors are what counts;
-        see `precision.layer_policy`.
+      compute_dtype: Type that all layers but the last compute in, see
+        `precision.layer_policy`.
       name: Name of the network.
     """
     super().__init__(
@@ -71,7 +75,13 @@ class RNDNetwork(encoding_network.EncodingNetwork):
     self.create_variables()
     self.trainable = trainable
 
-  def call(self, observation, step_type=None, network_state=(), training=False):
+  def call(
+      self,
+      observation: types.NestedTensor,
+      step_type: Optional[tf.Tensor] = None,
+      network_state: types.NestedTensor = (),
+      training: bool = False,
+  ) -> Tuple[tf.Tensor, types.NestedTensor]:
     features, network_state = super().call(
         observation, step_type, network_state, training
     )

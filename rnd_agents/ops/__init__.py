@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Pure functions of tensors: no state, no variables, no project imports."""
+"""Pure functions of tensors, without state or variables."""
 
 from rnd_agents.ops import annealing
 from rnd_agents.ops import episodic

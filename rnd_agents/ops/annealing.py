@@ -1,21 +1,30 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that change with the optimizer steps so far."""
+"""Coefficients that change with the number of optimizer steps."""
+
+from typing import Optional
 
 import tensorflow as tf
+from tf_agents.typing import types
 
 
-def linear(first, last, train_step, num_train_steps):
-  """Goes from `first` to `last` in some optimizer steps, and stays.
+def linear(
+    first: float,
+    last: float,
+    train_step: tf.Tensor,
+    num_train_steps: Optional[int],
+) -> types.Float:
+  """Interpolates from `first` to `last` over the first optimizer steps.
 
   Args:
-    first: A float.
-    last: A float.
+    first: Value at step 0.
+    last: Value from step `num_train_steps` on.
     train_step: Optimizer steps so far, a scalar integer tensor.
-    num_train_steps: How many it takes, from 1; None to stay at `first`.
+    num_train_steps: Steps from `first` to `last`, at least 1; None keeps
+      `first`.
 
   Returns:
-    A float32 scalar, or `first` itself.
+    A float32 scalar tensor; `first` itself if `num_train_steps` is None.
   """
   if num_train_steps is None:
     return first

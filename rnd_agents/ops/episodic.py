@@ -2,25 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Novelty within episodes: first visits, elliptical bonuses.
 
-Rows [B, R] are observations of B environments in their order. Where an episode
-goes on from the call before, a memory says what it has shown so far.
+Rows [B, R] are observations of B environments in their order. For an episode
+that began in an earlier call, a memory holds what it has shown so far.
 """
+
+from typing import Tuple
 
 import tensorflow as tf
 
 
-def first_visits(keys, starts, counts, memory, max_keys):
-  """Returns which rows are seen for the first time in their episode.
+def first_visits(
+    keys: tf.Tensor,
+    starts: tf.Tensor,
+    counts: tf.Tensor,
+    memory: tf.Tensor,
+    max_keys: int,
+) -> Tuple[tf.Tensor, tf.Tensor]:
+  """Returns which rows show a place for the first time in their episode.
 
   Args:
-    keys: int64 [B, R]: rows of one key are the same place; not 0.
+    keys: int64 [B, R], not 0: rows with equal keys are the same place.
     starts: Booleans [B, R]: rows that begin an episode.
-    counts: Booleans [B, R]: False for rows that are passed over.
-    memory: int64 [B, N]: keys of the episodes so far; 0 for none.
-    max_keys: How many of them are kept, the newest.
+    counts: Booleans [B, R]: False for rows that are ignored.
+    memory: int64 [B, N]: keys of the running episodes; 0 where unused.
+    max_keys: Number of keys to keep, the newest ones.
 
   Returns:
-    A tuple (booleans [B, R], memory [B, M] of the last rows' episodes).
+    A tuple (booleans [B, R], memory [B, M] of the episodes of the last rows).
   """
   episodes = _episodes(starts)
   none = tf.zeros([], keys.dtype)
@@ -35,10 +43,10 @@ def first_visits(keys, starts, counts, memory, max_keys):
   )
   is_first = counts & ~seen & ~(remembered & tf.equal(episodes, 0))
   in_last = tf.equal(episodes, episodes[:, -1:])
-  goes_on = tf.equal(episodes[:, -1:], 0)
+  is_continued = tf.equal(episodes[:, -1:], 0)
   kept = tf.concat(
       [
-          tf.where(goes_on, memory, none),
+          tf.where(is_continued, memory, none),
           tf.where(is_first & in_last, keys, none),
       ],
       axis=1,
@@ -47,8 +55,14 @@ def first_visits(keys, starts, counts, memory, max_keys):
   return is_first, kept[:, -max_keys:].to_tensor()
 
 
-def elliptical_bonuses(features, starts, counts, covariance, ridge):
-  """Elliptical bonuses of rows (E3B; Henaff et al., 2022, section 3).
+def elliptical_bonuses(
+    features: tf.Tensor,
+    starts: tf.Tensor,
+    counts: tf.Tensor,
+    covariance: tf.Tensor,
+    ridge: float,
+) -> Tuple[tf.Tensor, tf.Tensor]:
+  """Computes elliptical bonuses of rows (E3B; Henaff et al., 2022, section 3).
 
       b_t = f_t' C_t^-1 f_t,   C_t = ridge I + sum of f_i f_i' over the rows i
                                      before t in the episode
@@ -61,12 +75,12 @@ def elliptical_bonuses(features, starts, counts, covariance, ridge):
   Args:
     features: f, floats [B, R, F].
     starts: Booleans [B, R]: rows that begin an episode.
-    counts: Booleans [B, R]: False for rows that are passed over.
-    covariance: float64 [B, F, F]: sum of f f' over the episodes so far.
+    counts: Booleans [B, R]: False for rows that are ignored.
+    covariance: float64 [B, F, F]: sum of f f' over the running episodes.
     ridge: A float above 0.
 
   Returns:
-    A tuple (float32 [B, R], the covariance of the last rows' episodes).
+    A tuple (float32 [B, R], covariance of the episodes of the last rows).
   """
   zero = tf.zeros([], tf.float64)
   features = tf.where(
@@ -92,22 +106,22 @@ def elliptical_bonuses(features, starts, counts, covariance, ridge):
   bonuses = tf.square(tf.linalg.diag_part(factors)) - 1.0
   last = tf.equal(episodes, episodes[:, -1:])[..., tf.newaxis]
   kept = tf.where(last, features, zero)
-  goes_on = tf.equal(episodes[:, -1], 0)[:, tf.newaxis, tf.newaxis]
-  covariance = tf.where(goes_on, covariance, zero)
+  is_continued = tf.equal(episodes[:, -1], 0)[:, tf.newaxis, tf.newaxis]
+  covariance = tf.where(is_continued, covariance, zero)
   covariance += tf.matmul(kept, kept, transpose_a=True)
   return tf.cast(tf.maximum(bonuses, zero), tf.float32), covariance
 
 
-def _episodes(starts):
-  """Number of the episode of each row; 0 for one that goes on."""
+def _episodes(starts: tf.Tensor) -> tf.Tensor:
+  """Returns the number of each row's episode; 0 if it began earlier."""
   return tf.cumsum(tf.cast(starts, tf.int32), axis=1)
 
 
-def _same_episode(episodes):
+def _same_episode(episodes: tf.Tensor) -> tf.Tensor:
   return tf.equal(episodes[:, :, tf.newaxis], episodes[:, tf.newaxis])
 
 
-def _same_episode_before(episodes):
-  """[B, R, R]: whether the second row is an earlier one of the first's."""
+def _same_episode_before(episodes: tf.Tensor) -> tf.Tensor:
+  """Returns [B, R, R]: whether row j precedes row i in its episode."""
   steps = tf.range(tf.shape(episodes)[1])
   return _same_episode(episodes) & (steps[:, tf.newaxis] > steps)

@@ -7,8 +7,7 @@ type that follow; T+1 rows make T transitions. Where an episode ends, the row of
 its last observation is a *boundary*: a transition LAST -> FIRST that no action
 caused, with reward 0 and discount 1.
 
-What happens at an episode's end is said by two numbers a transition, not by
-separate functions:
+Two numbers for each transition define what happens at the end of an episode:
 
 | transition into s_{t+1}     | bootstrap discount | trace weight |
 |-----------------------------|--------------------|--------------|
@@ -18,20 +17,29 @@ separate functions:
 | boundary, episodic stream   | 0                  | 0            |
 | boundary, continuing stream | 1                  | 1            |
 
-In a continuing stream a termination is inside, times c in both columns: what it
-leaves of the value behind it, 1 by default. A discount of 0 within an episode,
-where a life was lost, is a termination in either stream; one of d between 0 and
-1 takes a part of it: d gamma, and 1 - (1 - c)(1 - d) times gamma.
+In a continuing stream a termination counts as inside an episode, with both
+numbers multiplied by c, the share of the following value that it keeps (1 by
+default). A discount of 0 within an episode, where a life was lost, is a
+termination in either stream. A discount d between 0 and 1 has a part of that
+effect: the bootstrap discount is d gamma in an episodic stream and
+(1 - (1 - c)(1 - d)) gamma in a continuing one.
 """
 
+from typing import Tuple
+
 import tensorflow as tf
+from tf_agents.typing import types
 
 from rnd_agents.ops import recurrences
 
 
 def generalized_advantage_estimation(
-    rewards, values, final_value, discounts, trace_weights
-):
+    rewards: tf.Tensor,
+    values: tf.Tensor,
+    final_value: tf.Tensor,
+    discounts: tf.Tensor,
+    trace_weights: tf.Tensor,
+) -> tf.Tensor:
   """Computes GAE with separate bootstrap discounts and trace weights.
 
       delta_t = r_t + d_t V(s_{t+1}) - V(s_t)
@@ -64,21 +72,21 @@ def generalized_advantage_estimation(
 
 
 def episodic_weights(
-    discount_factor,
-    lambda_value,
-    environment_discounts,
-    next_is_last,
-    is_boundary,
-    bootstrap_at_time_limit=True,
-):
-  """Discounts and trace weights of a stream that ends with the episode.
+    discount_factor: float,
+    lambda_value: float,
+    environment_discounts: tf.Tensor,
+    next_is_last: tf.Tensor,
+    is_boundary: tf.Tensor,
+    bootstrap_at_time_limit: bool = True,
+) -> Tuple[tf.Tensor, tf.Tensor]:
+  """Returns discounts and trace weights of a stream that ends with episodes.
 
   Args:
     discount_factor: gamma, a float.
     lambda_value: lambda, a float.
-    environment_discounts: What the environment said at s_{t+1}: 0 where the
+    environment_discounts: Discount of the environment at s_{t+1}: 0 where the
       episode terminated, the discount of a lost life where one was lost, 1
-      elsewhere, at a time limit too. Float [B, T].
+      elsewhere, also at a time limit. Float [B, T].
     next_is_last: Whether s_{t+1} is the last of its episode. Boolean [B, T].
     is_boundary: Whether row t is an episode's last. Boolean [B, T].
     bootstrap_at_time_limit: Whether V(s_LAST) stands for the future that a time
@@ -88,25 +96,25 @@ def episodic_weights(
   Returns:
     A tuple (discounts, trace_weights), each a float tensor [B, T].
   """
-  # Not a product: what stands in a boundary row may be NaN.
+  # Not a product: a boundary row may hold NaN.
   discounts = discount_factor * tf.where(
       is_boundary, tf.zeros_like(environment_discounts), environment_discounts
   )
-  goes_on = 1.0 - tf.cast(next_is_last, discounts.dtype)
-  trace_weights = lambda_value * discounts * goes_on
+  not_last = 1.0 - tf.cast(next_is_last, discounts.dtype)
+  trace_weights = lambda_value * discounts * not_last
   if not bootstrap_at_time_limit:
-    discounts *= goes_on
+    discounts *= not_last
   return discounts, trace_weights
 
 
 def continuing_weights(
-    discount_factor,
-    lambda_value,
-    is_boundary,
-    environment_discounts=1.0,
-    termination_discount=1.0,
-):
-  """Discounts and trace weights of a stream that no episode end cuts.
+    discount_factor: float,
+    lambda_value: float,
+    is_boundary: tf.Tensor,
+    environment_discounts: types.Float = 1.0,
+    termination_discount: float = 1.0,
+) -> Tuple[tf.Tensor, tf.Tensor]:
+  """Returns discounts and trace weights of a stream across episode ends.
 
   The boundary row passes value and trace through unchanged, so the advantages
   of the other rows equal those of the stream with that row deleted: the value
@@ -118,8 +126,9 @@ def continuing_weights(
     lambda_value: lambda, a float.
     is_boundary: Whether row t is an episode's last. Boolean [B, T].
     environment_discounts: As for `episodic_weights`.
-    termination_discount: c, a float: what a termination leaves of the value
-      behind it. 1 for all of it, as in the paper; a time limit leaves all.
+    termination_discount: c, a float: the share of the following value that a
+      termination keeps. 1 keeps all of it, as in the paper; 0 ends the stream
+      at terminations. A time limit always keeps all.
 
   Returns:
     A tuple (discounts, trace_weights), each a float tensor [B, T].
@@ -133,15 +142,17 @@ def continuing_weights(
   return discounts, trace_weights
 
 
-def bridge_boundary_values(values, is_boundary):
-  """Gives each boundary row the value of the row after it.
+def bridge_boundary_values(
+    values: tf.Tensor, is_boundary: tf.Tensor
+) -> tf.Tensor:
+  """Replaces the value of each boundary row by that of the next row.
 
   Args:
     values: `V(s_0) .. V(s_T)`, a float tensor [B, T+1].
     is_boundary: Whether row t is an episode's last. Boolean [B, T].
 
   Returns:
-    A float tensor [B, T+1]: what `continuing_weights` needs as values.
+    A float tensor [B, T+1]: the values to use with `continuing_weights`.
   """
   bridged = tf.where(is_boundary, values[:, 1:], values[:, :-1])
   return tf.concat([bridged, values[:, -1:]], axis=1)

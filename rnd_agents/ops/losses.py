@@ -2,15 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Terms of the PPO objective."""
 
+from typing import Optional, Sequence, Tuple
+
 import tensorflow as tf
+from tf_agents.typing import types
 
 
-def combine_advantages(advantages, coefficients):
-  """`A = c_1 A_1 + c_2 A_2 + ...` (Burda et al., 2018, section 2.3, table 5).
+def combine_advantages(
+    advantages: Sequence[tf.Tensor], coefficients: Sequence[types.Float]
+) -> tf.Tensor:
+  """Computes `A = c_1 A_1 + c_2 A_2 + ...`.
+
+  (Burda et al., 2018, section 2.3, table 5.)
 
   Args:
-    advantages: A list of float tensors of one shape, one a stream.
-    coefficients: A list of as many factors.
+    advantages: A list of float tensors of one shape, one for each stream.
+    coefficients: A list with a factor for each stream.
 
   Returns:
     A float tensor of that shape.
@@ -24,14 +31,19 @@ def combine_advantages(advantages, coefficients):
   return first
 
 
-def normalize_advantages(advantages, mask, epsilon=1e-8, least_variance=0.0):
-  """Zero mean and unit variance over the rows that the mask keeps.
+def normalize_advantages(
+    advantages: tf.Tensor,
+    mask: tf.Tensor,
+    epsilon: float = 1e-8,
+    least_variance: types.Float = 0.0,
+) -> Tuple[tf.Tensor, tf.Tensor]:
+  """Normalizes to zero mean and unit variance over the rows of a mask.
 
   Args:
     advantages: A float tensor [B, T].
     mask: Boolean tensor [B, T].
     epsilon: Added to the population variance.
-    least_variance: Takes the place of a smaller population variance.
+    least_variance: Lower bound on the population variance.
 
   Returns:
     A tuple (float tensor [B, T], 0 where the mask is False; variance [] that
@@ -48,16 +60,21 @@ def normalize_advantages(advantages, mask, epsilon=1e-8, least_variance=0.0):
 
 
 def clipped_surrogate_loss(
-    log_probabilities, old_log_probabilities, advantages, clip_value
-):
-  """PPO's clipped objective, negated (Schulman et al., 2017, equation 7).
+    log_probabilities: tf.Tensor,
+    old_log_probabilities: tf.Tensor,
+    advantages: tf.Tensor,
+    clip_value: float,
+) -> Tuple[tf.Tensor, tf.Tensor]:
+  """Computes PPO's clipped objective, negated.
+
+  (Schulman et al., 2017, equation 7.)
 
       rho = exp(log p - log p_old)
       L   = max(-A rho, -A clip(rho, 1 - c, 1 + c))
 
   Args:
     log_probabilities: log p of the actions taken, a float tensor [M].
-    old_log_probabilities: The same when they were taken, [M].
+    old_log_probabilities: log p_old, of the policy that took them, [M].
     advantages: A, [M].
     clip_value: c, a float above 0.
 
@@ -69,15 +86,20 @@ def clipped_surrogate_loss(
   return tf.maximum(-advantages * ratio, -advantages * clipped), ratio
 
 
-def squared_value_error(values, returns, old_values=None, clip_value=0.0):
-  """Squared error of a value head, optionally clipped around its old output.
+def squared_value_error(
+    values: tf.Tensor,
+    returns: tf.Tensor,
+    old_values: Optional[tf.Tensor] = None,
+    clip_value: float = 0.0,
+) -> tf.Tensor:
+  """Computes the squared error of values, optionally clipped (PPO2).
 
       max((V - R)^2, (V_old + clip(V - V_old, -c, c) - R)^2)
 
   Args:
     values: V, a float tensor.
     returns: R, of the same shape.
-    old_values: V at the start of the update; needed when clipping.
+    old_values: V_old, the values before the update; needed for clipping.
     clip_value: c; 0 for no clipping (as in the paper's code).
 
   Returns:
@@ -94,8 +116,10 @@ def squared_value_error(values, returns, old_values=None, clip_value=0.0):
   return tf.maximum(error, tf.math.squared_difference(near, returns))
 
 
-def explained_variance(values, returns, mask):
-  """`1 - Var(R - V) / Var(R)`: 1 is perfect, 0 as good as a constant.
+def explained_variance(
+    values: tf.Tensor, returns: tf.Tensor, mask: tf.Tensor
+) -> tf.Tensor:
+  """Computes `1 - Var(R - V) / Var(R)`: 1 is perfect, 0 a constant's.
 
   Args:
     values: V, a float tensor.
@@ -108,7 +132,7 @@ def explained_variance(values, returns, mask):
   weights = tf.cast(mask, values.dtype)
   count = tf.maximum(tf.reduce_sum(weights), 1.0)
 
-  def variance(x):
+  def variance(x: tf.Tensor) -> tf.Tensor:
     mean = tf.reduce_sum(weights * x) / count
     return tf.reduce_sum(weights * tf.square(x - mean)) / count
 

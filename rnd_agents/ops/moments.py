@@ -2,18 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running moments and the discounted-return filter behind them."""
 
+from typing import Optional, Tuple
+
 import tensorflow as tf
+from tf_agents.typing import types
 
 from rnd_agents.ops import recurrences
 
 
-def batch_moments(values, mask=None, num_outer_dims=1):
-  """Mean, population variance and count over the outer dimensions.
+def batch_moments(
+    values: tf.Tensor, mask: Optional[tf.Tensor] = None, num_outer_dims: int = 1
+) -> Tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+  """Computes mean, population variance and count over the outer dimensions.
 
   Args:
     values: A float tensor [outer..., inner...].
     mask: Optional boolean tensor [outer...]; False rows do not count.
-    num_outer_dims: How many dimensions are outer ones.
+    num_outer_dims: Number of outer dimensions.
 
   Returns:
     A tuple (mean [inner...], variance [inner...], count []). With nothing to
@@ -38,8 +43,15 @@ def batch_moments(values, mask=None, num_outer_dims=1):
   return mean, variance, count
 
 
-def merge_moments(mean_a, variance_a, count_a, mean_b, variance_b, count_b):
-  """Moments of the union of two sets (Chan et al., 1983).
+def merge_moments(
+    mean_a: tf.Tensor,
+    variance_a: tf.Tensor,
+    count_a: tf.Tensor,
+    mean_b: tf.Tensor,
+    variance_b: tf.Tensor,
+    count_b: tf.Tensor,
+) -> Tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+  """Computes the moments of the union of two sets (Chan et al., 1983).
 
       n   = n_a + n_b,   d = m_b - m_a
       m   = m_a + d n_b / n
@@ -67,8 +79,13 @@ def merge_moments(mean_a, variance_a, count_a, mean_b, variance_b, count_b):
   return mean, sum_of_squares / count, count
 
 
-def discounted_return_filter(rewards, discounts, initial, valid):
-  """The running sum whose standard deviation scales a reward stream.
+def discounted_return_filter(
+    rewards: tf.Tensor,
+    discounts: types.Float,
+    initial: tf.Tensor,
+    valid: tf.Tensor,
+) -> Tuple[tf.Tensor, tf.Tensor]:
+  """Computes the discounted sums whose standard deviation scales rewards.
 
       R_t = g_t R_{t-1} + r_t
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prioritised replay of sequences: priorities and importance weights."""
 
+
 import tensorflow as tf
 
 

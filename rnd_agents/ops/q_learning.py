@@ -47,7 +47,8 @@ def step_weights(is_last: tf.Tensor, next_is_last: tf.Tensor) -> tf.Tensor:
 
   Args:
     is_last: Whether each frame's step type is LAST, booleans [B, T+1].
-    next_is_last: Whether each frame's next step type is, booleans [B, T+1].
+    next_is_last: Whether each frame's next step type is LAST, booleans
+      [B, T+1].
 
   Returns:
     float32 [B, T].
@@ -273,8 +274,8 @@ def large_margin_losses(
     q_values: Q, a float tensor [..., A].
     actions: a_E, integers from 0 [...].
     margin: A float, at least 0.
-    is_demonstration: Which actions are a demonstrator's, booleans or numbers
-      [...]; None if all are. The others' loss is 0.
+    is_demonstration: Booleans or numbers [...]: which actions are a
+      demonstrator's; None if all are. The loss of others is 0.
 
   Returns:
     J_E, a float tensor [...].
@@ -349,7 +350,7 @@ def sequence_losses(
     losses: Loss of each step, a float tensor [B, T].
     weights: How often each step counts, [B, T]: `step_weights`, or booleans.
     mean_over_time: False sums over the steps, as acme's R2D2 does; True takes
-      the mean of those that count, as DI-engine's does.
+      their weighted mean, as DI-engine's does.
 
   Returns:
     A float tensor [B]; 0 where no step counts.
@@ -412,10 +413,10 @@ def epsilon_ladder(
   if not 0.0 <= base <= 1.0:
     raise ValueError(f'base must be a probability, got {base}.')
   rungs = np.arange(num_environments) / max(num_environments - 1, 1)
-  return np.float32(base ** (1.0 + exponent * rungs))
+  return (base ** (1.0 + exponent * rungs)).astype(np.float32)
 
 
-def _check_num_steps(num_steps):
+def _check_num_steps(num_steps: int) -> None:
   if isinstance(num_steps, bool) or not isinstance(num_steps, numbers.Integral):
     raise TypeError(
         f'num_steps must be an integer number of steps, got {num_steps!r}.'

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """First-order linear recurrences over time, in logarithmic depth."""
 
+from typing import Tuple
+
 import tensorflow as tf
 
 
-def reverse_linear_recurrence(inputs, weights):
+def reverse_linear_recurrence(
+    inputs: tf.Tensor, weights: tf.Tensor
+) -> tf.Tensor:
   """Solves `y_t = x_t + w_t y_{t+1}` with `y_T = 0`, backwards in time.
 
   Two steps of the recurrence compose into one of the same form, so doubling
@@ -25,10 +29,12 @@ def reverse_linear_recurrence(inputs, weights):
   tf.debugging.assert_rank(weights, 2, 'weights must be [B, T]')
   num_steps = tf.shape(inputs)[1]
 
-  def shift_left(x, stride):
+  def shift_left(x: tf.Tensor, stride: tf.Tensor) -> tf.Tensor:
     return tf.pad(x[:, stride:], [[0, 0], [0, stride]])
 
-  def double(stride, y, w):
+  def double(
+      stride: tf.Tensor, y: tf.Tensor, w: tf.Tensor
+  ) -> Tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     return (
         2 * stride,
         y + w * shift_left(y, stride),
@@ -48,7 +54,9 @@ def reverse_linear_recurrence(inputs, weights):
   return tf.ensure_shape(result, inputs.shape)
 
 
-def linear_recurrence(inputs, weights, initial):
+def linear_recurrence(
+    inputs: tf.Tensor, weights: tf.Tensor, initial: tf.Tensor
+) -> tf.Tensor:
   """Solves `y_t = x_t + w_t y_{t-1}` with `y_{-1} = initial`, forwards in time.
 
   Args:

@@ -2,14 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random Network Distillation: input whitening, error, predictor loss."""
 
+from typing import Optional
+
 import tensorflow as tf
 
 
-def whiten_and_clip(values, mean, variance, clip_value):
-  """`clip((x - mean) / sqrt(variance), -c, c)` (Burda et al., 2018, 2.4).
+def whiten_and_clip(
+    values: tf.Tensor,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    clip_value: Optional[float],
+) -> tf.Tensor:
+  """Computes `clip((x - mean) / sqrt(variance), -c, c)`.
 
-  No epsilon joins the variance: it would crush inputs whose natural scale is
-  small. An input that never varied is clipped as soon as it does.
+  (Burda et al., 2018, section 2.4.)
+
+  No epsilon is added to the variance: it would hide inputs whose natural scale
+  is small. An input that never varied is clipped as soon as it varies.
 
   Args:
     values: A float tensor [..., inner...].
@@ -29,8 +38,8 @@ def whiten_and_clip(values, mean, variance, clip_value):
   return tf.clip_by_value(whitened, -clip_value, clip_value)
 
 
-def rnd_error(predictions, targets):
-  """Prediction error of each sample: mean of squares over the features.
+def rnd_error(predictions: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
+  """Computes the prediction error of each sample, a mean over the features.
 
       e(x) = 1/F sum_j (f^_j(x) - f_j(x))^2
 
@@ -56,8 +65,12 @@ def rnd_error(predictions, targets):
   )
 
 
-def predictor_loss(errors, mask=None, weights=None):
-  """Mean weighted error of the samples that the mask keeps.
+def predictor_loss(
+    errors: tf.Tensor,
+    mask: Optional[tf.Tensor] = None,
+    weights: Optional[tf.Tensor] = None,
+) -> tf.Tensor:
+  """Computes the mean weighted error of the samples that the mask keeps.
 
       L = sum_i m_i w_i e_i / max(sum_i m_i, 1)
 

@@ -60,7 +60,7 @@ def inverse_rescale(values: tf.Tensor, epsilon: float = 1e-3) -> tf.Tensor:
   return u * (tf.abs(u) + 2.0)
 
 
-def _check_epsilon(epsilon):
+def _check_epsilon(epsilon: float) -> None:
   if epsilon < 0:
     raise ValueError(
         f'The epsilon of value rescaling must be at least 0, got {epsilon}: h'

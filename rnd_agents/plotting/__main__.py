@@ -10,14 +10,14 @@ r"""Draws learning curves over seeds and prints two tables of them.
 Each argument is the folder of a run, or a folder that contains such folders at
 any depth. The runs in one folder are the seeds of one curve, which is named
 after that folder. One table has the ends of the curves, the other one the
-environment steps that they need to reach a value; a CSV beside the picture has
-all points. Several metrics are several panels, each with its two tables.
+environment steps needed to reach a value; a CSV beside the picture has all
+points. Several metrics are several panels, each with its two tables.
 """
 
 import math
 import os
 import sys
-from typing import Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from absl import app
 from absl import flags
@@ -35,7 +35,7 @@ _INTERVAL = f'{100 * statistics.CONFIDENCE:g} % interval'
 
 def define_flags(values: flags.FlagValues) -> None:
   """Defines the flags of this program."""
-  to = {'flag_values': values}
+  to: Dict[str, Any] = {'flag_values': values}
   flags.DEFINE_string(
       'out', None, 'Picture to write; the numbers go to a .csv beside it.',
       required=True, **to)
@@ -62,21 +62,22 @@ def find_runs(folders: Sequence[str]) -> List[str]:
   Folders without a run are named on stderr.
 
   Raises:
-    ValueError: If there is no run in any of the folders, or one is missing.
+    InvalidValue: If no folder has a run, or a folder is missing.
   """
-  runs, left_out = {}, []
+  runs: Dict[str, str] = {}
+  left_out = []
   for folder in folders:
     found = []
     for path, below, _ in os.walk(os.path.abspath(folder)):
       if run_files.has_metrics(path):
         found.append(path)
-        below.clear()  # A folder inside of a run is no other run.
+        below.clear()  # A folder inside of a run is not a run.
     for path in sorted(found):
       runs.setdefault(os.path.realpath(path), path)
     if not found:
       left_out.append(
-          f'{folder} is no run folder and has none in it: there is no '
-          f'{run_files.METRICS_FILE}.')
+          f'{folder} is not the folder of a run and does not contain one: it '
+          f'has no {run_files.METRICS_FILE}.')
       if not os.path.isdir(folder):
         raise errors.InvalidValue(left_out[-1])
   if left_out and not runs:
@@ -89,10 +90,10 @@ def find_runs(folders: Sequence[str]) -> List[str]:
 def group_runs(runs: Sequence[str], label_by: str) -> Dict[str, List[str]]:
   """Groups absolute paths of runs by the name of 'parent' or 'run' folder.
 
-  Folders of the same name are told apart by as much of the path before it as
-  that takes.
+  Folders of the same name get as much of the path before it as distinguishes
+  them.
   """
-  folders = {}
+  folders: Dict[str, List[str]] = {}
   for run in runs:
     folder = os.path.dirname(run) if label_by == 'parent' else run
     folders.setdefault(folder, []).append(run)
@@ -104,7 +105,7 @@ def group_runs(runs: Sequence[str], label_by: str) -> Dict[str, List[str]]:
           for folder, members in folders.items()}
 
 
-def _curve_table(curves: Dict[str, statistics.GroupCurve]) -> str:
+def _curve_table(curves: Mapping[str, statistics.GroupCurve]) -> str:
   """Returns the ends and the highest points of the curves as text.
 
   Only steps at which all runs of a group have a value count: beyond them, the
@@ -146,8 +147,9 @@ def _steps(steps: float) -> str:
 def _read(
     runs: Sequence[str], phase: str, metric: str
 ) -> Tuple[Dict[str, run_files.Series], List[Exception]]:
-  """Reads a metric of the runs that have it; returns also why others do not."""
-  found, reasons = {}, []
+  """Reads a metric of the runs; returns it with the errors of other runs."""
+  found: Dict[str, run_files.Series] = {}
+  reasons: List[Exception] = []
   for run in runs:
     try:
       found[run] = run_files.read_metrics(run, phase, metric)
@@ -170,7 +172,9 @@ def _panel(
     raise errors.InvalidValue(f'no run has {metric!r} in phase {phase!r}')
   groups = group_runs(list(found), args.label_by)
 
-  def by_label(series):
+  def by_label(
+      series: Dict[str, run_files.Series]
+  ) -> Dict[str, List[run_files.Series]]:
     return {label: [series[run] for run in group]
             for label, group in groups.items()}
 
@@ -191,7 +195,7 @@ def _print(panel: learning_curves.Panel) -> None:
   for label, curve in panel.curves.items():
     if not curve.complete[-1]:
       print(f'Note: not all runs of {label} reach env_steps '
-            f'{curve.env_steps[-1]}; its numbers are of the part that all do.')
+            f'{curve.env_steps[-1]}; its numbers are of steps that all reach.')
   if panel.steps_to:
     print('\nEnvironment steps until a run first gets there:')
     print(_efficiency_table(panel.steps_to))
@@ -203,7 +207,7 @@ def _check_out(out: str) -> None:
   types = drawing.file_types()
   if ending and ending not in types:
     raise errors.InvalidValue(
-        f'--out {out} is no picture: it must end in one of {", ".join(types)}')
+        f'--out {out} must end in one of {", ".join(types)}')
   path = drawing.csv_path(out)
   if not tables.may_write_csv(path, learning_curves.CSV_COLUMNS):
     raise errors.InvalidValue(
@@ -219,7 +223,7 @@ def _draw(
     raise errors.InvalidValue(
         f'--threshold is for one --metric, not for {len(args.metric)}')
   if not folders:
-    raise errors.InvalidValue('which runs? Name their folders.')
+    raise errors.InvalidValue('Name the folders of the runs to draw.')
   runs = find_runs(folders)
   _check_out(args.out)
   drawn = []

@@ -9,7 +9,7 @@ state behind, and can be drawn in a training process.
 import contextlib
 import math
 import os
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, Dict, Literal, Optional, Sequence, Tuple
 
 from rnd_agents import errors
 
@@ -26,6 +26,7 @@ COLORS = (
 )
 DASHES = ('-', '--', '-.')
 
+_Layout = Literal['constrained', 'compressed', 'tight']
 _SIZE_INCHES = (10.0, 4.2)
 _DPI = 120
 
@@ -39,7 +40,7 @@ def import_matplotlib() -> None:
 def new_figure(
     size_inches: Tuple[float, float] = _SIZE_INCHES,
     dpi: int = _DPI,
-    layout: Optional[str] = 'constrained',
+    layout: Optional[_Layout] = 'constrained',
 ) -> Any:
   """Returns an empty matplotlib figure, of 1200 x 504 pixels by default."""
   try:
@@ -63,7 +64,7 @@ def csv_path(out: str) -> str:
   return os.path.splitext(out)[0] + '.csv'
 
 
-def save(fig: Any, out: str) -> None:
+def save_figure(fig: Any, out: str) -> None:
   """Writes the figure, making its folder where needed."""
   os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
   fig.savefig(out)
@@ -125,7 +126,7 @@ def legend_below(
     **kwargs: Any,
 ) -> None:
   """Puts one legend for all axes below them, with each label once."""
-  handles = {}
+  handles: Dict[str, Any] = {}
   for axes in all_axes:
     for handle, label in zip(*axes.get_legend_handles_labels()):
       handles.setdefault(label, handle)

@@ -3,8 +3,8 @@
 """Heat maps of visits: of planes, grids and the rooms of Montezuma's Revenge.
 
 Colours are logarithmic in the count, because the start of an episode is visited
-thousands of times as often as its frontier. What was never visited has the
-colour of the background, not the darkest one.
+thousands of times as often as its frontier. States that were never visited have
+the colour of the background, not the darkest one.
 """
 
 import os
@@ -95,9 +95,9 @@ def cell_counts(
   """Returns the visits of cells, int64 [H, W], for `grid_image`.
 
   Args:
-    positions: int [n, 2], x and y of cells, not negative.
-    visits: of each of them, [n]; None for one each.
-    least_shape: least H and W; the counts are as large as needed.
+    positions: x and y of cells, at least 0, int [n, 2].
+    visits: Visits of each position, [n]; None for one visit each.
+    least_shape: Smallest H and W; the counts are as large as needed.
   """
   x, y = positions.astype(np.int64).T
   height = max(y.max(initial=0) + 1, least_shape[0])
@@ -109,12 +109,12 @@ def cell_counts(
 def archive_image(
     keys: Sequence[Hashable], visits: np.ndarray
 ) -> Optional[np.ndarray]:
-  """Draws visits to the cells of an archive, those of all worlds together.
+  """Draws visits to the cells of an archive, of all worlds together.
 
   Args:
-    keys: of cells: tuples whose first two entries are whole numbers, x and y,
-      are drawn; others are not. The least x and y are on the left and on top.
-    visits: of cells.
+    keys: Keys of the cells. Only tuples that begin with two integers, x and y,
+      are drawn; the least x and y are at the left and at the top.
+    visits: Visits of the cells.
 
   Returns:
     The picture; None if no key has a position, or they lie far apart.
@@ -128,12 +128,12 @@ def archive_image(
   ]
   if not found:
     return None
-  x, y, visits = zip(*found)
-  left, top = min(x), min(y)  # Of Python, for a hash may exceed 64 bits.
+  x, y, totals = zip(*found)
+  left, top = min(x), min(y)  # Python's integers: hashes may exceed 64 bits.
   if max(max(x) - left, max(y) - top) >= _MAX_ARCHIVE_SIDE:
     return None
   positions = np.array([(a - left, b - top) for a, b in zip(x, y)])
-  counts = cell_counts(positions, np.array(visits))
+  counts = cell_counts(positions, np.array(totals))
   return grid_image(counts, 'Visits of the archive')
 
 
@@ -168,7 +168,7 @@ def rooms_image(counts: np.ndarray, title: str) -> np.ndarray:
   return _rendered(fig)
 
 
-def save(image: np.ndarray, path: str) -> None:
+def save_image(image: np.ndarray, path: str) -> None:
   """Writes a picture as PNG, never leaving half of one.
 
   Args:

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of learning curves: of one run, and of groups of runs over seeds."""
+"""Draws learning curves of one run, and of groups of runs over seeds."""
 
 import itertools
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
@@ -35,13 +35,13 @@ _MAX_RAW_POINTS = 100
 def plot_run(root_dir: str, out: str, title: Optional[str] = None) -> Any:
   """Draws one run: returns, and beside them the bonus and the success rate.
 
-  What the run did not measure is left out: without a bonus (plain PPO) and a
-  success rate, the returns fill the picture.
+  Metrics that the run does not have are left out: without a bonus (plain PPO)
+  and a success rate, the returns fill the picture.
 
   Args:
     root_dir: Folder of the run.
     out: File to write, such as 'learning_curve.png'.
-    title: Such as the name of the environment.
+    title: Title, such as the name of the environment.
 
   Returns:
     The matplotlib figure.
@@ -70,7 +70,7 @@ def plot_run(root_dir: str, out: str, title: Optional[str] = None) -> Any:
   drawing.legend_below(fig, [left] + right)
   if title is not None:
     fig.suptitle(title)
-  drawing.save(fig, out)
+  drawing.save_figure(fig, out)
   return fig
 
 
@@ -97,7 +97,7 @@ def plot_archive(root_dir: str, out: str) -> Any:
     axes.set_ylabel(label)
     drawing.style(axes)
     drawing.step_axis(axes)
-  drawing.save(fig, out)
+  drawing.save_figure(fig, out)
   return fig
 
 
@@ -170,10 +170,10 @@ class Panel(NamedTuple):
   """One metric of some groups.
 
   Attributes:
-    metric: column of `metrics.csv`.
+    metric: Column of `metrics.csv`.
     phase: 'train' or 'eval'.
-    curves: by label.
-    steps_to: sample efficiencies, which go to the CSV and are not drawn.
+    curves: Curves of the groups by label.
+    steps_to: Sample efficiencies, which go to the CSV and are not drawn.
   """
   metric: str
   phase: str
@@ -231,7 +231,7 @@ def draw_panels(
       _draw_panel(all_axes[-1], panel, looks)
     drawing.legend_below(fig, all_axes, _LEGEND_COLUMNS, title=legend_title)
     fig.suptitle(title or '')
-  drawing.save(fig, out)
+  drawing.save_figure(fig, out)
   tables.write_csv(drawing.csv_path(out), CSV_COLUMNS, _csv_rows(panels))
   return fig
 

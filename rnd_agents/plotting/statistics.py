@@ -16,7 +16,7 @@ import numpy as np
 from rnd_agents import errors
 from rnd_agents import run_files
 
-CONFIDENCE = 0.95  # Of the intervals.
+CONFIDENCE = 0.95  # Probability of the intervals.
 _RESAMPLES = 2000
 _MAX_GRID_POINTS = 500
 # Default thresholds, as shares of the way from the first value to the best.
@@ -39,13 +39,13 @@ def interquartile_mean(scores: np.ndarray) -> np.ndarray:
     float64 [...].
 
   Raises:
-    ValueError: If there are no runs, or a score is NaN, which would sort as the
-      largest one and be cut unseen.
+    InvalidValue: If there are no runs, or a score is NaN, which would be cut as
+      the largest one without notice.
   """
   scores = np.sort(np.asarray(scores, np.float64), axis=0)
   if not scores.size or np.isnan(scores).any():
     raise errors.InvalidValue(
-        'interquartile_mean needs at least one run, and none that is NaN.')
+        'interquartile_mean needs at least one run and no NaN.')
   cut = len(scores) // 4
   return scores[cut:len(scores) - cut].mean(axis=0)
 
@@ -93,7 +93,7 @@ class GroupCurve(NamedTuple):
   env_steps: np.ndarray  # [G]
   iqm: np.ndarray  # [G], of the runs that have a value there.
   low: np.ndarray  # [G], NaN where fewer than two runs have a value.
-  high: np.ndarray  # [G], likewise.
+  high: np.ndarray  # [G], NaN where fewer than two runs have a value.
   num_runs: np.ndarray  # [G], how many runs have a value there.
   values: np.ndarray  # [runs, G], NaN outside of a run's range.
 
@@ -141,7 +141,9 @@ def group_curve(runs: Sequence[run_files.Series]) -> GroupCurve:
   return GroupCurve(grid, iqm, low, high, present.sum(axis=0), values)
 
 
-def _extended(run, first, last, gaps):
+def _extended(
+    run: run_files.Series, first: int, last: int, gaps: np.ndarray
+) -> run_files.Series:
   """Holds the ends of a run as far as `group_curve` says."""
   x, y = run
   if len(x) > 1:
@@ -158,16 +160,16 @@ class StepsTo(NamedTuple):
   """The environment steps in which a group reaches a value.
 
   Attributes:
-    label: name of the group.
-    metric: column of `metrics.csv`.
-    threshold: value to reach, from below.
-    iqm: interquartile mean over the runs of the environment steps of the first
+    label: Name of the group.
+    metric: Column of `metrics.csv`.
+    threshold: Value to reach, from below.
+    iqm: Interquartile mean over the runs of the environment steps of the first
       measured value at or above it. A run without one counts as infinitely
       slow: leaving it out would reward the agent that fails most often.
-    low: lower end of the interval, NaN with one run.
-    high: upper end, NaN with one run.
-    num_reached: how many runs have such a point.
-    num_runs: how many there are.
+    low: Lower end of the interval, NaN with one run.
+    high: Upper end, NaN with one run.
+    num_reached: Number of runs with such a point.
+    num_runs: Number of runs.
   """
   label: str
   metric: str
@@ -211,7 +213,7 @@ def steps_to(
   return rows
 
 
-def _default_thresholds(groups):
+def _default_thresholds(groups: Groups) -> List[float]:
   """Returns thresholds rounded to two digits of the way, increasing."""
   start = float(np.median([y[0] for runs in groups.values() for _, y in runs]))
   best = max(

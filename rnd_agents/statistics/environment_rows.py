@@ -1,23 +1,26 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is remembered of each environment from one call to the next."""
+"""A memory with one row for each environment of a batch."""
 
 import tensorflow as tf
+from tf_agents.typing import types
 
 
 class EnvironmentRows(tf.Module):
-  """A row for each environment of a batch.
+  """Keeps a row for each environment of a batch from call to call.
 
-  The first call says how many environments there are; another number of them
-  than before begins with zeros.
+  The number of environments is that of the last call. When it changes, all rows
+  are zero again.
   """
 
-  def __init__(self, spec, name='EnvironmentRows'):
-    """Creates the memory of no environment.
+  def __init__(
+      self, spec: types.NestedTensorSpec, name: str = 'EnvironmentRows'
+  ):
+    """Creates an empty memory.
 
     Args:
-      spec: A nest of tensor specs of one environment's row, with None for
-        dimensions that grow.
+      spec: A nest of tensor specs of one environment's row; None stands for a
+        dimension that may grow.
       name: Name of the module.
     """
     super().__init__(name=name)
@@ -36,12 +39,12 @@ class EnvironmentRows(tf.Module):
     # size for granted where the result is assigned back to the variable.
     self._num_rows = tf.Variable(0, trainable=False, name='num_rows')
 
-  def are_for(self, batch_size):
-    """Returns whether the rows are of so many environments, boolean []."""
+  def are_for(self, batch_size: types.Int) -> tf.Tensor:
+    """Returns whether the rows belong to a batch of this size, boolean []."""
     return tf.equal(self._num_rows, batch_size)
 
-  def read(self, batch_size):
-    """Returns the rows of so many environments, a nest [B, ...]."""
+  def read(self, batch_size: types.Int) -> types.NestedTensor:
+    """Returns the rows, a nest [B, ...]; zeros if the batch size is new."""
     rows = tf.cond(
         self.are_for(batch_size),
         lambda: [variable.read_value() for variable in self._flat],
@@ -51,8 +54,8 @@ class EnvironmentRows(tf.Module):
     )
     return tf.nest.pack_sequence_as(self._spec, rows)
 
-  def assign(self, rows):
-    """Remembers a nest [B, ...], after it was computed."""
+  def assign(self, rows: types.NestedTensor) -> None:
+    """Stores new rows, a nest [B, ...], after they were computed."""
     flat = tf.nest.flatten(rows)
     with tf.control_dependencies(flat):
       for variable, value in zip(self._flat, flat, strict=True):
@@ -60,5 +63,5 @@ class EnvironmentRows(tf.Module):
       self._num_rows.assign(tf.shape(flat[0])[0])
 
 
-def _zeros(spec, batch_size):
+def _zeros(spec: tf.TensorSpec, batch_size: types.Int) -> tf.Tensor:
   return tf.zeros([batch_size, *(size or 0 for size in spec.shape)], spec.dtype)

@@ -1,11 +1,14 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Refuses numbers that are not finite before anything learns from them."""
+"""Raises errors for numbers that are not finite, before training on them."""
 
 import functools
 import re
+from typing import Any, Callable, List, Mapping, Optional
 
 import tensorflow as tf
+from tf_agents.trajectories import trajectory
+from tf_agents.typing import types
 from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
@@ -13,21 +16,27 @@ from rnd_agents import errors
 _REFUSED = 'Refused: '
 
 
-def check(numbers, outer_rank=2, mask=None, largest=None, advice=''):
-  """Refuses a batch that holds a NaN or an infinity.
+def verify(
+    numbers: Mapping[str, types.NestedTensor],
+    outer_rank: int = 2,
+    mask: Optional[tf.Tensor] = None,
+    largest: Optional[float] = None,
+    advice: str = '',
+) -> List[tf.Tensor]:
+  """Raises InvalidValue for a batch that holds a NaN or an infinity.
 
   Args:
-    numbers: Nests of tensors [B, ...], or [B, T, ...], by name. What is not
-      floating is finite and costs nothing.
-    outer_rank: 1 for [B], 2 for [B, T]; messages name no third dimension.
-    mask: Booleans [B] or [B, T]: which numbers count. None for all.
-    largest: Largest size allowed; None for any finite one, infinity to refuse
-      NaN alone.
-    advice: What to do, with a space before it.
+    numbers: Nests of tensors [B, ...], or [B, T, ...], by name. Leaves that are
+      not floating are ignored.
+    outer_rank: 1 for [B], 2 for [B, T]; messages name these indices.
+    mask: Booleans [B] or [B, T]: which numbers are checked. None for all.
+    largest: Largest absolute value allowed; None for any finite one, infinity
+      to allow infinities but not NaN.
+    advice: What the user can do, with a space before it; end of the message.
 
   Returns:
-    A list for `tf.control_dependencies`: what must not happen after a refusal
-    goes under it.
+    A list for `tf.control_dependencies`: operations under it run only if the
+    numbers are good.
 
   Raises:
     InvalidValue: If a number is refused, as for `require`.
@@ -41,7 +50,7 @@ def check(numbers, outer_rank=2, mask=None, largest=None, advice=''):
   good = [_is_good(leaf, mask, largest) for _, leaf in leaves]
   all_good = [tf.reduce_all(each) for each in good]
 
-  def message():
+  def message() -> tf.Tensor:
     fault = tf.constant('')
     for (name, leaf), each, is_good in zip(
         leaves[::-1], good[::-1], all_good[::-1], strict=True
@@ -58,11 +67,13 @@ def check(numbers, outer_rank=2, mask=None, largest=None, advice=''):
   return require(tf.reduce_all(all_good), message) if leaves else []
 
 
-def require(condition, message):
+def require(
+    condition: tf.Tensor, message: Callable[[], tf.Tensor]
+) -> List[tf.Tensor]:
   """Raises `InvalidValue` unless a condition holds.
 
-  In a graph that cannot be: there it is a `tf.errors.InvalidArgumentError`, of
-  which `message_of` finds the message.
+  In a graph it raises a `tf.errors.InvalidArgumentError` instead;
+  `refusal_message` returns its message.
 
   Args:
     condition: A boolean scalar.
@@ -79,7 +90,7 @@ def require(condition, message):
       raise errors.InvalidValue(_REFUSED + message().numpy().decode())
     return []
 
-  def refuse():
+  def refuse() -> tf.Tensor:
     refusal = tf.debugging.Assert(False, [_REFUSED + message()])
     with tf.control_dependencies([refusal]):
       return tf.constant(False)
@@ -87,14 +98,14 @@ def require(condition, message):
   return [tf.cond(condition, lambda: tf.constant(True), refuse)]
 
 
-def without_nan(name, values):
-  """Returns a floating tensor, or refuses it as `require` does.
+def without_nan(name: str, values: tf.Tensor) -> tf.Tensor:
+  """Returns a floating tensor; raises for NaN and plus infinity.
 
-  NaN and plus infinity are refused. In a graph that is one look at the tensor
-  and no branch, for what runs in each step of an environment.
+  Raises as `require` does. In a graph it is one operation without a branch, for
+  use in each step of an environment.
 
   Args:
-    name: Of the tensor, for the message.
+    name: Name of the tensor in the message.
     values: The tensor.
   """
   message = f'{name} is NaN or infinite, and no action can be drawn'
@@ -108,14 +119,16 @@ def without_nan(name, values):
     return tf.identity(values)
 
 
-def message_of(error):
-  """Returns the message of a refusal in a graph; None for another error."""
+def refusal_message(error: BaseException) -> Optional[str]:
+  """Returns the message of a failed check in a graph; None for others."""
   match = re.search(rf'{_REFUSED}[^\]\n]*', str(error))
   return match and match.group()
 
 
-def _is_good(leaf, mask, largest):
-  """Which numbers of a leaf are not refused, booleans."""
+def _is_good(
+    leaf: tf.Tensor, mask: Optional[tf.Tensor], largest: Optional[float]
+) -> tf.Tensor:
+  """Returns which numbers of a leaf are good, booleans."""
   if largest is None:
     good = tf.math.is_finite(leaf)
   else:
@@ -128,8 +141,10 @@ def _is_good(leaf, mask, largest):
   return good | tf.reshape(~mask, shape)
 
 
-def _fault(name, leaf, good, outer_rank):
-  """The first number that is refused, in words."""
+def _fault(
+    name: str, leaf: tf.Tensor, good: tf.Tensor, outer_rank: int
+) -> tf.Tensor:
+  """Returns a string tensor that names the first bad number."""
   index = tf.where(~good)[0]
   words = [
       f'{name} is ',
@@ -143,11 +158,17 @@ def _fault(name, leaf, good, outer_rank):
   return tf.strings.join(words)
 
 
-def refuses_sequences(train):
-  """Decorates a `_train` of replayed sequences [B, T] with a check of them."""
+def refuses_sequences(train: Callable[..., Any]) -> Callable[..., Any]:
+  """Decorates a `_train` of replayed sequences [B, T] with a check."""
 
   @functools.wraps(train)
-  def checked(self, experience, weights=None, network_state=None, **others):
+  def checked(
+      self: Any,
+      experience: trajectory.Trajectory,
+      weights: Optional[tf.Tensor] = None,
+      network_state: Optional[types.NestedTensor] = None,
+      **others: Any,
+  ) -> Any:
     numbers = dict(
         observation=experience.observation,
         weights=() if weights is None else weights,
@@ -155,8 +176,8 @@ def refuses_sequences(train):
     )
     of_steps = dict(reward=experience.reward, discount=experience.discount)
     with tf.control_dependencies([
-        *check(numbers, outer_rank=1),
-        *check(of_steps, mask=~experience.is_boundary(), largest=1e15),
+        *verify(numbers, outer_rank=1),
+        *verify(of_steps, mask=~experience.is_boundary(), largest=1e15),
     ]):
       return train(self, experience, weights, network_state, **others)
 

@@ -1,13 +1,16 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Running statistics as modules: what they hold is saved with their owner."""
+"""Running statistics as modules, which checkpoints of their owner save."""
+
+from typing import Optional, Tuple
 
 import tensorflow as tf
+from tf_agents.typing import types
 
 from rnd_agents.ops import losses
 from rnd_agents.ops import moments
-from rnd_agents.ops import parts
 from rnd_agents.ops import rnd
+from rnd_agents.ops import rollout_parts
 from rnd_agents.statistics import environment_rows
 
 # A fresh statistic weighs as much as this many samples of N(0, 1): the first
@@ -18,19 +21,26 @@ _INITIAL_COUNT = 1e-4
 class RunningMoments(tf.Module):
   """Mean and population variance of everything seen so far, in float64."""
 
-  def __init__(self, shape, name='RunningMoments', horizon=None):
+  def __init__(
+      self,
+      shape: types.Shape,
+      name: str = 'RunningMoments',
+      horizon: Optional[float] = None,
+  ):
     """Creates the statistics.
 
     Args:
       shape: Shape of one sample.
       name: Name of the module.
-      horizon: Number of samples that all earlier ones together weigh as much as
-        at most, so that old ones are forgotten; None for all of them.
+      horizon: Largest weight of all earlier samples together, in samples. A
+        smaller one forgets old samples sooner; None forgets nothing.
     """
     super().__init__(name=name)
     self._horizon = horizon
 
-    def variable(value, variable_shape, variable_name):
+    def variable(
+        value: float, variable_shape: types.Shape, variable_name: str
+    ) -> tf.Variable:
       return tf.Variable(
           tf.fill(variable_shape, tf.constant(value, tf.float64)),
           trainable=False,
@@ -41,24 +51,24 @@ class RunningMoments(tf.Module):
     self.variance = variable(1.0, shape, 'variance')
     self.count = variable(_INITIAL_COUNT, [], 'count')
 
-  def update(self, values, mask=None):
-    """Takes in new samples.
+  def update(self, values: tf.Tensor, mask: Optional[tf.Tensor] = None) -> None:
+    """Adds new samples.
 
     Args:
       values: A float tensor [outer..., *shape].
-      mask: Optional booleans [outer...]: False samples do not count.
+      mask: Booleans [outer...]: False samples are ignored; None for none.
     """
-    values = tf.convert_to_tensor(values)  # NumPy knows no rank.
+    values = tf.convert_to_tensor(values)  # NumPy arrays lack `rank`.
     if mask is not None:
       mask = tf.convert_to_tensor(mask)
     num_outer_dims = values.shape.rank - self.mean.shape.rank
     if self._horizon is not None:
       self.count.assign(tf.minimum(self.count, float(self._horizon)))
-    if num_outer_dims > 1 and parts.is_large(self.mean.shape):
+    if num_outer_dims > 1 and rollout_parts.is_large(self.mean.shape):
       if mask is None:
         mask = tf.ones(tf.shape(values)[:num_outer_dims], tf.bool)
       # In float64 all frames of a rollout at once would be gigabytes.
-      values, mask = parts.split((values, mask))
+      values, mask = rollout_parts.split((values, mask))
       _, *merged = tf.while_loop(
           lambda i, *_: i < tf.shape(values)[0],
           lambda i, *so_far: (
@@ -73,16 +83,21 @@ class RunningMoments(tf.Module):
     for variable, value in zip(self._variables(), merged, strict=True):
       variable.assign(value)
 
-  def _variables(self):
+  def _variables(self) -> Tuple[tf.Variable, tf.Variable, tf.Variable]:
     return self.mean, self.variance, self.count
 
-  def whiten(self, values, clip_value):
-    """`clip((x - mean) / std, -clip_value, clip_value)` in `values`' dtype."""
+  def whiten(self, values: tf.Tensor, clip_value: Optional[float]) -> tf.Tensor:
+    """Returns `clip((x - mean) / std, -clip_value, clip_value)`."""
     return rnd.whiten_and_clip(values, self.mean, self.variance, clip_value)
 
 
-def _take_in(so_far, values, mask, num_outer_dims):
-  """(mean, variance, count) with more values in them."""
+def _take_in(
+    so_far: Tuple[tf.Tensor, tf.Tensor, tf.Tensor],
+    values: tf.Tensor,
+    mask: Optional[tf.Tensor],
+    num_outer_dims: int,
+) -> Tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+  """Returns (mean, variance, count) with more values added."""
   return moments.merge_moments(
       *so_far,
       *moments.batch_moments(tf.cast(values, tf.float64), mask, num_outer_dims),
@@ -98,7 +113,12 @@ class ObservationNormalizer(tf.Module):
   (images, masks, categories) alone.
   """
 
-  def __init__(self, observation_spec, clip_value=5.0, name='Normalizer'):
+  def __init__(
+      self,
+      observation_spec: types.NestedTensorSpec,
+      clip_value: Optional[float] = 5.0,
+      name: str = 'Normalizer',
+  ):
     """Creates the normalizer.
 
     Args:
@@ -114,7 +134,7 @@ class ObservationNormalizer(tf.Module):
         for spec in tf.nest.flatten(observation_spec)
     ]
 
-  def normalize(self, observations):
+  def normalize(self, observations: types.NestedTensor) -> types.NestedTensor:
     """Whitens a nest of tensors [outer..., *spec.shape]."""
     flat = [
         leaf if own is None else own.whiten(leaf, self._clip_value)
@@ -124,8 +144,10 @@ class ObservationNormalizer(tf.Module):
     ]
     return tf.nest.pack_sequence_as(self._spec, flat)
 
-  def update(self, observations, mask=None):
-    """Takes in observations [outer..., *spec.shape] that the mask keeps."""
+  def update(
+      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+  ) -> None:
+    """Adds observations [outer..., *spec.shape] that the mask keeps."""
     for own, leaf in zip(
         self._flat_moments, tf.nest.flatten(observations), strict=True
     ):
@@ -134,9 +156,9 @@ class ObservationNormalizer(tf.Module):
 
 
 class RunningSums(tf.Module):
-  """Discounted sums, one an environment, that go on from rollout to rollout."""
+  """Discounted sums of each environment, continued from rollout to rollout."""
 
-  def __init__(self, name='RunningSums'):
+  def __init__(self, name: str = 'RunningSums'):
     """Creates the sums.
 
     Args:
@@ -145,17 +167,23 @@ class RunningSums(tf.Module):
     super().__init__(name=name)
     self._sums = environment_rows.EnvironmentRows(tf.TensorSpec([]))
 
-  def add(self, rewards, discount_factor, valid, starts=None):
-    """Runs rewards through the sums.
+  def add(
+      self,
+      rewards: tf.Tensor,
+      discount_factor: types.Float,
+      valid: tf.Tensor,
+      starts: Optional[tf.Tensor] = None,
+  ) -> tf.Tensor:
+    """Adds rewards to the sums.
 
     Args:
       rewards: A float tensor [B, T]; row b of every call belongs to environment
         b. Another B than before starts all sums at 0.
-      discount_factor: Of the sums.
-      valid: Booleans [B, T]; False rows are passed over.
-      starts: Booleans [B, T]: where an episode's first reward stands and the
-        sum starts again. In a row that is not valid, such as that between two
-        episodes, after it. None for a stream that never ends.
+      discount_factor: Discount of the sums.
+      valid: Booleans [B, T]; False rows are ignored.
+      starts: Booleans [B, T]: rows with the first reward of an episode, where
+        the sum starts at 0. If such a row is not valid, the sum starts after
+        it. None for a stream that never ends.
 
     Returns:
       The sums after each reward, [B, T].
@@ -177,27 +205,27 @@ class RunningSums(tf.Module):
 class ReturnScaler(tf.Module):
   """Divides rewards by the running standard deviation of their returns.
 
-  The returns are sums discounted forwards in time, one an environment, that
-  live on from rollout to rollout (Burda et al., 2018, section 2.4).
+  The returns are sums discounted forwards in time, one for each environment,
+  continued from rollout to rollout (Burda et al., 2018, section 2.4).
   """
 
   def __init__(
       self,
-      discount_factor,
-      name='ReturnScaler',
-      horizon=None,
-      least_share=0.0,
-      least_deviation=0.0,
+      discount_factor: types.Float,
+      name: str = 'ReturnScaler',
+      horizon: Optional[float] = None,
+      least_share: float = 0.0,
+      least_deviation: float = 0.0,
   ):
     """Creates the scaler.
 
     Args:
-      discount_factor: Of the returns.
+      discount_factor: Discount of the returns.
       name: Name of the module.
       horizon: As for `RunningMoments`, in returns.
-      least_share: Share of the largest deviation so far below which the divisor
-        does not fall.
-      least_deviation: What the divisor is at least.
+      least_share: Lower bound on the divisor, as a share of the largest
+        deviation so far.
+      least_deviation: Lower bound on the divisor.
     """
     super().__init__(name=name)
     self._discount_factor = discount_factor
@@ -211,32 +239,37 @@ class ReturnScaler(tf.Module):
       )
     self._sums = RunningSums('return_sums')
 
-  def update(self, rewards, valid, starts=None):
-    """Runs rewards through the sums and takes in the values on the way.
+  def update(
+      self,
+      rewards: tf.Tensor,
+      valid: tf.Tensor,
+      starts: Optional[tf.Tensor] = None,
+  ) -> None:
+    """Adds rewards to the sums, and the sums to the statistics.
 
     Args:
-      rewards: As for `RunningSums.add`, like the others.
-      valid: See there.
-      starts: See there.
+      rewards: As for `RunningSums.add`.
+      valid: As for `RunningSums.add`.
+      starts: As for `RunningSums.add`.
     """
     sums = self._sums.add(rewards, self._discount_factor, valid, starts)
     self.moments.update(sums, valid)
-    if self._least_share:
+    if self._largest_variance is not None:
       self._largest_variance.assign(
           tf.maximum(self._largest_variance, self._spread())
       )
 
-  def _spread(self):
-    """Variance of the returns; the square of a single one, which has none."""
+  def _spread(self) -> tf.Tensor:
+    """Returns the variance of the returns; the square of a single one."""
     variance, mean = self.moments.variance, self.moments.mean
     return tf.where(
         self.moments.count < 2.0, variance + tf.square(mean), variance
     )
 
-  def scale(self, rewards):
-    """Rewards over the standard deviation; no mean taken off, no clipping."""
+  def scale(self, rewards: tf.Tensor) -> tf.Tensor:
+    """Divides rewards by the standard deviation; no centering, no clipping."""
     spread = self._spread()
-    if self._least_share:
+    if self._largest_variance is not None:
       spread = tf.maximum(
           spread, self._least_share**2 * self._largest_variance
       )
@@ -250,25 +283,27 @@ class ReturnScaler(tf.Module):
 class AdvantageNormalizer(tf.Module):
   """Normalizes advantages by a standard deviation that falls slowly."""
 
-  def __init__(self, decay=0.0, name='AdvantageNormalizer'):
+  def __init__(self, decay: float = 0.0, name: str = 'AdvantageNormalizer'):
     """Creates the normalizer.
 
     Args:
-      decay: The divisor falls to this share of the last one at most, between 0
-        and 1. At 0 each rollout has its own deviation.
+      decay: Lower bound on the divisor, as a share of the last one, between 0
+        and 1. At 0 each rollout is divided by its own deviation.
       name: Name of the module.
     """
     super().__init__(name=name)
     self._decay = decay
     self.variance = tf.Variable(0.0, trainable=False, name='advantage_variance')
 
-  def __call__(self, advantages, mask, updates_statistics):
+  def __call__(
+      self, advantages: tf.Tensor, mask: tf.Tensor, updates_statistics: bool
+  ) -> tf.Tensor:
     """Normalizes the advantages of a rollout.
 
     Args:
       advantages: A float tensor [B, T].
       mask: Booleans [B, T]: which of them count.
-      updates_statistics: Whether the divisor is remembered.
+      updates_statistics: Whether to store the divisor for the next call.
 
     Returns:
       A float tensor [B, T] of mean 0, and of variance 1 where the divisor is

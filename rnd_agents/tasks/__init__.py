@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small environments of this package, and experts that solve them.
 
-Importing this registers with Gymnasium `rnd_agents/DeepSea-v0`,
+Importing this package registers with Gymnasium `rnd_agents/DeepSea-v0`,
 `rnd_agents/StochasticChain-v0`, and the tasks of `memory_tasks`:
 `rnd_agents/Recall-v0`, `rnd_agents/TMaze-v0` and `rnd_agents/CueLock-v0`.
 """
@@ -34,7 +34,7 @@ _ENVIRONMENTS = {
 
 for _name, _entry_points in _ENVIRONMENTS.items():
   _id = f'rnd_agents/{_name}-v0'
-  if _id not in gymnasium.registry:  # A module may be imported anew.
+  if _id not in gymnasium.registry:  # A module may be imported twice.
     gymnasium.register(
         _id, **{key: f'{__name__}.{at}' for key, at in _entry_points.items()}
     )

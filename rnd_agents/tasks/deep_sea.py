@@ -1,11 +1,12 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Deep Sea: the smallest environment that random exploration cannot solve.
+"""Deep Sea: a small environment that random exploration does not solve.
 
-A diver falls one row a step through an N x N grid and steers left or right.
-Steering right costs a little, and only steering right N times in a row, of
-2^N ways to play, reaches the treasure. Which of the two actions means right
-differs from cell to cell, so that nothing is learnt from one cell for another.
+A diver falls one row in each step through an N x N grid and steers left or
+right. Steering right costs a little, and only one of 2^N ways to play, steering
+right N times in a row, reaches the treasure. The action that means right
+differs from cell to cell, so that an agent cannot generalise from one cell to
+another.
 
 Source: Osband et al., "Behaviour Suite for Reinforcement Learning", 2019
 (arXiv 1908.03568), and its package `bsuite`, whose rules these are. With the
@@ -13,7 +14,7 @@ same `mapping_seed` the action mapping is the same as there.
 """
 
 import copy
-from typing import Any, Dict, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import gymnasium
 from gymnasium import spaces
@@ -26,8 +27,8 @@ from rnd_agents import ranges
 
 TREASURE_REWARD = 1.0
 DEFAULT_SIZE = 10
-DEFAULT_MOVE_COST = 0.01  # Of a whole episode of steering right.
-# That of bsuite's own experiments.
+DEFAULT_MOVE_COST = 0.01  # For a whole episode of steering right.
+# The seed of bsuite's own experiments.
 DEFAULT_MAPPING_SEED = 42
 
 
@@ -42,22 +43,22 @@ def make_action_mapping(
 
 
 class DeepSeaVectorEnv(vector.VectorEnv):
-  """B Deep Seas stepped together. Autoreset: NEXT_STEP.
+  """Steps B Deep Seas together. Autoreset: NEXT_STEP.
 
-  Observations are float32 [B, N, N], 1 where the diver is; all zeros when the
-  episode has ended, after exactly N steps, in termination. At that step
+  Observations are float32 [B, N, N], 1 at the diver's cell. An episode
+  terminates after exactly N steps, with an observation of zeros. At that step
   `infos['is_success']` (bool [B], valid where `infos['_is_success']`) is True
-  where the diver found the treasure.
+  if the diver found the treasure.
 
   Environment i draws from its own generator: in the windy variant N uniforms
   for the wind and a normal for the noise, at the start of each episode.
   """
 
-  metadata = {
+  metadata: Dict[str, Any] = {
       'autoreset_mode': vector.AutoresetMode.NEXT_STEP,
       'render_modes': [],
   }
-  # Arrays that, with the random streams, make up the state.
+  # Arrays of the state, beside the random streams.
   _state = ('_action_mapping', '_row', '_column', '_ended', '_wind', '_noise')
 
   def __init__(
@@ -75,20 +76,22 @@ class DeepSeaVectorEnv(vector.VectorEnv):
 
     Args:
       num_envs: B.
-      size: N, the rows, the columns and the steps of an episode.
+      size: N, the number of rows, columns and steps of an episode.
       deterministic: False for the windy variant: steering right fails with
         probability 1/N, and the two ends of the last row pay N(0, 1) more.
-      unscaled_move_cost: cost of steering right N times, so that the best
-        return is 1 less this.
-      randomize_actions: False makes action 1 steer right everywhere. This is
-        for debugging, and not Deep Sea.
-      mapping_seed: of the action mapping, the same for all B. None draws one
-        that no other environment shares: train and evaluate on one instance.
-      max_episode_steps: truncates episodes; None, as in the source, never.
-      render_mode: None; there is nothing to see.
+      unscaled_move_cost: Cost of steering right N times; the best return is 1
+        minus this cost.
+      randomize_actions: Whether the action that steers right differs from cell
+        to cell. False, action 1 everywhere, is for debugging and not Deep Sea.
+      mapping_seed: Seed of the action mapping, which all B share. None draws a
+        mapping that no other environment shares: train and evaluate on one
+        instance.
+      max_episode_steps: Steps after which episodes are truncated; None, as in
+        the source, never truncates them.
+      render_mode: None; Deep Sea does not render.
 
     Raises:
-      ValueError: a number is out of range.
+      InvalidValue: If a number is out of range.
     """
     ranges.check(
         dict(
@@ -118,7 +121,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     self.action_space = vector.utils.batch_space(
         self.single_action_space, num_envs
     )
-    self._generators = None
+    self._generators: List[np.random.Generator] = []
     self._all = np.arange(num_envs)
     self._row = np.zeros(num_envs, np.int64)
     self._column = np.zeros(num_envs, np.int64)
@@ -128,7 +131,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
 
   @property
   def action_mapping(self) -> np.ndarray:
-    """Which action steers right in each cell, [N, N]. A copy."""
+    """Action that steers right in each cell, [N, N]; a copy."""
     return self._action_mapping.copy()
 
   def reset(
@@ -140,15 +143,15 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     """Puts all divers in the top left corner.
 
     Args:
-      seed: None continues the random streams; a number s seeds environment i
-        with s + i; a list holds one seed or None for each environment.
-      options: ignored.
+      seed: A number s seeds environment i with s + i; a list holds a seed or
+        None for each environment. None continues the random streams.
+      options: Ignored.
 
     Returns:
       Observations [B, N, N] and an empty dict.
 
     Raises:
-      ValueError: `seed` is a list of the wrong length.
+      InvalidValue: If `seed` is a list of the wrong length.
     """
     del options
     if isinstance(seed, (int, np.integer)):
@@ -159,7 +162,8 @@ class DeepSeaVectorEnv(vector.VectorEnv):
       raise errors.InvalidValue(
           f'{self.num_envs} seeds are needed; got {len(seed)}.'
       )
-    old = self._generators or [None] * self.num_envs
+    old: Sequence[Optional[np.random.Generator]] = self._generators
+    old = old or [None] * self.num_envs
     self.use_generators([
         seeding.np_random(s)[0] if s is not None or g is None else g
         for s, g in zip(seed, old)
@@ -173,27 +177,27 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     self._generators = list(generators)
 
   def get_state(self) -> Dict[str, Any]:
-    """Returns the divers, the random streams and the map, picklable.
+    """Returns a picklable state: divers, random streams and mapping.
 
     Raises:
-      gymnasium.error.ResetNeeded: before the first reset.
+      gymnasium.error.ResetNeeded: Before the first reset.
     """
-    if self._generators is None:
+    if not self._generators:
       raise gymnasium.error.ResetNeeded('Call reset() before get_state().')
     arrays = {name: getattr(self, name).copy() for name in self._state}
     return {**arrays, '_generators': copy.deepcopy(self._generators)}
 
   def set_state(self, state: Dict[str, Any]) -> np.ndarray:
-    """Restores the `state` of `get_state`; returns the observations.
+    """Restores a state from `get_state`; returns the observations.
 
     Raises:
-      ValueError: the state is of another number or size of environments.
+      InvalidValue: If the state has another number or size of environments.
     """
     for name in self._state:
       if state[name].shape != getattr(self, name).shape:
         raise errors.InvalidValue(
-            f'The saved state is of {state["_wind"].shape} environments and '
-            f'rows, and these are {self._wind.shape}.'
+            f'The saved state has {state["_wind"].shape} environments and rows,'
+            f' and here are {self._wind.shape}.'
         )
     for name in self._state:
       setattr(self, name, state[name].copy())
@@ -203,20 +207,20 @@ class DeepSeaVectorEnv(vector.VectorEnv):
   def step(
       self, actions: np.ndarray
   ) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Dict[str, Any]]:
-    """Steps all environments; those that ended before start anew instead.
+    """Steps all environments; those that have ended begin a new episode.
 
     Args:
-      actions: integers [B], 0 or 1.
+      actions: Integers [B], 0 or 1.
 
     Returns:
       Observations [B, N, N], rewards float64 [B], terminated and truncated
       bool [B], infos.
 
     Raises:
-      gymnasium.error.ResetNeeded: before the first reset.
-      gymnasium.error.InvalidAction: an action is neither 0 nor 1.
+      gymnasium.error.ResetNeeded: Before the first reset.
+      gymnasium.error.InvalidAction: If an action is neither 0 nor 1.
     """
-    if self._generators is None:
+    if not self._generators:
       raise gymnasium.error.ResetNeeded('Call reset() before step().')
     actions = np.asarray(actions)
     valid = (actions == 0) | (actions == 1)
@@ -226,7 +230,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
       )
     starting = self._ended
     if starting.any():
-      # Also keeps the rows below within the grid.
+      # It also keeps the rows below inside the grid.
       self._start_episodes(np.flatnonzero(starting))
     last = self._size - 1
     right = actions == self._action_mapping[self._row, self._column]
@@ -255,7 +259,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     reward *= going
     return self._observations(), reward, terminated, truncated, infos
 
-  def _start_episodes(self, indices):
+  def _start_episodes(self, indices: np.ndarray) -> None:
     self._row[indices] = 0
     self._column[indices] = 0
     if self._deterministic:
@@ -265,8 +269,8 @@ class DeepSeaVectorEnv(vector.VectorEnv):
       self._wind[i] = self._generators[i].random(self._size) <= 1 / self._size
       self._noise[i] = self._generators[i].standard_normal()
 
-  def _observations(self):
-    """Returns fresh float32 [B, N, N]; zeros below the last row."""
+  def _observations(self) -> np.ndarray:
+    """Returns new arrays, float32 [B, N, N]; zeros below the last row."""
     shape = [self.num_envs, self._size, self._size]
     observations = np.zeros(shape, np.float32)
     inside = np.flatnonzero(self._row < self._size)
@@ -275,15 +279,15 @@ class DeepSeaVectorEnv(vector.VectorEnv):
 
 
 class DeepSeaEnv(gymnasium.Env):
-  """One Deep Sea, for wrappers of single environments.
+  """A single Deep Sea, for wrappers of single environments.
 
-  Drives a DeepSeaVectorEnv of one, whose documentation describes it.
+  It steps a DeepSeaVectorEnv of one environment.
   """
 
-  metadata = {'render_modes': []}
+  metadata: Dict[str, Any] = {'render_modes': []}
 
   def __init__(self, size: int = DEFAULT_SIZE, **kwargs: Any):
-    """Creates a DeepSeaEnv. The arguments are those of DeepSeaVectorEnv."""
+    """Creates a DeepSeaEnv with the arguments of DeepSeaVectorEnv."""
     self._vector_env = DeepSeaVectorEnv(1, size, **kwargs)
     self.observation_space = self._vector_env.single_observation_space
     self.action_space = self._vector_env.single_action_space
@@ -291,17 +295,24 @@ class DeepSeaEnv(gymnasium.Env):
 
   @property
   def action_mapping(self) -> np.ndarray:
-    """Which action steers right in each cell, [N, N]. A copy."""
+    """Action that steers right in each cell, [N, N]; a copy."""
     return self._vector_env.action_mapping
 
-  def reset(self, *, seed=None, options=None):
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[np.ndarray, Dict[str, Any]]:
     super().reset(seed=seed)
     self._vector_env.use_generators([self.np_random])
     observations, infos = self._vector_env.reset(options=options)
     self._needs_reset = False
     return observations[0], infos
 
-  def step(self, action):
+  def step(
+      self, action: int
+  ) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
     if self._needs_reset:
       # The vector environment would begin the next episode.
       raise gymnasium.error.ResetNeeded('Call reset() first.')

@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three small tasks that only an agent with a memory can solve.
 
-In each, a cue of two is drawn at the reset, and the first observation is the
-only one that differs between the two cues. The last action of an episode that
-went well has to fit the cue, so that a policy of the last observation alone
-succeeds once in two at best.
+A reset draws one of two cues, and only the first observation differs between
+them. The last action must fit the cue, so that a policy without a memory
+succeeds in at most half of the episodes.
 
-Recall needs nothing but a memory. In TMaze (Bakker, 2001) the agent first walks
-to the place of the answer. CueLock also needs exploration, which random actions
-do not achieve, so that demonstrations help: 8 symbols of 4 before the answer.
+Recall needs a memory alone. In TMaze (Bakker, 2001) the agent first walks to
+the place of the answer. CueLock also needs exploration: a code of 8 symbols
+before the answer, which random actions do not find, so that demonstrations
+help.
 
-`expert_action()` of each plays to the highest return. Of a batch that
-`load_environment` made, `env.gymnasium_vector_env.call('expert_action')` gives
-the actions of all.
+`expert_action()` of each task achieves the highest return. For a batch from
+`load_environment`, `env.gymnasium_vector_env.call('expert_action')` returns the
+actions of all environments.
 """
 
-from typing import Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 import gin
 import gymnasium
@@ -29,16 +29,16 @@ _PIXELS = 16  # Height and width of a cell of a picture.
 
 
 class MemoryTask(gymnasium.Env):
-  """The base class of the three: the cue, the clock and the ends.
+  """The base class of the three tasks: cue, step counter and ends.
 
-  Arguments out of range are an EnvironmentSetupError.
+  Constructors raise SetupError for arguments out of range.
 
-  A termination observes zeros only. The info of the last step of an episode
-  has `is_success`, and no other info has anything. Pictures show what is
-  observed, a cell for each number, and so not the cue.
+  The observation of a termination is zeros. The info of the last step of an
+  episode has `is_success`; other infos are empty. Pictures show the current
+  observation, a cell for each number, and so not the cue.
   """
 
-  metadata = {'render_modes': ['rgb_array'], 'render_fps': 4}
+  metadata: Dict[str, Any] = {'render_modes': ['rgb_array'], 'render_fps': 4}
 
   def __init__(
       self,
@@ -55,23 +55,30 @@ class MemoryTask(gymnasium.Env):
     self.action_space = spaces.Discrete(num_actions)
     self.render_mode = render_mode
     self._limit_env_steps = limit_env_steps
-    self._cue = None  # 0 or 1, from the first reset on.
-    self._shown = None  # What was observed last.
+    self._cue = -1  # 0 or 1 from the first reset on.
+    self._shown = self._blank()  # The last observation.
     self._ended = False
     self._num_env_steps = 0  # Of this episode.
 
-  def reset(self, *, seed=None, options=None):
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[np.ndarray, Dict[str, Any]]:
     super().reset(seed=seed)
     self._cue = int(self.np_random.integers(2))
     self._ended = False
     self._num_env_steps = 0
     self._start()
     self._shown = self._observation()
-    # The caller may write into what it gets.
+    # A copy: the caller may write into it.
     return self._shown.copy(), {}
 
-  def step(self, action):
-    if self._cue is None or self._ended:
+  def step(
+      self, action: int
+  ) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
+    if self._cue < 0 or self._ended:
       raise gymnasium.error.ResetNeeded('Call reset() first.')
     if not self.action_space.contains(action):
       raise gymnasium.error.InvalidAction(
@@ -88,39 +95,39 @@ class MemoryTask(gymnasium.Env):
     return self._shown.copy(), reward, terminated, truncated, info
 
   def expert_action(self) -> int:
-    """Returns what to do next for the highest return.
+    """Returns the best next action.
 
-    After the end of an episode this is 0: the step of a batch that begins the
-    next one ignores its action.
+    After the end of an episode it is 0: the next step of a batch begins the
+    next episode and ignores its action.
 
     Raises:
-      gymnasium.error.ResetNeeded: before the first reset.
+      gymnasium.error.ResetNeeded: Before the first reset.
     """
-    if self._cue is None:
+    if self._cue < 0:
       raise gymnasium.error.ResetNeeded('Call reset() first.')
     return 0 if self._ended else self._expert_action()
 
   def render(self) -> Optional[np.ndarray]:
     if self.render_mode is None:
       return None
-    if self._cue is None:
+    if self._cue < 0:
       raise gymnasium.error.ResetNeeded('Call reset() before render().')
     row = np.uint8(255 * self._shown)
     cells = np.kron(row, np.ones([_PIXELS, _PIXELS], np.uint8))  # [H, W].
     return np.repeat(cells[..., np.newaxis], 3, axis=-1)
 
-  def _blank(self):
+  def _blank(self) -> np.ndarray:
     return np.zeros(self.observation_space.shape, np.float32)
 
-  def _start(self):
-    """Begins an episode; the cue and the clock are set already."""
+  def _start(self) -> None:
+    """Begins an episode; the cue and the step counter are already set."""
 
   def _observation(self) -> np.ndarray:
-    """Returns a new array: the observation before the end."""
+    """Returns a new array: the observation of a step before the end."""
     raise NotImplementedError
 
   def _act(self, action: int) -> Tuple[float, bool, bool]:
-    """Applies `action`; the clock still counts the steps before it only.
+    """Applies an action; the step counter does not count it yet.
 
     Returns:
       The reward, whether the task ends, and whether it is solved.
@@ -128,7 +135,7 @@ class MemoryTask(gymnasium.Env):
     raise NotImplementedError
 
   def _expert_action(self) -> int:
-    """As `expert_action`, within an episode."""
+    """Returns the best next action within an episode."""
     raise NotImplementedError
 
 
@@ -138,9 +145,8 @@ class Recall(MemoryTask):
 
   The observation, float32 [4], has a single one: entry 0 or 1 is the cue, at
   t = 0; entry 2 a blank, at t = 1, ..., delay; entry 3 the question, at
-  t = delay + 1. Of the two actions only that of the question counts: the number
-  of the cue pays 1, the other -1. Episodes are delay + 2 steps long and end in
-  termination.
+  t = delay + 1. Only the action at the question counts: the number of the cue
+  pays 1, the other action -1. Episodes terminate after delay + 2 steps.
   """
 
   def __init__(
@@ -149,14 +155,14 @@ class Recall(MemoryTask):
     """Creates a Recall.
 
     Args:
-      delay_env_steps: blanks between the cue and the question, 0 or more.
-      render_mode: None or 'rgb_array'.
+      delay_env_steps: Number of blanks between cue and question, at least 0.
+      render_mode: None, or 'rgb_array' for pictures.
     """
     _check_at_least(0, delay_env_steps=delay_env_steps)
     super().__init__(4, 2, None, render_mode)
     self._question_at = delay_env_steps + 1
 
-  def _observation(self):
+  def _observation(self) -> np.ndarray:
     observation = self._blank()
     if self._num_env_steps == 0:
       observation[self._cue] = 1.0
@@ -164,16 +170,16 @@ class Recall(MemoryTask):
       observation[2 + self._asks()] = 1.0
     return observation
 
-  def _asks(self):
+  def _asks(self) -> bool:
     return self._num_env_steps == self._question_at
 
-  def _act(self, action):
+  def _act(self, action: int) -> Tuple[float, bool, bool]:
     if not self._asks():
       return 0.0, False, False
     success = action == self._cue
     return (1.0 if success else -1.0), True, success
 
-  def _expert_action(self):
+  def _expert_action(self) -> int:
     return self._cue if self._asks() else 0
 
 
@@ -181,9 +187,9 @@ class Recall(MemoryTask):
 class TMaze(MemoryTask):
   """A corridor with a sign at its start, and a turn at its end.
 
-  The agent starts in the first of `length` cells in a row; east of the last is
-  the junction, where it has to turn north or south as the sign showed. Actions:
-  NORTH 0, EAST 1, SOUTH 2, WEST 3.
+  The agent starts in the first of `length` cells in a row. East of the last one
+  is the junction, where it must turn north or south as the sign showed.
+  Actions: NORTH 0, EAST 1, SOUTH 2, WEST 3.
 
   | where | action | | reward |
   |---|---|---|---|
@@ -200,10 +206,9 @@ class TMaze(MemoryTask):
   truncated.
 
   Source: Bakker, "Reinforcement Learning with Long Short-Term Memory", 2001,
-  with its observations and the rewards of the turns. There the sign stands at
-  the first cell, here it shows at t = 0 only: after that the first cell is a
-  corridor. There standing still costs 0.1, here going west does too. The time
-  limit is ours.
+  with its observations and the rewards of the turns. Differences: there the
+  sign is visible in the first cell at any time, here at t = 0 only; there
+  standing still costs 0.1, here going west does, too; and here is a time limit.
   """
 
   NORTH, EAST, SOUTH, WEST = range(4)
@@ -219,30 +224,31 @@ class TMaze(MemoryTask):
     """Creates a TMaze.
 
     Args:
-      length: steps east from the start to the junction, at least 1.
-      limit_env_steps: truncates episodes; more than `length`.
-      render_mode: None or 'rgb_array'.
+      length: Steps east from the start to the junction, at least 1.
+      limit_env_steps: Steps after which episodes are truncated; more than
+        `length`.
+      render_mode: None, or 'rgb_array' for pictures.
     """
     _check_at_least(1, length=length)
-    # Turning is a step too.
+    # Turning is also a step.
     _check_at_least(length + 1, limit_env_steps=limit_env_steps)
     super().__init__(3, 4, limit_env_steps, render_mode)
     self._length = length
 
-  def _start(self):
+  def _start(self) -> None:
     self._cell = 0
 
-  def _observation(self):
+  def _observation(self) -> np.ndarray:
     if self._num_env_steps == 0:
       sign = [0, 1, 1] if self._turn() == self.NORTH else [1, 1, 0]
       return np.array(sign, np.float32)
     at_junction = self._cell == self._length
     return np.array([0, 1, 0] if at_junction else [1, 0, 1], np.float32)
 
-  def _turn(self):
+  def _turn(self) -> int:
     return (self.NORTH, self.SOUTH)[self._cue]
 
-  def _act(self, action):
+  def _act(self, action: int) -> Tuple[float, bool, bool]:
     at_junction = self._cell == self._length
     if action == self.EAST and not at_junction:
       self._cell += 1
@@ -255,7 +261,7 @@ class TMaze(MemoryTask):
     ended = at_junction and action != self.EAST
     return self.MISTAKE_REWARD, ended, False
 
-  def _expert_action(self):
+  def _expert_action(self) -> int:
     return self.EAST if self._cell < self._length else self._turn()
 
 
@@ -263,17 +269,17 @@ class TMaze(MemoryTask):
 class CueLock(MemoryTask):
   """A cue, a lock with a secret code, and the question which cue it was.
 
-  The code is the same in every episode. At t = 0 the cue shows, and the action
-  does not count. At t = 1, ..., code_length the action has to be the code's
-  next symbol, or the episode ends. At t = code_length + 1 the agent answers
-  which cue it was: an even action answers cue 0, an odd one cue 1. The right
-  answer pays 1, and nothing else pays anything. The best episodes are
-  code_length + 2 steps long; all end in termination.
+  The code is the same in every episode. At t = 0 the cue is visible, and the
+  action does not count. At t = 1, ..., code_length the action must be the next
+  symbol of the code, or the episode ends. At t = code_length + 1 the agent
+  answers which cue it was: an even action answers cue 0, an odd one cue 1. The
+  right answer pays 1, and all other rewards are 0. The best episodes have
+  code_length + 2 steps; all episodes end in termination.
 
-  The observation, float32 [code_length + 3], has a single one: entry 0 or 1 is
-  the cue, the entry 1 + t what is observed at t > 0, the last one the question.
-  So a policy without a memory can open the lock and answers right once in two.
-  Random actions succeed with probability num_symbols^-code_length / 2.
+  The observation, float32 [code_length + 3], has a single one: entry 0 or 1 for
+  the cue, entry 1 + t at t > 0, the last one for the question. So a policy
+  without a memory can open the lock, and then answers right in half of the
+  cases. Random actions succeed with probability num_symbols^-code_length / 2.
   """
 
   def __init__(
@@ -286,10 +292,10 @@ class CueLock(MemoryTask):
     """Creates a CueLock.
 
     Args:
-      num_symbols: and actions, at least 2.
-      code_length: symbols of the code, at least 1.
-      code_seed: of the code: train and evaluate on one.
-      render_mode: None or 'rgb_array'.
+      num_symbols: Number of symbols and actions, at least 2.
+      code_length: Symbols of the code, at least 1.
+      code_seed: Seed of the code: train and evaluate with the same one.
+      render_mode: None, or 'rgb_array' for pictures.
     """
     _check_at_least(2, num_symbols=num_symbols)
     _check_at_least(1, code_length=code_length)
@@ -302,16 +308,16 @@ class CueLock(MemoryTask):
 
   @property
   def code(self) -> Tuple[int, ...]:
-    """The symbols that open the lock."""
+    """Symbols that open the lock."""
     return self._code
 
-  def _observation(self):
+  def _observation(self) -> np.ndarray:
     observation = self._blank()
     t = self._num_env_steps
     observation[self._cue if t == 0 else 1 + t] = 1.0
     return observation
 
-  def _act(self, action):
+  def _act(self, action: int) -> Tuple[float, bool, bool]:
     if self._num_env_steps == 0:
       return 0.0, False, False
     position = self._num_env_steps - 1
@@ -320,16 +326,16 @@ class CueLock(MemoryTask):
     success = action % 2 == self._cue
     return float(success), True, success
 
-  def _expert_action(self):
+  def _expert_action(self) -> int:
     if self._num_env_steps == 0:
       return 0
     return (*self._code, self._cue)[self._num_env_steps - 1]
 
 
-def _check_at_least(least, **number):
-  """Raises EnvironmentSetupError unless `number` is an integer from `least`."""
+def _check_at_least(least: int, **number: Any) -> None:
+  """Raises SetupError unless `number` is an integer from `least`."""
   ((name, value),) = number.items()
   if not isinstance(value, (int, np.integer)) or value < least:
     raise errors.SetupError(
-        f'{name} must be a whole number, at least {least}, not {value!r}.'
+        f'{name} must be an integer, at least {least}, not {value!r}.'
     )

@@ -6,8 +6,9 @@
       --expert=rnd_agents.tasks.scripted_experts:mountain_car \
       --out=demos.tfrecord
 
-One of your own takes observations [B, ...] and returns actions [B]. If it has a
-parameter `time_step`, it learns from it where episodes begin: docs/r2d3.md.
+An expert takes observations [B, ...] and returns actions [B]. If it has a
+parameter `time_step`, it also gets the time step, which says where episodes
+begin: docs/r2d3.md.
 """
 
 import gin
@@ -16,16 +17,16 @@ import numpy as np
 from rnd_agents import errors
 from rnd_agents.tasks import deep_sea as deep_sea_module
 
-_LEFT, _RIGHT = 0, 2  # Of MountainCar.
+_LEFT, _RIGHT = 0, 2  # Actions of MountainCar.
 
 
 def mountain_car(observation: np.ndarray) -> np.ndarray:
-  """Pushes in the direction of the velocity: solves MountainCar-v0.
+  """Pushes in the direction of the velocity, which solves MountainCar-v0.
 
-  Not the best there is: some 120 steps an episode.
+  It takes about 120 steps for an episode, which is not the best possible.
 
   Args:
-    observation: float32 [B, 2], position and velocity.
+    observation: Position and velocity, float32 [B, 2].
 
   Returns:
     int64 [B].
@@ -39,23 +40,23 @@ def deep_sea(
     mapping_seed: int = deep_sea_module.DEFAULT_MAPPING_SEED,
     randomize_actions: bool = True,
 ) -> np.ndarray:
-  """Steers right in every row: solves rnd_agents/DeepSea-v0.
+  """Steers right in every row, which solves rnd_agents/DeepSea-v0.
 
   Args:
-    observation: float32 [B, N, N], 1 where the diver is; zeros at the end.
-    mapping_seed: as the environment's.
-    randomize_actions: as the environment's.
+    observation: float32 [B, N, N], 1 at the diver's cell; zeros at the end.
+    mapping_seed: Argument of the environment.
+    randomize_actions: Argument of the environment.
 
   Returns:
     int64 [B].
 
   Raises:
-    EnvironmentSetupError: there is no `mapping_seed`, so the map is unknown.
+    SetupError: If there is no `mapping_seed`, so that the mapping is unknown.
   """
   if mapping_seed is None and randomize_actions:
     raise errors.SetupError(
         'The expert needs the mapping_seed of its Deep Sea: with None each'
-        ' environment has a map of its own. Give both the same number.'
+        ' environment has a mapping of its own. Give both the same number.'
     )
   mapping = deep_sea_module.make_action_mapping(
       observation.shape[-1], mapping_seed, randomize_actions

@@ -1,9 +1,8 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The chain of h-DQN: what pays must be visited before the end is.
+"""The stochastic chain of h-DQN (Kulkarni et al., 2016, section 4.1)."""
 
-Kulkarni et al., 2016, section 4.1.
-"""
+from typing import Any, Dict, Optional, Tuple
 
 import gin
 import gymnasium
@@ -25,26 +24,29 @@ _RANGES = dict(
 
 @gin.configurable(module='rnd_agents', denylist=['render_mode'])
 class StochasticChain(gymnasium.Env):
-  """States in a row; the first one ends the episode.
+  """A row of states whose first one ends the episode.
 
-  Going left always succeeds, going right with a probability of a half, and else
-  leads left. The end pays 1 if the last state was visited before, and 0.01 if
-  not: two histories that the observation, the state alone, does not tell apart.
-  The info of the last step has `is_success`: whether the end paid 1.
+  Going left always succeeds; going right succeeds with a probability of one
+  half and else leads left. The end pays 1 if the last state was visited before,
+  else 0.01. The observation, the state alone, does not distinguish these
+  histories. The info of the last step has `is_success`: whether the end paid 1.
   """
 
-  metadata = {'render_modes': []}
+  metadata: Dict[str, Any] = {'render_modes': []}
 
   def __init__(
-      self, num_states=6, limit_env_steps=200, right_probability=0.5,
-      render_mode=None,
+      self,
+      num_states: int = 6,
+      limit_env_steps: int = 200,
+      right_probability: float = 0.5,
+      render_mode: None = None,
   ):
     """Creates the environment, which begins in the second state.
 
     Args:
-      num_states: Of the chain, at least 2.
-      limit_env_steps: Steps after which an episode is cut.
-      right_probability: That going right succeeds.
+      num_states: Number of states, at least 2.
+      limit_env_steps: Steps after which an episode is truncated.
+      right_probability: Probability that going right succeeds.
       render_mode: None.
     """
     del render_mode
@@ -57,18 +59,25 @@ class StochasticChain(gymnasium.Env):
     self._has_been_last = False
     self._num_steps = 0
 
-  def reset(self, *, seed=None, options=None):
+  def reset(
+      self,
+      *,
+      seed: Optional[int] = None,
+      options: Optional[Dict[str, Any]] = None,
+  ) -> Tuple[np.ndarray, Dict[str, Any]]:
     super().reset(seed=seed)
     self._state, self._has_been_last, self._num_steps = _START, False, 0
     return self._observation(), {}
 
-  def _observation(self):
+  def _observation(self) -> np.ndarray:
     observation = np.zeros(self.observation_space.shape, np.float32)
     observation[self._state] = 1.0
     return observation
 
-  def step(self, action):
-    # Drawn also where it is not needed: an action changes no other draw.
+  def step(
+      self, action: int
+  ) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
+    # Drawn for both actions, so that later draws do not depend on the action.
     succeeds = self.np_random.random() < self._right_probability
     last = self.observation_space.shape[0] - 1
     if action == _RIGHT and succeeds:

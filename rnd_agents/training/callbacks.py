@@ -66,14 +66,18 @@ def create_callbacks(run: run_lib.Run) -> List[Callback]:
 class CheckFinite(Callback):
   """Raises FloatingPointError if a loss or a variable is not finite."""
 
-  def after_iteration(self, run, iteration):
+  def after_iteration(
+      self, run: run_lib.Run, iteration: loops.Iteration
+  ) -> None:
     loops.raise_if_not_finite(iteration.metrics, iteration.finite)
 
 
 class Log(Callback):
   """Counts the iteration and writes a row of metrics."""
 
-  def after_iteration(self, run, iteration):
+  def after_iteration(
+      self, run: run_lib.Run, iteration: loops.Iteration
+  ) -> None:
     time_s = sum(iteration.timings.values())
     run.counters.add(
         iterations=1,
@@ -120,17 +124,21 @@ class Evaluate(Callback):
     # Whether a signal has put off an evaluation that was due.
     self._is_owed = False
 
-  def begin(self, run):
+  def begin(self, run: run_lib.Run) -> None:
     if self._is_owed and not run.stopped_by:
       if not _is_written(run):
         self._evaluate(run)
       self._is_owed = False
 
-  def after_preparation(self, run, is_evaluation_due):
+  def after_preparation(
+      self, run: run_lib.Run, is_evaluation_due: bool
+  ) -> None:
     if is_evaluation_due:
       self._evaluate(run)
 
-  def after_iteration(self, run, iteration):
+  def after_iteration(
+      self, run: run_lib.Run, iteration: loops.Iteration
+  ) -> None:
     env_steps = run.counters.env_steps
     interval = run.config.eval_interval_env_steps
     next_env_steps = (self._due_env_steps // interval + 1) * interval
@@ -160,14 +168,14 @@ class Evaluate(Callback):
     self._pictures.after_evaluation(run, episodes)
     run.counters.add(wall_time_s=time.monotonic() - begun)
 
-  def get_state(self):
+  def get_state(self) -> Any:
     return dict(
         due_env_steps=self._due_env_steps,
         is_owed=self._is_owed,
         pictures=self._pictures.get_state(),
     )
 
-  def set_state(self, state):
+  def set_state(self, state: Any) -> None:
     self._due_env_steps = state['due_env_steps']
     self._is_owed = state['is_owed']
     self._pictures.set_state(state['pictures'])
@@ -195,7 +203,7 @@ class Progress(Callback):
     self._notes = {}
     self._bar = None
 
-  def begin(self, run):
+  def begin(self, run: run_lib.Run) -> None:
     if sys.stderr.isatty():
       self._bar = tqdm.tqdm(
           total=run.config.num_env_steps,
@@ -206,7 +214,9 @@ class Progress(Callback):
           smoothing=0.05,
       )
 
-  def after_iteration(self, run, iteration):
+  def after_iteration(
+      self, run: run_lib.Run, iteration: loops.Iteration
+  ) -> None:
     notes = dict(
         train=iteration.metrics.get('return_mean'),
         eval=run.log.last('eval', 'return_mean'),
@@ -239,7 +249,7 @@ class Progress(Callback):
         text,
     )
 
-  def end(self, run):
+  def end(self, run: run_lib.Run) -> None:
     if self._bar is not None:
       self._bar.close()  # It stays on the screen.
 
@@ -259,7 +269,9 @@ class Checkpoint(Callback):
     self._interval = interval_iterations
     self._next_s = time.monotonic() + self.SECONDS_BETWEEN_SAVES
 
-  def after_preparation(self, run, is_evaluation_due):
+  def after_preparation(
+      self, run: run_lib.Run, is_evaluation_due: bool
+  ) -> None:
     """Saves once a minute, but spends at most a twentieth of the time so."""
     start = time.monotonic()
     if start > self._next_s:
@@ -267,7 +279,9 @@ class Checkpoint(Callback):
       end = time.monotonic()
       self._next_s = end + max(self.SECONDS_BETWEEN_SAVES, 20 * (end - start))
 
-  def after_iteration(self, run, iteration):
+  def after_iteration(
+      self, run: run_lib.Run, iteration: loops.Iteration
+  ) -> None:
     is_due = run.counters.iteration % self._interval == 0
     if is_due or run.is_done or run.stopped_by:
       start = time.monotonic()
@@ -281,13 +295,17 @@ class Status(Callback):
   def __init__(self):
     self._reported_s = time.monotonic()
 
-  def begin(self, run):
+  def begin(self, run: run_lib.Run) -> None:
     run.write_status('running')
 
-  def after_preparation(self, run, is_evaluation_due):
+  def after_preparation(
+      self, run: run_lib.Run, is_evaluation_due: bool
+  ) -> None:
     self._report(run, f'{run.counters.env_steps} steps before the first update')
 
-  def after_iteration(self, run, iteration):
+  def after_iteration(
+      self, run: run_lib.Run, iteration: loops.Iteration
+  ) -> None:
     self._report(run)
 
   def _report(self, run, message=''):

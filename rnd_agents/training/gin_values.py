@@ -232,6 +232,9 @@ def describe(annotation: Any) -> str:
     return ' or '.join(dict.fromkeys(words))
   if kind is typing.Literal:
     return ' or '.join(map(repr, arguments))
+  if kind is tuple and arguments and arguments[-1] is not ...:
+    words = ', '.join(map(describe, arguments))
+    return f'a list of {len(arguments)} ({words})'
   if kind in _SEQUENCES:
     item = arguments[0] if arguments else Any
     if fits(64, item):

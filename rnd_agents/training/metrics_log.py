@@ -13,8 +13,8 @@ from tensorboard.compat.proto import summary_pb2
 from tensorboard.plugins.hparams import api as hparams_api
 from tensorboard.plugins.scalar import summary_v2 as scalar_summary
 import tensorflow as tf
-from tensorflow.python.ops import summary_ops_v2
 
+from rnd_agents import _compat
 from rnd_agents import files
 from rnd_agents import run_files
 
@@ -190,7 +190,7 @@ class MetricsLog:
     except tf.errors.OpError:
       # TensorFlow flushes at the end of the block. Where that fails (the disk
       # is full), it leaves the writer set, and later runs of the process fail.
-      summary_ops_v2._summary_state.writer = None  # pylint: disable=protected-access
+      _compat.reset_summary_writer()
       raise
 
   def _remember(self, row):

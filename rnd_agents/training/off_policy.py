@@ -10,7 +10,16 @@ run is the run that would have been.
 import dataclasses
 import functools
 import shutil
-from typing import Callable, List, Optional, Sequence, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Union,
+)
 
 from absl import logging
 import gin
@@ -23,6 +32,7 @@ from tf_agents.utils import common
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
+from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.ops import annealing
 from rnd_agents.ops import priorities
@@ -34,6 +44,7 @@ from rnd_agents.replay import sequence_table
 from rnd_agents.replay import sequences
 from rnd_agents.training import configuration
 from rnd_agents.training import loops
+from rnd_agents.training import run as run_lib
 from rnd_agents.training import training
 
 _NAME = 'ReplayTraining'
@@ -215,7 +226,7 @@ class ReplayTraining(training.Training):
         self.window_remainder,
     )
 
-  def check(self, num_env_steps, num_environments):
+  def check(self, num_env_steps: int, num_environments: int) -> None:
     ranges.check_above_0(
         f'{_NAME}.',
         batch_size=self.batch_size,
@@ -263,7 +274,9 @@ class ReplayTraining(training.Training):
           f' {_NAME}.demonstration_ratio, or leave them out.'
       )
 
-  def build_agent(self, specs, num_environments):
+  def build_agent(
+      self, specs: collector.Specs, num_environments: int
+  ) -> tf_agent.TFAgent:
     agent = self.create_agent(
         specs.time_step,
         specs.action,
@@ -280,7 +293,9 @@ class ReplayTraining(training.Training):
       )
     return agent
 
-  def build_learner(self, run, agent, name=''):
+  def build_learner(
+      self, run: run_lib.Run, agent: tf_agent.TFAgent, name: str = ''
+  ) -> 'ReplayLearner':
     spec = episode_cutter.sequence_spec(
         agent.collect_data_spec,
         self.window,
@@ -396,19 +411,19 @@ class ReplayLearner(loops.Learner):
     )
 
   @property
-  def environment_variables(self):
+  def environment_variables(self) -> List[tf.Variable]:
     """The epsilon of each environment."""
     return [self._epsilon]
 
   # ---------------------------------------------------------------------------
   # Beginning.
 
-  def begin(self):
+  def begin(self) -> None:
     self._add_demonstrations(self._read_demonstrations())
     # What a run saved that was killed before its own first checkpoint.
     shutil.rmtree(self._replay_dir, ignore_errors=True)
 
-  def pretrain(self):
+  def pretrain(self) -> Iterator[bool]:
     """Learns from demonstrations alone."""
     while self._pretraining_steps < self._config.num_pretraining_steps:
       self._pretrain()
@@ -471,16 +486,18 @@ class ReplayLearner(loops.Learner):
   # ---------------------------------------------------------------------------
   # Learning.
 
-  def explore(self, env_steps):
+  def explore(self, env_steps: int) -> None:
     epsilon = self._config.epsilon_fn(env_steps, self._num_environments)
     if not np.array_equal(self._epsilon.numpy(), epsilon):
       self._epsilon.assign(epsilon)
       self.policy_version += 1
 
-  def begin_episodes(self):
+  def begin_episodes(self) -> None:
     self._cutter.reset()
 
-  def add(self, trajectory, is_new):
+  def add(
+      self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
+  ) -> None:
     episodic = ()
     if self._agent.curiosity is not None:
       trajectory, is_new, episodic = local.as_numpy(
@@ -523,7 +540,7 @@ class ReplayLearner(loops.Learner):
         common.transpose_batch_time, episodic
     )
 
-  def train(self, num_env_steps):
+  def train(self, num_env_steps: int) -> None:
     self._updates_due += num_env_steps / self._config.env_steps_per_update
     while self._updates_due >= 1.0 and self._has_enough():
       self._infos.append(self._update(self._config.demonstration_ratio))
@@ -598,7 +615,7 @@ class ReplayLearner(loops.Learner):
   # ---------------------------------------------------------------------------
   # Metrics.
 
-  def metrics(self):
+  def metrics(self) -> Dict[str, float]:
     sizes = self._replay.sizes()
     metrics = _means(self._infos)
     self._infos = []
@@ -615,7 +632,7 @@ class ReplayLearner(loops.Learner):
     metrics['epsilon_mean'] = float(np.mean(self._epsilon.numpy()))
     return metrics
 
-  def finite(self):
+  def finite(self) -> Dict[str, bool]:
     return dict(
         zip(self._floating_variables, self._are_finite().numpy(), strict=True)
     )
@@ -626,7 +643,7 @@ class ReplayLearner(loops.Learner):
   # ---------------------------------------------------------------------------
   # Saving and resuming.
 
-  def get_state(self):
+  def get_state(self) -> Dict[str, Any]:
     # First, so that there is room for the new ones.
     kept = self._saved_files[-self._num_checkpoints :]
     prioritized_replay.prune(
@@ -642,7 +659,7 @@ class ReplayLearner(loops.Learner):
         pretraining_steps=self._pretraining_steps,
     )
 
-  def set_state(self, state, episodes_go_on):
+  def set_state(self, state: Any, episodes_go_on: bool) -> None:
     try:
       self._replay.restore(self._replay_dir, state['replay'])
     except sequence_table.DamagedReplayError as error:

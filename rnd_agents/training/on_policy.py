@@ -4,11 +4,13 @@
 
 import contextlib
 import dataclasses
-from typing import Callable, List, Optional
+from typing import Callable, Dict, List, Optional
 
 import gin
+import numpy as np
 import tensorflow as tf
 from tf_agents.agents import tf_agent
+from tf_agents.trajectories import trajectory as trajectory_lib
 from tf_agents.utils import common
 
 from rnd_agents import errors
@@ -16,8 +18,10 @@ from rnd_agents import ranges
 from rnd_agents import rollout_agent
 from rnd_agents.agents import agent_factory
 from rnd_agents.agents import replicas
+from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.training import loops
+from rnd_agents.training import run as run_lib
 from rnd_agents.training import training
 
 
@@ -43,7 +47,7 @@ class OnPolicyTraining(training.Training):
       ' RNDPPOAgent.gradient_clipping'
   )
 
-  def check(self, num_env_steps, num_environments):
+  def check(self, num_env_steps: int, num_environments: int) -> None:
     ranges.check_above_0(
         'OnPolicyTraining.',
         rollout_length=self.rollout_length,
@@ -67,7 +71,9 @@ class OnPolicyTraining(training.Training):
       )
     return [device.name for device in devices[: self.num_devices]]
 
-  def build_agent(self, specs, num_environments):
+  def build_agent(
+      self, specs: collector.Specs, num_environments: int
+  ) -> tf_agent.TFAgent:
     strategy = self._strategy()
     with strategy.scope() if strategy else contextlib.nullcontext():
       agent = self.create_agent(specs.time_step, specs.action)
@@ -79,11 +85,15 @@ class OnPolicyTraining(training.Training):
     agent.check_rollout(num_environments, self.rollout_length)
     return agent
 
-  def build_twin(self, specs, num_environments):
+  def build_twin(
+      self, specs: collector.Specs, num_environments: int
+  ) -> tf_agent.TFAgent:
     # Without the devices of the learner.
     return self.create_agent(specs.time_step, specs.action)
 
-  def build_learner(self, run, agent, name=''):
+  def build_learner(
+      self, run: run_lib.Run, agent: tf_agent.TFAgent, name: str = ''
+  ) -> 'OnPolicyLearner':
     return OnPolicyLearner(agent)
 
 
@@ -105,7 +115,9 @@ class OnPolicyLearner(loops.Learner):
         agent.update_observation_statistics
     )
 
-  def warm_up(self, trajectory, is_new):
+  def warm_up(
+      self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
+  ) -> None:
     """Takes observations into the statistics (section 2.4 of RND's paper)."""
     observations = local.as_tensors(trajectory.observation)
     for t in range(is_new.shape[1]):
@@ -115,10 +127,12 @@ class OnPolicyLearner(loops.Learner):
       )
     self.policy_version += 1  # It may whiten what it sees.
 
-  def add(self, trajectory, is_new):
+  def add(
+      self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
+  ) -> None:
     self._rollout = trajectory
 
-  def train(self, num_env_steps):
+  def train(self, num_env_steps: int) -> None:
     experience = local.as_tensors(self._rollout)
     self._rollout = None
     loss_info, finite = local.as_numpy(self._train(experience))
@@ -138,8 +152,8 @@ class OnPolicyLearner(loops.Learner):
     loss_info = self._agent.train(experience)
     return loss_info, loops.are_finite(self._floating_variables.values())
 
-  def metrics(self):
+  def metrics(self) -> Dict[str, float]:
     return self._metrics
 
-  def finite(self):
+  def finite(self) -> Dict[str, bool]:
     return self._finite

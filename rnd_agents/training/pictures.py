@@ -146,7 +146,7 @@ def _draw_visits(run):
   states = run.collector.visits()
   image = visits.VisitCounts.from_states(states).image() if states else None
   if image is not None:
-    heat_maps.save(image, run.path('visits.png'))
+    heat_maps.save_image(image, run.path('visits.png'))
     run.log.write_images(
         'train', 'visits', image[np.newaxis], run.counters.env_steps
     )

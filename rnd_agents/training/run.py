@@ -26,7 +26,7 @@ from tf_agents.agents import tf_agent
 from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.collecting import shards
-from rnd_agents.environments import errors as environment_errors
+from rnd_agents.environments import failures
 from rnd_agents.evaluation import evaluator
 from rnd_agents.networks import precision
 from rnd_agents.statistics import finite
@@ -175,7 +175,7 @@ class Run:
   def summarize(self, phase: str, episodes: Sequence[Any]) -> Dict[str, float]:
     """Returns metrics of episodes of a phase, by name."""
     has_told_success = self.log.last(phase, 'success_rate') is not None
-    return evaluator.summarize(episodes, has_told_success)
+    return evaluator.summarize_episodes(episodes, has_told_success)
 
   def write_status(self, state: str, message: str = '') -> None:
     """Writes `status.json`; `state` as for `run_directory.write_status`."""
@@ -228,12 +228,12 @@ class Run:
     except FloatingPointError as error:
       raise self._not_finite(error) from error
     except (
-        environment_errors.EnvironmentFailure,
+        failures.EnvironmentFailure,
         evaluator.EndlessEpisode,
     ) as error:
       raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
     except tf.errors.OpError as error:
-      refusal = finite.message_of(error)
+      refusal = finite.refusal_message(error)
       if not refusal:
         raise
       raise self._not_finite(refusal) from error
@@ -282,7 +282,7 @@ def resume_or_record(
     )
   harmless = []
   if snapshot is not None:
-    before = run_files.read_record(run.root_dir).get('settings', {})
+    before = run_files.read_run_record(run.root_dir).get('settings', {})
     fatal, harmless, of_learning = configuration.changes(before, settings)
     if fatal:
       _forget_untrained(run, snapshot, fatal, has_rows)

@@ -145,7 +145,7 @@ def record_run(
       facts,
       settings=settings,
       command=start['command'],
-      starts=[*run_files.read_record(root_dir).get('starts', ()), start],
+      starts=[*run_files.read_run_record(root_dir).get('starts', ()), start],
       python=platform.python_version(),
       machine=platform.platform(),
       processor=processor(),

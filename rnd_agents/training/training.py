@@ -80,7 +80,7 @@ class Training(abc.ABC):
 
   @abc.abstractmethod
   def build_learner(
-      self, run: 'run_lib.Run', agent: Any, name: str = ''
+      self, run: run_lib.Run, agent: Any, name: str = ''
   ) -> loops.Learner:
     """Builds what trains the agent.
 
@@ -91,7 +91,7 @@ class Training(abc.ABC):
         of a run; '' for the only one.
     """
 
-  def build_loop(self, run: 'run_lib.Run') -> loops.Loop:
+  def build_loop(self, run: run_lib.Run) -> loops.Loop:
     """Builds what collects and trains."""
     return loops.Loop(
         run.agent,

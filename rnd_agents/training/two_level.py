@@ -7,7 +7,7 @@ lower one those with goals. So no learner has to know of levels.
 """
 
 import dataclasses
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import gin
 import numpy as np
@@ -22,6 +22,7 @@ from rnd_agents import ranges
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.training import loops
+from rnd_agents.training import run as run_lib
 from rnd_agents.training import training
 
 
@@ -98,7 +99,7 @@ class TwoLevelTraining(training.Training):
         ) from error
     return found
 
-  def check(self, num_env_steps, num_environments):
+  def check(self, num_env_steps: int, num_environments: int) -> None:
     ranges.check(
         dict(goal_length=ranges.COUNT, hindsight_copies=ranges.COUNT_OR_0),
         vars(self),
@@ -162,7 +163,9 @@ class TwoLevelTraining(training.Training):
         ),
     )
 
-  def build_agent(self, specs, num_environments):
+  def build_agent(
+      self, specs: collector.Specs, num_environments: int
+  ) -> hierarchy.TwoLevelAgent:
     goals, level_specs = self._specs(specs)
     agents = self._map(
         lambda name, level: level.build_agent(
@@ -182,7 +185,9 @@ class TwoLevelTraining(training.Training):
     agent.check_upper_rollout(num_environments, self.upper.rollout_length)
     return agent
 
-  def build_twin(self, specs, num_environments):
+  def build_twin(
+      self, specs: collector.Specs, num_environments: int
+  ) -> hierarchy.TwoLevelAgent:
     goals, level_specs = self._specs(specs)
     agents = self._map(
         lambda name, level: level.build_twin(
@@ -201,7 +206,9 @@ class TwoLevelTraining(training.Training):
         **agents,
     )
 
-  def build_learner(self, run, agent, name=''):
+  def build_learner(
+      self, run: run_lib.Run, agent: hierarchy.TwoLevelAgent, name: str = ''
+  ) -> 'TwoLevelLearner':
     agents = dict(upper=agent.upper, lower=agent.lower)
     views = dict(upper=agent.upper_experience, lower=agent.lower_experience)
     levels = self._map(
@@ -240,15 +247,15 @@ class _Level:
     self._parts = []  # Collected since the last update.
     self._num_env_steps = 0  # In these, all environments together.
 
-  def warm_up(self, trajectory):
+  def warm_up(self, trajectory: trajectory_lib.Trajectory) -> None:
     """Hands a rollout over."""
     self.learner.warm_up(*self._viewed(trajectory))
 
-  def add(self, trajectory):
+  def add(self, trajectory: trajectory_lib.Trajectory) -> None:
     """Takes a rollout, which begins where the one before ended."""
     self._parts.append(trajectory)
 
-  def train(self, num_env_steps):
+  def train(self, num_env_steps: int) -> None:
     """Hands the rollouts over if they are long enough, and trains."""
     self._num_env_steps += num_env_steps
     num_steps = sum(part.step_type.shape[1] - 1 for part in self._parts)
@@ -293,12 +300,12 @@ class TwoLevelLearner(loops.Learner):
     self._num_chosen, self._num_reached = 0, 0
 
   @property
-  def policy_version(self):
+  def policy_version(self) -> int:
     """How often the policy of either level has changed."""
     return sum(each.policy_version for each in self._learners.values())
 
   @property
-  def environment_variables(self):
+  def environment_variables(self) -> List[tf.Variable]:
     """Per-environment variables of both levels."""
     return [
         variable
@@ -306,39 +313,43 @@ class TwoLevelLearner(loops.Learner):
         for variable in each.environment_variables
     ]
 
-  def begin(self):
+  def begin(self) -> None:
     for each in self._learners.values():
       each.begin()
 
-  def pretrain(self):
+  def pretrain(self) -> Iterator[bool]:
     for each in self._learners.values():
       yield from each.pretrain()
 
-  def explore(self, env_steps):
+  def explore(self, env_steps: int) -> None:
     for name, each in self._learners.items():
       with gin.config_scope(name):
         each.explore(env_steps)
 
-  def begin_episodes(self):
+  def begin_episodes(self) -> None:
     for each in self._learners.values():
       each.begin_episodes()
 
-  def warm_up(self, trajectory, is_new):
+  def warm_up(
+      self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
+  ) -> None:
     for each in self._levels.values():
       each.warm_up(trajectory)
 
-  def add(self, trajectory, is_new):
+  def add(
+      self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
+  ) -> None:
     chosen, reached = self._count_goals(local.as_tensors(trajectory))
     self._num_chosen += int(chosen)
     self._num_reached += int(reached)
     for each in self._levels.values():
       each.add(trajectory)
 
-  def train(self, num_env_steps):
+  def train(self, num_env_steps: int) -> None:
     for each in self._levels.values():
       each.train(num_env_steps)
 
-  def metrics(self):
+  def metrics(self) -> Dict[str, float]:
     rate = self._num_reached / max(self._num_chosen, 1)
     self._num_chosen, self._num_reached = 0, 0
     return dict(goals_reached_rate=rate) | {
@@ -347,16 +358,16 @@ class TwoLevelLearner(loops.Learner):
         for metric, value in each.metrics().items()
     }
 
-  def finite(self):
+  def finite(self) -> Dict[str, bool]:
     return {
         f'{name} {variable}': value
         for name, each in self._learners.items()
         for variable, value in each.finite().items()
     }
 
-  def get_state(self):
+  def get_state(self) -> Dict[str, Any]:
     return {name: each.get_state() for name, each in self._learners.items()}
 
-  def set_state(self, state, episodes_go_on):
+  def set_state(self, state: Any, episodes_go_on: bool) -> None:
     for name, each in self._learners.items():
       each.set_state(state[name], episodes_go_on)

@@ -70,7 +70,7 @@ class _Refusing:
         assert word in str(caught.value), str(caught.value)[-600:]
       for old, new in zip(before, _state(self._agent), strict=True):
         np.testing.assert_array_equal(old, new)
-      messages.append(finite.message_of(caught.value))
+      messages.append(finite.refusal_message(caught.value))
     # A run tells the user one sentence of TensorFlow's page.
     assert messages[0] == messages[1]
 

@@ -11,7 +11,7 @@ from tf_agents.utils import common
 
 from rnd_agents import networks
 from rnd_agents.agents import return_streams
-from rnd_agents.ops import parts
+from rnd_agents.ops import rollout_parts
 from tests.agents import agent_test_utils
 from tests.agents import slow_recurrent
 from tests.agents import slow_streams
@@ -458,7 +458,7 @@ def test_recurrent_update_equals_the_slow_one(
 )
 def test_large_observations_one_environment_at_a_time(monkeypatch, core, graph):
   # As for images of 64 x 64 pixels and more.
-  monkeypatch.setattr(parts, '_LARGE', 1)
+  monkeypatch.setattr(rollout_parts, '_LARGE', 1)
   used = []
   map_fn = tf.map_fn
   monkeypatch.setattr(

@@ -312,7 +312,7 @@ _BAD = {
     ('explore.act_probability = 0.5',): (
         'explore.act_probability has no effect without explore.policy_dir.'
     ),
-    ("explore.policy_dir = 'nowhere'",): 'nowhere is no folder.',
+    ("explore.policy_dir = 'nowhere'",): 'nowhere is not a directory.',
     ('coarse_observation.width = 5', 'explore.key_fn = @failing_key'): (
         'The key function failing_key'
     ),

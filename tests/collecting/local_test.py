@@ -16,7 +16,7 @@ from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.collecting import shards
 from rnd_agents.environments import episode_replay
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 
 
@@ -205,7 +205,7 @@ def test_failing_environment_is_named():
   recipe = _recipe(fails_after=2)
   one = local.LocalCollector(recipe)
   one.reset()
-  with pytest.raises(errors.EnvironmentFailure, match='simulator is gone'):
+  with pytest.raises(failures.EnvironmentFailure, match='simulator is gone'):
     for _ in range(10):
       one.collect(_variables(_recipe()), 4)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rnd_agents.environments import atari
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
 
@@ -185,8 +185,8 @@ def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
 
 
 @pytest.mark.parametrize('kwargs, message', [
-    (dict(game='Montezuma'), "no game 'Montezuma'"),
-    (dict(game='ALE/Pong-v4'), 'no game'),
+    (dict(game='Montezuma'), "Unknown Atari game 'Montezuma'"),
+    (dict(game='ALE/Pong-v4'), 'Unknown Atari game'),
     (dict(game='Pong', vectorization='vector_entry_point',
           wrappers=[wrappers.RoomsVisited]), 'wrappers and seeding are for'),
     (dict(game='Pong', vectorization='vector_entry_point',
@@ -211,7 +211,7 @@ def test_bad_arguments(kwargs, message):
 
 def test_env_kwargs_are_settings_of_the_loader():
   with pytest.raises(
-      errors.EnvironmentSetupError, match='load_atari does not take .*frameskip'
+      failures.EnvironmentSetupError, match='load_atari does not .*frameskip'
   ):
     loaders.load_environment(MONTEZUMA, env_kwargs={'frameskip': 2})
   env = loaders.load_environment(MONTEZUMA, env_kwargs={'screen_size': 40})
@@ -221,7 +221,7 @@ def test_env_kwargs_are_settings_of_the_loader():
 def test_opencv_not_installed(monkeypatch):
   monkeypatch.setitem(sys.modules, 'cv2', None)
   with pytest.raises(
-      errors.MissingPackageError, match=r'Here: pip install "rnd_agents\[atari'
+      failures.MissingPackageError, match=r'Here: pip .*"rnd_agents\[atari'
   ):
     atari.load_atari('Pong')
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.environments import worker_processes
 
@@ -93,7 +93,7 @@ CASES = [
     ('sync', 'unpicklable', LOCKED),
     ('sync', 'shape', r'shape \(3,\) is not in its space Box'),
     ('sync', 'nan', "'observation' is nan"),
-    ('sync', 'reward', r'must be one number an environment, .* shape \[1\]'),
+    ('sync', 'reward', r'reward must be one number, .* shape \[1\]'),
     ('async', 'raise', NO_DOOR),
     ('async', 'unpicklable', LOCKED),
     ('async', 'shape', 'raised ValueError'),
@@ -107,7 +107,7 @@ CASES = [
 def test_a_failure_names_the_environment(vectorization, how, message):
   env = load(how, vectorization, step_timeout_s=1.5)
   start_s = time.monotonic()
-  with pytest.raises(errors.EnvironmentFailure, match=message) as caught:
+  with pytest.raises(failures.EnvironmentFailure, match=message) as caught:
     env.step(np.zeros(3, int))
   failure = caught.value
   assert str(failure).startswith(
@@ -128,11 +128,11 @@ def test_a_failure_names_the_environment(vectorization, how, message):
 @pytest.mark.parametrize('how', ['raise', 'exit'])
 def test_after_a_failure_workers_are_not_asked_again(how):
   env = load(how, 'async')
-  with pytest.raises(errors.EnvironmentFailure):
+  with pytest.raises(failures.EnvironmentFailure):
     env.step(np.zeros(3, int))
-  with pytest.raises(errors.EnvironmentFailure, match='Make a new environment'):
+  with pytest.raises(failures.EnvironmentFailure, match='a new environment'):
     env.reset()
-  with pytest.raises(errors.EnvironmentFailure, match='Make a new environment'):
+  with pytest.raises(failures.EnvironmentFailure, match='a new environment'):
     env.get_state()
   env.close()
 
@@ -163,20 +163,20 @@ def test_a_worker_that_hangs_outside_of_steps(hang):
   env.reset_with_seeds(range(3))
   start_s = time.monotonic()
   # On a thread, since the fault is to wait without a limit.
-  failures = []
+  caught = []
 
   def run():
     try:
       hang(env)
-    except errors.EnvironmentFailure as failure:
-      failures.append(failure)
+    except failures.EnvironmentFailure as failure:
+      caught.append(failure)
 
   thread = threading.Thread(target=run, daemon=True)
   thread.start()
   thread.join(8.0)
   assert not thread.is_alive()
-  assert failures[0].environment_index == FAILING
-  assert 'no answer from worker(s) [1] within 1.5 s' in str(failures[0])
+  assert caught[0].environment_index == FAILING
+  assert 'no answer from worker(s) [1] within 1.5 s' in str(caught[0])
   env.close()
   assert time.monotonic() - start_s < 8.0
 
@@ -206,7 +206,7 @@ class HangsWhenMade(Fragile):
 ])
 def test_a_worker_that_does_not_come_up(env, message):
   before = set(multiprocessing.active_children())
-  with pytest.raises(errors.EnvironmentFailure, match=message) as caught:
+  with pytest.raises(failures.EnvironmentFailure, match=message) as caught:
     loaders.load_environment(env, 2, vectorization='async', step_timeout_s=1)
   assert str(caught.value).startswith(env.__name__)
   assert set(multiprocessing.active_children()) <= before
@@ -223,7 +223,7 @@ def test_a_worker_that_cannot_be_started(monkeypatch):
 
   monkeypatch.setattr(process, 'start', start_but_the_second)
   before = set(multiprocessing.active_children())
-  with pytest.raises(errors.EnvironmentFailure) as caught:
+  with pytest.raises(failures.EnvironmentFailure) as caught:
     loaders.load_environment('CartPole-v1', 3, vectorization='async')
   assert caught.value.environment_index == 1
   for part in (
@@ -252,7 +252,7 @@ def test_errors_of_the_caller_are_none_of_the_environment():
 
 
 def test_a_failure_passes_through_a_pipe():
-  failure = errors.EnvironmentFailure('what', 2, 'name', 'trace')
+  failure = failures.EnvironmentFailure('what', 2, 'name', 'trace')
   again = pickle.loads(pickle.dumps(failure))
   assert str(again) == str(failure) == (
       'name, environment 2 of the batch: what\n\nInside the environment:\ntrace'
@@ -290,7 +290,7 @@ def test_busy_since():
   # Also after a failure.
   env.seed(0)
   env.reset_with_seeds([FAILING])
-  with pytest.raises(errors.EnvironmentFailure):
+  with pytest.raises(failures.EnvironmentFailure):
     for _ in range(3):
       env.step(np.zeros(1, int))
   assert env.busy_since() is None

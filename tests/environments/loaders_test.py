@@ -11,7 +11,7 @@ from gymnasium.envs.classic_control import mountain_car
 import numpy as np
 import pytest
 
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vectorization
 from rnd_agents.environments import wrappers
@@ -125,7 +125,7 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
      'max_episode_steps must be None .* not 0'),
     (dict(env='CartPole-v1', vectorization='threads'),
      "one of .*'async'.*, not 'threads'"),
-    (dict(env='Cartpole-v1'), 'Close to it: .*CartPole-v1'),
+    (dict(env='Cartpole-v1'), 'Similar ids: .*CartPole-v1'),
     (dict(env='LunarLandr-v3'), 'LunarLander-v3'),
     (dict(env='zzzz'), "no environment 'zzzz'. Import"),
     (dict(env=deep_sea.DeepSeaEnv()), 'callable, not DeepSeaEnv'),
@@ -153,7 +153,7 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
      'life_discount has no effect without lives_key'),
 ])
 def test_bad_arguments(kwargs, message):
-  with pytest.raises(errors.EnvironmentSetupError, match=message):
+  with pytest.raises(failures.EnvironmentSetupError, match=message):
     loaders.load_environment(**kwargs)
 
 
@@ -172,7 +172,7 @@ def test_a_bug_in_a_constructor_stays_what_it_is(env_kwargs):
 
   with pytest.raises(TypeError, match="argument 'colour'") as caught:
     loaders.load_environment(make, env_kwargs=env_kwargs)
-  assert not isinstance(caught.value, errors.EnvironmentSetupError)
+  assert not isinstance(caught.value, failures.EnvironmentSetupError)
 
 
 def test_one_environment_twice():

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.environments import minigrid_family
 from rnd_agents.environments import wrappers
@@ -143,7 +143,7 @@ def test_bad_arguments(monkeypatch):
     load(observation='rgb')
   with pytest.raises(ValueError, match='registers no vector environment'):
     load(vectorization='vector_entry_point')
-  with pytest.raises(errors.EnvironmentSetupError, match="take {'sise': 3}"):
+  with pytest.raises(failures.EnvironmentSetupError, match="take {'sise': 3}"):
     load(env_kwargs={'sise': 3})
   monkeypatch.setitem(sys.modules, 'minigrid', None)
   with pytest.raises(ImportError, match=r'install "rnd_agents\[minigrid\]"'):

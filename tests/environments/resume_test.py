@@ -18,7 +18,7 @@ from tf_agents.specs import array_spec
 
 from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from tests.environments import known
@@ -233,7 +233,7 @@ def test_what_cannot_be_replayed_is_not_restored_in_silence():
     env.reset()
   for _ in range(2):
     env.step(np.zeros(2, int))
-  with pytest.raises(errors.StateNotRestored, match='Environment 0'):
+  with pytest.raises(failures.StateNotRestored, match='Environment 0'):
     loaders.load_environment(Remembers, 2).set_state(env.get_state())
 
 
@@ -266,7 +266,7 @@ def test_an_episode_of_too_many_steps_is_not_restored(monkeypatch):
   state = env.get_state()
   env.set_state(state)
   env.step(np.zeros(2, int))
-  with pytest.raises(errors.StateNotRestored, match='too many to replay'):
+  with pytest.raises(failures.StateNotRestored, match='too many to replay'):
     env.set_state(env.get_state())
 
 
@@ -289,7 +289,7 @@ def test_an_episode_that_ends_elsewhere_is_not_restored(
   assert (state['time_step'].step_type == known.LAST).all()
   other = load(length)
   message = f'Environment 0.* ends {where}'
-  with pytest.raises(errors.StateNotRestored, match=message):
+  with pytest.raises(failures.StateNotRestored, match=message):
     other.set_state(state)
   other.close()
 
@@ -318,7 +318,7 @@ def test_after_a_failed_restore_episodes_have_the_seeds_they_report(
   other = load([4, 2], seed=77)
   other.reset()
   other.step(np.zeros(2, int))
-  with pytest.raises(errors.StateNotRestored):
+  with pytest.raises(failures.StateNotRestored):
     other.set_state(state)
   if resets:
     time_step = other.reset()

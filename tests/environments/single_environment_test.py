@@ -14,7 +14,7 @@ from tf_agents.environments import tf_py_environment
 from tf_agents.environments import utils
 
 from rnd_agents.environments import episode_seeds
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import single_environment
 from tests.environments import known
 
@@ -86,13 +86,13 @@ def test_info_render_and_close():
 
 def test_others_are_refused():
   with pytest.raises(
-      errors.EnvironmentSetupError, match='not CartPoleEnv.*from_old_gym'
+      failures.EnvironmentSetupError, match='not CartPoleEnv.*from_old_gym'
   ):
     single_environment.from_gymnasium(gym.make('CartPole-v1').unwrapped)
-  with pytest.raises(errors.EnvironmentSetupError, match='not str'):
+  with pytest.raises(failures.EnvironmentSetupError, match='not str'):
     single_environment.from_gymnasium('CartPole-v1')
   with pytest.raises(
-      errors.EnvironmentSetupError, match='CartPole.* from_gymnasium takes it'
+      failures.EnvironmentSetupError, match='CartPole.* use from_gymnasium'
   ):
     single_environment.from_old_gym(gymnasium.make('CartPole-v1'))
 

@@ -19,7 +19,7 @@ from tf_agents.policies import random_tf_policy
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 
 from rnd_agents.environments import episode_log
-from rnd_agents.environments import errors
+from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from tests.environments import known
@@ -147,7 +147,7 @@ class Fractions(gymnasium.Env):
 def test_observations_are_not_cut_to_the_type_of_their_space():
   env = loaders.load_environment(Fractions, 2)
   env.reset()
-  with pytest.raises(errors.EnvironmentFailure, match='not in its space Box'):
+  with pytest.raises(failures.EnvironmentFailure, match='not in its space Box'):
     env.step(np.zeros(2, int))
 
 
@@ -261,7 +261,7 @@ def test_a_lost_life_lowers_the_discount_and_ends_no_episode(settings, left):
       (4.0, 4, True), (4.0, 4, False), (2.0, 2, False)
   ]
   with pytest.raises(
-      errors.EnvironmentFailure,
+      failures.EnvironmentFailure,
       match=r"lives_key is 'hearts', which is not among its infos \['feet'\]",
   ):
     env.step(np.zeros(2, int))
@@ -273,7 +273,7 @@ def test_not_finite_numbers_are_named():
   bad = np.array([[0, 0], [0, np.nan]])
   false = np.array([False, False])
   env = known.playback(box, bad)
-  failure = errors.EnvironmentFailure
+  failure = failures.EnvironmentFailure
   with pytest.raises(failure, match=r"Environment 1: 'observation' is nan "
                      r'at index \(1,\)') as caught:
     env.reset()
@@ -356,7 +356,7 @@ def test_a_function_of_rewards_that_is_not_finite():
         known.scripted_vector(), reward_fn=lambda reward: np.log(0 * reward)
     )
     env.reset()
-    with pytest.raises(errors.EnvironmentFailure, match="'reward' is -inf"):
+    with pytest.raises(failures.EnvironmentFailure, match="'reward' is -inf"):
       env.step(np.array([0, 1]))
 
 
@@ -374,14 +374,14 @@ def test_rewards_of_another_shape_do_not_reach_the_function_of_rewards(
 
   monkeypatch.setattr(vector_env, 'step', columns)
   with pytest.raises(
-      errors.EnvironmentFailure,
-      match=r'one number an environment, \[2\], and has shape \[2, 1\]',
+      failures.EnvironmentFailure,
+      match=r'must be one number .* \[2\], and has shape \[2, 1\]',
   ):
     env.step(np.array([0, 1]))
 
 
 def test_a_single_environment_is_refused():
-  with pytest.raises(errors.EnvironmentSetupError, match='not Scripted'):
+  with pytest.raises(failures.EnvironmentSetupError, match='not Scripted'):
     vector_environment.VectorPyEnvironment(known.ScriptedEnv([1]))
 
 

@@ -129,7 +129,7 @@ def test_a_repeated_action_is_steps_in_one(action_repeat, ends):
     episodes = env.pop_episodes()
     lengths = {each.length_env_steps for each in episodes}
     assert lengths == {-(-8 // action_repeat)}, episode
-    metrics = evaluator.summarize(episodes)
+    metrics = evaluator.summarize_episodes(episodes)
     if action_repeat == 1:
       assert 'length_time_steps_mean' not in metrics
     else:

@@ -459,7 +459,8 @@ def test_replay_of_a_whole_and_of_a_cut_episode():
   actions = played.trajectory.action[:-1]
   # Neither actions beyond the end count nor an episode that was not popped.
   longer = np.append(actions, [0, 0])
-  assert len(list(evaluator.replay(environment, 11, longer))) == length + 1
+  steps = list(evaluator.replay_steps(environment, 11, longer))
+  assert len(steps) == length + 1
   whole = demonstration_recorder.replay(environment, 11, longer)
   assert whole[:4] == played[:4]
   tf.nest.map_structure(

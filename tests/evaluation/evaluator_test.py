@@ -9,8 +9,8 @@ import tensorflow as tf
 from tf_agents.environments import tf_py_environment
 from tf_agents.policies import random_tf_policy
 
+from rnd_agents.environments import episode_log
 from rnd_agents.environments import loaders
-from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import evaluator
 
@@ -139,7 +139,7 @@ def test_the_policy_that_is_trained_is_the_one_that_plays():
 
 
 def _episode(return_, length=1, terminated=True, success=None, seed=0):
-  return vector_environment.Episode(
+  return episode_log.Episode(
       environment_index=0,
       return_=return_,
       length_env_steps=length,
@@ -158,7 +158,7 @@ def test_best_episode_is_the_first_of_the_highest_return():
 
 
 def test_summary_numbers():
-  assert evaluator.summarize([
+  assert evaluator.summarize_episodes([
       _episode(1.0, 2, True, True),
       _episode(2.0, 4, False, False),
       _episode(6.0, 6, False, None),
@@ -171,12 +171,12 @@ def test_summary_numbers():
       terminated_rate=1 / 3,
       success_rate=1 / 3,  # Who tells of no success had none.
   )
-  summary = evaluator.summarize([_episode(1.0, 2, True, None)])
+  summary = evaluator.summarize_episodes([_episode(1.0, 2, True, None)])
   assert 'success_rate' not in summary
-  summary = evaluator.summarize([_episode(1.0)], has_told_success=True)
+  summary = evaluator.summarize_episodes([_episode(1.0)], has_told_success=True)
   assert summary['success_rate'] == 0.0
   assert 'rooms_visited_mean' not in summary
-  summary = evaluator.summarize([
+  summary = evaluator.summarize_episodes([
       _episode(1.0)._replace(rooms_visited=rooms) for rooms in (1, 4, None)
   ])
   assert summary['rooms_visited_mean'] == 2.5

@@ -70,7 +70,7 @@ def test_acts_as_before_on_any_batch(directory):
     [
         (
             {'size': 3},
-            'The policy is not one for Echo: its observation/a is float32 [2]'
+            'The policy does not fit Echo: its observation/a is float32 [2]'
             ' and must be float32 [3].',
         ),
         (
@@ -123,8 +123,8 @@ def test_actions_of_other_bounds(tmp_path, monkeypatch, mine, other, message):
 def test_folders_without_a_policy(directory, tmp_path):
   parent = directory.removesuffix('/policy')
   for folder, message in (
-      (str(tmp_path / 'no'), 'is no folder'),
-      (str(tmp_path), 'holds no policy (no saved_model.pb). A run leaves'),
+      (str(tmp_path / 'no'), 'is not a directory'),
+      (str(tmp_path), 'has no policy (no saved_model.pb). The policy of'),
       (parent, f'Did you mean {directory}?'),
       (parent.removesuffix('/policies'), f'Did you mean {directory}?'),
   ):

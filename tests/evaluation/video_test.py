@@ -11,8 +11,8 @@ import gymnasium
 import numpy as np
 import pytest
 
+from rnd_agents.environments import episode_log
 from rnd_agents.environments import loaders
-from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import video
 
 imageio_ffmpeg = pytest.importorskip('imageio_ffmpeg')
@@ -72,7 +72,7 @@ def _maker(**env_kwargs):
 
 def _episode(seed, actions, return_=None):
   """That an evaluation played `actions` from `seed`, and what it got."""
-  return vector_environment.Episode(
+  return episode_log.Episode(
       environment_index=0,
       return_=float(sum(actions)) if return_ is None else return_,
       length_env_steps=len(actions),

@@ -171,20 +171,18 @@ def test_memory_is_that_of_each_environment_by_itself(core, settings):
         for x, y in zip(info['network_state'], state, strict=True):
           np.testing.assert_allclose(x[b, n], y, atol=1e-5)
     # What an update makes of it: values of the whole rollout, and chunks.
-    evaluated, _ = upper._rollouts.evaluate(decided)
+    values = upper._values(decided)
     for b, n in np.argwhere(own):
       np.testing.assert_allclose(
-          evaluated.values[b, n], expected[b, times[b, n]][1], atol=1e-5
+          values[b, n], expected[b, times[b, n]][1], atol=1e-5
       )
     update_rows, _ = utils.rows_of(upper, decided)
-    chunks = utils.samples_of(upper, decided)
-    minibatch = chunks.minibatch(update_rows, chunks.indices)
+    chunks = utils.sampler_of(upper, decided)
+    minibatch, _ = chunks.minibatch(update_rows, chunks.indices)
     distribution, _ = upper.collect_policy.distribution_and_values(
-        minibatch.rows['observation'],
-        minibatch.rows['step_type'],
-        minibatch.states,
+        minibatch.observation, minibatch.step_type, minibatch.network_state
     )
-    steps = tf.gather(chunks._steps, chunks.indices).numpy()
+    steps = tf.gather(chunks.steps, chunks.indices).numpy()
     for i, j in np.argwhere(minibatch.counts > 0):
       b, n = divmod(steps[i, j], times.shape[1])
       np.testing.assert_allclose(

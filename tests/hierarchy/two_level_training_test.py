@@ -382,7 +382,7 @@ def test_the_rate_of_goals_that_were_reached_is_a_metric(off_on):
         ),
         (
             ['TwoLevelTraining.lower = @OnPolicyTraining'],
-            'TwoLevelTraining.lower must be @OnPolicyTraining.., @Replay',
+            'TwoLevelTraining.lower must be a Training',
         ),
         (
             ['lower/OnPolicyTraining.rollout_length = 6'],

@@ -340,5 +340,5 @@ def test_a_core_serves_one_set_of_networks():
   core = recurrent_cores.GRUCore(4)
   spec = tf.TensorSpec([3], tf.float32)
   factory.create_networks(spec, encoders.discrete_spec(2), core=core)
-  with pytest.raises(ValueError, match='part of other networks already'):
+  with pytest.raises(ValueError, match='already part of other networks'):
     factory.create_networks(spec, encoders.discrete_spec(2), core=core)

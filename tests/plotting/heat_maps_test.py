@@ -108,7 +108,7 @@ def test_short_numbers():
 def test_saved_picture_reads_back(tmp_path):
   image = np.random.default_rng(0).integers(0, 256, [6, 4, 3], np.uint8)
   path = tmp_path / 'new' / 'a.png'
-  heat_maps.save(image, str(path))
+  heat_maps.save_image(image, str(path))
   from matplotlib import image as matplotlib_image
 
   read = matplotlib_image.imread(path)[..., :3]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnd_agents.ops import parts
+from rnd_agents.ops import rollout_parts
 from rnd_agents.statistics import running_statistics
 
 # A fresh statistic: this many samples of mean 0 and variance 1.
@@ -36,7 +36,7 @@ def _maybe_graph(fn, in_graph):
 @pytest.mark.parametrize('large', [False, True])
 def test_moments_of_all_batches(monkeypatch, shape, in_graph, large):
   if large:  # Taken in row by row of the first axis.
-    monkeypatch.setattr(parts, '_LARGE', 1)
+    monkeypatch.setattr(rollout_parts, '_LARGE', 1)
   rng = np.random.default_rng(0)
   moments = running_statistics.RunningMoments(shape)
   _assert_moments(moments, np.zeros([0, *shape]))
@@ -53,7 +53,7 @@ def test_moments_of_all_batches(monkeypatch, shape, in_graph, large):
 @pytest.mark.parametrize('large', [False, True])
 def test_moments_of_masked_batches(monkeypatch, in_graph, large):
   if large:
-    monkeypatch.setattr(parts, '_LARGE', 1)
+    monkeypatch.setattr(rollout_parts, '_LARGE', 1)
   rng = np.random.default_rng(1)
   moments = running_statistics.RunningMoments([3])
   update = _maybe_graph(moments.update, in_graph)

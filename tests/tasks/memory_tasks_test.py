@@ -384,7 +384,7 @@ def test_returned_observations_are_the_callers(seeds):
 
 @pytest.mark.parametrize('make, message', [
     (lambda: memory_tasks.Recall(-1), 'delay_env_steps .* at least 0, not -1'),
-    (lambda: memory_tasks.Recall(1.5), 'whole number, at least 0, not 1.5'),
+    (lambda: memory_tasks.Recall(1.5), 'integer, at least 0, not 1.5'),
     (lambda: memory_tasks.TMaze(0), 'length .* at least 1, not 0'),
     (lambda: memory_tasks.TMaze(40), 'limit_env_steps .* 41, not 40'),
     (lambda: memory_tasks.TMaze(2, None), 'limit_env_steps .* 3, not None'),

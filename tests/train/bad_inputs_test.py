@@ -286,13 +286,14 @@ _BAD = {
         '{name} must hold integers from 1, got 0.'
     ),
     'create_rnd_networks.conv_layers = ((8, 3),)': (
+        '{name} must be a list (each item: a list of 3 (an integer, an integer,'
+        ' an integer)) or None, not ((8, 3),).'
+    ),
+    'create_rnd_networks.conv_layers = ((8, 3, 0),)': (
         '{name} must hold triples (filters, kernel size, stride) of integers'
-        ' from 1, got (8, 3).'
+        ' from 1, got (8, 3, 0).'
     ),
-    "create_networks.activation = 'tan'": (
-        "{name}: Keras knows no 'tan'; there are 'tanh', 'relu', 'elu' and"
-        ' more.'
-    ),
+    "create_networks.activation = 'tan'": "{name}: unknown Keras activation",
     "load_environment.vectorization = 'threads'": (
         "vectorization must be one of ('sync', 'async', 'vector_entry_point'),"
         " not 'threads'."
@@ -317,31 +318,15 @@ def test_a_bad_binding_is_explained(tmp_path, binding):
 @pytest.mark.parametrize(
     'name, message',
     [
-        (
-            '@text_environment',
-            "'observation' is text only, which a TF-Agents spec cannot hold;"
-            ' add a wrapper that encodes it as an array.',
-        ),
-        (
-            '@sequence_environment',
-            "'action' is a Sequence space, which is no array of fixed shape."
-            ' Supported are Box, Discrete, MultiDiscrete, MultiBinary, and Dict'
-            ' and Tuple of these; add a wrapper that converts it.',
-        ),
-        (
-            '@no_environment',
-            'no_environment must return a gymnasium.Env, and returned int.',
-        ),
-        (
-            "'ALE/MontezumasRevenge-v5'",
-            "Gymnasium knows no environment 'ALE/MontezumasRevenge-v5'. Close"
-            ' to it: ALE/MontezumaRevenge-v5',
-        ),
+        ('@text_environment', "'observation' is text only"),
+        ('@sequence_environment', "'action' is a Sequence space"),
+        ('@no_environment', 'no_environment must return a gymnasium.Env'),
+        ("'ALE/MontezumasRevenge-v5'", ': ALE/MontezumaRevenge-v5'),
     ],
 )
 def test_a_bad_environment_is_explained(tmp_path, name, message):
   said = _message(tmp_path, *_environment(name))
-  assert said.startswith(f'train_eval: {message}')
+  assert said.startswith('train_eval: ') and message in said
   assert '\n' not in said
 
 
@@ -368,7 +353,7 @@ def test_an_evaluation_environment_that_will_not_do(tmp_path):
   said = _message(tmp_path, "eval/load_environment.env_kwargs = {'size': 5}")
   assert said == (
       'train_eval: The evaluation environment is not like the one for training:'
-      ' its observation is float32 [5, 5] and must be float32 [4, 4]. See to'
+      ' its observation is float32 [5, 5] and must be float32 [4, 4]. Change'
       ' the bindings of eval/load_environment.'
   )
   said = _message(
@@ -489,6 +474,6 @@ def test_changes_that_no_variable_shows_are_refused(trained):
   }
   bindings = [f'{name} = {value}' for name, value in changes.items()]
   said = _message(trained, *_TRAINED, *bindings)
-  assert said.startswith(f'train_eval: The run in {trained} cannot go on with')
+  assert said.startswith(f'train_eval: The run in {trained} cannot continue')
   for name, value in changes.items():
     assert re.search(f'{name} was [^;]* and is now {value}', said), name

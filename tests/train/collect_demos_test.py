@@ -272,7 +272,7 @@ def test_a_kill_leaves_what_can_be_read(tmp_path):
         (('--env=CartPole-v1', '--expert=os:sep'), "no function 'sep'"),
         (('--env=CartPol-v1', '--expert'), "no environment 'CartPol-v1'"),
         (('--gin_file=deep_see', '--expert'), 'Did you mean deep_sea'),
-        (('--policy_dir=nowhere',), 'nowhere is no folder'),
+        (('--policy_dir=nowhere',), 'nowhere is not a directory'),
         ((f'--env={_CUE_LOCK}', '--expert', '--keep_network_state'),
          'has no memory'),
     ],
@@ -340,7 +340,7 @@ def test_a_file_that_cannot_be_written(tmp_path, capsys):
 def test_a_policy_of_another_environment(policy_dir, tmp_path, capsys):
   assert _collect(
       tmp_path / 'a', '--policy_dir', policy_dir, '--env=Acrobot-v1') == 1
-  assert 'The policy is not one for Acrobot-v1' in capsys.readouterr().err
+  assert 'The policy does not fit Acrobot-v1' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

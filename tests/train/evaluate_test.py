@@ -181,13 +181,13 @@ def test_video_of_the_best_in_a_fresh_process(run, tmp_path):
 @pytest.mark.parametrize(
     ('argv', 'message'),
     [
-        (('--env', 'Acrobot-v1'), 'The policy is not one for Acrobot-v1: its'
+        (('--env', 'Acrobot-v1'), 'The policy does not fit Acrobot-v1: its'
          ' observation is float32 [4] and must be float32 [6]; its action is'
          ' int64 [] of 0 to 1 and must be int64 [] of 0 to 2.'),
-        (('--env', 'CartPol-v1'), "no environment 'CartPol-v1'. Close to it"),
+        (('--env', 'CartPol-v1'), "environment 'CartPol-v1'. Similar ids"),
         (('--gin_bindings', 'load_environment.envv = 1'),
          "doesn't have a parameter named 'envv'"),
-        (('--policy_dir', 'nowhere'), 'nowhere is no folder'),
+        (('--policy_dir', 'nowhere'), 'nowhere is not a directory'),
     ],
 )
 def test_mistakes_end_with_one_sentence(run, capsys, argv, message):

@@ -155,7 +155,7 @@ def test_the_run_says_how_it_stands_and_how_it_was_made(watched):
   assert status['state'] == 'finished'
   assert status['env_steps'] == result.env_steps
   assert status['num_env_steps'] == 600
-  record = run_files.read_record(root_dir)
+  record = run_files.read_run_record(root_dir)
   assert record['settings']['--seed'] == '1'
   assert record['settings']['DEEP_SEA_SIZE'] == '4'
   assert record['settings']['train_eval.num_env_steps'] == '600'

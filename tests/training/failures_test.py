@@ -149,7 +149,7 @@ def test_a_failing_environment_is_named_and_the_run_can_go_on(
     ('fault', 'word'),
     [
         ('nan reward', 'nan'),
-        ('reward shape', 'the reward must be one number an environment'),
+        ('reward shape', 'the reward must be one number'),
     ],
 )
 def test_a_reward_that_is_none_is_named(tmp_path, monkeypatch, fault, word):

@@ -3,6 +3,7 @@
 """Agents and ways of training of one's own."""
 
 import dataclasses
+import os
 from typing import Any, NamedTuple
 
 import gin
@@ -11,6 +12,7 @@ import pytest
 
 from rnd_agents import agents
 from rnd_agents import errors
+from rnd_agents.training import experiment
 from rnd_agents.training import loops
 from rnd_agents.training import training
 from tests.training import tiny_runs
@@ -121,5 +123,6 @@ def test_what_lacks_a_method_is_no_way_of_training(tmp_path):
 
   with pytest.raises(TypeError, match='build_agent'):
     Incomplete()
+  tiny_runs.parse(100)
   with pytest.raises(errors.InvalidType, match='train_eval.training'):
-    tiny_runs.train(tmp_path, 100, 'train_eval.training = @create_terse_agent')
+    experiment.train_eval(os.fspath(tmp_path), training=Incomplete)

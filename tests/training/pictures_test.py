@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents.environments import episode_log
 from rnd_agents.environments import loaders
-from rnd_agents.environments import vector_environment
 from rnd_agents.training import pictures
 from tests.training import tiny_runs
 
@@ -82,7 +82,7 @@ def test_a_policy_that_draws_is_recorded_with_its_draws(tmp_path, caplog):
 
 def _best(return_):
   """Episodes of an evaluation, the second of which is the best."""
-  episode = vector_environment.Episode(
+  episode = episode_log.Episode(
       0, return_, 3, True, None, seed=7, actions=np.zeros([3], np.int64)
   )
   return [episode._replace(return_=return_ - 1.0), episode]

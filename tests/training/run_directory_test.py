@@ -102,7 +102,7 @@ def test_a_worker_of_a_killed_process_does_not_keep_the_lock(tmp_path):
 def test_record_names_versions_settings_and_command(tmp_path, monkeypatch):
   monkeypatch.setenv('TF_ENABLE_ONEDNN_OPTS', '0')
   run_directory.record_run(tmp_path, {'a.b': '1'}, seed=7)
-  record = run_files.read_record(tmp_path)
+  record = run_files.read_run_record(tmp_path)
   assert record['seed'] == 7
   assert record['settings'] == {'a.b': '1'}
   assert record['command'][1:] == sys.argv
@@ -110,7 +110,7 @@ def test_record_names_versions_settings_and_command(tmp_path, monkeypatch):
   assert record['packages']['tensorflow'] == tf.__version__
   assert (tmp_path / 'operative_config.gin').exists()
   run_directory.record_run(tmp_path, {}, ['a.b was 1'], env_steps=9)
-  starts = run_files.read_record(tmp_path)['starts']
+  starts = run_files.read_run_record(tmp_path)['starts']
   assert [(start['changes'], start['env_steps']) for start in starts] == [
       ([], 0), (['a.b was 1'], 9)
   ]

@@ -15,7 +15,7 @@ from rnd_agents import errors
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.collecting import shards
-from rnd_agents.environments import errors as environment_errors
+from rnd_agents.environments import failures
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.workers import remote_collector
@@ -213,8 +213,8 @@ def test_rollouts_that_do_not_fit_are_refused(observation):
 
 
 def test_an_environment_that_fails_is_not_tried_again():
-  failure = environment_errors.EnvironmentFailure('It raised.', 1)
-  with pytest.raises(environment_errors.EnvironmentFailure, match='It raised'):
+  failure = failures.EnvironmentFailure('It raised.', 1)
+  with pytest.raises(failures.EnvironmentFailure, match='It raised'):
     _collector(shard_worker.Reply(error=failure)).reset()
 
 

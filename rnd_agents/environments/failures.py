@@ -1,9 +1,9 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of environments whose message is meant for the user.
+"""Errors of environments, each with a message for the user.
 
-A program may print these as one sentence. Anything else that is raised here is
-a bug, of this package or of the environment, and should keep its traceback.
+A program may print these as one sentence. Any other exception is a bug of this
+package or of the environment and should keep its traceback.
 """
 
 import contextlib
@@ -18,37 +18,38 @@ import gymnasium
 
 from rnd_agents import errors
 
-# The second is what ALE raises.
+# The second one is ALE's.
 _UNKNOWN_KEYWORD = re.compile(
     r"unexpected keyword argument '(\w+)'|incompatible (?:func|constr)"
 )
 
 
 class EnvironmentSetupError(errors.InvalidValue):
-  """An environment cannot be made or used as asked; the message says why."""
+  """An environment cannot be made or used with these arguments."""
 
 
 class MissingPackageError(EnvironmentSetupError, errors.MissingPackage):
-  """An environment needs a package; the message says how to install it."""
+  """An environment needs a package that is not installed."""
 
 
 class StateNotRestored(RuntimeError):
-  """A saved state was not reached again, so a run cannot be resumed from it."""
+  """A replay did not reach the saved state, so a run cannot resume there."""
 
 
 class EnvironmentFailure(errors.UserError, RuntimeError):
-  """An environment raised, hung, died, or left its space while it ran.
+  """An environment raised an error, hung, died, or left its space.
 
-  Holds texts and numbers only, so that it passes from a worker process to its
-  parent whatever the environment raised.
+  Holds texts and numbers only, so that a worker process can send it to its
+  parent, whatever the environment raised.
 
   Attributes:
-    what: one line or more, what happened.
-    environment_index: of the B environments; None where it is not known.
-    environment_name: None until the adapter, which knows it, has filled it in.
-    episode_step: such as 'step 3 of the episode with seed 1'; None where it is
-      not known.
-    traceback_text: where in the environment's code; None if nothing was raised.
+    what: Description of the failure, one line or more.
+    environment_index: Index among the B environments; None if it is not known.
+    environment_name: Name of the environment; None until the adapter sets it.
+    episode_step: Text such as 'step 3 of the episode with seed 1'; None if it
+      is not known.
+    traceback_text: Traceback in the environment's code; None if the environment
+      did not raise an error.
   """
 
   def __init__(
@@ -62,10 +63,10 @@ class EnvironmentFailure(errors.UserError, RuntimeError):
     self.what = what
     self.environment_index = environment_index
     self.environment_name = environment_name
-    self.episode_step = None
+    self.episode_step: Optional[str] = None
     self.traceback_text = traceback_text
 
-  def __str__(self):
+  def __str__(self) -> str:
     where = self.environment_name or 'The environment'
     if self.environment_index is not None:
       where += f', environment {self.environment_index} of the batch'
@@ -81,12 +82,12 @@ def import_extra(module: str, extra: str, who: str) -> None:
   """Imports a package of an extra, which registers its environments.
 
   Args:
-    module: to import.
-    extra: of rnd_agents, that installs it.
-    who: needs it.
+    module: Name of the module to import.
+    extra: Extra of rnd_agents that installs it.
+    who: Name of what needs it, for the message.
 
   Raises:
-    MissingPackageError: it is not installed.
+    MissingPackageError: If it is not installed.
   """
   try:
     gymnasium.register_envs(importlib.import_module(module))
@@ -97,14 +98,14 @@ def import_extra(module: str, extra: str, who: str) -> None:
 
 
 def import_module(module: str, who: str) -> types.ModuleType:
-  """Imports a module of the user's, which may define what gin configures.
+  """Imports a module of the user, which may define gin configurables.
 
   Args:
-    module: to import.
-    who: needs it.
+    module: Name of the module to import.
+    who: Name of what needs it, for the message.
 
   Raises:
-    MissingPackageError: there is none.
+    MissingPackageError: If there is no such module.
   """
   try:
     with gin.unlock_config():
@@ -118,14 +119,14 @@ def import_module(module: str, who: str) -> types.ModuleType:
 
 @contextlib.contextmanager
 def explained(name: str, env_kwargs: Dict[str, Any]) -> Iterator[None]:
-  """Raises EnvironmentSetupError for what a constructor refuses.
+  """Turns errors of an environment's constructor into EnvironmentSetupError.
 
-  Gymnasium's own errors, and a keyword among `env_kwargs` that the constructor
-  does not take. All other errors stay what they are.
+  These are Gymnasium's own errors, and those for a keyword of `env_kwargs` that
+  the constructor does not take. Other errors do not change.
 
   Args:
-    name: of the environment.
-    env_kwargs: that the constructor is called with.
+    name: Name of the environment.
+    env_kwargs: Arguments of the constructor.
   """
   try:
     yield
@@ -141,7 +142,7 @@ def explained(name: str, env_kwargs: Dict[str, Any]) -> Iterator[None]:
 
 
 def episode_step(number: int, seed: Optional[int]) -> str:
-  """Returns the `EnvironmentFailure.episode_step` of an episode's nth step."""
+  """Returns the text for `EnvironmentFailure.episode_step`."""
   of = 'its episode' if seed is None else f'the episode with seed {seed}'
   return f'step {number} of {of}'
 
@@ -152,9 +153,9 @@ def failure_of(
   """Returns an EnvironmentFailure with the text and the traceback of `error`.
 
   Args:
-    error: what was raised; an EnvironmentFailure is returned as it is.
-    doing: such as 'step'.
-    environment_index: None where it is not known.
+    error: The error; an EnvironmentFailure is returned unchanged.
+    doing: What raised it, such as 'step'.
+    environment_index: Index of the environment; None if it is not known.
   """
   if isinstance(error, EnvironmentFailure):
     return error

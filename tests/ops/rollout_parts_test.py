@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnd_agents.ops import parts
+from rnd_agents.ops import rollout_parts
 
 
 @pytest.mark.parametrize('in_graph', [False, True], ids=['eager', 'graph'])
@@ -18,7 +18,7 @@ from rnd_agents.ops import parts
 def test_parts_together_are_the_whole(
     monkeypatch, num_environments, num_frames, rows, in_graph
 ):
-  monkeypatch.setattr(parts, '_max_frames', lambda: 12)
+  monkeypatch.setattr(rollout_parts, '_max_frames', lambda: 12)
   rng = np.random.default_rng(num_environments * num_frames)
   images = rng.integers(
       0, 255, [num_environments, num_frames, 64, 64, 1], dtype=np.uint8
@@ -32,7 +32,7 @@ def test_parts_together_are_the_whole(
     return tf.cumsum(sums, axis=1) * of_row[:, tf.newaxis]
 
   def whole():
-    return parts.by_environment(
+    return rollout_parts.by_environment(
         function, {'image': tf.constant(images)}, tf.constant(factors)
     )
 
@@ -51,14 +51,14 @@ def test_small_observations_stay_in_one_piece():
     seen.append(tuple(observations.shape))
     return observations[..., 0, 0]
 
-  parts.by_environment(function, tf.ones([6, 400, 63, 64]))
+  rollout_parts.by_environment(function, tf.ones([6, 400, 63, 64]))
   assert seen == [(6, 400, 63, 64)]
 
 
 def test_a_batch_of_unknown_size_goes_one_by_one():
   @tf.function(input_signature=[tf.TensorSpec([None, 2, 64, 64], tf.float32)])
   def means(images):
-    return parts.by_environment(
+    return rollout_parts.by_environment(
         lambda x: tf.reduce_mean(x, axis=[2, 3]) + 0.0, images
     )
 

@@ -1,35 +1,37 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of a whole rollout of images, a few environments at a time.
+"""Applies functions to a rollout of images, a few environments at a time.
 
-What a network makes of 16,384 frames on the way is gigabytes. Small
-observations are faster in one piece.
+The activations of a network on 16,384 frames take gigabytes. Small observations
+are faster in one piece.
 """
 
 import functools
+from typing import Callable
 
 import numpy as np
 import tensorflow as tf
+from tf_agents.typing import types
 
 # Numbers of an observation: 64 x 64 pixels.
 _LARGE = 4_096
-# Frames of a part: as many as stay in the caches of a CPU, or as keep a GPU at
-# work, where the start of each small kernel would take longer than its work.
+# Frames of a part: few enough for the caches of a CPU, and enough to keep a GPU
+# busy, where launching a small kernel takes longer than its work.
 _CPU_FRAMES, _GPU_FRAMES = 128, 4_096
 
 
-def is_large(shape):
+def is_large(shape: types.Shape) -> bool:
   """Returns whether observations of a shape are computed in parts."""
   return int(np.prod(shape, dtype=np.int64)) >= _LARGE
 
 
 @functools.cache
-def _max_frames():
+def _max_frames() -> int:
   has_gpu = bool(tf.config.list_physical_devices('GPU'))
   return _GPU_FRAMES if has_gpu else _CPU_FRAMES
 
 
-def split(nest):
+def split(nest: types.NestedTensor) -> types.NestedTensor:
   """Cuts a rollout [B, T, ...] into parts [P, B / P, T, ...] of equal size.
 
   Args:
@@ -52,17 +54,19 @@ def split(nest):
   )
 
 
-def by_environment(function, *nests):
-  """`function(*nests)`, computed in parts where the first nest is large.
+def by_environment(
+    function: Callable[..., tf.Tensor], *nests: types.NestedTensor
+) -> tf.Tensor:
+  """Returns `function(*nests)`, computed in parts if the first nest is large.
 
   Args:
-    function: From nests of tensors [B, ...] to a tensor [B, ...], of which row
-      b depends on the rows b alone.
-    *nests: Its arguments; () for none. The first is of observations [B, T,
-      ...].
+    function: Function from nests of tensors [B, ...] to a float32 tensor
+      [B, ...], whose row b depends on rows b alone.
+    *nests: Arguments of the function; () for none. The first holds observations
+      [B, T, ...].
 
   Returns:
-    What the function returns.
+    The result of the function.
   """
   if not any(is_large(leaf.shape[2:]) for leaf in tf.nest.flatten(nests[0])):
     return function(*nests)
