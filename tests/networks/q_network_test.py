@@ -295,7 +295,7 @@ def test_cores_that_cannot_serve():
   core = recurrent_cores.LSTMCore(4)
   _networks(core)
   with pytest.raises(
-      ValueError, match='create_q_networks.core is part of other networks'
+      ValueError, match='create_q_networks.core is already part of other'
   ):
     _networks(core)
 
