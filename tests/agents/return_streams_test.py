@@ -112,10 +112,10 @@ def test_one_value_head_for_the_sum_of_reward_and_bonus():
   expected, _ = agent_test_utils.rows_of(
       plain, experience.replace(reward=2.0 * experience.reward + paid)
   )
-  for name in ('advantage', 'returns'):
-    np.testing.assert_allclose(
-        getattr(rows, name), getattr(expected, name), rtol=1e-4, atol=1e-5
-    )
+  for ours, theirs in (
+      (rows.advantage, expected.advantage), (rows.returns, expected.returns)
+  ):
+    np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
   assert statistics['both_reward_mean'] != 0
 
 

@@ -125,7 +125,7 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
      "one of .*'async'.*, not 'threads'"),
     (dict(env='Cartpole-v1'), 'Similar ids: .*CartPole-v1'),
     (dict(env='LunarLandr-v3'), 'LunarLander-v3'),
-    (dict(env='zzzz'), "no environment 'zzzz'. Import"),
+    (dict(env='zzzz'), "environment 'zzzz'. Import"),
     (dict(env=deep_sea.DeepSeaEnv()), 'callable, not DeepSeaEnv'),
     (dict(env=lambda: 3), 'must return a gymnasium.Env.* int'),
     (dict(env=deep_sea.DeepSeaEnv, vectorization='vector_entry_point'),

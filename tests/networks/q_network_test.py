@@ -293,7 +293,7 @@ def test_cores_that_cannot_serve():
   core = recurrent_cores.LSTMCore(4)
   _networks(core)
   with pytest.raises(
-      ValueError, match='create_q_networks.core .*other networks'
+      ValueError, match='create_q_networks.core .*other'
   ):
     _networks(core)
 

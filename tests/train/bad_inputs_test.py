@@ -134,6 +134,7 @@ _TABLE = {
         'load_environment.env = 3': '{} .*text in quotes or a function',
         "train_eval.stop_at_success_rate = '0.9'": '{} .*number or None',
         'train_eval.callbacks = @OnPolicyTraining()': '{} .*list',
+        'train_eval.callbacks = [@OnPolicyTraining()]': '{} .*Callback',
         'train_eval.training = @OnPolicyTraining': 'Write @OnPolicyTraining..',
         'create_rnd_ppo_agent.agent_class = 3': '{} .*class.*not 3',
     },
@@ -184,6 +185,7 @@ _TABLE = {
         'create_networks.conv_layers = ((8, 3, 1),)': '{} .*no .* image',
         'create_networks.fc_layer_params = (0,)': '{} .*integers from 1, got 0',
         'create_rnd_networks.conv_layers = ((8, 3),)': '{} .*list.*8, 3',
+        'create_rnd_networks.conv_layers = ((8, 3, 0),)': '{} .*triples',
         "create_networks.activation = 'tan'": "{}.* 'tan'",
         "load_environment.vectorization = 'threads'": (
             "vectorization .*'async'.*not 'threads'"
