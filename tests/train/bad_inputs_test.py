@@ -106,8 +106,6 @@ _TABLE = {
         'train_eval.num_env_steps = 1e6': '{} .*integer.* Write 1000000',
         "OnPolicyTraining.rollout_length = 'a'": "{} .*integer, not 'a'",
         'OnPolicyTraining.rollout_length = None': '{} .*integer, not None',
-        "create_rnd_ppo_agent.learning_rate = 'fast'": '{} .*number',
-        "create_rnd_ppo_agent.rnd_learning_rate = '1e-3'": '{} .*number',
         'create_rnd_ppo_agent.learning_rate = None': '{} .*number',
         'RNDPPOAgent.normalize_rewards = 1': '{} .*True or False, not 1',
         'create_networks.fc_layer_params = 64': '{} .*list',
@@ -138,7 +136,14 @@ _TABLE = {
         'train_eval.training = @OnPolicyTraining': 'Write @OnPolicyTraining..',
         'create_rnd_ppo_agent.agent_class = 3': '{} .*class.*not 3',
     },
-    errors.UserError: {
+    errors.InvalidType: {
+        "create_rnd_ppo_agent.learning_rate = 'fast'": '{} .*number',
+        "create_rnd_ppo_agent.rnd_learning_rate = '1e-3'": '{} .*number',
+        'train_eval.training = @TwoLevelTraining()': 'upper must be .*not None',
+        'RNDPPOAgent.num_epoch = 1': 'num_epoch.* mean num_epochs',
+        "RNDPPOAgent.gradient_clipping = 'a'": "gradient_clipping .*got 'a'",
+    },
+    errors.InvalidValue: {
         'train_eval.num_environments = 0': '{} .*above 0, got 0',
         'OnPolicyTraining.rollout_length = 0': '{} .*above 0, got 0',
         'train_eval.num_eval_episodes = 0': '{} .*above 0, got 0',
@@ -168,18 +173,15 @@ _TABLE = {
         'train_eval.training = @ReplayTraining()': (
             'PrioritizedReplay.max_sequences is missing'
         ),
-        'train_eval.training = @TwoLevelTraining()': 'upper must be .*not None',
         'OnPolicyTraining.create_agent = @create_r2d3_agent': (
             'R2D3Agent .*check_rollout.* Set train_eval.training'
         ),
-        'RNDPPOAgent.num_epoch = 1': 'num_epoch.* mean num_epochs',
         'RNDPPOAgent.num_epochs = 0': 'num_epochs .*integer from 1, got 0',
         'RNDPPOAgent.num_minibatches = 100': '128 transitions.* {} = 100',
         'RNDPPOAgent.predictor_proportion = 2.0': (
             'predictor_proportion .*got 2.0.* intrinsic_advantage_coefficient'
         ),
         'RNDPPOAgent.discount_factor = 1.5': 'discount_factor .*got 1.5',
-        "RNDPPOAgent.gradient_clipping = 'a'": "gradient_clipping .*got 'a'",
         'create_rnd.discount_factor = 1.5': 'ation.discount_factor .*1.5',
         'create_rnd.observation_clip_value = -1.0': 'clip_value .*got -1.0',
         'create_networks.conv_layers = ((8, 3, 1),)': '{} .*no .* image',
