@@ -28,8 +28,8 @@ from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from tests import command_lines
+from tests import tiny_runs
 from tests.archive import toys
-from tests.training import tiny_runs
 from train import explore
 
 _DEEP_SEA = (

@@ -16,7 +16,7 @@ import pytest
 from rnd_agents import errors
 from rnd_agents.archive import exploration
 from rnd_agents.training import gin_files
-from tests.training import tiny_runs
+from tests import tiny_runs
 
 
 class _Program:
