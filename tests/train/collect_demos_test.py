@@ -271,7 +271,7 @@ def test_a_kill_leaves_what_can_be_read(tmp_path):
         (('--env=CartPole-v1', '--expert'), 'has no expert_action()'),
         (('--env=CartPole-v1', '--expert=nowhere:f'), "module named 'nowhere'"),
         (('--env=CartPole-v1', '--expert=os:sep'), "no function 'sep'"),
-        (('--env=CartPol-v1', '--expert'), "no environment 'CartPol-v1'"),
+        (('--env=CartPol-v1', '--expert'), "environment 'CartPol-v1'"),
         (('--gin_file=deep_see', '--expert'), 'Did you mean deep_sea'),
         (('--policy_dir=nowhere',), 'nowhere is not a directory'),
         ((f'--env={_CUE_LOCK}', '--expert', '--keep_network_state'),

@@ -153,20 +153,23 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
   tiny_runs.assert_same_variables(tmp_path / 'a', tmp_path / 'b')
 
 
-def _run(root_dir, snapshot, forgotten=None):
+class _Run(run_lib.BaseRun):
   """A stand-in for a run whose newest checkpoint is `snapshot`.
 
   What `forget_after` is called with goes to the list `forgotten`.
   """
-  return types.SimpleNamespace(
-      root_dir=root_dir,
-      checkpoints=types.SimpleNamespace(
-          find=lambda: snapshot,
-          forget_after=None if forgotten is None else forgotten.append,
-      ),
-      config=types.SimpleNamespace(seed=0),
-      counters=types.SimpleNamespace(env_steps=0),
-  )
+
+  def __init__(self, root_dir, snapshot, forgotten=None):
+    super().__init__(types.SimpleNamespace(root_dir=root_dir, seed=0))
+    self.checkpoints = types.SimpleNamespace(
+        find=lambda: snapshot,
+        forget_after=None if forgotten is None else forgotten.append,
+    )
+
+  def get_state(self):
+    raise NotImplementedError
+
+  set_state = get_state
 
 
 def test_the_checkpoint_of_other_settings_goes_before_they_are_recorded(
@@ -180,9 +183,9 @@ def test_the_checkpoint_of_other_settings_goes_before_they_are_recorded(
     raise tiny_runs.Killed
 
   monkeypatch.setattr(run_directory, 'record_run', record_run)
-  run = _run(tmp_path, checkpoints.Snapshot(0, '', {}), forgotten)
+  run = _Run(tmp_path, checkpoints.Snapshot(0, '', {}), forgotten)
   with pytest.raises(tiny_runs.Killed):
-    run_lib.resume_or_record(run, {'--seed': '1'})
+    run.resume_or_record({'--seed': '1'})
   assert forgotten == [-1]
 
 
@@ -192,17 +195,17 @@ def test_the_checkpoint_of_other_settings_goes_before_they_are_recorded(
 def test_what_was_trained_does_not_begin_anew(tmp_path, iteration, state):
   run_directory.record_run(tmp_path, {'--seed': '0'})
   snapshot = checkpoints.Snapshot(iteration, '', {'loop': state})
-  run = _run(tmp_path, snapshot)
+  run = _Run(tmp_path, snapshot)
   with pytest.raises(errors.SetupError, match='--seed was 0 and is now 1'):
-    run_lib.resume_or_record(run, {'--seed': '1'})
+    run.resume_or_record({'--seed': '1'})
 
 
 def test_a_checkpoint_of_another_version_is_named(tmp_path):
   run_directory.record_run(tmp_path, {})
   snapshot = checkpoints.Snapshot(3, 'a/checkpoint', {'row': 1})
-  run = _run(tmp_path, snapshot)
+  run = _Run(tmp_path, snapshot)
   with pytest.raises(errors.SetupError, match='a/checkpoint .*version'):
-    run_lib.resume_or_record(run, {})
+    run.resume_or_record({})
 
 
 def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):

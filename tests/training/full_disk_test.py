@@ -17,7 +17,6 @@ import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import run_files
-from rnd_agents.archive import archive_log
 from rnd_agents.archive import exploration
 from rnd_agents.plotting import learning_curves
 from rnd_agents.replay import prioritized_replay
@@ -203,8 +202,8 @@ gin.external_configurable(toys.Drift, 'SmallDrift', module='full_disk_test')
 @pytest.mark.parametrize(
     ('owner', 'name'),
     [
-        (np, 'savez_compressed'),
-        (archive_log.ArchiveLog, 'write'),
+        (checkpoints.plain_data, 'dump'),
+        (metrics_log.MetricsLog, 'write'),
         (learning_curves, 'plot_archive'),
     ],
     ids=lambda x: getattr(x, '__name__', x),
