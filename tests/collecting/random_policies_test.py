@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_probability as tfp
 from tf_agents.policies import tf_policy
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
@@ -29,7 +30,8 @@ class _Remembering(tf_policy.TFPolicy):
 
   def _distribution(self, time_step, policy_state):
     info = dict(count=policy_state)
-    return policy_step.PolicyStep((), policy_state + 1, info)
+    action = tfp.distributions.Deterministic(tf.zeros_like(policy_state))
+    return policy_step.PolicyStep(action, policy_state + 1, info)
 
 
 def _time_step(batch_size):
