@@ -81,7 +81,8 @@ class _Writer:
     self._num_bytes = 0
 
   def structure(self, value: Any) -> Any:
-    kind = type(value)
+    # TensorFlow's proxies of dicts and tuples have the class of these.
+    kind = value.__class__
     if kind in _AS_IN_JSON:
       return value
     if kind is list:

@@ -8,7 +8,6 @@ from typing import Callable, Optional
 import numpy as np
 import tensorflow as tf
 from tf_agents.policies import tf_policy
-from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
@@ -106,8 +105,7 @@ class UniformPolicy(tf_policy.TFPolicy):
 
   Policy state and policy info are those of another policy that sees the same
   time steps: a replay stores the memory of a recurrent policy with random
-  actions, too. A policy without a state is not computed, to save time; the
-  policy info is zeros then.
+  actions, too.
   """
 
   def __init__(
@@ -144,21 +142,17 @@ class UniformPolicy(tf_policy.TFPolicy):
       policy_state: types.NestedTensor,
       seed: Optional[types.Seed],
   ) -> policy_step.PolicyStep:
+    step = self._policy.distribution(time_step, policy_state)
     outer_dims = tf.shape(time_step.step_type)
-    if tf.nest.flatten(self.policy_state_spec):
-      step = self._policy.distribution(time_step, policy_state)
-    else:
-      step = policy_step.PolicyStep(
-          (),
-          policy_state,
-          tensor_spec.zero_spec_nest(self.info_spec, outer_dims),
-      )
     # `TFPyEnvironment` must not step before it has returned the time step.
     with tf.control_dependencies(tf.nest.flatten(time_step)):
-      actions = tf.nest.map_structure(
-          lambda spec: self._draw(spec, outer_dims), self.action_spec
-      )
-    return step._replace(action=actions)
+      actions = [
+          self._draw(spec, outer_dims)
+          for spec in tf.nest.flatten(self.action_spec)
+      ]
+    return step._replace(
+        action=tf.nest.pack_sequence_as(step.action, actions)
+    )
 
   def _draw(
       self, spec: types.BoundedTensorSpec, outer_dims: tf.Tensor
