@@ -132,5 +132,5 @@ def test_folders_without_a_policy(directory, tmp_path):
       saved_policy.SavedPolicy(folder)
     assert message in str(error.value)
   (tmp_path / 'saved_model.pb').write_bytes(b'cut short')
-  with pytest.raises(saved_policy.SavedPolicyError, match='can be loaded'):
+  with pytest.raises(saved_policy.SavedPolicyError, match='cannot be loaded'):
     saved_policy.SavedPolicy(str(tmp_path))
