@@ -31,6 +31,7 @@ from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
 from rnd_agents.training import pictures
+from rnd_agents.training import run as run_lib
 
 _GIN_FILE = flags.DEFINE_string('gin_file', 'mountain_car.gin', 'Experiment.')
 _GIN_BINDINGS = flags.DEFINE_multi_string('gin_bindings', [], 'More of gin.')
@@ -64,12 +65,12 @@ def _timed(function, seconds):
   return wrapped
 
 
-def _loop_cpu(iterations, seconds):
-  """`experiment._iterations`; appends the CPU time until the last one."""
+def _loop_cpu(iterate, seconds):
+  """Returns `BaseRun.iterate` that appends its CPU time."""
 
-  def wrapped(this):
+  def wrapped(run, iterations):
     start = paired.cpu_s()
-    yield from iterations(this)
+    iterate(run, iterations)
     seconds.append(paired.cpu_s() - start)
 
   return wrapped
@@ -84,7 +85,7 @@ def main(argv):
   for name, (owner, function) in parts.items():
     setattr(owner, function, _timed(getattr(owner, function), seconds[name]))
   loop_cpu_s = []
-  experiment._iterations = _loop_cpu(experiment._iterations, loop_cpu_s)
+  run_lib.BaseRun.iterate = _loop_cpu(run_lib.BaseRun.iterate, loop_cpu_s)
   with tempfile.TemporaryDirectory() as root_dir:
     result = experiment.train_eval(root_dir)
   loop = np.array([result.wall_time_s, *loop_cpu_s])

@@ -30,6 +30,7 @@ from tf_agents.utils import example_encoding
 
 from rnd_agents import _compat
 from rnd_agents import errors
+from tests import environments_for_tests
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _METHOD = '__tf_tracing_type__'
@@ -356,18 +357,6 @@ print(tf.keras.layers.Layer.__module__)
 
 
 # ------------------------------------------- Private names of other packages.
-class _Counts(gymnasium.Env):
-  observation_space = gymnasium.spaces.Box(0, 9, (1,))
-  action_space = gymnasium.spaces.Discrete(2)
-
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    return np.zeros(1, np.float32), {}
-
-  def step(self, action):
-    return np.ones(1, np.float32), 0.0, False, False, {}
-
-
 def test_gymnasium_calls_the_methods_that_are_overridden():
   called = []
 
@@ -388,7 +377,7 @@ def test_gymnasium_calls_the_methods_that_are_overridden():
   def worker(*args):
     _compat.gymnasium_worker()(*args)
 
-  env = Recording([_Counts], worker=worker)
+  env = Recording([environments_for_tests.Steps], worker=worker)
   assert called[0] == 'spaces'
   for call in (env.reset, lambda: env.step([0])):
     called.clear()
@@ -408,14 +397,14 @@ def test_an_override_of_a_method_that_is_gone_is_refused():
   with pytest.raises(AttributeError, match='_gone'):
 
     @_compat.overrides('_gone')
-    class _Override(_Counts):
+    class _Override(environments_for_tests.Steps):
 
       def _gone(self):
         pass
 
 
 def test_latest_observations_of_a_vector():
-  env = gymnasium.vector.SyncVectorEnv([_Counts, _Counts])
+  env = gymnasium.vector.SyncVectorEnv([environments_for_tests.Steps] * 2)
   env.reset()
   env.step([0, 0])
   assert [float(x[0]) for x in _compat.latest_observations(env)] == [1.0, 1.0]

@@ -7,15 +7,16 @@ python -m train.explore --gin_file=explore_deep_sea.gin --seed=0
 
 import os
 import sys
+from typing import Any, Sequence
 
 from absl import app
 from absl import flags
 from absl import logging
 
 
-def define_flags(values):
+def define_flags(values: flags.FlagValues) -> None:
   """Defines the flags of this program."""
-  to = {'flag_values': values}
+  to: Any = {'flag_values': values}
   flags.DEFINE_string(
       'root_dir', None, 'Folder of the exploration, which the same command'
       ' resumes. Default: runs/NAME_OF_GIN_FILE/seed_SEED.', **to)
@@ -30,11 +31,11 @@ def define_flags(values):
       ' actions.', **to)
 
 
-def main(argv, args=flags.FLAGS):
+def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Explores as gin files say; returns the exit status.
 
   Args:
-    argv: What is left of the command line after the flags.
+    argv: The command line without the flags.
     args: The flags.
   """
   if len(argv) > 1:
@@ -69,7 +70,7 @@ def main(argv, args=flags.FLAGS):
     print(f'Demonstrations: {result.demonstrations}')
   if result.finished:
     return 0
-  print('Stopped before the end: the same command goes on.', file=sys.stderr)
+  print('Stopped before the end: the same command continues.', file=sys.stderr)
   return 1
 
 

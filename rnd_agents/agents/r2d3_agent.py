@@ -332,11 +332,11 @@ class R2D3Agent(tf_agent.TFAgent):
     """Computes the loss and the priorities of sequences; changes nothing.
 
     Args:
-      experience: As for `_train`, and the arguments below, too.
-      weights: Importance weights.
+      experience: A `Trajectory` [B, L].
+      weights: Importance weights [B]; None for 1.
       training: Ignored: the online network is always called in training mode.
-      network_state: States before the first frames.
-      is_demonstration: Which sequences are demonstrations.
+      network_state: States stored with the first frames, as in `_train`.
+      is_demonstration: Booleans [B]; None if no sequence is a demonstration.
       replayed: `_replayed_transitions(experience)` where already known.
 
     Returns:
@@ -349,13 +349,12 @@ class R2D3Agent(tf_agent.TFAgent):
     burn_in, frames = self._split(experience)
     if is_demonstration is None:
       is_demonstration = tf.fill([tf.shape(frames.discount)[0]], False)
-    is_last = frames.is_boundary()
-    valid = q_learning.valid_steps(is_last)  # [B, T], as what follows.
+    is_last = frames.is_boundary()  # [B, T+1]; those of the T steps are [B, T].
+    valid = q_learning.valid_steps(is_last)
     demonstrated = valid & is_demonstration[:, tf.newaxis]
-    actions = frames.action[:, :-1]
     rewards, bonus_mean = self._rewards(frames, replayed)
     all_q_values, target_q_values = self._unroll(burn_in, frames, network_state)
-    q_values = all_q_values[:, :-1]
+    q_values, actions = all_q_values[:, :-1], frames.action[:, :-1]
 
     def targets_and_errors(num_steps: int) -> Tuple[tf.Tensor, tf.Tensor]:
       targets = q_learning.n_step_targets(
@@ -395,10 +394,10 @@ class R2D3Agent(tf_agent.TFAgent):
         ),
         settings.squared_error_scale,
     )
+    # TF-Agents' `is_last` is that of the next step types.
+    step_weights = q_learning.step_weights(is_last, frames.is_last())
     losses = q_learning.sequence_losses(
-        step_losses,
-        q_learning.step_weights(is_last, frames.is_last()),
-        settings.mean_over_time,
+        step_losses, step_weights, settings.mean_over_time
     )
     loss = q_learning.batch_loss(losses, weights)
     l2_loss, lambda_l2 = tf.constant(0.0), settings.l2_weight

@@ -3,8 +3,6 @@
 """Archive exploration: return to a known state, then explore from there."""
 
 from rnd_agents.archive import archive
-from rnd_agents.archive import archive_demonstrations
-from rnd_agents.archive import archive_log
 from rnd_agents.archive import archive_novelty
 from rnd_agents.archive import cells
 from rnd_agents.archive import exploration
@@ -15,8 +13,6 @@ from rnd_agents.archive import snapshots
 
 __all__ = [
     'archive',
-    'archive_demonstrations',
-    'archive_log',
     'archive_novelty',
     'cells',
     'exploration',

@@ -10,18 +10,15 @@ two nodes a cell stay.
 
 import ast
 import collections
-from typing import Any, Dict, Hashable, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Hashable, List, NamedTuple, Optional, Set, Tuple
 
 import numpy as np
-
-from rnd_agents import errors
 
 # The key of the one cell of a world in which episodes have ended.
 ENDED = None
 _NO_NODE = -1
 # Nodes beyond twice those that were needed, before the needless are removed.
 _SPARE_NODES = 10_000
-_VERSION = 1
 _COLUMNS = {
     'world': np.int32,
     'visits': np.int64,
@@ -37,8 +34,8 @@ class Node(NamedTuple):
   """A trajectory.
 
   Attributes:
-    parent: number of the node that it continues; -1 for the start of a world.
-    actions: since then, as `returning.Actions` packs them.
+    parent: Number of the node that it continues; -1 for the start of a world.
+    actions: Actions since then, as `returning.Actions` packs them.
   """
 
   parent: int
@@ -50,13 +47,13 @@ class Archive:
 
   A world is an episode seed. A cell belongs to a world and has a key; states of
   equal keys share it. Cells are numbered in the order in which they were found,
-  and so are worlds. Better is a trajectory of a higher score, or of the same
-  score and fewer steps.
+  and so are worlds. A trajectory is better if it has a higher score, or the
+  same score and fewer steps.
 
   Attributes:
-    keys: [cells], key of each cell, `ENDED` of those of ended episodes.
-    nodes: Node by its number.
-    is_full: whether a new cell was refused.
+    keys: Key of each cell, [cells]; `ENDED` for those of ended episodes.
+    nodes: Nodes by their numbers.
+    is_full: Whether a new cell was refused.
   """
 
   def __init__(
@@ -65,26 +62,26 @@ class Archive:
     """Creates an empty Archive.
 
     Args:
-      max_cells: new ones beyond that are not taken in, but where the episode
-        of a world ends.
-      counts_unfinished: whether the best trajectory of a world may be one whose
+      max_cells: Most cells that are kept, apart from the end of each world's
+        episode.
+      counts_unfinished: Whether the best trajectory of a world may be one whose
         episode has not ended.
     """
     self._max_cells = max_cells
     self._counts_unfinished = counts_unfinished
-    self.keys = []
+    self.keys: List[Optional[Hashable]] = []
     self.nodes: Dict[int, Node] = {}
     self.is_full = False
     self._next_node = 0
-    self._roots = []
-    self._best = []  # Cell by world, or None.
-    self._cells = {}  # By (world, key).
+    self._roots: List[int] = []  # Node by world.
+    self._best: List[Optional[int]] = []  # Cell by world.
+    self._cells: Dict[Tuple[int, Optional[Hashable]], int] = {}
     self._columns = {
         name: np.zeros(1024, dtype) for name, dtype in _COLUMNS.items()
     }
     self._num_nodes_needed = 0
 
-  def __len__(self):
+  def __len__(self) -> int:
     return len(self.keys)
 
   @property
@@ -115,14 +112,14 @@ class Archive:
     self._add_cell(world, key, node, 0.0, 0)
     return node
 
-  def cell_of(self, world: int, key: Hashable) -> Optional[int]:
+  def cell_of(self, world: int, key: Optional[Hashable]) -> Optional[int]:
     """Returns the number of a cell, or None."""
     return self._cells.get((world, key))
 
   def offer(
       self,
       world: int,
-      key: Hashable,
+      key: Optional[Hashable],
       parent: int,
       actions: bytes,
       score: float,
@@ -131,12 +128,12 @@ class Archive:
     """Counts a visit, and keeps the trajectory if it is the best to the cell.
 
     Args:
-      world: number of the world.
-      key: of the state; `ENDED` where the episode has ended.
-      parent: node that the trajectory continues.
-      actions: since then, packed.
-      score: sum of rewards since the episode began.
-      length: in steps since then.
+      world: Number of the world.
+      key: Key of the state; `ENDED` if the episode has ended.
+      parent: Node that the trajectory continues.
+      actions: Actions since then, packed.
+      score: Sum of rewards since the episode began.
+      length: Steps since the episode began.
 
     Returns:
       The new node, or None if the trajectory was not kept.
@@ -175,11 +172,11 @@ class Archive:
     equally likely: those of many cells would leave no turn to the others.
 
     Args:
-      num_cells: how many.
-      rng: generator.
-      target_score: worlds whose best trajectory has that score are left out,
-        and so are all but the first `num_cells` of the others: they get their
-        turn, or a budget would be spent on all worlds and solve few.
+      num_cells: Number of cells to draw.
+      rng: The generator.
+      target_score: Worlds whose best trajectory has that score are left out,
+        and so are all but the first `num_cells` of the others, which get their
+        turn later: a budget spent on all worlds at once would solve few.
 
     Returns:
       Numbers of cells, [num_cells]; empty if no cell has a weight.
@@ -210,7 +207,7 @@ class Archive:
     return weights
 
   def set_novelty(self, cells: np.ndarray, novelty: np.ndarray) -> None:
-    """Sets the factors of the weights of cells; of equal cells the last."""
+    """Sets factors of the weights of cells; the last of equal cells wins."""
     self._columns['novelty'][cells] = novelty
 
   def best(self, world: int) -> Optional[int]:
@@ -224,7 +221,7 @@ class Archive:
     return score, None if score is None else -negative_length
 
   def solved_worlds(self, target_score: float) -> np.ndarray:
-    """Returns of each world whether its best score is that high, [worlds]."""
+    """Returns whether the best score of each world is that high, [worlds]."""
     score = self._columns['score']
     return np.array([
         best is not None and score[best] >= target_score for best in self._best
@@ -244,7 +241,7 @@ class Archive:
     Nodes that are not those of cells must not be used afterwards.
 
     Args:
-      is_due_only: whether to do nothing while there are few of them.
+      is_due_only: Whether to do nothing while there are few of them.
 
     Returns:
       Whether it was done.
@@ -253,14 +250,14 @@ class Archive:
     if is_due_only and len(self.nodes) < limit:
       return False
     wanted = {*self.column('node').tolist(), *self._roots}
-    followers = collections.Counter()
-    reached = set()
+    followers: Dict[int, int] = collections.Counter()
+    reached: Set[int] = set()
     for node in wanted:
       while node != _NO_NODE and node not in reached:
         reached.add(node)
         node = self.nodes[node].parent
         followers[node] += 1
-    kept = {}
+    kept: Dict[int, Node] = {}
     for node in sorted(reached):  # Parents have lower numbers.
       parent, actions = self.nodes[node]
       if parent != _NO_NODE and parent not in kept:
@@ -275,53 +272,36 @@ class Archive:
     return True
 
   def get_state(self) -> Dict[str, Any]:
-    """Returns everything as arrays, by name; equal archives have equal ones."""
+    """Returns everything as plain data; equal archives have equal states."""
     self.sweep(is_due_only=False)
     numbers = sorted(self.nodes)
-    nodes = [self.nodes[number] for number in numbers]
-    # Keys are literals, one a line: nothing is executed when they are read.
-    keys = '\n'.join(map(repr, self.keys)).encode()
+    parents, actions = zip(*(self.nodes[number] for number in numbers))
     return {
-        'version': np.array(_VERSION),
-        'keys': np.frombuffer(keys, np.uint8),
-        'best': np.array(
-            [-1 if cell is None else cell for cell in self._best], np.int64
-        ),
-        'roots': np.array(self._roots, np.int64),
-        'next_node': np.array(self._next_node),
-        'node_numbers': np.array(numbers, np.int64),
-        'node_parents': np.array([node.parent for node in nodes], np.int64),
-        'node_num_bytes': np.array(
-            [len(node.actions) for node in nodes], np.int64
-        ),
-        'node_actions': np.frombuffer(
-            b''.join(node.actions for node in nodes), np.uint8
-        ),
+        # Literals, one a line: nothing is executed when they are read.
+        'keys': '\n'.join(map(repr, self.keys)).encode(),
+        'best': list(self._best),
+        'roots': list(self._roots),
+        'next_node': self._next_node,
+        'node_numbers': np.array(numbers),
+        'node_parents': np.array(parents),
+        'node_num_bytes': np.array([*map(len, actions)]),
+        'node_actions': b''.join(actions),
         **{name: self.column(name).copy() for name in _COLUMNS},
     }
 
   def set_state(self, state: Dict[str, Any]) -> None:
-    """Takes over the state of `get_state`.
-
-    Raises:
-      InvalidValue: it is of another version.
-    """
-    if int(state['version']) != _VERSION:
-      raise errors.InvalidValue('The archive is of another version.')
-    text = state['keys'].tobytes().decode()
-    self.keys = [ast.literal_eval(line) for line in text.split('\n') if line]
-    self._best = [None if cell < 0 else cell for cell in state['best'].tolist()]
-    self._roots = state['roots'].tolist()
-    self._next_node = int(state['next_node'])
-    data = state['node_actions'].tobytes()
+    """Restores the state of `get_state`."""
+    lines = state['keys'].decode().split('\n')
+    self.keys = [ast.literal_eval(line) for line in lines]
+    self._best = list(state['best'])
+    self._roots = list(state['roots'])
+    self._next_node = state['next_node']
     ends = np.cumsum(state['node_num_bytes'])
+    names = ('node_numbers', 'node_parents', 'node_num_bytes')
     self.nodes = {
-        number: Node(parent, data[end - num_bytes : end])
+        number: Node(parent, state['node_actions'][end - num_bytes : end])
         for number, parent, num_bytes, end in zip(
-            state['node_numbers'].tolist(),
-            state['node_parents'].tolist(),
-            state['node_num_bytes'].tolist(),
-            ends.tolist(),
+            *(state[name].tolist() for name in names), ends.tolist()
         )
     }
     self._num_nodes_needed = len(self.nodes)
@@ -330,21 +310,27 @@ class Archive:
         name: np.concatenate([state[name], np.zeros(1024, dtype)])
         for name, dtype in _COLUMNS.items()
     }
+    worlds = state['world'].tolist()
     self._cells = {
-        (world, key): cell
-        for cell, (world, key) in enumerate(
-            zip(state['world'].tolist(), self.keys, strict=True)
-        )
+        pair: cell
+        for cell, pair in enumerate(zip(worlds, self.keys, strict=True))
     }
     self.is_full = False
 
-  def _add_node(self, parent, actions):
+  def _add_node(self, parent: int, actions: bytes) -> int:
     node = self._next_node
     self._next_node += 1
     self.nodes[node] = Node(parent, actions)
     return node
 
-  def _add_cell(self, world, key, node, score, length):
+  def _add_cell(
+      self,
+      world: int,
+      key: Optional[Hashable],
+      node: int,
+      score: float,
+      length: int,
+  ) -> int:
     cell = len(self.keys)
     if cell == len(self._columns['world']):
       self._columns = {
@@ -358,12 +344,12 @@ class Archive:
     self._cells[world, key] = cell
     return cell
 
-  def _compare_with_best(self, world, cell):
+  def _compare_with_best(self, world: int, cell: int) -> None:
     """Makes the cell the world's best if its trajectory is."""
     best = self._best[world]
     if best is None or self._rank(cell) > self._rank(best):
       self._best[world] = cell
 
-  def _rank(self, cell):
+  def _rank(self, cell: int) -> Tuple[float, int]:
     columns = self._columns
     return float(columns['score'][cell]), -int(columns['length'][cell])

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Novelty of an archive's cells by a curiosity such as RND."""
 
+from typing import Callable, List
+
 import gin
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import curiosity
 from rnd_agents import errors
@@ -26,10 +30,12 @@ class CuriosityNovelty:
 
   def __init__(
       self,
-      time_step_spec,
-      action_spec,
-      curiosity_fn=curiosity.create_rnd,
-      learning_rate=1e-4,
+      time_step_spec: ts.TimeStep,
+      action_spec: types.NestedSpec,
+      curiosity_fn: Callable[
+          ..., curiosity_lib.Curiosity
+      ] = curiosity.create_rnd,
+      learning_rate: float = 1e-4,
   ):
     """Creates the curiosity.
 
@@ -37,10 +43,10 @@ class CuriosityNovelty:
       time_step_spec: A `TimeStep` spec of one environment.
       action_spec: Nest of specs.
       curiosity_fn: Function of the two that returns a `Curiosity`.
-      learning_rate: Of Adam, which takes one step a call.
+      learning_rate: Learning rate of Adam, which takes one step a call.
 
     Raises:
-      ValueError: If the curiosity judges more than observations.
+      InvalidValue: If the curiosity judges more than observations.
     """
     specs = tensor_spec.from_spec((time_step_spec, action_spec))
     self._curiosity = curiosity_lib.from_function(
@@ -55,33 +61,30 @@ class CuriosityNovelty:
     self._judge = tf.function(self._bonus_and_step, input_signature=[batch])
     try:
       self._judge.get_concrete_function()
-    except Exception as error:  # Of what it looks for in vain.
+    except Exception as error:  # Whatever a missing part of them raises.
       raise errors.InvalidValue(
           'CuriosityNovelty.curiosity_fn must build a curiosity that judges'
           ' observations by themselves, such as @create_rnd, not'
           f' {type(self._curiosity).__name__}.'
       ) from error
 
-  def __call__(self, observations):
+  def __call__(self, observations: types.NestedArray) -> np.ndarray:
     """Returns the bonus of observations [n, ...], float32 [n]."""
     return self._judge(observations).numpy()
 
-  def get_state(self):
-    """Returns networks, statistics and optimizer as arrays, by name."""
-    return {
-        f'{i:04d}': variable.numpy()
-        for i, variable in enumerate(self._variables())
-    }
+  def get_state(self) -> List[np.ndarray]:
+    """Returns networks, statistics and optimizer as arrays."""
+    return [variable.numpy() for variable in self._variables()]
 
-  def set_state(self, state):
-    """Takes over the state of `get_state`."""
-    for variable, name in zip(self._variables(), sorted(state), strict=True):
-      variable.assign(np.asarray(state[name]))
+  def set_state(self, state: List[np.ndarray]) -> None:
+    """Restores the state of `get_state`."""
+    for variable, value in zip(self._variables(), state, strict=True):
+      variable.assign(value)
 
-  def _variables(self):
+  def _variables(self) -> List[tf.Variable]:
     return [*self._curiosity.variables, *self._optimizer.variables]
 
-  def _bonus_and_step(self, observations):
+  def _bonus_and_step(self, observations: types.NestedTensor) -> tf.Tensor:
     transitions = curiosity.Transitions(next_observation=observations)
     self._curiosity.update_statistics(transitions)
     bonus = self._curiosity.bonus(transitions)

@@ -4,8 +4,8 @@
 
 A key function takes the observation of one environment, as the environment gave
 it, and the environment (its outermost wrapper; `env.unwrapped` has the state),
-and returns the key: a number, a text, bytes, or a tuple of these. States of one
-key share a cell, so that the key says what is worth coming back to.
+and returns the key: a number, a text, bytes, or a tuple of these. States of
+equal keys share a cell, so that the key decides what is worth returning to.
 
     explore.key_fn = @minigrid_state
 """
@@ -49,17 +49,17 @@ def coarse_observation(
   observations every number counts, rounded.
 
   Args:
-    observation: array, or nest of arrays.
-    env: not used.
-    width: pixels.
-    height: pixels.
-    levels: of grey, from 2 to 256.
-    digits: decimals that floating numbers are rounded to.
+    observation: Array, or nest of arrays.
+    env: Not used.
+    width: Width of the picture in pixels.
+    height: Height of the picture in pixels.
+    levels: Levels of grey, from 2 to 256.
+    digits: Decimals that floating numbers are rounded to.
   """
   del env
   digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
 
-  def add(part):
+  def add(part: Any) -> None:
     if isinstance(part, dict):
       for name in sorted(part):
         add(part[name])
@@ -86,9 +86,9 @@ def coarse_image(
   Args:
     image: uint8 [H, W] or [H, W, C]: three channels are colours, of any other
       number the last is the newest frame.
-    width: at most W.
-    height: at most H.
-    levels: of grey.
+    width: Width of the result, at most W.
+    height: Height of the result, at most H.
+    levels: Levels of grey.
   """
   if image.ndim == 3:
     grey = image.mean(-1) if image.shape[-1] == 3 else image[..., -1]
@@ -102,7 +102,7 @@ def coarse_image(
 
 
 @functools.lru_cache(maxsize=16)
-def _areas(size, num_areas):
+def _areas(size: int, num_areas: int) -> np.ndarray:
   """Returns the share of each of `size` pixels in each mean, [areas, size]."""
   edges = np.linspace(0, size, num_areas + 1)
   pixels = np.arange(size)
@@ -112,7 +112,7 @@ def _areas(size, num_areas):
   return (np.maximum(overlap, 0) * (num_areas / size)).astype(np.float32)
 
 
-def _is_image(array):
+def _is_image(array: np.ndarray) -> bool:
   return (
       array.dtype == np.uint8
       and array.ndim in (2, 3)
@@ -129,8 +129,8 @@ def position_of_largest(
   For one-hot pictures such as DeepSea's, of which it is (column, row).
 
   Args:
-    observation: array.
-    env: not used.
+    observation: An array.
+    env: Not used.
   """
   del env
   index = np.unravel_index(np.argmax(observation), np.shape(observation))
@@ -146,11 +146,11 @@ def minigrid_state(observation: Any, env: gymnasium.Env) -> Tuple[Any, ...]:
   objects lie does not count, or there would be a cell for each place of each.
 
   Args:
-    observation: not used.
-    env: a MiniGrid task.
+    observation: Not used.
+    env: A MiniGrid task.
 
   Raises:
-    InvalidValue: it is none.
+    InvalidValue: If it is another environment.
   """
   del observation
   task = env.unwrapped
@@ -190,15 +190,15 @@ def ram_bytes(
   """Returns some bytes of the console's memory of an ALE game.
 
   Args:
-    observation: not used.
-    env: an ALE game.
-    addresses: of the bytes, from 0 to 127.
-    divisors: whole numbers that each byte is divided by, and rounded down: 16
-      makes cells of 16 pixels from a position. None are given: 1 for all.
+    observation: Not used.
+    env: An ALE game.
+    addresses: Addresses of the bytes, from 0 to 127.
+    divisors: Whole numbers by which the bytes are divided, rounded down: 16
+      makes cells of 16 pixels from a position. Empty for 1 everywhere.
 
   Raises:
-    InvalidValue: it is no ALE game, there are no addresses or some that no
-      console has, or the divisors are fewer, or not whole numbers from 1.
+    InvalidValue: If it is another environment, or an address or a divisor is
+      missing or out of range.
   """
   del observation
   ale = getattr(env.unwrapped, 'ale', None)
@@ -231,7 +231,7 @@ def canonical(key: Any) -> Hashable:
   """Returns a key of plain Python numbers, texts, bytes and tuples.
 
   Raises:
-    KeyFailure: it is something else.
+    KeyFailure: If it is something else.
   """
   if isinstance(key, enum.Enum):  # An IntEnum is an int, but no literal.
     key = key.value

@@ -4,9 +4,18 @@
 
 import contextlib
 import dataclasses
-import os
 import time
-from typing import Callable, NamedTuple, Optional, Sequence
+from typing import (
+  Any,
+  Callable,
+  Dict,
+  Iterator,
+  List,
+  NamedTuple,
+  Optional,
+  Sequence,
+  Tuple,
+)
 
 from absl import logging
 import gin
@@ -15,22 +24,24 @@ import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
-from rnd_agents import files
 from rnd_agents import ranges
-from rnd_agents import run_files
+from rnd_agents import tables
 from rnd_agents.archive import archive as archive_lib
-from rnd_agents.archive import archive_demonstrations
-from rnd_agents.archive import archive_log
 from rnd_agents.archive import cells
 from rnd_agents.archive import explorer as explorer_lib
 from rnd_agents.archive import returning
 from rnd_agents.archive import shortening
 from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
+from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import actors
+from rnd_agents.evaluation import demonstration_recorder
 from rnd_agents.evaluation import saved_policy
 from rnd_agents.plotting import heat_maps
 from rnd_agents.plotting import learning_curves
+from rnd_agents.replay import demonstrations
+from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
 from rnd_agents.training import gin_files
@@ -38,11 +49,8 @@ from rnd_agents.training import metrics_log
 from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
 
-ARCHIVE_FILE = 'archive.npz'
 DEMONSTRATIONS_FILE = 'demonstrations.tfrecord'
-PICTURE_FILE = 'archive.png'
-MAP_FILE = 'archive_map.png'
-_SECONDS_BETWEEN_REPORTS = 10.0
+_COLUMNS = ('frames', 'cells', 'best_score', 'best_length', 'solved_worlds')
 _RANGES = dict(
     num_env_steps=ranges.ABOVE_0,
     num_worlds=ranges.COUNT,
@@ -56,17 +64,17 @@ _RANGES = dict(
 
 
 class Result(NamedTuple):
-  """What an exploration came to.
+  """Outcome of an exploration.
 
   Attributes:
-    finished: False where a signal stopped it; the same command goes on.
-    env_steps: steps of exploration.
-    num_cells: in the archive.
-    best_score: of the best trajectory of all worlds, or None.
-    best_length: its steps, or None.
-    num_demonstrations: in the file.
-    demonstrations: path of the file, or None.
-    picture: path.
+    finished: False if a signal stopped it; the same command continues it.
+    env_steps: Steps of exploration.
+    num_cells: Number of cells in the archive.
+    best_score: Score of the best trajectory of all worlds, or None.
+    best_length: Steps of that trajectory, or None.
+    num_demonstrations: Number of demonstrations in the file.
+    demonstrations: Path of the file, or None.
+    picture: Path of the picture.
   """
 
   finished: bool
@@ -88,23 +96,26 @@ class Exploration:
   'sync'.
 
   Attributes:
-    root_dir: Where the files go; an exploration found there is resumed.
+    root_dir: Folder for the files; an exploration found there is resumed.
     seed: Decides the worlds, the choice of cells and the actions.
-    num_env_steps: Steps of exploration in all; those that put environments
-      back do not count.
+    num_env_steps: Steps of exploration, all environments together; those that
+      put environments back do not count.
     num_worlds: Episode seeds, each with cells of its own.
     world_seeds: The episode seeds; None draws them from `seed`.
     num_environments: Environments that explore side by side.
     steps_per_visit: Steps from each chosen cell.
-    repeat_probability: That a random action repeats the one before.
-    key_fn: Which states share a cell, see `archive.cells`.
+    repeat_probability: Probability that a random action repeats the one
+      before.
+    key_fn: Key function: which states share a cell, see `archive.cells`.
     novelty_fn: Function of (time step spec, action spec) that returns the
-      novelty of the explorer, such as `CuriosityNovelty`; None for none.
+      novelty of the explorer, such as `CuriosityNovelty`; None: 1 everywhere.
     policy_dir: SavedModel of a policy that explores; None for random actions.
-    act_probability: That a step takes the policy's action, not a random one.
-    target_score: A world whose best trajectory has that score is explored no
-      more, and the exploration ends with the last one; the first
-      `num_environments` of the others are explored. None: all, without an end.
+    act_probability: Probability that a step takes the policy's action, not a
+      random one.
+    target_score: A world whose best trajectory has that score is not explored
+      any more, and the exploration ends with the last one; the first
+      `num_environments` of the others are explored. None explores all worlds,
+      without an end.
     counts_unfinished: Whether the best trajectory of a world may be one whose
       episode has not ended. As a demonstration it then ends like an episode at
       its time limit.
@@ -112,8 +123,8 @@ class Exploration:
       `target_score`, or no limit.
     shortening_env_steps: Steps to take detours out of the trajectory of each
       demonstration, see `archive.shortening`.
-    max_cells: New cells beyond that are not taken in, but where the episode of
-      a world ends.
+    max_cells: Most cells that are kept, apart from the end of each world's
+      episode.
     snapshot_memory_mb: Memory for snapshots of environments, in 10^6 bytes; 0
       puts environments back by seeds and actions alone.
     log_interval_env_steps: Environment steps between rows of metrics.csv.
@@ -128,8 +139,8 @@ class Exploration:
   num_environments: int = 8
   steps_per_visit: int = 100
   repeat_probability: float = 0.0
-  key_fn: Callable = cells.coarse_observation
-  novelty_fn: Optional[Callable] = None
+  key_fn: returning.KeyFn = cells.coarse_observation
+  novelty_fn: Optional[Callable[..., explorer_lib.NoveltyFn]] = None
   policy_dir: Optional[str] = None
   act_probability: float = 1.0
   target_score: Optional[float] = None
@@ -141,12 +152,8 @@ class Exploration:
   log_interval_env_steps: int = 10_000
   save_interval_s: float = 60.0
 
-  def check(self):
-    """Refuses settings that cannot run.
-
-    Raises:
-      UserError: If there are any.
-    """
+  def check(self) -> None:
+    """Raises a UserError if settings cannot run."""
     ranges.check(_RANGES, vars(self), 'explore.')
     ranges.check(dict(seed=ranges.COUNT_OR_0), vars(self))
     seeds = self.world_seeds
@@ -161,71 +168,146 @@ class Exploration:
       )
     configuration.check_scopes(used=('train',))
 
-  def seeds_of_worlds(self):
-    """The episode seeds, a list."""
+  def seeds_of_worlds(self) -> List[int]:
+    """Returns the episode seed of each world."""
     if self.world_seeds is not None:
       return [episode_seeds.checked_seed(seed) for seed in self.world_seeds]
     stream = episode_seeds.new_stream(run_lib.Seeds(self.seed).of_shard(0)[0])
     return [stream.seed_of(0, 1, world) for world in range(self.num_worlds)]
 
-  def path(self, name):
-    """Path of a file of the exploration."""
-    return os.path.join(self.root_dir, name)
+
+@dataclasses.dataclass
+class ExplorationRun(run_lib.BaseRun):
+  """A run that fills an archive, as its callbacks see it.
+
+  Attributes:
+    explorer: The `explorer.Explorer`.
+  """
+
+  config: Exploration
+  explorer: explorer_lib.Explorer
+  log: metrics_log.MetricsLog = dataclasses.field(init=False)
+
+  def get_state(self) -> Dict[str, Any]:
+    """Returns the explorer's state and the steps that it has replayed."""
+    return dict(
+        explorer=self.explorer.get_state(),
+        replayed_env_steps=self.explorer.returner.replayed_env_steps,
+    )
+
+  def set_state(self, state: Dict[str, Any]) -> None:
+    """Restores what `get_state` returned."""
+    self.explorer.set_state(state['explorer'])
+    self.explorer.returner.replayed_env_steps = state['replayed_env_steps']
+
+  def iterations(self) -> Iterator[int]:
+    """Yields the steps of each iteration; counts them, and writes rows."""
+    interval = self.config.log_interval_env_steps
+    counted_s = time.monotonic()
+    for num_env_steps in self.explorer.iterations():
+      num_intervals = self.counters.env_steps // interval
+      now = time.monotonic()
+      self.counters.add(
+          iterations=1, env_steps=num_env_steps, wall_time_s=now - counted_s
+      )
+      counted_s = now
+      if self.counters.env_steps // interval > num_intervals:
+        self.write_row()
+      yield num_env_steps
+
+  def write_row(self) -> None:
+    """Writes a row of metrics, unless the last one has these steps."""
+    env_steps = self.counters.env_steps
+    if self.log.last('train', 'env_steps') == env_steps:
+      return
+    env, archive = self.explorer.env, self.explorer.archive
+    skips = env.has_wrapper_attr('frame_skip')
+    frame_skip = env.get_wrapper_attr('frame_skip') if skips else 1
+    target = self.config.target_score
+    solved = archive.solved_worlds(-np.inf if target is None else target)
+    metrics: Dict[str, float] = dict(
+        frames=int(env_steps * frame_skip),
+        cells=len(archive),
+        solved_worlds=int(solved.sum()),
+    )
+    score, length = archive.best_of_all()
+    if score is not None and length is not None:
+      metrics.update(best_score=score, best_length=length)
+    timings: Dict[str, float] = dict(
+        wall_time_s=self.counters.wall_time_s,
+        replayed_env_steps=self.explorer.returner.replayed_env_steps,
+    )
+    self.log.write('train', self.counts(), metrics, timings)
+
+  def progress(self) -> str:
+    """Returns the progress as a line of text."""
+    archive = self.explorer.archive
+    score, length = archive.best_of_all()
+    best = 'none' if score is None else f'{score:.6g} in {length} steps'
+    full = ' (full: explore.max_cells)' if archive.is_full else ''
+    return (
+        f'{self.counters.env_steps:,} of {self.config.num_env_steps:,}'
+        f' environment steps, {len(archive):,} cells{full}, best {best}'
+    )
 
 
-def explore(root_dir, **more):
-  """Explores as gin and the arguments say; returns a `Result`.
+def explore(root_dir: str, **more: Any) -> Result:
+  """Explores as gin and the arguments say; returns the result.
 
   Args:
-    root_dir: Where the files go.
+    root_dir: Folder for the files.
     **more: Attributes of `Exploration`, which win over gin.
 
   Raises:
-    UserError: If the settings cannot run, or it had to stop.
+    UserError: If the settings cannot run, or the exploration had to stop.
   """
   return run(Exploration(root_dir, **more))
 
 
-def run(config):
-  """Explores, saves and writes demonstrations; goes on with what it finds.
+def run(config: Exploration) -> Result:
+  """Explores, saves and writes demonstrations; continues what it finds.
 
   Args:
-    config: An `Exploration`.
-
-  Returns:
-    A `Result`.
+    config: The settings.
 
   Raises:
     SetupError: If the settings cannot run.
-    RunError: If a file could not be written.
-    UserError: If the environment or the key function failed.
+    RunError: If an environment failed, or a file could not be written.
+    UserError: If the key function failed, or an episode does not repeat.
   """
   config.check()
   with contextlib.ExitStack() as stack:
     stack.enter_context(run_directory.locked(config.root_dir))
     environment = _load(config.num_environments)
     stack.callback(environment.close)
-    explorer = build_explorer(config, environment)
-    in_force = configuration.operative(seed=config.seed)
-    gin_files.check_used()
-    changes = _restore(config, explorer, in_force)
-    run_directory.record_run(
-        config.root_dir,
-        in_force,
-        changes,
-        seed=config.seed,
-        env_steps=explorer.env_steps,
-        world_seeds=config.seeds_of_worlds(),
+    run = ExplorationRun(config, build_explorer(config, environment))
+    run.checkpoints = checkpoints.Checkpoints(
+        run.path('checkpoints'), max_to_keep=1, counters=run.counters
     )
-    stopped_by = []
-    stack.enter_context(_status(config, explorer, stopped_by))
-    stack.enter_context(checkpoints.disk_errors(config.root_dir))
-    with run_lib.stopping_on_signals(stopped_by.append):
-      _watch(config, explorer, stopped_by)
-    return _finish(config, explorer, not stopped_by)
+    run.callbacks = (
+        callbacks.Checkpoint(interval_s=config.save_interval_s),
+        callbacks.Status(ExplorationRun.progress),
+    )
+    settings = configuration.operative(seed=config.seed)
+    gin_files.check_used()
+    is_resumed = run.resume_or_record(
+        settings, world_seeds=config.seeds_of_worlds()
+    )
+    stack.enter_context(run.final_status())
+    with run_lib.stopping_on_signals(run.stop):
+      run.log = metrics_log.MetricsLog(
+          config.root_dir, run.counts() if is_resumed else None, _COLUMNS
+      )
+      if not is_resumed:
+        run.explorer.begin()
+        run.save()
+      with run.watched():
+        run.iterate(run.iterations())
+    result = _finish(run)
+  return result
 
 
-def _load(num_environments):
+def _load(num_environments: int) -> vector_environment.VectorPyEnvironment:
   """Loads the environments of training."""
   with gin.config_scope('train'):
     environment = loaders.load_environment(
@@ -240,12 +322,14 @@ def _load(num_environments):
   return environment
 
 
-def build_explorer(config, environment):
+def build_explorer(
+    config: Exploration, environment: vector_environment.VectorPyEnvironment
+) -> explorer_lib.Explorer:
   """Builds the explorer of an `Exploration`, with an empty archive.
 
   Args:
-    config: An `Exploration`.
-    environment: A `VectorPyEnvironment` of single environments.
+    config: The settings.
+    environment: Holds the single environments.
 
   Raises:
     UserError: If the environment cannot be put back, or no key is found.
@@ -287,138 +371,106 @@ def build_explorer(config, environment):
   )
 
 
-def _restore(config, explorer, in_force):
-  """Goes on from a saved archive, or begins; returns changes of settings."""
-  path = config.path(ARCHIVE_FILE)
-  if not os.path.isfile(path):
-    if metrics_log.has_rows(config.root_dir):
-      raise errors.SetupError(
-          f'{config.root_dir} holds results and no {ARCHIVE_FILE} to go on'
-          ' from. Move them away, or choose another --root_dir.'
-      )
-    explorer.begin()
-    return []
-  before = run_files.read_run_record(config.root_dir).get('settings', {})
-  fatal, harmless, _ = configuration.changes(before, in_force)
-  if fatal:
-    raise errors.SetupError(
-        f'The exploration in {config.root_dir} cannot go on with other'
-        f' settings: {"; ".join(fatal)}. Set them back, or choose another'
-        ' --root_dir.'
-    )
-  try:
-    with np.load(path) as state:
-      explorer.set_state(dict(state))
-  except Exception as error:  # Whatever NumPy says of a damaged file.
-    raise errors.SetupError(
-        f'{path} is damaged, or of another version ({error}). Bring back a'
-        ' copy, or choose another --root_dir.'
-    ) from error
-  logging.info('Resuming at %d environment steps.', explorer.env_steps)
-  return harmless
-
-
-def _watch(config, explorer, stopped_by):
-  """Iterates until all is done, or `stopped_by` is not empty; logs, saves."""
-  if not explorer.iteration:
-    save(config, explorer)  # Rows without an archive could not go on.
-  log = archive_log.ArchiveLog(config.root_dir, explorer, config.target_score)
-  saved_s = reported_s = time.monotonic()
-  interval = config.log_interval_env_steps
-  logged = explorer.env_steps // interval
-  iterations = explorer.iterations()
-  while explorer.env_steps < config.num_env_steps and not stopped_by:
-    if next(iterations, None) is None:
-      break  # All worlds are solved.
-    now = time.monotonic()
-    if explorer.env_steps // interval > logged:
-      logged = explorer.env_steps // interval
-      log.write()
-    if now - reported_s > _SECONDS_BETWEEN_REPORTS:
-      reported_s = now
-      logging.info(log.line(config.num_env_steps))
-    if now - saved_s >= config.save_interval_s:
-      save(config, explorer)
-      saved_s = time.monotonic()
-  if not stopped_by:
-    log.write()
-  logging.info(log.line(config.num_env_steps))
-  save(config, explorer)
-
-
-def save(config, explorer):
-  """Writes the archive; the one before stays if the disk does not take it."""
-  with files.replacing(config.path(ARCHIVE_FILE), 'wb') as file:
-    np.savez_compressed(file, **explorer.get_state())
-
-
-def _finish(config, explorer, finished):
-  """Writes the demonstrations, draws, and returns the result."""
-  archive = explorer.archive
-  path, written = config.path(DEMONSTRATIONS_FILE), 0
-  if finished:
-    written = _write_demonstrations(config, explorer, path)
-  picture = config.path(PICTURE_FILE)
-  learning_curves.plot_archive(config.root_dir, picture)
+def _finish(run: ExplorationRun) -> Result:
+  """Writes the last row and the demonstrations, draws; returns a `Result`."""
+  logging.info(run.progress())
+  num_demonstrations = 0
+  if not run.stopped_by:
+    run.write_row()
+    num_demonstrations = _write_demonstrations(run)
+  run.log.close()
+  archive = run.explorer.archive
+  picture = run.path('archive.png')
+  learning_curves.plot_archive(run.root_dir, picture)
   image = heat_maps.archive_image(archive.keys, archive.column('visits'))
   if image is not None:
-    heat_maps.save_image(image, config.path(MAP_FILE))
-  score, length = archive.best_of_all()
+    heat_maps.save_image(image, run.path('archive_map.png'))
   return Result(
-      finished,
-      explorer.env_steps,
+      not run.stopped_by,
+      run.counters.env_steps,
       len(archive),
-      score,
-      length,
-      written,
-      path if written else None,
+      *archive.best_of_all(),
+      num_demonstrations,
+      run.path(DEMONSTRATIONS_FILE) if num_demonstrations else None,
       picture,
   )
 
 
-def _write_demonstrations(config, explorer, path):
-  """Writes the best trajectories, shortened; returns their number."""
+def _write_demonstrations(run: ExplorationRun) -> int:
+  """Plays the best trajectories again and records them; returns their number.
+
+  Beside the file comes FILE.csv, a table of the episodes.
+  """
+  path, actions = run.path(DEMONSTRATIONS_FILE), run.explorer.returner.actions
+  rows = []
+  with contextlib.closing(_load(1)) as environment:
+    spec = demonstrations.trajectory_spec(
+        environment.observation_spec(), environment.action_spec()
+    )
+    settings = configuration.of_environment('train')
+    with demonstrations.DemonstrationWriter(path, spec, settings) as writer:
+      for seed, trajectory in _best_trajectories(run):
+        played = demonstration_recorder.replay(
+            environment,
+            seed,
+            gymnasium_spaces.from_zero(
+                actions.space, actions.unpack(trajectory.actions)
+            ),
+        )
+        _check_return(played, trajectory)
+        writer.write(played.trajectory)
+        rows.append((seed, played.return_, played.length_env_steps))
+        # Taking out the detours of all worlds can take as long as exploring.
+        logging.log_every_n_seconds(
+            logging.INFO,
+            '%d demonstrations; the last has return %g in %d steps',
+            10,
+            len(rows),
+            played.return_,
+            played.length_env_steps,
+        )
+  if rows:
+    columns = ('seed', 'return', 'length_env_steps')
+    tables.write_csv(f'{path}.csv', columns, rows)
+  else:
+    logging.warning(
+        'No world has a trajectory to demonstrate: %s was not written.', path
+    )
+  return len(rows)
+
+
+def _best_trajectories(
+    run: ExplorationRun,
+) -> Iterator[Tuple[int, shortening.Trajectory]]:
+  """Yields (episode seed, `shortening.Trajectory`) of each world."""
+  config, archive = run.config, run.explorer.archive
   least = config.min_demonstration_score
   if least is None:
     least = config.target_score
-  archive, seeds = explorer.archive, config.seeds_of_worlds()
-
-  def trajectories():
-    for world, seed in enumerate(seeds):
-      cell = archive.best(world)
-      if cell is None:
-        continue
-      if least is None or archive.column('score')[cell] >= least:
-        yield seed, shortening.best_trajectory(
-            explorer.returner, archive, world, config.shortening_env_steps
-        )
-
-  environment = _load(1)
-  try:
-    return archive_demonstrations.write(
-        path,
-        environment,
-        trajectories(),
-        explorer.returner.actions,
-        configuration.of_environment('train'),
-    )
-  finally:
-    environment.close()
+  for world, seed in enumerate(config.seeds_of_worlds()):
+    cell = archive.best(world)
+    if cell is None:
+      continue
+    if least is None or archive.column('score')[cell] >= least:
+      yield seed, shortening.best_trajectory(
+          run.explorer.returner, archive, world, config.shortening_env_steps
+      )
 
 
-def _status(config, explorer, stopped_by):
-  """Says in `status.json` that it runs, and then what became of it."""
-
-  def write(state, message=''):
-    run_directory.write_status(
-        config.root_dir,
-        state,
-        message=message,
-        env_steps=explorer.env_steps,
-        num_env_steps=config.num_env_steps,
-    )
-
-  write('running')
-  return run_directory.final_status(
-      config.root_dir, write, lambda: ''.join(stopped_by)
+def _check_return(
+    played: demonstration_recorder.Demonstration,
+    trajectory: shortening.Trajectory,
+) -> None:
+  """Raises NotPutBack if an episode is not what the trajectory says."""
+  score, length = trajectory.scores[-1], trajectory.length
+  # Not `played.return_`, which may be that of an inner RecordEpisodeStatistics.
+  rewards = played.trajectory.reward.astype(np.float64)
+  return_, rounded = rewards.sum(), 1e-6 * np.abs(rewards).sum()
+  if played.length_env_steps == length and abs(return_ - score) <= rounded:
+    return
+  raise returning.NotPutBack(
+      f'The episode of seed {played.seed} has return {return_:.6g} in'
+      f' {played.length_env_steps} steps when it is played again, and had'
+      f' {score:.6g} in {length}: the environment does not repeat its episodes'
+      ' from their seeds and actions.'
   )

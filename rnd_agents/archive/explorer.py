@@ -9,8 +9,16 @@ and offers every state on the way to the archive.
 """
 
 import dataclasses
-import json
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+from typing import (
+  Any,
+  Callable,
+  Dict,
+  Hashable,
+  Iterator,
+  List,
+  Optional,
+  Sequence,
+)
 
 import gymnasium
 import numpy as np
@@ -24,12 +32,11 @@ from rnd_agents.environments import gymnasium_spaces
 
 ActFn = Callable[[Any], np.ndarray]
 NoveltyFn = Callable[[Any], np.ndarray]
-_NOVELTY_PREFIX = 'novelty/'
 
 
 @dataclasses.dataclass
 class _Rollout:
-  """An environment on its way; `pending` are the actions since `node`."""
+  """An environment that acts; `pending` holds the actions since `node`."""
 
   world: int
   node: int
@@ -49,11 +56,9 @@ class Explorer:
   `act` or `novelty` remember something.
 
   Attributes:
-    archive: `archive.Archive`.
-    env_steps: steps of exploration so far; those that put environments back,
-      in `returner.replayed_env_steps`, are not among them.
-    iteration: iterations so far.
-    env: the first environment.
+    archive: The `archive.Archive`.
+    returner: Puts environments back.
+    env: The first environment.
   """
 
   def __init__(
@@ -73,26 +78,28 @@ class Explorer:
     """Creates an Explorer; `begin` or `set_state` comes next.
 
     Args:
-      envs: the single environments of `returner`.
-      returner: puts them back.
-      archive: empty, to be filled.
-      seed: of the choice of cells and actions.
-      num_worlds: episode seeds of `returner` that are explored.
-      steps_per_visit: steps from each chosen cell, or to the episode's end.
-      repeat_probability: that a random action is the one before.
-      target_score: worlds that have reached it are explored no more.
-      act: takes observations [B, ...], as the environment's spec has them, and
-        returns actions [B]. Before each iteration its `reset()` is called,
-        where it has one. None explores at random.
-      act_probability: that a step takes the action of `act`, not a random one.
-      novelty: takes observations [n, ...] and returns numbers [n], not
+      envs: The single environments of `returner`.
+      returner: Puts them back.
+      archive: An empty archive, to be filled.
+      seed: Seed of the choice of cells and actions.
+      num_worlds: How many episode seeds of `returner` are explored.
+      steps_per_visit: Steps from each chosen cell, or to the episode's end.
+      repeat_probability: Probability that a random action repeats the one
+        before.
+      target_score: Worlds that have reached it are not explored any more.
+      act: Takes observations [B, ...], as the environment's spec has them, and
+        returns actions [B]. Before each iteration its `reset()` is called, if
+        it has one. None explores at random.
+      act_probability: Probability that a step takes the action of `act`, not a
+        random one.
+      novelty: Takes observations [n, ...] and returns numbers [n], not
         negative: the factor of a cell's weight is that of its latest visit.
         Called once an iteration, with all observations of that iteration. Its
-        `get_state()`, arrays by name, and `set_state(state)` are called where
-        it has them.
+        `get_state()`, plain data, and `set_state(state)` are called if it has
+        them.
 
     Raises:
-      ValueError: a number is out of range.
+      InvalidValue: If a number is out of range.
     """
     ranges.check(
         dict(
@@ -111,8 +118,6 @@ class Explorer:
     )
     self.archive = archive
     self.returner = returner
-    self.env_steps = 0
-    self.iteration = 0
     self._num_worlds = num_worlds
     self._steps_per_visit = steps_per_visit
     self._repeat_probability = repeat_probability
@@ -138,50 +143,41 @@ class Explorer:
       self.returner.keep(0, node, observation)
 
   def iterations(self) -> Iterator[int]:
-    """Yields the number of iterations so far, after each; ends if solved."""
+    """Yields the environment steps of each iteration; ends if all is solved.
+
+    Steps that put environments back are in `returner.replayed_env_steps`
+    instead.
+    """
     while True:
       cells = self.archive.choose(
           self._num_environments, self._rng, self._target_score
       )
       if not len(cells):
         return
-      self._explore_from(cells)
+      num_env_steps = self._explore_from(cells)
       if self.archive.sweep():
         self.returner.forget_removed()
-      self.iteration += 1
-      yield self.iteration
+      yield num_env_steps
 
   def get_state(self) -> Dict[str, Any]:
-    """Returns archive, counters and random state as arrays, by name."""
-    own = dict(
-        env_steps=self.env_steps,
-        iteration=self.iteration,
-        rng=self._rng.bit_generator.state,
+    """Returns the state of archive, generator and novelty as plain data."""
+    state = dict(
+        archive=self.archive.get_state(), rng=self._rng.bit_generator.state
     )
-    data = np.frombuffer(json.dumps(own, sort_keys=True).encode(), np.uint8)
-    state = {**self.archive.get_state(), 'explorer': data}
     self.returner.forget_removed()  # The archive has removed some nodes.
-    if hasattr(self._novelty, 'get_state'):
-      for name, array in self._novelty.get_state().items():
-        state[_NOVELTY_PREFIX + name] = array
+    if self._novelty and hasattr(self._novelty, 'get_state'):
+      state['novelty'] = self._novelty.get_state()
     return state
 
   def set_state(self, state: Dict[str, Any]) -> None:
-    """Takes over the state of `get_state`."""
-    self.archive.set_state(state)
-    own = json.loads(state['explorer'].tobytes())
-    self.env_steps = own['env_steps']
-    self.iteration = own['iteration']
-    self._rng.bit_generator.state = own['rng']
-    if hasattr(self._novelty, 'set_state'):
-      self._novelty.set_state({
-          name.removeprefix(_NOVELTY_PREFIX): array
-          for name, array in state.items()
-          if name.startswith(_NOVELTY_PREFIX)
-      })
+    """Restores the state of `get_state`."""
+    self.archive.set_state(state['archive'])
+    self._rng.bit_generator.state = state['rng']
+    if self._novelty and hasattr(self._novelty, 'set_state'):
+      self._novelty.set_state(state['novelty'])
 
-  def _explore_from(self, cells):
-    """Acts from each of the chosen cells [B]."""
+  def _explore_from(self, cells: np.ndarray) -> int:
+    """Acts from each of the chosen cells [B]; returns the number of steps."""
     archive = self.archive
     rollouts = [
         _Rollout(
@@ -193,17 +189,19 @@ class Explorer:
         )
         for index, cell in enumerate(cells)
     ]
-    if hasattr(self._act, 'reset'):
+    if self._act and hasattr(self._act, 'reset'):
       self._act.reset()
     # Cells and what they look like, for their novelty.
     seen = list(cells)
     observations = [rollout.observation for rollout in rollouts]
+    num_env_steps = 0
     for _ in range(self._steps_per_visit):
       self._choose_actions(rollouts)
       for index, rollout in enumerate(rollouts):
         if rollout.ended:
           continue
         key = self._step(index, rollout)
+        num_env_steps += 1
         cell = archive.cell_of(rollout.world, key)
         if self._novelty is not None and cell is not None:  # None: it is full.
           seen.append(cell)
@@ -211,11 +209,15 @@ class Explorer:
       if all(rollout.ended for rollout in rollouts):
         break
     if self._novelty is not None:
-      archive.set_novelty(np.array(seen), self._novelty_of(observations))
+      novelty = self._novelty_of(self._novelty, observations)
+      archive.set_novelty(np.array(seen), novelty)
+    return num_env_steps
 
-  def _novelty_of(self, observations):
+  def _novelty_of(
+      self, novelty_fn: NoveltyFn, observations: List[Any]
+  ) -> np.ndarray:
     """Returns the novelty of a list of observations, [n]."""
-    novelty = np.asarray(self._novelty(self._batch(observations)), np.float64)
+    novelty = np.asarray(novelty_fn(self._batch(observations)), np.float64)
     if novelty.shape != (len(observations),) or not np.all(
         np.isfinite(novelty) & (novelty >= 0.0)
     ):
@@ -226,18 +228,15 @@ class Explorer:
       )
     return novelty
 
-  def _step(self, index, rollout):
+  def _step(self, index: int, rollout: _Rollout) -> Optional[Hashable]:
     """Steps one environment and offers the state; returns its key."""
     observation, reward, ended = self.returner.step(index, rollout.action)
-    self.env_steps += 1
     rollout.observation = observation
     rollout.score += reward
     rollout.length += 1
     rollout.ended = ended
     rollout.pending.append(rollout.action)
-    key = archive_lib.ENDED
-    if not ended:
-      key = self.returner.key(index, observation)
+    key = archive_lib.ENDED if ended else self.returner.key(index, observation)
     node = self.archive.offer(
         rollout.world,
         key,
@@ -252,7 +251,7 @@ class Explorer:
         self.returner.keep(index, node, observation)
     return key
 
-  def _choose_actions(self, rollouts):
+  def _choose_actions(self, rollouts: List[_Rollout]) -> None:
     """Sets the next action of each rollout."""
     rng, actions = self._rng, None
     if self._act is not None:
@@ -268,7 +267,7 @@ class Explorer:
       ):
         rollout.action = self.returner.actions.sample(rng)
 
-  def _batch(self, observations):
+  def _batch(self, observations: List[Any]) -> Any:
     """Returns observations as one batch of the environment's spec."""
     return self._convert(
         tf.nest.map_structure(lambda *parts: np.stack(parts), *observations)

@@ -1,9 +1,17 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Puts environments back to where a trajectory of the archive ends."""
+"""Puts environments back to the end of a trajectory of the archive."""
 
 import collections
-from typing import Any, Callable, Hashable, Sequence, Tuple
+from typing import (
+  Any,
+  Callable,
+  Hashable,
+  List,
+  OrderedDict,
+  Sequence,
+  Tuple,
+)
 import zlib
 
 from absl import logging
@@ -36,16 +44,19 @@ class Actions:
   """The actions of a Discrete, MultiDiscrete or bounded Box space.
 
   Attributes:
-    space: the space of one environment.
-    num_bytes: of a packed action.
+    space: The space of one environment.
+    num_bytes: Size of a packed action.
   """
 
   def __init__(self, space: spaces.Space):
-    """Creates an Actions of `space`.
+    """Creates the object.
+
+    Args:
+      space: The space of one environment.
 
     Raises:
-      InvalidType: the space is another one.
-      InvalidValue: a bound is infinite.
+      InvalidType: If the space is of another kind.
+      InvalidValue: If a bound is infinite.
     """
     if not isinstance(
         space, (spaces.Box, spaces.Discrete, spaces.MultiDiscrete)
@@ -96,9 +107,9 @@ class Returner:
   unused go first.
 
   Attributes:
-    actions: `Actions` of the environments.
-    uses_snapshots: whether they are used; `check` sets it.
-    replayed_env_steps: steps that were played to put environments back.
+    actions: The `Actions` of the environments.
+    uses_snapshots: Whether they are used; `check` sets it.
+    replayed_env_steps: Steps that were played to put environments back.
   """
 
   def __init__(
@@ -112,11 +123,11 @@ class Returner:
     """Creates a Returner.
 
     Args:
-      envs: single environments, all made alike.
-      world_seeds: seed of the episode of each world.
-      archive: whose nodes are put back.
-      key_fn: see `cells`.
-      memory_mb: for snapshots, in 10^6 bytes; 0 for none.
+      envs: Single environments, all made alike.
+      world_seeds: Seed of the episode of each world.
+      archive: The archive with the trajectories.
+      key_fn: Key function, see `cells`.
+      memory_mb: Memory for snapshots in 10^6 bytes; 0 for no snapshots.
     """
     self._envs = list(envs)
     self._world_seeds = list(world_seeds)
@@ -125,7 +136,8 @@ class Returner:
     self._snapshots = snapshots.Snapshots(self._envs)
     self._memory_bytes = memory_mb * 1e6
     self._num_bytes = 0
-    self._kept = collections.OrderedDict()  # Node: compressed snapshot.
+    # Compressed snapshots by node.
+    self._kept: OrderedDict[int, bytes] = collections.OrderedDict()
     self.actions = Actions(self._envs[0].action_space)
     self.uses_snapshots = memory_mb > 0
     self.replayed_env_steps = 0
@@ -149,7 +161,7 @@ class Returner:
     """Returns the key of the state that an environment is in.
 
     Raises:
-      KeyFailure: the key function raised, or what it returned is no key.
+      KeyFailure: If the key function raised, or returned something else.
     """
     name = getattr(self._key_fn, '__name__', type(self._key_fn).__name__)
     try:
@@ -164,7 +176,7 @@ class Returner:
       ) from error
 
   def keep(self, index: int, node: int, observation: Any) -> None:
-    """Takes a snapshot of an environment that is where `node` ends."""
+    """Takes a snapshot of an environment that is at the end of `node`."""
     if not self.uses_snapshots:
       return
     snapshot = self._try(self._snapshots.take, index, observation)
@@ -178,7 +190,7 @@ class Returner:
       self._num_bytes -= len(self._kept.popitem(last=False)[1])
 
   def forget_removed(self) -> None:
-    """Drops the snapshots of nodes that the archive has no more."""
+    """Drops the snapshots of nodes that the archive has removed."""
     for node in [n for n in self._kept if n not in self._archive.nodes]:
       self._num_bytes -= len(self._kept.pop(node))
 
@@ -189,7 +201,7 @@ class Returner:
       The observation there.
 
     Raises:
-      NotPutBack: the episode went another way than it did.
+      NotPutBack: If the episode went another way than before.
     """
     archive = self._archive
     world = int(archive.column('world')[cell])
@@ -222,15 +234,15 @@ class Returner:
   def check(self, rng: np.random.Generator) -> None:
     """Finds out how the environments can be put back.
 
-    Plays random actions from the first world's seed, in the first environment
-    and again in the last one, and a snapshot from the middle. Snapshots that
-    cannot be taken, or go another way, are not used.
+    Plays random actions from the first world's seed in the first environment,
+    then again in the last one, and once more from a snapshot of the middle.
+    Snapshots are not used if they cannot be taken, or go another way.
 
     Args:
-      rng: for the actions.
+      rng: Generator of the actions.
 
     Raises:
-      NotPutBack: the environment does not repeat its episode from its seed.
+      NotPutBack: If the environment does not repeat its episode from its seed.
     """
     last = len(self._envs) - 1
     moments = [(self.reset(0, 0), 0.0, False)]
@@ -256,7 +268,7 @@ class Returner:
     ):
       self._do_without_snapshots()
 
-  def _do_without_snapshots(self):
+  def _do_without_snapshots(self) -> None:
     self.uses_snapshots = False
     self._kept.clear()
     self._num_bytes = 0
@@ -265,7 +277,13 @@ class Returner:
         ' their seeds and actions.'
     )
 
-  def _repeats(self, index, middle, played, moments):
+  def _repeats(
+      self,
+      index: int,
+      middle: Tuple[int, bytes],
+      played: List[Any],
+      moments: List[Any],
+  ) -> bool:
     """Returns whether a snapshot continues as the episode did."""
     step, snapshot = middle
     self.reset(index, 0)
@@ -276,8 +294,8 @@ class Returner:
           return False
     return True
 
-  def _try(self, function, *arguments):
-    """Returns what a function returns, None if it raises."""
+  def _try(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Returns the result of a function, None if it raises."""
     try:
       return function(*arguments)
     except Exception as error:  # Whatever pickling raises.

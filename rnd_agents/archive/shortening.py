@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Takes detours out of the best trajectories of an archive.
 
-What random actions find goes in circles, and is little to learn from. Where a
-trajectory comes to a cell to which a shorter way is known, of no lower score,
-that way takes the place of its beginning. States of one cell may differ, so
-that each such trajectory is played, as far as it comes to the cells of the one
-before: it must end in the same cell with no lower score.
+Random actions find trajectories that go in circles, which teach little. If a
+shorter way of no lower score is known to a cell of a trajectory, that way
+replaces its beginning. States of one cell may differ, so that each such
+trajectory is played, as long as it comes to the same cells as before: it must
+end in the same cell with no lower score.
 """
 
-from typing import Hashable, List, NamedTuple, Optional
+from typing import Dict, Hashable, List, NamedTuple, Optional, Tuple
 
+from rnd_agents import errors
 from rnd_agents.archive import archive as archive_lib
 from rnd_agents.archive import returning
 
@@ -19,18 +20,18 @@ class Trajectory(NamedTuple):
   """A trajectory that was played from the beginning of its episode.
 
   Attributes:
-    actions: bytes, as `returning.Actions` packs them.
-    keys: [T + 1], of the states.
-    scores: [T + 1], sums of rewards up to them.
+    actions: The T actions, as `returning.Actions` packs them.
+    keys: Keys of the states, [T + 1].
+    scores: Sums of rewards up to the states, [T + 1].
   """
 
   actions: bytes
-  keys: List[Hashable]
+  keys: List[Optional[Hashable]]
   scores: List[float]
 
   @property
   def length(self) -> int:
-    """T."""
+    """Number of steps, T."""
     return len(self.keys) - 1
 
 
@@ -45,12 +46,15 @@ def best_trajectory(
   The archive stays as it is.
 
   Args:
-    returner: whose first environment plays.
-    archive: with a best trajectory of the world.
-    world: its number.
-    max_env_steps: no further try begins after so many steps; 0 for none.
+    returner: Its first environment plays.
+    archive: An archive with a best trajectory of the world.
+    world: Number of the world.
+    max_env_steps: Steps after which no further try begins; 0 for no tries.
   """
-  node = int(archive.column('node')[archive.best(world)])
+  cell = archive.best(world)
+  if cell is None:
+    raise errors.InvalidValue(f'World {world} has no trajectory yet.')
+  node = int(archive.column('node')[cell])
   best = _play(returner, world, archive.actions_to(node))
   num_steps, tried = 0, {best.actions}
   found = True
@@ -83,9 +87,10 @@ class _Way(NamedTuple):
   """A shorter way to a state of a trajectory.
 
   Attributes:
-    time: of the state.
-    actions: from the beginning of the episode.
-    cell: of the archive to which it leads; None if it is the trajectory's own.
+    time: Time of the state in the trajectory.
+    actions: Packed actions from the beginning of the episode.
+    cell: Cell of the archive to which it leads; None for a way of the
+      trajectory itself.
   """
 
   time: int
@@ -93,10 +98,16 @@ class _Way(NamedTuple):
   cell: Optional[int]
 
 
-def _shorter_ways(archive, actions, world, trajectory):
+def _shorter_ways(
+    archive: archive_lib.Archive,
+    actions: returning.Actions,
+    world: int,
+    trajectory: Trajectory,
+) -> List[_Way]:
   """Returns the ways that save steps, those that save the most first."""
   size = actions.num_bytes
-  own = {}  # By key: score and actions of the first time.
+  # Score and actions of the first time, by key.
+  own: Dict[Optional[Hashable], Tuple[float, bytes]] = {}
   found: List[_Way] = []
   for t, (key, score) in enumerate(
       zip(trajectory.keys, trajectory.scores, strict=True)
@@ -116,15 +127,22 @@ def _shorter_ways(archive, actions, world, trajectory):
   return sorted(found, key=lambda way: len(way.actions) - way.time * size)
 
 
-def _leads_on(returner, world, way, rest, keys):
+def _leads_on(
+    returner: returning.Returner,
+    world: int,
+    way: _Way,
+    rest: bytes,
+    keys: List[Optional[Hashable]],
+) -> Tuple[bool, int]:
   """Plays the rest of a trajectory after another way to its beginning.
 
   Args:
-    returner: whose first environment plays.
-    world: where.
-    way: a `_Way`.
-    rest: packed actions.
-    keys: of the states from the end of the way on.
+    returner: Its first environment plays.
+    world: Number of the world.
+    way: The way.
+    rest: Packed actions after it.
+    keys: Keys of the states from the end of the way to the end of the
+      trajectory.
 
   Returns:
     Whether the rest leads to the same end over states of the same keys, or
@@ -151,9 +169,9 @@ def _leads_on(returner, world, way, rest, keys):
   return True, num_replayed + len(actions)
 
 
-def _play(returner, world, data):
-  """Plays packed actions, up to the end of the episode; a Trajectory."""
-  keys = [returner.key(0, returner.reset(0, world))]
+def _play(returner: returning.Returner, world: int, data: bytes) -> Trajectory:
+  """Plays packed actions, up to the end of the episode."""
+  keys: List[Optional[Hashable]] = [returner.key(0, returner.reset(0, world))]
   scores = [0.0]
   for action in returner.actions.unpack(data):
     observation, reward, ended = returner.step(0, action)

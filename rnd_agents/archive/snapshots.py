@@ -5,17 +5,26 @@
 A snapshot restores in a fraction of the time that replaying an episode from its
 seed and actions takes (`episode_replay`), which works for more environments.
 
-The protocol: the innermost environment may have `clone_state()`, which returns
-all of its state, picklable, and `restore_state(state)`, as ALE's has. Of others
-the attributes are pickled, and those of every wrapper. Some environments keep
-state where neither reaches (a simulator in another process, the random numbers
-of a module): `returning` compares both ways before it relies on one.
+The innermost environment may have `clone_state()`, which returns its whole
+state, picklable, and `restore_state(state)`, as ALE's games have. Otherwise its
+attributes are pickled, as are those of every wrapper. Some environments keep
+state elsewhere (in a simulator in another process, in the random numbers of a
+module): `returning` compares a snapshot with a replay before it relies on it.
 """
 
 import io
 import pickle
 import types
-from typing import Any, Sequence
+from typing import (
+  Any,
+  BinaryIO,
+  Dict,
+  Iterator,
+  List,
+  Optional,
+  Sequence,
+  Tuple,
+)
 
 import gymnasium
 from gymnasium.envs import registration
@@ -33,12 +42,16 @@ class Snapshots:
   """Takes snapshots of environments of one kind, and restores them in any."""
 
   def __init__(self, envs: Sequence[gymnasium.Env]):
-    """Creates a Snapshots of `envs`, all wrapped alike."""
+    """Creates the object.
+
+    Args:
+      envs: Single environments, all wrapped alike.
+    """
     # [environment][layer], the outermost first.
     self._layers = [list(_layers(env)) for env in envs]
-    self._constants = []
-    self._indices = {}  # Of the constants, by id.
-    self._is_constant = {}  # By type.
+    self._constants: List[Any] = []
+    self._indices: Dict[int, int] = {}  # Of the constants, by id.
+    self._is_constant: Dict[type, bool] = {}
 
   def take(self, index: int, more: Any = None) -> bytes:
     """Returns a snapshot of environment `index`, with `more` beside it.
@@ -79,7 +92,7 @@ class Snapshots:
       own.update(attributes)
     return more
 
-  def _stays(self, value):
+  def _stays(self, value: Any) -> bool:
     """Returns whether a value is left out of snapshots."""
     kind = type(value)
     found = self._is_constant.get(kind)
@@ -88,8 +101,10 @@ class Snapshots:
       self._is_constant[kind] = found
     return found
 
-  def name_of(self, value, layers):
-    """Returns what finds a layer or a constant again; None for other values."""
+  def name_of(
+      self, value: Any, layers: Sequence[gymnasium.Env]
+  ) -> Optional[Tuple[str, int]]:
+    """Returns the name of a layer or a constant; None for other values."""
     if not self._stays(value) or value is _named:
       return None
     for depth, layer in enumerate(layers):
@@ -107,26 +122,32 @@ class Snapshots:
 class _Pickler(pickle.Pickler):
   """Pickles names for the layers and the constants."""
 
-  def __init__(self, file, snapshots, layers):
+  def __init__(
+      self,
+      file: BinaryIO,
+      snapshots: Snapshots,
+      layers: Sequence[gymnasium.Env],
+  ):
     super().__init__(file, pickle.HIGHEST_PROTOCOL)
     self._snapshots = snapshots
     self._layers = layers
 
   # Unlike persistent_id, not called for each number and each text.
-  def reducer_override(self, obj):
+  def reducer_override(self, obj: Any) -> Any:
     name = self._snapshots.name_of(obj, self._layers)
     return NotImplemented if name is None else (_named, name)
 
 
-_found = {}  # While a snapshot is being restored.
+# Layers and constants, while a snapshot is being restored.
+_found: Dict[str, Sequence[Any]] = {}
 
 
-def _named(kind, index):
+def _named(kind: str, index: int) -> Any:
   """Returns the layer or the constant of a name."""
   return _found[kind][index]
 
 
-def _layers(env):
+def _layers(env: gymnasium.Env) -> Iterator[gymnasium.Env]:
   """Yields the wrappers of an environment, then the innermost one."""
   while isinstance(env, gymnasium.Wrapper):
     yield env
@@ -134,5 +155,5 @@ def _layers(env):
   yield env
 
 
-def _clones(base):
+def _clones(base: gymnasium.Env) -> bool:
   return hasattr(base, 'clone_state') and hasattr(base, 'restore_state')

@@ -7,7 +7,7 @@
 
 import sys
 import time
-from typing import Any, List
+from typing import Any, Callable, List, Optional
 
 from absl import logging
 import tqdm
@@ -260,14 +260,20 @@ class Checkpoint(Callback):
   # During pretraining and random steps.
   SECONDS_BETWEEN_SAVES = 60.0
 
-  def __init__(self, interval_iterations: int):
+  def __init__(
+      self,
+      interval_iterations: Optional[int] = None,
+      interval_s: float = SECONDS_BETWEEN_SAVES,
+  ):
     """Creates the callback.
 
     Args:
-      interval_iterations: Iterations between checkpoints.
+      interval_iterations: Iterations between checkpoints; None goes by time.
+      interval_s: Seconds between checkpoints where those do not apply.
     """
     self._interval = interval_iterations
-    self._next_s = time.monotonic() + self.SECONDS_BETWEEN_SAVES
+    self._interval_s = interval_s
+    self._next_s = time.monotonic() + interval_s
 
   def after_preparation(
       self, run: run_lib.Run, is_evaluation_due: bool
@@ -277,41 +283,55 @@ class Checkpoint(Callback):
     if start > self._next_s:
       run.save()
       end = time.monotonic()
-      self._next_s = end + max(self.SECONDS_BETWEEN_SAVES, 20 * (end - start))
+      self._next_s = end + max(self._interval_s, 20 * (end - start))
 
   def after_iteration(
-      self, run: run_lib.Run, iteration: loops.Iteration
+      self, run: run_lib.BaseRun, iteration: loops.Iteration
   ) -> None:
-    is_due = run.counters.iteration % self._interval == 0
+    start = time.monotonic()
+    if self._interval is None:
+      is_due = start >= self._next_s
+    else:
+      is_due = run.counters.iteration % self._interval == 0
     if is_due or run.is_done or run.stopped_by:
-      start = time.monotonic()
       run.save()
-      run.save_time_s = time.monotonic() - start
+      end = time.monotonic()
+      run.save_time_s = end - start
+      self._next_s = end + self._interval_s
 
 
 class Status(Callback):
   """Keeps `status.json` up to date."""
 
-  def __init__(self):
+  def __init__(self, describe: Callable[[Any], str] = lambda run: ''):
+    """Creates the callback.
+
+    Args:
+      describe: Function of the run that returns a line for the log, or ''.
+    """
+    self._describe = describe
     self._reported_s = time.monotonic()
 
-  def begin(self, run: run_lib.Run) -> None:
+  def begin(self, run: run_lib.BaseRun) -> None:
     run.write_status('running')
 
   def after_preparation(
       self, run: run_lib.Run, is_evaluation_due: bool
   ) -> None:
-    self._report(run, f'{run.counters.env_steps} steps before the first update')
+    self._report(
+        run,
+        lambda run: f'{run.counters.env_steps} steps before the first update',
+    )
 
   def after_iteration(
-      self, run: run_lib.Run, iteration: loops.Iteration
+      self, run: run_lib.BaseRun, iteration: loops.Iteration
   ) -> None:
-    self._report(run)
+    self._report(run, self._describe)
 
-  def _report(self, run, message=''):
+  def _report(self, run, describe):
     if time.monotonic() - self._reported_s < _SECONDS_BETWEEN_REPORTS:
       return
     self._reported_s = time.monotonic()
-    if message:
+    if message := describe(run):
       logging.info(message)
     run.write_status('running')

@@ -14,11 +14,10 @@ snapshot before it is taken.
 """
 
 import concurrent.futures
-import contextlib
 import errno
 import json
 import os
-from typing import Any, Callable, Iterator, List, NamedTuple, Optional
+from typing import Any, List, NamedTuple, Optional
 import zlib
 
 from absl import logging
@@ -27,7 +26,6 @@ import tensorflow as tf
 from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import plain_data
-from rnd_agents import run_files
 
 _MANIFEST = 'manifest.json'
 _STATE = 'state.bin'
@@ -257,40 +255,6 @@ def _shapes(prefix):
       for name, shape in reader.get_variable_to_shape_map().items()
       if name.endswith('VARIABLE_VALUE')
   }
-
-
-@contextlib.contextmanager
-def disk_errors(
-    root_dir: str, kept: Callable[[], str] = str
-) -> Iterator[None]:
-  """Turns errors of writing files, or of a deleted folder, into `RunError`s.
-
-  Args:
-    root_dir: Folder of the run.
-    kept: Function that describes the newest checkpoint.
-  """
-  try:
-    yield
-  except (OSError, tf.errors.OpError) as error:
-    # A checkpoint may have made the folder again, without a run's first file.
-    if (
-        isinstance(error, (FileNotFoundError, tf.errors.NotFoundError))
-        and os.path.join(root_dir, '') in str(error)
-        and not os.path.exists(os.path.join(root_dir, run_files.RECORD_FILE))
-    ):
-      raise errors.RunError(
-          f'The folder {root_dir} of the run was deleted, and with it what the'
-          ' run had saved. Delete what is left of it; the same command then'
-          ' starts again.'
-      ) from error
-    if not is_of_disk(error):
-      raise
-    parts = (
-        f'A file of {root_dir} could not be written: {error_text(error)}',
-        kept(),
-        'Make room; the same command then continues.',
-    )
-    raise errors.RunError(' '.join(filter(None, parts))) from error
 
 
 def is_of_disk(error: Exception) -> bool:

@@ -5,7 +5,7 @@
 import contextlib
 import dataclasses
 import functools
-from typing import Any, Callable, Iterator, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence
 import warnings
 
 from absl import logging
@@ -23,11 +23,11 @@ from rnd_agents.collecting import shards
 from rnd_agents.environments import loaders
 from rnd_agents.environments import watchdog
 from rnd_agents.evaluation import evaluator
+from rnd_agents.networks import precision
 from rnd_agents.training import callbacks as callbacks_lib
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
 from rnd_agents.training import gin_files
-from rnd_agents.training import loops
 from rnd_agents.training import metrics_log
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
@@ -236,30 +236,24 @@ def run(
 
     settings = configuration.operative(seed=config.seed)
     gin_files.check_used()
-    snapshot = run_lib.resume_or_record(run, settings)
-    stack.enter_context(_status(run))
+    is_resumed = run.resume_or_record(
+        settings,
+        # What compute_dtype = 'auto' came to, where that was asked for.
+        auto_compute_dtype=precision.layer_policy(precision.AUTO).compute_dtype,
+    )
+    stack.enter_context(run.final_status())
     stack.enter_context(_watchdog(config, environments, run))
-    stack.enter_context(run.raising_run_errors())
-    with contextlib.ExitStack() as watching:
-      watching.enter_context(run_lib.stopping_on_signals(run.stop))
+    with run_lib.stopping_on_signals(run.stop):
       run.log = metrics_log.MetricsLog(
-          config.root_dir,
-          None if snapshot is None else run.counts(),
+          config.root_dir, run.counts() if is_resumed else None
       )
-      if snapshot is None:
+      if not is_resumed:
         run.log.write_settings(configuration.own(settings), config.seed)
         run.loop.begin()
         run.save()
-      for callback in run.callbacks:
-        watching.callback(callback.end, run)
-        callback.begin(run)
-      _prepare(run)
-      for iteration in _iterations(run):
-        for callback in run.callbacks:
-          callback.after_iteration(run, iteration)
-      if run.checkpoints.iterations()[-1] != run.counters.iteration:
-        run.save()  # A signal came after the callback that saves.
-      run.checkpoints.wait()
+      with run.watched():
+        _prepare(run)
+        run.iterate(run.loop.iterations())
     return _finish(run)
 
 
@@ -349,13 +343,6 @@ def _prepare(run):
     run.save()
 
 
-def _iterations(run: run_lib.Run) -> Iterator[loops.Iteration]:
-  """Yields iterations until the run is done or stopped."""
-  iterations = run.loop.iterations()
-  while not run.is_done and not run.stopped_by:
-    yield next(iterations)
-
-
 def _finish(run):
   """Saves the policies and draws the learning curve."""
   if run.stopped_by:
@@ -407,14 +394,4 @@ def _watchdog(config, environments, run=None):
 
   return watchdog.Watchdog(
       environments, config.environment_timeout_s, on_hang
-  )
-
-
-def _status(run):
-  """Writes the end of the run to `status.json`."""
-  return run_directory.final_status(
-      run.root_dir,
-      run.write_status,
-      lambda: run.stopped_by,
-      run.checkpoints.kept,
   )

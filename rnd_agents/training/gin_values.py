@@ -171,7 +171,7 @@ def fits(value: Any, annotation: Any) -> bool:
   ):
     return True
   if isinstance(value, Reference):
-    return _reference_fits(value, kind)
+    return _reference_fits(value, kind, arguments)
   if isinstance(value, bool):
     return kind is bool
   if kind is float:
@@ -198,21 +198,29 @@ def _items_fit(values, arguments):
   return len(values) == len(arguments) and all(map(fits, values, arguments))
 
 
-def _reference_fits(reference, kind):
+def _reference_fits(reference, kind, arguments):
   """Returns whether what a reference gives can be of a type."""
   if kind is Reference:
     return True
-  made = gin.get_configurable(reference.selector)
-  try:
-    is_made = not isinstance(made, type) or issubclass(made, kind)
-  except TypeError:  # A protocol that does not allow it.
-    is_made = True
-  if reference.is_called or kind in (type, collections.abc.Callable):
-    return is_made if reference.is_called else True
+  found = gin.get_configurable(reference.selector)
+  is_class = isinstance(found, type)
+  if reference.is_called:  # Nobody knows what a function returns.
+    return not is_class or _is_subclass(found, kind)
+  if kind is type:
+    return is_class and all(_is_subclass(found, each) for each in arguments)
+  if kind is collections.abc.Callable:
+    return True
   # A class whose objects serve lacks its brackets.
   return issubclass(kind, collections.abc.Callable) and not (
-      isinstance(made, type) and is_made
+      is_class and _is_subclass(found, kind)
   )
+
+
+def _is_subclass(found, kind):
+  try:
+    return issubclass(found, kind)
+  except TypeError:  # `Any`, or a protocol that does not allow it.
+    return True
 
 
 def describe(annotation: Any) -> str:
@@ -224,11 +232,17 @@ def describe(annotation: Any) -> str:
     return ' or '.join(dict.fromkeys(words))
   if kind is typing.Literal:
     return ' or '.join(map(repr, arguments))
+  if kind is tuple and arguments and arguments[-1] is not ...:
+    words = ', '.join(map(describe, arguments))
+    return f'a list of {len(arguments)} ({words})'
   if kind in _SEQUENCES:
     item = arguments[0] if arguments else Any
     if fits(64, item):
       return 'a list, such as (64, 64)'
     return f'a list (each item: {describe(item)})'
+  if kind is type and isinstance(next(iter(arguments), None), type):
+    name = arguments[0].__name__
+    return f'{name} or a subclass, such as @{name}'
   return _WORDS.get(kind) or f'a {kind.__name__}'
 
 

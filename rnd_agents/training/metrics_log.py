@@ -22,6 +22,8 @@ from rnd_agents import run_files
 _TAGS = {
     'return_mean': 'Metrics/AverageReturn',
     'length_mean': 'Metrics/AverageEpisodeLength',
+    'env_steps': 'Metrics/EnvironmentSteps',
+    'total_episodes': 'Metrics/NumberOfEpisodes',
 }
 
 
@@ -112,33 +114,37 @@ class MetricsLog:
   seed; `timings.csv` holds seconds and rates. TensorBoard has both.
   """
 
-  def __init__(self, root_dir: str, last: Optional[Dict[str, int]] = None):
+  def __init__(
+      self,
+      root_dir: str,
+      last: Optional[Dict[str, int]] = None,
+      columns: Iterable[str] = ('train_steps', 'total_episodes'),
+  ):
     """Opens the log.
 
     Args:
       root_dir: The run's folder.
-      last: `run.Run.counts()` of the checkpoint that the run resumes from.
+      last: `run.BaseRun.counts()` of the checkpoint that the run resumes from.
         None starts empty files.
+      columns: First columns of `metrics.csv` after phase, iteration and
+        environment steps.
     """
+    counts = ('phase', 'iteration', 'env_steps')
     self._metrics = Table(
         os.path.join(root_dir, run_files.METRICS_FILE),
-        ('phase', 'iteration', 'env_steps', 'train_steps', 'total_episodes'),
+        (*counts, *columns),
         last,
     )
     self._timings = Table(
         os.path.join(root_dir, run_files.TIMINGS_FILE),
-        ('phase', 'iteration', 'env_steps', 'wall_time_s'),
+        (*counts, 'wall_time_s'),
         last,
     )
     self._last = {}
     for row in self._metrics.rows():
       self._remember(row)
-    self._writers = {
-        phase: tf.summary.create_file_writer(
-            os.path.join(root_dir, phase), flush_millis=10_000
-        )
-        for phase in run_files.PHASES
-    }
+    self._root_dir = root_dir
+    self._writers: Dict[str, tf.summary.SummaryWriter] = {}  # By phase.
 
   def write(
       self,
@@ -151,22 +157,20 @@ class MetricsLog:
 
     Args:
       phase: 'train' or 'eval'.
-      counters: `iteration`, `env_steps`, `train_steps` and
-        `total_episodes`.
+      counters: The run's `counts()`.
       metrics: Numbers by name.
       timings: Numbers that differ from run to run, by name; `wall_time_s` is
         the time of the run so far.
     """
     row = {'phase': phase, **counters}
-    row.update((name, f'{value:.8g}') for name, value in metrics.items())
+    row.update((name, _text(value, 8)) for name, value in metrics.items())
     self._metrics.add(row)
     self._remember(row)
     row = {name: row[name] for name in ('phase', 'iteration', 'env_steps')}
-    row.update((name, f'{value:.6g}') for name, value in timings.items())
+    row.update((name, _text(value, 6)) for name, value in timings.items())
     self._timings.add(row)
     scalars = {
-        'Metrics/EnvironmentSteps': counters['env_steps'],
-        'Metrics/NumberOfEpisodes': counters['total_episodes'],
+        _TAGS[name]: counters[name] for name in _TAGS if name in counters
     }
     for name, value in metrics.items():
       scope = 'Losses' if name.endswith('_loss') else 'Metrics'
@@ -184,6 +188,10 @@ class MetricsLog:
   @contextlib.contextmanager
   def _writing(self, phase, env_steps):
     """Directs the summaries of the block to the events of a phase."""
+    if phase not in self._writers:
+      self._writers[phase] = tf.summary.create_file_writer(
+          os.path.join(self._root_dir, phase), flush_millis=10_000
+      )
     try:
       with self._writers[phase].as_default(step=env_steps):
         yield
@@ -235,6 +243,11 @@ class MetricsLog:
     """Flushes and closes the event files."""
     for writer in self._writers.values():
       writer.close()
+
+
+def _text(value, digits):
+  """Returns a number as text: whole numbers in full, others to some digits."""
+  return str(value) if type(value) is int else f'{value:.{digits}g}'
 
 
 def _plain(text):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run: its parts, its seeds, and how it is saved, resumed and stopped."""
 
+import abc
 import contextlib
 import dataclasses
 import os
@@ -11,6 +12,7 @@ from typing import (
   Callable,
   Dict,
   Iterator,
+  List,
   NamedTuple,
   Optional,
   Sequence,
@@ -28,7 +30,6 @@ from rnd_agents import run_files
 from rnd_agents.collecting import shards
 from rnd_agents.environments import failures
 from rnd_agents.evaluation import evaluator
-from rnd_agents.networks import precision
 from rnd_agents.statistics import finite
 from rnd_agents.training import checkpoints as snapshots
 from rnd_agents.training import configuration
@@ -37,7 +38,6 @@ from rnd_agents.training import metrics_log
 from rnd_agents.training import run_directory
 
 if TYPE_CHECKING:
-  from rnd_agents.training import callbacks as callbacks_lib
   from rnd_agents.training import experiment
 
 
@@ -95,49 +95,41 @@ STATE_VERSION = 10
 
 
 @dataclasses.dataclass
-class Run:
-  """A run as its callbacks see it.
+class BaseRun(abc.ABC):
+  """A run of any kind: its folder, its checkpoints, and how it ends.
 
   Attributes:
-    config: The `experiment.Experiment`.
-    seeds: The seeds.
-    agent: The agent that learns.
-    collector: Collects with all environments.
-    evaluator: Plays the evaluations.
+    config: The settings, `root_dir`, `seed` and `num_env_steps` among them.
     counters: The `loops.Counters`.
-    loop: The `loops.Loop`.
-    checkpoints: The `Checkpoints` of the run.
+    checkpoints: The `Checkpoints` of the run, once they are built.
     log: The `metrics_log.MetricsLog`, once the run has started.
     callbacks: The `callbacks.Callback`s of the run, in their order.
     stopped_by: Name of the signal that stopped the run, or None.
     save_time_s: Seconds that the last checkpoint took; 0 once an iteration has
       counted them.
-    workers: Facts of each collecting worker in the last iteration.
   """
 
-  config: 'experiment.Experiment'
-  seeds: Seeds
-  agent: tf_agent.TFAgent
-  collector: shards.Shards
-  evaluator: evaluator.Evaluator
+  config: Any
+  _: dataclasses.KW_ONLY
   counters: loops.Counters = dataclasses.field(default_factory=loops.Counters)
-  loop: Optional[loops.Loop] = None
-  checkpoints: Optional[snapshots.Checkpoints] = None
+  checkpoints: snapshots.Checkpoints = dataclasses.field(init=False)
   log: Optional[metrics_log.MetricsLog] = None
-  callbacks: Sequence['callbacks_lib.Callback'] = ()
+  callbacks: Sequence[Any] = ()
   stopped_by: Optional[str] = None
   save_time_s: float = 0.0
-  workers: Sequence[Dict[str, float]] = ()
+
+  @abc.abstractmethod
+  def get_state(self) -> Dict[str, Any]:
+    """Returns what a checkpoint keeps besides variables, as plain data."""
+
+  @abc.abstractmethod
+  def set_state(self, state: Dict[str, Any]) -> None:
+    """Restores what `get_state` returned."""
 
   @property
   def root_dir(self) -> str:
     """The run's folder."""
     return self.config.root_dir
-
-  @property
-  def name(self) -> str:
-    """Name of the environment."""
-    return self.evaluator.environment.name
 
   def path(self, *names: str) -> str:
     """Returns the path of a file of the run."""
@@ -149,8 +141,217 @@ class Run:
 
   @property
   def is_done(self) -> bool:
+    """Whether all environment steps are done."""
+    return self.counters.env_steps >= self.config.num_env_steps
+
+  def counts(self) -> Dict[str, int]:
+    """Returns the counters of a row of metrics, by name."""
+    return dict(
+        iteration=self.counters.iteration, env_steps=self.counters.env_steps
+    )
+
+  def write_status(self, state: str, message: str = '', **facts: Any) -> None:
+    """Writes `status.json`; arguments as for `run_directory.write_status`."""
+    run_directory.write_status(
+        self.root_dir,
+        state,
+        message=message,
+        env_steps=self.counters.env_steps,
+        num_env_steps=self.config.num_env_steps,
+        iteration=self.counters.iteration,
+        **facts,
+    )
+
+  def save(self) -> None:
+    """Writes a checkpoint."""
+    self.checkpoints.save(
+        self.counters.iteration,
+        dict(
+            version=STATE_VERSION,
+            callbacks=[callback.get_state() for callback in self.callbacks],
+            **self.get_state(),
+        ),
+    )
+
+  def restore(self, snapshot: snapshots.Snapshot) -> None:
+    """Continues from a snapshot.
+
+    Raises:
+      SetupError: If it is of another agent, or of another version.
+    """
+    if snapshot.state.get('version') != STATE_VERSION:
+      raise errors.SetupError(
+          f'The checkpoint {snapshot.folder} is of another version of'
+          ' rnd_agents. Continue with that version, or choose another'
+          ' --root_dir.'
+      )
+    self.checkpoints.restore(snapshot)
+    self.set_state(snapshot.state)
+    for callback, state in zip(
+        self.callbacks, snapshot.state['callbacks'], strict=True
+    ):
+      callback.set_state(state)
+
+  def resume_or_record(self, settings: Dict[str, str], **facts: Any) -> bool:
+    """Resumes from a checkpoint if there is one, and records the settings.
+
+    Args:
+      settings: The settings in force, from `configuration.operative`.
+      **facts: More entries for `run.json`.
+
+    Returns:
+      Whether the run continues from a checkpoint.
+
+    Raises:
+      SetupError: If settings were changed that cannot be, or in vain.
+    """
+    snapshot = self.checkpoints.find()
+    has_rows = metrics_log.has_rows(self.root_dir)
+    if snapshot is None and has_rows:
+      raise errors.SetupError(
+          f'{self.root_dir} holds results and no checkpoint to continue from.'
+          ' Move them away, or choose another --root_dir.'
+      )
+    harmless: Sequence[str] = ()
+    if snapshot is not None:
+      before = run_files.read_run_record(self.root_dir).get('settings', {})
+      fatal, harmless, of_learning = configuration.changes(before, settings)
+      if fatal:
+        self._forget_untrained(snapshot, fatal, has_rows)
+        snapshot, harmless = None, ()
+    if snapshot is not None:
+      self.restore(snapshot)
+      if of_learning and self.is_done:
+        raise errors.SetupError(
+            'The run is finished; these changes would have no effect:'
+            f' {"; ".join(of_learning)}. Choose another --root_dir, or raise'
+            ' num_env_steps.'
+        )
+      for change in harmless:
+        logging.warning('Continuing with a change: %s.', change)
+      logging.info('Resuming at %d environment steps.', self.counters.env_steps)
+    run_directory.record_run(
+        self.root_dir,
+        settings,
+        harmless,
+        seed=self.config.seed,
+        env_steps=self.counters.env_steps,
+        **facts,
+    )
+    return snapshot is not None
+
+  def _forget_untrained(
+      self, snapshot: snapshots.Snapshot, fatal: List[str], has_rows: bool
+  ) -> None:
+    """Removes the checkpoints of a run that has not begun to learn."""
+    loop = snapshot.state.get('loop', {})
+    if snapshot.iteration or loop.get('pretraining_steps', 0) or has_rows:
+      raise errors.SetupError(
+          f'The run in {self.root_dir} cannot continue with other settings:'
+          f' {"; ".join(fatal)}. Set them back, or choose another --root_dir.'
+      )
+    logging.warning(
+        'Nothing was trained yet. The run starts again with other settings:'
+        ' %s.',
+        '; '.join(fatal),
+    )
+    self.checkpoints.forget_after(-1)
+
+  @contextlib.contextmanager
+  def watched(self) -> Iterator[None]:
+    """Calls the callbacks' `begin`, and their `end` after the block."""
+    with contextlib.ExitStack() as stack:
+      for callback in self.callbacks:
+        stack.callback(callback.end, self)
+        callback.begin(self)
+      yield
+
+  def iterate(self, iterations: Iterator[Any]) -> None:
+    """Passes iterations to the callbacks until the run is done or stopped.
+
+    The last iteration is on the disk afterwards.
+    """
+    while not self.is_done and not self.stopped_by:
+      iteration = next(iterations, None)
+      if iteration is None:
+        break
+      for callback in self.callbacks:
+        callback.after_iteration(self, iteration)
+    if self.checkpoints.iterations()[-1] != self.counters.iteration:
+      self.save()  # For example, a signal came after the callback that saves.
+    self.checkpoints.wait()
+
+  @contextlib.contextmanager
+  def final_status(self) -> Iterator[None]:
+    """Writes to `status.json` how the block ended; see `raising_run_errors`."""
+    try:
+      with self.raising_run_errors():
+        yield
+        name = self.stopped_by
+        self.write_status('stopped' if name else 'finished', name or '')
+    except BaseException as error:
+      with contextlib.suppress(OSError):
+        self.write_status('failed', f'{type(error).__name__}: {error}')
+      raise
+
+  @contextlib.contextmanager
+  def raising_run_errors(self) -> Iterator[None]:
+    """Turns failures of environments and of the disk into `RunError`s."""
+    try:
+      yield
+    except (failures.EnvironmentFailure, evaluator.EndlessEpisode) as error:
+      raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
+    except (OSError, tf.errors.OpError) as error:
+      # A checkpoint may have made the folder again, without a run's first file.
+      if (
+          isinstance(error, (FileNotFoundError, tf.errors.NotFoundError))
+          and self.path('') in str(error)
+          and not os.path.exists(self.path(run_files.RECORD_FILE))
+      ):
+        raise errors.RunError(
+            f'The folder {self.root_dir} of the run was deleted, and with it'
+            ' what the run had saved. Delete what is left of it; the same'
+            ' command then starts again.'
+        ) from error
+      if not snapshots.is_of_disk(error):
+        raise
+      raise errors.RunError(
+          f'A file of {self.root_dir} could not be written:'
+          f' {snapshots.error_text(error)} {self.checkpoints.kept()} Make room;'
+          ' the same command then continues.'
+      ) from error
+
+
+@dataclasses.dataclass
+class Run(BaseRun):
+  """A run that trains an agent, as its callbacks see it.
+
+  Attributes:
+    seeds: The seeds.
+    agent: The agent that learns.
+    collector: Collects with all environments.
+    evaluator: Plays the evaluations.
+    loop: The `loops.Loop`.
+    workers: Facts of each collecting worker in the last iteration.
+  """
+
+  config: 'experiment.Experiment'
+  seeds: Seeds
+  agent: tf_agent.TFAgent
+  collector: shards.Shards
+  evaluator: evaluator.Evaluator
+  loop: Optional[loops.Loop] = None
+  workers: Sequence[Dict[str, float]] = ()
+
+  @property
+  def name(self) -> str:
+    """Name of the environment."""
+    return self.evaluator.environment.name
+
+  @property
+  def is_done(self) -> bool:
     """Whether all steps are done, or the success rate is reached."""
-    if self.counters.env_steps >= self.config.num_env_steps:
+    if super().is_done:
       return True
     least = self.config.stop_at_success_rate
     if least is None:
@@ -166,8 +367,7 @@ class Run:
   def counts(self) -> Dict[str, int]:
     """Returns the counters of a row of metrics, by name."""
     return dict(
-        iteration=self.counters.iteration,
-        env_steps=self.counters.env_steps,
+        super().counts(),
         train_steps=int(self.agent.train_step_counter.numpy()),
         total_episodes=self.counters.episodes,
     )
@@ -177,61 +377,38 @@ class Run:
     has_told_success = self.log.last(phase, 'success_rate') is not None
     return evaluator.summarize_episodes(episodes, has_told_success)
 
-  def write_status(self, state: str, message: str = '') -> None:
-    """Writes `status.json`; `state` as for `run_directory.write_status`."""
-    run_directory.write_status(
-        self.root_dir,
-        state,
-        message=message,
-        env_steps=self.counters.env_steps,
-        num_env_steps=self.config.num_env_steps,
-        iteration=self.counters.iteration,
-        **(dict(workers=self.workers) if self.workers else {}),
+  def write_status(self, state: str, message: str = '', **facts: Any) -> None:
+    """Writes `status.json`, with the workers' facts if there are any."""
+    if self.workers:
+      facts['workers'] = self.workers
+    super().write_status(state, message, **facts)
+
+  def get_state(self) -> Dict[str, Any]:
+    """Returns the states of the collectors and of the loop."""
+    return dict(
+        collector=self.collector.get_state(), loop=self.loop.get_state()
     )
 
-  def save(self) -> None:
-    """Writes a checkpoint."""
-    self.checkpoints.save(
-        self.counters.iteration,
-        dict(
-            version=STATE_VERSION,
-            collector=self.collector.get_state(),
-            loop=self.loop.get_state(),
-            callbacks=[callback.get_state() for callback in self.callbacks],
-        ),
-    )
+  def set_state(self, state: Dict[str, Any]) -> None:
+    """Restores what `get_state` returned."""
+    episodes_go_on = self.collector.set_state(state['collector'])
+    self.loop.set_state(state['loop'], episodes_go_on)
 
   def restore(self, snapshot: snapshots.Snapshot) -> None:
-    """Continues from a snapshot.
-
-    Raises:
-      SetupError: If it is of another agent, or of another version.
-    """
+    """Continues from a snapshot, with the learning rates of the settings."""
     rates = _learning_rates(self.agent)
-    self.checkpoints.restore(snapshot)
-    # Those of the settings win over those of the checkpoint.
+    super().restore(snapshot)
     for optimizer, rate in rates:
       optimizer.learning_rate = rate
-    episodes_go_on = self.collector.set_state(snapshot.state['collector'])
-    self.loop.set_state(snapshot.state['loop'], episodes_go_on)
-    for callback, state in zip(
-        self.callbacks, snapshot.state['callbacks'], strict=True
-    ):
-      callback.set_state(state)
 
   @contextlib.contextmanager
   def raising_run_errors(self) -> Iterator[None]:
     """Turns failures of environments, numbers and disk into `RunError`s."""
     try:
-      with snapshots.disk_errors(self.root_dir, self.checkpoints.kept):
+      with super().raising_run_errors():
         yield
     except FloatingPointError as error:
       raise self._not_finite(error) from error
-    except (
-        failures.EnvironmentFailure,
-        evaluator.EndlessEpisode,
-    ) as error:
-      raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
     except tf.errors.OpError as error:
       refusal = finite.refusal_message(error)
       if not refusal:
@@ -256,82 +433,6 @@ def _learning_rates(agent):
       for optimizer in agent.optimizers
   ]
   return [pair for pair in rates if not isinstance(pair[1], dict)]
-
-
-def resume_or_record(
-    run: Run, settings: Dict[str, str]
-) -> Optional[snapshots.Snapshot]:
-  """Resumes from a checkpoint if there is one, and records the settings.
-
-  Args:
-    run: The run.
-    settings: The settings in force, from `configuration.operative`.
-
-  Returns:
-    The `checkpoints.Snapshot` that the run continues from, or None.
-
-  Raises:
-    SetupError: If settings were changed that cannot be, or in vain.
-  """
-  snapshot = run.checkpoints.find()
-  has_rows = metrics_log.has_rows(run.root_dir)
-  if snapshot is None and has_rows:
-    raise errors.SetupError(
-        f'{run.root_dir} holds results and no checkpoint to continue from. Move'
-        ' them away, or choose another --root_dir.'
-    )
-  harmless = []
-  if snapshot is not None:
-    before = run_files.read_run_record(run.root_dir).get('settings', {})
-    fatal, harmless, of_learning = configuration.changes(before, settings)
-    if fatal:
-      _forget_untrained(run, snapshot, fatal, has_rows)
-      snapshot, harmless = None, []
-  if snapshot is not None:
-    _restore(run, snapshot)
-    if of_learning and run.is_done:
-      raise errors.SetupError(
-          'The run is finished; these changes would have no effect:'
-          f' {"; ".join(of_learning)}. Choose another --root_dir, or raise'
-          ' num_env_steps.'
-      )
-    for change in harmless:
-      logging.warning('Continuing with a change: %s.', change)
-    logging.info('Resuming at %d environment steps.', run.counters.env_steps)
-  run_directory.record_run(
-      run.root_dir,
-      settings,
-      harmless,
-      seed=run.config.seed,
-      env_steps=run.counters.env_steps,
-      # What compute_dtype = 'auto' came to, where that was asked for.
-      auto_compute_dtype=precision.layer_policy(precision.AUTO).compute_dtype,
-  )
-  return snapshot
-
-
-def _restore(run, snapshot):
-  if snapshot.state.get('version') != STATE_VERSION:
-    raise errors.SetupError(
-        f'The checkpoint {snapshot.folder} is of another version of'
-        ' rnd_agents. Continue with that version, or choose another --root_dir.'
-    )
-  run.restore(snapshot)
-
-
-def _forget_untrained(run, snapshot, fatal, has_rows):
-  """Removes the checkpoints of a run that has not begun to learn."""
-  pretraining_steps = snapshot.state.get('loop', {}).get('pretraining_steps', 0)
-  if snapshot.iteration or pretraining_steps or has_rows:
-    raise errors.SetupError(
-        f'The run in {run.root_dir} cannot continue with other settings:'
-        f' {"; ".join(fatal)}. Set them back, or choose another --root_dir.'
-    )
-  logging.warning(
-      'Nothing was trained yet. The run starts again with other settings: %s.',
-      '; '.join(fatal),
-  )
-  run.checkpoints.forget_after(-1)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import platform
 import socket
 import subprocess
 import sys
-from typing import Any, Callable, Dict, Iterator, Optional, Sequence
+from typing import Any, Dict, Iterator, Optional, Sequence
 
 from absl import logging
 import gin
@@ -22,7 +22,6 @@ from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import run_files
 from rnd_agents.networks import precision
-from rnd_agents.training import checkpoints
 
 CONFIG_FILE = 'operative_config.gin'
 _LOCK_FILE = '.lock'
@@ -172,33 +171,6 @@ def write_status(root_dir: str, state: str, **facts: Any) -> None:
   """
   with files.replacing(os.path.join(root_dir, run_files.STATUS_FILE)) as file:
     json.dump(dict(state=state, time=_now(), **facts), file, indent=2)
-
-
-@contextlib.contextmanager
-def final_status(
-    root_dir: str,
-    write: Callable[[str, str], None],
-    signal_name: Callable[[], Optional[str]],
-    kept: Callable[[], str] = str,
-) -> Iterator[None]:
-  """Writes to `status.json` how a run ended, whatever ended it.
-
-  Args:
-    root_dir: The run's folder.
-    write: Function of (state, message) that calls `write_status`.
-    signal_name: Function that returns the name of the signal that stopped the
-      run; None or '' for none.
-    kept: As for `checkpoints.disk_errors`.
-  """
-  try:
-    yield
-    name = signal_name()
-    with checkpoints.disk_errors(root_dir, kept):
-      write('stopped' if name else 'finished', name or '')
-  except BaseException as error:
-    with contextlib.suppress(OSError):
-      write('failed', f'{type(error).__name__}: {error}')
-    raise
 
 
 def _now():

@@ -89,16 +89,6 @@ def test_a_learning_rate_that_falls_by_a_schedule_of_keras(build, network):
     np.testing.assert_allclose(start - variable, 0.21, rtol=2e-3)
 
 
-def test_rnd_is_that_of_create_rnd():
-  gin.parse_config("""
-      create_rnd_networks.output_size = 5
-      create_rnd.observation_fn = @newest_frame_observation_fn
-  """)
-  agent = _rnd_ppo()
-  assert agent.curiosity.rnd_network.create_variables().shape == [5]
-  assert agent.curiosity.rnd_network.input_tensor_spec.shape == [1]
-
-
 def test_r2d3_with_and_without_a_curiosity():
   agent = _r2d3(burn_in_length=2, weight_decay=0.1)
   assert agent.curiosity is None
@@ -145,12 +135,9 @@ def test_r2d3_on_a_q_network_of_ones_own():
     ],
 )
 def test_what_is_no_pair_of_q_networks_is_refused(function, words):
-  with pytest.raises(
-      TypeError,
-      match='q_networks_fn must return rnd_agents.networks.QNetworks.*' + words,
-  ):
+  with pytest.raises(TypeError, match=f'q_networks_fn .*QNetworks.*{words}'):
     _r2d3(q_networks_fn=function)
-  with pytest.raises(TypeError, match='such as @create_q_networks .without'):
+  with pytest.raises(TypeError, match='@create_q_networks .without'):
     _r2d3(q_networks_fn='create_q_networks')
 
 
@@ -205,47 +192,39 @@ def test_streams_are_made_of_one_curiosity_or_of_a_list(curiosity_fn, is_list):
   assert got == [[agent.curiosity] if is_list else agent.curiosity]
 
 
+def _novel_d(*specs):
+  return curiosity.create_novel_d(*specs, novelty_fn='RND')
+
+
 @pytest.mark.parametrize(
     ('build', 'settings', 'words'),
     [
-        (_rnd_ppo, {'learning_rate': 0.0}, 'learning_rate must be above 0'),
-        (_rnd_ppo, {'rnd_learning_rate': -1}, 'learning_rate must be above 0'),
-        (_rnd_ppo, {'learning_rate': None}, 'learning_rate must be a number'),
-        (_rnd_ppo, {'agent_class': 'PPO'}, 'agent_class must be RNDPPOAgent'),
-        (_rnd_ppo, {'agent_class': dict}, 'agent_class must be RNDPPOAgent'),
-        (
-            _rnd_ppo,
-            {
-                'curiosity_fn': lambda *specs: curiosity.create_novel_d(
-                    *specs, novelty_fn='RND'
-                )
-            },
-            'create_novel_d.novelty_fn must be a function',
-        ),
-        (_rnd_ppo, {'curiosity_fn': [3]}, 'curiosity_fn must be a function'),
-        (_r2d3, {'curiosity_fn': 'RND'}, 'curiosity_fn must be a function'),
+        (_rnd_ppo, {'learning_rate': 0.0}, 'learning_rate .*above 0'),
+        (_rnd_ppo, {'rnd_learning_rate': -1}, 'learning_rate .*above 0'),
+        (_rnd_ppo, {'learning_rate': None}, 'learning_rate .*number'),
+        (_rnd_ppo, {'agent_class': 'PPO'}, 'agent_class .*RNDPPOAgent'),
+        (_rnd_ppo, {'agent_class': dict}, 'agent_class .*RNDPPOAgent'),
+        (_rnd_ppo, {'curiosity_fn': _novel_d}, 'novelty_fn .*function'),
+        (_rnd_ppo, {'curiosity_fn': [3]}, 'curiosity_fn .*function'),
+        (_r2d3, {'curiosity_fn': 'RND'}, 'curiosity_fn .*function'),
         (
             _rnd_ppo,
             {'curiosity_fn': lambda spec: spec},
-            r'curiosity_fn must be a function of \(time_step_spec, action_spec',
+            'curiosity_fn .*time_step_spec, action',
         ),
         (
             _r2d3,
             {'curiosity_fn': lambda *specs: specs},
-            'curiosity_fn must return a Curiosity, got tuple',
+            'curiosity_fn .*Curiosity, got tuple',
         ),
-        (
-            _r2d3,
-            {'rnd_learning_rate': 1e-3},
-            'rnd_learning_rate has no effect without a curiosity',
-        ),
-        (_r2d3, {'learning_rate': -1.0}, 'learning_rate must be above 0'),
-        (_r2d3, {'adam_epsilon': 0}, 'adam_epsilon must be above 0'),
-        (_r2d3, {'weight_decay': -0.1}, 'weight_decay must be at least 0'),
+        (_r2d3, {'rnd_learning_rate': 1e-3}, 'rnd_learning_rate has no effect'),
+        (_r2d3, {'learning_rate': -1.0}, 'learning_rate .*above 0'),
+        (_r2d3, {'adam_epsilon': 0}, 'adam_epsilon .*above 0'),
+        (_r2d3, {'weight_decay': -0.1}, 'weight_decay .*at least 0'),
         (
             _r2d3,
             {'curiosity_fn': curiosity.create_rnd, 'rnd_learning_rate': 0},
-            'rnd_learning_rate must be above 0',
+            'rnd_learning_rate .*above 0',
         ),
     ],
 )
@@ -257,8 +236,8 @@ def test_refuses(build, settings, words):
 @pytest.mark.parametrize(
     ('num_environments', 'rollout_length', 'words'),
     [
-        (1, 2, '1 environments . 2 steps are 2 transitions, too few'),
-        (1, 3, 'are 3 transitions, too few'),
+        (1, 2, '1 environments . 2 .*too few'),
+        (1, 3, '3 transitions, too few'),
         (2, 4, None),
     ],
 )

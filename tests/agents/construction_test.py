@@ -57,23 +57,23 @@ def _refused(error, match, nets=None, **settings):
         (
             'value_net',
             lambda: value_network.ValueNetwork(FLAT, fc_layer_params=(4,)),
-            r'value_net must have 2 heads.*\[\.\.\., 2\].*create_networks',
+            'value_net .*2 heads.*create_networks',
         ),
         *(
             (
                 'value_net',
                 functools.partial(agent_test_utils.Slice, FLAT, 0, width),
-                'value_net must have 2 heads',
+                'value_net .*2 heads',
             )
             for width in (1, 3)
         ),
         (
             'target_rnd_network',
             lambda: networks.RNDNetwork(FLAT, (4,), 4),
-            '4 trainable variables.*trainable = False',
+            '4 trainable.*trainable = False',
         ),
         *(
-            (name, lambda: None, f'{name} must be a tf_agents Network')
+            (name, lambda: None, f'{name} .*tf_agents Network')
             for name in (
                 'actor_net', 'value_net', 'rnd_network', 'target_rnd_network'
             )
@@ -93,25 +93,25 @@ _BY_LEARNER = {
 @pytest.mark.parametrize(
     ('settings', 'match'),
     [
-        ({'use_gae': False}, 'always has use_gae=True, got False'),
-        ({'use_td_lambda_return': False}, 'always has use_td_lambda_return=Tr'),
-        ({'initial_adaptive_kl_beta': 1.0}, 'always has initial_adaptive_kl'),
-        ({'kl_cutoff_factor': 2.0}, 'always has kl_cutoff_factor=0.0'),
-        ({'num_epochs': float('inf')}, 'num_epochs must be .* from 1, got inf'),
-        ({'num_epochs': 0.5}, 'an integer from 1, got 0.5'),
-        ({'num_minibatches': 0}, 'an integer from 1, got 0'),
-        ({'importance_ratio_clipping': 0}, 'clipping must be above 0, got 0'),
-        ({'predictor_proportion': 0}, 'above 0.*intrinsic_advantage_coef'),
-        ({'predictor_proportion': 1.5}, 'portion must .* at most 1, got 1.5'),
+        ({'use_gae': False}, 'use_gae=True'),
+        ({'use_td_lambda_return': False}, 'use_td_lambda_return=True'),
+        ({'initial_adaptive_kl_beta': 1.0}, 'initial_adaptive_kl'),
+        ({'kl_cutoff_factor': 2.0}, 'kl_cutoff_factor=0.0'),
+        ({'num_epochs': float('inf')}, 'num_epochs .*got inf'),
+        ({'num_epochs': 0.5}, 'num_epochs .*got 0.5'),
+        ({'num_minibatches': 0}, 'num_minibatches .*got 0'),
+        ({'importance_ratio_clipping': 0}, 'clipping .*above 0'),
+        ({'predictor_proportion': 0}, 'above 0.*intrinsic_adv'),
+        ({'predictor_proportion': 1.5}, 'portion .*got 1.5'),
         (
             {'compute_value_and_advantage_in_train': False},
-            'set update_normalizers_in_train=False',
+            'update_normalizers_in_train',
         ),
-        ({'target_kl': 0.0}, 'target_kl must be above 0'),
-        ({'intrinsic_reward_clip': -1.0}, 'reward_clip must be above 0'),
+        ({'target_kl': 0.0}, 'target_kl .*above 0'),
+        ({'intrinsic_reward_clip': -1.0}, 'reward_clip .*above 0'),
         (
             {'intrinsic_termination_discount': 1.5},
-            'termination_discount must be between 0 and 1, got 1.5',
+            'termination_discount .*got 1.5',
         ),
         (
             {
@@ -128,11 +128,11 @@ _BY_LEARNER = {
                 advantage_scale_decay=0.9,
                 normalize_advantages=True,
             ),
-            'advantage_scale_decay needs .*in_train=True',
+            'advantage_scale_decay .*in_train=True',
         ),
         (
             {'extrinsic_advantage_coefficient': float('nan')},
-            'extrinsic_advantage_coefficient must be neither.*got nan',
+            'extrinsic_advantage_coefficient .*nan',
         ),
     ],
     ids=lambda x: next(iter(x)) if isinstance(x, dict) else '',
@@ -147,11 +147,11 @@ def test_value_is_refused(settings, match):
         ({'num_epoch': 3}, 'no argument num_epoch'),
         (
             {'intrinsic_advantage_coefficient': '1'},
-            'must be a number neither infinite nor NaN, got .1.',
+            'intrinsic_advantage_coefficient .*number',
         ),
         # What is 0, or None, decides which graph is built.
         *(
-            ({name: tf.Variable(0.1)}, f'{name} must be a number')
+            ({name: tf.Variable(0.1)}, f'{name} .*number')
             for name in (
                 'value_clipping',
                 'gradient_clipping',

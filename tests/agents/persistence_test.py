@@ -202,25 +202,6 @@ def test_saved_policy_for_dicts(tmp_path):
   )
 
 
-def test_saved_policy_for_images_records_both_values(tmp_path):
-  agent, time_step = _ready_agent(
-      IMAGE,
-      agent_test_utils.DISCRETE,
-      compute_value_and_advantage_in_train=False,
-      update_normalizers_in_train=False,
-  )
-  mine = agent.collect_policy.action(time_step).info
-  loaded = _save_and_load(agent.collect_policy, tmp_path)
-  info = loaded.action(time_step, ()).info
-  _assert_close(info, mine)
-  values = agent._value_net.value_net(time_step.observation)[0].numpy()
-  assert np.abs(values[:, 0] - values[:, 1]).min() > 1e-4
-  np.testing.assert_allclose(info['value_prediction'], values[:, 0], atol=1e-6)
-  np.testing.assert_allclose(
-      info['intrinsic_value_prediction'], values[:, 1], atol=1e-6
-  )
-
-
 def _agent_with_memory(kind, core):
   if kind == 'R2D3':
     return slow_r2d3.build_agent(core=core, collect_epsilon=tf.Variable(0.0))

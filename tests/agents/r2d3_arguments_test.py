@@ -16,10 +16,29 @@ from rnd_agents import networks
 from rnd_agents.curiosity import random_network_distillation
 from tests.agents import slow_r2d3
 
-INTEGERS = {
-    'burn_in_length': 0, 'n_step': 1, 'target_update_period_train_steps': 1
-}
 NAN, INF = float('nan'), float('inf')
+# Values out of the range of each argument.
+RANGES = {
+    'burn_in_length': (-1, 1.5, NAN, INF, -INF),
+    'n_step': (0, -1, 1.5, NAN, INF, -INF),
+    'target_update_period_train_steps': (0, -1, 1.5, NAN, INF, -INF),
+    'discount_factor': (-0.1, 1.01, NAN),
+    'priority_max_weight': (-0.1, 1.01, NAN),
+    'eval_epsilon': (-0.1, 1.01, NAN),
+    'value_rescaling_epsilon': (-1e-3, NAN),
+    'n_step_weight': (-1, NAN),
+    'one_step_weight': (-1, NAN),
+    'margin_weight': (-1, NAN),
+    'margin': (-0.1, NAN),
+    'margin_anneal_train_steps': (0, 1.5, NAN),
+    'bonus_weight': (-0.1, NAN),
+    'squared_error_scale': (0, -0.5, NAN),
+    'gradient_clipping': (0, -1, NAN),
+    'target_update_tau': (0, 1.01, NAN),
+}
+OPTIONAL = (
+    'value_rescaling_epsilon', 'gradient_clipping', 'margin_anneal_train_steps'
+)
 
 
 @pytest.fixture(name='nets', scope='module')
@@ -27,86 +46,40 @@ def _nets():
   return slow_r2d3.build_networks('none')
 
 
-def _refused(nets, error, message, **settings):
-  with pytest.raises(error, match=re.escape(message)):
+def _refused(nets, error, words, **settings):
+  with pytest.raises(error, match=words):
     slow_r2d3.build_agent(nets, **settings)
 
 
-@pytest.mark.parametrize('name', INTEGERS)
-def test_integers(nets, name):
-  least = INTEGERS[name]
-  for value in (least - 1, -1, 1.5, NAN, INF, -INF):
-    message = f'R2D3Agent.{name} must be an integer from {least}, got {value}.'
-    _refused(nets, ValueError, message, **{name: value})
-  for value in ('3', True, None, (3,)):
-    message = f'R2D3Agent.{name} must be a number an integer from'
-    _refused(nets, TypeError, message, **{name: value})
-
-
-@pytest.mark.parametrize(
-    ('name', 'values', 'words'),
-    [
-        ('discount_factor', (-0.1, 1.01, NAN), 'between 0 and 1'),
-        ('priority_max_weight', (-0.1, 1.01, NAN), 'between 0 and 1'),
-        ('eval_epsilon', (-0.1, 1.01, NAN), 'between 0 and 1'),
-        ('value_rescaling_epsilon', (-1e-3, NAN), 'at least 0'),
-        ('n_step_weight', (-1, NAN), 'at least 0'),
-        ('one_step_weight', (-1, NAN), 'at least 0'),
-        ('margin_weight', (-1, NAN), 'at least 0'),
-        ('margin', (-0.1, NAN), 'at least 0'),
-        ('margin_anneal_train_steps', (0, 1.5, NAN), 'an integer from 1'),
-        ('bonus_weight', (-0.1, NAN), 'at least 0'),
-        ('squared_error_scale', (0, -0.5, NAN), 'above 0'),
-        ('gradient_clipping', (0, -1, NAN), 'above 0'),
-        ('target_update_tau', (0, 1.01, NAN), 'above 0 and at most 1'),
-    ],
-)
-def test_numbers_out_of_range(nets, name, values, words):
-  for value in values:
-    message = f'R2D3Agent.{name} must be {words}, got {value}.'
-    _refused(nets, ValueError, message, **{name: value})
-  for value in ('1', True, [1.0]):
-    message = f'R2D3Agent.{name} must be a number {words}, got {value!r}.'
-    _refused(nets, TypeError, message, **{name: value})
-  if name not in (
-      'value_rescaling_epsilon', 'gradient_clipping',
-      'margin_anneal_train_steps',
-  ):
-    _refused(nets, TypeError, 'got None', **{name: None})
+@pytest.mark.parametrize('name', RANGES)
+def test_numbers_out_of_range(nets, name):
+  for value in RANGES[name]:
+    words = f'R2D3Agent.{name} .*got {re.escape(str(value))}'
+    _refused(nets, ValueError, words, **{name: value})
+  for value in ('1', True, [1.0], *([] if name in OPTIONAL else [None])):
+    words = f'R2D3Agent.{name} .*number.*got {re.escape(repr(value))}'
+    _refused(nets, TypeError, words, **{name: value})
 
 
 @pytest.mark.parametrize(
     ('name', 'choices'),
     [
-        ('recurrent_state_init', "('stored', 'zero')"),
-        ('priorities_from', "('n_step_errors', 'both_errors', 'losses')"),
+        ('recurrent_state_init', "'stored', 'zero'"),
+        ('priorities_from', "'n_step_errors', 'both_errors', 'losses'"),
     ],
 )
 def test_words_that_mean_nothing(nets, name, choices):
-  _refused(
-      nets,
-      ValueError,
-      f"R2D3Agent.{name} must be one of {choices}, got 'random'.",
-      **{name: 'random'},
-  )
-  _refused(nets, ValueError, 'must be one of', **{name: None})
-
-
-def test_epsilon_of_the_collect_policy(nets):
-  _refused(
-      nets,
-      ValueError,
-      'epsilon must be between 0 and 1, got 1.5.',
-      collect_epsilon=1.5,
-  )
+  for value in ('random', None):
+    words = f'R2D3Agent.{name} .*{choices}.*got {value!r}'
+    _refused(nets, ValueError, words, **{name: value})
 
 
 @pytest.mark.parametrize(
-    'epsilon', [[1.5, 0.2], np.array([0.1, -0.1]), [float('nan')], '0.1', None]
+    'epsilon',
+    [1.5, [1.5, 0.2], np.array([0.1, -0.1]), [float('nan')], '0.1', None],
 )
 def test_epsilons_that_are_no_probabilities(nets, epsilon):
-  message = 'epsilon must be between 0 and 1'
-  _refused(nets, ValueError, message, collect_epsilon=epsilon)
+  _refused(nets, ValueError, 'epsilon .*0 and 1', collect_epsilon=epsilon)
 
 
 def test_an_epsilon_for_each_environment_may_be_an_array(nets):
@@ -147,30 +120,19 @@ def test_bounds_and_whole_floats_are_taken():
 
 
 def test_networks_that_cannot_serve(nets):
-  other = slow_r2d3.build_networks('gru')
-  _refused(
-      nets._replace(target_q_network=None),
-      TypeError,
-      'target_q_network must be a tf_agents Network, got NoneType.'
-      ' create_networks and create_q_networks of rnd_agents.networks build',
-  )
+  words = 'target_q_network .*Network, got NoneType.*create_q_networks'
+  _refused(nets._replace(target_q_network=None), TypeError, words)
   _refused(
       nets,
       TypeError,
-      'q_network must be a tf_agents Network, got Dense.',
+      'q_network .*Network, got Dense',
       q_network=tf.keras.layers.Dense(3),
   )
-  _refused(
-      nets._replace(target_q_network=other.target_q_network),
-      ValueError,
-      'must have variables of the same shapes, got [TensorShape([3, 6]),',
-  )
-  _refused(
-      nets._replace(target_q_network=nets.q_network),
-      ValueError,
-      'q_network and target_q_network share weights: build two networks',
-  )
-  # Two networks on one trunk.
+  # Of other shapes; the same; on one trunk.
+  other = slow_r2d3.build_networks('gru').target_q_network
+  _refused(nets._replace(target_q_network=other), ValueError, 'same shapes')
+  shared = nets._replace(target_q_network=nets.q_network)
+  _refused(shared, ValueError, 'share weights')
   spec, action = slow_r2d3.OBSERVATION, slow_r2d3.ACTION
   trunk = nets.q_network._encoder
   half = networks.RecurrentQNetwork(spec, action, trunk, head_units=4)
@@ -188,7 +150,7 @@ def test_actions_must_be_one_choice_from_0(
   _refused(
       nets,
       ValueError,
-      'Q-learning needs one discrete action from 0',
+      'one discrete action from 0',
       action_spec=tensor_spec.BoundedTensorSpec(shape, dtype, minimum, maximum),
   )
 
@@ -199,8 +161,7 @@ def test_networks_must_have_a_value_for_each_action(nets, num_actions):
   _refused(
       nets,
       ValueError,
-      f'q_network must have an output for each of the {num_actions} actions,'
-      f' [..., {num_actions}], got TensorSpec(shape=(3,)',
+      rf'q_network .* {num_actions} actions.*got .*\(3,\)',
       action_spec=spec,
   )
 
@@ -219,7 +180,7 @@ def test_networks_must_forget_where_an_episode_begins(nets):
   _refused(
       nets._replace(q_network=_keras_lstm(), target_q_network=_keras_lstm()),
       ValueError,
-      'q_network remembers what was before an episode',
+      'q_network remembers',
   )
   for core in ('lstm', 'gru', 'own'):
     slow_r2d3.build_agent(core=core)
@@ -236,8 +197,7 @@ def test_a_curiosity_needs_an_optimizer_and_a_type(nets):
   _refused(
       nets,
       TypeError,
-      'R2D3Agent.curiosity must be a Curiosity, such as'
-      ' RandomNetworkDistillation, got str.',
+      'R2D3Agent.curiosity .*Curiosity.*got str',
       curiosity='rnd',
       rnd_optimizer=tf.keras.optimizers.SGD(0.1),
   )
@@ -248,17 +208,14 @@ def test_a_curiosity_needs_an_optimizer_and_a_type(nets):
       networks.RNDNetwork(spec, (4,), 2, trainable=False),
   )
   _refused(
-      nets,
-      ValueError,
-      'R2D3Agent.rnd_optimizer is missing: the curiosity has trainable',
-      curiosity=rnd,
+      nets, ValueError, 'R2D3Agent.rnd_optimizer is missing', curiosity=rnd
   )
   # It would count two steps an update.
   optimizer = tf.keras.optimizers.legacy.Adam(0.1)
   _refused(
       nets,
       ValueError,
-      'R2D3Agent.optimizer and rnd_optimizer are one object',
+      'optimizer and rnd_optimizer are one object',
       curiosity=rnd,
       optimizer=optimizer,
       rnd_optimizer=optimizer,
@@ -268,9 +225,7 @@ def test_a_curiosity_needs_an_optimizer_and_a_type(nets):
 def test_sequences_need_a_step_to_learn_from(nets):
   agent = slow_r2d3.build_agent(nets, burn_in_length=2)
   short = slow_r2d3.sequences(['FMM'])
-  with pytest.raises(
-      ValueError, match='at least 4 frames: burn_in_length=2, .* got 3'
-  ):
+  with pytest.raises(ValueError, match='4 frames: burn_in_length=2, .* got 3'):
     agent.train(short)
   # One step and the frame after it are enough.
   info = agent.loss(slow_r2d3.sequences(['FMMM'])).extra
@@ -280,7 +235,7 @@ def test_sequences_need_a_step_to_learn_from(nets):
 
 def test_training_needs_an_optimizer():
   agent = slow_r2d3.build_agent(core='none', optimizer=None)
-  with pytest.raises(ValueError, match='R2D3Agent needs an optimizer to train'):
+  with pytest.raises(ValueError, match='R2D3Agent needs an optimizer'):
     agent.train(slow_r2d3.sequences())
   # To act and to judge it needs none.
   assert agent.loss(slow_r2d3.sequences()).loss > 0

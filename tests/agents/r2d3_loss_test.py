@@ -39,48 +39,6 @@ def test_states_before_the_first_frames():
   assert abs(_loss_of(agent, experience, flat[::-1]) - stored) > 1e-3
 
 
-@pytest.mark.parametrize('core', ['gru', 'none'])
-def test_no_gradient_passes_the_burn_in(core):
-  settings = {'one_step_weight': 1.0, 'margin_weight': 1.0}
-  agent = slow_r2d3.build_agent(core=core, **settings)
-  experience = slow_r2d3.sequences(['MMMMMMMM'] * 5)
-  states = list(map(tf.constant, slow_r2d3.random_states(agent._q_network, 5)))
-  target = agent._target_q_network.variables
-  with tf.GradientTape() as tape:
-    tape.watch([experience.observation, *states])
-    loss = agent.loss(
-        experience,
-        network_state=states,
-        is_demonstration=tf.constant(slow_r2d3.DEMONSTRATIONS),
-    ).loss
-  gradient, to_states, to_target = tape.gradient(
-      loss, [experience.observation, states, target]
-  )
-  sizes = np.abs(tf.convert_to_tensor(gradient)).sum(-1)
-  assert np.all(sizes[:, :2] == 0)
-  # The last frame only serves to bootstrap.
-  assert np.all(sizes[:, 7] == 0) and np.all(sizes[:, 2:7].max(0) > 1e-3)
-  assert all(x is None or np.all(x == 0) for x in to_states)
-  assert all(x is None for x in to_target)
-  # And yet a recurrent network remembers the burn-in.
-  moved = experience.replace(
-      observation=experience.observation
-      + tf.one_hot(0, 8)[tf.newaxis, :, tf.newaxis]
-  )
-  change = abs(_loss_of(agent, moved, states) - _loss_of(
-      agent, experience, states
-  ))
-  assert change == 0 if core == 'none' else change > 1e-4
-  # Without one the gradient reaches every frame but the last.
-  agent = slow_r2d3.build_agent(core=core, burn_in_length=0)
-  with tf.GradientTape() as tape:
-    tape.watch(experience.observation)
-    loss = agent.loss(experience, network_state=states).loss
-  gradient = tape.gradient(loss, experience.observation)
-  sizes = np.abs(tf.convert_to_tensor(gradient)).sum(-1)
-  assert np.all(sizes[:, :7].max(0) > 1e-3) and np.all(sizes[:, 7] == 0)
-
-
 def _garbage(experience, mask, observation):
   """Frames [B, L] where the mask is True hold nothing that makes sense."""
   mask = tf.constant(mask)

@@ -146,7 +146,7 @@ def test_actions_are_of_the_specs_type():
 
 @pytest.mark.parametrize('epsilon', [-0.1, 1.5, float('nan')])
 def test_epsilon_is_a_probability(epsilon):
-  with pytest.raises(ValueError, match='epsilon must be between 0 and 1, got'):
+  with pytest.raises(ValueError, match='epsilon .*0 and 1'):
     _policy(epsilon)
 
 
@@ -315,5 +315,3 @@ def test_a_driver_carries_the_state():
   for x, y in zip(*map(tf.nest.flatten, (spec, experience)), strict=True):
     assert x.shape == y.shape[2:] and x.dtype == y.dtype
   environment.close()
-
-

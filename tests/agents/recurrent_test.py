@@ -11,7 +11,6 @@ from tf_agents.networks import actor_distribution_rnn_network
 from tf_agents.networks import lstm_encoding_network
 from tf_agents.networks import network
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
-from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
@@ -113,58 +112,12 @@ def test_chunks_unroll_to_what_was_collected():
     flat_values = tf.reshape(recorded, [-1, 2])
     value_errors = tf.abs(values - tf.gather(flat_values, steps))[kept]
     valid = rollout.begins_transition(experience)
-    old_errors = tf.abs(rows.old_values - flat_values)[
-        tf.reshape(valid, [-1])
-    ]
+    old_errors = tf.abs(rows.old_values - flat_values)[tf.reshape(valid, [-1])]
     assert kept.numpy().sum() == (step_types[:, :-1] != ts.StepType.LAST).sum()
     return [np.max(x) for x in (logit_errors, value_errors, old_errors)]
 
   assert max(distances('stored')) < 1e-5
   assert min(distances('zero')) > 1e-2
-
-
-@pytest.mark.parametrize(
-    'observation_spec',
-    [
-        tensor_spec.BoundedTensorSpec([6, 6, 2], tf.uint8, 0, 255),
-        {
-            'observation': agent_test_utils.FLAT,
-            'previous_action': agent_test_utils.DISCRETE,
-            'previous_reward': tf.TensorSpec([1], tf.float32),
-        },
-    ],
-    ids=['image', 'dict'],
-)
-def test_images_and_dicts_unroll_to_what_was_collected(observation_spec):
-  agent = agent_test_utils.stir(
-      agent_test_utils.build_agent(
-          observation_spec, sizes={'core': networks.LSTMCore(6)},
-          unroll_length=3,
-      )
-  )
-  experience = agent_test_utils.rollout(agent)
-  policy = agent.collect_policy
-  state, infos = policy.get_initial_state(4), []
-  for t in range(9):
-    row = tf.nest.map_structure(lambda x, t=t: x[:, t], experience)
-    step = policy.action(
-        ts.TimeStep(row.step_type, row.reward, row.discount, row.observation),
-        state,
-    )
-    state = step.state
-    infos.append(step.info)
-  info = tf.nest.map_structure(lambda *x: tf.stack(x, 1), *infos)
-  experience = experience.replace(policy_info=info)
-  rows, _ = agent_test_utils.rows_of(agent, experience)
-  chunks = agent_test_utils.sampler_of(agent, experience)
-  logits, _, minibatch = _unrolled(agent, rows, chunks)
-  collected = tf.reshape(info['dist_params']['logits'], [36, -1])
-  steps = tf.gather(chunks.steps, chunks.indices)
-  kept = minibatch.counts > 0
-  np.testing.assert_allclose(
-      logits[kept], tf.gather(collected, steps)[kept], atol=1e-5
-  )
-  assert np.abs(info['network_state'][0]).max() > 0.05
 
 
 def _without_values(experience, state_init):
@@ -216,45 +169,9 @@ def test_padding_and_boundaries_weigh_nothing():
         ('observation', is_padding[..., tf.newaxis]),
     ):
       spoiled[name] = tf.where(mask, garbage, spoiled[name])
-    results = _terms_and_gradients(
-        agent, rollout.Rows(**spoiled), rows, begins
-    )
+    results = _terms_and_gradients(agent, rollout.Rows(**spoiled), rows, begins)
     for x, y in zip(*map(tf.nest.flatten, (expected, results)), strict=True):
       np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-7)
-
-
-def test_no_gradient_passes_the_burn_in():
-  agent = agent_test_utils.stir(
-      agent_test_utils.build_agent(
-          sizes={'core': networks.GRUCore(5)},
-          unroll_length=2,
-          burn_in_length=2,
-          intrinsic_advantage_coefficient=0.0,
-      )
-  )
-  experience = slow_recurrent.with_states(
-      agent_test_utils.rollout(agent, ['MMMMMMMMM'])
-  )
-  rows, _ = agent_test_utils.rows_of(agent, experience)
-  with tf.GradientTape() as tape:
-    tape.watch(rows.observation)
-    chunks = agent_test_utils.sampler_of(agent, experience)
-    # The last chunk alone: rows 6 and 7, after a burn-in of rows 4 and 5.
-    terms = agent_test_utils.loss_terms(
-        agent, rows, *chunks.minibatch(rows, chunks.indices[3:])
-    )
-    loss = terms['policy_gradient_loss'] + terms['value_estimation_loss']
-  gradient = tf.convert_to_tensor(tape.gradient(loss, rows.observation))
-  sizes = np.abs(gradient).sum(-1)
-  assert np.all(sizes[6:8] > 1e-6)
-  assert np.all(np.delete(sizes, [6, 7]) == 0)
-  # And yet the loss depends on it.
-  moved = rows.observation + tf.one_hot(4, 9)[:, tf.newaxis]
-  others = rows._replace(observation=moved)
-  moved = agent_test_utils.loss_terms(
-      agent, others, *chunks.minibatch(others, chunks.indices[3:])
-  )
-  assert abs(moved['policy_gradient_loss'] - terms['policy_gradient_loss']) > 0
 
 
 def test_minibatches_draw_chunks_whole_and_each_once():
@@ -397,17 +314,17 @@ class _Memory(network.Network):
         (
             {'recurrent_state_init': 'random'},
             ValueError,
-            "recurrent_state_init must be 'stored' or 'zero', got 'random'",
+            "recurrent_state_init .*'random'",
         ),
-        ({'unroll_length': 0}, ValueError, 'unroll_length must be at least 1'),
-        ({'unroll_length': 2.5}, TypeError, 'integer number of steps from 1'),
+        ({'unroll_length': 0}, ValueError, 'unroll_length .*got 0'),
+        ({'unroll_length': 2.5}, TypeError, 'unroll_length .*integer'),
         (
             {'burn_in_length': -1, 'unroll_length': 4},
             ValueError,
-            'burn_in_length must be at least 0, got -1',
+            'burn_in_length .*got -1',
         ),
         ({'burn_in_length': 4}, ValueError, r'needs \S*unroll_length'),
-        ({'unroll_remainder': 'keep'}, ValueError, "must be .*'shift'"),
+        ({'unroll_remainder': 'keep'}, ValueError, "remainder .*'shift'"),
     ],
 )
 def test_sequences_that_cannot_be_are_refused(settings, error, match):
@@ -427,7 +344,7 @@ def test_sequences_that_cannot_be_are_refused(settings, error, match):
     ],
 )
 def test_feed_forward_networks_have_no_sequences(settings):
-  with pytest.raises(ValueError, match='is for recurrent networks.*@LSTMCore'):
+  with pytest.raises(ValueError, match='recurrent networks.*@LSTMCore'):
     agent_test_utils.build_agent(**settings)
 
 
@@ -437,5 +354,5 @@ def test_rnd_networks_have_no_memory(name):
       agent_test_utils.FLAT, agent_test_utils.DISCRETE
   )._asdict()
   nets[name] = _Memory()
-  with pytest.raises(ValueError, match=f'{name} has a recurrent state'):
+  with pytest.raises(ValueError, match=f'{name} .*recurrent'):
     agent_test_utils.build_agent(nets=nets)

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of an archive exploration as a run, and of what it leaves."""
 
+import io
 import os
+import shutil
 import signal
 
 import gin
@@ -15,18 +17,19 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import curiosity
 from rnd_agents import errors
+from rnd_agents import plain_data
 from rnd_agents import run_files
-from rnd_agents.archive import archive_log
 from rnd_agents.archive import archive_novelty
 from rnd_agents.archive import exploration
 from rnd_agents.collecting import local
 from rnd_agents.environments import loaders
 from rnd_agents.replay import demonstrations
+from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from tests import command_lines
+from tests import tiny_runs
 from tests.archive import toys
-from tests.training import tiny_runs
 from train import explore
 
 _DEEP_SEA = (
@@ -59,9 +62,15 @@ def _explore(root_dir, *bindings, files=()):
   return exploration.explore(os.fspath(root_dir), seed=1)
 
 
+def _state(root_dir):
+  """State of the explorer in the one checkpoint."""
+  (path,) = root_dir.glob('checkpoints/iteration_*/state.bin')
+  with open(path, 'rb') as file:
+    return plain_data.load(file)['explorer']
+
+
 def _archive(root_dir):
-  with np.load(os.path.join(root_dir, exploration.ARCHIVE_FILE)) as file:
-    return dict(file)
+  return _state(root_dir)['archive']
 
 
 def test_deep_sea_from_the_gin_file_to_r2d3(tmp_path):
@@ -99,22 +108,45 @@ def test_deep_sea_from_the_gin_file_to_r2d3(tmp_path):
   )
 
 
+def _bytes(state):
+  file = io.BytesIO()
+  plain_data.dump(state, file)
+  return file.getvalue()
+
+
 def _assert_same(root_dir, other):
   """Asserts that two explorations have left the same."""
-  ours, theirs = _archive(root_dir), _archive(other)
-  assert ours.keys() == theirs.keys()
-  for name in ours:
-    np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+  assert _bytes(_state(root_dir)) == _bytes(_state(other))
   for name in ('metrics.csv', 'demonstrations.tfrecord'):
     assert (root_dir / name).read_bytes() == (other / name).read_bytes()
 
 
-def test_a_kill_within_the_first_interval_begins_anew(tmp_path, monkeypatch):
-  def killed(*_):
-    raise tiny_runs.Killed
+def _interrupt_save(monkeypatch, number, interrupt):
+  """Calls `interrupt` in place of the save with a number; others save."""
+  save, saves = checkpoints.Checkpoints.save, []
 
+  def saving(self, *args):
+    saves.append(args)
+    if len(saves) == number:
+      interrupt(lambda: save(self, *args))
+    else:
+      save(self, *args)
+
+  monkeypatch.setattr(checkpoints.Checkpoints, 'save', saving)
+
+
+def _kill(save):
+  raise tiny_runs.Killed
+
+
+def _terminate(save):
+  save()
+  os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_kill_within_the_first_interval_begins_anew(tmp_path, monkeypatch):
   with monkeypatch.context() as context, pytest.raises(tiny_runs.Killed):
-    context.setattr(archive_log.ArchiveLog, 'line', killed)
+    _interrupt_save(context, 2, _kill)  # The first one is of iteration 0.
     _explore(tmp_path / 'broken', *_DRIFT)
   assert len(run_files.read_rows(tmp_path / 'broken')) > 1
   assert _explore(tmp_path / 'broken', *_DRIFT).finished
@@ -125,28 +157,19 @@ def test_a_kill_within_the_first_interval_begins_anew(tmp_path, monkeypatch):
 @pytest.mark.parametrize('by', ['kill', 'SIGTERM'])
 def test_interrupted_is_bit_for_bit_uninterrupted(tmp_path, monkeypatch, by):
   whole = _explore(tmp_path / 'whole', *_DRIFT)
-  saves, save = [], exploration.save
-
-  def interrupt(config, explorer):
-    if len(saves) == 4 and by == 'kill':  # What was done since is lost.
-      saves.append(None)
-      raise tiny_runs.Killed
-    save(config, explorer)
-    saves.append(explorer.env_steps)
-    if len(saves) == 4 and by == 'SIGTERM':
-      os.kill(os.getpid(), signal.SIGTERM)
-
-  monkeypatch.setattr(exploration, 'save', interrupt)
   bindings = *_DRIFT, 'explore.save_interval_s = 0.0'
-  if by == 'kill':
-    with pytest.raises(tiny_runs.Killed):
-      _explore(tmp_path / 'broken', *bindings)
-  else:
-    stopped = _explore(tmp_path / 'broken', *bindings)
-    assert not stopped.finished and stopped.env_steps < 600
-    assert stopped.demonstrations is None
-    status = run_files.read_status(tmp_path / 'broken')
-    assert (status['state'], status['message']) == ('stopped', 'SIGTERM')
+  with monkeypatch.context() as context:
+    if by == 'kill':  # What was done since the last save is lost.
+      _interrupt_save(context, 5, _kill)
+      with pytest.raises(tiny_runs.Killed):
+        _explore(tmp_path / 'broken', *bindings)
+    else:
+      _interrupt_save(context, 4, _terminate)
+      stopped = _explore(tmp_path / 'broken', *bindings)
+      assert not stopped.finished and stopped.env_steps < 600
+      assert stopped.demonstrations is None
+      status = run_files.read_status(tmp_path / 'broken')
+      assert (status['state'], status['message']) == ('stopped', 'SIGTERM')
   resumed = _explore(tmp_path / 'broken', *bindings)
   assert resumed.finished and resumed.env_steps == whole.env_steps >= 600
   _assert_same(tmp_path / 'broken', tmp_path / 'whole')
@@ -269,11 +292,10 @@ def test_an_exploration_led_by_rnd_resumes(tmp_path):
   run('whole', 200)
   run('broken', 100)
   run('broken', 200)
-  ours, theirs = _archive(tmp_path / 'broken'), _archive(tmp_path / 'whole')
-  assert any(name.startswith('novelty/') for name in ours)
-  assert len(set(ours['novelty'].tolist())) > 5
-  for name in ours:
-    np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+  ours, theirs = _state(tmp_path / 'broken'), _state(tmp_path / 'whole')
+  assert len(ours['novelty']) > 5
+  assert len(set(ours['archive']['novelty'].tolist())) > 5
+  assert _bytes(ours) == _bytes(theirs)
   replayed, expected = (
       [
           row.values['replayed_env_steps']
@@ -363,18 +385,13 @@ def test_what_lies_in_the_folder(tmp_path, capsys):
   metrics = (root_dir / 'metrics.csv').read_bytes()
   assert message() is None  # Nothing is left to do.
   assert (root_dir / 'metrics.csv').read_bytes() == metrics
-  assert message('explore.num_worlds = 2') == (
-      f'explore: The exploration in {root_dir} cannot go on with other'
-      ' settings: explore.num_worlds was 1 and is now 2. Set them back, or'
-      ' choose another --root_dir.'
-  )
-  # A finished one goes on.
+  changed = message('explore.num_worlds = 2')
+  assert 'explore.num_worlds was 1 and is now 2' in changed
+  # A finished one continues.
   assert message('explore.num_env_steps = 700') is None
   assert run_files.read_rows(root_dir)[-1].env_steps >= 700
-  path = root_dir / exploration.ARCHIVE_FILE
+  (path,) = root_dir.glob('checkpoints/iteration_*/state.bin')
   path.write_bytes(path.read_bytes()[:100])
-  assert message().startswith(f'explore: {path} is damaged')
-  path.unlink()
-  assert message().startswith(
-      f'explore: {root_dir} holds results and no archive.npz'
-  )
+  assert 'damaged' in message()
+  shutil.rmtree(root_dir / 'checkpoints')
+  assert f'{root_dir} holds results and no checkpoint' in message()

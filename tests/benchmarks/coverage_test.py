@@ -5,32 +5,24 @@
 import os
 import types
 
-import gymnasium
 import numpy as np
 
 from benchmarks import coverage
+from tests import environments_for_tests
 
 
-class _Walk(gymnasium.Env):
+class _Walk(environments_for_tests.Steps):
   """Goes along a path, whatever the action."""
 
   path = ((1, 1), (2, 1), (1, 1), (1, 2), (1, 2))
 
-  def reset(self, *, seed=None, options=None):
-    self._t = 0
-    return 0, {}
-
-  def step(self, action):
-    self._t += 1
-    return 0, 0.0, self._t == 4, False, {}
-
   @property
   def agent_pos(self):
-    return self.path[self._t]
+    return self.path[self.num_steps]
 
 
 def test_cells_of_an_episode():
-  env = coverage.CellsVisited(_Walk())
+  env = coverage.CellsVisited(_Walk(4))
   for _ in range(2):
     infos = [env.reset()[1]] + [env.step(0)[-1] for _ in range(4)]
     assert [info['rooms_visited'] for info in infos] == [1, 2, 2, 3, 3]

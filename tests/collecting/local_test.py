@@ -18,33 +18,31 @@ from rnd_agents.collecting import shards
 from rnd_agents.environments import episode_replay
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
+from tests import environments_for_tests
 
 
-class Counting(gymnasium.Env):
+class Counting(environments_for_tests.Steps):
   """Observes the steps of the episode and a number that it drew; five steps."""
 
   observation_space = gymnasium.spaces.Box(-1.0, 1e4, (2,), np.float32)
   action_space = gymnasium.spaces.Discrete(7)
+  num_episodes = 0
 
   def __init__(self, fails_after=None):
+    super().__init__(length=5)
     self._fails_after = fails_after
-    self._num_episodes = 0
 
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    self._num_episodes += 1
-    self._drawn = self.np_random.integers(10_000)
-    self._t = 0
-    return self._observation(), {}
+  def begin(self):
+    self.num_episodes += 1
+    self.drawn = self.np_random.integers(10_000)
 
-  def _observation(self):
-    return np.array([self._t, self._drawn], np.float32)
+  def observation(self):
+    return np.array([self.num_steps, self.drawn], np.float32)
 
-  def step(self, action):
-    self._t += 1
-    if self._num_episodes == self._fails_after:
+  def reward(self):
+    if self.num_episodes == self._fails_after:
       raise OSError('The simulator is gone.')
-    return self._observation(), float(action), self._t == 5, False, {}
+    return float(self.action)
 
 
 def _policy(specs, num_environments):
@@ -101,9 +99,7 @@ def test_rows_follow_on_each_other_and_tell_what_the_environment_did():
     drawn = rows.observation[b, :, 1]
     np.testing.assert_array_equal(drawn, drawn[np.arange(15) // 6 * 6])
     assert len(set(drawn)) == 3
-    np.testing.assert_array_equal(
-        rows.step_type[b] == ts.StepType.LAST, t == 5
-    )
+    np.testing.assert_array_equal(rows.step_type[b] == ts.StepType.LAST, t == 5)
     # The reward of an action is in its own row; a boundary has none.
     np.testing.assert_array_equal(
         rows.reward[b], np.where(t == 5, 0.0, rows.action[b])
@@ -196,9 +192,7 @@ def test_variables_decide_the_actions():
   old_row = 1  # Its action was drawn before.
   actions = one.collect(third, 20).trajectory.action[:, old_row:]
   np.testing.assert_array_equal(actions, 3)
-  np.testing.assert_array_equal(
-      one.collect(None, 20).trajectory.action, 3
-  )
+  np.testing.assert_array_equal(one.collect(None, 20).trajectory.action, 3)
 
 
 def test_failing_environment_is_named():

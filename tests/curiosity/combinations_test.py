@@ -132,10 +132,10 @@ def _sum():
         (lambda: curiosity.BoundedFactor(_sum()), 'BoundedFactor.*a Sum has'),
         (lambda: curiosity.NovelD(_sum()), 'NovelD.*a Sum has'),
         (lambda: curiosity.BoundedFactor(Mean(1.0), bound=1), 'above 1'),
-        (lambda: curiosity.create_sum(None, None, ()), 'a list of functions'),
+        (lambda: curiosity.create_sum(None, None, ()), 'list of functions'),
         (
             lambda: curiosity.create_product(None, None, curiosity.create_rnd),
-            'create_product.curiosity_fns must be a list of functions',
+            'create_product.curiosity_fns',
         ),
     ],
 )

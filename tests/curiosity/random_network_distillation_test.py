@@ -1,10 +1,12 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests for RandomNetworkDistillation: its numbers, in plain numpy."""
+"""RandomNetworkDistillation: its numbers in NumPy, refusals, training."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.networks import encoding_network
+from tf_agents.networks import sequential
 
 from rnd_agents import curiosity
 from rnd_agents.networks import encoders
@@ -97,8 +99,7 @@ def test_one_entry_of_a_dict():
   spec = {'image': tf.TensorSpec([2, 2], tf.uint8), 'position': _BOX}
   rnd = _make(spec, curiosity.key_observation_fn('position'))
   observations = {
-      'image': tf.zeros([4, 2, 2], tf.uint8),
-      'position': _observations([4]),
+      'image': tf.zeros([4, 2, 2], tf.uint8), 'position': _observations([4])
   }
   bonus = rnd.bonus(_to(observations))
   np.testing.assert_allclose(
@@ -191,41 +192,6 @@ def _normalized(rnd, bonus, valid=None):
   bonus = tf.convert_to_tensor(bonus)
   rnd.update_return_statistics(bonus, valid)
   return rnd.normalize_bonus(bonus)
-
-
-@pytest.mark.parametrize('in_graph', [False, True])
-def test_normalized_bonus(in_graph):
-  rnd = _make()
-
-  def normalized(bonus):
-    return _normalized(rnd, bonus)
-
-  if in_graph:
-    normalized = tf.function(
-        normalized, input_signature=[tf.TensorSpec([None, None], tf.float32)]
-    )
-  np.testing.assert_allclose(
-      normalized(_FIRST),
-      [[0.261092, 0.783275, 1.305458], [0.522183, 1.044366, 1.566549]],
-      atol=2e-6,
-  )
-  # The sums live on.
-  np.testing.assert_allclose(
-      normalized(_SECOND),
-      [[0, 0.221980, 0], [0.443961, 0, 0.443961]],
-      atol=2e-6,
-  )
-
-
-def test_boundary_rows_are_passed_over():
-  with_boundary = np.insert(_FIRST, 1, 1e5, axis=1)
-  valid = np.array([[True, False, True, True]] * 2)
-  normalized = _normalized(_make(), with_boundary, tf.constant(valid))
-  np.testing.assert_allclose(
-      normalized.numpy()[:, [0, 2, 3]],
-      [[0.261092, 0.783275, 1.305458], [0.522183, 1.044366, 1.566549]],
-      atol=2e-6,
-  )
 
 
 def test_discount_factor_of_the_returns():
@@ -339,3 +305,310 @@ def test_loss_function_of_the_user():
   ).mean(-1)
   np.testing.assert_allclose(rnd.bonus(_to(inputs)), expected, rtol=1e-4)
   np.testing.assert_allclose(rnd.loss(_to(inputs)), expected.mean(), rtol=1e-4)
+
+
+# What is refused.
+
+
+def _net(trainable=True, output_size=4, spec=_BOX, fc_layer_params=(6,)):
+  return rnd_network.RNDNetwork(
+      spec, fc_layer_params, output_size, trainable=trainable
+  )
+
+
+def _encoder(initializer, spec=_BOX):
+  return encoding_network.EncodingNetwork(
+      spec, fc_layer_params=(6, 4), kernel_initializer=initializer
+  )
+
+
+def _frozen(network):
+  network.create_variables()
+  network.trainable = False
+  return network
+
+
+def _pair(predictor, target, spec=_BOX, **kwargs):
+  return curiosity.RandomNetworkDistillation(spec, predictor, target, **kwargs)
+
+
+def _copies():
+  original = _encoder(tf.keras.initializers.Orthogonal(seed=1))
+  return original, _frozen(original.copy())
+
+
+def _shared_initializer():
+  shared = tf.keras.initializers.Orthogonal(2**0.5)
+  return _encoder(shared), _frozen(_encoder(shared))
+
+
+def _same_seed():
+  first, second = (
+      _encoder(tf.keras.initializers.GlorotUniform(seed=3)) for _ in range(2)
+  )
+  return first, _frozen(second)
+
+
+def _copied_weights():
+  predictor, target = _net(), _net(False)
+  for ours, theirs in zip(predictor.variables, target.variables, strict=True):
+    theirs.assign(ours)
+  return predictor, target
+
+
+def _silent():
+  """Different weights, but outputs that are 0 for any input."""
+  predictor, target = _net(), _net(False)
+  for network in (predictor, target):
+    for variable in network.variables[-2:]:
+      variable.assign(tf.zeros_like(variable))
+  return predictor, target
+
+
+@pytest.mark.filterwarnings('ignore:The initializer Orthogonal is unseeded')
+@pytest.mark.parametrize(
+    'pair', [_copies, _shared_initializer, _same_seed, _copied_weights, _silent]
+)
+def test_equal_networks_are_refused(pair):
+  with pytest.raises(ValueError, match='error is 0.*initializer'):
+    _pair(*pair())
+
+
+def test_a_copy_of_our_network_is_another_network():
+  predictor = _net()
+  rnd = _pair(predictor, _frozen(predictor.copy()))
+  assert (rnd.bonus(_to(tf.ones([2, 3]))).numpy() > 1e-3).all()
+
+
+def test_one_network_is_no_pair():
+  network = _net(trainable=False)
+  with pytest.raises(ValueError, match='one object'):
+    _pair(network, network)
+
+
+def test_outputs_of_one_shape():
+  with pytest.raises(ValueError, match=r'one shape, got \(4,\) and \(5,\)'):
+    _pair(_net(), _net(False, output_size=5))
+  # 1 would broadcast.
+  with pytest.raises(ValueError, match=r'one shape, got \(4,\) and \(1,\)'):
+    _pair(_net(), _net(False, output_size=1))
+
+
+def test_target_must_be_frozen():
+  with pytest.raises(
+      ValueError, match='4 trainable.*target_rnd_network.trainable ='
+  ):
+    _pair(_net(), _net())
+
+
+@pytest.mark.parametrize('which', ['rnd_network', 'target_rnd_network'])
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        tf.TensorSpec([2], tf.float32),
+        tf.TensorSpec([3, 1], tf.float32),
+        {'x': _BOX},
+        (_BOX, _BOX),
+        tf.TensorSpec([3], tf.int32),
+    ],
+    ids=['size', 'rank', 'dict', 'tuple', 'dtype'],
+)
+def test_wrong_input_is_refused(wrong, which):
+  networks = {'rnd_network': _net(), 'target_rnd_network': _net(False)}
+  networks[which] = _net(which == 'rnd_network', spec=wrong)
+  with pytest.raises(
+      ValueError, match=rf'^{which} does not take.*curiosity.observation_spec'
+  ):
+    _pair(networks['rnd_network'], networks['target_rnd_network'])
+
+
+def test_networks_on_the_environments_own_spec_are_refused():
+  # Discrete observations reach RND one-hot, bytes as floats, and of stacked
+  # frames one alone: building on the raw spec is the likely mistake.
+  choice = encoders.discrete_spec(5)
+  frames = tf.TensorSpec([6, 6, 4], tf.uint8)
+  newest = curiosity.newest_frame_observation_fn
+  for spec, observation_fn in (
+      (choice, None), (frames, None), (frames, newest)
+  ):
+    with pytest.raises(ValueError, match='curiosity.observation_spec'):
+      _pair(
+          _net(spec=spec),
+          _net(False, spec=spec),
+          spec,
+          observation_fn=observation_fn,
+      )
+    right = curiosity.observation_spec(spec, observation_fn)
+    rnd = _pair(
+        _net(spec=right),
+        _net(False, spec=right),
+        spec,
+        observation_fn=observation_fn,
+    )
+    bonus = rnd.bonus(_to(tf.ones([2, 3] + spec.shape, spec.dtype)))
+    assert bonus.shape == [2, 3] and (bonus.numpy() > 0).all()
+
+
+@pytest.mark.parametrize(
+    ('observation_fn', 'message'),
+    [
+        (
+            curiosity.key_observation_fn('imgae'),
+            r"\{'image': \[6, 6, 4\]\}: KeyError",
+        ),
+        (
+            curiosity.newest_frame_observation_fn,
+            # KeyError since Python 3.12, in which slices can be keys.
+            'newest_frame_observation_fn .*(Type|Key)Error',
+        ),
+    ],
+)
+def test_a_function_of_other_observations(observation_fn, message):
+  spec = {'image': tf.TensorSpec([6, 6, 4], tf.uint8)}
+  with pytest.raises(ValueError, match=message):
+    curiosity.observation_spec(spec, observation_fn)
+  right = curiosity.observation_spec(
+      spec, curiosity.key_observation_fn('image')
+  )
+  assert right == tf.TensorSpec([6, 6, 4], tf.float32)
+
+
+def test_networks_built_late():
+  # A network that was given no input spec is built on what RND sees.
+  def late(trainable):
+    network = sequential.Sequential([tf.keras.layers.Dense(4)])
+    if not trainable:
+      network.trainable = False
+    return network
+
+  rnd = _pair(late(True), late(False))
+  assert [tuple(v.shape) for v in rnd.trainable_variables] == [(3, 4), (4,)]
+  kernels = [
+      network.variables[0].numpy()
+      for network in (rnd.rnd_network, rnd.target_rnd_network)
+  ]
+  inputs = np.float32([[1.0, -2.0, 0.5]])
+  np.testing.assert_allclose(
+      rnd.bonus(_to(inputs)),
+      np.square(inputs @ (kernels[0] - kernels[1])).mean(-1),
+      rtol=1e-5,
+  )
+
+
+# Under training, and after a restart.
+
+_DICT = {'x': tf.TensorSpec([3], tf.float32), 'n': encoders.discrete_spec(4)}
+
+
+def _trained_rnd(spec=_DICT):
+  seen = curiosity.observation_spec(spec)
+  return curiosity.RandomNetworkDistillation(
+      spec,
+      rnd_network.RNDNetwork(seen, (32, 32), 8),
+      rnd_network.RNDNetwork(seen, (32,), 8, trainable=False),
+  )
+
+
+def _mixed(seed, shape):
+  rng = np.random.default_rng(seed)
+  return {
+      'x': tf.constant(rng.normal(1, 2, [*shape, 3]), tf.float32),
+      'n': tf.constant(rng.integers(0, 4, shape), tf.int64),
+  }
+
+
+def _step_fn(rnd):
+  optimizer = tf.keras.optimizers.legacy.Adam(1e-3)
+
+  @tf.function
+  def step(observations):
+    with tf.GradientTape() as tape:
+      loss = rnd.loss(_to(observations))
+    variables = rnd.trainable_variables
+    gradients = tape.gradient(loss, variables)
+    optimizer.apply_gradients(zip(gradients, variables, strict=True))
+    return loss
+
+  return step
+
+
+def test_training_moves_the_predictor_alone():
+  rnd = _trained_rnd()
+  rnd.update_observation_statistics(_mixed(1, [4, 50]))
+  rnd.update_return_statistics(rnd.bonus(_to(_mixed(1, [4, 50]))))
+  observations = _mixed(0, [64])
+  before = {v.ref(): v.numpy() for v in rnd.variables}
+  first = rnd.loss(_to(observations))
+  step = _step_fn(rnd)
+  losses = [step(observations).numpy() for _ in range(60)]
+  np.testing.assert_allclose(losses[0], first, rtol=1e-5)
+  assert losses[-1] < 0.5 * losses[0]
+  assert rnd.loss(_to(observations)) < losses[30] < losses[0]
+
+  trained = {v.ref() for v in rnd.rnd_network.variables}
+  assert len(trained) == 6 and len(before) > 16
+  for reference, value in before.items():
+    moved = (reference.deref().numpy() != value).any()
+    assert moved == (reference in trained), reference.deref().name
+
+
+def test_a_familiar_state_loses_its_bonus_and_a_distant_one_does_not():
+  rnd = _trained_rnd(tf.TensorSpec([3], tf.float32))
+  familiar = tf.constant([[1.0, -0.5, 0.5]])
+  distant = tf.constant([[-2.0, 2.0, 3.0]])
+  start = rnd.bonus(_to(familiar)).numpy()[0]
+  assert start > 0.01
+  step = _step_fn(rnd)
+  batch = tf.repeat(familiar, 8, axis=0)
+  halfway = None
+  for i in range(200):
+    step(batch)
+    if i == 10:
+      halfway = rnd.bonus(_to(familiar)).numpy()[0]
+  end = rnd.bonus(_to(familiar)).numpy()[0]
+  assert end * 100 < start
+  assert end < halfway < start
+  assert rnd.bonus(_to(distant)).numpy()[0] > 10 * end
+  assert rnd.bonus(_to(distant)).numpy()[0] > 0.1 * start
+
+
+def test_a_checkpoint_holds_everything(tmp_path):
+  rnd = _trained_rnd()
+  step = _step_fn(rnd)
+
+  def rollout(module, seed):
+    """One rollout's normalised bonus, in the authors' order."""
+    observations = _mixed(seed, [3, 5])
+    bonus = module.bonus(_to(observations))
+    module.update_return_statistics(bonus)
+    module.update_observation_statistics(observations)
+    return module.normalize_bonus(bonus).numpy()
+
+  rollout(rnd, 0)
+  for _ in range(5):
+    step(_mixed(0, [16]))
+  path = tf.train.Checkpoint(curiosity=rnd).save(tmp_path / 'c')
+
+  other = _trained_rnd()
+  fresh = rollout(_trained_rnd(), 1)
+  tf.train.Checkpoint(curiosity=other).restore(path).assert_consumed()
+  for ours, theirs in (
+      (rnd.rnd_network, other.rnd_network),
+      (rnd.target_rnd_network, other.target_rnd_network),
+  ):
+    for a, b in zip(ours.variables, theirs.variables, strict=True):
+      np.testing.assert_array_equal(a, b)
+  for seed in (1, 2):
+    expected = rollout(rnd, seed)
+    np.testing.assert_array_equal(rollout(other, seed), expected)
+  # A restart that lost any of it would show: from the weights to the sums.
+  assert np.abs(fresh - expected).max() > 0.01
+  for lost in ('rnd_network', 'target_rnd_network', 'seen',
+               '_return_scaler'):
+    partial = _trained_rnd()
+    tf.train.Checkpoint(curiosity=partial).restore(path)
+    setattr(partial, lost, getattr(_trained_rnd(), lost))
+    rnd_again = _trained_rnd()
+    tf.train.Checkpoint(curiosity=rnd_again).restore(path)
+    whole = rollout(rnd_again, 1)
+    assert np.abs(rollout(partial, 1) - whole).max() > 1e-3, lost

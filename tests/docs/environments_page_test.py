@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the code of docs/environments.md; compares its tables with the code."""
+"""Runs the code of pages of docs/; compares tables with the code."""
 
 import importlib.util
 import re
@@ -9,7 +9,9 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from rnd_agents import curiosity
 from rnd_agents.environments import environment_rules
 from tests import source_tree
 from tests.environments import check_test
@@ -141,3 +143,27 @@ def test_the_example_can_be_solved(in_a_folder_with_the_files):
       _, reward, terminated, _, info = env.step(1)
       rewards.append(reward)
     assert rewards == [0.0] * (8 - start) + [1.0] and info['is_success']
+
+
+_CURIOSITY = source_tree.ROOT / 'docs' / 'curiosity.md'
+
+
+def test_the_curiosity_of_the_page_counts_visits():
+  (code,) = re.findall(
+      r'^```python\n(import gin.*?)^```',
+      _CURIOSITY.read_text(encoding='utf-8'),
+      re.MULTILINE | re.DOTALL,
+  )
+  namespace = {}
+  exec(compile(code, str(_CURIOSITY), 'exec'), namespace)
+  counts = namespace['Counts'](None, None, cells_per_unit=10.0)
+  # Of the first cell three, one of them not valid; of the second one.
+  positions = [[0.1, 0.2], [0.11, 0.19], [0.1, 0.2], [-0.5, 0.2]]
+  transitions = curiosity.Transitions(
+      next_observation=tf.constant([positions]),
+      valid=tf.constant([[True, True, False, True]]),
+  )
+  np.testing.assert_allclose(counts.bonus(transitions), np.ones([1, 4]))
+  counts.update_statistics(transitions)
+  expected = [[1 / 3**0.5, 1 / 3**0.5, 1 / 3**0.5, 1 / 2**0.5]]
+  np.testing.assert_allclose(counts.bonus(transitions), expected, rtol=1e-6)

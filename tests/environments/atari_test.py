@@ -52,9 +52,7 @@ def test_single_and_vector_pipelines_are_bit_identical(game, seed, settings):
   # A limit of 400 steps, so that there are ends of both kinds.
   settings = dict(settings, max_num_frames_per_episode=1_600)
   single = atari.load_atari(game, wrappers=[UnseededAfterTheFirst], **settings)
-  many = atari.load_atari(
-      game, vectorization='vector_entry_point', **settings
-  )
+  many = atari.load_atari(game, vectorization='vector_entry_point', **settings)
   assert single.observation_spec() == many.observation_spec()
   assert single.action_spec() == many.action_spec()
   one = single.reset_with_seeds([seed])
@@ -193,14 +191,14 @@ def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
           render_mode='rgb_array'), 'does not render'),
     (dict(game='Pong', num_environments=0), 'at least 1'),
     (dict(game='Pong', repeat_action_probability=2.0),
-     'repeat_action_probability must be between 0 and 1, got 2.0'),
+     'repeat_action_probability .*got 2.0'),
     (dict(game='Pong', frame_skip=0), 'frame_skip .* integer from 1'),
     (dict(game='Pong', screen_size=0, vectorization='vector_entry_point'),
-     'screen_size must be an integer from 1, got 0'),
+     'screen_size .*got 0'),
     (dict(game='Pong', stack_size=0, vectorization='vector_entry_point'),
-     'stack_size must be an integer from 1, got 0'),
+     'stack_size .*got 0'),
     (dict(game='Pong', max_num_frames_per_episode=-5),
-     'max_num_frames_per_episode must be an integer from 1, got -5'),
+     'max_num_frames_per_episode .*got -5'),
     (dict(game='Pong', max_episode_steps=0), 'from 1, got 0'),
     (dict(game='Pong', noop_max=-1), 'noop_max .* from 0, got -1'),
 ])

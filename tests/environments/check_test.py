@@ -130,8 +130,7 @@ def test_sound_environments(env_fn, notes):
 
 
 @pytest.mark.parametrize('space', [
-    spaces.Discrete(2, start=-1),
-    spaces.MultiDiscrete([2, 3], start=[3, 1]),
+    spaces.Discrete(2, start=-1), spaces.MultiDiscrete([2, 3], start=[3, 1])
 ])
 def test_sound_actions_that_do_not_count_from_zero(space):
   class Counting(broken.Sound):
@@ -202,9 +201,9 @@ def test_global_state_is_left_alone(recwarn):
 
 
 @pytest.mark.parametrize('kwargs, message', [
-    (dict(num_episodes=0), 'num_episodes must be an integer from 1, got 0'),
-    (dict(max_steps=0), 'max_steps must be an integer from 1, got 0'),
-    (dict(seed=-1), 'seed must be an integer from 0, got -1'),
+    (dict(num_episodes=0), 'num_episodes .*got 0'),
+    (dict(max_steps=0), 'max_steps .*got 0'),
+    (dict(seed=-1), 'seed .*got -1'),
     (dict(accept=['sneezes']), r"Unknown rules: \['sneezes'\].*'gymn"),
 ])
 def test_bad_arguments(kwargs, message):
@@ -253,8 +252,7 @@ def test_faults_inside_of_wrappers():
 
 
 @pytest.mark.parametrize('wrapper', [
-    gymnasium.wrappers.NormalizeObservation,
-    gymnasium.wrappers.NormalizeReward,
+    gymnasium.wrappers.NormalizeObservation, gymnasium.wrappers.NormalizeReward
 ])
 def test_statistics_over_episodes_cannot_be_replayed(wrapper):
   report = _examine(lambda: wrapper(broken.Sound()))
@@ -323,11 +321,11 @@ def test_command_line_checks_what_the_loader_makes(capsys):
 @pytest.mark.parametrize('arguments, message', [
     (['CartPole-v9'], 'Similar ids: CartPole-v1'),
     (['no_such_module:Env'], "No module named 'no_such_module'"),
-    (['CartPole-v1', '--episodes=0'], 'num_episodes must be an integer from 1'),
+    (['CartPole-v1', '--episodes=0'], 'num_episodes'),
     (['CartPole-v1', '--env_kwargs={size: 3}'], 'env_kwargs'),
-    (['CartPole-v1', '--env_kwargs=5'], 'env_kwargs: It must be a JSON object'),
+    (['CartPole-v1', '--env_kwargs=5'], 'env_kwargs: '),
     (['CartPole-v1', '--env_kwargs={"nope": 1}'],
-     "CartPole-v1 does not take {'nope': 1}: "),
+     "CartPole-v1 does not take {'nope'"),
     ([], 'Name one environment'),
     (['CartPole-v1', 'MountainCar-v0'], 'Name one environment'),
 ])

@@ -14,44 +14,37 @@ import threading
 import time
 import types
 
-import gymnasium
-from gymnasium import spaces
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
+from rnd_agents.environments import watchdog
 from rnd_agents.environments import worker_processes
+from tests import environments_for_tests
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAILING = 1  # Which of the environments.
 
 
-class Fragile(gymnasium.Env):
+class Fragile(environments_for_tests.Steps):
   """Fails at the third step after a reset with seed FAILING."""
 
-  observation_space = spaces.Box(-1, 1, (2,))
-  action_space = spaces.Discrete(2)
-
   def __init__(self, how='raise'):
+    super().__init__(length=None)
     self._how = how
 
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    self._fails = seed == FAILING
-    self._steps = 0
-    return np.zeros(2, np.float32), {}
+  def _is_wrong(self):
+    return self.seed == FAILING and self.num_steps == 3
 
-  def step(self, action):
-    self._steps += 1
-    observation, reward = np.zeros(2, np.float32), 0.0
-    if self._fails and self._steps == 3:
-      if self._how == 'reward':
-        reward = np.zeros(1)
-      else:
-        observation = self._fail()
-    return observation, reward, False, False, {}
+  def reward(self):
+    return np.zeros(1) if self._is_wrong() and self._how == 'reward' else 0.0
+
+  def observation(self):
+    if self._is_wrong() and self._how != 'reward':
+      return self._fail()
+    return np.zeros(1, np.float32)
 
   def _fail(self):
     if self._how == 'raise':
@@ -64,18 +57,12 @@ class Fragile(gymnasium.Env):
       os._exit(7)
     if self._how == 'hang':
       time.sleep(600)
-    if self._how == 'shape':
-      return np.zeros(3, np.float32)
-    return np.full(2, np.nan, np.float32)
+    return np.full(3 if self._how == 'shape' else 1, np.nan, np.float32)
 
 
 def load(how, vectorization, **kwargs):
   env = loaders.load_environment(
-      Fragile,
-      3,
-      env_kwargs={'how': how},
-      vectorization=vectorization,
-      **kwargs,
+      Fragile, 3, env_kwargs={'how': how}, vectorization=vectorization, **kwargs
   )
   env.reset_with_seeds(range(3))
   for _ in range(2):
@@ -86,7 +73,7 @@ def load(how, vectorization, **kwargs):
 
 # Environment i plays the episode of seed i.
 THIRD_STEP = f'step 3 of the episode with seed {FAILING}: '
-NO_DOOR = 'step raised KeyError: .the door is not there'
+NO_DOOR = 'step raised KeyError: .the door'
 LOCKED = 'step raised RuntimeError: with a lock'
 CASES = [
     ('sync', 'raise', NO_DOOR),
@@ -147,7 +134,7 @@ class HangsOutsideOfSteps(Fragile):
 
   @property
   def speed(self):
-    if self._fails:
+    if self.seed == FAILING:
       time.sleep(600)
     return 1
 
@@ -333,9 +320,7 @@ class TakesItsTime(Fragile):
 @pytest.mark.parametrize('num_empty, has_answered', [(3, True), (4, False)])
 def test_a_timeout_is_counted_in_seconds_of_waiting(num_empty, has_answered):
   # A slice in which all were suspended counts once, however long it was.
-  workers = worker_processes.WatchedAsyncVectorEnv(
-      [TakesItsTime], timeout_s=4
-  )
+  workers = worker_processes.WatchedAsyncVectorEnv([TakesItsTime], timeout_s=4)
   answers = iter(num_empty * [[]] + [['ready']])
   waited_ms = []
 
@@ -419,3 +404,74 @@ env.step(np.zeros(3, int))
   while any(map(_is_running, workers)):
     assert time.monotonic() < deadline_s
     time.sleep(0.1)
+
+
+# What ends a process whose environment hangs.
+class _Molasses:
+  """Busy whenever it is told to be."""
+
+  name = 'Molasses-v0'
+
+  def __init__(self):
+    self._busy = None
+
+  def busy_since(self):
+    return self._busy
+
+  def slow_step(self, seconds, until=None):
+    self._busy = (threading.get_ident(), time.monotonic())
+    if until is None:
+      time.sleep(seconds)
+    else:
+      until.wait(seconds)
+    self._busy = None
+
+
+def test_a_step_beyond_the_limit_ends_the_process_with_its_traceback(caplog):
+  environment = _Molasses()
+  ended = threading.Event()
+  codes, messages = [], []
+
+  def end(code):
+    codes.append(code)
+    ended.set()
+
+  with watchdog.Watchdog([environment], 0.1, messages.append, end):
+    environment.slow_step(30.0, until=ended)
+  assert codes == [1]
+  (message,) = messages
+  for words in ('Molasses-v0', '0.1 s', 'train_eval.environment_timeout_s'):
+    assert words in message
+  assert 'in slow_step' in caplog.text
+
+
+def test_steps_within_the_limit_are_left_alone():
+  environment = _Molasses()
+  codes = []
+  with watchdog.Watchdog([environment], 2.0, codes.append, codes.append):
+    for _ in range(5):
+      environment.slow_step(0.2)
+  assert not codes
+
+
+def test_time_in_which_the_process_was_suspended_does_not_count(monkeypatch):
+  # As after Ctrl-Z and fg, or a laptop's sleep: clocks go on, nothing else.
+  asleep_s = [0.0]
+  clock = types.SimpleNamespace(
+      monotonic=lambda: time.monotonic() + asleep_s[0]
+  )
+  monkeypatch.setattr(watchdog, 'time', clock)
+  environment = _Molasses()
+  codes = []
+  with watchdog.Watchdog([environment], 2.0, codes.append, codes.append):
+    timer = threading.Timer(0.3, lambda: asleep_s.__setitem__(0, 3_600.0))
+    timer.start()
+    environment.slow_step(1.2)
+    timer.join()
+  assert not codes
+
+
+def test_none_watches_nothing():
+  before = threading.active_count()
+  with watchdog.Watchdog([_Molasses()], None, print, print):
+    assert threading.active_count() == before

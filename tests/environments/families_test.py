@@ -2,18 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every family of environments by its id: loads, steps, seeds both ways."""
 
-import os
-
-os.environ.setdefault('SDL_VIDEODRIVER', 'dummy')
-os.environ.setdefault('SDL_AUDIODRIVER', 'dummy')
+import functools
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.drivers import dynamic_step_driver
+from tf_agents.environments import tf_py_environment
+from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.specs import array_spec
 
+from rnd_agents import agents
+from rnd_agents import networks
 from rnd_agents.environments import check
 from rnd_agents.environments import loaders
+from rnd_agents.environments import minigrid_family
+from rnd_agents.environments import wrappers
+from tests import environments_for_tests
 from tests.environments import known
 
 # (ids, the package without which they are skipped, shape and dtype observed)
@@ -29,9 +34,7 @@ FAMILIES = {
         None,
     ),
     'toy_text': (['FrozenLake-v1', 'Blackjack-v1'], None),
-    'box2d': (
-        ['LunarLander-v3', 'BipedalWalker-v3', 'CarRacing-v3'], 'Box2D'
-    ),
+    'box2d': (['LunarLander-v3', 'BipedalWalker-v3', 'CarRacing-v3'], 'Box2D'),
     'mujoco': (['HalfCheetah-v5', 'Hopper-v5', 'Ant-v5'], 'mujoco'),
     'ale': (
         [
@@ -80,19 +83,14 @@ def load(env_id, module, seed):
   if module is not None:
     pytest.importorskip(module, reason=f'{env_id} needs {module}')
   return loaders.load_environment(
-      env_id,
-      NUM_ENVIRONMENTS,
-      seed=seed,
-      env_kwargs=ENV_KWARGS.get(env_id),
+      env_id, NUM_ENVIRONMENTS, seed=seed, env_kwargs=ENV_KWARGS.get(env_id)
   )
 
 
 def play(env, num_steps):
   """The time steps of random actions, the same each time."""
   rng = np.random.RandomState(0)
-  spec = array_spec.add_outer_dims_nest(
-      env.action_spec(), (NUM_ENVIRONMENTS,)
-  )
+  spec = array_spec.add_outer_dims_nest(env.action_spec(), (NUM_ENVIRONMENTS,))
   steps = [env.reset()]
   for _ in range(num_steps):
     steps.append(env.step(array_spec.sample_spec_nest(spec, rng)))
@@ -156,11 +154,7 @@ def test_random_steps_and_seeds_both_ways(env_id, module):
 # Of the games, which are one class, the first ones.
 @pytest.mark.parametrize(
     'env_id, module',
-    [
-        each
-        for each in IDS
-        if each.id not in FAMILIES['ale'][0][2:]
-    ],
+    [each for each in IDS if each.id not in FAMILIES['ale'][0][2:]],
 )
 def test_checker(env_id, module):
   if module is not None:
@@ -175,6 +169,88 @@ def test_checker(env_id, module):
   assert {found.rule for found in report.findings} <= {'episode-end'}
 
 
-def test_there_are_at_least_25():
-  assert len(IDS) >= 25
-  assert len({param.id for param in IDS}) == len(IDS)
+# One update of RNDPPOAgent on nests of observations and actions.
+NUM_UPDATED = 8  # Steps.
+
+
+UPDATED = {
+    'dict observation': (
+        lambda: minigrid_family.load_minigrid(
+            'MiniGrid-DoorKey-5x5-v0',
+            NUM_ENVIRONMENTS,
+            seed=0,
+            observation='dict',
+        ),
+        'minigrid',
+    ),
+    'previous action and reward': (
+        lambda: loaders.load_environment(
+            'MountainCar-v0',
+            NUM_ENVIRONMENTS,
+            seed=0,
+            wrappers=[wrappers.PreviousActionReward],
+        ),
+        None,
+    ),
+    'dict action': (
+        lambda: loaders.load_environment(
+            environments_for_tests.Hybrid, NUM_ENVIRONMENTS, seed=0
+        ),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize('family', list(UPDATED))
+def test_one_update(family):
+  make, module = UPDATED[family]
+  if module is not None:
+    pytest.importorskip(module, reason=f'{family} needs {module}')
+  tf.keras.utils.set_random_seed(0)
+  pyenv = make()
+  env = tf_py_environment.TFPyEnvironment(pyenv)
+  nets = networks.create_networks(
+      env.observation_spec(),
+      env.action_spec(),
+      fc_layer_params=(8,),
+      rnd_networks_fn=functools.partial(
+          networks.create_rnd_networks,
+          fc_layer_params=(8,),
+          target_fc_layer_params=(8,),
+          output_size=4,
+      ),
+  )
+  agent = agents.RNDPPOAgent(
+      env.time_step_spec(),
+      env.action_spec(),
+      tf.keras.optimizers.Adam(1e-3),
+      normalize_observations=True,
+      num_epochs=1,
+      num_minibatches=1,
+      **nets._asdict(),
+  )
+  agent.initialize()
+  buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
+      agent.collect_data_spec, NUM_ENVIRONMENTS, max_length=4 * NUM_UPDATED
+  )
+  dynamic_step_driver.DynamicStepDriver(
+      env,
+      agent.collect_policy,
+      [buffer.add_batch],
+      num_steps=NUM_ENVIRONMENTS * NUM_UPDATED,
+  ).run()
+  policy = nets.actor_net.trainable_variables
+  predictor = nets.rnd_network.trainable_variables
+  target = nets.target_rnd_network.variables
+  before = [[v.numpy() for v in part] for part in (policy, predictor, target)]
+  info = agent.train(buffer.gather_all())
+  after = [[v.numpy() for v in part] for part in (policy, predictor, target)]
+  assert np.isfinite(info.loss) and info.extra.bonus_mean > 0
+  for i, changes in enumerate((True, True, False)):
+    moved = [
+        np.abs(a - b).max() for a, b in zip(after[i], before[i], strict=True)
+    ]
+    assert np.isfinite(moved).all()
+    # Adam's first step moves what it moves by its learning rate.
+    np.testing.assert_allclose(max(moved), 1e-3 * changes, rtol=0.05)
+  pyenv.close()

@@ -118,16 +118,14 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
 
 
 @pytest.mark.parametrize('kwargs, message', [
-    (dict(env='CartPole-v1', num_environments=0),
-     'num_environments must be at least 1, not 0'),
+    (dict(env='CartPole-v1', num_environments=0), 'num_environments .*not 0'),
     (dict(env='CartPole-v1', num_environments=-2), 'not -2'),
-    (dict(env='CartPole-v1', max_episode_steps=0),
-     'max_episode_steps must be None .* not 0'),
+    (dict(env='CartPole-v1', max_episode_steps=0), 'max_episode_steps .*not 0'),
     (dict(env='CartPole-v1', vectorization='threads'),
      "one of .*'async'.*, not 'threads'"),
     (dict(env='Cartpole-v1'), 'Similar ids: .*CartPole-v1'),
     (dict(env='LunarLandr-v3'), 'LunarLander-v3'),
-    (dict(env='zzzz'), "no environment 'zzzz'. Import"),
+    (dict(env='zzzz'), "environment 'zzzz'. Import"),
     (dict(env=deep_sea.DeepSeaEnv()), 'callable, not DeepSeaEnv'),
     (dict(env=lambda: 3), 'must return a gymnasium.Env.* int'),
     (dict(env=deep_sea.DeepSeaEnv, vectorization='vector_entry_point'),
@@ -141,16 +139,14 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
     (dict(env=deep_sea.DeepSeaEnv, env_kwargs={'sise': 3}),
      "DeepSeaEnv does not take {'sise': 3}"),
     (dict(env='CartPole-v1', wrappers=DoubledReward),
-     r'a list of callables, such as \[MyWrapper\], not .*DoubledReward'),
+     'wrappers .*list.*DoubledReward'),
     (dict(env='CartPole-v1', wrappers=DoubledReward, action_repeat=2),
-     r'a list of callables, such as \[MyWrapper\], not .*DoubledReward'),
-    (dict(env='CartPole-v1', action_repeat=0),
-     'action_repeat must be at least 1, not 0'),
+     'wrappers .*list.*DoubledReward'),
+    (dict(env='CartPole-v1', action_repeat=0), 'action_repeat .*not 0'),
     (dict(env='CartPole-v1', wrappers=[DoubledReward, returns_nothing]),
-     r'wrappers\[1\], returns_nothing, must .* returned NoneType'),
+     r'wrappers\[1\], returns_nothing.*NoneType'),
     (dict(env='CartPole-v1', seed=-1), 'not negative'),
-    (dict(env='CartPole-v1', life_discount=0.5),
-     'life_discount has no effect without lives_key'),
+    (dict(env='CartPole-v1', life_discount=0.5), 'life_discount .*lives_key'),
 ])
 def test_bad_arguments(kwargs, message):
   with pytest.raises(failures.EnvironmentSetupError, match=message):
@@ -159,7 +155,7 @@ def test_bad_arguments(kwargs, message):
 
 @pytest.mark.parametrize('discount', [-0.1, 1.5])
 def test_a_life_discount_out_of_range(discount):
-  with pytest.raises(ValueError, match='life_discount must be between 0 and 1'):
+  with pytest.raises(ValueError, match='life_discount .*0 and 1'):
     loaders.load_environment(
         'CartPole-v1', lives_key='lives', life_discount=discount
     )

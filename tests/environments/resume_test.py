@@ -3,10 +3,7 @@
 """A run that is saved, ended and resumed equals one that was not."""
 
 import functools
-import os
 import pickle
-
-os.environ.setdefault('SDL_VIDEODRIVER', 'dummy')
 
 import gymnasium
 from gymnasium import spaces
@@ -21,6 +18,7 @@ from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
+from tests import environments_for_tests
 from tests.environments import known
 
 NUM_ENVIRONMENTS = 2
@@ -47,52 +45,6 @@ def lunar_lander():
   return 'LunarLander-v3'
 
 
-class Fragile(gymnasium.Env):
-  """Loses a life with every other step; five end the episode."""
-
-  observation_space = spaces.Box(0, 9, (1,), np.float32)
-  action_space = spaces.Discrete(2)
-
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    self._step = 0
-    return self._seen()
-
-  def step(self, action):
-    self._step += 1
-    observation, infos = self._seen()
-    return observation, 0.0, infos['lives'] == 0, False, infos
-
-  def _seen(self):
-    return np.float32([self._step]), {'lives': 5 - self._step // 2}
-
-
-class Hybrid(gymnasium.Env):
-  """Dict and Tuple actions, all of which the observation shows."""
-
-  observation_space = spaces.Box(-9, 9, (8,), np.float32)
-  action_space = spaces.Dict(
-      kind=spaces.Discrete(3, start=2),
-      parts=spaces.Tuple([
-          spaces.Box(-1, 1, (2,), np.float64),
-          spaces.MultiDiscrete([2, 3]),
-          spaces.MultiBinary(2),
-      ]),
-  )
-
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    self._sum = self.np_random.random(8)
-    return self._sum.astype(np.float32), {}
-
-  def step(self, action):
-    assert self.action_space.contains(action)
-    numbers = np.concatenate([[action['kind']], *action['parts']])
-    self._sum = 0.9 * self._sum + 0.1 * np.append(numbers, 1)
-    is_over = self.np_random.random() < 0.05
-    return self._sum.astype(np.float32), 1.0, is_over, False, {}
-
-
 def bipedal_walker():
   pytest.importorskip('Box2D')
   return 'BipedalWalker-v3'
@@ -103,7 +55,7 @@ ENVIRONMENTS = {
     'MountainCar': lambda: 'MountainCar-v0',
     'CartPole': lambda: 'CartPole-v1',
     'Pendulum': lambda: 'Pendulum-v1',  # Continuous actions.
-    'Hybrid': lambda: Hybrid,
+    'Hybrid': lambda: environments_for_tests.Hybrid,
     'LunarLander': lunar_lander,
     'BipedalWalker': bipedal_walker,
     'MiniGrid': minigrid,
@@ -181,9 +133,14 @@ def test_resumed_equals_unbroken(name, vectorization):
 
 
 def test_resumed_before_a_life_is_lost():
+  lives = functools.partial(
+      environments_for_tests.Steps,
+      length=10,
+      info=lambda env: {'lives': 5 - env.num_steps // 2},
+  )
   check_resumed(
       lambda: loaders.load_environment(
-          Fragile, NUM_ENVIRONMENTS, seed=0, lives_key='lives'
+          lives, NUM_ENVIRONMENTS, seed=0, lives_key='lives'
       ),
       num_steps=40,  # The second save is after 16, a step before a loss.
       num_after=10,
@@ -204,27 +161,16 @@ def test_resumed_deep_sea_vector():
     check_resumed(make, num_steps=200, num_after=100)
 
 
-def test_resumed_in_the_middle_of_a_long_episode():
-  make = functools.partial(
-      loaders.load_environment, 'Pendulum-v1', 2, seed=1
-  )
-  check_resumed(make, num_steps=300, num_after=150, saves=6)
+class Remembers(environments_for_tests.Steps):
+  """Shows how many episodes it has begun, which no seed brings back."""
 
-
-class Remembers(gymnasium.Env):
-  """Shows how many it has begun, which no seed brings back."""
-
-  observation_space = spaces.Box(0, 99, (1,))
-  action_space = spaces.Discrete(2)
   begun = 0
 
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
+  def begin(self):
     self.begun += 1
-    return np.float32([self.begun]), {}
 
-  def step(self, action):
-    return np.float32([self.begun]), 0.0, self.begun == 3, False, {}
+  def observation(self):
+    return np.float32([self.begun])
 
 
 def test_what_cannot_be_replayed_is_not_restored_in_silence():
@@ -237,29 +183,18 @@ def test_what_cannot_be_replayed_is_not_restored_in_silence():
     loaders.load_environment(Remembers, 2).set_state(env.get_state())
 
 
-class EndsAfter(gymnasium.Env):
-  """Shows its seed; ends after so many steps."""
-
-  observation_space = spaces.Box(0, 2**31, (1,), np.int64)
-  action_space = spaces.Discrete(2)
-
-  def __init__(self, length):
-    self._length = length
-
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    self._shown = np.array([seed])
-    self._left = self._length
-    return self._shown, {}
-
-  def step(self, action):
-    self._left -= 1
-    return self._shown, 0.0, self._left == 0, False, {}
+def ends_after(length):
+  """An environment that shows its seed."""
+  return environments_for_tests.Steps(
+      length,
+      observation=lambda env: np.array([env.seed]),
+      observation_space=spaces.Box(0, 2**31, (1,), np.int64),
+  )
 
 
 def test_an_episode_of_too_many_steps_is_not_restored(monkeypatch):
   monkeypatch.setattr(episode_replay, 'MAX_REPLAYED_STEPS', 3)
-  env = loaders.load_environment(functools.partial(EndsAfter, 9), 2)
+  env = loaders.load_environment(functools.partial(ends_after, 9), 2)
   env.reset()
   for _ in range(3):
     env.step(np.zeros(2, int))
@@ -277,7 +212,7 @@ def test_an_episode_that_ends_elsewhere_is_not_restored(
 ):
   def load(length):
     return loaders.load_environment(
-        functools.partial(EndsAfter, length), 2, vectorization=vectorization
+        functools.partial(ends_after, length), 2, vectorization=vectorization
     )
 
   env = load(5)
@@ -303,7 +238,7 @@ def test_after_a_failed_restore_episodes_have_the_seeds_they_report(
   def load(lengths, seed):
     lengths = iter(lengths)
     return loaders.load_environment(
-        lambda: EndsAfter(next(lengths)), 2, seed=seed,
+        lambda: ends_after(next(lengths)), 2, seed=seed,
         vectorization=vectorization,
     )
 
@@ -376,9 +311,7 @@ def test_reset_after_the_restored_one_begins_new_episodes():
   resumed = make()
   resumed.set_state(env.get_state())
   assert_equal_steps(resumed.current_time_step(), expected)
-  assert_equal_steps(
-      resumed.step(np.array([1, 1])), env.step(np.array([1, 1]))
-  )
+  assert_equal_steps(resumed.step(np.array([1, 1])), env.step(np.array([1, 1])))
   assert_equal_steps(resumed.reset(), env.reset())
   # And when a new seed was asked for.
   resumed.set_state(env.get_state())
@@ -405,9 +338,7 @@ def test_an_environment_that_has_just_ended_takes_a_state(vectorization):
   assert other.current_time_step().is_last().all()
   other.set_state(env.get_state())
   for _ in range(4):
-    assert_equal_steps(
-        other.step(np.array([1, 0])), env.step(np.array([1, 0]))
-    )
+    assert_equal_steps(other.step(np.array([1, 0])), env.step(np.array([1, 0])))
   env.close()
   other.close()
 

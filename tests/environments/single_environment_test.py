@@ -16,6 +16,7 @@ from tf_agents.environments import utils
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 from rnd_agents.environments import single_environment
+from tests import environments_for_tests
 from tests.environments import known
 
 
@@ -140,22 +141,14 @@ def test_old_gym_ends_are_ends(limit, discounts):
 
 
 def test_a_dict_action_without_a_batch():
-  class Hybrid(gymnasium.Env):
-    observation_space = spaces.Box(-9, 9, (2,), np.float32)
-    action_space = spaces.Dict(
-        kind=spaces.Discrete(2, start=5), where=spaces.Box(-1, 1, (2,))
-    )
-
-    def reset(self, *, seed=None, options=None):
-      super().reset(seed=seed)
-      return np.zeros(2, np.float32), {}
-
-    def step(self, action):
-      self.action = action
-      return action['where'], float(action['kind']), False, False, {}
-
-  env = single_environment.from_gymnasium(Hybrid())
+  gym_env = environments_for_tests.Steps(
+      reward=lambda env: float(env.action['kind']),
+      action_space=spaces.Dict(
+          kind=spaces.Discrete(2, start=5), where=spaces.Box(-1, 1, (2,))
+      ),
+  )
+  env = single_environment.from_gymnasium(gym_env)
   env.reset()
   step = env.step({'kind': np.array(1), 'where': np.float32([0.5, -0.5])})
   assert step.reward == 6.0  # The spec counts from 0.
-  np.testing.assert_array_equal(step.observation, [0.5, -0.5])
+  np.testing.assert_array_equal(gym_env.action['where'], [0.5, -0.5])

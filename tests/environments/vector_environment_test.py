@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for vector_environment, on environments whose every number is known."""
 
-import os
+import functools
 
-os.environ.setdefault('SDL_VIDEODRIVER', 'dummy')
-
-import gymnasium
 from gymnasium import spaces
 from gymnasium import vector
 import numpy as np
@@ -14,7 +11,6 @@ import pytest
 import tensorflow as tf
 from tf_agents.drivers import dynamic_step_driver
 from tf_agents.environments import tf_py_environment
-from tf_agents.environments import utils
 from tf_agents.policies import random_tf_policy
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 
@@ -22,6 +18,7 @@ from rnd_agents.environments import episode_log
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
+from tests import environments_for_tests
 from tests.environments import known
 
 FIRST, MID, LAST = known.FIRST, known.MID, known.LAST
@@ -131,24 +128,18 @@ def test_bad_actions_are_refused():
     env.step(np.array([0.0, 0.7], np.float32))
 
 
-class Fractions(gymnasium.Env):
-  """Observes fractions in a space of bytes, which would be cut off."""
-
-  observation_space = spaces.Box(0, 255, (2,), np.uint8)
-  action_space = spaces.Discrete(2)
-
-  def reset(self, *, seed=None, options=None):
-    return np.zeros(2, np.uint8), {}
-
-  def step(self, action):
-    return np.full(2, 0.5), 0.0, False, False, {}
-
-
 def test_observations_are_not_cut_to_the_type_of_their_space():
-  env = loaders.load_environment(Fractions, 2)
-  env.reset()
+  fractions = functools.partial(
+      environments_for_tests.Steps,
+      observation=lambda env: (
+          np.full(2, 0.5) if env.num_steps else np.zeros(2, np.uint8)
+      ),
+      observation_space=spaces.Box(0, 255, (2,), np.uint8),
+  )
+  env = loaders.load_environment(fractions, 2)
   with pytest.raises(failures.EnvironmentFailure, match='not in its space Box'):
-    env.step(np.zeros(2, int))
+    for _ in range(2):
+      env.step(np.zeros(2, int))
 
 
 def test_raw_returns_are_summed_in_float64():
@@ -261,8 +252,7 @@ def test_a_lost_life_lowers_the_discount_and_ends_no_episode(settings, left):
       (4.0, 4, True), (4.0, 4, False), (2.0, 2, False)
   ]
   with pytest.raises(
-      failures.EnvironmentFailure,
-      match=r"lives_key is 'hearts', which is not among its infos \['feet'\]",
+      failures.EnvironmentFailure, match=r"lives_key .*'hearts'.* \['feet'\]"
   ):
     env.step(np.zeros(2, int))
 
@@ -374,8 +364,7 @@ def test_rewards_of_another_shape_do_not_reach_the_function_of_rewards(
 
   monkeypatch.setattr(vector_env, 'step', columns)
   with pytest.raises(
-      failures.EnvironmentFailure,
-      match=r'must be one number .* \[2\], and has shape \[2, 1\]',
+      failures.EnvironmentFailure, match=r'one number .*shape \[2, 1\]'
   ):
     env.step(np.array([0, 1]))
 
@@ -407,24 +396,3 @@ def test_render_and_close():
     env.render('human')
   env.close()
   assert env.gymnasium_vector_env.closed
-
-
-@pytest.mark.parametrize('env_id, num_environments, vectorization', [
-    ('CartPole-v1', 3, 'vector_entry_point'),
-    ('MountainCar-v0', 1, 'sync'),
-    ('Pendulum-v1', 2, 'sync'),
-])
-def test_tf_agents_validation(env_id, num_environments, vectorization):
-  env = loaders.load_environment(
-      env_id, num_environments, seed=0, vectorization=vectorization
-  )
-  utils.validate_py_environment(env, episodes=6)
-  episodes = env.pop_episodes()
-  assert len(episodes) >= 6
-  for episode in episodes:
-    if env_id == 'CartPole-v1':
-      assert episode.terminated and episode.return_ == episode.length_env_steps
-    elif env_id == 'MountainCar-v0':
-      assert episode[:5] == (0, -200.0, 200, False, None)
-    else:
-      assert episode.length_env_steps == 200 and not episode.terminated

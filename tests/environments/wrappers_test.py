@@ -12,28 +12,13 @@ import pytest
 from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
 from rnd_agents.evaluation import evaluator
+from tests import environments_for_tests
 from tests.environments import known
 
-
-class Counts(gymnasium.Env):
-  """Observes and pays the step; ends after `length` of them."""
-
-  observation_space = spaces.Box(0, 99, (1,), np.float32)
-
-  def __init__(self, length=7, action_space=None):
-    self._length = length
-    self.action_space = action_space or spaces.Discrete(5)
-
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    self._step = 0
-    return np.float32([0]), {}
-
-  def step(self, action):
-    self._step += 1
-    is_over = self._step == self._length
-    info = {'won': self._step % 2 == 1} if is_over else {}
-    return np.float32([self._step]), self._step, is_over, False, info
+Counts = functools.partial(
+    environments_for_tests.Steps,
+    info=lambda env: {'won': env.num_steps % 2 == 1},
+)
 
 
 def ale():
@@ -92,28 +77,13 @@ def test_observations_and_actions_lie_in_the_spaces(make, wrap):
 @pytest.mark.parametrize('ends', ['terminated', 'truncated'])
 @pytest.mark.parametrize('action_repeat', [1, 3, 10])
 def test_a_repeated_action_is_steps_in_one(action_repeat, ends):
-  class Clock(gymnasium.Env):
-    """Shows the time, pays its square, and ends after 8 time steps."""
-
-    observation_space = gymnasium.spaces.Box(0, 9, (1,), np.float32)
-    action_space = gymnasium.spaces.Discrete(2)
-
-    def reset(self, *, seed=None, options=None):
-      self._time = 0
-      return np.zeros(1, np.float32), {}
-
-    def step(self, action):
-      self._time += 1
-      ended = self._time == 8
-      return (
-          np.full(1, self._time, np.float32),
-          float(action * self._time**2),
-          ended and ends == 'terminated',
-          ended and ends == 'truncated',
-          {},
-      )
-
-  env = loaders.load_environment(Clock, 2, action_repeat=action_repeat)
+  clock = functools.partial(
+      environments_for_tests.Steps,
+      length=8,
+      reward=lambda env: float(env.action * env.num_steps**2),
+      truncates=ends == 'truncated',
+  )
+  env = loaders.load_environment(clock, 2, action_repeat=action_repeat)
   env.reset()
   for episode in range(2):
     for start in range(0, 8, action_repeat):
@@ -138,7 +108,7 @@ def test_a_repeated_action_is_steps_in_one(action_repeat, ends):
 
 
 def test_an_action_is_taken_at_least_once():
-  with pytest.raises(ValueError, match='num_time_steps must be at least 1, no'):
+  with pytest.raises(ValueError, match='num_time_steps .*at least 1'):
     wrappers.ActionRepeat(Counts(), 0)
 
 
@@ -294,7 +264,7 @@ def test_some_entries_in_their_order(entries, dtype):
     ('0',), (None,),
 ])
 def test_entries_that_there_are_not(entries):
-  with pytest.raises(ValueError, match='indices from 0 to 3, at least one, '):
+  with pytest.raises(ValueError, match='indices from 0 to 3'):
     wrappers.SomeEntries(Entries(), entries)
 
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of recording episodes."""
 
+import re
+
 import gin
 import gymnasium
 from gymnasium import spaces
@@ -20,30 +22,34 @@ from rnd_agents.environments import wrappers
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import demonstration_recorder
 from rnd_agents.evaluation import evaluator
+from tests import environments_for_tests
 
 
-class Countdown(gymnasium.Env):
+class Countdown(environments_for_tests.Steps):
   """Shows how many steps are left, of 3 to 6 as the seed says.
 
   The reward is 10 times the number of the step if the action, of 5, 6, 7, is
   the expert's: 5 + the number left modulo 3.
   """
 
-  observation_space = spaces.Box(0, 10, (1,), np.float32)
   action_space = spaces.Discrete(3, start=5)
 
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    self.left = int(self.np_random.integers(3, 7))
-    self.count = 0
-    return np.array([self.left], np.float32), {}
+  def begin(self):
+    self.count = int(self.np_random.integers(3, 7))
 
-  def step(self, action):
-    reward = 10.0 if action == 5 + self.left % 3 else -1000.0
-    self.left -= 1
-    self.count += 1
-    observation = np.array([self.left], np.float32)
-    return observation, reward * self.count, self.left == 0, False, {}
+  def __init__(self):
+    super().__init__(length=lambda env: env.count)
+
+  @property
+  def left(self):
+    return self.count - self.num_steps
+
+  def observation(self):
+    return np.array([self.left], np.float32)
+
+  def reward(self):
+    is_right = self.action == 5 + (self.left + 1) % 3
+    return (10.0 if is_right else -1000.0) * self.num_steps
 
   def expert_action(self):
     return 5 + self.left % 3
@@ -240,10 +246,9 @@ def test_stopping_keeps_what_is_complete():
     _check_countdown(demo)
 
 
-class _Keys(gymnasium.Env):
+class _Keys(environments_for_tests.Steps):
   """Acts by a Dict, of which a part counts from elsewhere than from 0."""
 
-  observation_space = spaces.Box(0, 10, (1,), np.float32)
   action_space = spaces.Dict(
       force=spaces.Box(-1, 1, (2,)),
       keys=spaces.Tuple([
@@ -252,24 +257,21 @@ class _Keys(gymnasium.Env):
       ]),
   )
 
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
+  def begin(self):
     self.played = []
-    return np.zeros(1, np.float32), {}
 
-  def step(self, action):
-    self.played.append(action)
-    return np.zeros(1, np.float32), 0.0, len(self.played) == 2, False, {}
+  def reward(self):
+    self.played.append(self.action)
+    return 0.0
 
   def expert_action(self):
     return {
-        'force': np.float32([0.5, -1]),
-        'keys': (np.int64(6), np.array([1, -1])),
+        'force': np.float32([0.5, -1]), 'keys': (np.int64(6), np.array([1, -1]))
     }
 
 
 def test_expert_of_nested_actions():
-  env = loaders.load_environment(_Keys, 2)
+  env = loaders.load_environment(_Keys, 2, env_kwargs={'length': 2})
   (demo,) = demonstration_recorder.record(env, actors.ExpertActor(env), [0])
   # In the environment as its expert said, in the frames as the spec counts.
   for single in env.gymnasium_vector_env.envs:
@@ -287,7 +289,7 @@ def test_expert_of_nested_actions():
     [
         (np.zeros(3, int), r'shape \(2,\) .* but has \(3,\)'),
         (np.zeros(2), 'must be int64, not float64'),
-        (np.array([0, 3]), 'Environment 1: .* is 3, and must be from 0 to 2'),
+        (np.array([0, 3]), 'Environment 1: .* is 3'),
         (np.array([-1, 1]), 'Environment 0: .* is -1'),
         ({'a': np.zeros(2, np.int64)}, r'but has \(\)'),
         (None, r'but has \(\)'),
@@ -308,12 +310,8 @@ def test_actions_that_do_not_fit(actions, message):
 class _KnowsItsWay(Countdown):
   """Has an expert for the episodes of some seeds only."""
 
-  def reset(self, *, seed=None, options=None):
-    self.seed_ = seed
-    return super().reset(seed=seed)
-
   def expert_action(self):
-    if self.seed_ > 9:
+    if self.seed > 9:
       raise RuntimeError('no way to a goal')
     return super().expert_action()
 
@@ -345,7 +343,7 @@ def test_experts_are_not_called_for_episodes_that_do_not_count(vectorization):
 )
 def test_no_expert(vectorization):
   env = loaders.load_environment('CartPole-v1', 2, vectorization=vectorization)
-  with pytest.raises(ValueError, match=r'CartPole-v1 has no expert_action\(\)'):
+  with pytest.raises(ValueError, match=r'CartPole-v1 .*expert_action'):
     list(demonstration_recorder.record(env, actors.ExpertActor(env), [0]))
 
 
@@ -357,8 +355,7 @@ def test_an_episode_without_an_end(monkeypatch):
   assert len(demos) == 2
   demos = []
   with pytest.raises(
-      evaluator.EndlessEpisode,
-      match=r'4 steps only 1 of 2 .* eval/load_environment\.max_episode_',
+      evaluator.EndlessEpisode, match='4 steps .*1 of 2.*max_episode_steps'
   ):
     demos.extend(demonstration_recorder.record(env, actor, [_SHORT, _LONG]))
   assert [demo.seed for demo in demos] == [_SHORT]
@@ -380,9 +377,8 @@ def test_an_error_leaves_what_is_complete():
     demos.extend(demonstration_recorder.record(
         env, actors.FunctionActor(play, env), [_LONG, _SHORT, _SHORT]))
   assert isinstance(error.value.__cause__, ZeroDivisionError)
-  assert str(error.value) == (
-      'play raised ZeroDivisionError: of the expert. This was step 5 of the'
-      f' episodes from seeds {_LONG}.')
+  words = f'play .*ZeroDivisionError: of the expert.* step 5 .*seeds {_LONG}'
+  assert re.match(words, str(error.value))
   assert [demo.seed for demo in demos] == [_SHORT]
   _check_countdown(demos[0])
 

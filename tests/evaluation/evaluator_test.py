@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of evaluation on fixed seeds."""
 
+import functools
+
 import gymnasium
 import numpy as np
 import pytest
@@ -13,24 +15,14 @@ from rnd_agents.environments import episode_log
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import evaluator
+from tests import environments_for_tests
 
-
-class SeededLength(gymnasium.Env):
-  """An episode of 1 to 5 steps, as its seed says, rewarded 1, 10, 100 ..."""
-
-  observation_space = gymnasium.spaces.Box(0, 9, (1,), np.float32)
-  action_space = gymnasium.spaces.Discrete(2)
-
-  def reset(self, *, seed=None, options=None):
-    super().reset(seed=seed)
-    self._left = 1 + seed % 5 if seed is not None else 1
-    self._reward = 1.0
-    return np.zeros(1, np.float32), {}
-
-  def step(self, action):
-    self._left -= 1
-    reward, self._reward = self._reward, self._reward * 10
-    return np.zeros(1, np.float32), reward, self._left == 0, False, {}
+# An episode of 1 to 5 steps, as its seed says, rewarded 1, 10, 100 ...
+SeededLength = functools.partial(
+    environments_for_tests.Steps,
+    length=lambda env: 1 + (env.seed or 0) % 5,
+    reward=lambda env: 10.0 ** (env.num_steps - 1),
+)
 
 
 def _evaluator(seeds, num_environments=None, env=SeededLength):
@@ -60,42 +52,28 @@ def test_more_seeds_than_environments_take_rounds():
   assert [e.environment_index for e in episodes] == [0, 1, 0, 1, 0]
 
 
-class Rooms(SeededLength):
-  """Says at each step how many rooms it saw: as many as steps."""
-
-  def reset(self, *, seed=None, options=None):
-    self._rooms = 0
-    return super().reset(seed=seed)
-
-  def step(self, action):
-    *result, info = super().step(action)
-    self._rooms += 1
-    return *result, {'rooms_visited': self._rooms}
-
-
 def test_rooms_are_those_of_the_end_of_each_episode():
-  evaluation = _evaluator([3, 0, 4], 2, Rooms)
+  rooms = functools.partial(
+      SeededLength, info=lambda env: {'rooms_visited': env.num_steps}
+  )
+  evaluation = _evaluator([3, 0, 4], 2, rooms)
   for _ in range(2):
     assert [e.rooms_visited for e in evaluation.run()] == [4, 1, 5]
   assert [e.rooms_visited for e in _evaluator([0, 3]).run()] == [None, None]
 
 
-class Diary(SeededLength):
-  """Pays the actions as digits, the first the lowest, and takes two a step."""
-
-  action_space = gymnasium.spaces.Dict(
-      digit=gymnasium.spaces.Discrete(10),
-      ignored=gymnasium.spaces.Box(-1, 1, (2,), np.float32),
-  )
-
-  def step(self, action):
-    observation, reward, *rest = super().step(action)
-    return observation, reward * float(action['digit']), *rest
-
-
 def test_actions_are_those_of_the_episode():
+  # Pays the actions as digits, the first the lowest, and takes two a step.
+  diary = functools.partial(
+      SeededLength,
+      reward=lambda env: 10.0 ** (env.num_steps - 1) * env.action['digit'],
+      action_space=gymnasium.spaces.Dict(
+          digit=gymnasium.spaces.Discrete(10),
+          ignored=gymnasium.spaces.Box(-1, 1, (2,), np.float32),
+      ),
+  )
   # Seed 0 plays on after its one step, while seed 4 is not done.
-  episodes = _evaluator([0, 4, 2], 2, Diary).run()
+  episodes = _evaluator([0, 4, 2], 2, diary).run()
   for episode, length in zip(episodes, [1, 5, 3], strict=True):
     digits = episode.actions['digit']
     assert digits.shape == (length,)
@@ -109,19 +87,12 @@ def test_no_seeds():
 
 
 def test_the_policy_that_is_trained_is_the_one_that_plays():
-  class Follow(gymnasium.Env):
-    """Pays the action."""
-
-    observation_space = gymnasium.spaces.Box(0, 9, (1,), np.float32)
-    action_space = gymnasium.spaces.Discrete(5)
-
-    def reset(self, *, seed=None, options=None):
-      return np.zeros(1, np.float32), {}
-
-    def step(self, action):
-      return np.zeros(1, np.float32), float(action), True, False, {}
-
-  environment = loaders.load_environment(Follow, 2)
+  follow = functools.partial(
+      environments_for_tests.Steps,
+      length=1,
+      reward=lambda env: float(env.action),
+  )
+  environment = loaders.load_environment(follow, 2)
   tf_env = tf_py_environment.TFPyEnvironment(environment)
   variable = tf.Variable(1, dtype=tf.int64)
 

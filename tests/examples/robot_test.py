@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from examples import robot
-from tests.training import tiny_runs
+from tests import tiny_runs
 
 
 def test_a_parcel_is_fetched_and_delivered():

@@ -168,13 +168,11 @@ def test_goals_without_hindsight_and_no_copies_are_refused():
   goals = Near(
       _VECTOR, tensor_spec.BoundedTensorSpec([1], tf.float32, 0, 1, 'goal')
   )
-  with pytest.raises(errors.InvalidValue, match='needs an in_hindsight of its'):
+  with pytest.raises(errors.InvalidValue, match='in_hindsight'):
     hierarchy.HindsightGoals(goals, 1)
-  with pytest.raises(errors.InvalidValue, match='num_copies must be'):
-    hierarchy.HindsightGoals(hierarchy.EntryGoals(_VECTOR), 0)
 
 
 @pytest.mark.parametrize('num_copies', [0, 1.5])
 def test_there_are_whole_copies(num_copies):
-  with pytest.raises(errors.InvalidValue, match='num_copies must be an int'):
+  with pytest.raises(errors.InvalidValue, match='num_copies .*int'):
     hierarchy.HindsightGoals(hierarchy.EntryGoals(_VECTOR), num_copies)

@@ -167,9 +167,7 @@ def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(wrap, core):
   def build():
     memory = dict(sizes=dict(core=core(4)), unroll_length=3) if core else {}
     return utils.stir(
-        utils.build_agent(
-            normalize_rewards=True, discount_factor=0.9, **memory
-        )
+        utils.build_agent(normalize_rewards=True, discount_factor=0.9, **memory)
     )
 
   flat, upper = build(), build()
@@ -215,7 +213,7 @@ def test_a_level_with_a_replay_is_not_trained_on_rollouts():
       ts.time_step_spec(utils.FLAT), utils.DISCRETE, utils.build_agent(), lower,
       goals, goal_length=1, discount_factor=0.999,
   )
-  with pytest.raises(errors.UserError, match='_ReplayAgent learns from a re'):
+  with pytest.raises(errors.UserError, match='_ReplayAgent .*replay'):
     agent.train(utils.rollout(agent.upper))
 
 
@@ -226,9 +224,7 @@ def test_three_levels_decide_at_their_own_times_and_all_learn():
   middle_goals = _ActionGoals(middle_spec, utils.DISCRETE)
   levels = [
       utils.build_agent(spec)
-      for spec in (
-          utils.FLAT, middle_spec, middle_goals.lower_observation_spec
-      )
+      for spec in (utils.FLAT, middle_spec, middle_goals.lower_observation_spec)
   ]
   two = hierarchy.TwoLevelAgent(
       ts.time_step_spec(middle_spec), utils.DISCRETE, *levels[1:],
@@ -268,9 +264,7 @@ def test_the_lower_level_is_paid_where_a_step_reaches_its_goal():
   goals = hierarchy.EntryGoals(_OBSERVATION)
   levels = [
       utils.build_agent(_OBSERVATION, goals.spec),
-      utils.build_agent(
-          goals.lower_observation_spec, utils.DISCRETE
-      ),
+      utils.build_agent(goals.lower_observation_spec, utils.DISCRETE),
   ]
   agent = hierarchy.TwoLevelAgent(
       _TIME_STEP, utils.DISCRETE, *levels, goals, 5, 0.999
@@ -290,9 +284,7 @@ def test_the_lower_level_is_paid_where_a_step_reaches_its_goal():
   np.testing.assert_array_equal(is_complete, [[True] * 6 + [False]])
   # Transitions 0 -> 2, 2 -> 1, 1 -> 3, 3 -> 3, (end), 1 -> 1.
   np.testing.assert_array_equal(found.reward[0, :6], [1, 0, 1, 0, 0, 0])
-  np.testing.assert_allclose(
-      found.discount[0, :6], [0, 0.6, 0, 0.8, 1.0, 0.9]
-  )
+  np.testing.assert_allclose(found.discount[0, :6], [0, 0.6, 0, 0.8, 1.0, 0.9])
   np.testing.assert_array_equal(found.observation['goal'], [asked])
   np.testing.assert_array_equal(
       found.observation['observation'], rollout.observation
@@ -344,7 +336,7 @@ def test_a_goal_may_need_several_entries():
     ],
 )
 def test_entries_that_are_not_there_are_refused(entries):
-  with pytest.raises(errors.InvalidValue, match='indices into the one array'):
+  with pytest.raises(errors.InvalidValue, match='indices'):
     hierarchy.EntryGoals(tf.TensorSpec([3, 3, 2], tf.uint8), entries)
 
 
@@ -393,15 +385,15 @@ def _levels(goals, **more):
 @pytest.mark.parametrize(
     ('more', 'message'),
     [
-        (dict(goal_length=0), r'TwoLevelAgent.goal_length must be'),
-        (dict(discount_factor=0.9), 'is 0.999, and that of TwoLevelAgent 0.9'),
+        (dict(goal_length=0), 'TwoLevelAgent.goal_length'),
+        (dict(discount_factor=0.9), '0.999, .*TwoLevelAgent 0.9'),
         (
             dict(upper=dict(action_spec=utils.DISCRETE)),
-            'action spec of the upper level',
+            'action spec of the upper',
         ),
         (
             dict(lower=dict(observation_spec=_OBSERVATION)),
-            'observation spec of the lower level',
+            'observation spec of the lower',
         ),
     ],
 )
@@ -426,5 +418,5 @@ def test_a_memory_that_padding_would_change_is_refused():
     )
 
   build(goal_length=1).check_rollout(num_environments=4, rollout_length=8)
-  with pytest.raises(errors.InvalidValue, match='at a step of type LAST'):
+  with pytest.raises(errors.InvalidValue, match='LAST'):
     build(goal_length=4).check_rollout(num_environments=4, rollout_length=8)

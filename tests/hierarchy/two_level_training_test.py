@@ -17,11 +17,10 @@ from rnd_agents import hierarchy
 from rnd_agents.collecting import shards
 from rnd_agents.replay import episode_cutter
 from rnd_agents.training import two_level
-from tests.hierarchy import level_settings
-from tests.training import tiny_runs
+from tests import tiny_runs
 
 _GAMMA = 0.99
-_NUM_ENVIRONMENTS = level_settings.NUM_ENVIRONMENTS
+_NUM_ENVIRONMENTS = 4
 _FIRST, _LAST = ts.StepType.FIRST, ts.StepType.LAST
 
 
@@ -44,7 +43,7 @@ class InnerGoals(hierarchy.Goals):
 # PPO with a memory over two levels with replays, the lowest with a memory; two
 # shards that act with the policy from before.
 _THREE = (
-    *level_settings.COMMON,
+    *tiny_runs.LEVELS,
     'train_eval.num_shards = 2',
     'train_eval.max_lag_rounds = 1',
     'TwoLevelTraining.upper = @upper/OnPolicyTraining()',
@@ -126,7 +125,7 @@ def _recorded(folder, settings):
 
 @pytest.fixture(name='off_on', scope='module')
 def _off_on(tmp_path_factory):
-  return _recorded(tmp_path_factory.mktemp('off_on'), level_settings.OFF_ON)
+  return _recorded(tmp_path_factory.mktemp('off_on'), tiny_runs.TWO_LEVELS)
 
 
 @pytest.fixture(name='three', scope='module')
@@ -233,9 +232,7 @@ def _assert_remembers(cutter):
 
 
 def test_the_upper_replay_gets_each_decision_once(off_on):
-  decided = [
-      [_upper(rows) for rows in parts] for parts in _streams(off_on)
-  ]
+  decided = [[_upper(rows) for rows in parts] for parts in _streams(off_on)]
   of_each = [sum((rows for rows, _ in parts), []) for parts in decided]
   _assert_added(off_on.cutters[0].added, of_each)
   _assert_remembers(off_on.cutters[0])
@@ -285,9 +282,7 @@ def test_the_lower_rollouts_are_joined_from_what_was_collected(off_on):
 
 def test_the_levels_of_a_level_get_what_is_theirs(three):
   lower = [[_lower(rows) for rows in parts] for parts in _streams(three)]
-  middle = [
-      sum((_upper(rows)[0] for rows in parts), []) for parts in lower
-  ]
+  middle = [sum((_upper(rows)[0] for rows in parts), []) for parts in lower]
   _assert_added(three.cutters[0].added, middle)
   own = three.cutters[1].added[:_NUM_ENVIRONMENTS]
   _assert_added(
@@ -315,9 +310,7 @@ def test_copies_in_hindsight_are_paid_for_their_own_goals(three):
   _assert_added(copies, expected)
   # Some that the policy never asked for at that step, and reached.
   own = sum(three.cutters[1].added[:_NUM_ENVIRONMENTS], [])
-  is_new = [
-      copy.reward > row.reward for copy, row in zip(sum(copies, []), own)
-  ]
+  is_new = [copy.reward > row.reward for copy, row in zip(sum(copies, []), own)]
   assert sum(is_new) > 3
 
 
@@ -376,40 +369,34 @@ def test_the_rate_of_goals_that_were_reached_is_a_metric(off_on):
 @pytest.mark.parametrize(
     ('bindings', 'message'),
     [
-        (
-            ['TwoLevelTraining.goal_length = 0'],
-            'goal_length must be an integer from 1',
-        ),
+        (['TwoLevelTraining.goal_length = 0'], 'goal_length .*integer'),
         (
             ['TwoLevelTraining.lower = @OnPolicyTraining'],
-            'TwoLevelTraining.lower must be a Training',
+            'TwoLevelTraining.lower .*Training',
         ),
         (
             ['lower/OnPolicyTraining.rollout_length = 6'],
-            '6 of the lower level does not fit to 4, the shortest, and 16',
+            '6 of the lower level .*4.* 16',
         ),
         (
             [
                 "upper/ReplayTraining.demonstrations = 'file'",
                 'upper/ReplayTraining.demonstration_ratio = 0.5',
             ],
-            'In the upper level: ReplayTraining.demonstrations must be None',
+            'upper level: .*demonstrations .*None',
         ),
         (
             ['upper/create_r2d3_agent.learning_rate = -1.0'],
-            'In the upper level: create_r2d3_agent.learning_rate must be above',
+            'upper level: .*learning_rate .*above 0',
         ),
         (
             ['TwoLevelTraining.hindsight_copies = -1'],
-            'hindsight_copies must be an integer from 0, got -1',
+            'hindsight_copies .*got -1',
         ),
-        (
-            ['TwoLevelTraining.hindsight_copies = 1'],
-            'hindsight_copies needs a lower level that learns from other goals',
-        ),
+        (['TwoLevelTraining.hindsight_copies = 1'], 'hindsight_copies needs'),
         (
             ['upper/R2D3Agent.discount_factor = 0.9'],
-            'discount_factor is 0.9, and that of TwoLevelAgent 0.99',
+            'discount_factor .*0.9,.* TwoLevelAgent 0.99',
         ),
     ],
 )
@@ -417,23 +404,20 @@ def test_what_cannot_run_says_so_before_the_first_step(
     bindings, message, tmp_path
 ):
   with pytest.raises(errors.UserError, match=message):
-    _run(tmp_path, 400, *bindings, settings=level_settings.OFF_ON)
+    _run(tmp_path, 400, *bindings, settings=tiny_runs.TWO_LEVELS)
 
 
 @pytest.mark.parametrize(
     ('binding', 'message'),
     [
-        (
-            'TwoLevelTraining.goal_length = 17',
-            'rollout_length = 16 may have no decision.* may take 17 steps',
-        ),
+        ('TwoLevelTraining.goal_length = 17', 'rollout_length = 16 .*17 steps'),
         (
             'lower/lower/create_r2d3_agent.curiosity_fn = @create_rnd',
-            'In the lower level: A curiosity would see each step of the lower',
+            'lower level: .*curiosity',
         ),
         (
             'lower/lower/R2D3Agent.n_step = 0',
-            'In the lower level: In the lower level: .*n_step must be',
+            'lower level: In the lower level: .*n_step',
         ),
     ],
 )

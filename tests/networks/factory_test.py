@@ -161,7 +161,7 @@ def test_activation_of_the_trunk(activation):
 def test_residual_heads_on_trunks_of_other_widths_are_refused(
     units, value_units
 ):
-  with pytest.raises(ValueError, match='end in layers of one width'):
+  with pytest.raises(ValueError, match='one width'):
     factory.create_networks(
         tf.TensorSpec([3], tf.float32),
         encoders.discrete_spec(2),
@@ -174,11 +174,11 @@ def test_residual_heads_on_trunks_of_other_widths_are_refused(
 @pytest.mark.parametrize(
     'settings, message',
     [
-        (dict(fc_layer_params=(0,)), r'fc_layer_params must hold integers'),
-        (dict(fc_layer_params=64), r'fc_layer_params must be.*\(64,\)'),
-        (dict(target_fc_layer_params=(1.5,)), 'target_fc_layer_params must'),
-        (dict(output_size=0), 'output_size must hold integers from 1, got 0'),
-        (dict(conv_layers=((8, 3, 1),)), 'conv_layers are convolutions, and'),
+        (dict(fc_layer_params=(0,)), 'fc_layer_params .*integers'),
+        (dict(fc_layer_params=64), r'fc_layer_params .*\(64,\)'),
+        (dict(target_fc_layer_params=(1.5,)), 'target_fc_layer_params'),
+        (dict(output_size=0), 'output_size .*got 0'),
+        (dict(conv_layers=((8, 3, 1),)), 'conv_layers .*image'),
     ],
 )
 def test_sizes_that_make_no_networks_of_rnd(settings, message):
@@ -300,15 +300,13 @@ def test_core_from_gin():
     [recurrent_cores.LSTMCore, 'LSTMCore', 64, tf.keras.layers.LSTMCell(4)],
 )
 def test_what_is_no_core_is_refused(core):
-  with pytest.raises(ValueError, match=r'@LSTMCore\(\) .*with the brackets'):
+  with pytest.raises(ValueError, match=r'@LSTMCore\(\)'):
     _recurrent(core)
 
 
 @pytest.mark.parametrize('value_units', [(64, 64), ()])
 def test_core_on_two_trunks_is_refused(value_units):
-  with pytest.raises(
-      ValueError, match='set create_networks.value_fc_layer_params = None'
-  ):
+  with pytest.raises(ValueError, match='value_fc_layer_params = None'):
     _recurrent(recurrent_cores.LSTMCore(4), value_fc_layer_params=value_units)
 
 
@@ -340,5 +338,5 @@ def test_a_core_serves_one_set_of_networks():
   core = recurrent_cores.GRUCore(4)
   spec = tf.TensorSpec([3], tf.float32)
   factory.create_networks(spec, encoders.discrete_spec(2), core=core)
-  with pytest.raises(ValueError, match='already part of other networks'):
+  with pytest.raises(ValueError, match='other networks'):
     factory.create_networks(spec, encoders.discrete_spec(2), core=core)

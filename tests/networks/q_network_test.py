@@ -91,8 +91,7 @@ def test_dueling_values_worked_out():
   for variable in net.variables:
     variable.assign(tf.zeros_like(variable))
   advantages, value = (
-      next(v for v in net.variables[3:] if v.shape == [size])
-      for size in (3, 1)
+      next(v for v in net.variables[3:] if v.shape == [size]) for size in (3, 1)
   )
   advantages.assign([1.0, -2.0, 0.4])
   value.assign([0.5])
@@ -147,8 +146,7 @@ def test_every_part_of_an_observation_counts(spec):
   net = _networks(recurrent_cores.GRUCore(4), spec).q_network
   step_types = tf.zeros([2, 3], tf.int32)
   first, second = (
-      agent_test_utils.sample(spec, (2, 3), seed)
-      for seed in (1, 2)
+      agent_test_utils.sample(spec, (2, 3), seed) for seed in (1, 2)
   )
   flat, others = map(tf.nest.flatten, (first, second))
   values = net(first, step_types)[0].numpy()
@@ -284,18 +282,18 @@ def test_sizes_from_gin():
     ],
 )
 def test_actions_must_be_one_choice_from_0(spec):
-  match = r'one discrete action from 0, an integer BoundedTensorSpec of shape'
+  match = 'one discrete action from 0'
   with pytest.raises(ValueError, match=match):
     _networks(action_spec=spec)
 
 
 def test_cores_that_cannot_serve():
-  with pytest.raises(ValueError, match='create_q_networks.core must be a core'):
+  with pytest.raises(ValueError, match='create_q_networks.core .*core'):
     _networks(recurrent_cores.LSTMCore)
   core = recurrent_cores.LSTMCore(4)
   _networks(core)
   with pytest.raises(
-      ValueError, match='create_q_networks.core is part of other networks'
+      ValueError, match='create_q_networks.core .*other'
   ):
     _networks(core)
 
@@ -303,11 +301,11 @@ def test_cores_that_cannot_serve():
 @pytest.mark.parametrize(
     'settings, message',
     [
-        (dict(fc_layer_params=(0,)), 'fc_layer_params must hold integers'),
-        (dict(fc_layer_params=64), 'fc_layer_params must be a list'),
-        (dict(head_units=0), 'head_units must hold integers from 1, got 0'),
+        (dict(fc_layer_params=(0,)), 'fc_layer_params .*integers'),
+        (dict(fc_layer_params=64), 'fc_layer_params .*list'),
+        (dict(head_units=0), 'head_units .*got 0'),
         (dict(activation='tan'), "activation: unknown .*'tan'"),
-        (dict(conv_layers=((8, 3, 1),)), 'conv_layers are convolutions, and'),
+        (dict(conv_layers=((8, 3, 1),)), 'conv_layers .*image'),
     ],
 )
 def test_settings_that_make_no_q_networks(settings, message):

@@ -256,7 +256,7 @@ def test_gradient_goes_through_time_and_stops_where_an_episode_begins(case):
 def test_units_that_cannot_be(name, units):
   core_class = _CORES[name][0]
   with pytest.raises(
-      ValueError, match=f'{core_class.__name__}.units must be an integer from 1'
+      ValueError, match=f'{core_class.__name__}.units .*integer'
   ):
     core_class(units)
 
@@ -308,7 +308,7 @@ def test_a_fresh_core_is_like_the_one_before():
     assert fresh is not core and type(fresh) is type(core)
     assert fresh.units == 3 and fresh.state_spec == core.state_spec
   # What only its class knows must not fall back to a default.
-  with pytest.raises(TypeError, match='more than its units: scale. Override'):
+  with pytest.raises(TypeError, match='scale'):
     _ScaledCore(3, scale=2.0).fresh()
   assert _OwnScaledCore(3, scale=2.0).fresh().scale == 2.0
 

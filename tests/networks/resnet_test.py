@@ -119,9 +119,7 @@ def test_sees_pixels_raised_to_a_power():
       _IMAGE, (), image_layer_fn=resnet.ResNet, pixel_exponent=0.5
   )
   given = encoders.create_encoder(
-      tf.TensorSpec(_IMAGE.shape, tf.float32),
-      (),
-      image_layer_fn=resnet.ResNet,
+      tf.TensorSpec(_IMAGE.shape, tf.float32), (), image_layer_fn=resnet.ResNet
   )
   for encoder in (dim, given):
     encoder.create_variables()
@@ -230,21 +228,21 @@ def test_policies_are_saved_and_restored(tmp_path):
 @pytest.mark.parametrize(
     ('spec', 'settings', 'words'),
     [
-        (_IMAGE, {'image_layer_fn': 3}, 'must be a function'),
+        (_IMAGE, {'image_layer_fn': 3}, '.*function'),
         (
             _IMAGE,
             {'image_layer_fn': resnet.ResNet()},
-            r'must be a function .* @ResNet \(without brackets\)',
+            '.*@ResNet .without brackets',
         ),
         (
             _IMAGE,
             {'image_layer_fn': resnet.ResNet, 'conv_layers': ((4, 3, 1),)},
-            r'takes the place of conv_layers=\(\(4, 3, 1\),\)',
+            r'.*conv_layers=\(\(4, 3, 1\),\)',
         ),
         (
             tf.TensorSpec([7], tf.float32),
             {'image_layer_fn': resnet.ResNet},
-            'has no effect: no observation is an image',
+            'has no effect',
         ),
     ],
 )
@@ -258,10 +256,10 @@ def test_layers_that_are_not_asked_for(spec, settings, words):
 @pytest.mark.parametrize(
     ('settings', 'words'),
     [
-        ({'channels': ()}, 'channels must hold the channels of each section'),
-        ({'channels': 16}, 'channels must hold the channels of each section'),
-        ({'channels': (16, 0)}, r'channels\[1\] must be an integer from 1'),
-        ({'num_blocks': 1.5}, 'num_blocks must be an integer from 1'),
+        ({'channels': ()}, 'channels .*section'),
+        ({'channels': 16}, 'channels .*section'),
+        ({'channels': (16, 0)}, r'channels\[1\] .*integer'),
+        ({'num_blocks': 1.5}, 'num_blocks .*integer'),
     ],
 )
 def test_sizes_that_make_no_network(settings, words):

@@ -4,6 +4,7 @@
 
 import logging
 import os
+import re
 import shutil
 
 import numpy as np
@@ -137,8 +138,7 @@ def test_what_a_driver_of_tf_agents_recorded(tmp_path, caplog):
   assert 2 <= len(last) and last[-1] < len(seen.frames) - 1  # One is cut.
   with caplog.at_level(logging.WARNING):
     episodes = demonstrations.read_episodes(path, spec)
-  assert 'no record, ' + path + '.json, of its environment and length' in (
-      caplog.text)
+  assert f'{path}.json' in caplog.text
   num_left = len(seen.frames) - 1 - last[-1]
   assert f'the last {num_left} frames' in caplog.text
   starts = [0] + [t + 1 for t in last]
@@ -152,62 +152,48 @@ def test_what_a_driver_of_tf_agents_recorded(tmp_path, caplog):
 
 
 _BOX = array_spec.BoundedArraySpec
+# What differs, and the parts that are named for it.
 _MISFITS = [
     (
-        dict(observation=dict(
-            _OBSERVATION, pixels=_BOX((3, 4), _U8, 0, 255))),
-        ['observation/pixels is uint8 [3, 2] of 0 to 255 and must be uint8'
-         ' [3, 4] of 0 to 255'],
+        dict(observation=dict(_OBSERVATION, pixels=_BOX((3, 4), _U8, 0, 255))),
+        ['observation/pixels'],
     ),
     (
         dict(observation=dict(_OBSERVATION, pixels=_BOX((3, 2), _U8, 0, 1))),
-        ['observation/pixels is uint8 [3, 2] of 0 to 255 and must be uint8'
-         ' [3, 2] of 0 to 1'],
+        ['observation/pixels'],
     ),
     (
         dict(observation={'pixels': _OBSERVATION['pixels']}),
-        ['observation/body/0 is float64 [2] and must be nothing',
-         'observation/body/1 is int32 [] of 0 to 4 and must be nothing'],
+        ['observation/body/0', 'observation/body/1'],
     ),
     (
         dict(observation=dict(_OBSERVATION, more=_BOX((1,), _F32, 0, 1))),
-        ['observation/more is nothing and must be float32 [1]'],
+        ['observation/more'],
     ),
-    (
-        dict(action=_BOX((), np.int64, 0, 4)),
-        ['action is int64 [] of 0 to 3 and must be int64 [] of 0 to 4'],
-    ),
+    (dict(action=_BOX((), np.int64, 0, 4)), ['action']),
     (
         dict(
-            action=_BOX((), np.int32, 0, 3),
-            observation=_OBSERVATION['pixels'],
+            action=_BOX((), np.int32, 0, 3), observation=_OBSERVATION['pixels']
         ),
-        ['action is int64 [] of 0 to 3 and must be int32 [] of 0 to 3',
-         'observation is nothing and must be uint8 [3, 2]',
-         'observation/pixels is uint8 [3, 2] of 0 to 255 and must be nothing',
-         'observation/body/0 is float64 [2] and must be nothing',
-         'observation/body/1 is int32 [] of 0 to 4 and must be nothing'],
+        ['action', 'observation', 'observation/body/0', 'observation/body/1',
+         'observation/pixels'],
     ),
     (
         dict(state=_STATE),
-        ['policy_info/network_state/0 is nothing and must be float32 [5]',
-         'policy_info/network_state/1 is nothing and must be float32 []',
-         '--keep_network_state'],
+        ['policy_info/network_state/0', 'policy_info/network_state/1'],
     ),
 ]
 
 
-@pytest.mark.parametrize(('changes', 'faults'), _MISFITS)
-def test_each_part_that_does_not_fit_is_named(file, changes, faults):
+@pytest.mark.parametrize(('changes', 'parts'), _MISFITS)
+def test_each_part_that_does_not_fit_is_named(file, changes, parts):
   path, _ = file
-  with pytest.raises(demonstrations.DemonstrationError) as error:
+  with pytest.raises(demonstrations.DemonstrationError, match=path) as error:
     demonstrations.read_episodes(path, _spec(**changes))
   message = str(error.value)
-  assert message.startswith(f'{path} does not fit: ')
-  for fault in faults:
-    assert fault in message
-  named = sum(' must be ' in fault for fault in faults)
-  assert message.count(' must be ') == named  # And no other part.
+  found = re.findall('([a-z/_0-9]+) is [^;]* must be ', message)
+  assert sorted(found) == parts
+  assert ('--keep_network_state' in message) == ('state' in changes)
 
 
 def test_what_is_no_misfit():
@@ -260,7 +246,7 @@ def test_a_file_that_was_cut(file, caplog, num_frames, num_episodes):
           episodes[:num_episodes],
       )
     assert f'damaged after {num_frames} frames' in caplog.text
-    assert 'of an episode that was not recorded to its end' in caplog.text
+    assert 'not recorded to its end' in caplog.text
   else:
     assert 'No whole episode' in str(error.value)
     with pytest.raises(demonstrations.DemonstrationError, match='no whole'):
@@ -277,7 +263,7 @@ def test_a_file_with_a_wrong_byte(file):
     stream.write(bytes([byte ^ 0xFF]))
   with pytest.raises(demonstrations.DemonstrationError) as error:
     demonstrations.read_episodes(path)
-  assert 'damaged after 4 frames (corrupted record' in str(error.value)
+  assert 'damaged after 4 frames' in str(error.value)
   _assert_equal(demonstrations.read_episodes(path, salvage=True), episodes[:1])
 
 
@@ -327,10 +313,10 @@ def test_files_that_are_none(file, tmp_path):
   text.write_text('Not at all a file of records.\n')
   assert 'notes.txt.spec is missing' in message(text)
   shutil.copy(path + '.spec', str(text) + '.spec')
-  assert 'after 0 frames (corrupted record at 0' in message(text)
+  assert 'after 0 frames' in message(text)
   text.write_text('')
   assert 'holds no whole episode' in message(text)
-  assert message(tmp_path) == f'{tmp_path} is a directory: name a file in it.'
+  assert f'{tmp_path} is a directory' in message(tmp_path)
   for content, what in ((b'', 'empty'), (b'no spec', 'damaged, or not a spec')):
     with open(path + '.spec', 'wb') as spec:
       spec.write(content)
@@ -357,8 +343,7 @@ def test_a_name_stands_for_a_complete_file(file, caplog):
       ):
         demonstrations.read_episodes(path + '.partial')
       _assert_equal(
-          demonstrations.read_episodes(path + '.partial', salvage=True),
-          new[:1],
+          demonstrations.read_episodes(path + '.partial', salvage=True), new[:1]
       )
       raise KeyboardInterrupt
   assert 'holds the 1 episodes' in caplog.text
@@ -369,7 +354,7 @@ def test_a_name_stands_for_a_complete_file(file, caplog):
   os.remove(path)
   with pytest.raises(demonstrations.DemonstrationError) as error:
     demonstrations.read_episodes(path)
-  assert f'{path}.partial: its collection was killed' in str(error.value)
+  assert f'{path}.partial: ' in str(error.value)
   demonstrations.write_episodes(path, _spec(), iter(new))
   _assert_equal(demonstrations.read_episodes(path), new)
   assert not os.path.exists(path + '.partial')
@@ -392,15 +377,13 @@ def _bad_episodes():
   mid[-1] = 1
   return [
       (good._replace(action=good.action.astype(np.int32)),
-       'Episode 0: action is int32 [5] and must be int64 [5]'),
+       'Episode 0: action is int32'),
       (good._replace(action=good.action - 4), 'action goes from -'),
-      (good._replace(action=good.action + 4), 'beyond its bounds, 0 to 3'),
-      (good._replace(reward=good.reward[:-1]),
-       'reward is float32 [4] and must be float32 [5]'),
+      (good._replace(action=good.action + 4), 'bounds, 0 to 3'),
+      (good._replace(reward=good.reward[:-1]), 'reward is float32 [4]'),
       (good._replace(observation=dict(good.observation, body=(nan, body[1]))),
        'observation/body/0 has a NaN'),
-      (good._replace(observation=good.observation['pixels']),
-       'Episode 0 has step_type, observation, action'),
+      (good._replace(observation=good.observation['pixels']), 'Episode 0 has'),
       (good._replace(step_type=mid), 'step types [0 1 1 1 1]'),
       (tf.nest.map_structure(lambda x: x[1:], good), 'step types [1 1 1 2]'),
       (tf.nest.map_structure(lambda x: np.concatenate([x, x]), good),

@@ -3,6 +3,7 @@
 """Tests of the sequences of episodes, against a slow list of frames."""
 
 import collections
+import functools
 import pickle
 from typing import NamedTuple
 
@@ -10,15 +11,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tf_agents.drivers import py_driver
-from tf_agents.environments import batched_py_environment
-from tf_agents.environments import py_environment
 from tf_agents.policies import random_py_policy
-from tf_agents.specs import array_spec
-from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
+from rnd_agents.environments import loaders
 from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import sequences
+from tests import environments_for_tests
 
 _FIRST, _MID, _LAST = 0, 1, 2
 
@@ -36,8 +35,7 @@ def _row(k, num_steps, offset=0):
   return trajectory.Trajectory(
       step_type=step_type(k),
       observation={
-          'x': np.array([offset + k + 1, -k], np.float32),
-          'n': np.int64(k),
+          'x': np.array([offset + k + 1, -k], np.float32), 'n': np.int64(k)
       },
       action=np.int64(k + 100),
       policy_info=(),
@@ -342,9 +340,7 @@ def test_goes_on_in_mid_episode(remainder):
     resumed.set_state(pickle.loads(saved))
     if stop < len(frames):
       resumed(_batched(_stacked(frames[stop:])))
-    _assert_same(
-        [w[:2] for w in _each(found)], [w[:2] for w in expected]
-    )
+    _assert_same([w[:2] for w in _each(found)], [w[:2] for w in expected])
 
 
 def test_state_of_other_settings_is_refused():
@@ -478,41 +474,12 @@ def test_batch_refuses_other_sizes():
       each(_batched(row, row, row))
 
 
-class _Countdown(py_environment.PyEnvironment):
-  """Episodes of N steps, the last of which earns 1."""
-
-  def __init__(self, num_steps):
-    super().__init__()
-    self._num_steps = num_steps
-    self._t = 0
-
-  def observation_spec(self):
-    return array_spec.ArraySpec((1,), np.float32)
-
-  def action_spec(self):
-    return array_spec.BoundedArraySpec((), np.int64, 1, 4)
-
-  def _observation(self):
-    return np.array([self._t], np.float32)
-
-  def _reset(self):
-    self._t = 0
-    return ts.restart(self._observation())
-
-  def _step(self, action):
-    del action
-    if self._t == self._num_steps:
-      return self.reset()
-    self._t += 1
-    if self._t == self._num_steps:
-      return ts.termination(self._observation(), np.float32(1.0))
-    return ts.transition(self._observation(), np.float32(0.0))
-
-
 def test_rows_of_a_driver():
-  env = batched_py_environment.BatchedPyEnvironment(
-      [_Countdown(5), _Countdown(2)]
+  lengths = iter([5, 2])
+  make = functools.partial(
+      environments_for_tests.Steps, reward=lambda env: float(env.is_over())
   )
+  env = loaders.load_environment(lambda: make(next(lengths)), 2)
   policy = random_py_policy.RandomPyPolicy(
       env.time_step_spec(), env.action_spec()
   )

@@ -79,9 +79,7 @@ def test_sequences_come_back_as_they_were():
   ]
   for i, number in enumerate(_numbers(batch)):
     expected = _sequence(number, number == 2)
-    found = tf.nest.map_structure(
-        lambda x, i=i: x[i : i + 1], batch.sequences
-    )
+    found = tf.nest.map_structure(lambda x, i=i: x[i : i + 1], batch.sequences)
     for a, b in zip(
         tf.nest.flatten(found), tf.nest.flatten(expected), strict=True
     ):
@@ -357,13 +355,6 @@ def test_tables_that_are_too_short_do_not_hang():
   for i in range(2):
     replay.add_demonstrations(_sequence(i, True))
   assert replay.sizes() == {'agent': 3, 'demonstrations': 2}
-
-
-def test_a_replay_without_demonstrations():
-  replay = create(9)
-  replay.add(_sequence(0))
-  with pytest.raises(ValueError, match='no demonstrations'):
-    replay.sample(1, 0.5)
 
 
 def test_sequences_that_do_not_fit():

@@ -216,16 +216,12 @@ def test_demonstrations_beyond_the_memory_are_refused(monkeypatch):
   monkeypatch.setattr(sequence_table, '_SEGMENT_BYTES', 1)
   monkeypatch.setattr(os, 'sysconf', lambda _: 1_000)  # A megabyte.
   spec = _SPEC._replace(number=tf.TensorSpec([1_000], tf.float64))
-  replay = prioritized_replay.PrioritizedReplay(
-      spec, 40, compress_images=True
-  )
+  replay = prioritized_replay.PrioritizedReplay(spec, 40, compress_images=True)
   many = tf.nest.map_structure(
       lambda x: np.repeat(x, 64, axis=0), _sequence(0, True)
   )._replace(number=np.zeros([64, 1_000]))
   replay.add_demonstrations(many)
-  with pytest.raises(
-      ValueError, match="'demonstrations'.* for 128 seq.*fewer demonstrations"
-  ):
+  with pytest.raises(ValueError, match="'demonstrations'.* 128 seq"):
     replay.add_demonstrations(many)
   assert replay.sizes() == {'agent': 0, 'demonstrations': 64}
 

@@ -3,7 +3,6 @@
 """Tests of the chunks of rollouts, and of the states that they begin with."""
 
 import itertools
-import re
 
 import numpy as np
 import pytest
@@ -125,21 +124,6 @@ def test_weights(remainder, expected):
   assert _cut(6, remainder=remainder).weights.tolist() == [[1] * 6]
 
 
-@pytest.mark.parametrize('num_steps', [1, 2, 5, 8, 13])
-def test_sums_of_the_weights(num_steps):
-  # 'fill' changes how often the last step counts, not how much a chunk does.
-  filled = _cut(num_steps, 4, remainder='fill')
-  np.testing.assert_array_equal(filled.weights.sum(axis=1), 4)
-  # Otherwise each step counts once, under 'drop' at most.
-  for remainder, counted in (
-      ('pad', num_steps), ('shift', num_steps), ('drop', num_steps // 4 * 4)
-  ):
-    chunks = _cut(num_steps, 4, remainder=remainder)
-    times = np.zeros(num_steps)
-    np.add.at(times, chunks.steps, chunks.weights)
-    np.testing.assert_array_equal(times, np.arange(num_steps) < counted)
-
-
 def test_chunks_that_overlap_count_each_step_once():
   chunks = sequences.cut(7, sequences.SequenceSettings(4, 0, 2))
   assert chunks.steps.numpy().tolist() == [
@@ -223,45 +207,27 @@ def test_a_known_length_is_known_to_the_graph():
   assert shapes == [[2, 4], [2, 4], [2, 2], [2]]
 
 
-def test_lengths_of_numpy():
-  # Such as the shape of an array, or one of its entries.
-  _assert_chunks(
-      _cut(np.int64(6), np.int64(4), np.int64(2)), 6, _settings(4, 2)
-  )
-
-
 # ----------------------------------------------------------- SequenceSettings
 @pytest.mark.parametrize(
     'arguments, error, message',
     [
-        ({'unroll_length': 0}, ValueError,
-         'Owner.unroll_length must be at least 1, got 0.'),
-        ({'unroll_length': 4.0}, TypeError,
-         'Owner.unroll_length must be an integer number of steps from 1, got'
-         ' 4.0.'),
-        ({'unroll_length': True}, TypeError,
-         'Owner.unroll_length must be an integer number of steps from 1, got'
-         ' True.'),
-        ({'burn_in_length': -1}, ValueError,
-         'Owner.burn_in_length must be at least 0, got -1.'),
-        ({'burn_in_length': None}, TypeError,
-         'Owner.burn_in_length must be an integer number of steps from 0, got'
-         ' None.'),
+        ({'unroll_length': 0}, ValueError, 'unroll_length .*got 0'),
+        ({'unroll_length': 4.0}, TypeError, 'unroll_length .*integer.*4.0'),
+        ({'unroll_length': True}, TypeError, 'unroll_length .*integer.*True'),
+        ({'burn_in_length': -1}, ValueError, 'burn_in_length .*got -1'),
+        ({'burn_in_length': None}, TypeError, 'burn_in_length .*integer.*None'),
         ({'unroll_length': None, 'burn_in_length': 2}, ValueError,
-         'Owner.burn_in_length=2 needs Owner.unroll_length'),
-        ({'period': 0}, ValueError, 'Owner.every must be at least 1, got 0'),
-        ({'period': 1.5}, TypeError, 'Owner.every must be an integer'),
-        ({'period': 5}, ValueError,
-         'Owner.every=5 is more than Owner.unroll_length=4'),
-        ({'remainder': 'last'}, ValueError,
-         "Owner.rest must be one of ('pad', 'fill', 'drop', 'shift'), got"
-         " 'last'."),
-        ({'remainder': None}, ValueError, "'shift'), got None."),
+         'burn_in_length=2 needs Owner.unroll_length'),
+        ({'period': 0}, ValueError, 'every .*got 0'),
+        ({'period': 1.5}, TypeError, 'every .*integer'),
+        ({'period': 5}, ValueError, 'every=5 .*Owner.unroll_length=4'),
+        ({'remainder': 'last'}, ValueError, "rest .*'shift'.*'last'"),
+        ({'remainder': None}, ValueError, "rest .*'shift'.*None"),
     ],
 )
 def test_settings_that_cut_nothing(arguments, error, message):
   settings = sequences.SequenceSettings(**{'unroll_length': 4, **arguments})
-  with pytest.raises(error, match=re.escape(message)):
+  with pytest.raises(error, match=f'Owner.{message}'):
     settings.check('Owner', True, period='every', remainder='rest')
   with pytest.raises(error, match=r'^SequenceSettings\.'):
     sequences.cut(6, settings)  # In their own name.
@@ -364,9 +330,7 @@ def test_chunks_after_their_burn_in_are_the_whole_sequence(core_class):
   chunk_step_types = tf.gather(step_types[0], chunks.steps)
   # The third chunk's burn-in begins with the sequence, in a state of zeros; in
   # the fourth's, steps 2 to 5, an episode begins.
-  zeros = tf.nest.map_structure(
-      tf.zeros_like, at(chunks.burn_in[:, 0], stored)
-  )
+  zeros = tf.nest.map_structure(tf.zeros_like, at(chunks.burn_in[:, 0], stored))
   states = sequences.warm_up(
       lambda x, s, state: network(x, s, state)[1],
       tf.gather(observations[0], chunks.burn_in),

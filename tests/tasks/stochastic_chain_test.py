@@ -52,10 +52,10 @@ def test_right_succeeds_as_often_as_it_should():
 
 
 @pytest.mark.parametrize(('kwargs', 'message'), [
-    (dict(num_states=1), 'num_states must be an integer from 2, got 1.'),
-    (dict(num_states=2.5), 'num_states must be an integer from 2, got 2.5.'),
-    (dict(limit_env_steps=0), 'limit_env_steps must be an integer from 1, '),
-    (dict(right_probability=1.5), 'right_probability must be above 0 and at '),
+    (dict(num_states=1), 'num_states .*got 1.'),
+    (dict(num_states=2.5), 'num_states .*got 2.5'),
+    (dict(limit_env_steps=0), 'limit_env_steps .*integer'),
+    (dict(right_probability=1.5), 'right_probability .*above 0'),
 ])
 def test_bad_arguments(kwargs, message):
   with pytest.raises(ValueError, match=f'StochasticChain.{message}'):

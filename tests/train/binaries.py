@@ -16,7 +16,7 @@ from rnd_agents.evaluation import saved_policy
 from rnd_agents.replay import demonstrations
 from tests import command_lines
 from tests import source_tree
-from tests.training import tiny_runs
+from tests import tiny_runs
 from train import collect_demos
 
 

@@ -4,6 +4,7 @@
 
 import csv
 import os
+import re
 import signal
 
 from absl import flags
@@ -270,7 +271,7 @@ def test_a_kill_leaves_what_can_be_read(tmp_path):
         (('--env=CartPole-v1', '--expert'), 'has no expert_action()'),
         (('--env=CartPole-v1', '--expert=nowhere:f'), "module named 'nowhere'"),
         (('--env=CartPole-v1', '--expert=os:sep'), "no function 'sep'"),
-        (('--env=CartPol-v1', '--expert'), "no environment 'CartPol-v1'"),
+        (('--env=CartPol-v1', '--expert'), "environment 'CartPol-v1'"),
         (('--gin_file=deep_see', '--expert'), 'Did you mean deep_sea'),
         (('--policy_dir=nowhere',), 'nowhere is not a directory'),
         ((f'--env={_CUE_LOCK}', '--expert', '--keep_network_state'),
@@ -303,9 +304,11 @@ def test_an_error_of_the_expert_says_where(tmp_path, capsys):
       out, '--env=MountainCar-v0', '--episodes=3', '--num_environments=1',
       f'--expert={__name__}:PlansNothing', '--seed=5') == 1
   lines = capsys.readouterr().err.splitlines()
-  lines = lines[lines.index(
-      "collect_demos: PlansNothing raised KeyError: 'velocity'. This was step 1"
-      ' of the episodes from seeds 6.'):]
+  (start,) = [
+      i for i, line in enumerate(lines)
+      if re.match("collect_demos: PlansNothing .*'velocity'.* 1 .* 6.", line)
+  ]
+  lines = lines[start:]
   assert lines[1] == 'Traceback (most recent call last):'
   assert 'in __call__' in lines[2] and "return {}['velocity']" in lines[3]
   assert lines[-1] == "KeyError: 'velocity'" and len(lines) < 7
@@ -322,10 +325,10 @@ def test_no_way_says_where(tmp_path, capsys):
       '--gin_bindings=load_environment.wrappers = [@MiniGridExpert]',
       '--num_environments=2') == 1
   error = capsys.readouterr().err.strip().splitlines()[-1]
-  assert error.startswith(
-      'collect_demos: expert_action() of MiniGrid-KeyCorridorS3R1-v0:'
-      ' MiniGridExpert found no way to a goal')
-  assert error.endswith('This was step 1 of the episodes from seeds 0, 1.')
+  assert re.match(
+      'collect_demos: .*MiniGrid-KeyCorridorS3R1-v0: .*no way.* 1 .*0, 1.$',
+      error,
+  )
 
 
 def test_a_file_that_cannot_be_written(tmp_path, capsys):

@@ -181,12 +181,9 @@ def test_video_of_the_best_in_a_fresh_process(run, tmp_path):
 @pytest.mark.parametrize(
     ('argv', 'message'),
     [
-        (('--env', 'Acrobot-v1'), 'The policy does not fit Acrobot-v1: its'
-         ' observation is float32 [4] and must be float32 [6]; its action is'
-         ' int64 [] of 0 to 1 and must be int64 [] of 0 to 2.'),
-        (('--env', 'CartPol-v1'), "environment 'CartPol-v1'. Similar ids"),
-        (('--gin_bindings', 'load_environment.envv = 1'),
-         "doesn't have a parameter named 'envv'"),
+        (('--env', 'Acrobot-v1'), 'Acrobot-v1: its observation is float32 [4]'),
+        (('--env', 'CartPol-v1'), "'CartPol-v1'"),
+        (('--gin_bindings', 'load_environment.envv = 1'), "'envv'"),
         (('--policy_dir', 'nowhere'), 'nowhere is not a directory'),
     ],
 )
@@ -201,9 +198,9 @@ def test_mistakes_end_with_one_sentence(run, capsys, argv, message):
 @pytest.mark.parametrize(
     ('argv', 'message'),
     [
-        (('--episodes', '0'), '--episodes=0: 0 is not a positive integer'),
-        (('--seed', '-1'), '-1 is not a non-negative integer'),
-        (('--video', 'a.gif'), 'a.gif: must end in .mp4'),
+        (('--episodes', '0'), '--episodes=0'),
+        (('--seed', '-1'), '--seed=-1'),
+        (('--video', 'a.gif'), 'a.gif.*.mp4'),
     ],
 )
 def test_wrong_flags(run, argv, message):
@@ -233,6 +230,5 @@ def test_without_the_run_the_environment_is_asked_for(run, tmp_path, capsys):
   policies = tmp_path / 'policies'
   policies.mkdir()
   (policies / 'policy').symlink_to(run / 'policies' / 'policy')
-  assert command_lines.call(
-      evaluate, '--policy_dir', policies / 'policy') == 1
+  assert command_lines.call(evaluate, '--policy_dir', policies / 'policy') == 1
   assert 'which one? --env=ID' in capsys.readouterr().err

@@ -5,7 +5,6 @@
 import os
 
 import numpy as np
-import pytest
 
 from tests.train import binaries
 
@@ -70,15 +69,8 @@ def test_r2d2_from_another_directory(tmp_path):
 
 
 # `bad_inputs_test.py` has the others.
-@pytest.mark.parametrize(
-    ('flags', 'message'),
-    [
-        ((), '--gin_file is missing'),
-        (('--gin_file=nope',), "No gin file 'nope'"),
-    ],
-)
-def test_mistakes_end_with_one_sentence(tmp_path, flags, message):
-  result = binaries.run(tmp_path, 'train.train_eval', *flags)
+def test_a_missing_flag_ends_with_one_sentence(tmp_path):
+  result = binaries.run(tmp_path, 'train.train_eval')
   assert result.returncode != 0
-  assert message in result.stderr + result.stdout
+  assert '--gin_file is missing' in result.stderr + result.stdout
   assert 'Traceback' not in result.stderr

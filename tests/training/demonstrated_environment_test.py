@@ -16,7 +16,7 @@ from rnd_agents.replay import demonstrations
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from tests import command_lines
-from tests.training import tiny_runs
+from tests import tiny_runs
 from train import collect_demos
 
 _DEEP_SEA = (
@@ -79,12 +79,14 @@ def test_another_map(tmp_path):
   path = _collect(tmp_path / 'demos', *_DEEP_SEA, bindings=_OTHER_MAP)
   with pytest.raises(errors.UserError) as error:
     _read(path, 'deep_sea_r2d3.gin')
-  assert str(error.value) == (
-      f'ReplayTraining.demonstrations: {path} is of another environment:'
-      " load_environment.env_kwargs was {'mapping_seed': 43, 'size': 20} and is"
-      " now {'mapping_seed': 42, 'size': 20}. Collect with --gin_file of this"
-      f" run, or allow it: {_ALLOWED}['load_environment.env_kwargs'].")
-  with pytest.raises(errors.UserError, match='is of another environment'):
+  for words in (
+      f'ReplayTraining.demonstrations: {path} ',
+      "load_environment.env_kwargs was {'mapping_seed': 43, 'size': 20} and is"
+      " now {'mapping_seed': 42,",
+      f"{_ALLOWED}['load_environment.env_kwargs']",
+  ):
+    assert words in str(error.value)
+  with pytest.raises(errors.UserError, match='another environment'):
     tiny_runs.train(
         tmp_path / 'run',
         100_000,
@@ -95,7 +97,7 @@ def test_another_map(tmp_path):
   # As the message says.
   allowed = _ALLOWED + "['load_environment.env_kwargs']"
   assert len(_read(path, 'deep_sea_r2d3.gin', allowed)) == 1
-  with pytest.raises(errors.UserError, match='names load_environment.size, wh'):
+  with pytest.raises(errors.UserError, match='load_environment.size'):
     _read(path, 'deep_sea_r2d3.gin', _ALLOWED + "['load_environment.size']")
   # What changes no experience; the order of a dict.
   assert len(_read(
@@ -119,7 +121,7 @@ def test_another_map(tmp_path):
 def test_another_argument(tmp_path, bindings, name):
   argv = ('--gin_file=cue_lock_r2d3.gin', '--expert')
   path = _collect(tmp_path / 'demos', *argv, bindings=bindings)
-  with pytest.raises(errors.UserError, match=f'environment: {name} was'):
+  with pytest.raises(errors.UserError, match=f' {name} was'):
     _read(path, 'cue_lock_r2d3.gin')
   assert len(_read(path, 'cue_lock_r2d3.gin', *bindings)) == 1
 
@@ -132,7 +134,7 @@ def test_several_files(tmp_path):
   episodes = _read(paths[:2], 'deep_sea_r2d3.gin')
   assert len(episodes) == 2
   assert all(each.reward.sum() > 0.9 for each in episodes)
-  with pytest.raises(errors.UserError, match=f'{paths[2]} is of another'):
+  with pytest.raises(errors.UserError, match=paths[2]):
     _read(paths, 'deep_sea_r2d3.gin')
 
 
@@ -146,10 +148,7 @@ def test_another_environment_by_a_flag(tmp_path):
 
 @pytest.mark.parametrize(
     ('file', 'message'),
-    [
-        ('', 'is a directory'),
-        ('/none', 'There is no file .*train.collect_demos'),
-    ],
+    [('', 'is a directory'), ('/none', 'no file .*train.collect_demos')],
 )
 def test_messages_name_the_setting(tmp_path, file, message):
   with pytest.raises(

@@ -9,6 +9,7 @@ done before TensorFlow computes anything.
 import concurrent.futures
 import contextlib
 import os
+import re
 import shutil
 
 import numpy as np
@@ -19,8 +20,8 @@ from rnd_agents import errors
 from rnd_agents.agents import r2d3_agent
 from rnd_agents.agents import replicas
 from rnd_agents.training import on_policy
+from tests import tiny_runs
 from tests.agents import agent_test_utils
-from tests.training import tiny_runs
 
 
 def _cut_cpu():
@@ -179,23 +180,15 @@ def _refusal(of_what):
 
 
 @pytest.mark.parametrize(
-    ('of_what', 'message'),
+    ('of_what', 'words'),
     [
-        ('num_devices', 'num_devices = 5, and TensorFlow sees 4 CPUs: lower'),
-        (
-            'strategy',
-            'RNDPPOAgent does not run under CentralStorageStrategy: build it in'
-            ' the scope of a MirroredStrategy',
-        ),
-        ('learner', 'a PPOLearner runs `train` in each replica'),
-        (
-            'optimizer',
-            'AdamOptimizer does not run under MirroredStrategy: take one of'
-            ' tf.keras.optimizers.',
-        ),
-        ('train', '`train` was called by strategy.run'),
-        ('r2d3', 'R2D3Agent does not run under MirroredStrategy: build it out'),
+        ('num_devices', 'num_devices = 5, .* 4 CPUs'),
+        ('strategy', 'RNDPPOAgent .*CentralStorageStrategy: .*Mirrored'),
+        ('learner', 'PPOLearner'),
+        ('optimizer', 'AdamOptimizer .*MirroredStrategy: .*keras.optimizers'),
+        ('train', 'strategy.run'),
+        ('r2d3', 'R2D3Agent .*MirroredStrategy'),
     ],
 )
-def test_what_several_devices_cannot_share_is_refused(call, of_what, message):
-  assert message in (call(_refusal, of_what) or 'nothing')
+def test_what_several_devices_cannot_share_is_refused(call, of_what, words):
+  assert re.search(words, call(_refusal, of_what) or 'nothing')

@@ -31,25 +31,25 @@ def test_exponential(env_steps, expected):
 @pytest.mark.parametrize(
     ('epsilon_fn', 'message'),
     [
-        (lambda steps, b: np.full([b], 1.5), 'at 0 environment steps .* gave'),
+        (lambda steps, b: np.full([b], 1.5), 'at 0 .*gave'),
         # Only its end is no probability.
         (
             lambda steps, b: np.full([b], 1.0 - steps / 500.0),
-            r'at 1000 environment steps .* gave \[-1.0, -1.0, -1.0\]',
+            r'at 1000 .*\[-1.0, -1.0, -1.0\]',
         ),
-        (lambda steps, b: np.full([b], np.nan), 'between 0 and 1'),
-        (lambda steps, b: 0.1, r'each of the 3 environments, got shape \[\]'),
+        (lambda steps, b: np.full([b], np.nan), '0 and 1'),
+        (lambda steps, b: 0.1, r'3 environments, .*\[\]'),
         (
             lambda steps, b: off_policy.linear_epsilon(
                 steps, b, num_env_steps=0
             ),
-            'linear_epsilon.num_env_steps must be above 0, got 0',
+            'linear_epsilon.num_env_steps .*got 0',
         ),
         (
             lambda steps, b: off_policy.exponential_epsilon(
                 steps, b, decay_env_steps=-1
             ),
-            'exponential_epsilon.decay_env_steps must be above 0, got -1',
+            'exponential_epsilon.decay_env_steps .*got -1',
         ),
     ],
 )

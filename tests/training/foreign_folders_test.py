@@ -16,7 +16,7 @@ import pytest
 from rnd_agents import errors
 from rnd_agents.archive import exploration
 from rnd_agents.training import gin_files
-from tests.training import tiny_runs
+from tests import tiny_runs
 
 
 class _Program:
@@ -49,18 +49,33 @@ def _array_file(marker):
   return file.getvalue()
 
 
-@pytest.fixture(name='trained', scope='module')
-def fixture_trained(tmp_path_factory):
-  root_dir = tmp_path_factory.mktemp('trained')
-  tiny_runs.train(root_dir, 160, settings=tiny_runs.PPO_SETTINGS)
-  return root_dir
+def _train(root_dir, num_env_steps):
+  tiny_runs.train(root_dir, num_env_steps, settings=tiny_runs.PPO_SETTINGS)
+
+
+def _explore(root_dir, num_env_steps):
+  gin.clear_config()
+  gin_files.parse(
+      ['explore_deep_sea.gin'],
+      ['DEEP_SEA_SIZE = 7', f'explore.num_env_steps = {num_env_steps}'],
+  )
+  exploration.explore(os.fspath(root_dir), seed=1)
+
+
+@pytest.fixture(name='started', scope='module', params=[_train, _explore])
+def fixture_started(tmp_path_factory, request):
+  """What continues a run, and the folder of a run to copy."""
+  root_dir = tmp_path_factory.mktemp('started')
+  request.param(root_dir, 160)
+  return request.param, root_dir
 
 
 @pytest.mark.parametrize('name', ['state.pickle', 'state.bin'])
 @pytest.mark.parametrize('kind', ['os.system', 'eval', 'inside'])
-def test_a_checkpoint_that_is_a_program(trained, tmp_path, kind, name):
+def test_a_checkpoint_that_is_a_program(started, tmp_path, kind, name):
+  proceed, original = started
   root_dir, marker = tmp_path / 'run', tmp_path / 'marker'
-  shutil.copytree(trained, root_dir)
+  shutil.copytree(original, root_dir)
   program = _programs(marker)[kind]
   for manifest in root_dir.glob('checkpoints/iteration_*/manifest.json'):
     manifest.with_name('state.bin').unlink(missing_ok=True)
@@ -70,7 +85,7 @@ def test_a_checkpoint_that_is_a_program(trained, tmp_path, kind, name):
     files[name] = dict(size=len(program), crc32=zlib.crc32(program))
     manifest.write_text(json.dumps(files))
   with pytest.raises(errors.SetupError, match='checkpoints'):
-    tiny_runs.train(root_dir, 320, settings=tiny_runs.PPO_SETTINGS)
+    proceed(root_dir, 320)
   assert not marker.exists()
 
 
@@ -85,24 +100,4 @@ def test_a_replay_that_is_a_program(tmp_path, kind):
     segment.write_bytes(contents[kind])
   with pytest.raises(errors.SetupError, match='part of the replay'):
     tiny_runs.train(tmp_path / 'run', 240, settings=tiny_runs.R2D3_SETTINGS)
-  assert not marker.exists()
-
-
-def _explore(root_dir, num_env_steps):
-  gin.clear_config()
-  gin_files.parse(
-      ['explore_deep_sea.gin'],
-      ['DEEP_SEA_SIZE = 7', f'explore.num_env_steps = {num_env_steps}'],
-  )
-  return exploration.explore(os.fspath(root_dir), seed=1)
-
-
-@pytest.mark.parametrize('kind', ['array', 'os.system'])
-def test_an_archive_that_is_a_program(tmp_path, kind):
-  marker = tmp_path / 'marker'
-  _explore(tmp_path / 'run', 200)
-  contents = {'array': _array_file(marker), **_programs(marker)}
-  (tmp_path / 'run' / exploration.ARCHIVE_FILE).write_bytes(contents[kind])
-  with pytest.raises(errors.SetupError, match=exploration.ARCHIVE_FILE):
-    _explore(tmp_path / 'run', 400)
   assert not marker.exists()

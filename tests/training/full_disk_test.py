@@ -17,7 +17,6 @@ import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import run_files
-from rnd_agents.archive import archive_log
 from rnd_agents.archive import exploration
 from rnd_agents.plotting import learning_curves
 from rnd_agents.replay import prioritized_replay
@@ -25,8 +24,8 @@ from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
 from rnd_agents.training import metrics_log
 from rnd_agents.training import run
+from tests import tiny_runs
 from tests.archive import toys
-from tests.training import tiny_runs
 
 
 def _train(root_dir, *bindings):
@@ -126,10 +125,7 @@ def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(
     else:
       assert saved == 2
     if fault is not _save_on_a_nearly_full_disk:
-      assert message.startswith(
-          f'A file of {root_dir} could not be written: No space left on'
-          ' device.'
-      )
+      assert f'{root_dir} could not be written' in message
     # Nothing of it stays in the folder or in the process.
     (disk / 'filler').unlink()
   assert _train(root_dir).finished
@@ -187,12 +183,7 @@ def _misses():
 @pytest.mark.parametrize(
     ('work', 'error', 'message'),
     [
-        (
-            _full,
-            errors.RunError,
-            'A file of x could not be written: No space left on device. All is'
-            ' kept. Make room; the same command then continues.',
-        ),
+        (_full, errors.RunError, 'of x .*No space left on device. All is ke'),
         (_reads_nothing, FileNotFoundError, r"\[Errno 2\] .* '/no such file'"),
         (_pipes, BrokenPipeError, 'Broken pipe'),
         (_misses, errors.MissingFile, 'There is no a.'),
@@ -211,8 +202,8 @@ gin.external_configurable(toys.Drift, 'SmallDrift', module='full_disk_test')
 @pytest.mark.parametrize(
     ('owner', 'name'),
     [
-        (np, 'savez_compressed'),
-        (archive_log.ArchiveLog, 'write'),
+        (checkpoints.plain_data, 'dump'),
+        (metrics_log.MetricsLog, 'write'),
         (learning_curves, 'plot_archive'),
     ],
     ids=lambda x: getattr(x, '__name__', x),

@@ -10,7 +10,7 @@ import time
 import pytest
 import tensorflow as tf
 
-from tests.training import tiny_runs
+from tests import tiny_runs
 
 _STEPS_OF_ITERATION = 16
 # Number of kills, whether functions run eagerly, which for a few small

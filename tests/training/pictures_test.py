@@ -16,7 +16,7 @@ import tensorflow as tf
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import loaders
 from rnd_agents.training import pictures
-from tests.training import tiny_runs
+from tests import tiny_runs
 
 
 def _images(folder):

@@ -16,7 +16,7 @@ from rnd_agents.environments import loaders
 from rnd_agents.evaluation import evaluator
 from rnd_agents.evaluation import saved_policy
 from rnd_agents.training import checkpoints
-from tests.training import tiny_runs
+from tests import tiny_runs
 
 # Episodes of CartPole are longer than a rollout of 16 steps, so that what the
 # policy remembers has to pass from one to the next.
@@ -144,9 +144,9 @@ class _Watched:
                 'RNDPPOAgent.burn_in_length = 0',
                 'RNDPPOAgent.num_minibatches = 5',
             ],
-            'are cut into 4 chunks of two steps or more, too few for',
+            '4 chunks .*too few',
         ),
-        (['RNDPPOAgent.burn_in_length = 16'], 'no chunk would have a burn-in'),
+        (['RNDPPOAgent.burn_in_length = 16'], 'no chunk .*burn-in'),
     ],
 )
 def test_what_cannot_run_says_so_before_the_first_step(

@@ -29,18 +29,9 @@ from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import loops
 from rnd_agents.training import off_policy
-from tests.training import tiny_runs
+from tests import tiny_runs
 
 _NUM_DEMONSTRATIONS = 3
-_TINY = (
-    *tiny_runs.R2D3_SETTINGS,
-    'train_eval.num_environments = 2',
-    'train_eval.warm_up_env_steps = 16',
-    'train_eval.eval_interval_env_steps = 40',
-    'ReplayTraining.env_steps_per_update = 4',
-    'R2D3Agent.margin_weight = 1.0',
-    'PrioritizedReplay.max_sequences = 30',
-)
 
 
 @pytest.fixture(name='demonstration_file', scope='module')
@@ -78,7 +69,11 @@ def _with_demonstrations(path, ratio=0.5, num_pretraining_steps=0):
 
 def _run(root_dir, num_env_steps, *bindings):
   return tiny_runs.train(
-      root_dir, num_env_steps, *bindings, settings=_TINY, seed=3
+      root_dir,
+      num_env_steps,
+      *bindings,
+      settings=tiny_runs.DEMO_SETTINGS,
+      seed=3,
   )
 
 
@@ -323,7 +318,7 @@ def test_a_number_that_is_not_finite_is_named_with_its_iteration(
   steps = '(1[6-9]|[23][0-9])'
   assert re.match(f'In iteration 1, at {steps} environment steps, ', message)
   assert ' became nan' in message or ' became inf' in message
-  assert 'Lower create_r2d3_agent.learning_rate, or set' in message
+  assert 'create_r2d3_agent.learning_rate' in message
 
 
 def test_weights_that_pretraining_destroys_are_not_saved(
@@ -408,7 +403,7 @@ def test_states_of_demonstrations(caplog):
     states = off_policy._stored_states(other, spec)
     assert [part.shape for part in states] == [(4, 5), (4, 5)]
     assert not np.any(states)
-  assert '[[6], [6]], not [[5], [5]]: they begin from zero' in caplog.text
+  assert '[[6], [6]], not [[5], [5]]' in caplog.text
 
 
 @gin.configurable(module='replay_run_test')
@@ -436,7 +431,7 @@ def test_a_run_with_a_q_network_of_ones_own(tmp_path):
       # Bindings of networks that are not built are refused.
       settings=[
           line
-          for line in _TINY
+          for line in tiny_runs.DEMO_SETTINGS
           if not line.startswith(('create_q_networks', 'LSTMCore'))
       ],
   )
@@ -452,31 +447,25 @@ def test_a_run_with_a_q_network_of_ones_own(tmp_path):
 
 
 _CANNOT_RUN = {
-    'ReplayTraining.demonstration_ratio = 0.5': (
-        'ReplayTraining.demonstrations is missing.*collect_demos'
-    ),
+    'ReplayTraining.demonstration_ratio = 0.5': 'demonstrations is missing',
     "ReplayTraining.demonstrations = 'no_such_file'"
     '\nReplayTraining.demonstration_ratio = 0.5': 'no_such_file',
-    "ReplayTraining.demonstrations = 'file'": (
-        'would never be used: set ReplayTraining.demonstration_ratio'
-    ),
-    'ReplayTraining.demonstration_ratio = 1.5': 'between 0 and 1, got 1.5',
-    'ReplayTraining.batch_size = 0': 'batch_size must be above 0',
-    'ReplayTraining.epsilon_fn = 3': 'be a function, such as @ladder_epsilon',
+    "ReplayTraining.demonstrations = 'file'": 'set .*demonstration_ratio',
+    'ReplayTraining.demonstration_ratio = 1.5': 'ratio .*got 1.5',
+    'ReplayTraining.batch_size = 0': 'batch_size .*got 0',
+    'ReplayTraining.epsilon_fn = 3': 'epsilon_fn .*function',
     'ReplayTraining.epsilon_fn = @linear_epsilon'
-    '\nlinear_epsilon.first = 1.5': (
-        'Each epsilon must be between 0 and 1; at 0 environment steps'
-    ),
-    'ReplayTraining.importance_exponent = -1.0': 'between 0 and 1, got -1.0',
-    'create_r2d3_agent.weight_decay = -1e-5': 'at least 0, got -1e-05',
-    'ReplayTraining.importance_anneal_train_steps = 0': 'above 0, got 0',
+    '\nlinear_epsilon.first = 1.5': 'epsilon .*0 and 1.* at 0 env',
+    'ReplayTraining.importance_exponent = -1.0': 'exponent .*got -1.0',
+    'create_r2d3_agent.weight_decay = -1e-5': 'weight_decay .*got -1e-05',
+    'ReplayTraining.importance_anneal_train_steps = 0': 'anneal_.*got 0',
     '\n'.join((
         'create_r2d3_agent.curiosity_fn = @create_rnd',
         *_with_demonstrations('file', num_pretraining_steps=3),
-    )): 'num_pretraining_steps must be 0, got 3',
-    'R2D3Agent.collect_epsilon = 0.1': 'effect: use ReplayTraining.epsilon_fn',
-    'ReplayTraining.window_remainder = "keep"': "'pad', 'fill', 'drop', 'shi",
-    'R2D3Agent.burn_in_length = 3': 'use ReplayTraining.burn_in_length',
+    )): 'num_pretraining_steps .*got 3',
+    'R2D3Agent.collect_epsilon = 0.1': 'ReplayTraining.epsilon_fn',
+    'ReplayTraining.window_remainder = "keep"': "'drop', 'shift'",
+    'R2D3Agent.burn_in_length = 3': 'ReplayTraining.burn_in_length',
 }
 
 
@@ -489,7 +478,7 @@ def test_what_cannot_run_says_so_before_the_first_step(bindings, tmp_path):
 def test_demonstrations_that_are_too_short_to_keep(
     tmp_path, demonstration_file
 ):
-  with pytest.raises(errors.UserError, match='5 steps.*drop.*lower Repl'):
+  with pytest.raises(errors.UserError, match='5 steps.*drop'):
     _run(
         tmp_path,
         100,
@@ -537,8 +526,7 @@ def test_a_damaged_replay_is_replaced_where_that_is_allowed(
   path = max(root_dir.glob('checkpoints/replay/agent_*'))
   path.write_bytes(path.read_bytes()[:-20])
   with pytest.raises(
-      errors.UserError,
-      match=f'{path}.* is damaged .*replaces_damaged_replay = True',
+      errors.UserError, match=f'{path}.* damaged.*replaces_damaged_replay'
   ):
     _run(root_dir, 250, *bindings)
   result = _run(
@@ -608,9 +596,7 @@ def test_batches_without_a_demonstration_tell_nothing_of_them():
            demonstration_agreement=0.5)
   )
   # None at all: no number.
-  assert off_policy._means(infos[:1]) == dict(
-      loss=2.0, demonstration_rate=0.0
-  )
+  assert off_policy._means(infos[:1]) == dict(loss=2.0, demonstration_rate=0.0)
   assert off_policy._means([]) == {}
 
 
@@ -620,8 +606,7 @@ def test_the_importance_exponent_rises_to_one():
   )
   counter = tf.Variable(0, dtype=tf.int64)
   loop = types.SimpleNamespace(
-      _config=settings,
-      _agent=types.SimpleNamespace(train_step_counter=counter),
+      _config=settings, _agent=types.SimpleNamespace(train_step_counter=counter)
   )
   exponent = tf.function(
       lambda: off_policy.ReplayLearner._importance_exponent(loop)

@@ -15,13 +15,13 @@ import tensorflow as tf
 from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.training import run_directory
-from tests.training import tiny_runs
+from tests import tiny_runs
 
 
 def test_unwritable_folder_is_refused_by_name(tmp_path):
   (tmp_path / 'file').write_text('')
   with pytest.raises(
-      errors.SetupError, match='root_dir=.*file/run cannot be written: Not a'
+      errors.SetupError, match='root_dir=.*file/run .*Not a directory'
   ):
     with run_directory.locked(str(tmp_path / 'file' / 'run')):
       pass
@@ -29,9 +29,7 @@ def test_unwritable_folder_is_refused_by_name(tmp_path):
 
 def test_second_one_at_the_folder_is_refused_and_told_who_has_it(tmp_path):
   with run_directory.locked(tmp_path):
-    with pytest.raises(
-        errors.SetupError, match=f'is in use by process {os.getpid()} on '
-    ):
+    with pytest.raises(errors.SetupError, match=f'in use .*{os.getpid()} '):
       with run_directory.locked(tmp_path):
         pass
   with run_directory.locked(tmp_path):  # It was given back.
@@ -51,7 +49,7 @@ def test_a_killed_process_gives_the_lock_back(tmp_path):
       [sys.executable, '-c', program], stdout=subprocess.PIPE, text=True
   )
   assert process.stdout.readline() == 'locked\n'
-  with pytest.raises(errors.SetupError, match='is in use by another process'):
+  with pytest.raises(errors.SetupError, match='in use by another process'):
     with run_directory.locked(tmp_path):
       pass
   process.kill()

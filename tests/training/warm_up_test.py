@@ -11,8 +11,7 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.collecting import shards
 from rnd_agents.training import callbacks
-from tests.hierarchy import level_settings
-from tests.training import tiny_runs
+from tests import tiny_runs
 
 # Settings, and the environment steps of the warm-up.
 _RUNS = {
@@ -25,10 +24,9 @@ _RUNS = {
         64,
     ),
     'replay': (
-        (*tiny_runs.R2D3_SETTINGS, 'train_eval.warm_up_env_steps = 40'),
-        40,
+        (*tiny_runs.R2D3_SETTINGS, 'train_eval.warm_up_env_steps = 40'), 40,
     ),
-    'two levels': (level_settings.OFF_ON, 40),
+    'two levels': (tiny_runs.TWO_LEVELS, 40),
 }
 _NUM_ENV_STEPS = 160
 

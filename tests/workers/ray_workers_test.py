@@ -20,7 +20,7 @@ from rnd_agents.training import experiment
 from rnd_agents.training import run as run_lib
 from rnd_agents.workers import ray_workers
 from tests import listening
-from tests.training import tiny_runs
+from tests import tiny_runs
 
 _SHARDS = 'train_eval.num_shards = 2'
 
@@ -85,10 +85,7 @@ def test_workers_may_die_and_their_number_may_change(tmp_path):
         settings=tiny_runs.PPO_SETTINGS,
     )
     return experiment.train_eval(
-        os.fspath(tmp_path / name),
-        make_shards,
-        seed=5,
-        callbacks=[callback],
+        os.fspath(tmp_path / name), make_shards, seed=5, callbacks=[callback]
     )
 
   train('here', None, callbacks.Callback())
@@ -138,14 +135,11 @@ def _free_port():
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
-        (dict(num_workers=3), r'from 1 to train_eval.num_shards, got 3 and 2'),
-        (
-            dict(num_workers=1, address='nowhere'),
-            'must be HOST:PORT, .* got nowhere',
-        ),
+        (dict(num_workers=3), 'num_shards, got 3 and 2'),
+        (dict(num_workers=1, address='nowhere'), 'HOST:PORT.* nowhere'),
         (
             dict(num_workers=1, address=f'127.0.0.1:{_free_port()}'),
-            'Nothing answers at --ray_address=127.0.0.1',
+            '--ray_address=127.0.0.1',
         ),
     ],
     ids=['too many', 'no port', 'nobody there'],
@@ -164,8 +158,8 @@ def test_a_cluster_without_tokens_is_not_joined(tmp_path, monkeypatch):
     address = f'127.0.0.1:{server.getsockname()[1]}'
     join = functools.partial(_create, tmp_path, 1, address)
     monkeypatch.setenv('RAY_AUTH_MODE', 'token')
-    with pytest.raises(errors.SetupError, match='set RAY_AUTH_TOKEN_PATH'):
+    with pytest.raises(errors.SetupError, match='RAY_AUTH_TOKEN_PATH'):
       join()
     monkeypatch.setenv('RAY_AUTH_MODE', 'disabled')
-    with pytest.raises(errors.SetupError, match='RAY_AUTH_MODE must be token'):
+    with pytest.raises(errors.SetupError, match='RAY_AUTH_MODE .*token'):
       join()

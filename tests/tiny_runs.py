@@ -57,6 +57,18 @@ PPO_SETTINGS = (
     'eval/load_environment.max_episode_steps = 50',
 )
 
+# Deep Sea of four rows, a gin file that ships; four steps an episode.
+DEEP_SEA_SETTINGS = (
+    *FAST,
+    *NETWORKS,
+    'DEEP_SEA_SIZE = 4',
+    'train_eval.num_environments = 8',
+    'OnPolicyTraining.rollout_length = 16',
+    'train_eval.warm_up_env_steps = 64',
+    'train_eval.num_eval_episodes = 3',
+    'train_eval.eval_interval_env_steps = 256',
+)
+
 # Recall with two blanks, four steps an episode; the replay is soon full.
 R2D3_SETTINGS = (
     *FAST,
@@ -80,6 +92,63 @@ R2D3_SETTINGS = (
     'R2D3Agent.n_step = 2',
     'PrioritizedReplay.max_sequences = 50',
     'PrioritizedReplay.min_sequences = 4',
+)
+
+# With two environments and a margin for demonstrations.
+DEMO_SETTINGS = (
+    *R2D3_SETTINGS,
+    'train_eval.num_environments = 2',
+    'train_eval.warm_up_env_steps = 16',
+    'train_eval.eval_interval_env_steps = 40',
+    'ReplayTraining.env_steps_per_update = 4',
+    'R2D3Agent.margin_weight = 1.0',
+    'PrioritizedReplay.max_sequences = 30',
+)
+
+# What runs of two levels and more have in common.
+LEVELS = (
+    *FAST,
+    'create_rnd_ppo_agent.learning_rate = 1e-2',
+    'create_networks.fc_layer_params = (8,)',
+    'create_networks.value_fc_layer_params = (8,)',
+    'create_q_networks.fc_layer_params = (6,)',
+    'create_q_networks.head_units = 6',
+    "load_environment.env = 'rnd_agents/StochasticChain-v0'",
+    'train_eval.num_environments = 4',
+    'train_eval.warm_up_env_steps = 40',
+    'train_eval.num_eval_episodes = 2',
+    'train_eval.eval_interval_env_steps = 640',
+    'train_eval.num_checkpoints = 20',
+    'train_eval.training = @TwoLevelTraining()',
+    'PrioritizedReplay.max_sequences = 200',
+    'PrioritizedReplay.min_sequences = 4',
+    'ReplayTraining.unroll_length = 2',
+    'ReplayTraining.batch_size = 4',
+    'R2D3Agent.n_step = 2',
+    'R2D3Agent.discount_factor = 0.99',
+    'RNDPPOAgent.discount_factor = 0.99',
+    'RNDPPOAgent.num_epochs = 1',
+    'RNDPPOAgent.num_minibatches = 2',
+    'RNDPPOAgent.normalize_observations = True',
+    'RNDPPOAgent.intrinsic_advantage_coefficient = 0.0',
+)
+# A goal policy with a memory off-policy, curious by the episode, over PPO.
+TWO_LEVELS = (
+    *LEVELS,
+    'TwoLevelTraining.upper = @upper/ReplayTraining()',
+    'TwoLevelTraining.lower = @lower/OnPolicyTraining()',
+    'TwoLevelTraining.goal_length = 7',
+    'lower/OnPolicyTraining.rollout_length = 8',
+    'upper/ReplayTraining.rollout_length = 16',
+    'upper/ReplayTraining.collect_length = 4',
+    'upper/ReplayTraining.env_steps_per_update = 12',
+    'upper/ReplayTraining.epsilon_fn = @linear_epsilon',
+    'upper/linear_epsilon.num_env_steps = 300',
+    'upper/create_r2d3_agent.curiosity_fn = @create_novel_d',
+    'upper/create_q_networks.core = @GRUCore()',
+    'GRUCore.units = 5',
+    'create_rnd_networks.fc_layer_params = (6,)',
+    'create_rnd_networks.target_fc_layer_params = (6,)',
 )
 
 
@@ -143,7 +212,7 @@ def prepare(*args, **kwargs):
 def context():
   """Starts each process as a copy of one that has TensorFlow imported."""
   processes = multiprocessing.get_context('forkserver')
-  processes.set_forkserver_preload(['tests.training.tiny_runs'])
+  processes.set_forkserver_preload(['tests.tiny_runs'])
   folder = os.getcwd()
   os.chdir(source_tree.ROOT)  # Where it finds what to import.
   try:
