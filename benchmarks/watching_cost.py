@@ -68,9 +68,9 @@ def _timed(function, seconds):
 def _loop_cpu(iterate, seconds):
   """Returns `BaseRun.iterate` that appends its CPU time."""
 
-  def wrapped(run, iterations):
+  def wrapped(*args):
     start = paired.cpu_s()
-    iterate(run, iterations)
+    iterate(*args)
     seconds.append(paired.cpu_s() - start)
 
   return wrapped

@@ -60,6 +60,9 @@ _RANGES = dict(
     snapshot_memory_mb=ranges.AT_LEAST_0,
     save_interval_s=ranges.AT_LEAST_0,
     shortening_env_steps=ranges.COUNT_OR_0,
+    steps_per_visit=ranges.COUNT,
+    repeat_probability=ranges.WITHIN_0_AND_1,
+    act_probability=ranges.WITHIN_0_AND_1,
 )
 
 
@@ -237,6 +240,7 @@ class ExplorationRun(runs.BaseRun):
         replayed_env_steps=self.explorer.returner.replayed_env_steps,
     )
     self.log.write('train', self.counts(), metrics, timings)
+    logging.log_every_n_seconds(logging.INFO, self.progress(), 10)
 
   def progress(self) -> str:
     """Returns the progress as a line of text."""
@@ -279,13 +283,13 @@ def run(config: Exploration) -> Result:
     stack.enter_context(run_directory.locked(config.root_dir))
     environment = _load(config.num_environments)
     stack.callback(environment.close)
-    run = ExplorationRun(config, build_explorer(config, environment))
+    run = ExplorationRun(config, _build_explorer(config, environment))
     run.checkpoints = checkpoints.Checkpoints(
         run.path('checkpoints'), max_to_keep=1, counters=run.counters
     )
     run.callbacks = (
         callbacks.Checkpoint(interval_s=config.save_interval_s),
-        callbacks.Status(ExplorationRun.progress),
+        callbacks.Status(),
     )
     settings = configuration.operative(seed=config.seed)
     gin_files.check_used()
@@ -300,8 +304,7 @@ def run(config: Exploration) -> Result:
       if not is_resumed:
         run.explorer.begin()
         run.save()
-      with run.watched():
-        run.iterate(run.iterations())
+      run.iterate(run.iterations())
     result = _finish(run)
   return result
 
@@ -321,18 +324,10 @@ def _load(num_environments: int) -> vector_environment.VectorPyEnvironment:
   return environment
 
 
-def build_explorer(
+def _build_explorer(
     config: Exploration, environment: vector_environment.VectorPyEnvironment
 ) -> explorer_lib.Explorer:
-  """Builds the explorer of an `Exploration`, with an empty archive.
-
-  Args:
-    config: The settings.
-    environment: Holds the single environments.
-
-  Raises:
-    UserError: If the environment cannot be put back, or no key is found.
-  """
+  """Builds an explorer with an empty archive."""
   # Not the wrapper that keeps the actions of a whole episode.
   envs = [env.env for env in environment.gymnasium_vector_env.envs]
   archive = archive_lib.Archive(config.max_cells, config.counts_unfinished)

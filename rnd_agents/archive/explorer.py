@@ -25,7 +25,6 @@ import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
-from rnd_agents import ranges
 from rnd_agents.archive import archive as archive_lib
 from rnd_agents.archive import returning
 from rnd_agents.environments import gymnasium_spaces
@@ -97,25 +96,7 @@ class Explorer:
         Called once an iteration, with all observations of that iteration. Its
         `get_state()`, plain data, and `set_state(state)` are called if it has
         them.
-
-    Raises:
-      InvalidValue: If a number is out of range.
     """
-    ranges.check(
-        dict(
-            num_worlds=ranges.COUNT,
-            steps_per_visit=ranges.COUNT,
-            repeat_probability=ranges.WITHIN_0_AND_1,
-            act_probability=ranges.WITHIN_0_AND_1,
-        ),
-        dict(
-            num_worlds=num_worlds,
-            steps_per_visit=steps_per_visit,
-            repeat_probability=repeat_probability,
-            act_probability=act_probability,
-        ),
-        'explore.',
-    )
     self.archive = archive
     self.returner = returner
     self._num_worlds = num_worlds

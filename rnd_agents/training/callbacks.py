@@ -7,7 +7,7 @@
 
 import sys
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from absl import logging
 import tqdm
@@ -305,13 +305,7 @@ class Checkpoint(Callback):
 class Status(Callback):
   """Keeps `status.json` up to date."""
 
-  def __init__(self, describe: Callable[[Any], str] = lambda run: ''):
-    """Creates the callback.
-
-    Args:
-      describe: Function of the run that returns a line for the log, or ''.
-    """
-    self._describe = describe
+  def __init__(self) -> None:
     self._reported_s = time.monotonic()
 
   def begin(self, run: runs.BaseRun) -> None:
@@ -320,20 +314,17 @@ class Status(Callback):
   def after_preparation(
       self, run: runs.BaseRun, is_evaluation_due: bool
   ) -> None:
-    self._report(
-        run,
-        lambda run: f'{run.counters.env_steps} steps before the first update',
-    )
+    self._report(run, f'{run.counters.env_steps} steps before the first update')
 
   def after_iteration(
       self, run: runs.BaseRun, iteration: loops.Iteration
   ) -> None:
-    self._report(run, self._describe)
+    self._report(run)
 
-  def _report(self, run: runs.BaseRun, describe: Callable[[Any], str]) -> None:
+  def _report(self, run: runs.BaseRun, message: str = '') -> None:
     if time.monotonic() - self._reported_s < _SECONDS_BETWEEN_REPORTS:
       return
     self._reported_s = time.monotonic()
-    if message := describe(run):
+    if message:
       logging.info(message)
     run.write_status('running')

@@ -253,9 +253,7 @@ def run(
         run.log.write_settings(configuration.own(settings), config.seed)
         run.loop.begin()
         run.save()
-      with run.watched():
-        _prepare(run)
-        run.iterate(run.loop.iterations())
+      run.iterate(run.loop.iterations(), lambda: _prepare(run))
     outcome = _finish(run)
   return outcome
 

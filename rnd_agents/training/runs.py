@@ -258,29 +258,33 @@ class BaseRun(abc.ABC):
     )
     self.checkpoints.forget_after(-1)
 
-  @contextlib.contextmanager
-  def watched(self) -> Iterator[None]:
-    """Calls the callbacks' `begin`, and their `end` after the block."""
+  def iterate(
+      self,
+      iterations: Iterator[Any],
+      prepare: Callable[[], None] = lambda: None,
+  ) -> None:
+    """Passes iterations to the callbacks until the run is done or stopped.
+
+    The last iteration is on the disk afterwards.
+
+    Args:
+      iterations: What the callbacks get, one after the other.
+      prepare: Called after the callbacks' `begin`, before the first iteration.
+    """
     with contextlib.ExitStack() as stack:
       for callback in self.callbacks:
         stack.callback(callback.end, self)
         callback.begin(self)
-      yield
-
-  def iterate(self, iterations: Iterator[Any]) -> None:
-    """Passes iterations to the callbacks until the run is done or stopped.
-
-    The last iteration is on the disk afterwards.
-    """
-    while not self.is_done and not self.stopped_by:
-      iteration = next(iterations, None)
-      if iteration is None:
-        break
-      for callback in self.callbacks:
-        callback.after_iteration(self, iteration)
-    if self.checkpoints.iterations()[-1] != self.counters.iteration:
-      self.save()  # For example, a signal came after the callback that saves.
-    self.checkpoints.wait()
+      prepare()
+      while not self.is_done and not self.stopped_by:
+        iteration = next(iterations, None)
+        if iteration is None:
+          break
+        for callback in self.callbacks:
+          callback.after_iteration(self, iteration)
+      if self.checkpoints.iterations()[-1] != self.counters.iteration:
+        self.save()  # A signal came after the callback that saves, perhaps.
+      self.checkpoints.wait()
 
   @contextlib.contextmanager
   def final_status(self) -> Iterator[None]:

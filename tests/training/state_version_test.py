@@ -4,10 +4,13 @@
 
 import zlib
 
+import gin
 import pytest
 
 from rnd_agents import errors
 from rnd_agents import plain_data
+from rnd_agents.archive import exploration
+from rnd_agents.training import gin_files
 from rnd_agents.training import runs
 from tests import tiny_runs
 
@@ -29,10 +32,20 @@ def _names(state, path=''):
       yield from _names(value, path)
 
 
-@pytest.mark.parametrize('kind', _RUNS)
+def _explore(root_dir):
+  gin.clear_config()
+  gin_files.parse(['explore_deep_sea.gin'], ['explore.num_env_steps = 100'])
+  exploration.explore(str(root_dir))
+
+
+@pytest.mark.parametrize('kind', [*_RUNS, 'exploration'])
 def test_a_state_of_another_form_has_another_version(tmp_path, kind):
-  settings, num_env_steps, checksum = _RUNS[kind]
-  tiny_runs.train(tmp_path, num_env_steps, settings=settings)
+  if kind == 'exploration':
+    checksum = 0
+    _explore(tmp_path)
+  else:
+    settings, num_env_steps, checksum = _RUNS[kind]
+    tiny_runs.train(tmp_path, num_env_steps, settings=settings)
   *_, newest = sorted(tmp_path.glob('checkpoints/iteration_*/state.bin'))
   with open(newest, 'rb') as file:
     names = '\n'.join(sorted(set(_names(plain_data.load(file)))))
