@@ -215,7 +215,7 @@ def _find(module: str, name: str) -> Any:
 
 
 def _refuse(kind: Any) -> NoReturn:
-  """Raises InvalidType for what is no plain data."""
+  """Raises InvalidType for a value that is not plain data."""
   if isinstance(kind, type):
     kind = '.'.join(_name(kind))
   raise errors.InvalidType(
