@@ -191,6 +191,8 @@ class LocalCollector(collector.Collector):
       if state['environment'] is None:
         raise failures.StateNotRestored('It was not saved.')
       self._environment.set_state(state['environment'])
+      # This reset returns the restored time step; the next begins episodes.
+      self._tf_environment.reset()
     except (
         NotImplementedError,
         failures.StateNotRestored,

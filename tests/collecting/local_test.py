@@ -139,6 +139,27 @@ def test_state_of_plain_arrays_goes_on_in_another_collector():
     assert a.episodes == b.episodes
 
 
+def test_a_restored_collector_can_begin_new_episodes_at_once():
+  variables = _variables(_recipe())
+
+  def rollout(interrupted):
+    one = local.LocalCollector(_recipe())
+    one.reset()
+    first = one.collect(variables, 4)
+    if interrupted:
+      state = one.get_state()
+      one = local.LocalCollector(_recipe(seed=99))
+      assert one.set_state(state)
+    one.reset()
+    again = one.collect(variables, 4)
+    return first.trajectory.observation, again.trajectory.observation
+
+  first, expected = rollout(False)
+  _, found = rollout(True)
+  np.testing.assert_array_equal(found, expected)
+  assert not np.array_equal(first, expected)
+
+
 def _draws(rollout):
   return set(rollout.trajectory.observation[..., 1].flatten())
 
