@@ -17,7 +17,7 @@ from tf_agents.agents import tf_agent
 from tf_agents.networks import network
 from tf_agents.policies import greedy_policy
 from tf_agents.trajectories import time_step as ts
-from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
 from rnd_agents import errors
@@ -244,7 +244,7 @@ class R2D3Agent(tf_agent.TFAgent):
     return self._settings.burn_in_length
 
   def update_statistics(
-      self, row: trajectory_lib.Trajectory, mask: Optional[tf.Tensor] = None
+      self, row: trajectory.Trajectory, mask: Optional[tf.Tensor] = None
   ) -> types.NestedTensor:
     """Updates the curiosity's statistics with a row of all environments.
 
@@ -273,7 +273,7 @@ class R2D3Agent(tf_agent.TFAgent):
   @finite.refuses_sequences
   def _train(
       self,
-      experience: trajectory_lib.Trajectory,
+      experience: trajectory.Trajectory,
       weights: Optional[tf.Tensor] = None,
       network_state: Optional[types.NestedTensor] = None,
       is_demonstration: Optional[tf.Tensor] = None,
@@ -322,7 +322,7 @@ class R2D3Agent(tf_agent.TFAgent):
 
   def _loss(
       self,
-      experience: trajectory_lib.Trajectory,
+      experience: trajectory.Trajectory,
       weights: Optional[tf.Tensor] = None,
       training: bool = False,
       network_state: Optional[types.NestedTensor] = None,
@@ -435,8 +435,8 @@ class R2D3Agent(tf_agent.TFAgent):
     return tf_agent.LossInfo(loss, info)
 
   def _split(
-      self, experience: trajectory_lib.Trajectory
-  ) -> Tuple[trajectory_lib.Trajectory, trajectory_lib.Trajectory]:
+      self, experience: trajectory.Trajectory
+  ) -> Tuple[trajectory.Trajectory, trajectory.Trajectory]:
     """Splits sequences into the frames of the burn-in and the T+1 after it."""
     start = self.burn_in_length
     r2d3_arguments.check_length(experience.discount.shape[1], start)
@@ -447,8 +447,8 @@ class R2D3Agent(tf_agent.TFAgent):
 
   def _unroll(
       self,
-      burn_in: trajectory_lib.Trajectory,
-      frames: trajectory_lib.Trajectory,
+      burn_in: trajectory.Trajectory,
+      frames: trajectory.Trajectory,
       network_state: Optional[types.NestedTensor],
   ) -> Tuple[tf.Tensor, tf.Tensor]:
     """Returns Q values [B, T+1, A] of the online and of the target network.
@@ -502,7 +502,7 @@ class R2D3Agent(tf_agent.TFAgent):
   # Curiosity.
 
   def _replayed_transitions(
-      self, experience: trajectory_lib.Trajectory
+      self, experience: trajectory.Trajectory
   ) -> Optional[_Replayed]:
     """Returns the transitions that the curiosity pays for and learns from.
 
@@ -523,7 +523,7 @@ class R2D3Agent(tf_agent.TFAgent):
     return transitions, self._curiosity.constants(transitions)
 
   def _rewards(
-      self, frames: trajectory_lib.Trajectory, replayed: Optional[_Replayed]
+      self, frames: trajectory.Trajectory, replayed: Optional[_Replayed]
   ) -> Tuple[tf.Tensor, tf.Tensor]:
     """Returns rewards [B, T] with the present bonus, and the bonus's mean."""
     rewards = frames.reward[:, :-1]

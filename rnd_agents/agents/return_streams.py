@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 import gin
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
-from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
 from rnd_agents import errors
@@ -227,7 +227,7 @@ class ReturnStreams(tf.Module):
     }
 
   def update_return_statistics(
-      self, experience: trajectory_lib.Trajectory, bonuses: Bonuses
+      self, experience: trajectory.Trajectory, bonuses: Bonuses
   ) -> None:
     """Updates the statistics that divide rewards and bonuses by a rollout.
 
@@ -260,7 +260,7 @@ class ReturnStreams(tf.Module):
         scaler.update(_from_environment(stream, rewards), valid, starts)
 
   def rewards(
-      self, experience: trajectory_lib.Trajectory, bonuses: Bonuses
+      self, experience: trajectory.Trajectory, bonuses: Bonuses
   ) -> List[Optional[tf.Tensor]]:
     """Returns the rewards of each stream under the present statistics.
 
@@ -301,7 +301,7 @@ class ReturnStreams(tf.Module):
 
   def advantages(
       self,
-      experience: trajectory_lib.Trajectory,
+      experience: trajectory.Trajectory,
       rewards: Sequence[Optional[tf.Tensor]],
       values: tf.Tensor,
       updates_statistics: bool = False,
@@ -340,7 +340,7 @@ class ReturnStreams(tf.Module):
   def _advantages_of(
       self,
       stream: ReturnStream,
-      experience: trajectory_lib.Trajectory,
+      experience: trajectory.Trajectory,
       rewards: tf.Tensor,
       values: tf.Tensor,
   ) -> tf.Tensor:
@@ -374,7 +374,7 @@ class ReturnStreams(tf.Module):
 
   def statistics(
       self,
-      experience: trajectory_lib.Trajectory,
+      experience: trajectory.Trajectory,
       bonuses: Bonuses,
       rewards: Sequence[Optional[tf.Tensor]],
       returns: tf.Tensor,
@@ -415,7 +415,7 @@ class ReturnStreams(tf.Module):
 
   def _bonus_statistics(
       self,
-      experience: trajectory_lib.Trajectory,
+      experience: trajectory.Trajectory,
       bonuses: Bonuses,
       rewards: Sequence[Optional[tf.Tensor]],
   ) -> Dict[str, tf.Tensor]:
@@ -509,12 +509,12 @@ def curiosities(
   return found
 
 
-def valid_transitions(experience: trajectory_lib.Trajectory) -> tf.Tensor:
+def valid_transitions(experience: trajectory.Trajectory) -> tf.Tensor:
   """Returns which rows [B, T] but the last begin a transition."""
   return tf.not_equal(experience.step_type[:, :-1], ts.StepType.LAST)
 
 
-def is_padding(experience: trajectory_lib.Trajectory) -> tf.Tensor:
+def is_padding(experience: trajectory.Trajectory) -> tf.Tensor:
   """Returns which rows [B, T] but the last are padding.
 
   They are LAST, and no episode begins after them (`hierarchy.Decisions`).
@@ -523,7 +523,7 @@ def is_padding(experience: trajectory_lib.Trajectory) -> tf.Tensor:
   return ~valid_transitions(experience) & ~next_is_first
 
 
-def _ends_and_starts(experience: trajectory_lib.Trajectory) -> tf.Tensor:
+def _ends_and_starts(experience: trajectory.Trajectory) -> tf.Tensor:
   """Returns where sums over episodes start again, booleans [B, T].
 
   They start again at ends, too: if rollouts share no row, as those of a driver

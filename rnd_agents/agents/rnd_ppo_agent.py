@@ -39,7 +39,7 @@ from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
 from rnd_agents.agents import optimizers
-from rnd_agents.agents import replicas as replicas_lib
+from rnd_agents.agents import replicas
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_arguments
 from rnd_agents.agents import rnd_ppo_policy
@@ -433,7 +433,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     self._predictor_variables = _trainable_variables(
         return_streams.curiosities(self.streams)
     )
-    self._replicas = replicas_lib.Replicas()
+    self._replicas = replicas.Replicas()
     if self._optimizer is not None:
       self._optimizer_step = optimizers.Update(
           self._optimizer,
@@ -910,7 +910,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         if self._check_numerics:
           total = tf.debugging.check_numerics(total, 'total loss')
       norms = self._optimizer_step.step(tape, total)
-      total, terms = replicas_lib.mean_over_replicas((total, terms))
+      total, terms = replicas.mean_over_replicas((total, terms))
       terms['gradient_norm'], terms['rnd_gradient_norm'] = norms
       return tf.stack([total] + [terms[name] for name in self._loss_names])
 
@@ -1006,7 +1006,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       total = common.aggregate_losses(
           per_example_loss=per_sample, sample_weight=weight
       ).total_loss
-      return replicas_lib.mean_of_slice(total)
+      return replicas.mean_of_slice(total)
 
     def mean(per_sample: tf.Tensor) -> tf.Tensor:
       return average(per_sample, counts * (1.0 if weight is None else weight))

@@ -18,7 +18,7 @@ from rnd_agents.agents import replicas
 from rnd_agents.agents import return_streams
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import random_network_distillation
-from rnd_agents.networks import parameters as parameters_lib
+from rnd_agents.networks import parameters
 from rnd_agents.replay import sequences
 
 # Arguments of PPOAgent that change nothing here.
@@ -124,7 +124,7 @@ def checked(
           ' environment, as rnd_agents.environments does.'
       )
   networks = {name: arguments[name] for name in ('actor_net', 'value_net')}
-  parameters_lib.check_are_networks(**networks)
+  parameters.check_are_networks(**networks)
   ranges.check(_RANGES, arguments)
   _check_normalizers(arguments)
   _check_strategy(_in_train(arguments))
@@ -309,7 +309,7 @@ def _create_rnd(
 ) -> random_network_distillation.RandomNetworkDistillation:
   """Creates RND on `rnd_network` and `target_rnd_network`."""
   networks = {name: arguments[name] for name in _RND_ARGUMENTS[:2]}
-  parameters_lib.check_are_networks(**networks)
+  parameters.check_are_networks(**networks)
   for name, net in networks.items():
     if net.state_spec:
       raise errors.InvalidValue(

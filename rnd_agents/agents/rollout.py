@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional, Tuple
 
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
-from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
 from rnd_agents import errors
@@ -118,9 +118,7 @@ class RowSampler:
     # [M]: boundaries between episodes and padding are not samples.
     self.indices = tf.squeeze(tf.where(tf.reshape(valid, [-1])), axis=-1)
 
-  def minibatch(
-      self, rows: Rows, chosen: tf.Tensor
-  ) -> Tuple[Rows, tf.Tensor]:
+  def minibatch(self, rows: Rows, chosen: tf.Tensor) -> Tuple[Rows, tf.Tensor]:
     """Draws a minibatch.
 
     Args:
@@ -180,9 +178,7 @@ class ChunkSampler:
         tf.where(tf.reduce_any(self._weights > 0, axis=1)), axis=-1
     )
 
-  def minibatch(
-      self, rows: Rows, chosen: tf.Tensor
-  ) -> Tuple[Rows, tf.Tensor]:
+  def minibatch(self, rows: Rows, chosen: tf.Tensor) -> Tuple[Rows, tf.Tensor]:
     """Draws a minibatch, as `RowSampler.minibatch` does."""
     steps = tf.gather(self.steps, chosen)  # [m, L].
     weights = tf.gather(self._weights, chosen)
@@ -223,7 +219,7 @@ def _gather(nest: types.NestedTensor, indices: tf.Tensor) -> types.NestedTensor:
   )
 
 
-def begins_transition(experience: trajectory_lib.Trajectory) -> tf.Tensor:
+def begins_transition(experience: trajectory.Trajectory) -> tf.Tensor:
   """Returns which rows [B, T+1] begin a transition; the last row does not.
 
   After `preprocess_sequence`, which leaves parts of rollouts, the valid mask
@@ -247,7 +243,7 @@ def row_weights(weights: types.Tensor, step_types: tf.Tensor) -> tf.Tensor:
   return weights * tf.ones_like(step_types, tf.float32)
 
 
-def check_num_rows(experience: trajectory_lib.Trajectory) -> None:
+def check_num_rows(experience: trajectory.Trajectory) -> None:
   """Raises InvalidValue for a rollout without a transition, if known."""
   num_rows = experience.discount.shape[1]
   if num_rows is not None and num_rows < 2:

@@ -16,7 +16,7 @@ from tf_agents.policies import tf_policy
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
-from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 from tf_agents.utils import common
 
@@ -52,7 +52,7 @@ class LocalCollector(collector.Collector):
     # NumPy; None for the initial one.
     self._policy_state: Optional[types.NestedArray] = None
     # Last row [B, ...] of the rollout before; None after a reset.
-    self._last_row: Optional[trajectory_lib.Trajectory] = None
+    self._last_row: Optional[trajectory.Trajectory] = None
     self._env_steps = 0
     self._has_said_why = False
     self._visits: Optional[visits.VisitCounts] = visits.VisitCounts(
@@ -247,8 +247,8 @@ class _Steps:
       self,
       num_rows: int,
       policy_state: types.NestedArray,
-      first_row: Optional[trajectory_lib.Trajectory] = None,
-  ) -> Tuple[trajectory_lib.Trajectory, types.NestedArray]:
+      first_row: Optional[trajectory.Trajectory] = None,
+  ) -> Tuple[trajectory.Trajectory, types.NestedArray]:
     """Steps the environments for some rows.
 
     Args:
@@ -272,8 +272,8 @@ class _Steps:
       self,
       num_rows: tf.Tensor,
       policy_state: types.NestedTensor,
-      first_row: Optional[trajectory_lib.Trajectory],
-  ) -> Tuple[trajectory_lib.Trajectory, types.NestedTensor]:
+      first_row: Optional[trajectory.Trajectory],
+  ) -> Tuple[trajectory.Trajectory, types.NestedTensor]:
     self._buffer.clear()
     if first_row is not None:
       self._buffer.add_batch(first_row)

@@ -12,7 +12,7 @@ from typing import NamedTuple, Tuple
 
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
-from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
 from rnd_agents.ops import recurrences
@@ -51,7 +51,7 @@ class Decisions(tf.Module):
 
   def __init__(
       self,
-      spec: trajectory_lib.Trajectory,
+      spec: trajectory.Trajectory,
       discount_factor: float,
       name: str = 'Decisions',
   ):
@@ -71,8 +71,8 @@ class Decisions(tf.Module):
     ))
 
   def __call__(
-      self, experience: trajectory_lib.Trajectory, is_decision: tf.Tensor
-  ) -> Tuple[trajectory_lib.Trajectory, tf.Tensor]:
+      self, experience: trajectory.Trajectory, is_decision: tf.Tensor
+  ) -> Tuple[trajectory.Trajectory, tf.Tensor]:
     """Returns the rollout of decisions that ends where this one does.
 
     Args:
@@ -101,7 +101,7 @@ class Decisions(tf.Module):
     self._open.assign((*last, is_open & was_kept[:, -1]))
     rows, sums = decided
     step_type = tf.where(was_kept, rows.step_type, ts.StepType.LAST)
-    decided = trajectory_lib.Trajectory(
+    decided = trajectory.Trajectory(
         step_type=step_type,
         observation=rows.observation,
         action=rows.action,
@@ -115,7 +115,7 @@ class Decisions(tf.Module):
     return decided, without_last(was_kept)
 
   def _joined(
-      self, experience: trajectory_lib.Trajectory, is_decision: tf.Tensor
+      self, experience: trajectory.Trajectory, is_decision: tf.Tensor
   ) -> Tuple[_Row, _Sums, tf.Tensor]:
     """Returns rows, sums and which rows are kept, with the open decision."""
     opened_row, opened_sums, was_open = self._open.read(

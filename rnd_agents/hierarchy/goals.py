@@ -9,7 +9,7 @@ import gin
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
-from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
 from rnd_agents import errors
@@ -58,7 +58,7 @@ class Goals(abc.ABC):
     """
 
   def reached_by_step(
-      self, experience: trajectory_lib.Trajectory, goal: types.NestedTensor
+      self, experience: trajectory.Trajectory, goal: types.NestedTensor
   ) -> tf.Tensor:
     """Returns whether steps fulfil goals that were not fulfilled before.
 

@@ -12,7 +12,7 @@ from typing import Optional, Tuple
 
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
-from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.trajectories import trajectory
 from tf_agents.utils import common
 
 from rnd_agents import ranges
@@ -28,10 +28,7 @@ class HindsightGoals(tf.Module):
   """
 
   def __init__(
-      self,
-      goals: goals_lib.Goals,
-      num_copies: int,
-      seed: Optional[int] = None,
+      self, goals: goals_lib.Goals, num_copies: int, seed: Optional[int] = None
   ):
     """Creates the generator of the draws.
 
@@ -61,8 +58,8 @@ class HindsightGoals(tf.Module):
     self._generator = tf.random.Generator.from_seed(seed)
 
   def __call__(
-      self, experience: trajectory_lib.Trajectory
-  ) -> trajectory_lib.Trajectory:
+      self, experience: trajectory.Trajectory
+  ) -> trajectory.Trajectory:
     """Returns a rollout [(1 + num_copies) * B, T+1]: itself, then its copies.
 
     Goals are drawn evenly from the candidates (`Goals.in_hindsight`) that a

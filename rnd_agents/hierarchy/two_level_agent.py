@@ -10,7 +10,7 @@ import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
-from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
 from rnd_agents import errors
@@ -178,9 +178,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
       _check_memory(self._upper.collect_policy)
 
   def _train(
-      self,
-      experience: trajectory_lib.Trajectory,
-      weights: Optional[types.Tensor],
+      self, experience: trajectory.Trajectory, weights: Optional[types.Tensor]
   ) -> tf_agent.LossInfo:
     if weights is not None:
       raise errors.InvalidValue('TwoLevelAgent takes no weights.')
@@ -203,8 +201,8 @@ class TwoLevelAgent(tf_agent.TFAgent):
     return tf_agent.LossInfo(upper.loss + lower.loss, info)
 
   def lower_experience(
-      self, experience: trajectory_lib.Trajectory
-  ) -> Tuple[trajectory_lib.Trajectory, tf.Tensor]:
+      self, experience: trajectory.Trajectory
+  ) -> Tuple[trajectory.Trajectory, tf.Tensor]:
     """Returns the lower level's rows of a rollout.
 
     Args:
@@ -230,9 +228,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
     # The next rollout shows whether the last step has reached the goal.
     return rows, decisions.without_last(tf.ones_like(reached))
 
-  def count_goals(
-      self, experience: trajectory_lib.Trajectory
-  ) -> List[tf.Tensor]:
+  def count_goals(self, experience: trajectory.Trajectory) -> List[tf.Tensor]:
     """Returns how many goals were chosen in a rollout, and how many reached.
 
     Args:
@@ -247,8 +243,8 @@ class TwoLevelAgent(tf_agent.TFAgent):
     ]
 
   def upper_experience(
-      self, experience: trajectory_lib.Trajectory
-  ) -> Tuple[trajectory_lib.Trajectory, tf.Tensor]:
+      self, experience: trajectory.Trajectory
+  ) -> Tuple[trajectory.Trajectory, tf.Tensor]:
     """Returns the upper level's rows of a rollout, its decisions.
 
     Keeps the decisions that are open at the end of the rollout.

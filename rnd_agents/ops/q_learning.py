@@ -61,9 +61,7 @@ def step_weights(is_last: tf.Tensor, next_is_last: tf.Tensor) -> tf.Tensor:
   )
 
 
-def dueling_q_values(
-    values: tf.Tensor, advantages: tf.Tensor
-) -> tf.Tensor:
+def dueling_q_values(values: tf.Tensor, advantages: tf.Tensor) -> tf.Tensor:
   """`Q = V + A - mean_a A` (Wang et al., 2016, arXiv 1511.06581, equation 9).
 
   Args:

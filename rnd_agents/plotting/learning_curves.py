@@ -191,9 +191,8 @@ def make_panel(
 
 
 def draw_panels(
-    panels: Sequence[Panel],
-    out: str,
-    title: Optional[str] = None) -> Any:
+    panels: Sequence[Panel], out: str, title: Optional[str] = None
+) -> Any:
   """Draws panels: line = IQM over runs, band = interval, legend = seeds.
 
   Where only some of the runs of a group have a value, the line is dotted: the

@@ -182,9 +182,8 @@ class StepsTo(NamedTuple):
 
 
 def steps_to(
-    groups: Groups,
-    metric: str,
-    thresholds: Optional[Sequence[float]] = None) -> List[StepsTo]:
+    groups: Groups, metric: str, thresholds: Optional[Sequence[float]] = None
+) -> List[StepsTo]:
   """Returns the sample efficiency of groups, groups inside thresholds.
 
   Args:

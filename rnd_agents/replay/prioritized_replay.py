@@ -148,9 +148,7 @@ class PrioritizedReplay:
     """Adds demonstrations as `add` does; they are never evicted."""
     self._insert(DEMONSTRATIONS, sequences, priorities)
 
-  def sample(
-      self, batch_size: int, demonstration_ratio: float = 0.0
-  ) -> Batch:
+  def sample(self, batch_size: int, demonstration_ratio: float = 0.0) -> Batch:
     """Samples sequences, with replacement.
 
     Args:

@@ -169,9 +169,7 @@ class Chunks(NamedTuple):
   has_burn_in: tf.Tensor
 
 
-def cut(
-    num_steps: Union[int, tf.Tensor], settings: SequenceSettings
-) -> Chunks:
+def cut(num_steps: Union[int, tf.Tensor], settings: SequenceSettings) -> Chunks:
   """Cuts a rollout into chunks.
 
   The steps of a burn-in are trained as well, in the chunk before. A chunk has

@@ -23,7 +23,7 @@ from tf_agents.agents import tf_agent
 from tf_agents.policies import tf_policy
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
-from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 from tf_agents.utils import common
 
@@ -38,7 +38,7 @@ def serve_policy(
     agent: tf_agent.TFAgent,
     num_environments: int,
     rollout_length: int,
-    train: Optional[Callable[[trajectory_lib.Trajectory], Any]] = None,
+    train: Optional[Callable[[trajectory.Trajectory], Any]] = None,
 ) -> Iterator['PolicyServer']:
   """Serves an agent's `collect_policy`, and trains the agent in a thread.
 
@@ -109,7 +109,7 @@ class PolicyServer:
   def __init__(
       self,
       policy: tf_policy.TFPolicy,
-      train: Callable[[trajectory_lib.Trajectory], Any],
+      train: Callable[[trajectory.Trajectory], Any],
       num_environments: int,
       rollout_length: int,
   ):
@@ -140,7 +140,7 @@ class PolicyServer:
       self._failure = error
     self.close()
 
-  def _take(self) -> Optional[List[List[trajectory_lib.Trajectory]]]:
+  def _take(self) -> Optional[List[List[trajectory.Trajectory]]]:
     """Waits for a rollout; returns its rows, or None once the server closes."""
     with self._changed:
       self._is_training = False
@@ -228,12 +228,12 @@ class _Place:
   def __init__(self, num_rollout_rows: int):
     self._num_rollout_rows = num_rollout_rows
     self.is_free = True
-    self.rollout: Optional[List[trajectory_lib.Trajectory]] = None
+    self.rollout: Optional[List[trajectory.Trajectory]] = None
     self.clear()
 
   def clear(self) -> None:
     """Drops the rows of the rollout that is not complete."""
-    self._rows: List[trajectory_lib.Trajectory] = []
+    self._rows: List[trajectory.Trajectory] = []
     self.latest: Optional[Tuple[ts.TimeStep, policy_step.PolicyStep]] = None
 
   @property
@@ -250,7 +250,7 @@ class _Place:
     """Completes a row; returns whether the time step begins the next one."""
     if self.latest is None:
       return bool(time_step.is_first())
-    self._rows.append(trajectory_lib.from_transition(*self.latest, time_step))
+    self._rows.append(trajectory.from_transition(*self.latest, time_step))
     self.latest = None
     if len(self._rows) == self._num_rollout_rows:
       if self.rollout is not None:
@@ -259,7 +259,7 @@ class _Place:
       self.rollout, self._rows = self._rows, self._rows[-1:]
     return True
 
-  def take(self) -> List[trajectory_lib.Trajectory]:
+  def take(self) -> List[trajectory.Trajectory]:
     rollout, self.rollout = self.rollout or [], None
     return rollout
 

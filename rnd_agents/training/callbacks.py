@@ -25,9 +25,7 @@ class Callback:
   def begin(self, run: runs.Run) -> None:
     """Called once, before the first iteration and after resuming."""
 
-  def after_preparation(
-      self, run: runs.Run, is_evaluation_due: bool
-  ) -> None:
+  def after_preparation(self, run: runs.Run, is_evaluation_due: bool) -> None:
     """Called during pretraining and random steps, after each piece of them.
 
     Args:
@@ -35,9 +33,7 @@ class Callback:
       is_evaluation_due: Whether the policy should be evaluated now.
     """
 
-  def after_iteration(
-      self, run: runs.Run, iteration: loops.Iteration
-  ) -> None:
+  def after_iteration(self, run: runs.Run, iteration: loops.Iteration) -> None:
     """Called after each iteration."""
 
   def end(self, run: runs.Run) -> None:
@@ -66,18 +62,14 @@ def create_callbacks(run: runs.Run) -> List[Callback]:
 class CheckFinite(Callback):
   """Raises FloatingPointError if a loss or a variable is not finite."""
 
-  def after_iteration(
-      self, run: runs.Run, iteration: loops.Iteration
-  ) -> None:
+  def after_iteration(self, run: runs.Run, iteration: loops.Iteration) -> None:
     loops.raise_if_not_finite(iteration.metrics, iteration.finite)
 
 
 class Log(Callback):
   """Counts the iteration and writes a row of metrics."""
 
-  def after_iteration(
-      self, run: runs.Run, iteration: loops.Iteration
-  ) -> None:
+  def after_iteration(self, run: runs.Run, iteration: loops.Iteration) -> None:
     time_s = sum(iteration.timings.values())
     run.counters.add(
         iterations=1,
@@ -130,15 +122,11 @@ class Evaluate(Callback):
         self._evaluate(run)
       self._is_owed = False
 
-  def after_preparation(
-      self, run: runs.Run, is_evaluation_due: bool
-  ) -> None:
+  def after_preparation(self, run: runs.Run, is_evaluation_due: bool) -> None:
     if is_evaluation_due:
       self._evaluate(run)
 
-  def after_iteration(
-      self, run: runs.Run, iteration: loops.Iteration
-  ) -> None:
+  def after_iteration(self, run: runs.Run, iteration: loops.Iteration) -> None:
     env_steps = run.counters.env_steps
     interval = run.config.eval_interval_env_steps
     next_env_steps = (self._due_env_steps // interval + 1) * interval
@@ -215,9 +203,7 @@ class Progress(Callback):
           smoothing=0.05,
       )
 
-  def after_iteration(
-      self, run: runs.Run, iteration: loops.Iteration
-  ) -> None:
+  def after_iteration(self, run: runs.Run, iteration: loops.Iteration) -> None:
     notes = dict(
         train=iteration.metrics.get('return_mean'),
         eval=run.log.last('eval', 'return_mean'),

@@ -171,9 +171,7 @@ def train_eval(
 
 
 def local_shards(
-    config: Experiment,
-    seeds: runs.Seeds,
-    shard_recipes: List[collector.Recipe],
+    config: Experiment, seeds: runs.Seeds, shard_recipes: List[collector.Recipe]
 ) -> shards.Shards:
   """Makes the collectors of all shards in this process; a `MakeShards`."""
   return shards.Shards(
@@ -258,9 +256,7 @@ def run(
   return outcome
 
 
-def recipes(
-    config: Experiment, seeds: runs.Seeds
-) -> List[collector.Recipe]:
+def recipes(config: Experiment, seeds: runs.Seeds) -> List[collector.Recipe]:
   """Returns the recipes of the collectors of all shards."""
   return [recipe(config, seeds, index) for index in range(config.num_shards)]
 

@@ -305,9 +305,7 @@ def _joined(
 class TwoLevelLearner(loops.Learner):
   """Trains both levels; prefixes names of metrics with that of the level."""
 
-  def __init__(
-      self, levels: Dict[str, _Level], agent: hierarchy.TwoLevelAgent
-  ):
+  def __init__(self, levels: Dict[str, _Level], agent: hierarchy.TwoLevelAgent):
     """Takes over the learners.
 
     Args:
