@@ -324,7 +324,7 @@ def test_a_run_that_is_not_ready_to_save_is_stopped_and_not_failed(
     ('argv', 'message'),
     [
         (('--gin_file=a', '--seeds=x'), "'x' is neither"),
-        (('--gin_file=nope',), "No gin file 'nope'"),
+        (('--gin_file=nope',), "no gin file 'nope'"),
         (
             ('--gin_file=cartpole', '--gin_bindings=train_eval.sead = 1'),
             "'sead'",
