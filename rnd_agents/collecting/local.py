@@ -201,6 +201,10 @@ class LocalCollector(collector.Collector):
           'Cannot continue the episodes in progress; new ones begin. %s', error
       )
       return False
+    # Takes the reset that returns the restored time step, so that the next one
+    # begins new episodes, as it would have without the restoring.
+    with self._environment_failures():
+      self._tf_environment.reset()
     self._last_row = state['last_row']
     self._policy_state = state['policy_state']
     return True

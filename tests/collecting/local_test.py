@@ -139,6 +139,28 @@ def test_state_of_plain_arrays_goes_on_in_another_collector():
     assert a.episodes == b.episodes
 
 
+def test_a_reset_begins_new_episodes_in_another_collector_too():
+  recipe = _recipe()
+  variables = _variables(recipe)
+
+  def after_reset(interrupted):
+    one = local.LocalCollector(recipe)
+    one.reset()
+    one.collect(variables, 3)  # In the middle of the episodes.
+    if interrupted:
+      state = one.get_state()
+      one = local.LocalCollector(recipe)
+      assert one.set_state(state)
+    one.reset()
+    return one.collect(variables, 4)
+
+  a, b = after_reset(False), after_reset(True)
+  assert (a.trajectory.step_type[:, 0] == ts.StepType.FIRST).all()
+  tf.nest.map_structure(
+      np.testing.assert_array_equal, a.trajectory, b.trajectory
+  )
+
+
 def _draws(rollout):
   return set(rollout.trajectory.observation[..., 1].flatten())
 
