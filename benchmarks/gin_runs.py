@@ -13,7 +13,7 @@ import tensorflow as tf
 from rnd_agents.collecting import local
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
-from rnd_agents.training import run as run_lib
+from rnd_agents.training import runs
 
 
 class Built(NamedTuple):
@@ -21,7 +21,7 @@ class Built(NamedTuple):
 
   Attributes:
     config: the `experiment.Experiment`.
-    seeds: `run_lib.Seeds`.
+    seeds: `runs.Seeds`.
     shards: the collectors.
     agent: the agent.
   """
@@ -38,7 +38,7 @@ class Built(NamedTuple):
 
   def iterations(self):
     """Returns the iterations of the run, after the first, which traces."""
-    run = run_lib.Run(self.config, self.seeds, self.agent, self.shards, None)
+    run = runs.Run(self.config, self.seeds, self.agent, self.shards, None)
     loop = self.config.training.build_loop(run)
     loop.begin()
     iterations = loop.iterations()
@@ -63,7 +63,7 @@ def build(
   gin.clear_config()
   gin_files.parse([gin_file], bindings)
   config = experiment.Experiment(root_dir=root_dir)
-  seeds = run_lib.Seeds(config.seed)
+  seeds = runs.Seeds(config.seed)
   tf.keras.utils.set_random_seed(seeds.networks)
   make_shards = make_shards or experiment.local_shards
   shards = make_shards(config, seeds, experiment.recipes(config, seeds))

@@ -31,7 +31,7 @@ from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
 from rnd_agents.training import pictures
-from rnd_agents.training import run as run_lib
+from rnd_agents.training import runs
 
 _GIN_FILE = flags.DEFINE_string('gin_file', 'mountain_car.gin', 'Experiment.')
 _GIN_BINDINGS = flags.DEFINE_multi_string('gin_bindings', [], 'More of gin.')
@@ -85,7 +85,7 @@ def main(argv):
   for name, (owner, function) in parts.items():
     setattr(owner, function, _timed(getattr(owner, function), seconds[name]))
   loop_cpu_s = []
-  run_lib.BaseRun.iterate = _loop_cpu(run_lib.BaseRun.iterate, loop_cpu_s)
+  runs.BaseRun.iterate = _loop_cpu(runs.BaseRun.iterate, loop_cpu_s)
   with tempfile.TemporaryDirectory() as root_dir:
     result = experiment.train_eval(root_dir)
   loop = np.array([result.wall_time_s, *loop_cpu_s])

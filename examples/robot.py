@@ -128,7 +128,7 @@ def train(root_dir, *bindings, seed=0):
     seed: Of the run.
 
   Returns:
-    A `run.Result`.
+    A `runs.Outcome`.
   """
   gin.clear_config()
   gin_files.parse([], [*SETTINGS.splitlines(), *bindings])

@@ -81,7 +81,8 @@ class _Writer:
     self._num_bytes = 0
 
   def structure(self, value: Any) -> Any:
-    kind = type(value)
+    # TensorFlow's proxies of dicts and tuples have the class of these.
+    kind = value.__class__
     if kind in _AS_IN_JSON:
       return value
     if kind is list:
@@ -214,7 +215,7 @@ def _find(module: str, name: str) -> Any:
 
 
 def _refuse(kind: Any) -> NoReturn:
-  """Raises InvalidType for what is no plain data."""
+  """Raises InvalidType for a value that is not plain data."""
   if isinstance(kind, type):
     kind = '.'.join(_name(kind))
   raise errors.InvalidType(

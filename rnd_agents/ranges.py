@@ -4,7 +4,7 @@
 
 import math
 import numbers
-from typing import Callable, NamedTuple
+from typing import Any, Callable, Mapping, NamedTuple
 
 import tensorflow as tf
 
@@ -12,15 +12,15 @@ from rnd_agents import errors
 
 
 class Range(NamedTuple):
-  """The values that a number may have.
+  """Range of a number.
 
   Attributes:
-    contains: function of a number: whether it is in the range.
+    contains: function that returns whether a number is in the range.
     words: the range in words, for messages.
-    allows_none: whether None serves, too.
-    allows_schedule: whether a tensor or a variable does, whose later values are
-      not known.
-    hint: what to do instead, at the end of messages.
+    allows_none: whether None is allowed.
+    allows_schedule: whether a tensor or a variable is allowed, whose values are
+      not checked.
+    hint: advice at the end of messages.
   """
 
   contains: Callable[[float], bool]
@@ -29,12 +29,12 @@ class Range(NamedTuple):
   allows_schedule: bool = False
   hint: str = ''
 
-  def or_none(self):
-    """Returns the range with None in it."""
+  def or_none(self) -> 'Range':
+    """Returns the range that also allows None."""
     return self._replace(allows_none=True)
 
-  def or_schedule(self):
-    """Returns the range with schedules in it."""
+  def or_schedule(self) -> 'Range':
+    """Returns the range that also allows schedules."""
     return self._replace(allows_schedule=True)
 
 
@@ -47,17 +47,19 @@ COUNT_OR_0 = Range(lambda x: x >= 0 and x % 1 == 0, 'an integer from 0')
 FINITE = Range(math.isfinite, 'neither infinite nor NaN')
 
 
-def check(ranges, arguments, owner=''):
-  """Refuses numbers out of their ranges.
+def check(
+    ranges: Mapping[str, Range], arguments: Mapping[str, Any], owner: str = ''
+) -> None:
+  """Checks that numbers are in their ranges.
 
   Args:
-    ranges: A `Range` by name.
+    ranges: A range by name.
     arguments: Values by name; those without a range are ignored.
-    owner: What stands before the names in messages, with its dot.
+    owner: Prefix of the names in messages, with its dot.
 
   Raises:
-    TypeError: If a number is something else.
-    ValueError: If it is out of range.
+    InvalidType: If a value is not a number.
+    InvalidValue: If a number is out of range.
   """
   for name, range_ in ranges.items():
     if name not in arguments:
@@ -78,30 +80,12 @@ def check(ranges, arguments, owner=''):
       )
 
 
-def check_above_0(owner, **values):
-  """Refuses numbers that are not above 0.
-
-  Args:
-    owner: What stands before the names in messages, with its dot.
-    **values: By name: numbers, or None, which passes.
-
-  Raises:
-    TypeError: If one is something else.
-    ValueError: If it is not above 0.
-  """
+def check_above_0(owner: str, **values: Any) -> None:
+  """Checks, as `check` does, that numbers are above 0, or None."""
   check(dict.fromkeys(values, ABOVE_0.or_none()), values, owner)
 
 
-def check_learning_rates(owner, **rates):
-  """Refuses learning rates that are not above 0.
-
-  Args:
-    owner: What stands before the names in messages, with its dot.
-    **rates: By name: numbers, or schedules of Keras or TensorFlow, which pass.
-
-  Raises:
-    TypeError: If a rate is something else.
-    ValueError: If it is not above 0.
-  """
+def check_learning_rates(owner: str, **rates: Any) -> None:
+  """Checks, as `check` does, that learning rates are above 0, or schedules."""
   rates = {name: rate for name, rate in rates.items() if not callable(rate)}
   check(dict.fromkeys(rates, ABOVE_0.or_schedule()), rates, owner)

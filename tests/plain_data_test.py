@@ -124,6 +124,16 @@ def test_a_time_step_comes_back():
   assert isinstance(again, ts.TimeStep) and again.is_first().all()
 
 
+def test_what_a_module_wraps_comes_back_plain():
+  module = tf.Module()
+  module.value = dict(a=(1, ts.StepType.FIRST), b=dict(c=np.ones(2)))
+  assert type(module.value) is not dict
+  found = _again(module.value)
+  assert type(found) is dict and type(found['b']) is dict
+  assert type(found['a']) is tuple
+  np.testing.assert_array_equal(found['b']['c'], [1, 1])
+
+
 def test_a_generator_continues():
   generator = np.random.default_rng(3)
   generator.integers(5, dtype=np.int32)  # Leaves half of a draw.
@@ -230,9 +240,8 @@ def test_other_files_are_refused(content):
 
 # Copies in memory, and messages between processes of one run.
 _MAY_UNPICKLE = {
+    'rnd_agents/archive/snapshots.py',
     'rnd_agents/environments/vector_environment.py',
-    'rnd_agents/exploring/snapshots.py',
-    'rnd_agents/training/learners.py',
 }
 
 

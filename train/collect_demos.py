@@ -27,12 +27,27 @@ Ctrl-C keeps the complete episodes. Those that a kill has left, or damage:
 import os
 import sys
 import traceback
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    List,
+    Optional,
+    Sequence,
+    TYPE_CHECKING,
+)
 
 from absl import app
 from absl import flags
 
 from rnd_agents import errors
 from rnd_agents import tables
+
+if TYPE_CHECKING:  # TensorFlow takes seconds to load.
+  from rnd_agents.environments import vector_environment
+  from rnd_agents.evaluation import actors as actors_lib
+  from rnd_agents.evaluation import demonstration_recorder as recorder_lib
+  from rnd_agents.evaluation import saved_policy as saved_policy_lib
 
 _OF_PLAYING = (
     'env', 'gin_file', 'gin_bindings', 'min_return', 'keep_network_state',
@@ -44,13 +59,13 @@ _ATTEMPTS = 10  # Episodes to play for each demonstration, with --min_return.
 class _ExpertParser(flags.ArgumentParser):
   """Returns '' for --expert without a value, which absl reads as a boolean."""
 
-  def parse(self, argument):
+  def parse(self, argument: str) -> Optional[str]:
     return {'true': '', 'false': None}.get(argument, argument)
 
 
-def define_flags(values):
+def define_flags(values: flags.FlagValues) -> None:
   """Defines the flags of this program."""
-  to = {'flag_values': values}
+  to: Dict[str, Any] = {'flag_values': values}
   flags.DEFINE_string(
       'policy_dir', None, 'Folder of the SavedModel: ROOT_DIR/policies/policy'
       ' of a run.', **to)
@@ -109,16 +124,16 @@ def define_flags(values):
       f'--{", --".join(_OF_PLAYING)} have no effect with --salvage', **to)
 
 
-def _is_free(out):
+def _is_free(out: Optional[str]) -> bool:
   """Checks that nothing would be written over."""
-  for path in (out, f'{out}.partial'):
-    if out is not None and os.path.exists(path):
-      what = 'is a folder' if os.path.isdir(path) else 'exists'
-      raise flags.ValidationError(f'{path} {what}: name another file')
+  for path in () if out is None else (out, f'{out}.partial'):
+    if os.path.exists(path):
+      reason = 'is a folder' if os.path.isdir(path) else 'exists'
+      raise flags.ValidationError(f'{path} {reason}: name another file')
   return True
 
 
-def main(argv, args=flags.FLAGS):
+def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
@@ -133,8 +148,9 @@ def main(argv, args=flags.FLAGS):
   except actors.ExpertFailure as failure:
     print(f'collect_demos: {failure}', file=sys.stderr)
     error = failure.__cause__
-    frames = error.__traceback__.tb_next  # Without that of our call.
-    traceback.print_exception(type(error), error, frames)
+    if error is not None and error.__traceback__ is not None:
+      frames = error.__traceback__.tb_next  # Without that of our call.
+      traceback.print_exception(type(error), error, frames)
     return 1
   # TensorFlow writes the file, and raises its own errors of the disk.
   except (errors.UserError, OSError, tf.errors.OpError) as error:
@@ -142,7 +158,7 @@ def main(argv, args=flags.FLAGS):
     return 1
 
 
-def _salvage(args):
+def _salvage(args: Any) -> int:
   """Copies the whole episodes of a file; returns the exit status."""
   from rnd_agents.replay import demonstrations
 
@@ -158,13 +174,13 @@ def _salvage(args):
   return 0
 
 
-def _collect(args):
+def _collect(args: Any) -> int:
   """Records the demonstrations; returns the exit status."""
   import gin
 
   from rnd_agents.environments import loaders
   from rnd_agents.evaluation import saved_policy
-  from rnd_agents.training import run
+  from rnd_agents.training import runs
 
   policy = None
   if args.policy_dir is not None:
@@ -173,10 +189,10 @@ def _collect(args):
   size = min(args.episodes, args.num_environments)
   with gin.config_scope(args.gin_scope):
     environment = loaders.load_environment(num_environments=size)
-  stopped_by = []
+  stopped_by: List[str] = []
   try:
     actor = _actor(args.expert, policy, environment)
-    with run.stopping_on_signals(stopped_by.append):
+    with runs.stopping_on_signals(stopped_by.append):
       kept = _record(args, environment, actor, lambda: bool(stopped_by))
   finally:
     environment.close()
@@ -189,7 +205,7 @@ def _collect(args):
   print(_summary(kept, args.out))
   if len(kept) == args.episodes:
     return 0
-  why = 'stopped' if stopped_by else '--min_return let no more pass'
+  why = 'stopped' if stopped_by else 'other returns were below --min_return'
   print(
       f'collect_demos: {len(kept)} of {args.episodes} demonstrations: {why}.',
       file=sys.stderr,
@@ -197,7 +213,7 @@ def _collect(args):
   return 1
 
 
-def _configure(args):
+def _configure(args: Any) -> None:
   """Configures gin for `load_environment` in the scope of `args`."""
   from rnd_agents import environments
   from rnd_agents.training import gin_files
@@ -213,10 +229,14 @@ def _configure(args):
     if args.env is not None:
       evaluate.bind_env(args.env, args.gin_scope)
   else:
-    evaluate.configure(args, args.gin_scope)
+    evaluate.configure_environment(args, args.gin_scope)
 
 
-def _actor(expert, policy, environment):
+def _actor(
+    expert: str,
+    policy: Optional['saved_policy_lib.SavedPolicy'],
+    environment: 'vector_environment.VectorPyEnvironment',
+) -> 'actors_lib.Actor':
   """Returns the actor: the policy, or the expert if that is None."""
   from rnd_agents.evaluation import actors
 
@@ -229,7 +249,12 @@ def _actor(expert, policy, environment):
   return actors.FunctionActor(function, environment)
 
 
-def _record(args, environment, actor, should_stop):
+def _record(
+    args: Any,
+    environment: 'vector_environment.VectorPyEnvironment',
+    actor: 'actors_lib.Actor',
+    should_stop: Callable[[], bool],
+) -> List['recorder_lib.Demonstration']:
   """Plays and writes; returns the demonstrations without their frames."""
   from rnd_agents.evaluation import actors
   from rnd_agents.evaluation import demonstration_recorder
@@ -271,7 +296,7 @@ def _record(args, environment, actor, should_stop):
   return kept
 
 
-def _summary(kept, path):
+def _summary(kept: Sequence['recorder_lib.Demonstration'], path: str) -> str:
   """Returns one line on the demonstrations."""
   best = max(kept, key=lambda demo: demo.return_)
   mean = sum(demo.return_ for demo in kept) / len(kept)

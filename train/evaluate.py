@@ -13,12 +13,16 @@ seed + i. The video shows the episode of the highest return, played again.
 import copy
 import os
 import sys
+from typing import Any, Dict, Sequence, Tuple, TYPE_CHECKING
 
 from absl import app
 from absl import flags
 
 from rnd_agents import errors
 from rnd_agents import tables
+
+if TYPE_CHECKING:  # TensorFlow takes seconds to load.
+  from rnd_agents.environments import episode_log
 
 _NUM_ENVIRONMENTS = 16
 _CSV_COLUMNS = (
@@ -27,9 +31,9 @@ _CSV_COLUMNS = (
 )
 
 
-def define_flags(values):
+def define_flags(values: flags.FlagValues) -> None:
   """Defines the flags of this program."""
-  to = {'flag_values': values}
+  to: Dict[str, Any] = {'flag_values': values}
   flags.DEFINE_string(
       'policy_dir', None, 'Folder of the SavedModel: ROOT_DIR/policies/policy'
       ' of a run.', required=True, **to)
@@ -54,7 +58,7 @@ def define_flags(values):
       'holds something else already: choose another file', **to)
 
 
-def main(argv, args=flags.FLAGS):
+def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
@@ -67,7 +71,7 @@ def main(argv, args=flags.FLAGS):
     return 1
 
 
-def _evaluate(args):
+def _evaluate(args: Any) -> None:
   """Plays the episodes and reports them."""
   import gin
 
@@ -76,7 +80,7 @@ def _evaluate(args):
   from rnd_agents.evaluation import saved_policy
 
   policy = saved_policy.SavedPolicy(args.policy_dir)
-  configure(args, 'eval')
+  configure_environment(args, 'eval')
   size = min(args.episodes, _NUM_ENVIRONMENTS)
   with gin.config_scope('eval'):
     environment = loaders.load_environment(num_environments=size)
@@ -98,7 +102,7 @@ def _evaluate(args):
     _record(args.video, evaluator.best_episode(episodes))
 
 
-def configure(args, scope):
+def configure_environment(args: Any, scope: str) -> None:
   """Configures gin for the environment of `args`.
 
   Args:
@@ -126,16 +130,15 @@ def configure(args, scope):
   )
   if not os.path.isfile(config):
     raise errors.InvalidValue(
-        f'There is no {config} that would name the environment: which one?'
-        ' --env=ID.'
+        f'There is no {config} with the environment: give it by --env=ID.'
     )
   with open(config, encoding='utf-8') as file:
-    imports = configuration.parse(file.read(), config).imports
-  for module in imports:
-    if not module.startswith('__gin__'):
-      failures.import_module(module, config)
-  # Most configurables in it, of agent and networks, are not imported here.
-  gin.parse_config_file(config, skip_unknown=True)
+    recorded = configuration.parse_text(file.read(), config)
+  for statement in recorded.imports:
+    if not statement.module.startswith('__gin__'):
+      failures.import_module(statement.module, config)
+  # A user's own configurables may not be imported yet.
+  configuration.bind_recorded(recorded)
   with gin.config_scope(scope):
     env = gin.get_bindings(
         loaders.load_environment, resolve_references=False
@@ -143,12 +146,12 @@ def configure(args, scope):
   env = copy.deepcopy(env)  # Gin's way to resolve a macro.
   if isinstance(env, str) and ':' in env:
     failures.import_module(env.rpartition(':')[0], config)
-    # Again, for configurables that were unknown until now.
-    gin.parse_config_file(config, skip_unknown=True)
+    # Again, for configurables that were unknown before.
+    configuration.bind_recorded(recorded)
   gin_files.parse([], args.gin_bindings)
 
 
-def bind_env(env, scope):
+def bind_env(env: str, scope: str) -> None:
   """Binds the environment of `load_environment` in a scope of gin."""
   import gin
 
@@ -156,7 +159,7 @@ def bind_env(env, scope):
     gin.bind_parameter(f'{scope}/load_environment.env'.lstrip('/'), env)
 
 
-def _row(episode):
+def _row(episode: 'episode_log.Episode') -> Tuple[Any, ...]:
   """Returns the cells of an episode, in the order of the columns."""
   return (
       episode.seed,
@@ -169,7 +172,7 @@ def _row(episode):
   )
 
 
-def _table(rows):
+def _table(rows: Sequence[Tuple[Any, ...]]) -> str:
   """Returns the rows as text, without the columns that are empty."""
   columns = [
       [name, *(f'{x:.6g}' if name == 'return' else str(x) for x in column)]
@@ -179,7 +182,7 @@ def _table(rows):
   return tables.aligned(list(zip(*columns)), num_left=0)
 
 
-def _record(path, episode):
+def _record(path: str, episode: 'episode_log.Episode') -> None:
   """Records a video of an episode and prints what it shows."""
   from rnd_agents.evaluation import video
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of a sweep's runs: of this machine, or in tasks of Ray.
+"""The processes of a sweep's runs: on this machine, or in tasks of Ray.
 
-A task of Ray's starts the run's process on a machine with free CPUs and waits
-for it. If the machine or the process is killed, Ray makes the task again,
-anywhere, and the run goes on from its checkpoint.
+A Ray task starts the run's process on a machine with free CPUs and waits for
+it. If the machine or the process is killed, Ray starts the task again on any
+machine, and the run continues from its checkpoint.
 """
 
 import contextlib
@@ -16,11 +16,12 @@ import socket
 import subprocess
 import sys
 import time
+from typing import Any, Optional, Sequence, Union
 
 from rnd_agents import errors
 from rnd_agents.workers import ray_cluster
 
-# How many threads a run takes; a number that the user sets stays.
+# Variables with the number of a run's threads; the user's values stay.
 THREADS = (
     'TF_NUM_INTRAOP_THREADS', 'TF_NUM_INTEROP_THREADS', 'OMP_NUM_THREADS')
 _MAX_RETRIES = 20  # Of one run.
@@ -30,42 +31,50 @@ _PR_SET_PDEATHSIG = 1
 
 
 class NotShared(errors.SetupError):
-  """A machine does not see the folder of the sweep."""
+  """A machine does not have the folder of the sweep."""
 
 
 class Killed(Exception):
   """The process of a run was killed; the argument is its exit status."""
 
+  cause: 'Killed'  # Ray's, of an exception that a task raised.
+
 
 class LocalRuns:
   """Starts processes that share the cores of this machine."""
 
-  def __init__(self, num_jobs):
-    """Makes it for so many processes at a time."""
+  def __init__(self, num_jobs: int):
+    """Divides the machine's cores between processes at a time."""
     self._threads = max(1, len(os.sched_getaffinity(0)) // num_jobs)
     threads = {os.environ.get(name, str(self._threads)) for name in THREADS}
     each = ' or '.join(sorted(threads))
     self.description = f'{num_jobs} at a time with {each} threads each'
 
-  def start(self, command, log):
+  def start(self, command: Sequence[str], log: str) -> subprocess.Popen:
     """Starts a process whose output is added to a file; returns a `Popen`."""
     return _start(command, log, self._threads)
 
-  def close(self):
-    pass
+  def close(self) -> None:
+    """Does nothing; for the interface of `RayRuns`."""
 
 
 class RayRuns:
   """Starts tasks of Ray, on all the machines of a cluster."""
 
-  def __init__(self, address, root_dir, num_cpus, num_local_cpus=None):
+  def __init__(
+      self,
+      address: str,
+      root_dir: str,
+      num_cpus: int,
+      num_local_cpus: Optional[int] = None,
+  ):
     """Joins a cluster.
 
     Args:
       address: 'HOST:PORT'; 'local' for Ray on this machine alone.
       root_dir: Folder of all runs, which each machine sees at the same path.
-      num_cpus: CPUs that each run asks for, and its threads.
-      num_local_cpus: CPUs that 'local' has. Default: those of this machine.
+      num_cpus: Number of CPUs of each run, and of its threads.
+      num_local_cpus: Number of CPUs for 'local'; None for those of the machine.
 
     Raises:
       SetupError: If the cluster cannot be joined.
@@ -80,7 +89,7 @@ class RayRuns:
     self._ray = ray
     self._num_cpus = num_cpus
     self.description = f'as tasks of Ray with {num_cpus} CPUs each'
-    # Its name is new, so that no machine has a file of that name by chance.
+    # A random name, so that no machine has such a file by chance.
     self._marker = os.path.join(
         os.path.abspath(root_dir), f'.sweep_{secrets.token_hex(8)}'
     )
@@ -94,8 +103,8 @@ class RayRuns:
         runtime_env=dict(env_vars=ray_cluster.environment()),
     )
 
-  def start(self, command, log):
-    """Submits a task; returns a `_RayRun`."""
+  def start(self, command: Sequence[str], log: str) -> '_RayRun':
+    """Submits a task; returns its run."""
     task = self._task.remote(
         command[1:],
         os.path.abspath(log),
@@ -105,7 +114,7 @@ class RayRuns:
     )
     return _RayRun(self._ray, task, _stop_file(self._marker))
 
-  def close(self):
+  def close(self) -> None:
     """Leaves the cluster."""
     self._ray.shutdown()
     for path in (self._marker, _stop_file(self._marker)):
@@ -113,8 +122,11 @@ class RayRuns:
         os.remove(path)
 
 
-def _stop_file(marker):
-  """Path of a file that tells all tasks of a sweep to stop.
+Processes = Union[LocalRuns, RayRuns]
+
+
+def _stop_file(marker: str) -> str:
+  """Returns the path of a file that tells all tasks of a sweep to stop.
 
   `ray.cancel` of a task that is just beginning aborts the process that asks for
   it (Ray 2.60: "Tried to complete task that was not pending").
@@ -123,19 +135,19 @@ def _stop_file(marker):
 
 
 class _RayRun:
-  """A task of Ray's, to be waited for and ended as a `Popen` is."""
+  """A Ray task with the methods of a `Popen` that a sweep calls."""
 
-  def __init__(self, ray, task, stop_file):
+  def __init__(self, ray: Any, task: Any, stop_file: str):
     self._ray = ray
     self._task = task
     self._stop_file = stop_file
     self._num_signals = 0
 
-  def wait(self):
+  def wait(self) -> Optional[int]:
     """Returns the exit status; None if the run has not begun."""
     try:
       return self._ray.get(self._task)
-    except Killed as killed:  # As often as Ray tries again.
+    except Killed as killed:  # More often than Ray tries again.
       return killed.cause.args[0]
     except self._ray.exceptions.TaskCancelledError:
       return None
@@ -146,7 +158,7 @@ class _RayRun:
         return -signal.SIGKILL
       raise OSError(ray_cluster.first_line(error)) from error
 
-  def terminate(self):
+  def terminate(self) -> None:
     """Lets the run save and end; called again, kills it."""
     self._num_signals += 1
     if self._num_signals > 1:
@@ -156,12 +168,14 @@ class _RayRun:
         pass
 
 
-def _end_with_parent():
-  """Has this process killed as soon as its parent has ended."""
+def _end_with_parent() -> None:
+  """Makes the system kill this process as soon as its parent has ended."""
   _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _start(command, log, threads, **options):
+def _start(
+    command: Sequence[str], log: str, threads: int, **options: Any
+) -> subprocess.Popen:
   """Starts a process; `options` are more of `Popen`'s."""
   os.makedirs(os.path.dirname(log), exist_ok=True)
   with open(log, 'ab') as file:
@@ -177,11 +191,12 @@ def _start(command, log, threads, **options):
     )
 
 
-def _run_in_task(arguments, log, threads, cwd, marker):
-  """Runs a command to its end, in a process of Ray's.
+def _run_in_task(
+    arguments: Sequence[str], log: str, threads: int, cwd: str, marker: str
+) -> Optional[int]:
+  """Runs a command to its end, in a Ray task; returns the exit status.
 
-  Returns:
-    Its exit status; None if it has not begun before the sweep was stopped.
+  Returns None if the sweep was stopped before the command began.
   """
   stop_file, is_told = _stop_file(marker), False
   if os.path.exists(stop_file):
@@ -189,7 +204,7 @@ def _run_in_task(arguments, log, threads, cwd, marker):
   for path in (marker, cwd):
     if not os.path.exists(path):
       raise NotShared(
-          f'The machine {socket.gethostname()} does not see {path}: --root_dir'
+          f'The machine {socket.gethostname()} does not have {path}: --root_dir'
           ' and the current folder must be on a file system that all machines'
           ' of the cluster mount, at the same path.'
       )
@@ -198,7 +213,7 @@ def _run_in_task(arguments, log, threads, cwd, marker):
       log,
       threads,
       cwd=cwd,
-      # The run must not go on here while it begins again elsewhere.
+      # The run must not continue here while it begins again elsewhere.
       preexec_fn=_end_with_parent,
   )
   while process.poll() is None:

@@ -7,11 +7,11 @@ r"""Trains each gin file with each seed, several runs at a time.
 
 Each run is a process of train.train_eval with the folder
 ROOT_DIR/NAME_OF_GIN_FILE/seed_SEED, and its output is in sweep.log there. A run
-that fails is reported and the others go on. The same command skips finished
+that fails is reported and the others continue. The same command skips finished
 runs and resumes the others. Ctrl-C and SIGTERM let the running ones save first.
 
-With --ray_address each run is a task of Ray's, which begins again where it was
-after the machine or the process was lost (docs/cluster.md).
+With --ray_address each run is a Ray task, which continues from its checkpoint
+if the machine or the process was lost (docs/cluster.md).
 """
 
 import collections
@@ -22,6 +22,16 @@ import re
 import signal
 import sys
 import threading
+from typing import (
+    Any,
+    Dict,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from absl import app
 from absl import flags
@@ -38,18 +48,30 @@ class SweepError(errors.InvalidValue):
   """A command line that cannot be run."""
 
 
-class Job(collections.namedtuple('Job', 'name, root_dir, flags, gin_files')):
-  """One run: its name, its folder, flags of train_eval, gin files it reads."""
+class Job(NamedTuple):
+  """One run.
+
+  Attributes:
+    name: name for messages.
+    root_dir: folder of the run.
+    flags: flags of train_eval.
+    gin_files: paths of the gin files that it reads.
+  """
+
+  name: str
+  root_dir: str
+  flags: Sequence[str]
+  gin_files: Sequence[str]
 
   @property
-  def log(self):
+  def log(self) -> str:
     """Path of the file with the output of the run."""
     return os.path.join(self.root_dir, 'sweep.log')
 
-  def is_finished(self):
+  def is_finished(self) -> bool:
     """Returns whether it is finished with the same flags and gin files.
 
-    If it is not, train_eval resumes it, or says which setting cannot change.
+    If it is not, train_eval resumes it, or reports settings that must stay.
     """
     if run_files.read_status(self.root_dir).get('state') != 'finished':
       return False
@@ -61,9 +83,9 @@ class Job(collections.namedtuple('Job', 'name, root_dir, flags, gin_files')):
     )
 
 
-def define_flags(values):
+def define_flags(values: flags.FlagValues) -> None:
   """Defines the flags of this program."""
-  to = {'flag_values': values}
+  to: Dict[str, Any] = {'flag_values': values}
   flags.DEFINE_multi_string(
       'gin_file', None, 'A gin file: a path, or the name of one that comes with'
       ' the package; several times for several experiments.', required=True,
@@ -83,33 +105,35 @@ def define_flags(values):
       lower_bound=1, **to)
 
 
-def parse_seeds(text):
-  """'0-3,7' -> [0, 1, 2, 3, 7], each once, in the order they are named."""
-  seeds = {}
+def parse_seeds(text: str) -> List[int]:
+  """'0-3,7' -> [0, 1, 2, 3, 7], each once, in the order of the text."""
+  seeds: Dict[int, None] = {}
   for part in text.split(','):
     match = re.fullmatch(r'(\d+)(?:-(\d+))?', part.strip())
     if not match or int(match[1]) > int(match[2] or match[1]):
       raise SweepError(
-          f"--seeds={text}: {part.strip()!r} is no seed and no range; write"
-          " '0-9', '0,3,5' or '0-3,7'."
+          f"--seeds={text}: {part.strip()!r} is neither a seed nor a range;"
+          " write '0-9', '0,3,5' or '0-3,7'."
       )
-    part = range(int(match[1]), int(match[2] or match[1]) + 1)
-    seeds.update(dict.fromkeys(part))
+    first, last = int(match[1]), int(match[2] or match[1])
+    seeds.update(dict.fromkeys(range(first, last + 1)))
   return list(seeds)
 
 
-def make_jobs(gin_files, seeds, root_dir, bindings=()):
+def make_jobs(
+    gin_files: Dict[str, List[str]],
+    seeds: Sequence[int],
+    root_dir: str,
+    bindings: Sequence[str] = (),
+) -> List[Job]:
   """Makes the jobs of a sweep; the first seed of every gin file comes first.
 
   Args:
-    gin_files: Dict: the paths that each gin file reads, its own and those of
-      the files that it includes.
-    seeds: List of seeds.
-    root_dir: Folder of all the runs.
-    bindings: Gin bindings for all of them.
-
-  Returns:
-    A list of `Job`.
+    gin_files: Paths that each gin file reads, its own and those of included
+      files.
+    seeds: Seeds of each gin file.
+    root_dir: Folder of all runs.
+    bindings: Gin bindings for all runs.
 
   Raises:
     SweepError: If two gin files would share a folder.
@@ -137,26 +161,33 @@ def make_jobs(gin_files, seeds, root_dir, bindings=()):
 class Sweep:
   """Runs jobs in processes, a number of them at a time."""
 
-  def __init__(self, jobs, num_jobs, command=_TRAIN, processes=None):
+  def __init__(
+      self,
+      jobs: Sequence[Job],
+      num_jobs: int,
+      command: Sequence[str] = _TRAIN,
+      processes: Optional[run_processes.Processes] = None,
+  ):
     """Prepares the sweep.
 
     Args:
-      jobs: List of `Job`.
+      jobs: The jobs.
       num_jobs: Number of jobs at a time, which share the machine's cores.
       command: Command to which the flags of a job are added.
-      processes: `run_processes.RayRuns`; None for those of this machine.
+      processes: Starts the processes; None for those of this machine.
     """
     self._jobs = jobs
     self._num_jobs = num_jobs
     self._runs = processes or run_processes.LocalRuns(num_jobs)
     self._command = list(command)
-    self._stopped_by = None  # Why, and with which exit status; the last reason.
-    self._processes = set()
+    # The last reason to stop, and its exit status.
+    self._stopped_by: Optional[Tuple[str, int]] = None
+    self._processes: Set[Any] = set()
     # Held to start processes, to signal them and to print. Reentrant, as a
     # signal may interrupt the handler of another one.
     self._lock = threading.RLock()
 
-  def run(self):
+  def run(self) -> int:
     """Runs the jobs that are not finished; returns the exit status."""
     jobs = [job for job in self._jobs if not job.is_finished()]
     total = len(self._jobs)
@@ -188,22 +219,22 @@ class Sweep:
       return status
     return 1 if bad else 0
 
-  def _on_signal(self, number, frame):
+  def _on_signal(self, number: int, frame: Any) -> None:
     """Lets the runs save and stop; called again, ends them at once."""
     del frame
     self._stop(signal.Signals(number).name, 128 + number)
 
-  def _stop(self, reason, status):
+  def _stop(self, reason: str, status: int) -> None:
     with self._lock:
       is_first, self._stopped_by = self._stopped_by is None, (reason, status)
       for process in self._processes:
         process.terminate()
       if is_first:
         print(
-            f'\n{reason}: runs are saving; once more to end them at once.',
+            f'\n{reason}: runs are saving; repeat it to end them at once.',
             file=sys.stderr)
 
-  def _run(self, job):
+  def _run(self, job: Job) -> str:
     """Runs one job and prints how it ended; returns its state."""
     process, known_bytes = None, 0  # The log has earlier attempts, too.
     try:
@@ -229,13 +260,13 @@ class Sweep:
           lines = [line.rstrip() for line in log if line.strip()]
         state = 'failed'
         details = [f'{how}, {job.log} ends:', *lines[-_TAIL_LINES:]]
-    except OSError as error:  # No folder, no process, or a log that is gone.
+    except OSError as error:  # No folder, no process, or no log.
       state, details = 'failed', [str(error)]
     except run_processes.NotShared as error:  # The next runs would fail, too.
       with self._lock:
         if self._stopped_by is not None:
           return 'waiting'
-        self._stop('a machine that does not see the folder', 2)
+        self._stop('a machine that does not have the folder', 2)
       state, details = 'failed', [str(error)]
     finally:
       with self._lock:
@@ -245,8 +276,10 @@ class Sweep:
     return state
 
 
-def read_settings(gin_files, bindings):
-  """Returns the paths that each gin file reads, by gin file.
+def read_settings(
+    gin_files: Sequence[str], bindings: Sequence[str]
+) -> Dict[str, List[str]]:
+  """Returns the paths that each gin file reads, by its name.
 
   Raises:
     SweepError: If a file or a binding is wrong.
@@ -265,7 +298,7 @@ def read_settings(gin_files, bindings):
   return paths
 
 
-def main(argv, args=flags.FLAGS):
+def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   """Runs the command line; returns its exit status."""
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
@@ -280,6 +313,7 @@ def main(argv, args=flags.FLAGS):
           read_settings, args.gin_file, args.gin_bindings).result()
     jobs = make_jobs(paths, seeds, root_dir, args.gin_bindings)
     os.makedirs(root_dir, exist_ok=True)
+    runs: run_processes.Processes
     if args.ray_address:
       num_jobs = args.jobs or len(jobs)
       runs = run_processes.RayRuns(

@@ -8,10 +8,13 @@ python -m train.train_eval --gin_file=mountain_car.gin --seed=0
 import functools
 import os
 import sys
+from typing import Any, Callable, Optional, Sequence
 
 from absl import app
 from absl import flags
 from absl import logging
+
+from rnd_agents import errors
 
 _ROOT_DIR = flags.DEFINE_string(
     'root_dir',
@@ -47,20 +50,19 @@ _RAY_ADDRESS = flags.DEFINE_string(
 )
 
 
-def main(argv):
+def main(argv: Sequence[str]) -> None:
   """Parses gin files and trains as they say.
 
   Args:
-    argv: What is left of the command line after the flags.
+    argv: The command line without the flags.
   """
   if len(argv) > 1:
     raise app.UsageError(f'Not a flag: {" ".join(argv[1:])}')
   if not _GIN_FILE.value:
-    raise app.UsageError('--gin_file is missing: which experiment?')
+    raise app.UsageError('--gin_file is missing: name an experiment.')
   # TensorFlow's errors reach Python as exceptions.
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
   # Here and not above: flags answer at once, TensorFlow takes seconds.
-  from rnd_agents import errors  # pylint: disable=g-import-not-at-top
   from rnd_agents.training import experiment  # pylint: disable=g-import-not-at-top
   from rnd_agents.training import gin_files  # pylint: disable=g-import-not-at-top
 
@@ -72,7 +74,7 @@ def main(argv):
     gin_files.parse(_GIN_FILE.value, _GIN_BINDINGS.value)
     logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
     result = experiment.train_eval(
-        root_dir, _make_shards(errors), seed=_SEED.value
+        root_dir, _make_shards(), seed=_SEED.value
     )
   except errors.UserError as error:
     logging.debug('Where it happened:', exc_info=True)
@@ -85,11 +87,11 @@ def main(argv):
       f'TensorBoard: tensorboard --logdir={root_dir}'
   )
   if not result.finished:
-    sys.exit('Stopped before the end: the same command goes on.')
+    sys.exit('Stopped before the end: the same command continues.')
 
 
-def _make_shards(errors):
-  """Returns what makes collectors on Ray; None to collect in this process."""
+def _make_shards() -> Optional[Callable[..., Any]]:
+  """Returns a `MakeShards` for Ray; None to collect in this process."""
   if not _WORKERS.value:
     if _RAY_ADDRESS.value is not None:
       raise errors.SetupError('--ray_address needs --workers=N.')

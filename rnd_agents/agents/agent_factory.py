@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds agents, with their networks and optimizers, for an environment."""
 
-from typing import Callable, Optional, Sequence, Type, Union
+from typing import Any, Callable, Optional, Sequence, Tuple, Type, Union
 
 import gin
 import tensorflow as tf
+from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
@@ -77,7 +78,9 @@ def create_rnd_ppo_agent(
     rnd_optimizer = _adam(rnd_learning_rate)
   rnd_curiosity = []
 
-  def create_rnd(unused_observation_spec):
+  def create_rnd(
+      unused_observation_spec: types.NestedTensorSpec
+  ) -> Tuple[network.Network, network.Network]:
     # Between the network and its views, which draw random numbers, too: a
     # seed's runs stay.
     rnd = random_network_distillation.create_rnd(time_step_spec, action_spec)
@@ -205,16 +208,20 @@ def create_r2d3_agent(
   return agent
 
 
-def _curiosity(owner, *args):
+def _curiosity(owner: str, *args: Any) -> curiosity_lib.Curiosity:
   return curiosity_lib.from_function(f'{owner}curiosity_fn', *args)
 
 
-def _adam(learning_rate, epsilon=_ADAM_EPSILON, weight_decay=None):
+def _adam(
+    learning_rate: _LearningRate,
+    epsilon: float = _ADAM_EPSILON,
+    weight_decay: Optional[float] = None,
+) -> optimizers.Adam:
   return optimizers.Adam(
       learning_rate, epsilon=epsilon, weight_decay=weight_decay
   )
 
 
-def _train_step_counter():
+def _train_step_counter() -> tf.Variable:
   return tf.Variable(0, dtype=tf.int64, name='train_step')
 

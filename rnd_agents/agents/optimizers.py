@@ -29,7 +29,7 @@ class Adam(tf.keras.optimizers.Adam):
       super().update_step(gradient, variable)
       return
 
-    def number(x):
+    def number(x: types.Float) -> tf.Tensor:
       return tf.cast(x, variable.dtype)
 
     index = self._index_dict[self._var_key(variable)]
@@ -68,7 +68,7 @@ def build(optimizer: types.Optimizer, variables: Sequence[tf.Variable]) -> None:
 
 
 def clip(
-    gradients: Sequence[Optional[tf.Tensor]], max_norm: Optional[types.Float]
+    gradients: List[Optional[tf.Tensor]], max_norm: Optional[types.Float]
 ) -> Tuple[List[Optional[tf.Tensor]], tf.Tensor]:
   """Clips gradients to a global norm.
 
@@ -90,10 +90,10 @@ def apply(
     gradients: Sequence[Optional[tf.Tensor]],
     variables: Sequence[tf.Variable],
 ) -> None:
-  """One step with those gradients that are not None, alike on all replicas."""
-  # Keras' optimizers would add up what replicas give, and do so, also with one
-  # replica, in a `tf.custom_gradient`: TensorFlow registers each for good, and
-  # with it the graph of the whole update.
+  """Takes a step with the gradients that are not None, on each replica."""
+  # Keras' optimizers would add up the replicas' gradients, and do so, also with
+  # one replica, in a `tf.custom_gradient`: TensorFlow registers each for good,
+  # and with it the graph of the whole update.
   more = {}
   if not isinstance(optimizer, tf.compat.v1.train.Optimizer):
     more['experimental_aggregate_gradients'] = False
@@ -110,7 +110,7 @@ def apply(
 def learning_rate(optimizer: types.Optimizer) -> types.Float:
   """Returns the present learning rate, a number or a scalar tensor."""
   rate = ppo_utils.get_learning_rate(optimizer)
-  # Legacy Keras optimizers hand out the schedule itself.
+  # Legacy Keras optimizers return the schedule itself.
   if isinstance(rate, tf.keras.optimizers.schedules.LearningRateSchedule):
     rate = rate(optimizer.iterations)
   return rate
@@ -123,8 +123,8 @@ def size_of_change(
 ) -> tf.Tensor:
   """Returns how far variables went, in learning rates.
 
-  It does not shrink with a schedule, but where gradients are small beside those
-  that the optimizer remembers.
+  It does not shrink with a schedule, but where gradients are small compared to
+  those that the optimizer remembers.
 
   Args:
     before: Earlier values of the variables.
@@ -176,7 +176,7 @@ class Update:
         values, or None. The curiosities' is not clipped.
 
     Raises:
-      ValueError: If both optimizers are one object, or one cannot serve
+      ValueError: If both optimizers are one object, or one does not run on
         several replicas.
     """
     if optimizer is rnd_optimizer:
@@ -206,7 +206,7 @@ class Update:
 
     Args:
       tape: The `tf.GradientTape` that has seen the loss.
-      loss: A scalar; of several replicas the mean is minimized.
+      loss: A scalar; its mean over several replicas is minimized.
 
     Returns:
       A tuple (norm of the gradient of policy and values before clipping, norm

@@ -9,8 +9,7 @@ own experience. DI-engine's R2D3 adds the losses of DQfD (Hester et al., 2018,
 arXiv 1704.03732). Each of them is a setting here; docs/r2d3.md has the table.
 """
 
-import collections
-from typing import Optional, Sequence, Tuple
+from typing import NamedTuple, Optional, Sequence, Tuple
 
 import gin
 import tensorflow as tf
@@ -34,24 +33,26 @@ from rnd_agents.ops import priorities as priority_ops
 from rnd_agents.ops import q_learning
 from rnd_agents.statistics import finite
 
-# Scalars of one `train`.
-METRICS = (
-    'td_loss',
-    'one_step_loss',
-    'margin_loss',
-    'l2_loss',
-    'rnd_loss',
-    'td_error_mean',
-    'q_mean',
-    'target_mean',
-    'bonus_mean',
-    'gradient_norm',
-    'demonstration_rate',
-    'demonstration_agreement',
-)
+# Transitions [B * T] of replayed sequences, and the curiosity's constants.
+_Replayed = Tuple[transitions_lib.Transitions, types.NestedTensor]
 
-# After them a float [B]: the new priority of each sequence.
-R2D3LossInfo = collections.namedtuple('R2D3LossInfo', METRICS + ('priorities',))
+
+class R2D3LossInfo(NamedTuple):
+  """Scalars of one `train`, and the new priority of each sequence, [B]."""
+
+  td_loss: tf.Tensor
+  one_step_loss: tf.Tensor
+  margin_loss: tf.Tensor
+  l2_loss: tf.Tensor
+  rnd_loss: tf.Tensor
+  td_error_mean: tf.Tensor
+  q_mean: tf.Tensor
+  target_mean: tf.Tensor
+  bonus_mean: tf.Tensor
+  gradient_norm: tf.Tensor
+  demonstration_rate: tf.Tensor
+  demonstration_agreement: tf.Tensor
+  priorities: tf.Tensor
 
 
 @gin.configurable(
@@ -73,7 +74,7 @@ class R2D3Agent(tf_agent.TFAgent):
   """R2D2, and R2D3 where some of the sequences are demonstrations.
 
   `train` takes sequences [B, L] of L = burn_in_length + T + 1 frames: T steps
-  are learned from, the last frame serves to bootstrap. Frame t holds s_t, a_t
+  are learned from, the last frame is there to bootstrap. Frame t holds s_t, a_t
   and the reward and discount received after it. Step type and next step type
   both LAST mark a repeat (`q_learning.step_weights`). The replay
   (`rnd_agents.replay`) gives `train` the state stored with each first frame,
@@ -115,7 +116,6 @@ class R2D3Agent(tf_agent.TFAgent):
       rnd_optimizer: Optional[types.Optimizer] = None,
       bonus_weight: float = 1.0,
       train_step_counter: Optional[tf.Variable] = None,
-      debug_summaries: bool = False,
       name: str = 'R2D3Agent',
   ):
     """Creates the agent. Defaults are R2D2's, with no demonstrations' losses.
@@ -143,9 +143,9 @@ class R2D3Agent(tf_agent.TFAgent):
         leaves them out.
       margin_weight: Weight of the large-margin loss of demonstrations (DQfD's
         J_E); 0 leaves it out.
-      margin_anneal_train_steps: Updates in which that weight falls linearly to
-        0; None to keep it. For demonstrators who know more than the agent sees
-        (docs/r2d3.md).
+      margin_anneal_train_steps: Number of updates in which that weight falls
+        linearly to 0; None to keep it. For demonstrators who know more than the
+        agent sees (docs/r2d3.md).
       margin: Distance by which the demonstrator's action has to be better than
         all others, in the networks' units. With value rescaling a return of 1
         is 0.415: take 0.05 to 0.1 where rewards are up to 1, 0.8 where they are
@@ -176,7 +176,6 @@ class R2D3Agent(tf_agent.TFAgent):
         variables. It must not be `optimizer`.
       bonus_weight: Factor of the normalized bonus.
       train_step_counter: An integer variable; None takes the global step.
-      debug_summaries: Whether to write scalars.
       name: Name of the agent.
 
     Raises:
@@ -195,7 +194,9 @@ class R2D3Agent(tf_agent.TFAgent):
     self._optimizer = optimizer
     self._curiosity = curiosity
 
-    def policy(epsilon, stores_state):
+    def policy(
+        epsilon: types.Float, stores_state: bool
+    ) -> r2d3_policy.EpsilonGreedyQPolicy:
       return r2d3_policy.EpsilonGreedyQPolicy(
           time_step_spec, action_spec, q_network, epsilon, stores_state
       )
@@ -209,7 +210,6 @@ class R2D3Agent(tf_agent.TFAgent):
         eval_policy,
         policy(collect_epsilon, bool(q_network.state_spec)),
         train_sequence_length=None,
-        debug_summaries=debug_summaries,
         train_step_counter=train_step_counter,
     )
     self._variables_to_train = list(q_network.trainable_variables)
@@ -267,7 +267,7 @@ class R2D3Agent(tf_agent.TFAgent):
     with tf.control_dependencies(finite.verify(numbers, outer_rank=1)):
       return self._curiosity.watch(self._previous_row.join(row, mask))
 
-  def _initialize(self):
+  def _initialize(self) -> None:
     parameters.update(self._q_network, self._target_q_network)
 
   @finite.refuses_sequences
@@ -307,8 +307,9 @@ class R2D3Agent(tf_agent.TFAgent):
     )
     optimizers.apply(self._optimizer, gradients, self._variables_to_train)
     info = info._replace(gradient_norm=norm)
-    if replayed is not None:
-      info = info._replace(rnd_loss=self._train_curiosity(*replayed))
+    if self._curiosity is not None and replayed is not None:
+      rnd_loss = self._train_curiosity(self._curiosity, *replayed)
+      info = info._replace(rnd_loss=rnd_loss)
 
     self.train_step_counter.assign_add(1)
     period = self._settings.target_update_period_train_steps
@@ -317,11 +318,6 @@ class R2D3Agent(tf_agent.TFAgent):
         self._update_target,
         lambda: False,
     )
-    if self._debug_summaries:
-      for name in METRICS:
-        tf.summary.scalar(
-            f'R2D3/{name}', getattr(info, name), step=self.train_step_counter
-        )
     return tf_agent.LossInfo(loss, info)
 
   def _loss(
@@ -331,7 +327,7 @@ class R2D3Agent(tf_agent.TFAgent):
       training: bool = False,
       network_state: Optional[types.NestedTensor] = None,
       is_demonstration: Optional[tf.Tensor] = None,
-      replayed: Optional[Tuple] = None,
+      replayed: Optional[_Replayed] = None,
   ) -> tf_agent.LossInfo:
     """Computes the loss and the priorities of sequences; changes nothing.
 
@@ -360,7 +356,7 @@ class R2D3Agent(tf_agent.TFAgent):
     all_q_values, target_q_values = self._unroll(burn_in, frames, network_state)
     q_values, actions = all_q_values[:, :-1], frames.action[:, :-1]
 
-    def targets_and_errors(num_steps):
+    def targets_and_errors(num_steps: int) -> Tuple[tf.Tensor, tf.Tensor]:
       targets = q_learning.n_step_targets(
           all_q_values,
           target_q_values,
@@ -477,7 +473,7 @@ class R2D3Agent(tf_agent.TFAgent):
           spec, tf.nest.flatten(network_state)
       )
 
-    def q_values_of(net):
+    def q_values_of(net: network.Network) -> tf.Tensor:
       states = first_states
       if spec and self.burn_in_length:
         _, states = net(
@@ -507,11 +503,11 @@ class R2D3Agent(tf_agent.TFAgent):
 
   def _replayed_transitions(
       self, experience: trajectory_lib.Trajectory
-  ) -> Optional[Tuple[transitions_lib.Transitions, types.NestedTensor]]:
+  ) -> Optional[_Replayed]:
     """Returns the transitions that the curiosity pays for and learns from.
 
-    Those of the burn-in are left out: before an episode's first frame it is
-    filled up with frames that no step led to.
+    Those of the burn-in are left out, because it may be padded before the first
+    frame of an episode.
 
     Args:
       experience: A `Trajectory` [B, L].
@@ -527,11 +523,11 @@ class R2D3Agent(tf_agent.TFAgent):
     return transitions, self._curiosity.constants(transitions)
 
   def _rewards(
-      self, frames: trajectory_lib.Trajectory, replayed: Optional[Tuple]
+      self, frames: trajectory_lib.Trajectory, replayed: Optional[_Replayed]
   ) -> Tuple[tf.Tensor, tf.Tensor]:
-    """Returns rewards [B, T] with today's bonus, and the mean of the bonus."""
+    """Returns rewards [B, T] with the present bonus, and the bonus's mean."""
     rewards = frames.reward[:, :-1]
-    if replayed is None:
+    if self._curiosity is None or replayed is None:
       return rewards, tf.constant(0.0)
     bonus = tf.reshape(self._curiosity.rewards(*replayed), tf.shape(rewards))
     paid = rewards + tf.cast(self._settings.bonus_weight * bonus, tf.float32)
@@ -540,13 +536,14 @@ class R2D3Agent(tf_agent.TFAgent):
 
   def _train_curiosity(
       self,
+      curiosity: curiosity_lib.Curiosity,
       transitions: transitions_lib.Transitions,
       constants: types.NestedTensor,
   ) -> tf.Tensor:
     """Takes an optimizer step on the curiosity's loss; returns the loss."""
-    variables = list(self._curiosity.trainable_variables)
+    variables = list(curiosity.trainable_variables)
     with tf.GradientTape() as tape:
-      loss = self._curiosity.loss(transitions, constants=constants)
+      loss = curiosity.loss(transitions, constants=constants)
     if variables:
       optimizers.apply(
           self._rnd_optimizer, tape.gradient(loss, variables), variables
@@ -555,7 +552,7 @@ class R2D3Agent(tf_agent.TFAgent):
 
 
 def _mean(values: Optional[tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
-  """Mean of the values where the mask is True; 0 without values."""
+  """Returns the mean of values where the mask is True; 0 without values."""
   if values is None:
     return tf.constant(0.0)
   values = tf.where(mask, tf.cast(values, tf.float32), 0.0)
@@ -564,5 +561,5 @@ def _mean(values: Optional[tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
 
 
 def _mean_square(values: Optional[tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
-  """Mean of the squared values where the mask is True; 0 without values."""
+  """Returns the mean of squared values where the mask is True; 0 without."""
   return _mean(None if values is None else tf.square(values), mask)

@@ -116,7 +116,11 @@ def check_networks(
     )
 
 
-def _check_forgets(label, net, observation_spec):
+def _check_forgets(
+    label: str,
+    net: network.Network,
+    observation_spec: tf_types.NestedTensorSpec,
+) -> None:
   """Raises InvalidValue unless a network resets its state at a FIRST step.
 
   A sequence may begin with padding before the first step of an episode. A
@@ -126,7 +130,7 @@ def _check_forgets(label, net, observation_spec):
   if not net.state_spec:
     return
 
-  def filled(spec, number):
+  def filled(spec: tf.TensorSpec, number: int) -> tf.Tensor:
     return tf.cast(tf.fill([1, *spec.shape], number), spec.dtype)
 
   with tf.init_scope():

@@ -53,7 +53,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       raise errors.InvalidValue(
           f'epsilon must be between 0 and 1, got {epsilon}.'
       )
-    info_spec = ()
+    info_spec: types.NestedTensorSpec = ()
     if stores_state:
       info_spec = dict(
           network_state=tuple(tf.nest.flatten(q_network.state_spec))
@@ -75,7 +75,9 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     """Epsilon as it was given to the constructor."""
     return self._epsilon
 
-  def _distribution(self, time_step, policy_state):
+  def _distribution(
+      self, time_step: ts.TimeStep, policy_state: types.NestedTensor
+  ) -> policy_step.PolicyStep:
     if self._policy_state_spec and not tf.nest.flatten(policy_state):
       policy_state = self.get_initial_state(tf.shape(time_step.step_type)[0])
     q_values, state = self._q_network(
@@ -92,7 +94,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       )
       epsilon = epsilon[:, tf.newaxis]
     best = tf.one_hot(tf.argmax(q_values, axis=-1), num_actions)
-    info = ()
+    info: types.NestedTensor = ()
     if self._stores_state:
       info = dict(network_state=tuple(tf.nest.flatten(policy_state)))
     return policy_step.PolicyStep(
@@ -105,6 +107,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     )
 
 
-def _are_probabilities(epsilon):
+def _are_probabilities(epsilon: types.Float) -> bool:
   array = np.asarray(epsilon)
-  return array.dtype.kind in 'biuf' and np.all((array >= 0) & (array <= 1))
+  is_number = array.dtype.kind in 'biuf'
+  return is_number and bool(np.all((array >= 0) & (array <= 1)))

@@ -36,14 +36,14 @@ def of_scope() -> Optional[tf.distribute.Strategy]:
 
 
 def refuse(owner: str, more: str) -> None:
-  """Refuses to build what cannot run under the strategy in scope.
+  """Refuses to build an object under a strategy of several replicas.
 
   Args:
     owner: Name of the object, for the message.
     more: Advice, at the end of the message.
 
   Raises:
-    InvalidValue: If it is one of several replicas.
+    InvalidValue: If the strategy in scope has several replicas.
   """
   strategy = of_scope()
   if strategy is not None:
@@ -55,7 +55,7 @@ def refuse(owner: str, more: str) -> None:
 class Replicas:
   """The replicas of the strategy in scope; one without a strategy."""
 
-  def __init__(self):
+  def __init__(self) -> None:
     self._strategy = of_scope()
 
   def split(
@@ -68,7 +68,7 @@ class Replicas:
       weights: Floats [n, ...] of mean 1, or None for 1.
 
     Returns:
-      A tuple (batch, weights) for `run`. One replica gets what was given.
+      A tuple (batch, weights) for `run`; unchanged for one replica.
     """
     if self._strategy is None:
       return batch, weights
@@ -79,10 +79,12 @@ class Replicas:
     num_replicas = self._strategy.num_replicas_in_sync
     size = -(-num_samples // num_replicas)  # Rounded up.
 
-    def slice_of(context):
+    def slice_of(
+        context: tf.distribute.ReplicaContext
+    ) -> Tuple[types.NestedTensor, tf.Tensor]:
       places = tf.range(size) + size * context.replica_id_in_sync_group
 
-      def take(x):
+      def take(x: Optional[tf.Tensor]) -> Optional[tf.Tensor]:
         return None if x is None else tf.gather(x, places % num_samples)
 
       samples, factors = tf.nest.map_structure(take, (batch, weights))
@@ -117,7 +119,7 @@ class Replicas:
 
 
 def num_replicas() -> int:
-  """Returns how many replicas run what `Replicas.run` runs; called therein."""
+  """Returns the number of replicas, inside of `Replicas.run`."""
   return tf.distribute.get_strategy().num_replicas_in_sync
 
 

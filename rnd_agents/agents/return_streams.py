@@ -4,7 +4,7 @@
 
 import dataclasses
 import numbers
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import gin
 import tensorflow as tf
@@ -26,6 +26,10 @@ _RANGES = dict(
     bonus_clip=ranges.ABOVE_0.or_none().or_schedule(),
     termination_discount=ranges.WITHIN_0_AND_1,
 )
+# Raw bonuses [B, T] by curiosity.
+Bonuses = Dict[curiosity_lib.Curiosity, tf.Tensor]
+# The environment's reward (None), an entry of it, or a bonus.
+_Source = Union[None, int, curiosity_lib.Curiosity]
 
 
 @gin.configurable(module='rnd_agents')
@@ -54,18 +58,19 @@ class ReturnStream:
   discount_factor: float
   advantage_coefficient: float = 1.0
   ends_with_episode: bool = True
-  reward: Any = None
+  reward: Union[_Source, Sequence[Tuple[float, _Source]]] = None
   bonus_clip: Optional[float] = None
   termination_discount: float = 1.0
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     if not (isinstance(self.name, str) and self.name.isidentifier()):
       raise errors.InvalidValue(
           'ReturnStream.name must be a word that can stand in the name of a'
           f' metric, got {self.name!r}.'
       )
     ranges.check(_RANGES, vars(self), 'ReturnStream.')
-    for pair in self.terms or [self.reward]:
+    pairs: Sequence[Any] = self.terms or [self.reward]
+    for pair in pairs:
       is_pair = isinstance(pair, (list, tuple)) and len(pair) == 2
       source = pair[1] if is_pair else pair
       if not is_pair or not (
@@ -74,7 +79,7 @@ class ReturnStream:
           or (
               isinstance(source, numbers.Integral)
               and not isinstance(source, bool)
-              and source >= 0
+              and int(source) >= 0
           )
       ):
         raise errors.InvalidType(
@@ -100,14 +105,14 @@ class ReturnStream:
       )
 
   @property
-  def terms(self) -> Tuple[Tuple[float, Any], ...]:
+  def terms(self) -> Tuple[Tuple[float, _Source], ...]:
     """Pairs (weight, source) of the reward."""
-    if isinstance(self.reward, (list, tuple)):
+    if isinstance(self.reward, Sequence):
       return tuple(self.reward)
     return ((1.0, self.reward),)
 
   @property
-  def _curiosities(self):
+  def _curiosities(self) -> List[curiosity_lib.Curiosity]:
     return [
         source
         for _, source in self.terms
@@ -125,7 +130,7 @@ class ReturnStream:
     return [
         (weight, source)
         for weight, source in self.terms
-        if source is None or source is not self.curiosity
+        if not isinstance(source, curiosity_lib.Curiosity)
     ]
 
   @property
@@ -136,9 +141,8 @@ class ReturnStream:
     ]
     return weight
 
-  def normalized_bonus(self, bonus: tf.Tensor) -> tf.Tensor:
-    """Returns the curiosity's bonus, normalized and clipped."""
-    bonus = self.curiosity.normalize_bonus(bonus)
+  def clip(self, bonus: tf.Tensor) -> tf.Tensor:
+    """Returns the curiosity's normalized bonus, clipped."""
     if self.bonus_clip is None:
       return bonus
     return tf.clip_by_value(bonus, -self.bonus_clip, self.bonus_clip)
@@ -173,14 +177,13 @@ class ReturnStreams(tf.Module):
     """Creates the sums of each episode's bonuses.
 
     Args:
-      streams: `ReturnStream`s.
+      streams: The streams, in the order of the value heads.
       scalers: Divides the environment's reward in each stream; None leaves it.
       reward_clip: Bound on a reward that was divided; 0 for no bound.
       lambda_value: lambda of GAE.
       bootstrap_at_time_limit: Whether a return that ends with the episode
         bootstraps where a time limit cut it.
-      advantage_normalizer: Normalizes the combined advantages; None leaves
-        them.
+      advantage_normalizer: Normalizes the combined advantages; None for none.
       name: Name of the module.
     """
     super().__init__(name=name)
@@ -191,8 +194,9 @@ class ReturnStreams(tf.Module):
     self.advantage_normalizer = advantage_normalizer
     # Intrinsic return of the episodes so far, of each stream with a curiosity.
     self.episode_sums = [
-        stream.curiosity
-        and running_statistics.RunningSums('episode_bonuses')
+        running_statistics.RunningSums('episode_bonuses')
+        if stream.curiosity is not None
+        else None
         for stream in self.streams
     ]
     self._reward_clip = reward_clip
@@ -215,19 +219,15 @@ class ReturnStreams(tf.Module):
   # ---------------------------------------------------------------------------
   # Rewards.
 
-  def bonuses(
-      self, transitions: transitions_lib.Transitions
-  ) -> Dict[curiosity_lib.Curiosity, tf.Tensor]:
-    """Returns the raw bonus of `Transitions` [B, T] by curiosity."""
+  def bonuses(self, transitions: transitions_lib.Transitions) -> Bonuses:
+    """Returns the raw bonuses of transitions [B, T]."""
     return {
         curiosity: curiosity.bonus(transitions)
         for curiosity in self.curiosities
     }
 
   def update_return_statistics(
-      self,
-      experience: trajectory_lib.Trajectory,
-      bonuses: Dict[curiosity_lib.Curiosity, tf.Tensor],
+      self, experience: trajectory_lib.Trajectory, bonuses: Bonuses
   ) -> None:
     """Updates the statistics that divide rewards and bonuses by a rollout.
 
@@ -260,9 +260,7 @@ class ReturnStreams(tf.Module):
         scaler.update(_from_environment(stream, rewards), valid, starts)
 
   def rewards(
-      self,
-      experience: trajectory_lib.Trajectory,
-      bonuses: Dict[curiosity_lib.Curiosity, tf.Tensor],
+      self, experience: trajectory_lib.Trajectory, bonuses: Bonuses
   ) -> List[Optional[tf.Tensor]]:
     """Returns the rewards of each stream under the present statistics.
 
@@ -276,7 +274,7 @@ class ReturnStreams(tf.Module):
     """
     valid = valid_transitions(experience)
     environment_rewards = tf.cast(experience.reward[:, :-1], tf.float32)
-    rewards = []
+    rewards: List[Optional[tf.Tensor]] = []
     for stream, scaler in zip(self.streams, self.scalers, strict=True):
       if not stream.is_on:
         rewards.append(None)
@@ -291,8 +289,9 @@ class ReturnStreams(tf.Module):
                 reward, -self._reward_clip, self._reward_clip
             )
         terms.append(reward)
-      if stream.curiosity is not None:
-        bonus = stream.normalized_bonus(bonuses[stream.curiosity])
+      curiosity = stream.curiosity
+      if curiosity is not None:
+        bonus = stream.clip(curiosity.normalize_bonus(bonuses[curiosity]))
         terms.append(_times(stream.bonus_weight, tf.where(valid, bonus, 0.0)))
       rewards.append(terms[0] if len(terms) == 1 else tf.add_n(terms))
     return rewards
@@ -338,8 +337,14 @@ class ReturnStreams(tf.Module):
       )
     return combined, tf.stack(of_streams, axis=-1) + old_values
 
-  def _advantages_of(self, stream, experience, rewards, values):
-    """GAE [B, T] of one stream from rewards [B, T] and values [B, T+1]."""
+  def _advantages_of(
+      self,
+      stream: ReturnStream,
+      experience: trajectory_lib.Trajectory,
+      rewards: tf.Tensor,
+      values: tf.Tensor,
+  ) -> tf.Tensor:
+    """Returns a stream's GAE [B, T] of rewards [B, T] and values [B, T+1]."""
     is_boundary = ~valid_transitions(experience)
     rewards = tf.where(is_boundary, 0.0, rewards)
     if stream.ends_with_episode:
@@ -370,7 +375,7 @@ class ReturnStreams(tf.Module):
   def statistics(
       self,
       experience: trajectory_lib.Trajectory,
-      bonuses: Dict[curiosity_lib.Curiosity, tf.Tensor],
+      bonuses: Bonuses,
       rewards: Sequence[Optional[tf.Tensor]],
       returns: tf.Tensor,
       values: tf.Tensor,
@@ -408,7 +413,12 @@ class ReturnStreams(tf.Module):
     statistics.update(self._bonus_statistics(experience, bonuses, rewards))
     return statistics
 
-  def _bonus_statistics(self, experience, bonuses, rewards):
+  def _bonus_statistics(
+      self,
+      experience: trajectory_lib.Trajectory,
+      bonuses: Bonuses,
+      rewards: Sequence[Optional[tf.Tensor]],
+  ) -> Dict[str, tf.Tensor]:
     valid = valid_transitions(experience)
     ends = valid & tf.equal(
         experience.next_step_type[:, :-1], ts.StepType.LAST
@@ -419,9 +429,10 @@ class ReturnStreams(tf.Module):
     for stream, reward, sums in zip(
         self.streams, rewards, self.episode_sums, strict=True
     ):
-      if stream.curiosity is None or not stream.is_on:
+      curiosity = stream.curiosity
+      if curiosity is None or sums is None or not stream.is_on:
         continue
-      bonus = bonuses[stream.curiosity]
+      bonus = bonuses[curiosity]
       kept = tf.boolean_mask(bonus, valid)
       for name, reduce in zip(
           _bonus_names(stream.name, curious),
@@ -432,10 +443,8 @@ class ReturnStreams(tf.Module):
       statistics[f'{stream.name}_reward_max'] = tf.reduce_max(
           tf.boolean_mask(reward, valid)
       )
-      clipped = stream.normalized_bonus(bonus)
-      is_clipped = tf.not_equal(
-          clipped, stream.curiosity.normalize_bonus(bonus)
-      )
+      clipped = stream.clip(curiosity.normalize_bonus(bonus))
+      is_clipped = tf.not_equal(clipped, curiosity.normalize_bonus(bonus))
       statistics[f'{stream.name}_reward_clipped'] = tf.reduce_mean(
           tf.cast(tf.boolean_mask(is_clipped, valid), tf.float32)
       )
@@ -480,20 +489,20 @@ def statistics_names(
   )
 
 
-def _bonus_names(name, curious):
-  """Names of mean, deviation and maximum of a stream's raw bonus.
+def _bonus_names(name: str, curious: Sequence[str]) -> List[str]:
+  """Returns the names of mean, deviation and maximum of a stream's raw bonus.
 
   The name of the stream is part of them if several streams have a curiosity.
   """
   prefix = '' if len(curious) == 1 else f'{name}_'
-  return [f'{prefix}bonus_{what}' for what in ('mean', 'std', 'max')]
+  return [f'{prefix}bonus_{each}' for each in ('mean', 'std', 'max')]
 
 
 def curiosities(
     streams: Sequence[ReturnStream],
 ) -> List[curiosity_lib.Curiosity]:
   """Returns the curiosities of streams, each once."""
-  found = []
+  found: List[curiosity_lib.Curiosity] = []
   for stream in streams:
     if stream.curiosity is not None and stream.curiosity not in found:
       found.append(stream.curiosity)
@@ -514,11 +523,11 @@ def is_padding(experience: trajectory_lib.Trajectory) -> tf.Tensor:
   return ~valid_transitions(experience) & ~next_is_first
 
 
-def _ends_and_starts(experience):
-  """Where sums over episodes start again, booleans [B, T].
+def _ends_and_starts(experience: trajectory_lib.Trajectory) -> tf.Tensor:
+  """Returns where sums over episodes start again, booleans [B, T].
 
-  At ends, too: of rollouts that share no row, as a driver and an emptied
-  replay buffer make them, the last row may be the FIRST one of an episode,
+  They start again at ends, too: if rollouts share no row, as those of a driver
+  with an emptied replay buffer, the last row may be the FIRST one of an episode
   whose transition is in none of them.
   """
   return tf.not_equal(
@@ -526,8 +535,8 @@ def _ends_and_starts(experience):
   ) & ~is_padding(experience)
 
 
-def _from_environment(stream, rewards):
-  """The environment's rewards in a stream, of [B, T] or [B, T, R]."""
+def _from_environment(stream: ReturnStream, rewards: tf.Tensor) -> tf.Tensor:
+  """Returns a stream's rewards [B, T] from those of the environment."""
   terms = [
       _times(weight, rewards if entry is None else rewards[..., entry])
       for weight, entry in stream.environment_terms
@@ -535,5 +544,5 @@ def _from_environment(stream, rewards):
   return terms[0] if len(terms) == 1 else tf.add_n(terms)
 
 
-def _times(weight, rewards):
+def _times(weight: float, rewards: tf.Tensor) -> tf.Tensor:
   return rewards if weight == 1.0 else weight * rewards

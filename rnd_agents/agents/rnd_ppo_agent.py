@@ -11,7 +11,17 @@ import collections
 import functools
 import inspect
 import operator
-from typing import Any, Callable, Optional, Sequence, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+    Type,
+    Union,
+)
 
 import gin
 import tensorflow as tf
@@ -22,6 +32,7 @@ from tf_agents.agents.ppo import ppo_utils
 from tf_agents.networks import network
 from tf_agents.policies import greedy_policy
 from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 from tf_agents.utils import common
 from tf_agents.utils import nest_utils
@@ -42,8 +53,8 @@ from rnd_agents.statistics import finite
 from rnd_agents.statistics import running_statistics
 
 
-def _loss_names(stream_names):
-  """Names of the means over the optimizer steps of one `train`."""
+def _loss_names(stream_names: Sequence[str]) -> Tuple[str, ...]:
+  """Returns the names of the means over the optimizer steps of a `train`."""
   return (
       *ppo_agent.PPOLossInfo._fields,
       *(f'{name}_value_loss' for name in stream_names),
@@ -56,12 +67,14 @@ def _loss_names(stream_names):
 
 
 @functools.cache
-def _loss_info_type(stream_names, curious_names):
+def _loss_info_type(
+    stream_names: Tuple[str, ...], curious_names: Tuple[str, ...]
+) -> Type[Any]:
   """Creates the `RNDPPOLossInfo` of an agent, a namedtuple class.
 
-  After the means follow two numbers about the update as a whole, and the
-  statistics of the rollout before it, which are 0 where `preprocess_sequence`
-  computed the returns.
+  The means are followed by two numbers about the whole update, and statistics
+  of the rollout before it, which are 0 if `preprocess_sequence` computed the
+  returns.
 
   Args:
     stream_names: Names of the agent's streams.
@@ -76,6 +89,8 @@ def _loss_info_type(stream_names, curious_names):
 
 
 RNDPPOLossInfo = _loss_info_type(('extrinsic', 'intrinsic'), ('intrinsic',))
+
+_Sampler = Union[rollout.RowSampler, rollout.ChunkSampler]
 
 # Methods of PPOAgent that training never calls, by what to do instead.
 _LOSSES = 'Override _ppo_losses, which computes PPO\'s terms of the loss.'
@@ -97,7 +112,7 @@ _UNUSED_METHODS = dict(
 )
 
 
-def _unused_message(agent_class, name):
+def _unused_message(agent_class: type, name: str) -> str:
   return (
       f'{agent_class.__name__}.{name} has no effect: training by RND-PPO never'
       f' calls it. {_UNUSED_METHODS[name]}'
@@ -106,7 +121,7 @@ def _unused_message(agent_class, name):
 
 @gin.configurable(
     module='rnd_agents',
-    denylist=[  # What `create_rnd_ppo_agent` passes, and what has no effect.
+    denylist=[  # Passed by `create_rnd_ppo_agent`, or without effect.
         'time_step_spec',
         'action_spec',
         'optimizer',
@@ -287,7 +302,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
 
     Raises:
       TypeError: If an argument is unknown or a network is missing.
-      ValueError: If an argument or a network cannot serve.
+      ValueError: If an argument is out of range, or does not fit another one.
     """
     signature = inspect.signature(RNDPPOAgent)
     arguments = rnd_ppo_arguments.checked(locals(), signature)
@@ -311,7 +326,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     self._loss_info_type = _loss_info_type(
         names, tuple(s.name for s in streams if s.curiosity is not None)
     )
-    self._is_recurrent = bool(actor_net.state_spec or value_net.state_spec)
+    self._is_recurrent = bool(
+        self._actor_net.state_spec or self._value_net.state_spec
+    )
     self._sequences = rnd_ppo_arguments.sequence_settings(arguments)
     self._return_streams = return_streams.ReturnStreams(
         streams,
@@ -347,17 +364,17 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   # ---------------------------------------------------------------------------
   # Construction.
 
-  def __init_subclass__(cls, **kwargs):
+  def __init_subclass__(cls, **kwargs: Any) -> None:
     super().__init_subclass__(**kwargs)
     for name in _UNUSED_METHODS:
       if getattr(cls, name) is not getattr(RNDPPOAgent, name):
         raise errors.InvalidType(_unused_message(cls, name))
 
-  def _build_policies(self, greedy_eval, stores_state):
-    """Replaces the parent's policies and what was derived from their specs."""
+  def _build_policies(self, greedy_eval: bool, stores_state: bool) -> None:
+    """Replaces the parent's policies and attributes that depend on them."""
     all_curiosities = return_streams.curiosities(self.streams)
 
-    def build(collect):
+    def build(collect: bool) -> rnd_ppo_policy.RNDPPOPolicy:
       return rnd_ppo_policy.RNDPPOPolicy(
           self.time_step_spec,
           self.action_spec,
@@ -395,20 +412,20 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         self.data_context, sequence_length=None
     )
 
-  def _info_names(self, name):
-    """Names of the streams' 'return' or 'value_prediction' in policy infos.
+  def _info_names(self, name: str) -> List[str]:
+    """Returns the streams' names of 'return' or 'value_prediction' in infos.
 
     TF-Agents reads those of the first stream, without a prefix.
     """
     return [name] + [f'{stream.name}_{name}' for stream in self.streams[1:]]
 
-  def _computed_names(self):
-    """Names of the scalars that `_preprocess` adds to the policy info."""
+  def _computed_names(self) -> List[str]:
+    """Returns the names of scalars that `_preprocess` adds to policy infos."""
     return ['advantage', *self._info_names('return'), 'valid_mask']
 
-  def _build_optimizers(self):
+  def _build_optimizers(self) -> None:
     """Creates the variables of the optimizers, and lists what they train."""
-    # In the networks' order, which checkpoints rely on. Names will not do:
+    # In the networks' order, which checkpoints rely on, and not sorted by name:
     # Keras numbers layers through a process, and dense_10 sorts before dense_9.
     self._ppo_variables = optimizers.trainable_variables(
         self._actor_net, self._value_net
@@ -480,7 +497,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     )
 
   # ---------------------------------------------------------------------------
-  # What a user calls besides `train`.
+  # Public methods besides `train`.
 
   def rnd_loss(
       self, observations: types.NestedTensor
@@ -493,6 +510,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     Returns:
       A tuple (bonus [B, T], mean []).
     """
+    if self._curiosity is None:
+      raise errors.InvalidValue('RNDPPOAgent.rnd_loss needs a curiosity.')
     bonus = self._curiosity.bonus(transitions_lib.Transitions(observations))
     return bonus, tf.reduce_mean(bonus)
 
@@ -501,7 +520,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       observations: types.NestedTensor,
       mask: Optional[types.Tensor] = None,
   ) -> None:
-    """Takes raw observations into the statistics of all that whitens them.
+    """Updates all statistics of observations with raw observations.
 
     Call it on a random policy's observations before training starts (section
     2.4 of the paper); `train` continues from there by itself.
@@ -512,7 +531,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     """
     spec = tf.nest.flatten(self.time_step_spec.observation)[0]
     leaf = tf.nest.flatten(observations)[0]
-    outer_rank = len(leaf.shape) - spec.shape.rank  # NumPy knows no rank.
+    outer_rank = len(leaf.shape) - spec.shape.rank  # May be a NumPy array.
     with tf.control_dependencies(
         finite.verify({'observation': observations}, outer_rank)
     ):
@@ -524,7 +543,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   # ---------------------------------------------------------------------------
   # Training: an update from top to bottom.
 
-  def _train(self, experience, weights):
+  def _train(
+      self, experience: trajectory.Trajectory, weights: Optional[types.Tensor]
+  ) -> tf_agent.LossInfo:
     """Updates the agent by a rollout [B, T+1], or by a `PPOLearner`'s part.
 
     The order is that of the authors of RND: bonus under the statistics of the
@@ -559,7 +580,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       num_minibatches = tf.cast(num_samples > 0, tf.int32)
 
     with tf.control_dependencies(refusals):  # Before anything changes.
-      if self.trains_on_rollouts:
+      if transitions is not None:
         rows, statistics = self._rows_of_rollout(
             experience, transitions, log_probability, bonuses, values
         )
@@ -587,14 +608,17 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   # ---------------------------------------------------------------------------
   # Training: evaluation of a rollout.
 
-  def _evaluate(self, experience, transitions, weights=None):
-    """Evaluates a rollout, and refuses one that is not finite.
-
-    Nothing has changed yet.
+  def _evaluate(
+      self,
+      experience: trajectory.Trajectory,
+      transitions: Optional[transitions_lib.Transitions],
+      weights: Optional[tf.Tensor] = None,
+  ) -> Tuple[tf.Tensor, return_streams.Bonuses, tf.Tensor, List[tf.Operation]]:
+    """Evaluates a rollout before any update, and refuses one not finite.
 
     Args:
-      experience: A `Trajectory` [B, T+1], or parts [B, T] of what `_preprocess`
-        returned.
+      experience: A `Trajectory` [B, T+1], or parts [B, T] of the results of
+        `_preprocess`.
       transitions: Its `Transitions` [B, T]; None for parts, whose bonuses and
         values are not computed.
       weights: Weights of its rows or None.
@@ -622,7 +646,12 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         *finite.verify({'bonus': list(bonuses.values())}, mask=valid[:, :-1]),
     ]
 
-  def _check_collected(self, experience, valid, weights):
+  def _check_collected(
+      self,
+      experience: trajectory.Trajectory,
+      valid: tf.Tensor,
+      weights: Optional[tf.Tensor],
+  ) -> List[tf.Operation]:
     """Refuses numbers that are not finite where they enter an update.
 
     Rewards, discounts, actions and their distributions enter where a transition
@@ -653,8 +682,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         *finite.verify(dist_params, mask=valid, largest=float('inf')),
     ]
 
-  def _log_probability(self, experience, valid):
-    """Log probability [B, T] of the actions under the collecting policy."""
+  def _log_probability(
+      self, experience: trajectory.Trajectory, valid: tf.Tensor
+  ) -> tf.Tensor:
+    """Returns log probabilities [B, T] under the collecting policy."""
     distributions = ppo_utils.distribution_from_spec(
         self._action_distribution_spec,
         experience.policy_info['dist_params'],
@@ -665,8 +696,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     )
     return tf.where(valid, log_probability, 0.0)
 
-  def _values(self, experience):
-    """Values [B, T+1, N] of the observations, as recorded where they were."""
+  def _values(self, experience: trajectory.Trajectory) -> tf.Tensor:
+    """Returns values [B, T+1, N] of the observations, recorded or computed."""
     policy, info = self._collect_policy, experience.policy_info
     names = self._info_names('value_prediction')
     if names[0] in info:
@@ -685,9 +716,13 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   # Training: streams of a rollout.
 
   def _advantages(
-      self, experience, rewards, values, updates_statistics=False
-  ):
-    """Returns advantages [B, T] and returns [B, T, N]; for subclasses.
+      self,
+      experience: trajectory.Trajectory,
+      rewards: Sequence[Optional[tf.Tensor]],
+      values: tf.Tensor,
+      updates_statistics: bool = False,
+  ) -> Tuple[tf.Tensor, tf.Tensor]:
+    """Returns advantages [B, T] and returns [B, T, N]; may be overridden.
 
     Args:
       experience: A `Trajectory` [B, T+1].
@@ -700,8 +735,13 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     )
 
   def _rows_of_rollout(
-      self, experience, transitions, log_probability, bonuses, values
-  ):
+      self,
+      experience: trajectory.Trajectory,
+      transitions: transitions_lib.Transitions,
+      log_probability: tf.Tensor,
+      bonuses: return_streams.Bonuses,
+      values: tf.Tensor,
+  ) -> Tuple[rollout.Rows, Dict[str, tf.Tensor]]:
     """Computes the streams of a rollout, and updates their statistics.
 
     Args:
@@ -742,7 +782,12 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     )
     return self._rows(experience, log_probability, **of_transitions), statistics
 
-  def _rows(self, experience, log_probability, **of_transitions):
+  def _rows(
+      self,
+      experience: trajectory.Trajectory,
+      log_probability: tf.Tensor,
+      **of_transitions: types.NestedTensor,
+  ) -> rollout.Rows:
     """Merges batch and time, [B, T+1, ...] -> [R, ...]."""
     return transitions_lib.merge_time(
         rollout.Rows(
@@ -758,15 +803,17 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   # ---------------------------------------------------------------------------
   # Training: epochs, minibatches, steps.
 
-  def _sampler(self, valid):
-    """Draws minibatches of the rows that begin a transition, [B, T+1]."""
+  def _sampler(self, valid: tf.Tensor) -> _Sampler:
+    """Returns a sampler of the rows that begin a transition, [B, T+1]."""
     if not self._is_recurrent:
       return rollout.RowSampler(valid)
     return rollout.ChunkSampler(
         valid, self._sequences, self._collect_policy, self._shuffling
     )
 
-  def _run_epochs(self, rows, sampler, num_minibatches):
+  def _run_epochs(
+      self, rows: rollout.Rows, sampler: _Sampler, num_minibatches: types.Int
+  ) -> Tuple[tf.Tensor, Dict[str, tf.Tensor]]:
     """Takes all optimizer steps of an update, in one loop of the graph.
 
     Args:
@@ -795,8 +842,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     kl_index = 1 + self._loss_names.index('approximate_kl')
     limit = self._numbers['target_kl']
 
-    def step(i, _, sums):
-      # Parts of a pass differ by one sample at most; none is left out.
+    def step(
+        i: tf.Tensor, _: tf.Tensor, sums: tf.Tensor
+    ) -> Tuple[tf.Tensor, ...]:
+      # Sizes of parts of a pass differ by one sample at most.
       epoch, part = i // num_minibatches, i % num_minibatches
       start = part * num_samples // num_minibatches
       end = (part + 1) * num_samples // num_minibatches
@@ -812,7 +861,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         (tf.constant(0), 0.0, tf.zeros([1 + len(self._loss_names)])),
         parallel_iterations=1,
     )
-    if limit is None:  # A constant, by whose inverse graphs multiply.
+    if limit is None:  # A constant: graphs multiply by its inverse.
       num_taken = num_steps
     loss, *means = tf.unstack(
         sums / tf.cast(tf.maximum(num_taken, 1), tf.float32)
@@ -825,8 +874,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         skipped_train_steps=tf.cast(num_steps - num_taken, tf.float32),
     )
 
-  def _step(self, rows, minibatch, begins):
-    """Takes an optimizer step, of which each device computes a slice.
+  def _step(
+      self, rows: rollout.Rows, minibatch: rollout.Rows, begins: tf.Tensor
+  ) -> tf.Tensor:
+    """Takes an optimizer step; each device computes a slice of it.
 
     Args:
       rows: `Rows` of the rollout.
@@ -837,7 +888,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       [total loss, *self._loss_names] as a tensor.
     """
 
-    def step(policy_samples, curiosity_samples):
+    def step(
+        policy_samples: Tuple[rollout.Rows, Optional[tf.Tensor]],
+        curiosity_samples: Tuple[types.NestedTensor, Optional[tf.Tensor]],
+    ) -> tf.Tensor:
       minibatch, counts = policy_samples
       with tf.GradientTape() as tape:
         terms = self._loss_terms(
@@ -868,12 +922,14 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     self.train_step_counter.assign_add(1)
     return results
 
-  def _curiosity_samples(self, rows, begins):
-    """Returns what the curiosities learn from, and its weights.
+  def _curiosity_samples(
+      self, rows: rollout.Rows, begins: tf.Tensor
+  ) -> Tuple[types.NestedTensor, Optional[tf.Tensor]]:
+    """Returns the transitions that the curiosities learn from, and weights.
 
-    The rows come shuffled, so the first ones are a random subset: drawn before
-    the forward pass, of a fixed size, where the authors of RND mask a whole
-    pass by coin tosses. The expected loss is the same.
+    The rows are shuffled, so the first ones are a random subset of fixed size,
+    drawn before the forward pass. The authors of RND mask a whole pass by coin
+    tosses instead; the expected loss is the same.
 
     Args:
       rows: `Rows` of the rollout.
@@ -892,7 +948,12 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     transitions, constants, weights = rows.transitions(begins)
     return (transitions, constants), weights
 
-  def _loss_terms(self, minibatch, curiosity_samples, curiosity_weights):
+  def _loss_terms(
+      self,
+      minibatch: rollout.Rows,
+      curiosity_samples: types.NestedTensor,
+      curiosity_weights: Optional[tf.Tensor],
+  ) -> Dict[str, tf.Tensor]:
     """Returns the terms of the loss by name, means over the samples.
 
     Args:
@@ -921,8 +982,13 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         else tf.add_n(curiosity_losses),
     )
 
-  def _ppo_losses(self, distributions, values, minibatch):
-    """Computes PPO's terms of the loss; for subclasses.
+  def _ppo_losses(
+      self,
+      distributions: types.NestedDistribution,
+      values: tf.Tensor,
+      minibatch: rollout.Rows,
+  ) -> Dict[str, tf.Tensor]:
+    """Computes PPO's terms of the loss; may be overridden.
 
     Args:
       distributions: A nest of the policy's action distributions, [m] or [m, L].
@@ -936,13 +1002,13 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     if counts is None:
       counts = tf.ones_like(minibatch.advantage)
 
-    def average(per_sample, weight):
+    def average(per_sample: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
       total = common.aggregate_losses(
           per_example_loss=per_sample, sample_weight=weight
       ).total_loss
       return replicas_lib.mean_of_slice(total)
 
-    def mean(per_sample):
+    def mean(per_sample: tf.Tensor) -> tf.Tensor:
       return average(per_sample, counts * (1.0 if weight is None else weight))
 
     clipping = self._importance_ratio_clipping
@@ -954,7 +1020,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
           log_probability, -self._log_prob_clipping, self._log_prob_clipping
       )
     old = minibatch.old_log_probability
-    # A row that is not a sample may hold anything: no ratio may overflow.
+    # Rows that are not samples have arbitrary values: no ratio may overflow.
     log_probability = tf.where(counts > 0, log_probability, old)
     surrogate, ratio = losses.clipped_surrogate_loss(
         log_probability, old, minibatch.advantage, clipping
@@ -995,8 +1061,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   def l2_regularization_loss(self, debug_summaries: bool = False) -> tf.Tensor:
     """Returns the weighted sum of the squares of all kernels.
 
-    A kernel is the policy's, the values' or shared by its use: two views of one
-    `ActorCriticNetwork` tell which of its weights an output depends on.
+    A kernel belongs to the policy, the values or both as it is used: two views
+    of one `ActorCriticNetwork` list the weights that an output depends on.
     """
     policy, values = (
         [w.ref() for w in _weights_behind(net) if 'kernel' in w.name]
@@ -1016,7 +1082,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         loss += coefficient * tf.add_n(squares)
     return loss
 
-  def _summarize(self, info):
+  def _summarize(self, info: Any) -> None:
     """Writes the scalars of one `train`, and histograms of variables."""
     step = self.train_step_counter
     for name, value in info._asdict().items():
@@ -1033,9 +1099,11 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         tf.summary.histogram(f'Variables/{name}', variable, step=step)
 
   # ---------------------------------------------------------------------------
-  # For a PPOLearner: `preprocess_sequence`, and what it calls besides `train`.
+  # For a PPOLearner: `preprocess_sequence`, and other methods that it calls.
 
-  def _preprocess(self, experience):
+  def _preprocess(
+      self, experience: trajectory.Trajectory
+  ) -> trajectory.Trajectory:
     """Computes the streams of a rollout for a `PPOLearner`.
 
     Changes no variable.
@@ -1082,11 +1150,13 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       experience = nest_utils.unbatch_nested_tensors(experience)
     return experience
 
-  def _rows_of_preprocessed(self, experience, log_probability):
-    """Returns the `Rows` of what `_preprocess` and a `PPOLearner` made."""
+  def _rows_of_preprocessed(
+      self, experience: trajectory.Trajectory, log_probability: tf.Tensor
+  ) -> rollout.Rows:
+    """Returns the `Rows` of a `PPOLearner`'s part of preprocessed rollouts."""
     info = experience.policy_info
 
-    def of_streams(name):
+    def of_streams(name: str) -> tf.Tensor:
       return tf.stack([info[n] for n in self._info_names(name)], axis=-1)
 
     return self._rows(
@@ -1103,9 +1173,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   ) -> None:
     """Updates statistics; a `PPOLearner` calls it once a rollout.
 
-    It hands over observations [B, T+1, ...] and no step types, so here, unlike
-    in `train`, the first observation of an episode earns a bonus that enters
-    the statistics of the intrinsic return.
+    It passes observations [B, T+1, ...] without step types, so that here,
+    unlike in `train`, the first observation of an episode gets a bonus that
+    enters the statistics of the intrinsic return.
     """
     transitions = transitions_lib.Transitions(
         tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
@@ -1127,10 +1197,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       )
 
 
-def _raising(name):
-  """A method in place of one that training never calls."""
+def _raising(name: str) -> Callable[..., None]:
+  """Returns a method that replaces one that training never calls."""
 
-  def method(self, *unused_args, **unused_kwargs):
+  def method(self: Any, *unused_args: Any, **unused_kwargs: Any) -> None:
     raise NotImplementedError(_unused_message(type(self), name))
 
   method.__name__ = name
@@ -1142,11 +1212,13 @@ for _name in _UNUSED_METHODS:
   setattr(RNDPPOAgent, _name, _raising(_name))
 
 
-def _weights_behind(net):
-  """Trainable weights that the output of a network or of a view depends on."""
+def _weights_behind(net: network.Network) -> Sequence[tf.Variable]:
+  """Returns the trainable weights that the output of a network depends on."""
   weights = getattr(net, 'weights_behind', None)
   return net.trainable_weights if weights is None else weights
 
 
-def _trainable_variables(curiosities):
+def _trainable_variables(
+    curiosities: Sequence[curiosity_lib.Curiosity]
+) -> List[tf.Variable]:
   return [v for each in curiosities for v in each.trainable_variables]

@@ -5,7 +5,7 @@
 import difflib
 import inspect
 import numbers
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import tensorflow as tf
@@ -79,6 +79,9 @@ _RANGES = dict(
         for name, range_ in _NUMBERS_OR_SCHEDULES.items()
     },
 )
+_Curiosities = Union[
+    curiosity_lib.Curiosity, Sequence[curiosity_lib.Curiosity], None
+]
 _STREAM_ARGUMENTS = (*_STREAM_NUMBERS_OR_SCHEDULES, 'episodic_intrinsic_stream')
 _RND_ARGUMENTS = (
     'rnd_network',
@@ -116,8 +119,8 @@ def checked(
   for spec in tf.nest.flatten(arguments['action_spec']):
     if spec.dtype.is_floating and spec.dtype != tf.float32:
       raise errors.InvalidType(
-          f'RNDPPOAgent has no {spec.dtype.name} actions, but float32 ones:'
-          f' give {spec.name or "the action"} a spec of float32 and cast in the'
+          f'RNDPPOAgent does not support {spec.dtype.name} actions: give'
+          f' {spec.name or "the action"} a spec of float32 and cast in the'
           ' environment, as rnd_agents.environments does.'
       )
   networks = {name: arguments[name] for name in ('actor_net', 'value_net')}
@@ -175,7 +178,7 @@ def sequence_settings(
   )
 
 
-def _check_names(others, own):
+def _check_names(others: Mapping[str, Any], own: Mapping[str, Any]) -> None:
   """Refuses unknown arguments, and other values than those of RND-PPO."""
   known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
   for name in sorted(set(others) - set(known)):
@@ -183,7 +186,7 @@ def _check_names(others, own):
     raise errors.InvalidType(
         f'RNDPPOAgent has no argument {name}.'
         + (f' Did you mean {", ".join(close)}?' if close else '')
-        + ' It knows its own arguments and those of TF-Agents\' PPOAgent.'
+        + ' It takes its own arguments and those of TF-Agents\' PPOAgent.'
     )
   for name, value in FIXED_PPO_ARGUMENTS.items():
     if others.get(name, value) != value:
@@ -193,20 +196,20 @@ def _check_names(others, own):
       )
 
 
-def _in_train(arguments):
+def _in_train(arguments: Mapping[str, Any]) -> bool:
   return arguments.get('compute_value_and_advantage_in_train', True)
 
 
-def _check_normalizers(arguments):
+def _check_normalizers(arguments: Mapping[str, Any]) -> None:
   """Refuses settings of statistics that would have no effect."""
   in_train = _in_train(arguments)
   if arguments.get('update_normalizers_in_train', True) and not in_train:
     raise errors.InvalidValue(
-        'With compute_value_and_advantage_in_train=False, `train` sees no whole'
-        ' rollouts and updates no statistics: set'
+        'With compute_value_and_advantage_in_train=False, `train` gets parts of'
+        ' rollouts and cannot update statistics: set'
         ' update_normalizers_in_train=False. A PPOLearner then calls'
-        ' update_observation_normalizer and update_reward_normalizer; a loop of'
-        ' your own must.'
+        ' update_observation_normalizer and update_reward_normalizer; your own'
+        ' loop must do so, too.'
     )
   if arguments['advantage_scale_decay'] and not (
       arguments['normalize_advantages'] and in_train
@@ -223,7 +226,7 @@ def _check_normalizers(arguments):
     )
 
 
-def _check_strategy(in_train):
+def _check_strategy(in_train: bool) -> None:
   """Refuses strategies whose replicas cannot share an update."""
   if not isinstance(replicas.of_scope(), tf.distribute.MirroredStrategy):
     replicas.refuse(
@@ -264,7 +267,7 @@ def create_streams(
   """
   curiosity, streams = arguments['curiosity'], arguments['streams']
 
-  def check_unused(names, instead):
+  def check_unused(names: Sequence[str], instead: str) -> None:
     for name in names:
       value, default = arguments[name], signature.parameters[name].default
       if value is not default and (tf.is_tensor(value) or value != default):
@@ -294,20 +297,20 @@ def create_streams(
   return next(iter(_list(curiosity)), first), streams
 
 
-def _list(curiosity):
-  """The curiosities of an argument that is one, a list of them, or None."""
+def _list(curiosity: _Curiosities) -> List[curiosity_lib.Curiosity]:
+  """Returns the curiosities of an argument: one, a list of them, or None."""
   if curiosity is None:
     return []
-  return curiosity if isinstance(curiosity, (list, tuple)) else [curiosity]
+  return list(curiosity) if isinstance(curiosity, Sequence) else [curiosity]
 
 
-def _create_rnd(arguments):
-  """RND on `rnd_network` and `target_rnd_network`."""
-  networks = [arguments[name] for name in _RND_ARGUMENTS[:2]]
-  parameters_lib.check_are_networks(
-      **dict(zip(_RND_ARGUMENTS[:2], networks, strict=True))
-  )
-  for name, net in zip(_RND_ARGUMENTS, networks):
+def _create_rnd(
+    arguments: Mapping[str, Any]
+) -> random_network_distillation.RandomNetworkDistillation:
+  """Creates RND on `rnd_network` and `target_rnd_network`."""
+  networks = {name: arguments[name] for name in _RND_ARGUMENTS[:2]}
+  parameters_lib.check_are_networks(**networks)
+  for name, net in networks.items():
     if net.state_spec:
       raise errors.InvalidValue(
           f'{name} has a recurrent state. RND judges single observations: use'
@@ -315,7 +318,8 @@ def _create_rnd(arguments):
       )
   return random_network_distillation.RandomNetworkDistillation(
       arguments['time_step_spec'].observation,
-      *networks,
+      arguments['rnd_network'],
+      arguments['target_rnd_network'],
       observation_fn=arguments['rnd_observation_fn'],
       loss_fn=arguments['rnd_loss_fn'],
       observation_clip_value=arguments['observation_clip_value'],
@@ -323,8 +327,10 @@ def _create_rnd(arguments):
   )
 
 
-def _default_streams(curiosities, arguments):
-  """The extrinsic stream, and an intrinsic one for each curiosity."""
+def _default_streams(
+    curiosities: Sequence[curiosity_lib.Curiosity], arguments: Mapping[str, Any]
+) -> Tuple[return_streams.ReturnStream, ...]:
+  """Creates the extrinsic stream, and an intrinsic one for each curiosity."""
   intrinsic = [
       return_streams.ReturnStream(
           f'intrinsic_{i + 1}' if i else 'intrinsic',
@@ -345,7 +351,11 @@ def _default_streams(curiosities, arguments):
   return extrinsic, *intrinsic
 
 
-def _check_streams(streams, curiosity, arguments):
+def _check_streams(
+    streams: Sequence[return_streams.ReturnStream],
+    curiosity: _Curiosities,
+    arguments: Mapping[str, Any],
+) -> None:
   """Refuses streams that fit no reward, no curiosity or no value network."""
   for stream in streams:
     if not isinstance(stream, return_streams.ReturnStream):
@@ -362,8 +372,8 @@ def _check_streams(streams, curiosity, arguments):
   paying = return_streams.curiosities(streams)
   if any(each not in paying for each in _list(curiosity)):
     raise errors.InvalidValue(
-        'RNDPPOAgent.curiosity pays in none of the streams: add a ReturnStream'
-        ' with reward=curiosity, or leave it out.'
+        'RNDPPOAgent.curiosity is not the reward of any stream: add a'
+        ' ReturnStream with reward=curiosity, or leave it out.'
     )
   time_step_spec = arguments['time_step_spec']
   _check_rewards(streams, time_step_spec.reward.shape)
@@ -384,15 +394,17 @@ def _check_streams(streams, curiosity, arguments):
   for each in [] if _in_train(arguments) else paying:
     if tf.nest.flatten(each.episodic_spec):
       raise errors.InvalidValue(
-          f'{type(each).__name__} pays by the episode so far, which a'
-          ' PPOLearner does not hand over: build the agent with'
+          f'{type(each).__name__} needs the episode so far, which a PPOLearner'
+          ' does not pass on: build the agent with'
           ' compute_value_and_advantage_in_train=True and call agent.train on'
           ' whole rollouts.'
       )
 
 
-def _check_rewards(streams, shape):
-  """Refuses entries that the environment's reward does not have."""
+def _check_rewards(
+    streams: Sequence[return_streams.ReturnStream], shape: tf.TensorShape
+) -> None:
+  """Refuses entries that are missing in the environment's reward."""
   for stream in streams:
     for _, source in stream.terms:
       if source is None and shape.rank:
@@ -404,8 +416,8 @@ def _check_rewards(streams, shape):
           shape.rank != 1 or source >= shape[0]
       ):
         raise errors.InvalidValue(
-            f'The ReturnStream {stream.name} is of entry {source} of the'
-            f' reward, which is of shape {shape}.'
+            f'The reward of ReturnStream {stream.name} is entry {source}, but'
+            f' the environment\'s reward has shape {shape}.'
         )
 
 
@@ -450,7 +462,7 @@ def check_rollout(
     )
   if settings.burn_in_length and not np.any(chunks.has_burn_in):
     raise errors.InvalidValue(
-        f'RNDPPOAgent.burn_in_length = {settings.burn_in_length} is longer than'
-        f' what comes before the last chunk of {rollout_length} steps: no chunk'
+        f'RNDPPOAgent.burn_in_length = {settings.burn_in_length} is more than'
+        f' the steps before the last chunk of {rollout_length} steps: no chunk'
         ' would have a burn-in. Lower it, or RNDPPOAgent.unroll_length.'
     )

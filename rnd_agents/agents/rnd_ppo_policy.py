@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PPO policy of an agent with several value heads and curiosities."""
 
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_policy
 from tf_agents.agents.ppo import ppo_utils
 from tf_agents.networks import network
 from tf_agents.trajectories import policy_step
+from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
 from rnd_agents.curiosity import curiosity
@@ -16,7 +17,7 @@ from rnd_agents.statistics import finite
 
 
 class FirstValueNetwork(network.Network):
-  """The first head of a value network, as TF-Agents takes it.
+  """The first head of a value network, for TF-Agents.
 
   `PPOPolicy` and `PPOLearner` accept one value a state.
   """
@@ -39,8 +40,12 @@ class FirstValueNetwork(network.Network):
     self.built = True  # `value_net` is: its variables are this network's.
 
   def call(
-      self, observation, step_type=None, network_state=(), training=False
-  ):
+      self,
+      observation: types.NestedTensor,
+      step_type: Optional[tf.Tensor] = None,
+      network_state: types.NestedTensor = (),
+      training: bool = False,
+  ) -> Tuple[tf.Tensor, types.NestedTensor]:
     values, network_state = self.value_net(
         observation, step_type, network_state=network_state, training=training
     )
@@ -53,7 +58,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
   With `collect` the policy info has, besides `dist_params`,
 
   * without `compute_value_and_advantage_in_train` each value by its name;
-  * with `stores_state` a `network_state`: what recurrent networks remembered
+  * with `stores_state` a `network_state`: the states of recurrent networks
     before the step, as a flat tuple.
 
   A SavedModel or checkpoint of it keeps the variables of the curiosities, too.
@@ -69,7 +74,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       collect: bool,
       stores_state: bool,
       **kwargs: Any,
-  ):
+  ) -> None:
     """Creates the policy.
 
     Args:
@@ -106,8 +111,8 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     self._build_info_spec()
     self._setup_specs()
 
-  def _build_state_spec(self, collect):
-    """One state a recurrent network, and one for both views of one."""
+  def _build_state_spec(self, collect: bool) -> None:
+    """Defines a state for each recurrent network, one for views of the same."""
     spec = {}
     if self._actor_network.state_spec:
       spec['actor_network_state'] = self._actor_network.state_spec
@@ -115,27 +120,28 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       spec['value_network_state'] = self._value_network.state_spec
     self._policy_state_spec = spec or ()
 
-  def _build_info_spec(self):
+  def _build_info_spec(self) -> None:
+    info_spec = self.info_spec
     if self._records_values:
-      spec = self._info_spec['value_prediction']
-      self._info_spec = dict(
-          self._info_spec,
+      spec = info_spec['value_prediction']
+      info_spec = dict(
+          info_spec,
           **{
               name: tf.TensorSpec(spec.shape, spec.dtype, name)
               for name in self._value_names[1:]
           },
       )
     if self._stores_state:
-      self._info_spec = dict(
-          self._info_spec,
-          network_state=_pack_flat(self._policy_state_spec),
-      )
+      network_state = _pack_flat(self._policy_state_spec)
+      info_spec = dict(info_spec, network_state=network_state)
+    self._info_spec = info_spec
 
   def training_info_spec(self) -> types.NestedTensorSpec:
     """Returns the spec of the policy infos that `RNDPPOAgent.train` takes.
 
-    They are those of the collection where it computes returns itself; else
-    `preprocess_sequence` has added what it computes of the whole rollout.
+    If the agent computes returns itself, they are the policy infos of the
+    collection; else `preprocess_sequence` has added the streams of the whole
+    rollout.
     """
     if not self._records_values:
       return self.info_spec
@@ -226,7 +232,13 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     """
     return self._apply_both(observations, step_types, states)[2]
 
-  def _apply_both(self, observations, step_types, states, training=False):
+  def _apply_both(
+      self,
+      observations: types.NestedTensor,
+      step_types: Optional[tf.Tensor],
+      states: types.NestedTensor,
+      training: bool = False,
+  ) -> Tuple[types.NestedDistribution, tf.Tensor, types.NestedTensor]:
     """Returns (distributions, values, new policy states)."""
     if self._shared is not None:
       (distributions, values), state = self._shared(
@@ -253,7 +265,13 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       }
     return distributions, values, self._kept(new_states)
 
-  def _apply_value_net(self, observations, step_types, states, training):
+  def _apply_value_net(
+      self,
+      observations: types.NestedTensor,
+      step_types: Optional[tf.Tensor],
+      states: types.NestedTensor,
+      training: bool,
+  ) -> Tuple[tf.Tensor, types.NestedTensor]:
     network = 'value' if self._shared is None else 'actor'
     return self._value_network.value_net(
         self.normalize(observations),
@@ -262,21 +280,31 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
         training=training,
     )
 
-  def _kept(self, states):
+  def _kept(self, states: Dict[str, types.NestedTensor]) -> types.NestedTensor:
     """Returns the states that are part of the policy's state."""
     if not self._policy_state_spec:
       return ()
     return {name: states[name] for name in self._policy_state_spec}
 
-  def _action(self, time_step, policy_state, seed):
+  def _action(
+      self,
+      time_step: ts.TimeStep,
+      policy_state: types.NestedTensor,
+      seed: Optional[types.Seed],
+  ) -> policy_step.PolicyStep:
     step = super()._action(time_step, policy_state, seed)
-    # No environment is to see what was drawn from NaN.
+    # No environment may get an action that was drawn from NaN.
     with tf.control_dependencies(tf.nest.flatten(step.info)):
       return step._replace(
           action=tf.nest.map_structure(tf.identity, step.action)
       )
 
-  def _distribution(self, time_step, policy_state, training=False):
+  def _distribution(
+      self,
+      time_step: ts.TimeStep,
+      policy_state: types.NestedTensor,
+      training: bool = False,
+  ) -> policy_step.PolicyStep:
     if self._policy_state_spec and not policy_state:
       policy_state = self.get_initial_state(tf.shape(time_step.step_type)[0])
     if self._records_values or 'value_network_state' in policy_state:
@@ -309,13 +337,15 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
     return policy_step.PolicyStep(distributions, new_states, info)
 
 
-def _state_of(network_name, policy_states):
-  """The state of the 'actor' or the 'value' network."""
+def _state_of(
+    network_name: str, policy_states: types.NestedTensor
+) -> types.NestedTensor:
+  """Returns the state of the 'actor' or the 'value' network."""
   if not policy_states:
     return ()
   return policy_states.get(f'{network_name}_network_state', ())
 
 
-def _pack_flat(states):
-  """A nest as a tuple: Reverb's tables refuse the lists in it."""
+def _pack_flat(states: types.NestedTensor) -> Tuple[tf.Tensor, ...]:
+  """Returns a nest as a tuple: Reverb's tables refuse lists in nests."""
   return tuple(tf.nest.flatten(states))

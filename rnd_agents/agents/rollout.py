@@ -25,20 +25,20 @@ class Rows(NamedTuple):
   chunks.
 
   Attributes:
-    observation: nest of tensors, as collected; likewise the next two.
-    step_type: integers.
-    action: nest of tensors.
-    old_log_probability: of the action, when it was collected.
-    advantage: of all streams together.
-    returns: [R, N], of each stream.
-    old_values: [R, N], of each stream.
+    observation: nest of tensors, as collected.
+    step_type: integers, as collected.
+    action: nest of tensors, as collected.
+    old_log_probability: log probability of the action when it was collected.
+    advantage: combined advantage of all streams.
+    returns: [R, N], return of each stream.
+    old_values: [R, N], value of each stream.
     weight: factor of the losses of the transition; None for 1.
-    network_state: what recurrent networks remember before the row, as it was
-      stored; of a minibatch the policy states [m, ...] before each chunk. None
-      where nothing was stored.
+    network_state: states of recurrent networks before the row, as stored; in a
+      minibatch the policy states [m, ...] before each chunk. None if nothing
+      was stored.
     constants: list of the constants of the transition, one entry for each
-      curiosity; None where they were not computed, and in a minibatch.
-    next_observation: None where it is the observation of the next row, and in a
+      curiosity; None if they were not computed, and in a minibatch.
+    next_observation: None if it is the observation of the next row, and in a
       minibatch.
     counts: floats of mean 1: how much each row of a minibatch counts; 0 for a
       row that is not a sample. None where all rows count alike.
@@ -63,7 +63,7 @@ class Rows(NamedTuple):
       counts: Optional[tf.Tensor] = None,
       network_state: types.NestedTensor = (),
   ) -> 'Rows':
-    """Returns the rows at indices [m] or [m, L], as the policy learns them."""
+    """Returns the rows at indices [m] or [m, L], for the policy's losses."""
     rows = self._replace(
         constants=None, next_observation=None, network_state=None
     )
@@ -107,7 +107,7 @@ class Rows(NamedTuple):
 
 
 class RowSampler:
-  """Draws single rows: samples of feed-forward networks."""
+  """Draws single rows, the samples of feed-forward networks."""
 
   def __init__(self, valid: tf.Tensor):
     """Finds the samples.
@@ -135,7 +135,7 @@ class RowSampler:
 
 
 class ChunkSampler:
-  """Draws chunks of a rollout: samples of recurrent networks."""
+  """Draws chunks of a rollout, the samples of recurrent networks."""
 
   def __init__(
       self,
@@ -160,8 +160,8 @@ class ChunkSampler:
     chunks = sequences.cut(num_rows - 1, settings)
     first_rows = tf.range(num_environments) * num_rows
 
-    def of_all(steps):
-      """[C, L] steps of one environment -> rows [B * C, L] of all."""
+    def of_all(steps: tf.Tensor) -> tf.Tensor:
+      """Steps [C, L] of one environment -> rows [B * C, L] of all."""
       length = steps.shape[1] or tf.shape(steps)[1]
       return tf.reshape(
           first_rows[:, tf.newaxis, tf.newaxis] + steps, [-1, length]
@@ -194,8 +194,8 @@ class ChunkSampler:
     )
     return rows.minibatch(steps, counts, self._states(rows, chosen)), begins
 
-  def _states(self, rows, chosen):
-    """States [m, ...] at the first steps of the chosen chunks."""
+  def _states(self, rows: Rows, chosen: tf.Tensor) -> types.NestedTensor:
+    """Returns the states [m, ...] at the first steps of the chosen chunks."""
     stored = self._stored(rows, tf.gather(self.steps[:, 0], chosen))
     if self._burn_in is None:
       return stored
@@ -209,15 +209,15 @@ class ChunkSampler:
         tf.gather(self._has_burn_in, chosen),
     )
 
-  def _stored(self, rows, indices):
-    """States that were stored with rows [m]; 0 where none were."""
+  def _stored(self, rows: Rows, indices: tf.Tensor) -> types.NestedTensor:
+    """Returns the states that were stored with rows [m]; 0 if none were."""
     if rows.network_state is None:
       return self._policy.get_initial_state(tf.size(indices))
     return self._policy.unpack_state(_gather(rows.network_state, indices))
 
 
-def _gather(nest, indices):
-  """Entries of each tensor of a nest; None stays None."""
+def _gather(nest: types.NestedTensor, indices: tf.Tensor) -> types.NestedTensor:
+  """Returns entries of each tensor of a nest; None stays None."""
   return tf.nest.map_structure(
       lambda x: None if x is None else tf.gather(x, indices), nest
   )

@@ -46,8 +46,8 @@ from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
 from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
-from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
+from rnd_agents.training import runs
 
 DEMONSTRATIONS_FILE = 'demonstrations.tfrecord'
 _COLUMNS = ('frames', 'cells', 'best_score', 'best_length', 'solved_worlds')
@@ -175,12 +175,12 @@ class Exploration:
     """Returns the episode seed of each world."""
     if self.world_seeds is not None:
       return [episode_seeds.checked_seed(seed) for seed in self.world_seeds]
-    stream = episode_seeds.new_stream(run_lib.Seeds(self.seed).of_shard(0)[0])
+    stream = episode_seeds.new_stream(runs.Seeds(self.seed).of_shard(0)[0])
     return [stream.seed_of(0, 1, world) for world in range(self.num_worlds)]
 
 
 @dataclasses.dataclass
-class ExplorationRun(run_lib.BaseRun):
+class ExplorationRun(runs.BaseRun):
   """A run that fills an archive, as its callbacks see it.
 
   Attributes:
@@ -189,7 +189,6 @@ class ExplorationRun(run_lib.BaseRun):
 
   config: Exploration
   explorer: explorer_lib.Explorer
-  log: metrics_log.MetricsLog = dataclasses.field(init=False)
 
   def get_state(self) -> Dict[str, Any]:
     """Returns the explorer's state and the steps that it has replayed."""
@@ -298,7 +297,7 @@ def run(config: Exploration) -> Result:
         settings, world_seeds=config.seeds_of_worlds()
     )
     stack.enter_context(run.final_status())
-    with run_lib.stopping_on_signals(run.stop):
+    with runs.stopping_on_signals(run.stop):
       run.log = metrics_log.MetricsLog(
           config.root_dir, run.counts() if is_resumed else None, _COLUMNS
       )
@@ -347,7 +346,7 @@ def _build_explorer(
     policy.check_fits(environment)
     act = actors.ObservationActor(actors.PolicyActor(policy))
   if config.novelty_fn is not None:
-    tf.keras.utils.set_random_seed(run_lib.Seeds(config.seed).networks)
+    tf.keras.utils.set_random_seed(runs.Seeds(config.seed).networks)
     novelty = config.novelty_fn(
         environment.time_step_spec(), environment.action_spec()
     )

@@ -11,11 +11,16 @@ arrays alone.
 """
 
 import abc
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
+from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.typing import types
+
+from rnd_agents.environments import episode_log
+from rnd_agents.environments import vector_environment
 
 
 class Recipe(NamedTuple):
@@ -25,35 +30,34 @@ class Recipe(NamedTuple):
   TensorFlow's global seed of the run.
 
   Attributes:
-    make_environment: function without arguments that returns the
-      `VectorPyEnvironment` of the shard.
-    make_policy: function of (`Specs`, number of environments) that returns a
-      `TFPolicy`: the collect policy of an agent that is built as the learner's.
+    make_environment: function that returns the environments of the shard.
+    make_policy: function of (specs, number of environments) that returns the
+      collect policy of an agent that is built as the learner's.
     action_seed: seed of the actions, an unsigned integer of 64 bits.
-    index: number of the shard.
+    shard: number of the shard.
   """
 
-  make_environment: Callable[[], Any]
-  make_policy: Callable[..., Any]
+  make_environment: Callable[[], vector_environment.VectorPyEnvironment]
+  make_policy: Callable[['Specs', int], tf_policy.TFPolicy]
   action_seed: int
-  index: int = 0
+  shard: int = 0
 
 
 class Rollout(NamedTuple):
   """Rows that a collector has collected.
 
   Attributes:
-    trajectory: a `Trajectory` of arrays [B, T+1, ...]: rows as TF-Agents'
-      drivers make them. T+1 rows make T transitions, so the last row of a
-      rollout is the first one of the next.
+    trajectory: arrays [B, T+1, ...]: rows as TF-Agents' drivers make them. T+1
+      rows make T transitions, so the last row of a rollout is the first one of
+      the next.
     num_old_rows: how many of the first rows the rollout before had, too: 1, or
       0 in the first rollout after a reset.
-    episodes: the `Episode`s that ended.
+    episodes: the episodes that ended.
   """
 
   trajectory: trajectory_lib.Trajectory
   num_old_rows: int
-  episodes: Sequence[Any]
+  episodes: Sequence[episode_log.Episode]
 
   @property
   def is_new(self) -> np.ndarray:
@@ -77,8 +81,8 @@ class Specs(NamedTuple):
     action: nest of tensor specs, without batch.
   """
 
-  time_step: Any
-  action: Any
+  time_step: ts.TimeStep
+  action: types.NestedTensorSpec
 
 
 class Collector(abc.ABC):
@@ -122,15 +126,15 @@ class Collector(abc.ABC):
     """
 
   @abc.abstractmethod
-  def visits(self) -> Any:
+  def visits(self) -> Optional[Dict[str, Any]]:
     """Returns counts of the visited states; None if none are counted."""
 
   @abc.abstractmethod
-  def get_state(self) -> dict:
+  def get_state(self) -> Dict[str, Any]:
     """Returns the collector's state, of plain arrays."""
 
   @abc.abstractmethod
-  def set_state(self, state: dict) -> bool:
+  def set_state(self, state: Dict[str, Any]) -> bool:
     """Restores what `get_state` returned.
 
     Returns:
@@ -142,6 +146,6 @@ class Collector(abc.ABC):
   def close(self) -> None:
     """Closes the environments."""
 
-  def environments(self) -> Sequence[Any]:
+  def environments(self) -> Sequence[vector_environment.VectorPyEnvironment]:
     """Returns the environments in this process, for a watchdog."""
     return ()

@@ -3,7 +3,8 @@
 """A collector in the process that it is made in, with TF-Agents' driver."""
 
 import contextlib
-from typing import Any, Dict, List, Optional, Sequence
+import functools
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from absl import logging
 import numpy as np
@@ -11,14 +12,19 @@ import tensorflow as tf
 from tf_agents.drivers import dynamic_step_driver
 from tf_agents.environments import py_environment
 from tf_agents.environments import tf_py_environment
+from tf_agents.policies import tf_policy
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.typing import types
 from tf_agents.utils import common
 
 from rnd_agents import _compat
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import random_policies
 from rnd_agents.environments import failures
+from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import visits
 
 
@@ -40,16 +46,16 @@ class LocalCollector(collector.Collector):
     self._generator = tf.random.Generator.from_seed(
         int(recipe.action_seed) >> 1
     )
-    self._policy = None
-    self._variables = None  # Of the policy.
     # In one call, which takes a tenth of the time of one call a variable.
     self._assign = common.function(self._assign_in_graph)
-    self._steps = None
-    self._policy_state = None  # NumPy; None for the initial one.
-    self._last_row = None  # Of the rollout before: NumPy, [B, ...].
+    self._steps: Optional[_Steps] = None
+    # NumPy; None for the initial one.
+    self._policy_state: Optional[types.NestedArray] = None
+    # Last row [B, ...] of the rollout before; None after a reset.
+    self._last_row: Optional[trajectory_lib.Trajectory] = None
     self._env_steps = 0
     self._has_said_why = False
-    self._visits = visits.VisitCounts(
+    self._visits: Optional[visits.VisitCounts] = visits.VisitCounts(
         self._environment.observation_spec(), self._environment.name
     )
     self._environment.add_step_observer(self._count_visits)
@@ -62,7 +68,11 @@ class LocalCollector(collector.Collector):
   def num_environments(self) -> int:
     return self._environment.batch_size
 
-  def environments(self) -> Sequence[Any]:
+  @functools.cached_property
+  def _policy(self) -> tf_policy.TFPolicy:
+    return self._recipe.make_policy(self.specs, self.num_environments)
+
+  def environments(self) -> Sequence[vector_environment.VectorPyEnvironment]:
     return [self._environment]
 
   def close(self) -> None:
@@ -84,60 +94,45 @@ class LocalCollector(collector.Collector):
       num_steps: int,
       is_uniform: bool = False,
   ) -> collector.Rollout:
-    policy = self._collect_policy()
+    policy = self._policy
     if variables is not None:
       self._assign(as_tensors(variables))
-    self._prepare_steps(num_steps + 1, is_uniform)
+    steps = self._steps_for(num_steps + 1, is_uniform)
     if self._policy_state is None:
       self._policy_state = as_numpy(
           policy.get_initial_state(self.num_environments)
       )
     num_old_rows = int(self._last_row is not None)
     with self._environment_failures():
-      rows, policy_state = self._steps.take(
+      rows, self._policy_state = steps.take(
           num_steps + 1 - num_old_rows, self._policy_state, self._last_row
       )
-    self._policy_state = policy_state
     self._last_row = tf.nest.map_structure(lambda x: x[:, -1].copy(), rows)
-    return self._rollout(rows, num_old_rows)
-
-  def _prepare_steps(self, num_rows, is_uniform):
-    """Builds the driver, unless there is one that can make so many rows."""
-    steps = self._steps
-    if steps is not None and (
-        steps.is_uniform == is_uniform and steps.max_rows >= num_rows
-    ):
-      return
-    self._steps = None  # Its buffer of frames is large.
-    make = random_policies.uniform if is_uniform else random_policies.seeded
-    self._steps = _Steps(
-        self._tf_environment,
-        make(self._collect_policy(), self._generator),
-        num_rows,
-        is_uniform,
-    )
-
-  def _collect_policy(self):
-    if self._policy is None:
-      self._policy = self._recipe.make_policy(
-          self.specs, self.num_environments
-      )
-      self._variables = self._policy.variables()
-    return self._policy
-
-  def _assign_in_graph(self, values):
-    for variable, value in zip(self._variables, values, strict=True):
-      variable.assign(value)
-
-  def _rollout(self, rows, num_old_rows):
     rollout = collector.Rollout(
         rows, num_old_rows, self._environment.pop_episodes()
     )
     self._env_steps += rollout.num_env_steps
     return rollout
 
+  def _steps_for(self, num_rows: int, is_uniform: bool) -> '_Steps':
+    """Returns a driver that can make so many rows; builds it if necessary."""
+    steps = self._steps
+    if steps is None or (
+        steps.is_uniform != is_uniform or steps.max_rows < num_rows
+    ):
+      steps = self._steps = None  # Its buffer of frames is large.
+      make = random_policies.uniform if is_uniform else random_policies.seeded
+      policy = make(self._policy, self._generator)
+      steps = _Steps(self._tf_environment, policy, num_rows, is_uniform)
+      self._steps = steps
+    return steps
+
+  def _assign_in_graph(self, values: Sequence[tf.Tensor]) -> None:
+    for variable, value in zip(self._policy.variables(), values, strict=True):
+      variable.assign(value)
+
   @contextlib.contextmanager
-  def _environment_failures(self):
+  def _environment_failures(self) -> Iterator[None]:
     """Raises an environment's failure in place of TensorFlow's text of it."""
     try:
       yield
@@ -149,7 +144,9 @@ class LocalCollector(collector.Collector):
   # ---------------------------------------------------------------------------
   # Visited states.
 
-  def _count_visits(self, time_step, infos):
+  def _count_visits(
+      self, time_step: ts.TimeStep, infos: Dict[str, Any]
+  ) -> None:
     if self._visits is None:
       return
     try:
@@ -159,7 +156,7 @@ class LocalCollector(collector.Collector):
       logging.warning('No heat map: %s', error, exc_info=True)
       self._visits = None
 
-  def visits(self) -> Any:
+  def visits(self) -> Optional[Dict[str, Any]]:
     return None if self._visits is None else self._visits.state()
 
   # ---------------------------------------------------------------------------
@@ -175,8 +172,8 @@ class LocalCollector(collector.Collector):
         visits=self.visits(),
     )
 
-  def _environment_state(self):
-    """The episodes in progress; None where they cannot be saved."""
+  def _environment_state(self) -> Optional[Dict[str, Any]]:
+    """Returns the episodes in progress; None if they cannot be saved."""
     try:
       return self._environment.get_state()
     except NotImplementedError as error:
@@ -201,14 +198,14 @@ class LocalCollector(collector.Collector):
     ) as error:
       self._begin_other_episodes()
       logging.warning(
-          'The episodes in progress cannot go on; new ones begin. %s', error
+          'Cannot continue the episodes in progress; new ones begin. %s', error
       )
       return False
     self._last_row = state['last_row']
     self._policy_state = state['policy_state']
     return True
 
-  def _begin_other_episodes(self):
+  def _begin_other_episodes(self) -> None:
     """Makes the next reset begin episodes that were not played yet."""
     self._environment.failure = None
     seed = np.random.SeedSequence(
@@ -220,7 +217,13 @@ class LocalCollector(collector.Collector):
 class _Steps:
   """A driver with a buffer for the rows that it makes."""
 
-  def __init__(self, tf_environment, policy, max_rows, is_uniform):
+  def __init__(
+      self,
+      tf_environment: tf_py_environment.TFPyEnvironment,
+      policy: tf_policy.TFPolicy,
+      max_rows: int,
+      is_uniform: bool,
+  ):
     self.max_rows = max_rows
     self.is_uniform = is_uniform
     self._buffer = tf_uniform_replay_buffer.TFUniformReplayBuffer(
@@ -238,13 +241,19 @@ class _Steps:
     )
     self._take = common.function(self._take_in_graph)
 
-  def take(self, num_rows, policy_state, first_row=None):
-    """Makes rows.
+  def take(
+      self,
+      num_rows: int,
+      policy_state: types.NestedArray,
+      first_row: Optional[trajectory_lib.Trajectory] = None,
+  ) -> Tuple[trajectory_lib.Trajectory, types.NestedArray]:
+    """Steps the environments for some rows.
 
     Args:
-      num_rows: Rows to make.
-      policy_state: The policy's, NumPy.
-      first_row: Row [B, ...] that comes before them, NumPy; None for none.
+      num_rows: Number of rows to make.
+      policy_state: State of the policy before them, of NumPy arrays.
+      first_row: Row [B, ...] that comes before them, of NumPy arrays; None for
+        none.
 
     Returns:
       A tuple (rows [B, N, ...], policy state) of NumPy arrays.
@@ -257,7 +266,12 @@ class _Steps:
         )
     )
 
-  def _take_in_graph(self, num_rows, policy_state, first_row):
+  def _take_in_graph(
+      self,
+      num_rows: tf.Tensor,
+      policy_state: types.NestedTensor,
+      first_row: Optional[trajectory_lib.Trajectory],
+  ) -> Tuple[trajectory_lib.Trajectory, types.NestedTensor]:
     self._buffer.clear()
     if first_row is not None:
       self._buffer.add_batch(first_row)
@@ -267,12 +281,12 @@ class _Steps:
     return self._buffer.gather_all(), policy_state
 
 
-def as_numpy(nest: Any) -> Any:
+def as_numpy(nest: types.NestedTensor) -> types.NestedArray:
   """Returns a nest of tensors as NumPy arrays."""
   return tf.nest.map_structure(lambda x: x.numpy(), nest)
 
 
-def as_tensors(nest: Any) -> Any:
+def as_tensors(nest: types.NestedArray) -> types.NestedTensor:
   """Returns a nest of arrays as tensors."""
   return tf.nest.map_structure(tf.convert_to_tensor, nest)
 

@@ -3,13 +3,14 @@
 """Policies whose random numbers are part of a checkpoint."""
 
 import abc
-from typing import Callable
+from typing import Callable, Optional
 
 import numpy as np
 import tensorflow as tf
 from tf_agents.policies import tf_policy
-from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 
 class ComposedPolicy(tf_policy.TFPolicy):
@@ -19,13 +20,13 @@ class ComposedPolicy(tf_policy.TFPolicy):
   def map_parts(
       self, function: Callable[[tf_policy.TFPolicy], tf_policy.TFPolicy]
   ) -> tf_policy.TFPolicy:
-    """Returns the same policy with `function` of each part in its place."""
+    """Returns the policy with each part replaced by `function(part)`."""
 
 
 def seeded(
     policy: tf_policy.TFPolicy, generator: tf.random.Generator
 ) -> tf_policy.TFPolicy:
-  """Returns the policy, sampling with a generator; so do all of its parts."""
+  """Returns the policy with all of its parts sampling with a generator."""
   if isinstance(policy, ComposedPolicy):
     return policy.map_parts(lambda part: seeded(part, generator))
   return SeededPolicy(policy, generator)
@@ -68,13 +69,20 @@ class SeededPolicy(tf_policy.TFPolicy):
     self._policy = policy
     self._generator = generator
 
-  def _get_initial_state(self, batch_size):
+  def _get_initial_state(self, batch_size: types.Int) -> types.NestedTensor:
     return self._policy.get_initial_state(batch_size)
 
-  def _distribution(self, time_step, policy_state):
+  def _distribution(
+      self, time_step: ts.TimeStep, policy_state: types.NestedTensor
+  ) -> policy_step.PolicyStep:
     return self._policy.distribution(time_step, policy_state)
 
-  def _action(self, time_step, policy_state, seed):
+  def _action(
+      self,
+      time_step: ts.TimeStep,
+      policy_state: types.NestedTensor,
+      seed: Optional[types.Seed],
+  ) -> policy_step.PolicyStep:
     step = self._policy.distribution(time_step, policy_state)
     distributions = tf.nest.flatten(step.action)
     # TensorFlow Probability takes two int32 for a seed without a state.
@@ -95,10 +103,9 @@ class SeededPolicy(tf_policy.TFPolicy):
 class UniformPolicy(tf_policy.TFPolicy):
   """Draws actions evenly between the bounds of the action spec.
 
-  Its state is that of another policy, which sees the same time steps, and so is
-  its policy info: a replay stores the memory of a recurrent policy with random
-  actions, too. Where the other policy has no state it is not asked, which takes
-  less time, and the policy info is zeros.
+  Policy state and policy info are those of another policy that sees the same
+  time steps: a replay stores the memory of a recurrent policy with random
+  actions, too.
   """
 
   def __init__(
@@ -121,30 +128,35 @@ class UniformPolicy(tf_policy.TFPolicy):
     self._policy = policy
     self._generator = generator
 
-  def _get_initial_state(self, batch_size):
+  def _get_initial_state(self, batch_size: types.Int) -> types.NestedTensor:
     return self._policy.get_initial_state(batch_size)
 
-  def _distribution(self, time_step, policy_state):
-    raise NotImplementedError('UniformPolicy has actions alone.')
+  def _distribution(
+      self, time_step: ts.TimeStep, policy_state: types.NestedTensor
+  ) -> policy_step.PolicyStep:
+    raise NotImplementedError('UniformPolicy only has actions.')
 
-  def _action(self, time_step, policy_state, seed):
+  def _action(
+      self,
+      time_step: ts.TimeStep,
+      policy_state: types.NestedTensor,
+      seed: Optional[types.Seed],
+  ) -> policy_step.PolicyStep:
+    step = self._policy.distribution(time_step, policy_state)
     outer_dims = tf.shape(time_step.step_type)
-    if tf.nest.flatten(self.policy_state_spec):
-      step = self._policy.distribution(time_step, policy_state)
-    else:
-      step = policy_step.PolicyStep(
-          (),
-          policy_state,
-          tensor_spec.zero_spec_nest(self.info_spec, outer_dims),
-      )
     # `TFPyEnvironment` must not step before it has returned the time step.
     with tf.control_dependencies(tf.nest.flatten(time_step)):
-      actions = tf.nest.map_structure(
-          lambda spec: self._draw(spec, outer_dims), self.action_spec
-      )
-    return step._replace(action=actions)
+      actions = [
+          self._draw(spec, outer_dims)
+          for spec in tf.nest.flatten(self.action_spec)
+      ]
+    return step._replace(
+        action=tf.nest.pack_sequence_as(step.action, actions)
+    )
 
-  def _draw(self, spec, outer_dims):
+  def _draw(
+      self, spec: types.BoundedTensorSpec, outer_dims: tf.Tensor
+  ) -> tf.Tensor:
     """Draws actions [B, ...] of one `BoundedTensorSpec`."""
     low, high = (
         np.asarray(bound, np.float64) for bound in (spec.minimum, spec.maximum)

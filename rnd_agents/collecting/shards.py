@@ -14,23 +14,23 @@ import numpy as np
 import tensorflow as tf
 
 from rnd_agents.collecting import collector
+from rnd_agents.environments import vector_environment
 
 
 class Ahead(NamedTuple):
   """A rollout that is collected while the learner learns.
 
   Attributes:
-    variables: of the policy, a list for each shard.
+    variables: values of the policy's variables, a list for each shard.
     num_steps: T.
     is_uniform: whether actions are uniformly random.
-    finish: function that waits for the `Rollout` and returns it; None in a
-      checkpoint.
+    finish: function that waits for the rollout and returns it.
   """
 
-  variables: Sequence[Any]
+  variables: Sequence[Optional[List[np.ndarray]]]
   num_steps: int
   is_uniform: bool
-  finish: Optional[Callable[[], Any]]
+  finish: Callable[[], collector.Rollout]
 
 
 class Shards:
@@ -49,8 +49,9 @@ class Shards:
     """
     self._collectors = list(collectors)
     self._max_lag_rounds = max_lag_rounds
-    self._variables = None  # Of the last call that gave some, for each shard.
-    self._ahead = None  # `Ahead`, with a lag.
+    # Those of the last call that gave some, for each shard.
+    self._variables: Sequence[Optional[List[np.ndarray]]] = []
+    self._ahead: Optional[Ahead] = None  # With a lag.
     stops = np.cumsum([each.num_environments for each in self._collectors])
     self._slices = [
         slice(int(stop) - each.num_environments, int(stop))
@@ -67,21 +68,23 @@ class Shards:
     """B, of all shards together."""
     return self._slices[-1].stop
 
-  def environments(self) -> List[Any]:
+  def environments(self) -> List[vector_environment.VectorPyEnvironment]:
     """Returns the environments in this process, for a watchdog."""
     return [e for each in self._collectors for e in each.environments()]
 
   def reset(self) -> None:
     """Starts new episodes."""
-    self._drop_ahead()
+    ahead, self._ahead = self._ahead, None
+    if ahead is not None:
+      ahead.finish()
     self._map('reset')
 
-  def _map(self, name, *arguments):
+  def _map(self, name: str, *arguments: Sequence[Any]) -> List[Any]:
     """Calls a method of each shard, one after the other, in this process.
 
     Args:
-      name: The method.
-      *arguments: Of the method, each a list with a value for each shard.
+      name: Name of the method.
+      *arguments: Its arguments, each a list with a value for each shard.
 
     Returns:
       A list of results.
@@ -97,10 +100,10 @@ class Shards:
       num_steps: int,
       is_uniform: bool = False,
   ) -> collector.Rollout:
-    """Collects a rollout of all environments; see `Collector.collect`.
+    """Collects a rollout of all environments, as `Collector.collect` does.
 
     Args:
-      variables_of: function of a slice of the batch that returns the values
+      variables_of: Function of a slice of the batch that returns the values
         of the policy's variables for those environments; None where they are
         those of the call before.
       num_steps: T.
@@ -109,33 +112,41 @@ class Shards:
     variables = [variables_of and variables_of(part) for part in self._slices]
     if not self._max_lag_rounds:
       return self._collect(variables, num_steps, is_uniform)
-    if variables_of is None:  # A checkpoint needs the values.
-      variables = self._variables
-    self._variables = variables
-    if self._ahead is None:
-      self._collect_ahead(variables, num_steps, is_uniform)
-    rollout = self._ahead.finish()
-    self._collect_ahead(variables, num_steps, is_uniform)
+    if variables_of is not None:  # Else a checkpoint needs the old values.
+      self._variables = variables
+    begin = functools.partial(
+        self._collect_ahead, self._variables, num_steps, is_uniform
+    )
+    rollout = (self._ahead or begin()).finish()
+    self._ahead = begin()
     return rollout
 
-  def _collect(self, variables, *arguments):
-    of_each = [[argument] * len(self._slices) for argument in arguments]
+  def _collect(
+      self,
+      variables: Sequence[Optional[List[np.ndarray]]],
+      num_steps: int,
+      is_uniform: bool,
+  ) -> collector.Rollout:
+    of_each = [[x] * len(self._slices) for x in (num_steps, is_uniform)]
     return self._joined(self._map('collect', variables, *of_each))
 
-  def _collect_ahead(self, variables, *arguments):
-    work = functools.partial(self._collect, variables, *arguments)
-    self._ahead = Ahead(variables, *arguments, self._begin(work))
+  def _collect_ahead(
+      self,
+      variables: Sequence[Optional[List[np.ndarray]]],
+      num_steps: int,
+      is_uniform: bool,
+  ) -> Ahead:
+    arguments = variables, num_steps, is_uniform
+    work = functools.partial(self._collect, *arguments)
+    return Ahead(*arguments, self._begin(work))
 
-  def _begin(self, work):
-    """Returns a function that finishes work: here, that does all of it."""
+  def _begin(
+      self, work: Callable[[], collector.Rollout]
+  ) -> Callable[[], collector.Rollout]:
+    """Begins some work; returns a function that finishes it: here, does it."""
     return work
 
-  def _drop_ahead(self):
-    ahead, self._ahead = self._ahead, None
-    if ahead is not None:
-      ahead.finish()
-
-  def _joined(self, rollouts):
+  def _joined(self, rollouts: Sequence[collector.Rollout]) -> collector.Rollout:
     if len(rollouts) == 1:
       return rollouts[0]
     episodes = [
@@ -158,16 +169,16 @@ class Shards:
     """Returns facts of each worker since the last report, by name."""
     return []
 
-  def visits(self) -> List[Any]:
+  def visits(self) -> List[Dict[str, Any]]:
     """Returns counts of visited states, one for each shard that counts."""
     return [counts for counts in self._map('visits') if counts is not None]
 
   def get_state(self) -> Dict[str, Any]:
     """Returns states of all shards, and how a round ahead is collected."""
-    ahead = self._ahead and self._ahead._replace(finish=None)
+    ahead = self._ahead and self._ahead[:-1]
     return dict(shards=self._states(), ahead=ahead)
 
-  def _states(self):
+  def _states(self) -> List[Dict[str, Any]]:
     """Returns the states of the shards, before a round ahead."""
     return self._map('get_state')
 
@@ -178,14 +189,13 @@ class Shards:
       Whether all episodes in progress continue. If some cannot, all shards
       start new ones.
     """
-    go_on = self._map('set_state', state['shards'])
-    if not all(go_on):
+    continued = all(self._map('set_state', state['shards']))
+    if not continued:
       self.reset()
-    ahead = state['ahead']
-    if ahead is not None:
-      self._variables = ahead.variables
-      self._collect_ahead(*ahead[:-1])
-    return all(go_on)
+    if state['ahead'] is not None:
+      self._variables, *arguments = state['ahead'][:3]
+      self._ahead = self._collect_ahead(self._variables, *arguments)
+    return continued
 
   def close(self) -> None:
     """Closes all environments."""

@@ -1,11 +1,12 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The transitions that curiosities judge, and where they come from."""
+"""Transitions between observations, as curiosities take them."""
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Tuple
 
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
+from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 from tf_agents.utils import nest_utils
 
@@ -18,19 +19,19 @@ class Transitions(NamedTuple):
 
   Attributes:
     next_observation: nest of tensors [outer..., ...]: raw observations.
-    valid: booleans [outer...]; False for an entry that is no transition:
+    valid: booleans [outer...]; False for an entry without a transition:
       padding, or the step from the end of an episode to the next episode. None
-      where all are transitions.
-    observation: nest like `next_observation`. It and those below are None where
-      the caller knows next observations alone, as a `PPOLearner` does.
+      if all are transitions.
+    observation: nest like `next_observation`. It and the next attributes are
+      None if the caller has only next observations, like a `PPOLearner`.
     action: nest of tensors [outer..., ...].
     is_first: booleans [outer...]: whether an episode begins with the
       transition.
-    episodic: of replayed transitions, what `Curiosity.watch` returned when they
-      were collected; None where the curiosity has to compute it.
+    episodic: result of `Curiosity.watch` when replayed transitions were
+      collected; None if the curiosity has to compute it.
     next_is_first: booleans [outer...]: whether an episode begins with the next
-      observation. None where it does behind all that are not valid, as without
-      padding.
+      observation. None if it does after every entry that is not valid, as in
+      transitions without padding.
   """
 
   next_observation: types.NestedTensor
@@ -42,18 +43,18 @@ class Transitions(NamedTuple):
   next_is_first: Optional[tf.Tensor] = None
 
   @classmethod
-  def of_trajectory(cls, experience):
+  def of_trajectory(cls, experience: trajectory.Trajectory) -> 'Transitions':
     """Returns the transitions [B, T] between rows [B, T+1] of a trajectory.
 
     Args:
-      experience: A `Trajectory`. Where its policy info is a dict with an entry
-        `episodic`, that is of the transition to the row.
+      experience: A `Trajectory`. An entry `episodic` of its policy info belongs
+        to the transition to the row.
     """
 
-    def begin(nest):
+    def begin(nest: types.NestedTensor) -> types.NestedTensor:
       return tf.nest.map_structure(lambda x: x[:, :-1], nest)
 
-    def end(nest):
+    def end(nest: types.NestedTensor) -> types.NestedTensor:
       return tf.nest.map_structure(lambda x: x[:, 1:], nest)
 
     step_type = begin(experience.step_type)
@@ -69,22 +70,22 @@ class Transitions(NamedTuple):
         next_is_first=tf.equal(end(experience.step_type), ts.StepType.FIRST),
     )
 
-  def flatten(self):
+  def flatten(self) -> 'Transitions':
     """Returns transitions [B, T] as a minibatch [B * T]."""
     return merge_time(self)
 
-  def add_time(self):
+  def add_time(self) -> 'Transitions':
     """Returns transitions [B] as rollouts [B, 1]."""
     return tf.nest.map_structure(
         lambda x: None if x is None else x[:, tf.newaxis], self
     )
 
   @property
-  def is_rollout(self):
+  def is_rollout(self) -> bool:
     """Whether these are rollouts [B, T], and not [M]."""
-    return self.is_first.shape.rank == 2
+    return self.is_first is not None and self.is_first.shape.rank == 2
 
-  def rows(self):
+  def rows(self) -> types.NestedTensor:
     """Returns the observations [B, T+1] of rollouts [B, T]."""
     return tf.nest.map_structure(
         lambda first, following: tf.concat([first[:, :1], following], axis=1),
@@ -92,28 +93,27 @@ class Transitions(NamedTuple):
         self.next_observation,
     )
 
-  def require_whole(self, owner):
-    """Refuses transitions of which only the next observations are known.
+  def require_whole(self, owner: str) -> None:
+    """Raises InvalidValue if only the next observations are known.
 
     Args:
-      owner: Who needs more, in the message.
-
-    Raises:
-      ValueError: If an attribute is missing.
+      owner: Name of the curiosity, for the message.
     """
     if self.observation is None or self.action is None or self.is_first is None:
       raise errors.InvalidValue(
           f'{owner} needs whole transitions: observations, actions and where'
-          ' episodes begin. Here next observations alone are known: take a'
-          ' curiosity that judges these, such as RND; or, for a PPOLearner,'
+          ' episodes begin. Here only next observations are known: take a'
+          ' curiosity that needs no more, such as RND; or, with a PPOLearner,'
           ' call agent.train on whole rollouts.'
       )
 
 
 class PreviousRow(tf.Module):
-  """Joins the rows that a driver hands over one by one to transitions."""
+  """Joins the rows that a driver passes one after the other to transitions."""
 
-  def __init__(self, trajectory_spec, name='PreviousRow'):
+  def __init__(
+      self, trajectory_spec: trajectory.Trajectory, name: str = 'PreviousRow'
+  ):
     """Creates the memory of one row.
 
     Args:
@@ -123,16 +123,19 @@ class PreviousRow(tf.Module):
     super().__init__(name=name)
     self._rows = environment_rows.EnvironmentRows(_kept(trajectory_spec))
 
-  def join(self, row, mask=None):
+  def join(
+      self, row: trajectory.Trajectory, mask: Optional[tf.Tensor] = None
+  ) -> Transitions:
     """Returns the transitions from the row before to this one.
 
     Args:
       row: A `Trajectory` [B]; entry b of every call belongs to environment b.
-      mask: Booleans [B]: False for environments without a row; None for none.
+      mask: Booleans [B]: False for environments without a row; None if all have
+        one.
 
     Returns:
-      `Transitions` [B]. None of them is valid where there is no row, or none
-      before, or one of another number of environments.
+      `Transitions` [B], valid where there is a row and one before it. None is
+      valid if the number of environments has changed.
     """
     batch_size = tf.shape(row.step_type)[0]
     is_known = self._rows.are_for(batch_size)
@@ -155,14 +158,14 @@ class PreviousRow(tf.Module):
     )
 
 
-def _kept(row):
+def _kept(row: trajectory.Trajectory) -> Tuple[types.NestedTensor, ...]:
   return row.observation, row.action, row.step_type
 
 
-def merge_time(nest):
+def merge_time(nest: types.NestedTensor) -> types.NestedTensor:
   """[B, T, ...] -> [B * T, ...] in every tensor of a nest; None stays."""
 
-  def merge(x):
+  def merge(x: Optional[tf.Tensor]) -> Optional[tf.Tensor]:
     if x is None:
       return None
     return tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], axis=0))

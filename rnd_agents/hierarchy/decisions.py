@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The rollouts of a level that decides only now and then.
+"""Rollouts of a level that decides only at some of the steps.
 
 Between two decisions lie as many steps as a goal took. A row of the upper level
 has the sum of gamma^k r_k over them and a discount of gamma^(n-1) d_1 ... d_n,
@@ -8,23 +8,24 @@ so that an agent with the discount factor gamma learns from a semi-Markov
 decision process (Sutton, Precup and Singh, 1999, section 3.2).
 """
 
-from typing import Any, NamedTuple, Tuple
+from typing import NamedTuple, Tuple
 
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.typing import types
 
 from rnd_agents.ops import recurrences
 from rnd_agents.statistics import environment_rows
 
 
 class _Row(NamedTuple):
-  """The parts of a row that a decision keeps, [B, ...] or [B, M, ...]."""
+  """Parts of a row that a decision keeps, [B, ...] or [B, M, ...]."""
 
-  step_type: Any
-  observation: Any
-  action: Any
-  policy_info: Any
+  step_type: tf.Tensor
+  observation: types.NestedTensor
+  action: types.NestedTensor
+  policy_info: types.NestedTensor
 
 
 class _Sums(NamedTuple):
@@ -36,9 +37,9 @@ class _Sums(NamedTuple):
     weight: gamma^n.
   """
 
-  reward: Any
-  discount: Any
-  weight: Any
+  reward: tf.Tensor
+  discount: tf.Tensor
+  weight: tf.Tensor
 
 
 class Decisions(tf.Module):
@@ -77,20 +78,20 @@ class Decisions(tf.Module):
     Args:
       experience: A `Trajectory` [B, T+1] of steps, with goals for actions. Its
         first row is the last one of the rollout before, or begins an episode.
-      is_decision: booleans [B, T+1].
+      is_decision: Booleans [B, T+1].
 
     Returns:
       A tuple of a `Trajectory` [B, N+1], the decisions and ends of episodes of
       each environment, in order; and booleans [B, N+1]: which of them are
-      complete, each in one rollout. N+1 are those of the environment that has
-      most. The others have LAST rows before their own, which begin no
-      transition and have the policy info of the first of their own. The last
-      row of each is not complete: it is open, or comes again as the first row
-      of the next rollout.
+      complete, each in one rollout. N+1 is the number of the environment with
+      the most. The others begin with LAST rows as padding, which begin no
+      transition and have the policy info of the first row after them. The last
+      row of each environment is not complete: it is open, or comes again as the
+      first row of the next rollout.
     """
     rows, sums, is_kept = self._joined(experience, is_decision)
     decided, was_kept = _aligned((rows, sums), is_kept)
-    # Padding gets the memory that the first row of its own has.
+    # Padding gets the policy info of the first row after it.
     first_rows = tf.argmax(tf.cast(was_kept, tf.int32), axis=1)[:, tf.newaxis]
     columns = tf.range(tf.shape(was_kept, tf.int64)[1])
     columns = tf.maximum(columns, first_rows)
@@ -113,13 +114,15 @@ class Decisions(tf.Module):
     )
     return decided, without_last(was_kept)
 
-  def _joined(self, experience, is_decision):
-    """Rows, sums and which rows are kept, from the open decision on."""
+  def _joined(
+      self, experience: trajectory_lib.Trajectory, is_decision: tf.Tensor
+  ) -> Tuple[_Row, _Sums, tf.Tensor]:
+    """Returns rows, sums and which rows are kept, with the open decision."""
     opened_row, opened_sums, was_open = self._open.read(
         tf.shape(experience.step_type)[0]
     )
 
-    def after(opened, following):
+    def after(opened: tf.Tensor, following: tf.Tensor) -> tf.Tensor:
       return tf.concat([opened[:, tf.newaxis], following], axis=1)
 
     rows = tf.nest.map_structure(
@@ -136,7 +139,7 @@ class Decisions(tf.Module):
     was_open &= ~tf.equal(experience.step_type[:, 0], ts.StepType.FIRST)
     is_last = tf.equal(experience.step_type, ts.StepType.LAST)
     is_kept = after(was_open, is_decision | is_last)
-    # Transitions: of the last row none is known yet.
+    # The transition from the last row is not known yet.
     reward, discount = experience.reward[:, :-1], experience.discount[:, :-1]
     gamma = tf.fill(tf.shape(reward), self._discount_factor)
     return rows, self._sums(
@@ -146,14 +149,14 @@ class Decisions(tf.Module):
         is_kept,
     ), is_kept
 
-  def _sums(self, of_steps, is_kept):
-    """Sums [B, M+1] from each row to the next that is kept, M transitions."""
-    goes_on = 1.0 - tf.cast(is_kept[:, 1:], tf.float32)
-    goes_on = tf.concat([goes_on[:, :-1], tf.zeros_like(goes_on[:, :1])], 1)
+  def _sums(self, of_steps: _Sums, is_kept: tf.Tensor) -> _Sums:
+    """Returns sums [B, M+1] from each row to the next one that is kept."""
+    continues = 1.0 - tf.cast(is_kept[:, 1:], tf.float32)
+    continues = tf.pad(continues[:, :-1], [[0, 0], [0, 1]])
 
-    def product(factors, inner):
+    def product(factors: tf.Tensor, inner: types.Float) -> tf.Tensor:
       return recurrences.reverse_linear_recurrence(
-          factors * (1.0 - goes_on), factors * inner * goes_on
+          factors * (1.0 - continues), factors * inner * continues
       )
 
     gamma = self._discount_factor
@@ -161,7 +164,7 @@ class Decisions(tf.Module):
         lambda x: tf.pad(x, [[0, 0], [0, 1]]),
         _Sums(
             recurrences.reverse_linear_recurrence(
-                of_steps.reward, of_steps.weight * goes_on
+                of_steps.reward, of_steps.weight * continues
             ),
             product(of_steps.discount, gamma),
             product(of_steps.weight, 1.0),
@@ -174,16 +177,18 @@ def without_last(mask: tf.Tensor) -> tf.Tensor:
   return tf.concat([mask[:, :-1], tf.zeros_like(mask[:, -1:])], axis=1)
 
 
-def _aligned(nest, is_kept):
+def _aligned(
+    nest: Tuple[_Row, _Sums], is_kept: tf.Tensor
+) -> Tuple[Tuple[_Row, _Sums], tf.Tensor]:
   """Moves the kept rows of [B, M, ...] to the end, in order.
 
   Args:
     nest: Tensors [B, M, ...].
-    is_kept: booleans [B, M].
+    is_kept: Booleans [B, M].
 
   Returns:
     A tuple (nest of tensors [B, N, ...], booleans [B, N]: which rows are kept
-    ones), N of those that are kept in the environment that has most.
+    ones). N is the largest number of kept rows of an environment.
   """
   most = tf.reduce_max(tf.reduce_sum(tf.cast(is_kept, tf.int32), axis=1))
   order = tf.argsort(tf.cast(is_kept, tf.int32), axis=1, stable=True)

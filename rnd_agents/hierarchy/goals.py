@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.typing import types
 
 from rnd_agents import errors
 
@@ -18,7 +19,9 @@ class Goals(abc.ABC):
   """The goals of an environment; all methods take tensors [outer..., ...]."""
 
   def __init__(
-      self, observation_spec: Any, spec: tensor_spec.BoundedTensorSpec
+      self,
+      observation_spec: types.NestedTensorSpec,
+      spec: tensor_spec.BoundedTensorSpec,
   ):
     """Creates the goals.
 
@@ -30,16 +33,20 @@ class Goals(abc.ABC):
     self.spec = spec
 
   @property
-  def lower_observation_spec(self) -> Any:
+  def lower_observation_spec(self) -> types.NestedTensorSpec:
     """Spec of the lower level's observation, a nest of tensor specs."""
     return dict(observation=self.observation_spec, goal=self.spec)
 
-  def observe(self, observation: Any, goal: Any) -> Any:
+  def observe(
+      self, observation: types.NestedTensor, goal: types.NestedTensor
+  ) -> types.NestedTensor:
     """Returns the lower level's observation, a nest [outer..., ...]."""
     return dict(observation=observation, goal=goal)
 
   @abc.abstractmethod
-  def reached(self, observation: Any, goal: Any) -> tf.Tensor:
+  def reached(
+      self, observation: types.NestedTensor, goal: types.NestedTensor
+  ) -> tf.Tensor:
     """Returns whether an observation fulfils a goal.
 
     Args:
@@ -51,7 +58,7 @@ class Goals(abc.ABC):
     """
 
   def reached_by_step(
-      self, experience: trajectory_lib.Trajectory, goal: Any
+      self, experience: trajectory_lib.Trajectory, goal: types.NestedTensor
   ) -> tf.Tensor:
     """Returns whether steps fulfil goals that were not fulfilled before.
 
@@ -61,7 +68,7 @@ class Goals(abc.ABC):
 
     Returns:
       Booleans [B, T+1]; False in the last row, whose step is not known yet, and
-      at the end of an episode, from where no step leads.
+      at the end of an episode, which no step follows.
     """
     arrived = tf.nest.map_structure(
         lambda x: tf.concat([x[:, 1:], x[:, -1:]], axis=1),
@@ -73,11 +80,13 @@ class Goals(abc.ABC):
         & ~experience.is_boundary()
     )
 
-  def given_up(self, observation: Any, goal: Any) -> tf.Tensor:
+  def given_up(
+      self, observation: types.NestedTensor, goal: types.NestedTensor
+  ) -> tf.Tensor:
     """Returns whether to choose another goal at once, booleans [outer...]."""
     return tf.zeros_like(self.reached(observation, goal))
 
-  def in_hindsight(self, observation: Any) -> Any:
+  def in_hindsight(self, observation: types.NestedTensor) -> types.NestedTensor:
     """Returns candidates for the goals that a rollout reached.
 
     `HindsightGoals` draws from the candidates that a step has reached.
@@ -86,17 +95,17 @@ class Goals(abc.ABC):
       observation: A nest [B, T+1, ...].
 
     Returns:
-      Goals [B, C, ...], the same number for each environment. Here all goals
-      that there are, for goals that are integers.
+      Goals [B, C, ...], the same number for each environment; by default all
+      goals, which must be integers then.
 
     Raises:
-      ValueError: If goals are something else.
+      ValueError: If goals are not integers.
     """
     if self.spec.shape.rank or not self.spec.dtype.is_integer:
       raise errors.InvalidValue(
-          f'The goals of {type(self).__name__} are {self.spec}, so that for'
-          ' goals in hindsight it needs an in_hindsight of its own: which'
-          ' goals may a rollout have reached?'
+          f'The goals of {type(self).__name__} are {self.spec} and not'
+          ' integers: for goals in hindsight, override in_hindsight so that it'
+          ' returns goals which a rollout may have reached.'
       )
     every = tf.range(
         self.spec.minimum, self.spec.maximum + 1, dtype=self.spec.dtype
@@ -112,13 +121,13 @@ class Goals(abc.ABC):
       reward: The environment's reward, [outer...].
 
     Returns:
-      Floats [outer...]: 1 where the goal was reached (h-DQN's, Kulkarni et al.,
-      2016, section 3).
+      Floats [outer...]: 1 where the goal was reached (as in h-DQN, Kulkarni et
+      al., 2016, section 3).
     """
     return tf.cast(reached, tf.float32)
 
 
-def _only_vector(owner, observation_spec):
+def _only_vector(owner: str, observation_spec: types.NestedTensorSpec) -> int:
   """Returns the length of a vector; raises InvalidValue for other specs."""
   specs = tf.nest.flatten(observation_spec)
   if len(specs) != 1 or specs[0].shape.rank != 1:
@@ -131,21 +140,23 @@ def _only_vector(owner, observation_spec):
 
 @gin.configurable(module='rnd_agents', denylist=['observation_spec'])
 class EntryGoals(Goals):
-  """Goal i: some entries of the observation, those of i, are all 1.
+  """Goals that are reached where all entries of the goal are 1.
 
-  For observations that show a state as a vector with one 1, or what is in a
-  cell of a grid.
+  For observations that encode a state as a one-hot vector, or the contents of
+  the cells of a grid.
   """
 
   def __init__(
-      self, observation_spec: Any, entries: Optional[Sequence[Any]] = None
+      self,
+      observation_spec: types.NestedTensorSpec,
+      entries: Optional[Sequence[Sequence[Any]]] = None,
   ):
     """Creates the goals.
 
     Args:
       observation_spec: Spec of one array.
-      entries: For each goal indices of an entry, a tuple with a number for each
-        dimension of the observation, or several such tuples; None for each
+      entries: The entry of each goal, a tuple with an index for each dimension
+        of the observation, or several such tuples; None for a goal for each
         entry of a vector.
 
     Raises:
@@ -175,17 +186,19 @@ class EntryGoals(Goals):
         observation_spec,
         tensor_spec.BoundedTensorSpec([], tf.int64, 0, last, 'goal'),
     )
-    # [goals, entries of a goal], of the observation as a vector; where a goal
-    # has fewer entries than another, its first one is repeated.
+    # [goals, entries of a goal]: indices into the observation as a vector. A
+    # goal with fewer entries than another repeats its first one.
     most = max(map(len, of_goals))
     self._indices = np.array([
-        np.ravel_multi_index(np.transpose(of_goal), shapes[0])[
+        np.ravel_multi_index(tuple(np.transpose(of_goal)), shapes[0])[
             np.maximum(np.arange(most) - most + len(of_goal), 0)
         ]
         for of_goal in of_goals
     ])
 
-  def reached(self, observation: Any, goal: Any) -> tf.Tensor:
+  def reached(
+      self, observation: types.NestedTensor, goal: types.NestedTensor
+  ) -> tf.Tensor:
     (array,) = tf.nest.flatten(observation)
     outer = tf.shape(goal)
     vector = tf.reshape(array, tf.concat([outer, [-1]], 0))
@@ -198,11 +211,11 @@ class EntryGoals(Goals):
 
 @gin.configurable(module='rnd_agents', denylist=['observation_spec'])
 class PositionGoals(Goals):
-  """A point in some entries of the observation, to come close to."""
+  """Goals that are positions: points in some entries of the observation."""
 
   def __init__(
       self,
-      observation_spec: Any,
+      observation_spec: types.NestedTensorSpec,
       entries: Sequence[int],
       low: Sequence[float],
       high: Sequence[float],
@@ -242,11 +255,13 @@ class PositionGoals(Goals):
     self._entries = list(entries)
     self._tolerance = tf.constant(tolerance, tf.float32)
 
-  def in_hindsight(self, observation: Any) -> tf.Tensor:
+  def in_hindsight(self, observation: types.NestedTensor) -> types.NestedTensor:
     """Returns the positions of the rows."""
     (vector,) = tf.nest.flatten(observation)
     return tf.gather(tf.cast(vector, tf.float32), self._entries, axis=-1)
 
-  def reached(self, observation: Any, goal: Any) -> tf.Tensor:
+  def reached(
+      self, observation: types.NestedTensor, goal: types.NestedTensor
+  ) -> tf.Tensor:
     distance = tf.abs(self.in_hindsight(observation) - goal)
     return tf.reduce_all(distance <= self._tolerance, axis=-1)

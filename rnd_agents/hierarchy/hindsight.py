@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copies of a rollout with other goals, which it reached.
 
-A goal that was not reached teaches little of how to reach it, but the same
-steps show how to reach what they came to (hindsight experience replay,
-Andrychowicz et al., 2017, section 4.2). An off-policy agent may learn from
-them, since only goals, rewards and ends change, and not what was done.
+A goal that was not reached teaches little about how to reach it, but the same
+steps show how to reach other goals (hindsight experience replay, Andrychowicz
+et al., 2017, section 4.2). An off-policy agent may learn from the copies, since
+only goals, rewards and ends change, and no actions.
 """
 
-from typing import Optional
+from typing import Optional, Tuple
 
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
@@ -22,8 +22,8 @@ from rnd_agents.hierarchy import goals as goals_lib
 class HindsightGoals(tf.Module):
   """Adds copies of a rollout's rows, with goals drawn in hindsight.
 
-  As by a policy that chooses goals, one is chosen in the first row, where an
-  episode begins and where the last one was reached; unlike there, from those
+  As with a policy that chooses goals, one is chosen in the first row, where an
+  episode begins and where the last goal was reached; but here only from goals
   that the rest of the episode in the rollout will reach.
   """
 
@@ -33,11 +33,11 @@ class HindsightGoals(tf.Module):
       num_copies: int,
       seed: Optional[int] = None,
   ):
-    """Creates `HindsightGoals`.
+    """Creates the generator of the draws.
 
     Args:
       goals: Goals with an `in_hindsight`.
-      num_copies: Copies of each row.
+      num_copies: Number of copies of each row.
       seed: Seed of the draws; None for one drawn by TensorFlow.
 
     Raises:
@@ -104,7 +104,9 @@ class HindsightGoals(tf.Module):
         copies.replace(policy_info=dict(copies.policy_info, goal=goals)),
     )
 
-  def _draw(self, is_reached, is_first, is_last):
+  def _draw(
+      self, is_reached: tf.Tensor, is_first: tf.Tensor, is_last: tf.Tensor
+  ) -> tf.Tensor:
     """Draws the candidate of each row.
 
     Args:
@@ -135,14 +137,16 @@ class HindsightGoals(tf.Module):
         output_type=tf.int32,
     )
 
-    def go_on(state, row):
+    def hold(
+        state: Tuple[tf.Tensor, tf.Tensor], row: Tuple[tf.Tensor, ...]
+    ) -> Tuple[tf.Tensor, tf.Tensor]:
       drawn, is_over = state
       fresh, is_reached, is_first = row
       drawn = tf.where(is_over | is_first, fresh, drawn)
       return drawn, tf.gather(is_reached, drawn, batch_dims=1)
 
     drawn, _ = tf.scan(
-        go_on,
+        hold,
         (fresh, is_reached, is_first),
         (fresh[0], tf.zeros_like(is_first[0])),
     )

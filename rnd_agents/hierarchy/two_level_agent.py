@@ -1,15 +1,17 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""An agent of two levels, each with an agent of its own time resolution."""
+"""An agent of two levels, each an agent with its own time resolution."""
 
 import collections
-from typing import Any, List, Optional, Tuple
+from typing import List, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
 from tf_agents.agents import tf_agent
+from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
@@ -24,18 +26,19 @@ class TwoLevelAgent(tf_agent.TFAgent):
   """Chooses goals by one agent and reaches them by another.
 
   Both learn from the same rollouts [B, T+1], without gradients between them.
-  `train` trains two on-policy levels; others are trained each in its own way,
-  on `upper_experience` and `lower_experience` (`training.TwoLevelTraining`).
-  The lower one sees observation and goal at every step, is paid by the goals,
-  and for it a goal that was reached ends the discounted sum; one that was given
-  up goes on with the next goal. The upper one learns from `Decisions`, paid by
-  the environment. The lower one may be another `TwoLevelAgent`.
+  `train` trains two on-policy levels; otherwise each level is trained in its
+  own way, on `upper_experience` and `lower_experience`
+  (`training.TwoLevelTraining`). The lower level sees observation and goal at
+  every step and is rewarded by the goals. Its return ends with a goal that is
+  reached; after one that is given up it continues with the next goal. The upper
+  level learns from `Decisions` and is rewarded by the environment. The lower
+  level may be another `TwoLevelAgent`.
   """
 
   def __init__(
       self,
       time_step_spec: ts.TimeStep,
-      action_spec: Any,
+      action_spec: types.NestedTensorSpec,
       upper: tf_agent.TFAgent,
       lower: tf_agent.TFAgent,
       goals: goals_lib.Goals,
@@ -49,10 +52,11 @@ class TwoLevelAgent(tf_agent.TFAgent):
       time_step_spec: A `TimeStep` spec of the environment.
       action_spec: Action spec of the environment.
       upper: An agent such as `RNDPPOAgent` or `R2D3Agent`, with `goals.spec`
-        for an action spec. Its memory is that of its decisions.
+        for an action spec. A recurrent one remembers its decisions only.
       lower: An agent on `goals.lower_observation_spec`.
       goals: The goals.
-      goal_length: K, steps after which another goal is chosen at the latest.
+      goal_length: K, number of steps after which another goal is chosen at the
+        latest.
       discount_factor: gamma of a step in the upper level's sums; the upper
         agent's own must be the same.
       hindsight: Adds copies with other goals, for a lower level that learns
@@ -68,13 +72,16 @@ class TwoLevelAgent(tf_agent.TFAgent):
     _check_levels(time_step_spec, action_spec, upper, lower, goals)
     if upper.discount_factor != discount_factor:
       raise errors.InvalidValue(
-          'The upper level must discount a step as its sums do: its'
-          f' discount_factor is {upper.discount_factor}, and that of'
-          f' TwoLevelAgent {discount_factor}.'
+          'The discount_factor of the upper level must be that of'
+          f' TwoLevelAgent, {discount_factor}, got {upper.discount_factor}.'
       )
     self._discount_factor = discount_factor
 
-    def build(upper_policy, lower_policy, collect):
+    def build(
+        upper_policy: tf_policy.TFPolicy,
+        lower_policy: tf_policy.TFPolicy,
+        collect: bool,
+    ) -> tf_policy.TFPolicy:
       return two_level_policy.TwoLevelPolicy(
           time_step_spec,
           action_spec,
@@ -119,21 +126,21 @@ class TwoLevelAgent(tf_agent.TFAgent):
 
   @property
   def curiosity(self) -> None:
-    """None: each level has its own, with the agent of the level."""
+    """None, because each level has a curiosity of its own."""
 
   @property
   def optimizers(self) -> List[tf.keras.optimizers.Optimizer]:
     """The optimizers of both levels."""
     return [*self._upper.optimizers, *self._lower.optimizers]
 
-  def _initialize(self):
+  def _initialize(self) -> None:
     self._upper.initialize()
     self._lower.initialize()
 
   def check_rollout(self, num_environments: int, rollout_length: int) -> None:
     """Raises InvalidValue unless `train` can learn from such rollouts.
 
-    A level that learns from a replay is not checked.
+    Levels that learn from a replay are not checked.
 
     Args:
       num_environments: B.
@@ -148,34 +155,40 @@ class TwoLevelAgent(tf_agent.TFAgent):
   ) -> None:
     """Raises InvalidValue unless the upper level can learn from rollouts.
 
-    One that learns from a replay is not checked.
+    A level that learns from a replay is not checked.
 
     Args:
       num_environments: B.
       rollout_length: T.
     """
-    if not isinstance(self._upper, rollout_agent.RolloutAgent):
+    upper = self._upper
+    if not isinstance(upper, rollout_agent.RolloutAgent):
       return
     if rollout_length < self._goal_length:
       raise errors.InvalidValue(
-          f'A rollout of rollout_length = {rollout_length} may have no'
-          ' decision of the upper level, for a goal may take'
-          f' {self._goal_length} steps: raise it, or lower goal_length.'
+          f'With rollout_length = {rollout_length} a rollout may be without a'
+          ' decision of the upper level, because a goal may take'
+          f' {self._goal_length} steps: raise rollout_length, or lower'
+          ' goal_length.'
       )
     # Goals may be shorter, which makes more decisions.
     num_decisions = rollout_length // self._goal_length
-    self._upper.check_rollout(num_environments, num_decisions)
+    upper.check_rollout(num_environments, num_decisions)
     if self._goal_length > 1:
       _check_memory(self._upper.collect_policy)
 
-  def _train(self, experience, weights):
+  def _train(
+      self,
+      experience: trajectory_lib.Trajectory,
+      weights: Optional[types.Tensor],
+  ) -> tf_agent.LossInfo:
     if weights is not None:
       raise errors.InvalidValue('TwoLevelAgent takes no weights.')
     for level in (self._upper, self._lower):
       if not isinstance(level, rollout_agent.RolloutAgent):
         raise errors.InvalidValue(
-            f'{type(level).__name__} learns from a replay: train each'
-            ' level by itself, as TwoLevelTraining does.'
+            f'{type(level).__name__} learns from a replay: train each level'
+            ' separately, as TwoLevelTraining does.'
         )
     lower = self._lower.train(self.lower_experience(experience)[0])
     upper = self._upper.train(self.upper_experience(experience)[0])
@@ -186,8 +199,8 @@ class TwoLevelAgent(tf_agent.TFAgent):
           (f'{level}_{name}', value)
           for name, value in info.extra._asdict().items()
       )
-    info_type = collections.namedtuple('TwoLevelLossInfo', extra)
-    return tf_agent.LossInfo(upper.loss + lower.loss, info_type(**extra))
+    info = collections.namedtuple('TwoLevelLossInfo', extra)(**extra)
+    return tf_agent.LossInfo(upper.loss + lower.loss, info)
 
   def lower_experience(
       self, experience: trajectory_lib.Trajectory
@@ -198,11 +211,11 @@ class TwoLevelAgent(tf_agent.TFAgent):
       experience: A `Trajectory` [B, T+1].
 
     Returns:
-      A tuple of a `Trajectory` [B, T+1], observations with goals, rewards of
-      `goals`, and a discount of 0 where the step reached the goal, which did
-      not hold before; and booleans [B, T+1]: which rows are complete, each in
-      one rollout. With `hindsight` the rows of its copies follow, as those of
-      further environments.
+      A tuple of a `Trajectory` [B, T+1], with goals in its observations,
+      rewards of `goals`, and a discount of 0 where the step reached the goal,
+      which was not fulfilled before; and booleans [B, T+1]: which rows are
+      complete, each in one rollout. With `hindsight` the copies follow, as rows
+      of further environments.
     """
     if self._hindsight is not None:
       experience = self._hindsight(experience)
@@ -214,7 +227,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
         reward=self._goals.reward(reached, experience.reward),
         discount=tf.where(reached, 0.0, experience.discount),
     )
-    # Whether the last step has reached the goal, the next rollout tells.
+    # The next rollout shows whether the last step has reached the goal.
     return rows, decisions.without_last(tf.ones_like(reached))
 
   def count_goals(
@@ -223,8 +236,8 @@ class TwoLevelAgent(tf_agent.TFAgent):
     """Returns how many goals were chosen in a rollout, and how many reached.
 
     Args:
-      experience: A `Trajectory` [B, T+1]. Its last row does not count, which is
-        the first one of the next rollout.
+      experience: A `Trajectory` [B, T+1]. Its last row, the first one of the
+        next rollout, does not count.
     """
     info = experience.policy_info
     reached = self._goals.reached_by_step(experience, info['goal'])
@@ -244,8 +257,8 @@ class TwoLevelAgent(tf_agent.TFAgent):
       experience: A `Trajectory` [B, T+1].
 
     Returns:
-      A tuple of a `Trajectory` [B, N+1] of decisions, and which of them are
-      complete; see `Decisions`.
+      A tuple of a `Trajectory` [B, N+1] of decisions and booleans [B, N+1]:
+      which of them are complete (`Decisions`).
     """
     info = experience.policy_info
     return self._decisions(
@@ -254,7 +267,13 @@ class TwoLevelAgent(tf_agent.TFAgent):
     )
 
 
-def _check_levels(time_step_spec, action_spec, upper, lower, goals):
+def _check_levels(
+    time_step_spec: ts.TimeStep,
+    action_spec: types.NestedTensorSpec,
+    upper: tf_agent.TFAgent,
+    lower: tf_agent.TFAgent,
+    goals: goals_lib.Goals,
+) -> None:
   """Raises InvalidValue if the levels do not fit each other."""
   expected = (
       ('upper', upper, time_step_spec.observation, goals.spec),
@@ -265,15 +284,15 @@ def _check_levels(time_step_spec, action_spec, upper, lower, goals):
         observation=(agent.time_step_spec.observation, observation),
         action=(agent.action_spec, action),
     )
-    for what, (its, needed) in specs.items():
-      if tf.nest.flatten(its) != tf.nest.flatten(needed):
+    for part, (found, needed) in specs.items():
+      if tf.nest.flatten(found) != tf.nest.flatten(needed):
         raise errors.InvalidValue(
-            f'The {what} spec of the {name} level is {its}, and must be'
+            f'The {part} spec of the {name} level is {found}, and must be'
             f' {needed}.'
         )
 
 
-def _check_memory(policy):
+def _check_memory(policy: tf_policy.TFPolicy) -> None:
   """Raises InvalidValue if padding of decisions would change a memory."""
   if not tf.nest.flatten(policy.policy_state_spec):
     return
@@ -286,7 +305,7 @@ def _check_memory(policy):
   for old, new in zip(tf.nest.flatten(state), tf.nest.flatten(new_state)):
     if np.any(old != new):
       raise errors.InvalidValue(
-          'The memory of an upper level that learns from rollouts must stay as'
-          ' it is at a step of type LAST, as that of a RecurrentCore does: take'
-          ' networks.LSTMCore, or networks.GRUCore.'
+          'The memory of an upper level that learns from rollouts must not'
+          ' change at a step of type LAST: take a RecurrentCore, such as'
+          ' networks.LSTMCore or networks.GRUCore.'
       )

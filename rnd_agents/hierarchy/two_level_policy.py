@@ -2,34 +2,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """A policy that chooses goals, over one that acts towards them."""
 
-from typing import Any, Callable
+from typing import Callable, Optional
 
 import tensorflow as tf
 from tf_agents.policies import tf_policy
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents.collecting import random_policies
 from rnd_agents.hierarchy import goals as goals_lib
 
 
 class TwoLevelPolicy(random_policies.ComposedPolicy):
-  """Chooses a goal at times, and acts towards it at every step.
+  """Chooses a goal at some steps, and acts towards it at every step.
 
   A goal is chosen where an episode begins, and where the last one was reached
   by a step, was given up or is `goal_length` steps old; each environment of a
-  batch chooses for itself. One that holds where it is chosen is reached once it
-  was lost: to ask for what is so is no way to decide at every step. The state
-  of the policy has the goal, its age and whether it held before the step. With
-  `collect` the policy info is a dict: `goal`, `is_decision`, and of both levels
-  `upper` (0 where no environment chooses) and `lower`.
+  batch chooses separately. A goal that holds when it is chosen counts as
+  reached only after it was lost, so that choosing it does not lead to a
+  decision at every step. The state of the policy has the goal, its age and
+  whether it held before the step. With `collect` the policy info is a dict:
+  `goal`, `is_decision`, and the policy infos of both levels, `upper` (0 where
+  no environment chooses) and `lower`.
   """
 
   def __init__(
       self,
       time_step_spec: ts.TimeStep,
-      action_spec: Any,
+      action_spec: types.NestedTensorSpec,
       upper: tf_policy.TFPolicy,
       lower: tf_policy.TFPolicy,
       goals: goals_lib.Goals,
@@ -44,7 +46,7 @@ class TwoLevelPolicy(random_policies.ComposedPolicy):
       upper: A policy with goals for actions.
       lower: A policy on `goals.lower_observation_spec`.
       goals: The goals.
-      goal_length: Steps after which another goal is chosen.
+      goal_length: Number of steps after which another goal is chosen.
       collect: Whether to record goals and both levels' policy infos.
     """
     self._upper, self._lower = upper, lower
@@ -85,7 +87,7 @@ class TwoLevelPolicy(random_policies.ComposedPolicy):
         self._collects,
     )
 
-  def _get_initial_state(self, batch_size):
+  def _get_initial_state(self, batch_size: types.Int) -> types.NestedTensor:
     return dict(
         goal=tensor_spec.zero_spec_nest(self._goals.spec, [batch_size]),
         age_env_steps=tf.zeros([batch_size], tf.int32),
@@ -94,15 +96,27 @@ class TwoLevelPolicy(random_policies.ComposedPolicy):
         lower=self._lower.get_initial_state(batch_size),
     )
 
-  def _action(self, time_step, policy_state, seed):
+  def _action(
+      self,
+      time_step: ts.TimeStep,
+      policy_state: types.NestedTensor,
+      seed: Optional[types.Seed],
+  ) -> policy_step.PolicyStep:
     return self._step(
         time_step, policy_state, lambda *args: self._lower.action(*args, seed)
     )
 
-  def _distribution(self, time_step, policy_state):
+  def _distribution(
+      self, time_step: ts.TimeStep, policy_state: types.NestedTensor
+  ) -> policy_step.PolicyStep:
     return self._step(time_step, policy_state, self._lower.distribution)
 
-  def _step(self, time_step, state, act):
+  def _step(
+      self,
+      time_step: ts.TimeStep,
+      state: types.NestedTensor,
+      act: Callable[..., policy_step.PolicyStep],
+  ) -> policy_step.PolicyStep:
     observation = time_step.observation
     # Nobody acts on the last step of an episode.
     is_decision = ~time_step.is_last() & (
@@ -113,7 +127,7 @@ class TwoLevelPolicy(random_policies.ComposedPolicy):
     )
     chosen = self._choose(time_step, state['upper'], is_decision)
 
-    def where_decided(new, old):
+    def where_decided(new: tf.Tensor, old: tf.Tensor) -> tf.Tensor:
       shape = [-1] + [1] * (new.shape.rank - 1)
       return tf.where(tf.reshape(is_decision, shape), new, old)
 
@@ -142,11 +156,16 @@ class TwoLevelPolicy(random_policies.ComposedPolicy):
         info if self._collects else (),
     )
 
-  def _choose(self, time_step, upper_state, is_decision):
-    """A step of the upper level, where any environment needs one."""
+  def _choose(
+      self,
+      time_step: ts.TimeStep,
+      upper_state: types.NestedTensor,
+      is_decision: tf.Tensor,
+  ) -> policy_step.PolicyStep:
+    """Returns a step of the upper level; 0 if no environment needs one."""
     batch_size = tf.shape(is_decision)
 
-    def nothing():
+    def nothing() -> policy_step.PolicyStep:
       return policy_step.PolicyStep(
           tensor_spec.zero_spec_nest(self._upper.action_spec, batch_size),
           upper_state,

@@ -25,7 +25,17 @@ but neither bool nor text. Nothing is compressed.
 
 import json
 import os
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    NamedTuple,
+    Optional,
+    Tuple,
+    Type,
+)
 
 from absl import logging
 import numpy as np
@@ -92,8 +102,8 @@ class Record(NamedTuple):
         return cls(**json.load(file))
     except (TypeError, ValueError) as error:
       raise DemonstrationError(
-          f'{record_path} is damaged, or not of demonstrations. Copy it again'
-          f' from where it was written, or move it away to read {path}'
+          f'{record_path} is damaged, or does not describe demonstrations. Copy'
+          f' it again from where it was written, or move it away to read {path}'
           ' unchecked.'
       ) from error
 
@@ -160,7 +170,6 @@ class DemonstrationWriter:
     self._path = os.path.abspath(path)
     self._partial = self._path + PARTIAL_SUFFIX
     self._spec = tensor_spec.from_spec(spec)
-    self._observer = None
     self._environment = environment
     self._num_frames = 0
     self.num_episodes = 0
@@ -184,14 +193,19 @@ class DemonstrationWriter:
     self.num_episodes += 1
     self._num_frames += len(episode.step_type)
 
-  def __enter__(self):
+  def __enter__(self) -> 'DemonstrationWriter':
     self._observer = example_encoding_dataset.TFRecordObserver(
         self._partial, self._spec, py_mode=True
     )
     self._write_record(Record(self._environment))
     return self
 
-  def __exit__(self, error_type, error, traceback):
+  def __exit__(
+      self,
+      error_type: Optional[Type[BaseException]],
+      error: Optional[BaseException],
+      traceback: Any,
+  ) -> None:
     self._observer.close()
     suffixes = SPEC_SUFFIX, RECORD_SUFFIX, ''
     if not self.num_episodes:
@@ -212,7 +226,7 @@ class DemonstrationWriter:
           _SALVAGE.format(self._partial),
       )
 
-  def _write_record(self, record):
+  def _write_record(self, record: Record) -> None:
     with files.replacing(self._partial + RECORD_SUFFIX) as file:
       json.dump(record._asdict(), file, indent=2)
 
@@ -379,7 +393,12 @@ def check_spec(
   )
 
 
-def _fault(record, num_episodes, num_frames, error):
+def _fault(
+    record: Optional[Record],
+    num_episodes: int,
+    num_frames: int,
+    error: Optional[tf.errors.OpError],
+) -> Optional[str]:
   """Returns the fault of a file, 'is cut short ...', or None."""
   if error is not None:
     return (
@@ -399,7 +418,9 @@ def _fault(record, num_episodes, num_frames, error):
   return None
 
 
-def _read_frames(path, spec):
+def _read_frames(
+    path: str, spec: trajectory.Trajectory
+) -> Tuple[List[np.ndarray], Optional[tf.errors.OpError]]:
   """Returns flat arrays [N, ...], or [], and the error or None."""
   frames = tf.data.TFRecordDataset(path).map(
       example_encoding.get_example_decoder(spec), num_parallel_calls=2
@@ -416,13 +437,15 @@ def _read_frames(path, spec):
   return [np.concatenate(parts) for parts in zip(*batches)], error
 
 
-def _cut(path, spec, flat):
+def _cut(
+    path: str, spec: trajectory.Trajectory, flat: List[np.ndarray]
+) -> List[trajectory.Trajectory]:
   """Returns the whole episodes of consecutive frames; warns about the rest."""
   if not flat:
     return []
   frames = tf.nest.pack_sequence_as(spec, flat)
   ends = np.flatnonzero(frames.step_type == ts.StepType.LAST) + 1
-  episodes = []
+  episodes: List[trajectory.Trajectory] = []
   for start, end in zip([0, *ends[:-1]], ends):
     episode = tf.nest.map_structure(lambda x, s=start, e=end: x[s:e], frames)
     _check_episode(episode, spec, f'{path}: episode {len(episodes)}')
@@ -430,15 +453,15 @@ def _cut(path, spec, flat):
   num_left = len(frames.step_type) - (ends[-1] if len(ends) else 0)
   if num_left:
     logging.warning(
-        '%s: the last %d frames are of an episode that was not recorded to its'
-        ' end and are dropped.',
+        '%s: the last %d frames belong to an episode that was not recorded to'
+        ' its end, and are dropped.',
         path,
         num_left,
     )
   return episodes
 
 
-def _missing(path):
+def _missing(path: str) -> str:
   """Returns the message for a file that does not exist."""
   if os.path.isdir(path):
     return f'{path} is a directory: name a file in it.'
@@ -454,13 +477,13 @@ def _missing(path):
   )
 
 
-def _one_line(error):
+def _one_line(error: tf.errors.OpError) -> str:
   """Returns the message of a TensorFlow error without the name of its node."""
   text = error.message.rpartition('}}')[2].partition(' [')[0]
   return ' '.join(text.split())[:200]
 
 
-def _check_types(spec):
+def _check_types(spec: trajectory.Trajectory) -> None:
   """Raises DemonstrationError unless a file can hold the types of a spec."""
   for name, leaf in spec_differences.leaves(spec):
     if leaf.dtype.name not in _DTYPES or 0 in leaf.shape.as_list():
@@ -471,7 +494,9 @@ def _check_types(spec):
       )
 
 
-def _check_episode(episode, spec, what):
+def _check_episode(
+    episode: trajectory.Trajectory, spec: trajectory.Trajectory, what: str
+) -> None:
   """Raises DemonstrationError unless it is one whole episode of the spec."""
   arrays = dict(spec_differences.leaves(episode))
   specs = dict(spec_differences.leaves(spec))
@@ -513,5 +538,5 @@ def _check_episode(episode, spec, what):
     )
 
 
-def _abridged(array):
+def _abridged(array: np.ndarray) -> str:
   return np.array2string(np.asarray(array), threshold=8)

@@ -3,7 +3,7 @@
 """Cuts episodes into the sequences of a replay while they are collected."""
 
 import copy
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -99,17 +99,19 @@ class EpisodeCutter:
     self._settings = settings
     self._add_fn = add_fn
     self._is_demonstration = is_demonstration
-    self._structure = None  # Nest of a row without its arrays.
-    self._rings = None  # A ring for each leaf of a row.
-    self._state_rings = None  # A ring for each leaf of a network state.
-    self._num_rows = None  # [B], rows so far.
-    self._begin = None  # [B], number of the first row of the newest episode.
-    self._step_type = None  # [B], that of the newest row.
+    self._structure: types.NestedArray = ()  # Nest of a row without its arrays.
+    # A ring for each leaf of a row; none before the first rows.
+    self._rings: List[np.ndarray] = []
+    self._state_rings: List[np.ndarray] = []  # Of each leaf of a network state.
+    self._num_rows = np.zeros([0], np.int64)  # [B], rows so far.
+    # [B], number of the first row of the newest episode.
+    self._begin = np.zeros([0], np.int64)
+    # [B], step type of the newest row.
+    self._step_type = np.zeros([0], np.int32)
 
   def reset(self) -> None:
     """Drops unfinished episodes; the next rows must be FIRST."""
-    if self._rings is not None:
-      self._step_type[:] = ts.StepType.LAST
+    self._step_type[:] = ts.StepType.LAST
 
   def __call__(
       self,
@@ -136,7 +138,7 @@ class EpisodeCutter:
     states = _flat(_network_state(rows.policy_info))
     rows = _with_info(rows, episodic)
     leaves = _flat(rows)
-    known = np.atleast_1d(leaves[0]) if self._rings is None else self._num_rows
+    known = self._num_rows if self._rings else np.atleast_1d(leaves[0])
     num_environments = len(known)
     shape = (num_environments, *leaves[0].shape[1:2])
     for leaf in leaves + states:
@@ -145,7 +147,7 @@ class EpisodeCutter:
             f'Rows of {num_environments} environments must have arrays'
             f' [{num_environments}, N, ...], got one of shape {leaf.shape}.'
         )
-    if self._rings is None:
+    if not self._rings:
       self._begin_with(rows, leaves, states)
     mask = np.ones(shape, np.bool_) if mask is None else np.asarray(mask)
     # Leading columns may have no row: often the last one of the rollout before.
@@ -159,15 +161,20 @@ class EpisodeCutter:
       )
 
   @property
-  def _num_places(self):
+  def _num_places(self) -> int:
     """R: enough for a sequence that ends with the first of the added rows."""
     return self._settings.num_frames - 1 + _ROWS_AT_ONCE
 
-  def _begin_with(self, rows, leaves, states):
+  def _begin_with(
+      self,
+      rows: trajectory_lib.Trajectory,
+      leaves: List[np.ndarray],
+      states: List[np.ndarray],
+  ) -> None:
     """Creates empty rings for rows [B, N]."""
     num_environments = len(leaves[0])
 
-    def ring(leaf):
+    def ring(leaf: np.ndarray) -> np.ndarray:
       shape = (num_environments, self._num_places, *leaf.shape[2:])
       return np.zeros(shape, leaf.dtype)
 
@@ -178,7 +185,9 @@ class EpisodeCutter:
     self._begin = np.zeros([num_environments], np.int64)
     self._step_type = np.full([num_environments], ts.StepType.LAST)
 
-  def _take(self, leaves, states, mask):
+  def _take(
+      self, leaves: List[np.ndarray], states: List[np.ndarray], mask: np.ndarray
+  ) -> None:
     """Adds at most _ROWS_AT_ONCE rows [B, N]."""
     # Puts the rows of each environment before the places without a row.
     order = np.argsort(~mask, axis=1, kind='stable')
@@ -209,7 +218,7 @@ class EpisodeCutter:
     self._begin = begin[:, -1]
     self._step_type = step_types[np.arange(len(num_new)), num_new]
 
-  def _starts(self, frames, is_last):
+  def _starts(self, frames: np.ndarray, is_last: np.ndarray) -> np.ndarray:
     """Returns the first trained steps of the sequences that rows complete.
 
     A row completes at most one sequence.
@@ -229,7 +238,13 @@ class EpisodeCutter:
     has_rest = is_last & ~is_complete & (self._settings.remainder != 'drop')
     return np.where(is_complete, start, np.where(has_rest, rest, -1))
 
-  def _sequences(self, b, begin, start, newest):
+  def _sequences(
+      self,
+      b: np.ndarray,
+      begin: np.ndarray,
+      start: np.ndarray,
+      newest: np.ndarray,
+  ) -> Sequence:
     """Gathers n sequences.
 
     Args:
@@ -269,11 +284,11 @@ class EpisodeCutter:
 
   def get_state(self) -> Dict[str, Any]:
     """Returns a picklable state, from which `set_state` continues episodes."""
-    rings = (self._rings, self._state_rings)
+    rings = (self._rings, self._state_rings) if self._rings else None
     return copy.deepcopy({
         'settings': tuple(self._settings),
         'structure': self._structure,
-        'rings': None if self._rings is None else rings,
+        'rings': rings,
         'num_rows': self._num_rows,
         'begin': self._begin,
         'step_type': self._step_type,
@@ -286,14 +301,16 @@ class EpisodeCutter:
           f'The state belongs to SequenceSettings{tuple(state["settings"])},'
           f' not to {self._settings}.'
       )
-    self._structure = state['structure']
     if state['rings'] is not None:
+      self._structure = state['structure']
       self._rings, self._state_rings = state['rings']
-    self._num_rows = state['num_rows']
-    self._begin, self._step_type = state['begin'], state['step_type']
+      self._num_rows = state['num_rows']
+      self._begin, self._step_type = state['begin'], state['step_type']
 
 
-def _check_order(step_types, is_first, has_row):
+def _check_order(
+    step_types: np.ndarray, is_first: np.ndarray, has_row: np.ndarray
+) -> None:
   """Raises InvalidValue if the order of step types [B, 1 + N] is impossible."""
   is_over = step_types[:, :-1] == ts.StepType.LAST
   wrong = step_types[:, 1:][has_row & (is_first != is_over)]
@@ -311,17 +328,19 @@ def _check_order(step_types, is_first, has_row):
   )
 
 
-def _network_state(info):
+def _network_state(info: Any) -> types.NestedArray:
   if isinstance(info, dict):
     return info.get('network_state', ())
   return getattr(info, 'network_state', ())
 
 
-def _flat(nest):
+def _flat(nest: types.NestedArray) -> List[np.ndarray]:
   return [np.asarray(leaf) for leaf in tf.nest.flatten(nest)]
 
 
-def _with_info(row, episodic):
+def _with_info(
+    row: trajectory_lib.Trajectory, episodic: types.NestedSpecTensorOrArray
+) -> trajectory_lib.Trajectory:
   """Returns a row with the policy info that the replay stores."""
   has_some = bool(tf.nest.flatten(episodic))
   return row.replace(policy_info=dict(episodic=episodic) if has_some else ())

@@ -10,7 +10,17 @@ only.
 """
 
 import os
-from typing import Any, Collection, Dict, List, Mapping, NamedTuple, Optional
+from typing import (
+    Any,
+    Collection,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Tuple,
+)
 
 import gin
 import numpy as np
@@ -30,7 +40,7 @@ _TRAIN_STEP = tf.TensorSpec([], tf.int64)
 
 
 class Batch(NamedTuple):
-  """A batch of sequences that `PrioritizedReplay.sample` drew.
+  """Sequences that `PrioritizedReplay.sample` drew.
 
   Attributes:
     sequences: nest like the spec, of arrays [B, ...].
@@ -162,7 +172,7 @@ class PrioritizedReplay:
       raise errors.InvalidValue(missing)
     is_demonstration = self._generator.random(batch_size) < demonstration_ratio
     uniform = self._generator.random(batch_size)
-    leaves = [None] * (len(self._flat_spec) + 1)
+    leaves: List[np.ndarray] = []
     keys = np.empty([batch_size], np.uint64)
     probabilities = np.empty([batch_size])
     table_sizes = np.empty([batch_size], np.int64)
@@ -172,13 +182,15 @@ class PrioritizedReplay:
           uniform[chosen]
       )
       table_sizes[chosen] = table.size
-      for i, array in enumerate(arrays):
-        if chosen.size == batch_size:
-          leaves[i] = array
-          continue
-        if leaves[i] is None:
-          leaves[i] = np.empty((batch_size, *array.shape[1:]), array.dtype)
-        leaves[i][chosen] = array
+      if chosen.size == batch_size:
+        leaves = arrays
+        break
+      leaves = leaves or [
+          np.empty((batch_size, *array.shape[1:]), array.dtype)
+          for array in arrays
+      ]
+      for leaf, array in zip(leaves, arrays):
+        leaf[chosen] = array
     train_steps = leaves.pop()
     return Batch(
         sequences=tf.nest.pack_sequence_as(self._spec, leaves),
@@ -273,7 +285,13 @@ class PrioritizedReplay:
     self._generator.bit_generator.state = state['generator']
     self._max_priorities = dict(state['max_priorities'])
 
-  def _insert(self, table, sequences, priorities, train_step=0):
+  def _insert(
+      self,
+      table: str,
+      sequences: types.NestedArray,
+      priorities: Optional[np.ndarray],
+      train_step: int = 0,
+  ) -> None:
     leaves = self._checked_leaves(sequences)
     is_demonstration = np.asarray(sequences.is_demonstration)
     if np.any(is_demonstration != (table == DEMONSTRATIONS)):
@@ -288,11 +306,11 @@ class PrioritizedReplay:
     self._tables[table].add(leaves, self._weights(priorities))
     self._note_priority(table, priorities.max())
 
-  def _weights(self, priorities):
+  def _weights(self, priorities: np.ndarray) -> np.ndarray:
     # As Python rounds, and not the vector instructions of a machine.
     return np.array([p**self._exponent for p in priorities.tolist()])
 
-  def _checked_leaves(self, sequences):
+  def _checked_leaves(self, sequences: types.NestedArray) -> List[np.ndarray]:
     tf.nest.assert_same_structure(self._spec, sequences, check_types=False)
     leaves = [np.asarray(leaf) for leaf in tf.nest.flatten(sequences)]
     for i, (leaf, spec) in enumerate(zip(leaves, self._flat_spec)):
@@ -305,11 +323,11 @@ class PrioritizedReplay:
         )
     return leaves
 
-  def _note_priority(self, table, priority):
+  def _note_priority(self, table: str, priority: float) -> None:
     largest = max(self._max_priorities[table], float(priority))
     self._max_priorities[table] = largest
 
-  def _missing(self, demonstration_ratio):
+  def _missing(self, demonstration_ratio: float) -> Optional[str]:
     """Returns the reason why `sample` cannot run yet, or None."""
     sizes = self.sizes()
     least = self._min_sequences
@@ -340,7 +358,7 @@ def prune(folder: str, names: Collection[str]) -> None:
       os.remove(os.path.join(folder, name))
 
 
-def _by_table(is_demonstration):
+def _by_table(is_demonstration: np.ndarray) -> Iterator[Tuple[str, np.ndarray]]:
   """Yields each table with the indices [n] of its elements, n > 0."""
   for table, is_of_table in (
       (AGENT, ~is_demonstration), (DEMONSTRATIONS, is_demonstration)
@@ -349,7 +367,7 @@ def _by_table(is_demonstration):
       yield table, np.flatnonzero(is_of_table)
 
 
-def _checked(priorities):
+def _checked(priorities: np.ndarray) -> np.ndarray:
   """Returns priorities as float64, at least MIN_PRIORITY."""
   priorities = np.asarray(priorities, np.float64)
   if not (np.isfinite(priorities) & (priorities >= 0.0)).all():

@@ -13,7 +13,18 @@ file never changes.
 from concurrent import futures
 import io
 import os
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+import sys
+from typing import (
+    Any,
+    Dict,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    Union,
+)
 import zipfile
 
 import numpy as np
@@ -23,7 +34,7 @@ from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import frame_stacks
 
-# Large enough for the disk, and small beside a checkpoint.
+# Large enough to be written fast, and small compared to a checkpoint.
 _SEGMENT_BYTES = 16 * 2**20
 _LEAST_SEQUENCES = 8
 # Memory for evicted sequences of a segment that is not yet evicted: 1/16.
@@ -120,7 +131,7 @@ class SequenceTable:
       ValueError: If this machine has too little memory.
     """
     self._name = name
-    self._max_size = np.inf if max_size is None else max_size
+    self._max_size = sys.maxsize if max_size is None else max_size
     is_compressed = [compresses_images and _is_images(spec) for spec in specs]
     self._uncompressed_bytes = sum(  # Of a sequence.
         _num_bytes(spec)
@@ -135,14 +146,16 @@ class SequenceTable:
     # its place until all of it is evicted.
     capacity = (-(-(max_size or 0) // length) + 1) * length
     self._check_memory(max_size or capacity, capacity)
-    self._columns = [
-        (_ImageColumn if compressed else _ArrayColumn)(spec, capacity)
+    self._columns: List[Union[_ImageColumn, _ArrayColumn]] = [
+        _ImageColumn(spec, capacity)
+        if compressed
+        else _ArrayColumn(spec, capacity)
         for spec, compressed in zip(specs, is_compressed, strict=True)
     ]
     self._capacity = capacity
     self._tree = SumTree(capacity)
     self._num_added = 0
-    self._saved_files = set()
+    self._saved_files: Set[str] = set()
 
   @property
   def size(self) -> int:
@@ -150,7 +163,7 @@ class SequenceTable:
     return min(self._num_added, self._max_size)
 
   @property
-  def _first(self):
+  def _first(self) -> int:
     """Number of the oldest sequence."""
     return self._num_added - self.size
 
@@ -253,9 +266,9 @@ class SequenceTable:
     self._tree.set(live, state['weights'])
     self._saved_files = set(state['files'])
 
-  def _make_room(self, num_sequences):
+  def _make_room(self, num_sequences: int) -> None:
     """Doubles a table that evicts nothing until it holds `num_sequences`."""
-    if num_sequences <= self._capacity or self._max_size < np.inf:
+    if num_sequences <= self._capacity or self._max_size < sys.maxsize:
       return
     self._check_memory(num_sequences, num_sequences)
     weights = self._tree.weights(np.arange(self._num_added))
@@ -266,7 +279,7 @@ class SequenceTable:
     self._tree = SumTree(self._capacity)
     self._tree.set(np.arange(self._num_added), weights)
 
-  def _check_memory(self, num_sequences, num_places):
+  def _check_memory(self, num_sequences: int, num_places: int) -> None:
     """Raises InvalidValue if sequences would not fit into the memory."""
     needed = num_places * self._uncompressed_bytes
     available = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
@@ -278,7 +291,7 @@ class SequenceTable:
           ' PrioritizedReplay.max_sequences, or read fewer demonstrations.'
       )
 
-  def _write(self, path, start, count):
+  def _write(self, path: str, start: int, count: int) -> None:
     arrays = {}
     for i, column in enumerate(self._columns):
       packed = column.packed(start % self._capacity, count)
@@ -288,7 +301,7 @@ class SequenceTable:
     with files.replacing(path, 'wb') as file:
       file.write(content.getbuffer())
 
-  def _read(self, path, start):
+  def _read(self, path: str, start: int) -> None:
     """Reads a file; `np.load` compares the checksum of each array."""
     try:
       with np.load(path) as arrays:
@@ -316,28 +329,28 @@ class _ArrayColumn:
   The memory of a place is taken when it is first written.
   """
 
-  def __init__(self, spec, capacity):
+  def __init__(self, spec: tf.TensorSpec, capacity: int):
     self._values = np.empty((capacity, *spec.shape), spec.dtype.as_numpy_dtype)
 
-  def grow(self, capacity):
+  def grow(self, capacity: int) -> None:
     """Adds places until there are `capacity`."""
     values = np.empty((capacity, *self._values.shape[1:]), self._values.dtype)
     values[: len(self._values)] = self._values
     self._values = values
 
-  def put(self, places, values):
+  def put(self, places: np.ndarray, values: np.ndarray) -> None:
     """Stores arrays [n, ...] at places [n]."""
     self._values[places] = values
 
-  def take(self, places):
+  def take(self, places: np.ndarray) -> np.ndarray:
     """Returns the arrays [n, ...] at places [n]."""
     return self._values[places]
 
-  def packed(self, first, count):
+  def packed(self, first: int, count: int) -> Dict[str, np.ndarray]:
     """Returns the argument of `unpack` for `count` places: arrays by name."""
     return {'values': self._values[first : first + count]}
 
-  def unpack(self, first, packed):
+  def unpack(self, first: int, packed: Mapping[str, np.ndarray]) -> None:
     """Puts back the arrays that `packed` returned."""
     values = packed['values']
     self._values[first : first + len(values)] = values
@@ -346,34 +359,34 @@ class _ArrayColumn:
 class _ImageColumn:
   """The images of each sequence, compressed by `frame_stacks`."""
 
-  def __init__(self, spec, capacity):
+  def __init__(self, spec: tf.TensorSpec, capacity: int):
     self._shape = tuple(spec.shape)
     self._compressed = [b''] * capacity
     # zlib lets other threads run.
     self._pool = futures.ThreadPoolExecutor()
 
-  def grow(self, capacity):
+  def grow(self, capacity: int) -> None:
     """Adds places until there are `capacity`."""
     self._compressed += [b''] * (capacity - len(self._compressed))
 
-  def put(self, places, values):
+  def put(self, places: np.ndarray, values: np.ndarray) -> None:
     """Stores images [n, L, height, width, C] at places [n]."""
     contents = self._pool.map(frame_stacks.compress, values)
     for place, content in zip(places, contents):
       self._compressed[place] = content
 
-  def take(self, places):
+  def take(self, places: np.ndarray) -> np.ndarray:
     """Returns the images [n, L, height, width, C] at places [n]."""
     values = np.empty((len(places), *self._shape), np.uint8)
 
-    def fill(i):
+    def fill(i: int) -> None:
       frame_stacks.expand(self._compressed[places[i]], values[i])
 
     for _ in self._pool.map(fill, range(len(places))):
       pass  # An exception of a thread is raised here.
     return values
 
-  def packed(self, first, count):
+  def packed(self, first: int, count: int) -> Dict[str, np.ndarray]:
     """Returns the argument of `unpack` for `count` places: arrays by name."""
     parts = self._compressed[first : first + count]
     return {
@@ -381,7 +394,7 @@ class _ImageColumn:
         'compressed': np.frombuffer(b''.join(parts), np.uint8),
     }
 
-  def unpack(self, first, packed):
+  def unpack(self, first: int, packed: Mapping[str, np.ndarray]) -> None:
     """Puts back the arrays that `packed` returned."""
     content, start = packed['compressed'].tobytes(), 0
     for i, length in enumerate(packed['lengths'].tolist()):
@@ -389,10 +402,10 @@ class _ImageColumn:
       start += length
 
 
-def _is_images(spec):
-  """Whether a `TensorSpec` is of uint8 [L, height, width, channels]."""
+def _is_images(spec: tf.TensorSpec) -> bool:
+  """Returns whether a spec is of uint8 [L, height, width, channels]."""
   return spec.shape.rank == 4 and spec.dtype == tf.uint8
 
 
-def _num_bytes(spec):
+def _num_bytes(spec: tf.TensorSpec) -> int:
   return spec.dtype.size * spec.shape.num_elements()

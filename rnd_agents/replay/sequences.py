@@ -54,12 +54,13 @@ class SequenceSettings(NamedTuple):
   @property
   def num_frames(self) -> int:
     """L, number of frames of a sequence: one more than its steps."""
-    return self.burn_in_length + self.unroll_length + 1
+    return self.burn_in_length + (self.unroll_length or 0) + 1
 
   @property
   def stride(self) -> int:
-    """`period` as a number."""
-    return self.unroll_length if self.period is None else self.period
+    """Steps from the first trained step of a sequence to that of the next."""
+    stride = self.unroll_length if self.period is None else self.period
+    return 0 if stride is None else stride
 
   def check(
       self,
@@ -102,7 +103,7 @@ class SequenceSettings(NamedTuple):
           f' {names["unroll_length"]}: there are no steps before a whole'
           ' rollout.'
       )
-    if self.unroll_length is not None and self.stride > self.unroll_length:
+    if self.unroll_length and self.stride > self.unroll_length:
       raise errors.InvalidValue(
           f'{names["period"]}={self.period} is more than'
           f' {names["unroll_length"]}={self.unroll_length}: the steps between'
@@ -115,18 +116,21 @@ class SequenceSettings(NamedTuple):
       )
 
 
-def _starts(num_steps, settings):
+def _starts(
+    num_steps: Union[int, tf.Tensor], length: int, settings: SequenceSettings
+) -> tf.Tensor:
   """Returns the first trained step of each sequence.
 
   Args:
     num_steps: T, an integer or an int32 tensor [].
-    settings: `SequenceSettings` with an unroll_length.
+    length: U.
+    settings: `SequenceSettings`.
 
   Returns:
     int32 [C], ascending. Under 'pad' and 'fill' the last sequence may end after
     the T steps.
   """
-  others = num_steps - settings.unroll_length  # Steps after the first sequence.
+  others = num_steps - length  # Steps after the first sequence.
   if settings.remainder == 'drop':
     return tf.range(0, tf.maximum(others + 1, 0), settings.stride)
   last = last_start(tf.maximum(others, 0), settings)
@@ -193,11 +197,12 @@ def cut(
       raise errors.InvalidValue(
           f'A rollout has at least 1 step, got {num_steps}.'
       )
-  length = settings.unroll_length
-  length = num_steps if length is None else int(length)
+  length = num_steps
+  if settings.unroll_length is not None:
+    length = int(settings.unroll_length)
   settings = settings._replace(unroll_length=length)
   burn_in_length = int(settings.burn_in_length)
-  first_steps = _starts(num_steps, settings)
+  first_steps = _starts(num_steps, length, settings)
   steps = first_steps[:, tf.newaxis] + tf.range(length)
   # End of the chunk before, which has counted the steps up to there.
   ends = tf.concat([[0], first_steps[:-1] + length], axis=0)

@@ -3,32 +3,37 @@
 """A policy that many threads ask for one action each."""
 
 import itertools
+from typing import List, Optional
 
 import numpy as np
 import tensorflow as tf
 from tf_agents.policies import py_policy
+from tf_agents.policies import tf_policy
+from tf_agents.trajectories import policy_step
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import spec_differences
 
 _COUNTER = itertools.count()
 
-# More threads than that wait for the next batch.
+# Further threads wait for the next batch.
 _MAX_BATCH_SIZE = 1024
 
 
 class BatchedPolicy(py_policy.PyPolicy):
   """Answers single time steps of any number of threads, in batches.
 
-  What threads ask while the policy computes is its next batch; who asks alone
-  waits for nobody. Each batch reads the policy's variables anew.
+  Time steps that arrive while the policy computes make its next batch; a single
+  one does not wait for others. Each batch reads the policy's variables again.
 
   TensorFlow keeps a thread for it, half a percent of a core, until the process
-  ends: make one for a policy, and not one for each who asks.
+  ends: make one for each policy, and not one for each thread.
   """
 
-  def __init__(self, policy):
-    """Builds the graph, the only one whatever the size of a batch.
+  def __init__(self, policy: tf_policy.TFPolicy):
+    """Builds the graph, one for all sizes of batches.
 
     Args:
       policy: A `TFPolicy` that takes batches of any size.
@@ -46,11 +51,11 @@ class BatchedPolicy(py_policy.PyPolicy):
         num_batch_threads=1,
         max_batch_size=_MAX_BATCH_SIZE,
         batch_timeout_micros=0,
-        # Of one request each at worst; more of them than this fail.
+        # A batch may have one request; more waiting batches than this fail.
         max_enqueued_batches=1_000_000,
         autograph=False,
     )
-    def act(*flat):
+    def act(*flat: tf.Tensor) -> List[tf.Tensor]:
       return tf.nest.flatten(
           policy.action(*tf.nest.pack_sequence_as(inputs, flat))
       )
@@ -62,7 +67,7 @@ class BatchedPolicy(py_policy.PyPolicy):
         ],
         autograph=False,
     )
-    def answer(*flat):
+    def answer(*flat: tf.Tensor) -> List[tf.Tensor]:
       # TensorFlow joins the requests of all functions of one name in a
       # process, and answers them by one of these functions.
       with tf.name_scope(f'BatchedPolicy_{next(_COUNTER)}'):
@@ -70,40 +75,50 @@ class BatchedPolicy(py_policy.PyPolicy):
 
     self._answer = answer.get_concrete_function()
 
-  def _get_initial_state(self, batch_size):
-    # A time step is of one environment.
-    return _only_rows(self._policy.get_initial_state(1))
+  def _get_initial_state(self, batch_size: Optional[int]) -> types.NestedArray:
+    # A time step belongs to one environment.
+    return _first_rows(self._policy.get_initial_state(1))
 
-  def _action(self, time_step, policy_state, seed=None):
+  def _action(
+      self,
+      time_step: ts.TimeStep,
+      policy_state: types.NestedArray,
+      seed: Optional[types.Seed] = None,
+  ) -> policy_step.PolicyStep:
     if seed is not None:
       raise errors.InvalidValue(
-          'BatchedPolicy takes no seed: a batch has actions of others, too.'
+          'BatchedPolicy takes no seed: a batch has actions of other threads,'
+          ' too.'
       )
     return self.answer(
         as_arrays(time_step, self.time_step_spec, 'time_step'),
         as_arrays(policy_state, self.policy_state_spec, 'policy_state'),
     )
 
-  def answer(self, time_step, policy_state):
-    """Returns what `action` does; takes arrays of the specs, unchecked."""
+  def answer(
+      self, time_step: ts.TimeStep, policy_state: types.NestedArray
+  ) -> policy_step.PolicyStep:
+    """Returns the policy step of arrays that fit the specs; see `action`."""
     flat = tf.nest.flatten((time_step, policy_state))
     answers = self._answer(*(tf.constant(leaf[np.newaxis]) for leaf in flat))
     return tf.nest.pack_sequence_as(
-        self._policy_step_spec, tf.nest.flatten(_only_rows(answers))
+        self._policy_step_spec, tf.nest.flatten(_first_rows(answers))
     )
 
 
-def as_arrays(nest, spec, name):
-  """Returns copies of what a caller gave, as arrays of a spec.
+def as_arrays(
+    nest: types.NestedArray, spec: types.NestedArraySpec, name: str
+) -> types.NestedArray:
+  """Returns copies of a caller's arrays, with the types of a spec.
 
   Args:
-    nest: A nest of what NumPy takes for arrays.
+    nest: A nest of arrays, or of values that NumPy converts to arrays.
     spec: A nest of array specs.
-    name: What it is, in messages.
+    name: Name of the argument, for messages.
 
   Raises:
-    InvalidValue: If it does not fit the spec, or is not finite: in a batch it
-      would be a failure of all.
+    InvalidValue: If it does not fit the spec or is not finite, which would let
+      its whole batch fail.
   """
   given, expected = (
       dict(spec_differences.leaves(each, name)) for each in (nest, spec)
@@ -120,7 +135,8 @@ def as_arrays(nest, spec, name):
     ):
       raise errors.InvalidValue(
           f'{path} is {array.dtype} {list(array.shape)} and must be'
-          f' {np.dtype(leaf.dtype)} {list(leaf.shape)}, of one environment.'
+          f' {np.dtype(leaf.dtype)} {list(leaf.shape)}: the time step of one'
+          ' environment, without a batch dimension.'
       )
     with np.errstate(over='ignore'):  # 1e39 is infinite in float32.
       array = array.astype(leaf.dtype)
@@ -130,6 +146,6 @@ def as_arrays(nest, spec, name):
   return tf.nest.pack_sequence_as(spec, arrays)
 
 
-def _only_rows(nest):
+def _first_rows(nest: types.NestedTensor) -> types.NestedArray:
   """[1, ...] -> NumPy [...] in every tensor of a nest."""
   return tf.nest.map_structure(lambda x: x.numpy()[0], nest)

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Acts for simulators that call the agent, and trains it on what they report.
+"""Acts for simulators that call the agent, and trains it on their reports.
 
     with policy_server.serve_policy(agent, 24, rollout_length=128) as server:
       ...  # Start a thread for each simulator, with a session of its own:
@@ -15,10 +15,16 @@
 
 import contextlib
 import threading
+from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
+from tf_agents.agents import tf_agent
+from tf_agents.policies import tf_policy
+from tf_agents.trajectories import policy_step
+from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.typing import types
 from tf_agents.utils import common
 
 from rnd_agents import errors
@@ -28,17 +34,22 @@ from rnd_agents.serving import batched_policy
 
 
 @contextlib.contextmanager
-def serve_policy(agent, num_environments, rollout_length, train=None):
+def serve_policy(
+    agent: tf_agent.TFAgent,
+    num_environments: int,
+    rollout_length: int,
+    train: Optional[Callable[[trajectory_lib.Trajectory], Any]] = None,
+) -> Iterator['PolicyServer']:
   """Serves an agent's `collect_policy`, and trains the agent in a thread.
 
-  What is reported becomes rollouts like those of a `Collector`: B places of T+1
-  rows, in each place episodes that follow on each other. The first row of a
-  place is the last one of the rollout before, or begins an episode. The agent
-  trains as soon as all B places have T+1 rows.
+  The reported time steps become rollouts like those of a `Collector`: B places
+  of T+1 rows, each with consecutive episodes. The first row of a place is the
+  last one of the rollout before, or begins an episode. The agent trains as soon
+  as all B places have T+1 rows.
 
   A simulator that is two rollouts ahead waits while the agent trains. It never
-  waits for other simulators: where these are behind, it is answered and not
-  recorded until its next episode, and so are sessions while B others are open.
+  waits for other simulators: if they are behind, it gets actions without being
+  recorded until its next episode, and so do sessions beyond B open ones.
 
   Args:
     agent: A `TFAgent`.
@@ -52,8 +63,8 @@ def serve_policy(agent, num_environments, rollout_length, train=None):
     A `PolicyServer`.
 
   Raises:
-    UserError: If the agent cannot learn from such rollouts. If training fails;
-      `Session.action` raises it, too.
+    UserError: If the agent cannot learn from such rollouts, or if training
+      fails; `Session.action` raises it, too.
   """
   sizes = dict(num_environments=num_environments, rollout_length=rollout_length)
   ranges.check(dict.fromkeys(sizes, ranges.COUNT), sizes, 'serve_policy.')
@@ -71,7 +82,9 @@ def serve_policy(agent, num_environments, rollout_length, train=None):
   server.raise_failure()
 
 
-def _check_agent(agent, num_environments, rollout_length):
+def _check_agent(
+    agent: tf_agent.TFAgent, num_environments: int, rollout_length: int
+) -> None:
   """Refuses an agent that cannot learn from the rollouts."""
   num_rows = agent.train_sequence_length
   if num_rows not in (None, rollout_length + 1):
@@ -85,16 +98,22 @@ def _check_agent(agent, num_environments, rollout_length):
 
 
 class PolicyServer:
-  """What `serve_policy` yields.
+  """Acts for simulators in sessions; `serve_policy` yields one.
 
   Attributes:
-    policy: The `BatchedPolicy`: for actions without a report.
-    num_env_steps: Environment steps that were reported.
-    num_rollouts: Rollouts that the agent has trained on.
+    policy: The policy, for actions without a report.
+    num_env_steps: Number of environment steps that were reported.
+    num_rollouts: Number of rollouts that the agent has trained on.
   """
 
-  def __init__(self, policy, train, num_environments, rollout_length):
-    """Creates the server; see `serve_policy`. A thread has to call `learn`."""
+  def __init__(
+      self,
+      policy: tf_policy.TFPolicy,
+      train: Callable[[trajectory_lib.Trajectory], Any],
+      num_environments: int,
+      rollout_length: int,
+  ):
+    """Creates the server; a thread has to call `learn`."""
     self.policy = batched_policy.BatchedPolicy(policy)
     self.num_env_steps = 0
     self.num_rollouts = 0
@@ -102,17 +121,17 @@ class PolicyServer:
     self._places = [
         _Place(rollout_length + 1) for _ in range(num_environments)
     ]
-    self._changed = threading.Condition()  # Guards all that is below.
+    self._changed = threading.Condition()  # Guards the next attributes.
     self._is_training = False
     self._is_closed = False
-    self._failure = None
+    self._failure: Optional[Exception] = None
 
-  def session(self):
-    """Returns a new `Session`, for one simulator in one thread."""
+  def session(self) -> 'Session':
+    """Returns a new session, for one simulator in one thread."""
     return Session(self)
 
-  def learn(self):
-    """Trains on each complete rollout, until `close` or until that fails."""
+  def learn(self) -> None:
+    """Trains on each complete rollout, until `close` or a failure."""
     try:
       while rollout := self._take():
         self._train(_stacked(map(_stacked, rollout), tf.constant))
@@ -121,8 +140,8 @@ class PolicyServer:
       self._failure = error
     self.close()
 
-  def _take(self):
-    """Waits for a rollout; returns its rows, or None if there will be none."""
+  def _take(self) -> Optional[List[List[trajectory_lib.Trajectory]]]:
+    """Waits for a rollout; returns its rows, or None once the server closes."""
     with self._changed:
       self._is_training = False
       self._changed.notify_all()
@@ -133,16 +152,16 @@ class PolicyServer:
       self._changed.notify_all()
       return [place.take() for place in self._places]
 
-  def _is_complete(self):
+  def _is_complete(self) -> bool:
     return all(place.rollout is not None for place in self._places)
 
-  def close(self):
+  def close(self) -> None:
     """Ends `learn`, after a rollout that is complete, and all answers."""
     with self._changed:
       self._is_closed = True
       self._changed.notify_all()
 
-  def raise_failure(self):
+  def raise_failure(self) -> None:
     """Raises a `RunError` if training has failed."""
     if self._failure is not None:
       raise errors.RunError(
@@ -150,8 +169,8 @@ class PolicyServer:
           f' {errors.message_of(self._failure)}'
       ) from self._failure
 
-  def place(self):
-    """Returns a free place, or None: the one with the least, as all count."""
+  def place(self) -> Optional['_Place']:
+    """Returns the free place with the fewest rows; None if all are taken."""
     with self._changed:
       free = [place for place in self._places if place.is_free]
       place = min(free, key=lambda place: place.num_rows, default=None)
@@ -159,27 +178,28 @@ class PolicyServer:
         place.is_free = False
       return place
 
-  def arrive(self, place, time_step):
-    """Takes a time step in, which completes the row of the one before.
+  def arrive(self, place: Optional['_Place'], time_step: ts.TimeStep) -> bool:
+    """Receives a time step, which completes the row of the one before.
 
     Args:
-      place: The `_Place` of the session, or None.
+      place: Place of the session, or None.
       time_step: A `TimeStep` of arrays.
 
     Returns:
       Whether the time step is recorded.
     """
-    def may_go_on():
+
+    def may_continue() -> bool:
       is_busy = self._is_training or self._is_complete()
       return self._is_closed or not (is_busy and place and place.is_full)
 
     with self._changed:
-      self._changed.wait_for(may_go_on)
+      self._changed.wait_for(may_continue)
       self.raise_failure()
       if self._is_closed:
         raise errors.InvalidValue(
-            'The `with` block of serve_policy has ended: end the simulators'
-            ' before.'
+            'The `with` block of serve_policy has ended: stop the simulators'
+            ' before its end.'
         )
       self.num_env_steps += not time_step.is_first()
       is_recorded = place is not None and place.arrive(time_step)
@@ -187,8 +207,8 @@ class PolicyServer:
         self._changed.notify_all()
       return is_recorded
 
-  def leave(self, place, in_episode):
-    """Frees a place; in the middle of an episode drops what is left there."""
+  def leave(self, place: '_Place', in_episode: bool) -> None:
+    """Frees a place; drops its incomplete rollout if an episode is cut off."""
     with self._changed:
       if in_episode:
         place.clear()
@@ -196,38 +216,38 @@ class PolicyServer:
 
 
 class _Place:
-  """Entry b of the rollouts: rows of episodes that follow on each other.
+  """Entry b of the rollouts: rows of consecutive episodes.
 
   Attributes:
     is_free: Whether no session has it.
     rollout: T+1 rows that wait for the training, or None.
-    latest: The time step and the policy step of the next row; None where the
-      next row begins an episode.
+    latest: Time step and policy step of the next row; None if the next row
+      begins an episode.
   """
 
-  def __init__(self, num_rollout_rows):
+  def __init__(self, num_rollout_rows: int):
     self._num_rollout_rows = num_rollout_rows
     self.is_free = True
-    self.rollout = None
+    self.rollout: Optional[List[trajectory_lib.Trajectory]] = None
     self.clear()
 
-  def clear(self):
+  def clear(self) -> None:
     """Drops the rows of the rollout that is not complete."""
-    self._rows = []
-    self.latest = None
+    self._rows: List[trajectory_lib.Trajectory] = []
+    self.latest: Optional[Tuple[ts.TimeStep, policy_step.PolicyStep]] = None
 
   @property
-  def num_rows(self):
+  def num_rows(self) -> int:
     return len(self._rows) + len(self.rollout or ())
 
   @property
-  def is_full(self):
+  def is_full(self) -> bool:
     """Whether there is no room for the next row."""
     is_next = self.latest is not None
     return is_next and self.num_rows == 2 * self._num_rollout_rows - 1
 
-  def arrive(self, time_step):
-    """Completes a row; returns whether the time step begins another."""
+  def arrive(self, time_step: ts.TimeStep) -> bool:
+    """Completes a row; returns whether the time step begins the next one."""
     if self.latest is None:
       return bool(time_step.is_first())
     self._rows.append(trajectory_lib.from_transition(*self.latest, time_step))
@@ -239,48 +259,49 @@ class _Place:
       self.rollout, self._rows = self._rows, self._rows[-1:]
     return True
 
-  def take(self):
-    rollout, self.rollout = self.rollout, None
+  def take(self) -> List[trajectory_lib.Trajectory]:
+    rollout, self.rollout = self.rollout or [], None
     return rollout
 
 
 class Session:
-  """Asks for the actions of one simulator, and reports what came of them.
+  """Asks for actions of one simulator, and reports its time steps.
 
   Use it as a context manager, or `close` it.
   """
 
-  def __init__(self, server):
-    """Creates the session of a `PolicyServer`; see `PolicyServer.session`."""
+  def __init__(self, server: PolicyServer):
+    """Creates a session, for `PolicyServer.session`."""
     self._server = server
-    self._place = None  # Of the server's; None where it records none.
-    self._state = None  # Of the policy; None between episodes.
+    self._place: Optional[_Place] = None  # None if the server records nothing.
+    # The policy's state; None between episodes.
+    self._state: Optional[types.NestedArray] = None
 
-  def __enter__(self):
+  def __enter__(self) -> 'Session':
     return self
 
-  def __exit__(self, *unused):
+  def __exit__(self, *unused: Any) -> None:
     self.close()
 
-  def __del__(self):  # Of a thread that died and did not close it.
+  def __del__(self) -> None:  # A thread that died has not closed it.
     self.close()
 
-  def close(self):
-    """Leaves; of an episode in progress only complete rollouts are kept."""
+  def close(self) -> None:
+    """Ends the session; the incomplete rollout of an episode is dropped."""
     place, in_episode = self._place, self._state is not None
     self._place = self._state = None
     if place is not None:
       self._server.leave(place, in_episode)
 
-  def action(self, time_step):
-    """Reports a time step, and returns the action of the next.
+  def action(self, time_step: ts.TimeStep) -> types.NestedArray:
+    """Reports a time step, and returns the next action.
 
     Args:
-      time_step: A `TimeStep` of one environment, of `ts.restart`,
+      time_step: Time step of one environment, made by `ts.restart`,
         `ts.transition`, `ts.termination` or `ts.truncation`.
 
     Returns:
-      A nest of arrays; of no meaning where the episode has ended.
+      A nest of arrays; ignore it after the end of the episode.
 
     Raises:
       UserError: If the time step does not fit, or training has failed.
@@ -291,8 +312,8 @@ class Session:
     )
     if time_step.is_first() == (self._state is not None):
       raise errors.InvalidValue(
-          'An episode begins with ts.restart, after ts.termination or'
-          ' ts.truncation of the one before.'
+          'Begin an episode with ts.restart, and end the one before with'
+          ' ts.termination or ts.truncation.'
       )
     try:
       if time_step.is_first():
@@ -300,15 +321,18 @@ class Session:
         self._place = self._place or self._server.place()
       is_recorded = self._server.arrive(self._place, time_step)
       step = policy.answer(time_step, self._state)
-    except BaseException:  # An episode cannot go on without one of its rows.
+    except BaseException:  # No episode continues without one of its rows.
       self.close()
       raise
-    if is_recorded:
+    if is_recorded and self._place is not None:
       self._place.latest = time_step, step
     self._state = None if time_step.is_last() else step.state
     return step.action
 
 
-def _stacked(nests, convert=np.asarray):
+def _stacked(
+    nests: Iterable[types.NestedArray],
+    convert: Callable[[np.ndarray], types.TensorOrArray] = np.asarray,
+) -> types.NestedTensorOrArray:
   """Returns nests of arrays as one of [N, ...]."""
   return tf.nest.map_structure(lambda *x: convert(np.stack(x)), *nests)

@@ -13,8 +13,8 @@ from rnd_agents.training import metrics_log
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
-from rnd_agents.training import run
 from rnd_agents.training import run_directory
+from rnd_agents.training import runs
 from rnd_agents.training import training
 from rnd_agents.training import two_level
 
@@ -30,7 +30,7 @@ __all__ = [
     'off_policy',
     'on_policy',
     'pictures',
-    'run',
+    'runs',
     'run_directory',
     'training',
     'two_level',

@@ -7,26 +7,26 @@
 
 import sys
 import time
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from absl import logging
 import tqdm
 
 from rnd_agents.training import loops
 from rnd_agents.training import pictures
-from rnd_agents.training import run as run_lib
+from rnd_agents.training import runs
 
 _SECONDS_BETWEEN_REPORTS = 10.0
 
 
 class Callback:
-  """Watches a run. All methods do nothing; a subclass overrides some."""
+  """Watches a run; a subclass overrides some of the methods."""
 
-  def begin(self, run: run_lib.Run) -> None:
+  def begin(self, run: runs.Run) -> None:
     """Called once, before the first iteration and after resuming."""
 
   def after_preparation(
-      self, run: run_lib.Run, is_evaluation_due: bool
+      self, run: runs.Run, is_evaluation_due: bool
   ) -> None:
     """Called during pretraining and random steps, after each piece of them.
 
@@ -36,21 +36,21 @@ class Callback:
     """
 
   def after_iteration(
-      self, run: run_lib.Run, iteration: loops.Iteration
+      self, run: runs.Run, iteration: loops.Iteration
   ) -> None:
     """Called after each iteration."""
 
-  def end(self, run: run_lib.Run) -> None:
+  def end(self, run: runs.Run) -> None:
     """Called once, also if the run has failed."""
 
   def get_state(self) -> Any:
-    """Returns what a checkpoint keeps, picklable."""
+    """Returns the state for a checkpoint, picklable."""
 
   def set_state(self, state: Any) -> None:
-    """Restores what `get_state` returned."""
+    """Restores a state of `get_state`."""
 
 
-def create_callbacks(run: run_lib.Run) -> List[Callback]:
+def create_callbacks(run: runs.Run) -> List[Callback]:
   """Returns the callbacks of a run, in their order."""
   return [
       CheckFinite(),
@@ -67,7 +67,7 @@ class CheckFinite(Callback):
   """Raises FloatingPointError if a loss or a variable is not finite."""
 
   def after_iteration(
-      self, run: run_lib.Run, iteration: loops.Iteration
+      self, run: runs.Run, iteration: loops.Iteration
   ) -> None:
     loops.raise_if_not_finite(iteration.metrics, iteration.finite)
 
@@ -76,7 +76,7 @@ class Log(Callback):
   """Counts the iteration and writes a row of metrics."""
 
   def after_iteration(
-      self, run: run_lib.Run, iteration: loops.Iteration
+      self, run: runs.Run, iteration: loops.Iteration
   ) -> None:
     time_s = sum(iteration.timings.values())
     run.counters.add(
@@ -121,23 +121,23 @@ class Evaluate(Callback):
     self._pictures = pictures_
     # Environment steps when an evaluation was due last.
     self._due_env_steps = 0
-    # Whether a signal has put off an evaluation that was due.
+    # Whether a signal has postponed an evaluation that was due.
     self._is_owed = False
 
-  def begin(self, run: run_lib.Run) -> None:
+  def begin(self, run: runs.Run) -> None:
     if self._is_owed and not run.stopped_by:
       if not _is_written(run):
         self._evaluate(run)
       self._is_owed = False
 
   def after_preparation(
-      self, run: run_lib.Run, is_evaluation_due: bool
+      self, run: runs.Run, is_evaluation_due: bool
   ) -> None:
     if is_evaluation_due:
       self._evaluate(run)
 
   def after_iteration(
-      self, run: run_lib.Run, iteration: loops.Iteration
+      self, run: runs.Run, iteration: loops.Iteration
   ) -> None:
     env_steps = run.counters.env_steps
     interval = run.config.eval_interval_env_steps
@@ -151,7 +151,7 @@ class Evaluate(Callback):
     if not self._is_owed:
       self._evaluate(run)
 
-  def _evaluate(self, run):
+  def _evaluate(self, run: runs.Run) -> None:
     """Plays the episodes, writes their row and draws."""
     begun = time.monotonic()
     episodes = run.evaluator.run()
@@ -165,6 +165,7 @@ class Evaluate(Callback):
             eval_time_s=eval_time_s,
         ),
     )
+    run.success_rate = run.log.last('eval', 'success_rate')
     self._pictures.after_evaluation(run, episodes)
     run.counters.add(wall_time_s=time.monotonic() - begun)
 
@@ -181,8 +182,8 @@ class Evaluate(Callback):
     self._pictures.set_state(state['pictures'])
 
 
-def _is_written(run):
-  """Whether an earlier start wrote this row and was killed before it saved."""
+def _is_written(run: runs.Run) -> bool:
+  """Returns whether an earlier start, killed before it saved, wrote the row."""
   counts = run.counts()
   return all(
       run.log.last('eval', name) == counts[name]
@@ -196,14 +197,14 @@ class Progress(Callback):
   A bar on a terminal, log lines elsewhere.
   """
 
-  def __init__(self):
+  def __init__(self) -> None:
     self._reported_s = time.monotonic()
     # Counted from the first iteration on; before it, TensorFlow traces.
-    self._start = None
-    self._notes = {}
-    self._bar = None
+    self._start: Optional[Tuple[float, int]] = None
+    self._notes: Dict[str, float] = {}
+    self._bar: Optional[tqdm.tqdm] = None
 
-  def begin(self, run: run_lib.Run) -> None:
+  def begin(self, run: runs.Run) -> None:
     if sys.stderr.isatty():
       self._bar = tqdm.tqdm(
           total=run.config.num_env_steps,
@@ -215,7 +216,7 @@ class Progress(Callback):
       )
 
   def after_iteration(
-      self, run: run_lib.Run, iteration: loops.Iteration
+      self, run: runs.Run, iteration: loops.Iteration
   ) -> None:
     notes = dict(
         train=iteration.metrics.get('return_mean'),
@@ -249,7 +250,7 @@ class Progress(Callback):
         text,
     )
 
-  def end(self, run: run_lib.Run) -> None:
+  def end(self, run: runs.Run) -> None:
     if self._bar is not None:
       self._bar.close()  # It stays on the screen.
 
@@ -268,17 +269,18 @@ class Checkpoint(Callback):
     """Creates the callback.
 
     Args:
-      interval_iterations: Iterations between checkpoints; None goes by time.
-      interval_s: Seconds between checkpoints where those do not apply.
+      interval_iterations: Number of iterations between checkpoints; None for
+        `interval_s`.
+      interval_s: Seconds between checkpoints.
     """
     self._interval = interval_iterations
     self._interval_s = interval_s
     self._next_s = time.monotonic() + interval_s
 
   def after_preparation(
-      self, run: run_lib.Run, is_evaluation_due: bool
+      self, run: runs.BaseRun, is_evaluation_due: bool
   ) -> None:
-    """Saves once a minute, but spends at most a twentieth of the time so."""
+    """Saves once a minute, in at most a twentieth of the time."""
     start = time.monotonic()
     if start > self._next_s:
       run.save()
@@ -286,7 +288,7 @@ class Checkpoint(Callback):
       self._next_s = end + max(self._interval_s, 20 * (end - start))
 
   def after_iteration(
-      self, run: run_lib.BaseRun, iteration: loops.Iteration
+      self, run: runs.BaseRun, iteration: loops.Iteration
   ) -> None:
     start = time.monotonic()
     if self._interval is None:
@@ -303,23 +305,23 @@ class Checkpoint(Callback):
 class Status(Callback):
   """Keeps `status.json` up to date."""
 
-  def __init__(self):
+  def __init__(self) -> None:
     self._reported_s = time.monotonic()
 
-  def begin(self, run: run_lib.BaseRun) -> None:
+  def begin(self, run: runs.BaseRun) -> None:
     run.write_status('running')
 
   def after_preparation(
-      self, run: run_lib.Run, is_evaluation_due: bool
+      self, run: runs.BaseRun, is_evaluation_due: bool
   ) -> None:
     self._report(run, f'{run.counters.env_steps} steps before the first update')
 
   def after_iteration(
-      self, run: run_lib.BaseRun, iteration: loops.Iteration
+      self, run: runs.BaseRun, iteration: loops.Iteration
   ) -> None:
     self._report(run)
 
-  def _report(self, run, message=''):
+  def _report(self, run: runs.BaseRun, message: str = '') -> None:
     if time.monotonic() - self._reported_s < _SECONDS_BETWEEN_REPORTS:
       return
     self._reported_s = time.monotonic()

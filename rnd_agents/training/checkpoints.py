@@ -17,7 +17,7 @@ import concurrent.futures
 import errno
 import json
 import os
-from typing import Any, List, NamedTuple, Optional
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 import zlib
 
 from absl import logging
@@ -41,7 +41,7 @@ class Snapshot(NamedTuple):
   Attributes:
     iteration: Iterations of training before it.
     folder: Its path.
-    state: What was saved besides the variables.
+    state: State that was saved besides the variables.
   """
 
   iteration: int
@@ -59,16 +59,17 @@ class Checkpoints:
     """Creates the object; nothing is read or written yet.
 
     Args:
-      folder: Where the snapshots lie.
-      max_to_keep: How many of them stay, at least 1.
-      **trackables: What `tf.train.Checkpoint` takes. All of their variables
+      folder: Folder of the snapshots.
+      max_to_keep: Number of snapshots to keep, at least 1.
+      **trackables: Arguments of `tf.train.Checkpoint`. All of their variables
         must exist before the first `save`.
     """
     self._folder = folder
     self._folders = files.NumberedFolders(folder, 'iteration')
     self._max_to_keep = max_to_keep
     self._checkpoint = tf.train.Checkpoint(**trackables)
-    self._syncing = None  # A future, while the disk is at work.
+    # While the disk is at work.
+    self._syncing: Optional[concurrent.futures.Future] = None
     self._thread = concurrent.futures.ThreadPoolExecutor(1)
     # From a graph a snapshot takes a tenth of the time, most of which would go
     # into looking at Python objects that stay the same.
@@ -91,10 +92,10 @@ class Checkpoints:
 
     Args:
       iteration: Iterations of training so far.
-      state: What `plain_data.dump` takes.
+      state: Plain data, for `plain_data.dump`.
 
     Raises:
-      RunError: If the disk does not take it. Those before it stay.
+      RunError: If it cannot be written. Earlier snapshots stay.
     """
     try:
       self.wait()
@@ -115,8 +116,8 @@ class Checkpoints:
           ' make the folder writable; the same command then continues.'
       ) from error
 
-  def _sync(self, iteration):
-    """Brings a snapshot to the disk, then deletes those it makes needless."""
+  def _sync(self, iteration: int) -> None:
+    """Brings a snapshot to the disk, then deletes old ones."""
     self._folders.sync(iteration)
     self._folders.prune(self._max_to_keep)
 
@@ -124,7 +125,7 @@ class Checkpoints:
     """Waits until the last snapshot is on the disk.
 
     Raises:
-      OSError: If the disk did not take it.
+      OSError: If it could not be written.
     """
     syncing, self._syncing = self._syncing, None
     if syncing is not None:
@@ -145,7 +146,7 @@ class Checkpoints:
 
     Raises:
       SetupError: If there are snapshots and all of them are damaged: a new run
-        would remove what might still be repaired.
+        would remove files that might be repaired.
     """
     self._folders.recover()
     iterations = self.iterations()
@@ -165,12 +166,12 @@ class Checkpoints:
     if iterations:
       raise errors.SetupError(
           f'All {len(iterations)} checkpoints in {self._folder} are damaged, or'
-          ' of another version of rnd_agents. Bring back a copy, or choose'
+          ' of another version of rnd_agents. Restore a copy, or choose'
           ' another --root_dir.'
       )
     return None
 
-  def _candidates(self):
+  def _candidates(self) -> Iterator[int]:
     """Yields iterations, newest first; twice if one was written again."""
     for iteration in reversed(self.iterations()):
       yield iteration
@@ -195,7 +196,7 @@ class Checkpoints:
       status.assert_consumed()
     except (AssertionError, ValueError, tf.errors.OpError) as error:
       if status is not None:
-        status.expect_partial()  # It is said here, and not once a variable.
+        status.expect_partial()  # One message, and not one for each variable.
       differences = self._differences(prefix)
       raise errors.SetupError(
           f'The checkpoint {snapshot.folder} is of other networks or another'
@@ -211,43 +212,43 @@ class Checkpoints:
       if other > iteration:
         self._folders.remove(other)
 
-  def _differences(self, prefix):
+  def _differences(self, prefix: str) -> List[str]:
     """Returns a few sentences on how checkpoint and program differ."""
     ours = os.path.join(self._folders.aside(), _VARIABLES)
     self._checkpoint.write(ours)
-    saved, now = _shapes(prefix), _shapes(ours)
+    saved, built = _shapes(prefix), _shapes(ours)
     self._folders.clear()
     differences = [
-        f'{name} has shape {saved[name]} there and {now[name]} here'
-        for name in sorted(saved.keys() & now.keys())
-        # An empty one has not got its shape yet.
-        if saved[name] != now[name] and 0 not in now[name]
+        f'{name} has shape {saved[name]} there and {built[name]} here'
+        for name in sorted(saved.keys() & built.keys())
+        # An empty variable does not have its final shape yet.
+        if saved[name] != built[name] and 0 not in built[name]
     ]
-    for place, one, other in (('there', saved, now), ('here', now, saved)):
+    for place, one, other in (('there', saved, built), ('here', built, saved)):
       names = sorted(one.keys() - other.keys())
       differences += [f'{name} is only {place}' for name in names]
     more = len(differences) - 4
     return differences[:4] + ([f'{more} more'] if more > 0 else [])
 
 
-def _fingerprint(folder, name):
+def _fingerprint(folder: str, name: str) -> Dict[str, int]:
   with open(os.path.join(folder, name), 'rb') as file:
     content = file.read()
   return dict(size=len(content), crc32=zlib.crc32(content))
 
 
-def _check_manifest(folder):
+def _check_manifest(folder: str) -> None:
   """Raises OSError or ValueError if a snapshot is damaged."""
   with open(os.path.join(folder, _MANIFEST), encoding='utf-8') as file:
     manifest = json.load(file)
   for name, expected in manifest.items():
     if _fingerprint(folder, name) != expected:
-      raise errors.InvalidValue(f'{name} is not what was written')
+      raise errors.InvalidValue(f'{name} has changed')
   if _STATE not in manifest or f'{_VARIABLES}.index' not in manifest:
     raise errors.InvalidValue('files are missing')
 
 
-def _shapes(prefix):
+def _shapes(prefix: str) -> Dict[str, List[int]]:
   """Returns {readable name: shape} of the variables of a checkpoint."""
   reader = tf.train.load_checkpoint(prefix)
   return {
@@ -258,7 +259,7 @@ def _shapes(prefix):
 
 
 def is_of_disk(error: Exception) -> bool:
-  """Returns whether an error of Python or TensorFlow is of writing a file."""
+  """Returns whether an error of Python or TensorFlow is about the disk."""
   if isinstance(error, OSError):
     return error.errno in _DISK_ERRORS
   return any(os.strerror(code) in str(error) for code in _DISK_ERRORS)
@@ -269,7 +270,7 @@ def error_text(error: Exception) -> str:
   if isinstance(error, OSError) and error.strerror:
     return f'{error.strerror}.'
   text = str(error)
-  # TensorFlow has the system's words somewhere in many lines of its own.
+  # TensorFlow's message has the system's somewhere in many lines.
   for code in _DISK_ERRORS:
     if os.strerror(code) in text:
       return f'{os.strerror(code)}.'

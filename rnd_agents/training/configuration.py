@@ -1,9 +1,9 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What gin binds: one model for checks, records and comparisons of settings.
+"""Gin's bindings in one model, for checks, records and comparisons of settings.
 
 Each text of gin is parsed once, into a `Configuration`: files before gin reads
-them, what is bound as gin holds it, and the settings that a run has used.
+them, gin's present bindings, and the settings that a run has used.
 """
 
 import dataclasses
@@ -11,16 +11,26 @@ import difflib
 import functools
 import inspect
 import tokenize
-from typing import Any, Dict, FrozenSet, List, Sequence, Tuple
+from typing import (
+    Any,
+    Dict,
+    FrozenSet,
+    List,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
+from absl import logging
 import gin
 from gin import config_parser
 
 from rnd_agents import errors
 from rnd_agents.training import gin_values
 
-# How a run is carried out and watched; no number that it learns depends on it
-# (but on a 'vector_entry_point' that is another implementation of the task), so
+# Settings of how a run is carried out and watched. Its numbers do not depend on
+# them (except on a 'vector_entry_point' that implements the task otherwise), so
 # that also a finished run may be started again with another value.
 _OF_EXECUTION = frozenset({
     'train_eval.num_env_steps',
@@ -39,8 +49,8 @@ _OF_EXECUTION = frozenset({
     'load_environment.vectorization',
     'load_environment.step_timeout_s',
 })
-# What else a resumed run may change. Everything that is in neither list stays:
-# the past of a run depends on it.
+# Other settings that a resumed run may change. It must keep all the rest,
+# because its past depends on them.
 _SAFE = _OF_EXECUTION | {
     'train_eval.num_eval_episodes',
     'train_eval.eval_interval_env_steps',
@@ -52,7 +62,7 @@ _SAFE = _OF_EXECUTION | {
     'RNDPPOAgent.gradient_clipping',
     'R2D3Agent.gradient_clipping',
 }
-# What a run passes to `load_environment`, and where it has it from.
+# Arguments that a run passes to `load_environment`, and their settings.
 _INSTEAD = dict(
     seed='the flag --seed',
     num_environments='train_eval.num_environments and num_eval_episodes',
@@ -98,30 +108,30 @@ class Binding:
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
-  """What a text of gin says.
+  """Contents of a text of gin.
 
   Attributes:
-    bindings: Of parameters and macros, in the order of the text.
-    includes: Names of the files that it includes.
-    imports: Names of the modules that it imports.
+    bindings: Bindings of parameters and macros, in the order of the text.
+    includes: Names of included files.
+    imports: Import statements.
   """
 
   bindings: Tuple[Binding, ...]
   includes: Tuple[str, ...]
-  imports: Tuple[str, ...]
+  imports: Tuple[config_parser.ImportStatement, ...]
 
   @property
   def names(self) -> FrozenSet[str]:
-    """Names of what is bound."""
+    """Names of the bindings."""
     return frozenset(binding.name for binding in self.bindings)
 
   @property
   def leaves(self) -> List[Any]:
-    """What all values hold."""
-    return [x for each in self.bindings for x in gin_values.leaves(each.value)]
+    """Values without the lists, tuples and dicts around them."""
+    return [x for each in self.bindings for x in gin_values.flatten(each.value)]
 
   def settings(self) -> Dict[str, str]:
-    """Returns values as gin writes them, by the names as it writes them."""
+    """Returns values by names, both as gin writes them."""
     return {each.written: repr(each.value) for each in self.bindings}
 
   def parameters(self) -> List[Binding]:
@@ -135,25 +145,29 @@ class Configuration:
         for each in self.bindings
         if not each.parameter
     }
+    expand = gin_values.expand_macros
     return [
-        dataclasses.replace(each, value=gin_values.expand(each.value, macros))
+        dataclasses.replace(each, value=expand(each.value, macros))
         for each in self.bindings
         if each.parameter
     ]
 
 
 @functools.lru_cache(maxsize=64)
-def parse(text: str, file: str = '') -> Configuration:
-  """Returns what a text of gin says.
+def parse_text(text: str, file: str = '') -> Configuration:
+  """Parses a text of gin.
 
   Args:
-    text: Of a file, or lines of bindings.
-    file: Its path, for messages.
+    text: Text of a file, or lines of bindings.
+    file: Path of the file, for messages.
 
   Raises:
-    GinError: If gin cannot parse it, or could not write it down.
+    GinError: If gin cannot parse it, or could not write it.
   """
-  bindings, includes, imports, line = [], [], [], 0
+  bindings: List[Binding] = []
+  includes: List[str] = []
+  imports: List[config_parser.ImportStatement] = []
+  line = 0
   try:
     for statement in config_parser.ConfigParser(text, gin_values.Delegate()):
       if isinstance(statement, config_parser.BindingStatement):
@@ -161,12 +175,12 @@ def parse(text: str, file: str = '') -> Configuration:
         name = '.'.join(filter(None, (selector, parameter)))
         name = '/'.join(filter(None, (scope, name)))
         bindings.append(Binding(name, parameter, value))
-        if {float('inf'), float('-inf')} & set(gin_values.leaves(value)):
+        if {float('inf'), float('-inf')} & set(gin_values.flatten(value)):
           raise errors.GinError(f'{name} must be finite, not {value}.')
       elif isinstance(statement, config_parser.IncludeStatement):
         includes.append(statement.filename)
       elif isinstance(statement, config_parser.ImportStatement):
-        imports.append(statement.module)
+        imports.append(statement)
       line = statement.location.line_num
     return Configuration(tuple(bindings), tuple(includes), tuple(imports))
   except SyntaxError as error:
@@ -183,16 +197,34 @@ def parse(text: str, file: str = '') -> Configuration:
 
 
 def bound() -> Configuration:
-  """Returns what is bound now."""
-  return parse(gin.config_str())
+  """Returns gin's present bindings."""
+  return parse_text(gin.config_str())
+
+
+def bind_recorded(recorded: Configuration) -> None:
+  """Binds the settings that a run has used, as far as they exist here.
+
+  Bindings of configurables that are not imported are left out, and, with a
+  warning, those that a configurable of this version does not take.
+  """
+  imports = [statement.format() for statement in recorded.imports]
+  for binding in recorded.bindings:
+    line = f'{binding.written} = {binding.value!r}'
+    try:
+      gin.parse_config([*imports, line], skip_unknown=True)
+    except ValueError:
+      logging.warning(
+          'Leaving out %s, which this version of rnd_agents does not take.',
+          line,
+      )
 
 
 def called() -> Configuration:
-  """Returns all parameters of what has been called so far."""
-  return parse(gin.operative_config_str())
+  """Returns all parameters of the configurables that were called so far."""
+  return parse_text(gin.operative_config_str())
 
 
-def find(binding: Binding) -> Any:
+def own_configurable(binding: Binding) -> Any:
   """Returns the configurable of a binding if it is one of this package."""
   found = gin.get_configurable(binding.selector)
   return found if found.__module__.startswith('rnd_agents') else None
@@ -209,18 +241,18 @@ def parameters_of(function: Any) -> Dict[str, inspect.Parameter]:
 
 
 def check_types() -> None:
-  """Compares what is bound with the annotations of this package's parameters.
+  """Compares bindings with the annotations of this package's parameters.
 
   Raises:
-    GinError: If a parameter cannot use its value. Python would say so while it
-      builds, and not name the parameter.
+    GinError: If a parameter cannot use its value. Later errors of Python would
+      not name the parameter.
   """
   found = bound().parameters()
   for binding in found:
-    function = find(binding)
+    function = own_configurable(binding)
     if function is None:
       continue
-    for leaf in gin_values.leaves(binding.value):
+    for leaf in gin_values.flatten(binding.value):
       if isinstance(leaf, gin_values.Reference) and leaf.is_called:
         _check_call(binding, leaf, found)
     parameter = parameters_of(function).get(binding.parameter)
@@ -234,8 +266,10 @@ def check_types() -> None:
       )
 
 
-def _check_call(binding, reference, found):
-  """Refuses a call that needs more arguments than gin knows."""
+def _check_call(
+    binding: Binding, reference: gin_values.Reference, found: Sequence[Binding]
+) -> None:
+  """Refuses a call without all of its required arguments."""
   given = {
       each.parameter
       for each in found
@@ -253,16 +287,16 @@ def _check_call(binding, reference, found):
   if missing:
     raise errors.GinError(
         f'{binding.name} calls {reference} without its'
-        f' {" and ".join(missing)}. Write @{reference.name} to give what is'
-        f' called later, or bind {reference.name}.{missing[0]}.'
+        f' {" and ".join(missing)}. Write @{reference.name} for a function that'
+        f' is called later, or bind {reference.name}.{missing[0]}.'
     )
 
 
 def check_macros(sources: Sequence[Configuration]) -> None:
-  """Refuses macros that nothing refers to, such as a misspelt one.
+  """Refuses unused macros, such as misspelt ones.
 
   Args:
-    sources: All files and bindings. A binding that others replace counts.
+    sources: All files and bindings; bindings that others replace count, too.
 
   Raises:
     GinError: If there are any.
@@ -287,7 +321,7 @@ def check_scopes(used: Sequence[str] = ('train', 'eval')) -> None:
   """Refuses bindings that no run would use, and a run without environments.
 
   Args:
-    used: The scopes of gin that environments are loaded in.
+    used: Gin scopes in which environments are loaded.
 
   Raises:
     GinError: If there are any.
@@ -320,8 +354,8 @@ def operative(**more: Any) -> Dict[str, str]:
     **more: Settings that do not come from gin.
 
   Returns:
-    A dict from gin's name of a parameter, its scope before it, to its value as
-    gin writes it.
+    A dict from gin's names of parameters, with their scopes, to their values as
+    gin writes them.
   """
   found = {f'--{name}': repr(value) for name, value in more.items()}
   return found | called().settings()
@@ -331,10 +365,11 @@ def of_environment(scope: str = 'train') -> Dict[str, str]:
   """Returns settings of the environments that were loaded in a scope of gin.
 
   Args:
-    scope: Its name.
+    scope: Name of the scope.
 
   Returns:
-    As `operative`, with names without the scope and values without macros.
+    A dict like that of `operative`, with names without the scope and values
+    without macros.
   """
   prefix = f'{scope}/' if scope else ''
   return {
@@ -347,7 +382,7 @@ def of_environment(scope: str = 'train') -> Dict[str, str]:
 def own(settings: Dict[str, str]) -> Dict[str, str]:
   """Returns the settings of `operative` without those of TF-Agents."""
 
-  def is_own(name):
+  def is_own(name: str) -> bool:
     selector = name.rpartition('/')[2].rpartition('.')[0]
     return not selector or not gin.get_configurable(  # No selector: a macro.
         selector
@@ -360,17 +395,17 @@ def own(settings: Dict[str, str]) -> Dict[str, str]:
   }
 
 
-def _without_macros(settings):
-  """Returns settings with values in place of macros, which have no lines."""
+def _without_macros(settings: Dict[str, str]) -> Dict[str, str]:
+  """Returns settings with the values of macros in their place."""
   flags = {n: text for n, text in settings.items() if n.startswith('--')}
   lines = [f'{n} = {text}' for n, text in settings.items() if n not in flags]
   return flags | {
       each.written: repr(each.value)
-      for each in parse('\n'.join(lines)).parameters()
+      for each in parse_text('\n'.join(lines)).parameters()
   }
 
 
-def _without_scope(name):
+def _without_scope(name: str) -> str:
   """Returns a setting's name without the scopes of training and of levels."""
   scope, _, parameter = name.rpartition('/')
   if set(scope.split('/')) <= {'', 'train', 'upper', 'lower'}:
@@ -378,13 +413,13 @@ def _without_scope(name):
   return name
 
 
-def _default(name, configurables):
+def _default(name: str, configurables: Set[str]) -> Optional[str]:
   """Returns a parameter's default as text; None where it is not known.
 
   Args:
     name: Name of the parameter, with its scope.
     configurables: Names of the configurables that a run has called, with their
-      scopes; what it has not called has no parameters there.
+      scopes. Others have no known parameters.
   """
   selector, _, parameter = name.rpartition('.')
   try:
@@ -406,19 +441,18 @@ def changes(
 ) -> Tuple[List[str], List[str], List[str]]:
   """Returns the differences between two runs' settings.
 
-  A parameter that only one of them knows of what both have called came or went
-  with a version of the software: it counts as its default in the other, and as
-  no difference where it has none. Macros count as their values where they are
-  used.
+  If both have called a configurable and only one has a parameter, a version of
+  the software has added or removed it: it counts as its default in the other,
+  and as equal if it has no default. Macros count as their values.
 
   Args:
-    old: What `operative` returned when the run began.
-    new: What it returns now.
+    old: Result of `operative` when the run began.
+    new: Present result of `operative`.
 
   Returns:
-    A tuple of three lists of sentences: changes that cannot be resumed from,
-    those that can, and those among the latter that have an effect on what is
-    still to be learned, so that a finished run cannot follow them.
+    A tuple of three lists of sentences: changes that forbid to resume, changes
+    that do not, and those among the latter that change what the run learns, so
+    that a finished run cannot follow them.
   """
   fatal, harmless, of_learning = [], [], []
   old, new = _without_macros(old), _without_macros(new)

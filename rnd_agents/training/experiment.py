@@ -5,13 +5,14 @@
 import contextlib
 import dataclasses
 import functools
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Callable, Iterator, List, Optional, Sequence
 import warnings
 
 from absl import logging
 import gin
 import tensorflow as tf
 from tf_agents.policies import policy_saver
+from tf_agents.policies import tf_policy
 
 from rnd_agents import errors
 from rnd_agents import ranges
@@ -21,6 +22,7 @@ from rnd_agents.collecting import local
 from rnd_agents.collecting import random_policies
 from rnd_agents.collecting import shards
 from rnd_agents.environments import loaders
+from rnd_agents.environments import vector_environment
 from rnd_agents.environments import watchdog
 from rnd_agents.evaluation import evaluator
 from rnd_agents.networks import precision
@@ -31,8 +33,8 @@ from rnd_agents.training import gin_files
 from rnd_agents.training import metrics_log
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
-from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
+from rnd_agents.training import runs
 from rnd_agents.training import training as training_lib
 
 
@@ -66,14 +68,14 @@ class Experiment:
     eval_interval_env_steps: Environment steps between evaluations.
     checkpoint_interval_iterations: Iterations between checkpoints; a kill
       loses at most that many.
-    num_checkpoints: The last so many stay.
+    num_checkpoints: Number of checkpoints that are kept.
     stop_at_success_rate: An evaluation's success rate that ends the run early.
-    environment_timeout_s: Seconds that a step or reset of all environments may
-      take before the process ends with a message; None for any time. With
-      workers, that a worker may take for a call: a whole rollout of a shard.
+    environment_timeout_s: Seconds after which a step or reset of all
+      environments ends the process with a message; None to wait for any time.
+      With workers, seconds for a call of a worker: a whole rollout of a shard.
     record_video: Whether to record the best episode of an evaluation.
     save_policies: Whether to save the policies at the end.
-    callbacks: What else watches the run, in order; after the evaluation and
+    callbacks: Further callbacks, called in their order after the evaluation and
       before the checkpoint of an iteration.
   """
 
@@ -148,13 +150,13 @@ class Experiment:
 
 # Function of (config, seeds, recipes of the shards) that makes the collectors.
 MakeShards = Callable[
-    ['Experiment', run_lib.Seeds, List[collector.Recipe]], shards.Shards
+    ['Experiment', runs.Seeds, List[collector.Recipe]], shards.Shards
 ]
 
 
 def train_eval(
     root_dir: str, make_shards: Optional[MakeShards] = None, **more: Any
-) -> run_lib.Result:
+) -> runs.Outcome:
   """Trains as gin and the arguments say; returns the result.
 
   Args:
@@ -170,7 +172,7 @@ def train_eval(
 
 def local_shards(
     config: Experiment,
-    seeds: run_lib.Seeds,
+    seeds: runs.Seeds,
     shard_recipes: List[collector.Recipe],
 ) -> shards.Shards:
   """Makes the collectors of all shards in this process; a `MakeShards`."""
@@ -182,7 +184,7 @@ def local_shards(
 
 def run(
     config: Experiment, make_shards: Optional[MakeShards] = None
-) -> run_lib.Result:
+) -> runs.Outcome:
   """Trains, evaluates and saves; continues a run that lies in the folder.
 
   Args:
@@ -200,7 +202,7 @@ def run(
   config.check()
   with contextlib.ExitStack() as stack:
     stack.enter_context(run_directory.locked(config.root_dir))
-    seeds = run_lib.Seeds(config.seed)
+    seeds = runs.Seeds(config.seed)
     tf.keras.utils.set_random_seed(seeds.networks)
 
     collectors = (make_shards or local_shards)(
@@ -216,7 +218,7 @@ def run(
     agent = config.training.build_agent(
         collectors.specs, config.num_environments
     )
-    run = run_lib.Run(
+    run = runs.Run(
         config,
         seeds,
         agent,
@@ -238,12 +240,12 @@ def run(
     gin_files.check_used()
     is_resumed = run.resume_or_record(
         settings,
-        # What compute_dtype = 'auto' came to, where that was asked for.
+        # The value of compute_dtype = 'auto', if that is set.
         auto_compute_dtype=precision.layer_policy(precision.AUTO).compute_dtype,
     )
     stack.enter_context(run.final_status())
     stack.enter_context(_watchdog(config, environments, run))
-    with run_lib.stopping_on_signals(run.stop):
+    with runs.stopping_on_signals(run.stop):
       run.log = metrics_log.MetricsLog(
           config.root_dir, run.counts() if is_resumed else None
       )
@@ -252,18 +254,19 @@ def run(
         run.loop.begin()
         run.save()
       run.iterate(run.loop.iterations(), lambda: _prepare(run))
-    return _finish(run)
+    outcome = _finish(run)
+  return outcome
 
 
 def recipes(
-    config: Experiment, seeds: run_lib.Seeds
+    config: Experiment, seeds: runs.Seeds
 ) -> List[collector.Recipe]:
   """Returns the recipes of the collectors of all shards."""
   return [recipe(config, seeds, index) for index in range(config.num_shards)]
 
 
 def recipe(
-    config: Experiment, seeds: run_lib.Seeds, index: int
+    config: Experiment, seeds: runs.Seeds, index: int
 ) -> collector.Recipe:
   """Returns the recipe of the collector of a shard."""
   environment_seed, action_seed = seeds.of_shard(index)
@@ -280,12 +283,20 @@ def recipe(
   )
 
 
-def _collect_policy(training, specs, num_environments):
+def _collect_policy(
+    training: training_lib.Training,
+    specs: collector.Specs,
+    num_environments: int,
+) -> tf_policy.TFPolicy:
   """Returns the collect policy of an agent like the learner's."""
   return training.build_twin(specs, num_environments).collect_policy
 
 
-def _create_evaluator(environment, policy, first_seed):
+def _create_evaluator(
+    environment: vector_environment.VectorPyEnvironment,
+    policy: tf_policy.TFPolicy,
+    first_seed: int,
+) -> evaluator.Evaluator:
   """Creates an `Evaluator` that draws the same numbers in each evaluation.
 
   Args:
@@ -302,7 +313,9 @@ def _create_evaluator(environment, policy, first_seed):
   )
 
 
-def _load(scope, num_environments, seed):
+def _load(
+    scope: str, num_environments: int, seed: Optional[int]
+) -> vector_environment.VectorPyEnvironment:
   """Loads environments with gin's bindings of a scope."""
   with gin.config_scope(scope):
     # Passing the seed, gin does not record one, which would have no effect.
@@ -311,7 +324,10 @@ def _load(scope, num_environments, seed):
     )
 
 
-def _check_alike(collectors, eval_environment):
+def _check_alike(
+    collectors: shards.Shards,
+    eval_environment: vector_environment.VectorPyEnvironment,
+) -> None:
   """Raises SetupError if evaluations have other specs than the training."""
   train, evaluation = collectors.specs, local.specs_of(eval_environment)
   faults = spec_differences.differences(
@@ -328,7 +344,7 @@ def _check_alike(collectors, eval_environment):
   eval_environment.reset_with_seeds([0] * eval_environment.batch_size)
 
 
-def _prepare(run):
+def _prepare(run: runs.Run) -> None:
   """Pretrains and takes the random steps, unless the run stops before."""
   is_new = False
   for is_evaluation_due in run.loop.prepare():
@@ -341,7 +357,7 @@ def _prepare(run):
     run.save()
 
 
-def _finish(run):
+def _finish(run: runs.Run) -> runs.Outcome:
   """Saves the policies and draws the learning curve."""
   if run.stopped_by:
     logging.info(
@@ -359,7 +375,7 @@ def _finish(run):
         saver.save(run.path('policies', name))
   picture = pictures.draw_curve(run)
   run.log.close()
-  return run_lib.Result(
+  return runs.Outcome(
       run.stopped_by is None,
       run.log.last('eval', 'return_mean'),
       run.counters.env_steps,
@@ -369,7 +385,7 @@ def _finish(run):
 
 
 @contextlib.contextmanager
-def _quiet_saving():
+def _quiet_saving() -> Iterator[None]:
   """Keeps TensorFlow's remarks on each SavedModel off the closing lines."""
   verbosity = logging.get_verbosity()
   logging.set_verbosity(logging.ERROR)
@@ -381,10 +397,14 @@ def _quiet_saving():
     logging.set_verbosity(verbosity)
 
 
-def _watchdog(config, environments, run=None):
+def _watchdog(
+    config: Experiment,
+    environments: Sequence[vector_environment.VectorPyEnvironment],
+    run: Optional[runs.Run] = None,
+) -> watchdog.Watchdog:
   """A `Watchdog` that leaves its message in `status.json`."""
 
-  def on_hang(message):
+  def on_hang(message: str) -> None:
     facts = {} if run is None else dict(env_steps=run.counters.env_steps)
     run_directory.write_status(
         config.root_dir, 'failed', message=message, **facts

@@ -10,7 +10,17 @@ import logging
 import os
 import re
 import sys
-from typing import Dict, List, Optional, Sequence
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 import gin
 
@@ -19,13 +29,13 @@ from rnd_agents.training import configuration
 from rnd_agents.training import gin_values
 
 # Names of included files and their paths, in the order in which gin meets them.
-_includes = []
-# Names of what included files alone bind, or files before a file or the command
-# line that put a function in the place of another, as in `curiosity_fn =
-# @create_e3b` and `core = None`: those cannot take back what is bound for the
-# other, so that it may have no effect.
-_inherited = set()
-# What to do instead of binding a parameter that the caller passes.
+_includes: List[Tuple[str, str]] = []
+# Names of bindings without effect that are not errors: those of included files
+# only, and of files before a file or command line that replaces a function, as
+# in `curiosity_fn = @create_e3b` and `core = None`, because that cannot unbind
+# the parameters of the other function.
+_inherited: Set[str] = set()
+# Advice for a parameter that the caller passes.
 _INSTEAD = dict(
     seed='use the flag --seed.',
     root_dir='use the flag --root_dir.',
@@ -40,7 +50,7 @@ _INSTEAD = dict(
 def shipped_directory() -> Optional[str]:
   """Returns the folder of the gin files of the package, or None."""
   # A checkout has them beside the package, an installation inside it.
-  package = os.fspath(importlib.resources.files('rnd_agents'))
+  package = str(importlib.resources.files('rnd_agents'))
   for folder in (
       os.path.join(package, 'gin_configs'),
       os.path.join(os.path.dirname(package), 'gin_configs'),
@@ -64,7 +74,7 @@ def find(name: str) -> str:
   """
   if os.path.isfile(name):
     return name
-  folder = shipped_directory()
+  folder = shipped_directory() or ''
   shipped = sorted(
       file
       for file in (os.listdir(folder) if folder else ())
@@ -77,7 +87,7 @@ def find(name: str) -> str:
       os.path.basename(name), shipped, n=3, cutoff=0.4
   )
   raise errors.MissingFile(
-      f'No gin file {name!r}, here or among those of the package.'
+      f'There is no gin file {name!r}, here or among those of the package.'
       + (f' Did you mean {", ".join(close)}?' if close else '')
       + f' Shipped: {", ".join(shipped)}.'
   )
@@ -99,11 +109,11 @@ def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> List[str]:
     GinError: If a binding does not fit; the message says where.
   """
   paths = [find(name) for name in files]
-  sources = {}
+  sources: Dict[str, configuration.Configuration] = {}
   _includes.clear()
   for path in paths:
     _read(path, sources)
-  given = configuration.parse('\n'.join(bindings))
+  given = configuration.parse_text('\n'.join(bindings))
   try:
     with _quiet_search():
       gin.parse_config_files_and_bindings(paths, list(bindings))
@@ -137,7 +147,7 @@ def _read(
     raise errors.GinError(f'{cycle}: take out one of these lines.')
   try:
     with open(path, encoding='utf-8') as file:
-      sources[path] = configuration.parse(file.read(), path)
+      sources[path] = configuration.parse_text(file.read(), path)
   except UnicodeDecodeError as error:
     raise errors.GinError(
         f'{path} is not encoded as UTF-8 ({error.reason} at byte'
@@ -149,7 +159,7 @@ def _read(
     beside = os.path.dirname(os.path.abspath(path))
     folders = ['', beside, shipped_directory() or '']
     places = [os.path.join(folder, name) for folder in folders]
-    # Gin finds what is none of these, such as files of packages, or says so.
+    # Gin looks for other files, such as those of packages.
     for found in list(filter(os.path.isfile, places))[:1]:
       if found != name:
         _includes.append((name, found))
@@ -163,14 +173,15 @@ gin.config.register_file_reader(
 
 
 def check_used() -> None:
-  """Refuses bindings of what was not called, once everything is built.
+  """Refuses bindings that had no effect, once everything is built.
 
   Raises:
-    GinError: If a parameter of this package was bound in vain.
+    GinError: If a bound parameter of this package was not used.
   """
   used = configuration.called().names
   for binding in configuration.bound().parameters():
-    if configuration.find(binding) is None or binding.name in _inherited:
+    is_own = configuration.own_configurable(binding) is not None
+    if not is_own or binding.name in _inherited:
       continue
     scope, _, name = binding.name.rpartition('/')
     if not any(
@@ -185,18 +196,18 @@ def check_used() -> None:
       )
 
 
-def _explain(error):
-  """Returns gin's message on one line, with what may have been meant."""
+def _explain(error: Exception) -> str:
+  """Returns gin's message on one line, with close names."""
   message = re.sub(r'\s+', ' ', str(error)).strip().rstrip('^ ')
   match = re.match(r"No bindings specified for '(\w+)/gin.macro'", message)
   if match:  # The whole configuration follows.
-    return f'%{match.group(1)} is used and has no value.'
+    return f'The macro %{match.group(1)} is used and has no value.'
   match = re.search(
       r"'(\w+)' (?:has denylisted|doesn't include) kwarg '(\w+)'", message
   )
   if match:
     name, parameter = match.groups()
-    instead = _INSTEAD.get(parameter, 'what calls it passes it already.')
+    instead = _INSTEAD.get(parameter, 'its caller passes it already.')
     return f'{name}.{parameter} has no effect: {instead}'
   close = []
   match = re.search(r"[Nn]o configurable matching '([^']+)'", message)
@@ -217,7 +228,7 @@ def _explain(error):
   return message + (f' Did you mean {", ".join(close)}?' if close else '')
 
 
-def _configurables():
+def _configurables() -> Dict[str, Callable[..., Any]]:
   """Returns the configurables of this package by name, where imported."""
   names = {
       name
@@ -234,12 +245,12 @@ def _configurables():
 
 
 @contextlib.contextmanager
-def _quiet_search():
-  """Hides gin's error for each folder in which a file does not lie."""
+def _quiet_search() -> Iterator[None]:
+  """Hides gin's error for each folder in which a file is missing."""
 
-  # Only here: where the user calls gin, 'Path not found' may be all that tells
-  # of a missing file. What gin says besides, `_compat` hides everywhere.
-  def hide(record):
+  # Only here: if the user calls gin, 'Path not found' may be the only message
+  # about a missing file. `_compat` hides gin's other remarks everywhere.
+  def hide(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith('Path not found')
 
   logging.getLogger().addFilter(hide)

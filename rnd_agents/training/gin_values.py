@@ -9,7 +9,16 @@ import inspect
 import numbers
 import types
 import typing
-from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Union,
+)
 
 import gin
 from gin import config_parser
@@ -54,7 +63,7 @@ class Reference:
     """Name of the configurable, without scopes."""
     return self.name.rpartition('/')[2]
 
-  def __repr__(self):
+  def __repr__(self) -> str:
     return f'@{self.name}{"()" if self.is_called else ""}'
 
 
@@ -64,29 +73,31 @@ class Macro:
 
   name: str
 
-  def __repr__(self):
+  def __repr__(self) -> str:
     return f'%{self.name}'
 
 
 class Delegate(config_parser.ParserDelegate):
   """Makes `Reference`s and `Macro`s for gin's parser."""
 
-  def configurable_reference(self, scoped_configurable_name, evaluate):
+  def configurable_reference(
+      self, scoped_configurable_name: str, evaluate: bool
+  ) -> Reference:
     return Reference(scoped_configurable_name, evaluate)
 
-  def macro(self, macro_name):
+  def macro(self, macro_name: str) -> Macro:
     return Macro(macro_name)
 
 
-def leaves(value: Any, depth: int = 0) -> Iterator[Any]:
-  """Yields what lists, tuples and dicts hold, keys included.
+def flatten(value: Any, depth: int = 0) -> Iterator[Any]:
+  """Yields the items of nested lists, tuples and dicts, keys included.
 
   Args:
     value: Value of a binding.
     depth: Number of lists, tuples and dicts around it.
 
   Raises:
-    RecursionError: If there are too many of them for gin to write it down.
+    RecursionError: If they are nested too deeply for gin to write them.
   """
   if depth > 100:
     raise RecursionError
@@ -94,20 +105,20 @@ def leaves(value: Any, depth: int = 0) -> Iterator[Any]:
     value = [*value.keys(), *value.values()]
   if isinstance(value, (list, tuple)):
     for each in value:
-      yield from leaves(each, depth + 1)
+      yield from flatten(each, depth + 1)
   else:
     yield value
 
 
-def expand(
+def expand_macros(
     value: Any, macros: Dict[str, Any], within: Sequence[str] = ()
 ) -> Any:
   """Returns a value with the values of macros in their place.
 
   Args:
     value: Value of a binding or of a macro.
-    macros: Values by the names of the macros; those of others stay macros, such
-      as gin's constants.
+    macros: Values by the names of the macros; others stay, such as gin's
+      constants.
     within: Names of the macros that the value is part of.
 
   Raises:
@@ -120,11 +131,13 @@ def expand(
       raise errors.GinError(
           f'A macro stands for itself: {cycle}. Give one of them a value.'
       )
-    return expand(macros[value.name], macros, names)
+    return expand_macros(macros[value.name], macros, names)
   if isinstance(value, (list, tuple)):
-    return type(value)(expand(each, macros, within) for each in value)
+    return type(value)(expand_macros(each, macros, within) for each in value)
   if isinstance(value, dict):
-    return {key: expand(each, macros, within) for key, each in value.items()}
+    return {
+        key: expand_macros(each, macros, within) for key, each in value.items()
+    }
   return value
 
 
@@ -154,7 +167,7 @@ def fits(value: Any, annotation: Any) -> bool:
 
   Args:
     value: Value of a binding. A macro, which has no value here, always fits.
-    annotation: A type, or what `typing` has for one. All values fit others.
+    annotation: A type, or a construct of `typing`. All values fit other ones.
   """
   arguments = typing.get_args(annotation)
   kind = typing.get_origin(annotation) or annotation
@@ -189,7 +202,7 @@ def fits(value: Any, annotation: Any) -> bool:
     return False
 
 
-def _items_fit(values, arguments):
+def _items_fit(values: Sequence[Any], arguments: Sequence[Any]) -> bool:
   """Returns whether items fit `Sequence[x]`, `Tuple[x, ...]`, `Tuple[x, y]`."""
   if not arguments:
     return True
@@ -198,8 +211,10 @@ def _items_fit(values, arguments):
   return len(values) == len(arguments) and all(map(fits, values, arguments))
 
 
-def _reference_fits(reference, kind, arguments):
-  """Returns whether what a reference gives can be of a type."""
+def _reference_fits(
+    reference: Reference, kind: type, arguments: Sequence[Any]
+) -> bool:
+  """Returns whether the value of a reference can be of a type."""
   if kind is Reference:
     return True
   found = gin.get_configurable(reference.selector)
@@ -210,13 +225,13 @@ def _reference_fits(reference, kind, arguments):
     return is_class and all(_is_subclass(found, each) for each in arguments)
   if kind is collections.abc.Callable:
     return True
-  # A class whose objects serve lacks its brackets.
-  return issubclass(kind, collections.abc.Callable) and not (
+  # A class whose objects would fit lacks its brackets.
+  return _is_subclass(kind, collections.abc.Callable) and not (
       is_class and _is_subclass(found, kind)
   )
 
 
-def _is_subclass(found, kind):
+def _is_subclass(found: type, kind: Any) -> bool:
   try:
     return issubclass(found, kind)
   except TypeError:  # `Any`, or a protocol that does not allow it.
@@ -224,17 +239,17 @@ def _is_subclass(found, kind):
 
 
 def describe(annotation: Any) -> str:
-  """Returns in words what fits an annotation."""
+  """Describes values that fit an annotation, for messages."""
   arguments = typing.get_args(annotation)
   kind = typing.get_origin(annotation) or annotation
   if kind in _UNIONS:
-    words = [describe(each) for each in arguments if each is not Reference]
+    words = (describe(each) for each in arguments if each is not Reference)
     return ' or '.join(dict.fromkeys(words))
   if kind is typing.Literal:
     return ' or '.join(map(repr, arguments))
   if kind is tuple and arguments and arguments[-1] is not ...:
-    words = ', '.join(map(describe, arguments))
-    return f'a list of {len(arguments)} ({words})'
+    items = ', '.join(map(describe, arguments))
+    return f'a list of {len(arguments)} ({items})'
   if kind in _SEQUENCES:
     item = arguments[0] if arguments else Any
     if fits(64, item):
@@ -247,8 +262,8 @@ def describe(annotation: Any) -> str:
 
 
 def hint(value: Any, annotation: Any) -> str:
-  """Returns a sentence on what to write instead of a value, or nothing."""
-  instead = []
+  """Returns advice on what to write instead of a value, or ''."""
+  instead: List[Any] = []
   if isinstance(value, float) and value.is_integer():
     instead = [int(value)]
   elif isinstance(value, Reference):

@@ -2,14 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loop of a run, and the interface of the learners that it calls.
 
-The loop collects rollouts, has a `Learner` learn from them, and hands one
-iteration after the other to the run as an `Iteration`. Everything else (logs,
-checkpoints, evaluations, pictures) is a callback of the run.
+The loop collects rollouts, passes them to a `Learner`, and yields an
+`Iteration` after the other. Everything else (logs, checkpoints, evaluations,
+pictures) is a callback of the run.
 """
 
 import abc
 import time
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Sequence
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+)
 
 import numpy as np
 import tensorflow as tf
@@ -20,6 +29,7 @@ from tf_agents.utils import common
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.collecting import shards as shards_lib
+from rnd_agents.environments import episode_log
 
 
 class Iteration(NamedTuple):
@@ -28,14 +38,14 @@ class Iteration(NamedTuple):
   Attributes:
     metrics: numbers by name.
     finite: whether each floating variable of the agent is finite, by its name.
-    episodes: the `Episode`s that ended.
+    episodes: the episodes that ended.
     num_env_steps: environment steps, all environments together.
     timings: seconds by name, `collect_time_s` and `train_time_s` among them.
   """
 
   metrics: Dict[str, float]
   finite: Dict[str, bool]
-  episodes: Sequence[Any]
+  episodes: Sequence[episode_log.Episode]
   num_env_steps: int
   timings: Dict[str, float]
 
@@ -43,7 +53,7 @@ class Iteration(NamedTuple):
 class Counters(tf.Module):
   """Progress of a run, in variables that its checkpoints hold."""
 
-  def __init__(self):
+  def __init__(self) -> None:
     super().__init__(name='counters')
     self._iteration = tf.Variable(0, dtype=tf.int64, name='iteration')
     self._env_steps = tf.Variable(0, dtype=tf.int64, name='env_steps')
@@ -85,16 +95,22 @@ class Counters(tf.Module):
 
 
 class Learner(abc.ABC):
-  """Trains an agent on what a `Loop` collects, and saves its own state.
+  """Trains an agent on the rollouts of a `Loop`, and saves its own state.
 
-  Attributes:
-    policy_version: How often the variables of the collect policy have changed.
-    environment_variables: Those of them that have an entry for each
-      environment.
+  A subclass increments `_policy_version` when the collect policy changes.
   """
 
-  policy_version: int = 0
-  environment_variables: Sequence[tf.Variable] = ()
+  _policy_version: int = 0
+
+  @property
+  def policy_version(self) -> int:
+    """Number of changes of the collect policy's variables."""
+    return self._policy_version
+
+  @property
+  def environment_variables(self) -> Sequence[tf.Variable]:
+    """Variables of the collect policy with an entry for each environment."""
+    return ()
 
   def begin(self) -> None:  # noqa: B027
     """Prepares a new run, before its first checkpoint.
@@ -123,22 +139,21 @@ class Learner(abc.ABC):
   def warm_up(
       self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
   ) -> None:
-    """Takes random steps, before the first update; arguments as for `add`."""
+    """Receives random steps before the first update; arguments as `add`."""
     self.add(trajectory, is_new)
 
   def begin_episodes(self) -> None:  # noqa: B027
-    """Called when all environments have broken off their episodes."""
+    """Called when all environments have ended their episodes early."""
 
   @abc.abstractmethod
   def add(
       self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
   ) -> None:
-    """Takes a rollout, which begins where the one before ended.
+    """Receives a rollout, which begins where the one before ended.
 
     Args:
       trajectory: A `Trajectory` of arrays [B, T+1, ...].
-      is_new: Booleans [B, T+1]: which rows the learner has not got yet, and may
-        learn from.
+      is_new: Booleans [B, T+1]: which rows are new and may be learned from.
     """
 
   @abc.abstractmethod
@@ -158,15 +173,17 @@ class Learner(abc.ABC):
     """Returns whether each floating variable is finite, by its name."""
 
   def get_state(self) -> Any:
-    """Returns what a checkpoint keeps besides variables, picklable."""
+    """Returns the state for a checkpoint besides variables, picklable."""
     return {}
 
-  def set_state(self, state: Any, episodes_go_on: bool) -> None:  # noqa: B027
+  def set_state(  # noqa: B027
+      self, state: Any, continues_episodes: bool
+  ) -> None:
     """Restores a state.
 
     Args:
-      state: What `get_state` returned.
-      episodes_go_on: Whether the environments continue the episodes in
+      state: Result of `get_state`.
+      continues_episodes: Whether the environments continue the episodes in
         progress; if not, new ones begin.
     """
 
@@ -210,7 +227,8 @@ class Loop:
     self._collect_length = collect_length
     self._warm_up_env_steps = warm_up_env_steps
     self._learns_from_warm_up = learns_from_warm_up
-    self._sent_version = None  # Of the policy, to the collectors.
+    # Version of the policy that the collectors have.
+    self._sent_version: Optional[int] = None
     variables = agent.collect_policy.variables()
     self._is_of_environments = [
         any(variable is each for each in learner.environment_variables)
@@ -241,8 +259,8 @@ class Loop:
       self._warm_up()
       yield False
 
-  def _warm_up(self):
-    """Takes uniformly random steps: a rollout at most."""
+  def _warm_up(self) -> None:
+    """Takes uniformly random steps, at most a rollout."""
     num_steps = self._collect_length
     if not self._learns_from_warm_up:
       missing = self._warm_up_env_steps - self._counters.env_steps
@@ -256,8 +274,8 @@ class Loop:
     is_over = self._counters.env_steps >= self._warm_up_env_steps
     if is_over and not self._learns_from_warm_up:
       # A rollout begins with the last row of the one before. An on-policy
-      # update would learn from its action, which was not the policy's, and
-      # from an episode that random actions have brought where it is.
+      # update would learn from its random action, and from an episode that
+      # random actions began.
       self._shards.reset()
       self._learner.begin_episodes()
 
@@ -265,7 +283,8 @@ class Loop:
     """Collects and trains, without an end."""
     while True:
       start = time.monotonic()
-      train_time_s, episodes, num_env_steps = 0.0, [], 0
+      train_time_s, num_env_steps = 0.0, 0
+      episodes: List[episode_log.Episode] = []
       for _ in range(self._rollout_length // self._collect_length):
         self._learner.explore(self._counters.env_steps)
         rollout = self._collect(self._collect_length)
@@ -273,7 +292,7 @@ class Loop:
         num_env_steps += new_env_steps
         episodes += rollout.episodes
         self._learner.add(rollout.trajectory, rollout.is_new)
-        del rollout  # Of Atari's frames one copy is enough.
+        del rollout  # To have one copy of Atari's frames, not two.
         train_start = time.monotonic()
         self._learner.train(new_env_steps)
         train_time_s += time.monotonic() - train_start
@@ -305,7 +324,7 @@ class Loop:
     """Returns a function from a slice of the environments to variables."""
     values = local.as_numpy(self._read_variables())
 
-    def of(part):
+    def of(part: slice) -> List[np.ndarray]:
       return [
           value[part] if is_of_environments else value
           for value, is_of_environments in zip(values, self._is_of_environments)
@@ -314,12 +333,12 @@ class Loop:
     return of
 
   def get_state(self) -> Any:
-    """Returns what a checkpoint keeps besides variables, picklable."""
+    """Returns the state for a checkpoint besides variables, picklable."""
     return self._learner.get_state()
 
-  def set_state(self, state: Any, episodes_go_on: bool) -> None:
+  def set_state(self, state: Any, continues_episodes: bool) -> None:
     """Restores a state; as `Learner.set_state`."""
-    self._learner.set_state(state, episodes_go_on)
+    self._learner.set_state(state, continues_episodes)
 
 
 def floating_variables(agent: tf_agent.TFAgent) -> Dict[str, tf.Variable]:

@@ -5,7 +5,7 @@
 import contextlib
 import csv
 import os
-from typing import Dict, Iterable, Iterator, Optional, Union
+from typing import Dict, Iterable, Iterator, Mapping, Optional, Tuple, Union
 import uuid
 
 import numpy as np
@@ -31,7 +31,7 @@ class Table:
   """A CSV file that grows, in rows and in columns.
 
   A column that appears later rewrites the file with a wider header. Every row
-  is with the operating system when `add` returns, and none is kept in memory.
+  is written when `add` returns, and none is kept in memory.
   """
 
   def __init__(
@@ -45,20 +45,21 @@ class Table:
     Args:
       path: The file.
       columns: The first columns.
-      last: Counts, by column, of the checkpoint that the run resumes from:
-        rows beyond any of them are dropped, for that work is done again. None
-        starts an empty table.
+      last: Counts, by column, of the checkpoint that the run resumes from.
+        Later rows are dropped, because that work is done again. None starts an
+        empty table.
     """
     self._path = path
     self._columns = list(columns)
-    rows = ()
+    kept: Iterable[Dict[str, str]] = ()
     if last is not None and _has_rows(path):
       self._columns, rows = run_files.read_table(path)
-    self._rewrite(
-        row
-        for row in rows
-        if all(float(row[name]) <= last[name] for name in row.keys() & last)
-    )
+      kept = (
+          row
+          for row in rows
+          if all(float(row[name]) <= last[name] for name in row.keys() & last)
+      )
+    self._rewrite(kept)
 
   def rows(self) -> Iterator[Dict[str, str]]:
     """Returns an iterator over the rows on the disk, dicts of text."""
@@ -73,7 +74,7 @@ class Table:
     with open(self._path, 'a', newline='', encoding='utf-8') as file:
       csv.DictWriter(file, self._columns, restval='').writerow(row)
 
-  def _rewrite(self, rows):
+  def _rewrite(self, rows: Iterable[Dict[str, str]]) -> None:
     with files.replacing(self._path) as file:
       writer = csv.DictWriter(file, self._columns, restval='')
       writer.writeheader()
@@ -99,7 +100,7 @@ def has_rows(root_dir: str) -> bool:
   return _has_rows(os.path.join(root_dir, run_files.METRICS_FILE))
 
 
-def _has_rows(path):
+def _has_rows(path: str) -> bool:
   try:
     with open(path, encoding='utf-8') as file:
       return bool(file.readline() and file.readline())
@@ -110,8 +111,8 @@ def _has_rows(path):
 class MetricsLog:
   """Writes one row for each iteration and each evaluation.
 
-  `metrics.csv` holds what the seed determines, the same for every run with that
-  seed; `timings.csv` holds seconds and rates. TensorBoard has both.
+  `metrics.csv` holds numbers that are the same for every run with that seed;
+  `timings.csv` holds seconds and rates. TensorBoard has both.
   """
 
   def __init__(
@@ -124,7 +125,7 @@ class MetricsLog:
 
     Args:
       root_dir: The run's folder.
-      last: `run.BaseRun.counts()` of the checkpoint that the run resumes from.
+      last: `runs.BaseRun.counts()` of the checkpoint that the run resumes from.
         None starts empty files.
       columns: First columns of `metrics.csv` after phase, iteration and
         environment steps.
@@ -140,7 +141,7 @@ class MetricsLog:
         (*counts, 'wall_time_s'),
         last,
     )
-    self._last = {}
+    self._last: Dict[Tuple[str, str], float] = {}
     for row in self._metrics.rows():
       self._remember(row)
     self._root_dir = root_dir
@@ -157,19 +158,19 @@ class MetricsLog:
 
     Args:
       phase: 'train' or 'eval'.
-      counters: The run's `counts()`.
+      counters: Counters of the run, from `counts()`.
       metrics: Numbers by name.
       timings: Numbers that differ from run to run, by name; `wall_time_s` is
         the time of the run so far.
     """
-    row = {'phase': phase, **counters}
+    row: Dict[str, Union[str, float]] = {'phase': phase, **counters}
     row.update((name, _text(value, 8)) for name, value in metrics.items())
     self._metrics.add(row)
     self._remember(row)
     row = {name: row[name] for name in ('phase', 'iteration', 'env_steps')}
     row.update((name, _text(value, 6)) for name, value in timings.items())
     self._timings.add(row)
-    scalars = {
+    scalars: Dict[str, float] = {
         _TAGS[name]: counters[name] for name in _TAGS if name in counters
     }
     for name, value in metrics.items():
@@ -186,7 +187,7 @@ class MetricsLog:
       tf.summary.experimental.write_raw_pb(summary.SerializeToString())
 
   @contextlib.contextmanager
-  def _writing(self, phase, env_steps):
+  def _writing(self, phase: str, env_steps: int) -> Iterator[None]:
     """Directs the summaries of the block to the events of a phase."""
     if phase not in self._writers:
       self._writers[phase] = tf.summary.create_file_writer(
@@ -201,11 +202,11 @@ class MetricsLog:
       _compat.reset_summary_writer()
       raise
 
-  def _remember(self, row):
+  def _remember(self, row: Mapping[str, Union[str, float]]) -> None:
     """Stores the numbers of a row of metrics for `last`."""
     for name, value in row.items():
       if name != 'phase' and value != '':
-        self._last[row['phase'], name] = float(value)
+        self._last[str(row['phase']), name] = float(value)
 
   def write_images(
       self, phase: str, name: str, images: np.ndarray, env_steps: int
@@ -229,7 +230,7 @@ class MetricsLog:
       seed: The run's seed.
     """
     rows = ''.join(f'|{k}|`{v}`|\n' for k, v in settings.items())
-    values = {'seed': seed}
+    values: Dict[str, Union[bool, float, str]] = {'seed': seed}
     values.update((name, _plain(value)) for name, value in settings.items())
     with self._writing('train', 0):
       tf.summary.text('settings', '|name|value|\n|---|---|\n' + rows)
@@ -245,13 +246,13 @@ class MetricsLog:
       writer.close()
 
 
-def _text(value, digits):
+def _text(value: float, digits: int) -> str:
   """Returns a number as text: whole numbers in full, others to some digits."""
   return str(value) if type(value) is int else f'{value:.{digits}g}'
 
 
-def _plain(text):
-  """Returns a setting as the HPARAMS page takes it: bool, number or text."""
+def _plain(text: str) -> Union[bool, float, str]:
+  """Returns a setting for the HPARAMS page: a bool, a number or text."""
   if text in ('True', 'False'):
     return text == 'True'
   try:

@@ -4,7 +4,7 @@
 
 A checkpoint holds the replay with its demonstrations and priorities, the parts
 of episodes that are not cut yet and every random generator, so that a resumed
-run is the run that would have been.
+run continues as if it had not stopped.
 """
 
 import dataclasses
@@ -18,6 +18,7 @@ from typing import (
     List,
     Optional,
     Sequence,
+    Tuple,
     Union,
 )
 
@@ -27,6 +28,7 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.typing import types
 from tf_agents.utils import common
 
 from rnd_agents import errors
@@ -44,13 +46,13 @@ from rnd_agents.replay import sequence_table
 from rnd_agents.replay import sequences
 from rnd_agents.training import configuration
 from rnd_agents.training import loops
-from rnd_agents.training import run as run_lib
+from rnd_agents.training import runs
 from rnd_agents.training import training
 
 _NAME = 'ReplayTraining'
-# Metrics that say nothing of a batch without demonstrations.
+# Metrics that need a batch with demonstrations.
 _OF_DEMONSTRATIONS = ('margin_loss', 'demonstration_agreement')
-# Nor this one of a batch of demonstrations alone.
+# A metric that needs a batch with other sequences.
 _AGE = 'data_age_train_steps'
 
 
@@ -122,7 +124,7 @@ def check_epsilon_fn(
 
   Raises:
     InvalidType: If it is not a function.
-    InvalidValue: If what it returns are not probabilities.
+    InvalidValue: If it does not return probabilities.
   """
   if not callable(epsilon_fn):
     raise errors.InvalidType(
@@ -154,34 +156,35 @@ class ReplayTraining(training.Training):
     burn_in_length: Frames before them that only warm the states.
     window_period: Steps from one sequence of an episode to the next; None for
       `unroll_length`, less for sequences that overlap.
-    window_remainder: What becomes of the end of an episode: 'pad', 'fill',
-      'drop' or 'shift' (`replay.sequences`).
+    window_remainder: Treatment of the end of an episode: 'pad', 'fill', 'drop'
+      or 'shift' (`replay.sequences`).
     batch_size: Sequences of an update.
     rollout_length: Steps of each environment in an iteration, after which a
       row of metrics is written.
-    collect_length: Steps of each environment between updates, with one policy;
-      with workers many, for a step of each is a message to all of them.
+    collect_length: Steps of each environment between updates, with one policy.
+      Workers need many, because each collection is a message to all of them.
     env_steps_per_update: Environment steps, all environments together, for
       each update.
     importance_exponent: beta of the importance weights, from 0 to 1.
     importance_anneal_train_steps: Updates in which beta rises linearly from
       there to 1; None for a constant one.
-    epsilon_fn: How often the agent acts at random: `ladder_epsilon`,
+    epsilon_fn: Schedule of the probability of random actions: `ladder_epsilon`,
       `linear_epsilon`, `exponential_epsilon`, or a function like them.
     demonstrations: Path of a file of `train.collect_demos` or `train.explore`,
       or a list of them; None for none.
     allowed_demonstration_differences: Names of settings of the environment,
-      such as 'load_environment.wrappers', that may have been others when the
-      demonstrations were collected.
+      such as 'load_environment.wrappers', that may differ from those of the
+      demonstrations.
     demonstration_ratio: rho: probability that an element of a batch is a
       demonstration.
     num_pretraining_steps: Updates on demonstrations before the first
       environment step.
-    pretraining_eval_interval_train_steps: Evaluates after each so many of them,
-      and ends the run if `train_eval.stop_at_success_rate` is reached; None for
-      no evaluation before the first environment step.
+    pretraining_eval_interval_train_steps: Number of these updates between
+      evaluations, each of which ends the run if
+      `train_eval.stop_at_success_rate` is reached; None for no evaluation
+      before the first environment step.
     replaces_damaged_replay: Whether a resumed run whose replay has lost files
-      goes on with an empty one, into which demonstrations are read again.
+      continues with an empty one, into which demonstrations are read again.
     create_agent: Function of (time step spec, action spec, burn_in_length,
       collect_epsilon) that returns the agent, such as `create_r2d3_agent`.
   """
@@ -205,11 +208,10 @@ class ReplayTraining(training.Training):
   replaces_damaged_replay: bool = False
   create_agent: Callable = agent_factory.create_r2d3_agent
 
-  REMEDY = (
+  remedy = (
       'Lower create_r2d3_agent.learning_rate, or set'
       ' R2D3Agent.gradient_clipping'
   )
-
   is_off_policy = True
 
   @property
@@ -218,7 +220,7 @@ class ReplayTraining(training.Training):
 
   @property
   def window(self) -> sequences.SequenceSettings:
-    """How episodes are cut."""
+    """How episodes are cut into sequences."""
     return sequences.SequenceSettings(
         self.unroll_length,
         self.burn_in_length,
@@ -258,8 +260,8 @@ class ReplayTraining(training.Training):
     check_epsilon_fn(self.epsilon_fn, num_env_steps, num_environments)
     self._check_demonstrations()
 
-  def _check_demonstrations(self):
-    """Refuses shares of demonstrations that are not there, and unused ones."""
+  def _check_demonstrations(self) -> None:
+    """Refuses shares of missing demonstrations, and unused demonstrations."""
     uses_them = self.demonstration_ratio or self.num_pretraining_steps
     if not self.demonstrations and uses_them:
       raise errors.InvalidValue(
@@ -287,14 +289,14 @@ class ReplayTraining(training.Training):
     )
     if agent.curiosity is not None and self.num_pretraining_steps:
       raise errors.InvalidValue(
-          'A curiosity pays by what the agent has seen, which is nothing before'
+          'A curiosity needs observations of the agent, which has none before'
           f' its first step: {_NAME}.num_pretraining_steps must be 0, got'
           f' {self.num_pretraining_steps}.'
       )
     return agent
 
   def build_learner(
-      self, run: run_lib.Run, agent: tf_agent.TFAgent, name: str = ''
+      self, run: runs.Run, agent: tf_agent.TFAgent, name: str = ''
   ) -> 'ReplayLearner':
     spec = episode_cutter.sequence_spec(
         agent.collect_data_spec,
@@ -315,10 +317,12 @@ class ReplayTraining(training.Training):
         run.config.num_checkpoints,
     )
 
-  def _read_demonstrations(self, specs):
-    """Episodes of the files, checked against the environment."""
+  def _read_demonstrations(
+      self, specs: collector.Specs
+  ) -> List[trajectory_lib.Trajectory]:
+    """Returns the episodes of the files, checked against the environment."""
     paths = self.demonstrations or ()
-    episodes = []
+    episodes: List[trajectory_lib.Trajectory] = []
     try:
       for path in [paths] if isinstance(paths, str) else paths:
         episodes += demonstration_files.read_episodes(
@@ -334,16 +338,16 @@ class ReplayTraining(training.Training):
       ) from error
     return episodes
 
-  def _check_environment(self, path, theirs):
+  def _check_environment(self, path: str, theirs: Dict[str, str]) -> None:
     """Refuses demonstrations of an environment with other settings."""
     ours = configuration.of_environment()
     allowed = self.allowed_demonstration_differences
     unknown = set(allowed) - ours.keys() - theirs.keys()
     if unknown:
       raise errors.InvalidValue(
-          f'{_NAME}.allowed_demonstration_differences names'
-          f' {", ".join(sorted(unknown))}, which is no setting of the'
-          f' environment: those are {", ".join(sorted(ours))}.'
+          f'{_NAME}.allowed_demonstration_differences has the unknown names'
+          f' {", ".join(sorted(unknown))}: settings of the environment are'
+          f' {", ".join(sorted(ours))}.'
       )
     differences, _, _ = configuration.changes(*(
         {name: value for name, value in each.items() if name not in allowed}
@@ -360,7 +364,7 @@ class ReplayTraining(training.Training):
 
 
 class ReplayLearner(loops.Learner):
-  """Adds what is collected to a replay, and makes the updates that are due."""
+  """Adds rollouts to a replay, and makes the updates that are due."""
 
   def __init__(
       self,
@@ -393,11 +397,12 @@ class ReplayLearner(loops.Learner):
     self._read_demonstrations = read_demonstrations
     self._replay_dir = replay_dir
     self._num_checkpoints = num_checkpoints
-    self._saved_files = []  # Names of files, a list for each checkpoint.
+    # Names of files, a list for each checkpoint.
+    self._saved_files: List[List[str]] = []
     self._updates_due = 0.0
     self._pretraining_steps = 0  # Done so far.
     self._is_ready = False
-    self._infos = []  # Metrics of each update.
+    self._infos: List[Dict[str, float]] = []  # Metrics of each update.
     self._epsilon = agent.collect_policy.epsilon
     self._floating_variables = loops.floating_variables(agent)
     self._cutter = episode_cutter.EpisodeCutter(
@@ -407,7 +412,7 @@ class ReplayLearner(loops.Learner):
     self._train = common.function(self._train_on_batch)
     self._watch = common.function(self._watch_in_graph)
     self._are_finite = common.function(
-        lambda: loops.are_finite(self._floating_variables.values())
+        lambda: loops.are_finite([*self._floating_variables.values()])
     )
 
   @property
@@ -420,16 +425,18 @@ class ReplayLearner(loops.Learner):
 
   def begin(self) -> None:
     self._add_demonstrations(self._read_demonstrations())
-    # What a run saved that was killed before its own first checkpoint.
+    # Files of a run that was killed before its first checkpoint.
     shutil.rmtree(self._replay_dir, ignore_errors=True)
 
   def pretrain(self) -> Iterator[bool]:
-    """Learns from demonstrations alone."""
+    """Learns from demonstrations only."""
     while self._pretraining_steps < self._config.num_pretraining_steps:
       self._pretrain()
       yield self._is_evaluation_due()
 
-  def _add_demonstrations(self, episodes):
+  def _add_demonstrations(
+      self, episodes: Sequence[trajectory_lib.Trajectory]
+  ) -> None:
     """Cuts the demonstrations as the agent's own episodes are cut."""
     cutter = episode_cutter.EpisodeCutter(
         self._config.window,
@@ -461,13 +468,13 @@ class ReplayLearner(loops.Learner):
           " shorter: lower ReplayTraining.unroll_length, or take 'pad'."
       )
 
-  def _pretrain(self):
-    """An update on demonstrations before the first environment step."""
+  def _pretrain(self) -> None:
+    """Makes an update on demonstrations before the first environment step."""
     num_steps = self._config.num_pretraining_steps
     info = self._update(demonstration_ratio=1.0)
     self._pretraining_steps += 1
     done = self._pretraining_steps
-    # What the next update would fail on must not be saved.
+    # Numbers on which the next update would fail must not be saved.
     self._check_finite(info)
     if done % max(num_steps // 20, 1) == 0 or done in (1, num_steps):
       logging.info(
@@ -479,9 +486,9 @@ class ReplayLearner(loops.Learner):
           info.get('demonstration_agreement', np.nan),
       )
 
-  def _is_evaluation_due(self):
+  def _is_evaluation_due(self) -> bool:
     interval = self._config.pretraining_eval_interval_train_steps
-    return bool(interval) and self._pretraining_steps % interval == 0
+    return interval is not None and self._pretraining_steps % interval == 0
 
   # ---------------------------------------------------------------------------
   # Learning.
@@ -490,7 +497,7 @@ class ReplayLearner(loops.Learner):
     epsilon = self._config.epsilon_fn(env_steps, self._num_environments)
     if not np.array_equal(self._epsilon.numpy(), epsilon):
       self._epsilon.assign(epsilon)
-      self.policy_version += 1
+      self._policy_version += 1
 
   def begin_episodes(self) -> None:
     self._cutter.reset()
@@ -505,8 +512,10 @@ class ReplayLearner(loops.Learner):
       )
     self._cutter(trajectory, episodic, is_new)
 
-  def _watch_in_graph(self, rows, is_new):
-    """Has the curiosity see the new rows.
+  def _watch_in_graph(
+      self, rows: trajectory_lib.Trajectory, is_new: tf.Tensor
+  ) -> Tuple[trajectory_lib.Trajectory, tf.Tensor, types.NestedTensor]:
+    """Updates the curiosity's statistics with the new rows.
 
     Args:
       rows: A `Trajectory` [B, T+1].
@@ -514,7 +523,7 @@ class ReplayLearner(loops.Learner):
 
     Returns:
       A tuple (a `Trajectory` [B, N] with all new rows; booleans [B, N]: which
-      of its rows are new; what the curiosity knows of them, a nest
+      of its rows are new; the curiosity's `episodic` of them, a nest
       [B, N, ...]).
     """
     columns = tf.where(tf.reduce_any(is_new, axis=0))[:, 0]
@@ -522,19 +531,19 @@ class ReplayLearner(loops.Learner):
         lambda x: tf.gather(x, columns, axis=1), (rows, is_new)
     )
 
-    def watch(t):
+    def watch(t: tf.Tensor) -> Tuple[types.NestedTensor, tf.Tensor]:
       row, mask = tf.nest.map_structure(lambda x: x[:, t], (rows, is_new))
       return self._agent.update_statistics(row, mask), mask
 
-    # The mask comes back because there may be nothing else to return.
-    types = tf.nest.map_structure(
+    # The mask is returned because there may be nothing else to return.
+    dtypes = tf.nest.map_structure(
         lambda x: x.dtype, self._agent.curiosity.episodic_spec
     )
     episodic, _ = tf.map_fn(
         watch,
         tf.range(tf.size(columns)),
         parallel_iterations=1,
-        fn_output_signature=(types, tf.bool),
+        fn_output_signature=(dtypes, tf.bool),
     )
     return rows, is_new, tf.nest.map_structure(
         common.transpose_batch_time, episodic
@@ -546,8 +555,8 @@ class ReplayLearner(loops.Learner):
       self._infos.append(self._update(self._config.demonstration_ratio))
       self._updates_due -= 1.0
 
-  def _has_enough(self):
-    """Whether batches can be drawn; until then updates are not owed."""
+  def _has_enough(self) -> bool:
+    """Returns whether batches can be drawn; until then no updates are due."""
     if not self._is_ready:  # Tables do not become shorter again.
       self._is_ready = self._replay.is_ready(self._config.demonstration_ratio)
       if not self._is_ready:
@@ -561,12 +570,12 @@ class ReplayLearner(loops.Learner):
         )
     return self._is_ready
 
-  def _train_steps(self):
-    """Updates of the agent so far."""
+  def _train_steps(self) -> int:
+    """Returns the number of the agent's updates so far."""
     return self._agent.train_step_counter.numpy()
 
-  def _update(self, demonstration_ratio):
-    """One optimizer step; returns its metrics."""
+  def _update(self, demonstration_ratio: float) -> Dict[str, float]:
+    """Takes one optimizer step; returns its metrics."""
     batch = self._replay.sample(
         self._config.batch_size, demonstration_ratio
     )
@@ -576,22 +585,27 @@ class ReplayLearner(loops.Learner):
         tf.constant(batch.probabilities),
         tf.constant(batch.table_sizes),
     )
-    self.policy_version += 1
+    self._policy_version += 1
     info = {name: float(value.numpy()) for name, value in metrics.items()}
     is_own = ~batch.sequences.is_demonstration
     info[_AGE] = float(np.sum(ages * is_own) / max(np.sum(is_own), 1))
-    # Where the agent has not measured it.
+    # If the agent has not measured it.
     info.setdefault('demonstration_rate', float(np.mean(~is_own)))
     new_priorities = new_priorities.numpy()
     if not np.all(np.isfinite(new_priorities)):
-      # Here and not after the iteration: the replay would refuse them.
+      # Not after the iteration, because the replay would refuse them.
       self._check_finite(info)
     self._replay.update_priorities(
         batch.keys, new_priorities, batch.sequences.is_demonstration
     )
     return info
 
-  def _train_on_batch(self, batch, probabilities, table_sizes):
+  def _train_on_batch(
+      self,
+      batch: episode_cutter.Sequence,
+      probabilities: tf.Tensor,
+      table_sizes: tf.Tensor,
+  ) -> Tuple[Dict[str, tf.Tensor], tf.Tensor]:
     loss_info = self._agent.train(
         batch.trajectory,
         weights=priorities.importance_weights(
@@ -603,8 +617,8 @@ class ReplayLearner(loops.Learner):
     metrics = dict(loss_info.extra._asdict(), loss=loss_info.loss)
     return metrics, metrics.pop('priorities')
 
-  def _importance_exponent(self):
-    """Beta of this update: rises linearly to 1 if it is annealed."""
+  def _importance_exponent(self) -> tf.Tensor:
+    """Returns beta of this update, which rises linearly to 1 if annealed."""
     return annealing.linear(
         self._config.importance_exponent,
         1.0,
@@ -637,7 +651,7 @@ class ReplayLearner(loops.Learner):
         zip(self._floating_variables, self._are_finite().numpy(), strict=True)
     )
 
-  def _check_finite(self, info):
+  def _check_finite(self, info: Dict[str, float]) -> None:
     loops.raise_if_not_finite(info, self.finite())
 
   # ---------------------------------------------------------------------------
@@ -659,27 +673,27 @@ class ReplayLearner(loops.Learner):
         pretraining_steps=self._pretraining_steps,
     )
 
-  def set_state(self, state: Any, episodes_go_on: bool) -> None:
+  def set_state(self, state: Any, continues_episodes: bool) -> None:
     try:
       self._replay.restore(self._replay_dir, state['replay'])
     except sequence_table.DamagedReplayError as error:
       if not self._config.replaces_damaged_replay:
         raise errors.SetupError(
-            f'{error} Bring back a copy; or set ReplayTraining.replaces_damaged'
-            '_replay = True to go on with an empty replay, into which'
+            f'{error} Restore a copy; or set ReplayTraining.replaces_damaged'
+            '_replay = True to continue with an empty replay, into which'
             ' demonstrations are read again; or choose another --root_dir.'
         ) from error
-      logging.warning('Going on with an empty replay: %s', error)
+      logging.warning('Continuing with an empty replay: %s', error)
       self._add_demonstrations(self._read_demonstrations())
     self._saved_files = state['saved_files']
     self._updates_due = state['updates_due']
     self._pretraining_steps = state['pretraining_steps']
-    if episodes_go_on:
+    if continues_episodes:
       self._cutter.set_state(state['cutter'])
 
 
-def _means(infos):
-  """Means of each metric over the updates that have measured it."""
+def _means(infos: Sequence[Dict[str, float]]) -> Dict[str, float]:
+  """Returns means of each metric over the updates that have measured it."""
   means = {}
   for name in infos[0] if infos else ():
     measured = [info[name] for info in infos if _measures(info, name)]
@@ -688,19 +702,21 @@ def _means(infos):
   return means
 
 
-def _measures(info, name):
-  """Whether an update has measured a metric."""
+def _measures(info: Dict[str, float], name: str) -> bool:
+  """Returns whether an update has measured a metric."""
   if name == _AGE:
     return info['demonstration_rate'] < 1.0
   return name not in _OF_DEMONSTRATIONS or info['demonstration_rate'] > 0.0
 
 
-def _stored_states(episode, spec):
-  """States of each frame, flat [T+1, ...]; zeros where none were stored.
+def _stored_states(
+    episode: trajectory_lib.Trajectory, spec: types.NestedTensorSpec
+) -> List[np.ndarray]:
+  """Returns states of each frame, flat [T+1, ...]; zeros if none were stored.
 
-  A demonstrator with a network of its own remembers what this one cannot read,
-  so that only states of the same shapes are taken. Whether they are of the same
-  network nobody can tell: the log says which it was.
+  States of another network are useless to this one, so only states of the same
+  shapes are taken. They may still be of another network, so the log says
+  whether they were taken.
   """
   flat_spec = tf.nest.flatten(spec)
   info = episode.policy_info
@@ -711,8 +727,8 @@ def _stored_states(episode, spec):
   if stored and stored_shapes == shapes:
     logging.log_first_n(
         logging.INFO,
-        'The states that were recorded with the demonstrations are taken for'
-        ' those of this network.',
+        'Taking the states that were recorded with the demonstrations for'
+        ' states of this network.',
         1,
     )
     return stored
@@ -720,7 +736,7 @@ def _stored_states(episode, spec):
     logging.log_first_n(
         logging.WARNING,
         'The states that were recorded with the demonstrations have shapes %s,'
-        ' not %s: they begin from zero.',
+        ' not %s: states of zeros are taken instead.',
         1,
         stored_shapes,
         shapes,

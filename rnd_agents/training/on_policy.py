@@ -1,10 +1,10 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Learns from rollouts, each of which serves one update: RND-PPO."""
+"""Learns from rollouts, each of them once: RND-PPO."""
 
 import contextlib
 import dataclasses
-from typing import Callable, Dict, List, Optional
+from typing import Callable, Dict, List, Optional, Tuple
 
 import gin
 import numpy as np
@@ -21,7 +21,7 @@ from rnd_agents.agents import replicas
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.training import loops
-from rnd_agents.training import run as run_lib
+from rnd_agents.training import runs
 from rnd_agents.training import training
 
 
@@ -34,15 +34,15 @@ class OnPolicyTraining(training.Training):
     rollout_length: Steps of each environment between two updates.
     create_agent: Function of (time step spec, action spec) that returns the
       agent, such as `create_rnd_ppo_agent`.
-    num_devices: Devices that share each optimizer step: GPUs, or CPUs where
-      there is none. Another number rounds differently.
+    num_devices: Number of devices that share each optimizer step: GPUs, or
+      CPUs if there are none. Another number rounds differently.
   """
 
   rollout_length: int = 128
   create_agent: Callable = agent_factory.create_rnd_ppo_agent
   num_devices: int = 1
 
-  REMEDY = (
+  remedy = (
       'Lower create_rnd_ppo_agent.learning_rate, or set'
       ' RNDPPOAgent.gradient_clipping'
   )
@@ -56,7 +56,7 @@ class OnPolicyTraining(training.Training):
     self._strategy()
 
   def _strategy(self) -> Optional[tf.distribute.Strategy]:
-    """Returns what shares optimizer steps; None for one device."""
+    """Returns the strategy that shares optimizer steps; None for one device."""
     return replicas.mirrored(self._devices()) if self.num_devices > 1 else None
 
   def _devices(self) -> List[str]:
@@ -67,7 +67,7 @@ class OnPolicyTraining(training.Training):
       raise errors.InvalidValue(
           f'OnPolicyTraining.num_devices = {self.num_devices}, and TensorFlow'
           f' sees {len(devices)} {kind}{"s" if len(devices) > 1 else ""}: lower'
-          ' it, or see to CUDA_VISIBLE_DEVICES.'
+          ' it, or check CUDA_VISIBLE_DEVICES.'
       )
     return [device.name for device in devices[: self.num_devices]]
 
@@ -92,7 +92,7 @@ class OnPolicyTraining(training.Training):
     return self.create_agent(specs.time_step, specs.action)
 
   def build_learner(
-      self, run: run_lib.Run, agent: tf_agent.TFAgent, name: str = ''
+      self, run: runs.Run, agent: tf_agent.TFAgent, name: str = ''
   ) -> 'OnPolicyLearner':
     return OnPolicyLearner(agent)
 
@@ -107,8 +107,9 @@ class OnPolicyLearner(loops.Learner):
       agent: An on-policy agent, such as `RNDPPOAgent`.
     """
     self._agent = agent
-    self._rollout = None  # It has not been trained on.
-    self._metrics, self._finite = {}, {}
+    self._rollout: Optional[trajectory_lib.Trajectory] = None
+    self._metrics: Dict[str, float] = {}
+    self._finite: Dict[str, bool] = {}
     self._floating_variables = loops.floating_variables(agent)
     self._train = common.function(self._train_on_rollout)
     self._update_statistics = common.function(
@@ -118,14 +119,14 @@ class OnPolicyLearner(loops.Learner):
   def warm_up(
       self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
   ) -> None:
-    """Takes observations into the statistics (section 2.4 of RND's paper)."""
+    """Updates the statistics of observations (section 2.4 of RND's paper)."""
     observations = local.as_tensors(trajectory.observation)
     for t in range(is_new.shape[1]):
       self._update_statistics(
           tf.nest.map_structure(lambda x, t=t: x[:, t], observations),
           tf.constant(is_new[:, t]),
       )
-    self.policy_version += 1  # It may whiten what it sees.
+    self._policy_version += 1  # The policy may whiten its observations.
 
   def add(
       self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
@@ -136,7 +137,7 @@ class OnPolicyLearner(loops.Learner):
     experience = local.as_tensors(self._rollout)
     self._rollout = None
     loss_info, finite = local.as_numpy(self._train(experience))
-    self.policy_version += 1
+    self._policy_version += 1
     self._metrics = {
         name: float(value) for name, value in loss_info.extra._asdict().items()
     }
@@ -147,10 +148,12 @@ class OnPolicyLearner(loops.Learner):
           del self._metrics[name]
     self._finite = dict(zip(self._floating_variables, finite, strict=True))
 
-  def _train_on_rollout(self, experience):
-    """One update, in a graph: (loss info, whether each variable is finite)."""
+  def _train_on_rollout(
+      self, experience: trajectory_lib.Trajectory
+  ) -> Tuple[tf_agent.LossInfo, tf.Tensor]:
+    """Returns the loss info, and whether each variable is finite."""
     loss_info = self._agent.train(experience)
-    return loss_info, loops.are_finite(self._floating_variables.values())
+    return loss_info, loops.are_finite([*self._floating_variables.values()])
 
   def metrics(self) -> Dict[str, float]:
     return self._metrics

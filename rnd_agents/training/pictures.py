@@ -5,18 +5,19 @@
 import contextlib
 import threading
 import time
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 
 from absl import logging
 import numpy as np
 
+from rnd_agents.environments import episode_log
 from rnd_agents.evaluation import evaluator
 from rnd_agents.evaluation import video
 from rnd_agents.evaluation import visits
 from rnd_agents.plotting import drawing
 from rnd_agents.plotting import heat_maps
 from rnd_agents.plotting import learning_curves
-from rnd_agents.training import run as run_lib
+from rnd_agents.training import runs
 
 _LONGEST_VIDEO_S = 30.0
 # Expected time of the first pictures; later ones take as long as the last.
@@ -29,11 +30,11 @@ _TIME_SHARE = 0.02
 class Pictures:
   """Draws after evaluations, within a share of the run's time.
 
-  The pictures of the end are always made. No picture stops a run: the log says
-  what cannot be drawn.
+  The pictures of the end are always made. A picture that fails does not stop
+  the run; the log has the error.
   """
 
-  def __init__(self, run: run_lib.Run):
+  def __init__(self, run: runs.Run):
     """Draws nothing yet."""
     environment = run.evaluator.environment
     self._records = run.config.record_video
@@ -44,11 +45,12 @@ class Pictures:
     self._spent_s = 0.0
     self._last_s = _FIRST_S
     self._best_return = -np.inf
-    self._to_record = None  # (environment steps, Episode).
-    self._importing = None  # A thread.
+    # Environment steps, and an episode of the evaluation there.
+    self._to_record: Optional[Tuple[int, episode_log.Episode]] = None
+    self._importing: Optional[threading.Thread] = None
 
   def get_state(self) -> Dict[str, Any]:
-    """Returns what a checkpoint keeps, picklable."""
+    """Returns the state for a checkpoint, picklable."""
     return dict(
         spent_s=self._spent_s,
         best_return=self._best_return,
@@ -56,21 +58,23 @@ class Pictures:
     )
 
   def set_state(self, state: Dict[str, Any]) -> None:
-    """Restores what `get_state` returned."""
+    """Restores a state of `get_state`."""
     self._spent_s = state['spent_s']
     self._best_return = state['best_return']
     self._to_record = state['to_record']
 
-  def after_evaluation(self, run: run_lib.Run, episodes: Sequence[Any]) -> None:
-    """Draws what is due.
+  def after_evaluation(
+      self, run: runs.Run, episodes: Sequence[episode_log.Episode]
+  ) -> None:
+    """Draws the pictures that are due.
 
     Args:
       run: The run.
-      episodes: The `Episode`s of the evaluation.
+      episodes: The episodes of the evaluation.
     """
     is_end = run.is_done
-    # The best episode so far waits until there is time to record it. One of the
-    # end, which is recorded in any case, takes the place of an equal one.
+    # The best episode so far waits until there is time to record it. An equal
+    # one of the end, which is recorded in any case, takes its place.
     best = evaluator.best_episode(episodes)
     is_equal = is_end and best.return_ == self._best_return
     if self._records and (best.return_ > self._best_return or is_equal):
@@ -87,8 +91,8 @@ class Pictures:
     self._last_s = time.monotonic() - start
     self._spent_s += self._last_s
 
-  def _import_matplotlib(self):
-    """Imports matplotlib beside the training, which leaves Python idle.
+  def _import_matplotlib(self) -> None:
+    """Imports matplotlib while training leaves Python idle.
 
     This takes as long as all heat maps and curves of a small run.
     """
@@ -96,12 +100,14 @@ class Pictures:
       self._importing = threading.Thread(target=drawing.import_matplotlib)
       self._importing.start()
 
-  def _draw(self, run, best, is_end):
-    if not is_end:  # `experiment.run` draws that of the end.
+  def _draw(
+      self, run: runs.Run, best: episode_log.Episode, is_end: bool
+  ) -> None:
+    if not is_end:  # `experiment.run` draws the curve of the end.
       draw_curve(run)
     with _harmless('heat map'):
       _draw_visits(run)
-    episodes = {}
+    episodes: Dict[int, episode_log.Episode] = {}
     if self._to_record is not None:
       episodes.update([self._to_record])
     if is_end and self._records:
@@ -111,7 +117,9 @@ class Pictures:
       with _harmless('video'):
         self._record(run, env_steps, episode)
 
-  def _record(self, run, env_steps, episode):
+  def _record(
+      self, run: runs.Run, env_steps: int, episode: episode_log.Episode
+  ) -> None:
     """Records the episode by playing it again."""
     name = (
         f'env_steps_{env_steps}_return_{episode.return_:g}'
@@ -133,7 +141,7 @@ class Pictures:
     run.log.write_images('eval', 'best_episode', frames, env_steps)
 
 
-def draw_curve(run: run_lib.Run) -> Optional[str]:
+def draw_curve(run: runs.Run) -> Optional[str]:
   """Draws the learning curve; returns its path, or None if that failed."""
   path = run.path('learning_curve.png')
   with _harmless('learning curve'):
@@ -142,7 +150,7 @@ def draw_curve(run: run_lib.Run) -> Optional[str]:
   return None
 
 
-def _draw_visits(run):
+def _draw_visits(run: runs.Run) -> None:
   states = run.collector.visits()
   image = visits.VisitCounts.from_states(states).image() if states else None
   if image is not None:
@@ -153,11 +161,11 @@ def _draw_visits(run):
 
 
 @contextlib.contextmanager
-def _harmless(what):
-  """Lets a picture fail, and the run go on."""
+def _harmless(name: str) -> Iterator[None]:
+  """Logs the failure of a picture, and lets the run continue."""
   try:
     yield
   except Exception as error:  # pylint: disable=broad-exception-caught
     logging.warning(
-        'No %s: %s: %s', what, type(error).__name__, error, exc_info=True
+        'No %s: %s: %s', name, type(error).__name__, error, exc_info=True
     )

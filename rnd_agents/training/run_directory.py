@@ -13,7 +13,7 @@ import platform
 import socket
 import subprocess
 import sys
-from typing import Any, Dict, Iterator, Optional, Sequence
+from typing import Any, Dict, Iterator, Optional, Sequence, Set, TextIO
 
 from absl import logging
 import gin
@@ -38,10 +38,10 @@ _RECORDED_PACKAGES = (
     'box2d',
 )
 
-_held = set()  # File descriptors of the locks of this process.
+_held: Set[int] = set()  # File descriptors of the locks of this process.
 
 
-def _close_locks():
+def _close_locks() -> None:
   for descriptor in _held:
     with contextlib.suppress(OSError):
       os.close(descriptor)
@@ -82,12 +82,12 @@ def locked(root_dir: str) -> Iterator[None]:
       yield
     finally:
       _held.discard(file.fileno())
-      # Closing would not do: a worker that was just forked has the file open.
+      # Closing is not enough: a worker that was just forked has the file open.
       with contextlib.suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _lock(file, root_dir):
+def _lock(file: TextIO, root_dir: str) -> None:
   """Locks the open file and writes the name of this process to it."""
   try:
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -173,13 +173,13 @@ def write_status(root_dir: str, state: str, **facts: Any) -> None:
     json.dump(dict(state=state, time=_now(), **facts), file, indent=2)
 
 
-def _now():
+def _now() -> str:
   return datetime.datetime.now(datetime.timezone.utc).isoformat(
       timespec='seconds'
   )
 
 
-def _package_version(name):
+def _package_version(name: str) -> Optional[str]:
   try:
     return importlib.metadata.version(name)
   except importlib.metadata.PackageNotFoundError:
@@ -191,7 +191,7 @@ def processor() -> Optional[str]:
   return precision.cpu_info('model name') or platform.processor() or None
 
 
-def _commit():
+def _commit() -> Optional[str]:
   """Returns the commit of the checkout that this file is in, or None."""
   try:
     result = subprocess.run(

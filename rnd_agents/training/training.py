@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a way of training has to provide."""
+"""The interface of ways of training, such as on rollouts or with a replay."""
 
 import abc
 from typing import Any
@@ -10,25 +10,31 @@ from tf_agents.agents import tf_agent
 from rnd_agents import errors
 from rnd_agents.collecting import collector
 from rnd_agents.training import loops
-from rnd_agents.training import run as run_lib
+from rnd_agents.training import runs
 
 
 class Training(abc.ABC):
-  """Builds an agent and what trains it; bound to `train_eval.training`.
+  """Builds an agent and its learner; bound to `train_eval.training`.
 
   A subclass is a frozen dataclass that gin configures. It must be possible to
   pickle it: workers build twins of the agent.
 
-  Attributes:
-    REMEDY: Advice for a run whose numbers are not finite, without a period.
-    is_off_policy: Whether the agent can learn from actions of any policy, such
-      as the random actions of the warm-up.
-    uses_demonstrations: Whether the agent learns from demonstrations.
   """
 
-  REMEDY: str = 'Lower the learning rate'
-  is_off_policy: bool = False
-  uses_demonstrations: bool = False
+  @property
+  def remedy(self) -> str:
+    """Advice for a run whose numbers are not finite, without a period."""
+    return 'Lower the learning rate'
+
+  @property
+  def is_off_policy(self) -> bool:
+    """Whether the agent can learn from any policy's actions: the warm-up's."""
+    return False
+
+  @property
+  def uses_demonstrations(self) -> bool:
+    """Whether the agent learns from demonstrations."""
+    return False
 
   @property
   @abc.abstractmethod
@@ -80,19 +86,19 @@ class Training(abc.ABC):
 
   @abc.abstractmethod
   def build_learner(
-      self, run: run_lib.Run, agent: Any, name: str = ''
+      self, run: runs.Run, agent: Any, name: str = ''
   ) -> loops.Learner:
-    """Builds what trains the agent.
+    """Builds the learner, which trains the agent.
 
     Args:
       run: The run.
-      agent: What `build_agent` returned.
+      agent: An agent of `build_agent`.
       name: Distinguishes the files and the random numbers of several learners
         of a run; '' for the only one.
     """
 
-  def build_loop(self, run: run_lib.Run) -> loops.Loop:
-    """Builds what collects and trains."""
+  def build_loop(self, run: runs.Run) -> loops.Loop:
+    """Builds the loop, which collects and trains."""
     return loops.Loop(
         run.agent,
         self.build_learner(run, run.agent),

@@ -2,16 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains two levels from the same rollouts, each in its own way.
 
-Each learner gets rollouts of its level: the upper one those of decisions, the
-lower one those with goals. So no learner has to know of levels.
+Each learner gets the rollouts of its level, of decisions or with goals, and is
+independent of the other level.
 """
 
 import dataclasses
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import gin
 import numpy as np
 import tensorflow as tf
+from tf_agents.agents import tf_agent
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
 from tf_agents.utils import common
@@ -22,7 +32,7 @@ from rnd_agents import ranges
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.training import loops
-from rnd_agents.training import run as run_lib
+from rnd_agents.training import runs
 from rnd_agents.training import training
 
 
@@ -42,12 +52,13 @@ class TwoLevelTraining(training.Training):
     lower: How the agent that reaches them is trained;
       `@lower/TwoLevelTraining()` makes a third level.
     goals_fn: Function from an observation spec to `hierarchy.Goals`.
-    goal_length: Steps after which another goal is chosen at the latest.
+    goal_length: Number of steps after which another goal is chosen at the
+      latest.
     discount_factor: gamma of a step in the rewards of the upper level; the
       agent of that level must have the same.
-    hindsight_copies: How many copies of each step a lower level with a replay
-      stores in addition, with goals that the steps around it reached
-      (`hierarchy.HindsightGoals`). More copies teach more of rare goals, and
+    hindsight_copies: Number of copies of each step that a lower level with a
+      replay stores in addition, with goals that the steps around it reached
+      (`hierarchy.HindsightGoals`). More copies teach more about rare goals, and
       take more memory and time.
   """
 
@@ -59,22 +70,19 @@ class TwoLevelTraining(training.Training):
   hindsight_copies: int = 0
 
   @property
-  def REMEDY(self) -> str:  # noqa: N802
-    """Advice for a run whose numbers are not finite."""
+  def remedy(self) -> str:
     return (
-        f'{self.lower.REMEDY}, of the lower level; or, of the upper one:'
-        f' {self.upper.REMEDY}'
+        f'{self._levels["lower"].remedy}, of the lower level; or, of the upper'
+        f' one: {self._levels["upper"].remedy}'
     )
 
   @property
   def rollout_length(self) -> int:
-    """Steps of each environment in an iteration, in which both levels learn."""
-    return max(each.rollout_length for each in (self.upper, self.lower))
+    return max(each.rollout_length for each in self._levels.values())
 
   @property
   def collect_length(self) -> int:
-    """Steps of each environment that are collected with one policy."""
-    return min(each.collect_length for each in (self.upper, self.lower))
+    return min(each.collect_length for each in self._levels.values())
 
   @property
   def is_off_policy(self) -> bool:
@@ -82,7 +90,8 @@ class TwoLevelTraining(training.Training):
 
   @property
   def _levels(self) -> Dict[str, training.Training]:
-    return dict(upper=self.upper, lower=self.lower)
+    levels = dict(upper=self.upper, lower=self.lower)
+    return {name: level for name, level in levels.items() if level is not None}
 
   def _map(
       self, function: Callable[[str, training.Training], Any]
@@ -106,28 +115,27 @@ class TwoLevelTraining(training.Training):
         'TwoLevelTraining.',
     )
 
-    for name, level in self._levels.items():
-      training.check_training(f'TwoLevelTraining.{name}', level)
+    training.check_training('TwoLevelTraining.upper', self.upper)
+    training.check_training('TwoLevelTraining.lower', self.lower)
     if isinstance(self.upper, TwoLevelTraining):
       raise errors.InvalidValue(
           'TwoLevelTraining.upper must be one level: for three levels set'
           ' TwoLevelTraining.lower = @lower/TwoLevelTraining().'
       )
 
-    def check(_, level):
+    def check(name: str, level: training.Training) -> None:
       level.check(num_env_steps, num_environments)
       if level.uses_demonstrations:
         raise errors.InvalidValue(
-            'ReplayTraining.demonstrations must be None: demonstrations tell no'
-            ' goals.'
+            'ReplayTraining.demonstrations must be None, because demonstrations'
+            ' have no goals.'
         )
+      self._check_lengths(name, level)
 
     self._map(check)
-    self._check_lengths('upper', self.upper)
-    self._check_lengths('lower', self.lower)
     self._check_hindsight()
 
-  def _check_lengths(self, name, level):
+  def _check_lengths(self, name: str, level: training.Training) -> None:
     """Raises InvalidValue if updates do not fall on ends of iterations."""
     shortest, longest = self.collect_length, self.rollout_length
     for length in (level.rollout_length, level.collect_length):
@@ -135,18 +143,17 @@ class TwoLevelTraining(training.Training):
         raise errors.InvalidValue(
             'Each rollout_length and collect_length of both levels must be a'
             f' multiple of the shorter ones: {length} of the {name} level does'
-            f' not fit to {shortest}, the shortest, and {longest}, the longest.'
+            f' not suit {shortest}, the shortest, and {longest}, the longest.'
         )
 
-  def _check_hindsight(self):
+  def _check_hindsight(self) -> None:
     """Raises InvalidValue if the lower level cannot learn from copies."""
-    can_learn = self.lower.is_off_policy and not isinstance(
-        self.lower, TwoLevelTraining
-    )
+    lower = self._levels['lower']
+    can_learn = lower.is_off_policy and not isinstance(lower, TwoLevelTraining)
     if self.hindsight_copies and not can_learn:
       raise errors.InvalidValue(
           'TwoLevelTraining.hindsight_copies needs a lower level that learns'
-          ' from other goals than those it acted for: set'
+          ' from actions for other goals: set'
           ' TwoLevelTraining.lower = @lower/ReplayTraining(), or hindsight'
           '_copies = 0.'
       )
@@ -182,7 +189,9 @@ class TwoLevelTraining(training.Training):
         )
       hindsight = hierarchy.HindsightGoals(goals, self.hindsight_copies)
     agent = self._agent(specs, goals, agents, hindsight)
-    agent.check_upper_rollout(num_environments, self.upper.rollout_length)
+    agent.check_upper_rollout(
+        num_environments, self._levels['upper'].rollout_length
+    )
     return agent
 
   def build_twin(
@@ -196,9 +205,16 @@ class TwoLevelTraining(training.Training):
     )
     return self._agent(specs, goals, agents)
 
-  def _agent(self, specs, goals, agents, hindsight=None):
+  def _agent(
+      self,
+      specs: collector.Specs,
+      goals: hierarchy.Goals,
+      agents: Dict[str, tf_agent.TFAgent],
+      hindsight: Optional[hierarchy.HindsightGoals] = None,
+  ) -> hierarchy.TwoLevelAgent:
     return hierarchy.TwoLevelAgent(
-        *specs,
+        specs.time_step,
+        specs.action,
         goals=goals,
         goal_length=self.goal_length,
         discount_factor=self.discount_factor,
@@ -207,22 +223,22 @@ class TwoLevelTraining(training.Training):
     )
 
   def build_learner(
-      self, run: run_lib.Run, agent: hierarchy.TwoLevelAgent, name: str = ''
+      self, run: runs.Run, agent: hierarchy.TwoLevelAgent, name: str = ''
   ) -> 'TwoLevelLearner':
     agents = dict(upper=agent.upper, lower=agent.lower)
     views = dict(upper=agent.upper_experience, lower=agent.lower_experience)
     levels = self._map(
-        lambda level, its: _Level(
-            its.build_learner(run, agents[level], f'{name}_{level}'),
-            views[level],
-            its.collect_length,
+        lambda key, level: _Level(
+            level.build_learner(run, agents[key], f'{name}_{key}'),
+            views[key],
+            level.collect_length,
         )
     )
     return TwoLevelLearner(levels, agent)
 
 
 class _Level:
-  """Hands the rollouts of a level to its learner."""
+  """Passes the rollouts of a level to its learner."""
 
   def __init__(
       self,
@@ -237,26 +253,27 @@ class _Level:
 
     Args:
       learner: Trains the level.
-      view: Function from what was collected, a `Trajectory` [B, T+1], to the
-        arguments of `Learner.add`.
+      view: Function from a collected rollout [B, T+1] to the arguments of
+        `Learner.add`.
       collect_length: Environment steps of each environment between updates.
     """
     self.learner = learner
     self._view = common.function(view)
     self._collect_length = collect_length
-    self._parts = []  # Collected since the last update.
-    self._num_env_steps = 0  # In these, all environments together.
+    # Rollouts since the last update, and their environment steps.
+    self._parts: List[trajectory_lib.Trajectory] = []
+    self._num_env_steps = 0
 
   def warm_up(self, trajectory: trajectory_lib.Trajectory) -> None:
-    """Hands a rollout over."""
+    """Passes a rollout of random steps to the learner."""
     self.learner.warm_up(*self._viewed(trajectory))
 
   def add(self, trajectory: trajectory_lib.Trajectory) -> None:
-    """Takes a rollout, which begins where the one before ended."""
+    """Keeps a rollout, which begins where the one before ended."""
     self._parts.append(trajectory)
 
   def train(self, num_env_steps: int) -> None:
-    """Hands the rollouts over if they are long enough, and trains."""
+    """Passes the rollouts on if they are long enough, and trains."""
     self._num_env_steps += num_env_steps
     num_steps = sum(part.step_type.shape[1] - 1 for part in self._parts)
     if num_steps < self._collect_length:
@@ -265,11 +282,15 @@ class _Level:
     self.learner.train(self._num_env_steps)
     self._parts, self._num_env_steps = [], 0
 
-  def _viewed(self, trajectory):
+  def _viewed(
+      self, trajectory: trajectory_lib.Trajectory
+  ) -> Tuple[trajectory_lib.Trajectory, np.ndarray]:
     return local.as_numpy(self._view(local.as_tensors(trajectory)))
 
 
-def _joined(parts):
+def _joined(
+    parts: Sequence[trajectory_lib.Trajectory]
+) -> trajectory_lib.Trajectory:
   """Joins rollouts [B, T+1]: each begins with the last row before it."""
   if len(parts) == 1:
     return parts[0]
@@ -282,7 +303,7 @@ def _joined(parts):
 
 
 class TwoLevelLearner(loops.Learner):
-  """Trains both levels; names of metrics begin with that of the level."""
+  """Trains both levels; prefixes names of metrics with that of the level."""
 
   def __init__(
       self, levels: Dict[str, _Level], agent: hierarchy.TwoLevelAgent
@@ -290,8 +311,8 @@ class TwoLevelLearner(loops.Learner):
     """Takes over the learners.
 
     Args:
-      levels: The levels by their names.
-      agent: The agent.
+      levels: The levels by name.
+      agent: The agent of both levels.
     """
     self._levels = levels
     self._learners = {name: level.learner for name, level in levels.items()}
@@ -368,6 +389,6 @@ class TwoLevelLearner(loops.Learner):
   def get_state(self) -> Dict[str, Any]:
     return {name: each.get_state() for name, each in self._learners.items()}
 
-  def set_state(self, state: Any, episodes_go_on: bool) -> None:
+  def set_state(self, state: Any, continues_episodes: bool) -> None:
     for name, each in self._learners.items():
-      each.set_state(state[name], episodes_go_on)
+      each.set_state(state[name], continues_episodes)

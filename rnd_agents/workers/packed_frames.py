@@ -1,9 +1,9 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Stacked frames as they travel: each frame once, and compressed."""
+"""Compresses stacked frames for sending: each frame is sent once."""
 
 import dataclasses
-from typing import Tuple
+from typing import Tuple, Union
 
 import numpy as np
 
@@ -24,20 +24,20 @@ class PackedFrames:
   parts: Tuple[bytes, ...]
 
   @property
-  def nbytes(self):
-    """Bytes that travel."""
+  def nbytes(self) -> int:
+    """Number of bytes, as of an array."""
     return sum(map(len, self.parts))
 
 
-def packed(array):
+def pack(array: np.ndarray) -> Union[PackedFrames, np.ndarray]:
   """Packs uint8 [B, N, H, W, C]; other arrays are returned as they are."""
   if array.dtype != np.uint8 or array.ndim != 5:
     return array
   return PackedFrames(array.shape, tuple(map(frame_stacks.compress, array)))
 
 
-def unpacked(array):
-  """What was packed, of what `packed` returned."""
+def unpack(array: Union[PackedFrames, np.ndarray]) -> np.ndarray:
+  """Returns the array that `pack` was given."""
   if not isinstance(array, PackedFrames):
     return array
   stacks = np.empty(array.shape, np.uint8)

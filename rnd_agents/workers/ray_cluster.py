@@ -6,12 +6,14 @@ import atexit
 import contextlib
 import functools
 import ipaddress
+import logging
 import os
 import secrets
 import shutil
 import socket
 import sys
 import tempfile
+from typing import Any, Dict, Optional
 
 from rnd_agents import errors
 
@@ -29,31 +31,37 @@ _ENVIRONMENT_VARIABLES = (
 )
 
 
-def connect(root_dir, num_cpus, address):
+def connect(root_dir: str, num_cpus: int, address: Optional[str]) -> None:
   """Starts Ray on this machine, or joins a cluster.
 
   Args:
     root_dir: Folder for the token of a cluster of this machine.
-    num_cpus: How many CPUs a cluster of this machine has to give.
+    num_cpus: Number of CPUs of a cluster of this machine.
     address: 'HOST:PORT' of a cluster that exists; None for this machine.
 
   Raises:
     SetupError: If there is no such cluster, or one without a token.
   """
+  options: Dict[str, Any] = {}
   if address is not None:
     _probe(address)
     _require_token()
-    # Of a second each. By itself Ray asks 20 times, also with a wrong token.
+    # Ray retries once a second, 20 times by default, also with a wrong token.
     os.environ.setdefault('RAY_NUM_REDIS_GET_RETRIES', '5')
   else:
     _make_token(root_dir)
-    # By itself Ray gives way to every other process of the machine.
+    # By default every other process of the machine has priority.
     os.environ.setdefault('RAY_worker_niceness', '0')
-    folder = _private_folder()
+    options.update(
+        num_cpus=num_cpus,
+        include_dashboard=False,
+        _node_ip_address='127.0.0.1',
+        _temp_dir=_private_folder(),
+    )
     # Else Ray replaces 127.0.0.1 by the machine's address, also on Linux, and
     # listens on all interfaces.
     os.environ['RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER'] = '0'
-  try:  # Now, for it reads the variables set above.
+  try:  # Here, because it reads the variables set above.
     import ray  # pylint: disable=g-import-not-at-top
   except ImportError as error:
     raise errors.MissingPackage(
@@ -66,17 +74,8 @@ def connect(root_dir, num_cpus, address):
     ray.init(
         address=address or 'local',
         log_to_driver=False,
-        logging_level='ERROR',
-        **(
-            {}
-            if address
-            else dict(
-                num_cpus=num_cpus,
-                include_dashboard=False,
-                _node_ip_address='127.0.0.1',
-                _temp_dir=folder,
-            )
-        ),
+        logging_level=logging.ERROR,
+        **options,
     )
   except Exception as error:  # pylint: disable=broad-exception-caught
     remedy = ''
@@ -91,7 +90,7 @@ def connect(root_dir, num_cpus, address):
     ) from error
 
 
-def _require_loopback(address):
+def _require_loopback(address: str) -> None:
   """Refuses to start a cluster that other machines could reach."""
   if not ipaddress.ip_address(address).is_loopback:
     raise errors.SetupError(
@@ -101,8 +100,8 @@ def _require_loopback(address):
     )
 
 
-def environment():
-  """Returns the variables of this process that all those of a run need."""
+def environment() -> Dict[str, str]:
+  """Returns the environment variables that all processes of a run share."""
   return {
       name: os.environ[name]
       for name in _ENVIRONMENT_VARIABLES
@@ -110,8 +109,8 @@ def environment():
   }
 
 
-def _probe(address):
-  """Refuses an address where nothing answers; Ray would try for long."""
+def _probe(address: str) -> None:
+  """Refuses an address where nothing answers; Ray itself tries for minutes."""
   host, _, port = address.rpartition(':')
   if not host or not port.isdigit():
     raise errors.SetupError(
@@ -128,29 +127,29 @@ def _probe(address):
     ) from error
 
 
-def _require_token():
-  """Refuses to join a cluster that anybody may join."""
+def _require_token() -> None:
+  """Refuses to join a cluster that does not ask for a token."""
   os.environ.setdefault('RAY_AUTH_MODE', 'token')
   if os.environ['RAY_AUTH_MODE'] != 'token':
     raise errors.SetupError(
-        'RAY_AUTH_MODE must be token, on every machine of the cluster: who'
-        ' reaches a Ray cluster without tokens can run any program there.'
+        'RAY_AUTH_MODE must be token, on every machine of the cluster: anybody'
+        ' who reaches a Ray cluster without tokens can run any program there.'
     )
   if not any(
       name in os.environ for name in ('RAY_AUTH_TOKEN', 'RAY_AUTH_TOKEN_PATH')
   ):
     raise errors.SetupError(
         'The cluster of --ray_address asks for a token: set RAY_AUTH_TOKEN_PATH'
-        ' to the file that holds the one its machines were started with.'
+        ' to the file with the token that its machines were started with.'
     )
 
 
-def _make_token(root_dir):
+def _make_token(root_dir: str) -> None:
   """Writes a token that only this user can read, for a cluster of this run."""
   if 'ray' in sys.modules and os.environ.get('RAY_AUTH_MODE') != 'token':
     raise errors.SetupError(
-        'Ray was imported without tokens, and reads its settings only once:'
-        ' import it after the run has started, or set RAY_AUTH_MODE=token.'
+        'Ray was imported before RAY_AUTH_MODE was set, which it reads once:'
+        ' import Ray after the run has started, or set RAY_AUTH_MODE=token.'
     )
   path = os.path.join(os.path.abspath(root_dir), _TOKEN_FILE)
   with contextlib.suppress(FileNotFoundError):
@@ -164,11 +163,11 @@ def _make_token(root_dir):
   os.environ.pop('RAY_AUTH_TOKEN', None)
 
 
-def _private_folder():
+def _private_folder() -> str:
   """Returns a folder for Ray's sockets and logs, removed at exit.
 
-  Ray lets every user of the machine write to its folder: this one lies in
-  another one, which keeps them out.
+  Ray lets every user of the machine write to its folder, so it lies in another
+  one that keeps them out.
   """
   folder = tempfile.mkdtemp(prefix='ray_', dir=os.environ.get('RAY_TMPDIR'))
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -176,12 +175,12 @@ def _private_folder():
 
 
 @functools.cache
-def _token():
-  """One token a process: Ray remembers the first."""
+def _token() -> str:
+  """Returns a token, always the same one: Ray remembers the first."""
   return secrets.token_hex(32)
 
 
-def first_line(error):
-  """Returns the first line of a message of Ray's, which go on for many."""
+def first_line(error: BaseException) -> str:
+  """Returns the first line of one of Ray's long messages."""
   lines = [line.strip() for line in str(error).splitlines() if line.strip()]
   return lines[0].rstrip('.') if lines else type(error).__name__

@@ -6,8 +6,10 @@ import copy
 import dataclasses
 import threading
 import time
+from typing import Any, Dict, List, Optional, Protocol, Sequence, Tuple
 
 from absl import logging
+import numpy as np
 import tensorflow as tf
 
 from rnd_agents import errors
@@ -17,37 +19,57 @@ from rnd_agents.workers import ray_cluster
 from rnd_agents.workers import remote_collector
 from rnd_agents.workers import shard_worker
 
-# Between two lines that say whom the learner waits for.
+# Interval of log lines while the learner waits for a worker.
 _REMARK_INTERVAL_S = 10.0
 _START_TIMEOUT_S = 120.0
 _MAX_STARTS = 3
 
 
-def create_collectors(config, seeds, recipes, num_workers, address=None):
+class _Settings(Protocol):
+  """Settings of a run that workers need, such as `experiment.Experiment`."""
+
+  @property
+  def root_dir(self) -> str: ...
+
+  @property
+  def environment_timeout_s(self) -> Optional[float]: ...
+
+  @property
+  def max_lag_rounds(self) -> int: ...
+
+
+class _Seeds(Protocol):
+  networks: int
+
+
+def create_collectors(
+    config: _Settings,
+    seeds: _Seeds,
+    recipes: Sequence[collector.Recipe],
+    num_workers: int,
+    address: Optional[str] = None,
+) -> remote_collector.RemoteShards:
   """Starts workers and makes the collectors of a run's shards.
 
   Args:
-    config: An `experiment.Experiment`.
-    seeds: `run.Seeds`.
-    recipes: The `collector.Recipe`s of the shards.
-    num_workers: Processes to start, at most one a shard.
+    config: The run's settings.
+    seeds: The run's seeds.
+    recipes: Recipes of the shards' collectors.
+    num_workers: Number of processes, at most one a shard.
     address: 'HOST:PORT' of a Ray cluster that exists; None for one on this
       machine, which ends with the run.
-
-  Returns:
-    `remote_collector.RemoteShards`.
 
   Raises:
     SetupError: If the workers cannot be started as asked.
   """
   if not 1 <= num_workers <= len(recipes):
     raise errors.SetupError(
-        f'--workers must be from 1 to train_eval.num_shards, got {num_workers}'
-        f' and {len(recipes)}: a worker collects for one shard at least. A new'
+        f'--workers={num_workers} must be from 1 to train_eval.num_shards ='
+        f' {len(recipes)}: each worker collects for at least one shard. A new'
         f' run may set --gin_bindings="train_eval.num_shards = {num_workers}".'
     )
-  # Also shows here, before any process starts, that environments can be made,
-  # and gin which of its bindings they take.
+  # Also checks, before any process starts, that environments can be made, and
+  # tells gin which of its bindings they use.
   probe = local.LocalCollector(recipes[0])
   specs, num_environments = probe.specs, probe.num_environments
   probe.close()
@@ -74,50 +96,49 @@ def create_collectors(config, seeds, recipes, num_workers, address=None):
 
 
 class Worker:
-  """A `ShardWorker` in a process of Ray, which `ps` lists as ray::Worker."""
+  """A `ShardWorker` in a process of Ray; `ps` lists it as ray::Worker."""
 
-  def __init__(self, setup):
+  def __init__(self, setup: shard_worker.Setup):
     shard_worker.configure(setup)
     self._worker = shard_worker.ShardWorker(setup.recipes)
 
-  def versions(self):
+  def versions(self) -> Dict[str, str]:
     return shard_worker.versions()
 
-  def run(self, task):
+  def run(self, task: shard_worker.Task) -> shard_worker.Reply:
     import ray  # pylint: disable=g-import-not-at-top
 
     name, arguments = task.call
-    # What Ray hands over is read-only; environments write into their state.
+    # Ray's arguments are read-only; environments write into their state.
     arguments = tuple(
         ray.get(argument)
         if isinstance(argument, ray.ObjectRef)
         else copy.deepcopy(argument)
         for argument in arguments
     )
+    origin = copy.deepcopy(task.origin)
     return self._worker.run(
-        task._replace(
-            call=(name, arguments), origin=copy.deepcopy(task.origin)
-        )
+        task._replace(call=(name, arguments), origin=origin)
     )
 
 
 @dataclasses.dataclass
 class _Facts:
-  """What a worker did since the last report; restarts since the beginning."""
+  """A worker's work since the last report, and all of its restarts."""
 
   env_steps: int = 0
   time_s: float = 0.0
   num_bytes: int = 0
   restarts: int = 0
 
-  def add(self, reply):
+  def add(self, reply: shard_worker.Reply) -> None:
     if isinstance(reply.result, collector.Rollout):
       rows = reply.result.trajectory
       self.env_steps += reply.result.num_env_steps
       self.num_bytes += sum(leaf.nbytes for leaf in tf.nest.flatten(rows))
       self.time_s += reply.time_s
 
-  def report(self):
+  def report(self) -> Dict[str, float]:
     facts = dict(
         restarts=self.restarts,
         env_steps_per_s=self.env_steps / max(self.time_s, 1e-9),
@@ -130,14 +151,19 @@ class _Facts:
 class RayWorkers(remote_collector.Workers):
   """Keeps a number of actors alive; shard i goes to worker i mod N."""
 
-  def __init__(self, setup, num_workers, timeout_s):
+  def __init__(
+      self,
+      setup: shard_worker.Setup,
+      num_workers: int,
+      timeout_s: Optional[float],
+  ):
     """Starts the actors.
 
     Args:
       setup: `shard_worker.Setup`.
       num_workers: N.
-      timeout_s: Seconds that a call may take before its worker is given up;
-        None for any time.
+      timeout_s: Seconds after which a call's worker is replaced; None to wait
+        for any time.
     """
     import ray  # pylint: disable=g-import-not-at-top
 
@@ -151,14 +177,14 @@ class RayWorkers(remote_collector.Workers):
     )
     self._lock = threading.Lock()
     self._actors = [self._start() for _ in range(num_workers)]
-    self._shared = None, None
+    self._shared: Tuple[Any, Any] = None, None  # Variables and their reference.
     self._is_closed = False
     self._facts = [_Facts() for _ in range(num_workers)]
 
-  def _start(self):
+  def _start(self) -> Any:
     return self._actor_class.remote(self._setup)
 
-  def check_versions(self):
+  def check_versions(self) -> None:
     """Refuses workers with other versions than the learner's.
 
     Raises:
@@ -174,29 +200,30 @@ class RayWorkers(remote_collector.Workers):
               f' {version}: install the same version on every machine.'
           )
 
-  def _versions(self, index):
-    """Versions of a worker, once it has started."""
+  def _versions(self, index: int) -> Dict[str, str]:
+    """Returns the versions of a worker, once it has started."""
+    reason = ''
     for _ in range(_MAX_STARTS):
       try:
         return self._ask(index, _START_TIMEOUT_S, 'to start', 'versions')
       except remote_collector.WorkerLost as lost:
-        reason = lost
+        reason = str(lost)
       except self._ray.exceptions.RayError as error:
         reason = ray_cluster.first_line(error)
         break
     raise errors.SetupError(
-        f'Worker {index} could not start: {reason} Has the cluster a free'
-        ' CPU for each worker, and the package on each machine?'
+        f'Worker {index} could not start: {reason} The cluster needs a free CPU'
+        ' for each worker, and the package on each machine.'
     )
 
-  def share(self, variables):
+  def share(self, variables: List[np.ndarray]) -> Any:
     known, reference = self._shared
     if known is not variables:
       reference = self._ray.put(variables)
       self._shared = variables, reference
     return reference
 
-  def run(self, task):
+  def run(self, task: shard_worker.Task) -> shard_worker.Reply:
     index = task.shard % len(self._actors)
     reply = self._ask(
         index, self._timeout_s, f'with shard {task.shard}', 'run', task
@@ -205,25 +232,29 @@ class RayWorkers(remote_collector.Workers):
       self._facts[index].add(reply)
     return reply
 
-  def report(self):
+  def report(self) -> List[Dict[str, float]]:
     with self._lock:
       return [facts.report() for facts in self._facts]
 
-  def _ask(self, index, timeout_s, what, method, *arguments):
-    """What a worker answers.
+  def _ask(
+      self,
+      index: int,
+      timeout_s: Optional[float],
+      purpose: str,
+      method: str,
+      *arguments: Any,
+  ) -> Any:
+    """Returns a worker's answer.
 
     Args:
       index: Number of the worker.
       timeout_s: Seconds to wait; None for any time.
-      what: What the learner waits for, in words.
+      purpose: Reason for waiting, for the log.
       method: Name of the actor's method.
-      *arguments: Of the method.
-
-    Returns:
-      The answer.
+      *arguments: Its arguments.
 
     Raises:
-      WorkerLost: If there is none; another worker has its place then.
+      WorkerLost: If there is none; another worker takes its place.
     """
     with self._lock:
       actor = self._actors[index]
@@ -237,7 +268,7 @@ class RayWorkers(remote_collector.Workers):
             f'Worker {index} gave no answer for {waited_s:.0f} s.'
         )
       logging.info(
-          'Waiting for worker %d %s since %.0f s.', index, what, waited_s
+          'Waiting for worker %d %s since %.0f s.', index, purpose, waited_s
       )
     try:
       return self._ray.get(answer)
@@ -250,15 +281,15 @@ class RayWorkers(remote_collector.Workers):
           f'Worker {index} died ({ray_cluster.first_line(error)}).'
       ) from error
 
-  def _replace(self, index, lost):
-    """Starts an actor in the place of a lost one, once."""
+  def _replace(self, index: int, lost: Any) -> None:
+    """Starts an actor in the place of a lost one, unless another thread did."""
     with self._lock:
       if self._actors[index] is lost and not self._is_closed:
         self._ray.kill(lost)
         self._actors[index] = self._start()
         self._facts[index].restarts += 1
 
-  def close(self):
+  def close(self) -> None:
     with self._lock:
-      self._is_closed = True  # A round ahead does not start Ray again.
+      self._is_closed = True  # No call of a round ahead starts Ray again.
     self._ray.shutdown()

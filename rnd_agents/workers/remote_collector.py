@@ -9,6 +9,7 @@ the state before it: so it returns the same bytes.
 
 import abc
 import concurrent.futures
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from absl import logging
 import numpy as np
@@ -19,7 +20,7 @@ from rnd_agents.collecting import collector
 from rnd_agents.collecting import shards
 from rnd_agents.workers import shard_worker
 
-# A call that so many workers did not survive is told as an error.
+# More workers lost at one call than this are an error.
 _MAX_LOSSES = 5
 
 
@@ -31,98 +32,105 @@ class Workers(abc.ABC):
   """Processes with a `ShardWorker` each."""
 
   @abc.abstractmethod
-  def run(self, task):
-    """Has a `shard_worker.Task` carried out; several threads may call it.
-
-    Returns:
-      A `shard_worker.Reply`.
+  def run(self, task: shard_worker.Task) -> shard_worker.Reply:
+    """Returns a worker's reply to a task; several threads may call it.
 
     Raises:
       WorkerLost: If no answer came. Another worker takes its place.
     """
 
-  def share(self, variables):
-    """Returns what stands for the variables of a policy in tasks."""
+  def share(self, variables: List[np.ndarray]) -> Any:
+    """Returns a policy's variables as tasks hold them, such as a reference."""
     return variables
 
-  def report(self):
-    """Facts of each worker since the last report, numbers by name."""
+  def report(self) -> List[Dict[str, float]]:
+    """Returns facts of each worker since the last report, by name."""
     return []
 
   @abc.abstractmethod
-  def close(self):
+  def close(self) -> None:
     """Ends the processes."""
 
 
 class RemoteCollector(collector.Collector):
   """Hands every call over to workers."""
 
-  def __init__(self, recipe, specs, num_environments, workers):
+  def __init__(
+      self,
+      recipe: collector.Recipe,
+      specs: collector.Specs,
+      num_environments: int,
+      workers: Workers,
+  ):
     """Builds the collector; nothing runs yet.
 
     Args:
-      recipe: The shard's `collector.Recipe`.
-      specs: Its `collector.Specs`, which each rollout is checked against.
+      recipe: Recipe of the shard's collector.
+      specs: Its specs, which each rollout is checked against.
       num_environments: B.
-      workers: `Workers`.
+      workers: The processes that collect.
     """
-    self._index = recipe.index
+    self._index = recipe.shard
     self._specs = specs
     self._num_environments = num_environments
     self._workers = workers
-    self._variables = None  # Of the policy, as the workers share them.
+    self._variables: Any = None  # The policy's, as the workers share them.
     self._num_calls = 0
-    self._state = None  # After the last call; None before the first one.
+    self._state: Dict[str, Any] = {}  # After the last call.
 
   @property
-  def specs(self):
+  def specs(self) -> collector.Specs:
     return self._specs
 
   @property
-  def num_environments(self):
+  def num_environments(self) -> int:
     return self._num_environments
 
-  def reset(self):
+  def reset(self) -> None:
     self._call('reset')
 
-  def collect(self, variables, num_steps, is_uniform=False):
+  def collect(
+      self,
+      variables: Optional[List[np.ndarray]],
+      num_steps: int,
+      is_uniform: bool = False,
+  ) -> collector.Rollout:
     if variables is not None:
       self._variables = self._workers.share(variables)
-    has_old_row = (self._state or {}).get('last_row') is not None
+    has_old_row = self._state.get('last_row') is not None
     rollout = self._checked(
         self._call('collect', self._variables, num_steps, is_uniform)
     )
-    # Where a worker had to begin new episodes, its first row counts as the one
-    # that was lost.
+    # The first row of new episodes of a worker counts as the one that was lost.
     return rollout._replace(num_old_rows=int(has_old_row))
 
-  def visits(self):
+  def visits(self) -> Optional[Dict[str, Any]]:
     return self.get_state()['visits']
 
-  def get_state(self):
-    return self._call('get_state') if self._state is None else self._state
+  def get_state(self) -> Dict[str, Any]:
+    return self._state or self._call('get_state')
 
-  def set_state(self, state):
+  def set_state(self, state: Dict[str, Any]) -> bool:
     return self._call('set_state', state)
 
-  def close(self):
+  def close(self) -> None:
     pass
 
-  def _call(self, name, *arguments):
+  def _call(self, name: str, *arguments: Any) -> Any:
     """Makes a call, again and again until a worker has survived it.
 
     Args:
-      name: Name of a method.
-      *arguments: Of the method.
+      name: Name of a method of the collector.
+      *arguments: Its arguments.
 
     Returns:
-      What the method returned.
+      The method's result.
 
     Raises:
       UserError: If the call ended in one, or no worker survived it.
     """
     task = shard_worker.Task(self._index, self._num_calls, (name, arguments))
-    origin = shard_worker.Origin(self._state)
+    origin = self._state
     for losses in range(_MAX_LOSSES + 1):
       try:
         reply = self._workers.run(task)
@@ -132,7 +140,7 @@ class RemoteCollector(collector.Collector):
         break
       except WorkerLost as lost:
         logging.warning(
-            '%s Another one goes on with shard %d.', lost, self._index
+            '%s Another one continues with shard %d.', lost, self._index
         )
         if losses == _MAX_LOSSES:
           raise errors.RunError(
@@ -142,19 +150,19 @@ class RemoteCollector(collector.Collector):
         task = task._replace(origin=origin)
     if reply.error is not None:
       raise reply.error
-    reply = shard_worker.unpacked(reply)
+    reply = shard_worker.unpack_reply(reply)
     self._num_calls += 1
     self._state = reply.state
-    if reply.began_anew:  # Where a worker logs, nobody looks.
+    if reply.has_new_episodes:  # Nobody reads the logs of a worker.
       logging.warning(
-          'New episodes begin in shard %d: those in progress cannot go on in'
-          ' another worker.',
+          'New episodes begin in shard %d: another worker cannot continue those'
+          ' in progress.',
           self._index,
       )
     return reply.result
 
-  def _checked(self, rollout):
-    """Refuses a rollout that the learner's networks do not fit."""
+  def _checked(self, rollout: collector.Rollout) -> collector.Rollout:
+    """Refuses a rollout that does not fit the learner's networks."""
     rows = rollout.trajectory
     expected = dict(
         observation=(self._specs.time_step.observation, rows.observation),
@@ -177,47 +185,55 @@ class RemoteCollector(collector.Collector):
 class RemoteShards(shards.Shards):
   """Shards that work side by side."""
 
-  def __init__(self, collectors, workers, max_lag_rounds=0):
+  def __init__(
+      self,
+      collectors: Sequence[RemoteCollector],
+      workers: Workers,
+      max_lag_rounds: int = 0,
+  ):
     """Takes over the collectors and their workers.
 
     Args:
-      collectors: `RemoteCollector`s.
-      workers: Their `Workers`.
-      max_lag_rounds: As in `Shards`.
+      collectors: One a shard, as for `Shards`.
+      workers: Workers of all of them.
+      max_lag_rounds: As for `Shards`.
     """
     super().__init__(collectors, max_lag_rounds)
     self._workers = workers
     # One for each shard, and one that waits for them in a round ahead.
     self._threads = concurrent.futures.ThreadPoolExecutor(len(collectors) + 1)
-    self._states_before = None  # A round ahead.
+    # Before the round ahead, while it is collected.
+    self._states_before: Optional[List[Dict[str, Any]]] = None
 
-  def _map(self, name, *arguments):
+  def _map(self, name: str, *arguments: Sequence[Any]) -> List[Any]:
     methods = [getattr(each, name) for each in self._collectors]
     return list(
         self._threads.map(lambda call, *its: call(*its), methods, *arguments)
     )
 
-  def _begin(self, work):
+  def _begin(
+      self, work: Callable[[], collector.Rollout]
+  ) -> Callable[[], collector.Rollout]:
     self._states_before = self._states()
     working = self._threads.submit(work)
 
-    def finish():
+    def finish() -> collector.Rollout:
       rollout = working.result()
       self._states_before = None
       return rollout
 
     return finish
 
-  def _states(self):
+  def _states(self) -> List[Dict[str, Any]]:
     return self._states_before or super()._states()
 
-  def report(self):
+  def report(self) -> List[Dict[str, float]]:
     return self._workers.report()
 
-  def visits(self):
+  def visits(self) -> List[Dict[str, Any]]:
     found = [state['visits'] for state in self._states()]
     return [counts for counts in found if counts is not None]
 
-  def close(self):
+  def close(self) -> None:
     self._workers.close()
     self._threads.shutdown(wait=False)

@@ -1,10 +1,19 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What runs in a worker: the collectors of shards, which it may lose."""
+"""A worker's side: holds collectors of shards and calls their methods."""
 
 import platform
 import time
-from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+  Any,
+  Callable,
+  Dict,
+  Mapping,
+  NamedTuple,
+  Optional,
+  Sequence,
+  Tuple,
+)
 
 import gin
 import tensorflow as tf
@@ -20,24 +29,24 @@ Call = Tuple[str, Tuple[Any, ...]]
 
 
 class Setup(NamedTuple):
-  """What a worker needs to know of a run; it can be pickled.
+  """A run's settings that a worker needs; they can be pickled.
 
   Attributes:
     gin_config: the run's bindings, as `gin.config_str` writes them.
     seed: TensorFlow's global seed.
-    recipes: the `collector.Recipe`s of all shards.
+    recipes: recipes of the collectors of all shards.
     optimizer_options: how TensorFlow rewrites graphs in the learner, on which
-      the last bits of what it computes depend.
+      the last bits of its results depend.
   """
 
   gin_config: str
   seed: int
-  recipes: Sequence[Any]
+  recipes: Sequence[collector.Recipe]
   optimizer_options: Mapping[str, Any]
 
   @classmethod
-  def of_run(cls, seed, recipes):
-    """That of a run in this process."""
+  def of_run(cls, seed: int, recipes: Sequence[collector.Recipe]) -> 'Setup':
+    """Returns the setup of the run in this process."""
     return cls(
         gin.config_str(),
         seed,
@@ -46,77 +55,68 @@ class Setup(NamedTuple):
     )
 
 
-class Origin(NamedTuple):
-  """Where a collector can be built again that a worker has lost.
-
-  Attributes:
-    state: of `Collector.get_state`; None for a collector that is new.
-  """
-
-  state: Optional[dict]
-
-
 class Task(NamedTuple):
-  """A call of the collector of a shard.
+  """A call of a method of a shard's collector.
 
   Attributes:
-    shard: which shard.
-    num_calls: calls of this collector before this one.
-    call: `Call`.
-    origin: `Origin`; None where the worker is believed to hold the collector.
+    shard: number of the shard.
+    num_calls: number of calls of this collector before this one.
+    call: the method's name and its arguments.
+    origin: state from which a worker that has lost the collector rebuilds it,
+      {} for a new one; None if the worker is expected to hold it.
   """
 
   shard: int
   num_calls: int
   call: Call
-  origin: Optional[Origin] = None
+  origin: Optional[Dict[str, Any]] = None
 
 
 class Reply(NamedTuple):
-  """What came of a `Task`.
+  """Outcome of a `Task`.
 
   Attributes:
-    result: what the method returned.
-    state: the collector's afterwards; None where the call had no result.
-    is_missing: the worker does not hold the collector and got no origin, so
-      nothing has happened.
-    began_anew: the episodes in progress could not go on in this worker.
-    error: the `UserError` that the call ended in.
+    result: result of the method.
+    state: state of the collector after the call; {} if there was none.
+    is_missing: whether the worker does not hold the collector and got no
+      origin, so that nothing has happened.
+    has_new_episodes: whether new episodes began because those in progress could
+      not be restored.
+    error: the error that the call ended in.
     time_s: seconds that the worker took.
   """
 
   result: Any = None
-  state: Optional[dict] = None
+  state: Dict[str, Any] = {}
   is_missing: bool = False
-  began_anew: bool = False
+  has_new_episodes: bool = False
   error: Optional[errors.UserError] = None
   time_s: float = 0.0
 
 
-def packed(reply):
-  """The reply as it travels: frames once, the last row not in the state too."""
+def _pack(reply: Reply) -> Reply:
+  """Returns a reply to send: frames once, the last row not in the state too."""
   if not isinstance(reply.result, collector.Rollout):
     return reply
-  result = _with_observations(reply.result, packed_frames.packed)
-  state = reply.state and dict(reply.state, last_row=None)
+  result = _with_observations(reply.result, packed_frames.pack)
+  return reply._replace(result=result, state=dict(reply.state, last_row=None))
+
+
+def unpack_reply(reply: Reply) -> Reply:
+  """Returns the reply that a worker has packed to send it."""
+  if not isinstance(reply.result, collector.Rollout):
+    return reply
+  result = _with_observations(reply.result, packed_frames.unpack)
+  last_row = tf.nest.map_structure(
+      lambda x: x[:, -1].copy(), result.trajectory
+  )
+  state = dict(reply.state, last_row=last_row)
   return reply._replace(result=result, state=state)
 
 
-def unpacked(reply):
-  """What was packed."""
-  if not isinstance(reply.result, collector.Rollout):
-    return reply
-  result = _with_observations(reply.result, packed_frames.unpacked)
-  state = reply.state
-  if state is not None:
-    last_row = tf.nest.map_structure(
-        lambda x: x[:, -1].copy(), result.trajectory
-    )
-    state = dict(state, last_row=last_row)
-  return reply._replace(result=result, state=state)
-
-
-def _with_observations(rollout, function):
+def _with_observations(
+    rollout: collector.Rollout, function: Callable[[Any], Any]
+) -> collector.Rollout:
   rows = rollout.trajectory
   return rollout._replace(
       trajectory=rows._replace(
@@ -125,8 +125,8 @@ def _with_observations(rollout, function):
   )
 
 
-def versions():
-  """Returns what must be equal in learner and workers, by name."""
+def versions() -> Dict[str, str]:
+  """Returns versions that must be equal in learner and workers, by name."""
   return dict(
       rnd_agents=version.__version__,
       Python='.'.join(platform.python_version_tuple()[:2]),
@@ -134,12 +134,8 @@ def versions():
   )
 
 
-def configure(setup):
-  """Gives a process that is new the configuration of a run.
-
-  Args:
-    setup: A `Setup`.
-  """
+def configure(setup: Setup) -> None:
+  """Configures a new process for a run."""
   tf.config.optimizer.set_experimental_options(setup.optimizer_options)
   gin.parse_config(setup.gin_config)
   tf.keras.utils.set_random_seed(setup.seed)
@@ -148,48 +144,37 @@ def configure(setup):
 class ShardWorker:
   """Holds collectors between calls, to save building them again."""
 
-  def __init__(self, recipes):
-    """Builds a worker; its process is configured.
-
-    Args:
-      recipes: As in `Setup`.
-    """
+  def __init__(self, recipes: Sequence[collector.Recipe]):
+    """Builds a worker in a process that is configured."""
     self._recipes = recipes
-    self._held = {}  # Shard -> (collector, number of calls).
+    # Of each shard: its collector and the number of calls.
+    self._held: Dict[int, Tuple[local.LocalCollector, int]] = {}
 
-  def run(self, task):
-    """Carries out a `Task`; returns a `Reply`, `packed`."""
+  def run(self, task: Task) -> Reply:
+    """Calls the method of a task; returns the reply, packed to be sent."""
     began = time.monotonic()
-    reply = packed(self._run(task))
+    try:
+      reply = _pack(self._run(task))
+    except errors.UserError as error:
+      reply = Reply(error=error)
     return reply._replace(time_s=time.monotonic() - began)
 
-  def _run(self, task):
-    held, num_calls = self._held.get(task.shard, (None, None))
-    began_anew = False
-    if held is None or num_calls != task.num_calls:
+  def _run(self, task: Task) -> Reply:
+    # Not held until the call has succeeded.
+    held, num_calls = self._held.pop(task.shard, (None, None))
+    if held is not None and num_calls != task.num_calls:
+      held.close()
+      held = None
+    has_new_episodes = False
+    if held is None:
       if task.origin is None:
         return Reply(is_missing=True)
-      try:
-        held, began_anew = self._build(task.shard, task.origin)
-      except errors.UserError as error:
-        return Reply(error=error)
-    self._held.pop(task.shard, None)  # Until the call has succeeded.
+      held = local.LocalCollector(self._recipes[task.shard])
+      has_new_episodes = bool(task.origin) and not held.set_state(task.origin)
+      if has_new_episodes:
+        held.reset()
     name, arguments = task.call
-    try:
-      result = getattr(held, name)(*arguments)
-      state = held.get_state()
-    except errors.UserError as error:
-      return Reply(error=error)
+    result = getattr(held, name)(*arguments)
+    state = held.get_state()
     self._held[task.shard] = held, task.num_calls + 1
-    return Reply(result, state, began_anew=began_anew)
-
-  def _build(self, shard, origin):
-    """Builds a collector and brings it to where it was lost."""
-    old, _ = self._held.pop(shard, (None, None))
-    if old is not None:
-      old.close()
-    built = local.LocalCollector(self._recipes[shard])
-    goes_on = origin.state is None or built.set_state(origin.state)
-    if not goes_on:
-      built.reset()
-    return built, not goes_on
+    return Reply(result, state, has_new_episodes=has_new_episodes)

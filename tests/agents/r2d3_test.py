@@ -269,25 +269,6 @@ def test_l2_is_a_term_of_the_loss():
   np.testing.assert_allclose(agent._q_network.variables[0], moved, atol=2e-6)
 
 
-def test_summaries_of_every_metric(tmp_path):
-  agent = _table_agent(debug_summaries=True)
-  writer = tf.summary.create_file_writer(str(tmp_path))
-  with writer.as_default(), tf.summary.record_if(True):
-    agent._train_step_counter.assign(6)
-    extra = agent.train(_worked_sequence()).extra
-  writer.close()
-  (path,) = tmp_path.iterdir()
-  found = {}
-  for record in tf.data.TFRecordDataset(str(path)):
-    event = tf.compat.v1.Event.FromString(record.numpy())
-    for value in event.summary.value:
-      assert event.step == 7
-      found[value.tag] = float(tf.make_ndarray(value.tensor))
-  expected = {f'R2D3/{k}': float(v) for k, v in extra._asdict().items()
-              if k != 'priorities'}
-  assert found == expected and len(found) == 12
-
-
 def test_soft_updates():
   online = np.tile(np.float32([1, 2, 1]), [6, 1])
   target = np.tile(np.float32([0, -1, 0]), [6, 1])

@@ -66,7 +66,7 @@ def _recipe(index=0, num_environments=2, seed=0, **kwargs):
       ),
       _policy,
       action_seed=2**63 + 11 + index,
-      index=index,
+      shard=index,
   )
 
 

@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_probability as tfp
 from tf_agents.policies import tf_policy
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
@@ -18,30 +19,45 @@ _TIME_STEP = ts.time_step_spec(tf.TensorSpec([2], tf.float32))
 class _Remembering(tf_policy.TFPolicy):
   """Counts its steps, in its state and its policy info."""
 
-  def __init__(self, action_spec, has_state=True):
+  def __init__(self, action_spec):
     count = tf.TensorSpec([], tf.int32)
     super().__init__(
         _TIME_STEP,
         action_spec,
-        policy_state_spec=count if has_state else (),
+        policy_state_spec=count,
         info_spec=dict(count=count),
     )
+    self._structure = lambda: action_spec
 
   def _distribution(self, time_step, policy_state):
+    # A structure without TensorFlow's wrappers, as agents' policies return it.
+    action = tf.nest.map_structure(
+        lambda spec: tfp.distributions.Deterministic(spec.minimum),
+        self._structure(),
+    )
     info = dict(count=policy_state)
-    return policy_step.PolicyStep((), policy_state + 1, info)
+    return policy_step.PolicyStep(action, policy_state + 1, info)
 
 
 def _time_step(batch_size):
   return ts.restart(tf.zeros([batch_size, 2]), batch_size)
 
 
+def _eager(action_spec):
+  """The action of a call without a graph."""
+  policy = random_policies.uniform(
+      _Remembering(action_spec), tf.random.Generator.from_seed(1)
+  )
+  return policy.action(_time_step(2), policy.get_initial_state(2)).action
+
+
 def _draws(action_spec, batch_size=4000, seed=1):
   policy = random_policies.uniform(
-      _Remembering(action_spec, has_state=False),
+      _Remembering(action_spec),
       tf.random.Generator.from_seed(seed),
   )
-  action = tf.function(policy.action)(_time_step(batch_size)).action
+  state = policy.get_initial_state(batch_size)
+  action = tf.function(policy.action)(_time_step(batch_size), state).action
   return tf.nest.map_structure(lambda x: x.numpy(), action)
 
 
@@ -79,6 +95,7 @@ def test_a_seed_decides_a_nest_of_actions():
       b=tensor_spec.BoundedTensorSpec([3], tf.float32, 0, 1),
   )
   one, same, other = (_draws(spec, seed=seed) for seed in (1, 1, 2))
+  assert type(_eager(spec)) is dict  # A checkpoint may hold it.
   for name in spec:
     np.testing.assert_array_equal(one[name], same[name])
     assert not np.array_equal(one[name], other[name])

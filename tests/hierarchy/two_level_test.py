@@ -386,7 +386,7 @@ def _levels(goals, **more):
     ('more', 'message'),
     [
         (dict(goal_length=0), 'TwoLevelAgent.goal_length'),
-        (dict(discount_factor=0.9), '0.999, .*TwoLevelAgent 0.9'),
+        (dict(discount_factor=0.9), '0.999'),
         (
             dict(upper=dict(action_spec=utils.DISCRETE)),
             'action spec of the upper',

@@ -396,7 +396,7 @@ def test_the_rate_of_goals_that_were_reached_is_a_metric(off_on):
         (['TwoLevelTraining.hindsight_copies = 1'], 'hindsight_copies needs'),
         (
             ['upper/R2D3Agent.discount_factor = 0.9'],
-            'discount_factor .*0.9,.* TwoLevelAgent 0.99',
+            'discount_factor',
         ),
     ],
 )

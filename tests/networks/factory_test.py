@@ -235,22 +235,6 @@ def test_recurrent_atari_policy():
       (2304, 256), (256,), (256, 768), (256, 768), (768,),
       (256, 256), (256,), (256, 256), (256,),
   ]
-  # Frames in sequences, one state for both views.
-  frames = tf.cast(
-      tf.reshape(tf.range(2 * 84 * 84 * 4) * 7 % 256, [1, 2, 84, 84, 4]),
-      tf.uint8,
-  )
-  values, state = networks.value_net(frames)
-  probabilities, policy_state = networks.actor_net(frames)
-  np.testing.assert_allclose(
-      probabilities.probs_parameter(), np.full([1, 2, 18], 1 / 18), atol=0.01
-  )
-  np.testing.assert_array_equal(state, policy_state)
-  step, between = networks.value_net(frames[:, 0])
-  np.testing.assert_allclose(step, values[:, 0], atol=1e-5)
-  step, final = networks.value_net(frames[:, 1], network_state=between)
-  np.testing.assert_allclose(step, values[:, 1], atol=1e-5)
-  np.testing.assert_allclose(final, state, atol=1e-5)
 
 
 def test_sizes_with_a_core():

@@ -441,15 +441,6 @@ def _terms(online):
 
 
 @tensors.in_every_mode
-def test_loss_of_r2d2(run):
-  def fn(online):
-    losses = q_learning.step_losses(_errors(online, 2))
-    return q_learning.sequence_losses(losses, seq.VALID)
-
-  np.testing.assert_allclose(run(fn, seq.ONLINE), [0.104767], atol=1e-6)
-
-
-@tensors.in_every_mode
 def test_all_terms_together(run):
   def fn(online):
     terms = _terms(online)

@@ -42,14 +42,6 @@ def test_interquartile_mean_refuses(values):
     statistics.interquartile_mean(values)
 
 
-def test_interval_of_two_runs():
-  # The mean of two draws from {0, 1}: 0, 1/2, 1 with chance 1/4, 1/2, 1/4.
-  scores = np.array([0.0, 1.0])
-  assert statistics.bootstrap_interval(scores) == (0.0, 1.0)
-  assert statistics.bootstrap_interval(scores, 0.6) == (0.0, 1.0)
-  assert statistics.bootstrap_interval(scores, 0.4) == (0.5, 0.5)
-
-
 def test_interval_matches_all_resamples():
   scores = np.array([0.3, 1.7, 4.0, 11.0])
   means = [_slow_iqm(draw) for draw in itertools.product(scores, repeat=4)]

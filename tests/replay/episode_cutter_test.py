@@ -233,17 +233,6 @@ def test_burn_in_of_2_before_4_steps_makes_7_frames():
   np.testing.assert_array_equal(found[0].network_state[0], [0.0, 0.0])
 
 
-def test_r2d2_windows_overlap_by_half():
-  found = _cut([200], 80, 40, 40)
-
-  # 80 + 40 + 1 frames; steps 1-80, 41-120, 81-160, 121-200.
-  assert [len(_names(window)) for window in found] == [121] * 4
-  assert [_names(window)[40] for window in found] == [1, 41, 81, 121]
-  assert [window.network_state[0][0] for window in found] == [
-      0.0, 0.5, 40.5, 80.5  # The second begins with frame 0's own state.
-  ]
-
-
 def _random_cases():
   rng = np.random.default_rng(0)
   for remainder in sequences.REMAINDERS:

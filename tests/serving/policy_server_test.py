@@ -383,7 +383,7 @@ def test_refuses_time_steps_out_of_order():
       *good, bad = wrong
       for time_step in good:
         session.action(time_step)
-      with pytest.raises(errors.InvalidValue, match='begins with ts.restart'):
+      with pytest.raises(errors.InvalidValue, match='ts.restart'):
         session.action(bad)
   with pytest.raises(errors.InvalidValue, match='block of serve_policy has'):
     session.action(second)

@@ -296,5 +296,5 @@ def test_saved_states():
     for action, step in zip(actions, expected, strict=True):
       for a, b in zip(other.step(action)[:4], step[:4], strict=True):
         np.testing.assert_array_equal(a, b)
-  with pytest.raises(ValueError, match=r'of \(2, 3\) environments and rows'):
+  with pytest.raises(ValueError, match=r'has \(2, 3\) environments and rows'):
     deep_sea.DeepSeaVectorEnv(2, size=4).set_state(state)

@@ -15,7 +15,7 @@ from tests.train import saved_poles
 from train import evaluate
 
 _LIMIT = 40
-# Of a run, shortened: of most of it this program knows nothing.
+# Of a run, shortened: most of it is unknown to this program.
 _CONFIG = f"""
 # Parameters for NeverHeardOf:
 # ==============================================================================
@@ -162,6 +162,24 @@ def test_a_module_of_the_run_that_is_not_found(run, tmp_path, capsys, config):
   assert 'PYTHONPATH' in error
 
 
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        ('eval/load_environment.removed', '1'),
+        ('OnPolicyTraining.num_learners', '1'),
+    ],
+)
+def test_parameters_of_an_earlier_version_are_left_out(
+    run, tmp_path, caplog, name, value
+):
+  _with_config(run, tmp_path, f'{_CONFIG}\n{name} = {value}\n')
+  assert _evaluate(tmp_path, '--episodes', '1') == 0
+  assert f'Leaving out {name} = {value}' in caplog.text
+  assert gin.query_parameter('eval/load_environment.max_episode_steps') == 40
+  # Configurables of other programs are no news.
+  assert 'NeverHeardOf' not in caplog.text
+
+
 def test_video_of_the_best_in_a_fresh_process(run, tmp_path):
   imageio_ffmpeg = pytest.importorskip('imageio_ffmpeg')
   best = max(range(4), key=lambda seed: _length(seed)[0])
@@ -231,4 +249,4 @@ def test_without_the_run_the_environment_is_asked_for(run, tmp_path, capsys):
   policies.mkdir()
   (policies / 'policy').symlink_to(run / 'policies' / 'policy')
   assert command_lines.call(evaluate, '--policy_dir', policies / 'policy') == 1
-  assert 'which one? --env=ID' in capsys.readouterr().err
+  assert '--env=ID' in capsys.readouterr().err

@@ -114,11 +114,11 @@ def test_seeds(text, seeds):
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
-        ('', "'' is no seed"),
-        ('1,a', "'a' is no seed"),
-        ('-1', "'-1' is no seed"),
-        ('3-', "'3-' is no seed"),
-        ('5-2', "'5-2' is no seed"),
+        ('', "'' is neither"),
+        ('1,a', "'a' is neither"),
+        ('-1', "'-1' is neither"),
+        ('3-', "'3-' is neither"),
+        ('5-2', "'5-2' is neither"),
     ],
 )
 def test_bad_seeds(text, message):
@@ -323,7 +323,7 @@ def test_a_run_that_is_not_ready_to_save_is_stopped_and_not_failed(
 @pytest.mark.parametrize(
     ('argv', 'message'),
     [
-        (('--gin_file=a', '--seeds=x'), "'x' is no seed"),
+        (('--gin_file=a', '--seeds=x'), "'x' is neither"),
         (('--gin_file=nope',), "No gin file 'nope'"),
         (
             ('--gin_file=cartpole', '--gin_bindings=train_eval.sead = 1'),
@@ -408,7 +408,7 @@ def test_on_ray_killed_runs_begin_again_up_to_a_number(
     assert sweep.Sweep(_jobs(['a', 'b'], [0]), 1, command, runs).run() == 2
     out = capsys.readouterr().out
     assert re.search(
-        rf'a seed 0: failed\n  The machine \S+ does not see {marker}: .*mount',
+        rf'a seed 0: failed\n  The machine \S+ does not have {marker}: .*mount',
         out,
     )
     assert '1 runs have not begun.' in out

@@ -184,7 +184,8 @@ def test_sizes_of_the_recurrent_policy_and_what_is_evaluated():
   """The authors' sizes, and whole episodes with the rooms that they visit.
 
   `digests_test.py` has a run of the feed-forward policy, `factory_test.py` its
-  sizes, `atari_test.py` the rewards, `recurrent_test.py` memories of images.
+  sizes, `atari_test.py` the rewards, `actor_critic_network_test.py` memories of
+  images.
   """
   gin_files.parse(
       ['montezuma_revenge', 'atari_cpu', 'atari_rnn'],

@@ -15,8 +15,8 @@ from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.agents import rnd_ppo_policy
 from rnd_agents.training import checkpoints
-from rnd_agents.training import run as run_lib
 from rnd_agents.training import run_directory
+from rnd_agents.training import runs
 from tests import environments_for_tests
 from tests import tiny_runs
 
@@ -153,7 +153,7 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
   tiny_runs.assert_same_variables(tmp_path / 'a', tmp_path / 'b')
 
 
-class _Run(run_lib.BaseRun):
+class _Run(runs.BaseRun):
   """A stand-in for a run whose newest checkpoint is `snapshot`.
 
   What `forget_after` is called with goes to the list `forgotten`.

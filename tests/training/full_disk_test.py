@@ -23,7 +23,7 @@ from rnd_agents.replay import prioritized_replay
 from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
 from rnd_agents.training import metrics_log
-from rnd_agents.training import run
+from rnd_agents.training import runs
 from tests import tiny_runs
 from tests.archive import toys
 
@@ -190,9 +190,9 @@ def _misses():
     ],
 )
 def test_only_an_error_of_the_disk_asks_for_room(work, error, message):
-  this = run.Run(types.SimpleNamespace(root_dir='x'), None, None, None, None)
-  this.checkpoints = types.SimpleNamespace(kept=lambda: 'All is kept.')
-  with pytest.raises(error, match=message), this.raising_run_errors():
+  run = runs.Run(types.SimpleNamespace(root_dir='x'), None, None, None, None)
+  run.checkpoints = types.SimpleNamespace(kept=lambda: 'All is kept.')
+  with pytest.raises(error, match=message), run.raising_run_errors():
     work()
 
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from rnd_agents.environments import episode_log
 from rnd_agents.training import metrics_log
-from rnd_agents.training import run
+from rnd_agents.training import runs
 
 
 def _counters(iteration):
@@ -168,23 +168,23 @@ def test_a_fresh_start_forgets_older_rows(tmp_path):
 
 
 def test_who_tells_of_successes_only_fails_from_then_on(tmp_path):
-  this = run.Run(None, None, None, None, None)
+  run = runs.Run(None, None, None, None, None)
 
   def rates(phase, *successes):
-    metrics = this.summarize(
+    metrics = run.summarize(
         phase,
         [episode_log.Episode(0, 1.0, 1, True, told) for told in successes],
     )
-    _write(this.log, phase, 1, metrics)
+    _write(run.log, phase, 1, metrics)
     return metrics.get('success_rate')
 
-  this.log = metrics_log.MetricsLog(str(tmp_path))
+  run.log = metrics_log.MetricsLog(str(tmp_path))
   assert rates('eval', None, None) is None
   assert rates('eval', True, None) == 0.5
   assert rates('eval', None, None) == 0.0
   assert rates('train', None) is None  # It may look for another key.
-  this.log.close()
-  this.log = metrics_log.MetricsLog(str(tmp_path), last=dict(iteration=1))
+  run.log.close()
+  run.log = metrics_log.MetricsLog(str(tmp_path), last=dict(iteration=1))
   assert rates('eval', None) == 0.0
   assert rates('eval', True) == 1.0
-  this.log.close()
+  run.log.close()

@@ -80,7 +80,7 @@ class _RowCounter(loops.Learner):
   def get_state(self):
     return self._num_rows
 
-  def set_state(self, state, episodes_go_on):
+  def set_state(self, state, continues_episodes):
     self._num_rows = state
 
 

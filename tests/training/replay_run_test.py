@@ -549,15 +549,15 @@ def test_pretraining_is_evaluated_and_ends_the_run_that_has_solved_it(
       *_with_demonstrations(demonstration_file, num_pretraining_steps=7),
       'ReplayTraining.pretraining_eval_interval_train_steps = 3',
   )
-  update, calls = off_policy.ReplayLearner._update, []
+  sample, calls = prioritized_replay.PrioritizedReplay.sample, []
 
-  def dying(loop, demonstration_ratio):
-    calls.append(demonstration_ratio)
+  def dying(replay, *arguments):
+    calls.append(arguments)
     if len(calls) == 6:
       raise tiny_runs.Killed
-    return update(loop, demonstration_ratio)
+    return sample(replay, *arguments)
 
-  monkeypatch.setattr(off_policy.ReplayLearner, '_update', dying)
+  monkeypatch.setattr(prioritized_replay.PrioritizedReplay, 'sample', dying)
   with pytest.raises(tiny_runs.Killed):
     _run(tmp_path, 60, *bindings)
   _run(tmp_path, 60, *bindings)
@@ -569,7 +569,7 @@ def test_pretraining_is_evaluated_and_ends_the_run_that_has_solved_it(
   assert found[:3] == [(0, 3), (0, 6), (48, 15)]
 
   monkeypatch.setattr(
-      evaluator, 'summarize', lambda episodes, told: {'success_rate': 1.0}
+      evaluator, 'summarize_episodes', lambda *args: {'success_rate': 1.0}
   )
   result = _run(
       tmp_path / 'solved',

@@ -11,7 +11,7 @@ from rnd_agents import errors
 from rnd_agents import plain_data
 from rnd_agents.archive import exploration
 from rnd_agents.training import gin_files
-from rnd_agents.training import run
+from rnd_agents.training import runs
 from tests import tiny_runs
 
 
@@ -51,9 +51,9 @@ def test_a_state_of_another_form_has_another_version(tmp_path, kind):
   *_, newest = sorted(tmp_path.glob('checkpoints/iteration_*/state.bin'))
   with open(newest, 'rb') as file:
     names = '\n'.join(sorted(set(_names(plain_data.load(file)))))
-  assert (run.STATE_VERSION, zlib.crc32(names.encode())) == (10, checksum), (
+  assert (runs.STATE_VERSION, zlib.crc32(names.encode())) == (10, checksum), (
       'What checkpoints hold has changed, so that those of before cannot be'
-      ' resumed: raise run.STATE_VERSION, or their users see a traceback. Then'
+      ' resumed: raise runs.STATE_VERSION, or their users see a traceback. Then'
       f' change the numbers here. The names now:\n{names}'
   )
 
@@ -61,7 +61,7 @@ def test_a_state_of_another_form_has_another_version(tmp_path, kind):
 def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
   tiny_runs.train(tmp_path, 160)
   before = (tmp_path / 'metrics.csv').read_bytes()
-  monkeypatch.setattr(run, 'STATE_VERSION', run.STATE_VERSION + 1)
+  monkeypatch.setattr(runs, 'STATE_VERSION', runs.STATE_VERSION + 1)
   with pytest.raises(errors.SetupError, match='another version'):
     tiny_runs.train(tmp_path, 320)
   assert (tmp_path / 'metrics.csv').read_bytes() == before

@@ -17,7 +17,7 @@ import pytest
 from rnd_agents import errors
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
-from rnd_agents.training import run as run_lib
+from rnd_agents.training import runs
 from rnd_agents.workers import ray_workers
 from tests import listening
 from tests import tiny_runs
@@ -121,7 +121,7 @@ def _check_nobody_else_reaches(listening_processes):
 def _create(root_dir, num_workers, address=None):
   tiny_runs.parse(500, _SHARDS)
   config = experiment.Experiment(os.fspath(root_dir))
-  seeds = run_lib.Seeds(0)
+  seeds = runs.Seeds(0)
   recipes = experiment.recipes(config, seeds)
   ray_workers.create_collectors(config, seeds, recipes, num_workers, address)
 

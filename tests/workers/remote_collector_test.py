@@ -180,7 +180,7 @@ class _Answers(remote_collector.Workers):
 
 
 def _collector(*answers):
-  recipe = collector.Recipe(None, None, 0, index=4)
+  recipe = collector.Recipe(None, None, 0, shard=4)
   return remote_collector.RemoteCollector(recipe, _SPECS, 2, _Answers(*answers))
 
 
@@ -219,7 +219,7 @@ def test_the_first_row_of_new_episodes_counts_as_the_one_that_was_lost(caplog):
   fits = np.zeros([2, 5, 3], np.float32)
   first = shard_worker.Reply(_rollout(fits), dict(last_row='a row'))
   anew = shard_worker.Reply(
-      _rollout(fits), dict(last_row=None), began_anew=True
+      _rollout(fits), dict(last_row=None), has_new_episodes=True
   )
   its = _collector(first, anew, first)
   assert [its.collect([], 4).num_old_rows for _ in range(3)] == [0, 1, 1]

@@ -28,6 +28,7 @@ from tf_agents.agents import tf_agent
 from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.collecting import shards
+from rnd_agents.environments import episode_log
 from rnd_agents.environments import failures
 from rnd_agents.evaluation import evaluator
 from rnd_agents.statistics import finite
@@ -72,7 +73,7 @@ class Seeds:
     return int(environments) % 2**30, int(actions)
 
 
-class Result(NamedTuple):
+class Outcome(NamedTuple):
   """Outcome of a run.
 
   Attributes:
@@ -90,7 +91,7 @@ class Result(NamedTuple):
   picture: Optional[str]
 
 
-# Version of what checkpoints hold besides variables; no other can be resumed.
+# Version of the state in checkpoints; no other version can be resumed.
 STATE_VERSION = 10
 
 
@@ -100,10 +101,10 @@ class BaseRun(abc.ABC):
 
   Attributes:
     config: The settings, `root_dir`, `seed` and `num_env_steps` among them.
-    counters: The `loops.Counters`.
-    checkpoints: The `Checkpoints` of the run, once they are built.
-    log: The `metrics_log.MetricsLog`, once the run has started.
-    callbacks: The `callbacks.Callback`s of the run, in their order.
+    counters: Counts iterations, steps and episodes.
+    checkpoints: The run's checkpoints, once they are built.
+    log: Log of metrics, once the run has started.
+    callbacks: The run's callbacks, in their order.
     stopped_by: Name of the signal that stopped the run, or None.
     save_time_s: Seconds that the last checkpoint took; 0 once an iteration has
       counted them.
@@ -113,7 +114,7 @@ class BaseRun(abc.ABC):
   _: dataclasses.KW_ONLY
   counters: loops.Counters = dataclasses.field(default_factory=loops.Counters)
   checkpoints: snapshots.Checkpoints = dataclasses.field(init=False)
-  log: Optional[metrics_log.MetricsLog] = None
+  log: metrics_log.MetricsLog = dataclasses.field(init=False)
   callbacks: Sequence[Any] = ()
   stopped_by: Optional[str] = None
   save_time_s: float = 0.0
@@ -335,7 +336,8 @@ class Run(BaseRun):
     agent: The agent that learns.
     collector: Collects with all environments.
     evaluator: Plays the evaluations.
-    loop: The `loops.Loop`.
+    loop: Collects and trains, once it is built.
+    success_rate: Success rate of the last evaluation; None if unknown.
     workers: Facts of each collecting worker in the last iteration.
   """
 
@@ -344,7 +346,8 @@ class Run(BaseRun):
   agent: tf_agent.TFAgent
   collector: shards.Shards
   evaluator: evaluator.Evaluator
-  loop: Optional[loops.Loop] = None
+  loop: loops.Loop = dataclasses.field(init=False)
+  success_rate: Optional[float] = None
   workers: Sequence[Dict[str, float]] = ()
 
   @property
@@ -355,18 +358,10 @@ class Run(BaseRun):
   @property
   def is_done(self) -> bool:
     """Whether all steps are done, or the success rate is reached."""
-    if super().is_done:
-      return True
-    least = self.config.stop_at_success_rate
-    if least is None:
-      return False
-    if self.log is None:
-      rate = metrics_log.last_success_rate(
-          self.root_dir, self.counters.iteration
-      )
-    else:
-      rate = self.log.last('eval', 'success_rate')
-    return rate is not None and rate >= least
+    rate, least = self.success_rate, self.config.stop_at_success_rate
+    return super().is_done or (
+        rate is not None and least is not None and rate >= least
+    )
 
   def counts(self) -> Dict[str, int]:
     """Returns the counters of a row of metrics, by name."""
@@ -376,7 +371,9 @@ class Run(BaseRun):
         total_episodes=self.counters.episodes,
     )
 
-  def summarize(self, phase: str, episodes: Sequence[Any]) -> Dict[str, float]:
+  def summarize(
+      self, phase: str, episodes: Sequence[episode_log.Episode]
+  ) -> Dict[str, float]:
     """Returns metrics of episodes of a phase, by name."""
     has_told_success = self.log.last(phase, 'success_rate') is not None
     return evaluator.summarize_episodes(episodes, has_told_success)
@@ -395,8 +392,8 @@ class Run(BaseRun):
 
   def set_state(self, state: Dict[str, Any]) -> None:
     """Restores what `get_state` returned."""
-    episodes_go_on = self.collector.set_state(state['collector'])
-    self.loop.set_state(state['loop'], episodes_go_on)
+    continues_episodes = self.collector.set_state(state['collector'])
+    self.loop.set_state(state['loop'], continues_episodes)
 
   def restore(self, snapshot: snapshots.Snapshot) -> None:
     """Continues from a snapshot, with the learning rates of the settings."""
@@ -404,6 +401,9 @@ class Run(BaseRun):
     super().restore(snapshot)
     for optimizer, rate in rates:
       optimizer.learning_rate = rate
+    self.success_rate = metrics_log.last_success_rate(
+        self.root_dir, self.counters.iteration
+    )
 
   @contextlib.contextmanager
   def raising_run_errors(self) -> Iterator[None]:
@@ -425,12 +425,14 @@ class Run(BaseRun):
     return errors.RunError(
         f'In iteration {self.counters.iteration + 1}, at'
         f' {self.counters.env_steps} environment steps, {reason}.'
-        f' {self.checkpoints.kept()} {self.config.training.REMEDY}, and give'
+        f' {self.checkpoints.kept()} {self.config.training.remedy}, and give'
         ' the same command to continue from there.'
     )
 
 
-def _learning_rates(agent):
+def _learning_rates(
+    agent: tf_agent.TFAgent
+) -> List[Tuple[tf.keras.optimizers.Optimizer, float]]:
   """Returns pairs (optimizer, learning rate) where the rate is constant."""
   rates = [
       (optimizer, optimizer.get_config()['learning_rate'])
@@ -446,22 +448,21 @@ def stopping_on_signals(stop: Callable[[str], Any]) -> Iterator[None]:
   Args:
     stop: Function of the name of the signal.
   """
-  signals = (signal.SIGINT, signal.SIGTERM)
-  usual = {}
+  usual: Dict[int, Any] = {}
 
-  def handle(number, _):
+  def handle(number: int, _: Any) -> None:
     signal.signal(number, usual[number])
     name = signal.Signals(number).name
     logging.info('%s: saving after this iteration.', name)
     stop(name)
 
   try:
-    for number in signals:
+    for number in (signal.SIGINT, signal.SIGTERM):
       usual[number] = signal.signal(number, handle)
   except ValueError:
     pass  # Not the main thread: whoever runs this handles signals.
   try:
     yield
   finally:
-    for number, handler in usual.items():
-      signal.signal(number, handler)
+    for restored, handler in usual.items():
+      signal.signal(restored, handler)
