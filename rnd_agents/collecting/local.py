@@ -191,6 +191,8 @@ class LocalCollector(collector.Collector):
       if state['environment'] is None:
         raise failures.StateNotRestored('It was not saved.')
       self._environment.set_state(state['environment'])
+      # This reset returns the restored time step; the next begins episodes.
+      self._tf_environment.reset()
     except (
         NotImplementedError,
         failures.StateNotRestored,
@@ -201,10 +203,6 @@ class LocalCollector(collector.Collector):
           'Cannot continue the episodes in progress; new ones begin. %s', error
       )
       return False
-    # Takes the reset that returns the restored time step, so that the next one
-    # begins new episodes, as it would have without the restoring.
-    with self._environment_failures():
-      self._tf_environment.reset()
     self._last_row = state['last_row']
     self._policy_state = state['policy_state']
     return True
