@@ -182,6 +182,8 @@ def test_random_success_of_cue_lock(seeds):
   ]
   assert len(successes) == 2 * 3**4
   assert np.mean(successes) == 3.0**-2 / 2
+
+
 @pytest.mark.parametrize('make, length, best', [
     (memory_tasks.Recall, 12, 1.0),
     (functools.partial(memory_tasks.Recall, delay_env_steps=0), 2, 1.0),
@@ -346,12 +348,6 @@ def test_the_expert_of_a_batch_from_gin(name, vectorization):
   env.close()
   best = 4.0 if name == 'TMaze' else 1.0
   assert [e[1:5] for e in episodes] == [(best, 5, True, True)] * 8
-
-
-@pytest.mark.parametrize('name', ['Recall', 'TMaze', 'CueLock'])
-def test_ids(name):
-  env = gymnasium.make(f'rnd_agents/{name}-v0', disable_env_checker=True)
-  assert type(env.unwrapped) is getattr(memory_tasks, name)
 
 
 @pytest.mark.parametrize('make, findings', [
