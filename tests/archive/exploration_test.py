@@ -378,9 +378,7 @@ def test_what_lies_in_the_folder(tmp_path, capsys):
   def message(*bindings, gin_file=gin_file):
     return _message(capsys, root_dir, *bindings, gin_file=gin_file)
 
-  assert message(gin_file='nothing.gin').startswith(
-      "explore: No gin file 'nothing.gin'"
-  )
+  assert "no gin file 'nothing.gin'" in message(gin_file='nothing.gin')
   assert message() is None
   metrics = (root_dir / 'metrics.csv').read_bytes()
   assert message() is None  # Nothing is left to do.
