@@ -12,6 +12,7 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import agents
 from rnd_agents import curiosity
+from rnd_agents import hierarchy
 from rnd_agents import networks
 from rnd_agents.archive import archive_novelty
 from rnd_agents.archive import cells
@@ -119,6 +120,8 @@ _CALLS = {
     'OnPolicyTraining': on_policy.OnPolicyTraining,
     'ReplayTraining': off_policy.ReplayTraining,
     'TwoLevelTraining': two_level.TwoLevelTraining,
+    'EntryGoals': lambda: hierarchy.EntryGoals(agent_test_utils.FLAT),
+    'PositionGoals': lambda: hierarchy.PositionGoals(agent_test_utils.FLAT),
     'ladder_epsilon': lambda: off_policy.ladder_epsilon(0, 2),
     'linear_epsilon': lambda: off_policy.linear_epsilon(0, 2),
     'exponential_epsilon': (lambda: off_policy.exponential_epsilon(0, 2)),
