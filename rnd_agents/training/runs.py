@@ -306,10 +306,12 @@ class BaseRun(abc.ABC):
       yield
     except (failures.EnvironmentFailure, evaluator.EndlessEpisode) as error:
       raise errors.RunError(f'{error}\n{self.checkpoints.kept()}') from error
-    except (OSError, tf.errors.OpError) as error:
-      # A checkpoint may have made the folder again, without a run's first file.
+    except (OSError, tf.errors.OpError, errors.RunError) as error:
+      # A checkpoint may have made the folder again, without a run's first file,
+      # or not have found it, which is a `RunError` already.
+      missing = (FileNotFoundError, tf.errors.NotFoundError)
       if (
-          isinstance(error, (FileNotFoundError, tf.errors.NotFoundError))
+          isinstance(error.__cause__ or error, missing)
           and self.path('') in str(error)
           and not os.path.exists(self.path(run_files.RECORD_FILE))
       ):
@@ -318,7 +320,7 @@ class BaseRun(abc.ABC):
             ' what the run had saved. Delete what is left of it; the same'
             ' command then starts again.'
         ) from error
-      if not snapshots.is_of_disk(error):
+      if isinstance(error, errors.RunError) or not snapshots.is_of_disk(error):
         raise
       raise errors.RunError(
           f'A file of {self.root_dir} could not be written:'
