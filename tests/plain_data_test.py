@@ -70,7 +70,7 @@ def _forged(structure, data=b''):
         [(), (1,), [2]],
         {'tuple': [1]},
         {1: 'a', (2, None): {'b': ()}, 'c': b'd'},
-        {3, 'x'},
+        {3},
         frozenset({1}),
         collections.deque([1, 2], maxlen=5),
         Outer.Inner(a=[1]),
