@@ -398,7 +398,7 @@ def test_states_of_demonstrations(caplog):
   for x, y in zip(states, fitting.policy_info['network_state'], strict=True):
     np.testing.assert_array_equal(x, y)
   assert 'states of this network' in caplog.text
-  assert 'begin from zero' not in caplog.text
+  assert 'states of zeros' not in caplog.text
   for other in (episode(6), episode(5, is_stored=False)):
     states = off_policy._stored_states(other, spec)
     assert [part.shape for part in states] == [(4, 5), (4, 5)]
