@@ -188,7 +188,7 @@ def test_stream_is_refused(arguments, words):
         ({'streams': ['extrinsic']}, 'ReturnStream.*got str'),
         (
             {'streams': [Stream('a', 0.9), Stream('b', 0.9)]},
-            'none of the streams',
+            'not the reward of any stream',
         ),
         ({'streams': lambda c: [Stream('a', 0.9, reward=c)]}, '1 heads'),
         (
@@ -197,7 +197,7 @@ def test_stream_is_refused(arguments, words):
                     Stream('a', 0.9, reward=c), Stream('b', 0.9, reward=1)
                 ]
             },
-            'b .*entry 1 of the reward',
+            'reward of ReturnStream b is entry 1',
         ),
         ({'reward_spec': VECTOR}, 'extrinsic .*entry'),
         (

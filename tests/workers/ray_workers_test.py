@@ -135,7 +135,7 @@ def _free_port():
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
-        (dict(num_workers=3), 'num_shards, got 3 and 2'),
+        (dict(num_workers=3), '--workers=3 .*num_shards = 2'),
         (dict(num_workers=1, address='nowhere'), 'HOST:PORT.* nowhere'),
         (
             dict(num_workers=1, address=f'127.0.0.1:{_free_port()}'),
