@@ -897,22 +897,17 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         terms = self._loss_terms(
             minibatch._replace(counts=counts), *curiosity_samples
         )
-        total = tf.add_n([
-            terms[name]
-            for name in (
-                'policy_gradient_loss',
-                'value_estimation_loss',
-                'l2_regularization_loss',
-                'entropy_regularization_loss',
-                'rnd_loss',
-            )
-        ])
+        total = self._total_loss(terms)
         if self._check_numerics:
           total = tf.debugging.check_numerics(total, 'total loss')
       norms = self._optimizer_step.step(tape, total)
-      total, terms = replicas.mean_over_replicas((total, terms))
+      terms = replicas.mean_over_replicas(terms)
       terms['gradient_norm'], terms['rnd_gradient_norm'] = norms
-      return tf.stack([total] + [terms[name] for name in self._loss_names])
+      # Not the mean of totals: the order in which `add_n` sums depends on which
+      # of its inputs nobody else still reads. All of these are read below.
+      return tf.stack(
+          [self._total_loss(terms)] + [terms[name] for name in self._loss_names]
+      )
 
     results = self._replicas.run(
         step,
@@ -921,6 +916,19 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     )
     self.train_step_counter.assign_add(1)
     return results
+
+  def _total_loss(self, terms: Dict[str, tf.Tensor]) -> tf.Tensor:
+    """Returns the loss that an optimizer step minimizes."""
+    return tf.add_n([
+        terms[name]
+        for name in (
+            'policy_gradient_loss',
+            'value_estimation_loss',
+            'l2_regularization_loss',
+            'entropy_regularization_loss',
+            'rnd_loss',
+        )
+    ])
 
   def _curiosity_samples(
       self, rows: rollout.Rows, begins: tf.Tensor
