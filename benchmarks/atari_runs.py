@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import List, NamedTuple
+from typing import NamedTuple
 
 from benchmarks import atari_rivals
 from benchmarks import paired
@@ -32,7 +32,7 @@ class Run(NamedTuple):
     versions: versions of its libraries, if it reports them.
   """
 
-  seconds: List[float]
+  seconds: list[float]
   steps: float
   parts: dict
   peak_gib: float

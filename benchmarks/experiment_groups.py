@@ -5,7 +5,7 @@
 A group is one question: the same task with several settings and seeds.
 """
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 
 class Job(NamedTuple):
@@ -21,7 +21,7 @@ class Job(NamedTuple):
   label: str
   gin_file: str
   seed: int
-  bindings: Tuple[str, ...] = ()
+  bindings: tuple[str, ...] = ()
 
 
 def _jobs(settings, num_seeds, *bindings):

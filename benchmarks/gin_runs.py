@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of `train_eval`, built from gin and measured in parts."""
 
-from typing import Any, Callable, NamedTuple, Optional, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
 
@@ -49,7 +50,7 @@ class Built(NamedTuple):
 def build(
     gin_file: str,
     bindings: Sequence[str] = (),
-    make_shards: Optional[Callable[..., Any]] = None,
+    make_shards: Callable[..., Any] | None = None,
     root_dir: str = '',
 ) -> Built:
   """Builds the environments and the agent of a run.

@@ -6,13 +6,14 @@ In turns, because a slow minute then hits both: the ratio of each round keeps
 its meaning on a machine that others use too, which the times alone do not.
 """
 
+from collections.abc import Callable
 import multiprocessing
 import os
 import platform
 import statistics
 import subprocess
 import time
-from typing import Callable, Dict, NamedTuple, Optional
+from typing import NamedTuple
 
 import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
 
@@ -51,7 +52,7 @@ def cpu_s():
 
 
 def in_turns(
-    contenders: Dict[str, Callable[[], None]],
+    contenders: dict[str, Callable[[], None]],
     num_rounds: int,
     num_warm_up_rounds: int = 3,
 ):
@@ -95,7 +96,7 @@ class ForeignLoad:
   def __init__(self):
     self._start_s, self._start_busy_s = time.monotonic(), self._busy_s()
 
-  def _busy_s(self) -> Optional[float]:
+  def _busy_s(self) -> float | None:
     """CPU seconds of the machine without this process and its children."""
     try:
       with open('/proc/stat', encoding='ascii') as file:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of experiments, for benchmarks/report.py."""
 
-from typing import Any, Mapping, Sequence, Tuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib import ticker
 import numpy as np
@@ -27,7 +28,7 @@ def plot_returns(
 
 
 def plot_solved(
-    ended: Mapping[str, Sequence[Tuple[float, float]]], out: str, title: str
+    ended: Mapping[str, Sequence[tuple[float, float]]], out: str, title: str
 ) -> None:
   """Draws the share of the seeds that have solved a task over its steps.
 
@@ -73,7 +74,7 @@ def draw_visits(folders: Mapping[str, Sequence[str]], out: str) -> None:
   heat_maps.save_image(np.concatenate(rows), out)
 
 
-def plot_scaling(points: Sequence[Tuple[int, int, bool]], out: str) -> Any:
+def plot_scaling(points: Sequence[tuple[int, int, bool]], out: str) -> Any:
   """Draws steps to solve against N, on a logarithmic y axis, beside N 2^N.
 
   Filled markers are runs that solved the task. Open triangles, at their

@@ -24,13 +24,14 @@ The functions at the end are the only code that uses private names of other
 packages. `tests/compat_test.py` fails when a new version changes these names.
 """
 
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from importlib import util
 import logging
 import os
 import re
 import sys
-from typing import Any, Callable, Optional, Sequence, Tuple, TypeVar
+from typing import Any, TypeVar
 import warnings
 
 from absl import logging as absl_logging
@@ -45,7 +46,7 @@ _TENSORFLOW_PACKAGES = (
 )
 
 
-def _version(*packages: str) -> Optional[Tuple[int, ...]]:
+def _version(*packages: str) -> tuple[int, ...] | None:
   """Returns (major, minor) of the first package installed, or None."""
   for package in packages:
     try:

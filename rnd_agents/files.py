@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes files and numbered folders so that a kill leaves no half of one."""
 
+from collections.abc import Iterator
 import contextlib
 import os
 import re
 import shutil
-from typing import Any, Dict, Iterator, List
+from typing import Any
 
 _ASIDE = '.being_written'
 _TRASH = '.being_deleted'
@@ -28,7 +29,7 @@ def replacing(path: str, mode: str = 'w') -> Iterator[Any]:
     The open file.
   """
   aside = f'{path}.new'
-  text: Dict[str, Any] = {}
+  text: dict[str, Any] = {}
   if 'b' not in mode:
     text = dict(encoding='utf-8', newline='')
   try:
@@ -78,7 +79,7 @@ class NumberedFolders:
     self._parent = os.fspath(parent)
     self._name = name
 
-  def numbers(self) -> List[int]:
+  def numbers(self) -> list[int]:
     """Returns the numbers of the folders, ascending."""
     if not os.path.isdir(self._parent):
       return []

@@ -13,26 +13,18 @@ the modules that are imported already.
 """
 
 import collections
+from collections.abc import Iterable, Sequence
 import json
 import math
 import sys
-from typing import (
-  Any,
-  BinaryIO,
-  Dict,
-  Iterable,
-  List,
-  NoReturn,
-  Sequence,
-  Tuple,
-)
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
 from rnd_agents import errors
 
 _AS_IN_JSON = (type(None), bool, int, float, str)
-_SEQUENCES: Dict[str, type] = {
+_SEQUENCES: dict[str, type] = {
     kind.__name__: kind for kind in (tuple, set, frozenset)
 }
 
@@ -77,7 +69,7 @@ class _Writer:
   """The structure of a value for JSON, and the bytes that it refers to."""
 
   def __init__(self) -> None:
-    self.parts: List[bytes] = []
+    self.parts: list[bytes] = []
     self._num_bytes = 0
 
   def structure(self, value: Any) -> Any:
@@ -105,7 +97,7 @@ class _Writer:
         return {'generator': self.structure(bits.state)}
     return _refuse(kind)
 
-  def _all(self, values: Iterable[Any]) -> List[Any]:
+  def _all(self, values: Iterable[Any]) -> list[Any]:
     return [self.structure(value) for value in values]
 
   def _array(self, value: Any) -> Any:
@@ -120,7 +112,7 @@ class _Writer:
     place = self._place(value.tobytes(order))
     return {'array': [code, list(value.shape), order, place]}
 
-  def _place(self, data: bytes) -> List[int]:
+  def _place(self, data: bytes) -> list[int]:
     place = [self._num_bytes, len(data)]
     self.parts.append(data)
     self._num_bytes += len(data)
@@ -164,7 +156,7 @@ class _Reader:
       return np.random.Generator(bits)
     return _refuse(kind)
 
-  def _all(self, structures: Sequence[Any]) -> List[Any]:
+  def _all(self, structures: Sequence[Any]) -> list[Any]:
     return [self._value(structure) for structure in structures]
 
   def _bytes(self, place: Sequence[int]) -> bytes:
@@ -201,7 +193,7 @@ def _is_named_tuple(kind: Any) -> bool:
   )
 
 
-def _name(kind: type) -> Tuple[str, str]:
+def _name(kind: type) -> tuple[str, str]:
   return kind.__module__, kind.__qualname__
 
 

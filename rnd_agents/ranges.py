@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that numbers are in their ranges."""
 
+from collections.abc import Callable, Mapping
 import math
 import numbers
-from typing import Any, Callable, Mapping, NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 

@@ -11,11 +11,12 @@ such as after a crash of the machine, are left out with a warning.
 It needs NumPy only, so that it can be used without loading TensorFlow.
 """
 
+from collections.abc import Iterator
 import csv
 import json
 import math
 import os
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 import warnings
 
 import numpy as np
@@ -33,7 +34,7 @@ EVAL = 'eval'
 PHASES = (TRAIN, EVAL)
 _REQUIRED = ('phase', 'iteration', 'env_steps')
 
-Series = Tuple[np.ndarray, np.ndarray]  # env_steps, values.
+Series = tuple[np.ndarray, np.ndarray]  # env_steps, values.
 
 
 class Row(NamedTuple):
@@ -41,15 +42,15 @@ class Row(NamedTuple):
   phase: str
   iteration: int
   env_steps: int
-  values: Dict[str, float]
+  values: dict[str, float]
 
 
-def read_status(root_dir: str) -> Dict[str, Any]:
+def read_status(root_dir: str) -> dict[str, Any]:
   """Returns the content of `status.json`; an empty dict if it is missing."""
   return _read_json(os.path.join(root_dir, STATUS_FILE))
 
 
-def read_run_record(root_dir: str) -> Dict[str, Any]:
+def read_run_record(root_dir: str) -> dict[str, Any]:
   """Returns the content of `run.json`; an empty dict if it is missing."""
   return _read_json(os.path.join(root_dir, RECORD_FILE))
 
@@ -59,7 +60,7 @@ def has_metrics(root_dir: str) -> bool:
   return os.path.isfile(os.path.join(root_dir, METRICS_FILE))
 
 
-def read_table(path: str) -> Tuple[List[str], Iterator[Dict[str, str]]]:
+def read_table(path: str) -> tuple[list[str], Iterator[dict[str, str]]]:
   """Reads the text of `metrics.csv` or `timings.csv`.
 
   Args:
@@ -86,7 +87,7 @@ def read_table(path: str) -> Tuple[List[str], Iterator[Dict[str, str]]]:
   return columns, _text_rows(path, columns, lines)
 
 
-def read_rows(root_dir: str, file_name: str = METRICS_FILE) -> List[Row]:
+def read_rows(root_dir: str, file_name: str = METRICS_FILE) -> list[Row]:
   """Reads the numbers of `metrics.csv` or `timings.csv`.
 
   Args:
@@ -113,7 +114,7 @@ def read_rows(root_dir: str, file_name: str = METRICS_FILE) -> List[Row]:
   return rows
 
 
-def series(rows: List[Row], phase: str, metric: str) -> Series:
+def series(rows: list[Row], phase: str, metric: str) -> Series:
   """Returns the values of one metric by environment steps.
 
   Args:
@@ -203,8 +204,8 @@ def _complete_lines(path: str) -> Iterator[str]:
 
 
 def _text_rows(
-    path: str, columns: List[str], lines: Iterator[str]
-) -> Iterator[Dict[str, str]]:
+    path: str, columns: list[str], lines: Iterator[str]
+) -> Iterator[dict[str, str]]:
   for number, line in enumerate(lines, start=2):
     if not line.strip():
       continue
@@ -220,7 +221,7 @@ def _text_rows(
           f'{path}: line {number} is damaged and was left out.', stacklevel=3)
 
 
-def _split(line: str) -> List[str]:
+def _split(line: str) -> list[str]:
   """Returns the cells of a line; an empty list if it is not CSV."""
   try:
     return next(csv.reader([line]))
@@ -228,7 +229,7 @@ def _split(line: str) -> List[str]:
     return []
 
 
-def _number(cell: str) -> Optional[float]:
+def _number(cell: str) -> float | None:
   """Returns the finite number in a cell; None if it has none."""
   try:
     number = float(cell)
@@ -237,7 +238,7 @@ def _number(cell: str) -> Optional[float]:
   return number if math.isfinite(number) else None
 
 
-def _read_json(path: str) -> Dict[str, Any]:
+def _read_json(path: str) -> dict[str, Any]:
   try:
     with open(path, encoding='utf-8') as file:
       content = json.load(file)

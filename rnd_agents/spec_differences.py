@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Describes the differences of two nests of specs."""
 
-from typing import Any, List, Optional, Tuple
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -13,10 +13,10 @@ from tf_agents.utils import nest_utils
 # Wider bounds, such as those of counters, may differ.
 _MAX_RANGE = 1_000
 
-Bounds = Tuple[np.ndarray, np.ndarray]  # Minimum, maximum.
+Bounds = tuple[np.ndarray, np.ndarray]  # Minimum, maximum.
 
 
-def leaves(nest: types.NestedSpec, prefix: str = '') -> List[Tuple[str, Any]]:
+def leaves(nest: types.NestedSpec, prefix: str = '') -> list[tuple[str, Any]]:
   """Returns pairs of a leaf's name, such as 'observation/a', and the leaf."""
   return [
       ('/'.join(part for part in (prefix, path) if part), leaf)
@@ -24,7 +24,7 @@ def leaves(nest: types.NestedSpec, prefix: str = '') -> List[Tuple[str, Any]]:
   ]
 
 
-def described(spec: tf.TensorSpec, bounds: Optional[Bounds] = None) -> str:
+def described(spec: tf.TensorSpec, bounds: Bounds | None = None) -> str:
   """Returns type, shape and bounds of a tensor spec as text."""
   text = f'{spec.dtype.name} {spec.shape.as_list()}'
   if bounds is not None:
@@ -34,7 +34,7 @@ def described(spec: tf.TensorSpec, bounds: Optional[Bounds] = None) -> str:
 
 def differences(
     found: types.NestedSpec, expected: types.NestedSpec, name: str
-) -> List[str]:
+) -> list[str]:
   """Compares names, types, shapes and bounds of specs.
 
   Bounds are compared for actions and for integers of a small range: those of
@@ -56,7 +56,7 @@ def differences(
   ]
   for path in dict.fromkeys([*both[1], *both[0]]):
     specs = [specs.get(path) for specs in both]
-    bounds: List[Any] = [_bounds(spec, name == 'action') for spec in specs]
+    bounds: list[Any] = [_bounds(spec, name == 'action') for spec in specs]
     texts = [
         'nothing' if spec is None else described(spec, limits)
         for spec, limits in zip(specs, bounds)
@@ -68,7 +68,7 @@ def differences(
   return faults
 
 
-def _bounds(spec: tf.TensorSpec, is_action: bool) -> Optional[Bounds]:
+def _bounds(spec: tf.TensorSpec, is_action: bool) -> Bounds | None:
   """Returns arrays (minimum, maximum); None if the bounds may differ."""
   if not hasattr(spec, 'minimum'):
     return None

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of the command line programs: aligned text and CSV files."""
 
+from collections.abc import Iterable, Sequence
 import csv
 import math
 import os
-from typing import Any, Iterable, Sequence
+from typing import Any
 
 
 def aligned(lines: Sequence[Sequence[str]], num_left: int = 1) -> str:

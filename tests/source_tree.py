@@ -3,8 +3,8 @@
 """Reads the project's files and their imports, without running them."""
 
 import ast
+from collections.abc import Iterator
 import pathlib
-from typing import Iterator, List, Set, Tuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDERS = ('rnd_agents', 'train', 'examples', 'benchmarks', 'tests')
 
 
-def python_files(root: pathlib.Path = ROOT) -> List[str]:
+def python_files(root: pathlib.Path = ROOT) -> list[str]:
   """Returns the .py files of the project, relative to `root`, sorted."""
   return sorted(
       path.relative_to(root).as_posix()
@@ -27,7 +27,7 @@ def module_name(path: str) -> str:
   return '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
 
 
-def imports(path: str, root: pathlib.Path = ROOT) -> Iterator[Tuple[str, bool]]:
+def imports(path: str, root: pathlib.Path = ROOT) -> Iterator[tuple[str, bool]]:
   """Yields what a file, relative to `root`, imports wherever in it.
 
   Pairs of a dotted name and whether the import runs as soon as the file is
@@ -50,7 +50,7 @@ def imports(path: str, root: pathlib.Path = ROOT) -> Iterator[Tuple[str, bool]]:
         yield '.'.join(stem + [alias.name]), at_once
 
 
-def project_imports(path: str, root: pathlib.Path = ROOT) -> Set[str]:
+def project_imports(path: str, root: pathlib.Path = ROOT) -> set[str]:
   """Returns the project's files that a file imports, relative to `root`."""
   found = set()
   for name, _ in imports(path, root):

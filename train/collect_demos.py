@@ -24,18 +24,11 @@ Ctrl-C keeps the complete episodes. Those that a kill has left, or damage:
       --out whole.tfrecord
 """
 
+from collections.abc import Callable, Sequence
 import os
 import sys
 import traceback
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    List,
-    Optional,
-    Sequence,
-    TYPE_CHECKING,
-)
+from typing import Any, Optional, TYPE_CHECKING
 
 from absl import app
 from absl import flags
@@ -59,13 +52,13 @@ _ATTEMPTS = 10  # Episodes to play for each demonstration, with --min_return.
 class _ExpertParser(flags.ArgumentParser):
   """Returns '' for --expert without a value, which absl reads as a boolean."""
 
-  def parse(self, argument: str) -> Optional[str]:
+  def parse(self, argument: str) -> str | None:
     return {'true': '', 'false': None}.get(argument, argument)
 
 
 def define_flags(values: flags.FlagValues) -> None:
   """Defines the flags of this program."""
-  to: Dict[str, Any] = {'flag_values': values}
+  to: dict[str, Any] = {'flag_values': values}
   flags.DEFINE_string(
       'policy_dir', None, 'Folder of the SavedModel: ROOT_DIR/policies/policy'
       ' of a run.', **to)
@@ -124,7 +117,7 @@ def define_flags(values: flags.FlagValues) -> None:
       f'--{", --".join(_OF_PLAYING)} have no effect with --salvage', **to)
 
 
-def _is_free(out: Optional[str]) -> bool:
+def _is_free(out: str | None) -> bool:
   """Checks that nothing would be written over."""
   for path in () if out is None else (out, f'{out}.partial'):
     if os.path.exists(path):
@@ -189,7 +182,7 @@ def _collect(args: Any) -> int:
   size = min(args.episodes, args.num_environments)
   with gin.config_scope(args.gin_scope):
     environment = loaders.load_environment(num_environments=size)
-  stopped_by: List[str] = []
+  stopped_by: list[str] = []
   try:
     actor = _actor(args.expert, policy, environment)
     with runs.stopping_on_signals(stopped_by.append):
@@ -254,7 +247,7 @@ def _record(
     environment: 'vector_environment.VectorPyEnvironment',
     actor: 'actors_lib.Actor',
     should_stop: Callable[[], bool],
-) -> List['recorder_lib.Demonstration']:
+) -> list['recorder_lib.Demonstration']:
   """Plays and writes; returns the demonstrations without their frames."""
   from rnd_agents.evaluation import actors
   from rnd_agents.evaluation import demonstration_recorder

@@ -10,10 +10,11 @@ operative_config.gin two folders above the policy. Episode i begins from
 seed + i. The video shows the episode of the highest return, played again.
 """
 
+from collections.abc import Sequence
 import copy
 import os
 import sys
-from typing import Any, Dict, Sequence, Tuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from absl import app
 from absl import flags
@@ -33,7 +34,7 @@ _CSV_COLUMNS = (
 
 def define_flags(values: flags.FlagValues) -> None:
   """Defines the flags of this program."""
-  to: Dict[str, Any] = {'flag_values': values}
+  to: dict[str, Any] = {'flag_values': values}
   flags.DEFINE_string(
       'policy_dir', None, 'Folder of the SavedModel: ROOT_DIR/policies/policy'
       ' of a run.', required=True, **to)
@@ -159,7 +160,7 @@ def bind_env(env: str, scope: str) -> None:
     gin.bind_parameter(f'{scope}/load_environment.env'.lstrip('/'), env)
 
 
-def _row(episode: 'episode_log.Episode') -> Tuple[Any, ...]:
+def _row(episode: 'episode_log.Episode') -> tuple[Any, ...]:
   """Returns the cells of an episode, in the order of the columns."""
   return (
       episode.seed,
@@ -172,7 +173,7 @@ def _row(episode: 'episode_log.Episode') -> Tuple[Any, ...]:
   )
 
 
-def _table(rows: Sequence[Tuple[Any, ...]]) -> str:
+def _table(rows: Sequence[tuple[Any, ...]]) -> str:
   """Returns the rows as text, without the columns that are empty."""
   columns = [
       [name, *(f'{x:.6g}' if name == 'return' else str(x) for x in column)]

@@ -5,9 +5,10 @@
 python -m train.explore --gin_file=explore_deep_sea.gin --seed=0
 """
 
+from collections.abc import Sequence
 import os
 import sys
-from typing import Any, Sequence
+from typing import Any
 
 from absl import app
 from absl import flags

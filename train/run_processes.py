@@ -7,6 +7,7 @@ it. If the machine or the process is killed, Ray starts the task again on any
 machine, and the run continues from its checkpoint.
 """
 
+from collections.abc import Sequence
 import contextlib
 import ctypes
 import os
@@ -16,7 +17,7 @@ import socket
 import subprocess
 import sys
 import time
-from typing import Any, Optional, Sequence, Union
+from typing import Any
 
 from rnd_agents import errors
 from rnd_agents.workers import ray_cluster
@@ -66,7 +67,7 @@ class RayRuns:
       address: str,
       root_dir: str,
       num_cpus: int,
-      num_local_cpus: Optional[int] = None,
+      num_local_cpus: int | None = None,
   ):
     """Joins a cluster.
 
@@ -122,7 +123,7 @@ class RayRuns:
         os.remove(path)
 
 
-Processes = Union[LocalRuns, RayRuns]
+Processes = LocalRuns | RayRuns
 
 
 def _stop_file(marker: str) -> str:
@@ -143,7 +144,7 @@ class _RayRun:
     self._stop_file = stop_file
     self._num_signals = 0
 
-  def wait(self) -> Optional[int]:
+  def wait(self) -> int | None:
     """Returns the exit status; None if the run has not begun."""
     try:
       return self._ray.get(self._task)
@@ -193,7 +194,7 @@ def _start(
 
 def _run_in_task(
     arguments: Sequence[str], log: str, threads: int, cwd: str, marker: str
-) -> Optional[int]:
+) -> int | None:
   """Runs a command to its end, in a Ray task; returns the exit status.
 
   Returns None if the sweep was stopped before the command began.

@@ -15,6 +15,7 @@ if the machine or the process was lost (docs/cluster.md).
 """
 
 import collections
+from collections.abc import Sequence
 from concurrent import futures
 import multiprocessing
 import os
@@ -22,16 +23,7 @@ import re
 import signal
 import sys
 import threading
-from typing import (
-    Any,
-    Dict,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from typing import Any, NamedTuple
 
 from absl import app
 from absl import flags
@@ -85,7 +77,7 @@ class Job(NamedTuple):
 
 def define_flags(values: flags.FlagValues) -> None:
   """Defines the flags of this program."""
-  to: Dict[str, Any] = {'flag_values': values}
+  to: dict[str, Any] = {'flag_values': values}
   flags.DEFINE_multi_string(
       'gin_file', None, 'A gin file: a path, or the name of one that comes with'
       ' the package; several times for several experiments.', required=True,
@@ -105,9 +97,9 @@ def define_flags(values: flags.FlagValues) -> None:
       lower_bound=1, **to)
 
 
-def parse_seeds(text: str) -> List[int]:
+def parse_seeds(text: str) -> list[int]:
   """'0-3,7' -> [0, 1, 2, 3, 7], each once, in the order of the text."""
-  seeds: Dict[int, None] = {}
+  seeds: dict[int, None] = {}
   for part in text.split(','):
     match = re.fullmatch(r'(\d+)(?:-(\d+))?', part.strip())
     if not match or int(match[1]) > int(match[2] or match[1]):
@@ -121,11 +113,11 @@ def parse_seeds(text: str) -> List[int]:
 
 
 def make_jobs(
-    gin_files: Dict[str, List[str]],
+    gin_files: dict[str, list[str]],
     seeds: Sequence[int],
     root_dir: str,
     bindings: Sequence[str] = (),
-) -> List[Job]:
+) -> list[Job]:
   """Makes the jobs of a sweep; the first seed of every gin file comes first.
 
   Args:
@@ -166,7 +158,7 @@ class Sweep:
       jobs: Sequence[Job],
       num_jobs: int,
       command: Sequence[str] = _TRAIN,
-      processes: Optional[run_processes.Processes] = None,
+      processes: run_processes.Processes | None = None,
   ):
     """Prepares the sweep.
 
@@ -181,8 +173,8 @@ class Sweep:
     self._runs = processes or run_processes.LocalRuns(num_jobs)
     self._command = list(command)
     # The last reason to stop, and its exit status.
-    self._stopped_by: Optional[Tuple[str, int]] = None
-    self._processes: Set[Any] = set()
+    self._stopped_by: tuple[str, int] | None = None
+    self._processes: set[Any] = set()
     # Held to start processes, to signal them and to print. Reentrant, as a
     # signal may interrupt the handler of another one.
     self._lock = threading.RLock()
@@ -278,7 +270,7 @@ class Sweep:
 
 def read_settings(
     gin_files: Sequence[str], bindings: Sequence[str]
-) -> Dict[str, List[str]]:
+) -> dict[str, list[str]]:
   """Returns the paths that each gin file reads, by its name.
 
   Raises:

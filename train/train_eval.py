@@ -5,10 +5,11 @@
 python -m train.train_eval --gin_file=mountain_car.gin --seed=0
 """
 
+from collections.abc import Callable, Sequence
 import functools
 import os
 import sys
-from typing import Any, Callable, Optional, Sequence
+from typing import Any
 
 from absl import app
 from absl import flags
@@ -90,7 +91,7 @@ def main(argv: Sequence[str]) -> None:
     sys.exit('Stopped before the end: the same command continues.')
 
 
-def _make_shards() -> Optional[Callable[..., Any]]:
+def _make_shards() -> Callable[..., Any] | None:
   """Returns a `MakeShards` for Ray; None to collect in this process."""
   if not _WORKERS.value:
     if _RAY_ADDRESS.value is not None:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds agents, with their networks and optimizers, for an environment."""
 
-from typing import Any, Callable, Optional, Sequence, Tuple, Type, Union
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import gin
 import tensorflow as tf
@@ -23,9 +24,9 @@ from rnd_agents.networks import q_network
 # As in the RND authors' code.
 _ADAM_EPSILON = 1e-8
 
-_LearningRate = Union[
-    types.Float, tf.keras.optimizers.schedules.LearningRateSchedule
-]
+_LearningRate: TypeAlias = (
+    types.Float | tf.keras.optimizers.schedules.LearningRateSchedule
+)
 _CuriosityFn = Callable[..., curiosity_lib.Curiosity]
 
 
@@ -36,9 +37,9 @@ def create_rnd_ppo_agent(
     time_step_spec: ts.TimeStep,
     action_spec: types.NestedTensorSpec,
     learning_rate: _LearningRate = 3e-4,
-    rnd_learning_rate: Optional[_LearningRate] = None,
-    curiosity_fn: Union[_CuriosityFn, Sequence[_CuriosityFn], None] = None,
-    agent_class: Type[rnd_ppo_agent.RNDPPOAgent] = rnd_ppo_agent.RNDPPOAgent,
+    rnd_learning_rate: _LearningRate | None = None,
+    curiosity_fn: _CuriosityFn | Sequence[_CuriosityFn] | None = None,
+    agent_class: type[rnd_ppo_agent.RNDPPOAgent] = rnd_ppo_agent.RNDPPOAgent,
 ) -> rnd_ppo_agent.RNDPPOAgent:
   """Builds an `RNDPPOAgent` on networks of `create_networks`.
 
@@ -80,7 +81,7 @@ def create_rnd_ppo_agent(
 
   def create_rnd(
       unused_observation_spec: types.NestedTensorSpec
-  ) -> Tuple[network.Network, network.Network]:
+  ) -> tuple[network.Network, network.Network]:
     # Between the network and its views, which draw random numbers, too: a
     # seed's runs stay.
     rnd = random_network_distillation.create_rnd(time_step_spec, action_spec)
@@ -128,9 +129,9 @@ def create_r2d3_agent(
     collect_epsilon: types.Float = 0.1,
     learning_rate: _LearningRate = 1e-3,
     adam_epsilon: float = 1e-3,
-    weight_decay: Optional[float] = None,
-    curiosity_fn: Optional[_CuriosityFn] = None,
-    rnd_learning_rate: Optional[_LearningRate] = None,
+    weight_decay: float | None = None,
+    curiosity_fn: _CuriosityFn | None = None,
+    rnd_learning_rate: _LearningRate | None = None,
     q_networks_fn: Callable[
         ..., q_network.QNetworks
     ] = q_network.create_q_networks,
@@ -215,7 +216,7 @@ def _curiosity(owner: str, *args: Any) -> curiosity_lib.Curiosity:
 def _adam(
     learning_rate: _LearningRate,
     epsilon: float = _ADAM_EPSILON,
-    weight_decay: Optional[float] = None,
+    weight_decay: float | None = None,
 ) -> optimizers.Adam:
   return optimizers.Adam(
       learning_rate, epsilon=epsilon, weight_decay=weight_decay

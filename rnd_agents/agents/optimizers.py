@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizer steps for optimizers of every TensorFlow generation."""
 
-from typing import List, Optional, Sequence, Tuple
+from collections.abc import Sequence
 
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_utils
@@ -68,8 +68,8 @@ def build(optimizer: types.Optimizer, variables: Sequence[tf.Variable]) -> None:
 
 
 def clip(
-    gradients: List[Optional[tf.Tensor]], max_norm: Optional[types.Float]
-) -> Tuple[List[Optional[tf.Tensor]], tf.Tensor]:
+    gradients: list[tf.Tensor | None], max_norm: types.Float | None
+) -> tuple[list[tf.Tensor | None], tf.Tensor]:
   """Clips gradients to a global norm.
 
   Args:
@@ -87,7 +87,7 @@ def clip(
 
 def apply(
     optimizer: types.Optimizer,
-    gradients: Sequence[Optional[tf.Tensor]],
+    gradients: Sequence[tf.Tensor | None],
     variables: Sequence[tf.Variable],
 ) -> None:
   """Takes a step with the gradients that are not None, on each replica."""
@@ -142,7 +142,7 @@ def size_of_change(
   return tf.math.divide_no_nan(change, rate)
 
 
-def trainable_variables(*networks: network.Network) -> List[tf.Variable]:
+def trainable_variables(*networks: network.Network) -> list[tf.Variable]:
   """Returns the trainable variables of several networks, each once."""
   unique = {
       variable.ref(): variable
@@ -158,10 +158,10 @@ class Update:
   def __init__(
       self,
       optimizer: types.Optimizer,
-      rnd_optimizer: Optional[types.Optimizer],
-      variables: List[tf.Variable],
-      predictor_variables: List[tf.Variable],
-      gradient_clipping: Optional[types.Float],
+      rnd_optimizer: types.Optimizer | None,
+      variables: list[tf.Variable],
+      predictor_variables: list[tf.Variable],
+      gradient_clipping: types.Float | None,
   ):
     """Creates the optimizers' variables.
 
@@ -201,7 +201,7 @@ class Update:
 
   def step(
       self, tape: tf.GradientTape, loss: tf.Tensor
-  ) -> Tuple[tf.Tensor, tf.Tensor]:
+  ) -> tuple[tf.Tensor, tf.Tensor]:
     """Takes a step.
 
     Args:

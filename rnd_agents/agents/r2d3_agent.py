@@ -9,7 +9,8 @@ own experience. DI-engine's R2D3 adds the losses of DQfD (Hester et al., 2018,
 arXiv 1704.03732). Each of them is a setting here; docs/r2d3.md has the table.
 """
 
-from typing import NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import gin
 import tensorflow as tf
@@ -34,7 +35,7 @@ from rnd_agents.ops import q_learning
 from rnd_agents.statistics import finite
 
 # Transitions [B * T] of replayed sequences, and the curiosity's constants.
-_Replayed = Tuple[transitions_lib.Transitions, types.NestedTensor]
+_Replayed = tuple[transitions_lib.Transitions, types.NestedTensor]
 
 
 class R2D3LossInfo(NamedTuple):
@@ -90,17 +91,17 @@ class R2D3Agent(tf_agent.TFAgent):
       action_spec: types.NestedTensorSpec,
       q_network: network.Network,
       target_q_network: network.Network,
-      optimizer: Optional[types.Optimizer] = None,
+      optimizer: types.Optimizer | None = None,
       burn_in_length: int = 0,
       recurrent_state_init: str = 'stored',
       n_step: int = 5,
       discount_factor: float = 0.997,
-      value_rescaling_epsilon: Optional[float] = 1e-3,
+      value_rescaling_epsilon: float | None = 1e-3,
       double_q: bool = True,
       n_step_weight: float = 1.0,
       one_step_weight: float = 0.0,
       margin_weight: float = 0.0,
-      margin_anneal_train_steps: Optional[int] = None,
+      margin_anneal_train_steps: int | None = None,
       margin: float = 0.8,
       l2_weight: float = 0.0,
       squared_error_scale: float = 0.5,
@@ -109,13 +110,13 @@ class R2D3Agent(tf_agent.TFAgent):
       priorities_from: str = 'n_step_errors',
       target_update_tau: float = 1.0,
       target_update_period_train_steps: int = 2_500,
-      gradient_clipping: Optional[float] = None,
+      gradient_clipping: float | None = None,
       collect_epsilon: types.Float = 0.1,
       eval_epsilon: float = 0.0,
-      curiosity: Optional[curiosity_lib.Curiosity] = None,
-      rnd_optimizer: Optional[types.Optimizer] = None,
+      curiosity: curiosity_lib.Curiosity | None = None,
+      rnd_optimizer: types.Optimizer | None = None,
       bonus_weight: float = 1.0,
-      train_step_counter: Optional[tf.Variable] = None,
+      train_step_counter: tf.Variable | None = None,
       name: str = 'R2D3Agent',
   ):
     """Creates the agent. Defaults are R2D2's, with no demonstrations' losses.
@@ -223,7 +224,7 @@ class R2D3Agent(tf_agent.TFAgent):
         optimizers.build(rnd_optimizer, list(curiosity.trainable_variables))
 
   @property
-  def curiosity(self) -> Optional[curiosity_lib.Curiosity]:
+  def curiosity(self) -> curiosity_lib.Curiosity | None:
     """The agent's `Curiosity`, or None."""
     return self._curiosity
 
@@ -244,7 +245,7 @@ class R2D3Agent(tf_agent.TFAgent):
     return self._settings.burn_in_length
 
   def update_statistics(
-      self, row: trajectory.Trajectory, mask: Optional[tf.Tensor] = None
+      self, row: trajectory.Trajectory, mask: tf.Tensor | None = None
   ) -> types.NestedTensor:
     """Updates the curiosity's statistics with a row of all environments.
 
@@ -274,9 +275,9 @@ class R2D3Agent(tf_agent.TFAgent):
   def _train(
       self,
       experience: trajectory.Trajectory,
-      weights: Optional[tf.Tensor] = None,
-      network_state: Optional[types.NestedTensor] = None,
-      is_demonstration: Optional[tf.Tensor] = None,
+      weights: tf.Tensor | None = None,
+      network_state: types.NestedTensor | None = None,
+      is_demonstration: tf.Tensor | None = None,
   ) -> tf_agent.LossInfo:
     """Takes one optimizer step.
 
@@ -323,11 +324,11 @@ class R2D3Agent(tf_agent.TFAgent):
   def _loss(
       self,
       experience: trajectory.Trajectory,
-      weights: Optional[tf.Tensor] = None,
+      weights: tf.Tensor | None = None,
       training: bool = False,
-      network_state: Optional[types.NestedTensor] = None,
-      is_demonstration: Optional[tf.Tensor] = None,
-      replayed: Optional[_Replayed] = None,
+      network_state: types.NestedTensor | None = None,
+      is_demonstration: tf.Tensor | None = None,
+      replayed: _Replayed | None = None,
   ) -> tf_agent.LossInfo:
     """Computes the loss and the priorities of sequences; changes nothing.
 
@@ -356,7 +357,7 @@ class R2D3Agent(tf_agent.TFAgent):
     all_q_values, target_q_values = self._unroll(burn_in, frames, network_state)
     q_values, actions = all_q_values[:, :-1], frames.action[:, :-1]
 
-    def targets_and_errors(num_steps: int) -> Tuple[tf.Tensor, tf.Tensor]:
+    def targets_and_errors(num_steps: int) -> tuple[tf.Tensor, tf.Tensor]:
       targets = q_learning.n_step_targets(
           all_q_values,
           target_q_values,
@@ -436,7 +437,7 @@ class R2D3Agent(tf_agent.TFAgent):
 
   def _split(
       self, experience: trajectory.Trajectory
-  ) -> Tuple[trajectory.Trajectory, trajectory.Trajectory]:
+  ) -> tuple[trajectory.Trajectory, trajectory.Trajectory]:
     """Splits sequences into the frames of the burn-in and the T+1 after it."""
     start = self.burn_in_length
     r2d3_arguments.check_length(experience.discount.shape[1], start)
@@ -449,8 +450,8 @@ class R2D3Agent(tf_agent.TFAgent):
       self,
       burn_in: trajectory.Trajectory,
       frames: trajectory.Trajectory,
-      network_state: Optional[types.NestedTensor],
-  ) -> Tuple[tf.Tensor, tf.Tensor]:
+      network_state: types.NestedTensor | None,
+  ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns Q values [B, T+1, A] of the online and of the target network.
 
     Each network warms up its own states by the burn-in, without a gradient.
@@ -503,7 +504,7 @@ class R2D3Agent(tf_agent.TFAgent):
 
   def _replayed_transitions(
       self, experience: trajectory.Trajectory
-  ) -> Optional[_Replayed]:
+  ) -> _Replayed | None:
     """Returns the transitions that the curiosity pays for and learns from.
 
     Those of the burn-in are left out, because it may be padded before the first
@@ -523,8 +524,8 @@ class R2D3Agent(tf_agent.TFAgent):
     return transitions, self._curiosity.constants(transitions)
 
   def _rewards(
-      self, frames: trajectory.Trajectory, replayed: Optional[_Replayed]
-  ) -> Tuple[tf.Tensor, tf.Tensor]:
+      self, frames: trajectory.Trajectory, replayed: _Replayed | None
+  ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns rewards [B, T] with the present bonus, and the bonus's mean."""
     rewards = frames.reward[:, :-1]
     if self._curiosity is None or replayed is None:
@@ -551,7 +552,7 @@ class R2D3Agent(tf_agent.TFAgent):
     return loss
 
 
-def _mean(values: Optional[tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
+def _mean(values: tf.Tensor | None, mask: tf.Tensor) -> tf.Tensor:
   """Returns the mean of values where the mask is True; 0 without values."""
   if values is None:
     return tf.constant(0.0)
@@ -560,6 +561,6 @@ def _mean(values: Optional[tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
   return tf.math.divide_no_nan(tf.reduce_sum(values), count)
 
 
-def _mean_square(values: Optional[tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
+def _mean_square(values: tf.Tensor | None, mask: tf.Tensor) -> tf.Tensor:
   """Returns the mean of squared values where the mask is True; 0 without."""
   return _mean(None if values is None else tf.square(values), mask)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the arguments of `R2D3Agent`."""
 
+from collections.abc import Mapping
 import types
-from typing import Any, Mapping, Optional
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -157,7 +158,7 @@ def _check_forgets(
     )
 
 
-def check_length(num_frames: Optional[int], burn_in_length: int) -> None:
+def check_length(num_frames: int | None, burn_in_length: int) -> None:
   """Raises an error if sequences have no step after the burn-in.
 
   Args:
@@ -176,9 +177,9 @@ def check_length(num_frames: Optional[int], burn_in_length: int) -> None:
 
 
 def check_curiosity(
-    curiosity: Optional[curiosity_lib.Curiosity],
-    optimizer: Optional[tf_types.Optimizer],
-    rnd_optimizer: Optional[tf_types.Optimizer],
+    curiosity: curiosity_lib.Curiosity | None,
+    optimizer: tf_types.Optimizer | None,
+    rnd_optimizer: tf_types.Optimizer | None,
 ) -> None:
   """Raises an error if a curiosity has no optimizer of its own to train it.
 

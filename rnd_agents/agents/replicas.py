@@ -9,7 +9,7 @@ minibatch, whatever masks leave of each slice, and a replica without a valid
 sample adds 0.
 """
 
-from typing import Callable, Optional, Sequence, Tuple
+from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 from tf_agents.typing import types
@@ -28,7 +28,7 @@ def mirrored(devices: Sequence[str]) -> tf.distribute.Strategy:
   )
 
 
-def of_scope() -> Optional[tf.distribute.Strategy]:
+def of_scope() -> tf.distribute.Strategy | None:
   """Returns the strategy of several replicas whose scope this is, or None."""
   strategy = tf.distribute.get_strategy()
   is_single = isinstance(strategy, tf.distribute.OneDeviceStrategy)
@@ -59,8 +59,8 @@ class Replicas:
     self._strategy = of_scope()
 
   def split(
-      self, batch: types.NestedTensor, weights: Optional[tf.Tensor]
-  ) -> Tuple[types.NestedTensor, Optional[tf.Tensor]]:
+      self, batch: types.NestedTensor, weights: tf.Tensor | None
+  ) -> tuple[types.NestedTensor, tf.Tensor | None]:
     """Splits samples into a slice for each replica.
 
     Args:
@@ -81,10 +81,10 @@ class Replicas:
 
     def slice_of(
         context: tf.distribute.ReplicaContext
-    ) -> Tuple[types.NestedTensor, tf.Tensor]:
+    ) -> tuple[types.NestedTensor, tf.Tensor]:
       places = tf.range(size) + size * context.replica_id_in_sync_group
 
-      def take(x: Optional[tf.Tensor]) -> Optional[tf.Tensor]:
+      def take(x: tf.Tensor | None) -> tf.Tensor | None:
         return None if x is None else tf.gather(x, places % num_samples)
 
       samples, factors = tf.nest.map_structure(take, (batch, weights))

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Return streams: from a rollout, its bonuses and values to advantages."""
 
+from collections.abc import Sequence
 import dataclasses
 import numbers
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any
 
 import gin
 import tensorflow as tf
@@ -27,9 +28,9 @@ _RANGES = dict(
     termination_discount=ranges.WITHIN_0_AND_1,
 )
 # Raw bonuses [B, T] by curiosity.
-Bonuses = Dict[curiosity_lib.Curiosity, tf.Tensor]
+Bonuses = dict[curiosity_lib.Curiosity, tf.Tensor]
 # The environment's reward (None), an entry of it, or a bonus.
-_Source = Union[None, int, curiosity_lib.Curiosity]
+_Source = int | curiosity_lib.Curiosity | None
 
 
 @gin.configurable(module='rnd_agents')
@@ -58,8 +59,8 @@ class ReturnStream:
   discount_factor: float
   advantage_coefficient: float = 1.0
   ends_with_episode: bool = True
-  reward: Union[_Source, Sequence[Tuple[float, _Source]]] = None
-  bonus_clip: Optional[float] = None
+  reward: _Source | Sequence[tuple[float, _Source]] = None
+  bonus_clip: float | None = None
   termination_discount: float = 1.0
 
   def __post_init__(self) -> None:
@@ -105,14 +106,14 @@ class ReturnStream:
       )
 
   @property
-  def terms(self) -> Tuple[Tuple[float, _Source], ...]:
+  def terms(self) -> tuple[tuple[float, _Source], ...]:
     """Pairs (weight, source) of the reward."""
     if isinstance(self.reward, Sequence):
       return tuple(self.reward)
     return ((1.0, self.reward),)
 
   @property
-  def _curiosities(self) -> List[curiosity_lib.Curiosity]:
+  def _curiosities(self) -> list[curiosity_lib.Curiosity]:
     return [
         source
         for _, source in self.terms
@@ -120,12 +121,12 @@ class ReturnStream:
     ]
 
   @property
-  def curiosity(self) -> Optional[curiosity_lib.Curiosity]:
+  def curiosity(self) -> curiosity_lib.Curiosity | None:
     """The `Curiosity` that pays in the stream, or None."""
     return self._curiosities[0] if self._curiosities else None
 
   @property
-  def environment_terms(self) -> List[Tuple[float, Optional[int]]]:
+  def environment_terms(self) -> list[tuple[float, int | None]]:
     """Pairs (weight, entry of the environment's reward)."""
     return [
         (weight, source)
@@ -165,13 +166,13 @@ class ReturnStreams(tf.Module):
   def __init__(
       self,
       streams: Sequence[ReturnStream],
-      scalers: Sequence[Optional[running_statistics.ReturnScaler]],
+      scalers: Sequence[running_statistics.ReturnScaler | None],
       reward_clip: types.Float,
       lambda_value: types.Float,
       bootstrap_at_time_limit: bool,
-      advantage_normalizer: Optional[
-          running_statistics.AdvantageNormalizer
-      ] = None,
+      advantage_normalizer: (
+          running_statistics.AdvantageNormalizer | None
+      ) = None,
       name: str = 'ReturnStreams',
   ):
     """Creates the sums of each episode's bonuses.
@@ -246,7 +247,7 @@ class ReturnStreams(tf.Module):
       self,
       rewards: tf.Tensor,
       valid: tf.Tensor,
-      starts: Optional[tf.Tensor] = None,
+      starts: tf.Tensor | None = None,
   ) -> None:
     """Updates the statistics that divide the environment's rewards.
 
@@ -261,7 +262,7 @@ class ReturnStreams(tf.Module):
 
   def rewards(
       self, experience: trajectory.Trajectory, bonuses: Bonuses
-  ) -> List[Optional[tf.Tensor]]:
+  ) -> list[tf.Tensor | None]:
     """Returns the rewards of each stream under the present statistics.
 
     Args:
@@ -274,7 +275,7 @@ class ReturnStreams(tf.Module):
     """
     valid = valid_transitions(experience)
     environment_rewards = tf.cast(experience.reward[:, :-1], tf.float32)
-    rewards: List[Optional[tf.Tensor]] = []
+    rewards: list[tf.Tensor | None] = []
     for stream, scaler in zip(self.streams, self.scalers, strict=True):
       if not stream.is_on:
         rewards.append(None)
@@ -302,10 +303,10 @@ class ReturnStreams(tf.Module):
   def advantages(
       self,
       experience: trajectory.Trajectory,
-      rewards: Sequence[Optional[tf.Tensor]],
+      rewards: Sequence[tf.Tensor | None],
       values: tf.Tensor,
       updates_statistics: bool = False,
-  ) -> Tuple[tf.Tensor, tf.Tensor]:
+  ) -> tuple[tf.Tensor, tf.Tensor]:
     """Computes the combined advantages, and the returns of each stream.
 
     Args:
@@ -376,10 +377,10 @@ class ReturnStreams(tf.Module):
       self,
       experience: trajectory.Trajectory,
       bonuses: Bonuses,
-      rewards: Sequence[Optional[tf.Tensor]],
+      rewards: Sequence[tf.Tensor | None],
       returns: tf.Tensor,
       values: tf.Tensor,
-  ) -> Dict[str, tf.Tensor]:
+  ) -> dict[str, tf.Tensor]:
     """Returns metrics of a rollout by name, and updates the episodes' sums.
 
     Args:
@@ -417,8 +418,8 @@ class ReturnStreams(tf.Module):
       self,
       experience: trajectory.Trajectory,
       bonuses: Bonuses,
-      rewards: Sequence[Optional[tf.Tensor]],
-  ) -> Dict[str, tf.Tensor]:
+      rewards: Sequence[tf.Tensor | None],
+  ) -> dict[str, tf.Tensor]:
     valid = valid_transitions(experience)
     ends = valid & tf.equal(
         experience.next_step_type[:, :-1], ts.StepType.LAST
@@ -462,7 +463,7 @@ class ReturnStreams(tf.Module):
 
 def statistics_names(
     names: Sequence[str], curious: Sequence[str]
-) -> Tuple[str, ...]:
+) -> tuple[str, ...]:
   """Returns the names of `ReturnStreams.statistics`, in the order of metrics.
 
   Args:
@@ -489,7 +490,7 @@ def statistics_names(
   )
 
 
-def _bonus_names(name: str, curious: Sequence[str]) -> List[str]:
+def _bonus_names(name: str, curious: Sequence[str]) -> list[str]:
   """Returns the names of mean, deviation and maximum of a stream's raw bonus.
 
   The name of the stream is part of them if several streams have a curiosity.
@@ -500,9 +501,9 @@ def _bonus_names(name: str, curious: Sequence[str]) -> List[str]:
 
 def curiosities(
     streams: Sequence[ReturnStream],
-) -> List[curiosity_lib.Curiosity]:
+) -> list[curiosity_lib.Curiosity]:
   """Returns the curiosities of streams, each once."""
-  found: List[curiosity_lib.Curiosity] = []
+  found: list[curiosity_lib.Curiosity] = []
   for stream in streams:
     if stream.curiosity is not None and stream.curiosity not in found:
       found.append(stream.curiosity)

@@ -8,20 +8,11 @@ difference from the paper, from that code and from TF-Agents.
 """
 
 import collections
+from collections.abc import Callable, Sequence
 import functools
 import inspect
 import operator
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    List,
-    Optional,
-    Sequence,
-    Tuple,
-    Type,
-    Union,
-)
+from typing import Any
 
 import gin
 import tensorflow as tf
@@ -53,7 +44,7 @@ from rnd_agents.statistics import finite
 from rnd_agents.statistics import running_statistics
 
 
-def _loss_names(stream_names: Sequence[str]) -> Tuple[str, ...]:
+def _loss_names(stream_names: Sequence[str]) -> tuple[str, ...]:
   """Returns the names of the means over the optimizer steps of a `train`."""
   return (
       *ppo_agent.PPOLossInfo._fields,
@@ -68,8 +59,8 @@ def _loss_names(stream_names: Sequence[str]) -> Tuple[str, ...]:
 
 @functools.cache
 def _loss_info_type(
-    stream_names: Tuple[str, ...], curious_names: Tuple[str, ...]
-) -> Type[Any]:
+    stream_names: tuple[str, ...], curious_names: tuple[str, ...]
+) -> type[Any]:
   """Creates the `RNDPPOLossInfo` of an agent, a namedtuple class.
 
   The means are followed by two numbers about the whole update, and statistics
@@ -90,7 +81,7 @@ def _loss_info_type(
 
 RNDPPOLossInfo = _loss_info_type(('extrinsic', 'intrinsic'), ('intrinsic',))
 
-_Sampler = Union[rollout.RowSampler, rollout.ChunkSampler]
+_Sampler = rollout.RowSampler | rollout.ChunkSampler
 
 # Methods of PPOAgent that training never calls, by what to do instead.
 _LOSSES = 'Override _ppo_losses, which computes PPO\'s terms of the loss.'
@@ -165,22 +156,22 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       self,
       time_step_spec: ts.TimeStep,
       action_spec: types.NestedTensorSpec,
-      optimizer: Optional[types.Optimizer] = None,
-      actor_net: Optional[network.Network] = None,
-      value_net: Optional[network.Network] = None,
-      rnd_network: Optional[network.Network] = None,
-      target_rnd_network: Optional[network.Network] = None,
-      rnd_optimizer: Optional[types.Optimizer] = None,
+      optimizer: types.Optimizer | None = None,
+      actor_net: network.Network | None = None,
+      value_net: network.Network | None = None,
+      rnd_network: network.Network | None = None,
+      target_rnd_network: network.Network | None = None,
+      rnd_optimizer: types.Optimizer | None = None,
       rnd_loss_fn: types.LossFn = rnd.rnd_error,
-      rnd_observation_fn: Optional[Callable[..., types.NestedTensor]] = None,
-      observation_clip_value: Optional[float] = 5.0,
+      rnd_observation_fn: Callable[..., types.NestedTensor] | None = None,
+      observation_clip_value: float | None = 5.0,
       predictor_proportion: types.Float = 0.25,
       discount_factor: types.Float = 0.999,
       intrinsic_discount_factor: types.Float = 0.99,
       extrinsic_advantage_coefficient: types.Float = 2.0,
       intrinsic_advantage_coefficient: types.Float = 1.0,
       episodic_intrinsic_stream: bool = False,
-      intrinsic_reward_clip: Optional[types.Float] = None,
+      intrinsic_reward_clip: types.Float | None = None,
       intrinsic_termination_discount: types.Float = 1.0,
       bootstrap_at_time_limit: bool = True,
       normalize_advantages: bool = False,
@@ -190,21 +181,19 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       least_reward_deviation: types.Float = 0.0,
       num_epochs: int = 4,
       num_minibatches: int = 4,
-      target_kl: Optional[types.Float] = None,
+      target_kl: types.Float | None = None,
       importance_ratio_clipping: types.Float = 0.1,
       entropy_regularization: types.Float = 0.001,
       recurrent_state_init: str = 'stored',
-      unroll_length: Optional[int] = None,
+      unroll_length: int | None = None,
       burn_in_length: int = 0,
       unroll_remainder: str = 'pad',
-      curiosity: Union[
-          curiosity_lib.Curiosity, Sequence[curiosity_lib.Curiosity], None
-      ] = None,
-      streams: Union[
-          Sequence[return_streams.ReturnStream],
-          Callable[..., Sequence[return_streams.ReturnStream]],
-          None,
-      ] = None,
+      curiosity: rnd_ppo_arguments.Curiosities = None,
+      streams: (
+          Sequence[return_streams.ReturnStream]
+          | Callable[..., Sequence[return_streams.ReturnStream]]
+          | None
+      ) = None,
       name: str = 'RNDPPOAgent',
       **kwargs: Any,
   ):
@@ -412,14 +401,14 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         self.data_context, sequence_length=None
     )
 
-  def _info_names(self, name: str) -> List[str]:
+  def _info_names(self, name: str) -> list[str]:
     """Returns the streams' names of 'return' or 'value_prediction' in infos.
 
     TF-Agents reads those of the first stream, without a prefix.
     """
     return [name] + [f'{stream.name}_{name}' for stream in self.streams[1:]]
 
-  def _computed_names(self) -> List[str]:
+  def _computed_names(self) -> list[str]:
     """Returns the names of scalars that `_preprocess` adds to policy infos."""
     return ['advantage', *self._info_names('return'), 'valid_mask']
 
@@ -444,12 +433,12 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       )
 
   @property
-  def curiosity(self) -> Optional[curiosity_lib.Curiosity]:
+  def curiosity(self) -> curiosity_lib.Curiosity | None:
     """The agent's `Curiosity`, the first one if there are several, or None."""
     return self._curiosity
 
   @property
-  def streams(self) -> Tuple[return_streams.ReturnStream, ...]:
+  def streams(self) -> tuple[return_streams.ReturnStream, ...]:
     """The agent's `ReturnStream`s, in the order of the value heads."""
     return self._return_streams.streams
 
@@ -501,7 +490,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
 
   def rnd_loss(
       self, observations: types.NestedTensor
-  ) -> Tuple[tf.Tensor, tf.Tensor]:
+  ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the raw bonus of arriving at raw observations, and its mean.
 
     Args:
@@ -518,7 +507,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   def update_observation_statistics(
       self,
       observations: types.NestedTensor,
-      mask: Optional[types.Tensor] = None,
+      mask: types.Tensor | None = None,
   ) -> None:
     """Updates all statistics of observations with raw observations.
 
@@ -544,7 +533,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   # Training: an update from top to bottom.
 
   def _train(
-      self, experience: trajectory.Trajectory, weights: Optional[types.Tensor]
+      self, experience: trajectory.Trajectory, weights: types.Tensor | None
   ) -> tf_agent.LossInfo:
     """Updates the agent by a rollout [B, T+1], or by a `PPOLearner`'s part.
 
@@ -611,9 +600,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   def _evaluate(
       self,
       experience: trajectory.Trajectory,
-      transitions: Optional[transitions_lib.Transitions],
-      weights: Optional[tf.Tensor] = None,
-  ) -> Tuple[tf.Tensor, return_streams.Bonuses, tf.Tensor, List[tf.Operation]]:
+      transitions: transitions_lib.Transitions | None,
+      weights: tf.Tensor | None = None,
+  ) -> tuple[tf.Tensor, return_streams.Bonuses, tf.Tensor, list[tf.Operation]]:
     """Evaluates a rollout before any update, and refuses one not finite.
 
     Args:
@@ -650,8 +639,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       self,
       experience: trajectory.Trajectory,
       valid: tf.Tensor,
-      weights: Optional[tf.Tensor],
-  ) -> List[tf.Operation]:
+      weights: tf.Tensor | None,
+  ) -> list[tf.Operation]:
     """Refuses numbers that are not finite where they enter an update.
 
     Rewards, discounts, actions and their distributions enter where a transition
@@ -718,10 +707,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   def _advantages(
       self,
       experience: trajectory.Trajectory,
-      rewards: Sequence[Optional[tf.Tensor]],
+      rewards: Sequence[tf.Tensor | None],
       values: tf.Tensor,
       updates_statistics: bool = False,
-  ) -> Tuple[tf.Tensor, tf.Tensor]:
+  ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns advantages [B, T] and returns [B, T, N]; may be overridden.
 
     Args:
@@ -741,7 +730,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       log_probability: tf.Tensor,
       bonuses: return_streams.Bonuses,
       values: tf.Tensor,
-  ) -> Tuple[rollout.Rows, Dict[str, tf.Tensor]]:
+  ) -> tuple[rollout.Rows, dict[str, tf.Tensor]]:
     """Computes the streams of a rollout, and updates their statistics.
 
     Args:
@@ -813,7 +802,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
 
   def _run_epochs(
       self, rows: rollout.Rows, sampler: _Sampler, num_minibatches: types.Int
-  ) -> Tuple[tf.Tensor, Dict[str, tf.Tensor]]:
+  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     """Takes all optimizer steps of an update, in one loop of the graph.
 
     Args:
@@ -844,7 +833,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
 
     def step(
         i: tf.Tensor, _: tf.Tensor, sums: tf.Tensor
-    ) -> Tuple[tf.Tensor, ...]:
+    ) -> tuple[tf.Tensor, ...]:
       # Sizes of parts of a pass differ by one sample at most.
       epoch, part = i // num_minibatches, i % num_minibatches
       start = part * num_samples // num_minibatches
@@ -889,8 +878,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     """
 
     def step(
-        policy_samples: Tuple[rollout.Rows, Optional[tf.Tensor]],
-        curiosity_samples: Tuple[types.NestedTensor, Optional[tf.Tensor]],
+        policy_samples: tuple[rollout.Rows, tf.Tensor | None],
+        curiosity_samples: tuple[types.NestedTensor, tf.Tensor | None],
     ) -> tf.Tensor:
       minibatch, counts = policy_samples
       with tf.GradientTape() as tape:
@@ -917,7 +906,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     self.train_step_counter.assign_add(1)
     return results
 
-  def _total_loss(self, terms: Dict[str, tf.Tensor]) -> tf.Tensor:
+  def _total_loss(self, terms: dict[str, tf.Tensor]) -> tf.Tensor:
     """Returns the loss that an optimizer step minimizes."""
     return tf.add_n([
         terms[name]
@@ -932,7 +921,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
 
   def _curiosity_samples(
       self, rows: rollout.Rows, begins: tf.Tensor
-  ) -> Tuple[types.NestedTensor, Optional[tf.Tensor]]:
+  ) -> tuple[types.NestedTensor, tf.Tensor | None]:
     """Returns the transitions that the curiosities learn from, and weights.
 
     The rows are shuffled, so the first ones are a random subset of fixed size,
@@ -960,8 +949,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       self,
       minibatch: rollout.Rows,
       curiosity_samples: types.NestedTensor,
-      curiosity_weights: Optional[tf.Tensor],
-  ) -> Dict[str, tf.Tensor]:
+      curiosity_weights: tf.Tensor | None,
+  ) -> dict[str, tf.Tensor]:
     """Returns the terms of the loss by name, means over the samples.
 
     Args:
@@ -995,7 +984,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       distributions: types.NestedDistribution,
       values: tf.Tensor,
       minibatch: rollout.Rows,
-  ) -> Dict[str, tf.Tensor]:
+  ) -> dict[str, tf.Tensor]:
     """Computes PPO's terms of the loss; may be overridden.
 
     Args:
@@ -1228,5 +1217,5 @@ def _weights_behind(net: network.Network) -> Sequence[tf.Variable]:
 
 def _trainable_variables(
     curiosities: Sequence[curiosity_lib.Curiosity]
-) -> List[tf.Variable]:
+) -> list[tf.Variable]:
   return [v for each in curiosities for v in each.trainable_variables]

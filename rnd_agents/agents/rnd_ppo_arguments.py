@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arguments of `RNDPPOAgent`: their checks, and streams made of them."""
 
+from collections.abc import Mapping, Sequence
 import difflib
 import inspect
 import numbers
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -79,9 +80,9 @@ _RANGES = dict(
         for name, range_ in _NUMBERS_OR_SCHEDULES.items()
     },
 )
-_Curiosities = Union[
-    curiosity_lib.Curiosity, Sequence[curiosity_lib.Curiosity], None
-]
+Curiosities = (
+    curiosity_lib.Curiosity | Sequence[curiosity_lib.Curiosity] | None
+)
 _STREAM_ARGUMENTS = (*_STREAM_NUMBERS_OR_SCHEDULES, 'episodic_intrinsic_stream')
 _RND_ARGUMENTS = (
     'rnd_network',
@@ -94,7 +95,7 @@ _RND_ARGUMENTS = (
 
 def checked(
     local_variables: Mapping[str, Any], signature: inspect.Signature
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
   """Returns the arguments of `RNDPPOAgent`, checked.
 
   Args:
@@ -151,7 +152,7 @@ def checked(
   return arguments
 
 
-def for_parent(arguments: Mapping[str, Any]) -> Dict[str, Any]:
+def for_parent(arguments: Mapping[str, Any]) -> dict[str, Any]:
   """Returns the arguments for `PPOAgent`, with those that RND-PPO decides."""
   known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
   used = {
@@ -162,7 +163,7 @@ def for_parent(arguments: Mapping[str, Any]) -> Dict[str, Any]:
   return dict(used, **FIXED_PPO_ARGUMENTS)
 
 
-def numbers_of(arguments: Mapping[str, Any]) -> Dict[str, Any]:
+def numbers_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
   """Returns the arguments that are numbers, or schedules of them, by name."""
   return {name: arguments[name] for name in _RANGES if name in arguments}
 
@@ -248,8 +249,8 @@ def _check_strategy(in_train: bool) -> None:
 
 def create_streams(
     arguments: Mapping[str, Any], signature: inspect.Signature
-) -> Tuple[
-    Optional[curiosity_lib.Curiosity], Tuple[return_streams.ReturnStream, ...]
+) -> tuple[
+    curiosity_lib.Curiosity | None, tuple[return_streams.ReturnStream, ...]
 ]:
   """Returns curiosity and streams of an agent; builds what is not given.
 
@@ -297,7 +298,7 @@ def create_streams(
   return next(iter(_list(curiosity)), first), streams
 
 
-def _list(curiosity: _Curiosities) -> List[curiosity_lib.Curiosity]:
+def _list(curiosity: Curiosities) -> list[curiosity_lib.Curiosity]:
   """Returns the curiosities of an argument: one, a list of them, or None."""
   if curiosity is None:
     return []
@@ -329,7 +330,7 @@ def _create_rnd(
 
 def _default_streams(
     curiosities: Sequence[curiosity_lib.Curiosity], arguments: Mapping[str, Any]
-) -> Tuple[return_streams.ReturnStream, ...]:
+) -> tuple[return_streams.ReturnStream, ...]:
   """Creates the extrinsic stream, and an intrinsic one for each curiosity."""
   intrinsic = [
       return_streams.ReturnStream(
@@ -353,7 +354,7 @@ def _default_streams(
 
 def _check_streams(
     streams: Sequence[return_streams.ReturnStream],
-    curiosity: _Curiosities,
+    curiosity: Curiosities,
     arguments: Mapping[str, Any],
 ) -> None:
   """Refuses streams that fit no reward, no curiosity or no value network."""
@@ -429,7 +430,7 @@ def check_rollout(
     num_environments: int,
     rollout_length: int,
     num_minibatches: int,
-    settings: Optional[sequences.SequenceSettings],
+    settings: sequences.SequenceSettings | None,
 ) -> None:
   """Raises InvalidValue for rollouts too short for the minibatches.
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PPO policy of an agent with several value heads and curiosities."""
 
-from typing import Any, Dict, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_policy
@@ -42,10 +43,10 @@ class FirstValueNetwork(network.Network):
   def call(
       self,
       observation: types.NestedTensor,
-      step_type: Optional[tf.Tensor] = None,
+      step_type: tf.Tensor | None = None,
       network_state: types.NestedTensor = (),
       training: bool = False,
-  ) -> Tuple[tf.Tensor, types.NestedTensor]:
+  ) -> tuple[tf.Tensor, types.NestedTensor]:
     values, network_state = self.value_net(
         observation, step_type, network_state=network_state, training=training
     )
@@ -173,7 +174,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
   def values(
       self,
       observations: types.NestedTensor,
-      step_types: Optional[tf.Tensor] = None,
+      step_types: tf.Tensor | None = None,
       states: types.NestedTensor = (),
   ) -> tf.Tensor:
     """Returns all values of raw observations.
@@ -197,7 +198,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       observations: types.NestedTensor,
       step_types: tf.Tensor,
       states: types.NestedTensor = (),
-  ) -> Tuple[types.NestedDistribution, tf.Tensor]:
+  ) -> tuple[types.NestedDistribution, tf.Tensor]:
     """Returns action distributions and values, in one pass if shared.
 
     Args:
@@ -235,10 +236,10 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
   def _apply_both(
       self,
       observations: types.NestedTensor,
-      step_types: Optional[tf.Tensor],
+      step_types: tf.Tensor | None,
       states: types.NestedTensor,
       training: bool = False,
-  ) -> Tuple[types.NestedDistribution, tf.Tensor, types.NestedTensor]:
+  ) -> tuple[types.NestedDistribution, tf.Tensor, types.NestedTensor]:
     """Returns (distributions, values, new policy states)."""
     if self._shared is not None:
       (distributions, values), state = self._shared(
@@ -268,10 +269,10 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
   def _apply_value_net(
       self,
       observations: types.NestedTensor,
-      step_types: Optional[tf.Tensor],
+      step_types: tf.Tensor | None,
       states: types.NestedTensor,
       training: bool,
-  ) -> Tuple[tf.Tensor, types.NestedTensor]:
+  ) -> tuple[tf.Tensor, types.NestedTensor]:
     network = 'value' if self._shared is None else 'actor'
     return self._value_network.value_net(
         self.normalize(observations),
@@ -280,7 +281,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
         training=training,
     )
 
-  def _kept(self, states: Dict[str, types.NestedTensor]) -> types.NestedTensor:
+  def _kept(self, states: dict[str, types.NestedTensor]) -> types.NestedTensor:
     """Returns the states that are part of the policy's state."""
     if not self._policy_state_spec:
       return ()
@@ -290,7 +291,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       self,
       time_step: ts.TimeStep,
       policy_state: types.NestedTensor,
-      seed: Optional[types.Seed],
+      seed: types.Seed | None,
   ) -> policy_step.PolicyStep:
     step = super()._action(time_step, policy_state, seed)
     # No environment may get an action that was drawn from NaN.
@@ -346,6 +347,6 @@ def _state_of(
   return policy_states.get(f'{network_name}_network_state', ())
 
 
-def _pack_flat(states: types.NestedTensor) -> Tuple[tf.Tensor, ...]:
+def _pack_flat(states: types.NestedTensor) -> tuple[tf.Tensor, ...]:
   """Returns a nest as a tuple: Reverb's tables refuse lists in nests."""
   return tuple(tf.nest.flatten(states))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of a rollout that one update learns from, and its minibatches."""
 
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
@@ -51,16 +51,16 @@ class Rows(NamedTuple):
   advantage: tf.Tensor
   returns: tf.Tensor
   old_values: tf.Tensor
-  weight: Optional[tf.Tensor] = None
-  network_state: Optional[types.NestedTensor] = None
-  constants: Optional[types.NestedTensor] = None
-  next_observation: Optional[types.NestedTensor] = None
-  counts: Optional[tf.Tensor] = None
+  weight: tf.Tensor | None = None
+  network_state: types.NestedTensor | None = None
+  constants: types.NestedTensor | None = None
+  next_observation: types.NestedTensor | None = None
+  counts: tf.Tensor | None = None
 
   def minibatch(
       self,
       indices: tf.Tensor,
-      counts: Optional[tf.Tensor] = None,
+      counts: tf.Tensor | None = None,
       network_state: types.NestedTensor = (),
   ) -> 'Rows':
     """Returns the rows at indices [m] or [m, L], for the policy's losses."""
@@ -73,10 +73,10 @@ class Rows(NamedTuple):
 
   def transitions(
       self, begins: tf.Tensor
-  ) -> Tuple[
+  ) -> tuple[
       transitions_lib.Transitions,
-      Optional[types.NestedTensor],
-      Optional[tf.Tensor],
+      types.NestedTensor | None,
+      tf.Tensor | None,
   ]:
     """Returns the transitions that begin in rows, for curiosities.
 
@@ -118,7 +118,7 @@ class RowSampler:
     # [M]: boundaries between episodes and padding are not samples.
     self.indices = tf.squeeze(tf.where(tf.reshape(valid, [-1])), axis=-1)
 
-  def minibatch(self, rows: Rows, chosen: tf.Tensor) -> Tuple[Rows, tf.Tensor]:
+  def minibatch(self, rows: Rows, chosen: tf.Tensor) -> tuple[Rows, tf.Tensor]:
     """Draws a minibatch.
 
     Args:
@@ -178,7 +178,7 @@ class ChunkSampler:
         tf.where(tf.reduce_any(self._weights > 0, axis=1)), axis=-1
     )
 
-  def minibatch(self, rows: Rows, chosen: tf.Tensor) -> Tuple[Rows, tf.Tensor]:
+  def minibatch(self, rows: Rows, chosen: tf.Tensor) -> tuple[Rows, tf.Tensor]:
     """Draws a minibatch, as `RowSampler.minibatch` does."""
     steps = tf.gather(self.steps, chosen)  # [m, L].
     weights = tf.gather(self._weights, chosen)

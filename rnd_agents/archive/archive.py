@@ -10,7 +10,8 @@ two nodes a cell stay.
 
 import ast
 import collections
-from typing import Any, Dict, Hashable, List, NamedTuple, Optional, Set, Tuple
+from collections.abc import Hashable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,13 +70,13 @@ class Archive:
     """
     self._max_cells = max_cells
     self._counts_unfinished = counts_unfinished
-    self.keys: List[Optional[Hashable]] = []
-    self.nodes: Dict[int, Node] = {}
+    self.keys: list[Hashable | None] = []
+    self.nodes: dict[int, Node] = {}
     self.is_full = False
     self._next_node = 0
-    self._roots: List[int] = []  # Node by world.
-    self._best: List[Optional[int]] = []  # Cell by world.
-    self._cells: Dict[Tuple[int, Optional[Hashable]], int] = {}
+    self._roots: list[int] = []  # Node by world.
+    self._best: list[int | None] = []  # Cell by world.
+    self._cells: dict[tuple[int, Hashable | None], int] = {}
     self._columns = {
         name: np.zeros(1024, dtype) for name, dtype in _COLUMNS.items()
     }
@@ -112,19 +113,19 @@ class Archive:
     self._add_cell(world, key, node, 0.0, 0)
     return node
 
-  def cell_of(self, world: int, key: Optional[Hashable]) -> Optional[int]:
+  def cell_of(self, world: int, key: Hashable | None) -> int | None:
     """Returns the number of a cell, or None."""
     return self._cells.get((world, key))
 
   def offer(
       self,
       world: int,
-      key: Optional[Hashable],
+      key: Hashable | None,
       parent: int,
       actions: bytes,
       score: float,
       length: int,
-  ) -> Optional[int]:
+  ) -> int | None:
     """Counts a visit, and keeps the trajectory if it is the best to the cell.
 
     Args:
@@ -163,7 +164,7 @@ class Archive:
       self,
       num_cells: int,
       rng: np.random.Generator,
-      target_score: Optional[float] = None,
+      target_score: float | None = None,
   ) -> np.ndarray:
     """Draws cells to explore from, with replacement.
 
@@ -210,11 +211,11 @@ class Archive:
     """Sets factors of the weights of cells; the last of equal cells wins."""
     self._columns['novelty'][cells] = novelty
 
-  def best(self, world: int) -> Optional[int]:
+  def best(self, world: int) -> int | None:
     """Returns the cell of the world's best trajectory, or None."""
     return self._best[world]
 
-  def best_of_all(self) -> Tuple[Optional[float], Optional[int]]:
+  def best_of_all(self) -> tuple[float | None, int | None]:
     """Returns score and length of the best trajectory, or (None, None)."""
     ranks = [self._rank(cell) for cell in self._best if cell is not None]
     score, negative_length = max(ranks, default=(None, 0))
@@ -250,14 +251,14 @@ class Archive:
     if is_due_only and len(self.nodes) < limit:
       return False
     wanted = {*self.column('node').tolist(), *self._roots}
-    followers: Dict[int, int] = collections.Counter()
-    reached: Set[int] = set()
+    followers: dict[int, int] = collections.Counter()
+    reached: set[int] = set()
     for node in wanted:
       while node != _NO_NODE and node not in reached:
         reached.add(node)
         node = self.nodes[node].parent
         followers[node] += 1
-    kept: Dict[int, Node] = {}
+    kept: dict[int, Node] = {}
     for node in sorted(reached):  # Parents have lower numbers.
       parent, actions = self.nodes[node]
       if parent != _NO_NODE and parent not in kept:
@@ -271,7 +272,7 @@ class Archive:
     self._num_nodes_needed = len(kept)
     return True
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     """Returns everything as plain data; equal archives have equal states."""
     self.sweep(is_due_only=False)
     numbers = sorted(self.nodes)
@@ -289,7 +290,7 @@ class Archive:
         **{name: self.column(name).copy() for name in _COLUMNS},
     }
 
-  def set_state(self, state: Dict[str, Any]) -> None:
+  def set_state(self, state: dict[str, Any]) -> None:
     """Restores the state of `get_state`."""
     lines = state['keys'].decode().split('\n')
     self.keys = [ast.literal_eval(line) for line in lines]
@@ -326,7 +327,7 @@ class Archive:
   def _add_cell(
       self,
       world: int,
-      key: Optional[Hashable],
+      key: Hashable | None,
       node: int,
       score: float,
       length: int,
@@ -350,6 +351,6 @@ class Archive:
     if best is None or self._rank(cell) > self._rank(best):
       self._best[world] = cell
 
-  def _rank(self, cell: int) -> Tuple[float, int]:
+  def _rank(self, cell: int) -> tuple[float, int]:
     columns = self._columns
     return float(columns['score'][cell]), -int(columns['length'][cell])

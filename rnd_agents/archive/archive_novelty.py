@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Novelty of an archive's cells by a curiosity such as RND."""
 
-from typing import Callable, List
+from collections.abc import Callable
 
 import gin
 import numpy as np
@@ -72,16 +72,16 @@ class CuriosityNovelty:
     """Returns the bonus of observations [n, ...], float32 [n]."""
     return self._judge(observations).numpy()
 
-  def get_state(self) -> List[np.ndarray]:
+  def get_state(self) -> list[np.ndarray]:
     """Returns networks, statistics and optimizer as arrays."""
     return [variable.numpy() for variable in self._variables()]
 
-  def set_state(self, state: List[np.ndarray]) -> None:
+  def set_state(self, state: list[np.ndarray]) -> None:
     """Restores the state of `get_state`."""
     for variable, value in zip(self._variables(), state, strict=True):
       variable.assign(value)
 
-  def _variables(self) -> List[tf.Variable]:
+  def _variables(self) -> list[tf.Variable]:
     return [*self._curiosity.variables, *self._optimizer.variables]
 
   def _bonus_and_step(self, observations: types.NestedTensor) -> tf.Tensor:

@@ -10,11 +10,12 @@ equal keys share a cell, so that the key decides what is worth returning to.
     explore.key_fn = @minigrid_state
 """
 
+from collections.abc import Hashable
 import enum
 import functools
 import hashlib
 import math
-from typing import Any, Hashable, Tuple
+from typing import Any
 
 import gin
 import gymnasium
@@ -123,7 +124,7 @@ def _is_image(array: np.ndarray) -> bool:
 @gin.configurable(module='rnd_agents', denylist=['observation', 'env'])
 def position_of_largest(
     observation: np.ndarray, env: gymnasium.Env
-) -> Tuple[int, ...]:
+) -> tuple[int, ...]:
   """Returns the indices of the largest entry, the last axis first.
 
   For one-hot pictures such as DeepSea's, of which it is (column, row).
@@ -138,7 +139,7 @@ def position_of_largest(
 
 
 @gin.configurable(module='rnd_agents', denylist=['observation', 'env'])
-def minigrid_state(observation: Any, env: gymnasium.Env) -> Tuple[Any, ...]:
+def minigrid_state(observation: Any, env: gymnasium.Env) -> tuple[Any, ...]:
   """Returns the agent and the doors of a MiniGrid task.
 
   (x, y, direction, what it carries, state of each door, boxes left), of which
@@ -184,9 +185,9 @@ def minigrid_state(observation: Any, env: gymnasium.Env) -> Tuple[Any, ...]:
 def ram_bytes(
     observation: Any,
     env: gymnasium.Env,
-    addresses: Tuple[int, ...] = (),
-    divisors: Tuple[int, ...] = (),
-) -> Tuple[int, ...]:
+    addresses: tuple[int, ...] = (),
+    divisors: tuple[int, ...] = (),
+) -> tuple[int, ...]:
   """Returns some bytes of the console's memory of an ALE game.
 
   Args:

@@ -2,20 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One archive exploration: from its settings to the files that it leaves."""
 
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
 import time
-from typing import (
-  Any,
-  Callable,
-  Dict,
-  Iterator,
-  List,
-  NamedTuple,
-  Optional,
-  Sequence,
-  Tuple,
-)
+from typing import Any, NamedTuple
 
 from absl import logging
 import gin
@@ -83,10 +74,10 @@ class Result(NamedTuple):
   finished: bool
   env_steps: int
   num_cells: int
-  best_score: Optional[float]
-  best_length: Optional[int]
+  best_score: float | None
+  best_length: int | None
   num_demonstrations: int
-  demonstrations: Optional[str]
+  demonstrations: str | None
   picture: str
 
 
@@ -138,17 +129,17 @@ class Exploration:
   seed: int = 0
   num_env_steps: int = 1_000_000
   num_worlds: int = 1
-  world_seeds: Optional[Sequence[int]] = None
+  world_seeds: Sequence[int] | None = None
   num_environments: int = 8
   steps_per_visit: int = 100
   repeat_probability: float = 0.0
   key_fn: returning.KeyFn = cells.coarse_observation
-  novelty_fn: Optional[Callable[..., explorer_lib.NoveltyFn]] = None
-  policy_dir: Optional[str] = None
+  novelty_fn: Callable[..., explorer_lib.NoveltyFn] | None = None
+  policy_dir: str | None = None
   act_probability: float = 1.0
-  target_score: Optional[float] = None
+  target_score: float | None = None
   counts_unfinished: bool = False
-  min_demonstration_score: Optional[float] = None
+  min_demonstration_score: float | None = None
   shortening_env_steps: int = 60_000
   max_cells: int = 500_000
   snapshot_memory_mb: float = 500.0
@@ -171,7 +162,7 @@ class Exploration:
       )
     configuration.check_scopes(used=('train',))
 
-  def seeds_of_worlds(self) -> List[int]:
+  def seeds_of_worlds(self) -> list[int]:
     """Returns the episode seed of each world."""
     if self.world_seeds is not None:
       return [episode_seeds.checked_seed(seed) for seed in self.world_seeds]
@@ -190,14 +181,14 @@ class ExplorationRun(runs.BaseRun):
   config: Exploration
   explorer: explorer_lib.Explorer
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     """Returns the explorer's state and the steps that it has replayed."""
     return dict(
         explorer=self.explorer.get_state(),
         replayed_env_steps=self.explorer.returner.replayed_env_steps,
     )
 
-  def set_state(self, state: Dict[str, Any]) -> None:
+  def set_state(self, state: dict[str, Any]) -> None:
     """Restores what `get_state` returned."""
     self.explorer.set_state(state['explorer'])
     self.explorer.returner.replayed_env_steps = state['replayed_env_steps']
@@ -227,7 +218,7 @@ class ExplorationRun(runs.BaseRun):
     frame_skip = env.get_wrapper_attr('frame_skip') if skips else 1
     target = self.config.target_score
     solved = archive.solved_worlds(-np.inf if target is None else target)
-    metrics: Dict[str, float] = dict(
+    metrics: dict[str, float] = dict(
         frames=int(env_steps * frame_skip),
         cells=len(archive),
         solved_worlds=int(solved.sum()),
@@ -235,7 +226,7 @@ class ExplorationRun(runs.BaseRun):
     score, length = archive.best_of_all()
     if score is not None and length is not None:
       metrics.update(best_score=score, best_length=length)
-    timings: Dict[str, float] = dict(
+    timings: dict[str, float] = dict(
         wall_time_s=self.counters.wall_time_s,
         replayed_env_steps=self.explorer.returner.replayed_env_steps,
     )
@@ -435,7 +426,7 @@ def _write_demonstrations(run: ExplorationRun) -> int:
 
 def _best_trajectories(
     run: ExplorationRun,
-) -> Iterator[Tuple[int, shortening.Trajectory]]:
+) -> Iterator[tuple[int, shortening.Trajectory]]:
   """Yields (episode seed, `shortening.Trajectory`) of each world."""
   config, archive = run.config, run.explorer.archive
   least = config.min_demonstration_score

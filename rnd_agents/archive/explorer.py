@@ -8,17 +8,9 @@ environment, puts the environments back, lets them act for a number of steps,
 and offers every state on the way to the archive.
 """
 
+from collections.abc import Callable, Hashable, Iterator, Sequence
 import dataclasses
-from typing import (
-  Any,
-  Callable,
-  Dict,
-  Hashable,
-  Iterator,
-  List,
-  Optional,
-  Sequence,
-)
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -42,7 +34,7 @@ class _Rollout:
   score: float
   length: int
   observation: Any
-  pending: List[Any] = dataclasses.field(default_factory=list)
+  pending: list[Any] = dataclasses.field(default_factory=list)
   action: Any = None
   ended: bool = False
 
@@ -69,10 +61,10 @@ class Explorer:
       num_worlds: int = 1,
       steps_per_visit: int = 100,
       repeat_probability: float = 0.0,
-      target_score: Optional[float] = None,
-      act: Optional[ActFn] = None,
+      target_score: float | None = None,
+      act: ActFn | None = None,
       act_probability: float = 1.0,
-      novelty: Optional[NoveltyFn] = None,
+      novelty: NoveltyFn | None = None,
   ):
     """Creates an Explorer; `begin` or `set_state` comes next.
 
@@ -140,7 +132,7 @@ class Explorer:
         self.returner.forget_removed()
       yield num_env_steps
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     """Returns the state of archive, generator and novelty as plain data."""
     state = dict(
         archive=self.archive.get_state(), rng=self._rng.bit_generator.state
@@ -150,7 +142,7 @@ class Explorer:
       state['novelty'] = self._novelty.get_state()
     return state
 
-  def set_state(self, state: Dict[str, Any]) -> None:
+  def set_state(self, state: dict[str, Any]) -> None:
     """Restores the state of `get_state`."""
     self.archive.set_state(state['archive'])
     self._rng.bit_generator.state = state['rng']
@@ -195,7 +187,7 @@ class Explorer:
     return num_env_steps
 
   def _novelty_of(
-      self, novelty_fn: NoveltyFn, observations: List[Any]
+      self, novelty_fn: NoveltyFn, observations: list[Any]
   ) -> np.ndarray:
     """Returns the novelty of a list of observations, [n]."""
     novelty = np.asarray(novelty_fn(self._batch(observations)), np.float64)
@@ -209,7 +201,7 @@ class Explorer:
       )
     return novelty
 
-  def _step(self, index: int, rollout: _Rollout) -> Optional[Hashable]:
+  def _step(self, index: int, rollout: _Rollout) -> Hashable | None:
     """Steps one environment and offers the state; returns its key."""
     observation, reward, ended = self.returner.step(index, rollout.action)
     rollout.observation = observation
@@ -232,7 +224,7 @@ class Explorer:
         self.returner.keep(index, node, observation)
     return key
 
-  def _choose_actions(self, rollouts: List[_Rollout]) -> None:
+  def _choose_actions(self, rollouts: list[_Rollout]) -> None:
     """Sets the next action of each rollout."""
     rng, actions = self._rng, None
     if self._act is not None:
@@ -248,7 +240,7 @@ class Explorer:
       ):
         rollout.action = self.returner.actions.sample(rng)
 
-  def _batch(self, observations: List[Any]) -> Any:
+  def _batch(self, observations: list[Any]) -> Any:
     """Returns observations as one batch of the environment's spec."""
     return self._convert(
         tf.nest.map_structure(lambda *parts: np.stack(parts), *observations)

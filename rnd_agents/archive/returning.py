@@ -3,15 +3,9 @@
 """Puts environments back to the end of a trajectory of the archive."""
 
 import collections
-from typing import (
-  Any,
-  Callable,
-  Hashable,
-  List,
-  OrderedDict,
-  Sequence,
-  Tuple,
-)
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 import zlib
 
 from absl import logging
@@ -149,7 +143,7 @@ class Returner:
     except Exception as error:
       raise failures.failure_of(error, 'reset', index) from error
 
-  def step(self, index: int, action: Any) -> Tuple[Any, float, bool]:
+  def step(self, index: int, action: Any) -> tuple[Any, float, bool]:
     """Returns the observation, the reward, and whether the episode ended."""
     try:
       step = self._envs[index].step(action)
@@ -280,9 +274,9 @@ class Returner:
   def _repeats(
       self,
       index: int,
-      middle: Tuple[int, bytes],
-      played: List[Any],
-      moments: List[Any],
+      middle: tuple[int, bytes],
+      played: list[Any],
+      moments: list[Any],
   ) -> bool:
     """Returns whether a snapshot continues as the episode did."""
     step, snapshot = middle

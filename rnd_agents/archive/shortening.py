@@ -9,7 +9,8 @@ trajectory is played, as long as it comes to the same cells as before: it must
 end in the same cell with no lower score.
 """
 
-from typing import Dict, Hashable, List, NamedTuple, Optional, Tuple
+from collections.abc import Hashable
+from typing import NamedTuple
 
 from rnd_agents import errors
 from rnd_agents.archive import archive as archive_lib
@@ -26,8 +27,8 @@ class Trajectory(NamedTuple):
   """
 
   actions: bytes
-  keys: List[Optional[Hashable]]
-  scores: List[float]
+  keys: list[Hashable | None]
+  scores: list[float]
 
   @property
   def length(self) -> int:
@@ -95,7 +96,7 @@ class _Way(NamedTuple):
 
   time: int
   actions: bytes
-  cell: Optional[int]
+  cell: int | None
 
 
 def _shorter_ways(
@@ -103,12 +104,12 @@ def _shorter_ways(
     actions: returning.Actions,
     world: int,
     trajectory: Trajectory,
-) -> List[_Way]:
+) -> list[_Way]:
   """Returns the ways that save steps, those that save the most first."""
   size = actions.num_bytes
   # Score and actions of the first time, by key.
-  own: Dict[Optional[Hashable], Tuple[float, bytes]] = {}
-  found: List[_Way] = []
+  own: dict[Hashable | None, tuple[float, bytes]] = {}
+  found: list[_Way] = []
   for t, (key, score) in enumerate(
       zip(trajectory.keys, trajectory.scores, strict=True)
   ):
@@ -132,8 +133,8 @@ def _leads_on(
     world: int,
     way: _Way,
     rest: bytes,
-    keys: List[Optional[Hashable]],
-) -> Tuple[bool, int]:
+    keys: list[Hashable | None],
+) -> tuple[bool, int]:
   """Plays the rest of a trajectory after another way to its beginning.
 
   Args:
@@ -171,7 +172,7 @@ def _leads_on(
 
 def _play(returner: returning.Returner, world: int, data: bytes) -> Trajectory:
   """Plays packed actions, up to the end of the episode."""
-  keys: List[Optional[Hashable]] = [returner.key(0, returner.reset(0, world))]
+  keys: list[Hashable | None] = [returner.key(0, returner.reset(0, world))]
   scores = [0.0]
   for action in returner.actions.unpack(data):
     observation, reward, ended = returner.step(0, action)

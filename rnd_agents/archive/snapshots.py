@@ -12,19 +12,11 @@ state elsewhere (in a simulator in another process, in the random numbers of a
 module): `returning` compares a snapshot with a replay before it relies on it.
 """
 
+from collections.abc import Iterator, Sequence
 import io
 import pickle
 import types
-from typing import (
-  Any,
-  BinaryIO,
-  Dict,
-  Iterator,
-  List,
-  Optional,
-  Sequence,
-  Tuple,
-)
+from typing import Any, BinaryIO
 
 import gymnasium
 from gymnasium.envs import registration
@@ -49,9 +41,9 @@ class Snapshots:
     """
     # [environment][layer], the outermost first.
     self._layers = [list(_layers(env)) for env in envs]
-    self._constants: List[Any] = []
-    self._indices: Dict[int, int] = {}  # Of the constants, by id.
-    self._is_constant: Dict[type, bool] = {}
+    self._constants: list[Any] = []
+    self._indices: dict[int, int] = {}  # Of the constants, by id.
+    self._is_constant: dict[type, bool] = {}
 
   def take(self, index: int, more: Any = None) -> bytes:
     """Returns a snapshot of environment `index`, with `more` beside it.
@@ -103,7 +95,7 @@ class Snapshots:
 
   def name_of(
       self, value: Any, layers: Sequence[gymnasium.Env]
-  ) -> Optional[Tuple[str, int]]:
+  ) -> tuple[str, int] | None:
     """Returns the name of a layer or a constant; None for other values."""
     if not self._stays(value) or value is _named:
       return None
@@ -139,7 +131,7 @@ class _Pickler(pickle.Pickler):
 
 
 # Layers and constants, while a snapshot is being restored.
-_found: Dict[str, Sequence[Any]] = {}
+_found: dict[str, Sequence[Any]] = {}
 
 
 def _named(kind: str, index: int) -> Any:

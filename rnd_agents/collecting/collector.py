@@ -11,7 +11,8 @@ arrays alone.
 """
 
 import abc
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from tf_agents.policies import tf_policy
@@ -105,7 +106,7 @@ class Collector(abc.ABC):
   @abc.abstractmethod
   def collect(
       self,
-      variables: Optional[List[np.ndarray]],
+      variables: list[np.ndarray] | None,
       num_steps: int,
       is_uniform: bool = False,
   ) -> Rollout:
@@ -126,15 +127,15 @@ class Collector(abc.ABC):
     """
 
   @abc.abstractmethod
-  def visits(self) -> Optional[Dict[str, Any]]:
+  def visits(self) -> dict[str, Any] | None:
     """Returns counts of the visited states; None if none are counted."""
 
   @abc.abstractmethod
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     """Returns the collector's state, of plain arrays."""
 
   @abc.abstractmethod
-  def set_state(self, state: Dict[str, Any]) -> bool:
+  def set_state(self, state: dict[str, Any]) -> bool:
     """Restores what `get_state` returned.
 
     Returns:

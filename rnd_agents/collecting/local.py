@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A collector in the process that it is made in, with TF-Agents' driver."""
 
+from collections.abc import Iterator, Sequence
 import contextlib
 import functools
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any
 
 from absl import logging
 import numpy as np
@@ -48,14 +49,14 @@ class LocalCollector(collector.Collector):
     )
     # In one call, which takes a tenth of the time of one call a variable.
     self._assign = common.function(self._assign_in_graph)
-    self._steps: Optional[_Steps] = None
+    self._steps: _Steps | None = None
     # NumPy; None for the initial one.
-    self._policy_state: Optional[types.NestedArray] = None
+    self._policy_state: types.NestedArray | None = None
     # Last row [B, ...] of the rollout before; None after a reset.
-    self._last_row: Optional[trajectory.Trajectory] = None
+    self._last_row: trajectory.Trajectory | None = None
     self._env_steps = 0
     self._has_said_why = False
-    self._visits: Optional[visits.VisitCounts] = visits.VisitCounts(
+    self._visits: visits.VisitCounts | None = visits.VisitCounts(
         self._environment.observation_spec(), self._environment.name
     )
     self._environment.add_step_observer(self._count_visits)
@@ -90,7 +91,7 @@ class LocalCollector(collector.Collector):
 
   def collect(
       self,
-      variables: Optional[List[np.ndarray]],
+      variables: list[np.ndarray] | None,
       num_steps: int,
       is_uniform: bool = False,
   ) -> collector.Rollout:
@@ -145,7 +146,7 @@ class LocalCollector(collector.Collector):
   # Visited states.
 
   def _count_visits(
-      self, time_step: ts.TimeStep, infos: Dict[str, Any]
+      self, time_step: ts.TimeStep, infos: dict[str, Any]
   ) -> None:
     if self._visits is None:
       return
@@ -156,13 +157,13 @@ class LocalCollector(collector.Collector):
       logging.warning('No heat map: %s', error, exc_info=True)
       self._visits = None
 
-  def visits(self) -> Optional[Dict[str, Any]]:
+  def visits(self) -> dict[str, Any] | None:
     return None if self._visits is None else self._visits.state()
 
   # ---------------------------------------------------------------------------
   # Saving and resuming.
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     return dict(
         environment=self._environment_state(),
         generator=self._generator.state.numpy(),
@@ -172,7 +173,7 @@ class LocalCollector(collector.Collector):
         visits=self.visits(),
     )
 
-  def _environment_state(self) -> Optional[Dict[str, Any]]:
+  def _environment_state(self) -> dict[str, Any] | None:
     """Returns the episodes in progress; None if they cannot be saved."""
     try:
       return self._environment.get_state()
@@ -182,7 +183,7 @@ class LocalCollector(collector.Collector):
         logging.info('A resumed run will begin new episodes: %s', error)
       return None
 
-  def set_state(self, state: Dict[str, Any]) -> bool:
+  def set_state(self, state: dict[str, Any]) -> bool:
     self._generator.reset(state['generator'])
     self._env_steps = state['env_steps']
     if self._visits is not None and state['visits'] is not None:
@@ -247,8 +248,8 @@ class _Steps:
       self,
       num_rows: int,
       policy_state: types.NestedArray,
-      first_row: Optional[trajectory.Trajectory] = None,
-  ) -> Tuple[trajectory.Trajectory, types.NestedArray]:
+      first_row: trajectory.Trajectory | None = None,
+  ) -> tuple[trajectory.Trajectory, types.NestedArray]:
     """Steps the environments for some rows.
 
     Args:
@@ -272,8 +273,8 @@ class _Steps:
       self,
       num_rows: tf.Tensor,
       policy_state: types.NestedTensor,
-      first_row: Optional[trajectory.Trajectory],
-  ) -> Tuple[trajectory.Trajectory, types.NestedTensor]:
+      first_row: trajectory.Trajectory | None,
+  ) -> tuple[trajectory.Trajectory, types.NestedTensor]:
     self._buffer.clear()
     if first_row is not None:
       self._buffer.add_batch(first_row)

@@ -3,7 +3,7 @@
 """Policies whose random numbers are part of a checkpoint."""
 
 import abc
-from typing import Callable, Optional
+from collections.abc import Callable
 
 import numpy as np
 import tensorflow as tf
@@ -64,7 +64,7 @@ class SeededPolicy(tf_policy.TFPolicy):
         policy_state_spec=policy.policy_state_spec,
         info_spec=policy.info_spec,
         clip=False,
-        name='SeededPolicy',
+        name=type(self).__name__,
     )
     self._policy = policy
     self._generator = generator
@@ -81,9 +81,19 @@ class SeededPolicy(tf_policy.TFPolicy):
       self,
       time_step: ts.TimeStep,
       policy_state: types.NestedTensor,
-      seed: Optional[types.Seed],
+      seed: types.Seed | None,
   ) -> policy_step.PolicyStep:
     step = self._policy.distribution(time_step, policy_state)
+    return step._replace(
+        action=tf.nest.pack_sequence_as(
+            step.action, self._draw(time_step, step)
+        )
+    )
+
+  def _draw(
+      self, time_step: ts.TimeStep, step: policy_step.PolicyStep
+  ) -> list[tf.Tensor]:
+    """Returns actions [B, ...], one for each leaf of the action spec."""
     distributions = tf.nest.flatten(step.action)
     # TensorFlow Probability takes two int32 for a seed without a state.
     seeds = self._generator.uniform_full_int(
@@ -91,16 +101,13 @@ class SeededPolicy(tf_policy.TFPolicy):
     )
     # `RNDPPOPolicy` refuses NaN there: no environment is to see what was drawn.
     with tf.control_dependencies(tf.nest.flatten(step.info)):
-      actions = [
+      return [
           distribution.sample(seed=seeds[i])
           for i, distribution in enumerate(distributions)
       ]
-    return step._replace(
-        action=tf.nest.pack_sequence_as(step.action, actions)
-    )
 
 
-class UniformPolicy(tf_policy.TFPolicy):
+class UniformPolicy(SeededPolicy):
   """Draws actions evenly between the bounds of the action spec.
 
   Policy state and policy info are those of another policy that sees the same
@@ -108,53 +115,23 @@ class UniformPolicy(tf_policy.TFPolicy):
   actions, too.
   """
 
-  def __init__(
-      self, policy: tf_policy.TFPolicy, generator: tf.random.Generator
-  ):
-    """Creates the policy.
-
-    Args:
-      policy: The other policy, with a distribution.
-      generator: Draws the actions; whoever saves checkpoints tracks it.
-    """
-    super().__init__(
-        policy.time_step_spec,
-        policy.action_spec,
-        policy_state_spec=policy.policy_state_spec,
-        info_spec=policy.info_spec,
-        clip=False,
-        name='UniformPolicy',
-    )
-    self._policy = policy
-    self._generator = generator
-
-  def _get_initial_state(self, batch_size: types.Int) -> types.NestedTensor:
-    return self._policy.get_initial_state(batch_size)
-
   def _distribution(
       self, time_step: ts.TimeStep, policy_state: types.NestedTensor
   ) -> policy_step.PolicyStep:
     raise NotImplementedError('UniformPolicy only has actions.')
 
-  def _action(
-      self,
-      time_step: ts.TimeStep,
-      policy_state: types.NestedTensor,
-      seed: Optional[types.Seed],
-  ) -> policy_step.PolicyStep:
-    step = self._policy.distribution(time_step, policy_state)
+  def _draw(
+      self, time_step: ts.TimeStep, step: policy_step.PolicyStep
+  ) -> list[tf.Tensor]:
     outer_dims = tf.shape(time_step.step_type)
     # `TFPyEnvironment` must not step before it has returned the time step.
     with tf.control_dependencies(tf.nest.flatten(time_step)):
-      actions = [
-          self._draw(spec, outer_dims)
+      return [
+          self._draw_leaf(spec, outer_dims)
           for spec in tf.nest.flatten(self.action_spec)
       ]
-    return step._replace(
-        action=tf.nest.pack_sequence_as(step.action, actions)
-    )
 
-  def _draw(
+  def _draw_leaf(
       self, spec: types.BoundedTensorSpec, outer_dims: tf.Tensor
   ) -> tf.Tensor:
     """Draws actions [B, ...] of one `BoundedTensorSpec`."""

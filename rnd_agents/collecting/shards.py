@@ -6,9 +6,10 @@ A shard is the unit of seeding, work and recovery: a run depends on the number
 of its shards and not on where they run.
 """
 
+from collections.abc import Callable, Sequence
 import contextlib
 import functools
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -27,7 +28,7 @@ class Ahead(NamedTuple):
     finish: function that waits for the rollout and returns it.
   """
 
-  variables: Sequence[Optional[List[np.ndarray]]]
+  variables: Sequence[list[np.ndarray] | None]
   num_steps: int
   is_uniform: bool
   finish: Callable[[], collector.Rollout]
@@ -50,8 +51,8 @@ class Shards:
     self._collectors = list(collectors)
     self._max_lag_rounds = max_lag_rounds
     # Those of the last call that gave some, for each shard.
-    self._variables: Sequence[Optional[List[np.ndarray]]] = []
-    self._ahead: Optional[Ahead] = None  # With a lag.
+    self._variables: Sequence[list[np.ndarray] | None] = []
+    self._ahead: Ahead | None = None  # With a lag.
     stops = np.cumsum([each.num_environments for each in self._collectors])
     self._slices = [
         slice(int(stop) - each.num_environments, int(stop))
@@ -68,7 +69,7 @@ class Shards:
     """B, of all shards together."""
     return self._slices[-1].stop
 
-  def environments(self) -> List[vector_environment.VectorPyEnvironment]:
+  def environments(self) -> list[vector_environment.VectorPyEnvironment]:
     """Returns the environments in this process, for a watchdog."""
     return [e for each in self._collectors for e in each.environments()]
 
@@ -79,7 +80,7 @@ class Shards:
       ahead.finish()
     self._map('reset')
 
-  def _map(self, name: str, *arguments: Sequence[Any]) -> List[Any]:
+  def _map(self, name: str, *arguments: Sequence[Any]) -> list[Any]:
     """Calls a method of each shard, one after the other, in this process.
 
     Args:
@@ -96,7 +97,7 @@ class Shards:
 
   def collect(
       self,
-      variables_of: Optional[Callable[[slice], List[np.ndarray]]],
+      variables_of: Callable[[slice], list[np.ndarray]] | None,
       num_steps: int,
       is_uniform: bool = False,
   ) -> collector.Rollout:
@@ -123,7 +124,7 @@ class Shards:
 
   def _collect(
       self,
-      variables: Sequence[Optional[List[np.ndarray]]],
+      variables: Sequence[list[np.ndarray] | None],
       num_steps: int,
       is_uniform: bool,
   ) -> collector.Rollout:
@@ -132,7 +133,7 @@ class Shards:
 
   def _collect_ahead(
       self,
-      variables: Sequence[Optional[List[np.ndarray]]],
+      variables: Sequence[list[np.ndarray] | None],
       num_steps: int,
       is_uniform: bool,
   ) -> Ahead:
@@ -165,24 +166,24 @@ class Shards:
         episodes,
     )
 
-  def report(self) -> List[Dict[str, float]]:
+  def report(self) -> list[dict[str, float]]:
     """Returns facts of each worker since the last report, by name."""
     return []
 
-  def visits(self) -> List[Dict[str, Any]]:
+  def visits(self) -> list[dict[str, Any]]:
     """Returns counts of visited states, one for each shard that counts."""
     return [counts for counts in self._map('visits') if counts is not None]
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     """Returns states of all shards, and how a round ahead is collected."""
     ahead = self._ahead and self._ahead[:-1]
     return dict(shards=self._states(), ahead=ahead)
 
-  def _states(self) -> List[Dict[str, Any]]:
+  def _states(self) -> list[dict[str, Any]]:
     """Returns the states of the shards, before a round ahead."""
     return self._map('get_state')
 
-  def set_state(self, state: Dict[str, Any]) -> bool:
+  def set_state(self, state: dict[str, Any]) -> bool:
     """Restores what `get_state` returned.
 
     Returns:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Combines curiosities: their product, their sum, a bounded factor."""
 
-from typing import Any, Iterator, List, Optional, Sequence, Tuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import gin
 import tensorflow as tf
@@ -63,8 +64,8 @@ class Combination(curiosity.Curiosity):
   def _each(
       self,
       transitions: transitions_lib.Transitions,
-      constants: Optional[types.NestedTensor],
-  ) -> Iterator[Tuple[curiosity.Curiosity, transitions_lib.Transitions, Any]]:
+      constants: types.NestedTensor | None,
+  ) -> Iterator[tuple[curiosity.Curiosity, transitions_lib.Transitions, Any]]:
     """Yields each part with its transitions and its constants."""
     for i, part in enumerate(self.parts):
       own = transitions
@@ -75,8 +76,8 @@ class Combination(curiosity.Curiosity):
   def _bonuses(
       self,
       transitions: transitions_lib.Transitions,
-      constants: Optional[types.NestedTensor],
-  ) -> List[tf.Tensor]:
+      constants: types.NestedTensor | None,
+  ) -> list[tf.Tensor]:
     """Returns the raw bonuses of the parts, a list of tensors [outer...]."""
     return [
         part.bonus(*own) for part, *own in self._each(transitions, constants)
@@ -85,8 +86,8 @@ class Combination(curiosity.Curiosity):
   def loss(
       self,
       transitions: transitions_lib.Transitions,
-      weights: Optional[tf.Tensor] = None,
-      constants: Optional[types.NestedTensor] = None,
+      weights: tf.Tensor | None = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the sum of the losses of the parts."""
     return tf.add_n([
@@ -100,7 +101,7 @@ class Combination(curiosity.Curiosity):
       part.update_statistics(own)
 
   def update_observation_statistics(
-      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+      self, observations: types.NestedTensor, mask: tf.Tensor | None = None
   ) -> None:
     """Updates the observation statistics of all parts."""
     for part in self.parts:
@@ -120,7 +121,7 @@ class Product(Combination):
       self,
       parts: Sequence[curiosity.Curiosity],
       discount_factor: types.Float = 0.99,
-      scale_horizon_env_steps: Optional[float] = None,
+      scale_horizon_env_steps: float | None = None,
       least_scale_share: float = 0.0,
       name: str = 'Product',
   ):
@@ -144,7 +145,7 @@ class Product(Combination):
   def bonus(
       self,
       transitions: transitions_lib.Transitions,
-      constants: Optional[types.NestedTensor] = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the product of the raw bonuses of the parts."""
     bonus, *others = self._bonuses(transitions, constants)
@@ -163,7 +164,7 @@ class Sum(Combination):
   def __init__(
       self,
       parts: Sequence[curiosity.Curiosity],
-      weights: Optional[Sequence[float]] = None,
+      weights: Sequence[float] | None = None,
       name: str = 'Sum',
   ):
     """Creates the module.
@@ -189,13 +190,13 @@ class Sum(Combination):
   def bonus(
       self,
       transitions: transitions_lib.Transitions,
-      constants: Optional[types.NestedTensor] = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the raw bonuses of the parts, [outer..., N]."""
     return tf.stack(self._bonuses(transitions, constants), axis=-1)
 
   def update_return_statistics(
-      self, bonus: tf.Tensor, valid: Optional[tf.Tensor] = None
+      self, bonus: tf.Tensor, valid: tf.Tensor | None = None
   ) -> None:
     """Updates the return statistics of the parts; `bonus` is [B, T, N]."""
     for i, part in enumerate(self.parts):
@@ -250,7 +251,7 @@ class BoundedFactor(Combination):
   def bonus(
       self,
       transitions: transitions_lib.Transitions,
-      constants: Optional[types.NestedTensor] = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the factor."""
     (bonus,) = self._bonuses(transitions, constants)
@@ -335,7 +336,7 @@ def create_sum(
 def create_bounded_factor(
     time_step_spec: ts.TimeStep,
     action_spec: types.NestedTensorSpec,
-    curiosity_fn: Optional[curiosity.CuriosityFn] = None,
+    curiosity_fn: curiosity.CuriosityFn | None = None,
 ) -> BoundedFactor:
   """Builds a `BoundedFactor`, for a `create_product`.
 
@@ -363,8 +364,8 @@ def create_bounded_factor(
 def _build(
     owner: str,
     curiosity_fns: Sequence[curiosity.CuriosityFn],
-    specs: Tuple[ts.TimeStep, types.NestedTensorSpec],
-) -> List[curiosity.Curiosity]:
+    specs: tuple[ts.TimeStep, types.NestedTensorSpec],
+) -> list[curiosity.Curiosity]:
   """Returns the curiosities that functions build; checks the functions."""
   if not isinstance(curiosity_fns, (list, tuple)) or not curiosity_fns:
     raise errors.InvalidType(

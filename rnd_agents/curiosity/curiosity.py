@@ -3,8 +3,9 @@
 """The base class of curiosities: modules that pay bonuses for exploring."""
 
 import abc
+from collections.abc import Callable
 import inspect
-from typing import Any, Callable, Optional
+from typing import Any
 
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
@@ -74,8 +75,8 @@ class Curiosity(tf.Module, abc.ABC):
   def __init__(
       self,
       discount_factor: types.Float = 0.99,
-      name: Optional[str] = None,
-      scale_horizon_env_steps: Optional[float] = None,
+      name: str | None = None,
+      scale_horizon_env_steps: float | None = None,
       least_scale_share: float = 0.0,
   ):
     """Creates the statistics of the return.
@@ -120,7 +121,7 @@ class Curiosity(tf.Module, abc.ABC):
   def bonus(
       self,
       transitions: transitions_lib.Transitions,
-      constants: Optional[types.NestedTensor] = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the raw bonus of transitions, without a gradient.
 
@@ -189,8 +190,8 @@ class Curiosity(tf.Module, abc.ABC):
   def loss(
       self,
       transitions: transitions_lib.Transitions,
-      weights: Optional[tf.Tensor] = None,
-      constants: Optional[types.NestedTensor] = None,
+      weights: tf.Tensor | None = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the loss of `trainable_variables`; 0 if there are none.
 
@@ -232,7 +233,7 @@ class Curiosity(tf.Module, abc.ABC):
     )
 
   def update_observation_statistics(
-      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+      self, observations: types.NestedTensor, mask: tf.Tensor | None = None
   ) -> None:
     """Adds observations, such as a random policy's, to the statistics.
 
@@ -242,7 +243,7 @@ class Curiosity(tf.Module, abc.ABC):
     """
 
   def update_return_statistics(
-      self, bonus: tf.Tensor, valid: Optional[tf.Tensor] = None
+      self, bonus: tf.Tensor, valid: tf.Tensor | None = None
   ) -> None:
     """Adds the returns of a rollout's bonus to their statistics.
 
@@ -307,7 +308,7 @@ class Curiosity(tf.Module, abc.ABC):
   def rewards(
       self,
       transitions: transitions_lib.Transitions,
-      constants: Optional[types.NestedTensor] = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the normalized bonus of transitions, 0 where they are not valid.
 

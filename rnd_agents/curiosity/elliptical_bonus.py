@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E3B: elliptical bonuses within an episode."""
 
-from typing import Optional, Sequence
+from collections.abc import Sequence
 
 import gin
 import tensorflow as tf
@@ -35,7 +35,7 @@ class EllipticalBonus(curiosity.Curiosity):
       model: inverse_model.InverseModel,
       ridge: float = 0.1,
       discount_factor: types.Float = 0.99,
-      scale_horizon_env_steps: Optional[float] = None,
+      scale_horizon_env_steps: float | None = None,
       least_scale_share: float = 0.0,
       name: str = 'EllipticalBonus',
   ):
@@ -80,7 +80,7 @@ class EllipticalBonus(curiosity.Curiosity):
   def bonus(
       self,
       transitions: transitions_lib.Transitions,
-      constants: Optional[types.NestedTensor] = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the bonus; for replayed transitions that of their collection."""
     return self.episodic_part(transitions)
@@ -88,8 +88,8 @@ class EllipticalBonus(curiosity.Curiosity):
   def loss(
       self,
       transitions: transitions_lib.Transitions,
-      weights: Optional[tf.Tensor] = None,
-      constants: Optional[types.NestedTensor] = None,
+      weights: tf.Tensor | None = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the weighted mean error of the inverse model."""
     transitions.require_whole(self.name)
@@ -106,7 +106,7 @@ class EllipticalBonus(curiosity.Curiosity):
     super().update_statistics(transitions)
 
   def update_observation_statistics(
-      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+      self, observations: types.NestedTensor, mask: tf.Tensor | None = None
   ) -> None:
     """Adds raw observations [outer..., *shape] to the whitening."""
     self.model.seen.update(observations, mask)

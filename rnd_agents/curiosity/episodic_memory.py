@@ -3,7 +3,7 @@
 """Memories of the observations of each environment's running episode."""
 
 import abc
-from typing import Callable, Optional, Tuple
+from collections.abc import Callable
 
 import tensorflow as tf
 from tf_agents.typing import types
@@ -62,7 +62,7 @@ class EpisodicMemory(tf.Module, abc.ABC):
 
   def _look(
       self, transitions: transitions_lib.Transitions
-  ) -> Tuple[tf.Tensor, tf.Tensor]:
+  ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns (values [B, T], memory [B, ...] with the transitions)."""
     transitions.require_whole(self.name)
     if not transitions.is_rollout:
@@ -94,7 +94,7 @@ class EpisodicMemory(tf.Module, abc.ABC):
       starts: tf.Tensor,
       counts: tf.Tensor,
       memory: tf.Tensor,
-  ) -> Tuple[tf.Tensor, tf.Tensor]:
+  ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns (values [B, R], the memory after the rows).
 
     Args:
@@ -110,7 +110,7 @@ class FirstVisits(EpisodicMemory):
 
   def __init__(
       self,
-      key_fn: Optional[observations_lib.ObservationFn] = None,
+      key_fn: observations_lib.ObservationFn | None = None,
       name: str = 'FirstVisits',
   ):
     """Creates an empty memory.
@@ -130,7 +130,7 @@ class FirstVisits(EpisodicMemory):
       starts: tf.Tensor,
       counts: tf.Tensor,
       memory: tf.Tensor,
-  ) -> Tuple[tf.Tensor, tf.Tensor]:
+  ) -> tuple[tf.Tensor, tf.Tensor]:
     if self._key_fn is not None:
       observations = self._key_fn(observations)
     return episodic.first_visits(
@@ -166,7 +166,7 @@ class EllipticalMemory(EpisodicMemory):
       starts: tf.Tensor,
       counts: tf.Tensor,
       memory: tf.Tensor,
-  ) -> Tuple[tf.Tensor, tf.Tensor]:
+  ) -> tuple[tf.Tensor, tf.Tensor]:
     return episodic.elliptical_bonuses(
         self._features_fn(observations), starts, counts, memory, self._ridge
     )

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ICM: the error of a prediction of the next observation's features."""
 
-from typing import Optional, Sequence
+from collections.abc import Sequence
 
 import gin
 import tensorflow as tf
@@ -39,7 +39,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
       fc_layer_params: Sequence[int] = (256,),
       forward_loss_share: float = 0.2,
       discount_factor: types.Float = 0.99,
-      scale_horizon_env_steps: Optional[float] = None,
+      scale_horizon_env_steps: float | None = None,
       least_scale_share: float = 0.0,
       name: str = 'IntrinsicCuriosityModule',
   ):
@@ -101,7 +101,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
   def bonus(
       self,
       transitions: transitions_lib.Transitions,
-      constants: Optional[types.NestedTensor] = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the error of g."""
     transitions.require_whole(self.name)
@@ -122,8 +122,8 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
   def loss(
       self,
       transitions: transitions_lib.Transitions,
-      weights: Optional[tf.Tensor] = None,
-      constants: Optional[types.NestedTensor] = None,
+      weights: tf.Tensor | None = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the weighted mean loss of both models."""
     transitions.require_whole(self.name)
@@ -135,7 +135,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
     return rnd.predictor_loss(errors, transitions.valid, weights)
 
   def update_observation_statistics(
-      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+      self, observations: types.NestedTensor, mask: tf.Tensor | None = None
   ) -> None:
     """Adds raw observations [outer..., *shape] to the whitening."""
     self.model.seen.update(observations, mask)

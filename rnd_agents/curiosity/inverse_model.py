@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model that predicts the action between two observations."""
 
-from typing import List, Optional, Sequence
+from collections.abc import Sequence
 
 import gin
 import numpy as np
@@ -31,10 +31,10 @@ class InverseModel(tf.Module):
       self,
       observation_spec: types.NestedTensorSpec,
       action_spec: types.NestedTensorSpec,
-      observation_fn: Optional[observations_lib.ObservationFn] = None,
+      observation_fn: observations_lib.ObservationFn | None = None,
       fc_layer_params: Sequence[int] = (128,),
       num_features: int = 128,
-      conv_layers: Optional[image_inputs.ConvLayers] = None,
+      conv_layers: image_inputs.ConvLayers | None = None,
       action_fc_layer_params: Sequence[int] = (256,),
       name: str = 'InverseModel',
   ):
@@ -82,7 +82,7 @@ class InverseModel(tf.Module):
     )
     self._action_layers.build([None, 2 * num_features])
 
-  def _action_sizes(self) -> List[int]:
+  def _action_sizes(self) -> list[int]:
     """Returns the number of outputs of each action: logits or means."""
     return [
         (_num_values(spec) or 1) * spec.shape.num_elements()
@@ -165,7 +165,7 @@ def encode_actions(
   return tf.concat(columns, axis=-1)
 
 
-def _num_values(spec: tf.TensorSpec) -> Optional[int]:
+def _num_values(spec: tf.TensorSpec) -> int | None:
   """Returns the number of values of a discrete action; None for others."""
   if not spec.dtype.is_integer:
     return None

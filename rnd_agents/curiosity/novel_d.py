@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NovelD: the increase of novelty from one observation to the next."""
 
-from typing import Optional, Sequence
+from collections.abc import Sequence
 
 import gin
 import tensorflow as tf
@@ -33,10 +33,10 @@ class NovelD(curiosity.Curiosity):
       self,
       novelty: curiosity.Curiosity,
       alpha: float = 0.5,
-      key_fn: Optional[observations_lib.ObservationFn] = None,
+      key_fn: observations_lib.ObservationFn | None = None,
       first_visits_only: bool = True,
       discount_factor: types.Float = 0.99,
-      scale_horizon_env_steps: Optional[float] = None,
+      scale_horizon_env_steps: float | None = None,
       least_scale_share: float = 0.0,
       name: str = 'NovelD',
   ):
@@ -97,7 +97,7 @@ class NovelD(curiosity.Curiosity):
   def bonus(
       self,
       transitions: transitions_lib.Transitions,
-      constants: Optional[types.NestedTensor] = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the positive differences of novelty at first visits."""
     difference = tf.maximum(self._differences(transitions, constants), 0.0)
@@ -108,7 +108,7 @@ class NovelD(curiosity.Curiosity):
   def _differences(
       self,
       transitions: transitions_lib.Transitions,
-      constants: Optional[types.NestedTensor],
+      constants: types.NestedTensor | None,
   ) -> tf.Tensor:
     """Returns b(s') - alpha b(s)."""
     if not self._alpha:
@@ -132,8 +132,8 @@ class NovelD(curiosity.Curiosity):
   def loss(
       self,
       transitions: transitions_lib.Transitions,
-      weights: Optional[tf.Tensor] = None,
-      constants: Optional[types.NestedTensor] = None,
+      weights: tf.Tensor | None = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the loss of the novelty."""
     return self.novelty.loss(transitions, weights, constants)
@@ -145,7 +145,7 @@ class NovelD(curiosity.Curiosity):
     self.novelty.update_statistics(transitions)
 
   def update_observation_statistics(
-      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+      self, observations: types.NestedTensor, mask: tf.Tensor | None = None
   ) -> None:
     """Adds observations to the statistics of the novelty."""
     self.novelty.update_observation_statistics(observations, mask)

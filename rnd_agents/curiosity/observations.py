@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selects, whitens and clips observations for curiosities."""
 
-from typing import Callable, Optional
+from collections.abc import Callable
 
 import gin
 import tensorflow as tf
@@ -21,7 +21,7 @@ ObservationFn = Callable[[types.NestedTensor], types.NestedTensor]
 
 def observation_spec(
     environment_observation_spec: types.NestedTensorSpec,
-    observation_fn: Optional[ObservationFn] = None,
+    observation_fn: ObservationFn | None = None,
 ) -> types.NestedTensorSpec:
   """Returns the specs of a curiosity's input, for building its networks.
 
@@ -83,8 +83,8 @@ class SeenObservations(tf.Module):
   def __init__(
       self,
       environment_observation_spec: types.NestedTensorSpec,
-      observation_fn: Optional[ObservationFn] = None,
-      clip_value: Optional[float] = 5.0,
+      observation_fn: ObservationFn | None = None,
+      clip_value: float | None = 5.0,
       name: str = 'SeenObservations',
   ):
     """Creates the running moments.
@@ -142,7 +142,7 @@ class SeenObservations(tf.Module):
     )
 
   def update(
-      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+      self, observations: types.NestedTensor, mask: tf.Tensor | None = None
   ) -> None:
     """Adds raw observations [outer..., *shape] to the moments."""
     flat = tf.nest.flatten(self.select(observations))

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random Network Distillation: the error of predicting a random network."""
 
-from typing import Any, Callable, Optional, Sequence, Type
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import gin
 import tensorflow as tf
@@ -42,9 +43,9 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       environment_observation_spec: types.NestedTensorSpec,
       rnd_network: network.Network,
       target_rnd_network: network.Network,
-      observation_fn: Optional[observations_lib.ObservationFn] = None,
+      observation_fn: observations_lib.ObservationFn | None = None,
       loss_fn: LossFn = rnd.rnd_error,
-      observation_clip_value: Optional[float] = 5.0,
+      observation_clip_value: float | None = 5.0,
       discount_factor: types.Float = 0.99,
       name: str = 'RandomNetworkDistillation',
       **scale: Any,
@@ -144,7 +145,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
   def errors(
       self,
       observations: types.NestedTensor,
-      target_features: Optional[tf.Tensor] = None,
+      target_features: tf.Tensor | None = None,
   ) -> tf.Tensor:
     """Returns prediction errors with a gradient into the predictor.
 
@@ -165,7 +166,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
   def bonus(
       self,
       transitions: transitions_lib.Transitions,
-      constants: Optional[types.NestedTensor] = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the prediction error on next observations."""
 
@@ -188,15 +189,15 @@ class RandomNetworkDistillation(curiosity.Curiosity):
   def loss(
       self,
       transitions: transitions_lib.Transitions,
-      weights: Optional[tf.Tensor] = None,
-      constants: Optional[types.NestedTensor] = None,
+      weights: tf.Tensor | None = None,
+      constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the weighted mean prediction error."""
     errors = self.errors(transitions.next_observation, constants)
     return rnd.predictor_loss(errors, transitions.valid, weights)
 
   def update_observation_statistics(
-      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+      self, observations: types.NestedTensor, mask: tf.Tensor | None = None
   ) -> None:
     """Adds raw observations [outer..., *shape] to the whitening."""
     self.seen.update(observations, mask)
@@ -208,13 +209,13 @@ class RandomNetworkDistillation(curiosity.Curiosity):
 def create_rnd(
     time_step_spec: ts.TimeStep,
     action_spec: types.NestedTensorSpec,
-    observation_fn: Optional[observations_lib.ObservationFn] = None,
+    observation_fn: observations_lib.ObservationFn | None = None,
     loss_fn: LossFn = rnd.rnd_error,
-    observation_clip_value: Optional[float] = 5.0,
+    observation_clip_value: float | None = 5.0,
     discount_factor: types.Float = 0.99,
-    scale_horizon_env_steps: Optional[float] = None,
+    scale_horizon_env_steps: float | None = None,
     least_scale_share: float = 0.0,
-    rnd_class: Type[RandomNetworkDistillation] = RandomNetworkDistillation,
+    rnd_class: type[RandomNetworkDistillation] = RandomNetworkDistillation,
 ) -> RandomNetworkDistillation:
   """Builds RND on networks of `create_rnd_networks`.
 

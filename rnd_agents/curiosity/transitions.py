@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transitions between observations, as curiosities take them."""
 
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
@@ -35,12 +35,12 @@ class Transitions(NamedTuple):
   """
 
   next_observation: types.NestedTensor
-  valid: Optional[tf.Tensor] = None
-  observation: Optional[types.NestedTensor] = None
-  action: Optional[types.NestedTensor] = None
-  is_first: Optional[tf.Tensor] = None
-  episodic: Optional[types.NestedTensor] = None
-  next_is_first: Optional[tf.Tensor] = None
+  valid: tf.Tensor | None = None
+  observation: types.NestedTensor | None = None
+  action: types.NestedTensor | None = None
+  is_first: tf.Tensor | None = None
+  episodic: types.NestedTensor | None = None
+  next_is_first: tf.Tensor | None = None
 
   @classmethod
   def of_trajectory(cls, experience: trajectory.Trajectory) -> 'Transitions':
@@ -124,7 +124,7 @@ class PreviousRow(tf.Module):
     self._rows = environment_rows.EnvironmentRows(_kept(trajectory_spec))
 
   def join(
-      self, row: trajectory.Trajectory, mask: Optional[tf.Tensor] = None
+      self, row: trajectory.Trajectory, mask: tf.Tensor | None = None
   ) -> Transitions:
     """Returns the transitions from the row before to this one.
 
@@ -158,14 +158,14 @@ class PreviousRow(tf.Module):
     )
 
 
-def _kept(row: trajectory.Trajectory) -> Tuple[types.NestedTensor, ...]:
+def _kept(row: trajectory.Trajectory) -> tuple[types.NestedTensor, ...]:
   return row.observation, row.action, row.step_type
 
 
 def merge_time(nest: types.NestedTensor) -> types.NestedTensor:
   """[B, T, ...] -> [B * T, ...] in every tensor of a nest; None stays."""
 
-  def merge(x: Optional[tf.Tensor]) -> Optional[tf.Tensor]:
+  def merge(x: tf.Tensor | None) -> tf.Tensor | None:
     if x is None:
       return None
     return tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], axis=0))

@@ -12,7 +12,7 @@ no no-ops, no FIRE after a reset, episodes over all lives, raw rewards.
 """
 
 import functools
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import gin
 import gymnasium
@@ -57,7 +57,7 @@ def load_atari(
     game: str,
     num_environments: int = 1,
     *,
-    max_episode_steps: Optional[int] = None,
+    max_episode_steps: int | None = None,
     repeat_action_probability: float = 0.25,
     frame_skip: int = 4,
     screen_size: int = 84,
@@ -66,7 +66,7 @@ def load_atari(
     terminal_on_life_loss: bool = False,
     noop_max: int = 0,
     full_action_space: bool = False,
-    render_mode: Optional[str] = None,
+    render_mode: str | None = None,
     **batch_arguments: Any,
 ) -> vector_environment.VectorPyEnvironment:
   """Makes copies of an Atari game, stepped as one batch.
@@ -133,7 +133,7 @@ def load_atari(
 
 
 def _make_single(
-    env_id: str, settings: _Settings, render_mode: Optional[str]
+    env_id: str, settings: _Settings, render_mode: str | None
 ) -> gymnasium.Env:
   """Returns one game with its wrappers."""
   env = gymnasium.make(
@@ -176,7 +176,7 @@ def _make_single(
 def _make_vector(
     env_id: str,
     settings: _Settings,
-    render_mode: Optional[str],
+    render_mode: str | None,
     num_environments: int,
 ) -> vector.VectorEnv:
   """Returns ALE's vector environment of a game."""

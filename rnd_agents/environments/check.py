@@ -12,13 +12,14 @@ at the second reset, or beside a second instance. Gymnasium's own `check_env`
 checks spaces and the values of single resets and steps.
 """
 
+from collections.abc import Callable, Sequence
 import contextlib
 import functools
 import importlib
 import itertools
 import json
 import numbers
-from typing import Any, Callable, Dict, List, NamedTuple, Sequence
+from typing import Any, NamedTuple
 import warnings
 
 from absl import app
@@ -83,13 +84,13 @@ class Report(NamedTuple):
     left_out: Checks that were not made, and why.
   """
 
-  findings: List[Finding]
-  episodes: List[CheckedEpisode]
+  findings: list[Finding]
+  episodes: list[CheckedEpisode]
   spaces: str
-  left_out: List[str]
+  left_out: list[str]
 
   @property
-  def faults(self) -> List[Finding]:
+  def faults(self) -> list[Finding]:
     """Findings that make training wrong or impossible."""
     return [found for found in self.findings if found.level == rules.FAULT]
 
@@ -188,11 +189,11 @@ class _Check:
     self._replayed_steps = min(max_steps, _REPLAYED_STEPS)
     self._seed = seed
     self._findings = rules.Findings()
-    self._envs: List[Any] = []
+    self._envs: list[Any] = []
 
   def run(self, num_episodes: int, accept: Sequence[str]) -> Report:
     """Runs the stages and returns the report."""
-    episodes: List[CheckedEpisode] = []
+    episodes: list[CheckedEpisode] = []
     left_out, spaces = [], 'no spaces'
     try:
       batch = self._make(
@@ -253,7 +254,7 @@ class _Check:
       self,
       env: rules.WatchedEpisodes,
       num_episodes: int,
-      episodes: List[CheckedEpisode],
+      episodes: list[CheckedEpisode],
   ) -> None:
     """Plays whole episodes, adds them to `episodes`, checks their ends."""
     steps_left = self._max_steps
@@ -341,8 +342,8 @@ class _Check:
       self,
       rule: str,
       what: str,
-      first: List[rules.Moment],
-      second: List[rules.Moment],
+      first: list[rules.Moment],
+      second: list[rules.Moment],
   ) -> bool:
     """Adds a finding if two recordings differ; returns whether they differ."""
     where = rules.first_difference(first, second)
@@ -373,7 +374,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def find_callable(
-    name: str, env_kwargs: Dict[str, Any]
+    name: str, env_kwargs: dict[str, Any]
 ) -> Callable[[], gymnasium.Env]:
   """Returns a function that makes the environment of a name.
 
@@ -402,7 +403,7 @@ def find_callable(
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
   """Defines the flags of `main`."""
-  to: Dict[str, Any] = {'flag_values': flag_values}
+  to: dict[str, Any] = {'flag_values': flag_values}
   flags.DEFINE_integer(
       'episodes', DEFAULT_EPISODES, 'Number of episodes to play.', **to)
   flags.DEFINE_integer(

@@ -3,12 +3,13 @@
 """Rules of the environment checker; plays episodes and finds broken rules."""
 
 import collections
+from collections.abc import Iterator
 import contextlib
 import copy
 import itertools
 import os
 import traceback
-from typing import Any, Deque, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -61,7 +62,7 @@ class StopChecking(Exception):
   """The environment cannot be played any further; a finding says why."""
 
 
-class Findings(Dict[str, str]):
+class Findings(dict[str, str]):
   """The first broken case of each rule, by the name of the rule."""
 
   def add(self, rule: str, what: str) -> None:
@@ -105,10 +106,12 @@ class WatchedEpisodes:
     self._findings = findings
     self._action_seed = action_seed
     # (where, observation, its copy)
-    self._kept: Deque[Tuple[str, Any, Any]] = collections.deque(maxlen=_KEPT)
+    self._kept: collections.deque[tuple[str, Any, Any]] = collections.deque(
+        maxlen=_KEPT
+    )
     self._num_episodes = 0
 
-  def play(self, seed: Optional[int], action_seed: int) -> Iterator[Moment]:
+  def play(self, seed: int | None, action_seed: int) -> Iterator[Moment]:
     """Yields the reset and the steps of one episode of random actions.
 
     Raises:
@@ -144,10 +147,10 @@ class WatchedEpisodes:
 
   def record(
       self,
-      *seeds: Optional[int],
+      *seeds: int | None,
       max_steps: int,
-      rival: Optional[Iterator[Moment]] = None,
-  ) -> List[Moment]:
+      rival: Iterator[Moment] | None = None,
+  ) -> list[Moment]:
     """Plays an episode for each seed; returns the moments of all.
 
     Args:
@@ -155,7 +158,7 @@ class WatchedEpisodes:
       max_steps: Largest number of steps of an episode.
       rival: Moments of another environment, which is stepped in turns.
     """
-    moments: List[Moment] = []
+    moments: list[Moment] = []
     for seed in seeds:
       episode = self.play(seed, self._action_seed)
       if rival is not None:
@@ -185,8 +188,8 @@ class WatchedEpisodes:
 
 
 def first_difference(
-    first: List[Moment], second: List[Moment]
-) -> Optional[str]:
+    first: list[Moment], second: list[Moment]
+) -> str | None:
   """Returns where two recordings differ; None if they are equal."""
   for moment, other in zip(first, second):
     for name, value, its in zip(Moment._fields, moment, other):

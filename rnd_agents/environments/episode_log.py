@@ -3,7 +3,8 @@
 """Records returns, lengths and outcomes of the episodes of B environments."""
 
 import collections
-from typing import Any, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,11 +40,11 @@ class Episode(NamedTuple):
   return_: float
   length_env_steps: int
   terminated: bool
-  success: Optional[bool]
-  seed: Optional[int] = None
-  rooms_visited: Optional[int] = None
+  success: bool | None
+  seed: int | None = None
+  rooms_visited: int | None = None
   actions: Any = None
-  length_time_steps: Optional[int] = None
+  length_time_steps: int | None = None
 
 
 class EpisodeLog:
@@ -53,7 +54,7 @@ class EpisodeLog:
       self,
       num_environments: int,
       success_key: str,
-      schedule: Optional[episode_seeds.EpisodeSeeds],
+      schedule: episode_seeds.EpisodeSeeds | None,
   ):
     """Creates an EpisodeLog.
 
@@ -64,11 +65,13 @@ class EpisodeLog:
     """
     self._num_environments = num_environments
     self._success_key = success_key
-    self._finished: Deque[Episode] = collections.deque(maxlen=MAX_KEPT_EPISODES)
+    self._finished: collections.deque[Episode] = collections.deque(
+        maxlen=MAX_KEPT_EPISODES
+    )
     self._returns = np.zeros(num_environments, np.float64)
     self._num_steps = 0
     self._first_steps = [0] * num_environments  # Of `_num_steps`.
-    self._seeds: List[Optional[int]] = [None] * num_environments
+    self._seeds: list[int | None] = [None] * num_environments
     self.start_schedule(schedule)
 
   @property
@@ -77,18 +80,18 @@ class EpisodeLog:
     return self._returns
 
   @property
-  def schedule(self) -> Optional[episode_seeds.EpisodeSeeds]:
+  def schedule(self) -> episode_seeds.EpisodeSeeds | None:
     """Schedule of the seeds; None if they are not known."""
     return self._schedule
 
   def start_schedule(
-      self, schedule: Optional[episode_seeds.EpisodeSeeds]
+      self, schedule: episode_seeds.EpisodeSeeds | None
   ) -> None:
     """Follows a new schedule, as `SeededEpisodes.start_schedule` does."""
     self._schedule = schedule
     self._episode_indices = [-1] * self._num_environments
 
-  def start(self, seeds: Optional[Sequence[int]]) -> None:
+  def start(self, seeds: Sequence[int] | None) -> None:
     """Discards the running episodes: all environments begin new ones.
 
     Args:
@@ -123,7 +126,7 @@ class EpisodeLog:
       self,
       indices: Sequence[int],
       terminated: np.ndarray,
-      infos: Dict[str, Any],
+      infos: dict[str, Any],
   ) -> None:
     """Records the episodes that end with this step.
 
@@ -154,28 +157,28 @@ class EpisodeLog:
       )
       self._returns[i] = 0.0
 
-  def next_step(self, index: int) -> Tuple[int, Optional[int]]:
+  def next_step(self, index: int) -> tuple[int, int | None]:
     """Returns the number of an episode's next step, from 1, and its seed."""
     return self._num_steps + 1 - self._first_steps[index], self._seeds[index]
 
-  def pop(self) -> List[Episode]:
+  def pop(self) -> list[Episode]:
     """Removes and returns the finished episodes, oldest first."""
     episodes = list(self._finished)
     self._finished.clear()
     return episodes
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     """Returns a picklable state; it is not a copy."""
     return dict(vars(self))
 
-  def set_state(self, state: Dict[str, Any]) -> None:
+  def set_state(self, state: dict[str, Any]) -> None:
     """Restores a copy of the state that `get_state` returned."""
     vars(self).update(state)
 
 
 def known(
-    infos: Dict[str, Any], key: str, indices: Sequence[int]
-) -> Dict[int, Any]:
+    infos: dict[str, Any], key: str, indices: Sequence[int]
+) -> dict[int, Any]:
   """Returns {i: infos[key][i]} for those `indices` that have the key."""
   values = infos.get(key)
   if values is None:

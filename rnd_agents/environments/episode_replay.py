@@ -6,8 +6,9 @@
 `restore_running` for a vector environment.
 """
 
+from collections.abc import Sequence
 import copy
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any
 
 import gymnasium
 from gymnasium import spaces
@@ -78,9 +79,9 @@ class SeededEpisodes(gymnasium.Wrapper):
   def reset(
       self,
       *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+      seed: int | None = None,
+      options: dict[str, Any] | None = None,
+  ) -> tuple[Any, dict[str, Any]]:
     """Starts the next episode of the schedule.
 
     Args:
@@ -104,7 +105,7 @@ class SeededEpisodes(gymnasium.Wrapper):
           error, 'reset', self._environment_index
       ) from error
 
-  def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
+  def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     """Steps the environment.
 
     Args:
@@ -147,7 +148,7 @@ class SeededEpisodes(gymnasium.Wrapper):
       return None
     return self.get_wrapper_attr(name)()
 
-  def get_episode_state(self) -> Dict[str, Any]:
+  def get_episode_state(self) -> dict[str, Any]:
     """Returns a picklable state for `set_episode_state`.
 
     A dict of `seed`, `options`, `episode_index`, `actions` (a list of pairs of
@@ -163,7 +164,7 @@ class SeededEpisodes(gymnasium.Wrapper):
         'schedule': self._seeds,
     }
 
-  def set_episode_state(self, state: Dict[str, Any]) -> Any:
+  def set_episode_state(self, state: dict[str, Any]) -> Any:
     """Replays the episode of `state` and returns its latest observation.
 
     Args:
@@ -194,7 +195,7 @@ class SeededEpisodes(gymnasium.Wrapper):
     self._resets_next = state['ended']
     return observation
 
-  def restore_episode(self, states: Sequence[Dict[str, Any]]) -> Any:
+  def restore_episode(self, states: Sequence[dict[str, Any]]) -> Any:
     """Replays the episode of this environment from the states of a batch.
 
     Args:
@@ -210,16 +211,16 @@ class SeededEpisodes(gymnasium.Wrapper):
       return failures.StateNotRestored(str(error))
 
   def _start_episode(
-      self, seed: Optional[int], options: Optional[Dict[str, Any]]
+      self, seed: int | None, options: dict[str, Any] | None
   ) -> None:
     self._seed = seed
     self._options = options
-    self._actions: List[Any] = []
+    self._actions: list[Any] = []
     self._length = 0
     self._ended = False
     self._resets_next = False
 
-  def _stacked_actions(self) -> Optional[List[Tuple[int, Any]]]:
+  def _stacked_actions(self) -> list[tuple[int, Any]] | None:
     length = self._length
     if length > MAX_REPLAYED_STEPS:
       return None

@@ -12,9 +12,10 @@ can be repeated.
 *   `fixed` gives all episodes one seed, for debugging.
 """
 
+from collections.abc import Sequence
 import functools
 import secrets
-from typing import List, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
+from typing import NamedTuple, Protocol
 
 import gin
 import numpy as np
@@ -36,7 +37,7 @@ class EpisodeSeeds(Protocol):
 
 
 @functools.lru_cache(maxsize=4096)
-def _block(seed: int, environment_index: int, block: int) -> List[int]:
+def _block(seed: int, environment_index: int, block: int) -> list[int]:
   """Returns the seeds of one block of episodes of one environment."""
   words = np.random.SeedSequence(
       (seed, environment_index, block)
@@ -60,7 +61,7 @@ class _Stream(NamedTuple):
 class _Cycle(NamedTuple):
   """The schedule of `cycle` and `fixed`."""
 
-  seeds: Tuple[int, ...]
+  seeds: tuple[int, ...]
 
   def seed_of(
       self, environment_index: int, num_environments: int, episode_index: int
@@ -69,7 +70,7 @@ class _Cycle(NamedTuple):
     return self.seeds[index % len(self.seeds)]
 
 
-def new_stream(seed: Optional[int]) -> EpisodeSeeds:
+def new_stream(seed: int | None) -> EpisodeSeeds:
   """Returns `stream(seed)`, ignoring gin's binding of `stream.seed`."""
   if seed is None:
     return _Stream(secrets.randbits(128))
@@ -77,7 +78,7 @@ def new_stream(seed: Optional[int]) -> EpisodeSeeds:
 
 
 @gin.configurable(module='rnd_agents.episode_seeds')
-def stream(seed: Optional[int] = None) -> EpisodeSeeds:
+def stream(seed: int | None = None) -> EpisodeSeeds:
   """Returns a schedule in which every episode has another seed below 2**31.
 
   Args:
@@ -103,7 +104,7 @@ def fixed(seed: int) -> EpisodeSeeds:
 
 
 @gin.configurable(module='rnd_agents.episode_seeds')
-def cycle(seeds: Union[int, Sequence[int]]) -> EpisodeSeeds:
+def cycle(seeds: int | Sequence[int]) -> EpisodeSeeds:
   """Returns a schedule that repeats a list of seeds.
 
   Episode e of environment i of B gets entry e B + i of the list, so that with B

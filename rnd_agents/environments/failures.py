@@ -6,12 +6,13 @@ A program may print these as one sentence. Any other exception is a bug of this
 package or of the environment and should keep its traceback.
 """
 
+from collections.abc import Iterator
 import contextlib
 import importlib
 import re
 import traceback
 import types
-from typing import Any, Dict, Iterator, Optional
+from typing import Any
 
 import gin
 import gymnasium
@@ -55,15 +56,15 @@ class EnvironmentFailure(errors.UserError, RuntimeError):
   def __init__(
       self,
       what: str,
-      environment_index: Optional[int] = None,
-      environment_name: Optional[str] = None,
-      traceback_text: Optional[str] = None,
+      environment_index: int | None = None,
+      environment_name: str | None = None,
+      traceback_text: str | None = None,
   ):
     super().__init__(what)
     self.what = what
     self.environment_index = environment_index
     self.environment_name = environment_name
-    self.episode_step: Optional[str] = None
+    self.episode_step: str | None = None
     self.traceback_text = traceback_text
 
   def __str__(self) -> str:
@@ -118,7 +119,7 @@ def import_module(module: str, who: str) -> types.ModuleType:
 
 
 @contextlib.contextmanager
-def explained(name: str, env_kwargs: Dict[str, Any]) -> Iterator[None]:
+def explained(name: str, env_kwargs: dict[str, Any]) -> Iterator[None]:
   """Turns errors of an environment's constructor into EnvironmentSetupError.
 
   These are Gymnasium's own errors, and those for a keyword of `env_kwargs` that
@@ -141,14 +142,14 @@ def explained(name: str, env_kwargs: Dict[str, Any]) -> Iterator[None]:
     ) from error
 
 
-def episode_step(number: int, seed: Optional[int]) -> str:
+def episode_step(number: int, seed: int | None) -> str:
   """Returns the text for `EnvironmentFailure.episode_step`."""
   of = 'its episode' if seed is None else f'the episode with seed {seed}'
   return f'step {number} of {of}'
 
 
 def failure_of(
-    error: BaseException, doing: str, environment_index: Optional[int] = None
+    error: BaseException, doing: str, environment_index: int | None = None
 ) -> EnvironmentFailure:
   """Returns an EnvironmentFailure with the text and the traceback of `error`.
 

@@ -7,8 +7,9 @@ function that converts one batch, so that no step inspects a space.
 Dict spaces become dicts, Tuple spaces tuples.
 """
 
+from collections.abc import Callable, Iterable
 import math
-from typing import Any, Callable, Dict, Iterable, Tuple
+from typing import Any
 
 from absl import logging
 from gymnasium import spaces
@@ -40,7 +41,7 @@ _SPEC_DTYPES = {
 
 def observation_converter(
     space: spaces.Space, name: str = 'observation'
-) -> Tuple[types.NestedArraySpec, Converter]:
+) -> tuple[types.NestedArraySpec, Converter]:
   """Returns the spec of `space` and a function for batched observations.
 
   The function returns new arrays of the spec's dtypes, never views of its
@@ -92,7 +93,7 @@ def observation_converter(
 
 def action_converter(
     space: spaces.Space, num_environments: int, name: str = 'action'
-) -> Tuple[types.NestedArraySpec, Converter]:
+) -> tuple[types.NestedArraySpec, Converter]:
   """Returns the spec of `space` and a function for batches of actions.
 
   The function takes NumPy arrays or EagerTensors [B, ...] and returns arrays of
@@ -197,7 +198,7 @@ def _check_range(
     )
 
 
-def _parts(space: spaces.Space) -> Iterable[Tuple[Any, spaces.Space]]:
+def _parts(space: spaces.Space) -> Iterable[tuple[Any, spaces.Space]]:
   """Returns pairs of the key or index and the space of each part."""
   if isinstance(space, spaces.Dict):
     return space.spaces.items()
@@ -206,8 +207,8 @@ def _parts(space: spaces.Space) -> Iterable[Tuple[Any, spaces.Space]]:
 
 def _joined(
     space: spaces.Space,
-    parts: Dict[Any, Tuple[types.NestedArraySpec, Converter]],
-) -> Tuple[types.NestedArraySpec, Converter]:
+    parts: dict[Any, tuple[types.NestedArraySpec, Converter]],
+) -> tuple[types.NestedArraySpec, Converter]:
   """Returns one (spec, function) from those of the parts, by key."""
   specs = {key: spec for key, (spec, _) in parts.items()}
   converters = {key: convert for key, (_, convert) in parts.items()}
@@ -216,7 +217,7 @@ def _joined(
         key: convert(batch[key]) for key, convert in converters.items()
     }
 
-  def convert_tuple(batch: Any) -> Tuple[types.NestedArray, ...]:
+  def convert_tuple(batch: Any) -> tuple[types.NestedArray, ...]:
     if len(batch) != len(space.spaces):
       raise errors.InvalidValue(
           f'{len(batch)} parts of {space} are given.'
@@ -265,7 +266,7 @@ def _array_spec(
 
 def _cast_bounds(
     minimum: Any, maximum: Any, dtype: Any, round_inward: bool
-) -> Tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray]:
   """Casts bounds, and makes uniform ones scalar so that specs print briefly.
 
   With `round_inward` the new bounds lie inside the old ones: the environment

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Discounts of steps that lose a life, from the lives in their infos."""
 
-from typing import Any, Dict, Optional
+from typing import Any, Optional
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from rnd_agents.environments import failures
 
 
 def create_lives(
-    key: Optional[str], discount: float, num_environments: int
+    key: str | None, discount: float, num_environments: int
 ) -> Optional['Lives']:
   """Returns the `Lives` of these settings; None if lives are not counted.
 
@@ -59,7 +59,7 @@ class Lives:
     self.left = np.zeros(num_environments)
 
   def discounts(
-      self, infos: Dict[str, Any], is_first: np.ndarray
+      self, infos: dict[str, Any], is_first: np.ndarray
   ) -> np.ndarray:
     """Returns factors on the discounts: below 1 where a life was lost, [B].
 

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads a batched PyEnvironment by the name of its environment."""
 
+from collections.abc import Callable
 import difflib
 import functools
 import re
-from typing import Any, Callable, Dict, Optional, Union
+from typing import Any
 
 import gin
 import gymnasium
@@ -19,7 +20,7 @@ from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization as vectorization_lib
 from rnd_agents.environments import wrappers as env_wrappers
 
-EnvOrId = Union[str, Callable[..., gymnasium.Env]]
+EnvOrId = str | Callable[..., gymnasium.Env]
 
 _KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)(-v3)?$')
 _MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
@@ -50,18 +51,18 @@ _OPTIONAL = (
 def load_environment(
     env: EnvOrId,
     num_environments: int = 1,
-    seed: Optional[int] = None,
+    seed: int | None = None,
     vectorization: str = 'sync',
-    max_episode_steps: Optional[int] = None,
-    env_kwargs: Optional[Dict[str, Any]] = None,
+    max_episode_steps: int | None = None,
+    env_kwargs: dict[str, Any] | None = None,
     wrappers: vectorization_lib.Wrappers = (),
     action_repeat: int = 1,
-    seeding: Optional[episode_seeds.EpisodeSeeds] = None,
-    reward_fn: Optional[vector_environment.RewardFn] = None,
+    seeding: episode_seeds.EpisodeSeeds | None = None,
+    reward_fn: vector_environment.RewardFn | None = None,
     success_key: str = vector_environment.SUCCESS_KEY,
-    lives_key: Optional[str] = None,
+    lives_key: str | None = None,
     life_discount: float = 0.0,
-    step_timeout_s: Optional[float] = vectorization_lib.STEP_TIMEOUT_S,
+    step_timeout_s: float | None = vectorization_lib.STEP_TIMEOUT_S,
     preprocessing: bool = True,
 ) -> vector_environment.VectorPyEnvironment:
   """Makes `num_environments` copies of an environment, stepped as one batch.
@@ -137,7 +138,7 @@ def load_environment(
     )
   env_kwargs = dict(env_kwargs or {})
   name = vectorization_lib.default_name(env)
-  batch_arguments: Dict[str, Any] = dict(
+  batch_arguments: dict[str, Any] = dict(
       num_environments=num_environments,
       seed=seed,
       seeding=seeding,
@@ -184,7 +185,7 @@ def load_environment(
   )
 
 
-def _make_registered(env_id: str, env_kwargs: Dict[str, Any]) -> gymnasium.Env:
+def _make_registered(env_id: str, env_kwargs: dict[str, Any]) -> gymnasium.Env:
   """Makes one environment by its id; runs in the worker where there is one."""
   with failures.explained(env_id, env_kwargs):
     # Without Gymnasium's check of each step: the adapter checks the batch.
@@ -196,8 +197,8 @@ def _make_registered(env_id: str, env_kwargs: Dict[str, Any]) -> gymnasium.Env:
 
 def _make_from_callable(
     make: Callable[..., gymnasium.Env],
-    env_kwargs: Dict[str, Any],
-    max_episode_steps: Optional[int],
+    env_kwargs: dict[str, Any],
+    max_episode_steps: int | None,
 ) -> gymnasium.Env:
   """Makes one environment; runs in the worker where there is one."""
   with failures.explained(vectorization_lib.default_name(make), env_kwargs):
@@ -209,7 +210,7 @@ def _make_from_callable(
 
 
 def _make_registered_vector(
-    env_id: str, env_kwargs: Dict[str, Any], num_environments: int
+    env_id: str, env_kwargs: dict[str, Any], num_environments: int
 ) -> vector.VectorEnv:
   """Makes the vector environment registered for an id."""
   with failures.explained(f'The vector environment of {env_id}', env_kwargs):

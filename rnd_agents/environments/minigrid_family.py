@@ -3,8 +3,9 @@
 """Loads MiniGrid and BabyAI tasks, encoded for networks; an expert for them."""
 
 import collections
+from collections.abc import Iterator
 import functools
-from typing import Any, Dict, FrozenSet, Iterator, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 import gin
 import gymnasium
@@ -27,8 +28,8 @@ def load_minigrid(
     env_id: str,
     num_environments: int = 1,
     *,
-    max_episode_steps: Optional[int] = None,
-    env_kwargs: Optional[Dict[str, Any]] = None,
+    max_episode_steps: int | None = None,
+    env_kwargs: dict[str, Any] | None = None,
     observation: str = 'one_hot',
     tile_size: int = 8,
     **batch_arguments: Any,
@@ -81,7 +82,7 @@ def load_minigrid(
 
 
 def _make_single(
-    env_id: str, env_kwargs: Dict[str, Any], observation: str, tile_size: int
+    env_id: str, env_kwargs: dict[str, Any], observation: str, tile_size: int
 ) -> gymnasium.Env:
   """Returns one task with its encoding."""
   from minigrid import wrappers  # pylint: disable=import-outside-toplevel
@@ -138,8 +139,8 @@ class _State(NamedTuple):
   x: int
   y: int
   direction: int
-  taken: Tuple[Any, ...]
-  opened: FrozenSet[Tuple[int, int]]
+  taken: tuple[Any, ...]
+  opened: frozenset[tuple[int, int]]
 
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
@@ -191,7 +192,7 @@ class MiniGridExpert(gymnasium.Wrapper):
     )
 
 
-def _moves(env: Any, state: _State) -> Iterator[Tuple[int, _State]]:
+def _moves(env: Any, state: _State) -> Iterator[tuple[int, _State]]:
   """Yields pairs of a useful action and the state after it."""
   yield _LEFT, state._replace(direction=(state.direction - 1) % 4)
   yield _RIGHT, state._replace(direction=(state.direction + 1) % 4)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adapts one environment that already exists to an unbatched PyEnvironment."""
 
-from typing import Any, Dict, Optional, Union
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -19,9 +19,9 @@ from rnd_agents.environments import vectorization
 
 def from_gymnasium(
     env: gymnasium.Env,
-    seed: Optional[int] = None,
-    seeding: Optional[episode_seeds.EpisodeSeeds] = None,
-    name: Optional[str] = None,
+    seed: int | None = None,
+    seeding: episode_seeds.EpisodeSeeds | None = None,
+    name: str | None = None,
 ) -> 'SinglePyEnvironment':
   """Adapts a single `gymnasium.Env`.
 
@@ -61,7 +61,7 @@ def from_gymnasium(
 
 
 def from_old_gym(
-    env: Union[str, Any], discount: float = 1.0
+    env: str | Any, discount: float = 1.0
 ) -> 'OldGymPyEnvironment':
   """Adapts an environment of the old Gym, whose `step` returns four values.
 
@@ -114,7 +114,7 @@ class SinglePyEnvironment(wrappers.PyEnvironmentBaseWrapper):
   def __init__(
       self,
       batched_env: vector_environment.VectorPyEnvironment,
-      env: Optional[gymnasium.Env] = None,
+      env: gymnasium.Env | None = None,
   ):
     super().__init__(batched_env)
     self.gym = env
@@ -127,15 +127,15 @@ class SinglePyEnvironment(wrappers.PyEnvironmentBaseWrapper):
   def batch_size(self) -> None:
     return None
 
-  def get_info(self) -> Dict[str, Any]:
+  def get_info(self) -> dict[str, Any]:
     """Returns Gymnasium's info of the last step or reset."""
     return _info_of_one(self._env.get_info())
 
-  def set_state(self, state: Dict[str, Any]) -> None:
+  def set_state(self, state: dict[str, Any]) -> None:
     self._env.set_state(state)
     self._current_time_step = _first(self._env.current_time_step())
 
-  def render(self, mode: str = 'rgb_array') -> Optional[np.ndarray]:
+  def render(self, mode: str = 'rgb_array') -> np.ndarray | None:
     """Returns the rendered frame, uint8 [height, width, 3]."""
     frames = self._env.render(mode)
     return None if frames is None else frames[0]
@@ -152,7 +152,7 @@ def _first(time_step: ts.TimeStep) -> ts.TimeStep:
   return tf.nest.map_structure(lambda array: array[0], time_step)
 
 
-def _info_of_one(infos: Dict[str, Any]) -> Dict[str, Any]:
+def _info_of_one(infos: dict[str, Any]) -> dict[str, Any]:
   """Returns the info of one environment from those of a vector of one."""
   return {
       key: _info_of_one(value) if isinstance(value, dict) else value[0]

@@ -7,11 +7,12 @@ last one of an episode ignores the action and returns the first observation of
 the next episode. So B environments need one call per step and no Python loop.
 """
 
+from collections.abc import Callable, Sequence
 import contextlib
 import pickle
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any
 
 import gymnasium
 from gymnasium import vector
@@ -34,7 +35,7 @@ _NO_INDICES = np.zeros(0, np.int64)
 RewardFn = Callable[[np.ndarray], np.ndarray]
 SUCCESS_KEY = 'is_success'
 # (time step, Gymnasium's infos)
-StepObserver = Callable[[ts.TimeStep, Dict[str, Any]], None]
+StepObserver = Callable[[ts.TimeStep, dict[str, Any]], None]
 
 
 class VectorPyEnvironment(py_environment.PyEnvironment):
@@ -65,12 +66,12 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
   def __init__(
       self,
       vector_env: vector.VectorEnv,
-      seed: Optional[int] = None,
+      seed: int | None = None,
       name: str = 'environment',
-      seeding: Optional[episode_seeds.EpisodeSeeds] = None,
-      reward_fn: Optional[RewardFn] = None,
+      seeding: episode_seeds.EpisodeSeeds | None = None,
+      reward_fn: RewardFn | None = None,
       success_key: str = SUCCESS_KEY,
-      lives_key: Optional[str] = None,
+      lives_key: str | None = None,
       life_discount: float = 0.0,
   ):
     """Creates a VectorPyEnvironment.
@@ -103,12 +104,12 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     super().__init__(handle_auto_reset=False)
     _check_vector_env(vector_env)
     self.name = name
-    self.failure: Optional[failures.EnvironmentFailure] = None
+    self.failure: failures.EnvironmentFailure | None = None
     self._vector_env = vector_env
     self._is_seeded = seeding is not None
     self._reward_fn = reward_fn
     self._num_envs = vector_env.num_envs
-    self._reward_shape: Tuple[int, ...] = ()
+    self._reward_shape: tuple[int, ...] = ()
     if reward_fn is not None:
       shape = np.shape(reward_fn(np.zeros(self._num_envs)))
       if len(shape) == 2:
@@ -126,13 +127,13 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._all_one = np.ones(self._num_envs, np.float32)
     self._next_seed: Any = None  # A seed, or one for each environment.
     self.seed(seed)
-    self._infos: Dict[str, Any] = {}
+    self._infos: dict[str, Any] = {}
     self._episodes = episode_log.EpisodeLog(
         self._num_envs, success_key, seeding
     )
     self._lives = lives.create_lives(lives_key, life_discount, self._num_envs)
-    self._step_observers: List[StepObserver] = []
-    self._busy_since: Optional[Tuple[int, float]] = None
+    self._step_observers: list[StepObserver] = []
+    self._busy_since: tuple[int, float] | None = None
     self._restored = None  # A time step that the next reset returns.
     self._ended_indices = _NO_INDICES  # Of environments, in the step before.
 
@@ -158,7 +159,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
   def reward_spec(self) -> types.NestedArraySpec:
     return array_spec.ArraySpec(self._reward_shape, np.float32, 'reward')
 
-  def seed(self, seed: Optional[types.Seed]) -> Optional[int]:
+  def seed(self, seed: types.Seed | None) -> int | None:
     """Stores the seed that the next `reset()` uses, and returns it.
 
     Args:
@@ -214,7 +215,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         "vectorization='sync' and 'async' do."
     ) from first_error
 
-  def pop_episodes(self) -> List[episode_log.Episode]:
+  def pop_episodes(self) -> list[episode_log.Episode]:
     """Returns the episodes finished since the last call, oldest first.
 
     At most the newest 100,000. Episodes that a reset ended are left out.
@@ -233,7 +234,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     """Calls `observer(time_step, infos)` after each reset and each step."""
     self._step_observers.append(observer)
 
-  def busy_since(self) -> Optional[Tuple[int, float]]:
+  def busy_since(self) -> tuple[int, float] | None:
     """Returns the thread and the begin of the running step, for a watchdog.
 
     Returns:
@@ -242,7 +243,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     """
     return self._busy_since
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     """Returns a picklable state from which `set_state` continues.
 
     It has the running episodes, the current time step and the episodes that
@@ -270,7 +271,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         ),
     })
 
-  def set_state(self, state: Dict[str, Any]) -> None:
+  def set_state(self, state: dict[str, Any]) -> None:
     """Restores a state: the environments continue as they would have.
 
     The next `reset()` does not begin new episodes: it returns the saved time
@@ -319,7 +320,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     """Returns Gymnasium's infos of the last step or reset, a dict of arrays."""
     return self._infos
 
-  def render(self, mode: str = 'rgb_array') -> Optional[np.ndarray]:
+  def render(self, mode: str = 'rgb_array') -> np.ndarray | None:
     """Returns the frames of all environments, uint8 [B, height, width, 3].
 
     Args:
@@ -380,12 +381,12 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       with contextlib.suppress(Exception):
         self._start_schedule(schedule)
 
-  def _raw_reset(self, seed: Any) -> Tuple[types.NestedArray, Dict[str, Any]]:
+  def _raw_reset(self, seed: Any) -> tuple[types.NestedArray, dict[str, Any]]:
     """Returns the converted observation and the infos."""
     observation, infos = self._vector_env.reset(seed=seed)
     return self._convert_observation(observation), infos
 
-  def _raw_step(self, action: Any) -> Tuple[Any, ...]:
+  def _raw_step(self, action: Any) -> tuple[Any, ...]:
     """Steps the vector environment; returns raw reward and reward, too."""
     observation, reward, terminated, truncated, infos = self._vector_env.step(
         action
@@ -403,7 +404,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     return observation, raw_reward, reward, terminated, truncated, infos
 
   def _check_shape(
-      self, name: str, array: np.ndarray, shape: Tuple[int, ...] = ()
+      self, name: str, array: np.ndarray, shape: tuple[int, ...] = ()
   ) -> None:
     expected = (self._num_envs, *shape)
     if array.shape != expected:
@@ -518,7 +519,7 @@ def _check_vector_env(vector_env: vector.VectorEnv) -> None:
 
 def _failure_of_shape(
     vector_env: vector.VectorEnv
-) -> Optional[failures.EnvironmentFailure]:
+) -> failures.EnvironmentFailure | None:
   """Returns a failure that names the first observation not in its space."""
   space = vector_env.single_observation_space
   # SyncVectorEnv's, which stack() has just refused.

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a batch of environments, stepped in turn or in a process each."""
 
+from collections.abc import Callable, Sequence
 import functools
 import re
-from typing import Any, Callable, Optional, Sequence, Union
+from typing import Any
 
 from absl import logging
 import gymnasium
@@ -28,18 +29,18 @@ Wrappers = Sequence[Callable[[gymnasium.Env], gymnasium.Env]]
 def make_batch(
     make: Callable[[], gymnasium.Env],
     name: str,
-    make_vector: Optional[Callable[[int], vector.VectorEnv]] = None,
+    make_vector: Callable[[int], vector.VectorEnv] | None = None,
     *,
     num_environments: int = 1,
-    seed: Optional[int] = None,
-    seeding: Optional[episode_seeds.EpisodeSeeds] = None,
+    seed: int | None = None,
+    seeding: episode_seeds.EpisodeSeeds | None = None,
     vectorization: str = 'sync',
     wrappers: Wrappers = (),
-    reward_fn: Optional[vector_environment.RewardFn] = None,
+    reward_fn: vector_environment.RewardFn | None = None,
     success_key: str = vector_environment.SUCCESS_KEY,
-    lives_key: Optional[str] = None,
+    lives_key: str | None = None,
     life_discount: float = 0.0,
-    step_timeout_s: Optional[float] = STEP_TIMEOUT_S,
+    step_timeout_s: float | None = STEP_TIMEOUT_S,
 ) -> vector_environment.VectorPyEnvironment:
   """Returns `num_environments` environments as one batched PyEnvironment.
 
@@ -100,7 +101,7 @@ def make_batch(
   return adapt(vector_env, seeding=seeding)
 
 
-def default_name(env: Union[str, Callable[..., gymnasium.Env]]) -> str:
+def default_name(env: str | Callable[..., gymnasium.Env]) -> str:
   """Returns a name for `env` that can be part of a file name."""
   if isinstance(env, str):
     return re.sub(r'[^\w.-]+', '-', env.rpartition(':')[2])
@@ -121,9 +122,9 @@ def check_wrappers(wrappers: Any) -> None:
 
 def _checked_own_vector(
     name: str,
-    make_vector: Optional[Callable[[int], vector.VectorEnv]],
+    make_vector: Callable[[int], vector.VectorEnv] | None,
     wrappers: Wrappers,
-    seeding: Optional[episode_seeds.EpisodeSeeds],
+    seeding: episode_seeds.EpisodeSeeds | None,
 ) -> Callable[[int], vector.VectorEnv]:
   """Returns `make_vector`; raises EnvironmentSetupError if it is unusable."""
   if make_vector is None:

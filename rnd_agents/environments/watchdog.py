@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ends the process if an environment hangs."""
 
+from collections.abc import Callable, Sequence
 import os
 import sys
 import threading
 import time
 import traceback
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+from typing import Any
 
 from absl import logging
 
@@ -24,7 +25,7 @@ class Watchdog:
   def __init__(
       self,
       environments: Sequence[vector_environment.VectorPyEnvironment],
-      limit_s: Optional[float],
+      limit_s: float | None,
       on_hang: Callable[[str], None],
       end: Callable[[int], Any] = os._exit,
   ):
@@ -41,7 +42,7 @@ class Watchdog:
     self._on_hang = on_hang
     self._end = end
     self._done = threading.Event()
-    self._thread: Optional[threading.Thread] = None
+    self._thread: threading.Thread | None = None
 
   def __enter__(self) -> 'Watchdog':
     if self._limit_s is not None:
@@ -59,7 +60,7 @@ class Watchdog:
   def _watch(self, limit_s: float) -> None:
     interval_s = min(1.0, limit_s / 4)
     # Begin and watched seconds of the running step of each environment.
-    watched: List[Tuple[Optional[float], float]] = [(None, 0.0)] * len(
+    watched: list[tuple[float | None, float]] = [(None, 0.0)] * len(
         self._environments
     )
     last = time.monotonic()

@@ -3,6 +3,7 @@
 """Gymnasium's AsyncVectorEnv with timeouts and complete error reports."""
 
 import atexit
+from collections.abc import Callable, Sequence
 import gc
 import math
 import multiprocessing
@@ -14,7 +15,7 @@ import select
 import signal
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any
 import weakref
 
 import gymnasium
@@ -78,7 +79,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
   def __init__(
       self,
       env_fns: Sequence[Callable[[], gymnasium.Env]],
-      timeout_s: Optional[float] = None,
+      timeout_s: float | None = None,
   ):
     """Creates a WatchedAsyncVectorEnv.
 
@@ -92,10 +93,10 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     """
     self._timeout_s = timeout_s
     self._broken = False
-    self._pollers: Optional[List[select.poll]] = None
+    self._pollers: list[select.poll] | None = None
     _alive.add(self)
-    self.processes: List[process_lib.BaseProcess] = []
-    self.parent_pipes: List[connection.Connection] = []
+    self.processes: list[process_lib.BaseProcess] = []
+    self.parent_pipes: list[connection.Connection] = []
     try:
       super().__init__(env_fns, copy=False, worker=_worker)
     except _PIPE_ERRORS as error:
@@ -119,20 +120,20 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
       self._kill()
       raise
 
-  def step_wait(self, timeout: Optional[float] = None) -> Any:
+  def step_wait(self, timeout: float | None = None) -> Any:
     return self._guarded(super().step_wait, timeout)
 
-  def reset_wait(self, timeout: Optional[float] = None) -> Any:
+  def reset_wait(self, timeout: float | None = None) -> Any:
     return self._guarded(super().reset_wait, timeout)
 
-  def call_wait(self, timeout: Optional[float] = None) -> Any:
+  def call_wait(self, timeout: float | None = None) -> Any:
     return self._guarded(super().call_wait, timeout)
 
   def step_async(self, actions: Any) -> None:
     self._guarded(super().step_async, actions)
 
   def reset_async(
-      self, seed: Any = None, options: Optional[Dict[str, Any]] = None
+      self, seed: Any = None, options: dict[str, Any] | None = None
   ) -> None:
     self._guarded(super().reset_async, seed, options)
 
@@ -162,7 +163,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     self.call('render_mode')
     super()._check_spaces()
 
-  def _poll_pipe_envs(self, timeout: Optional[float] = None) -> bool:
+  def _poll_pipe_envs(self, timeout: float | None = None) -> bool:
     """Waits until all workers have answered or died; False after `timeout`.
 
     Gymnasium's own makes a selector for each pipe at each step, which costs
@@ -231,7 +232,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
       self, error: BaseException
   ) -> failures.EnvironmentFailure:
     """Returns a failure that names a worker that has died, and how."""
-    dead: List[Tuple[int, int]] = []
+    dead: list[tuple[int, int]] = []
     end_s = time.monotonic() + 1.0
     while not dead and time.monotonic() < end_s:
       dead = [
@@ -252,7 +253,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     )
 
   def close_extras(
-      self, timeout: Optional[float] = None, terminate: bool = False
+      self, timeout: float | None = None, terminate: bool = False
   ) -> None:
     """Closes the environments; kills workers after ten seconds."""
     timeout = _CLOSE_WAIT_S if timeout is None else timeout

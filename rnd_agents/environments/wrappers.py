@@ -7,8 +7,9 @@ of Gymnasium. For example, its RecordEpisodeStatistics inside a wrapper that
 changes rewards keeps the returns of episodes raw.
 """
 
+from collections.abc import Sequence
 import copy
-from typing import Any, Dict, Optional, Sequence, Set, Tuple
+from typing import Any
 
 import gin
 import gymnasium
@@ -42,20 +43,20 @@ class PreviousActionReward(gymnasium.Wrapper):
   def reset(
       self,
       *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+      seed: int | None = None,
+      options: dict[str, Any] | None = None,
+  ) -> tuple[Any, dict[str, Any]]:
     observation, info = self.env.reset(seed=seed, options=options)
     return self._with(observation, self._no_action, 0.0), info
 
-  def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
+  def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     observation, reward, terminated, truncated, info = self.env.step(action)
     observation = self._with(observation, action, reward)
     return observation, reward, terminated, truncated, info
 
   def _with(
       self, observation: Any, action: Any, reward: float
-  ) -> Dict[str, Any]:
+  ) -> dict[str, Any]:
     return {
         'observation': observation,
         # The caller may write the next action into the same array.
@@ -84,13 +85,13 @@ class ActionRepeat(gymnasium.Wrapper):
   def reset(
       self,
       *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+      seed: int | None = None,
+      options: dict[str, Any] | None = None,
+  ) -> tuple[Any, dict[str, Any]]:
     self._time_steps = 0
     return self.env.reset(seed=seed, options=options)
 
-  def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
+  def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     total = 0.0
     for _ in range(self._num_time_steps):
       observation, reward, terminated, truncated, info = self.env.step(action)
@@ -171,17 +172,17 @@ class InfoWrapper(gymnasium.Wrapper):
   def reset(
       self,
       *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+      seed: int | None = None,
+      options: dict[str, Any] | None = None,
+  ) -> tuple[Any, dict[str, Any]]:
     observation, info = self.env.reset(seed=seed, options=options)
     return observation, {**info, **self._told(begins=True)}
 
-  def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
+  def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     *step, info = self.env.step(action)
     return *step, {**info, **self._told(begins=False)}
 
-  def _told(self, begins: bool) -> Dict[str, Any]:
+  def _told(self, begins: bool) -> dict[str, Any]:
     raise NotImplementedError
 
 
@@ -203,9 +204,9 @@ class RoomsVisited(InfoWrapper):
       raise failures.EnvironmentSetupError(
           f'RoomsVisited needs an ALE game, not {env}.'
       )
-    self._rooms: Set[int] = set()
+    self._rooms: set[int] = set()
 
-  def _told(self, begins: bool) -> Dict[str, Any]:
+  def _told(self, begins: bool) -> dict[str, Any]:
     if begins:
       self._rooms = set()
     room = int(self.unwrapped.ale.getRAM()[self.ROOM_ADDRESS])
@@ -232,13 +233,13 @@ class DelayedReward(gymnasium.Wrapper):
   def reset(
       self,
       *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+      seed: int | None = None,
+      options: dict[str, Any] | None = None,
+  ) -> tuple[Any, dict[str, Any]]:
     self._start()
     return self.env.reset(seed=seed, options=options)
 
-  def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
+  def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     observation, reward, terminated, truncated, info = self.env.step(action)
     self._owed += float(reward)
     self._waited += 1
@@ -267,7 +268,7 @@ class AgentPosition(InfoWrapper):
           f'AgentPosition needs a MiniGrid task, not {env}.'
       )
 
-  def _told(self, begins: bool) -> Dict[str, Any]:
+  def _told(self, begins: bool) -> dict[str, Any]:
     task = self.unwrapped
     told = {'position': np.array(task.agent_pos, np.int64)}
     if begins:
@@ -294,14 +295,14 @@ class FixedWorld(AgentPosition):
   def reset(
       self,
       *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+      seed: int | None = None,
+      options: dict[str, Any] | None = None,
+  ) -> tuple[Any, dict[str, Any]]:
     del seed
     _, info = super().reset(seed=self._world_seed, options=options)
     return self._observation(), info
 
-  def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
+  def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     _, reward, terminated, truncated, info = super().step(action)
     return self._observation(), reward, terminated, truncated, info
 
@@ -325,9 +326,9 @@ class FreshWorld(gymnasium.Wrapper):
   def reset(
       self,
       *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[Any, Dict[str, Any]]:
+      seed: int | None = None,
+      options: dict[str, Any] | None = None,
+  ) -> tuple[Any, dict[str, Any]]:
     env = self.unwrapped
     _compat.destroy_world(env)
     # Bodies keep their world alive as long as necessary.

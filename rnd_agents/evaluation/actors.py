@@ -5,9 +5,10 @@
 `load_function` finds an expert by its name; `Actor` is what all actors have.
 """
 
+from collections.abc import Callable, Sequence
 import contextlib
 import inspect
-from typing import Any, Callable, Optional, Protocol, Sequence, Tuple
+from typing import Any, Protocol
 
 import numpy as np
 import tensorflow as tf
@@ -40,8 +41,8 @@ class Actor(Protocol):
       self,
       time_step: ts.TimeStep,
       state: types.NestedTensorOrArray,
-      wanted: Optional[Sequence[int]] = None,
-  ) -> Tuple[types.NestedArray, types.NestedTensorOrArray]:
+      wanted: Sequence[int] | None = None,
+  ) -> tuple[types.NestedArray, types.NestedTensorOrArray]:
     """Returns the actions of a time step and the next state.
 
     Args:
@@ -74,8 +75,8 @@ class PolicyActor:
       self,
       time_step: ts.TimeStep,
       state: types.NestedTensorOrArray,
-      wanted: Optional[Sequence[int]] = None,
-  ) -> Tuple[types.NestedArray, types.NestedTensorOrArray]:
+      wanted: Sequence[int] | None = None,
+  ) -> tuple[types.NestedArray, types.NestedTensorOrArray]:
     del wanted
     step = self._action(
         tf.nest.map_structure(tf.convert_to_tensor, time_step), state
@@ -150,8 +151,8 @@ class ExpertActor:
       self,
       time_step: ts.TimeStep,
       state: types.NestedTensorOrArray,
-      wanted: Optional[Sequence[int]] = None,
-  ) -> Tuple[types.NestedArray, types.NestedTensorOrArray]:
+      wanted: Sequence[int] | None = None,
+  ) -> tuple[types.NestedArray, types.NestedTensorOrArray]:
     environment = self._environment
     vector_env, size = environment.gymnasium_vector_env, environment.batch_size
     name = f'expert_action() of {environment.name}'
@@ -198,8 +199,8 @@ class FunctionActor:
       self,
       time_step: ts.TimeStep,
       state: types.NestedTensorOrArray,
-      wanted: Optional[Sequence[int]] = None,
-  ) -> Tuple[types.NestedArray, types.NestedTensorOrArray]:
+      wanted: Sequence[int] | None = None,
+  ) -> tuple[types.NestedArray, types.NestedTensorOrArray]:
     del wanted
     # A copy: the function may write into it, and it is recorded.
     time_step = tf.nest.map_structure(np.copy, time_step)
@@ -243,7 +244,7 @@ def load_function(name: str) -> Callable[..., Any]:
   return function() if isinstance(function, type) else function
 
 
-def network_state_spec(actor: Actor) -> Tuple[types.NestedArraySpec, ...]:
+def network_state_spec(actor: Actor) -> tuple[types.NestedArraySpec, ...]:
   """Returns specs of an actor's state as a flat tuple; () for no state."""
   return tuple(
       array_spec.ArraySpec(np.shape(part)[1:], np.asarray(part).dtype)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records whole episodes, from known seeds, as demonstrations."""
 
-from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -30,7 +31,7 @@ class Demonstration(NamedTuple):
       LAST frame; the action of the last is the allowed one nearest to 0.
   """
 
-  seed: Optional[int]
+  seed: int | None
   return_: float
   length_env_steps: int
   success: Any
@@ -42,7 +43,7 @@ def record(
     actor: actors.Actor,
     seeds: Sequence[int],
     keep_network_state: bool = False,
-    should_stop: Optional[Callable[[], bool]] = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> Iterator[Demonstration]:
   """Records one episode from each seed, as `evaluator.play` plays them.
 

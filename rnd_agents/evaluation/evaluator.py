@@ -2,18 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluates policies: plays an episode from each of a list of seeds."""
 
+from collections.abc import Callable, Iterator, Sequence
 import operator
-from typing import (
-  Any,
-  Callable,
-  Dict,
-  Iterator,
-  List,
-  NamedTuple,
-  Optional,
-  Sequence,
-  Tuple,
-)
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -46,7 +37,7 @@ class PlayedEpisode(NamedTuple):
 
   episode: episode_log.Episode
   time_steps: Any
-  network_states: Tuple[np.ndarray, ...]
+  network_states: tuple[np.ndarray, ...]
 
 
 def play(
@@ -55,7 +46,7 @@ def play(
     seeds: Sequence[int],
     keep_time_steps: bool = False,
     keep_network_states: bool = False,
-    should_stop: Optional[Callable[[], bool]] = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> Iterator[PlayedEpisode]:
   """Plays one episode from each seed, in rounds of `batch_size` episodes.
 
@@ -80,7 +71,7 @@ def play(
 
   def kept(
       time_step: ts.TimeStep, state: types.NestedTensorOrArray
-  ) -> Tuple[Any, Any]:
+  ) -> tuple[Any, Any]:
     return (
         time_step if keep_time_steps else (),
         tuple(map(np.asarray, tf.nest.flatten(state)))
@@ -93,7 +84,7 @@ def play(
   for start in range(0, len(seeds), size):
     if should_stop():
       return
-    played: Dict[int, PlayedEpisode] = {}
+    played: dict[int, PlayedEpisode] = {}
     error = None
     try:
       _play_round(
@@ -114,10 +105,10 @@ def play(
 def _play_round(
     environment: vector_environment.VectorPyEnvironment,
     actor: actors.Actor,
-    seeds: List[int],
-    kept: Callable[[ts.TimeStep, Any], Tuple[Any, Any]],
+    seeds: list[int],
+    kept: Callable[[ts.TimeStep, Any], tuple[Any, Any]],
     should_stop: Callable[[], bool],
-    played: Dict[int, PlayedEpisode],
+    played: dict[int, PlayedEpisode],
 ) -> None:
   """Plays the episode of seeds[i] in environment i, into played[i]."""
   # Environments without a seed also play; their episodes do not count.
@@ -126,7 +117,7 @@ def _play_round(
   environment.pop_episodes()
   state = actor.initial_state(environment.batch_size)
   # Actions and frames of the episodes that have not ended.
-  running: Dict[int, Tuple[List[Any], List[Any]]] = {
+  running: dict[int, tuple[list[Any], list[Any]]] = {
       i: ([], []) for i in range(len(seeds))
   }
   num_steps = 0
@@ -164,13 +155,13 @@ def _play_round(
           played[i] = PlayedEpisode(episode, *_stacked(frames, frame))
 
 
-def _row(batch: types.NestedArray, index: int) -> List[np.ndarray]:
+def _row(batch: types.NestedArray, index: int) -> list[np.ndarray]:
   """Returns the flat row of one environment, copied, so the rest is freed."""
   return [np.array(part[index]) for part in tf.nest.flatten(batch)]
 
 
 def _stacked(
-    rows: Sequence[List[np.ndarray]], structure: types.NestedArray
+    rows: Sequence[list[np.ndarray]], structure: types.NestedArray
 ) -> types.NestedArray:
   """Returns the rows of `_row` as a nest of arrays [len(rows), ...]."""
   return tf.nest.pack_sequence_as(
@@ -212,7 +203,7 @@ class Evaluator:
       environment: vector_environment.VectorPyEnvironment,
       policy: Any,
       seeds: Sequence[int],
-      generator: Optional[tf.random.Generator] = None,
+      generator: tf.random.Generator | None = None,
   ):
     """Creates the evaluator.
 
@@ -240,7 +231,7 @@ class Evaluator:
     """Environment in which the episodes are played."""
     return self._environment
 
-  def run(self) -> List[episode_log.Episode]:
+  def run(self) -> list[episode_log.Episode]:
     """Plays one episode from each seed.
 
     Returns:
@@ -270,7 +261,7 @@ def best_episode(
 
 def summarize_episodes(
     episodes: Sequence[episode_log.Episode], has_told_success: bool = False
-) -> Dict[str, float]:
+) -> dict[str, float]:
   """Returns statistics of episodes, by metric name.
 
   Args:

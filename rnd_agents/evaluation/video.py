@@ -7,11 +7,12 @@ replayed with rendering. That gives the same episode if the seed determines the
 environment. For other environments the result has the return of the video.
 """
 
+from collections.abc import Callable, Iterator
 import contextlib
 import os
 import subprocess
 import time
-from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 from absl import logging
 import gin
@@ -48,8 +49,8 @@ class Recording(NamedTuple):
   return_: float
   length_env_steps: int
   path: str
-  frames: List[np.ndarray]
-  matches: Optional[bool]
+  frames: list[np.ndarray]
+  matches: bool | None
 
 
 def rendering_environment(
@@ -96,7 +97,7 @@ def record_episode(
     make_environment: Callable[[], vector_environment.VectorPyEnvironment],
     episode: episode_log.Episode,
     path: str,
-    max_wall_time_s: Optional[float] = None,
+    max_wall_time_s: float | None = None,
 ) -> Recording:
   """Replays an episode of an evaluation and writes it as an MP4.
 
@@ -177,8 +178,8 @@ def _replay(
     episode: episode_log.Episode,
     seed: int,
     write: Callable[[np.ndarray], None],
-    max_wall_time_s: Optional[float],
-) -> Tuple[float, int, bool, List[np.ndarray]]:
+    max_wall_time_s: float | None,
+) -> tuple[float, int, bool, list[np.ndarray]]:
   """Returns return, length, whether it ended, and some frames of a replay."""
   start_s = time.monotonic()
   shown = np.linspace(0, episode.length_env_steps, _MAX_FRAMES).round()

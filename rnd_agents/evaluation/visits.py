@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the states that environments visit, for heat maps."""
 
+from collections.abc import Sequence
 import copy
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 from tf_agents.trajectories import time_step as ts
@@ -50,7 +51,7 @@ class VisitCounts:
 
   def __init__(
       self,
-      observation_spec: Optional[types.NestedArraySpec] = None,
+      observation_spec: types.NestedArraySpec | None = None,
       name: str = '',
   ):
     """Creates the counts.
@@ -61,11 +62,11 @@ class VisitCounts:
       name: Name of the environment, for the title.
     """
     self._name = name
-    self._kind: Optional[str] = None  # Not known before the first time step.
+    self._kind: str | None = None  # Not known before the first time step.
     self._least_shape = (1, 1)  # Of the counts, but of a plane.
     self._counts = np.zeros((0, 0), np.int64)  # [H, W]; rooms: [1, 24].
     self._low = self._high = None  # [2], of a plane.
-    self._pending: List[np.ndarray] = []  # Arrays [n, ...].
+    self._pending: list[np.ndarray] = []  # Arrays [n, ...].
     self._observation_shape = getattr(observation_spec, 'shape', None)
     if self._observation_shape == (2,):
       low, high = (
@@ -76,7 +77,7 @@ class VisitCounts:
         self._low, self._high = low.astype(np.float64), high.astype(np.float64)
 
   @classmethod
-  def from_states(cls, states: Sequence[Dict[str, Any]]) -> 'VisitCounts':
+  def from_states(cls, states: Sequence[dict[str, Any]]) -> 'VisitCounts':
     """Returns the sum of counts of several shards, without an environment.
 
     Args:
@@ -92,11 +93,11 @@ class VisitCounts:
     return total
 
   @property
-  def kind(self) -> Optional[str]:
+  def kind(self) -> str | None:
     """Kind of states: 'plane', 'board', 'grid' or 'rooms'; None if unknown."""
     return None if self._kind == _NOTHING else self._kind
 
-  def observe(self, time_step: ts.TimeStep, infos: Dict[str, Any]) -> None:
+  def observe(self, time_step: ts.TimeStep, infos: dict[str, Any]) -> None:
     """Counts a time step.
 
     Args:
@@ -132,15 +133,15 @@ class VisitCounts:
     counts = self._counts
     return (counts[0] if self._kind == ROOMS else counts).copy()
 
-  def state(self) -> Dict[str, Any]:
+  def state(self) -> dict[str, Any]:
     """Returns a dict of arrays and plain values that `restore` takes."""
     return copy.deepcopy(vars(self))
 
-  def restore(self, state: Dict[str, Any]) -> None:
+  def restore(self, state: dict[str, Any]) -> None:
     """Restores the result of `state()` for the same environment."""
     vars(self).update(copy.deepcopy(state))
 
-  def image(self) -> Optional[np.ndarray]:
+  def image(self) -> np.ndarray | None:
     """Returns the heat map, uint8 [480, 640, 3]; None before any visit."""
     self._count_pending()
     counts, low, high = self._counts, self._low, self._high
@@ -162,7 +163,7 @@ class VisitCounts:
     )
 
   def _decide(
-      self, observation: types.NestedArray, infos: Dict[str, Any]
+      self, observation: types.NestedArray, infos: dict[str, Any]
   ) -> None:
     """Decides what to count, from the first time step."""
     shape = self._observation_shape
@@ -207,7 +208,7 @@ class VisitCounts:
     self._counts = _sum(self._counts, add)
 
 
-def _are_integers(values: Any, shape: Tuple[int, ...], limit: int) -> bool:
+def _are_integers(values: Any, shape: tuple[int, ...], limit: int) -> bool:
   """Returns whether values are integers [B, *shape] within a limit."""
   return (
       isinstance(values, np.ndarray)

@@ -8,7 +8,7 @@ so that an agent with the discount factor gamma learns from a semi-Markov
 decision process (Sutton, Precup and Singh, 1999, section 3.2).
 """
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
@@ -72,7 +72,7 @@ class Decisions(tf.Module):
 
   def __call__(
       self, experience: trajectory.Trajectory, is_decision: tf.Tensor
-  ) -> Tuple[trajectory.Trajectory, tf.Tensor]:
+  ) -> tuple[trajectory.Trajectory, tf.Tensor]:
     """Returns the rollout of decisions that ends where this one does.
 
     Args:
@@ -116,7 +116,7 @@ class Decisions(tf.Module):
 
   def _joined(
       self, experience: trajectory.Trajectory, is_decision: tf.Tensor
-  ) -> Tuple[_Row, _Sums, tf.Tensor]:
+  ) -> tuple[_Row, _Sums, tf.Tensor]:
     """Returns rows, sums and which rows are kept, with the open decision."""
     opened_row, opened_sums, was_open = self._open.read(
         tf.shape(experience.step_type)[0]
@@ -178,8 +178,8 @@ def without_last(mask: tf.Tensor) -> tf.Tensor:
 
 
 def _aligned(
-    nest: Tuple[_Row, _Sums], is_kept: tf.Tensor
-) -> Tuple[Tuple[_Row, _Sums], tf.Tensor]:
+    nest: tuple[_Row, _Sums], is_kept: tf.Tensor
+) -> tuple[tuple[_Row, _Sums], tf.Tensor]:
   """Moves the kept rows of [B, M, ...] to the end, in order.
 
   Args:

@@ -3,7 +3,8 @@
 """Goals that an upper level sets, and whether they are reached."""
 
 import abc
-from typing import Any, Optional, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import gin
 import numpy as np
@@ -149,7 +150,7 @@ class EntryGoals(Goals):
   def __init__(
       self,
       observation_spec: types.NestedTensorSpec,
-      entries: Optional[Sequence[Sequence[Any]]] = None,
+      entries: Sequence[Sequence[Any]] | None = None,
   ):
     """Creates the goals.
 

@@ -8,7 +8,6 @@ et al., 2017, section 4.2). An off-policy agent may learn from the copies, since
 only goals, rewards and ends change, and no actions.
 """
 
-from typing import Optional, Tuple
 
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
@@ -28,7 +27,7 @@ class HindsightGoals(tf.Module):
   """
 
   def __init__(
-      self, goals: goals_lib.Goals, num_copies: int, seed: Optional[int] = None
+      self, goals: goals_lib.Goals, num_copies: int, seed: int | None = None
   ):
     """Creates the generator of the draws.
 
@@ -135,8 +134,8 @@ class HindsightGoals(tf.Module):
     )
 
     def hold(
-        state: Tuple[tf.Tensor, tf.Tensor], row: Tuple[tf.Tensor, ...]
-    ) -> Tuple[tf.Tensor, tf.Tensor]:
+        state: tuple[tf.Tensor, tf.Tensor], row: tuple[tf.Tensor, ...]
+    ) -> tuple[tf.Tensor, tf.Tensor]:
       drawn, is_over = state
       fresh, is_reached, is_first = row
       drawn = tf.where(is_over | is_first, fresh, drawn)

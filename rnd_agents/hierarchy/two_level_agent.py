@@ -3,7 +3,6 @@
 """An agent of two levels, each an agent with its own time resolution."""
 
 import collections
-from typing import List, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -44,7 +43,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
       goals: goals_lib.Goals,
       goal_length: int,
       discount_factor: float,
-      hindsight: Optional[hindsight_lib.HindsightGoals] = None,
+      hindsight: hindsight_lib.HindsightGoals | None = None,
   ):
     """Creates the agent.
 
@@ -129,7 +128,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
     """None, because each level has a curiosity of its own."""
 
   @property
-  def optimizers(self) -> List[tf.keras.optimizers.Optimizer]:
+  def optimizers(self) -> list[tf.keras.optimizers.Optimizer]:
     """The optimizers of both levels."""
     return [*self._upper.optimizers, *self._lower.optimizers]
 
@@ -178,7 +177,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
       _check_memory(self._upper.collect_policy)
 
   def _train(
-      self, experience: trajectory.Trajectory, weights: Optional[types.Tensor]
+      self, experience: trajectory.Trajectory, weights: types.Tensor | None
   ) -> tf_agent.LossInfo:
     if weights is not None:
       raise errors.InvalidValue('TwoLevelAgent takes no weights.')
@@ -202,7 +201,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
 
   def lower_experience(
       self, experience: trajectory.Trajectory
-  ) -> Tuple[trajectory.Trajectory, tf.Tensor]:
+  ) -> tuple[trajectory.Trajectory, tf.Tensor]:
     """Returns the lower level's rows of a rollout.
 
     Args:
@@ -228,7 +227,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
     # The next rollout shows whether the last step has reached the goal.
     return rows, decisions.without_last(tf.ones_like(reached))
 
-  def count_goals(self, experience: trajectory.Trajectory) -> List[tf.Tensor]:
+  def count_goals(self, experience: trajectory.Trajectory) -> list[tf.Tensor]:
     """Returns how many goals were chosen in a rollout, and how many reached.
 
     Args:
@@ -244,7 +243,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
 
   def upper_experience(
       self, experience: trajectory.Trajectory
-  ) -> Tuple[trajectory.Trajectory, tf.Tensor]:
+  ) -> tuple[trajectory.Trajectory, tf.Tensor]:
     """Returns the upper level's rows of a rollout, its decisions.
 
     Keeps the decisions that are open at the end of the rollout.

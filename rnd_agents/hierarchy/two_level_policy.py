@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A policy that chooses goals, over one that acts towards them."""
 
-from typing import Callable, Optional
+from collections.abc import Callable
 
 import tensorflow as tf
 from tf_agents.policies import tf_policy
@@ -100,7 +100,7 @@ class TwoLevelPolicy(random_policies.ComposedPolicy):
       self,
       time_step: ts.TimeStep,
       policy_state: types.NestedTensor,
-      seed: Optional[types.Seed],
+      seed: types.Seed | None,
   ) -> policy_step.PolicyStep:
     return self._step(
         time_step, policy_state, lambda *args: self._lower.action(*args, seed)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network with a policy head and value heads, on one trunk or two."""
 
-from typing import Any, List, Optional, Tuple
+from typing import Any
 
 import tensorflow as tf
 from tf_agents.networks import network
@@ -32,11 +32,11 @@ class ActorCriticNetwork(network.Network):
       observation_spec: types.NestedTensorSpec,
       action_spec: types.NestedTensorSpec,
       encoder: network.Network,
-      value_encoder: Optional[network.Network] = None,
-      residual_units: Optional[int] = None,
+      value_encoder: network.Network | None = None,
+      residual_units: int | None = None,
       policy_init_gain: float = 0.01,
       value_init_gain: float = 0.01,
-      core: Optional[recurrent_cores.RecurrentCore] = None,
+      core: recurrent_cores.RecurrentCore | None = None,
       num_values: int = 2,
       compute_dtype: str = precision.FLOAT32,
       name: str = 'ActorCriticNetwork',
@@ -113,7 +113,7 @@ class ActorCriticNetwork(network.Network):
       own['core'] = self._core.fresh()
     return super().copy(**{**own, **kwargs})
 
-  def views(self) -> Tuple['HeadView', 'HeadView']:
+  def views(self) -> tuple['HeadView', 'HeadView']:
     """Returns (policy network, value network [..., N]) on these weights."""
     # Built at each call: as attributes they would form a cycle of layers, which
     # Keras follows when it collects weights.
@@ -122,7 +122,7 @@ class ActorCriticNetwork(network.Network):
         HeadView(self, 1, name='ValueNetwork'),
     )
 
-  def weights_behind(self, index: int) -> List[tf.Variable]:
+  def weights_behind(self, index: int) -> list[tf.Variable]:
     """Returns the trainable weights that one output depends on.
 
     Args:
@@ -148,10 +148,10 @@ class ActorCriticNetwork(network.Network):
   def call(
       self,
       observation: types.NestedTensor,
-      step_type: Optional[tf.Tensor] = None,
+      step_type: tf.Tensor | None = None,
       network_state: types.NestedTensor = (),
       training: bool = False,
-  ) -> Tuple[Tuple[types.NestedDistribution, tf.Tensor], types.NestedTensor]:
+  ) -> tuple[tuple[types.NestedDistribution, tf.Tensor], types.NestedTensor]:
     """Returns ((distributions, values [..., N]), network_state)."""
     features, _ = self._encoder(observation, step_type, training=training)
     if self._core is not None:
@@ -200,17 +200,17 @@ class HeadView(network.Network):
     return super().copy(**{'actor_critic': self.actor_critic.copy(), **kwargs})
 
   @property
-  def weights_behind(self) -> List[tf.Variable]:
+  def weights_behind(self) -> list[tf.Variable]:
     """Trainable weights that the output depends on."""
     return self.actor_critic.weights_behind(self._index)
 
   def call(
       self,
       observation: types.NestedTensor,
-      step_type: Optional[tf.Tensor] = None,
+      step_type: tf.Tensor | None = None,
       network_state: types.NestedTensor = (),
       training: bool = False,
-  ) -> Tuple[Any, types.NestedTensor]:
+  ) -> tuple[Any, types.NestedTensor]:
     outputs, network_state = self.actor_critic(
         observation, step_type, network_state, training=training
     )

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds encoders from any observation to one feature vector."""
 
+from collections.abc import Callable, Sequence
 import functools
-from typing import Any, Callable, Dict, Optional, Sequence
+from typing import Any
 
 import gin
 import tensorflow as tf
@@ -39,7 +40,7 @@ def is_image(spec: tf.TensorSpec) -> bool:
   return spec.shape.rank == 3
 
 
-def one_hot_depth(spec: tf.TensorSpec) -> Optional[int]:
+def one_hot_depth(spec: tf.TensorSpec) -> int | None:
   """Returns the number of values of a discrete scalar; None for others."""
   if spec.shape.rank != 0 or not spec.dtype.is_integer:
     return None
@@ -89,8 +90,8 @@ class VectorInput(tf.keras.layers.Layer):
 
   def __init__(
       self,
-      one_hot_minimum: Optional[int] = None,
-      one_hot_depth: Optional[int] = None,
+      one_hot_minimum: int | None = None,
+      one_hot_depth: int | None = None,
       **kwargs: Any,
   ):
     super().__init__(**kwargs)
@@ -104,7 +105,7 @@ class VectorInput(tf.keras.layers.Layer):
       return tf.one_hot(indices, self._one_hot_depth)
     return self._flatten(tf.cast(inputs, tf.float32))
 
-  def get_config(self) -> Dict[str, Any]:
+  def get_config(self) -> dict[str, Any]:
     return dict(
         super().get_config(),
         one_hot_minimum=self._one_hot_minimum,
@@ -133,10 +134,10 @@ def holds_pixels(spec: tf.TensorSpec) -> bool:
 
 def input_layer(
     spec: tf.TensorSpec,
-    conv_layers: Optional[image_inputs.ConvLayers],
+    conv_layers: image_inputs.ConvLayers | None,
     activation: image_inputs.Activation,
     compute_dtype: str = precision.FLOAT32,
-    image_layer_fn: Optional[ImageLayerFn] = None,
+    image_layer_fn: ImageLayerFn | None = None,
     pixel_exponent: float = 1.0,
 ) -> tf.keras.layers.Layer:
   """Returns the layer that turns one leaf into a flat float vector."""
@@ -158,9 +159,9 @@ def input_layer(
 
 def _image_layer_fn(
     spec: tf.TensorSpec,
-    conv_layers: Optional[image_inputs.ConvLayers],
-    image_layer_fn: Optional[ImageLayerFn],
-) -> Optional[ImageLayerFn]:
+    conv_layers: image_inputs.ConvLayers | None,
+    image_layer_fn: ImageLayerFn | None,
+) -> ImageLayerFn | None:
   """Returns the function that makes an image's layer; None for other leaves."""
   if not is_image(spec):
     return None
@@ -173,12 +174,12 @@ def _image_layer_fn(
 
 def preprocessing(
     observation_spec: types.NestedTensorSpec,
-    conv_layers: Optional[image_inputs.ConvLayers],
+    conv_layers: image_inputs.ConvLayers | None,
     activation: image_inputs.Activation,
     compute_dtype: str = precision.FLOAT32,
-    image_layer_fn: Optional[ImageLayerFn] = None,
+    image_layer_fn: ImageLayerFn | None = None,
     pixel_exponent: float = 1.0,
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
   """Returns the arguments of an `EncodingNetwork` that preprocess any leaf.
 
   Args:
@@ -225,10 +226,10 @@ def preprocessing(
 def create_encoder(
     observation_spec: types.NestedTensorSpec,
     fc_layer_params: Sequence[int] = (64, 64),
-    conv_layers: Optional[image_inputs.ConvLayers] = None,
+    conv_layers: image_inputs.ConvLayers | None = None,
     activation: image_inputs.Activation = 'tanh',
     conv_activation: image_inputs.Activation = 'relu',
-    image_layer_fn: Optional[ImageLayerFn] = None,
+    image_layer_fn: ImageLayerFn | None = None,
     pixel_exponent: float = 1.0,
     compute_dtype: str = precision.FLOAT32,
     name: str = 'Encoder',
@@ -289,7 +290,7 @@ def dense_layers(
     fc_layer_params: Sequence[int],
     num_outputs: int,
     gain: float = 1.0,
-    name: Optional[str] = None,
+    name: str | None = None,
 ) -> tf.keras.Sequential:
   """Returns fully connected layers: ReLU after each but the last.
 
@@ -318,7 +319,7 @@ def dense_layers(
 def _check_image_layer_fn(
     image_layer_fn: Any,
     observation_spec: types.NestedTensorSpec,
-    conv_layers: Optional[image_inputs.ConvLayers],
+    conv_layers: image_inputs.ConvLayers | None,
 ) -> None:
   """Raises errors for functions that make no layer or have no effect."""
   owner = 'create_encoder.image_layer_fn'

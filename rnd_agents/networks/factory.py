@@ -3,9 +3,10 @@
 """Builds sets of networks for an environment."""
 
 import collections
+from collections.abc import Callable, Sequence
 import functools
 import numbers
-from typing import Any, Callable, Optional, Sequence, Tuple
+from typing import Any
 
 import gin
 import tensorflow as tf
@@ -34,9 +35,9 @@ def create_rnd_networks(
     fc_layer_params: Sequence[int] = (128, 128),
     target_fc_layer_params: Sequence[int] = (128,),
     output_size: int = 64,
-    conv_layers: Optional[image_inputs.ConvLayers] = None,
+    conv_layers: image_inputs.ConvLayers | None = None,
     compute_dtype: str = precision.FLOAT32,
-) -> Tuple[rnd_network.RNDNetwork, rnd_network.RNDNetwork]:
+) -> tuple[rnd_network.RNDNetwork, rnd_network.RNDNetwork]:
   """Builds RND's predictor and target for one environment.
 
   Args:
@@ -96,16 +97,16 @@ def create_rnd_networks(
 def create_networks(
     observation_spec: types.NestedTensorSpec,
     action_spec: types.NestedTensorSpec,
-    rnd_observation_spec: Optional[types.NestedTensorSpec] = None,
-    rnd_networks_fn: Optional[Callable[..., Tuple[Any, Any]]] = (
+    rnd_observation_spec: types.NestedTensorSpec | None = None,
+    rnd_networks_fn: Callable[..., tuple[Any, Any]] | None = (
         create_rnd_networks
     ),
     fc_layer_params: Sequence[int] = (64, 64),
-    value_fc_layer_params: Optional[Sequence[int]] = None,
+    value_fc_layer_params: Sequence[int] | None = None,
     activation: image_inputs.Activation = 'tanh',
-    conv_layers: Optional[image_inputs.ConvLayers] = None,
+    conv_layers: image_inputs.ConvLayers | None = None,
     residual_heads: bool = False,
-    core: Optional[recurrent_cores.RecurrentCore] = None,
+    core: recurrent_cores.RecurrentCore | None = None,
     compute_dtype: str = precision.FLOAT32,
     num_values: int = 2,
 ) -> Networks:
@@ -196,9 +197,9 @@ def create_networks(
 
 def _check_trunks(
     fc_layer_params: Sequence[int],
-    value_fc_layer_params: Optional[Sequence[int]],
+    value_fc_layer_params: Sequence[int] | None,
     residual_heads: bool,
-    core: Optional[recurrent_cores.RecurrentCore],
+    core: recurrent_cores.RecurrentCore | None,
 ) -> None:
   """Raises InvalidValue for trunks that do not fit the core or the heads."""
   check_core(core, 'create_networks')

@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keras layers for images: the first layers of an encoder."""
 
+from collections.abc import Callable, Sequence
 import math
-from typing import Any, Callable, Dict, Sequence, Tuple, Union
+from typing import Any
 
 import tensorflow as tf
 
 from rnd_agents.networks import initializers
 
-Activation = Union[str, Callable[[tf.Tensor], tf.Tensor]]
+Activation = str | Callable[[tf.Tensor], tf.Tensor]
 # Convolutions as (filters, kernel size, stride).
-ConvLayers = Sequence[Tuple[int, int, int]]
+ConvLayers = Sequence[tuple[int, int, int]]
 
 
 @tf.keras.utils.register_keras_serializable('rnd_agents')
@@ -47,7 +48,7 @@ class ScaledConv2D(tf.keras.layers.Conv2D):
       kernel = kernel * self._scale  # In place it would change the variable.
     return super().convolution_op(inputs, kernel)
 
-  def get_config(self) -> Dict[str, Any]:
+  def get_config(self) -> dict[str, Any]:
     return dict(super().get_config(), scale=self._scale)
 
 
@@ -98,7 +99,7 @@ class ImageInput(tf.keras.layers.Layer):
       features = convolution(features)
     return self._flatten(features)
 
-  def get_config(self) -> Dict[str, Any]:
+  def get_config(self) -> dict[str, Any]:
     return dict(
         super().get_config(),
         conv_layers=self._conv_layers,
@@ -134,5 +135,5 @@ class PixelPower(tf.keras.layers.Layer):
       pixels = tf.pow(pixels, self._exponent)
     return tf.cast(pixels, self.compute_dtype)
 
-  def get_config(self) -> Dict[str, Any]:
+  def get_config(self) -> dict[str, Any]:
     return dict(super().get_config(), exponent=self._exponent)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An initializer that is safe to hand to more than one layer."""
 
-from typing import Any, Dict
+from typing import Any
 
 import tensorflow as tf
 from tf_agents.typing import types
@@ -34,5 +34,5 @@ class FreshOrthogonal(tf.keras.initializers.Initializer):
     orthogonal = tf.keras.initializers.Orthogonal(self._gain, seed=seed)
     return orthogonal(shape, dtype=dtype, **kwargs)
 
-  def get_config(self) -> Dict[str, Any]:
+  def get_config(self) -> dict[str, Any]:
     return {'gain': self._gain}

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Policy heads: action distributions from features, for each action spec."""
 
-from typing import Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -145,7 +144,7 @@ class NormalHead(tf.keras.layers.Layer):
 
 
 def _joint(
-    distribution: tfp.distributions.Distribution, action_shape: Tuple[int, ...]
+    distribution: tfp.distributions.Distribution, action_shape: tuple[int, ...]
 ) -> tfp.distributions.Distribution:
   """Returns one distribution of whole actions, as TF-Agents expects."""
   if not action_shape:

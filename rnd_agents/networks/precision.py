@@ -8,7 +8,6 @@ float32 with 8 bits of precision instead of 24. So weights, statistics, losses,
 recurrent states and the last layer of every network stay float32.
 """
 
-from typing import FrozenSet
 
 import tensorflow as tf
 
@@ -63,7 +62,7 @@ def has_fast_bfloat16() -> bool:
   return bool(_CPU_FLAGS & cpu_flags())
 
 
-def cpu_flags() -> FrozenSet[str]:
+def cpu_flags() -> frozenset[str]:
   """Returns the flags of the first core in /proc/cpuinfo, if there is one."""
   return frozenset(cpu_info('flags').split())
 

@@ -3,7 +3,8 @@
 """A network of Q values, optionally with a memory and a dueling head."""
 
 import collections
-from typing import Any, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 import gin
 import tensorflow as tf
@@ -40,8 +41,8 @@ class RecurrentQNetwork(network.Network):
       observation_spec: types.NestedTensorSpec,
       action_spec: tensor_spec.BoundedTensorSpec,
       encoder: network.Network,
-      core: Optional[recurrent_cores.RecurrentCore] = None,
-      head_units: Optional[int] = 64,
+      core: recurrent_cores.RecurrentCore | None = None,
+      head_units: int | None = 64,
       dueling: bool = True,
       name: str = 'RecurrentQNetwork',
   ):
@@ -95,10 +96,10 @@ class RecurrentQNetwork(network.Network):
   def call(
       self,
       observation: types.NestedTensor,
-      step_type: Optional[tf.Tensor] = None,
+      step_type: tf.Tensor | None = None,
       network_state: types.NestedTensor = (),
       training: bool = False,
-  ) -> Tuple[tf.Tensor, types.NestedTensor]:
+  ) -> tuple[tf.Tensor, types.NestedTensor]:
     """Returns (Q values [..., num_actions], network_state)."""
     features, _ = self._encoder(observation, step_type, training=training)
     if self._core is not None:
@@ -139,9 +140,9 @@ def create_q_networks(
     action_spec: tensor_spec.BoundedTensorSpec,
     fc_layer_params: Sequence[int] = (64,),
     activation: image_inputs.Activation = 'relu',
-    conv_layers: Optional[image_inputs.ConvLayers] = None,
-    core: Optional[recurrent_cores.RecurrentCore] = None,
-    head_units: Optional[int] = 64,
+    conv_layers: image_inputs.ConvLayers | None = None,
+    core: recurrent_cores.RecurrentCore | None = None,
+    head_units: int | None = 64,
     dueling: bool = True,
     compute_dtype: str = precision.FLOAT32,
 ) -> QNetworks:

@@ -5,7 +5,7 @@
 import abc
 import inspect
 import numbers
-from typing import Any, Optional, Tuple
+from typing import Any
 
 import gin
 import tensorflow as tf
@@ -74,10 +74,10 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
   def call(
       self,
       features: tf.Tensor,
-      step_type: Optional[tf.Tensor] = None,
+      step_type: tf.Tensor | None = None,
       state: types.NestedTensor = (),
       training: bool = False,
-  ) -> Tuple[tf.Tensor, types.NestedTensor]:
+  ) -> tuple[tf.Tensor, types.NestedTensor]:
     """Unrolls the core over a sequence, or takes one step.
 
     Args:
@@ -132,10 +132,10 @@ class _HoldingCell(tf.keras.layers.Layer):
 
   def call(
       self,
-      inputs: Tuple[tf.Tensor, tf.Tensor],
+      inputs: tuple[tf.Tensor, tf.Tensor],
       states: types.NestedTensor,
       training: bool = False,
-  ) -> Tuple[tf.Tensor, types.NestedTensor]:
+  ) -> tuple[tf.Tensor, types.NestedTensor]:
     features, holds = inputs
     outputs, new_states = self.cell(features, states, training=training)
     flat = [

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The residual convolutions of IMPALA, for images."""
 
-from typing import Any, Dict, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import gin
 import tensorflow as tf
@@ -95,7 +96,7 @@ class ResNet(tf.keras.layers.Layer):
         features += shortcut
     return self._flatten(self._activation_fn(features))
 
-  def get_config(self) -> Dict[str, Any]:
+  def get_config(self) -> dict[str, Any]:
     return dict(
         super().get_config(),
         channels=self._channels,

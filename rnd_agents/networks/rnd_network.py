@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predictor and target networks of Random Network Distillation."""
 
-from typing import Optional, Sequence, Tuple
+from collections.abc import Sequence
 
 import tensorflow as tf
 from tf_agents.networks import encoding_network
@@ -28,7 +28,7 @@ class RNDNetwork(encoding_network.EncodingNetwork):
       observation_spec: types.NestedTensorSpec,
       fc_layer_params: Sequence[int] = (128,),
       output_size: int = 64,
-      conv_layers: Optional[image_inputs.ConvLayers] = None,
+      conv_layers: image_inputs.ConvLayers | None = None,
       trainable: bool = True,
       compute_dtype: str = precision.FLOAT32,
       name: str = 'RNDNetwork',
@@ -78,10 +78,10 @@ class RNDNetwork(encoding_network.EncodingNetwork):
   def call(
       self,
       observation: types.NestedTensor,
-      step_type: Optional[tf.Tensor] = None,
+      step_type: tf.Tensor | None = None,
       network_state: types.NestedTensor = (),
       training: bool = False,
-  ) -> Tuple[tf.Tensor, types.NestedTensor]:
+  ) -> tuple[tf.Tensor, types.NestedTensor]:
     features, network_state = super().call(
         observation, step_type, network_state, training
     )

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coefficients that change with the number of optimizer steps."""
 
-from typing import Optional
 
 import tensorflow as tf
 from tf_agents.typing import types
@@ -12,7 +11,7 @@ def linear(
     first: float,
     last: float,
     train_step: tf.Tensor,
-    num_train_steps: Optional[int],
+    num_train_steps: int | None,
 ) -> types.Float:
   """Interpolates from `first` to `last` over the first optimizer steps.
 

@@ -6,7 +6,6 @@ Rows [B, R] are observations of B environments in their order. For an episode
 that began in an earlier call, a memory holds what it has shown so far.
 """
 
-from typing import Tuple
 
 import tensorflow as tf
 
@@ -17,7 +16,7 @@ def first_visits(
     counts: tf.Tensor,
     memory: tf.Tensor,
     max_keys: int,
-) -> Tuple[tf.Tensor, tf.Tensor]:
+) -> tuple[tf.Tensor, tf.Tensor]:
   """Returns which rows show a place for the first time in their episode.
 
   Args:
@@ -61,7 +60,7 @@ def elliptical_bonuses(
     counts: tf.Tensor,
     covariance: tf.Tensor,
     ridge: float,
-) -> Tuple[tf.Tensor, tf.Tensor]:
+) -> tuple[tf.Tensor, tf.Tensor]:
   """Computes elliptical bonuses of rows (E3B; Henaff et al., 2022, section 3).
 
       b_t = f_t' C_t^-1 f_t,   C_t = ridge I + sum of f_i f_i' over the rows i

@@ -25,7 +25,6 @@ effect: the bootstrap discount is d gamma in an episodic stream and
 (1 - (1 - c)(1 - d)) gamma in a continuing one.
 """
 
-from typing import Tuple
 
 import tensorflow as tf
 from tf_agents.typing import types
@@ -78,7 +77,7 @@ def episodic_weights(
     next_is_last: tf.Tensor,
     is_boundary: tf.Tensor,
     bootstrap_at_time_limit: bool = True,
-) -> Tuple[tf.Tensor, tf.Tensor]:
+) -> tuple[tf.Tensor, tf.Tensor]:
   """Returns discounts and trace weights of a stream that ends with episodes.
 
   Args:
@@ -113,7 +112,7 @@ def continuing_weights(
     is_boundary: tf.Tensor,
     environment_discounts: types.Float = 1.0,
     termination_discount: float = 1.0,
-) -> Tuple[tf.Tensor, tf.Tensor]:
+) -> tuple[tf.Tensor, tf.Tensor]:
   """Returns discounts and trace weights of a stream across episode ends.
 
   The boundary row passes value and trace through unchanged, so the advantages

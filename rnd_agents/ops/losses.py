@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Terms of the PPO objective."""
 
-from typing import Optional, Sequence, Tuple
+from collections.abc import Sequence
 
 import tensorflow as tf
 from tf_agents.typing import types
@@ -36,7 +36,7 @@ def normalize_advantages(
     mask: tf.Tensor,
     epsilon: float = 1e-8,
     least_variance: types.Float = 0.0,
-) -> Tuple[tf.Tensor, tf.Tensor]:
+) -> tuple[tf.Tensor, tf.Tensor]:
   """Normalizes to zero mean and unit variance over the rows of a mask.
 
   Args:
@@ -64,7 +64,7 @@ def clipped_surrogate_loss(
     old_log_probabilities: tf.Tensor,
     advantages: tf.Tensor,
     clip_value: float,
-) -> Tuple[tf.Tensor, tf.Tensor]:
+) -> tuple[tf.Tensor, tf.Tensor]:
   """Computes PPO's clipped objective, negated.
 
   (Schulman et al., 2017, equation 7.)
@@ -89,7 +89,7 @@ def clipped_surrogate_loss(
 def squared_value_error(
     values: tf.Tensor,
     returns: tf.Tensor,
-    old_values: Optional[tf.Tensor] = None,
+    old_values: tf.Tensor | None = None,
     clip_value: float = 0.0,
 ) -> tf.Tensor:
   """Computes the squared error of values, optionally clipped (PPO2).

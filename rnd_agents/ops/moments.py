@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running moments and the discounted-return filter behind them."""
 
-from typing import Optional, Tuple
 
 import tensorflow as tf
 from tf_agents.typing import types
@@ -11,8 +10,8 @@ from rnd_agents.ops import recurrences
 
 
 def batch_moments(
-    values: tf.Tensor, mask: Optional[tf.Tensor] = None, num_outer_dims: int = 1
-) -> Tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    values: tf.Tensor, mask: tf.Tensor | None = None, num_outer_dims: int = 1
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
   """Computes mean, population variance and count over the outer dimensions.
 
   Args:
@@ -50,7 +49,7 @@ def merge_moments(
     mean_b: tf.Tensor,
     variance_b: tf.Tensor,
     count_b: tf.Tensor,
-) -> Tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
   """Computes the moments of the union of two sets (Chan et al., 1983).
 
       n   = n_a + n_b,   d = m_b - m_a
@@ -84,7 +83,7 @@ def discounted_return_filter(
     discounts: types.Float,
     initial: tf.Tensor,
     valid: tf.Tensor,
-) -> Tuple[tf.Tensor, tf.Tensor]:
+) -> tuple[tf.Tensor, tf.Tensor]:
   """Computes the discounted sums whose standard deviation scales rewards.
 
       R_t = g_t R_{t-1} + r_t

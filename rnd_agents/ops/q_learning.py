@@ -17,7 +17,6 @@ LAST frame of the episode, or after the frame to bootstrap from.
 """
 
 import numbers
-from typing import Optional
 
 import numpy as np
 import tensorflow as tf
@@ -92,7 +91,7 @@ def action_values(q_values: tf.Tensor, actions: tf.Tensor) -> tf.Tensor:
 def bootstrap_values(
     online_q_values: tf.Tensor,
     target_q_values: tf.Tensor,
-    rescaling_epsilon: Optional[float] = None,
+    rescaling_epsilon: float | None = None,
     double_q: bool = True,
 ) -> tf.Tensor:
   """Computes the value of each state, in units of the reward.
@@ -197,7 +196,7 @@ def n_step_targets(
     is_last: tf.Tensor,
     discount_factor: float,
     num_steps: int,
-    rescaling_epsilon: Optional[float] = None,
+    rescaling_epsilon: float | None = None,
     double_q: bool = True,
 ) -> tf.Tensor:
   """Returns targets of n-step Q-learning, `y_t = h(G_t)` (`n_step_returns`).
@@ -257,7 +256,7 @@ def large_margin_losses(
     q_values: tf.Tensor,
     actions: tf.Tensor,
     margin: float,
-    is_demonstration: Optional[tf.Tensor] = None,
+    is_demonstration: tf.Tensor | None = None,
 ) -> tf.Tensor:
   """Computes by how much other actions come too near to the demonstrator's.
 
@@ -304,8 +303,8 @@ def large_margin_losses(
 
 def step_losses(
     n_step_errors: tf.Tensor,
-    one_step_errors: Optional[tf.Tensor] = None,
-    margin_losses: Optional[tf.Tensor] = None,
+    one_step_errors: tf.Tensor | None = None,
+    margin_losses: tf.Tensor | None = None,
     n_step_weight: float = 1.0,
     one_step_weight: float = 1.0,
     margin_weight: float | tf.Tensor = 1.0,
@@ -362,7 +361,7 @@ def sequence_losses(
 
 
 def batch_loss(
-    losses: tf.Tensor, weights: Optional[tf.Tensor] = None
+    losses: tf.Tensor, weights: tf.Tensor | None = None
 ) -> tf.Tensor:
   """Returns `mean_B(w L)`: the sum over the batch's size, not the weights' sum.
 

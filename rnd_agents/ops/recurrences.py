@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """First-order linear recurrences over time, in logarithmic depth."""
 
-from typing import Tuple
 
 import tensorflow as tf
 
@@ -34,7 +33,7 @@ def reverse_linear_recurrence(
 
   def double(
       stride: tf.Tensor, y: tf.Tensor, w: tf.Tensor
-  ) -> Tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+  ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     return (
         2 * stride,
         y + w * shift_left(y, stride),

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random Network Distillation: input whitening, error, predictor loss."""
 
-from typing import Optional
 
 import tensorflow as tf
 
@@ -11,7 +10,7 @@ def whiten_and_clip(
     values: tf.Tensor,
     mean: tf.Tensor,
     variance: tf.Tensor,
-    clip_value: Optional[float],
+    clip_value: float | None,
 ) -> tf.Tensor:
   """Computes `clip((x - mean) / sqrt(variance), -c, c)`.
 
@@ -67,8 +66,8 @@ def rnd_error(predictions: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
 
 def predictor_loss(
     errors: tf.Tensor,
-    mask: Optional[tf.Tensor] = None,
-    weights: Optional[tf.Tensor] = None,
+    mask: tf.Tensor | None = None,
+    weights: tf.Tensor | None = None,
 ) -> tf.Tensor:
   """Computes the mean weighted error of the samples that the mask keeps.
 

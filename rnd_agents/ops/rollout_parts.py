@@ -6,8 +6,8 @@ The activations of a network on 16,384 frames take gigabytes. Small observations
 are faster in one piece.
 """
 
+from collections.abc import Callable
 import functools
-from typing import Callable
 
 import numpy as np
 import tensorflow as tf

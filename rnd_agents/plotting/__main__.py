@@ -14,10 +14,11 @@ environment steps needed to reach a value; a CSV beside the picture has all
 points. Several metrics are several panels, each with its two tables.
 """
 
+from collections.abc import Mapping, Sequence
 import math
 import os
 import sys
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any
 
 from absl import app
 from absl import flags
@@ -35,7 +36,7 @@ _INTERVAL = f'{100 * statistics.CONFIDENCE:g} % interval'
 
 def define_flags(values: flags.FlagValues) -> None:
   """Defines the flags of this program."""
-  to: Dict[str, Any] = {'flag_values': values}
+  to: dict[str, Any] = {'flag_values': values}
   flags.DEFINE_string(
       'out', None, 'Picture to write; the numbers go to a .csv beside it.',
       required=True, **to)
@@ -56,7 +57,7 @@ def define_flags(values: flags.FlagValues) -> None:
   flags.DEFINE_string('title', None, 'Title of the picture.', **to)
 
 
-def find_runs(folders: Sequence[str]) -> List[str]:
+def find_runs(folders: Sequence[str]) -> list[str]:
   """Returns absolute paths of the runs at any depth of `folders`, each once.
 
   Folders without a run are named on stderr.
@@ -64,7 +65,7 @@ def find_runs(folders: Sequence[str]) -> List[str]:
   Raises:
     InvalidValue: If no folder has a run, or a folder is missing.
   """
-  runs: Dict[str, str] = {}
+  runs: dict[str, str] = {}
   left_out = []
   for folder in folders:
     found = []
@@ -87,13 +88,13 @@ def find_runs(folders: Sequence[str]) -> List[str]:
   return list(runs.values())
 
 
-def group_runs(runs: Sequence[str], label_by: str) -> Dict[str, List[str]]:
+def group_runs(runs: Sequence[str], label_by: str) -> dict[str, list[str]]:
   """Groups absolute paths of runs by the name of 'parent' or 'run' folder.
 
   Folders of the same name get as much of the path before it as distinguishes
   them.
   """
-  folders: Dict[str, List[str]] = {}
+  folders: dict[str, list[str]] = {}
   for run in runs:
     folder = os.path.dirname(run) if label_by == 'parent' else run
     folders.setdefault(folder, []).append(run)
@@ -146,10 +147,10 @@ def _steps(steps: float) -> str:
 
 def _read(
     runs: Sequence[str], phase: str, metric: str
-) -> Tuple[Dict[str, run_files.Series], List[Exception]]:
+) -> tuple[dict[str, run_files.Series], list[Exception]]:
   """Reads a metric of the runs; returns it with the errors of other runs."""
-  found: Dict[str, run_files.Series] = {}
-  reasons: List[Exception] = []
+  found: dict[str, run_files.Series] = {}
+  reasons: list[Exception] = []
   for run in runs:
     try:
       found[run] = run_files.read_metrics(run, phase, metric)
@@ -173,8 +174,8 @@ def _panel(
   groups = group_runs(list(found), args.label_by)
 
   def by_label(
-      series: Dict[str, run_files.Series]
-  ) -> Dict[str, List[run_files.Series]]:
+      series: dict[str, run_files.Series]
+  ) -> dict[str, list[run_files.Series]]:
     return {label: [series[run] for run in group]
             for label, group in groups.items()}
 
@@ -217,7 +218,7 @@ def _check_out(out: str) -> None:
 
 def _draw(
     folders: Sequence[str], args: flags.FlagValues
-) -> List[learning_curves.Panel]:
+) -> list[learning_curves.Panel]:
   """Draws the picture; returns its panels."""
   if len(args.metric) > 1 and args.threshold is not None:
     raise errors.InvalidValue(

@@ -6,10 +6,11 @@ Figures are made without pyplot, so that they need no display, leave no global
 state behind, and can be drawn in a training process.
 """
 
+from collections.abc import Sequence
 import contextlib
 import math
 import os
-from typing import Any, Dict, Literal, Optional, Sequence, Tuple
+from typing import Any, Literal
 
 from rnd_agents import errors
 
@@ -38,9 +39,9 @@ def import_matplotlib() -> None:
 
 
 def new_figure(
-    size_inches: Tuple[float, float] = _SIZE_INCHES,
+    size_inches: tuple[float, float] = _SIZE_INCHES,
     dpi: int = _DPI,
-    layout: Optional[_Layout] = 'constrained',
+    layout: _Layout | None = 'constrained',
 ) -> Any:
   """Returns an empty matplotlib figure, of 1200 x 504 pixels by default."""
   try:
@@ -122,11 +123,11 @@ def legend_beside(axes: Any, **kwargs: Any) -> None:
 def legend_below(
     fig: Any,
     all_axes: Sequence[Any],
-    max_columns: Optional[int] = None,
+    max_columns: int | None = None,
     **kwargs: Any,
 ) -> None:
   """Puts one legend for all axes below them, with each label once."""
-  handles: Dict[str, Any] = {}
+  handles: dict[str, Any] = {}
   for axes in all_axes:
     for handle, label in zip(*axes.get_legend_handles_labels()):
       handles.setdefault(label, handle)

@@ -7,8 +7,9 @@ thousands of times as often as its frontier. States that were never visited have
 the colour of the background, not the darkest one.
 """
 
+from collections.abc import Hashable, Sequence
 import os
-from typing import Any, Hashable, Optional, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def visitation_image(
     counts: np.ndarray,
     x_label: str,
     y_label: str,
-    extent: Tuple[float, float, float, float],
+    extent: tuple[float, float, float, float],
     title: str,
 ) -> np.ndarray:
   """Draws visits to a plane, such as that of two-dimensional observations.
@@ -89,8 +90,8 @@ def grid_image(counts: np.ndarray, title: str) -> np.ndarray:
 
 def cell_counts(
     positions: np.ndarray,
-    visits: Optional[np.ndarray] = None,
-    least_shape: Tuple[int, int] = (1, 1),
+    visits: np.ndarray | None = None,
+    least_shape: tuple[int, int] = (1, 1),
 ) -> np.ndarray:
   """Returns the visits of cells, int64 [H, W], for `grid_image`.
 
@@ -108,7 +109,7 @@ def cell_counts(
 
 def archive_image(
     keys: Sequence[Hashable], visits: np.ndarray
-) -> Optional[np.ndarray]:
+) -> np.ndarray | None:
   """Draws visits to the cells of an archive, of all worlds together.
 
   Args:
@@ -182,7 +183,7 @@ def save_image(image: np.ndarray, path: str) -> None:
     matplotlib_image.imsave(file, image, format='png')
 
 
-def _new_figure(title: str) -> Tuple[Any, Any]:
+def _new_figure(title: str) -> tuple[Any, Any]:
   # A layout that looks for its margins draws everything twice.
   fig = drawing.new_figure(_SIZE_INCHES, _DPI, layout=None)
   fig.subplots_adjust(**_MARGINS)
@@ -192,7 +193,7 @@ def _new_figure(title: str) -> Tuple[Any, Any]:
 
 
 def _draw_cells(
-    axes: Any, counts: np.ndarray, outside: Optional[np.ndarray] = None,
+    axes: Any, counts: np.ndarray, outside: np.ndarray | None = None,
     **kwargs: Any
 ) -> Any:
   """Draws the cells; those of the mask `outside` stay white."""

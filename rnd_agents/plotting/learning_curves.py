@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws learning curves of one run, and of groups of runs over seeds."""
 
+from collections.abc import Mapping, Sequence
 import itertools
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +33,7 @@ _LINEAR_RANGE = 30.0
 _MAX_RAW_POINTS = 100
 
 
-def plot_run(root_dir: str, out: str, title: Optional[str] = None) -> Any:
+def plot_run(root_dir: str, out: str, title: str | None = None) -> Any:
   """Draws one run: returns, and beside them the bonus and the success rate.
 
   Metrics that the run does not have are left out: without a bonus (plain PPO)
@@ -101,7 +102,7 @@ def plot_archive(root_dir: str, out: str) -> Any:
   return fig
 
 
-def _has(rows: List[run_files.Row], phase: str, metric: str) -> bool:
+def _has(rows: list[run_files.Row], phase: str, metric: str) -> bool:
   return any(row.phase == phase and metric in row.values for row in rows)
 
 
@@ -113,7 +114,7 @@ def _moving_mean(values: np.ndarray, width: int) -> np.ndarray:
 
 
 def _draw_metric(
-    axes: Any, rows: List[run_files.Row], phase: str, metric: str) -> None:
+    axes: Any, rows: list[run_files.Row], phase: str, metric: str) -> None:
   """Draws one metric: dots in evaluation, a smoothed line in training."""
   x, y = run_files.series(rows, phase, metric)
   if not x.size:
@@ -133,7 +134,7 @@ def _draw_metric(
             label='training (moving mean)')
 
 
-def _draw_returns(axes: Any, rows: List[run_files.Row]) -> None:
+def _draw_returns(axes: Any, rows: list[run_files.Row]) -> None:
   """Draws the training return and the evaluation return with its range."""
   for phase in run_files.PHASES:
     _draw_metric(axes, rows, phase, 'return_mean')
@@ -148,7 +149,7 @@ def _draw_returns(axes: Any, rows: List[run_files.Row]) -> None:
               transform=axes.transAxes)
 
 
-def _draw_bonus(axes: Any, rows: List[run_files.Row]) -> None:
+def _draw_bonus(axes: Any, rows: list[run_files.Row]) -> None:
   """Draws the bonus, on a logarithmic axis if all its values are positive."""
   x, y = run_files.series(rows, 'train', 'bonus_mean')
   axes.plot(x, y, color=drawing.COLORS[2], linewidth=1.2,
@@ -158,7 +159,7 @@ def _draw_bonus(axes: Any, rows: List[run_files.Row]) -> None:
   axes.set_ylabel('Bonus, mean')
 
 
-def _draw_success(axes: Any, rows: List[run_files.Row]) -> None:
+def _draw_success(axes: Any, rows: list[run_files.Row]) -> None:
   """Draws the success rates of both phases."""
   for phase in run_files.PHASES:
     _draw_metric(axes, rows, phase, 'success_rate')
@@ -191,7 +192,7 @@ def make_panel(
 
 
 def draw_panels(
-    panels: Sequence[Panel], out: str, title: Optional[str] = None
+    panels: Sequence[Panel], out: str, title: str | None = None
 ) -> Any:
   """Draws panels: line = IQM over runs, band = interval, legend = seeds.
 
@@ -235,7 +236,7 @@ def draw_panels(
   return fig
 
 
-def _draw_panel(axes: Any, panel: Panel, looks: Dict[str, Any]) -> None:
+def _draw_panel(axes: Any, panel: Panel, looks: dict[str, Any]) -> None:
   """Draws the curves of all groups."""
   for label, curve in panel.curves.items():
     _draw_curve(axes, label, curve, *looks[label])
@@ -272,7 +273,7 @@ def _draw_curve(
               color=color, linestyle=':', linewidth=1.5)
 
 
-def _csv_rows(panels: Sequence[Panel]) -> List[tuple]:
+def _csv_rows(panels: Sequence[Panel]) -> list[tuple]:
   """Returns the rows of all curves, then of all sample efficiencies."""
   curve_rows = [
       (label, *point, 'curve', panel.phase, panel.metric, '', '')

@@ -8,8 +8,9 @@ The interquartile mean (IQM) and the percentile bootstrap follow Agarwal et al.,
 ignores the random state it is given, and brings five large dependencies.
 """
 
+from collections.abc import Mapping, Sequence
 import math
-from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def bootstrap_interval(
     scores: np.ndarray,
     confidence: float = CONFIDENCE,
     resamples: int = _RESAMPLES,
-    seed: int = 0) -> Tuple[np.ndarray, np.ndarray]:
+    seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
   """Returns the percentile interval of the IQM over resampled runs.
 
   With few runs, such as five, it is too narrow, as any percentile bootstrap.
@@ -182,8 +183,8 @@ class StepsTo(NamedTuple):
 
 
 def steps_to(
-    groups: Groups, metric: str, thresholds: Optional[Sequence[float]] = None
-) -> List[StepsTo]:
+    groups: Groups, metric: str, thresholds: Sequence[float] | None = None
+) -> list[StepsTo]:
   """Returns the sample efficiency of groups, groups inside thresholds.
 
   Args:
@@ -212,7 +213,7 @@ def steps_to(
   return rows
 
 
-def _default_thresholds(groups: Groups) -> List[float]:
+def _default_thresholds(groups: Groups) -> list[float]:
   """Returns thresholds rounded to two digits of the way, increasing."""
   start = float(np.median([y[0] for runs in groups.values() for _, y in runs]))
   best = max(

@@ -23,19 +23,10 @@ float32, float64 and the integers from int8 to int64 that TensorFlow decodes,
 but neither bool nor text. Nothing is compressed.
 """
 
+from collections.abc import Callable, Iterable
 import json
 import os
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    List,
-    NamedTuple,
-    Optional,
-    Tuple,
-    Type,
-)
+from typing import Any, NamedTuple, Optional
 
 from absl import logging
 import numpy as np
@@ -80,9 +71,9 @@ class Record(NamedTuple):
     frames: Number of frames, T + 1 an episode; None until the file is complete.
   """
 
-  environment: Optional[Dict[str, Any]] = None
-  episodes: Optional[int] = None
-  frames: Optional[int] = None
+  environment: dict[str, Any] | None = None
+  episodes: int | None = None
+  frames: int | None = None
 
   @classmethod
   def read(cls, path: _Path) -> Optional['Record']:
@@ -154,7 +145,7 @@ class DemonstrationWriter:
       self,
       path: _Path,
       spec: trajectory.Trajectory,
-      environment: Optional[Dict[str, Any]] = None,
+      environment: dict[str, Any] | None = None,
   ):
     """Creates the writer; `with` opens the file.
 
@@ -202,8 +193,8 @@ class DemonstrationWriter:
 
   def __exit__(
       self,
-      error_type: Optional[Type[BaseException]],
-      error: Optional[BaseException],
+      error_type: type[BaseException] | None,
+      error: BaseException | None,
       traceback: Any,
   ) -> None:
     self._observer.close()
@@ -235,7 +226,7 @@ def write_episodes(
     path: _Path,
     spec: trajectory.Trajectory,
     episodes: Iterable[trajectory.Trajectory],
-    environment: Optional[Dict[str, Any]] = None,
+    environment: dict[str, Any] | None = None,
 ) -> None:
   """Writes a file of demonstrations.
 
@@ -257,10 +248,10 @@ def write_episodes(
 
 def read_episodes(
     path: _Path,
-    expected_spec: Optional[trajectory.Trajectory] = None,
+    expected_spec: trajectory.Trajectory | None = None,
     salvage: bool = False,
-    check_environment: Optional[Callable[[Dict[str, Any]], None]] = None,
-) -> List[trajectory.Trajectory]:
+    check_environment: Callable[[dict[str, Any]], None] | None = None,
+) -> list[trajectory.Trajectory]:
   """Reads the episodes of a file.
 
   Args:
@@ -394,11 +385,11 @@ def check_spec(
 
 
 def _fault(
-    record: Optional[Record],
+    record: Record | None,
     num_episodes: int,
     num_frames: int,
-    error: Optional[tf.errors.OpError],
-) -> Optional[str]:
+    error: tf.errors.OpError | None,
+) -> str | None:
   """Returns the fault of a file, 'is cut short ...', or None."""
   if error is not None:
     return (
@@ -420,7 +411,7 @@ def _fault(
 
 def _read_frames(
     path: str, spec: trajectory.Trajectory
-) -> Tuple[List[np.ndarray], Optional[tf.errors.OpError]]:
+) -> tuple[list[np.ndarray], tf.errors.OpError | None]:
   """Returns flat arrays [N, ...], or [], and the error or None."""
   frames = tf.data.TFRecordDataset(path).map(
       example_encoding.get_example_decoder(spec), num_parallel_calls=2
@@ -438,14 +429,14 @@ def _read_frames(
 
 
 def _cut(
-    path: str, spec: trajectory.Trajectory, flat: List[np.ndarray]
-) -> List[trajectory.Trajectory]:
+    path: str, spec: trajectory.Trajectory, flat: list[np.ndarray]
+) -> list[trajectory.Trajectory]:
   """Returns the whole episodes of consecutive frames; warns about the rest."""
   if not flat:
     return []
   frames = tf.nest.pack_sequence_as(spec, flat)
   ends = np.flatnonzero(frames.step_type == ts.StepType.LAST) + 1
-  episodes: List[trajectory.Trajectory] = []
+  episodes: list[trajectory.Trajectory] = []
   for start, end in zip([0, *ends[:-1]], ends):
     episode = tf.nest.map_structure(lambda x, s=start, e=end: x[s:e], frames)
     _check_episode(episode, spec, f'{path}: episode {len(episodes)}')

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cuts episodes into the sequences of a replay while they are collected."""
 
+from collections.abc import Callable
 import copy
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -101,8 +102,8 @@ class EpisodeCutter:
     self._is_demonstration = is_demonstration
     self._structure: types.NestedArray = ()  # Nest of a row without its arrays.
     # A ring for each leaf of a row; none before the first rows.
-    self._rings: List[np.ndarray] = []
-    self._state_rings: List[np.ndarray] = []  # Of each leaf of a network state.
+    self._rings: list[np.ndarray] = []
+    self._state_rings: list[np.ndarray] = []  # Of each leaf of a network state.
     self._num_rows = np.zeros([0], np.int64)  # [B], rows so far.
     # [B], number of the first row of the newest episode.
     self._begin = np.zeros([0], np.int64)
@@ -117,7 +118,7 @@ class EpisodeCutter:
       self,
       rows: trajectory_lib.Trajectory,
       episodic: types.NestedArray = (),
-      mask: Optional[np.ndarray] = None,
+      mask: np.ndarray | None = None,
   ) -> None:
     """Adds rows, and passes the sequences that they complete to `add_fn`.
 
@@ -168,8 +169,8 @@ class EpisodeCutter:
   def _begin_with(
       self,
       rows: trajectory_lib.Trajectory,
-      leaves: List[np.ndarray],
-      states: List[np.ndarray],
+      leaves: list[np.ndarray],
+      states: list[np.ndarray],
   ) -> None:
     """Creates empty rings for rows [B, N]."""
     num_environments = len(leaves[0])
@@ -186,7 +187,7 @@ class EpisodeCutter:
     self._step_type = np.full([num_environments], ts.StepType.LAST)
 
   def _take(
-      self, leaves: List[np.ndarray], states: List[np.ndarray], mask: np.ndarray
+      self, leaves: list[np.ndarray], states: list[np.ndarray], mask: np.ndarray
   ) -> None:
     """Adds at most _ROWS_AT_ONCE rows [B, N]."""
     # Puts the rows of each environment before the places without a row.
@@ -282,7 +283,7 @@ class EpisodeCutter:
         trajectory, tuple(states), np.full(b.shape, self._is_demonstration)
     )
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     """Returns a picklable state, from which `set_state` continues episodes."""
     rings = (self._rings, self._state_rings) if self._rings else None
     return copy.deepcopy({
@@ -294,7 +295,7 @@ class EpisodeCutter:
         'step_type': self._step_type,
     })
 
-  def set_state(self, state: Dict[str, Any]) -> None:
+  def set_state(self, state: dict[str, Any]) -> None:
     """Restores a state of `get_state`; raises ValueError if it does not fit."""
     if tuple(state['settings']) != tuple(self._settings):
       raise errors.InvalidValue(
@@ -334,7 +335,7 @@ def _network_state(info: Any) -> types.NestedArray:
   return getattr(info, 'network_state', ())
 
 
-def _flat(nest: types.NestedArray) -> List[np.ndarray]:
+def _flat(nest: types.NestedArray) -> list[np.ndarray]:
   return [np.asarray(leaf) for leaf in tf.nest.flatten(nest)]
 
 

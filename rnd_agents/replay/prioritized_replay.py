@@ -9,18 +9,9 @@ al., 2019, section 3). A sequence keeps the recurrent state of its first frame
 only.
 """
 
+from collections.abc import Collection, Iterator, Mapping
 import os
-from typing import (
-    Any,
-    Collection,
-    Dict,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Optional,
-    Tuple,
-)
+from typing import Any, NamedTuple
 
 import gin
 import numpy as np
@@ -68,11 +59,11 @@ class PrioritizedReplay:
   def __init__(
       self,
       spec: types.NestedTensorSpec,
-      max_sequences: Optional[int] = None,
+      max_sequences: int | None = None,
       priority_exponent: float = 0.9,
       min_sequences: int = 1,
       compress_images: bool = True,
-      seed: Optional[types.Seed] = None,
+      seed: types.Seed | None = None,
   ):
     """Creates empty tables.
 
@@ -124,7 +115,7 @@ class PrioritizedReplay:
   def add(
       self,
       sequences: types.NestedArray,
-      priorities: Optional[np.ndarray] = None,
+      priorities: np.ndarray | None = None,
       train_step: int = 0,
   ) -> None:
     """Adds sequences that the agent has collected.
@@ -143,7 +134,7 @@ class PrioritizedReplay:
   def add_demonstrations(
       self,
       sequences: types.NestedArray,
-      priorities: Optional[np.ndarray] = None,
+      priorities: np.ndarray | None = None,
   ) -> None:
     """Adds demonstrations as `add` does; they are never evicted."""
     self._insert(DEMONSTRATIONS, sequences, priorities)
@@ -170,7 +161,7 @@ class PrioritizedReplay:
       raise errors.InvalidValue(missing)
     is_demonstration = self._generator.random(batch_size) < demonstration_ratio
     uniform = self._generator.random(batch_size)
-    leaves: List[np.ndarray] = []
+    leaves: list[np.ndarray] = []
     keys = np.empty([batch_size], np.uint64)
     probabilities = np.empty([batch_size])
     table_sizes = np.empty([batch_size], np.int64)
@@ -232,7 +223,7 @@ class PrioritizedReplay:
       )
       self._note_priority(name, priorities[chosen].max())
 
-  def sizes(self) -> Dict[str, int]:
+  def sizes(self) -> dict[str, int]:
     """Returns the number of sequences in each table, by its name."""
     return {name: table.size for name, table in self._tables.items()}
 
@@ -240,7 +231,7 @@ class PrioritizedReplay:
     """Returns whether enough sequences are stored for `sample`."""
     return self._missing(demonstration_ratio) is None
 
-  def save(self, folder: str) -> Dict[str, Any]:
+  def save(self, folder: str) -> dict[str, Any]:
     """Writes the sequences that are new since the last `save` or `restore`.
 
     Files never change: the state that an earlier `save` returned can be
@@ -287,7 +278,7 @@ class PrioritizedReplay:
       self,
       table: str,
       sequences: types.NestedArray,
-      priorities: Optional[np.ndarray],
+      priorities: np.ndarray | None,
       train_step: int = 0,
   ) -> None:
     leaves = self._checked_leaves(sequences)
@@ -308,7 +299,7 @@ class PrioritizedReplay:
     # As Python rounds, and not the vector instructions of a machine.
     return np.array([p**self._exponent for p in priorities.tolist()])
 
-  def _checked_leaves(self, sequences: types.NestedArray) -> List[np.ndarray]:
+  def _checked_leaves(self, sequences: types.NestedArray) -> list[np.ndarray]:
     tf.nest.assert_same_structure(self._spec, sequences, check_types=False)
     leaves = [np.asarray(leaf) for leaf in tf.nest.flatten(sequences)]
     for i, (leaf, spec) in enumerate(zip(leaves, self._flat_spec)):
@@ -325,7 +316,7 @@ class PrioritizedReplay:
     largest = max(self._max_priorities[table], float(priority))
     self._max_priorities[table] = largest
 
-  def _missing(self, demonstration_ratio: float) -> Optional[str]:
+  def _missing(self, demonstration_ratio: float) -> str | None:
     """Returns the reason why `sample` cannot run yet, or None."""
     sizes = self.sizes()
     least = self._min_sequences
@@ -343,7 +334,7 @@ class PrioritizedReplay:
     return None
 
 
-def file_names(state: Mapping[str, Any]) -> List[str]:
+def file_names(state: Mapping[str, Any]) -> list[str]:
   """Returns the names of the files of a state of `PrioritizedReplay.save`."""
   tables = state['tables'].values()
   return [name for table in tables for name in table['files']]
@@ -356,7 +347,7 @@ def prune(folder: str, names: Collection[str]) -> None:
       os.remove(os.path.join(folder, name))
 
 
-def _by_table(is_demonstration: np.ndarray) -> Iterator[Tuple[str, np.ndarray]]:
+def _by_table(is_demonstration: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
   """Yields each table with the indices [n] of its elements, n > 0."""
   for table, is_of_table in (
       (AGENT, ~is_demonstration), (DEMONSTRATIONS, is_demonstration)

@@ -10,21 +10,12 @@ whenever sequences were added to it, under a name with its new length, so that a
 file never changes.
 """
 
+from collections.abc import Mapping, Sequence
 from concurrent import futures
 import io
 import os
 import sys
-from typing import (
-    Any,
-    Dict,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-    Union,
-)
+from typing import Any
 import zipfile
 
 import numpy as np
@@ -115,7 +106,7 @@ class SequenceTable:
       self,
       name: str,
       specs: Sequence[tf.TensorSpec],
-      max_size: Optional[int],
+      max_size: int | None,
       compresses_images: bool = True,
   ):
     """Creates an empty table.
@@ -146,7 +137,7 @@ class SequenceTable:
     # its place until all of it is evicted.
     capacity = (-(-(max_size or 0) // length) + 1) * length
     self._check_memory(max_size or capacity, capacity)
-    self._columns: List[Union[_ImageColumn, _ArrayColumn]] = [
+    self._columns: list[_ImageColumn | _ArrayColumn] = [
         _ImageColumn(spec, capacity)
         if compressed
         else _ArrayColumn(spec, capacity)
@@ -155,7 +146,7 @@ class SequenceTable:
     self._capacity = capacity
     self._tree = SumTree(capacity)
     self._num_added = 0
-    self._saved_files: Set[str] = set()
+    self._saved_files: set[str] = set()
 
   @property
   def size(self) -> int:
@@ -194,7 +185,7 @@ class SequenceTable:
 
   def sample(
       self, uniform: np.ndarray
-  ) -> Tuple[List[np.ndarray], np.ndarray, np.ndarray]:
+  ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Draws sequences with replacement.
 
     Args:
@@ -217,7 +208,7 @@ class SequenceTable:
     is_here = (numbers >= self._first) & (numbers < self._num_added)
     self._tree.set(numbers[is_here] % self._capacity, weights[is_here])
 
-  def save(self, folder: str) -> Dict[str, Any]:
+  def save(self, folder: str) -> dict[str, Any]:
     """Writes the sequences that `folder` does not have yet.
 
     Args:
@@ -346,7 +337,7 @@ class _ArrayColumn:
     """Returns the arrays [n, ...] at places [n]."""
     return self._values[places]
 
-  def packed(self, first: int, count: int) -> Dict[str, np.ndarray]:
+  def packed(self, first: int, count: int) -> dict[str, np.ndarray]:
     """Returns the argument of `unpack` for `count` places: arrays by name."""
     return {'values': self._values[first : first + count]}
 
@@ -386,7 +377,7 @@ class _ImageColumn:
       pass  # An exception of a thread is raised here.
     return values
 
-  def packed(self, first: int, count: int) -> Dict[str, np.ndarray]:
+  def packed(self, first: int, count: int) -> dict[str, np.ndarray]:
     """Returns the argument of `unpack` for `count` places: arrays by name."""
     parts = self._compressed[first : first + count]
     return {

@@ -10,8 +10,9 @@ bring the stored state of an older network nearer to that of the present one.
 episodes while they are collected, for a replay.
 """
 
+from collections.abc import Callable
 import numbers
-from typing import Callable, NamedTuple, Optional, TypeVar, Union
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -46,9 +47,9 @@ class SequenceSettings(NamedTuple):
       shorter than U. 'fill' adds to the weight of the step that it repeats.
   """
 
-  unroll_length: Optional[int]
+  unroll_length: int | None
   burn_in_length: int = 0
-  period: Optional[int] = None
+  period: int | None = None
   remainder: str = 'pad'
 
   @property
@@ -117,7 +118,7 @@ class SequenceSettings(NamedTuple):
 
 
 def _starts(
-    num_steps: Union[int, tf.Tensor], length: int, settings: SequenceSettings
+    num_steps: int | tf.Tensor, length: int, settings: SequenceSettings
 ) -> tf.Tensor:
   """Returns the first trained step of each sequence.
 
@@ -169,7 +170,7 @@ class Chunks(NamedTuple):
   has_burn_in: tf.Tensor
 
 
-def cut(num_steps: Union[int, tf.Tensor], settings: SequenceSettings) -> Chunks:
+def cut(num_steps: int | tf.Tensor, settings: SequenceSettings) -> Chunks:
   """Cuts a rollout into chunks.
 
   The steps of a burn-in are trained as well, in the chunk before. A chunk has

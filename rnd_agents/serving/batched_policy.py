@@ -3,7 +3,6 @@
 """A policy that many threads ask for one action each."""
 
 import itertools
-from typing import List, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -55,7 +54,7 @@ class BatchedPolicy(py_policy.PyPolicy):
         max_enqueued_batches=1_000_000,
         autograph=False,
     )
-    def act(*flat: tf.Tensor) -> List[tf.Tensor]:
+    def act(*flat: tf.Tensor) -> list[tf.Tensor]:
       return tf.nest.flatten(
           policy.action(*tf.nest.pack_sequence_as(inputs, flat))
       )
@@ -67,7 +66,7 @@ class BatchedPolicy(py_policy.PyPolicy):
         ],
         autograph=False,
     )
-    def answer(*flat: tf.Tensor) -> List[tf.Tensor]:
+    def answer(*flat: tf.Tensor) -> list[tf.Tensor]:
       # TensorFlow joins the requests of all functions of one name in a
       # process, and answers them by one of these functions.
       with tf.name_scope(f'BatchedPolicy_{next(_COUNTER)}'):
@@ -75,7 +74,7 @@ class BatchedPolicy(py_policy.PyPolicy):
 
     self._answer = answer.get_concrete_function()
 
-  def _get_initial_state(self, batch_size: Optional[int]) -> types.NestedArray:
+  def _get_initial_state(self, batch_size: int | None) -> types.NestedArray:
     # A time step belongs to one environment.
     return _first_rows(self._policy.get_initial_state(1))
 
@@ -83,7 +82,7 @@ class BatchedPolicy(py_policy.PyPolicy):
       self,
       time_step: ts.TimeStep,
       policy_state: types.NestedArray,
-      seed: Optional[types.Seed] = None,
+      seed: types.Seed | None = None,
   ) -> policy_step.PolicyStep:
     if seed is not None:
       raise errors.InvalidValue(

@@ -13,9 +13,10 @@
 `ts` is `tf_agents.trajectories.time_step`.
 """
 
+from collections.abc import Callable, Iterable, Iterator
 import contextlib
 import threading
-from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -38,7 +39,7 @@ def serve_policy(
     agent: tf_agent.TFAgent,
     num_environments: int,
     rollout_length: int,
-    train: Optional[Callable[[trajectory.Trajectory], Any]] = None,
+    train: Callable[[trajectory.Trajectory], Any] | None = None,
 ) -> Iterator['PolicyServer']:
   """Serves an agent's `collect_policy`, and trains the agent in a thread.
 
@@ -124,7 +125,7 @@ class PolicyServer:
     self._changed = threading.Condition()  # Guards the next attributes.
     self._is_training = False
     self._is_closed = False
-    self._failure: Optional[Exception] = None
+    self._failure: Exception | None = None
 
   def session(self) -> 'Session':
     """Returns a new session, for one simulator in one thread."""
@@ -140,7 +141,7 @@ class PolicyServer:
       self._failure = error
     self.close()
 
-  def _take(self) -> Optional[List[List[trajectory.Trajectory]]]:
+  def _take(self) -> list[list[trajectory.Trajectory]] | None:
     """Waits for a rollout; returns its rows, or None once the server closes."""
     with self._changed:
       self._is_training = False
@@ -228,13 +229,13 @@ class _Place:
   def __init__(self, num_rollout_rows: int):
     self._num_rollout_rows = num_rollout_rows
     self.is_free = True
-    self.rollout: Optional[List[trajectory.Trajectory]] = None
+    self.rollout: list[trajectory.Trajectory] | None = None
     self.clear()
 
   def clear(self) -> None:
     """Drops the rows of the rollout that is not complete."""
-    self._rows: List[trajectory.Trajectory] = []
-    self.latest: Optional[Tuple[ts.TimeStep, policy_step.PolicyStep]] = None
+    self._rows: list[trajectory.Trajectory] = []
+    self.latest: tuple[ts.TimeStep, policy_step.PolicyStep] | None = None
 
   @property
   def num_rows(self) -> int:
@@ -259,7 +260,7 @@ class _Place:
       self.rollout, self._rows = self._rows, self._rows[-1:]
     return True
 
-  def take(self) -> List[trajectory.Trajectory]:
+  def take(self) -> list[trajectory.Trajectory]:
     rollout, self.rollout = self.rollout or [], None
     return rollout
 
@@ -273,9 +274,9 @@ class Session:
   def __init__(self, server: PolicyServer):
     """Creates a session, for `PolicyServer.session`."""
     self._server = server
-    self._place: Optional[_Place] = None  # None if the server records nothing.
+    self._place: _Place | None = None  # None if the server records nothing.
     # The policy's state; None between episodes.
-    self._state: Optional[types.NestedArray] = None
+    self._state: types.NestedArray | None = None
 
   def __enter__(self) -> 'Session':
     return self

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Raises errors for numbers that are not finite, before training on them."""
 
+from collections.abc import Callable, Mapping
 import functools
 import re
-from typing import Any, Callable, List, Mapping, Optional
+from typing import Any
 
 import tensorflow as tf
 from tf_agents.trajectories import trajectory
@@ -19,10 +20,10 @@ _REFUSED = 'Refused: '
 def verify(
     numbers: Mapping[str, types.NestedTensor],
     outer_rank: int = 2,
-    mask: Optional[tf.Tensor] = None,
-    largest: Optional[float] = None,
+    mask: tf.Tensor | None = None,
+    largest: float | None = None,
     advice: str = '',
-) -> List[tf.Tensor]:
+) -> list[tf.Tensor]:
   """Raises InvalidValue for a batch that holds a NaN or an infinity.
 
   Args:
@@ -69,7 +70,7 @@ def verify(
 
 def require(
     condition: tf.Tensor, message: Callable[[], tf.Tensor]
-) -> List[tf.Tensor]:
+) -> list[tf.Tensor]:
   """Raises `InvalidValue` unless a condition holds.
 
   In a graph it raises a `tf.errors.InvalidArgumentError` instead;
@@ -119,14 +120,14 @@ def without_nan(name: str, values: tf.Tensor) -> tf.Tensor:
     return tf.identity(values)
 
 
-def refusal_message(error: BaseException) -> Optional[str]:
+def refusal_message(error: BaseException) -> str | None:
   """Returns the message of a failed check in a graph; None for others."""
   match = re.search(rf'{_REFUSED}[^\]\n]*', str(error))
   return match and match.group()
 
 
 def _is_good(
-    leaf: tf.Tensor, mask: Optional[tf.Tensor], largest: Optional[float]
+    leaf: tf.Tensor, mask: tf.Tensor | None, largest: float | None
 ) -> tf.Tensor:
   """Returns which numbers of a leaf are good, booleans."""
   if largest is None:
@@ -165,8 +166,8 @@ def refuses_sequences(train: Callable[..., Any]) -> Callable[..., Any]:
   def checked(
       self: Any,
       experience: trajectory.Trajectory,
-      weights: Optional[tf.Tensor] = None,
-      network_state: Optional[types.NestedTensor] = None,
+      weights: tf.Tensor | None = None,
+      network_state: types.NestedTensor | None = None,
       **others: Any,
   ) -> Any:
     numbers = dict(

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running statistics as modules, which checkpoints of their owner save."""
 
-from typing import Optional, Tuple
 
 import tensorflow as tf
 from tf_agents.typing import types
@@ -25,7 +24,7 @@ class RunningMoments(tf.Module):
       self,
       shape: types.Shape,
       name: str = 'RunningMoments',
-      horizon: Optional[float] = None,
+      horizon: float | None = None,
   ):
     """Creates the statistics.
 
@@ -51,7 +50,7 @@ class RunningMoments(tf.Module):
     self.variance = variable(1.0, shape, 'variance')
     self.count = variable(_INITIAL_COUNT, [], 'count')
 
-  def update(self, values: tf.Tensor, mask: Optional[tf.Tensor] = None) -> None:
+  def update(self, values: tf.Tensor, mask: tf.Tensor | None = None) -> None:
     """Adds new samples.
 
     Args:
@@ -83,20 +82,20 @@ class RunningMoments(tf.Module):
     for variable, value in zip(self._variables(), merged, strict=True):
       variable.assign(value)
 
-  def _variables(self) -> Tuple[tf.Variable, tf.Variable, tf.Variable]:
+  def _variables(self) -> tuple[tf.Variable, tf.Variable, tf.Variable]:
     return self.mean, self.variance, self.count
 
-  def whiten(self, values: tf.Tensor, clip_value: Optional[float]) -> tf.Tensor:
+  def whiten(self, values: tf.Tensor, clip_value: float | None) -> tf.Tensor:
     """Returns `clip((x - mean) / std, -clip_value, clip_value)`."""
     return rnd.whiten_and_clip(values, self.mean, self.variance, clip_value)
 
 
 def _take_in(
-    so_far: Tuple[tf.Tensor, tf.Tensor, tf.Tensor],
+    so_far: tuple[tf.Tensor, tf.Tensor, tf.Tensor],
     values: tf.Tensor,
-    mask: Optional[tf.Tensor],
+    mask: tf.Tensor | None,
     num_outer_dims: int,
-) -> Tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
   """Returns (mean, variance, count) with more values added."""
   return moments.merge_moments(
       *so_far,
@@ -116,7 +115,7 @@ class ObservationNormalizer(tf.Module):
   def __init__(
       self,
       observation_spec: types.NestedTensorSpec,
-      clip_value: Optional[float] = 5.0,
+      clip_value: float | None = 5.0,
       name: str = 'Normalizer',
   ):
     """Creates the normalizer.
@@ -145,7 +144,7 @@ class ObservationNormalizer(tf.Module):
     return tf.nest.pack_sequence_as(self._spec, flat)
 
   def update(
-      self, observations: types.NestedTensor, mask: Optional[tf.Tensor] = None
+      self, observations: types.NestedTensor, mask: tf.Tensor | None = None
   ) -> None:
     """Adds observations [outer..., *spec.shape] that the mask keeps."""
     for own, leaf in zip(
@@ -172,7 +171,7 @@ class RunningSums(tf.Module):
       rewards: tf.Tensor,
       discount_factor: types.Float,
       valid: tf.Tensor,
-      starts: Optional[tf.Tensor] = None,
+      starts: tf.Tensor | None = None,
   ) -> tf.Tensor:
     """Adds rewards to the sums.
 
@@ -213,7 +212,7 @@ class ReturnScaler(tf.Module):
       self,
       discount_factor: types.Float,
       name: str = 'ReturnScaler',
-      horizon: Optional[float] = None,
+      horizon: float | None = None,
       least_share: float = 0.0,
       least_deviation: float = 0.0,
   ):
@@ -243,7 +242,7 @@ class ReturnScaler(tf.Module):
       self,
       rewards: tf.Tensor,
       valid: tf.Tensor,
-      starts: Optional[tf.Tensor] = None,
+      starts: tf.Tensor | None = None,
   ) -> None:
     """Adds rewards to the sums, and the sums to the statistics.
 

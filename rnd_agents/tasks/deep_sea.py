@@ -13,8 +13,9 @@ Source: Osband et al., "Behaviour Suite for Reinforcement Learning", 2019
 same `mapping_seed` the action mapping is the same as there.
 """
 
+from collections.abc import Sequence
 import copy
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any
 
 import gymnasium
 from gymnasium import spaces
@@ -33,7 +34,7 @@ DEFAULT_MAPPING_SEED = 42
 
 
 def make_action_mapping(
-    size: int, mapping_seed: Optional[int], randomize_actions: bool
+    size: int, mapping_seed: int | None, randomize_actions: bool
 ) -> np.ndarray:
   """Returns which action steers right in each cell, int64 [size, size]."""
   if not randomize_actions:
@@ -54,7 +55,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
   for the wind and a normal for the noise, at the start of each episode.
   """
 
-  metadata: Dict[str, Any] = {
+  metadata: dict[str, Any] = {
       'autoreset_mode': vector.AutoresetMode.NEXT_STEP,
       'render_modes': [],
   }
@@ -68,8 +69,8 @@ class DeepSeaVectorEnv(vector.VectorEnv):
       deterministic: bool = True,
       unscaled_move_cost: float = DEFAULT_MOVE_COST,
       randomize_actions: bool = True,
-      mapping_seed: Optional[int] = DEFAULT_MAPPING_SEED,
-      max_episode_steps: Optional[int] = None,
+      mapping_seed: int | None = DEFAULT_MAPPING_SEED,
+      max_episode_steps: int | None = None,
       render_mode: None = None,
   ):
     """Creates a DeepSeaVectorEnv.
@@ -121,7 +122,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     self.action_space = vector.utils.batch_space(
         self.single_action_space, num_envs
     )
-    self._generators: List[np.random.Generator] = []
+    self._generators: list[np.random.Generator] = []
     self._all = np.arange(num_envs)
     self._row = np.zeros(num_envs, np.int64)
     self._column = np.zeros(num_envs, np.int64)
@@ -137,9 +138,9 @@ class DeepSeaVectorEnv(vector.VectorEnv):
   def reset(
       self,
       *,
-      seed: Optional[Union[int, Sequence[Optional[int]]]] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[np.ndarray, Dict[str, Any]]:
+      seed: int | Sequence[int | None] | None = None,
+      options: dict[str, Any] | None = None,
+  ) -> tuple[np.ndarray, dict[str, Any]]:
     """Puts all divers in the top left corner.
 
     Args:
@@ -162,7 +163,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
       raise errors.InvalidValue(
           f'{self.num_envs} seeds are needed; got {len(seed)}.'
       )
-    old: Sequence[Optional[np.random.Generator]] = self._generators
+    old: Sequence[np.random.Generator | None] = self._generators
     old = old or [None] * self.num_envs
     self.use_generators([
         seeding.np_random(s)[0] if s is not None or g is None else g
@@ -176,7 +177,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     """Sets the random streams of the B environments."""
     self._generators = list(generators)
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     """Returns a picklable state: divers, random streams and mapping.
 
     Raises:
@@ -187,7 +188,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
     arrays = {name: getattr(self, name).copy() for name in self._state}
     return {**arrays, '_generators': copy.deepcopy(self._generators)}
 
-  def set_state(self, state: Dict[str, Any]) -> np.ndarray:
+  def set_state(self, state: dict[str, Any]) -> np.ndarray:
     """Restores a state from `get_state`; returns the observations.
 
     Raises:
@@ -206,7 +207,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
 
   def step(
       self, actions: np.ndarray
-  ) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Dict[str, Any]]:
+  ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
     """Steps all environments; those that have ended begin a new episode.
 
     Args:
@@ -284,7 +285,7 @@ class DeepSeaEnv(gymnasium.Env):
   It steps a DeepSeaVectorEnv of one environment.
   """
 
-  metadata: Dict[str, Any] = {'render_modes': []}
+  metadata: dict[str, Any] = {'render_modes': []}
 
   def __init__(self, size: int = DEFAULT_SIZE, **kwargs: Any):
     """Creates a DeepSeaEnv with the arguments of DeepSeaVectorEnv."""
@@ -301,9 +302,9 @@ class DeepSeaEnv(gymnasium.Env):
   def reset(
       self,
       *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[np.ndarray, Dict[str, Any]]:
+      seed: int | None = None,
+      options: dict[str, Any] | None = None,
+  ) -> tuple[np.ndarray, dict[str, Any]]:
     super().reset(seed=seed)
     self._vector_env.use_generators([self.np_random])
     observations, infos = self._vector_env.reset(options=options)
@@ -312,7 +313,7 @@ class DeepSeaEnv(gymnasium.Env):
 
   def step(
       self, action: int
-  ) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
+  ) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
     if self._needs_reset:
       # The vector environment would begin the next episode.
       raise gymnasium.error.ResetNeeded('Call reset() first.')

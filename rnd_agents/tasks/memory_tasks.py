@@ -16,7 +16,7 @@ help.
 actions of all environments.
 """
 
-from typing import Any, Dict, Optional, Tuple
+from typing import Any
 
 import gin
 import gymnasium
@@ -38,14 +38,14 @@ class MemoryTask(gymnasium.Env):
   observation, a cell for each number, and so not the cue.
   """
 
-  metadata: Dict[str, Any] = {'render_modes': ['rgb_array'], 'render_fps': 4}
+  metadata: dict[str, Any] = {'render_modes': ['rgb_array'], 'render_fps': 4}
 
   def __init__(
       self,
       num_entries: int,
       num_actions: int,
-      limit_env_steps: Optional[int],
-      render_mode: Optional[str],
+      limit_env_steps: int | None,
+      render_mode: str | None,
   ):
     if render_mode not in (None, *self.metadata['render_modes']):
       raise errors.SetupError(
@@ -63,9 +63,9 @@ class MemoryTask(gymnasium.Env):
   def reset(
       self,
       *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[np.ndarray, Dict[str, Any]]:
+      seed: int | None = None,
+      options: dict[str, Any] | None = None,
+  ) -> tuple[np.ndarray, dict[str, Any]]:
     super().reset(seed=seed)
     self._cue = int(self.np_random.integers(2))
     self._ended = False
@@ -77,7 +77,7 @@ class MemoryTask(gymnasium.Env):
 
   def step(
       self, action: int
-  ) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
+  ) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
     if self._cue < 0 or self._ended:
       raise gymnasium.error.ResetNeeded('Call reset() first.')
     if not self.action_space.contains(action):
@@ -107,7 +107,7 @@ class MemoryTask(gymnasium.Env):
       raise gymnasium.error.ResetNeeded('Call reset() first.')
     return 0 if self._ended else self._expert_action()
 
-  def render(self) -> Optional[np.ndarray]:
+  def render(self) -> np.ndarray | None:
     if self.render_mode is None:
       return None
     if self._cue < 0:
@@ -126,7 +126,7 @@ class MemoryTask(gymnasium.Env):
     """Returns a new array: the observation of a step before the end."""
     raise NotImplementedError
 
-  def _act(self, action: int) -> Tuple[float, bool, bool]:
+  def _act(self, action: int) -> tuple[float, bool, bool]:
     """Applies an action; the step counter does not count it yet.
 
     Returns:
@@ -150,7 +150,7 @@ class Recall(MemoryTask):
   """
 
   def __init__(
-      self, delay_env_steps: int = 10, render_mode: Optional[str] = None
+      self, delay_env_steps: int = 10, render_mode: str | None = None
   ):
     """Creates a Recall.
 
@@ -173,7 +173,7 @@ class Recall(MemoryTask):
   def _asks(self) -> bool:
     return self._num_env_steps == self._question_at
 
-  def _act(self, action: int) -> Tuple[float, bool, bool]:
+  def _act(self, action: int) -> tuple[float, bool, bool]:
     if not self._asks():
       return 0.0, False, False
     success = action == self._cue
@@ -219,7 +219,7 @@ class TMaze(MemoryTask):
       self,
       length: int = 10,
       limit_env_steps: int = 40,
-      render_mode: Optional[str] = None,
+      render_mode: str | None = None,
   ):
     """Creates a TMaze.
 
@@ -248,7 +248,7 @@ class TMaze(MemoryTask):
   def _turn(self) -> int:
     return (self.NORTH, self.SOUTH)[self._cue]
 
-  def _act(self, action: int) -> Tuple[float, bool, bool]:
+  def _act(self, action: int) -> tuple[float, bool, bool]:
     at_junction = self._cell == self._length
     if action == self.EAST and not at_junction:
       self._cell += 1
@@ -287,7 +287,7 @@ class CueLock(MemoryTask):
       num_symbols: int = 4,
       code_length: int = 8,
       code_seed: int = 0,
-      render_mode: Optional[str] = None,
+      render_mode: str | None = None,
   ):
     """Creates a CueLock.
 
@@ -307,7 +307,7 @@ class CueLock(MemoryTask):
     self._code = tuple(code.tolist())
 
   @property
-  def code(self) -> Tuple[int, ...]:
+  def code(self) -> tuple[int, ...]:
     """Symbols that open the lock."""
     return self._code
 
@@ -317,7 +317,7 @@ class CueLock(MemoryTask):
     observation[self._cue if t == 0 else 1 + t] = 1.0
     return observation
 
-  def _act(self, action: int) -> Tuple[float, bool, bool]:
+  def _act(self, action: int) -> tuple[float, bool, bool]:
     if self._num_env_steps == 0:
       return 0.0, False, False
     position = self._num_env_steps - 1

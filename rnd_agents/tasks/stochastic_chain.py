@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stochastic chain of h-DQN (Kulkarni et al., 2016, section 4.1)."""
 
-from typing import Any, Dict, Optional, Tuple
+from typing import Any
 
 import gin
 import gymnasium
@@ -32,7 +32,7 @@ class StochasticChain(gymnasium.Env):
   histories. The info of the last step has `is_success`: whether the end paid 1.
   """
 
-  metadata: Dict[str, Any] = {'render_modes': []}
+  metadata: dict[str, Any] = {'render_modes': []}
 
   def __init__(
       self,
@@ -62,9 +62,9 @@ class StochasticChain(gymnasium.Env):
   def reset(
       self,
       *,
-      seed: Optional[int] = None,
-      options: Optional[Dict[str, Any]] = None,
-  ) -> Tuple[np.ndarray, Dict[str, Any]]:
+      seed: int | None = None,
+      options: dict[str, Any] | None = None,
+  ) -> tuple[np.ndarray, dict[str, Any]]:
     super().reset(seed=seed)
     self._state, self._has_been_last, self._num_steps = _START, False, 0
     return self._observation(), {}
@@ -76,7 +76,7 @@ class StochasticChain(gymnasium.Env):
 
   def step(
       self, action: int
-  ) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
+  ) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
     # Drawn for both actions, so that later draws do not depend on the action.
     succeeds = self.np_random.random() < self._right_probability
     last = self.observation_space.shape[0] - 1

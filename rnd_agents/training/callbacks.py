@@ -7,7 +7,7 @@
 
 import sys
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from absl import logging
 import tqdm
@@ -46,7 +46,7 @@ class Callback:
     """Restores a state of `get_state`."""
 
 
-def create_callbacks(run: runs.Run) -> List[Callback]:
+def create_callbacks(run: runs.Run) -> list[Callback]:
   """Returns the callbacks of a run, in their order."""
   return [
       CheckFinite(),
@@ -188,9 +188,9 @@ class Progress(Callback):
   def __init__(self) -> None:
     self._reported_s = time.monotonic()
     # Counted from the first iteration on; before it, TensorFlow traces.
-    self._start: Optional[Tuple[float, int]] = None
-    self._notes: Dict[str, float] = {}
-    self._bar: Optional[tqdm.tqdm] = None
+    self._start: tuple[float, int] | None = None
+    self._notes: dict[str, float] = {}
+    self._bar: tqdm.tqdm | None = None
 
   def begin(self, run: runs.Run) -> None:
     if sys.stderr.isatty():
@@ -249,7 +249,7 @@ class Checkpoint(Callback):
 
   def __init__(
       self,
-      interval_iterations: Optional[int] = None,
+      interval_iterations: int | None = None,
       interval_s: float = SECONDS_BETWEEN_SAVES,
   ):
     """Creates the callback.

@@ -13,11 +13,12 @@ one snapshot more at the most: the manifest tells which one is damaged, and the
 snapshot before it is taken.
 """
 
+from collections.abc import Iterator
 import concurrent.futures
 import errno
 import json
 import os
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+from typing import Any, NamedTuple
 import zlib
 
 from absl import logging
@@ -69,7 +70,7 @@ class Checkpoints:
     self._max_to_keep = max_to_keep
     self._checkpoint = tf.train.Checkpoint(**trackables)
     # While the disk is at work.
-    self._syncing: Optional[concurrent.futures.Future] = None
+    self._syncing: concurrent.futures.Future | None = None
     self._thread = concurrent.futures.ThreadPoolExecutor(1)
     # From a graph a snapshot takes a tenth of the time, most of which would go
     # into looking at Python objects that stay the same.
@@ -79,7 +80,7 @@ class Checkpoints:
         autograph=False,
     )
 
-  def iterations(self) -> List[int]:
+  def iterations(self) -> list[int]:
     """Returns the iterations with a snapshot, ascending; damaged ones too."""
     return self._folders.numbers()
 
@@ -141,7 +142,7 @@ class Checkpoints:
         f' {iterations[-1]}.'
     )
 
-  def find(self) -> Optional[Snapshot]:
+  def find(self) -> Snapshot | None:
     """Returns the newest undamaged snapshot, or None; logs damaged ones.
 
     Raises:
@@ -212,7 +213,7 @@ class Checkpoints:
       if other > iteration:
         self._folders.remove(other)
 
-  def _differences(self, prefix: str) -> List[str]:
+  def _differences(self, prefix: str) -> list[str]:
     """Returns a few sentences on how checkpoint and program differ."""
     ours = os.path.join(self._folders.aside(), _VARIABLES)
     self._checkpoint.write(ours)
@@ -231,7 +232,7 @@ class Checkpoints:
     return differences[:4] + ([f'{more} more'] if more > 0 else [])
 
 
-def _fingerprint(folder: str, name: str) -> Dict[str, int]:
+def _fingerprint(folder: str, name: str) -> dict[str, int]:
   with open(os.path.join(folder, name), 'rb') as file:
     content = file.read()
   return dict(size=len(content), crc32=zlib.crc32(content))
@@ -248,7 +249,7 @@ def _check_manifest(folder: str) -> None:
     raise errors.InvalidValue('files are missing')
 
 
-def _shapes(prefix: str) -> Dict[str, List[int]]:
+def _shapes(prefix: str) -> dict[str, list[int]]:
   """Returns {readable name: shape} of the variables of a checkpoint."""
   reader = tf.train.load_checkpoint(prefix)
   return {

@@ -6,21 +6,13 @@ Each text of gin is parsed once, into a `Configuration`: files before gin reads
 them, gin's present bindings, and the settings that a run has used.
 """
 
+from collections.abc import Sequence
 import dataclasses
 import difflib
 import functools
 import inspect
 import tokenize
-from typing import (
-    Any,
-    Dict,
-    FrozenSet,
-    List,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from typing import Any
 
 from absl import logging
 import gin
@@ -116,25 +108,25 @@ class Configuration:
     imports: Import statements.
   """
 
-  bindings: Tuple[Binding, ...]
-  includes: Tuple[str, ...]
-  imports: Tuple[config_parser.ImportStatement, ...]
+  bindings: tuple[Binding, ...]
+  includes: tuple[str, ...]
+  imports: tuple[config_parser.ImportStatement, ...]
 
   @property
-  def names(self) -> FrozenSet[str]:
+  def names(self) -> frozenset[str]:
     """Names of the bindings."""
     return frozenset(binding.name for binding in self.bindings)
 
   @property
-  def leaves(self) -> List[Any]:
+  def leaves(self) -> list[Any]:
     """Values without the lists, tuples and dicts around them."""
     return [x for each in self.bindings for x in gin_values.flatten(each.value)]
 
-  def settings(self) -> Dict[str, str]:
+  def settings(self) -> dict[str, str]:
     """Returns values by names, both as gin writes them."""
     return {each.written: repr(each.value) for each in self.bindings}
 
-  def parameters(self) -> List[Binding]:
+  def parameters(self) -> list[Binding]:
     """Returns the bindings of parameters, without macros in their values.
 
     Raises:
@@ -164,9 +156,9 @@ def parse_text(text: str, file: str = '') -> Configuration:
   Raises:
     GinError: If gin cannot parse it, or could not write it.
   """
-  bindings: List[Binding] = []
-  includes: List[str] = []
-  imports: List[config_parser.ImportStatement] = []
+  bindings: list[Binding] = []
+  includes: list[str] = []
+  imports: list[config_parser.ImportStatement] = []
   line = 0
   try:
     for statement in config_parser.ConfigParser(text, gin_values.Delegate()):
@@ -230,7 +222,7 @@ def own_configurable(binding: Binding) -> Any:
   return found if found.__module__.startswith('rnd_agents') else None
 
 
-def parameters_of(function: Any) -> Dict[str, inspect.Parameter]:
+def parameters_of(function: Any) -> dict[str, inspect.Parameter]:
   """Returns the parameters by name; none of what is not written in Python."""
   try:
     return dict(inspect.signature(function, eval_str=True).parameters)
@@ -347,7 +339,7 @@ def check_scopes(used: Sequence[str] = ('train', 'eval')) -> None:
     )
 
 
-def operative(**more: Any) -> Dict[str, str]:
+def operative(**more: Any) -> dict[str, str]:
   """Returns the settings in force, as text.
 
   Args:
@@ -361,7 +353,7 @@ def operative(**more: Any) -> Dict[str, str]:
   return found | called().settings()
 
 
-def of_environment(scope: str = 'train') -> Dict[str, str]:
+def of_environment(scope: str = 'train') -> dict[str, str]:
   """Returns settings of the environments that were loaded in a scope of gin.
 
   Args:
@@ -379,7 +371,7 @@ def of_environment(scope: str = 'train') -> Dict[str, str]:
   }
 
 
-def own(settings: Dict[str, str]) -> Dict[str, str]:
+def own(settings: dict[str, str]) -> dict[str, str]:
   """Returns the settings of `operative` without those of TF-Agents."""
 
   def is_own(name: str) -> bool:
@@ -395,7 +387,7 @@ def own(settings: Dict[str, str]) -> Dict[str, str]:
   }
 
 
-def _without_macros(settings: Dict[str, str]) -> Dict[str, str]:
+def _without_macros(settings: dict[str, str]) -> dict[str, str]:
   """Returns settings with the values of macros in their place."""
   flags = {n: text for n, text in settings.items() if n.startswith('--')}
   lines = [f'{n} = {text}' for n, text in settings.items() if n not in flags]
@@ -413,7 +405,7 @@ def _without_scope(name: str) -> str:
   return name
 
 
-def _default(name: str, configurables: Set[str]) -> Optional[str]:
+def _default(name: str, configurables: set[str]) -> str | None:
   """Returns a parameter's default as text; None where it is not known.
 
   Args:
@@ -437,8 +429,8 @@ def _default(name: str, configurables: Set[str]) -> Optional[str]:
 
 
 def changes(
-    old: Dict[str, str], new: Dict[str, str]
-) -> Tuple[List[str], List[str], List[str]]:
+    old: dict[str, str], new: dict[str, str]
+) -> tuple[list[str], list[str], list[str]]:
   """Returns the differences between two runs' settings.
 
   If both have called a configurable and only one has a parameter, a version of

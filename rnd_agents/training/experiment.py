@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One run, top to bottom: from its settings to the files that it leaves."""
 
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
 import functools
-from typing import Any, Callable, Iterator, List, Optional, Sequence
+from typing import Any
 import warnings
 
 from absl import logging
@@ -93,8 +94,8 @@ class Experiment:
   eval_interval_env_steps: int = 25_000
   checkpoint_interval_iterations: int = 1
   num_checkpoints: int = 3
-  stop_at_success_rate: Optional[float] = None
-  environment_timeout_s: Optional[float] = 600.0
+  stop_at_success_rate: float | None = None
+  environment_timeout_s: float | None = 600.0
   record_video: bool = True
   save_policies: bool = True
   callbacks: Sequence[callbacks_lib.Callback] = ()
@@ -150,12 +151,12 @@ class Experiment:
 
 # Function of (config, seeds, recipes of the shards) that makes the collectors.
 MakeShards = Callable[
-    ['Experiment', runs.Seeds, List[collector.Recipe]], shards.Shards
+    ['Experiment', runs.Seeds, list[collector.Recipe]], shards.Shards
 ]
 
 
 def train_eval(
-    root_dir: str, make_shards: Optional[MakeShards] = None, **more: Any
+    root_dir: str, make_shards: MakeShards | None = None, **more: Any
 ) -> runs.Outcome:
   """Trains as gin and the arguments say; returns the result.
 
@@ -171,7 +172,7 @@ def train_eval(
 
 
 def local_shards(
-    config: Experiment, seeds: runs.Seeds, shard_recipes: List[collector.Recipe]
+    config: Experiment, seeds: runs.Seeds, shard_recipes: list[collector.Recipe]
 ) -> shards.Shards:
   """Makes the collectors of all shards in this process; a `MakeShards`."""
   return shards.Shards(
@@ -181,7 +182,7 @@ def local_shards(
 
 
 def run(
-    config: Experiment, make_shards: Optional[MakeShards] = None
+    config: Experiment, make_shards: MakeShards | None = None
 ) -> runs.Outcome:
   """Trains, evaluates and saves; continues a run that lies in the folder.
 
@@ -256,7 +257,7 @@ def run(
   return outcome
 
 
-def recipes(config: Experiment, seeds: runs.Seeds) -> List[collector.Recipe]:
+def recipes(config: Experiment, seeds: runs.Seeds) -> list[collector.Recipe]:
   """Returns the recipes of the collectors of all shards."""
   return [recipe(config, seeds, index) for index in range(config.num_shards)]
 
@@ -310,7 +311,7 @@ def _create_evaluator(
 
 
 def _load(
-    scope: str, num_environments: int, seed: Optional[int]
+    scope: str, num_environments: int, seed: int | None
 ) -> vector_environment.VectorPyEnvironment:
   """Loads environments with gin's bindings of a scope."""
   with gin.config_scope(scope):
@@ -396,7 +397,7 @@ def _quiet_saving() -> Iterator[None]:
 def _watchdog(
     config: Experiment,
     environments: Sequence[vector_environment.VectorPyEnvironment],
-    run: Optional[runs.Run] = None,
+    run: runs.Run | None = None,
 ) -> watchdog.Watchdog:
   """A `Watchdog` that leaves its message in `status.json`."""
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finding and reading gin files, with errors that help."""
 
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import difflib
 import importlib.resources
@@ -10,17 +11,7 @@ import logging
 import os
 import re
 import sys
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterator,
-    List,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from typing import Any
 
 import gin
 
@@ -29,12 +20,12 @@ from rnd_agents.training import configuration
 from rnd_agents.training import gin_values
 
 # Names of included files and their paths, in the order in which gin meets them.
-_includes: List[Tuple[str, str]] = []
+_includes: list[tuple[str, str]] = []
 # Names of bindings without effect that are not errors: those of included files
 # only, and of files before a file or command line that replaces a function, as
 # in `curiosity_fn = @create_e3b` and `core = None`, because that cannot unbind
 # the parameters of the other function.
-_inherited: Set[str] = set()
+_inherited: set[str] = set()
 # Advice for a parameter that the caller passes.
 _INSTEAD = dict(
     seed='use the flag --seed.',
@@ -47,7 +38,7 @@ _INSTEAD = dict(
 )
 
 
-def shipped_directory() -> Optional[str]:
+def shipped_directory() -> str | None:
   """Returns the folder of the gin files of the package, or None."""
   # A checkout has them beside the package, an installation inside it.
   package = str(importlib.resources.files('rnd_agents'))
@@ -93,7 +84,7 @@ def find(name: str) -> str:
   )
 
 
-def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> List[str]:
+def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> list[str]:
   """Parses gin files and bindings; a name that gin does not know is an error.
 
   Args:
@@ -109,7 +100,7 @@ def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> List[str]:
     GinError: If a binding does not fit; the message says where.
   """
   paths = [find(name) for name in files]
-  sources: Dict[str, configuration.Configuration] = {}
+  sources: dict[str, configuration.Configuration] = {}
   _includes.clear()
   for path in paths:
     _read(path, sources)
@@ -137,7 +128,7 @@ def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> List[str]:
 
 def _read(
     path: str,
-    sources: Dict[str, configuration.Configuration],
+    sources: dict[str, configuration.Configuration],
     within: Sequence[str] = (),
 ) -> None:
   """Parses a file and what it includes, before gin does."""
@@ -228,7 +219,7 @@ def _explain(error: Exception) -> str:
   return message + (f' Did you mean {", ".join(close)}?' if close else '')
 
 
-def _configurables() -> Dict[str, Callable[..., Any]]:
+def _configurables() -> dict[str, Callable[..., Any]]:
   """Returns the configurables of this package by name, where imported."""
   names = {
       name

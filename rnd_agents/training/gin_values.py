@@ -3,22 +3,14 @@
 """Values of a gin configuration, and the annotations that they fit."""
 
 import collections.abc
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
 import inspect
 import numbers
 import types
 import typing
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterator,
-    List,
-    Optional,
-    Sequence,
-    Union,
-)
+from typing import Any, Union
 
 import gin
 from gin import config_parser
@@ -111,7 +103,7 @@ def flatten(value: Any, depth: int = 0) -> Iterator[Any]:
 
 
 def expand_macros(
-    value: Any, macros: Dict[str, Any], within: Sequence[str] = ()
+    value: Any, macros: dict[str, Any], within: Sequence[str] = ()
 ) -> Any:
   """Returns a value with the values of macros in their place.
 
@@ -150,16 +142,16 @@ def annotation_of(parameter: inspect.Parameter) -> Any:
   annotation, default = parameter.annotation, parameter.default
   if annotation is parameter.empty:
     if parameter.name.endswith('_fn'):
-      annotation = Union[Callable, Sequence, Reference]
+      annotation = Callable | Sequence | Reference
     elif isinstance(default, tuple):
-      annotation = Optional[Sequence]
+      annotation = Sequence | None
     elif isinstance(default, float):
-      annotation = Union[float, None, Reference]
+      annotation = float | Reference | None
     elif isinstance(default, (int, str)):
-      annotation = Union[type(default), Reference]
+      annotation = type(default) | Reference
     else:
       return Any
-  return Optional[annotation] if default is None else annotation
+  return annotation | None if default is None else annotation
 
 
 def fits(value: Any, annotation: Any) -> bool:
@@ -263,7 +255,7 @@ def describe(annotation: Any) -> str:
 
 def hint(value: Any, annotation: Any) -> str:
   """Returns advice on what to write instead of a value, or ''."""
-  instead: List[Any] = []
+  instead: list[Any] = []
   if isinstance(value, float) and value.is_integer():
     instead = [int(value)]
   elif isinstance(value, Reference):

@@ -8,17 +8,9 @@ pictures) is a callback of the run.
 """
 
 import abc
+from collections.abc import Callable, Iterator, Sequence
 import time
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-)
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -43,11 +35,11 @@ class Iteration(NamedTuple):
     timings: seconds by name, `collect_time_s` and `train_time_s` among them.
   """
 
-  metrics: Dict[str, float]
-  finite: Dict[str, bool]
+  metrics: dict[str, float]
+  finite: dict[str, bool]
   episodes: Sequence[episode_log.Episode]
   num_env_steps: int
-  timings: Dict[str, float]
+  timings: dict[str, float]
 
 
 class Counters(tf.Module):
@@ -165,11 +157,11 @@ class Learner(abc.ABC):
     """
 
   @abc.abstractmethod
-  def metrics(self) -> Dict[str, float]:
+  def metrics(self) -> dict[str, float]:
     """Returns the metrics of the updates since the last call, by name."""
 
   @abc.abstractmethod
-  def finite(self) -> Dict[str, bool]:
+  def finite(self) -> dict[str, bool]:
     """Returns whether each floating variable is finite, by its name."""
 
   def get_state(self) -> Any:
@@ -228,7 +220,7 @@ class Loop:
     self._warm_up_env_steps = warm_up_env_steps
     self._learns_from_warm_up = learns_from_warm_up
     # Version of the policy that the collectors have.
-    self._sent_version: Optional[int] = None
+    self._sent_version: int | None = None
     variables = agent.collect_policy.variables()
     self._is_of_environments = [
         any(variable is each for each in learner.environment_variables)
@@ -284,7 +276,7 @@ class Loop:
     while True:
       start = time.monotonic()
       train_time_s, num_env_steps = 0.0, 0
-      episodes: List[episode_log.Episode] = []
+      episodes: list[episode_log.Episode] = []
       for _ in range(self._rollout_length // self._collect_length):
         self._learner.explore(self._counters.env_steps)
         rollout = self._collect(self._collect_length)
@@ -320,11 +312,11 @@ class Loop:
     self._counters.add(env_steps=rollout.num_env_steps)
     return rollout
 
-  def _values(self) -> Callable[[slice], List[np.ndarray]]:
+  def _values(self) -> Callable[[slice], list[np.ndarray]]:
     """Returns a function from a slice of the environments to variables."""
     values = local.as_numpy(self._read_variables())
 
-    def of(part: slice) -> List[np.ndarray]:
+    def of(part: slice) -> list[np.ndarray]:
       return [
           value[part] if is_of_environments else value
           for value, is_of_environments in zip(values, self._is_of_environments)
@@ -341,7 +333,7 @@ class Loop:
     self._learner.set_state(state, continues_episodes)
 
 
-def floating_variables(agent: tf_agent.TFAgent) -> Dict[str, tf.Variable]:
+def floating_variables(agent: tf_agent.TFAgent) -> dict[str, tf.Variable]:
   """Returns floating variables of policy, values and curiosity, by name."""
   groups = {'policy or value': agent.collect_policy.variables()}
   if agent.curiosity is not None:
@@ -362,7 +354,7 @@ def are_finite(variables: Sequence[tf.Variable]) -> tf.Tensor:
 
 
 def raise_if_not_finite(
-    metrics: Dict[str, float], finite: Dict[str, bool]
+    metrics: dict[str, float], finite: dict[str, bool]
 ) -> None:
   """Raises FloatingPointError if a number is not finite.
 

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a run's metrics as CSV files and for TensorBoard."""
 
+from collections.abc import Iterable, Iterator, Mapping
 import contextlib
 import csv
 import os
-from typing import Dict, Iterable, Iterator, Mapping, Optional, Tuple, Union
 import uuid
 
 import numpy as np
@@ -38,7 +38,7 @@ class Table:
       self,
       path: str,
       columns: Iterable[str],
-      last: Optional[Dict[str, int]] = None,
+      last: dict[str, int] | None = None,
   ):
     """Opens the table.
 
@@ -51,7 +51,7 @@ class Table:
     """
     self._path = path
     self._columns = list(columns)
-    kept: Iterable[Dict[str, str]] = ()
+    kept: Iterable[dict[str, str]] = ()
     if last is not None and _has_rows(path):
       self._columns, rows = run_files.read_table(path)
       kept = (
@@ -61,11 +61,11 @@ class Table:
       )
     self._rewrite(kept)
 
-  def rows(self) -> Iterator[Dict[str, str]]:
+  def rows(self) -> Iterator[dict[str, str]]:
     """Returns an iterator over the rows on the disk, dicts of text."""
     return run_files.read_table(self._path)[1]
 
-  def add(self, row: Dict[str, Union[str, float]]) -> None:
+  def add(self, row: dict[str, str | float]) -> None:
     """Adds a row, a dict of column to text or number."""
     new = [name for name in row if name not in self._columns]
     if new:
@@ -74,7 +74,7 @@ class Table:
     with open(self._path, 'a', newline='', encoding='utf-8') as file:
       csv.DictWriter(file, self._columns, restval='').writerow(row)
 
-  def _rewrite(self, rows: Iterable[Dict[str, str]]) -> None:
+  def _rewrite(self, rows: Iterable[dict[str, str]]) -> None:
     with files.replacing(self._path) as file:
       writer = csv.DictWriter(file, self._columns, restval='')
       writer.writeheader()
@@ -82,7 +82,7 @@ class Table:
         writer.writerow(row)
 
 
-def last_success_rate(root_dir: str, last_iteration: int) -> Optional[float]:
+def last_success_rate(root_dir: str, last_iteration: int) -> float | None:
   """Returns the newest success rate up to an iteration, or None."""
   rows = run_files.read_rows(root_dir) if has_rows(root_dir) else ()
   values = [
@@ -118,7 +118,7 @@ class MetricsLog:
   def __init__(
       self,
       root_dir: str,
-      last: Optional[Dict[str, int]] = None,
+      last: dict[str, int] | None = None,
       columns: Iterable[str] = ('train_steps', 'total_episodes'),
   ):
     """Opens the log.
@@ -141,18 +141,18 @@ class MetricsLog:
         (*counts, 'wall_time_s'),
         last,
     )
-    self._last: Dict[Tuple[str, str], float] = {}
+    self._last: dict[tuple[str, str], float] = {}
     for row in self._metrics.rows():
       self._remember(row)
     self._root_dir = root_dir
-    self._writers: Dict[str, tf.summary.SummaryWriter] = {}  # By phase.
+    self._writers: dict[str, tf.summary.SummaryWriter] = {}  # By phase.
 
   def write(
       self,
       phase: str,
-      counters: Dict[str, int],
-      metrics: Dict[str, float],
-      timings: Dict[str, float],
+      counters: dict[str, int],
+      metrics: dict[str, float],
+      timings: dict[str, float],
   ) -> None:
     """Writes one row.
 
@@ -163,14 +163,14 @@ class MetricsLog:
       timings: Numbers that differ from run to run, by name; `wall_time_s` is
         the time of the run so far.
     """
-    row: Dict[str, Union[str, float]] = {'phase': phase, **counters}
+    row: dict[str, str | float] = {'phase': phase, **counters}
     row.update((name, _text(value, 8)) for name, value in metrics.items())
     self._metrics.add(row)
     self._remember(row)
     row = {name: row[name] for name in ('phase', 'iteration', 'env_steps')}
     row.update((name, _text(value, 6)) for name, value in timings.items())
     self._timings.add(row)
-    scalars: Dict[str, float] = {
+    scalars: dict[str, float] = {
         _TAGS[name]: counters[name] for name in _TAGS if name in counters
     }
     for name, value in metrics.items():
@@ -202,7 +202,7 @@ class MetricsLog:
       _compat.reset_summary_writer()
       raise
 
-  def _remember(self, row: Mapping[str, Union[str, float]]) -> None:
+  def _remember(self, row: Mapping[str, str | float]) -> None:
     """Stores the numbers of a row of metrics for `last`."""
     for name, value in row.items():
       if name != 'phase' and value != '':
@@ -222,7 +222,7 @@ class MetricsLog:
     with self._writing(phase, env_steps):
       tf.summary.image(name, images, max_outputs=len(images))
 
-  def write_settings(self, settings: Dict[str, str], seed: int) -> None:
+  def write_settings(self, settings: dict[str, str], seed: int) -> None:
     """Writes the settings for TensorBoard: as text, and for its HPARAMS page.
 
     Args:
@@ -230,13 +230,13 @@ class MetricsLog:
       seed: The run's seed.
     """
     rows = ''.join(f'|{k}|`{v}`|\n' for k, v in settings.items())
-    values: Dict[str, Union[bool, float, str]] = {'seed': seed}
+    values: dict[str, bool | float | str] = {'seed': seed}
     values.update((name, _plain(value)) for name, value in settings.items())
     with self._writing('train', 0):
       tf.summary.text('settings', '|name|value|\n|---|---|\n' + rows)
       hparams_api.hparams(values, trial_id=uuid.uuid4().hex)
 
-  def last(self, phase: str, metric: str) -> Optional[float]:
+  def last(self, phase: str, metric: str) -> float | None:
     """Returns the newest value of a metric, or None."""
     return self._last.get((phase, metric))
 
@@ -251,7 +251,7 @@ def _text(value: float, digits: int) -> str:
   return str(value) if type(value) is int else f'{value:.{digits}g}'
 
 
-def _plain(text: str) -> Union[bool, float, str]:
+def _plain(text: str) -> bool | float | str:
   """Returns a setting for the HPARAMS page: a bool, a number or text."""
   if text in ('True', 'False'):
     return text == 'True'

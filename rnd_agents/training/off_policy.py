@@ -7,20 +7,11 @@ of episodes that are not cut yet and every random generator, so that a resumed
 run continues as if it had not stopped.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import functools
 import shutil
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterator,
-    List,
-    Optional,
-    Sequence,
-    Tuple,
-    Union,
-)
+from typing import Any
 
 from absl import logging
 import gin
@@ -191,20 +182,20 @@ class ReplayTraining(training.Training):
 
   unroll_length: int = 40
   burn_in_length: int = 0
-  window_period: Optional[int] = None
+  window_period: int | None = None
   window_remainder: str = 'pad'
   batch_size: int = 32
   rollout_length: int = 64
   collect_length: int = 1
   env_steps_per_update: float = 4
   importance_exponent: float = 0.6
-  importance_anneal_train_steps: Optional[int] = None
+  importance_anneal_train_steps: int | None = None
   epsilon_fn: Callable = ladder_epsilon
-  demonstrations: Union[str, Sequence[str], None] = None
+  demonstrations: str | Sequence[str] | None = None
   allowed_demonstration_differences: Sequence[str] = ()
   demonstration_ratio: float = 0.0
   num_pretraining_steps: int = 0
-  pretraining_eval_interval_train_steps: Optional[int] = None
+  pretraining_eval_interval_train_steps: int | None = None
   replaces_damaged_replay: bool = False
   create_agent: Callable = agent_factory.create_r2d3_agent
 
@@ -319,10 +310,10 @@ class ReplayTraining(training.Training):
 
   def _read_demonstrations(
       self, specs: collector.Specs
-  ) -> List[trajectory_lib.Trajectory]:
+  ) -> list[trajectory_lib.Trajectory]:
     """Returns the episodes of the files, checked against the environment."""
     paths = self.demonstrations or ()
-    episodes: List[trajectory_lib.Trajectory] = []
+    episodes: list[trajectory_lib.Trajectory] = []
     try:
       for path in [paths] if isinstance(paths, str) else paths:
         episodes += demonstration_files.read_episodes(
@@ -338,7 +329,7 @@ class ReplayTraining(training.Training):
       ) from error
     return episodes
 
-  def _check_environment(self, path: str, theirs: Dict[str, str]) -> None:
+  def _check_environment(self, path: str, theirs: dict[str, str]) -> None:
     """Refuses demonstrations of an environment with other settings."""
     ours = configuration.of_environment()
     allowed = self.allowed_demonstration_differences
@@ -372,7 +363,7 @@ class ReplayLearner(loops.Learner):
       num_environments: int,
       config: ReplayTraining,
       replay: prioritized_replay.PrioritizedReplay,
-      read_demonstrations: Callable[[], List[trajectory_lib.Trajectory]],
+      read_demonstrations: Callable[[], list[trajectory_lib.Trajectory]],
       replay_dir: str,
       num_checkpoints: int,
   ):
@@ -398,11 +389,11 @@ class ReplayLearner(loops.Learner):
     self._replay_dir = replay_dir
     self._num_checkpoints = num_checkpoints
     # Names of files, a list for each checkpoint.
-    self._saved_files: List[List[str]] = []
+    self._saved_files: list[list[str]] = []
     self._updates_due = 0.0
     self._pretraining_steps = 0  # Done so far.
     self._is_ready = False
-    self._infos: List[Dict[str, float]] = []  # Metrics of each update.
+    self._infos: list[dict[str, float]] = []  # Metrics of each update.
     self._epsilon = agent.collect_policy.epsilon
     self._floating_variables = loops.floating_variables(agent)
     self._cutter = episode_cutter.EpisodeCutter(
@@ -416,7 +407,7 @@ class ReplayLearner(loops.Learner):
     )
 
   @property
-  def environment_variables(self) -> List[tf.Variable]:
+  def environment_variables(self) -> list[tf.Variable]:
     """The epsilon of each environment."""
     return [self._epsilon]
 
@@ -514,7 +505,7 @@ class ReplayLearner(loops.Learner):
 
   def _watch_in_graph(
       self, rows: trajectory_lib.Trajectory, is_new: tf.Tensor
-  ) -> Tuple[trajectory_lib.Trajectory, tf.Tensor, types.NestedTensor]:
+  ) -> tuple[trajectory_lib.Trajectory, tf.Tensor, types.NestedTensor]:
     """Updates the curiosity's statistics with the new rows.
 
     Args:
@@ -531,7 +522,7 @@ class ReplayLearner(loops.Learner):
         lambda x: tf.gather(x, columns, axis=1), (rows, is_new)
     )
 
-    def watch(t: tf.Tensor) -> Tuple[types.NestedTensor, tf.Tensor]:
+    def watch(t: tf.Tensor) -> tuple[types.NestedTensor, tf.Tensor]:
       row, mask = tf.nest.map_structure(lambda x: x[:, t], (rows, is_new))
       return self._agent.update_statistics(row, mask), mask
 
@@ -574,7 +565,7 @@ class ReplayLearner(loops.Learner):
     """Returns the number of the agent's updates so far."""
     return self._agent.train_step_counter.numpy()
 
-  def _update(self, demonstration_ratio: float) -> Dict[str, float]:
+  def _update(self, demonstration_ratio: float) -> dict[str, float]:
     """Takes one optimizer step; returns its metrics."""
     batch = self._replay.sample(
         self._config.batch_size, demonstration_ratio
@@ -605,7 +596,7 @@ class ReplayLearner(loops.Learner):
       batch: episode_cutter.Sequence,
       probabilities: tf.Tensor,
       table_sizes: tf.Tensor,
-  ) -> Tuple[Dict[str, tf.Tensor], tf.Tensor]:
+  ) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
     loss_info = self._agent.train(
         batch.trajectory,
         weights=priorities.importance_weights(
@@ -629,7 +620,7 @@ class ReplayLearner(loops.Learner):
   # ---------------------------------------------------------------------------
   # Metrics.
 
-  def metrics(self) -> Dict[str, float]:
+  def metrics(self) -> dict[str, float]:
     sizes = self._replay.sizes()
     metrics = _means(self._infos)
     self._infos = []
@@ -646,18 +637,18 @@ class ReplayLearner(loops.Learner):
     metrics['epsilon_mean'] = float(np.mean(self._epsilon.numpy()))
     return metrics
 
-  def finite(self) -> Dict[str, bool]:
+  def finite(self) -> dict[str, bool]:
     return dict(
         zip(self._floating_variables, self._are_finite().numpy(), strict=True)
     )
 
-  def _check_finite(self, info: Dict[str, float]) -> None:
+  def _check_finite(self, info: dict[str, float]) -> None:
     loops.raise_if_not_finite(info, self.finite())
 
   # ---------------------------------------------------------------------------
   # Saving and resuming.
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     # First, so that there is room for the new ones.
     kept = self._saved_files[-self._num_checkpoints :]
     prioritized_replay.prune(
@@ -692,7 +683,7 @@ class ReplayLearner(loops.Learner):
       self._cutter.set_state(state['cutter'])
 
 
-def _means(infos: Sequence[Dict[str, float]]) -> Dict[str, float]:
+def _means(infos: Sequence[dict[str, float]]) -> dict[str, float]:
   """Returns means of each metric over the updates that have measured it."""
   means = {}
   for name in infos[0] if infos else ():
@@ -702,7 +693,7 @@ def _means(infos: Sequence[Dict[str, float]]) -> Dict[str, float]:
   return means
 
 
-def _measures(info: Dict[str, float], name: str) -> bool:
+def _measures(info: dict[str, float], name: str) -> bool:
   """Returns whether an update has measured a metric."""
   if name == _AGE:
     return info['demonstration_rate'] < 1.0
@@ -711,7 +702,7 @@ def _measures(info: Dict[str, float], name: str) -> bool:
 
 def _stored_states(
     episode: trajectory_lib.Trajectory, spec: types.NestedTensorSpec
-) -> List[np.ndarray]:
+) -> list[np.ndarray]:
   """Returns states of each frame, flat [T+1, ...]; zeros if none were stored.
 
   States of another network are useless to this one, so only states of the same

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learns from rollouts, each of them once: RND-PPO."""
 
+from collections.abc import Callable
 import contextlib
 import dataclasses
-from typing import Callable, Dict, List, Optional, Tuple
 
 import gin
 import numpy as np
@@ -55,11 +55,11 @@ class OnPolicyTraining(training.Training):
     )
     self._strategy()
 
-  def _strategy(self) -> Optional[tf.distribute.Strategy]:
+  def _strategy(self) -> tf.distribute.Strategy | None:
     """Returns the strategy that shares optimizer steps; None for one device."""
     return replicas.mirrored(self._devices()) if self.num_devices > 1 else None
 
-  def _devices(self) -> List[str]:
+  def _devices(self) -> list[str]:
     """Returns names of the devices; raises InvalidValue for too few."""
     kind = 'GPU' if tf.config.list_logical_devices('GPU') else 'CPU'
     devices = tf.config.list_logical_devices(kind)
@@ -107,9 +107,9 @@ class OnPolicyLearner(loops.Learner):
       agent: An on-policy agent, such as `RNDPPOAgent`.
     """
     self._agent = agent
-    self._rollout: Optional[trajectory_lib.Trajectory] = None
-    self._metrics: Dict[str, float] = {}
-    self._finite: Dict[str, bool] = {}
+    self._rollout: trajectory_lib.Trajectory | None = None
+    self._metrics: dict[str, float] = {}
+    self._finite: dict[str, bool] = {}
     self._floating_variables = loops.floating_variables(agent)
     self._train = common.function(self._train_on_rollout)
     self._update_statistics = common.function(
@@ -150,13 +150,13 @@ class OnPolicyLearner(loops.Learner):
 
   def _train_on_rollout(
       self, experience: trajectory_lib.Trajectory
-  ) -> Tuple[tf_agent.LossInfo, tf.Tensor]:
+  ) -> tuple[tf_agent.LossInfo, tf.Tensor]:
     """Returns the loss info, and whether each variable is finite."""
     loss_info = self._agent.train(experience)
     return loss_info, loops.are_finite([*self._floating_variables.values()])
 
-  def metrics(self) -> Dict[str, float]:
+  def metrics(self) -> dict[str, float]:
     return self._metrics
 
-  def finite(self) -> Dict[str, bool]:
+  def finite(self) -> dict[str, bool]:
     return self._finite

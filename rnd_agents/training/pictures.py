@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pictures of a run: learning curve, heat map and videos."""
 
+from collections.abc import Iterator, Sequence
 import contextlib
 import threading
 import time
-from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
+from typing import Any
 
 from absl import logging
 import numpy as np
@@ -46,10 +47,10 @@ class Pictures:
     self._last_s = _FIRST_S
     self._best_return = -np.inf
     # Environment steps, and an episode of the evaluation there.
-    self._to_record: Optional[Tuple[int, episode_log.Episode]] = None
-    self._importing: Optional[threading.Thread] = None
+    self._to_record: tuple[int, episode_log.Episode] | None = None
+    self._importing: threading.Thread | None = None
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     """Returns the state for a checkpoint, picklable."""
     return dict(
         spent_s=self._spent_s,
@@ -57,7 +58,7 @@ class Pictures:
         to_record=self._to_record,
     )
 
-  def set_state(self, state: Dict[str, Any]) -> None:
+  def set_state(self, state: dict[str, Any]) -> None:
     """Restores a state of `get_state`."""
     self._spent_s = state['spent_s']
     self._best_return = state['best_return']
@@ -107,7 +108,7 @@ class Pictures:
       draw_curve(run)
     with _harmless('heat map'):
       _draw_visits(run)
-    episodes: Dict[int, episode_log.Episode] = {}
+    episodes: dict[int, episode_log.Episode] = {}
     if self._to_record is not None:
       episodes.update([self._to_record])
     if is_end and self._records:
@@ -141,7 +142,7 @@ class Pictures:
     run.log.write_images('eval', 'best_episode', frames, env_steps)
 
 
-def draw_curve(run: runs.Run) -> Optional[str]:
+def draw_curve(run: runs.Run) -> str | None:
   """Draws the learning curve; returns its path, or None if that failed."""
   path = run.path('learning_curve.png')
   with _harmless('learning curve'):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of a run: its lock, its record and its status."""
 
+from collections.abc import Iterator, Sequence
 import contextlib
 import datetime
 import errno
@@ -13,7 +14,7 @@ import platform
 import socket
 import subprocess
 import sys
-from typing import Any, Dict, Iterator, Optional, Sequence, Set, TextIO
+from typing import Any, TextIO
 
 from absl import logging
 import gin
@@ -38,7 +39,7 @@ _RECORDED_PACKAGES = (
     'box2d',
 )
 
-_held: Set[int] = set()  # File descriptors of the locks of this process.
+_held: set[int] = set()  # File descriptors of the locks of this process.
 
 
 def _close_locks() -> None:
@@ -118,7 +119,7 @@ def _lock(file: TextIO, root_dir: str) -> None:
 
 def record_run(
     root_dir: str,
-    settings: Dict[str, str],
+    settings: dict[str, str],
     changes: Sequence[str] = (),
     **facts: Any,
 ) -> None:
@@ -179,19 +180,19 @@ def _now() -> str:
   )
 
 
-def _package_version(name: str) -> Optional[str]:
+def _package_version(name: str) -> str | None:
   try:
     return importlib.metadata.version(name)
   except importlib.metadata.PackageNotFoundError:
     return None  # A checkout that is not installed.
 
 
-def processor() -> Optional[str]:
+def processor() -> str | None:
   """Returns the name of the CPU, or None."""
   return precision.cpu_info('model name') or platform.processor() or None
 
 
-def _commit() -> Optional[str]:
+def _commit() -> str | None:
   """Returns the commit of the checkout that this file is in, or None."""
   try:
     result = subprocess.run(

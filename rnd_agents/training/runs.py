@@ -3,22 +3,12 @@
 """A run: its parts, its seeds, and how it is saved, resumed and stopped."""
 
 import abc
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
 import os
 import signal
-from typing import (
-  Any,
-  Callable,
-  Dict,
-  Iterator,
-  List,
-  NamedTuple,
-  Optional,
-  Sequence,
-  Tuple,
-  TYPE_CHECKING,
-)
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from absl import logging
 import numpy as np
@@ -62,7 +52,7 @@ class Seeds:
     )
     self.loop = sequence.spawn(1)[0]
 
-  def of_shard(self, index: int) -> Tuple[int, int]:
+  def of_shard(self, index: int) -> tuple[int, int]:
     """Returns (seed of the environments, seed of the actions) of a shard."""
     if index == 0:
       actions = self.loop.generate_state(1, np.uint64)[0]
@@ -85,10 +75,10 @@ class Outcome(NamedTuple):
   """
 
   finished: bool
-  eval_return: Optional[float]
+  eval_return: float | None
   env_steps: int
   wall_time_s: float
-  picture: Optional[str]
+  picture: str | None
 
 
 # Version of the state in checkpoints; no other version can be resumed.
@@ -116,15 +106,15 @@ class BaseRun(abc.ABC):
   checkpoints: snapshots.Checkpoints = dataclasses.field(init=False)
   log: metrics_log.MetricsLog = dataclasses.field(init=False)
   callbacks: Sequence[Any] = ()
-  stopped_by: Optional[str] = None
+  stopped_by: str | None = None
   save_time_s: float = 0.0
 
   @abc.abstractmethod
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     """Returns what a checkpoint keeps besides variables, as plain data."""
 
   @abc.abstractmethod
-  def set_state(self, state: Dict[str, Any]) -> None:
+  def set_state(self, state: dict[str, Any]) -> None:
     """Restores what `get_state` returned."""
 
   @property
@@ -145,7 +135,7 @@ class BaseRun(abc.ABC):
     """Whether all environment steps are done."""
     return self.counters.env_steps >= self.config.num_env_steps
 
-  def counts(self) -> Dict[str, int]:
+  def counts(self) -> dict[str, int]:
     """Returns the counters of a row of metrics, by name."""
     return dict(
         iteration=self.counters.iteration, env_steps=self.counters.env_steps
@@ -193,7 +183,7 @@ class BaseRun(abc.ABC):
     ):
       callback.set_state(state)
 
-  def resume_or_record(self, settings: Dict[str, str], **facts: Any) -> bool:
+  def resume_or_record(self, settings: dict[str, str], **facts: Any) -> bool:
     """Resumes from a checkpoint if there is one, and records the settings.
 
     Args:
@@ -242,7 +232,7 @@ class BaseRun(abc.ABC):
     return snapshot is not None
 
   def _forget_untrained(
-      self, snapshot: snapshots.Snapshot, fatal: List[str], has_rows: bool
+      self, snapshot: snapshots.Snapshot, fatal: list[str], has_rows: bool
   ) -> None:
     """Removes the checkpoints of a run that has not begun to learn."""
     loop = snapshot.state.get('loop', {})
@@ -349,8 +339,8 @@ class Run(BaseRun):
   collector: shards.Shards
   evaluator: evaluator.Evaluator
   loop: loops.Loop = dataclasses.field(init=False)
-  success_rate: Optional[float] = None
-  workers: Sequence[Dict[str, float]] = ()
+  success_rate: float | None = None
+  workers: Sequence[dict[str, float]] = ()
 
   @property
   def name(self) -> str:
@@ -365,7 +355,7 @@ class Run(BaseRun):
         rate is not None and least is not None and rate >= least
     )
 
-  def counts(self) -> Dict[str, int]:
+  def counts(self) -> dict[str, int]:
     """Returns the counters of a row of metrics, by name."""
     return dict(
         super().counts(),
@@ -375,7 +365,7 @@ class Run(BaseRun):
 
   def summarize(
       self, phase: str, episodes: Sequence[episode_log.Episode]
-  ) -> Dict[str, float]:
+  ) -> dict[str, float]:
     """Returns metrics of episodes of a phase, by name."""
     has_told_success = self.log.last(phase, 'success_rate') is not None
     return evaluator.summarize_episodes(episodes, has_told_success)
@@ -386,13 +376,13 @@ class Run(BaseRun):
       facts['workers'] = self.workers
     super().write_status(state, message, **facts)
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     """Returns the states of the collectors and of the loop."""
     return dict(
         collector=self.collector.get_state(), loop=self.loop.get_state()
     )
 
-  def set_state(self, state: Dict[str, Any]) -> None:
+  def set_state(self, state: dict[str, Any]) -> None:
     """Restores what `get_state` returned."""
     continues_episodes = self.collector.set_state(state['collector'])
     self.loop.set_state(state['loop'], continues_episodes)
@@ -434,7 +424,7 @@ class Run(BaseRun):
 
 def _learning_rates(
     agent: tf_agent.TFAgent
-) -> List[Tuple[tf.keras.optimizers.Optimizer, float]]:
+) -> list[tuple[tf.keras.optimizers.Optimizer, float]]:
   """Returns pairs (optimizer, learning rate) where the rate is constant."""
   rates = [
       (optimizer, optimizer.get_config()['learning_rate'])
@@ -450,7 +440,7 @@ def stopping_on_signals(stop: Callable[[str], Any]) -> Iterator[None]:
   Args:
     stop: Function of the name of the signal.
   """
-  usual: Dict[int, Any] = {}
+  usual: dict[int, Any] = {}
 
   def handle(number: int, _: Any) -> None:
     signal.signal(number, usual[number])

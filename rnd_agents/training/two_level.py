@@ -6,17 +6,9 @@ Each learner gets the rollouts of its level, of decisions or with goals, and is
 independent of the other level.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 import dataclasses
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterator,
-    List,
-    Optional,
-    Sequence,
-    Tuple,
-)
+from typing import Any
 
 import gin
 import numpy as np
@@ -62,8 +54,8 @@ class TwoLevelTraining(training.Training):
       take more memory and time.
   """
 
-  upper: Optional[training.Training] = None
-  lower: Optional[training.Training] = None
+  upper: training.Training | None = None
+  lower: training.Training | None = None
   goals_fn: Callable = hierarchy.EntryGoals
   goal_length: int = 16
   discount_factor: float = 0.99
@@ -89,13 +81,13 @@ class TwoLevelTraining(training.Training):
     return all(level.is_off_policy for level in self._levels.values())
 
   @property
-  def _levels(self) -> Dict[str, training.Training]:
+  def _levels(self) -> dict[str, training.Training]:
     levels = dict(upper=self.upper, lower=self.lower)
     return {name: level for name, level in levels.items() if level is not None}
 
   def _map(
       self, function: Callable[[str, training.Training], Any]
-  ) -> Dict[str, Any]:
+  ) -> dict[str, Any]:
     """Returns `function(name, training)` of each level, in its gin scope."""
     found = {}
     for name, level in self._levels.items():
@@ -160,7 +152,7 @@ class TwoLevelTraining(training.Training):
 
   def _specs(
       self, specs: collector.Specs
-  ) -> Tuple[hierarchy.Goals, Dict[str, collector.Specs]]:
+  ) -> tuple[hierarchy.Goals, dict[str, collector.Specs]]:
     """Returns the goals, and the specs of each level by its name."""
     goals = self.goals_fn(specs.time_step.observation)
     return goals, dict(
@@ -209,8 +201,8 @@ class TwoLevelTraining(training.Training):
       self,
       specs: collector.Specs,
       goals: hierarchy.Goals,
-      agents: Dict[str, tf_agent.TFAgent],
-      hindsight: Optional[hierarchy.HindsightGoals] = None,
+      agents: dict[str, tf_agent.TFAgent],
+      hindsight: hierarchy.HindsightGoals | None = None,
   ) -> hierarchy.TwoLevelAgent:
     return hierarchy.TwoLevelAgent(
         specs.time_step,
@@ -245,7 +237,7 @@ class _Level:
       learner: loops.Learner,
       view: Callable[
           [trajectory_lib.Trajectory],
-          Tuple[trajectory_lib.Trajectory, tf.Tensor],
+          tuple[trajectory_lib.Trajectory, tf.Tensor],
       ],
       collect_length: int,
   ):
@@ -261,7 +253,7 @@ class _Level:
     self._view = common.function(view)
     self._collect_length = collect_length
     # Rollouts since the last update, and their environment steps.
-    self._parts: List[trajectory_lib.Trajectory] = []
+    self._parts: list[trajectory_lib.Trajectory] = []
     self._num_env_steps = 0
 
   def warm_up(self, trajectory: trajectory_lib.Trajectory) -> None:
@@ -284,7 +276,7 @@ class _Level:
 
   def _viewed(
       self, trajectory: trajectory_lib.Trajectory
-  ) -> Tuple[trajectory_lib.Trajectory, np.ndarray]:
+  ) -> tuple[trajectory_lib.Trajectory, np.ndarray]:
     return local.as_numpy(self._view(local.as_tensors(trajectory)))
 
 
@@ -305,7 +297,7 @@ def _joined(
 class TwoLevelLearner(loops.Learner):
   """Trains both levels; prefixes names of metrics with that of the level."""
 
-  def __init__(self, levels: Dict[str, _Level], agent: hierarchy.TwoLevelAgent):
+  def __init__(self, levels: dict[str, _Level], agent: hierarchy.TwoLevelAgent):
     """Takes over the learners.
 
     Args:
@@ -324,7 +316,7 @@ class TwoLevelLearner(loops.Learner):
     return sum(each.policy_version for each in self._learners.values())
 
   @property
-  def environment_variables(self) -> List[tf.Variable]:
+  def environment_variables(self) -> list[tf.Variable]:
     """Per-environment variables of both levels."""
     return [
         variable
@@ -368,7 +360,7 @@ class TwoLevelLearner(loops.Learner):
     for each in self._levels.values():
       each.train(num_env_steps)
 
-  def metrics(self) -> Dict[str, float]:
+  def metrics(self) -> dict[str, float]:
     rate = self._num_reached / max(self._num_chosen, 1)
     self._num_chosen, self._num_reached = 0, 0
     return dict(goals_reached_rate=rate) | {
@@ -377,14 +369,14 @@ class TwoLevelLearner(loops.Learner):
         for metric, value in each.metrics().items()
     }
 
-  def finite(self) -> Dict[str, bool]:
+  def finite(self) -> dict[str, bool]:
     return {
         f'{name} {variable}': value
         for name, each in self._learners.items()
         for variable, value in each.finite().items()
     }
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     return {name: each.get_state() for name, each in self._learners.items()}
 
   def set_state(self, state: Any, continues_episodes: bool) -> None:

@@ -3,7 +3,6 @@
 """Compresses stacked frames for sending: each frame is sent once."""
 
 import dataclasses
-from typing import Tuple, Union
 
 import numpy as np
 
@@ -20,8 +19,8 @@ class PackedFrames:
     parts: bytes of each environment, as `frame_stacks.compress` returns them.
   """
 
-  shape: Tuple[int, ...]
-  parts: Tuple[bytes, ...]
+  shape: tuple[int, ...]
+  parts: tuple[bytes, ...]
 
   @property
   def nbytes(self) -> int:
@@ -29,14 +28,14 @@ class PackedFrames:
     return sum(map(len, self.parts))
 
 
-def pack(array: np.ndarray) -> Union[PackedFrames, np.ndarray]:
+def pack(array: np.ndarray) -> PackedFrames | np.ndarray:
   """Packs uint8 [B, N, H, W, C]; other arrays are returned as they are."""
   if array.dtype != np.uint8 or array.ndim != 5:
     return array
   return PackedFrames(array.shape, tuple(map(frame_stacks.compress, array)))
 
 
-def unpack(array: Union[PackedFrames, np.ndarray]) -> np.ndarray:
+def unpack(array: PackedFrames | np.ndarray) -> np.ndarray:
   """Returns the array that `pack` was given."""
   if not isinstance(array, PackedFrames):
     return array

@@ -13,7 +13,7 @@ import shutil
 import socket
 import sys
 import tempfile
-from typing import Any, Dict, Optional
+from typing import Any
 
 from rnd_agents import errors
 
@@ -31,7 +31,7 @@ _ENVIRONMENT_VARIABLES = (
 )
 
 
-def connect(root_dir: str, num_cpus: int, address: Optional[str]) -> None:
+def connect(root_dir: str, num_cpus: int, address: str | None) -> None:
   """Starts Ray on this machine, or joins a cluster.
 
   Args:
@@ -42,7 +42,7 @@ def connect(root_dir: str, num_cpus: int, address: Optional[str]) -> None:
   Raises:
     SetupError: If there is no such cluster, or one without a token.
   """
-  options: Dict[str, Any] = {}
+  options: dict[str, Any] = {}
   if address is not None:
     _probe(address)
     _require_token()
@@ -100,7 +100,7 @@ def _require_loopback(address: str) -> None:
     )
 
 
-def environment() -> Dict[str, str]:
+def environment() -> dict[str, str]:
   """Returns the environment variables that all processes of a run share."""
   return {
       name: os.environ[name]

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers as actors of Ray, on this machine or on a cluster."""
 
+from collections.abc import Sequence
 import copy
 import dataclasses
 import threading
 import time
-from typing import Any, Dict, List, Optional, Protocol, Sequence, Tuple
+from typing import Any, Protocol
 
 from absl import logging
 import numpy as np
@@ -32,7 +33,7 @@ class _Settings(Protocol):
   def root_dir(self) -> str: ...
 
   @property
-  def environment_timeout_s(self) -> Optional[float]: ...
+  def environment_timeout_s(self) -> float | None: ...
 
   @property
   def max_lag_rounds(self) -> int: ...
@@ -47,7 +48,7 @@ def create_collectors(
     seeds: _Seeds,
     recipes: Sequence[collector.Recipe],
     num_workers: int,
-    address: Optional[str] = None,
+    address: str | None = None,
 ) -> remote_collector.RemoteShards:
   """Starts workers and makes the collectors of a run's shards.
 
@@ -102,7 +103,7 @@ class Worker:
     shard_worker.configure(setup)
     self._worker = shard_worker.ShardWorker(setup.recipes)
 
-  def versions(self) -> Dict[str, str]:
+  def versions(self) -> dict[str, str]:
     return shard_worker.versions()
 
   def run(self, task: shard_worker.Task) -> shard_worker.Reply:
@@ -138,7 +139,7 @@ class _Facts:
       self.num_bytes += sum(leaf.nbytes for leaf in tf.nest.flatten(rows))
       self.time_s += reply.time_s
 
-  def report(self) -> Dict[str, float]:
+  def report(self) -> dict[str, float]:
     facts = dict(
         restarts=self.restarts,
         env_steps_per_s=self.env_steps / max(self.time_s, 1e-9),
@@ -155,7 +156,7 @@ class RayWorkers(remote_collector.Workers):
       self,
       setup: shard_worker.Setup,
       num_workers: int,
-      timeout_s: Optional[float],
+      timeout_s: float | None,
   ):
     """Starts the actors.
 
@@ -177,7 +178,7 @@ class RayWorkers(remote_collector.Workers):
     )
     self._lock = threading.Lock()
     self._actors = [self._start() for _ in range(num_workers)]
-    self._shared: Tuple[Any, Any] = None, None  # Variables and their reference.
+    self._shared: tuple[Any, Any] = None, None  # Variables and their reference.
     self._is_closed = False
     self._facts = [_Facts() for _ in range(num_workers)]
 
@@ -200,7 +201,7 @@ class RayWorkers(remote_collector.Workers):
               f' {version}: install the same version on every machine.'
           )
 
-  def _versions(self, index: int) -> Dict[str, str]:
+  def _versions(self, index: int) -> dict[str, str]:
     """Returns the versions of a worker, once it has started."""
     reason = ''
     for _ in range(_MAX_STARTS):
@@ -216,7 +217,7 @@ class RayWorkers(remote_collector.Workers):
         ' for each worker, and the package on each machine.'
     )
 
-  def share(self, variables: List[np.ndarray]) -> Any:
+  def share(self, variables: list[np.ndarray]) -> Any:
     known, reference = self._shared
     if known is not variables:
       reference = self._ray.put(variables)
@@ -232,14 +233,14 @@ class RayWorkers(remote_collector.Workers):
       self._facts[index].add(reply)
     return reply
 
-  def report(self) -> List[Dict[str, float]]:
+  def report(self) -> list[dict[str, float]]:
     with self._lock:
       return [facts.report() for facts in self._facts]
 
   def _ask(
       self,
       index: int,
-      timeout_s: Optional[float],
+      timeout_s: float | None,
       purpose: str,
       method: str,
       *arguments: Any,

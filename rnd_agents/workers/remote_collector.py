@@ -8,8 +8,9 @@ the state before it: so it returns the same bytes.
 """
 
 import abc
+from collections.abc import Callable, Sequence
 import concurrent.futures
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any
 
 from absl import logging
 import numpy as np
@@ -39,11 +40,11 @@ class Workers(abc.ABC):
       WorkerLost: If no answer came. Another worker takes its place.
     """
 
-  def share(self, variables: List[np.ndarray]) -> Any:
+  def share(self, variables: list[np.ndarray]) -> Any:
     """Returns a policy's variables as tasks hold them, such as a reference."""
     return variables
 
-  def report(self) -> List[Dict[str, float]]:
+  def report(self) -> list[dict[str, float]]:
     """Returns facts of each worker since the last report, by name."""
     return []
 
@@ -76,7 +77,7 @@ class RemoteCollector(collector.Collector):
     self._workers = workers
     self._variables: Any = None  # The policy's, as the workers share them.
     self._num_calls = 0
-    self._state: Dict[str, Any] = {}  # After the last call.
+    self._state: dict[str, Any] = {}  # After the last call.
 
   @property
   def specs(self) -> collector.Specs:
@@ -91,7 +92,7 @@ class RemoteCollector(collector.Collector):
 
   def collect(
       self,
-      variables: Optional[List[np.ndarray]],
+      variables: list[np.ndarray] | None,
       num_steps: int,
       is_uniform: bool = False,
   ) -> collector.Rollout:
@@ -104,13 +105,13 @@ class RemoteCollector(collector.Collector):
     # The first row of new episodes of a worker counts as the one that was lost.
     return rollout._replace(num_old_rows=int(has_old_row))
 
-  def visits(self) -> Optional[Dict[str, Any]]:
+  def visits(self) -> dict[str, Any] | None:
     return self.get_state()['visits']
 
-  def get_state(self) -> Dict[str, Any]:
+  def get_state(self) -> dict[str, Any]:
     return self._state or self._call('get_state')
 
-  def set_state(self, state: Dict[str, Any]) -> bool:
+  def set_state(self, state: dict[str, Any]) -> bool:
     return self._call('set_state', state)
 
   def close(self) -> None:
@@ -203,9 +204,9 @@ class RemoteShards(shards.Shards):
     # One for each shard, and one that waits for them in a round ahead.
     self._threads = concurrent.futures.ThreadPoolExecutor(len(collectors) + 1)
     # Before the round ahead, while it is collected.
-    self._states_before: Optional[List[Dict[str, Any]]] = None
+    self._states_before: list[dict[str, Any]] | None = None
 
-  def _map(self, name: str, *arguments: Sequence[Any]) -> List[Any]:
+  def _map(self, name: str, *arguments: Sequence[Any]) -> list[Any]:
     methods = [getattr(each, name) for each in self._collectors]
     return list(
         self._threads.map(lambda call, *its: call(*its), methods, *arguments)
@@ -224,13 +225,13 @@ class RemoteShards(shards.Shards):
 
     return finish
 
-  def _states(self) -> List[Dict[str, Any]]:
+  def _states(self) -> list[dict[str, Any]]:
     return self._states_before or super()._states()
 
-  def report(self) -> List[Dict[str, float]]:
+  def report(self) -> list[dict[str, float]]:
     return self._workers.report()
 
-  def visits(self) -> List[Dict[str, Any]]:
+  def visits(self) -> list[dict[str, Any]]:
     found = [state['visits'] for state in self._states()]
     return [counts for counts in found if counts is not None]
 

@@ -2,18 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A worker's side: holds collectors of shards and calls their methods."""
 
+from collections.abc import Callable, Mapping, Sequence
 import platform
 import time
-from typing import (
-  Any,
-  Callable,
-  Dict,
-  Mapping,
-  NamedTuple,
-  Optional,
-  Sequence,
-  Tuple,
-)
+from typing import Any, NamedTuple
 
 import gin
 import tensorflow as tf
@@ -25,7 +17,7 @@ from rnd_agents.collecting import local
 from rnd_agents.workers import packed_frames
 
 # Name of a method of a `Collector`, and its arguments.
-Call = Tuple[str, Tuple[Any, ...]]
+Call = tuple[str, tuple[Any, ...]]
 
 
 class Setup(NamedTuple):
@@ -69,7 +61,7 @@ class Task(NamedTuple):
   shard: int
   num_calls: int
   call: Call
-  origin: Optional[Dict[str, Any]] = None
+  origin: dict[str, Any] | None = None
 
 
 class Reply(NamedTuple):
@@ -87,10 +79,10 @@ class Reply(NamedTuple):
   """
 
   result: Any = None
-  state: Dict[str, Any] = {}
+  state: dict[str, Any] = {}
   is_missing: bool = False
   has_new_episodes: bool = False
-  error: Optional[errors.UserError] = None
+  error: errors.UserError | None = None
   time_s: float = 0.0
 
 
@@ -125,7 +117,7 @@ def _with_observations(
   )
 
 
-def versions() -> Dict[str, str]:
+def versions() -> dict[str, str]:
   """Returns versions that must be equal in learner and workers, by name."""
   return dict(
       rnd_agents=version.__version__,
@@ -148,7 +140,7 @@ class ShardWorker:
     """Builds a worker in a process that is configured."""
     self._recipes = recipes
     # Of each shard: its collector and the number of calls.
-    self._held: Dict[int, Tuple[local.LocalCollector, int]] = {}
+    self._held: dict[int, tuple[local.LocalCollector, int]] = {}
 
   def run(self, task: Task) -> Reply:
     """Calls the method of a task; returns the reply, packed to be sent."""

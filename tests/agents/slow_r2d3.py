@@ -8,7 +8,7 @@ over floats; nothing of `rnd_agents` runs but the networks.
 """
 
 import math
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -43,7 +43,7 @@ class Settings(NamedTuple):
   recurrent_state_init: str = 'stored'
   n_step: int = 3
   discount_factor: float = 0.9
-  value_rescaling_epsilon: Optional[float] = 1e-3
+  value_rescaling_epsilon: float | None = 1e-3
   double_q: bool = True
   n_step_weight: float = 1.0
   one_step_weight: float = 0.0
@@ -56,7 +56,7 @@ class Settings(NamedTuple):
   priorities_from: str = 'n_step_errors'
   target_update_tau: float = 1.0
   target_update_period_train_steps: int = 2
-  gradient_clipping: Optional[float] = None
+  gradient_clipping: float | None = None
 
 
 class OwnNetwork(network.Network):

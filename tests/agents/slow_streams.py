@@ -31,7 +31,7 @@ class Settings:
   intrinsic_advantage_coefficient: float = 1.0
   episodic_intrinsic_stream: bool = False
   bootstrap_at_time_limit: bool = True
-  intrinsic_reward_clip: typing.Optional[float] = None
+  intrinsic_reward_clip: float | None = None
   intrinsic_termination_discount: float = 1.0
   normalize_advantages: bool = False
   advantage_scale_decay: float = 0.0
@@ -39,11 +39,11 @@ class Settings:
   normalize_rewards: bool = False
   least_reward_deviation: float = 0.0
   reward_norm_clipping: float = 10.0
-  observation_clip_value: typing.Optional[float] = 5.0
+  observation_clip_value: float | None = 5.0
   predictor_proportion: float = 0.25
   num_epochs: int = 2
   num_minibatches: int = 3
-  target_kl: typing.Optional[float] = None
+  target_kl: float | None = None
   importance_ratio_clipping: float = 0.1
   entropy_regularization: float = 0.001
   value_pred_loss_coef: float = 0.5

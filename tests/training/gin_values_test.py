@@ -3,20 +3,10 @@
 """Values of gin are compared with the annotations of the parameters."""
 
 import collections.abc
+from collections.abc import Callable, Sequence
 import inspect
 import typing
-from typing import (
-  Any,
-  Callable,
-  Dict,
-  List,
-  Literal,
-  Optional,
-  Sequence,
-  Tuple,
-  Type,
-  Union,
-)
+from typing import Any, Literal, Optional, Union
 
 import gin
 import pytest
@@ -121,18 +111,18 @@ def test_right_values(binding):
         (int, [1], [True, 1.0, None, 'a', _FUNCTION]),
         (float, [1, 1.5], [True, None, 'a', _FUNCTION]),
         (bool, [True], [1, None]),
-        (Optional[int], [1, None], [1.5]),
-        (Union[str, Sequence[str], None], ['a', ['a'], (), None], [1, [1]]),
+        (Optional[int], [1, None], [1.5]),  # noqa: UP045
+        (Union[str, Sequence[str], None], ['a', ['a'], (), None], [1, [1]]),  # noqa: UP007 (users write both)
         (int | None, [1, None], ['a']),
         (Literal['a', 1], ['a', 1], ['b', True, None]),
         (Sequence[float], [(), [1], (1.5,)], ['a', ('a',), {}, _CALLED]),
-        (List[int], [[1], (1,)], [1, ['a']]),
-        (Tuple[int, str], [(1, 'a')], [(1,), ('a', 1), (1, 'a', 1)]),
-        (Tuple[int, ...], [(), (1, 2)], [('a',)]),
-        (Dict[str, int], [{}, {'a': 1}], [{'a': 'b'}, {1: 1}, 3]),
+        (list[int], [[1], (1,)], [1, ['a']]),
+        (tuple[int, str], [(1, 'a')], [(1,), ('a', 1), (1, 'a', 1)]),
+        (tuple[int, ...], [(), (1, 2)], [('a',)]),
+        (dict[str, int], [{}, {'a': 1}], [{'a': 'b'}, {1: 1}, 3]),
         (Callable[[int], int], [_FUNCTION, _CLASS], [1, 'a', None]),
-        (Type[on_policy.OnPolicyTraining], [_CLASS], [1, _CALLED, _FUNCTION]),
-        (Type[int], [], [_CLASS]),
+        (type[on_policy.OnPolicyTraining], [_CLASS], [1, _CALLED, _FUNCTION]),
+        (type[int], [], [_CLASS]),
         (type, [_CLASS], [1, 'a']),
         (on_policy.OnPolicyTraining, [_CALLED], [_CLASS, _FUNCTION, 1, None]),
         (Sequence[on_policy.OnPolicyTraining], [[_CALLED]], [[_CLASS], [1]]),
