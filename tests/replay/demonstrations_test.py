@@ -18,6 +18,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import trajectory
 from tf_agents.utils import example_encoding_dataset
 
+from rnd_agents import files
 from rnd_agents.replay import demonstrations
 
 _F32, _U8 = np.float32, np.uint8
@@ -358,6 +359,31 @@ def test_a_name_stands_for_a_complete_file(file, caplog):
   demonstrations.write_episodes(path, _spec(), iter(new))
   _assert_equal(demonstrations.read_episodes(path), new)
   assert not os.path.exists(path + '.partial')
+
+
+def test_each_file_is_on_the_disk_before_its_name_and_the_frames_are_last(
+    tmp_path, monkeypatch
+):
+  events = []
+  sync, replace = files.sync, os.replace
+
+  def synced(path):
+    events.append(('sync', path))
+    sync(path)
+
+  def replaced(source, target):
+    events.append((target, source))
+    replace(source, target)
+
+  monkeypatch.setattr(files, 'sync', synced)
+  monkeypatch.setattr(os, 'replace', replaced)
+  path = str(tmp_path / 'demos')
+  demonstrations.write_episodes(path, _spec(), [_episode(1, 0)])
+  assert events[-6:] == [
+      (event, f'{path}.partial{suffix}')
+      for suffix in ('.spec', '.json', '')
+      for event in ('sync', path + suffix)
+  ]
 
 
 def test_no_episodes_leave_what_was_there(file):

@@ -320,13 +320,13 @@ def test_goes_on_in_mid_episode(remainder):
     cutter = episode_cutter.EpisodeCutter(settings, found.append, True)
     if stop:
       cutter(_batched(_stacked(frames[:stop])))
-    saved = pickle.dumps(cutter.get_state())
+    saved = cutter.get_state()
     num_found = len(found)
     # Is forgotten.
     cutter(_batched(_stacked([(frames + _stream([9]))[stop]])))
     del found[num_found:]
     resumed = episode_cutter.EpisodeCutter(settings, found.append)
-    resumed.set_state(pickle.loads(saved))
+    resumed.set_state(pickle.loads(pickle.dumps(saved)))
     if stop < len(frames):
       resumed(_batched(_stacked(frames[stop:])))
     _assert_same([w[:2] for w in _each(found)], [w[:2] for w in expected])

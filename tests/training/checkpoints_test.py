@@ -28,6 +28,10 @@ class _Run:
     self.snapshots.save(iteration, {'row': np.arange(iteration)})
 
 
+def _fail(descriptor):
+  raise OSError
+
+
 def test_newest_snapshot_comes_back_whole(tmp_path):
   run = _Run(tmp_path)
   for iteration in (1, 2, 3):
@@ -50,6 +54,19 @@ def test_only_the_last_ones_stay(tmp_path):
   assert sorted(os.listdir(tmp_path)) == [
       'iteration_00000009', 'iteration_00000010'
   ]
+
+
+def test_the_new_one_is_on_the_disk_before_an_old_one_goes(
+    tmp_path, monkeypatch
+):
+  run = _Run(tmp_path, max_to_keep=1)
+  run.save(1)
+  run.snapshots.wait()
+  with monkeypatch.context() as context, pytest.raises(OSError):
+    context.setattr(os, 'fsync', _fail)
+    run.save(2)
+    run.snapshots.wait()
+  assert run.snapshots.iterations() == [1, 2]
 
 
 @pytest.mark.parametrize('killed_at', [1, 2])
@@ -114,9 +131,10 @@ def test_what_a_damaged_one_was_to_replace_is_taken(tmp_path, monkeypatch):
   run.snapshots.save(0, 'first')
   run.snapshots.wait()
   # The power goes before the next one, of the same iteration, is on the disk.
-  monkeypatch.setattr(run.snapshots, '_sync', lambda iteration: None)
-  run.snapshots.save(0, 'second')
-  run.snapshots.wait()
+  with monkeypatch.context() as context, pytest.raises(OSError):
+    context.setattr(os, 'fsync', _fail)
+    run.snapshots.save(0, 'second')
+    run.snapshots.wait()
   _truncate(os.path.join(run.snapshots.path(0), 'variables.index'))
 
   again = _Run(tmp_path)

@@ -14,6 +14,7 @@ import tensorflow as tf
 from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.agents import return_streams
+from rnd_agents.evaluation import evaluator
 from rnd_agents.networks import precision
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
@@ -99,7 +100,15 @@ def test_learns_and_leaves_what_it_promises(tmp_path, caplog):
   assert [int(row['train_steps']) for row in rows] == [
       16 * int(row['iteration']) for row in rows
   ]
-  assert tiny_runs.rows(tmp_path, 'eval')[-1]['success_rate'] == '1'
+  evaluations = tiny_runs.rows(tmp_path, 'eval')
+  assert evaluations[-1]['success_rate'] == '1'
+  # One at each multiple of 256 steps.
+  env_steps = [int(row['env_steps']) for row in rows]
+  assert [int(row['env_steps']) for row in evaluations] == [
+      steps
+      for before, steps in zip([0, *env_steps[:-1]], env_steps, strict=True)
+      if steps // 256 > before // 256
+  ]
   assert os.path.getsize(result.picture) > 10_000
   policy = tf.saved_model.load(os.fspath(tmp_path / 'policies' / 'policy'))
   assert policy.get_initial_state(3) == ()
@@ -249,10 +258,10 @@ def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
 ):
   """A signal amid the random steps, a kill after them, two signals later."""
   prepare, iterations = loops.Loop.prepare, loops.Loop.iterations
-  evaluate = callbacks.Evaluate._evaluate
+  evaluate = evaluator.Evaluator.run
   kills = [KeyboardInterrupt]
   limits = [256, 600]  # An evaluation is due; the run is at its end.
-  random_steps, evaluated = [], []
+  random_steps, evaluations = [], []
 
   def preparing(loop):
     for is_evaluation_due in prepare(loop):
@@ -270,13 +279,13 @@ def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
         os.kill(os.getpid(), signal.SIGTERM)
       yield iteration
 
-  def watching(callback, run):
-    evaluated.append(run.counters.iteration)
-    evaluate(callback, run)
+  def watching(watched):
+    evaluations.append(evaluate(watched))
+    return evaluations[-1]
 
   monkeypatch.setattr(loops.Loop, 'prepare', preparing)
   monkeypatch.setattr(loops.Loop, 'iterations', stopping)
-  monkeypatch.setattr(callbacks.Evaluate, '_evaluate', watching)
+  monkeypatch.setattr(evaluator.Evaluator, 'run', watching)
   stopped = _run(tmp_path, 600)
   assert not stopped.finished and stopped.env_steps == 56
   with pytest.raises(KeyboardInterrupt):
@@ -300,7 +309,7 @@ def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
   expected = tiny_runs.rows(whole, 'eval')
   assert len(expected) > 1
   assert numbers == [0, len(expected) - 1, len(expected), len(expected)]
-  assert evaluated == [int(row['iteration']) for row in expected]
+  assert len(evaluations) == len(expected)
   assert (tmp_path / 'metrics.csv').read_bytes() == (
       whole / 'metrics.csv'
   ).read_bytes()

@@ -63,7 +63,11 @@ def unrepeatable_environment():
   )
 
 
-def test_episodes_that_do_not_repeat_begin_anew(tmp_path, caplog):
+_REPLAY = [line for line in tiny_runs.R2D3_SETTINGS if 'Recall' not in line]
+
+
+@pytest.mark.parametrize('settings', [tiny_runs.PPO_SETTINGS, _REPLAY])
+def test_episodes_that_do_not_repeat_begin_anew(tmp_path, caplog, settings):
   caplog.set_level('INFO', logger='absl')
   for train in (tiny_runs.prepare, tiny_runs.train):
     caplog.clear()
@@ -75,6 +79,7 @@ def test_episodes_that_do_not_repeat_begin_anew(tmp_path, caplog):
         'train_eval.num_environments = 2',
         num_env_steps=64 * 3,
         train=train,
+        settings=settings,
     )
   assert result.finished and result.env_steps >= 64 * 3
   assert 'new ones begin' in caplog.text
@@ -82,7 +87,12 @@ def test_episodes_that_do_not_repeat_begin_anew(tmp_path, caplog):
 
 
 def _train(
-    root_dir, fault, *bindings, num_env_steps=10**6, train=tiny_runs.train
+    root_dir,
+    fault,
+    *bindings,
+    num_env_steps=10**6,
+    train=tiny_runs.train,
+    settings=tiny_runs.PPO_SETTINGS,
 ):
   return train(
       root_dir,
@@ -91,7 +101,7 @@ def _train(
       f'failing_environment.fault = {fault!r}',
       'train_eval.eval_interval_env_steps = 10_000_000',
       *bindings,
-      settings=tiny_runs.PPO_SETTINGS,
+      settings=settings,
   )
 
 

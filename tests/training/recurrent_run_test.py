@@ -75,17 +75,17 @@ def test_what_is_remembered_passes_from_rollout_to_rollout(
     tmp_path, monkeypatch
 ):
   seen = []  # (step types, stored states) of each rollout.
-  train = rnd_ppo_agent.RNDPPOAgent._train
+  train = rnd_ppo_agent.RNDPPOAgent.train
 
-  def watching(agent, experience, weights):
+  def watching(agent, experience):
     tf.numpy_function(
         lambda *arrays: seen.append(arrays) or np.int32(0),
         [experience.step_type, experience.policy_info['network_state'][0]],
         tf.int32,
     )
-    return train(agent, experience, weights)
+    return train(agent, experience)
 
-  monkeypatch.setattr(rnd_ppo_agent.RNDPPOAgent, '_train', watching)
+  monkeypatch.setattr(rnd_ppo_agent.RNDPPOAgent, 'train', watching)
   _run(tmp_path, 64 + 64 * 4, 'create_rnd_ppo_agent.learning_rate = 1e-9')
   assert len(seen) >= 4
   goes_on = 0

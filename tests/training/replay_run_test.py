@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole runs of R2D3, tiny ones."""
 
+import collections
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import gin
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.agents import tf_agent
 from tf_agents.networks import q_rnn_network
 from tf_agents.trajectories import time_step as ts
 
@@ -24,6 +26,7 @@ from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import demonstration_recorder
 from rnd_agents.evaluation import evaluator
 from rnd_agents.replay import demonstrations
+from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
@@ -115,7 +118,8 @@ def _counted(demonstration_file, tmp_path_factory):
   before_run, opened = _listening(), set()
   add = prioritized_replay.PrioritizedReplay.add
   sample = prioritized_replay.PrioritizedReplay.sample
-  born, ages = [], []
+  update = prioritized_replay.PrioritizedReplay.update_priorities
+  born, ages, drawn = [], [], []
 
   def adding(replay, found, **kwargs):
     born.extend([len(ages)] * len(found.is_demonstration))
@@ -123,9 +127,14 @@ def _counted(demonstration_file, tmp_path_factory):
 
   def sampling(replay, *args):
     batch = sample(replay, *args)
+    drawn.append((batch.keys, batch.sequences.is_demonstration))
     own = batch.keys[~batch.sequences.is_demonstration]
     ages.append([len(ages) - born[key] for key in own])
     return batch
+
+  def updating(replay, keys, priorities, is_demonstration):
+    np.testing.assert_array_equal((keys, is_demonstration), drawn.pop())
+    update(replay, keys, priorities, is_demonstration)
 
   def watching(callback, run):
     before = [part.copy() for part in _memory(run.loop)]
@@ -139,6 +148,9 @@ def _counted(demonstration_file, tmp_path_factory):
     context.setattr(callbacks.Evaluate, '_evaluate', watching)
     context.setattr(prioritized_replay.PrioritizedReplay, 'add', adding)
     context.setattr(prioritized_replay.PrioritizedReplay, 'sample', sampling)
+    context.setattr(
+        prioritized_replay.PrioritizedReplay, 'update_priorities', updating
+    )
     with tiny_runs.left_behind() as left:
       result = _run(
           folder,
@@ -367,6 +379,8 @@ def _whole(demonstration_file, tmp_path_factory):
 def _exact(demonstration_file):
   return (
       *_with_demonstrations(demonstration_file),
+      # An iteration of 16 steps leaves a part of an update due.
+      'ReplayTraining.env_steps_per_update = 5',
       'create_r2d3_agent.curiosity_fn = @create_rnd',
       'create_r2d3_agent.rnd_learning_rate = 1e-2',
       'create_rnd_networks.fc_layer_params = (6,)',
@@ -600,21 +614,28 @@ def test_batches_without_a_demonstration_tell_nothing_of_them():
   assert off_policy._means([]) == {}
 
 
-def test_the_importance_exponent_rises_to_one():
-  settings = types.SimpleNamespace(
-      importance_exponent=0.4, importance_anneal_train_steps=10
-  )
+@pytest.mark.parametrize(
+    ('anneal_train_steps', 'exponents'),
+    [(10, [0.4, 0.7, 1.0, 1.0]), (None, [0.4] * 4)],
+)
+def test_the_importance_exponent_rises_to_one(anneal_train_steps, exponents):
   counter = tf.Variable(0, dtype=tf.int64)
-  loop = types.SimpleNamespace(
-      _config=settings, _agent=types.SimpleNamespace(train_step_counter=counter)
+  extra = collections.namedtuple('Extra', ['priorities'])
+  learner = object.__new__(off_policy.ReplayLearner)
+  learner._config = off_policy.ReplayTraining(
+      importance_exponent=0.4, importance_anneal_train_steps=anneal_train_steps
   )
-  exponent = tf.function(
-      lambda: off_policy.ReplayLearner._importance_exponent(loop)
+  learner._agent = types.SimpleNamespace(
+      train_step_counter=counter,
+      train=lambda _, weights, **more: tf_agent.LossInfo((), extra(weights)),
   )
-  found = []
-  for step in (0, 5, 10, 30):
+  batch = episode_cutter.Sequence((), (), ())
+  # Of four sequences: N P is 2 and 1/2.
+  weights = tf.function(
+      lambda: learner._train_on_batch(
+          batch, tf.constant([0.5, 0.125]), tf.constant([4, 4])
+      )[1]
+  )
+  for step, exponent in zip((0, 5, 10, 30), exponents, strict=True):
     counter.assign(step)
-    found.append(float(exponent()))
-  np.testing.assert_allclose(found, [0.4, 0.7, 1.0, 1.0], rtol=1e-6)
-  settings.importance_anneal_train_steps = None
-  assert off_policy.ReplayLearner._importance_exponent(loop) == 0.4
+    np.testing.assert_allclose(weights(), [0.25**exponent, 1.0], rtol=1e-6)
