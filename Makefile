@@ -67,7 +67,7 @@ $(BIN)/pip:
 	fi  # Debian without python3-venv has only a pip outside.
 
 # Editable, so that what runs is what lies here. tf-agents by itself: from
-# Python 3.12 on, the versions that it asks for cannot be had; before, it is
+# Python 3.11 on, the versions that it asks for cannot be had; before, it is
 # there already and this changes nothing.
 $(STAMP): setup.py rnd_agents/version.py | $(BIN)/pip
 	@echo "Installing rnd_agents[$(EXTRAS)] into $(VENV) (some minutes)."

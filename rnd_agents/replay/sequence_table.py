@@ -283,7 +283,7 @@ class SequenceTable:
       )
 
   def _write(self, path: str, start: int, count: int) -> None:
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for i, column in enumerate(self._columns):
       packed = column.packed(start % self._capacity, count)
       arrays.update({f'{i}_{name}': packed[name] for name in packed})

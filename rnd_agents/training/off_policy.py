@@ -25,6 +25,7 @@ from tf_agents.utils import common
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
+from rnd_agents.agents import r2d3_agent
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.ops import annealing
@@ -45,6 +46,11 @@ _NAME = 'ReplayTraining'
 _OF_DEMONSTRATIONS = ('margin_loss', 'demonstration_agreement')
 # A metric that needs a batch with other sequences.
 _AGE = 'data_age_train_steps'
+# What an update returns of the loss, besides the priorities.
+_LOSSES = (
+    'loss',
+    *(x for x in r2d3_agent.R2D3LossInfo._fields if x != 'priorities'),
+)
 
 
 @gin.configurable(
@@ -571,13 +577,13 @@ class ReplayLearner(loops.Learner):
         self._config.batch_size, demonstration_ratio
     )
     ages = self._train_steps() - batch.train_steps
-    metrics, new_priorities = self._train(
+    losses, new_priorities = self._train(
         local.as_tensors(batch.sequences),
         tf.constant(batch.probabilities),
         tf.constant(batch.table_sizes),
     )
     self._policy_version += 1
-    info = {name: float(value.numpy()) for name, value in metrics.items()}
+    info = dict(zip(_LOSSES, losses.numpy().tolist(), strict=True))
     is_own = ~batch.sequences.is_demonstration
     info[_AGE] = float(np.sum(ages * is_own) / max(np.sum(is_own), 1))
     # If the agent has not measured it.
@@ -596,7 +602,8 @@ class ReplayLearner(loops.Learner):
       batch: episode_cutter.Sequence,
       probabilities: tf.Tensor,
       table_sizes: tf.Tensor,
-  ) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns `_LOSSES` as one tensor, which costs one copy, and priorities."""
     loss_info = self._agent.train(
         batch.trajectory,
         weights=priorities.importance_weights(
@@ -605,8 +612,8 @@ class ReplayLearner(loops.Learner):
         network_state=batch.network_state,
         is_demonstration=batch.is_demonstration,
     )
-    metrics = dict(loss_info.extra._asdict(), loss=loss_info.loss)
-    return metrics, metrics.pop('priorities')
+    losses = dict(loss_info.extra._asdict(), loss=loss_info.loss)
+    return tf.stack([losses[name] for name in _LOSSES]), losses['priorities']
 
   def _importance_exponent(self) -> tf.Tensor:
     """Returns beta of this update, which rises linearly to 1 if annealed."""
