@@ -91,7 +91,7 @@ EXTRAS_REQUIRE = {
     'minigrid': ['minigrid>=3.0'],
     # Gymnasium's renderer of MuJoCo imports imageio, whether it films or not.
     'mujoco': ['imageio>=2.14', 'mujoco>=3.1'],
-    'reverb': _where(_OLDER, ['dm-reverb~=0.14.0']),   # Needs TensorFlow 2.15.
+    'reverb': _where(_OLDER, ['dm-reverb~=0.14.0']),  # Needs TensorFlow 2.15.
     'video': ['imageio-ffmpeg>=0.4.9'],
     # A newer mypy excludes the typing-extensions that tf-agents requires.
     'dev': ['mypy==1.10.1', 'pytest>=7.4', 'pytest-xdist>=3.3', 'ruff>=0.8'],

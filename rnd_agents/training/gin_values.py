@@ -10,7 +10,7 @@ import inspect
 import numbers
 import types
 import typing
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 import gin
 from gin import config_parser
@@ -151,7 +151,8 @@ def annotation_of(parameter: inspect.Parameter) -> Any:
       annotation = type(default) | Reference
     else:
       return Any
-  return annotation | None if default is None else annotation
+  # `|` is not defined for every annotation, such as None.
+  return Optional[annotation] if default is None else annotation  # noqa: UP045
 
 
 def fits(value: Any, annotation: Any) -> bool:

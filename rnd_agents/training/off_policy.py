@@ -25,7 +25,6 @@ from tf_agents.utils import common
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
-from rnd_agents.agents import r2d3_agent
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.ops import annealing
@@ -46,11 +45,6 @@ _NAME = 'ReplayTraining'
 _OF_DEMONSTRATIONS = ('margin_loss', 'demonstration_agreement')
 # A metric that needs a batch with other sequences.
 _AGE = 'data_age_train_steps'
-# What an update returns of the loss, besides the priorities.
-_LOSSES = (
-    'loss',
-    *(x for x in r2d3_agent.R2D3LossInfo._fields if x != 'priorities'),
-)
 
 
 @gin.configurable(
@@ -407,6 +401,7 @@ class ReplayLearner(loops.Learner):
         lambda found: replay.add(found, train_step=self._train_steps()),
     )
     self._train = common.function(self._train_on_batch)
+    self._loss_names: tuple[str, ...] = ()
     self._watch = common.function(self._watch_in_graph)
     self._are_finite = common.function(
         lambda: loops.are_finite([*self._floating_variables.values()])
@@ -583,7 +578,7 @@ class ReplayLearner(loops.Learner):
         tf.constant(batch.table_sizes),
     )
     self._policy_version += 1
-    info = dict(zip(_LOSSES, losses.numpy().tolist(), strict=True))
+    info = dict(zip(self._loss_names, losses.numpy().tolist(), strict=True))
     is_own = ~batch.sequences.is_demonstration
     info[_AGE] = float(np.sum(ages * is_own) / max(np.sum(is_own), 1))
     # If the agent has not measured it.
@@ -603,7 +598,7 @@ class ReplayLearner(loops.Learner):
       probabilities: tf.Tensor,
       table_sizes: tf.Tensor,
   ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns `_LOSSES` as one tensor, which costs one copy, and priorities."""
+    """Returns scalars of the loss as one tensor, and the new priorities."""
     loss_info = self._agent.train(
         batch.trajectory,
         weights=priorities.importance_weights(
@@ -613,7 +608,12 @@ class ReplayLearner(loops.Learner):
         is_demonstration=batch.is_demonstration,
     )
     losses = dict(loss_info.extra._asdict(), loss=loss_info.loss)
-    return tf.stack([losses[name] for name in _LOSSES]), losses['priorities']
+    new_priorities = losses.pop('priorities')
+    self._loss_names = tuple(losses)  # While the graph is traced.
+    return (
+        tf.stack([tf.cast(x, tf.float32) for x in losses.values()]),
+        new_priorities,
+    )
 
   def _importance_exponent(self) -> tf.Tensor:
     """Returns beta of this update, which rises linearly to 1 if annealed."""
