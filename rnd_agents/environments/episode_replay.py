@@ -123,14 +123,15 @@ class SeededEpisodes(gymnasium.Wrapper):
       return observation, 0.0, False, False, info
     self._length += 1
     if self._length > MAX_REPLAYED_STEPS:
-      self._chunks, self._actions = [], []
+      self._chunks.clear()
+      self._actions.clear()
     else:
       self._actions.append(
           int(action) if self._is_discrete else copy.deepcopy(action)
       )
       if len(self._actions) == _STACKED_STEPS:
         self._chunks.append(self._stacked(self._actions))
-        self._actions = []
+        self._actions.clear()
     try:
       step = self.env.step(action)
       if isinstance(step[1], np.ndarray) and step[1].ndim:
