@@ -25,7 +25,6 @@ from rnd_agents import errors
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import r2d3_arguments
 from rnd_agents.agents import r2d3_policy
-from rnd_agents.agents import replicas
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import parameters
@@ -184,7 +183,7 @@ class R2D3Agent(tf_agent.TFAgent):
       ValueError: If an argument is out of range or the networks do not fit.
     """
     tf.Module.__init__(self, name=name)
-    replicas.refuse('R2D3Agent', 'build it outside of the scope.')
+    optimizers.refuse_replicas('R2D3Agent', 'build it outside of the scope.')
     self._settings = settings = r2d3_arguments.checked_settings(locals())
     r2d3_arguments.check_networks(
         time_step_spec, action_spec, q_network, target_q_network

@@ -30,7 +30,6 @@ from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
 from rnd_agents.agents import optimizers
-from rnd_agents.agents import replicas
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_arguments
 from rnd_agents.agents import rnd_ppo_policy
@@ -422,7 +421,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     self._predictor_variables = _trainable_variables(
         return_streams.curiosities(self.streams)
     )
-    self._replicas = replicas.Replicas()
+    self._replicas = optimizers.Replicas()
     if self._optimizer is not None:
       self._optimizer_step = optimizers.Update(
           self._optimizer,
@@ -890,7 +889,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         if self._check_numerics:
           total = tf.debugging.check_numerics(total, 'total loss')
       norms = self._optimizer_step.step(tape, total)
-      terms = replicas.mean_over_replicas(terms)
+      terms = optimizers.mean_over_replicas(terms)
       terms['gradient_norm'], terms['rnd_gradient_norm'] = norms
       # Not the mean of totals: the order in which `add_n` sums depends on which
       # of its inputs nobody else still reads. All of these are read below.
@@ -1003,7 +1002,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       total = common.aggregate_losses(
           per_example_loss=per_sample, sample_weight=weight
       ).total_loss
-      return replicas.mean_of_slice(total)
+      return optimizers.mean_of_slice(total)
 
     def mean(per_sample: tf.Tensor) -> tf.Tensor:
       return average(per_sample, counts * (1.0 if weight is None else weight))

@@ -15,7 +15,7 @@ from tf_agents.specs import tensor_spec
 
 from rnd_agents import errors
 from rnd_agents import ranges
-from rnd_agents.agents import replicas
+from rnd_agents.agents import optimizers
 from rnd_agents.agents import return_streams
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import random_network_distillation
@@ -229,13 +229,14 @@ def _check_normalizers(arguments: Mapping[str, Any]) -> None:
 
 def _check_strategy(in_train: bool) -> None:
   """Refuses strategies whose replicas cannot share an update."""
-  if not isinstance(replicas.of_scope(), tf.distribute.MirroredStrategy):
-    replicas.refuse(
+  strategy = optimizers.strategy_in_scope()
+  if not isinstance(strategy, tf.distribute.MirroredStrategy):
+    optimizers.refuse_replicas(
         'RNDPPOAgent',
         'build it in the scope of a MirroredStrategy or of none.',
     )
   elif not in_train:
-    replicas.refuse(
+    optimizers.refuse_replicas(
         'RNDPPOAgent',
         'a PPOLearner runs `train` in each replica, and RNDPPOAgent replicas in'
         ' `train`. Leave compute_value_and_advantage_in_train at True and call'
