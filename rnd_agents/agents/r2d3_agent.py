@@ -26,7 +26,6 @@ from rnd_agents.agents import optimizers
 from rnd_agents.agents import r2d3_arguments
 from rnd_agents.agents import r2d3_policy
 from rnd_agents.curiosity import curiosity as curiosity_lib
-from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import parameters
 from rnd_agents.ops import annealing
 from rnd_agents.ops import priorities as priority_ops
@@ -34,7 +33,7 @@ from rnd_agents.ops import q_learning
 from rnd_agents.statistics import finite
 
 # Transitions [B * T] of replayed sequences, and the curiosity's constants.
-_Replayed = tuple[transitions_lib.Transitions, types.NestedTensor]
+_Replayed = tuple[curiosity_lib.Transitions, types.NestedTensor]
 
 
 class R2D3LossInfo(NamedTuple):
@@ -217,7 +216,7 @@ class R2D3Agent(tf_agent.TFAgent):
       optimizers.build(optimizer, self._variables_to_train)
     self._rnd_optimizer = None
     if curiosity is not None:
-      self._previous_row = transitions_lib.PreviousRow(self.collect_data_spec)
+      self._previous_row = curiosity_lib.PreviousRow(self.collect_data_spec)
       if curiosity.trainable_variables:
         self._rnd_optimizer = rnd_optimizer
         optimizers.build(rnd_optimizer, list(curiosity.trainable_variables))
@@ -519,7 +518,7 @@ class R2D3Agent(tf_agent.TFAgent):
     if self._curiosity is None:
       return None
     _, frames = self._split(experience)
-    transitions = transitions_lib.Transitions.of_trajectory(frames).flatten()
+    transitions = curiosity_lib.Transitions.of_trajectory(frames).flatten()
     return transitions, self._curiosity.constants(transitions)
 
   def _rewards(
@@ -537,7 +536,7 @@ class R2D3Agent(tf_agent.TFAgent):
   def _train_curiosity(
       self,
       curiosity: curiosity_lib.Curiosity,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity_lib.Transitions,
       constants: types.NestedTensor,
   ) -> tf.Tensor:
     """Takes an optimizer step on the curiosity's loss; returns the loss."""

@@ -16,7 +16,6 @@ from tf_agents.typing import types
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity as curiosity_lib
-from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.ops import gae
 from rnd_agents.ops import losses
 from rnd_agents.statistics import running_statistics
@@ -220,7 +219,7 @@ class ReturnStreams(tf.Module):
   # ---------------------------------------------------------------------------
   # Rewards.
 
-  def bonuses(self, transitions: transitions_lib.Transitions) -> Bonuses:
+  def bonuses(self, transitions: curiosity_lib.Transitions) -> Bonuses:
     """Returns the raw bonuses of transitions [B, T]."""
     return {
         curiosity: curiosity.bonus(transitions)

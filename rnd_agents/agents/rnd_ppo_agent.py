@@ -35,7 +35,6 @@ from rnd_agents.agents import rnd_ppo_arguments
 from rnd_agents.agents import rnd_ppo_policy
 from rnd_agents.agents import rollout
 from rnd_agents.curiosity import curiosity as curiosity_lib
-from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.ops import losses
 from rnd_agents.ops import rnd
 from rnd_agents.ops import rollout_parts
@@ -500,7 +499,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     """
     if self._curiosity is None:
       raise errors.InvalidValue('RNDPPOAgent.rnd_loss needs a curiosity.')
-    bonus = self._curiosity.bonus(transitions_lib.Transitions(observations))
+    bonus = self._curiosity.bonus(curiosity_lib.Transitions(observations))
     return bonus, tf.reduce_mean(bonus)
 
   def update_observation_statistics(
@@ -549,7 +548,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     transitions = None
     if self.trains_on_rollouts:
       rollout.check_num_rows(experience)
-      transitions = transitions_lib.Transitions.of_trajectory(experience)
+      transitions = curiosity_lib.Transitions.of_trajectory(experience)
     log_probability, bonuses, values, refusals = self._evaluate(
         experience, transitions, weights
     )
@@ -599,7 +598,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   def _evaluate(
       self,
       experience: trajectory.Trajectory,
-      transitions: transitions_lib.Transitions | None,
+      transitions: curiosity_lib.Transitions | None,
       weights: tf.Tensor | None = None,
   ) -> tuple[tf.Tensor, return_streams.Bonuses, tf.Tensor, list[tf.Operation]]:
     """Evaluates a rollout before any update, and refuses one not finite.
@@ -725,7 +724,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   def _rows_of_rollout(
       self,
       experience: trajectory.Trajectory,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity_lib.Transitions,
       log_probability: tf.Tensor,
       bonuses: return_streams.Bonuses,
       values: tf.Tensor,
@@ -777,7 +776,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       **of_transitions: types.NestedTensor,
   ) -> rollout.Rows:
     """Merges batch and time, [B, T+1, ...] -> [R, ...]."""
-    return transitions_lib.merge_time(
+    return curiosity_lib.merge_time(
         rollout.Rows(
             observation=experience.observation,
             step_type=experience.step_type,
@@ -1118,7 +1117,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     if outer_rank == 1:
       experience = nest_utils.batch_nested_tensors(experience)
     rollout.check_num_rows(experience)
-    transitions = transitions_lib.Transitions.of_trajectory(experience)
+    transitions = curiosity_lib.Transitions.of_trajectory(experience)
     _, bonuses, values, refusals = self._evaluate(experience, transitions)
     with tf.control_dependencies(refusals):
       advantages, returns = self._advantages(
@@ -1173,7 +1172,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     unlike in `train`, the first observation of an episode gets a bonus that
     enters the statistics of the intrinsic return.
     """
-    transitions = transitions_lib.Transitions(
+    transitions = curiosity_lib.Transitions(
         tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
     )
     with tf.control_dependencies(

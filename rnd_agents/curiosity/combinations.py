@@ -13,7 +13,6 @@ from tf_agents.typing import types
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
-from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.statistics import running_statistics
 
 
@@ -50,22 +49,22 @@ class Combination(curiosity.Curiosity):
     return tuple(part.episodic_spec for part in self.parts)
 
   def episodic(
-      self, transitions: transitions_lib.Transitions
+      self, transitions: curiosity.Transitions
   ) -> types.NestedTensor:
     """Returns a tuple with `episodic` of each part."""
     return tuple(part.episodic(transitions) for part in self.parts)
 
   def constants(
-      self, transitions: transitions_lib.Transitions
+      self, transitions: curiosity.Transitions
   ) -> types.NestedTensor:
     """Returns a tuple with `constants` of each part."""
     return tuple(part.constants(transitions) for part in self.parts)
 
   def _each(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None,
-  ) -> Iterator[tuple[curiosity.Curiosity, transitions_lib.Transitions, Any]]:
+  ) -> Iterator[tuple[curiosity.Curiosity, curiosity.Transitions, Any]]:
     """Yields each part with its transitions and its constants."""
     for i, part in enumerate(self.parts):
       own = transitions
@@ -75,7 +74,7 @@ class Combination(curiosity.Curiosity):
 
   def _bonuses(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None,
   ) -> list[tf.Tensor]:
     """Returns the raw bonuses of the parts, a list of tensors [outer...]."""
@@ -85,7 +84,7 @@ class Combination(curiosity.Curiosity):
 
   def loss(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       weights: tf.Tensor | None = None,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
@@ -95,7 +94,7 @@ class Combination(curiosity.Curiosity):
         for part, own, own_constants in self._each(transitions, constants)
     ])
 
-  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+  def update_statistics(self, transitions: curiosity.Transitions) -> None:
     """Updates the statistics of all parts."""
     for part, own, _ in self._each(transitions, None):
       part.update_statistics(own)
@@ -144,7 +143,7 @@ class Product(Combination):
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the product of the raw bonuses of the parts."""
@@ -189,7 +188,7 @@ class Sum(Combination):
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the raw bonuses of the parts, [outer..., N]."""
@@ -250,7 +249,7 @@ class BoundedFactor(Combination):
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the factor."""
@@ -258,7 +257,7 @@ class BoundedFactor(Combination):
     whitened = self._moments.whiten(bonus, clip_value=None)
     return tf.clip_by_value(1.0 + whitened, 1.0, self._bound)
 
-  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+  def update_statistics(self, transitions: curiosity.Transitions) -> None:
     """Updates the moments of the bonus and the statistics of the part."""
     (bonus,) = self._bonuses(transitions, None)
     self._moments.update(bonus, transitions.valid)

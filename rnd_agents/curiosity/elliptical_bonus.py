@@ -13,7 +13,6 @@ from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import episodic_memory
 from rnd_agents.curiosity import inverse_model
-from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.ops import rnd
 
 
@@ -72,14 +71,14 @@ class EllipticalBonus(curiosity.Curiosity):
     return tf.TensorSpec([], tf.float32)
 
   def episodic(
-      self, transitions: transitions_lib.Transitions
+      self, transitions: curiosity.Transitions
   ) -> types.NestedTensor:
     """Returns the bonus of transitions, from the memory of the episodes."""
     return self._memory.values(transitions)
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the bonus; for replayed transitions that of their collection."""
@@ -87,7 +86,7 @@ class EllipticalBonus(curiosity.Curiosity):
 
   def loss(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       weights: tf.Tensor | None = None,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
@@ -100,7 +99,7 @@ class EllipticalBonus(curiosity.Curiosity):
     )
     return rnd.predictor_loss(errors, transitions.valid, weights)
 
-  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+  def update_statistics(self, transitions: curiosity.Transitions) -> None:
     """Adds transitions to the memory of the episodes and the whitening."""
     self._memory.update(transitions)
     super().update_statistics(transitions)

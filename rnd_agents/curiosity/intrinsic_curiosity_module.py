@@ -13,7 +13,6 @@ from tf_agents.typing import types
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import inverse_model
-from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
 from rnd_agents.ops import rnd
@@ -100,7 +99,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the error of g."""
@@ -113,7 +112,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
       next_features = self.model.fixed_features(transitions.next_observation)
     flat = features, next_features, transitions.action
     if transitions.is_rollout:
-      flat = transitions_lib.merge_time(flat)
+      flat = curiosity.merge_time(flat)
     return tf.reshape(
         tf.stop_gradient(self._forward_errors(*flat)),
         tf.shape(transitions.is_first),
@@ -121,7 +120,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
 
   def loss(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       weights: tf.Tensor | None = None,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:

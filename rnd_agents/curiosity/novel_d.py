@@ -14,9 +14,7 @@ from rnd_agents import ranges
 from rnd_agents.curiosity import combinations
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import episodic_memory
-from rnd_agents.curiosity import observations as observations_lib
 from rnd_agents.curiosity import random_network_distillation
-from rnd_agents.curiosity import transitions as transitions_lib
 
 
 @gin.configurable(module='rnd_agents', denylist=['novelty', 'name'])
@@ -33,7 +31,7 @@ class NovelD(curiosity.Curiosity):
       self,
       novelty: curiosity.Curiosity,
       alpha: float = 0.5,
-      key_fn: observations_lib.ObservationFn | None = None,
+      key_fn: curiosity.ObservationFn | None = None,
       first_visits_only: bool = True,
       discount_factor: types.Float = 0.99,
       scale_horizon_env_steps: float | None = None,
@@ -89,14 +87,14 @@ class NovelD(curiosity.Curiosity):
     return () if self._visits is None else tf.TensorSpec([], tf.float32)
 
   def episodic(
-      self, transitions: transitions_lib.Transitions
+      self, transitions: curiosity.Transitions
   ) -> types.NestedTensor:
     """Returns 1 for transitions to first visits, 0 for others."""
     return () if self._visits is None else self._visits.values(transitions)
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the positive differences of novelty at first visits."""
@@ -107,7 +105,7 @@ class NovelD(curiosity.Curiosity):
 
   def _differences(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None,
   ) -> tf.Tensor:
     """Returns b(s') - alpha b(s)."""
@@ -115,30 +113,30 @@ class NovelD(curiosity.Curiosity):
       return self.novelty.bonus(transitions, constants)
     transitions.require_whole(self.name)
     if transitions.is_rollout:  # b of each of T + 1 rows once.
-      rows = transitions_lib.Transitions(transitions.rows())
+      rows = curiosity.Transitions(transitions.rows())
       bonus = self.novelty.bonus(rows)
       return bonus[:, 1:] - self._alpha * bonus[:, :-1]
-    before = transitions_lib.Transitions(transitions.observation)
+    before = curiosity.Transitions(transitions.observation)
     return self.novelty.bonus(transitions, constants) - (
         self._alpha * self.novelty.bonus(before)
     )
 
   def constants(
-      self, transitions: transitions_lib.Transitions
+      self, transitions: curiosity.Transitions
   ) -> types.NestedTensor:
     """Returns the constants of the novelty."""
     return self.novelty.constants(transitions)
 
   def loss(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       weights: tf.Tensor | None = None,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the loss of the novelty."""
     return self.novelty.loss(transitions, weights, constants)
 
-  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+  def update_statistics(self, transitions: curiosity.Transitions) -> None:
     """Adds transitions to the memory of the episodes and to the novelty."""
     if self._visits is not None:
       self._visits.update(transitions)

@@ -13,8 +13,6 @@ from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents.curiosity import curiosity
-from rnd_agents.curiosity import observations as observations_lib
-from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import factory
 from rnd_agents.ops import rnd
 
@@ -43,7 +41,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       environment_observation_spec: types.NestedTensorSpec,
       rnd_network: network.Network,
       target_rnd_network: network.Network,
-      observation_fn: observations_lib.ObservationFn | None = None,
+      observation_fn: curiosity.ObservationFn | None = None,
       loss_fn: LossFn = rnd.rnd_error,
       observation_clip_value: float | None = 5.0,
       discount_factor: types.Float = 0.99,
@@ -73,7 +71,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     """
     super().__init__(discount_factor, name, **scale)
     self._loss_fn = loss_fn
-    self.seen = observations_lib.SeenObservations(
+    self.seen = curiosity.SeenObservations(
         environment_observation_spec, observation_fn, observation_clip_value
     )
     self.rnd_network = rnd_network
@@ -165,7 +163,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the prediction error on next observations."""
@@ -179,7 +177,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     return self.seen.in_parts(bonus, observations)
 
   def constants(
-      self, transitions: transitions_lib.Transitions
+      self, transitions: curiosity.Transitions
   ) -> types.NestedTensor:
     """Returns the target's features [outer..., F]."""
     return self.seen.in_parts(
@@ -188,7 +186,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
 
   def loss(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       weights: tf.Tensor | None = None,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
@@ -209,7 +207,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
 def create_rnd(
     time_step_spec: ts.TimeStep,
     action_spec: types.NestedTensorSpec,
-    observation_fn: observations_lib.ObservationFn | None = None,
+    observation_fn: curiosity.ObservationFn | None = None,
     loss_fn: LossFn = rnd.rnd_error,
     observation_clip_value: float | None = 5.0,
     discount_factor: types.Float = 0.99,
@@ -235,7 +233,7 @@ def create_rnd(
   """
   del action_spec
   rnd_network, target_rnd_network = factory.create_rnd_networks(
-      observations_lib.observation_spec(
+      curiosity.observation_spec(
           time_step_spec.observation, observation_fn
       )
   )
