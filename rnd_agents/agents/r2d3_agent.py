@@ -27,8 +27,6 @@ from rnd_agents.agents import r2d3_arguments
 from rnd_agents.agents import r2d3_policy
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.networks import parameters
-from rnd_agents.ops import annealing
-from rnd_agents.ops import priorities as priority_ops
 from rnd_agents.ops import q_learning
 from rnd_agents.statistics import finite
 
@@ -385,7 +383,7 @@ class R2D3Agent(tf_agent.TFAgent):
         margin_losses,
         settings.n_step_weight,
         lambda_1,
-        annealing.linear(
+        q_learning.linear_schedule(
             lambda_e,
             0.0,
             self.train_step_counter,
@@ -427,7 +425,7 @@ class R2D3Agent(tf_agent.TFAgent):
             tf.equal(tf.argmax(q_values, -1), tf.cast(actions, tf.int64)),
             demonstrated,
         ),
-        priorities=priority_ops.sequence_priorities(
+        priorities=q_learning.sequence_priorities(
             sizes, valid, settings.priority_max_weight
         ),
     )

@@ -36,7 +36,6 @@ from rnd_agents.agents import rnd_ppo_policy
 from rnd_agents.agents import rollout
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.ops import losses
-from rnd_agents.ops import rnd
 from rnd_agents.ops import rollout_parts
 from rnd_agents.statistics import finite
 from rnd_agents.statistics import running_statistics
@@ -160,7 +159,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       rnd_network: network.Network | None = None,
       target_rnd_network: network.Network | None = None,
       rnd_optimizer: types.Optimizer | None = None,
-      rnd_loss_fn: types.LossFn = rnd.rnd_error,
+      rnd_loss_fn: types.LossFn = losses.rnd_error,
       rnd_observation_fn: Callable[..., types.NestedTensor] | None = None,
       observation_clip_value: float | None = 5.0,
       predictor_proportion: types.Float = 0.25,

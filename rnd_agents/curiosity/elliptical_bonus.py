@@ -13,7 +13,7 @@ from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import episodic_memory
 from rnd_agents.curiosity import inverse_model
-from rnd_agents.ops import rnd
+from rnd_agents.ops import losses
 
 
 @gin.configurable(module='rnd_agents', denylist=['model', 'name'])
@@ -97,7 +97,7 @@ class EllipticalBonus(curiosity.Curiosity):
         self.model.features(transitions.next_observation),
         transitions.action,
     )
-    return rnd.predictor_loss(errors, transitions.valid, weights)
+    return losses.predictor_loss(errors, transitions.valid, weights)
 
   def update_statistics(self, transitions: curiosity.Transitions) -> None:
     """Adds transitions to the memory of the episodes and the whitening."""

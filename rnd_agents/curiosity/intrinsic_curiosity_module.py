@@ -15,7 +15,7 @@ from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import inverse_model
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
-from rnd_agents.ops import rnd
+from rnd_agents.ops import losses
 
 
 @gin.configurable(
@@ -131,7 +131,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
     given = features, next_features, transitions.action
     errors = (1.0 - self._share) * self.model.errors(*given)
     errors += self._share * self._forward_errors(*given)
-    return rnd.predictor_loss(errors, transitions.valid, weights)
+    return losses.predictor_loss(errors, transitions.valid, weights)
 
   def update_observation_statistics(
       self, observations: types.NestedTensor, mask: tf.Tensor | None = None

@@ -14,7 +14,7 @@ from tf_agents.typing import types
 from rnd_agents import errors
 from rnd_agents.curiosity import curiosity
 from rnd_agents.networks import factory
-from rnd_agents.ops import rnd
+from rnd_agents.ops import losses
 
 # Error of each sample, from (predictions, targets) [..., F] to [...].
 LossFn = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
@@ -42,7 +42,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       rnd_network: network.Network,
       target_rnd_network: network.Network,
       observation_fn: curiosity.ObservationFn | None = None,
-      loss_fn: LossFn = rnd.rnd_error,
+      loss_fn: LossFn = losses.rnd_error,
       observation_clip_value: float | None = 5.0,
       discount_factor: types.Float = 0.99,
       name: str = 'RandomNetworkDistillation',
@@ -118,7 +118,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
         lambda spec: tf.random.stateless_normal([8] + spec.shape, seed=[1, 2]),
         self.seen.spec,
     )
-    bonus = rnd.rnd_error(predictor(example)[0], target(example)[0])
+    bonus = losses.rnd_error(predictor(example)[0], target(example)[0])
     if not tf.reduce_max(bonus) > 0:
       raise errors.InvalidValue(
           'rnd_network equals target_rnd_network: its error is 0 on random'
@@ -192,7 +192,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
   ) -> tf.Tensor:
     """Returns the weighted mean prediction error."""
     errors = self.errors(transitions.next_observation, constants)
-    return rnd.predictor_loss(errors, transitions.valid, weights)
+    return losses.predictor_loss(errors, transitions.valid, weights)
 
   def update_observation_statistics(
       self, observations: types.NestedTensor, mask: tf.Tensor | None = None
@@ -208,7 +208,7 @@ def create_rnd(
     time_step_spec: ts.TimeStep,
     action_spec: types.NestedTensorSpec,
     observation_fn: curiosity.ObservationFn | None = None,
-    loss_fn: LossFn = rnd.rnd_error,
+    loss_fn: LossFn = losses.rnd_error,
     observation_clip_value: float | None = 5.0,
     discount_factor: types.Float = 0.99,
     scale_horizon_env_steps: float | None = None,

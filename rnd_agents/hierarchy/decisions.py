@@ -15,7 +15,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
-from rnd_agents.ops import recurrences
+from rnd_agents.ops import discounting
 from rnd_agents.statistics import environment_rows
 
 
@@ -155,7 +155,7 @@ class Decisions(tf.Module):
     continues = tf.pad(continues[:, :-1], [[0, 0], [0, 1]])
 
     def product(factors: tf.Tensor, inner: types.Float) -> tf.Tensor:
-      return recurrences.reverse_linear_recurrence(
+      return discounting.reverse_linear_recurrence(
           factors * (1.0 - continues), factors * inner * continues
       )
 
@@ -163,7 +163,7 @@ class Decisions(tf.Module):
     return tf.nest.map_structure(
         lambda x: tf.pad(x, [[0, 0], [0, 1]]),
         _Sums(
-            recurrences.reverse_linear_recurrence(
+            discounting.reverse_linear_recurrence(
                 of_steps.reward, of_steps.weight * continues
             ),
             product(of_steps.discount, gamma),

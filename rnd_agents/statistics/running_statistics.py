@@ -6,9 +6,9 @@
 import tensorflow as tf
 from tf_agents.typing import types
 
+from rnd_agents.ops import discounting
 from rnd_agents.ops import losses
 from rnd_agents.ops import moments
-from rnd_agents.ops import rnd
 from rnd_agents.ops import rollout_parts
 from rnd_agents.statistics import environment_rows
 
@@ -87,7 +87,7 @@ class RunningMoments(tf.Module):
 
   def whiten(self, values: tf.Tensor, clip_value: float | None) -> tf.Tensor:
     """Returns `clip((x - mean) / std, -clip_value, clip_value)`."""
-    return rnd.whiten_and_clip(values, self.mean, self.variance, clip_value)
+    return moments.whiten_and_clip(values, self.mean, self.variance, clip_value)
 
 
 def _take_in(
@@ -194,7 +194,7 @@ class RunningSums(tf.Module):
       discounts = tf.where(starts, 0.0, discounts)
       rewards = tf.where(valid, rewards, 0.0)
       valid = tf.logical_or(valid, starts)
-    filtered, last = moments.discounted_return_filter(
+    filtered, last = discounting.discounted_return_filter(
         rewards, discounts, sums, valid
     )
     self._sums.assign(last)

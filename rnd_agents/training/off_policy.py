@@ -27,8 +27,6 @@ from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.ops import annealing
-from rnd_agents.ops import priorities
 from rnd_agents.ops import q_learning
 from rnd_agents.replay import demonstrations as demonstration_files
 from rnd_agents.replay import episode_cutter
@@ -599,7 +597,7 @@ class ReplayLearner(loops.Learner):
   ) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
     loss_info = self._agent.train(
         batch.trajectory,
-        weights=priorities.importance_weights(
+        weights=q_learning.importance_weights(
             probabilities, table_sizes, self._importance_exponent()
         ),
         network_state=batch.network_state,
@@ -610,7 +608,7 @@ class ReplayLearner(loops.Learner):
 
   def _importance_exponent(self) -> tf.Tensor:
     """Returns beta of this update, which rises linearly to 1 if annealed."""
-    return annealing.linear(
+    return q_learning.linear_schedule(
         self._config.importance_exponent,
         1.0,
         self._agent.train_step_counter,

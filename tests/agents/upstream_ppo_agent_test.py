@@ -25,7 +25,7 @@ from rnd_agents.agents import rollout
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import factory
-from rnd_agents.ops import gae
+from rnd_agents.ops import discounting
 from tests.agents import agent_test_utils
 
 
@@ -168,7 +168,7 @@ _METHODS = dict(
         agent, steps, weights=weights
     )['entropy_regularization_loss'],
     compute_advantages=lambda agent, rewards, _, discounts, values: (
-        gae.generalized_advantage_estimation(
+        discounting.generalized_advantage_estimation(
             rewards,
             values[:, :-1],
             values[:, -1],
