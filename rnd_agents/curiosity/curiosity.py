@@ -23,7 +23,6 @@ from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.networks import encoders
 from rnd_agents.ops import rollout_parts
-from rnd_agents.statistics import environment_rows
 from rnd_agents.statistics import running_statistics
 
 # Builds a curiosity from the time step spec and the action spec.
@@ -139,7 +138,7 @@ class PreviousRow(tf.Module):
       name: Name of the module.
     """
     super().__init__(name=name)
-    self._rows = environment_rows.EnvironmentRows(_kept(trajectory_spec))
+    self._rows = running_statistics.EnvironmentRows(_kept(trajectory_spec))
 
   def join(
       self, row: trajectory.Trajectory, mask: tf.Tensor | None = None

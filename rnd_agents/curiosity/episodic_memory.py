@@ -10,7 +10,7 @@ from tf_agents.typing import types
 
 from rnd_agents.curiosity import curiosity
 from rnd_agents.ops import episodic
-from rnd_agents.statistics import environment_rows
+from rnd_agents.statistics import running_statistics
 
 # The newest places of an episode that are remembered as visited.
 _MAX_KEYS = 20_000
@@ -34,7 +34,7 @@ class EpisodicMemory(tf.Module, abc.ABC):
       name: Name of the module.
     """
     super().__init__(name=name)
-    self._memory = environment_rows.EnvironmentRows(
+    self._memory = running_statistics.EnvironmentRows(
         tf.TensorSpec(shape, dtype)
     )
 

@@ -16,7 +16,7 @@ from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
 from rnd_agents.ops import discounting
-from rnd_agents.statistics import environment_rows
+from rnd_agents.statistics import running_statistics
 
 
 class _Row(NamedTuple):
@@ -64,7 +64,7 @@ class Decisions(tf.Module):
     """
     super().__init__(name=name)
     self._discount_factor = float(discount_factor)
-    self._open = environment_rows.EnvironmentRows((
+    self._open = running_statistics.EnvironmentRows((
         _Row(spec.step_type, spec.observation, spec.action, spec.policy_info),
         _Sums(*[tf.TensorSpec([], tf.float32)] * 3),
         tf.TensorSpec([], tf.bool),  # Whether there is an open decision.
