@@ -343,7 +343,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
           self.time_step_spec.observation
       )
     self._build_policies(
-        arguments.get('greedy_eval', True), recurrent_state_init == 'stored'
+        arguments['greedy_eval'], recurrent_state_init == 'stored'
     )
     self._build_optimizers()
 

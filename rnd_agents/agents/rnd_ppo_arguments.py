@@ -38,6 +38,14 @@ FIXED_PPO_ARGUMENTS = dict(
     initial_adaptive_kl_beta=0.0,
 )
 
+_IN_TRAIN = 'compute_value_and_advantage_in_train'
+# Defaults of PPOAgent that are read here.
+_PPO_DEFAULTS = {
+    _IN_TRAIN: True,
+    'update_normalizers_in_train': True,
+    'greedy_eval': True,
+}
+
 # Whether these are 0, or None, decides what graph is built: no schedules.
 _NUMBERS = dict(
     # TF-Agents takes 0 for no clipping.
@@ -83,6 +91,17 @@ _RANGES = dict(
 Curiosities = (
     curiosity_lib.Curiosity | Sequence[curiosity_lib.Curiosity] | None
 )
+# By field of `SequenceSettings`.
+_SEQUENCE_ARGUMENTS = dict(
+    unroll_length='unroll_length',
+    burn_in_length='burn_in_length',
+    remainder='unroll_remainder',
+)
+# Arguments without effect unless the others are True.
+_NEEDED = dict(
+    advantage_scale_decay=('normalize_advantages', _IN_TRAIN),
+    least_reward_deviation=('normalize_rewards',),
+)
 _STREAM_ARGUMENTS = (*_STREAM_NUMBERS_OR_SCHEDULES, 'episodic_intrinsic_stream')
 _RND_ARGUMENTS = (
     'rnd_network',
@@ -110,13 +129,13 @@ def checked(
     ValueError: If an argument is out of range or does not fit another.
   """
   others = local_variables['kwargs']
-  arguments = {
+  own = {
       name: local_variables[name]
       for name in signature.parameters
       if name != 'kwargs'
   }
-  _check_names(others, arguments)
-  arguments.update(others)
+  _check_names(others, own)
+  arguments = dict(_PPO_DEFAULTS, **own, **others)
   for spec in tf.nest.flatten(arguments['action_spec']):
     if spec.dtype.is_floating and spec.dtype != tf.float32:
       raise errors.InvalidType(
@@ -128,22 +147,18 @@ def checked(
   parameters.check_are_networks(**networks)
   ranges.check(_RANGES, arguments)
   _check_normalizers(arguments)
-  _check_strategy(_in_train(arguments))
-  if arguments['recurrent_state_init'] not in ('stored', 'zero'):
+  _check_strategy(arguments[_IN_TRAIN])
+  state_init = arguments['recurrent_state_init']
+  if state_init not in ('stored', 'zero'):
     raise errors.InvalidValue(
         "RNDPPOAgent.recurrent_state_init must be 'stored' or 'zero', got"
-        f' {arguments["recurrent_state_init"]!r}.'
+        f' {state_init!r}.'
     )
   sequence_settings(arguments).check(
-      'RNDPPOAgent', of_rollouts=True, remainder='unroll_remainder'
+      'RNDPPOAgent', of_rollouts=True, **_SEQUENCE_ARGUMENTS
   )
   if not any(net.state_spec for net in networks.values()):
-    for name in (
-        'recurrent_state_init',
-        'unroll_length',
-        'burn_in_length',
-        'unroll_remainder',
-    ):
+    for name in ('recurrent_state_init', *_SEQUENCE_ARGUMENTS.values()):
       if arguments[name] != signature.parameters[name].default:
         raise errors.InvalidValue(
             f'RNDPPOAgent.{name} is for recurrent networks, and these have no'
@@ -173,9 +188,7 @@ def sequence_settings(
 ) -> sequences.SequenceSettings:
   """Returns how rollouts are cut for recurrent networks."""
   return sequences.SequenceSettings(
-      arguments['unroll_length'],
-      arguments['burn_in_length'],
-      remainder=arguments['unroll_remainder'],
+      **{field: arguments[name] for field, name in _SEQUENCE_ARGUMENTS.items()}
   )
 
 
@@ -197,14 +210,9 @@ def _check_names(others: Mapping[str, Any], own: Mapping[str, Any]) -> None:
       )
 
 
-def _in_train(arguments: Mapping[str, Any]) -> bool:
-  return arguments.get('compute_value_and_advantage_in_train', True)
-
-
 def _check_normalizers(arguments: Mapping[str, Any]) -> None:
   """Refuses settings of statistics that would have no effect."""
-  in_train = _in_train(arguments)
-  if arguments.get('update_normalizers_in_train', True) and not in_train:
+  if arguments['update_normalizers_in_train'] and not arguments[_IN_TRAIN]:
     raise errors.InvalidValue(
         'With compute_value_and_advantage_in_train=False, `train` gets parts of'
         ' rollouts and cannot update statistics: set'
@@ -212,19 +220,12 @@ def _check_normalizers(arguments: Mapping[str, Any]) -> None:
         ' update_observation_normalizer and update_reward_normalizer; your own'
         ' loop must do so, too.'
     )
-  if arguments['advantage_scale_decay'] and not (
-      arguments['normalize_advantages'] and in_train
-  ):
-    raise errors.InvalidValue(
-        'RNDPPOAgent.advantage_scale_decay needs normalize_advantages=True and'
-        ' compute_value_and_advantage_in_train=True: set them, or leave it at'
-        ' 0.'
-    )
-  if arguments['least_reward_deviation'] and not arguments['normalize_rewards']:
-    raise errors.InvalidValue(
-        'RNDPPOAgent.least_reward_deviation needs normalize_rewards=True: set'
-        ' it, or leave the least deviation at 0.'
-    )
+  for name, needed in _NEEDED.items():
+    if arguments[name] and not all(arguments[other] for other in needed):
+      raise errors.InvalidValue(
+          f'RNDPPOAgent.{name} needs {"=True and ".join(needed)}=True: set'
+          f' that, or leave {name} at 0.'
+      )
 
 
 def _check_strategy(in_train: bool) -> None:
@@ -393,7 +394,7 @@ def _check_streams(
         f' {output_spec}. rnd_agents.networks.create_networks builds such a'
         f' network with num_values = {num_heads}.'
     )
-  for each in [] if _in_train(arguments) else paying:
+  for each in [] if arguments[_IN_TRAIN] else paying:
     if tf.nest.flatten(each.episodic_spec):
       raise errors.InvalidValue(
           f'{type(each).__name__} needs the episode so far, which a PPOLearner'
