@@ -188,9 +188,6 @@ def refuse_replicas(owner: str, more: str) -> None:
   Args:
     owner: Name of the object, for the message.
     more: Advice, at the end of the message.
-
-  Raises:
-    InvalidValue: If the strategy in scope has several replicas.
   """
   strategy = strategy_in_scope()
   if strategy is not None:
@@ -322,10 +319,6 @@ class Update:
         trained.
       gradient_clipping: Largest global norm of the gradient of policy and
         values, or None. The curiosities' is not clipped.
-
-    Raises:
-      ValueError: If both optimizers are one object, or one does not run on
-        several replicas.
     """
     if optimizer is rnd_optimizer:
       raise errors.InvalidValue(

@@ -174,10 +174,6 @@ class R2D3Agent(tf_agent.TFAgent):
       bonus_weight: Factor of the normalized bonus.
       train_step_counter: An integer variable; None takes the global step.
       name: Name of the agent.
-
-    Raises:
-      TypeError: If an argument has the wrong type.
-      ValueError: If an argument is out of range or the networks do not fit.
     """
     tf.Module.__init__(self, name=name)
     optimizers.refuse_replicas('R2D3Agent', 'build it outside of the scope.')

@@ -54,10 +54,6 @@ def checked_settings(arguments: Mapping[str, Any]) -> types.SimpleNamespace:
 
   Returns:
     A namespace with an attribute for each; whole numbers are of type int.
-
-  Raises:
-    TypeError: If a number has another type.
-    ValueError: If a number is out of range or a choice is unknown.
   """
   ranges.check(_RANGES, arguments, owner='R2D3Agent.')
   for name, choices in _CHOICES.items():
@@ -164,9 +160,6 @@ def check_length(num_frames: int | None, burn_in_length: int) -> None:
   Args:
     num_frames: L; None if it is not known yet.
     burn_in_length: Number of frames that only warm up the states.
-
-  Raises:
-    ValueError: If there are too few.
   """
   if num_frames is not None and num_frames < burn_in_length + 2:
     raise errors.InvalidValue(
@@ -187,10 +180,6 @@ def check_curiosity(
     curiosity: A `Curiosity` or None.
     optimizer: Trains the Q network, or None.
     rnd_optimizer: Trains the curiosity, or None.
-
-  Raises:
-    TypeError: If the curiosity has another type.
-    ValueError: If an optimizer is missing, or both are one object.
   """
   if curiosity is None:
     return

@@ -285,10 +285,6 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         `compute_value_and_advantage_in_train`, `update_normalizers_in_train`,
         `summarize_grads_and_vars` (variables only), `train_step_counter`
         ... `debug_summaries` changes nothing.
-
-    Raises:
-      TypeError: If an argument is unknown or a network is missing.
-      ValueError: If an argument is out of range, or does not fit another one.
     """
     signature = inspect.signature(RNDPPOAgent)
     arguments = rnd_ppo_arguments.checked(locals(), signature)

@@ -123,10 +123,6 @@ def checked(
 
   Returns:
     All arguments by name, those for `PPOAgent` among them where given.
-
-  Raises:
-    TypeError: If an argument is of a wrong type or unknown.
-    ValueError: If an argument is out of range or does not fit another.
   """
   others = local_variables['kwargs']
   own = {
@@ -263,10 +259,6 @@ def create_streams(
   Returns:
     A tuple (the curiosity, or the first one of the streams, or None; the
     `ReturnStream`s).
-
-  Raises:
-    TypeError: If something is of a wrong type.
-    ValueError: If something does not fit, or has no effect.
   """
   curiosity, streams = arguments['curiosity'], arguments['streams']
 

@@ -172,9 +172,6 @@ class Sum(Combination):
       parts: N `Curiosity`s.
       weights: Factor of each part's normalized bonus; None for 1.
       name: Name of the module.
-
-    Raises:
-      InvalidValue: If there are not as many weights as parts.
     """
     super().__init__(parts, name=name)
     self._weights = [1.0] * len(self.parts) if weights is None else weights
@@ -234,9 +231,6 @@ class BoundedFactor(Combination):
       part: A `Curiosity`.
       bound: The largest factor, above 1.
       name: Name of the module.
-
-    Raises:
-      InvalidValue: If the bound is out of range.
     """
     super().__init__([part], name=name)
     ranges.check(
@@ -296,9 +290,6 @@ def create_product(
 
   Returns:
     A `Product`.
-
-  Raises:
-    InvalidType: If they are something else.
   """
   specs = time_step_spec, action_spec
   return Product(_build('create_product', curiosity_fns, specs))
@@ -321,9 +312,6 @@ def create_sum(
 
   Returns:
     A `Sum`.
-
-  Raises:
-    InvalidType: If they are something else.
   """
   specs = time_step_spec, action_spec
   return Sum(_build('create_sum', curiosity_fns, specs))
@@ -346,9 +334,6 @@ def create_bounded_factor(
 
   Returns:
     A `BoundedFactor`.
-
-  Raises:
-    InvalidType: If it is something else.
   """
   return BoundedFactor(
       curiosity.from_function(

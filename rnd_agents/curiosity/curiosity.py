@@ -232,10 +232,6 @@ class Curiosity(tf.Module, abc.ABC):
       least_scale_share: Lower bound on the divisor, as a share of the largest
         deviation so far. Above 0 it keeps the noise of a curiosity that has
         learned everything smaller than its first bonus.
-
-    Raises:
-      InvalidType: If a value is not a number.
-      InvalidValue: If a number is out of range.
     """
     super().__init__(name=name)
     ranges.check(
@@ -488,9 +484,6 @@ def from_function(
     curiosity_fn: Function of the two specs, such as `create_rnd`.
     time_step_spec: A `TimeStep` spec.
     action_spec: A nest of `BoundedTensorSpec`.
-
-  Raises:
-    InvalidType: If it is not such a function, or returns something else.
   """
   try:
     # Gin may bind further arguments.
@@ -588,10 +581,6 @@ class SeenObservations(tf.Module):
       clip_value: Bound on whitened observations, in standard deviations; None
         for no clipping.
       name: Name of the module.
-
-    Raises:
-      InvalidType: If the bound is not a number.
-      InvalidValue: If it is not above 0, or the function does not fit.
     """
     super().__init__(name=name)
     ranges.check(

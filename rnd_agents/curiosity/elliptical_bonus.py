@@ -47,9 +47,6 @@ class EllipticalBonus(curiosity.Curiosity):
       scale_horizon_env_steps: As for `Curiosity`.
       least_scale_share: As for `Curiosity`.
       name: Name of the module.
-
-    Raises:
-      InvalidValue: If ridge is out of range.
     """
     super().__init__(
         discount_factor, name, scale_horizon_env_steps, least_scale_share

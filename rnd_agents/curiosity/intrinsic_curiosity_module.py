@@ -53,9 +53,6 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
       scale_horizon_env_steps: As for `Curiosity`.
       least_scale_share: As for `Curiosity`.
       name: Name of the module.
-
-    Raises:
-      InvalidValue: If beta is out of range, or a layer has no units.
     """
     super().__init__(
         discount_factor, name, scale_horizon_env_steps, least_scale_share

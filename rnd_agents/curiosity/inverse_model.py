@@ -52,9 +52,6 @@ class InverseModel(tf.Module):
       action_fc_layer_params: Units of the hidden layers from features to
         action.
       name: Name of the module.
-
-    Raises:
-      InvalidValue: If a layer has no units, or convolutions have no image.
     """
     super().__init__(name=name)
     self.seen = curiosity.SeenObservations(

@@ -53,10 +53,6 @@ class NovelD(curiosity.Curiosity):
       scale_horizon_env_steps: As for `Curiosity`.
       least_scale_share: As for `Curiosity`.
       name: Name of the module.
-
-    Raises:
-      InvalidValue: If alpha is out of range, or the novelty depends on the
-        episode or is a `Sum`.
     """
     super().__init__(
         discount_factor, name, scale_horizon_env_steps, least_scale_share
@@ -166,9 +162,6 @@ def create_novel_d(
 
   Returns:
     A `NovelD`.
-
-  Raises:
-    InvalidType: If `novelty_fn` is not such a function.
   """
   novelty = curiosity.from_function(
       'create_novel_d.novelty_fn', novelty_fn, time_step_spec, action_spec

@@ -165,9 +165,6 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     Args:
       seed: As in the constructor; `SeededEpisodes` begin
         `episode_seeds.stream(seed)`. None continues the random streams.
-
-    Raises:
-      EnvironmentSetupError: If `seed` is negative.
     """
     self._next_seed = None if seed is None else episode_seeds.checked_seed(seed)
     return self._next_seed

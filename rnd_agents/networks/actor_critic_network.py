@@ -58,9 +58,6 @@ class ActorCriticNetwork(network.Network):
       compute_dtype: Type that the residual layers compute in, see
         `precision.layer_policy`; the heads compute in float32.
       name: Name of the network.
-
-    Raises:
-      InvalidValue: If there are a core and a second trunk.
     """
     if core is not None and value_encoder is not None:
       raise errors.InvalidValue(

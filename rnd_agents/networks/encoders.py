@@ -258,10 +258,6 @@ def create_encoder(
   Returns:
     An `EncodingNetwork` with orthogonal weights (gain sqrt 2) and zero biases.
     Its output has the type `compute_dtype`.
-
-  Raises:
-    InvalidType: If image_layer_fn is not a function.
-    InvalidValue: If it has no effect, or the exponent is not above 0.
   """
   if image_layer_fn is not None:
     _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers)

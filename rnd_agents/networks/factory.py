@@ -52,10 +52,6 @@ def create_rnd_networks(
 
   Returns:
     A tuple (predictor, target).
-
-  Raises:
-    InvalidType: If units are not a list.
-    InvalidValue: If a layer has no units, or convolutions have no image.
   """
   owner = 'create_rnd_networks'
   check_units(
@@ -137,12 +133,6 @@ def create_networks(
   Returns:
     `Networks`. Policy and values are the two views of one
     `ActorCriticNetwork`, which is their attribute `actor_critic`.
-
-  Raises:
-    InvalidType: If units are not a list.
-    InvalidValue: If a layer has no units, if there are convolutions but no
-      image, if a core has two trunks or is part of other networks, or if
-      residual heads do not fit their trunks.
   """
   observation_spec = tensor_spec.from_spec(observation_spec)
   action_spec = tensor_spec.from_spec(action_spec)
@@ -229,10 +219,6 @@ def check_units(owner: str, **layers: Any) -> None:
   Args:
     owner: Function with these arguments, for messages.
     **layers: Lists of numbers by name.
-
-  Raises:
-    InvalidType: If a value is not a list.
-    InvalidValue: If a number is out of range.
   """
   for name, units in layers.items():
     if not isinstance(units, (tuple, list)):
@@ -253,9 +239,6 @@ def check_activation(owner: str, activation: Any) -> None:
   Args:
     owner: Function with this argument, for the message.
     activation: The value to check.
-
-  Raises:
-    InvalidValue: If Keras does not have such an activation.
   """
   try:
     tf.keras.activations.get(activation)
@@ -272,9 +255,6 @@ def check_core(core: Any, owner: str) -> None:
   Args:
     core: The value to check.
     owner: Function with this argument, for the message.
-
-  Raises:
-    InvalidValue: If it is not a `RecurrentCore`, or part of other networks.
   """
   if core is None:
     return
@@ -299,9 +279,6 @@ def check_convolutions(
     owner: Function with these arguments, for messages.
     observation_spec: A nest of specs.
     **layers: Lists of triples, or None, by name.
-
-  Raises:
-    InvalidValue: If a layer is not a triple, or no observation is an image.
   """
   for name, convolutions in layers.items():
     if not convolutions:

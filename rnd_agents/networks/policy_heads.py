@@ -33,9 +33,6 @@ class CategoricalHead(tf.keras.layers.Layer):
       init_gain: Gain of the orthogonal weights. Small: the first policy is
         nearly uniform.
       name: Name of the layer.
-
-    Raises:
-      InvalidValue: If the minimum is not 0, or the type is another one.
     """
     super().__init__(name=name)
     if action_spec.dtype not in (tf.int32, tf.int64):

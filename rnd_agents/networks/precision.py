@@ -32,9 +32,6 @@ def layer_policy(compute_dtype: str) -> tf.keras.mixed_precision.Policy:
 
   Returns:
     A `tf.keras.mixed_precision.Policy`; variables are float32 in any case.
-
-  Raises:
-    InvalidValue: If it is something else.
   """
   if compute_dtype not in (AUTO, FLOAT32, BFLOAT16):
     raise errors.InvalidValue(

@@ -56,9 +56,6 @@ class RecurrentQNetwork(network.Network):
       head_units: Units of the hidden layers of the head; None for none.
       dueling: Whether value and advantages have heads of their own.
       name: Name of the network.
-
-    Raises:
-      InvalidValue: If the actions are not one discrete choice from 0.
     """
     check_action_spec(action_spec)
     super().__init__(
@@ -163,12 +160,6 @@ def create_q_networks(
 
   Returns:
     `QNetworks`, whose weights differ until the agent copies them.
-
-  Raises:
-    InvalidType: If units are not a list.
-    InvalidValue: If the actions are not one discrete choice from 0, the core is
-      not a core or is in use, a layer has no units, or convolutions have no
-      image.
   """
   owner = 'create_q_networks'
   factory.check_core(core, owner)

@@ -37,9 +37,6 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
       units: Number of output features.
       state_spec: Nest of tensor specs of one state.
       name: Name of the layer.
-
-    Raises:
-      InvalidValue: If `units` is not an integer from 1.
     """
     super().__init__(name=name)
     self.units = units

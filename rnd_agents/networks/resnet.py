@@ -46,10 +46,6 @@ class ResNet(tf.keras.layers.Layer):
       scale: Factor on the input: 1/255 for bytes.
       **kwargs: Arguments of `tf.keras.layers.Layer`, such as the `dtype` from
         `precision.layer_policy`.
-
-    Raises:
-      InvalidType: If a size is not a number.
-      InvalidValue: If a size is below 1, or there is no section.
     """
     super().__init__(**kwargs)
     if not isinstance(channels, (tuple, list)) or not channels:

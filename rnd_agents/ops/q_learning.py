@@ -151,10 +151,6 @@ def n_step_returns(
 
   Returns:
     G, a float tensor [B, T]; 0 where no action was taken.
-
-  Raises:
-    TypeError: If num_steps is not an integer.
-    ValueError: If num_steps is below 1 or the shapes do not fit.
   """
   _check_num_steps(num_steps)
   rewards = tf.convert_to_tensor(rewards)
@@ -275,9 +271,6 @@ def large_margin_losses(
 
   Returns:
     J_E, a float tensor [...].
-
-  Raises:
-    ValueError: If margin is negative or is_demonstration has another rank.
   """
   if margin < 0:
     raise ValueError(f'margin must be at least 0, got {margin}.')
@@ -412,9 +405,6 @@ def rescale(values: tf.Tensor, epsilon: float = 1e-3) -> tf.Tensor:
 
   Returns:
     h(x), a tensor like `values`.
-
-  Raises:
-    ValueError: If epsilon is negative.
   """
   _check_epsilon(epsilon)
   values = tf.convert_to_tensor(values)
@@ -435,9 +425,6 @@ def inverse_rescale(values: tf.Tensor, epsilon: float = 1e-3) -> tf.Tensor:
 
   Returns:
     x with h(x) = y, a tensor like `values`.
-
-  Raises:
-    ValueError: If epsilon is negative.
   """
   _check_epsilon(epsilon)
   values = tf.convert_to_tensor(values)
@@ -577,9 +564,6 @@ def epsilon_ladder(
 
   Returns:
     float32 array [N].
-
-  Raises:
-    ValueError: If there is no environment or base is not a probability.
   """
   if num_environments < 1:
     raise ValueError(

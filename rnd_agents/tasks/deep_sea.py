@@ -90,9 +90,6 @@ class DeepSeaVectorEnv(vector.VectorEnv):
       max_episode_steps: Steps after which episodes are truncated; None, as in
         the source, never truncates them.
       render_mode: None; Deep Sea does not render.
-
-    Raises:
-      InvalidValue: If a number is out of range.
     """
     ranges.check(
         dict(
