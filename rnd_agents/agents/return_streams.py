@@ -420,9 +420,7 @@ class ReturnStreams(tf.Module):
       rewards: Sequence[tf.Tensor | None],
   ) -> dict[str, tf.Tensor]:
     valid = valid_transitions(experience)
-    ends = valid & tf.equal(
-        experience.next_step_type[:, :-1], ts.StepType.LAST
-    )
+    ends = valid & tf.equal(experience.next_step_type[:, :-1], ts.StepType.LAST)
     num_ends = tf.reduce_sum(tf.cast(ends, tf.float32))
     curious = [s.name for s in self.streams if s.curiosity is not None]
     statistics = {}

@@ -71,9 +71,7 @@ class Rows(NamedTuple):
         counts=counts, network_state=network_state
     )
 
-  def transitions(
-      self, begins: tf.Tensor
-  ) -> tuple[
+  def transitions(self, begins: tf.Tensor) -> tuple[
       curiosity.Transitions,
       types.NestedTensor | None,
       tf.Tensor | None,
@@ -95,9 +93,7 @@ class Rows(NamedTuple):
         next_observation=next_observation,
         observation=_gather(self.observation, begins),
         action=_gather(self.action, begins),
-        is_first=tf.equal(
-            _gather(self.step_type, begins), ts.StepType.FIRST
-        ),
+        is_first=tf.equal(_gather(self.step_type, begins), ts.StepType.FIRST),
     )
     return (
         transitions,

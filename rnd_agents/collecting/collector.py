@@ -187,9 +187,7 @@ class Ahead(NamedTuple):
 class Shards:
   """Collectors whose environments follow on each other in a batch."""
 
-  def __init__(
-      self, collectors: Sequence[Collector], max_lag_rounds: int = 0
-  ):
+  def __init__(self, collectors: Sequence[Collector], max_lag_rounds: int = 0):
     """Takes over the collectors.
 
     Args:
@@ -291,9 +289,7 @@ class Shards:
     work = functools.partial(self._collect, *arguments)
     return Ahead(*arguments, self._begin(work))
 
-  def _begin(
-      self, work: Callable[[], Rollout]
-  ) -> Callable[[], Rollout]:
+  def _begin(self, work: Callable[[], Rollout]) -> Callable[[], Rollout]:
     """Begins some work; returns a function that finishes it: here, does it."""
     return work
 

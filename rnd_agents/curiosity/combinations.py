@@ -48,15 +48,11 @@ class Combination(curiosity.Curiosity):
     """Tuple of the parts' specs."""
     return tuple(part.episodic_spec for part in self.parts)
 
-  def episodic(
-      self, transitions: curiosity.Transitions
-  ) -> types.NestedTensor:
+  def episodic(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns a tuple with `episodic` of each part."""
     return tuple(part.episodic(transitions) for part in self.parts)
 
-  def constants(
-      self, transitions: curiosity.Transitions
-  ) -> types.NestedTensor:
+  def constants(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns a tuple with `constants` of each part."""
     return tuple(part.constants(transitions) for part in self.parts)
 

@@ -274,9 +274,7 @@ class Curiosity(tf.Module, abc.ABC):
     """Specs of `episodic` of one transition; () for a bonus without memory."""
     return ()
 
-  def episodic(
-      self, transitions: Transitions
-  ) -> types.NestedTensor:
+  def episodic(self, transitions: Transitions) -> types.NestedTensor:
     """Returns the part of the bonus that depends on the episode so far.
 
     It is computed from a memory of each environment's episode, to which
@@ -315,9 +313,7 @@ class Curiosity(tf.Module, abc.ABC):
         self.episodic(Transitions.of_trajectory(batch)),
     )
 
-  def episodic_part(
-      self, transitions: Transitions
-  ) -> types.NestedTensor:
+  def episodic_part(self, transitions: Transitions) -> types.NestedTensor:
     """Returns `transitions.episodic`, or computes it if it is None."""
     if transitions.episodic is not None:
       return transitions.episodic
@@ -342,9 +338,7 @@ class Curiosity(tf.Module, abc.ABC):
     del transitions, weights, constants
     return tf.constant(0.0)
 
-  def constants(
-      self, transitions: Transitions
-  ) -> types.NestedTensor:
+  def constants(self, transitions: Transitions) -> types.NestedTensor:
     """Returns tensors that do not change until the statistics change.
 
     Agents compute them once for each update and gather them for minibatches.
@@ -417,9 +411,7 @@ class Curiosity(tf.Module, abc.ABC):
     """
     return self._return_scaler.scale(bonus)
 
-  def watch(
-      self, transitions: Transitions
-  ) -> types.NestedTensor:
+  def watch(self, transitions: Transitions) -> types.NestedTensor:
     """Adds one transition of each environment to all statistics.
 
     For agents that learn from replayed experience: statistics are those of

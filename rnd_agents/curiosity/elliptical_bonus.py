@@ -67,9 +67,7 @@ class EllipticalBonus(curiosity.Curiosity):
     """Spec of the bonus itself."""
     return tf.TensorSpec([], tf.float32)
 
-  def episodic(
-      self, transitions: curiosity.Transitions
-  ) -> types.NestedTensor:
+  def episodic(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns the bonus of transitions, from the memory of the episodes."""
     return self._memory.values(transitions)
 

@@ -54,9 +54,7 @@ class InverseModel(tf.Module):
       name: Name of the module.
     """
     super().__init__(name=name)
-    self.seen = curiosity.SeenObservations(
-        observation_spec, observation_fn
-    )
+    self.seen = curiosity.SeenObservations(observation_spec, observation_fn)
     owner = type(self).__name__
     factory.check_units(
         owner,

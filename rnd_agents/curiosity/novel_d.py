@@ -82,9 +82,7 @@ class NovelD(curiosity.Curiosity):
     """Spec of a number that is 1 for a first visit, else 0."""
     return () if self._visits is None else tf.TensorSpec([], tf.float32)
 
-  def episodic(
-      self, transitions: curiosity.Transitions
-  ) -> types.NestedTensor:
+  def episodic(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns 1 for transitions to first visits, 0 for others."""
     return () if self._visits is None else self._visits.values(transitions)
 
@@ -117,9 +115,7 @@ class NovelD(curiosity.Curiosity):
         self._alpha * self.novelty.bonus(before)
     )
 
-  def constants(
-      self, transitions: curiosity.Transitions
-  ) -> types.NestedTensor:
+  def constants(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns the constants of the novelty."""
     return self.novelty.constants(transitions)
 

@@ -176,9 +176,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       return bonus(observations, constants)
     return self.seen.in_parts(bonus, observations)
 
-  def constants(
-      self, transitions: curiosity.Transitions
-  ) -> types.NestedTensor:
+  def constants(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns the target's features [outer..., F]."""
     return self.seen.in_parts(
         self.target_features, transitions.next_observation
@@ -233,9 +231,7 @@ def create_rnd(
   """
   del action_spec
   rnd_network, target_rnd_network = factory.create_rnd_networks(
-      curiosity.observation_spec(
-          time_step_spec.observation, observation_fn
-      )
+      curiosity.observation_spec(time_step_spec.observation, observation_fn)
   )
   return rnd_class(
       time_step_spec.observation,

@@ -211,9 +211,7 @@ def _joined(
 
   def convert_tuple(batch: Any) -> tuple[types.NestedArray, ...]:
     if len(batch) != len(space.spaces):
-      raise errors.InvalidValue(
-          f'{len(batch)} parts of {space} are given.'
-      )
+      raise errors.InvalidValue(f'{len(batch)} parts of {space} are given.')
     return tuple(convert(batch[i]) for i, convert in converters.items())
 
   return tuple(specs.values()), convert_tuple

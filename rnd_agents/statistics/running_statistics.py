@@ -328,9 +328,7 @@ class ReturnScaler(tf.Module):
     """Divides rewards by the standard deviation; no centering, no clipping."""
     spread = self._spread()
     if self._largest_variance is not None:
-      spread = tf.maximum(
-          spread, self._least_share**2 * self._largest_variance
-      )
+      spread = tf.maximum(spread, self._least_share**2 * self._largest_variance)
     if self._least_deviation:
       spread = tf.maximum(
           spread, tf.constant(self._least_deviation**2, spread.dtype)

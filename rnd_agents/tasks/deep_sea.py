@@ -97,9 +97,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
             size=ranges.COUNT,
             max_episode_steps=ranges.COUNT.or_none(),
         ),
-        dict(
-            num_envs=num_envs, size=size, max_episode_steps=max_episode_steps
-        ),
+        dict(num_envs=num_envs, size=size, max_episode_steps=max_episode_steps),
     )
     if render_mode is not None:
       raise errors.InvalidValue(f'Deep Sea does not render ({render_mode!r}).')
