@@ -15,7 +15,6 @@ from rnd_agents.networks import recurrent_cores
 from rnd_agents.networks import resnet
 from rnd_agents.networks import rnd_network
 from rnd_agents.networks.actor_critic_network import ActorCriticNetwork
-from rnd_agents.networks.factory import create_atari_networks
 from rnd_agents.networks.factory import create_networks
 from rnd_agents.networks.factory import create_rnd_networks
 from rnd_agents.networks.factory import Networks
@@ -37,7 +36,6 @@ __all__ = [
     'RecurrentQNetwork',
     'ResNet',
     'actor_critic_network',
-    'create_atari_networks',
     'create_networks',
     'create_q_networks',
     'create_rnd_networks',

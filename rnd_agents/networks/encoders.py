@@ -25,8 +25,6 @@ ImageLayerFn = Callable[..., tf.keras.layers.Layer]
 # Convolutions as (filters, kernel size, stride), VALID padding.
 # Mnih et al., 2015; the RND authors' RND networks use the same.
 NATURE_CONV_LAYERS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
-# The RND authors' policy: their code has a 4x4 third kernel.
-RND_PAPER_POLICY_CONV_LAYERS = ((32, 8, 4), (64, 4, 2), (64, 4, 1))
 # For grids of a few cells, such as MiniGrid's 7x7 view.
 GRID_CONV_LAYERS = ((32, 3, 1), (64, 3, 1))
 

@@ -4,7 +4,6 @@
 
 import collections
 from collections.abc import Callable, Sequence
-import functools
 import numbers
 from typing import Any
 
@@ -302,41 +301,3 @@ def check_convolutions(
           ' image [height, width, channels]: leave it out, or reshape the'
           ' observation in a wrapper.'
       )
-
-
-def create_atari_networks(
-    num_actions: int = 18, compute_dtype: str = precision.FLOAT32
-) -> Networks:
-  """Builds the networks of the RND authors' code for 84x84 Atari frames.
-
-  Policy: 4 stacked frames, convolutions 32 8x8/4, 64 4x4/2, 64 4x4/1, dense 256
-  and 448, residual heads. RND: the newest frame, convolutions 32 8x8/4, 64
-  4x4/2, 64 3x3/1, target 512, predictor 512, 512, 512. With 18 actions the
-  policy has 1,223,156 parameters, the target 1,677,984 and the predictor
-  2,203,296.
-
-  Args:
-    num_actions: Number of discrete actions.
-    compute_dtype: As for `create_networks`, and of the RND networks, too.
-
-  Returns:
-    `Networks` on uint8 frames [84, 84, 4] and RND input [84, 84, 1].
-  """
-  return create_networks(
-      tf.TensorSpec([84, 84, 4], tf.uint8),
-      encoders.discrete_spec(num_actions),
-      tf.TensorSpec([84, 84, 1], tf.float32),
-      fc_layer_params=(256, 448),
-      activation='relu',
-      conv_layers=encoders.RND_PAPER_POLICY_CONV_LAYERS,
-      residual_heads=True,
-      compute_dtype=compute_dtype,
-      rnd_networks_fn=functools.partial(
-          create_rnd_networks,
-          fc_layer_params=(512, 512),
-          target_fc_layer_params=(),
-          output_size=512,
-          conv_layers=encoders.NATURE_CONV_LAYERS,
-          compute_dtype=compute_dtype,
-      ),
-  )
