@@ -276,17 +276,7 @@ def create_product(
     action_spec: types.NestedTensorSpec,
     curiosity_fns: Sequence[curiosity.CuriosityFn] = (),
 ) -> Product:
-  """Builds the `Product` of curiosities; gin binds the settings of `Product`.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-    curiosity_fns: Functions from these two specs to a `Curiosity`, such as
-      `(@create_rnd, @create_e3b)`.
-
-  Returns:
-    A `Product`.
-  """
+  """Builds the `Product` of curiosities, such as (@create_rnd, @create_e3b)."""
   specs = time_step_spec, action_spec
   return Product(_build('create_product', curiosity_fns, specs))
 
@@ -299,16 +289,7 @@ def create_sum(
     action_spec: types.NestedTensorSpec,
     curiosity_fns: Sequence[curiosity.CuriosityFn] = (),
 ) -> Sum:
-  """Builds the `Sum` of curiosities; gin binds the settings of `Sum`.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-    curiosity_fns: As for `create_product`.
-
-  Returns:
-    A `Sum`.
-  """
+  """Builds the `Sum` of curiosities, such as (@create_rnd, @create_e3b)."""
   specs = time_step_spec, action_spec
   return Sum(_build('create_sum', curiosity_fns, specs))
 
@@ -321,16 +302,7 @@ def create_bounded_factor(
     action_spec: types.NestedTensorSpec,
     curiosity_fn: curiosity.CuriosityFn | None = None,
 ) -> BoundedFactor:
-  """Builds a `BoundedFactor`, for a `create_product`.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-    curiosity_fn: Function from these two specs to the `Curiosity`.
-
-  Returns:
-    A `BoundedFactor`.
-  """
+  """Builds a `BoundedFactor` of a curiosity, for a `create_product`."""
   return BoundedFactor(
       curiosity.from_function(
           'create_bounded_factor.curiosity_fn',

@@ -112,15 +112,7 @@ class EllipticalBonus(curiosity.Curiosity):
 def create_e3b(
     time_step_spec: ts.TimeStep, action_spec: types.NestedTensorSpec
 ) -> EllipticalBonus:
-  """Builds `EllipticalBonus` on an `InverseModel`; gin binds their settings.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-
-  Returns:
-    An `EllipticalBonus`.
-  """
+  """Builds `EllipticalBonus` on an `InverseModel`; gin binds both."""
   return EllipticalBonus(
       inverse_model.InverseModel(time_step_spec.observation, action_spec)
   )

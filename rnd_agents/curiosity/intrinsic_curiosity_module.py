@@ -143,16 +143,6 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
 def create_icm(
     time_step_spec: ts.TimeStep, action_spec: types.NestedTensorSpec
 ) -> IntrinsicCuriosityModule:
-  """Builds `IntrinsicCuriosityModule` on an `InverseModel`.
-
-  Gin binds the settings of both.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-
-  Returns:
-    An `IntrinsicCuriosityModule`.
-  """
+  """Builds `IntrinsicCuriosityModule` on an `InverseModel`; gin binds both."""
   model = inverse_model.InverseModel(time_step_spec.observation, action_spec)
   return IntrinsicCuriosityModule(model, action_spec)

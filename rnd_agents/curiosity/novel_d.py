@@ -149,16 +149,7 @@ def create_novel_d(
     action_spec: types.NestedTensorSpec,
     novelty_fn: curiosity.CuriosityFn = random_network_distillation.create_rnd,
 ) -> NovelD:
-  """Builds `NovelD`; gin binds its other arguments.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-    novelty_fn: Function from these two specs to the novelty, a `Curiosity`.
-
-  Returns:
-    A `NovelD`.
-  """
+  """Builds `NovelD` on a novelty; gin binds its other arguments."""
   novelty = curiosity.from_function(
       'create_novel_d.novelty_fn', novelty_fn, time_step_spec, action_spec
   )

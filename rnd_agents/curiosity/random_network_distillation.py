@@ -213,21 +213,10 @@ def create_rnd(
     least_scale_share: float = 0.0,
     rnd_class: type[RandomNetworkDistillation] = RandomNetworkDistillation,
 ) -> RandomNetworkDistillation:
-  """Builds RND on networks of `create_rnd_networks`.
+  """Builds RND, or a subclass, on networks of `create_rnd_networks`.
 
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: Not used: RND's bonus does not depend on actions.
-    observation_fn: As for `RandomNetworkDistillation`.
-    loss_fn: As for `RandomNetworkDistillation`.
-    observation_clip_value: As for `RandomNetworkDistillation`.
-    discount_factor: As for `RandomNetworkDistillation`.
-    scale_horizon_env_steps: As for `Curiosity`.
-    least_scale_share: As for `Curiosity`.
-    rnd_class: `RandomNetworkDistillation` or a subclass.
-
-  Returns:
-    A `RandomNetworkDistillation`.
+  The arguments are those of `RandomNetworkDistillation` and `Curiosity`. The
+  bonus does not depend on actions.
   """
   del action_spec
   rnd_network, target_rnd_network = factory.create_rnd_networks(
