@@ -13,7 +13,7 @@ from tf_agents.typing import types
 from rnd_agents.curiosity import curiosity
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
-from rnd_agents.networks import image_inputs
+from rnd_agents.networks import keras_layers
 from rnd_agents.networks import rnd_network
 
 
@@ -34,7 +34,7 @@ class InverseModel(tf.Module):
       observation_fn: curiosity.ObservationFn | None = None,
       fc_layer_params: Sequence[int] = (128,),
       num_features: int = 128,
-      conv_layers: image_inputs.ConvLayers | None = None,
+      conv_layers: keras_layers.ConvLayers | None = None,
       action_fc_layer_params: Sequence[int] = (256,),
       name: str = 'InverseModel',
   ):

@@ -6,9 +6,8 @@ from rnd_agents import _compat
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
-from rnd_agents.networks import initializers
+from rnd_agents.networks import keras_layers
 from rnd_agents.networks import parameters
-from rnd_agents.networks import policy_heads
 from rnd_agents.networks import precision
 from rnd_agents.networks import q_network
 from rnd_agents.networks import recurrent_cores
@@ -41,9 +40,8 @@ __all__ = [
     'create_rnd_networks',
     'encoders',
     'factory',
-    'initializers',
+    'keras_layers',
     'parameters',
-    'policy_heads',
     'precision',
     'q_network',
     'recurrent_cores',

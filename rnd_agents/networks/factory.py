@@ -16,7 +16,7 @@ from tf_agents.typing import types
 from rnd_agents import errors
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
-from rnd_agents.networks import image_inputs
+from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 from rnd_agents.networks import recurrent_cores
 from rnd_agents.networks import rnd_network
@@ -34,7 +34,7 @@ def create_rnd_networks(
     fc_layer_params: Sequence[int] = (128, 128),
     target_fc_layer_params: Sequence[int] = (128,),
     output_size: int = 64,
-    conv_layers: image_inputs.ConvLayers | None = None,
+    conv_layers: keras_layers.ConvLayers | None = None,
     compute_dtype: str = precision.FLOAT32,
 ) -> tuple[rnd_network.RNDNetwork, rnd_network.RNDNetwork]:
   """Builds RND's predictor and target for one environment.
@@ -98,8 +98,8 @@ def create_networks(
     ),
     fc_layer_params: Sequence[int] = (64, 64),
     value_fc_layer_params: Sequence[int] | None = None,
-    activation: image_inputs.Activation = 'tanh',
-    conv_layers: image_inputs.ConvLayers | None = None,
+    activation: keras_layers.Activation = 'tanh',
+    conv_layers: keras_layers.ConvLayers | None = None,
     residual_heads: bool = False,
     core: recurrent_cores.RecurrentCore | None = None,
     compute_dtype: str = precision.FLOAT32,

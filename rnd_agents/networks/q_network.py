@@ -15,7 +15,7 @@ from tf_agents.typing import types
 from rnd_agents import errors
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
-from rnd_agents.networks import image_inputs
+from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 from rnd_agents.networks import recurrent_cores
 from rnd_agents.ops import q_learning
@@ -136,8 +136,8 @@ def create_q_networks(
     observation_spec: types.NestedTensorSpec,
     action_spec: tensor_spec.BoundedTensorSpec,
     fc_layer_params: Sequence[int] = (64,),
-    activation: image_inputs.Activation = 'relu',
-    conv_layers: image_inputs.ConvLayers | None = None,
+    activation: keras_layers.Activation = 'relu',
+    conv_layers: keras_layers.ConvLayers | None = None,
     core: recurrent_cores.RecurrentCore | None = None,
     head_units: int | None = 64,
     dueling: bool = True,

@@ -10,8 +10,7 @@ import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents import ranges
-from rnd_agents.networks import image_inputs
-from rnd_agents.networks import initializers
+from rnd_agents.networks import keras_layers
 
 
 @gin.configurable(
@@ -33,7 +32,7 @@ class ResNet(tf.keras.layers.Layer):
       self,
       channels: Sequence[int] = (16, 32, 32),
       num_blocks: int = 2,
-      activation: image_inputs.Activation = 'relu',
+      activation: keras_layers.Activation = 'relu',
       scale: float = 1.0,
       **kwargs: Any,
   ):
@@ -66,13 +65,13 @@ class ResNet(tf.keras.layers.Layer):
         size for size in self._channels for _ in range(1 + 2 * num_blocks)
     ]
     self._convolutions = [
-        image_inputs.ScaledConv2D(
+        keras_layers.ScaledConv2D(
             size,
             3,
             scale=scale if i == 0 else 1.0,
             padding='same',
             # With variance 1 / fan-in, as in the authors' code.
-            kernel_initializer=initializers.FreshOrthogonal(),
+            kernel_initializer=keras_layers.FreshOrthogonal(),
             dtype=self.dtype_policy,
         )
         for i, size in enumerate(filters)

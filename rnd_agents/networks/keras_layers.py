@@ -1,18 +1,47 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Keras layers for images: the first layers of an encoder."""
+"""Keras layers for images, and the initializer of all layers."""
 
 from collections.abc import Callable, Sequence
 import math
 from typing import Any
 
 import tensorflow as tf
-
-from rnd_agents.networks import initializers
+from tf_agents.typing import types
 
 Activation = str | Callable[[tf.Tensor], tf.Tensor]
 # Convolutions as (filters, kernel size, stride).
 ConvLayers = Sequence[tuple[int, int, int]]
+
+
+class FreshOrthogonal(tf.keras.initializers.Initializer):
+  """Draws new orthogonal weights at every call.
+
+  Keras's own initializer object repeats its draw: two layers of one shape that
+  share it start with equal weights, and an RND predictor that shares it with
+  its target starts with an error of exactly 0, so that no observation earns a
+  bonus. This one draws a seed from TensorFlow's global generator at each call,
+  so `tf.random.set_seed` still determines all weights.
+  """
+
+  def __init__(self, gain: float = 1.0):
+    """Creates the initializer.
+
+    Args:
+      gain: Factor on the orthogonal matrix: `2 ** 0.5` before a ReLU.
+    """
+    self._gain = gain
+
+  def __call__(
+      self, shape: types.Shape, dtype: tf.DType = tf.float32, **kwargs: Any
+  ) -> tf.Tensor:
+    with tf.init_scope():
+      seed = int(tf.random.uniform([], 1, 2**31 - 1, dtype=tf.int32))
+    orthogonal = tf.keras.initializers.Orthogonal(self._gain, seed=seed)
+    return orthogonal(shape, dtype=dtype, **kwargs)
+
+  def get_config(self) -> dict[str, Any]:
+    return {'gain': self._gain}
 
 
 @tf.keras.utils.register_keras_serializable('rnd_agents')
@@ -86,7 +115,7 @@ class ImageInput(tf.keras.layers.Layer):
             strides,
             scale if i == 0 else 1.0,
             activation=activation,
-            kernel_initializer=initializers.FreshOrthogonal(2**0.5),
+            kernel_initializer=FreshOrthogonal(2**0.5),
             dtype=self.dtype_policy,
         )
         for i, (filters, kernel_size, strides) in enumerate(self._conv_layers)
