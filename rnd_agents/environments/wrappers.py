@@ -272,14 +272,8 @@ class FixedWorld(AgentPosition):
     num_cells = self.unwrapped.width * self.unwrapped.height
     self.observation_space = spaces.Box(0, 1, (num_cells + 4,), np.uint8)
 
-  def reset(
-      self,
-      *,
-      seed: int | None = None,
-      options: dict[str, Any] | None = None,
-  ) -> tuple[Any, dict[str, Any]]:
-    del seed
-    _, info = super().reset(seed=self._world_seed, options=options)
+  def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    _, info = super().reset(**{**kwargs, 'seed': self._world_seed})
     return self._observation(), info
 
   def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
