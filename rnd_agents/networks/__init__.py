@@ -11,18 +11,17 @@ from rnd_agents.networks import parameters
 from rnd_agents.networks import precision
 from rnd_agents.networks import q_network
 from rnd_agents.networks import recurrent_cores
-from rnd_agents.networks import resnet
 from rnd_agents.networks import rnd_network
 from rnd_agents.networks.actor_critic_network import ActorCriticNetwork
 from rnd_agents.networks.factory import create_networks
 from rnd_agents.networks.factory import create_rnd_networks
 from rnd_agents.networks.factory import Networks
+from rnd_agents.networks.keras_layers import ResNet
 from rnd_agents.networks.q_network import create_q_networks
 from rnd_agents.networks.q_network import QNetworks
 from rnd_agents.networks.q_network import RecurrentQNetwork
 from rnd_agents.networks.recurrent_cores import GRUCore
 from rnd_agents.networks.recurrent_cores import LSTMCore
-from rnd_agents.networks.resnet import ResNet
 from rnd_agents.networks.rnd_network import RNDNetwork
 
 __all__ = [
@@ -45,7 +44,6 @@ __all__ = [
     'precision',
     'q_network',
     'recurrent_cores',
-    'resnet',
     'rnd_network',
 ]
 
