@@ -432,7 +432,13 @@ class R2D3Agent(tf_agent.TFAgent):
   ) -> tuple[trajectory.Trajectory, trajectory.Trajectory]:
     """Splits sequences into the frames of the burn-in and the T+1 after it."""
     start = self.burn_in_length
-    r2d3_arguments.check_length(experience.discount.shape[1], start)
+    num_frames = experience.discount.shape[1]
+    if num_frames is not None and num_frames < start + 2:
+      raise errors.InvalidValue(
+          f'R2D3Agent needs sequences of at least {start + 2} frames:'
+          f' burn_in_length={start}, a step, and the frame after it; got'
+          f' {num_frames}.'
+      )
     return (
         tf.nest.map_structure(lambda x: x[:, :start], experience),
         tf.nest.map_structure(lambda x: x[:, start:], experience),

@@ -154,21 +154,6 @@ def _check_forgets(
     )
 
 
-def check_length(num_frames: int | None, burn_in_length: int) -> None:
-  """Raises an error if sequences have no step after the burn-in.
-
-  Args:
-    num_frames: L; None if it is not known yet.
-    burn_in_length: Number of frames that only warm up the states.
-  """
-  if num_frames is not None and num_frames < burn_in_length + 2:
-    raise errors.InvalidValue(
-        f'R2D3Agent needs sequences of at least {burn_in_length + 2} frames:'
-        f' burn_in_length={burn_in_length}, a step, and the frame after it;'
-        f' got {num_frames}.'
-    )
-
-
 def check_curiosity(
     curiosity: curiosity_lib.Curiosity | None,
     optimizer: tf_types.Optimizer | None,

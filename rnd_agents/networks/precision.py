@@ -8,7 +8,6 @@ float32 with 8 bits of precision instead of 24. So weights, statistics, losses,
 recurrent states and the last layer of every network stay float32.
 """
 
-
 import tensorflow as tf
 
 from rnd_agents import errors

@@ -25,7 +25,6 @@ effect: the bootstrap discount is d gamma in an episodic stream and
 (1 - (1 - c)(1 - d)) gamma in a continuing one.
 """
 
-
 import tensorflow as tf
 from tf_agents.typing import types
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running moments, and whitening by them."""
 
-
 import tensorflow as tf
 
 
