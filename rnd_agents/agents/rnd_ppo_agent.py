@@ -15,6 +15,7 @@ import operator
 from typing import Any
 
 import gin
+import numpy as np
 import tensorflow as tf
 from tf_agents.agents import data_converter
 from tf_agents.agents import tf_agent
@@ -37,6 +38,7 @@ from rnd_agents.agents import rollout
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.ops import losses
 from rnd_agents.ops import rollout_parts
+from rnd_agents.replay import sequences
 from rnd_agents.statistics import finite
 from rnd_agents.statistics import running_statistics
 
@@ -471,12 +473,35 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
           'Training on whole rollouts needs'
           ' RNDPPOAgent.compute_value_and_advantage_in_train = True.'
       )
-    rnd_ppo_arguments.check_rollout(
-        num_environments,
-        rollout_length,
-        self.num_minibatches,
-        self._sequences if self._is_recurrent else None,
-    )
+    num_minibatches = self.num_minibatches
+    num_transitions = num_environments * rollout_length
+    what = f'{num_environments} environments * {rollout_length} steps'
+    # Every second transition may be a boundary between episodes, and no sample.
+    if num_transitions < 2 * num_minibatches:
+      raise errors.InvalidValue(
+          f'{what} are {num_transitions} transitions, too few for'
+          f' RNDPPOAgent.num_minibatches = {num_minibatches}: at least two'
+          ' a minibatch are needed.'
+      )
+    if not self._is_recurrent:
+      return
+    settings = self._sequences
+    chunks = sequences.cut(rollout_length, settings)
+    # A single step may be a boundary, and then no sample.
+    num_steps = np.sum(chunks.weights.numpy() > 0, axis=1)
+    num_samples = num_environments * int(np.sum(num_steps > 1))
+    if num_samples < num_minibatches and settings.unroll_length != 1:
+      raise errors.InvalidValue(
+          f'{what} are cut into {num_samples} chunks of two steps or more, too'
+          f' few for RNDPPOAgent.num_minibatches = {num_minibatches}: lower'
+          ' that, or RNDPPOAgent.unroll_length.'
+      )
+    if settings.burn_in_length and not np.any(chunks.has_burn_in):
+      raise errors.InvalidValue(
+          f'RNDPPOAgent.burn_in_length = {settings.burn_in_length} is more than'
+          f' the steps before the last chunk of {rollout_length} steps: no'
+          ' chunk would have a burn-in. Lower it, or RNDPPOAgent.unroll_length.'
+      )
 
   # ---------------------------------------------------------------------------
   # Public methods besides `train`.

@@ -8,7 +8,6 @@ import inspect
 import numbers
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_agent
 from tf_agents.specs import tensor_spec
@@ -414,50 +413,3 @@ def _check_rewards(
             f'The reward of ReturnStream {stream.name} is entry {source}, but'
             f' the environment\'s reward has shape {shape}.'
         )
-
-
-# -----------------------------------------------------------------------------
-# Rollouts.
-
-
-def check_rollout(
-    num_environments: int,
-    rollout_length: int,
-    num_minibatches: int,
-    settings: sequences.SequenceSettings | None,
-) -> None:
-  """Raises InvalidValue for rollouts too short for the minibatches.
-
-  Args:
-    num_environments: B.
-    rollout_length: T.
-    num_minibatches: Optimizer steps a pass.
-    settings: How rollouts are cut; None for networks without a memory.
-  """
-  num_transitions = num_environments * rollout_length
-  rollout = f'{num_environments} environments * {rollout_length} steps'
-  # Every second transition may be a boundary between episodes, and no sample.
-  if num_transitions < 2 * num_minibatches:
-    raise errors.InvalidValue(
-        f'{rollout} are {num_transitions} transitions, too few for'
-        f' RNDPPOAgent.num_minibatches = {num_minibatches}: at least two'
-        ' a minibatch are needed.'
-    )
-  if settings is None:
-    return
-  chunks = sequences.cut(rollout_length, settings)
-  # A single step may be a boundary, and then no sample.
-  num_steps = np.sum(chunks.weights.numpy() > 0, axis=1)
-  num_samples = num_environments * int(np.sum(num_steps > 1))
-  if num_samples < num_minibatches and settings.unroll_length != 1:
-    raise errors.InvalidValue(
-        f'{rollout} are cut into {num_samples} chunks of two steps or more, too'
-        f' few for RNDPPOAgent.num_minibatches = {num_minibatches}: lower'
-        ' that, or RNDPPOAgent.unroll_length.'
-    )
-  if settings.burn_in_length and not np.any(chunks.has_burn_in):
-    raise errors.InvalidValue(
-        f'RNDPPOAgent.burn_in_length = {settings.burn_in_length} is more than'
-        f' the steps before the last chunk of {rollout_length} steps: no chunk'
-        ' would have a burn-in. Lower it, or RNDPPOAgent.unroll_length.'
-    )
