@@ -77,17 +77,9 @@ def check_networks(
 ) -> None:
   """Raises an error if networks are missing, or fit neither specs nor target.
 
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: One discrete action from 0.
-    q_network: The online network.
-    target_q_network: Its target.
-
-  Raises:
-    TypeError: If one is not a `Network`.
-    ValueError: If they share weights, differ in shape, lack a value for an
-      action, or carry a state from one episode into the next; or if the actions
-      are not one discrete choice from 0.
+  They must not share weights, differ in shape, lack a value for an action, or
+  carry a state from one episode into the next. Actions are one discrete choice
+  from 0.
   """
   q_network_lib.check_action_spec(action_spec)
   num_actions = int(action_spec.maximum) + 1
@@ -159,13 +151,7 @@ def check_curiosity(
     optimizer: tf_types.Optimizer | None,
     rnd_optimizer: tf_types.Optimizer | None,
 ) -> None:
-  """Raises an error if a curiosity has no optimizer of its own to train it.
-
-  Args:
-    curiosity: A `Curiosity` or None.
-    optimizer: Trains the Q network, or None.
-    rnd_optimizer: Trains the curiosity, or None.
-  """
+  """Raises an error if a curiosity has no optimizer of its own to train it."""
   if curiosity is None:
     return
   if not isinstance(curiosity, curiosity_lib.Curiosity):

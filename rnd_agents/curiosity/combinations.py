@@ -255,12 +255,7 @@ class BoundedFactor(Combination):
 
 
 def refuse_sum(owner: str, part: curiosity.Curiosity) -> None:
-  """Raises InvalidValue for a `Sum`, which has one raw bonus for each part.
-
-  Args:
-    owner: Name of the module that needs a single bonus, for the message.
-    part: A `Curiosity`.
-  """
+  """Raises InvalidValue for a `Sum`, which has one raw bonus for each part."""
   if isinstance(part, Sum):
     raise errors.InvalidValue(
         f'{owner} needs one bonus, and a Sum has one for each of its parts: put'

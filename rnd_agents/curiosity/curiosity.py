@@ -111,11 +111,7 @@ class Transitions(NamedTuple):
     )
 
   def require_whole(self, owner: str) -> None:
-    """Raises InvalidValue if only the next observations are known.
-
-    Args:
-      owner: Name of the curiosity, for the message.
-    """
+    """Raises InvalidValue if only the next observations are known."""
     if self.observation is None or self.action is None or self.is_first is None:
       raise errors.InvalidValue(
           f'{owner} needs whole transitions: observations, actions and where'

@@ -213,12 +213,7 @@ def _check_trunks(
 
 
 def check_units(owner: str, **layers: Any) -> None:
-  """Raises an error unless numbers of units are integers from 1.
-
-  Args:
-    owner: Function with these arguments, for messages.
-    **layers: Lists of numbers by name.
-  """
+  """Raises an error unless units, lists by name, are integers from 1."""
   for name, units in layers.items():
     if not isinstance(units, (tuple, list)):
       raise errors.InvalidType(
@@ -233,12 +228,7 @@ def check_units(owner: str, **layers: Any) -> None:
 
 
 def check_activation(owner: str, activation: Any) -> None:
-  """Raises InvalidValue for an unknown Keras activation.
-
-  Args:
-    owner: Function with this argument, for the message.
-    activation: The value to check.
-  """
+  """Raises InvalidValue for an unknown Keras activation."""
   try:
     tf.keras.activations.get(activation)
   except (TypeError, ValueError) as error:
@@ -249,12 +239,7 @@ def check_activation(owner: str, activation: Any) -> None:
 
 
 def check_core(core: Any, owner: str) -> None:
-  """Raises InvalidValue unless a value is a new core or None.
-
-  Args:
-    core: The value to check.
-    owner: Function with this argument, for the message.
-  """
+  """Raises InvalidValue unless a value is a new core or None."""
   if core is None:
     return
   if not isinstance(core, recurrent_cores.RecurrentCore):
@@ -274,10 +259,7 @@ def check_convolutions(
 ) -> None:
   """Raises InvalidValue for convolutions that are not triples or lack an image.
 
-  Args:
-    owner: Function with these arguments, for messages.
-    observation_spec: A nest of specs.
-    **layers: Lists of triples, or None, by name.
+  `layers` are lists of triples, or None, by name.
   """
   for name, convolutions in layers.items():
     if not convolutions:

@@ -112,11 +112,7 @@ class RecurrentQNetwork(network.Network):
 
 
 def check_action_spec(action_spec: tensor_spec.BoundedTensorSpec) -> None:
-  """Raises InvalidValue unless actions are one discrete choice from 0.
-
-  Args:
-    action_spec: The spec to check: an integer `BoundedTensorSpec` [] from 0.
-  """
+  """Raises InvalidValue unless actions are one discrete choice from 0."""
   if (
       not isinstance(action_spec, tensor_spec.BoundedTensorSpec)
       or action_spec.shape.rank != 0
