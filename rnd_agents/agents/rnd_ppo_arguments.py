@@ -102,12 +102,13 @@ _NEEDED = dict(
     least_reward_deviation=('normalize_rewards',),
 )
 _STREAM_ARGUMENTS = (*_STREAM_NUMBERS_OR_SCHEDULES, 'episodic_intrinsic_stream')
-_RND_ARGUMENTS = (
-    'rnd_network',
-    'target_rnd_network',
-    'rnd_observation_fn',
-    'rnd_loss_fn',
-    'observation_clip_value',
+# By argument of `RandomNetworkDistillation`.
+RND_ARGUMENTS = dict(
+    rnd_network='rnd_network',
+    target_rnd_network='target_rnd_network',
+    observation_fn='rnd_observation_fn',
+    loss_fn='rnd_loss_fn',
+    observation_clip_value='observation_clip_value',
 )
 
 
@@ -278,7 +279,7 @@ def create_streams(
             ' RandomNetworkDistillation, or a list of them, got'
             f' {type(each).__name__}.'
         )
-    check_unused(_RND_ARGUMENTS, 'curiosity')
+    check_unused([*RND_ARGUMENTS.values()], 'curiosity')
   elif streams is None or arguments['rnd_network'] is not None:
     curiosity = _create_rnd(arguments)
   if streams is None:
@@ -302,7 +303,8 @@ def _create_rnd(
     arguments: Mapping[str, Any]
 ) -> random_network_distillation.RandomNetworkDistillation:
   """Creates RND on `rnd_network` and `target_rnd_network`."""
-  networks = {name: arguments[name] for name in _RND_ARGUMENTS[:2]}
+  given = {of_rnd: arguments[name] for of_rnd, name in RND_ARGUMENTS.items()}
+  networks = {name: given[name] for name in given if 'network' in name}
   parameters.check_are_networks(**networks)
   for name, net in networks.items():
     if net.state_spec:
@@ -312,12 +314,8 @@ def _create_rnd(
       )
   return random_network_distillation.RandomNetworkDistillation(
       arguments['time_step_spec'].observation,
-      arguments['rnd_network'],
-      arguments['target_rnd_network'],
-      observation_fn=arguments['rnd_observation_fn'],
-      loss_fn=arguments['rnd_loss_fn'],
-      observation_clip_value=arguments['observation_clip_value'],
       discount_factor=arguments['intrinsic_discount_factor'],
+      **given,
   )
 
 
