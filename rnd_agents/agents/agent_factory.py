@@ -68,10 +68,6 @@ def create_rnd_ppo_agent(
 
   Returns:
     The agent, initialized.
-
-  Raises:
-    TypeError: If an argument is of a wrong type.
-    ValueError: If an argument is out of range.
   """
   owner = 'create_rnd_ppo_agent.'
   ranges.check_learning_rates(owner, learning_rate=learning_rate)
@@ -167,10 +163,6 @@ def create_r2d3_agent(
 
   Returns:
     The agent, initialized.
-
-  Raises:
-    TypeError: If an argument is of a wrong type.
-    ValueError: If an argument is out of range or has no effect.
   """
   owner = 'create_r2d3_agent.'
   ranges.check_learning_rates(owner, learning_rate=learning_rate)

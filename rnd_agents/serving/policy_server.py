@@ -119,9 +119,7 @@ class PolicyServer:
     self.num_env_steps = 0
     self.num_rollouts = 0
     self._train = train
-    self._places = [
-        _Place(rollout_length + 1) for _ in range(num_environments)
-    ]
+    self._places = [_Place(rollout_length + 1) for _ in range(num_environments)]
     self._changed = threading.Condition()  # Guards the next attributes.
     self._is_training = False
     self._is_closed = False

@@ -20,8 +20,6 @@ from rnd_agents import ranges
 from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.collecting import random_policies
-from rnd_agents.collecting import shards
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import watchdog
@@ -151,7 +149,7 @@ class Experiment:
 
 # Function of (config, seeds, recipes of the shards) that makes the collectors.
 MakeShards = Callable[
-    ['Experiment', runs.Seeds, list[collector.Recipe]], shards.Shards
+    ['Experiment', runs.Seeds, list[collector.Recipe]], collector.Shards
 ]
 
 
@@ -173,9 +171,9 @@ def train_eval(
 
 def local_shards(
     config: Experiment, seeds: runs.Seeds, shard_recipes: list[collector.Recipe]
-) -> shards.Shards:
+) -> collector.Shards:
   """Makes the collectors of all shards in this process; a `MakeShards`."""
-  return shards.Shards(
+  return collector.Shards(
       [local.LocalCollector(each) for each in shard_recipes],
       config.max_lag_rounds,
   )
@@ -304,7 +302,7 @@ def _create_evaluator(
   generator = tf.random.Generator.from_seed(first_seed)
   return evaluator.Evaluator(
       environment,
-      random_policies.seeded(policy, generator),
+      local.seeded_policy(policy, generator),
       range(first_seed, first_seed + environment.batch_size),
       generator,
   )
@@ -322,7 +320,7 @@ def _load(
 
 
 def _check_alike(
-    collectors: shards.Shards,
+    collectors: collector.Shards,
     eval_environment: vector_environment.VectorPyEnvironment,
 ) -> None:
   """Raises SetupError if evaluations have other specs than the training."""

@@ -27,8 +27,6 @@ from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.ops import annealing
-from rnd_agents.ops import priorities
 from rnd_agents.ops import q_learning
 from rnd_agents.replay import demonstrations as demonstration_files
 from rnd_agents.replay import episode_cutter
@@ -601,7 +599,7 @@ class ReplayLearner(loops.Learner):
     """Returns scalars of the loss as one tensor, and the new priorities."""
     loss_info = self._agent.train(
         batch.trajectory,
-        weights=priorities.importance_weights(
+        weights=q_learning.importance_weights(
             probabilities, table_sizes, self._importance_exponent()
         ),
         network_state=batch.network_state,
@@ -617,7 +615,7 @@ class ReplayLearner(loops.Learner):
 
   def _importance_exponent(self) -> tf.Tensor:
     """Returns beta of this update, which rises linearly to 1 if annealed."""
-    return annealing.linear(
+    return q_learning.linear_schedule(
         self._config.importance_exponent,
         1.0,
         self._agent.train_step_counter,

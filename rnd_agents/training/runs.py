@@ -17,7 +17,7 @@ from tf_agents.agents import tf_agent
 
 from rnd_agents import errors
 from rnd_agents import run_files
-from rnd_agents.collecting import shards
+from rnd_agents.collecting import collector as collector_lib
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import failures
 from rnd_agents.evaluation import evaluator
@@ -336,7 +336,7 @@ class Run(BaseRun):
   config: 'experiment.Experiment'
   seeds: Seeds
   agent: tf_agent.TFAgent
-  collector: shards.Shards
+  collector: collector_lib.Shards
   evaluator: evaluator.Evaluator
   loop: loops.Loop = dataclasses.field(init=False)
   success_rate: float | None = None
