@@ -37,4 +37,4 @@ def test_readme_runs(folder, code):
   )
   assert ran.returncode == 0, ran.stderr
   if 'saved_model' in code:
-    assert re.fullmatch(r'tf.Tensor\(\[[012]\], shape=\(1,\), .*\)\n', ran.stdout)
+    assert re.match(r'tf.Tensor\(\[[012]\], shape=\(1,\)', ran.stdout)
