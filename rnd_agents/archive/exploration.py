@@ -150,6 +150,12 @@ class Exploration:
     """Raises a UserError if settings cannot run."""
     ranges.check(_RANGES, vars(self), 'explore.')
     ranges.check(dict(seed=ranges.COUNT_OR_0), vars(self))
+    if self.num_worlds > self.max_cells:
+      raise errors.InvalidValue(
+          f'explore.num_worlds must be at most explore.max_cells ='
+          f' {self.max_cells}, got {self.num_worlds}: each world begins with a'
+          ' cell.'
+      )
     seeds = self.world_seeds
     if seeds is not None and len(seeds) != self.num_worlds:
       raise errors.InvalidValue(

@@ -177,6 +177,11 @@ class BaseRun(abc.ABC):
           ' --root_dir.'
       )
     self.checkpoints.restore(snapshot)
+    if min(self.counts().values()) < 0:  # It would hardly ever reach its end.
+      raise errors.SetupError(
+          f'The checkpoint {snapshot.folder} counts less than 0 steps. Bring'
+          ' back a copy, or choose another --root_dir.'
+      )
     self.set_state(snapshot.state)
     for callback, state in zip(
         self.callbacks, snapshot.state['callbacks'], strict=True
