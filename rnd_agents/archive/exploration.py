@@ -294,7 +294,7 @@ def run(config: Exploration) -> Result:
         settings, world_seeds=config.seeds_of_worlds()
     )
     stack.enter_context(run.final_status())
-    with runs.stopping_on_signals(run.stop):
+    with runs.stopping_on_signals(run.stop, run.end):
       run.log = metrics_log.MetricsLog(
           config.root_dir, run.counts() if is_resumed else None, _COLUMNS
       )

@@ -244,7 +244,7 @@ def run(
     )
     stack.enter_context(run.final_status())
     stack.enter_context(_watchdog(config, environments, run))
-    with runs.stopping_on_signals(run.stop):
+    with runs.stopping_on_signals(run.stop, run.end):
       run.log = metrics_log.MetricsLog(
           config.root_dir, run.counts() if is_resumed else None
       )
