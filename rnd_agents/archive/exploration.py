@@ -13,6 +13,8 @@ import gin
 from gymnasium import vector
 import numpy as np
 import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
@@ -134,7 +136,9 @@ class Exploration:
   steps_per_visit: int = 100
   repeat_probability: float = 0.0
   key_fn: returning.KeyFn = cells.coarse_observation
-  novelty_fn: Callable[..., explorer_lib.NoveltyFn] | None = None
+  novelty_fn: (
+      Callable[[ts.TimeStep, types.NestedSpec], explorer_lib.NoveltyFn] | None
+  ) = None
   policy_dir: str | None = None
   act_probability: float = 1.0
   target_score: float | None = None
@@ -278,6 +282,7 @@ def run(config: Exploration) -> Result:
   config.check()
   with contextlib.ExitStack() as stack:
     stack.enter_context(run_directory.locked(config.root_dir))
+    stack.enter_context(runs.raising_out_of_memory())
     environment = _load(config.num_environments)
     stack.callback(environment.close)
     run = ExplorationRun(config, _build_explorer(config, environment))
@@ -347,6 +352,11 @@ def _build_explorer(
     novelty = config.novelty_fn(
         environment.time_step_spec(), environment.action_spec()
     )
+    if not callable(novelty):
+      raise errors.InvalidType(
+          'explore.novelty_fn must return a function of observations, such as'
+          f' CuriosityNovelty does, not {type(novelty).__name__}.'
+      )
   return explorer_lib.Explorer(
       envs,
       returner,

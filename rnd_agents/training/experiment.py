@@ -201,6 +201,7 @@ def run(
   config.check()
   with contextlib.ExitStack() as stack:
     stack.enter_context(run_directory.locked(config.root_dir))
+    stack.enter_context(runs.raising_out_of_memory())
     seeds = runs.Seeds(config.seed)
     tf.keras.utils.set_random_seed(seeds.networks)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
 import os
+import re
 import signal
 import socket
 import threading
@@ -311,7 +312,7 @@ class BaseRun(abc.ABC):
   def final_status(self) -> Iterator[None]:
     """Writes to `status.json` how the block ended; see `raising_run_errors`."""
     try:
-      with self.raising_run_errors():
+      with self.raising_run_errors(), raising_out_of_memory():
         yield
         name = self.stopped_by
         self.write_status('stopped' if name else 'finished', name or '')
@@ -451,6 +452,26 @@ class Run(BaseRun):
         f' {self.checkpoints.kept()} {self.config.training.remedy}, and give'
         ' the same command to continue from there.'
     )
+
+
+@contextlib.contextmanager
+def raising_out_of_memory() -> Iterator[None]:
+  """Raises a RunError that names large settings where memory is short."""
+  try:
+    yield
+  except (MemoryError, tf.errors.ResourceExhaustedError, ValueError) as error:
+    # NumPy says that of arrays beyond all memory.
+    if isinstance(error, ValueError) and not str(error).startswith(
+        ('Maximum allowed', 'array is too big')
+    ):
+      raise
+    wanted = re.search(r'shape ?[(\[][\d, ]+[)\]]', str(error))
+    raise errors.RunError(
+        'The memory does not suffice'
+        + (f' for an array of {wanted[0]}' if wanted else '')
+        + '. The largest numbers of the configuration are those of'
+        f' {configuration.largest()}: lower what needs the memory.'
+    ) from error
 
 
 def _learning_rates(
