@@ -287,7 +287,10 @@ def run(config: Exploration) -> Result:
     stack.callback(environment.close)
     run = ExplorationRun(config, _build_explorer(config, environment))
     run.checkpoints = checkpoints.Checkpoints(
-        run.path('checkpoints'), max_to_keep=1, counters=run.counters
+        run.path('checkpoints'),
+        max_to_keep=1,
+        packs=True,
+        counters=run.counters,
     )
     run.callbacks = (
         callbacks.Checkpoint(interval_s=config.save_interval_s),

@@ -87,6 +87,7 @@ class Outcome(NamedTuple):
 # Seconds that an iteration may still take after a SIGTERM. Schedulers kill what
 # has not ended after 10 to 30.
 _PATIENCE_S = 5.0
+_END = b'\0'  # The number of no signal.
 # Version of the state in checkpoints; no other version can be resumed.
 STATE_VERSION = 10
 
@@ -523,16 +524,17 @@ def stopping_on_signals(
       signal.signal(restored, handler)
     if wakeup_fd is not None:
       signal.set_wakeup_fd(wakeup_fd)
-    pythons.close()
+    pythons.send(_END)  # A process that was forked may keep it open.
     thread.join()
+    pythons.close()
     ours.close()
 
 
 def _answer(signals: socket.socket, end: Callable[[str], Any]) -> None:
-  """Logs signals that arrive, until the other socket is closed.
+  """Logs signals that arrive.
 
   Args:
-    signals: Yields a byte for each signal, its number.
+    signals: Yields a byte for each signal, its number, and `_END` at the end.
     end: As for `stopping_on_signals`.
   """
   name = ''
@@ -542,7 +544,7 @@ def _answer(signals: socket.socket, end: Callable[[str], Any]) -> None:
     except TimeoutError:
       end(name)
       continue
-    if not number:
+    if number == _END:
       return
     if number[0] in (signal.SIGINT, signal.SIGTERM):
       name = signal.Signals(number[0]).name
