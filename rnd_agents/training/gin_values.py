@@ -286,7 +286,7 @@ def describe(annotation: Any) -> str:
     if fits(64, item):
       return 'a list, such as (64, 64)'
     return f'a list (each item: {describe(item)})'
-  if kind is collections.abc.Callable and _is_checked(arguments[-1]):
+  if kind is collections.abc.Callable and any(map(_is_checked, arguments)):
     return f'a function (@name) that returns a {arguments[-1].__name__}'
   if kind is type and isinstance(next(iter(arguments), None), type):
     name = arguments[0].__name__
