@@ -461,9 +461,11 @@ def raising_out_of_memory() -> Iterator[None]:
   try:
     yield
   except (MemoryError, tf.errors.ResourceExhaustedError, ValueError) as error:
-    # NumPy says that of arrays beyond all memory.
-    if isinstance(error, ValueError) and not str(error).startswith(
-        ('Maximum allowed', 'array is too big')
+    # NumPy says that of arrays beyond all memory. TensorFlow has one error for
+    # memory and disk.
+    too_large = ('Maximum allowed', 'array is too big')
+    if snapshots.is_of_disk(error) or (
+        isinstance(error, ValueError) and not str(error).startswith(too_large)
     ):
       raise
     wanted = re.search(r'shape ?[(\[][\d, ]+[)\]]', str(error))
