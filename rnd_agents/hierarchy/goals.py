@@ -147,7 +147,9 @@ class EntryGoals(Goals):
   def __init__(
       self,
       observation_spec: types.NestedTensorSpec,
-      entries: Sequence[Sequence[Any]] | None = None,
+      entries: (
+          Sequence[Sequence[int] | Sequence[Sequence[int]]] | None
+      ) = None,
   ):
     """Creates the goals.
 
@@ -161,8 +163,8 @@ class EntryGoals(Goals):
       size = _only_vector('EntryGoals', observation_spec)
       entries = [(i,) for i in range(size)]
     shapes = [spec.shape for spec in tf.nest.flatten(observation_spec)]
-    of_goals = [
-        [entry] if all(isinstance(i, int) for i in entry) else entry
+    of_goals: list[list[Any]] = [
+        [entry] if all(isinstance(i, int) for i in entry) else [*entry]
         for entry in entries
     ]
     if not of_goals or not all(

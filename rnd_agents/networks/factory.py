@@ -257,10 +257,12 @@ def check_core(core: Any, owner: str) -> None:
 def check_convolutions(
     owner: str, observation_spec: types.NestedTensorSpec, **layers: Any
 ) -> None:
-  """Raises InvalidValue for convolutions that are not triples or lack an image.
+  """Raises InvalidValue for convolutions that are not triples or fit no image.
 
   `layers` are lists of triples, or None, by name.
   """
+  specs = tf.nest.flatten(observation_spec)
+  images = [spec.shape[:2] for spec in specs if encoders.is_image(spec)]
   for name, convolutions in layers.items():
     if not convolutions:
       continue
@@ -277,9 +279,18 @@ def check_convolutions(
             f'{owner}.{name} must hold triples (filters, kernel size,'
             f' stride) of integers from 1, got {layer!r}.'
         )
-    if not any(map(encoders.is_image, tf.nest.flatten(observation_spec))):
+    if not images:
       raise errors.InvalidValue(
           f'{owner}.{name} are convolutions, and no observation is an'
           ' image [height, width, channels]: leave it out, or reshape the'
           ' observation in a wrapper.'
       )
+    for height, width in images:
+      for layer in convolutions:
+        _, size, stride = layer
+        if size > min(height, width):
+          raise errors.InvalidValue(
+              f'{owner}.{name} has the convolution {layer!r} for an input of'
+              f' {height} x {width}: choose a smaller kernel, or fewer layers.'
+          )
+        height, width = ((n - size) // stride + 1 for n in (height, width))

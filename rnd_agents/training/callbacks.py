@@ -193,7 +193,7 @@ class Progress(Callback):
     self._bar: tqdm.tqdm | None = None
 
   def begin(self, run: runs.Run) -> None:
-    if sys.stderr.isatty():
+    if sys.stderr and sys.stderr.isatty():
       self._bar = tqdm.tqdm(
           total=run.config.num_env_steps,
           initial=run.counters.env_steps,

@@ -56,18 +56,26 @@ class Checkpoints:
   For the one process that holds the lock of the run's folder.
   """
 
-  def __init__(self, folder: str, max_to_keep: int = 3, **trackables: Any):
+  def __init__(
+      self,
+      folder: str,
+      max_to_keep: int = 3,
+      packs: bool = False,
+      **trackables: Any,
+  ):
     """Creates the object; nothing is read or written yet.
 
     Args:
       folder: Folder of the snapshots.
       max_to_keep: Number of snapshots to keep, at least 1.
+      packs: Whether to pack states, which takes time and saves space.
       **trackables: Arguments of `tf.train.Checkpoint`. All of their variables
         must exist before the first `save`.
     """
     self._folder = folder
     self._folders = files.NumberedFolders(folder, 'iteration')
     self._max_to_keep = max_to_keep
+    self._packs = packs
     self._checkpoint = tf.train.Checkpoint(**trackables)
     # While the disk is at work.
     self._syncing: concurrent.futures.Future | None = None
@@ -103,7 +111,7 @@ class Checkpoints:
       aside = self._folders.aside()
       self._write(tf.constant(os.path.join(aside, _VARIABLES)))
       with open(os.path.join(aside, _STATE), 'wb') as file:
-        plain_data.dump(state, file)
+        plain_data.dump(state, file, self._packs)
       manifest = {name: _fingerprint(aside, name) for name in os.listdir(aside)}
       with open(os.path.join(aside, _MANIFEST), 'w', encoding='utf-8') as file:
         json.dump(manifest, file, sort_keys=True)

@@ -199,6 +199,7 @@ def run(
   config.check()
   with contextlib.ExitStack() as stack:
     stack.enter_context(run_directory.locked(config.root_dir))
+    stack.enter_context(runs.raising_out_of_memory())
     seeds = runs.Seeds(config.seed)
     tf.keras.utils.set_random_seed(seeds.networks)
 
@@ -242,7 +243,7 @@ def run(
     )
     stack.enter_context(run.final_status())
     stack.enter_context(_watchdog(config, environments, run))
-    with runs.stopping_on_signals(run.stop):
+    with runs.stopping_on_signals(run.stop, run.end):
       run.log = metrics_log.MetricsLog(
           config.root_dir, run.counts() if is_resumed else None
       )

@@ -188,7 +188,7 @@ class ReplayTraining(training.Training):
   env_steps_per_update: float = 4
   importance_exponent: float = 0.6
   importance_anneal_train_steps: int | None = None
-  epsilon_fn: Callable = ladder_epsilon
+  epsilon_fn: Callable[[int, int], np.ndarray] = ladder_epsilon
   demonstrations: str | Sequence[str] | None = None
   allowed_demonstration_differences: Sequence[str] = ()
   demonstration_ratio: float = 0.0

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
 import os
+import re
 import signal
+import socket
+import threading
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from absl import logging
@@ -81,6 +84,10 @@ class Outcome(NamedTuple):
   picture: str | None
 
 
+# Seconds that an iteration may still take after a SIGTERM. Schedulers kill what
+# has not ended after 10 to 30.
+_PATIENCE_S = 5.0
+_END = b'\0'  # The number of no signal.
 # Version of the state in checkpoints; no other version can be resumed.
 STATE_VERSION = 10
 
@@ -108,6 +115,7 @@ class BaseRun(abc.ABC):
   callbacks: Sequence[Any] = ()
   stopped_by: str | None = None
   save_time_s: float = 0.0
+  _is_amid_iteration: bool = dataclasses.field(init=False, default=False)
 
   @abc.abstractmethod
   def get_state(self) -> dict[str, Any]:
@@ -129,6 +137,24 @@ class BaseRun(abc.ABC):
   def stop(self, signal_name: str) -> None:
     """Stops the run after this iteration."""
     self.stopped_by = signal_name
+
+  def end(self, signal_name: str) -> None:
+    """Ends the process if that loses only a part of one iteration.
+
+    Another thread than that of the run calls it.
+    """
+    iteration = self.counters.iteration
+    is_saved = self.checkpoints.iterations()[-1:] == [iteration]
+    if self._is_amid_iteration and is_saved:
+      self.checkpoints.wait()
+      logging.info(
+          '%s: ending before the end of the iteration. The same command'
+          ' continues from iteration %d, which is saved.',
+          signal_name,
+          iteration,
+      )
+      self.write_status('stopped', signal_name)
+      os._exit(1)
 
   @property
   def is_done(self) -> bool:
@@ -177,6 +203,11 @@ class BaseRun(abc.ABC):
           ' --root_dir.'
       )
     self.checkpoints.restore(snapshot)
+    if min(self.counts().values()) < 0:  # It would hardly ever reach its end.
+      raise errors.SetupError(
+          f'The checkpoint {snapshot.folder} counts less than 0 steps. Bring'
+          ' back a copy, or choose another --root_dir.'
+      )
     self.set_state(snapshot.state)
     for callback, state in zip(
         self.callbacks, snapshot.state['callbacks'], strict=True
@@ -267,7 +298,9 @@ class BaseRun(abc.ABC):
         callback.begin(self)
       prepare()
       while not self.is_done and not self.stopped_by:
+        self._is_amid_iteration = True
         iteration = next(iterations, None)
+        self._is_amid_iteration = False
         if iteration is None:
           break
         for callback in self.callbacks:
@@ -280,7 +313,7 @@ class BaseRun(abc.ABC):
   def final_status(self) -> Iterator[None]:
     """Writes to `status.json` how the block ended; see `raising_run_errors`."""
     try:
-      with self.raising_run_errors():
+      with self.raising_run_errors(), raising_out_of_memory():
         yield
         name = self.stopped_by
         self.write_status('stopped' if name else 'finished', name or '')
@@ -422,6 +455,28 @@ class Run(BaseRun):
     )
 
 
+@contextlib.contextmanager
+def raising_out_of_memory() -> Iterator[None]:
+  """Raises a RunError that names large settings where memory is short."""
+  try:
+    yield
+  except (MemoryError, tf.errors.ResourceExhaustedError, ValueError) as error:
+    # NumPy says that of arrays beyond all memory. TensorFlow has one error for
+    # memory and disk.
+    too_large = ('Maximum allowed', 'array is too big')
+    if snapshots.is_of_disk(error) or (
+        isinstance(error, ValueError) and not str(error).startswith(too_large)
+    ):
+      raise
+    wanted = re.search(r'shape ?[(\[][\d, ]+[)\]]', str(error))
+    raise errors.RunError(
+        'The memory does not suffice'
+        + (f' for an array of {wanted[0]}' if wanted else '')
+        + '. The largest numbers of the configuration are those of'
+        f' {configuration.largest()}: lower what needs the memory.'
+    ) from error
+
+
 def _learning_rates(
     agent: tf_agent.TFAgent
 ) -> list[tuple[tf.keras.optimizers.Optimizer, float]]:
@@ -434,27 +489,67 @@ def _learning_rates(
 
 
 @contextlib.contextmanager
-def stopping_on_signals(stop: Callable[[str], Any]) -> Iterator[None]:
+def stopping_on_signals(
+    stop: Callable[[str], Any], end: Callable[[str], Any] = lambda name: None
+) -> Iterator[None]:
   """Calls a function on Ctrl-C and SIGTERM; a second signal acts as usual.
+
+  Python calls it only between two operations, and an update may be one of
+  minutes. So a thread answers at once, with a log line.
 
   Args:
     stop: Function of the name of the signal.
+    end: Function of the name that the thread calls from `_PATIENCE_S` seconds
+      after a SIGTERM on, as long as the block lasts.
   """
   usual: dict[int, Any] = {}
 
   def handle(number: int, _: Any) -> None:
     signal.signal(number, usual[number])
-    name = signal.Signals(number).name
-    logging.info('%s: saving after this iteration.', name)
-    stop(name)
+    stop(signal.Signals(number).name)
 
+  ours, pythons = socket.socketpair()
+  pythons.setblocking(False)
+  thread = threading.Thread(target=_answer, args=(ours, end), daemon=True)
+  wakeup_fd = None
   try:
+    wakeup_fd = signal.set_wakeup_fd(pythons.fileno())
     for number in (signal.SIGINT, signal.SIGTERM):
       usual[number] = signal.signal(number, handle)
   except ValueError:
     pass  # Not the main thread: whoever runs this handles signals.
+  thread.start()
   try:
     yield
   finally:
     for restored, handler in usual.items():
       signal.signal(restored, handler)
+    if wakeup_fd is not None:
+      signal.set_wakeup_fd(wakeup_fd)
+    pythons.send(_END)  # A process that was forked may keep it open.
+    thread.join()
+    pythons.close()
+    ours.close()
+
+
+def _answer(signals: socket.socket, end: Callable[[str], Any]) -> None:
+  """Logs signals that arrive.
+
+  Args:
+    signals: Yields a byte for each signal, its number, and `_END` at the end.
+    end: As for `stopping_on_signals`.
+  """
+  name = ''
+  while True:
+    try:
+      number = signals.recv(1)
+    except TimeoutError:
+      end(name)
+      continue
+    if number == _END:
+      return
+    if number[0] in (signal.SIGINT, signal.SIGTERM):
+      name = signal.Signals(number[0]).name
+      logging.info('%s: saving after this iteration.', name)
+    if name == 'SIGTERM':
+      signals.settimeout(_PATIENCE_S)

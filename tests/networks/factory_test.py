@@ -209,6 +209,15 @@ def test_sizes_that_make_no_networks_of_rnd(settings, message):
     factory.create_rnd_networks(tf.TensorSpec([3], tf.float32), **settings)
 
 
+def test_a_convolution_larger_than_its_input_is_refused():
+  image = tf.TensorSpec([9, 8, 3], tf.uint8)
+  layers = ((4, 4, 2), (4, 3, 1))  # The second one has an input of 3 x 3.
+  factory.create_rnd_networks(image, conv_layers=layers)
+  for large in (((4, 9, 1),), (*layers, (4, 2, 1))):
+    with pytest.raises(errors.InvalidValue, match='convolution .* 1 x 1|9 x 8'):
+      factory.create_rnd_networks(image, conv_layers=large)
+
+
 # -------------------------------------------------------------------- with core
 def _recurrent(core, **kwargs):
   """Networks on three numbers."""
