@@ -341,11 +341,8 @@ class PrioritizedReplay:
 
 def saved_files(state: Mapping[str, Any]) -> dict[str, dict[str, int]]:
   """Returns `files.fingerprint` by name of the files of a state of `save`."""
-  return {
-      name: table['files'][name]
-      for table in state['tables'].values()
-      for name in table['files']
-  }
+  tables = state['tables'].values()
+  return dict(pair for table in tables for pair in table['files'])
 
 
 def _by_table(is_demonstration: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:

@@ -214,8 +214,8 @@ class SequenceTable:
       folder: Folder of the files of this table.
 
     Returns:
-      The argument of `read` and `restore`, plain data: `files.fingerprint` of
-      the 'files' by name, and the part of the state that is not in them.
+      The argument of `read` and `restore`, plain data: pairs (name,
+      `files.fingerprint`) of the 'files', and the state that is not in them.
 
     Raises:
       OSError: If writing fails.
@@ -231,7 +231,7 @@ class SequenceTable:
     self._saved_files = saved
     live = np.arange(self._first, self._num_added) % self._capacity
     return dict(
-        files=saved,
+        files=list(saved.items()),
         num_added=self._num_added,
         weights=self._tree.weights(live),
     )
@@ -247,7 +247,7 @@ class SequenceTable:
       DamagedReplayError: If a file is missing or damaged.
     """
     self._make_room(state['num_added'])
-    for name, expected in state['files'].items():
+    for name, expected in state['files']:
       path = os.path.join(folder, name)
       self._read(path, int(name.split('_')[-2]), expected)
 
@@ -256,7 +256,7 @@ class SequenceTable:
     self._num_added = state['num_added']
     live = np.arange(self._first, self._num_added) % self._capacity
     self._tree.set(live, state['weights'])
-    self._saved_files = state['files']
+    self._saved_files = dict(state['files'])
 
   def _make_room(self, num_sequences: int) -> None:
     """Doubles a table that evicts nothing until it holds `num_sequences`."""
