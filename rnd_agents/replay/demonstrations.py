@@ -41,6 +41,7 @@ from tf_agents.utils import example_encoding_dataset
 from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import spec_differences
+from rnd_agents.statistics import finite
 
 SPEC_SUFFIX = '.spec'  # TF-Agents' own.
 RECORD_SUFFIX = '.json'
@@ -54,8 +55,6 @@ _DTYPES = (
     'float16', 'float32', 'float64', 'uint8', 'int8', 'uint16', 'int16',
     'int32', 'int64',
 )
-# Larger ones do not fit into the float32 of a loss and its gradients.
-_MAX_REWARD = 1e9
 _Path = str | os.PathLike
 
 
@@ -515,9 +514,8 @@ def _check_episode(
       )
     if leaf.dtype.is_floating and not np.isfinite(array).all():
       raise DemonstrationError(f'{what}: {name} has a NaN or an infinity.')
-    low, high = dict(discount=(0, 1), reward=(-_MAX_REWARD, _MAX_REWARD)).get(
-        name, (-np.inf, np.inf)
-    )
+    high = dict(discount=1.0, reward=finite.LARGEST_REWARD).get(name, np.inf)
+    low = 0.0 if name == 'discount' else -high
     if name.startswith('action') and hasattr(leaf, 'minimum'):
       low, high = leaf.minimum, leaf.maximum
     if np.any(array < low) or np.any(array > high):
