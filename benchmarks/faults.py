@@ -110,30 +110,20 @@ def _numbers(root_dir: pathlib.Path) -> dict[str, bytes]:
   return numbers
 
 
-def _missing(path: pathlib.Path, other: pathlib.Path) -> None:
-  path.unlink()
+def _flipped(content: bytes, other: bytes) -> bytes:
+  middle = len(content) // 2
+  flipped = bytes(byte ^ 1 for byte in content[middle : middle + 1])
+  return content[:middle] + flipped + content[middle + 1 :]
 
 
-def _empty(path: pathlib.Path, other: pathlib.Path) -> None:
-  path.write_bytes(b'')
-
-
-def _half(path: pathlib.Path, other: pathlib.Path) -> None:
-  os.truncate(path, path.stat().st_size // 2)
-
-
-def _flipped(path: pathlib.Path, other: pathlib.Path) -> None:
-  content = bytearray(path.read_bytes())
-  if content:
-    content[len(content) // 2] ^= 1
-  path.write_bytes(content)
-
-
-def _another(path: pathlib.Path, other: pathlib.Path) -> None:
-  path.write_bytes(other.read_bytes())
-
-
-_FAULTS = (_missing, _empty, _half, _flipped, _another)
+# Functions from the content, and that of another file, to the new content.
+_FAULTS: dict[str, Callable[[bytes, bytes], bytes | None]] = {
+    'missing': lambda content, other: None,
+    'empty': lambda content, other: b'',
+    'half': lambda content, other: content[: len(content) // 2],
+    'flipped': _flipped,
+    'of another': lambda content, other: other,
+}
 
 
 def _files(root_dir: pathlib.Path) -> list[pathlib.Path]:
@@ -185,21 +175,24 @@ class Faults:
     return _files(self._stopped)
 
   def outcome(
-      self,
-      file: pathlib.Path | None = None,
-      fault: Callable[[pathlib.Path, pathlib.Path], None] | None = None,
+      self, file: pathlib.Path | None = None, fault: str = ''
   ) -> str:
     """Continues a copy of the stopped run; returns how that ended.
 
     Args:
       file: File to damage; None for no damage.
-      fault: What happens to it.
+      fault: One of `_FAULTS`.
     """
     shutil.rmtree(self._copy, ignore_errors=True)
     shutil.copytree(self._stopped, self._copy)
-    if file is not None and fault is not None:
-      other = _like(self._stopped, file)
-      fault(self._copy / file, self._stopped / other)
+    if file is not None:
+      content = _FAULTS[fault](
+          (self._stopped / file).read_bytes(),
+          (self._stopped / _like(self._stopped, file)).read_bytes(),
+      )
+      (self._copy / file).unlink()
+      if content is not None:
+        (self._copy / file).write_bytes(content)
     messages = _Messages()
     logging.getLogger('absl').addHandler(messages)
     ending = 'other numbers'
@@ -232,7 +225,7 @@ def _check(kind: str, folder: pathlib.Path) -> int:
   newest = [file for file in faults.files if file.name == 'state.bin'][-1]
   if kind != 'archive':  # Which keeps one checkpoint.
     with mock.patch.object(checkpoints, '_check'):
-      found = faults.outcome(newest, _another)
+      found = faults.outcome(newest, 'of another')
     print(f'  control without checksums: {newest}: {found}')
     failures += found != 'other numbers' and not found.startswith('traceback')
   counts: dict[str, int] = {}
@@ -240,7 +233,7 @@ def _check(kind: str, folder: pathlib.Path) -> int:
     for fault in _FAULTS:
       found = faults.outcome(file, fault)
       if found in ('other numbers', 'refused') or found.startswith('traceback'):
-        print(f'  {fault.__name__[1:]} {file}: {found}', flush=True)
+        print(f'  {file} {fault}: {found}', flush=True)
         failures += 1
       found = found.partition(':')[0]
       counts[found] = counts.get(found, 0) + 1

@@ -115,7 +115,8 @@ class Checkpoints:
   def parts(self, kind: str) -> Parts:
     """Returns new parts, in a folder of the name `kind`.
 
-    They are written after `wait`, which would delete them otherwise.
+    Call `wait` before writing there: until then, files that no snapshot needs
+    are deleted.
     """
     self._parts.append(Parts(os.path.join(self._folder, kind)))
     return self._parts[-1]

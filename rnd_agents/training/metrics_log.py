@@ -48,32 +48,33 @@ class Table:
   """A CSV file that grows, in rows and in columns.
 
   A column that appears later rewrites the file with a wider header. Every row
-  is written when `add` returns, and none is kept in memory.
+  is written when `add` returns.
   """
 
   def __init__(
       self,
       path: str,
       columns: Iterable[str],
-      rows: Callable[[], Iterable[dict[str, str]]] = tuple,
+      rows: Callable[[], Iterable[dict[str, str]]],
   ):
     """Writes a new table.
 
     Args:
       path: The file.
       columns: The first columns.
-      rows: Function that returns its first rows.
+      rows: Function that returns the rows so far.
     """
     self._path = path
     self._columns = list(columns)
+    self._rows = rows
     for row in rows():
       self._widen(row)
-    self._rewrite(rows())
+    self._rewrite()
 
   def add(self, row: dict[str, str | float]) -> dict[str, str]:
     """Adds a row; returns it as text by column, in the table's order."""
     if self._widen(row):
-      self._rewrite(run_files.read_table(self._path)[1])
+      self._rewrite()
     with open(self._path, 'a', newline='', encoding='utf-8') as file:
       csv.DictWriter(file, self._columns, restval='').writerow(row)
     return {name: str(row[name]) for name in self._columns if name in row}
@@ -84,11 +85,11 @@ class Table:
     self._columns += new
     return bool(new)
 
-  def _rewrite(self, rows: Iterable[dict[str, str]]) -> None:
+  def _rewrite(self) -> None:
     with files.replacing(self._path) as file:
       writer = csv.DictWriter(file, self._columns, restval='')
       writer.writeheader()
-      for row in rows:
+      for row in self._rows():
         writer.writerow(row)
 
 
@@ -131,19 +132,19 @@ class MetricsLog:
         os.path.join(root_dir, name)
         for name in (run_files.METRICS_FILE, run_files.TIMINGS_FILE)
     ]
+    self._new_lines: list[str] = []  # Of the file, since `save`.
     with warnings.catch_warnings():
       warnings.simplefilter('ignore')  # Lines are compared as a whole.
       self._saved = self._restore(saved)
-    self._new_rows: list[str] = []  # Lines of the file, since `save`.
     tables = [
-        Table(path, (*counts, *first), functools.partial(self._saved_rows, i))
+        Table(path, (*counts, *first), functools.partial(self._rows, i))
         for i, (path, first) in enumerate(
             zip(self._csv_files, (columns, ['wall_time_s']))
         )
     ]
     self._metrics, self._timings = tables
     self._last: dict[tuple[str, str], float] = {}
-    for row in self._saved_rows(0):
+    for row in self._rows(0):
       self._remember(row)
     self._writers: dict[str, tf.summary.SummaryWriter] = {}  # By phase.
 
@@ -170,7 +171,7 @@ class MetricsLog:
     row = {name: row[name] for name in ('phase', 'iteration', 'env_steps')}
     row.update((name, _text(value, 6)) for name, value in timings.items())
     added.append(self._timings.add(row))
-    self._new_rows.append(_line(*added))
+    self._new_lines.append(_line(*added))
     scalars: dict[str, float] = {
         _TAGS[name]: counters[name] for name in _TAGS if name in counters
     }
@@ -243,18 +244,18 @@ class MetricsLog:
 
   def save(self) -> dict[str, int]:
     """Brings all rows to the disk; returns what a checkpoint counts on."""
-    content = ''.join(self._new_rows).encode()
+    content = ''.join(self._new_lines).encode()
     if content:
       with open(self._rows_file, 'ab') as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
     self._saved = dict(
-        rows=self._saved['rows'] + len(self._new_rows),
+        rows=self._saved['rows'] + len(self._new_lines),
         size=self._saved['size'] + len(content),
         crc32=zlib.crc32(content, self._saved['crc32']),
     )
-    self._new_rows = []
+    self._new_lines = []
     return self._saved
 
   def _restore(self, saved: dict[str, int] | None) -> dict[str, int]:
@@ -283,7 +284,7 @@ class MetricsLog:
       )
       saved = found
     for i, path in enumerate(self._csv_files):
-      both = _read_rows(path, num_rows), self._saved_rows(i)
+      both = _read_rows(path, num_rows), self._rows(i)
       if any(row != other for row, other in itertools.zip_longest(*both)):
         logging.warning(
             '%s has changed since it was written, or is missing: its %d rows'
@@ -293,10 +294,10 @@ class MetricsLog:
         )
     return saved
 
-  def _saved_rows(self, table: int) -> Iterator[dict[str, str]]:
-    """Yields the rows of a table that `save` has written."""
+  def _rows(self, table: int) -> Iterator[dict[str, str]]:
+    """Yields the rows of a table so far."""
     with open(self._rows_file, encoding='ascii') as file:
-      for line in file:
+      for line in itertools.chain(file, self._new_lines):
         yield json.loads(line)[table]
 
   def close(self) -> None:
