@@ -298,15 +298,11 @@ def run(config: Exploration) -> Result:
     )
     settings = configuration.operative(seed=config.seed)
     gin_files.check_used()
-    is_resumed = run.resume_or_record(
-        settings, world_seeds=config.seeds_of_worlds()
-    )
+    rows = run.resume_or_record(settings, world_seeds=config.seeds_of_worlds())
     stack.enter_context(run.final_status())
     with runs.stopping_on_signals(run.stop, run.end):
-      run.log = metrics_log.MetricsLog(
-          config.root_dir, run.counts() if is_resumed else None, _COLUMNS
-      )
-      if not is_resumed:
+      run.log = metrics_log.MetricsLog(config.root_dir, rows, _COLUMNS)
+      if rows is None:
         run.explorer.begin()
         run.save()
       run.iterate(run.iterations())

@@ -225,18 +225,18 @@ def run(
             eval_environment, agent.policy, seeds.first_eval_episode
         ),
     )
-    run.loop = config.training.build_loop(run)
     run.checkpoints = checkpoints.Checkpoints(
         run.path('checkpoints'),
         max_to_keep=config.num_checkpoints,
         agent=agent,
         counters=run.counters,
     )
+    run.loop = config.training.build_loop(run)
     run.callbacks = callbacks_lib.create_callbacks(run)
 
     settings = configuration.operative(seed=config.seed)
     gin_files.check_used()
-    is_resumed = run.resume_or_record(
+    rows = run.resume_or_record(
         settings,
         # The value of compute_dtype = 'auto', if that is set.
         auto_compute_dtype=precision.layer_policy(precision.AUTO).compute_dtype,
@@ -244,10 +244,8 @@ def run(
     stack.enter_context(run.final_status())
     stack.enter_context(_watchdog(config, environments, run))
     with runs.stopping_on_signals(run.stop, run.end):
-      run.log = metrics_log.MetricsLog(
-          config.root_dir, run.counts() if is_resumed else None
-      )
-      if not is_resumed:
+      run.log = metrics_log.MetricsLog(config.root_dir, rows)
+      if rows is None:
         run.log.write_settings(configuration.own(settings), config.seed)
         run.loop.begin()
         run.save()

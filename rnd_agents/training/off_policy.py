@@ -10,7 +10,6 @@ run continues as if it had not stopped.
 from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import functools
-import shutil
 from typing import Any
 
 from absl import logging
@@ -33,6 +32,7 @@ from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequence_table
 from rnd_agents.replay import sequences
+from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
 from rnd_agents.training import loops
 from rnd_agents.training import runs
@@ -302,8 +302,7 @@ class ReplayTraining(training.Training):
             spec, seed=[seed, *name.encode()]
         ),
         functools.partial(self._read_demonstrations, run.collector.specs),
-        run.path('checkpoints', f'replay{name}'),
-        run.config.num_checkpoints,
+        run.checkpoints.parts(f'replay{name}'),
     )
 
   def _read_demonstrations(
@@ -338,10 +337,15 @@ class ReplayTraining(training.Training):
           f' {", ".join(sorted(unknown))}: settings of the environment are'
           f' {", ".join(sorted(ours))}.'
       )
-    differences, _, _ = configuration.changes(*(
-        {name: value for name, value in each.items() if name not in allowed}
-        for each in (theirs, ours)
-    ))
+    try:
+      differences, _, _ = configuration.changes(*(
+          {name: value for name, value in each.items() if name not in allowed}
+          for each in (theirs, ours)
+      ))
+    except errors.GinError as error:
+      raise demonstration_files.DemonstrationError(
+          f'The record of {path} has settings that cannot be read: {error}'
+      ) from error
     if differences:
       names = [sentence.partition(' ')[0] for sentence in differences]
       raise demonstration_files.DemonstrationError(
@@ -362,8 +366,7 @@ class ReplayLearner(loops.Learner):
       config: ReplayTraining,
       replay: prioritized_replay.PrioritizedReplay,
       read_demonstrations: Callable[[], list[trajectory_lib.Trajectory]],
-      replay_dir: str,
-      num_checkpoints: int,
+      parts: checkpoints.Parts,
   ):
     """Builds the learner; nothing runs and nothing is written yet.
 
@@ -375,19 +378,14 @@ class ReplayLearner(loops.Learner):
       replay: An empty replay.
       read_demonstrations: Returns a list of episodes, each a `Trajectory` of
         arrays [T+1, ...]. A resumed run does not call it: its replay has them.
-      replay_dir: Directory of the replay's files.
-      num_checkpoints: How many checkpoints of the run are kept, each with the
-        files of its replay.
+      parts: The replay's files.
     """
     self._agent = agent
     self._num_environments = num_environments
     self._config = config
     self._replay = replay
     self._read_demonstrations = read_demonstrations
-    self._replay_dir = replay_dir
-    self._num_checkpoints = num_checkpoints
-    # Names of files, a list for each checkpoint.
-    self._saved_files: list[list[str]] = []
+    self._parts = parts
     self._updates_due = 0.0
     self._pretraining_steps = 0  # Done so far.
     self._is_ready = False
@@ -415,8 +413,6 @@ class ReplayLearner(loops.Learner):
 
   def begin(self) -> None:
     self._add_demonstrations(self._read_demonstrations())
-    # Files of a run that was killed before its first checkpoint.
-    shutil.rmtree(self._replay_dir, ignore_errors=True)
 
   def pretrain(self) -> Iterator[bool]:
     """Learns from demonstrations only."""
@@ -654,16 +650,10 @@ class ReplayLearner(loops.Learner):
   # Saving and resuming.
 
   def get_state(self) -> dict[str, Any]:
-    # First, so that there is room for the new ones.
-    kept = self._saved_files[-self._num_checkpoints :]
-    prioritized_replay.prune(
-        self._replay_dir, {name for names in kept for name in names}
-    )
-    replay = self._replay.save(self._replay_dir)
-    self._saved_files = [*kept, prioritized_replay.file_names(replay)]
+    replay = self._replay.save(self._parts.folder)
+    self._parts.needed = prioritized_replay.saved_files(replay)
     return dict(
         replay=replay,
-        saved_files=self._saved_files,
         cutter=self._cutter.get_state(),
         updates_due=self._updates_due,
         pretraining_steps=self._pretraining_steps,
@@ -671,7 +661,7 @@ class ReplayLearner(loops.Learner):
 
   def set_state(self, state: Any, continues_episodes: bool) -> None:
     try:
-      self._replay.restore(self._replay_dir, state['replay'])
+      self._replay.restore(self._parts.folder, state['replay'])
     except sequence_table.DamagedReplayError as error:
       if not self._config.replaces_damaged_replay:
         raise errors.SetupError(
@@ -681,7 +671,6 @@ class ReplayLearner(loops.Learner):
         ) from error
       logging.warning('Continuing with an empty replay: %s', error)
       self._add_demonstrations(self._read_demonstrations())
-    self._saved_files = state['saved_files']
     self._updates_due = state['updates_due']
     self._pretraining_steps = state['pretraining_steps']
     if continues_episodes:

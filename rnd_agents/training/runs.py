@@ -6,6 +6,7 @@ import abc
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
+import json
 import os
 import re
 import signal
@@ -89,7 +90,7 @@ class Outcome(NamedTuple):
 _PATIENCE_S = 5.0
 _END = b'\0'  # The number of no signal.
 # Version of the state in checkpoints; no other version can be resumed.
-STATE_VERSION = 10
+STATE_VERSION = 11
 
 
 @dataclasses.dataclass
@@ -101,6 +102,7 @@ class BaseRun(abc.ABC):
     counters: Counts iterations, steps and episodes.
     checkpoints: The run's checkpoints, once they are built.
     log: Log of metrics, once the run has started.
+    record: Content of `run.json`.
     callbacks: The run's callbacks, in their order.
     stopped_by: Name of the signal that stopped the run, or None.
     save_time_s: Seconds that the last checkpoint took; 0 once an iteration has
@@ -112,6 +114,7 @@ class BaseRun(abc.ABC):
   counters: loops.Counters = dataclasses.field(default_factory=loops.Counters)
   checkpoints: snapshots.Checkpoints = dataclasses.field(init=False)
   log: metrics_log.MetricsLog = dataclasses.field(init=False)
+  record: str = dataclasses.field(init=False)
   callbacks: Sequence[Any] = ()
   stopped_by: str | None = None
   save_time_s: float = 0.0
@@ -181,10 +184,13 @@ class BaseRun(abc.ABC):
 
   def save(self) -> None:
     """Writes a checkpoint."""
+    self.checkpoints.wait()
     self.checkpoints.save(
         self.counters.iteration,
         dict(
             version=STATE_VERSION,
+            record=self.record,
+            rows=self.log.save(),
             callbacks=[callback.get_state() for callback in self.callbacks],
             **self.get_state(),
         ),
@@ -194,14 +200,8 @@ class BaseRun(abc.ABC):
     """Continues from a snapshot.
 
     Raises:
-      SetupError: If it is of another agent, or of another version.
+      SetupError: If it is of another agent.
     """
-    if snapshot.state.get('version') != STATE_VERSION:
-      raise errors.SetupError(
-          f'The checkpoint {snapshot.folder} is of another version of'
-          ' rnd_agents. Continue with that version, or choose another'
-          ' --root_dir.'
-      )
     self.checkpoints.restore(snapshot)
     if min(self.counts().values()) < 0:  # It would hardly ever reach its end.
       raise errors.SetupError(
@@ -214,7 +214,9 @@ class BaseRun(abc.ABC):
     ):
       callback.set_state(state)
 
-  def resume_or_record(self, settings: dict[str, str], **facts: Any) -> bool:
+  def resume_or_record(
+      self, settings: dict[str, str], **facts: Any
+  ) -> dict[str, int] | None:
     """Resumes from a checkpoint if there is one, and records the settings.
 
     Args:
@@ -222,10 +224,13 @@ class BaseRun(abc.ABC):
       **facts: More entries for `run.json`.
 
     Returns:
-      Whether the run continues from a checkpoint.
+      The rows of metrics that the checkpoint counts on, for `MetricsLog`; None
+      for a new run.
 
     Raises:
-      SetupError: If settings were changed that cannot be, or in vain.
+      SetupError: If settings were changed that cannot be, or in vain, or if the
+        checkpoint is of another version.
+      RunError: If the settings cannot be written.
     """
     snapshot = self.checkpoints.find()
     has_rows = metrics_log.has_rows(self.root_dir)
@@ -235,13 +240,23 @@ class BaseRun(abc.ABC):
           ' Move them away, or choose another --root_dir.'
       )
     harmless: Sequence[str] = ()
+    record = rows = None
     if snapshot is not None:
-      before = run_files.read_run_record(self.root_dir).get('settings', {})
-      fatal, harmless, of_learning = configuration.changes(before, settings)
+      if snapshot.state.get('version') != STATE_VERSION:
+        raise errors.SetupError(
+            f'The checkpoint {snapshot.folder} is of another version of'
+            ' rnd_agents. Continue with that version, or choose another'
+            ' --root_dir.'
+        )
+      record = snapshot.state['record']
+      fatal, harmless, of_learning = configuration.changes(
+          json.loads(record)['settings'], settings
+      )
       if fatal:
         self._forget_untrained(snapshot, fatal, has_rows)
         snapshot, harmless = None, ()
     if snapshot is not None:
+      rows = snapshot.state['rows']
       self.restore(snapshot)
       if of_learning and self.is_done:
         raise errors.SetupError(
@@ -252,15 +267,17 @@ class BaseRun(abc.ABC):
       for change in harmless:
         logging.warning('Continuing with a change: %s.', change)
       logging.info('Resuming at %d environment steps.', self.counters.env_steps)
-    run_directory.record_run(
-        self.root_dir,
-        settings,
-        harmless,
-        seed=self.config.seed,
-        env_steps=self.counters.env_steps,
-        **facts,
-    )
-    return snapshot is not None
+    with self.raising_run_errors():
+      self.record = run_directory.record_run(
+          self.root_dir,
+          settings,
+          harmless,
+          record,
+          seed=self.config.seed,
+          env_steps=self.counters.env_steps,
+          **facts,
+      )
+    return rows
 
   def _forget_untrained(
       self, snapshot: snapshots.Snapshot, fatal: list[str], has_rows: bool
@@ -318,7 +335,7 @@ class BaseRun(abc.ABC):
         name = self.stopped_by
         self.write_status('stopped' if name else 'finished', name or '')
     except BaseException as error:
-      with contextlib.suppress(OSError):
+      with contextlib.suppress(OSError, errors.UserError):
         self.write_status('failed', f'{type(error).__name__}: {error}')
       raise
 
@@ -410,13 +427,16 @@ class Run(BaseRun):
     super().write_status(state, message, **facts)
 
   def get_state(self) -> dict[str, Any]:
-    """Returns the states of the collectors and of the loop."""
+    """Returns the success rate, and the states of collectors and loop."""
     return dict(
-        collector=self.collector.get_state(), loop=self.loop.get_state()
+        success_rate=self.success_rate,
+        collector=self.collector.get_state(),
+        loop=self.loop.get_state(),
     )
 
   def set_state(self, state: dict[str, Any]) -> None:
     """Restores what `get_state` returned."""
+    self.success_rate = state['success_rate']
     continues_episodes = self.collector.set_state(state['collector'])
     self.loop.set_state(state['loop'], continues_episodes)
 
@@ -426,9 +446,6 @@ class Run(BaseRun):
     super().restore(snapshot)
     for optimizer, rate in rates:
       optimizer.learning_rate = rate
-    self.success_rate = metrics_log.last_success_rate(
-        self.root_dir, self.counters.iteration
-    )
 
   @contextlib.contextmanager
   def raising_run_errors(self) -> Iterator[None]:
