@@ -37,18 +37,19 @@ def _readme():
     return source.read()
 
 
-# For Python 3.10 and 3.11. tf-agents 0.19.0 names no TensorFlow; 2.15 is the
-# one that it was built for. It also brings pygame 2.1.3, which renders
-# gymnasium's classic control, so that gymnasium's extra of that name (another
-# pygame) is not asked for.
+# For Python 3.10. tf-agents 0.19.0 names no TensorFlow; 2.15 is the one that it
+# was built for. It also brings pygame 2.1.3, which renders gymnasium's classic
+# control, so that gymnasium's extra of that name (another pygame) is not asked
+# for.
 _WITH_TENSORFLOW_2_15 = [
     'numpy>=1.23.5,<2',
     'tensorflow>=2.15,<2.16',
     'tf-agents==0.19.0',
 ]
-# For later Pythons. The versions that tf-agents asks for cannot be had there:
-# `pip install --no-deps tf-agents==0.19.0` is a step of its own, and what it
-# imports is here.
+# For later Pythons. On 3.11 TensorFlow 2.14 to 2.16 keep memory of every eager
+# tensor (docs/reliability.md), 2.16 on 3.12, too. Beside NumPy 2 the versions
+# that tf-agents asks for cannot be had: `pip install --no-deps
+# tf-agents==0.19.0` is a step of its own, and what it imports is here.
 _WITH_NEWER_TENSORFLOW = [
     'cloudpickle>=1.3',
     'dm-tree>=0.1.8',
@@ -56,12 +57,12 @@ _WITH_NEWER_TENSORFLOW = [
     'numpy>=1.26,<2.4',  # TF-Agents' categorical head fails with 2.4.
     'pygame-ce>=2.5',
     'six>=1.16',
-    'tensorboard>=2.16',  # TensorFlow 2.21 no longer brings it.
-    'tensorflow>=2.16,<2.22',
+    'tensorboard>=2.17',  # TensorFlow 2.21 no longer brings it.
+    'tensorflow>=2.17,<2.22',
     'tensorflow-probability>=0.24,<0.26',
-    'tf-keras>=2.16,<2.22',
+    'tf-keras>=2.17,<2.22',
 ]
-_OLDER, _NEWER = "python_version < '3.12'", "python_version >= '3.12'"
+_OLDER, _NEWER = "python_version < '3.11'", "python_version >= '3.11'"
 
 
 def _where(marker, requirements):
@@ -90,7 +91,7 @@ EXTRAS_REQUIRE = {
     'minigrid': ['minigrid>=3.0'],
     # Gymnasium's renderer of MuJoCo imports imageio, whether it films or not.
     'mujoco': ['imageio>=2.14', 'mujoco>=3.1'],
-    'reverb': _where(_OLDER, ['dm-reverb~=0.14.0']),  # No builds for others.
+    'reverb': _where(_OLDER, ['dm-reverb~=0.14.0']),  # Needs TensorFlow 2.15.
     'video': ['imageio-ffmpeg>=0.4.9'],
     # A newer mypy excludes the typing-extensions that tf-agents requires.
     'dev': ['mypy==1.10.1', 'pytest>=7.4', 'pytest-xdist>=3.3', 'ruff>=0.8'],

@@ -12,6 +12,7 @@ import gin
 import tensorflow as tf
 
 from rnd_agents.collecting import local
+from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import runs
@@ -40,6 +41,7 @@ class Built(NamedTuple):
   def iterations(self):
     """Returns the iterations of the run, after the first, which traces."""
     run = runs.Run(self.config, self.seeds, self.agent, self.shards, None)
+    run.checkpoints = checkpoints.Checkpoints(run.path('checkpoints'))
     loop = self.config.training.build_loop(run)
     loop.begin()
     iterations = loop.iterations()

@@ -40,6 +40,7 @@ _GIN_BINDINGS = flags.DEFINE_multi_string('gin_bindings', [], 'More of gin.')
 _PARTS = {
     'state of the episodes': (local.LocalCollector, 'get_state'),
     'checkpoint': (checkpoints.Checkpoints, 'save'),
+    'rows of checkpoints': (metrics_log.MetricsLog, 'save'),
     'metrics.csv and TensorBoard': (metrics_log.MetricsLog, 'write'),
     'counting visits': (visits.VisitCounts, 'observe'),
     'learning curve': (learning_curves, 'plot_run'),

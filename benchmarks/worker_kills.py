@@ -4,10 +4,10 @@
 
     python -m benchmarks.worker_kills [--victim=worker] [--kills=20]
 
-A victim is a worker, the learner, or Ray's own process on this machine (the
-raylet, whose end the learner does not survive). A run whose learner has ended
-is started again with the same command. At the end metrics.csv is compared with
-that of the same run in one process.
+A victim is a worker, the learner, or one of Ray's own processes on this machine
+(the raylet, its agent, the head of the cluster), whose end the learner does not
+survive. A run whose learner has ended is started again with the same command.
+At the end metrics.csv is compared with that of the same run in one process.
 """
 
 import argparse
@@ -22,7 +22,12 @@ import time
 
 from benchmarks import network_faults
 
-_PATTERNS = dict(worker='ray::Worker', raylet='raylet/raylet')
+_PATTERNS = dict(
+    worker='ray::Worker',
+    raylet='raylet/raylet',
+    agent='ray::RuntimeEnvAgent',
+    gcs='gcs/gcs_server',
+)
 
 
 def _command(arguments, root_dir, *more):

@@ -4,7 +4,7 @@
 
 `mend_packages` is called once, when `rnd_agents` is imported, and mends:
 
-*   TensorFlow below 2.16 with typing-extensions above 4.5 (which newer releases
+*   TensorFlow 2.15 with typing-extensions above 4.5 (which newer releases
     of many packages require, such as Gymnasium 1.4). Before it traces a
     `tf.function`, TensorFlow checks whether each argument is a
     `SupportsTracingProtocol`. Since 4.6 typing-extensions answers by reading
@@ -13,7 +13,7 @@
     support '_DictWrapper' objects`. PPO's `policy_info` spec is such a
     dictionary, so `PolicySaver` and `PPOLearner` fail
     (tensorflow/tensorflow#62217, tensorflow/agents#950).
-*   TensorFlow 2.16 and later, where `tf.keras` is Keras 3 unless
+*   TensorFlow 2.17 and later, where `tf.keras` is Keras 3 unless
     `TF_USE_LEGACY_KERAS` is set; TF-Agents needs Keras 2.
 *   Messages that a user of this package cannot act on.
 
@@ -201,10 +201,10 @@ def _silence() -> None:
 
 def _check_tf_agents() -> None:
   """Raises MissingPackage if the second step of the installation is missing."""
-  if sys.version_info < (3, 12) or util.find_spec('tf_agents') is not None:
+  if sys.version_info < (3, 11) or util.find_spec('tf_agents') is not None:
     return
   error = errors.MissingPackage(
-      'rnd_agents needs TF-Agents, which from Python 3.12 on is installed by'
+      'rnd_agents needs TF-Agents, which from Python 3.11 on is installed by'
       ' a command of its own: pip install --no-deps tf-agents==0.19.0'
   )
   # `python -m train.NAME`: the program has not started yet to catch an error.
@@ -214,7 +214,7 @@ def _check_tf_agents() -> None:
 
 
 def _use_keras_2() -> None:
-  """Makes `tf.keras` of TensorFlow 2.16 and later Keras 2.
+  """Makes `tf.keras` of TensorFlow 2.17 and later Keras 2.
 
   Raises:
     SetupError: If it is already Keras 3.
@@ -239,16 +239,22 @@ def mend_packages() -> None:
   mending.
 
   Raises:
-    MissingPackage: If TF-Agents is not installed on Python 3.12 or later; a
+    MissingPackage: If TF-Agents is not installed on Python 3.11 or later; a
       program of `train` exits with its message.
-    SetupError: If TensorFlow is in use with Keras 3.
+    SetupError: If TensorFlow is 2.16, or in use with Keras 3.
   """
   _check_tf_agents()
   _silence()
   tensorflow = _version(*_TENSORFLOW_PACKAGES)
   if tensorflow is None:
     return
-  if tensorflow >= (2, 16):
+  if tensorflow == (2, 16):
+    raise errors.SetupError(
+        'TensorFlow 2.16 never frees the memory of numbers and arrays that it'
+        ' converts, so that long runs fill the memory: install 2.17 or later'
+        ' (pip install --upgrade tensorflow tf-keras).'
+    )
+  if tensorflow > (2, 16):
     # Not on 2.15: without the package tf_keras it breaks the import of
     # tf.keras.
     _use_keras_2()

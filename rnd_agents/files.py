@@ -8,6 +8,9 @@ import os
 import re
 import shutil
 from typing import Any
+import zlib
+
+from rnd_agents import errors
 
 _ASIDE = '.being_written'
 _TRASH = '.being_deleted'
@@ -27,7 +30,15 @@ def replacing(path: str, mode: str = 'w') -> Iterator[Any]:
 
   Yields:
     The open file.
+
+  Raises:
+    SetupError: If a directory has that path.
   """
+  if os.path.isdir(path):
+    raise errors.SetupError(
+        f'{path} is a directory, and a file must be written there: move it'
+        ' away.'
+    )
   aside = f'{path}.new'
   text: dict[str, Any] = {}
   if 'b' not in mode:
@@ -42,6 +53,24 @@ def replacing(path: str, mode: str = 'w') -> Iterator[Any]:
     with contextlib.suppress(OSError):
       os.remove(aside)
     raise
+
+
+def fingerprint(path: str, size: int | None = None) -> dict[str, int]:
+  """Returns size and CRC-32 of a file.
+
+  Args:
+    path: The file.
+    size: Number of bytes from its beginning; None for all of them.
+  """
+  found = dict(size=0, crc32=0)
+  with open(path, 'rb') as file:
+    while True:
+      part = 2**20 if size is None else min(2**20, size - found['size'])
+      content = file.read(part)
+      if not content:
+        return found
+      found['size'] += len(content)
+      found['crc32'] = zlib.crc32(content, found['crc32'])
 
 
 def sync(path: str) -> None:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compresses stacks of frames: each frame once, by zlib."""
 
+import dataclasses
 import zlib
 
 import numpy as np
@@ -58,3 +59,39 @@ def expand(compressed: bytes, stacks: np.ndarray) -> None:
     num_read += num_new
   for channel in range(channels):
     stacks[..., channel] = frames[indices[:, channel]]
+
+
+@dataclasses.dataclass(frozen=True)
+class PackedFrames:
+  """Stacks of frames, compressed.
+
+  Attributes:
+    shape: (B, N, H, W, C): B environments, N rows that follow on each other, C
+      frames in a stack, the newest one last.
+    parts: bytes of each environment, as `compress` returns them.
+  """
+
+  shape: tuple[int, ...]
+  parts: tuple[bytes, ...]
+
+  @property
+  def nbytes(self) -> int:
+    """Number of bytes, as of an array."""
+    return sum(map(len, self.parts))
+
+
+def pack(array: np.ndarray) -> PackedFrames | np.ndarray:
+  """Packs uint8 [B, N, H, W, C]; other arrays are returned as they are."""
+  if array.dtype != np.uint8 or array.ndim != 5:
+    return array
+  return PackedFrames(array.shape, tuple(map(compress, array)))
+
+
+def unpack(array: PackedFrames | np.ndarray) -> np.ndarray:
+  """Returns the array that `pack` was given."""
+  if not isinstance(array, PackedFrames):
+    return array
+  stacks = np.empty(array.shape, np.uint8)
+  for part, of_environment in zip(array.parts, stacks, strict=True):
+    expand(part, of_environment)
+  return stacks

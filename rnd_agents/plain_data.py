@@ -5,7 +5,8 @@
 A pickle is a program that runs when it is read. These files are not: reading
 one imports nothing and calls nothing that the file names, wherever it comes
 from. A line of JSON with the structure comes first, then the bytes of all
-arrays. A dict in the JSON says what it stands for: `{"tuple": [1, 2]}`.
+arrays. A dict in the JSON says what it stands for: `{"tuple": [1, 2]}`. All of
+it may be packed by zlib.
 
 Of random generators NumPy's default is supported, `Generator` with `PCG64`, but
 for what it needs to spawn others. NamedTuples are found by their names among
@@ -14,37 +15,43 @@ the modules that are imported already.
 
 import collections
 from collections.abc import Iterable, Sequence
+import io
 import json
 import math
 import sys
 from typing import Any, BinaryIO, NoReturn
+import zlib
 
 import numpy as np
 
 from rnd_agents import errors
 
+_PACKED = b'x'  # The first byte of zlib's, with which no JSON begins.
 _AS_IN_JSON = (type(None), bool, int, float, str)
 _SEQUENCES: dict[str, type] = {
     kind.__name__: kind for kind in (tuple, set, frozenset)
 }
 
 
-def dump(value: Any, file: BinaryIO) -> None:
+def dump(value: Any, file: BinaryIO, packs: bool = False) -> None:
   """Writes a value, which `load` returns as it was.
 
   Args:
     value: None, bools, numbers, texts, bytes, NumPy's arrays, scalars and
       generators, in lists, tuples, dicts, sets, deques and NamedTuples.
     file: Where to; open for bytes.
+    packs: Whether to write it through zlib, at its fastest.
 
   Raises:
     InvalidType: The value holds something else; nothing was written.
   """
   writer = _Writer()
   structure = json.dumps(writer.structure(value), separators=(',', ':'))
-  file.write(structure.encode('ascii'))
-  file.write(b'\n')
-  file.writelines(writer.parts)
+  parts = [structure.encode('ascii'), b'\n', *writer.parts]
+  if packs:
+    packer = zlib.compressobj(1)
+    parts = [*map(packer.compress, parts), packer.flush()]
+  file.writelines(parts)
 
 
 def load(file: BinaryIO) -> Any:
@@ -54,6 +61,10 @@ def load(file: BinaryIO) -> Any:
     SetupError: The file holds something else; the message names it.
   """
   try:
+    first = file.read(1)
+    file.seek(0)
+    if first == _PACKED:
+      return _Reader(io.BytesIO(zlib.decompress(file.read()))).value
     return _Reader(file).value
   except OSError:
     raise

@@ -46,12 +46,12 @@ class Row(NamedTuple):
 
 
 def read_status(root_dir: str) -> dict[str, Any]:
-  """Returns the content of `status.json`; an empty dict if it is missing."""
+  """Returns the content of `status.json`; {} if it cannot be read."""
   return _read_json(os.path.join(root_dir, STATUS_FILE))
 
 
 def read_run_record(root_dir: str) -> dict[str, Any]:
-  """Returns the content of `run.json`; an empty dict if it is missing."""
+  """Returns the content of `run.json`; {} if it cannot be read."""
   return _read_json(os.path.join(root_dir, RECORD_FILE))
 
 
@@ -242,6 +242,6 @@ def _read_json(path: str) -> dict[str, Any]:
   try:
     with open(path, encoding='utf-8') as file:
       content = json.load(file)
-  except (FileNotFoundError, NotADirectoryError, ValueError):
+  except (OSError, ValueError):
     return {}
   return content if isinstance(content, dict) else {}

@@ -91,7 +91,7 @@ class _Traceable:
 
 
 @pytest.mark.skipif(
-    sys.version_info >= (3, 12), reason='TensorFlow 2.16 looks another way'
+    sys.version_info >= (3, 11), reason='TensorFlow 2.17 looks another way'
 )
 def test_wrapped_dictionary_crosses_into_a_tf_function(static_look):
   parts = _Owner().parts
@@ -185,13 +185,18 @@ _MENDED = [('SupportsTracingProtocol', _METHOD)]
             {'tensorflow-cpu': '2.15.0', 'typing-extensions': '4.16.0'},
             (_MENDED, None),
         ),
-        ({'tensorflow': '2.16.0rc0', 'typing-extensions': '4.16.0'}, ([], '1')),
+        ({'tensorflow': '2.17.0rc0', 'typing-extensions': '4.16.0'}, ([], '1')),
         ({'tensorflow': '2.21.0', 'typing-extensions': '4.5.0'}, ([], '1')),
         ({'typing-extensions': '4.16.0'}, ([], None)),
     ],
 )
 def test_versions_decide_what_is_mended(monkeypatch, versions, expected):
   assert _apply_with(monkeypatch, versions) == expected
+
+
+def test_a_tensorflow_that_loses_memory_is_refused(monkeypatch):
+  with pytest.raises(errors.SetupError, match='install 2.17 or later'):
+    _apply_with(monkeypatch, {'tensorflow': '2.16.2'})
 
 
 def test_keras_3_in_use_is_refused_with_what_to_do(monkeypatch):
@@ -205,17 +210,17 @@ def test_keras_3_in_use_is_refused_with_what_to_do(monkeypatch):
 
 def test_missing_tf_agents_is_named_with_its_command(monkeypatch):
   monkeypatch.setattr(util, 'find_spec', lambda name: None)
-  monkeypatch.setattr(sys, 'version_info', (3, 12, 1))
+  monkeypatch.setattr(sys, 'version_info', (3, 11, 7))
   with pytest.raises(errors.MissingPackage) as raised:
     _compat.mend_packages()
   assert 'pip install --no-deps tf-agents==0.19.0' in str(raised.value)
-  # Before 3.12 it comes with the package.
-  monkeypatch.setattr(sys, 'version_info', (3, 11, 7))
+  # Before 3.11 it comes with the package.
+  monkeypatch.setattr(sys, 'version_info', (3, 10, 13))
   _compat._check_tf_agents()
 
 
 @pytest.mark.skipif(
-    sys.version_info < (3, 12), reason='TF-Agents comes with the package'
+    sys.version_info < (3, 11), reason='TF-Agents comes with the package'
 )
 @pytest.mark.parametrize(
     'command',
@@ -317,7 +322,7 @@ def test_tf_agents_samples_and_builds_on_bytes():
 
 
 @pytest.mark.skipif(
-    sys.version_info >= (3, 12), reason='TensorFlow 2.16 needs no mending'
+    sys.version_info >= (3, 11), reason='TensorFlow 2.17 needs no mending'
 )
 def test_importing_the_package_applies_it():
   program = """
@@ -334,7 +339,7 @@ print(hasattr(kind, 'tolerates_unreadable_objects'))
 
 
 @pytest.mark.skipif(
-    sys.version_info < (3, 12), reason='TensorFlow 2.15 has Keras 2 alone'
+    sys.version_info < (3, 11), reason='TensorFlow 2.15 has Keras 2 alone'
 )
 @pytest.mark.parametrize(
     ('first', 'said'),

@@ -24,10 +24,10 @@ if 'PYTEST_XDIST_WORKER' in os.environ:  # The workers share the cores.
 # Before a test imports TF-Agents: it chooses the version of Keras.
 import rnd_agents  # noqa: E402, F401
 
-# What `make test-newest` runs: beginnings of the names of tests, chosen to
-# touch everything that TensorFlow, Keras and NumPy do for the package in a
-# quarter of the time.
-_NEWEST = (
+# What `make test-oldest` and `make test-newest` run: beginnings of the names of
+# tests, chosen to touch everything that TensorFlow, Keras and NumPy do for the
+# package in a quarter of the time.
+_VERSIONS = (
     'compat_test.py',
     'agents/learning_test.py::test_trains_on_every_space_from_one_trace[mixed',
     'agents/optimizers_test.py',
@@ -38,12 +38,14 @@ _NEWEST = (
     'agents/r2d3_training_test.py::test_a_',
     'curiosity/random_network_distillation_test.py::test_a_checkpoint',
     'curiosity/random_network_distillation_test.py::test_training',
+    'docs/readme_test.py',
     'environments/atari_test.py',
     'environments/families_test.py::test_one_update',
     'environments/vector_environment_test.py',
     'evaluation/video_test.py',
     'examples/classic_loop_test.py',
     'examples/curiosity_for_any_agent_test.py::test_dqn',
+    'examples/ppo_learner_reverb_test.py',
     'networks/actor_critic_network_test.py',
     'networks/precision_test.py',
     'networks/q_network_test.py',
@@ -70,11 +72,11 @@ _LONGEST = (
 
 
 def pytest_collection_modifyitems(items):
-  """Marks the tests of `make test-newest`; sorts the files."""
+  """Marks the tests of `make test-oldest` and `-newest`; sorts the files."""
   items.sort(key=lambda item: item.path.name not in _LONGEST)
   for item in items:
-    if item.nodeid.partition('tests/')[2].startswith(_NEWEST):
-      item.add_marker('newest')
+    if item.nodeid.partition('tests/')[2].startswith(_VERSIONS):
+      item.add_marker('versions')
 
 
 def _optimize_graphs(is_on):

@@ -75,7 +75,7 @@ def _faults(root=source_tree.ROOT):
 
 def test_imports_of_the_project():
   files = source_tree.python_files()
-  assert 'rnd_agents/ops/gae.py' in files  # It looks at the right tree.
+  assert 'rnd_agents/ops/discounting.py' in files  # It looks at the right tree.
   assert not _faults()
 
 

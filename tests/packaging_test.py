@@ -71,9 +71,9 @@ def _required(requirements, python):
     ('python', 'tensorflow', 'newer'),
     [
         ('3.10', 'tensorflow<2.16,>=2.15', False),
-        ('3.11', 'tensorflow<2.16,>=2.15', False),
-        ('3.12', 'tensorflow<2.22,>=2.16', True),
-        ('3.13', 'tensorflow<2.22,>=2.16', True),
+        ('3.11', 'tensorflow<2.22,>=2.17', True),
+        ('3.12', 'tensorflow<2.22,>=2.17', True),
+        ('3.13', 'tensorflow<2.22,>=2.17', True),
     ],
 )
 def test_each_python_gets_its_tensorflow(

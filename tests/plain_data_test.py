@@ -144,6 +144,15 @@ def test_a_generator_continues():
   )
 
 
+def test_what_is_packed_comes_back():
+  value = [np.arange(10_000), b'a' * 10_000, 'b']
+  file = _File()
+  plain_data.dump(value, file, packs=True)
+  assert len(file.getvalue()) < len(_dumped(value)) / 4
+  file.seek(0)
+  assert _dumped(plain_data.load(file)) == _dumped(value)
+
+
 def test_the_format_is_not_numpys():
   # Written by hand; NumPy 1 and 2 read it, whichever wrote it.
   file = _forged({'array': ['<f4', [2], 'C', [1, 8]]}, b'x\0\0\x80?\0\0\0@')
@@ -230,8 +239,16 @@ def test_no_module_is_imported_or_asked_for_a_name():
 
 @pytest.mark.parametrize(
     'content',
-    [b'', b'[', b'\xff', b'[' * 10**6, pickle.dumps([1]), b'{"bytes":[0,1]}'],
-    ids=['empty', 'cut', 'bytes', 'deep', 'pickle', 'no data'],
+    [
+        b'',
+        b'[',
+        b'\xff',
+        b'[' * 10**6,
+        pickle.dumps([1]),
+        b'{"bytes":[0,1]}',
+        b'x\x01',
+    ],
+    ids=['empty', 'cut', 'bytes', 'deep', 'pickle', 'no data', 'cut, packed'],
 )
 def test_other_files_are_refused(content):
   with pytest.raises(errors.SetupError, match='some/state.bin'):

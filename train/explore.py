@@ -14,6 +14,8 @@ from absl import app
 from absl import flags
 from absl import logging
 
+from train import streams
+
 
 def define_flags(values: flags.FlagValues) -> None:
   """Defines the flags of this program."""
@@ -62,13 +64,14 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   best = 'none'
   if result.best_score is not None:
     best = f'{result.best_score:.6g} in {result.best_length} steps'
-  print(
+  file = ''
+  if result.demonstrations is not None:
+    file = f'\nDemonstrations: {result.demonstrations}'
+  streams.print_outcome(
       f'{result.env_steps:,} environment steps, {result.num_cells:,} cells,'
       f' best trajectory: {best}\n'
-      f'Picture: {result.picture}'
+      f'Picture: {result.picture}{file}'
   )
-  if result.demonstrations is not None:
-    print(f'Demonstrations: {result.demonstrations}')
   if result.finished:
     return 0
   print('Stopped before the end: the same command continues.', file=sys.stderr)

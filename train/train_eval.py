@@ -16,6 +16,7 @@ from absl import flags
 from absl import logging
 
 from rnd_agents import errors
+from train import streams
 
 _ROOT_DIR = flags.DEFINE_string(
     'root_dir',
@@ -80,10 +81,12 @@ def main(argv: Sequence[str]) -> None:
   except errors.UserError as error:
     logging.debug('Where it happened:', exc_info=True)
     sys.exit(f'train_eval: {errors.message_of(error)}')
+  last = ''
   if result.eval_return is not None:
-    print(f'Mean return of the last evaluation: {result.eval_return:.1f}')
-  print(
-      f'{result.env_steps:,} environment steps in {result.wall_time_s:.0f} s\n'
+    last = f'Mean return of the last evaluation: {result.eval_return:.1f}\n'
+  streams.print_outcome(
+      f'{last}{result.env_steps:,} environment steps in'
+      f' {result.wall_time_s:.0f} s\n'
       f'Learning curve: {result.picture or "not drawn"}\n'
       f'TensorBoard: tensorboard --logdir={root_dir}'
   )

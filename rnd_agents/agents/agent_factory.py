@@ -29,6 +29,17 @@ _LearningRate: TypeAlias = (
 )
 _CuriosityFn = Callable[..., curiosity_lib.Curiosity]
 
+# As gin.tf.external_configurables, which fails with TensorFlow above 2.15.
+for _schedule in (
+    tf.keras.optimizers.schedules.CosineDecay,
+    tf.keras.optimizers.schedules.CosineDecayRestarts,
+    tf.keras.optimizers.schedules.ExponentialDecay,
+    tf.keras.optimizers.schedules.InverseTimeDecay,
+    tf.keras.optimizers.schedules.PiecewiseConstantDecay,
+    tf.keras.optimizers.schedules.PolynomialDecay,
+):
+  gin.external_configurable(_schedule, module='tf.keras.optimizers.schedules')
+
 
 @gin.configurable(
     module='rnd_agents', denylist=['time_step_spec', 'action_spec']
@@ -57,10 +68,6 @@ def create_rnd_ppo_agent(
 
   Returns:
     The agent, initialized.
-
-  Raises:
-    TypeError: If an argument is of a wrong type.
-    ValueError: If an argument is out of range.
   """
   owner = 'create_rnd_ppo_agent.'
   ranges.check_learning_rates(owner, learning_rate=learning_rate)
@@ -156,10 +163,6 @@ def create_r2d3_agent(
 
   Returns:
     The agent, initialized.
-
-  Raises:
-    TypeError: If an argument is of a wrong type.
-    ValueError: If an argument is out of range or has no effect.
   """
   owner = 'create_r2d3_agent.'
   ranges.check_learning_rates(owner, learning_rate=learning_rate)

@@ -25,17 +25,13 @@ from rnd_agents import errors
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import r2d3_arguments
 from rnd_agents.agents import r2d3_policy
-from rnd_agents.agents import replicas
 from rnd_agents.curiosity import curiosity as curiosity_lib
-from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import parameters
-from rnd_agents.ops import annealing
-from rnd_agents.ops import priorities as priority_ops
 from rnd_agents.ops import q_learning
 from rnd_agents.statistics import finite
 
 # Transitions [B * T] of replayed sequences, and the curiosity's constants.
-_Replayed = tuple[transitions_lib.Transitions, types.NestedTensor]
+_Replayed = tuple[curiosity_lib.Transitions, types.NestedTensor]
 
 
 class R2D3LossInfo(NamedTuple):
@@ -178,13 +174,9 @@ class R2D3Agent(tf_agent.TFAgent):
       bonus_weight: Factor of the normalized bonus.
       train_step_counter: An integer variable; None takes the global step.
       name: Name of the agent.
-
-    Raises:
-      TypeError: If an argument has the wrong type.
-      ValueError: If an argument is out of range or the networks do not fit.
     """
     tf.Module.__init__(self, name=name)
-    replicas.refuse('R2D3Agent', 'build it outside of the scope.')
+    optimizers.refuse_replicas('R2D3Agent', 'build it outside of the scope.')
     self._settings = settings = r2d3_arguments.checked_settings(locals())
     r2d3_arguments.check_networks(
         time_step_spec, action_spec, q_network, target_q_network
@@ -218,7 +210,7 @@ class R2D3Agent(tf_agent.TFAgent):
       optimizers.build(optimizer, self._variables_to_train)
     self._rnd_optimizer = None
     if curiosity is not None:
-      self._previous_row = transitions_lib.PreviousRow(self.collect_data_spec)
+      self._previous_row = curiosity_lib.PreviousRow(self.collect_data_spec)
       if curiosity.trainable_variables:
         self._rnd_optimizer = rnd_optimizer
         optimizers.build(rnd_optimizer, list(curiosity.trainable_variables))
@@ -387,7 +379,7 @@ class R2D3Agent(tf_agent.TFAgent):
         margin_losses,
         settings.n_step_weight,
         lambda_1,
-        annealing.linear(
+        q_learning.linear_schedule(
             lambda_e,
             0.0,
             self.train_step_counter,
@@ -429,7 +421,7 @@ class R2D3Agent(tf_agent.TFAgent):
             tf.equal(tf.argmax(q_values, -1), tf.cast(actions, tf.int64)),
             demonstrated,
         ),
-        priorities=priority_ops.sequence_priorities(
+        priorities=q_learning.sequence_priorities(
             sizes, valid, settings.priority_max_weight
         ),
     )
@@ -440,7 +432,13 @@ class R2D3Agent(tf_agent.TFAgent):
   ) -> tuple[trajectory.Trajectory, trajectory.Trajectory]:
     """Splits sequences into the frames of the burn-in and the T+1 after it."""
     start = self.burn_in_length
-    r2d3_arguments.check_length(experience.discount.shape[1], start)
+    num_frames = experience.discount.shape[1]
+    if num_frames is not None and num_frames < start + 2:
+      raise errors.InvalidValue(
+          f'R2D3Agent needs sequences of at least {start + 2} frames:'
+          f' burn_in_length={start}, a step, and the frame after it; got'
+          f' {num_frames}.'
+      )
     return (
         tf.nest.map_structure(lambda x: x[:, :start], experience),
         tf.nest.map_structure(lambda x: x[:, start:], experience),
@@ -520,7 +518,7 @@ class R2D3Agent(tf_agent.TFAgent):
     if self._curiosity is None:
       return None
     _, frames = self._split(experience)
-    transitions = transitions_lib.Transitions.of_trajectory(frames).flatten()
+    transitions = curiosity_lib.Transitions.of_trajectory(frames).flatten()
     return transitions, self._curiosity.constants(transitions)
 
   def _rewards(
@@ -538,7 +536,7 @@ class R2D3Agent(tf_agent.TFAgent):
   def _train_curiosity(
       self,
       curiosity: curiosity_lib.Curiosity,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity_lib.Transitions,
       constants: types.NestedTensor,
   ) -> tf.Tensor:
     """Takes an optimizer step on the curiosity's loss; returns the loss."""

@@ -54,10 +54,6 @@ def checked_settings(arguments: Mapping[str, Any]) -> types.SimpleNamespace:
 
   Returns:
     A namespace with an attribute for each; whole numbers are of type int.
-
-  Raises:
-    TypeError: If a number has another type.
-    ValueError: If a number is out of range or a choice is unknown.
   """
   ranges.check(_RANGES, arguments, owner='R2D3Agent.')
   for name, choices in _CHOICES.items():
@@ -81,17 +77,9 @@ def check_networks(
 ) -> None:
   """Raises an error if networks are missing, or fit neither specs nor target.
 
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: One discrete action from 0.
-    q_network: The online network.
-    target_q_network: Its target.
-
-  Raises:
-    TypeError: If one is not a `Network`.
-    ValueError: If they share weights, differ in shape, lack a value for an
-      action, or carry a state from one episode into the next; or if the actions
-      are not one discrete choice from 0.
+  They must not share weights, differ in shape, lack a value for an action, or
+  carry a state from one episode into the next. Actions are one discrete choice
+  from 0.
   """
   q_network_lib.check_action_spec(action_spec)
   num_actions = int(action_spec.maximum) + 1
@@ -158,40 +146,12 @@ def _check_forgets(
     )
 
 
-def check_length(num_frames: int | None, burn_in_length: int) -> None:
-  """Raises an error if sequences have no step after the burn-in.
-
-  Args:
-    num_frames: L; None if it is not known yet.
-    burn_in_length: Number of frames that only warm up the states.
-
-  Raises:
-    ValueError: If there are too few.
-  """
-  if num_frames is not None and num_frames < burn_in_length + 2:
-    raise errors.InvalidValue(
-        f'R2D3Agent needs sequences of at least {burn_in_length + 2} frames:'
-        f' burn_in_length={burn_in_length}, a step, and the frame after it;'
-        f' got {num_frames}.'
-    )
-
-
 def check_curiosity(
     curiosity: curiosity_lib.Curiosity | None,
     optimizer: tf_types.Optimizer | None,
     rnd_optimizer: tf_types.Optimizer | None,
 ) -> None:
-  """Raises an error if a curiosity has no optimizer of its own to train it.
-
-  Args:
-    curiosity: A `Curiosity` or None.
-    optimizer: Trains the Q network, or None.
-    rnd_optimizer: Trains the curiosity, or None.
-
-  Raises:
-    TypeError: If the curiosity has another type.
-    ValueError: If an optimizer is missing, or both are one object.
-  """
+  """Raises an error if a curiosity has no optimizer of its own to train it."""
   if curiosity is None:
     return
   if not isinstance(curiosity, curiosity_lib.Curiosity):

@@ -44,10 +44,6 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
         a variable; [], or [B] with one for each environment.
       stores_state: Whether the policy info has the network's state.
       name: Name of the policy.
-
-    Raises:
-      ValueError: If epsilon is not between 0 and 1, as far as its value is
-        known.
     """
     if not tf.is_tensor(epsilon) and not _are_probabilities(epsilon):
       raise errors.InvalidValue(

@@ -16,8 +16,7 @@ from tf_agents.typing import types
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity as curiosity_lib
-from rnd_agents.curiosity import transitions as transitions_lib
-from rnd_agents.ops import gae
+from rnd_agents.ops import discounting
 from rnd_agents.ops import losses
 from rnd_agents.statistics import running_statistics
 
@@ -220,7 +219,7 @@ class ReturnStreams(tf.Module):
   # ---------------------------------------------------------------------------
   # Rewards.
 
-  def bonuses(self, transitions: transitions_lib.Transitions) -> Bonuses:
+  def bonuses(self, transitions: curiosity_lib.Transitions) -> Bonuses:
     """Returns the raw bonuses of transitions [B, T]."""
     return {
         curiosity: curiosity.bonus(transitions)
@@ -349,7 +348,7 @@ class ReturnStreams(tf.Module):
     is_boundary = ~valid_transitions(experience)
     rewards = tf.where(is_boundary, 0.0, rewards)
     if stream.ends_with_episode:
-      weights = gae.episodic_weights(
+      weights = discounting.episodic_weights(
           stream.discount_factor,
           self._lambda,
           experience.discount[:, :-1],
@@ -358,15 +357,15 @@ class ReturnStreams(tf.Module):
           self._bootstrap_at_time_limit,
       )
     else:
-      values = gae.bridge_boundary_values(values, is_boundary)
-      weights = gae.continuing_weights(
+      values = discounting.bridge_boundary_values(values, is_boundary)
+      weights = discounting.continuing_weights(
           stream.discount_factor,
           self._lambda,
           is_boundary,
           experience.discount[:, :-1],
           stream.termination_discount,
       )
-    return gae.generalized_advantage_estimation(
+    return discounting.generalized_advantage_estimation(
         rewards, values[:, :-1], values[:, -1], *weights
     )
 
@@ -421,9 +420,7 @@ class ReturnStreams(tf.Module):
       rewards: Sequence[tf.Tensor | None],
   ) -> dict[str, tf.Tensor]:
     valid = valid_transitions(experience)
-    ends = valid & tf.equal(
-        experience.next_step_type[:, :-1], ts.StepType.LAST
-    )
+    ends = valid & tf.equal(experience.next_step_type[:, :-1], ts.StepType.LAST)
     num_ends = tf.reduce_sum(tf.cast(ends, tf.float32))
     curious = [s.name for s in self.streams if s.curiosity is not None]
     statistics = {}

@@ -15,6 +15,7 @@ import operator
 from typing import Any
 
 import gin
+import numpy as np
 import tensorflow as tf
 from tf_agents.agents import data_converter
 from tf_agents.agents import tf_agent
@@ -30,16 +31,14 @@ from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
 from rnd_agents.agents import optimizers
-from rnd_agents.agents import replicas
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_arguments
 from rnd_agents.agents import rnd_ppo_policy
 from rnd_agents.agents import rollout
 from rnd_agents.curiosity import curiosity as curiosity_lib
-from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.ops import losses
-from rnd_agents.ops import rnd
 from rnd_agents.ops import rollout_parts
+from rnd_agents.replay import sequences
 from rnd_agents.statistics import finite
 from rnd_agents.statistics import running_statistics
 
@@ -118,14 +117,10 @@ def _unused_message(agent_class: type, name: str) -> str:
         'optimizer',
         'actor_net',
         'value_net',
-        'rnd_network',
-        'target_rnd_network',
         'rnd_optimizer',
-        'rnd_loss_fn',
-        'rnd_observation_fn',
-        'observation_clip_value',
         'curiosity',
         'train_step_counter',
+        *rnd_ppo_arguments.RND_ARGUMENTS.values(),
         *rnd_ppo_arguments.UNUSED_PPO_ARGUMENTS,
     ],
 )
@@ -162,7 +157,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       rnd_network: network.Network | None = None,
       target_rnd_network: network.Network | None = None,
       rnd_optimizer: types.Optimizer | None = None,
-      rnd_loss_fn: types.LossFn = rnd.rnd_error,
+      rnd_loss_fn: types.LossFn = losses.rnd_error,
       rnd_observation_fn: Callable[..., types.NestedTensor] | None = None,
       observation_clip_value: float | None = 5.0,
       predictor_proportion: types.Float = 0.25,
@@ -288,10 +283,6 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         `compute_value_and_advantage_in_train`, `update_normalizers_in_train`,
         `summarize_grads_and_vars` (variables only), `train_step_counter`
         ... `debug_summaries` changes nothing.
-
-    Raises:
-      TypeError: If an argument is unknown or a network is missing.
-      ValueError: If an argument is out of range, or does not fit another one.
     """
     signature = inspect.signature(RNDPPOAgent)
     arguments = rnd_ppo_arguments.checked(locals(), signature)
@@ -346,7 +337,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
           self.time_step_spec.observation
       )
     self._build_policies(
-        arguments.get('greedy_eval', True), recurrent_state_init == 'stored'
+        arguments['greedy_eval'], recurrent_state_init == 'stored'
     )
     self._build_optimizers()
 
@@ -422,7 +413,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     self._predictor_variables = _trainable_variables(
         return_streams.curiosities(self.streams)
     )
-    self._replicas = replicas.Replicas()
+    self._replicas = optimizers.Replicas()
     if self._optimizer is not None:
       self._optimizer_step = optimizers.Update(
           self._optimizer,
@@ -478,12 +469,35 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
           'Training on whole rollouts needs'
           ' RNDPPOAgent.compute_value_and_advantage_in_train = True.'
       )
-    rnd_ppo_arguments.check_rollout(
-        num_environments,
-        rollout_length,
-        self.num_minibatches,
-        self._sequences if self._is_recurrent else None,
-    )
+    num_minibatches = self.num_minibatches
+    num_transitions = num_environments * rollout_length
+    what = f'{num_environments} environments * {rollout_length} steps'
+    # Every second transition may be a boundary between episodes, and no sample.
+    if num_transitions < 2 * num_minibatches:
+      raise errors.InvalidValue(
+          f'{what} are {num_transitions} transitions, too few for'
+          f' RNDPPOAgent.num_minibatches = {num_minibatches}: at least two'
+          ' a minibatch are needed.'
+      )
+    if not self._is_recurrent:
+      return
+    settings = self._sequences
+    chunks = sequences.cut(rollout_length, settings)
+    # A single step may be a boundary, and then no sample.
+    num_steps = np.sum(chunks.weights.numpy() > 0, axis=1)
+    num_samples = num_environments * int(np.sum(num_steps > 1))
+    if num_samples < num_minibatches and settings.unroll_length != 1:
+      raise errors.InvalidValue(
+          f'{what} are cut into {num_samples} chunks of two steps or more, too'
+          f' few for RNDPPOAgent.num_minibatches = {num_minibatches}: lower'
+          ' that, or RNDPPOAgent.unroll_length.'
+      )
+    if settings.burn_in_length and not np.any(chunks.has_burn_in):
+      raise errors.InvalidValue(
+          f'RNDPPOAgent.burn_in_length = {settings.burn_in_length} is more than'
+          f' the steps before the last chunk of {rollout_length} steps: no'
+          ' chunk would have a burn-in. Lower it, or RNDPPOAgent.unroll_length.'
+      )
 
   # ---------------------------------------------------------------------------
   # Public methods besides `train`.
@@ -501,7 +515,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     """
     if self._curiosity is None:
       raise errors.InvalidValue('RNDPPOAgent.rnd_loss needs a curiosity.')
-    bonus = self._curiosity.bonus(transitions_lib.Transitions(observations))
+    bonus = self._curiosity.bonus(curiosity_lib.Transitions(observations))
     return bonus, tf.reduce_mean(bonus)
 
   def update_observation_statistics(
@@ -550,7 +564,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     transitions = None
     if self.trains_on_rollouts:
       rollout.check_num_rows(experience)
-      transitions = transitions_lib.Transitions.of_trajectory(experience)
+      transitions = curiosity_lib.Transitions.of_trajectory(experience)
     log_probability, bonuses, values, refusals = self._evaluate(
         experience, transitions, weights
     )
@@ -600,7 +614,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   def _evaluate(
       self,
       experience: trajectory.Trajectory,
-      transitions: transitions_lib.Transitions | None,
+      transitions: curiosity_lib.Transitions | None,
       weights: tf.Tensor | None = None,
   ) -> tuple[tf.Tensor, return_streams.Bonuses, tf.Tensor, list[tf.Operation]]:
     """Evaluates a rollout before any update, and refuses one not finite.
@@ -726,7 +740,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   def _rows_of_rollout(
       self,
       experience: trajectory.Trajectory,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity_lib.Transitions,
       log_probability: tf.Tensor,
       bonuses: return_streams.Bonuses,
       values: tf.Tensor,
@@ -778,7 +792,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       **of_transitions: types.NestedTensor,
   ) -> rollout.Rows:
     """Merges batch and time, [B, T+1, ...] -> [R, ...]."""
-    return transitions_lib.merge_time(
+    return curiosity_lib.merge_time(
         rollout.Rows(
             observation=experience.observation,
             step_type=experience.step_type,
@@ -890,7 +904,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         if self._check_numerics:
           total = tf.debugging.check_numerics(total, 'total loss')
       norms = self._optimizer_step.step(tape, total)
-      terms = replicas.mean_over_replicas(terms)
+      terms = optimizers.mean_over_replicas(terms)
       terms['gradient_norm'], terms['rnd_gradient_norm'] = norms
       # Not the mean of totals: the order in which `add_n` sums depends on which
       # of its inputs nobody else still reads. All of these are read below.
@@ -1003,7 +1017,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       total = common.aggregate_losses(
           per_example_loss=per_sample, sample_weight=weight
       ).total_loss
-      return replicas.mean_of_slice(total)
+      return optimizers.mean_of_slice(total)
 
     def mean(per_sample: tf.Tensor) -> tf.Tensor:
       return average(per_sample, counts * (1.0 if weight is None else weight))
@@ -1119,7 +1133,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     if outer_rank == 1:
       experience = nest_utils.batch_nested_tensors(experience)
     rollout.check_num_rows(experience)
-    transitions = transitions_lib.Transitions.of_trajectory(experience)
+    transitions = curiosity_lib.Transitions.of_trajectory(experience)
     _, bonuses, values, refusals = self._evaluate(experience, transitions)
     with tf.control_dependencies(refusals):
       advantages, returns = self._advantages(
@@ -1174,7 +1188,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     unlike in `train`, the first observation of an episode gets a bonus that
     enters the statistics of the intrinsic return.
     """
-    transitions = transitions_lib.Transitions(
+    transitions = curiosity_lib.Transitions(
         tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
     )
     with tf.control_dependencies(

@@ -8,14 +8,13 @@ import inspect
 import numbers
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 from tf_agents.agents.ppo import ppo_agent
 from tf_agents.specs import tensor_spec
 
 from rnd_agents import errors
 from rnd_agents import ranges
-from rnd_agents.agents import replicas
+from rnd_agents.agents import optimizers
 from rnd_agents.agents import return_streams
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import random_network_distillation
@@ -37,6 +36,14 @@ FIXED_PPO_ARGUMENTS = dict(
     kl_cutoff_coef=0.0,
     initial_adaptive_kl_beta=0.0,
 )
+
+_IN_TRAIN = 'compute_value_and_advantage_in_train'
+# Defaults of PPOAgent that are read here.
+_PPO_DEFAULTS = {
+    _IN_TRAIN: True,
+    'update_normalizers_in_train': True,
+    'greedy_eval': True,
+}
 
 # Whether these are 0, or None, decides what graph is built: no schedules.
 _NUMBERS = dict(
@@ -83,13 +90,25 @@ _RANGES = dict(
 Curiosities = (
     curiosity_lib.Curiosity | Sequence[curiosity_lib.Curiosity] | None
 )
+# By field of `SequenceSettings`.
+_SEQUENCE_ARGUMENTS = dict(
+    unroll_length='unroll_length',
+    burn_in_length='burn_in_length',
+    remainder='unroll_remainder',
+)
+# Arguments without effect unless the others are True.
+_NEEDED = dict(
+    advantage_scale_decay=('normalize_advantages', _IN_TRAIN),
+    least_reward_deviation=('normalize_rewards',),
+)
 _STREAM_ARGUMENTS = (*_STREAM_NUMBERS_OR_SCHEDULES, 'episodic_intrinsic_stream')
-_RND_ARGUMENTS = (
-    'rnd_network',
-    'target_rnd_network',
-    'rnd_observation_fn',
-    'rnd_loss_fn',
-    'observation_clip_value',
+# By argument of `RandomNetworkDistillation`.
+RND_ARGUMENTS = dict(
+    rnd_network='rnd_network',
+    target_rnd_network='target_rnd_network',
+    observation_fn='rnd_observation_fn',
+    loss_fn='rnd_loss_fn',
+    observation_clip_value='observation_clip_value',
 )
 
 
@@ -104,19 +123,15 @@ def checked(
 
   Returns:
     All arguments by name, those for `PPOAgent` among them where given.
-
-  Raises:
-    TypeError: If an argument is of a wrong type or unknown.
-    ValueError: If an argument is out of range or does not fit another.
   """
   others = local_variables['kwargs']
-  arguments = {
+  own = {
       name: local_variables[name]
       for name in signature.parameters
       if name != 'kwargs'
   }
-  _check_names(others, arguments)
-  arguments.update(others)
+  _check_names(others, own)
+  arguments = dict(_PPO_DEFAULTS, **own, **others)
   for spec in tf.nest.flatten(arguments['action_spec']):
     if spec.dtype.is_floating and spec.dtype != tf.float32:
       raise errors.InvalidType(
@@ -128,22 +143,18 @@ def checked(
   parameters.check_are_networks(**networks)
   ranges.check(_RANGES, arguments)
   _check_normalizers(arguments)
-  _check_strategy(_in_train(arguments))
-  if arguments['recurrent_state_init'] not in ('stored', 'zero'):
+  _check_strategy(arguments[_IN_TRAIN])
+  state_init = arguments['recurrent_state_init']
+  if state_init not in ('stored', 'zero'):
     raise errors.InvalidValue(
         "RNDPPOAgent.recurrent_state_init must be 'stored' or 'zero', got"
-        f' {arguments["recurrent_state_init"]!r}.'
+        f' {state_init!r}.'
     )
   sequence_settings(arguments).check(
-      'RNDPPOAgent', of_rollouts=True, remainder='unroll_remainder'
+      'RNDPPOAgent', of_rollouts=True, **_SEQUENCE_ARGUMENTS
   )
   if not any(net.state_spec for net in networks.values()):
-    for name in (
-        'recurrent_state_init',
-        'unroll_length',
-        'burn_in_length',
-        'unroll_remainder',
-    ):
+    for name in ('recurrent_state_init', *_SEQUENCE_ARGUMENTS.values()):
       if arguments[name] != signature.parameters[name].default:
         raise errors.InvalidValue(
             f'RNDPPOAgent.{name} is for recurrent networks, and these have no'
@@ -173,9 +184,7 @@ def sequence_settings(
 ) -> sequences.SequenceSettings:
   """Returns how rollouts are cut for recurrent networks."""
   return sequences.SequenceSettings(
-      arguments['unroll_length'],
-      arguments['burn_in_length'],
-      remainder=arguments['unroll_remainder'],
+      **{field: arguments[name] for field, name in _SEQUENCE_ARGUMENTS.items()}
   )
 
 
@@ -197,14 +206,9 @@ def _check_names(others: Mapping[str, Any], own: Mapping[str, Any]) -> None:
       )
 
 
-def _in_train(arguments: Mapping[str, Any]) -> bool:
-  return arguments.get('compute_value_and_advantage_in_train', True)
-
-
 def _check_normalizers(arguments: Mapping[str, Any]) -> None:
   """Refuses settings of statistics that would have no effect."""
-  in_train = _in_train(arguments)
-  if arguments.get('update_normalizers_in_train', True) and not in_train:
+  if arguments['update_normalizers_in_train'] and not arguments[_IN_TRAIN]:
     raise errors.InvalidValue(
         'With compute_value_and_advantage_in_train=False, `train` gets parts of'
         ' rollouts and cannot update statistics: set'
@@ -212,30 +216,24 @@ def _check_normalizers(arguments: Mapping[str, Any]) -> None:
         ' update_observation_normalizer and update_reward_normalizer; your own'
         ' loop must do so, too.'
     )
-  if arguments['advantage_scale_decay'] and not (
-      arguments['normalize_advantages'] and in_train
-  ):
-    raise errors.InvalidValue(
-        'RNDPPOAgent.advantage_scale_decay needs normalize_advantages=True and'
-        ' compute_value_and_advantage_in_train=True: set them, or leave it at'
-        ' 0.'
-    )
-  if arguments['least_reward_deviation'] and not arguments['normalize_rewards']:
-    raise errors.InvalidValue(
-        'RNDPPOAgent.least_reward_deviation needs normalize_rewards=True: set'
-        ' it, or leave the least deviation at 0.'
-    )
+  for name, needed in _NEEDED.items():
+    if arguments[name] and not all(arguments[other] for other in needed):
+      raise errors.InvalidValue(
+          f'RNDPPOAgent.{name} needs {"=True and ".join(needed)}=True: set'
+          f' that, or leave {name} at 0.'
+      )
 
 
 def _check_strategy(in_train: bool) -> None:
   """Refuses strategies whose replicas cannot share an update."""
-  if not isinstance(replicas.of_scope(), tf.distribute.MirroredStrategy):
-    replicas.refuse(
+  strategy = optimizers.strategy_in_scope()
+  if not isinstance(strategy, tf.distribute.MirroredStrategy):
+    optimizers.refuse_replicas(
         'RNDPPOAgent',
         'build it in the scope of a MirroredStrategy or of none.',
     )
   elif not in_train:
-    replicas.refuse(
+    optimizers.refuse_replicas(
         'RNDPPOAgent',
         'a PPOLearner runs `train` in each replica, and RNDPPOAgent replicas in'
         ' `train`. Leave compute_value_and_advantage_in_train at True and call'
@@ -261,10 +259,6 @@ def create_streams(
   Returns:
     A tuple (the curiosity, or the first one of the streams, or None; the
     `ReturnStream`s).
-
-  Raises:
-    TypeError: If something is of a wrong type.
-    ValueError: If something does not fit, or has no effect.
   """
   curiosity, streams = arguments['curiosity'], arguments['streams']
 
@@ -285,7 +279,7 @@ def create_streams(
             ' RandomNetworkDistillation, or a list of them, got'
             f' {type(each).__name__}.'
         )
-    check_unused(_RND_ARGUMENTS, 'curiosity')
+    check_unused([*RND_ARGUMENTS.values()], 'curiosity')
   elif streams is None or arguments['rnd_network'] is not None:
     curiosity = _create_rnd(arguments)
   if streams is None:
@@ -309,7 +303,8 @@ def _create_rnd(
     arguments: Mapping[str, Any]
 ) -> random_network_distillation.RandomNetworkDistillation:
   """Creates RND on `rnd_network` and `target_rnd_network`."""
-  networks = {name: arguments[name] for name in _RND_ARGUMENTS[:2]}
+  given = {of_rnd: arguments[name] for of_rnd, name in RND_ARGUMENTS.items()}
+  networks = {name: given[name] for name in given if 'network' in name}
   parameters.check_are_networks(**networks)
   for name, net in networks.items():
     if net.state_spec:
@@ -319,12 +314,8 @@ def _create_rnd(
       )
   return random_network_distillation.RandomNetworkDistillation(
       arguments['time_step_spec'].observation,
-      arguments['rnd_network'],
-      arguments['target_rnd_network'],
-      observation_fn=arguments['rnd_observation_fn'],
-      loss_fn=arguments['rnd_loss_fn'],
-      observation_clip_value=arguments['observation_clip_value'],
       discount_factor=arguments['intrinsic_discount_factor'],
+      **given,
   )
 
 
@@ -392,7 +383,7 @@ def _check_streams(
         f' {output_spec}. rnd_agents.networks.create_networks builds such a'
         f' network with num_values = {num_heads}.'
     )
-  for each in [] if _in_train(arguments) else paying:
+  for each in [] if arguments[_IN_TRAIN] else paying:
     if tf.nest.flatten(each.episodic_spec):
       raise errors.InvalidValue(
           f'{type(each).__name__} needs the episode so far, which a PPOLearner'
@@ -420,50 +411,3 @@ def _check_rewards(
             f'The reward of ReturnStream {stream.name} is entry {source}, but'
             f' the environment\'s reward has shape {shape}.'
         )
-
-
-# -----------------------------------------------------------------------------
-# Rollouts.
-
-
-def check_rollout(
-    num_environments: int,
-    rollout_length: int,
-    num_minibatches: int,
-    settings: sequences.SequenceSettings | None,
-) -> None:
-  """Raises InvalidValue for rollouts too short for the minibatches.
-
-  Args:
-    num_environments: B.
-    rollout_length: T.
-    num_minibatches: Optimizer steps a pass.
-    settings: How rollouts are cut; None for networks without a memory.
-  """
-  num_transitions = num_environments * rollout_length
-  rollout = f'{num_environments} environments * {rollout_length} steps'
-  # Every second transition may be a boundary between episodes, and no sample.
-  if num_transitions < 2 * num_minibatches:
-    raise errors.InvalidValue(
-        f'{rollout} are {num_transitions} transitions, too few for'
-        f' RNDPPOAgent.num_minibatches = {num_minibatches}: at least two'
-        ' a minibatch are needed.'
-    )
-  if settings is None:
-    return
-  chunks = sequences.cut(rollout_length, settings)
-  # A single step may be a boundary, and then no sample.
-  num_steps = np.sum(chunks.weights.numpy() > 0, axis=1)
-  num_samples = num_environments * int(np.sum(num_steps > 1))
-  if num_samples < num_minibatches and settings.unroll_length != 1:
-    raise errors.InvalidValue(
-        f'{rollout} are cut into {num_samples} chunks of two steps or more, too'
-        f' few for RNDPPOAgent.num_minibatches = {num_minibatches}: lower'
-        ' that, or RNDPPOAgent.unroll_length.'
-    )
-  if settings.burn_in_length and not np.any(chunks.has_burn_in):
-    raise errors.InvalidValue(
-        f'RNDPPOAgent.burn_in_length = {settings.burn_in_length} is more than'
-        f' the steps before the last chunk of {rollout_length} steps: no chunk'
-        ' would have a burn-in. Lower it, or RNDPPOAgent.unroll_length.'
-    )

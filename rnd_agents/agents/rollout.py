@@ -12,7 +12,7 @@ from tf_agents.typing import types
 from rnd_agents import errors
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_policy
-from rnd_agents.curiosity import transitions as transitions_lib
+from rnd_agents.curiosity import curiosity
 from rnd_agents.replay import sequences
 
 
@@ -71,10 +71,8 @@ class Rows(NamedTuple):
         counts=counts, network_state=network_state
     )
 
-  def transitions(
-      self, begins: tf.Tensor
-  ) -> tuple[
-      transitions_lib.Transitions,
+  def transitions(self, begins: tf.Tensor) -> tuple[
+      curiosity.Transitions,
       types.NestedTensor | None,
       tf.Tensor | None,
   ]:
@@ -91,13 +89,11 @@ class Rows(NamedTuple):
       next_observation = _gather(self.observation, begins + 1)
     else:
       next_observation = _gather(self.next_observation, begins)
-    transitions = transitions_lib.Transitions(
+    transitions = curiosity.Transitions(
         next_observation=next_observation,
         observation=_gather(self.observation, begins),
         action=_gather(self.action, begins),
-        is_first=tf.equal(
-            _gather(self.step_type, begins), ts.StepType.FIRST
-        ),
+        is_first=tf.equal(_gather(self.step_type, begins), ts.StepType.FIRST),
     )
     return (
         transitions,

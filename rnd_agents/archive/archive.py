@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rnd_agents import errors
+
 # The key of the one cell of a world in which episodes have ended.
 ENDED = None
 _NO_NODE = -1
@@ -29,6 +31,7 @@ _COLUMNS = {
     'node': np.int64,
     'novelty': np.float64,
 }
+_COUNTS = ('visits', 'chosen', 'length')
 
 
 class Node(NamedTuple):
@@ -291,8 +294,13 @@ class Archive:
     }
 
   def set_state(self, state: dict[str, Any]) -> None:
-    """Restores the state of `get_state`."""
+    """Restores the state of `get_state`.
+
+    Raises:
+      SetupError: If it is not one, and a loop over it might not end.
+    """
     lines = state['keys'].decode().split('\n')
+    _check_state(state, len(lines))
     self.keys = [ast.literal_eval(line) for line in lines]
     self._best = list(state['best'])
     self._roots = list(state['roots'])
@@ -354,3 +362,31 @@ class Archive:
   def _rank(self, cell: int) -> tuple[float, int]:
     columns = self._columns
     return float(columns['score'][cell]), -int(columns['length'][cell])
+
+
+def _check_state(state: dict[str, Any], num_cells: int) -> None:
+  """Raises SetupError if a state is not one of `Archive.get_state`."""
+  numbers, parents = state['node_numbers'], state['node_parents']
+  sizes = state['node_num_bytes']
+  num_worlds = len(state['roots'])
+  best = [cell for cell in state['best'] if cell is not None]
+  if not (
+      all(state[name].shape == (num_cells,) for name in _COLUMNS)
+      and numbers.shape == parents.shape == sizes.shape
+      and np.all(numbers[1:] > numbers[:-1])
+      and np.all(parents < numbers)  # So that no node is its own ancestor.
+      and np.all(np.isin(parents, np.append(numbers, _NO_NODE)))
+      and np.all(np.isin(np.append(state['node'], state['roots']), numbers))
+      and state['next_node'] > numbers.max()
+      and sizes.min() >= 0
+      and sizes.sum() == len(state['node_actions'])
+      and all(state[name].min() >= 0 for name in _COUNTS)
+      and np.all(np.isin(state['world'], range(num_worlds)))
+      and len(state['best']) == num_worlds
+      and np.all(np.isin(best, range(num_cells)))
+  ):
+    raise errors.SetupError(
+        'The checkpoint holds an archive that no exploration has written:'
+        ' trajectories without a beginning, or numbers out of range. Bring back'
+        ' a copy, or choose another --root_dir.'
+    )

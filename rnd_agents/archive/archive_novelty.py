@@ -13,6 +13,7 @@ from tf_agents.typing import types
 
 from rnd_agents import curiosity
 from rnd_agents import errors
+from rnd_agents import ranges
 from rnd_agents.agents import optimizers
 from rnd_agents.curiosity import curiosity as curiosity_lib
 
@@ -46,8 +47,12 @@ class CuriosityNovelty:
       learning_rate: Learning rate of Adam, which takes one step a call.
 
     Raises:
-      InvalidValue: If the curiosity judges more than observations.
+      InvalidValue: If the curiosity judges more than observations, or the
+        learning rate is not above 0.
     """
+    ranges.check_learning_rates(
+        'CuriosityNovelty.', learning_rate=learning_rate
+    )
     specs = tensor_spec.from_spec((time_step_spec, action_spec))
     self._curiosity = curiosity_lib.from_function(
         'CuriosityNovelty.curiosity_fn', curiosity_fn, *specs

@@ -13,6 +13,8 @@ import gin
 from gymnasium import vector
 import numpy as np
 import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
@@ -134,7 +136,9 @@ class Exploration:
   steps_per_visit: int = 100
   repeat_probability: float = 0.0
   key_fn: returning.KeyFn = cells.coarse_observation
-  novelty_fn: Callable[..., explorer_lib.NoveltyFn] | None = None
+  novelty_fn: (
+      Callable[[ts.TimeStep, types.NestedSpec], explorer_lib.NoveltyFn] | None
+  ) = None
   policy_dir: str | None = None
   act_probability: float = 1.0
   target_score: float | None = None
@@ -150,6 +154,12 @@ class Exploration:
     """Raises a UserError if settings cannot run."""
     ranges.check(_RANGES, vars(self), 'explore.')
     ranges.check(dict(seed=ranges.COUNT_OR_0), vars(self))
+    if self.num_worlds > self.max_cells:
+      raise errors.InvalidValue(
+          f'explore.num_worlds must be at most explore.max_cells ='
+          f' {self.max_cells}, got {self.num_worlds}: each world begins with a'
+          ' cell.'
+      )
     seeds = self.world_seeds
     if seeds is not None and len(seeds) != self.num_worlds:
       raise errors.InvalidValue(
@@ -272,11 +282,15 @@ def run(config: Exploration) -> Result:
   config.check()
   with contextlib.ExitStack() as stack:
     stack.enter_context(run_directory.locked(config.root_dir))
+    stack.enter_context(runs.raising_out_of_memory())
     environment = _load(config.num_environments)
     stack.callback(environment.close)
     run = ExplorationRun(config, _build_explorer(config, environment))
     run.checkpoints = checkpoints.Checkpoints(
-        run.path('checkpoints'), max_to_keep=1, counters=run.counters
+        run.path('checkpoints'),
+        max_to_keep=1,
+        packs=True,
+        counters=run.counters,
     )
     run.callbacks = (
         callbacks.Checkpoint(interval_s=config.save_interval_s),
@@ -284,15 +298,11 @@ def run(config: Exploration) -> Result:
     )
     settings = configuration.operative(seed=config.seed)
     gin_files.check_used()
-    is_resumed = run.resume_or_record(
-        settings, world_seeds=config.seeds_of_worlds()
-    )
+    rows = run.resume_or_record(settings, world_seeds=config.seeds_of_worlds())
     stack.enter_context(run.final_status())
-    with runs.stopping_on_signals(run.stop):
-      run.log = metrics_log.MetricsLog(
-          config.root_dir, run.counts() if is_resumed else None, _COLUMNS
-      )
-      if not is_resumed:
+    with runs.stopping_on_signals(run.stop, run.end):
+      run.log = metrics_log.MetricsLog(config.root_dir, rows, _COLUMNS)
+      if rows is None:
         run.explorer.begin()
         run.save()
       run.iterate(run.iterations())
@@ -341,6 +351,11 @@ def _build_explorer(
     novelty = config.novelty_fn(
         environment.time_step_spec(), environment.action_spec()
     )
+    if not callable(novelty):
+      raise errors.InvalidType(
+          'explore.novelty_fn must return a function of observations, such as'
+          f' CuriosityNovelty does, not {type(novelty).__name__}.'
+      )
   return explorer_lib.Explorer(
       envs,
       returner,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 import dataclasses
 from typing import Any
 
+from absl import logging
 import gymnasium
 import numpy as np
 import tensorflow as tf
@@ -114,6 +115,13 @@ class Explorer:
       observation = self.returner.reset(0, world)
       node = self.archive.add_world(self.returner.key(0, observation))
       self.returner.keep(0, node, observation)
+      logging.log_every_n_seconds(
+          logging.INFO,
+          'The first cell of %d of %d worlds.',
+          10,
+          world + 1,
+          self._num_worlds,
+      )
 
   def iterations(self) -> Iterator[int]:
     """Yields the environment steps of each iteration; ends if all is solved.

@@ -4,6 +4,5 @@
 
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.collecting import shards
 
-__all__ = ['collector', 'local', 'shards']
+__all__ = ['collector', 'local']

@@ -9,6 +9,12 @@ from rnd_agents.curiosity.combinations import create_sum
 from rnd_agents.curiosity.combinations import Product
 from rnd_agents.curiosity.combinations import Sum
 from rnd_agents.curiosity.curiosity import Curiosity
+from rnd_agents.curiosity.curiosity import key_observation_fn
+from rnd_agents.curiosity.curiosity import newest_frame_observation_fn
+from rnd_agents.curiosity.curiosity import observation_spec
+from rnd_agents.curiosity.curiosity import PreviousRow
+from rnd_agents.curiosity.curiosity import SeenObservations
+from rnd_agents.curiosity.curiosity import Transitions
 from rnd_agents.curiosity.elliptical_bonus import create_e3b
 from rnd_agents.curiosity.elliptical_bonus import EllipticalBonus
 from rnd_agents.curiosity.intrinsic_curiosity_module import create_icm
@@ -18,16 +24,10 @@ from rnd_agents.curiosity.intrinsic_curiosity_module import (
 from rnd_agents.curiosity.inverse_model import InverseModel
 from rnd_agents.curiosity.novel_d import create_novel_d
 from rnd_agents.curiosity.novel_d import NovelD
-from rnd_agents.curiosity.observations import key_observation_fn
-from rnd_agents.curiosity.observations import newest_frame_observation_fn
-from rnd_agents.curiosity.observations import observation_spec
-from rnd_agents.curiosity.observations import SeenObservations
 from rnd_agents.curiosity.random_network_distillation import create_rnd
 from rnd_agents.curiosity.random_network_distillation import (
     RandomNetworkDistillation,
 )
-from rnd_agents.curiosity.transitions import PreviousRow
-from rnd_agents.curiosity.transitions import Transitions
 
 __all__ = [
     'BoundedFactor',

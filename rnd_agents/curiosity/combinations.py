@@ -13,7 +13,6 @@ from tf_agents.typing import types
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
-from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.statistics import running_statistics
 
 
@@ -49,23 +48,19 @@ class Combination(curiosity.Curiosity):
     """Tuple of the parts' specs."""
     return tuple(part.episodic_spec for part in self.parts)
 
-  def episodic(
-      self, transitions: transitions_lib.Transitions
-  ) -> types.NestedTensor:
+  def episodic(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns a tuple with `episodic` of each part."""
     return tuple(part.episodic(transitions) for part in self.parts)
 
-  def constants(
-      self, transitions: transitions_lib.Transitions
-  ) -> types.NestedTensor:
+  def constants(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns a tuple with `constants` of each part."""
     return tuple(part.constants(transitions) for part in self.parts)
 
   def _each(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None,
-  ) -> Iterator[tuple[curiosity.Curiosity, transitions_lib.Transitions, Any]]:
+  ) -> Iterator[tuple[curiosity.Curiosity, curiosity.Transitions, Any]]:
     """Yields each part with its transitions and its constants."""
     for i, part in enumerate(self.parts):
       own = transitions
@@ -75,7 +70,7 @@ class Combination(curiosity.Curiosity):
 
   def _bonuses(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None,
   ) -> list[tf.Tensor]:
     """Returns the raw bonuses of the parts, a list of tensors [outer...]."""
@@ -85,7 +80,7 @@ class Combination(curiosity.Curiosity):
 
   def loss(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       weights: tf.Tensor | None = None,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
@@ -95,7 +90,7 @@ class Combination(curiosity.Curiosity):
         for part, own, own_constants in self._each(transitions, constants)
     ])
 
-  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+  def update_statistics(self, transitions: curiosity.Transitions) -> None:
     """Updates the statistics of all parts."""
     for part, own, _ in self._each(transitions, None):
       part.update_statistics(own)
@@ -144,7 +139,7 @@ class Product(Combination):
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the product of the raw bonuses of the parts."""
@@ -173,9 +168,6 @@ class Sum(Combination):
       parts: N `Curiosity`s.
       weights: Factor of each part's normalized bonus; None for 1.
       name: Name of the module.
-
-    Raises:
-      InvalidValue: If there are not as many weights as parts.
     """
     super().__init__(parts, name=name)
     self._weights = [1.0] * len(self.parts) if weights is None else weights
@@ -189,7 +181,7 @@ class Sum(Combination):
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the raw bonuses of the parts, [outer..., N]."""
@@ -235,9 +227,6 @@ class BoundedFactor(Combination):
       part: A `Curiosity`.
       bound: The largest factor, above 1.
       name: Name of the module.
-
-    Raises:
-      InvalidValue: If the bound is out of range.
     """
     super().__init__([part], name=name)
     ranges.check(
@@ -250,7 +239,7 @@ class BoundedFactor(Combination):
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the factor."""
@@ -258,7 +247,7 @@ class BoundedFactor(Combination):
     whitened = self._moments.whiten(bonus, clip_value=None)
     return tf.clip_by_value(1.0 + whitened, 1.0, self._bound)
 
-  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+  def update_statistics(self, transitions: curiosity.Transitions) -> None:
     """Updates the moments of the bonus and the statistics of the part."""
     (bonus,) = self._bonuses(transitions, None)
     self._moments.update(bonus, transitions.valid)
@@ -266,12 +255,7 @@ class BoundedFactor(Combination):
 
 
 def refuse_sum(owner: str, part: curiosity.Curiosity) -> None:
-  """Raises InvalidValue for a `Sum`, which has one raw bonus for each part.
-
-  Args:
-    owner: Name of the module that needs a single bonus, for the message.
-    part: A `Curiosity`.
-  """
+  """Raises InvalidValue for a `Sum`, which has one raw bonus for each part."""
   if isinstance(part, Sum):
     raise errors.InvalidValue(
         f'{owner} needs one bonus, and a Sum has one for each of its parts: put'
@@ -287,20 +271,7 @@ def create_product(
     action_spec: types.NestedTensorSpec,
     curiosity_fns: Sequence[curiosity.CuriosityFn] = (),
 ) -> Product:
-  """Builds the `Product` of curiosities; gin binds the settings of `Product`.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-    curiosity_fns: Functions from these two specs to a `Curiosity`, such as
-      `(@create_rnd, @create_e3b)`.
-
-  Returns:
-    A `Product`.
-
-  Raises:
-    InvalidType: If they are something else.
-  """
+  """Builds the `Product` of curiosities, such as (@create_rnd, @create_e3b)."""
   specs = time_step_spec, action_spec
   return Product(_build('create_product', curiosity_fns, specs))
 
@@ -313,19 +284,7 @@ def create_sum(
     action_spec: types.NestedTensorSpec,
     curiosity_fns: Sequence[curiosity.CuriosityFn] = (),
 ) -> Sum:
-  """Builds the `Sum` of curiosities; gin binds the settings of `Sum`.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-    curiosity_fns: As for `create_product`.
-
-  Returns:
-    A `Sum`.
-
-  Raises:
-    InvalidType: If they are something else.
-  """
+  """Builds the `Sum` of curiosities, such as (@create_rnd, @create_e3b)."""
   specs = time_step_spec, action_spec
   return Sum(_build('create_sum', curiosity_fns, specs))
 
@@ -338,19 +297,7 @@ def create_bounded_factor(
     action_spec: types.NestedTensorSpec,
     curiosity_fn: curiosity.CuriosityFn | None = None,
 ) -> BoundedFactor:
-  """Builds a `BoundedFactor`, for a `create_product`.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-    curiosity_fn: Function from these two specs to the `Curiosity`.
-
-  Returns:
-    A `BoundedFactor`.
-
-  Raises:
-    InvalidType: If it is something else.
-  """
+  """Builds a `BoundedFactor` of a curiosity, for a `create_product`."""
   return BoundedFactor(
       curiosity.from_function(
           'create_bounded_factor.curiosity_fn',

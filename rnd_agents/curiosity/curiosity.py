@@ -1,57 +1,193 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The base class of curiosities: modules that pay bonuses for exploring."""
+"""Curiosities: modules that pay bonuses for exploring.
+
+The transitions that they are given, their base class, and what they see of
+observations.
+"""
 
 import abc
 from collections.abc import Callable
 import inspect
-from typing import Any
+from typing import Any, NamedTuple
 
+import gin
 import tensorflow as tf
+from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
+from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
 from rnd_agents import ranges
-from rnd_agents.curiosity import transitions as transitions_lib
+from rnd_agents.networks import encoders
+from rnd_agents.ops import rollout_parts
 from rnd_agents.statistics import running_statistics
 
 # Builds a curiosity from the time step spec and the action spec.
 CuriosityFn = Callable[[ts.TimeStep, types.NestedTensorSpec], 'Curiosity']
+# Selects from a nest of tensors [outer..., *shape] what a curiosity sees.
+ObservationFn = Callable[[types.NestedTensor], types.NestedTensor]
 
 
-def from_function(
-    name: str,
-    curiosity_fn: Any,
-    time_step_spec: ts.TimeStep,
-    action_spec: types.NestedTensorSpec,
-) -> 'Curiosity':
-  """Returns the curiosity that a function builds for an environment.
+class Transitions(NamedTuple):
+  """Transitions [B, T] of a rollout in their order, or a minibatch [M] of them.
 
-  Args:
-    name: Name of the setting with the function, for messages.
-    curiosity_fn: Function of the two specs, such as `create_rnd`.
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-
-  Raises:
-    InvalidType: If it is not such a function, or returns something else.
+  Attributes:
+    next_observation: nest of tensors [outer..., ...]: raw observations.
+    valid: booleans [outer...]; False for an entry without a transition:
+      padding, or the step from the end of an episode to the next episode. None
+      if all are transitions.
+    observation: nest like `next_observation`. It and the next attributes are
+      None if the caller has only next observations, like a `PPOLearner`.
+    action: nest of tensors [outer..., ...].
+    is_first: booleans [outer...]: whether an episode begins with the
+      transition.
+    episodic: result of `Curiosity.watch` when replayed transitions were
+      collected; None if the curiosity has to compute it.
+    next_is_first: booleans [outer...]: whether an episode begins with the next
+      observation. None if it does after every entry that is not valid, as in
+      transitions without padding.
   """
-  try:
-    # Gin may bind further arguments.
-    inspect.signature(curiosity_fn).bind_partial(time_step_spec, action_spec)
-  except TypeError as error:
-    raise errors.InvalidType(
-        f'{name} must be a function of (time_step_spec, action_spec), such as'
-        f' @create_rnd (without brackets), got {curiosity_fn!r}.'
-    ) from error
-  curiosity = curiosity_fn(time_step_spec, action_spec)
-  if not isinstance(curiosity, Curiosity):
-    raise errors.InvalidType(
-        f'{name} must return a Curiosity, got {type(curiosity).__name__}.'
+
+  next_observation: types.NestedTensor
+  valid: tf.Tensor | None = None
+  observation: types.NestedTensor | None = None
+  action: types.NestedTensor | None = None
+  is_first: tf.Tensor | None = None
+  episodic: types.NestedTensor | None = None
+  next_is_first: tf.Tensor | None = None
+
+  @classmethod
+  def of_trajectory(cls, experience: trajectory.Trajectory) -> 'Transitions':
+    """Returns the transitions [B, T] between rows [B, T+1] of a trajectory.
+
+    Args:
+      experience: A `Trajectory`. An entry `episodic` of its policy info belongs
+        to the transition to the row.
+    """
+
+    def begin(nest: types.NestedTensor) -> types.NestedTensor:
+      return tf.nest.map_structure(lambda x: x[:, :-1], nest)
+
+    def end(nest: types.NestedTensor) -> types.NestedTensor:
+      return tf.nest.map_structure(lambda x: x[:, 1:], nest)
+
+    step_type = begin(experience.step_type)
+    info = experience.policy_info
+    has_episodic = isinstance(info, dict) and 'episodic' in info
+    return cls(
+        next_observation=end(experience.observation),
+        valid=tf.not_equal(step_type, ts.StepType.LAST),
+        observation=begin(experience.observation),
+        action=begin(experience.action),
+        is_first=tf.equal(step_type, ts.StepType.FIRST),
+        episodic=end(info['episodic']) if has_episodic else None,
+        next_is_first=tf.equal(end(experience.step_type), ts.StepType.FIRST),
     )
-  return curiosity
+
+  def flatten(self) -> 'Transitions':
+    """Returns transitions [B, T] as a minibatch [B * T]."""
+    return merge_time(self)
+
+  def add_time(self) -> 'Transitions':
+    """Returns transitions [B] as rollouts [B, 1]."""
+    return tf.nest.map_structure(
+        lambda x: None if x is None else x[:, tf.newaxis], self
+    )
+
+  @property
+  def is_rollout(self) -> bool:
+    """Whether these are rollouts [B, T], and not [M]."""
+    return self.is_first is not None and self.is_first.shape.rank == 2
+
+  def rows(self) -> types.NestedTensor:
+    """Returns the observations [B, T+1] of rollouts [B, T]."""
+    return tf.nest.map_structure(
+        lambda first, following: tf.concat([first[:, :1], following], axis=1),
+        self.observation,
+        self.next_observation,
+    )
+
+  def require_whole(self, owner: str) -> None:
+    """Raises InvalidValue if only the next observations are known."""
+    if self.observation is None or self.action is None or self.is_first is None:
+      raise errors.InvalidValue(
+          f'{owner} needs whole transitions: observations, actions and where'
+          ' episodes begin. Here only next observations are known: take a'
+          ' curiosity that needs no more, such as RND; or, with a PPOLearner,'
+          ' call agent.train on whole rollouts.'
+      )
+
+
+class PreviousRow(tf.Module):
+  """Joins the rows that a driver passes one after the other to transitions."""
+
+  def __init__(
+      self, trajectory_spec: trajectory.Trajectory, name: str = 'PreviousRow'
+  ):
+    """Creates the memory of one row.
+
+    Args:
+      trajectory_spec: A `Trajectory` spec of the rows.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self._rows = running_statistics.EnvironmentRows(_kept(trajectory_spec))
+
+  def join(
+      self, row: trajectory.Trajectory, mask: tf.Tensor | None = None
+  ) -> Transitions:
+    """Returns the transitions from the row before to this one.
+
+    Args:
+      row: A `Trajectory` [B]; entry b of every call belongs to environment b.
+      mask: Booleans [B]: False for environments without a row; None if all have
+        one.
+
+    Returns:
+      `Transitions` [B], valid where there is a row and one before it. None is
+      valid if the number of environments has changed.
+    """
+    batch_size = tf.shape(row.step_type)[0]
+    is_known = self._rows.are_for(batch_size)
+    before = self._rows.read(batch_size)
+    observation, action, step_type = before
+    kept = _kept(row)
+    valid = is_known & ~row.is_first()
+    next_is_first = ~valid
+    if mask is not None:
+      valid, next_is_first = valid & mask, next_is_first & mask
+      kept = nest_utils.where(mask, kept, before)
+    self._rows.assign(kept)
+    return Transitions(
+        next_observation=row.observation,
+        valid=valid,
+        observation=observation,
+        action=action,
+        is_first=tf.equal(step_type, ts.StepType.FIRST),
+        next_is_first=next_is_first,
+    )
+
+
+def _kept(row: trajectory.Trajectory) -> tuple[types.NestedTensor, ...]:
+  return row.observation, row.action, row.step_type
+
+
+def merge_time(nest: types.NestedTensor) -> types.NestedTensor:
+  """[B, T, ...] -> [B * T, ...] in every tensor of a nest; None stays."""
+
+  def merge(x: tf.Tensor | None) -> tf.Tensor | None:
+    if x is None:
+      return None
+    return tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], axis=0))
+
+  return tf.nest.map_structure(merge, nest)
+
+
+# -----------------------------------------------------------------------------
+# The base class.
 
 
 class Curiosity(tf.Module, abc.ABC):
@@ -92,10 +228,6 @@ class Curiosity(tf.Module, abc.ABC):
       least_scale_share: Lower bound on the divisor, as a share of the largest
         deviation so far. Above 0 it keeps the noise of a curiosity that has
         learned everything smaller than its first bonus.
-
-    Raises:
-      InvalidType: If a value is not a number.
-      InvalidValue: If a number is out of range.
     """
     super().__init__(name=name)
     ranges.check(
@@ -120,7 +252,7 @@ class Curiosity(tf.Module, abc.ABC):
   @abc.abstractmethod
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the raw bonus of transitions, without a gradient.
@@ -138,9 +270,7 @@ class Curiosity(tf.Module, abc.ABC):
     """Specs of `episodic` of one transition; () for a bonus without memory."""
     return ()
 
-  def episodic(
-      self, transitions: transitions_lib.Transitions
-  ) -> types.NestedTensor:
+  def episodic(self, transitions: Transitions) -> types.NestedTensor:
     """Returns the part of the bonus that depends on the episode so far.
 
     It is computed from a memory of each environment's episode, to which
@@ -176,12 +306,10 @@ class Curiosity(tf.Module, abc.ABC):
     )
     return tf.nest.map_structure(
         lambda x: tf.pad(x[0], [[1, 0]] + [[0, 0]] * (x.shape.rank - 2)),
-        self.episodic(transitions_lib.Transitions.of_trajectory(batch)),
+        self.episodic(Transitions.of_trajectory(batch)),
     )
 
-  def episodic_part(
-      self, transitions: transitions_lib.Transitions
-  ) -> types.NestedTensor:
+  def episodic_part(self, transitions: Transitions) -> types.NestedTensor:
     """Returns `transitions.episodic`, or computes it if it is None."""
     if transitions.episodic is not None:
       return transitions.episodic
@@ -189,7 +317,7 @@ class Curiosity(tf.Module, abc.ABC):
 
   def loss(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: Transitions,
       weights: tf.Tensor | None = None,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
@@ -206,9 +334,7 @@ class Curiosity(tf.Module, abc.ABC):
     del transitions, weights, constants
     return tf.constant(0.0)
 
-  def constants(
-      self, transitions: transitions_lib.Transitions
-  ) -> types.NestedTensor:
+  def constants(self, transitions: Transitions) -> types.NestedTensor:
     """Returns tensors that do not change until the statistics change.
 
     Agents compute them once for each update and gather them for minibatches.
@@ -222,7 +348,7 @@ class Curiosity(tf.Module, abc.ABC):
     del transitions
     return ()
 
-  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+  def update_statistics(self, transitions: Transitions) -> None:
     """Adds transitions to all statistics but those of the return.
 
     Args:
@@ -281,9 +407,7 @@ class Curiosity(tf.Module, abc.ABC):
     """
     return self._return_scaler.scale(bonus)
 
-  def watch(
-      self, transitions: transitions_lib.Transitions
-  ) -> types.NestedTensor:
+  def watch(self, transitions: Transitions) -> types.NestedTensor:
     """Adds one transition of each environment to all statistics.
 
     For agents that learn from replayed experience: statistics are those of
@@ -307,7 +431,7 @@ class Curiosity(tf.Module, abc.ABC):
 
   def rewards(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the normalized bonus of transitions, 0 where they are not valid.
@@ -333,3 +457,176 @@ class Curiosity(tf.Module, abc.ABC):
     if transitions.valid is None:
       return rewards
     return tf.where(transitions.valid, rewards, 0.0)
+
+
+def from_function(
+    name: str,
+    curiosity_fn: Any,
+    time_step_spec: ts.TimeStep,
+    action_spec: types.NestedTensorSpec,
+) -> 'Curiosity':
+  """Returns the curiosity that a function builds for an environment.
+
+  Args:
+    name: Name of the setting with the function, for messages.
+    curiosity_fn: Function of the two specs, such as `create_rnd`.
+    time_step_spec: A `TimeStep` spec.
+    action_spec: A nest of `BoundedTensorSpec`.
+  """
+  try:
+    # Gin may bind further arguments.
+    inspect.signature(curiosity_fn).bind_partial(time_step_spec, action_spec)
+  except TypeError as error:
+    raise errors.InvalidType(
+        f'{name} must be a function of (time_step_spec, action_spec), such as'
+        f' @create_rnd (without brackets), got {curiosity_fn!r}.'
+    ) from error
+  curiosity = curiosity_fn(time_step_spec, action_spec)
+  if not isinstance(curiosity, Curiosity):
+    raise errors.InvalidType(
+        f'{name} must return a Curiosity, got {type(curiosity).__name__}.'
+    )
+  return curiosity
+
+
+# -----------------------------------------------------------------------------
+# What curiosities see.
+
+
+def observation_spec(
+    environment_observation_spec: types.NestedTensorSpec,
+    observation_fn: ObservationFn | None = None,
+) -> types.NestedTensorSpec:
+  """Returns the specs of a curiosity's input, for building its networks.
+
+  Args:
+    environment_observation_spec: A nest of tensor specs.
+    observation_fn: Function that selects the input, from a nest of tensors
+      [outer..., *shape] to another. Discrete entries are one-hot, [outer...,
+      depth], so that their numbers do not count as sizes; all others are as the
+      environment gives them. None for the whole observation.
+
+  Returns:
+    A nest of float32 specs.
+
+  Raises:
+    InvalidValue: If the function does not fit the observations.
+  """
+  specs = tensor_spec.from_spec(environment_observation_spec)
+  if observation_fn is None:
+    return encoders.float_spec(specs)
+  example = tf.nest.map_structure(
+      lambda spec: encoders.encode_discrete(
+          tf.zeros([1, 1] + spec.shape.as_list(), spec.dtype), spec
+      ),
+      specs,
+  )
+  try:
+    seen = observation_fn(example)
+  # A function for other observations may raise anything.
+  except Exception as error:
+    shapes = tf.nest.map_structure(lambda x: x.shape[2:].as_list(), example)
+    name = getattr(observation_fn, '__name__', observation_fn)
+    raise errors.InvalidValue(
+        f'observation_fn {name} fails on observations of shapes {shapes}:'
+        f' {type(error).__name__}: {error}'
+    ) from error
+  return tf.nest.map_structure(
+      lambda x: tf.TensorSpec(x.shape[2:], tf.float32), seen
+  )
+
+
+@gin.configurable(module='rnd_agents')
+def key_observation_fn(key: str) -> ObservationFn:
+  """Returns an `observation_fn` that selects one entry of a dict."""
+  return lambda observation: observation[key]
+
+
+@gin.configurable(module='rnd_agents', denylist=['observation'])
+def newest_frame_observation_fn(observation: tf.Tensor) -> tf.Tensor:
+  """Selects the last channel of stacked frames; an `observation_fn`."""
+  return observation[..., -1:]
+
+
+class SeenObservations(tf.Module):
+  """Selects a curiosity's input from observations, whitens and clips it.
+
+  As in Burda et al., 2018, section 2.4, for RND: by running moments.
+  """
+
+  def __init__(
+      self,
+      environment_observation_spec: types.NestedTensorSpec,
+      observation_fn: ObservationFn | None = None,
+      clip_value: float | None = 5.0,
+      name: str = 'SeenObservations',
+  ):
+    """Creates the running moments.
+
+    Args:
+      environment_observation_spec: A nest of tensor specs: raw observations.
+      observation_fn: Selects the input; see `observation_spec`.
+      clip_value: Bound on whitened observations, in standard deviations; None
+        for no clipping.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    ranges.check(
+        dict(observation_clip_value=ranges.ABOVE_0.or_none()),
+        dict(observation_clip_value=clip_value),
+    )
+    self._environment_spec = tensor_spec.from_spec(environment_observation_spec)
+    self._observation_fn = observation_fn
+    self._clip_value = clip_value
+    self.spec = observation_spec(environment_observation_spec, observation_fn)
+    self.moments = [
+        running_statistics.RunningMoments(spec.shape, 'rnd_observation')
+        for spec in tf.nest.flatten(self.spec)
+    ]
+
+  def select(self, observations: types.NestedTensor) -> types.NestedTensor:
+    """Selects the input from raw observations, as float32, not whitened.
+
+    Args:
+      observations: A nest of tensors [outer..., *shape].
+
+    Returns:
+      A nest of float32 tensors [outer..., ...].
+    """
+    seen = tf.nest.map_structure(
+        encoders.encode_discrete, observations, self._environment_spec
+    )
+    if self._observation_fn is not None:
+      seen = self._observation_fn(seen)
+    return tf.nest.map_structure(lambda x: tf.cast(x, tf.float32), seen)
+
+  def whiten(self, observations: types.NestedTensor) -> types.NestedTensor:
+    """Returns network inputs: observations selected, whitened and clipped."""
+    flat = tf.nest.flatten(self.select(observations))
+    return tf.nest.pack_sequence_as(
+        self.spec,
+        [
+            leaf_moments.whiten(leaf, self._clip_value)
+            for leaf_moments, leaf in zip(self.moments, flat, strict=True)
+        ],
+    )
+
+  def update(
+      self, observations: types.NestedTensor, mask: tf.Tensor | None = None
+  ) -> None:
+    """Adds raw observations [outer..., *shape] to the moments."""
+    flat = tf.nest.flatten(self.select(observations))
+    for leaf_moments, leaf in zip(self.moments, flat, strict=True):
+      leaf_moments.update(leaf, mask)
+
+  def in_parts(
+      self,
+      function: Callable[[types.NestedTensor], tf.Tensor],
+      observations: types.NestedTensor,
+  ) -> tf.Tensor:
+    """Applies a function to observations, in parts of a large rollout."""
+    leaf = tf.nest.flatten(observations)[0]
+    spec = tf.nest.flatten(self._environment_spec)[0]
+    if len(leaf.shape) - len(spec.shape) < 2:  # A minibatch.
+      return function(observations)
+    return rollout_parts.by_environment(function, observations)

@@ -13,8 +13,7 @@ from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import episodic_memory
 from rnd_agents.curiosity import inverse_model
-from rnd_agents.curiosity import transitions as transitions_lib
-from rnd_agents.ops import rnd
+from rnd_agents.ops import losses
 
 
 @gin.configurable(module='rnd_agents', denylist=['model', 'name'])
@@ -48,9 +47,6 @@ class EllipticalBonus(curiosity.Curiosity):
       scale_horizon_env_steps: As for `Curiosity`.
       least_scale_share: As for `Curiosity`.
       name: Name of the module.
-
-    Raises:
-      InvalidValue: If ridge is out of range.
     """
     super().__init__(
         discount_factor, name, scale_horizon_env_steps, least_scale_share
@@ -71,15 +67,13 @@ class EllipticalBonus(curiosity.Curiosity):
     """Spec of the bonus itself."""
     return tf.TensorSpec([], tf.float32)
 
-  def episodic(
-      self, transitions: transitions_lib.Transitions
-  ) -> types.NestedTensor:
+  def episodic(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns the bonus of transitions, from the memory of the episodes."""
     return self._memory.values(transitions)
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the bonus; for replayed transitions that of their collection."""
@@ -87,7 +81,7 @@ class EllipticalBonus(curiosity.Curiosity):
 
   def loss(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       weights: tf.Tensor | None = None,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
@@ -98,9 +92,9 @@ class EllipticalBonus(curiosity.Curiosity):
         self.model.features(transitions.next_observation),
         transitions.action,
     )
-    return rnd.predictor_loss(errors, transitions.valid, weights)
+    return losses.predictor_loss(errors, transitions.valid, weights)
 
-  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+  def update_statistics(self, transitions: curiosity.Transitions) -> None:
     """Adds transitions to the memory of the episodes and the whitening."""
     self._memory.update(transitions)
     super().update_statistics(transitions)
@@ -118,15 +112,7 @@ class EllipticalBonus(curiosity.Curiosity):
 def create_e3b(
     time_step_spec: ts.TimeStep, action_spec: types.NestedTensorSpec
 ) -> EllipticalBonus:
-  """Builds `EllipticalBonus` on an `InverseModel`; gin binds their settings.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-
-  Returns:
-    An `EllipticalBonus`.
-  """
+  """Builds `EllipticalBonus` on an `InverseModel`; gin binds both."""
   return EllipticalBonus(
       inverse_model.InverseModel(time_step_spec.observation, action_spec)
   )

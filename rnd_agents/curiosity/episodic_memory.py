@@ -8,10 +8,9 @@ from collections.abc import Callable
 import tensorflow as tf
 from tf_agents.typing import types
 
-from rnd_agents.curiosity import observations as observations_lib
-from rnd_agents.curiosity import transitions as transitions_lib
+from rnd_agents.curiosity import curiosity
 from rnd_agents.ops import episodic
-from rnd_agents.statistics import environment_rows
+from rnd_agents.statistics import running_statistics
 
 # The newest places of an episode that are remembered as visited.
 _MAX_KEYS = 20_000
@@ -35,11 +34,11 @@ class EpisodicMemory(tf.Module, abc.ABC):
       name: Name of the module.
     """
     super().__init__(name=name)
-    self._memory = environment_rows.EnvironmentRows(
+    self._memory = running_statistics.EnvironmentRows(
         tf.TensorSpec(shape, dtype)
     )
 
-  def values(self, transitions: transitions_lib.Transitions) -> tf.Tensor:
+  def values(self, transitions: curiosity.Transitions) -> tf.Tensor:
     """Returns the numbers of transitions without changing the memory.
 
     Args:
@@ -55,13 +54,13 @@ class EpisodicMemory(tf.Module, abc.ABC):
     values, _ = self._look(transitions)
     return values if transitions.is_rollout else values[:, 0]
 
-  def update(self, transitions: transitions_lib.Transitions) -> None:
+  def update(self, transitions: curiosity.Transitions) -> None:
     """Adds transitions to the memory; call it after `values`."""
     _, memory = self._look(transitions)
     self._memory.assign(memory)
 
   def _look(
-      self, transitions: transitions_lib.Transitions
+      self, transitions: curiosity.Transitions
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns (values [B, T], memory [B, ...] with the transitions)."""
     transitions.require_whole(self.name)
@@ -110,7 +109,7 @@ class FirstVisits(EpisodicMemory):
 
   def __init__(
       self,
-      key_fn: observations_lib.ObservationFn | None = None,
+      key_fn: curiosity.ObservationFn | None = None,
       name: str = 'FirstVisits',
   ):
     """Creates an empty memory.

@@ -13,10 +13,9 @@ from tf_agents.typing import types
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import inverse_model
-from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
-from rnd_agents.ops import rnd
+from rnd_agents.ops import losses
 
 
 @gin.configurable(
@@ -54,9 +53,6 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
       scale_horizon_env_steps: As for `Curiosity`.
       least_scale_share: As for `Curiosity`.
       name: Name of the module.
-
-    Raises:
-      InvalidValue: If beta is out of range, or a layer has no units.
     """
     super().__init__(
         discount_factor, name, scale_horizon_env_steps, least_scale_share
@@ -100,7 +96,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the error of g."""
@@ -113,7 +109,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
       next_features = self.model.fixed_features(transitions.next_observation)
     flat = features, next_features, transitions.action
     if transitions.is_rollout:
-      flat = transitions_lib.merge_time(flat)
+      flat = curiosity.merge_time(flat)
     return tf.reshape(
         tf.stop_gradient(self._forward_errors(*flat)),
         tf.shape(transitions.is_first),
@@ -121,7 +117,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
 
   def loss(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       weights: tf.Tensor | None = None,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
@@ -132,7 +128,7 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
     given = features, next_features, transitions.action
     errors = (1.0 - self._share) * self.model.errors(*given)
     errors += self._share * self._forward_errors(*given)
-    return rnd.predictor_loss(errors, transitions.valid, weights)
+    return losses.predictor_loss(errors, transitions.valid, weights)
 
   def update_observation_statistics(
       self, observations: types.NestedTensor, mask: tf.Tensor | None = None
@@ -147,16 +143,6 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
 def create_icm(
     time_step_spec: ts.TimeStep, action_spec: types.NestedTensorSpec
 ) -> IntrinsicCuriosityModule:
-  """Builds `IntrinsicCuriosityModule` on an `InverseModel`.
-
-  Gin binds the settings of both.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-
-  Returns:
-    An `IntrinsicCuriosityModule`.
-  """
+  """Builds `IntrinsicCuriosityModule` on an `InverseModel`; gin binds both."""
   model = inverse_model.InverseModel(time_step_spec.observation, action_spec)
   return IntrinsicCuriosityModule(model, action_spec)

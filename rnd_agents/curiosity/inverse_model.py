@@ -10,10 +10,10 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 from tf_agents.typing import types
 
-from rnd_agents.curiosity import observations as observations_lib
+from rnd_agents.curiosity import curiosity
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
-from rnd_agents.networks import image_inputs
+from rnd_agents.networks import keras_layers
 from rnd_agents.networks import rnd_network
 
 
@@ -31,10 +31,10 @@ class InverseModel(tf.Module):
       self,
       observation_spec: types.NestedTensorSpec,
       action_spec: types.NestedTensorSpec,
-      observation_fn: observations_lib.ObservationFn | None = None,
+      observation_fn: curiosity.ObservationFn | None = None,
       fc_layer_params: Sequence[int] = (128,),
       num_features: int = 128,
-      conv_layers: image_inputs.ConvLayers | None = None,
+      conv_layers: keras_layers.ConvLayers | None = None,
       action_fc_layer_params: Sequence[int] = (256,),
       name: str = 'InverseModel',
   ):
@@ -52,14 +52,9 @@ class InverseModel(tf.Module):
       action_fc_layer_params: Units of the hidden layers from features to
         action.
       name: Name of the module.
-
-    Raises:
-      InvalidValue: If a layer has no units, or convolutions have no image.
     """
     super().__init__(name=name)
-    self.seen = observations_lib.SeenObservations(
-        observation_spec, observation_fn
-    )
+    self.seen = curiosity.SeenObservations(observation_spec, observation_fn)
     owner = type(self).__name__
     factory.check_units(
         owner,

@@ -14,9 +14,7 @@ from rnd_agents import ranges
 from rnd_agents.curiosity import combinations
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import episodic_memory
-from rnd_agents.curiosity import observations as observations_lib
 from rnd_agents.curiosity import random_network_distillation
-from rnd_agents.curiosity import transitions as transitions_lib
 
 
 @gin.configurable(module='rnd_agents', denylist=['novelty', 'name'])
@@ -33,7 +31,7 @@ class NovelD(curiosity.Curiosity):
       self,
       novelty: curiosity.Curiosity,
       alpha: float = 0.5,
-      key_fn: observations_lib.ObservationFn | None = None,
+      key_fn: curiosity.ObservationFn | None = None,
       first_visits_only: bool = True,
       discount_factor: types.Float = 0.99,
       scale_horizon_env_steps: float | None = None,
@@ -55,10 +53,6 @@ class NovelD(curiosity.Curiosity):
       scale_horizon_env_steps: As for `Curiosity`.
       least_scale_share: As for `Curiosity`.
       name: Name of the module.
-
-    Raises:
-      InvalidValue: If alpha is out of range, or the novelty depends on the
-        episode or is a `Sum`.
     """
     super().__init__(
         discount_factor, name, scale_horizon_env_steps, least_scale_share
@@ -88,15 +82,13 @@ class NovelD(curiosity.Curiosity):
     """Spec of a number that is 1 for a first visit, else 0."""
     return () if self._visits is None else tf.TensorSpec([], tf.float32)
 
-  def episodic(
-      self, transitions: transitions_lib.Transitions
-  ) -> types.NestedTensor:
+  def episodic(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns 1 for transitions to first visits, 0 for others."""
     return () if self._visits is None else self._visits.values(transitions)
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the positive differences of novelty at first visits."""
@@ -107,7 +99,7 @@ class NovelD(curiosity.Curiosity):
 
   def _differences(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None,
   ) -> tf.Tensor:
     """Returns b(s') - alpha b(s)."""
@@ -115,30 +107,28 @@ class NovelD(curiosity.Curiosity):
       return self.novelty.bonus(transitions, constants)
     transitions.require_whole(self.name)
     if transitions.is_rollout:  # b of each of T + 1 rows once.
-      rows = transitions_lib.Transitions(transitions.rows())
+      rows = curiosity.Transitions(transitions.rows())
       bonus = self.novelty.bonus(rows)
       return bonus[:, 1:] - self._alpha * bonus[:, :-1]
-    before = transitions_lib.Transitions(transitions.observation)
+    before = curiosity.Transitions(transitions.observation)
     return self.novelty.bonus(transitions, constants) - (
         self._alpha * self.novelty.bonus(before)
     )
 
-  def constants(
-      self, transitions: transitions_lib.Transitions
-  ) -> types.NestedTensor:
+  def constants(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns the constants of the novelty."""
     return self.novelty.constants(transitions)
 
   def loss(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       weights: tf.Tensor | None = None,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the loss of the novelty."""
     return self.novelty.loss(transitions, weights, constants)
 
-  def update_statistics(self, transitions: transitions_lib.Transitions) -> None:
+  def update_statistics(self, transitions: curiosity.Transitions) -> None:
     """Adds transitions to the memory of the episodes and to the novelty."""
     if self._visits is not None:
       self._visits.update(transitions)
@@ -159,19 +149,7 @@ def create_novel_d(
     action_spec: types.NestedTensorSpec,
     novelty_fn: curiosity.CuriosityFn = random_network_distillation.create_rnd,
 ) -> NovelD:
-  """Builds `NovelD`; gin binds its other arguments.
-
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: A nest of `BoundedTensorSpec`.
-    novelty_fn: Function from these two specs to the novelty, a `Curiosity`.
-
-  Returns:
-    A `NovelD`.
-
-  Raises:
-    InvalidType: If `novelty_fn` is not such a function.
-  """
+  """Builds `NovelD` on a novelty; gin binds its other arguments."""
   novelty = curiosity.from_function(
       'create_novel_d.novelty_fn', novelty_fn, time_step_spec, action_spec
   )

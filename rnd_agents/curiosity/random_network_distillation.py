@@ -13,10 +13,8 @@ from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents.curiosity import curiosity
-from rnd_agents.curiosity import observations as observations_lib
-from rnd_agents.curiosity import transitions as transitions_lib
 from rnd_agents.networks import factory
-from rnd_agents.ops import rnd
+from rnd_agents.ops import losses
 
 # Error of each sample, from (predictions, targets) [..., F] to [...].
 LossFn = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
@@ -43,8 +41,8 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       environment_observation_spec: types.NestedTensorSpec,
       rnd_network: network.Network,
       target_rnd_network: network.Network,
-      observation_fn: observations_lib.ObservationFn | None = None,
-      loss_fn: LossFn = rnd.rnd_error,
+      observation_fn: curiosity.ObservationFn | None = None,
+      loss_fn: LossFn = losses.rnd_error,
       observation_clip_value: float | None = 5.0,
       discount_factor: types.Float = 0.99,
       name: str = 'RandomNetworkDistillation',
@@ -73,7 +71,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     """
     super().__init__(discount_factor, name, **scale)
     self._loss_fn = loss_fn
-    self.seen = observations_lib.SeenObservations(
+    self.seen = curiosity.SeenObservations(
         environment_observation_spec, observation_fn, observation_clip_value
     )
     self.rnd_network = rnd_network
@@ -120,7 +118,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
         lambda spec: tf.random.stateless_normal([8] + spec.shape, seed=[1, 2]),
         self.seen.spec,
     )
-    bonus = rnd.rnd_error(predictor(example)[0], target(example)[0])
+    bonus = losses.rnd_error(predictor(example)[0], target(example)[0])
     if not tf.reduce_max(bonus) > 0:
       raise errors.InvalidValue(
           'rnd_network equals target_rnd_network: its error is 0 on random'
@@ -165,7 +163,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
 
   def bonus(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the prediction error on next observations."""
@@ -178,9 +176,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
       return bonus(observations, constants)
     return self.seen.in_parts(bonus, observations)
 
-  def constants(
-      self, transitions: transitions_lib.Transitions
-  ) -> types.NestedTensor:
+  def constants(self, transitions: curiosity.Transitions) -> types.NestedTensor:
     """Returns the target's features [outer..., F]."""
     return self.seen.in_parts(
         self.target_features, transitions.next_observation
@@ -188,13 +184,13 @@ class RandomNetworkDistillation(curiosity.Curiosity):
 
   def loss(
       self,
-      transitions: transitions_lib.Transitions,
+      transitions: curiosity.Transitions,
       weights: tf.Tensor | None = None,
       constants: types.NestedTensor | None = None,
   ) -> tf.Tensor:
     """Returns the weighted mean prediction error."""
     errors = self.errors(transitions.next_observation, constants)
-    return rnd.predictor_loss(errors, transitions.valid, weights)
+    return losses.predictor_loss(errors, transitions.valid, weights)
 
   def update_observation_statistics(
       self, observations: types.NestedTensor, mask: tf.Tensor | None = None
@@ -209,42 +205,27 @@ class RandomNetworkDistillation(curiosity.Curiosity):
 def create_rnd(
     time_step_spec: ts.TimeStep,
     action_spec: types.NestedTensorSpec,
-    observation_fn: observations_lib.ObservationFn | None = None,
-    loss_fn: LossFn = rnd.rnd_error,
+    observation_fn: curiosity.ObservationFn | None = None,
     observation_clip_value: float | None = 5.0,
     discount_factor: types.Float = 0.99,
     scale_horizon_env_steps: float | None = None,
     least_scale_share: float = 0.0,
     rnd_class: type[RandomNetworkDistillation] = RandomNetworkDistillation,
 ) -> RandomNetworkDistillation:
-  """Builds RND on networks of `create_rnd_networks`.
+  """Builds RND, or a subclass, on networks of `create_rnd_networks`.
 
-  Args:
-    time_step_spec: A `TimeStep` spec.
-    action_spec: Not used: RND's bonus does not depend on actions.
-    observation_fn: As for `RandomNetworkDistillation`.
-    loss_fn: As for `RandomNetworkDistillation`.
-    observation_clip_value: As for `RandomNetworkDistillation`.
-    discount_factor: As for `RandomNetworkDistillation`.
-    scale_horizon_env_steps: As for `Curiosity`.
-    least_scale_share: As for `Curiosity`.
-    rnd_class: `RandomNetworkDistillation` or a subclass.
-
-  Returns:
-    A `RandomNetworkDistillation`.
+  The arguments are those of `RandomNetworkDistillation` and `Curiosity`. The
+  bonus does not depend on actions.
   """
   del action_spec
   rnd_network, target_rnd_network = factory.create_rnd_networks(
-      observations_lib.observation_spec(
-          time_step_spec.observation, observation_fn
-      )
+      curiosity.observation_spec(time_step_spec.observation, observation_fn)
   )
   return rnd_class(
       time_step_spec.observation,
       rnd_network,
       target_rnd_network,
       observation_fn=observation_fn,
-      loss_fn=loss_fn,
       observation_clip_value=observation_clip_value,
       discount_factor=discount_factor,
       scale_horizon_env_steps=scale_horizon_env_steps,

@@ -161,9 +161,6 @@ def examine_environment(
     max_steps: Largest number of steps of all these together.
     seed: Seed of the episodes and of the random actions.
     accept: Rules that the environment may break; such findings become notes.
-
-  Raises:
-    InvalidValue: If an argument is out of range.
   """
   counts = dict(num_episodes=num_episodes, max_steps=max_steps)
   ranges.check(dict.fromkeys(counts, ranges.COUNT), counts)

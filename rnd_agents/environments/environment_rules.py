@@ -187,9 +187,7 @@ class WatchedEpisodes:
     return copied
 
 
-def first_difference(
-    first: list[Moment], second: list[Moment]
-) -> str | None:
+def first_difference(first: list[Moment], second: list[Moment]) -> str | None:
   """Returns where two recordings differ; None if they are equal."""
   for moment, other in zip(first, second):
     for name, value, its in zip(Moment._fields, moment, other):

@@ -84,9 +84,7 @@ class EpisodeLog:
     """Schedule of the seeds; None if they are not known."""
     return self._schedule
 
-  def start_schedule(
-      self, schedule: episode_seeds.EpisodeSeeds | None
-  ) -> None:
+  def start_schedule(self, schedule: episode_seeds.EpisodeSeeds | None) -> None:
     """Follows a new schedule, as `SeededEpisodes.start_schedule` does."""
     self._schedule = schedule
     self._episode_indices = [-1] * self._num_environments

@@ -24,6 +24,9 @@ from rnd_agents.environments import failures
 # Longer episodes are not saved: with a task without an end every checkpoint
 # would be larger than the last one and take longer to replay.
 MAX_REPLAYED_STEPS = 50_000
+# So many actions are stacked at a time, so that a checkpoint stacks only those
+# since then and an episode of any length is saved as fast as a short one.
+_STACKED_STEPS = 1_000
 # The kind of a saved state that consists of seeds and actions.
 _REPLAYED = 'single environments'
 _DETERMINISM = (
@@ -120,11 +123,15 @@ class SeededEpisodes(gymnasium.Wrapper):
       return observation, 0.0, False, False, info
     self._length += 1
     if self._length > MAX_REPLAYED_STEPS:
+      self._chunks.clear()
       self._actions.clear()
-    elif self._is_discrete:
-      self._actions.append(int(action))
     else:
-      self._actions.append(copy.deepcopy(action))
+      self._actions.append(
+          int(action) if self._is_discrete else copy.deepcopy(action)
+      )
+      if len(self._actions) == _STACKED_STEPS:
+        self._chunks.append(self._stacked(self._actions))
+        self._actions.clear()
     try:
       step = self.env.step(action)
       if isinstance(step[1], np.ndarray) and step[1].ndim:
@@ -159,7 +166,7 @@ class SeededEpisodes(gymnasium.Wrapper):
         'seed': self._seed,
         'options': self._options,
         'episode_index': self._episode_index,
-        'actions': self._stacked_actions(),
+        'actions': self._all_actions(),
         'ended': bool(self._ended),
         'schedule': self._seeds,
     }
@@ -215,25 +222,29 @@ class SeededEpisodes(gymnasium.Wrapper):
   ) -> None:
     self._seed = seed
     self._options = options
+    # Pairs of a number and so many stacked actions, and the actions since.
+    self._chunks: list[tuple[int, Any]] = []
     self._actions: list[Any] = []
     self._length = 0
     self._ended = False
     self._resets_next = False
 
-  def _stacked_actions(self) -> list[tuple[int, Any]] | None:
-    length = self._length
-    if length > MAX_REPLAYED_STEPS:
+  def _all_actions(self) -> list[tuple[int, Any]] | None:
+    if self._length > MAX_REPLAYED_STEPS:
       return None
-    if not length:
-      return []
+    if not self._actions:
+      return list(self._chunks)
+    return [*self._chunks, self._stacked(self._actions)]
+
+  def _stacked(self, actions: list[Any]) -> tuple[int, Any]:
+    length = len(actions)
     if self._is_discrete:  # A tenth of the time and space.
-      return [(length, np.array(self._actions, self._packed_dtype))]
-    stacked = vector.utils.concatenate(
+      return length, np.array(actions, self._packed_dtype)
+    return length, vector.utils.concatenate(
         self.action_space,
-        self._actions,
+        actions,
         vector.utils.create_empty_array(self.action_space, length),
     )
-    return [(length, stacked)]
 
   def _not_restored(self, where: str) -> failures.StateNotRestored:
     return failures.StateNotRestored(

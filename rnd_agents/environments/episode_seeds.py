@@ -83,9 +83,6 @@ def stream(seed: int | None = None) -> EpisodeSeeds:
 
   Args:
     seed: Seed of the whole schedule; None draws it from the system's entropy.
-
-  Raises:
-    EnvironmentSetupError: If `seed` is negative.
   """
   return new_stream(seed)
 
@@ -96,9 +93,6 @@ def fixed(seed: int) -> EpisodeSeeds:
 
   Args:
     seed: The seed, at least 0.
-
-  Raises:
-    EnvironmentSetupError: If `seed` is negative.
   """
   return _Cycle((checked_seed(seed),))
 
@@ -112,9 +106,6 @@ def cycle(seeds: int | Sequence[int]) -> EpisodeSeeds:
 
   Args:
     seeds: A list of seeds; a number n stands for 0 ... n - 1.
-
-  Raises:
-    EnvironmentSetupError: If the list is empty, or a seed is negative.
   """
   if isinstance(seeds, (int, np.integer)):
     seeds = range(seeds)

@@ -51,10 +51,6 @@ def observation_converter(
   Args:
     space: The observation space of one environment.
     name: Name of the spec, and prefix of the names of its parts.
-
-  Raises:
-    EnvironmentSetupError: If a part of the space is not an array of fixed
-      shape.
   """
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
     parts = {}
@@ -109,10 +105,6 @@ def action_converter(
     space: The action space of one environment.
     num_environments: B.
     name: Name of the spec, and prefix of the names of its parts.
-
-  Raises:
-    EnvironmentSetupError: If a part of the space is not an array of fixed
-      shape.
   """
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
     return _joined(space, {
@@ -219,9 +211,7 @@ def _joined(
 
   def convert_tuple(batch: Any) -> tuple[types.NestedArray, ...]:
     if len(batch) != len(space.spaces):
-      raise errors.InvalidValue(
-          f'{len(batch)} parts of {space} are given.'
-      )
+      raise errors.InvalidValue(f'{len(batch)} parts of {space} are given.')
     return tuple(convert(batch[i]) for i, convert in converters.items())
 
   return tuple(specs.values()), convert_tuple

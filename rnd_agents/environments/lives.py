@@ -19,10 +19,6 @@ def create_lives(
     key: Key of the infos with the number of lives left; None for no lives.
     discount: Factor on the discount of a step that loses a life.
     num_environments: B.
-
-  Raises:
-    EnvironmentSetupError: If the discount would have no effect.
-    InvalidValue: If it is not between 0 and 1.
   """
   ranges.check(
       dict(life_discount=ranges.WITHIN_0_AND_1),

@@ -12,6 +12,7 @@ import gin
 import gymnasium
 from gymnasium import vector
 
+from rnd_agents import ranges
 from rnd_agents.environments import atari
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
@@ -121,6 +122,7 @@ def load_environment(
         'max_episode_steps must be None (the registered limit) or at least 1, '
         f'not {max_episode_steps}.'
     )
+  ranges.check_above_0('load_environment.', step_timeout_s=step_timeout_s)
   if action_repeat < 1:
     raise failures.EnvironmentSetupError(
         f'action_repeat must be at least 1, not {action_repeat}.'

@@ -165,9 +165,6 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     Args:
       seed: As in the constructor; `SeededEpisodes` begin
         `episode_seeds.stream(seed)`. None continues the random streams.
-
-    Raises:
-      EnvironmentSetupError: If `seed` is negative.
     """
     self._next_seed = None if seed is None else episode_seeds.checked_seed(seed)
     return self._next_seed
@@ -474,9 +471,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       discount[last] = 1.0 - np.asarray(terminated)[last]
       self._episodes.finish(last.tolist(), terminated, self._infos)
     self._discount_lives(step_type, discount)
-    return self._observed(
-        ts.TimeStep(step_type, reward, discount, observation)
-    )
+    return self._observed(ts.TimeStep(step_type, reward, discount, observation))
 
   def _discount_lives(
       self, step_type: np.ndarray, discount: np.ndarray

@@ -94,7 +94,8 @@ class Watchdog:
     try:
       logging.error('%s Where it is:\n%s', message, where)
       logging.flush()
-      sys.stderr.flush()
+      if sys.stderr:
+        sys.stderr.flush()
       self._on_hang(message)
     finally:
       self._end(1)

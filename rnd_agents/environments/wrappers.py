@@ -40,13 +40,8 @@ class PreviousActionReward(gymnasium.Wrapper):
         'previous_reward': spaces.Box(-np.inf, np.inf, (1,), np.float32),
     })
 
-  def reset(
-      self,
-      *,
-      seed: int | None = None,
-      options: dict[str, Any] | None = None,
-  ) -> tuple[Any, dict[str, Any]]:
-    observation, info = self.env.reset(seed=seed, options=options)
+  def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    observation, info = self.env.reset(**kwargs)
     return self._with(observation, self._no_action, 0.0), info
 
   def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -82,14 +77,9 @@ class ActionRepeat(gymnasium.Wrapper):
     self._num_time_steps = num_time_steps
     self._time_steps = 0
 
-  def reset(
-      self,
-      *,
-      seed: int | None = None,
-      options: dict[str, Any] | None = None,
-  ) -> tuple[Any, dict[str, Any]]:
+  def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
     self._time_steps = 0
-    return self.env.reset(seed=seed, options=options)
+    return self.env.reset(**kwargs)
 
   def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     total = 0.0
@@ -169,13 +159,8 @@ class SomeActions(gymnasium.ActionWrapper):
 class InfoWrapper(gymnasium.Wrapper):
   """Adds the entries that `_told` returns to each info."""
 
-  def reset(
-      self,
-      *,
-      seed: int | None = None,
-      options: dict[str, Any] | None = None,
-  ) -> tuple[Any, dict[str, Any]]:
-    observation, info = self.env.reset(seed=seed, options=options)
+  def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    observation, info = self.env.reset(**kwargs)
     return observation, {**info, **self._told(begins=True)}
 
   def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -230,14 +215,9 @@ class DelayedReward(gymnasium.Wrapper):
     self._delay_env_steps = delay_env_steps
     self._start()
 
-  def reset(
-      self,
-      *,
-      seed: int | None = None,
-      options: dict[str, Any] | None = None,
-  ) -> tuple[Any, dict[str, Any]]:
+  def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
     self._start()
-    return self.env.reset(seed=seed, options=options)
+    return self.env.reset(**kwargs)
 
   def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     observation, reward, terminated, truncated, info = self.env.step(action)
@@ -292,14 +272,8 @@ class FixedWorld(AgentPosition):
     num_cells = self.unwrapped.width * self.unwrapped.height
     self.observation_space = spaces.Box(0, 1, (num_cells + 4,), np.uint8)
 
-  def reset(
-      self,
-      *,
-      seed: int | None = None,
-      options: dict[str, Any] | None = None,
-  ) -> tuple[Any, dict[str, Any]]:
-    del seed
-    _, info = super().reset(seed=self._world_seed, options=options)
+  def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    _, info = super().reset(**{**kwargs, 'seed': self._world_seed})
     return self._observation(), info
 
   def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -323,17 +297,12 @@ class FreshWorld(gymnasium.Wrapper):
   see github.com/Farama-Foundation/Gymnasium/issues/728.
   """
 
-  def reset(
-      self,
-      *,
-      seed: int | None = None,
-      options: dict[str, Any] | None = None,
-  ) -> tuple[Any, dict[str, Any]]:
+  def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
     env = self.unwrapped
     _compat.destroy_world(env)
     # Bodies keep their world alive as long as necessary.
     env.world = type(env.world)(gravity=env.world.gravity)
-    return self.env.reset(seed=seed, options=options)
+    return self.env.reset(**kwargs)
 
 
 @gin.configurable(module='rnd_agents', denylist=['reward'])

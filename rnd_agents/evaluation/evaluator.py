@@ -214,9 +214,6 @@ class Evaluator:
       seeds: Seeds of the episodes, at least one.
       generator: The `tf.random.Generator` from which the policy samples: each
         evaluation begins with its current state. None if it uses no generator.
-
-    Raises:
-      InvalidValue: If there are no seeds.
     """
     self._environment = environment
     self._actor = actors.PolicyActor(policy)

@@ -63,11 +63,7 @@ class SavedPolicy:
   def check_fits(
       self, environment: vector_environment.VectorPyEnvironment
   ) -> None:
-    """Raises SavedPolicyError unless the policy can play in an environment.
-
-    Args:
-      environment: A `VectorPyEnvironment`.
-    """
+    """Raises SavedPolicyError unless the policy can play in an environment."""
     expected = ts.time_step_spec(environment.observation_spec()).observation
     faults = spec_differences.differences(
         self.time_step_spec.observation, expected, 'observation'

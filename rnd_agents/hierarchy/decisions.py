@@ -15,8 +15,8 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
-from rnd_agents.ops import recurrences
-from rnd_agents.statistics import environment_rows
+from rnd_agents.ops import discounting
+from rnd_agents.statistics import running_statistics
 
 
 class _Row(NamedTuple):
@@ -64,7 +64,7 @@ class Decisions(tf.Module):
     """
     super().__init__(name=name)
     self._discount_factor = float(discount_factor)
-    self._open = environment_rows.EnvironmentRows((
+    self._open = running_statistics.EnvironmentRows((
         _Row(spec.step_type, spec.observation, spec.action, spec.policy_info),
         _Sums(*[tf.TensorSpec([], tf.float32)] * 3),
         tf.TensorSpec([], tf.bool),  # Whether there is an open decision.
@@ -155,7 +155,7 @@ class Decisions(tf.Module):
     continues = tf.pad(continues[:, :-1], [[0, 0], [0, 1]])
 
     def product(factors: tf.Tensor, inner: types.Float) -> tf.Tensor:
-      return recurrences.reverse_linear_recurrence(
+      return discounting.reverse_linear_recurrence(
           factors * (1.0 - continues), factors * inner * continues
       )
 
@@ -163,7 +163,7 @@ class Decisions(tf.Module):
     return tf.nest.map_structure(
         lambda x: tf.pad(x, [[0, 0], [0, 1]]),
         _Sums(
-            recurrences.reverse_linear_recurrence(
+            discounting.reverse_linear_recurrence(
                 of_steps.reward, of_steps.weight * continues
             ),
             product(of_steps.discount, gamma),

@@ -98,9 +98,6 @@ class Goals(abc.ABC):
     Returns:
       Goals [B, C, ...], the same number for each environment; by default all
       goals, which must be integers then.
-
-    Raises:
-      ValueError: If goals are not integers.
     """
     if self.spec.shape.rank or not self.spec.dtype.is_integer:
       raise errors.InvalidValue(
@@ -150,7 +147,9 @@ class EntryGoals(Goals):
   def __init__(
       self,
       observation_spec: types.NestedTensorSpec,
-      entries: Sequence[Sequence[Any]] | None = None,
+      entries: (
+          Sequence[Sequence[int] | Sequence[Sequence[int]]] | None
+      ) = None,
   ):
     """Creates the goals.
 
@@ -159,16 +158,13 @@ class EntryGoals(Goals):
       entries: The entry of each goal, a tuple with an index for each dimension
         of the observation, or several such tuples; None for a goal for each
         entry of a vector.
-
-    Raises:
-      ValueError: If the observation has no such entries.
     """
     if entries is None:
       size = _only_vector('EntryGoals', observation_spec)
       entries = [(i,) for i in range(size)]
     shapes = [spec.shape for spec in tf.nest.flatten(observation_spec)]
-    of_goals = [
-        [entry] if all(isinstance(i, int) for i in entry) else entry
+    of_goals: list[list[Any]] = [
+        [entry] if all(isinstance(i, int) for i in entry) else [*entry]
         for entry in entries
     ]
     if not of_goals or not all(
@@ -230,10 +226,6 @@ class PositionGoals(Goals):
       low: Least value of each entry.
       high: Greatest value of each entry.
       tolerance: Largest distance of each entry from the goal's.
-
-    Raises:
-      ValueError: If the observation has no such entries, or an argument has
-        another length.
     """
     num_entries = _only_vector('PositionGoals', observation_spec)
     if not entries or not all(0 <= i < num_entries for i in entries):

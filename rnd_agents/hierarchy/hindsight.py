@@ -8,7 +8,6 @@ et al., 2017, section 4.2). An off-policy agent may learn from the copies, since
 only goals, rewards and ends change, and no actions.
 """
 
-
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import trajectory

@@ -11,11 +11,11 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
-from rnd_agents.collecting import random_policies
+from rnd_agents.collecting import collector
 from rnd_agents.hierarchy import goals as goals_lib
 
 
-class TwoLevelPolicy(random_policies.ComposedPolicy):
+class TwoLevelPolicy(collector.ComposedPolicy):
   """Chooses a goal at some steps, and acts towards it at every step.
 
   A goal is chosen where an episode begins, and where the last one was reached

@@ -6,25 +6,22 @@ from rnd_agents import _compat
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
-from rnd_agents.networks import initializers
+from rnd_agents.networks import keras_layers
 from rnd_agents.networks import parameters
-from rnd_agents.networks import policy_heads
 from rnd_agents.networks import precision
 from rnd_agents.networks import q_network
 from rnd_agents.networks import recurrent_cores
-from rnd_agents.networks import resnet
 from rnd_agents.networks import rnd_network
 from rnd_agents.networks.actor_critic_network import ActorCriticNetwork
-from rnd_agents.networks.factory import create_atari_networks
 from rnd_agents.networks.factory import create_networks
 from rnd_agents.networks.factory import create_rnd_networks
 from rnd_agents.networks.factory import Networks
+from rnd_agents.networks.keras_layers import ResNet
 from rnd_agents.networks.q_network import create_q_networks
 from rnd_agents.networks.q_network import QNetworks
 from rnd_agents.networks.q_network import RecurrentQNetwork
 from rnd_agents.networks.recurrent_cores import GRUCore
 from rnd_agents.networks.recurrent_cores import LSTMCore
-from rnd_agents.networks.resnet import ResNet
 from rnd_agents.networks.rnd_network import RNDNetwork
 
 __all__ = [
@@ -37,19 +34,16 @@ __all__ = [
     'RecurrentQNetwork',
     'ResNet',
     'actor_critic_network',
-    'create_atari_networks',
     'create_networks',
     'create_q_networks',
     'create_rnd_networks',
     'encoders',
     'factory',
-    'initializers',
+    'keras_layers',
     'parameters',
-    'policy_heads',
     'precision',
     'q_network',
     'recurrent_cores',
-    'resnet',
     'rnd_network',
 ]
 

@@ -14,8 +14,7 @@ from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
-from rnd_agents.networks import image_inputs
-from rnd_agents.networks import initializers
+from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 
 # Makes a layer from images [B, H, W, C] to features [B, F]; called with the
@@ -25,8 +24,6 @@ ImageLayerFn = Callable[..., tf.keras.layers.Layer]
 # Convolutions as (filters, kernel size, stride), VALID padding.
 # Mnih et al., 2015; the RND authors' RND networks use the same.
 NATURE_CONV_LAYERS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
-# The RND authors' policy: their code has a 4x4 third kernel.
-RND_PAPER_POLICY_CONV_LAYERS = ((32, 8, 4), (64, 4, 2), (64, 4, 1))
 # For grids of a few cells, such as MiniGrid's 7x7 view.
 GRID_CONV_LAYERS = ((32, 3, 1), (64, 3, 1))
 
@@ -113,7 +110,7 @@ class VectorInput(tf.keras.layers.Layer):
     )
 
 
-def default_conv_layers(spec: tf.TensorSpec) -> image_inputs.ConvLayers:
+def default_conv_layers(spec: tf.TensorSpec) -> keras_layers.ConvLayers:
   """Returns convolutions that fit an image's size; () below 5x5."""
   side = min(spec.shape[:2])
   if side >= _SMALLEST_NATURE_IMAGE:
@@ -134,8 +131,8 @@ def holds_pixels(spec: tf.TensorSpec) -> bool:
 
 def input_layer(
     spec: tf.TensorSpec,
-    conv_layers: image_inputs.ConvLayers | None,
-    activation: image_inputs.Activation,
+    conv_layers: keras_layers.ConvLayers | None,
+    activation: keras_layers.Activation,
     compute_dtype: str = precision.FLOAT32,
     image_layer_fn: ImageLayerFn | None = None,
     pixel_exponent: float = 1.0,
@@ -153,13 +150,13 @@ def input_layer(
   )
   if not holds_pixels(spec) or pixel_exponent == 1.0:
     return layer
-  power = image_inputs.PixelPower(pixel_exponent, dtype=dtype)
+  power = keras_layers.PixelPower(pixel_exponent, dtype=dtype)
   return tf.keras.Sequential([power, layer])
 
 
 def _image_layer_fn(
     spec: tf.TensorSpec,
-    conv_layers: image_inputs.ConvLayers | None,
+    conv_layers: keras_layers.ConvLayers | None,
     image_layer_fn: ImageLayerFn | None,
 ) -> ImageLayerFn | None:
   """Returns the function that makes an image's layer; None for other leaves."""
@@ -168,14 +165,14 @@ def _image_layer_fn(
   if image_layer_fn is None:
     layers = default_conv_layers(spec) if conv_layers is None else conv_layers
     if layers:
-      return functools.partial(image_inputs.ImageInput, layers)
+      return functools.partial(keras_layers.ImageInput, layers)
   return image_layer_fn
 
 
 def preprocessing(
     observation_spec: types.NestedTensorSpec,
-    conv_layers: image_inputs.ConvLayers | None,
-    activation: image_inputs.Activation,
+    conv_layers: keras_layers.ConvLayers | None,
+    activation: keras_layers.Activation,
     compute_dtype: str = precision.FLOAT32,
     image_layer_fn: ImageLayerFn | None = None,
     pixel_exponent: float = 1.0,
@@ -226,9 +223,9 @@ def preprocessing(
 def create_encoder(
     observation_spec: types.NestedTensorSpec,
     fc_layer_params: Sequence[int] = (64, 64),
-    conv_layers: image_inputs.ConvLayers | None = None,
-    activation: image_inputs.Activation = 'tanh',
-    conv_activation: image_inputs.Activation = 'relu',
+    conv_layers: keras_layers.ConvLayers | None = None,
+    activation: keras_layers.Activation = 'tanh',
+    conv_activation: keras_layers.Activation = 'relu',
     image_layer_fn: ImageLayerFn | None = None,
     pixel_exponent: float = 1.0,
     compute_dtype: str = precision.FLOAT32,
@@ -258,10 +255,6 @@ def create_encoder(
   Returns:
     An `EncodingNetwork` with orthogonal weights (gain sqrt 2) and zero biases.
     Its output has the type `compute_dtype`.
-
-  Raises:
-    InvalidType: If image_layer_fn is not a function.
-    InvalidValue: If it has no effect, or the exponent is not above 0.
   """
   if image_layer_fn is not None:
     _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers)
@@ -280,7 +273,7 @@ def create_encoder(
       ),
       fc_layer_params=fc_layer_params,
       activation_fn=tf.keras.activations.get(activation),
-      kernel_initializer=initializers.FreshOrthogonal(2**0.5),
+      kernel_initializer=keras_layers.FreshOrthogonal(2**0.5),
       dtype=precision.layer_policy(compute_dtype),
       name=name,
   )
@@ -304,13 +297,13 @@ def dense_layers(
       tf.keras.layers.Dense(
           units,
           activation='relu',
-          kernel_initializer=initializers.FreshOrthogonal(2**0.5),
+          kernel_initializer=keras_layers.FreshOrthogonal(2**0.5),
       )
       for units in fc_layer_params
   ]
   layers.append(
       tf.keras.layers.Dense(
-          num_outputs, kernel_initializer=initializers.FreshOrthogonal(gain)
+          num_outputs, kernel_initializer=keras_layers.FreshOrthogonal(gain)
       )
   )
   return tf.keras.Sequential(layers, name=name)
@@ -319,7 +312,7 @@ def dense_layers(
 def _check_image_layer_fn(
     image_layer_fn: Any,
     observation_spec: types.NestedTensorSpec,
-    conv_layers: image_inputs.ConvLayers | None,
+    conv_layers: keras_layers.ConvLayers | None,
 ) -> None:
   """Raises errors for functions that make no layer or have no effect."""
   owner = 'create_encoder.image_layer_fn'

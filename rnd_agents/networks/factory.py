@@ -4,7 +4,6 @@
 
 import collections
 from collections.abc import Callable, Sequence
-import functools
 import numbers
 from typing import Any
 
@@ -17,7 +16,7 @@ from tf_agents.typing import types
 from rnd_agents import errors
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
-from rnd_agents.networks import image_inputs
+from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 from rnd_agents.networks import recurrent_cores
 from rnd_agents.networks import rnd_network
@@ -35,7 +34,7 @@ def create_rnd_networks(
     fc_layer_params: Sequence[int] = (128, 128),
     target_fc_layer_params: Sequence[int] = (128,),
     output_size: int = 64,
-    conv_layers: image_inputs.ConvLayers | None = None,
+    conv_layers: keras_layers.ConvLayers | None = None,
     compute_dtype: str = precision.FLOAT32,
 ) -> tuple[rnd_network.RNDNetwork, rnd_network.RNDNetwork]:
   """Builds RND's predictor and target for one environment.
@@ -52,10 +51,6 @@ def create_rnd_networks(
 
   Returns:
     A tuple (predictor, target).
-
-  Raises:
-    InvalidType: If units are not a list.
-    InvalidValue: If a layer has no units, or convolutions have no image.
   """
   owner = 'create_rnd_networks'
   check_units(
@@ -103,8 +98,8 @@ def create_networks(
     ),
     fc_layer_params: Sequence[int] = (64, 64),
     value_fc_layer_params: Sequence[int] | None = None,
-    activation: image_inputs.Activation = 'tanh',
-    conv_layers: image_inputs.ConvLayers | None = None,
+    activation: keras_layers.Activation = 'tanh',
+    conv_layers: keras_layers.ConvLayers | None = None,
     residual_heads: bool = False,
     core: recurrent_cores.RecurrentCore | None = None,
     compute_dtype: str = precision.FLOAT32,
@@ -137,12 +132,6 @@ def create_networks(
   Returns:
     `Networks`. Policy and values are the two views of one
     `ActorCriticNetwork`, which is their attribute `actor_critic`.
-
-  Raises:
-    InvalidType: If units are not a list.
-    InvalidValue: If a layer has no units, if there are convolutions but no
-      image, if a core has two trunks or is part of other networks, or if
-      residual heads do not fit their trunks.
   """
   observation_spec = tensor_spec.from_spec(observation_spec)
   action_spec = tensor_spec.from_spec(action_spec)
@@ -224,16 +213,7 @@ def _check_trunks(
 
 
 def check_units(owner: str, **layers: Any) -> None:
-  """Raises an error unless numbers of units are integers from 1.
-
-  Args:
-    owner: Function with these arguments, for messages.
-    **layers: Lists of numbers by name.
-
-  Raises:
-    InvalidType: If a value is not a list.
-    InvalidValue: If a number is out of range.
-  """
+  """Raises an error unless units, lists by name, are integers from 1."""
   for name, units in layers.items():
     if not isinstance(units, (tuple, list)):
       raise errors.InvalidType(
@@ -248,15 +228,7 @@ def check_units(owner: str, **layers: Any) -> None:
 
 
 def check_activation(owner: str, activation: Any) -> None:
-  """Raises InvalidValue for an unknown Keras activation.
-
-  Args:
-    owner: Function with this argument, for the message.
-    activation: The value to check.
-
-  Raises:
-    InvalidValue: If Keras does not have such an activation.
-  """
+  """Raises InvalidValue for an unknown Keras activation."""
   try:
     tf.keras.activations.get(activation)
   except (TypeError, ValueError) as error:
@@ -267,15 +239,7 @@ def check_activation(owner: str, activation: Any) -> None:
 
 
 def check_core(core: Any, owner: str) -> None:
-  """Raises InvalidValue unless a value is a new core or None.
-
-  Args:
-    core: The value to check.
-    owner: Function with this argument, for the message.
-
-  Raises:
-    InvalidValue: If it is not a `RecurrentCore`, or part of other networks.
-  """
+  """Raises InvalidValue unless a value is a new core or None."""
   if core is None:
     return
   if not isinstance(core, recurrent_cores.RecurrentCore):
@@ -293,16 +257,12 @@ def check_core(core: Any, owner: str) -> None:
 def check_convolutions(
     owner: str, observation_spec: types.NestedTensorSpec, **layers: Any
 ) -> None:
-  """Raises InvalidValue for convolutions that are not triples or lack an image.
+  """Raises InvalidValue for convolutions that are not triples or fit no image.
 
-  Args:
-    owner: Function with these arguments, for messages.
-    observation_spec: A nest of specs.
-    **layers: Lists of triples, or None, by name.
-
-  Raises:
-    InvalidValue: If a layer is not a triple, or no observation is an image.
+  `layers` are lists of triples, or None, by name.
   """
+  specs = tf.nest.flatten(observation_spec)
+  images = [spec.shape[:2] for spec in specs if encoders.is_image(spec)]
   for name, convolutions in layers.items():
     if not convolutions:
       continue
@@ -319,47 +279,18 @@ def check_convolutions(
             f'{owner}.{name} must hold triples (filters, kernel size,'
             f' stride) of integers from 1, got {layer!r}.'
         )
-    if not any(map(encoders.is_image, tf.nest.flatten(observation_spec))):
+    if not images:
       raise errors.InvalidValue(
           f'{owner}.{name} are convolutions, and no observation is an'
           ' image [height, width, channels]: leave it out, or reshape the'
           ' observation in a wrapper.'
       )
-
-
-def create_atari_networks(
-    num_actions: int = 18, compute_dtype: str = precision.FLOAT32
-) -> Networks:
-  """Builds the networks of the RND authors' code for 84x84 Atari frames.
-
-  Policy: 4 stacked frames, convolutions 32 8x8/4, 64 4x4/2, 64 4x4/1, dense 256
-  and 448, residual heads. RND: the newest frame, convolutions 32 8x8/4, 64
-  4x4/2, 64 3x3/1, target 512, predictor 512, 512, 512. With 18 actions the
-  policy has 1,223,156 parameters, the target 1,677,984 and the predictor
-  2,203,296.
-
-  Args:
-    num_actions: Number of discrete actions.
-    compute_dtype: As for `create_networks`, and of the RND networks, too.
-
-  Returns:
-    `Networks` on uint8 frames [84, 84, 4] and RND input [84, 84, 1].
-  """
-  return create_networks(
-      tf.TensorSpec([84, 84, 4], tf.uint8),
-      encoders.discrete_spec(num_actions),
-      tf.TensorSpec([84, 84, 1], tf.float32),
-      fc_layer_params=(256, 448),
-      activation='relu',
-      conv_layers=encoders.RND_PAPER_POLICY_CONV_LAYERS,
-      residual_heads=True,
-      compute_dtype=compute_dtype,
-      rnd_networks_fn=functools.partial(
-          create_rnd_networks,
-          fc_layer_params=(512, 512),
-          target_fc_layer_params=(),
-          output_size=512,
-          conv_layers=encoders.NATURE_CONV_LAYERS,
-          compute_dtype=compute_dtype,
-      ),
-  )
+    for height, width in images:
+      for layer in convolutions:
+        _, size, stride = layer
+        if size > min(height, width):
+          raise errors.InvalidValue(
+              f'{owner}.{name} has the convolution {layer!r} for an input of'
+              f' {height} x {width}: choose a smaller kernel, or fewer layers.'
+          )
+        height, width = ((n - size) // stride + 1 for n in (height, width))

@@ -8,7 +8,6 @@ float32 with 8 bits of precision instead of 24. So weights, statistics, losses,
 recurrent states and the last layer of every network stay float32.
 """
 
-
 import tensorflow as tf
 
 from rnd_agents import errors
@@ -32,9 +31,6 @@ def layer_policy(compute_dtype: str) -> tf.keras.mixed_precision.Policy:
 
   Returns:
     A `tf.keras.mixed_precision.Policy`; variables are float32 in any case.
-
-  Raises:
-    InvalidValue: If it is something else.
   """
   if compute_dtype not in (AUTO, FLOAT32, BFLOAT16):
     raise errors.InvalidValue(

@@ -15,7 +15,7 @@ from tf_agents.typing import types
 from rnd_agents import errors
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
-from rnd_agents.networks import image_inputs
+from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 from rnd_agents.networks import recurrent_cores
 from rnd_agents.ops import q_learning
@@ -56,9 +56,6 @@ class RecurrentQNetwork(network.Network):
       head_units: Units of the hidden layers of the head; None for none.
       dueling: Whether value and advantages have heads of their own.
       name: Name of the network.
-
-    Raises:
-      InvalidValue: If the actions are not one discrete choice from 0.
     """
     check_action_spec(action_spec)
     super().__init__(
@@ -115,11 +112,7 @@ class RecurrentQNetwork(network.Network):
 
 
 def check_action_spec(action_spec: tensor_spec.BoundedTensorSpec) -> None:
-  """Raises InvalidValue unless actions are one discrete choice from 0.
-
-  Args:
-    action_spec: The spec to check: an integer `BoundedTensorSpec` [] from 0.
-  """
+  """Raises InvalidValue unless actions are one discrete choice from 0."""
   if (
       not isinstance(action_spec, tensor_spec.BoundedTensorSpec)
       or action_spec.shape.rank != 0
@@ -139,8 +132,8 @@ def create_q_networks(
     observation_spec: types.NestedTensorSpec,
     action_spec: tensor_spec.BoundedTensorSpec,
     fc_layer_params: Sequence[int] = (64,),
-    activation: image_inputs.Activation = 'relu',
-    conv_layers: image_inputs.ConvLayers | None = None,
+    activation: keras_layers.Activation = 'relu',
+    conv_layers: keras_layers.ConvLayers | None = None,
     core: recurrent_cores.RecurrentCore | None = None,
     head_units: int | None = 64,
     dueling: bool = True,
@@ -163,12 +156,6 @@ def create_q_networks(
 
   Returns:
     `QNetworks`, whose weights differ until the agent copies them.
-
-  Raises:
-    InvalidType: If units are not a list.
-    InvalidValue: If the actions are not one discrete choice from 0, the core is
-      not a core or is in use, a layer has no units, or convolutions have no
-      image.
   """
   owner = 'create_q_networks'
   factory.check_core(core, owner)

@@ -14,7 +14,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
 from rnd_agents import errors
-from rnd_agents.networks import initializers
+from rnd_agents.networks import keras_layers
 
 
 class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
@@ -37,9 +37,6 @@ class RecurrentCore(tf.keras.layers.Layer, abc.ABC):
       units: Number of output features.
       state_spec: Nest of tensor specs of one state.
       name: Name of the layer.
-
-    Raises:
-      InvalidValue: If `units` is not an integer from 1.
     """
     super().__init__(name=name)
     self.units = units
@@ -162,8 +159,8 @@ class LSTMCore(RecurrentCore):
   def _create_cell(self) -> tf.keras.layers.Layer:
     return tf.keras.layers.LSTMCell(
         self.units,
-        kernel_initializer=initializers.FreshOrthogonal(),
-        recurrent_initializer=initializers.FreshOrthogonal(),
+        kernel_initializer=keras_layers.FreshOrthogonal(),
+        recurrent_initializer=keras_layers.FreshOrthogonal(),
     )
 
 
@@ -182,8 +179,8 @@ class GRUCore(RecurrentCore):
     return tf.keras.layers.GRUCell(
         self.units,
         reset_after=False,
-        kernel_initializer=initializers.FreshOrthogonal(),
-        recurrent_initializer=initializers.FreshOrthogonal(),
+        kernel_initializer=keras_layers.FreshOrthogonal(),
+        recurrent_initializer=keras_layers.FreshOrthogonal(),
     )
 
 

@@ -9,8 +9,7 @@ from tf_agents.networks import encoding_network
 from tf_agents.typing import types
 
 from rnd_agents.networks import encoders
-from rnd_agents.networks import image_inputs
-from rnd_agents.networks import initializers
+from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 
 
@@ -28,7 +27,7 @@ class RNDNetwork(encoding_network.EncodingNetwork):
       observation_spec: types.NestedTensorSpec,
       fc_layer_params: Sequence[int] = (128,),
       output_size: int = 64,
-      conv_layers: image_inputs.ConvLayers | None = None,
+      conv_layers: keras_layers.ConvLayers | None = None,
       trainable: bool = True,
       compute_dtype: str = precision.FLOAT32,
       name: str = 'RNDNetwork',
@@ -62,14 +61,14 @@ class RNDNetwork(encoding_network.EncodingNetwork):
         tf.keras.layers.Dense(
             units,
             activation='relu',
-            kernel_initializer=initializers.FreshOrthogonal(gain),
+            kernel_initializer=keras_layers.FreshOrthogonal(gain),
             dtype=precision.layer_policy(compute_dtype),
         )
         for units in fc_layer_params
     ]
     self._dense_layers.append(
         tf.keras.layers.Dense(
-            output_size, kernel_initializer=initializers.FreshOrthogonal(gain)
+            output_size, kernel_initializer=keras_layers.FreshOrthogonal(gain)
         )
     )
     self.create_variables()

@@ -6,7 +6,6 @@ Rows [B, R] are observations of B environments in their order. For an episode
 that began in an earlier call, a memory holds what it has shown so far.
 """
 
-
 import tensorflow as tf
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Terms of the PPO objective."""
+"""Terms of the PPO objective, and of that of RND's predictor."""
 
 from collections.abc import Sequence
 
@@ -142,3 +142,60 @@ def explained_variance(
       1.0 - tf.math.divide_no_nan(variance(returns - values), total),
       0.0,
   )
+
+
+def rnd_error(predictions: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
+  """Computes the prediction error of each sample, a mean over the features.
+
+      e(x) = 1/F sum_j (f^_j(x) - f_j(x))^2
+
+  The paper (section 2.2) writes the squared norm; its code takes the mean. The
+  factor cancels when the bonus is normalised. No gradient reaches the targets.
+
+  Args:
+    predictions: f^, a float tensor [..., F].
+    targets: f, a float tensor [..., F].
+
+  Returns:
+    A float tensor [...].
+  """
+  predictions = tf.convert_to_tensor(predictions)
+  targets = tf.convert_to_tensor(targets)
+  if not predictions.shape.is_compatible_with(targets.shape):
+    raise ValueError(
+        'predictions and targets must have equal shapes, got'
+        f' {predictions.shape} and {targets.shape}.'
+    )
+  return tf.reduce_mean(
+      tf.math.squared_difference(predictions, tf.stop_gradient(targets)), -1
+  )
+
+
+def predictor_loss(
+    errors: tf.Tensor,
+    mask: tf.Tensor | None = None,
+    weights: tf.Tensor | None = None,
+) -> tf.Tensor:
+  """Computes the mean weighted error of the samples that the mask keeps.
+
+      L = sum_i m_i w_i e_i / max(sum_i m_i, 1)
+
+  (The authors' code, with weights of 1; appendix A.4 of the paper gives the
+  kept proportion.) It is 0 where the mask keeps none, and linear in the
+  weights.
+
+  Args:
+    errors: `e`, a float tensor [M].
+    mask: `m`, booleans [M]; None for all.
+    weights: `w`, floats [M]; None for 1.
+
+  Returns:
+    A float scalar.
+  """
+  if mask is None:
+    mask = tf.ones_like(errors)
+  mask = tf.cast(mask, errors.dtype)
+  kept = mask * errors
+  if weights is not None:
+    kept *= tf.cast(weights, errors.dtype)
+  return tf.reduce_sum(kept) / tf.maximum(tf.reduce_sum(mask), 1.0)

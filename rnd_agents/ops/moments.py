@@ -1,12 +1,8 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Running moments and the discounted-return filter behind them."""
-
+"""Running moments, and whitening by them."""
 
 import tensorflow as tf
-from tf_agents.typing import types
-
-from rnd_agents.ops import recurrences
 
 
 def batch_moments(
@@ -78,37 +74,32 @@ def merge_moments(
   return mean, sum_of_squares / count, count
 
 
-def discounted_return_filter(
-    rewards: tf.Tensor,
-    discounts: types.Float,
-    initial: tf.Tensor,
-    valid: tf.Tensor,
-) -> tuple[tf.Tensor, tf.Tensor]:
-  """Computes the discounted sums whose standard deviation scales rewards.
+def whiten_and_clip(
+    values: tf.Tensor,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    clip_value: float | None,
+) -> tf.Tensor:
+  """Computes `clip((x - mean) / sqrt(variance), -c, c)`.
 
-      R_t = g_t R_{t-1} + r_t
+  (Burda et al., 2018, section 2.4.)
 
-  It runs forwards in time, as the RND authors' `RewardForwardFilter` does
-  (Burda et al., 2018, section 2.4): each value is a discounted return seen from
-  its last reward. Rows that are not valid (boundaries between episodes) leave
-  it unchanged.
+  No epsilon is added to the variance: it would hide inputs whose natural scale
+  is small. An input that never varied is clipped as soon as it varies.
 
   Args:
-    rewards: `r`, a float tensor [B, T].
-    discounts: `g`, a float tensor [B, T] or a float. A never-reset stream has
-      the same g everywhere; 0 at an episode's first transition resets.
-    initial: `R` after the rollout before this one, a float tensor [B].
-    valid: Boolean tensor [B, T].
+    values: A float tensor [..., inner...].
+    mean: A tensor [inner...].
+    variance: A tensor [inner...], above 0.
+    clip_value: `c`, a float above 0, or None for no clipping.
 
   Returns:
-    A tuple (filtered [B, T], last [B]): `R` at every row and after the last
-    one, to be handed in as `initial` next time.
+    A tensor like `values`.
   """
-  rewards = tf.convert_to_tensor(rewards)
-  discounts = discounts * tf.ones_like(rewards)
-  filtered = recurrences.linear_recurrence(
-      tf.where(valid, rewards, tf.zeros_like(rewards)),
-      tf.where(valid, discounts, tf.ones_like(discounts)),
-      initial,
-  )
-  return filtered, filtered[:, -1]
+  # The moments may be float64: only their quotient is needed in float32.
+  mean = tf.cast(mean, values.dtype)
+  scale = tf.cast(tf.math.rsqrt(variance), values.dtype)
+  whitened = (values - mean) * scale
+  if clip_value is None:
+    return whitened
+  return tf.clip_by_value(whitened, -clip_value, clip_value)

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Q-learning on sequences: targets, losses and demonstrations' margin.
+"""Q-learning on replayed sequences: targets, losses, margin, priorities.
 
 The equations by which R2D2 (Kapturowski et al., 2019), DQfD (Hester et al.,
 2018, arXiv 1704.03732) and R2D3 (Paine et al., 2019, arXiv 1909.01387) learn
@@ -20,8 +20,7 @@ import numbers
 
 import numpy as np
 import tensorflow as tf
-
-from rnd_agents.ops import value_rescaling
+from tf_agents.typing import types
 
 
 def valid_steps(is_last: tf.Tensor) -> tf.Tensor:
@@ -120,7 +119,7 @@ def bootstrap_values(
     values = tf.reduce_max(target_q_values, axis=-1)
   if rescaling_epsilon is None:
     return values
-  return value_rescaling.inverse_rescale(values, rescaling_epsilon)
+  return inverse_rescale(values, rescaling_epsilon)
 
 
 def n_step_returns(
@@ -152,10 +151,6 @@ def n_step_returns(
 
   Returns:
     G, a float tensor [B, T]; 0 where no action was taken.
-
-  Raises:
-    TypeError: If num_steps is not an integer.
-    ValueError: If num_steps is below 1 or the shapes do not fit.
   """
   _check_num_steps(num_steps)
   rewards = tf.convert_to_tensor(rewards)
@@ -227,7 +222,7 @@ def n_step_targets(
       rewards, discounts, values, is_last, discount_factor, num_steps
   )
   if rescaling_epsilon is not None:
-    targets = value_rescaling.rescale(targets, rescaling_epsilon)
+    targets = rescale(targets, rescaling_epsilon)
   return tf.stop_gradient(targets)
 
 
@@ -276,9 +271,6 @@ def large_margin_losses(
 
   Returns:
     J_E, a float tensor [...].
-
-  Raises:
-    ValueError: If margin is negative or is_demonstration has another rank.
   """
   if margin < 0:
     raise ValueError(f'margin must be at least 0, got {margin}.')
@@ -382,6 +374,179 @@ def batch_loss(
   return tf.reduce_mean(losses)
 
 
+def _check_num_steps(num_steps: int) -> None:
+  if isinstance(num_steps, bool) or not isinstance(num_steps, numbers.Integral):
+    raise TypeError(
+        f'num_steps must be an integer number of steps, got {num_steps!r}.'
+    )
+  if num_steps < 1:
+    raise ValueError(f'num_steps must be at least 1, got {num_steps}.')
+
+
+# -----------------------------------------------------------------------------
+# Value rescaling maps returns of any size to a range that networks can fit:
+#
+#     h(x) = sign(x) (sqrt(|x| + 1) - 1) + epsilon x
+#
+# (Pohlen et al., 2018, arXiv 1805.11593, section 3.2; R2D2, section 2.3, with
+# epsilon 1e-3.) The usual code subtracts nearly equal numbers, in h^-1 divided
+# by epsilon: at epsilon 1e-3 that leaves 1e-4 of error in float32. The forms
+# here are equal to it in algebra and subtract nothing, so that h^-1(h(x)) in
+# float32 is x to a relative error of 1e-6 for every |x| from 1e-30 to 1e6, and
+# both have their true slope at 0.
+
+
+def rescale(values: tf.Tensor, epsilon: float = 1e-3) -> tf.Tensor:
+  """Computes h, as `x / (sqrt(|x| + 1) + 1) + epsilon x`.
+
+  Args:
+    values: x, a float tensor of any shape.
+    epsilon: A float, at least 0. Above 0 it bounds the slope of h^-1.
+
+  Returns:
+    h(x), a tensor like `values`.
+  """
+  _check_epsilon(epsilon)
+  values = tf.convert_to_tensor(values)
+  return values / (tf.sqrt(tf.abs(values) + 1.0) + 1.0) + epsilon * values
+
+
+def inverse_rescale(values: tf.Tensor, epsilon: float = 1e-3) -> tf.Tensor:
+  """Computes h^-1.
+
+  With u = sqrt(|x| + 1) - 1, so that |x| = u (u + 2), h(|x|) = |y| reads
+  epsilon u^2 + (1 + 2 epsilon) u - |y| = 0, and its positive root is
+
+      u = 2 |y| / (1 + 2 epsilon + sqrt((1 + 2 epsilon)^2 + 4 epsilon |y|))
+
+  Args:
+    values: y, a float tensor of any shape.
+    epsilon: The argument of `rescale`.
+
+  Returns:
+    x with h(x) = y, a tensor like `values`.
+  """
+  _check_epsilon(epsilon)
+  values = tf.convert_to_tensor(values)
+  linear = 1.0 + 2.0 * epsilon
+  root = tf.sqrt(linear**2 + 4.0 * epsilon * tf.abs(values))
+  # Has the sign of y: no tf.sign is needed, whose slope at 0 would be 0.
+  u = 2.0 * values / (linear + root)
+  return u * (tf.abs(u) + 2.0)
+
+
+def _check_epsilon(epsilon: float) -> None:
+  if epsilon < 0:
+    raise ValueError(
+        f'The epsilon of value rescaling must be at least 0, got {epsilon}: h'
+        ' would have no inverse.'
+    )
+
+
+# -----------------------------------------------------------------------------
+# Prioritised replay of sequences.
+
+
+def sequence_priorities(
+    td_errors: tf.Tensor, valid_mask: tf.Tensor, max_weight: float = 0.9
+) -> tf.Tensor:
+  """Computes the replay priority of each sequence.
+
+      p = eta max_t |delta_t| + (1 - eta) mean_t |delta_t|
+
+  (R2D2, Kapturowski et al., 2019, section 2.3, eta = 0.9.) Steps without a loss
+  count in neither. `PrioritizedReplay` raises the priority to its exponent.
+
+  Args:
+    td_errors: delta, in the units of the network's output, or another measure
+      of each step. Float [B, T].
+    valid_mask: Which steps count, booleans [B, T].
+    max_weight: eta, a float from 0 to 1.
+
+  Returns:
+    Priorities, a float tensor [B]; 0 where no step counts. No gradient passes.
+  """
+  sizes = tf.abs(tf.stop_gradient(tf.convert_to_tensor(td_errors)))
+  tf.debugging.assert_shapes(
+      [(sizes, ('B', 'T')), (valid_mask, ('B', 'T'))],
+      message='td_errors and valid_mask must both be [B, T]',
+  )
+  sizes = tf.where(valid_mask, sizes, tf.zeros_like(sizes))
+  count = tf.reduce_sum(tf.cast(valid_mask, sizes.dtype), axis=1)
+  mean = tf.reduce_sum(sizes, axis=1) / tf.maximum(count, 1.0)
+  largest = tf.reduce_max(sizes, axis=1)
+  return max_weight * largest + (1.0 - max_weight) * mean
+
+
+def importance_weights(
+    probabilities: tf.Tensor,
+    table_sizes: tf.Tensor,
+    exponent: float | tf.Tensor,
+) -> tf.Tensor:
+  """Returns weights that correct for sampling by priority; the largest is 1.
+
+      w_i = (N_i P_i)^-beta / max_j (N_j P_j)^-beta
+
+  (Schaul et al., 2016, arXiv 1511.05952, section 3.4, the maximum taken over
+  the batch.) Sequences of several tables have the size of their own table each,
+  and the maximum is taken over all.
+
+  Args:
+    probabilities: P, the probability of each sequence to be drawn from its
+      table, above 0, such as `prioritized_replay.Batch.probabilities`. Float
+      [B].
+    table_sizes: N, the number of sequences in each one's table, numbers [B].
+    exponent: beta, a float or a scalar tensor from 0 (all weights are 1) to 1.
+
+  Returns:
+    Weights, float32 [B].
+
+  Raises:
+    tf.errors.InvalidArgumentError: If a probability is not above 0.
+  """
+  # Tables hold millions: a float32 product would not be exact.
+  chances = tf.cast(probabilities, tf.float64) * tf.cast(
+      table_sizes, tf.float64
+  )
+  tf.debugging.assert_positive(
+      chances,
+      'Nothing is drawn with probability 0 or from an empty table: pass the'
+      ' probabilities that the batch was sampled with.',
+  )
+  # The largest weight belongs to the smallest chance: the quotient of chances
+  # cannot overflow, as their powers could.
+  relative = tf.reduce_min(chances) / chances
+  return tf.cast(relative ** tf.cast(exponent, tf.float64), tf.float32)
+
+
+# -----------------------------------------------------------------------------
+# Schedules.
+
+
+def linear_schedule(
+    first: float,
+    last: float,
+    train_step: tf.Tensor,
+    num_train_steps: int | None,
+) -> types.Float:
+  """Interpolates from `first` to `last` over the first optimizer steps.
+
+  Args:
+    first: Value at step 0.
+    last: Value from step `num_train_steps` on.
+    train_step: Optimizer steps so far, a scalar integer tensor.
+    num_train_steps: Steps from `first` to `last`, at least 1; None keeps
+      `first`.
+
+  Returns:
+    A float32 scalar tensor; `first` itself if `num_train_steps` is None.
+  """
+  if num_train_steps is None:
+    return first
+  done = tf.cast(train_step, tf.float32) / num_train_steps
+  return first + (last - first) * tf.minimum(done, 1.0)
+
+
 def epsilon_ladder(
     num_environments: int, base: float = 0.4, exponent: float = 7.0
 ) -> np.ndarray:
@@ -399,9 +564,6 @@ def epsilon_ladder(
 
   Returns:
     float32 array [N].
-
-  Raises:
-    ValueError: If there is no environment or base is not a probability.
   """
   if num_environments < 1:
     raise ValueError(
@@ -411,12 +573,3 @@ def epsilon_ladder(
     raise ValueError(f'base must be a probability, got {base}.')
   rungs = np.arange(num_environments) / max(num_environments - 1, 1)
   return (base ** (1.0 + exponent * rungs)).astype(np.float32)
-
-
-def _check_num_steps(num_steps: int) -> None:
-  if isinstance(num_steps, bool) or not isinstance(num_steps, numbers.Integral):
-    raise TypeError(
-        f'num_steps must be an integer number of steps, got {num_steps!r}.'
-    )
-  if num_steps < 1:
-    raise ValueError(f'num_steps must be at least 1, got {num_steps}.')

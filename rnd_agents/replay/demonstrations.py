@@ -41,6 +41,7 @@ from tf_agents.utils import example_encoding_dataset
 from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import spec_differences
+from rnd_agents.statistics import finite
 
 SPEC_SUFFIX = '.spec'  # TF-Agents' own.
 RECORD_SUFFIX = '.json'
@@ -90,8 +91,15 @@ class Record(NamedTuple):
       return None
     try:
       with open(record_path, encoding='utf-8') as file:
-        return cls(**json.load(file))
-    except (TypeError, ValueError) as error:
+        record = cls(**json.load(file))
+      texts = [] if record.environment is None else record.environment.values()
+      counts = {type(record.episodes), type(record.frames)}
+      if not all(isinstance(text, str) for text in texts) or (
+          counts not in ({int}, {type(None)})
+      ):
+        raise TypeError
+      return record
+    except (AttributeError, TypeError, ValueError) as error:
       raise DemonstrationError(
           f'{record_path} is damaged, or does not describe demonstrations. Copy'
           f' it again from where it was written, or move it away to read {path}'
@@ -506,12 +514,15 @@ def _check_episode(
       )
     if leaf.dtype.is_floating and not np.isfinite(array).all():
       raise DemonstrationError(f'{what}: {name} has a NaN or an infinity.')
+    high = dict(discount=1.0, reward=finite.LARGEST_REWARD).get(name, np.inf)
+    low = 0.0 if name == 'discount' else -high
     if name.startswith('action') and hasattr(leaf, 'minimum'):
-      if np.any(array < leaf.minimum) or np.any(array > leaf.maximum):
-        raise DemonstrationError(
-            f'{what}: {name} goes from {array.min()} to {array.max()}, beyond'
-            f' its bounds, {np.min(leaf.minimum)} to {np.max(leaf.maximum)}.'
-        )
+      low, high = leaf.minimum, leaf.maximum
+    if np.any(array < low) or np.any(array > high):
+      raise DemonstrationError(
+          f'{what}: {name} goes from {array.min()} to {array.max()}, beyond its'
+          f' bounds, {np.min(low)} to {np.max(high)}.'
+      )
   expected = np.full(num_frames, ts.StepType.MID, np.int32)
   expected[:1], expected[-1:] = ts.StepType.FIRST, ts.StepType.LAST
   if num_frames < 2 or not np.array_equal(episode.step_type, expected):

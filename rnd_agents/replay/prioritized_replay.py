@@ -9,7 +9,7 @@ al., 2019, section 3). A sequence keeps the recurrent state of its first frame
 only.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 import os
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import files
+from rnd_agents import ranges
 from rnd_agents import spec_differences
 from rnd_agents.replay import sequence_table
 
@@ -89,15 +90,19 @@ class PrioritizedReplay:
           'PrioritizedReplay.max_sequences is missing: how many sequences to'
           ' keep, such as 10_000. docs/r2d3.md tells how much memory they take.'
       )
-    if not 0 < min_sequences <= max_sequences:
+    ranges.check(
+        dict(
+            max_sequences=ranges.COUNT,
+            min_sequences=ranges.COUNT,
+            priority_exponent=ranges.AT_LEAST_0,
+        ),
+        locals(),
+        'PrioritizedReplay.',
+    )
+    if min_sequences > max_sequences:
       raise errors.InvalidValue(
-          f'PrioritizedReplay.min_sequences={min_sequences} must be from 1 to'
+          f'PrioritizedReplay.min_sequences={min_sequences} must be at most'
           f' max_sequences={max_sequences}.'
-      )
-    if priority_exponent < 0.0:
-      raise errors.InvalidValue(
-          'PrioritizedReplay.priority_exponent must be at least 0, got'
-          f' {priority_exponent}.'
       )
     self._spec = spec
     self._flat_spec = tf.nest.flatten(spec)
@@ -235,14 +240,14 @@ class PrioritizedReplay:
     """Writes the sequences that are new since the last `save` or `restore`.
 
     Files never change: the state that an earlier `save` returned can be
-    restored as long as its files are kept (`file_names`, `prune`).
+    restored as long as its files are kept (`saved_files`).
 
     Args:
       folder: Folder that only this replay uses; created if it is missing.
 
     Returns:
-      The picklable argument of `restore`: everything but the sequences, and the
-      names of their files.
+      The argument of `restore`, plain data: everything but the sequences, and
+      size and checksum of each of their files.
 
     Raises:
       OSError: If writing fails. Earlier files stay.
@@ -334,17 +339,10 @@ class PrioritizedReplay:
     return None
 
 
-def file_names(state: Mapping[str, Any]) -> list[str]:
-  """Returns the names of the files of a state of `PrioritizedReplay.save`."""
+def saved_files(state: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+  """Returns `files.fingerprint` by name of the files of a state of `save`."""
   tables = state['tables'].values()
-  return [name for table in tables for name in table['files']]
-
-
-def prune(folder: str, names: Collection[str]) -> None:
-  """Deletes the files of a folder, if it exists, except those of some names."""
-  for name in os.listdir(folder) if os.path.isdir(folder) else ():
-    if name not in names:
-      os.remove(os.path.join(folder, name))
+  return dict(pair for table in tables for pair in table['files'])
 
 
 def _by_table(is_demonstration: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:

@@ -16,7 +16,6 @@ import io
 import os
 import sys
 from typing import Any
-import zipfile
 
 import numpy as np
 import tensorflow as tf
@@ -146,7 +145,7 @@ class SequenceTable:
     self._capacity = capacity
     self._tree = SumTree(capacity)
     self._num_added = 0
-    self._saved_files: set[str] = set()
+    self._saved_files: dict[str, dict[str, int]] = {}
 
   @property
   def size(self) -> int:
@@ -215,23 +214,24 @@ class SequenceTable:
       folder: Folder of the files of this table.
 
     Returns:
-      The picklable argument of `read` and `restore`: the names of the 'files',
-      and the part of the state that is not in them.
+      The argument of `read` and `restore`, plain data: pairs (name,
+      `files.fingerprint`) of the 'files', and the state that is not in them.
 
     Raises:
       OSError: If writing fails.
     """
     length = self._segment_length
-    names = []
+    saved = {}
     for start in range(self._first // length * length, self._num_added, length):
       count = min(length, self._num_added - start)
-      names.append(f'{self._name}_{start:012d}_{count:05d}.npz')
-      if names[-1] not in self._saved_files:
-        self._write(os.path.join(folder, names[-1]), start, count)
-    self._saved_files = set(names)
+      name = f'{self._name}_{start:012d}_{count:05d}.npz'
+      saved[name] = self._saved_files.get(name) or self._write(
+          os.path.join(folder, name), start, count
+      )
+    self._saved_files = saved
     live = np.arange(self._first, self._num_added) % self._capacity
     return dict(
-        files=names,
+        files=list(saved.items()),
         num_added=self._num_added,
         weights=self._tree.weights(live),
     )
@@ -247,15 +247,16 @@ class SequenceTable:
       DamagedReplayError: If a file is missing or damaged.
     """
     self._make_room(state['num_added'])
-    for name in state['files']:
-      self._read(os.path.join(folder, name), int(name.split('_')[-2]))
+    for name, expected in state['files']:
+      path = os.path.join(folder, name)
+      self._read(path, int(name.split('_')[-2]), expected)
 
   def restore(self, state: Mapping[str, Any]) -> None:
     """Restores a state whose files `read` has read."""
     self._num_added = state['num_added']
     live = np.arange(self._first, self._num_added) % self._capacity
     self._tree.set(live, state['weights'])
-    self._saved_files = set(state['files'])
+    self._saved_files = dict(state['files'])
 
   def _make_room(self, num_sequences: int) -> None:
     """Doubles a table that evicts nothing until it holds `num_sequences`."""
@@ -282,8 +283,8 @@ class SequenceTable:
           ' PrioritizedReplay.max_sequences, or read fewer demonstrations.'
       )
 
-  def _write(self, path: str, start: int, count: int) -> None:
-    arrays = {}
+  def _write(self, path: str, start: int, count: int) -> dict[str, int]:
+    arrays: dict[str, Any] = {}
     for i, column in enumerate(self._columns):
       packed = column.packed(start % self._capacity, count)
       arrays.update({f'{i}_{name}': packed[name] for name in packed})
@@ -291,10 +292,12 @@ class SequenceTable:
     np.savez(content, **arrays)
     with files.replacing(path, 'wb') as file:
       file.write(content.getbuffer())
+    return files.fingerprint(path)
 
-  def _read(self, path: str, start: int) -> None:
-    """Reads a file; `np.load` compares the checksum of each array."""
+  def _read(self, path: str, start: int, expected: dict[str, int]) -> None:
     try:
+      if files.fingerprint(path) != expected:
+        raise errors.InvalidValue('it has changed')
       with np.load(path) as arrays:
         found = {name: arrays[name] for name in arrays.files}
       for i, column in enumerate(self._columns):
@@ -307,7 +310,7 @@ class SequenceTable:
                 if name.startswith(prefix)
             },
         )
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as e:
+    except Exception as e:  # Whatever NumPy says of a file of another kind.
       raise DamagedReplayError(
           f'{path}, a part of the replay, is damaged or missing'
           f' ({type(e).__name__}: {e}).'

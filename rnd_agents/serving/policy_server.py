@@ -119,9 +119,7 @@ class PolicyServer:
     self.num_env_steps = 0
     self.num_rollouts = 0
     self._train = train
-    self._places = [
-        _Place(rollout_length + 1) for _ in range(num_environments)
-    ]
+    self._places = [_Place(rollout_length + 1) for _ in range(num_environments)]
     self._changed = threading.Condition()  # Guards the next attributes.
     self._is_training = False
     self._is_closed = False
@@ -311,6 +309,14 @@ class Session:
     time_step = batched_policy.as_arrays(
         time_step, policy.time_step_spec, 'time_step'
     )
+    if time_step.step_type not in (
+        ts.StepType.FIRST, ts.StepType.MID, ts.StepType.LAST
+    ) or not 0.0 <= time_step.discount <= 1.0:
+      raise errors.InvalidValue(
+          f'time_step has step_type {time_step.step_type}, of 0 to 2, and'
+          f' discount {time_step.discount}, of 0 to 1: make it with ts.restart,'
+          ' ts.transition, ts.termination or ts.truncation.'
+      )
     if time_step.is_first() == (self._state is not None):
       raise errors.InvalidValue(
           'Begin an episode with ts.restart, and end the one before with'

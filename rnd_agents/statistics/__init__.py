@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running statistics of observations, rewards, advantages; finite checks."""
 
-from rnd_agents.statistics import environment_rows
 from rnd_agents.statistics import finite
 from rnd_agents.statistics import running_statistics
 
-__all__ = ['environment_rows', 'finite', 'running_statistics']
+__all__ = ['finite', 'running_statistics']

@@ -14,6 +14,8 @@ from tf_agents.utils import nest_utils
 
 from rnd_agents import errors
 
+# Of a reward: what is computed from it must fit into float32.
+LARGEST_REWARD = 1e15
 _REFUSED = 'Refused: '
 
 
@@ -178,7 +180,11 @@ def refuses_sequences(train: Callable[..., Any]) -> Callable[..., Any]:
     of_steps = dict(reward=experience.reward, discount=experience.discount)
     with tf.control_dependencies([
         *verify(numbers, outer_rank=1),
-        *verify(of_steps, mask=~experience.is_boundary(), largest=1e15),
+        *verify(
+            of_steps,
+            mask=~experience.is_boundary(),
+            largest=LARGEST_REWARD,
+        ),
     ]):
       return train(self, experience, weights, network_state, **others)
 

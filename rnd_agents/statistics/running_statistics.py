@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running statistics as modules, which checkpoints of their owner save."""
 
-
 import tensorflow as tf
 from tf_agents.typing import types
 
+from rnd_agents.ops import discounting
 from rnd_agents.ops import losses
 from rnd_agents.ops import moments
-from rnd_agents.ops import rnd
 from rnd_agents.ops import rollout_parts
-from rnd_agents.statistics import environment_rows
 
 # A fresh statistic weighs as much as this many samples of N(0, 1): the first
 # real sample replaces it (Burda et al.'s code).
@@ -87,7 +85,7 @@ class RunningMoments(tf.Module):
 
   def whiten(self, values: tf.Tensor, clip_value: float | None) -> tf.Tensor:
     """Returns `clip((x - mean) / std, -clip_value, clip_value)`."""
-    return rnd.whiten_and_clip(values, self.mean, self.variance, clip_value)
+    return moments.whiten_and_clip(values, self.mean, self.variance, clip_value)
 
 
 def _take_in(
@@ -154,6 +152,67 @@ class ObservationNormalizer(tf.Module):
         own.update(leaf, mask)
 
 
+class EnvironmentRows(tf.Module):
+  """Keeps a row for each environment of a batch from call to call.
+
+  The number of environments is that of the last call. When it changes, all rows
+  are zero again.
+  """
+
+  def __init__(
+      self, spec: types.NestedTensorSpec, name: str = 'EnvironmentRows'
+  ):
+    """Creates an empty memory.
+
+    Args:
+      spec: A nest of tensor specs of one environment's row; None stands for a
+        dimension that may grow.
+      name: Name of the module.
+    """
+    super().__init__(name=name)
+    self._spec = spec
+    self._flat = [
+        tf.Variable(
+            _zeros(leaf, 0),
+            shape=[None, *leaf.shape],
+            trainable=False,
+            validate_shape=False,
+            name='rows',
+        )
+        for leaf in tf.nest.flatten(spec)
+    ]
+    # Not tf.shape(rows)[0]: TensorFlow 2.15's graph optimiser takes an equal
+    # size for granted where the result is assigned back to the variable.
+    self._num_rows = tf.Variable(0, trainable=False, name='num_rows')
+
+  def are_for(self, batch_size: types.Int) -> tf.Tensor:
+    """Returns whether the rows belong to a batch of this size, boolean []."""
+    return tf.equal(self._num_rows, batch_size)
+
+  def read(self, batch_size: types.Int) -> types.NestedTensor:
+    """Returns the rows, a nest [B, ...]; zeros if the batch size is new."""
+    rows = tf.cond(
+        self.are_for(batch_size),
+        lambda: [variable.read_value() for variable in self._flat],
+        lambda: [
+            _zeros(leaf, batch_size) for leaf in tf.nest.flatten(self._spec)
+        ],
+    )
+    return tf.nest.pack_sequence_as(self._spec, rows)
+
+  def assign(self, rows: types.NestedTensor) -> None:
+    """Stores new rows, a nest [B, ...], after they were computed."""
+    flat = tf.nest.flatten(rows)
+    with tf.control_dependencies(flat):
+      for variable, value in zip(self._flat, flat, strict=True):
+        variable.assign(value)
+      self._num_rows.assign(tf.shape(flat[0])[0])
+
+
+def _zeros(spec: tf.TensorSpec, batch_size: types.Int) -> tf.Tensor:
+  return tf.zeros([batch_size, *(size or 0 for size in spec.shape)], spec.dtype)
+
+
 class RunningSums(tf.Module):
   """Discounted sums of each environment, continued from rollout to rollout."""
 
@@ -164,7 +223,7 @@ class RunningSums(tf.Module):
       name: Name of the module.
     """
     super().__init__(name=name)
-    self._sums = environment_rows.EnvironmentRows(tf.TensorSpec([]))
+    self._sums = EnvironmentRows(tf.TensorSpec([]))
 
   def add(
       self,
@@ -194,7 +253,7 @@ class RunningSums(tf.Module):
       discounts = tf.where(starts, 0.0, discounts)
       rewards = tf.where(valid, rewards, 0.0)
       valid = tf.logical_or(valid, starts)
-    filtered, last = moments.discounted_return_filter(
+    filtered, last = discounting.discounted_return_filter(
         rewards, discounts, sums, valid
     )
     self._sums.assign(last)
@@ -269,9 +328,7 @@ class ReturnScaler(tf.Module):
     """Divides rewards by the standard deviation; no centering, no clipping."""
     spread = self._spread()
     if self._largest_variance is not None:
-      spread = tf.maximum(
-          spread, self._least_share**2 * self._largest_variance
-      )
+      spread = tf.maximum(spread, self._least_share**2 * self._largest_variance)
     if self._least_deviation:
       spread = tf.maximum(
           spread, tf.constant(self._least_deviation**2, spread.dtype)

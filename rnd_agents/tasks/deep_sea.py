@@ -90,9 +90,6 @@ class DeepSeaVectorEnv(vector.VectorEnv):
       max_episode_steps: Steps after which episodes are truncated; None, as in
         the source, never truncates them.
       render_mode: None; Deep Sea does not render.
-
-    Raises:
-      InvalidValue: If a number is out of range.
     """
     ranges.check(
         dict(
@@ -100,9 +97,7 @@ class DeepSeaVectorEnv(vector.VectorEnv):
             size=ranges.COUNT,
             max_episode_steps=ranges.COUNT.or_none(),
         ),
-        dict(
-            num_envs=num_envs, size=size, max_episode_steps=max_episode_steps
-        ),
+        dict(num_envs=num_envs, size=size, max_episode_steps=max_episode_steps),
     )
     if render_mode is not None:
       raise errors.InvalidValue(f'Deep Sea does not render ({render_mode!r}).')

@@ -149,9 +149,7 @@ class Recall(MemoryTask):
   pays 1, the other action -1. Episodes terminate after delay + 2 steps.
   """
 
-  def __init__(
-      self, delay_env_steps: int = 10, render_mode: str | None = None
-  ):
+  def __init__(self, delay_env_steps: int = 10, render_mode: str | None = None):
     """Creates a Recall.
 
     Args:

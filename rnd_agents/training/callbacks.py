@@ -118,8 +118,7 @@ class Evaluate(Callback):
 
   def begin(self, run: runs.Run) -> None:
     if self._is_owed and not run.stopped_by:
-      if not _is_written(run):
-        self._evaluate(run)
+      self._evaluate(run)
       self._is_owed = False
 
   def after_preparation(self, run: runs.Run, is_evaluation_due: bool) -> None:
@@ -170,15 +169,6 @@ class Evaluate(Callback):
     self._pictures.set_state(state['pictures'])
 
 
-def _is_written(run: runs.Run) -> bool:
-  """Returns whether an earlier start, killed before it saved, wrote the row."""
-  counts = run.counts()
-  return all(
-      run.log.last('eval', name) == counts[name]
-      for name in ('iteration', 'train_steps')
-  )
-
-
 class Progress(Callback):
   """Shows environment steps, their rate and the last returns.
 
@@ -193,7 +183,7 @@ class Progress(Callback):
     self._bar: tqdm.tqdm | None = None
 
   def begin(self, run: runs.Run) -> None:
-    if sys.stderr.isatty():
+    if sys.stderr and sys.stderr.isatty():
       self._bar = tqdm.tqdm(
           total=run.config.num_env_steps,
           initial=run.counters.env_steps,

@@ -5,21 +5,24 @@
     checkpoints/iteration_00000012/
         variables.index, variables.data-*   a `tf.train.Checkpoint`
         state.bin                           all other state, `plain_data`
-        manifest.json                       size and CRC-32 of each
+        manifest.json                       size and CRC-32 of each, and of
+    checkpoints/KIND/*                      parts, which snapshots share
 
-A kill leaves whole snapshots only (`files.NumberedFolders`). A thread brings a
-snapshot to the disk before the next one is written, so that a power cut costs
-one snapshot more at the most: the manifest tells which one is damaged, and the
-snapshot before it is taken.
+A run continues from these files and the rows of `metrics_log`; what else is in
+its folder is for people. A kill leaves whole snapshots only
+(`files.NumberedFolders`). A thread brings a snapshot to the disk before the
+next one is written, so that a power cut costs one snapshot more at the most:
+the manifest tells which one is damaged, and the snapshot before it is taken.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import concurrent.futures
+import contextlib
+import dataclasses
 import errno
 import json
 import os
 from typing import Any, NamedTuple
-import zlib
 
 from absl import logging
 import tensorflow as tf
@@ -50,24 +53,53 @@ class Snapshot(NamedTuple):
   state: Any
 
 
+@dataclasses.dataclass
+class Parts:
+  """Files of one kind that snapshots share.
+
+  A file is written once and does not change. It is deleted when no snapshot
+  needs it.
+
+  Attributes:
+    folder: Their folder.
+    needed: Those that the next snapshot needs: `files.fingerprint` by name.
+  """
+
+  folder: str
+  needed: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
+
+  def path(self, name: str) -> str:
+    """Returns the path of a file, from the folder of the snapshots."""
+    return f'{os.path.basename(self.folder)}/{name}'
+
+
 class Checkpoints:
   """The last few snapshots of a run.
 
   For the one process that holds the lock of the run's folder.
   """
 
-  def __init__(self, folder: str, max_to_keep: int = 3, **trackables: Any):
+  def __init__(
+      self,
+      folder: str,
+      max_to_keep: int = 3,
+      packs: bool = False,
+      **trackables: Any,
+  ):
     """Creates the object; nothing is read or written yet.
 
     Args:
       folder: Folder of the snapshots.
       max_to_keep: Number of snapshots to keep, at least 1.
+      packs: Whether to pack states, which takes time and saves space.
       **trackables: Arguments of `tf.train.Checkpoint`. All of their variables
         must exist before the first `save`.
     """
     self._folder = folder
     self._folders = files.NumberedFolders(folder, 'iteration')
     self._max_to_keep = max_to_keep
+    self._packs = packs
+    self._parts: list[Parts] = []
     self._checkpoint = tf.train.Checkpoint(**trackables)
     # While the disk is at work.
     self._syncing: concurrent.futures.Future | None = None
@@ -88,6 +120,15 @@ class Checkpoints:
     """Returns the folder of the snapshot of an iteration."""
     return self._folders.path(iteration)
 
+  def parts(self, kind: str) -> Parts:
+    """Returns new parts, in a folder of the name `kind`.
+
+    Call `wait` before writing there: until then, files that no snapshot needs
+    are deleted.
+    """
+    self._parts.append(Parts(os.path.join(self._folder, kind)))
+    return self._parts[-1]
+
   def save(self, iteration: int, state: Any = None) -> None:
     """Writes a snapshot and removes the oldest beyond `max_to_keep`.
 
@@ -103,8 +144,13 @@ class Checkpoints:
       aside = self._folders.aside()
       self._write(tf.constant(os.path.join(aside, _VARIABLES)))
       with open(os.path.join(aside, _STATE), 'wb') as file:
-        plain_data.dump(state, file)
-      manifest = {name: _fingerprint(aside, name) for name in os.listdir(aside)}
+        plain_data.dump(state, file, self._packs)
+      manifest = {
+          name: files.fingerprint(os.path.join(aside, name))
+          for name in os.listdir(aside)
+      }
+      for part in self._parts:
+        manifest.update((part.path(n), part.needed[n]) for n in part.needed)
       with open(os.path.join(aside, _MANIFEST), 'w', encoding='utf-8') as file:
         json.dump(manifest, file, sort_keys=True)
       self._folders.publish(iteration)
@@ -118,9 +164,17 @@ class Checkpoints:
       ) from error
 
   def _sync(self, iteration: int) -> None:
-    """Brings a snapshot to the disk, then deletes old ones."""
+    """Brings a snapshot to the disk, then deletes old ones and their parts."""
     self._folders.sync(iteration)
     self._folders.prune(self._max_to_keep)
+    needed: set[str] = set()
+    for kept in self.iterations():
+      with contextlib.suppress(OSError, ValueError):  # It is damaged.
+        needed.update(_read_manifest(self.path(kept)))
+    for part in self._parts:
+      for name in os.listdir(part.folder) if os.path.isdir(part.folder) else ():
+        if part.path(name) not in needed:
+          os.remove(os.path.join(part.folder, name))
 
   def wait(self) -> None:
     """Waits until the last snapshot is on the disk.
@@ -145,25 +199,35 @@ class Checkpoints:
   def find(self) -> Snapshot | None:
     """Returns the newest undamaged snapshot, or None; logs damaged ones.
 
+    If all of them lack parts, it is the newest that lacks nothing else: what
+    reads the parts knows whether they can be replaced.
+
     Raises:
       SetupError: If there are snapshots and all of them are damaged: a new run
         would remove files that might be repaired.
     """
     self._folders.recover()
     iterations = self.iterations()
+    without_parts = None
     for iteration in self._candidates():
       folder = self.path(iteration)
       try:
-        _check_manifest(folder)
+        manifest = _read_manifest(folder)
+        parts = {name for name in manifest if '/' in name}
+        _check(folder, manifest, manifest.keys() - parts)
+        if without_parts is None:
+          without_parts = iteration
+        _check(self._folder, manifest, parts)
       except (OSError, ValueError) as error:
         logging.warning(
-            'The checkpoint %s is damaged (%s); taking the one before it.',
+            'The checkpoint %s is damaged (%s); looking for one before it.',
             folder,
             error,
         )
         continue
-      with open(os.path.join(folder, _STATE), 'rb') as file:
-        return Snapshot(iteration, folder, plain_data.load(file))
+      return self._load(iteration)
+    if without_parts is not None:
+      return self._load(without_parts)
     if iterations:
       raise errors.SetupError(
           f'All {len(iterations)} checkpoints in {self._folder} are damaged, or'
@@ -171,6 +235,11 @@ class Checkpoints:
           ' another --root_dir.'
       )
     return None
+
+  def _load(self, iteration: int) -> Snapshot:
+    folder = self.path(iteration)
+    with open(os.path.join(folder, _STATE), 'rb') as file:
+      return Snapshot(iteration, folder, plain_data.load(file))
 
   def _candidates(self) -> Iterator[int]:
     """Yields iterations, newest first; twice if one was written again."""
@@ -232,21 +301,23 @@ class Checkpoints:
     return differences[:4] + ([f'{more} more'] if more > 0 else [])
 
 
-def _fingerprint(folder: str, name: str) -> dict[str, int]:
-  with open(os.path.join(folder, name), 'rb') as file:
-    content = file.read()
-  return dict(size=len(content), crc32=zlib.crc32(content))
-
-
-def _check_manifest(folder: str) -> None:
-  """Raises OSError or ValueError if a snapshot is damaged."""
+def _read_manifest(folder: str) -> dict[str, dict[str, int]]:
+  """Returns a snapshot's manifest; raises OSError or ValueError if damaged."""
   with open(os.path.join(folder, _MANIFEST), encoding='utf-8') as file:
     manifest = json.load(file)
-  for name, expected in manifest.items():
-    if _fingerprint(folder, name) != expected:
+  needed = {_STATE, f'{_VARIABLES}.index'}
+  if not isinstance(manifest, dict) or not needed <= manifest.keys():
+    raise errors.InvalidValue(f'{_MANIFEST} does not list its files')
+  return manifest
+
+
+def _check(
+    folder: str, manifest: dict[str, dict[str, int]], names: Iterable[str]
+) -> None:
+  """Raises OSError or ValueError unless files are what a manifest says."""
+  for name in sorted(names):
+    if files.fingerprint(os.path.join(folder, name)) != manifest[name]:
       raise errors.InvalidValue(f'{name} has changed')
-  if _STATE not in manifest or f'{_VARIABLES}.index' not in manifest:
-    raise errors.InvalidValue('files are missing')
 
 
 def _shapes(prefix: str) -> dict[str, list[int]]:

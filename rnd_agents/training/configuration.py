@@ -256,19 +256,23 @@ def check_types() -> None:
           f'{binding.name} must be {gin_values.describe(annotation)}, not'
           f' {binding.value!r}.{gin_values.hint(binding.value, annotation)}'
       )
+    numbers = gin_values.numbers_of_arguments(annotation)
+    for leaf in gin_values.flatten(binding.value) if numbers else ():
+      if isinstance(leaf, gin_values.Reference) and not leaf.is_called:
+        _check_function(binding, leaf, found, max(numbers))
 
 
-def _check_call(
-    binding: Binding, reference: gin_values.Reference, found: Sequence[Binding]
-) -> None:
-  """Refuses a call without all of its required arguments."""
+def _missing(
+    reference: gin_values.Reference, found: Sequence[Binding]
+) -> list[str]:
+  """Returns the required arguments of a configurable that are not bound."""
   given = {
       each.parameter
       for each in found
       if each.configurable == reference.selector.rpartition('.')[2]
   }
   function = gin.get_configurable(reference.selector)
-  missing = [
+  return [
       parameter.name
       for parameter in parameters_of(function).values()
       if parameter.default is parameter.empty
@@ -276,6 +280,29 @@ def _check_call(
       in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
       and parameter.name not in given
   ]
+
+
+def _check_function(
+    binding: Binding,
+    reference: gin_values.Reference,
+    found: Sequence[Binding],
+    number: int,
+) -> None:
+  """Refuses a function that needs more arguments than it will be given."""
+  missing = _missing(reference, found)
+  if len(missing) > number:
+    raise errors.GinError(
+        f'{binding.name} calls {reference} with {number} of its'
+        f' {len(missing)} required arguments ({", ".join(missing)}). Bind'
+        f' {reference.name}.{missing[-1]}, or choose another function.'
+    )
+
+
+def _check_call(
+    binding: Binding, reference: gin_values.Reference, found: Sequence[Binding]
+) -> None:
+  """Refuses a call without all of its required arguments."""
+  missing = _missing(reference, found)
   if missing:
     raise errors.GinError(
         f'{binding.name} calls {reference} without its'
@@ -369,6 +396,20 @@ def of_environment(scope: str = 'train') -> dict[str, str]:
       for each in called().parameters()
       if each.written.startswith(prefix)
   }
+
+
+def largest() -> str:
+  """Describes the three settings of the largest numbers, for messages."""
+  sizes = {
+      each.written: max(
+          (x for x in gin_values.flatten(each.value) if type(x) is int),
+          default=0,
+      )
+      for each in called().parameters()
+      if each.written not in _OF_EXECUTION and 'interval' not in each.parameter
+  }
+  names = sorted(sizes, key=lambda name: -sizes[name])[:3]
+  return ', '.join(f'{name} ({sizes[name]})' for name in names)
 
 
 def own(settings: dict[str, str]) -> dict[str, str]:

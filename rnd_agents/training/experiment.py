@@ -20,8 +20,6 @@ from rnd_agents import ranges
 from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.collecting import random_policies
-from rnd_agents.collecting import shards
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import watchdog
@@ -151,7 +149,7 @@ class Experiment:
 
 # Function of (config, seeds, recipes of the shards) that makes the collectors.
 MakeShards = Callable[
-    ['Experiment', runs.Seeds, list[collector.Recipe]], shards.Shards
+    ['Experiment', runs.Seeds, list[collector.Recipe]], collector.Shards
 ]
 
 
@@ -173,9 +171,9 @@ def train_eval(
 
 def local_shards(
     config: Experiment, seeds: runs.Seeds, shard_recipes: list[collector.Recipe]
-) -> shards.Shards:
+) -> collector.Shards:
   """Makes the collectors of all shards in this process; a `MakeShards`."""
-  return shards.Shards(
+  return collector.Shards(
       [local.LocalCollector(each) for each in shard_recipes],
       config.max_lag_rounds,
   )
@@ -201,6 +199,7 @@ def run(
   config.check()
   with contextlib.ExitStack() as stack:
     stack.enter_context(run_directory.locked(config.root_dir))
+    stack.enter_context(runs.raising_out_of_memory())
     seeds = runs.Seeds(config.seed)
     tf.keras.utils.set_random_seed(seeds.networks)
 
@@ -226,29 +225,27 @@ def run(
             eval_environment, agent.policy, seeds.first_eval_episode
         ),
     )
-    run.loop = config.training.build_loop(run)
     run.checkpoints = checkpoints.Checkpoints(
         run.path('checkpoints'),
         max_to_keep=config.num_checkpoints,
         agent=agent,
         counters=run.counters,
     )
+    run.loop = config.training.build_loop(run)
     run.callbacks = callbacks_lib.create_callbacks(run)
 
     settings = configuration.operative(seed=config.seed)
     gin_files.check_used()
-    is_resumed = run.resume_or_record(
+    rows = run.resume_or_record(
         settings,
         # The value of compute_dtype = 'auto', if that is set.
         auto_compute_dtype=precision.layer_policy(precision.AUTO).compute_dtype,
     )
     stack.enter_context(run.final_status())
     stack.enter_context(_watchdog(config, environments, run))
-    with runs.stopping_on_signals(run.stop):
-      run.log = metrics_log.MetricsLog(
-          config.root_dir, run.counts() if is_resumed else None
-      )
-      if not is_resumed:
+    with runs.stopping_on_signals(run.stop, run.end):
+      run.log = metrics_log.MetricsLog(config.root_dir, rows)
+      if rows is None:
         run.log.write_settings(configuration.own(settings), config.seed)
         run.loop.begin()
         run.save()
@@ -304,7 +301,7 @@ def _create_evaluator(
   generator = tf.random.Generator.from_seed(first_seed)
   return evaluator.Evaluator(
       environment,
-      random_policies.seeded(policy, generator),
+      local.seeded_policy(policy, generator),
       range(first_seed, first_seed + environment.batch_size),
       generator,
   )
@@ -322,7 +319,7 @@ def _load(
 
 
 def _check_alike(
-    collectors: shards.Shards,
+    collectors: collector.Shards,
     eval_environment: vector_environment.VectorPyEnvironment,
 ) -> None:
   """Raises SetupError if evaluations have other specs than the training."""

@@ -10,14 +10,17 @@ import inspect
 import numbers
 import types
 import typing
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 import gin
 from gin import config_parser
+import tensorflow as tf
+from tf_agents.typing import types as tf_agents_types
 
 from rnd_agents import errors
 
 _UNIONS = (Union, types.UnionType)
+_NUMBERS = typing.get_args(tf_agents_types.Float)
 _SEQUENCES = (
     list,
     tuple,
@@ -151,7 +154,23 @@ def annotation_of(parameter: inspect.Parameter) -> Any:
       annotation = type(default) | Reference
     else:
       return Any
-  return annotation | None if default is None else annotation
+  found = typing.get_args(annotation)
+  if typing.get_origin(annotation) in _UNIONS and tf.Tensor in found:
+    # TF-Agents' types of numbers have texts and booleans among them, too.
+    annotation = float | Reference
+    for each in found:
+      if each not in _NUMBERS:
+        annotation = annotation | each
+  # Not annotation | None, which a text and None itself do not have.
+  return Optional[annotation] if default is None else annotation  # noqa: UP045
+
+
+def numbers_of_arguments(annotation: Any) -> list[int]:
+  """Returns with how many arguments functions of an annotation are called."""
+  arguments = typing.get_args(annotation)
+  if typing.get_origin(annotation) is not collections.abc.Callable:
+    return [n for each in arguments for n in numbers_of_arguments(each)]
+  return [len(arguments[0])] if isinstance(arguments[0], list) else []
 
 
 def fits(value: Any, annotation: Any) -> bool:
@@ -216,10 +235,30 @@ def _reference_fits(
   if kind is type:
     return is_class and all(_is_subclass(found, each) for each in arguments)
   if kind is collections.abc.Callable:
-    return True
+    return _returns(found, arguments[-1] if arguments else Any)
   # A class whose objects would fit lacks its brackets.
   return _is_subclass(kind, collections.abc.Callable) and not (
       is_class and _is_subclass(found, kind)
+  )
+
+
+def _returns(found: Callable[..., Any], kind: Any) -> bool:
+  """Returns whether a configurable may return an object of a type.
+
+  True for types of which other objects may do as well, such as numbers.
+  """
+  result: Any = found
+  if not isinstance(found, type):
+    result = getattr(found, '__annotations__', {}).get('return')
+  if not _is_checked(kind) or not isinstance(result, type):
+    return True
+  return _is_subclass(result, kind) or _is_subclass(kind, result)
+
+
+def _is_checked(kind: Any) -> bool:
+  packages = ('gymnasium', 'rnd_agents')
+  return (
+      isinstance(kind, type) and kind.__module__.partition('.')[0] in packages
   )
 
 
@@ -247,6 +286,8 @@ def describe(annotation: Any) -> str:
     if fits(64, item):
       return 'a list, such as (64, 64)'
     return f'a list (each item: {describe(item)})'
+  if kind is collections.abc.Callable and any(map(_is_checked, arguments)):
+    return f'a function (@name) that returns a {arguments[-1].__name__}'
   if kind is type and isinstance(next(iter(arguments), None), type):
     name = arguments[0].__name__
     return f'{name} or a subclass, such as @{name}'
@@ -261,6 +302,8 @@ def hint(value: Any, annotation: Any) -> str:
   elif isinstance(value, Reference):
     called = Reference(value.name, True)
     instead = [[value], [called], called]
+    if 'function' in describe(annotation):  # It returns something else.
+      instead = [[value]]
   elif isinstance(value, str):
     instead = [Reference(value, False)]
   with contextlib.suppress(ValueError):  # A text that names no configurable.

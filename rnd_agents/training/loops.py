@@ -20,7 +20,6 @@ from tf_agents.utils import common
 
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.collecting import shards as shards_lib
 from rnd_agents.environments import episode_log
 
 
@@ -191,7 +190,7 @@ class Loop:
       self,
       agent: tf_agent.TFAgent,
       learner: Learner,
-      shards: shards_lib.Shards,
+      shards: collector.Shards,
       counters: Counters,
       rollout_length: int,
       collect_length: int,

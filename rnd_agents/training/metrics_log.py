@@ -1,13 +1,28 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a run's metrics as CSV files and for TensorBoard."""
+"""Writes a run's metrics as CSV files and for TensorBoard.
 
-from collections.abc import Iterable, Iterator, Mapping
+A checkpoint counts on rows that are in a file of their own, `rows.jsonl` beside
+the checkpoints, which only grows: it knows their number, size and checksum. The
+CSV files are written again from there when a run continues, so that it does not
+matter what has happened to them; rows after the checkpoint are dropped, because
+that work is done again. A damaged `rows.jsonl` is written again from the CSV
+files.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 import contextlib
 import csv
+import functools
+import itertools
+import json
 import os
+from typing import Any
 import uuid
+import warnings
+import zlib
 
+from absl import logging
 import numpy as np
 from tensorboard.compat.proto import summary_pb2
 from tensorboard.plugins.hparams import api as hparams_api
@@ -15,9 +30,11 @@ from tensorboard.plugins.scalar import summary_v2 as scalar_summary
 import tensorflow as tf
 
 from rnd_agents import _compat
+from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import run_files
 
+_ROWS_FILE = os.path.join('checkpoints', 'rows.jsonl')
 # TensorBoard tags that TF-Agents' tools know.
 _TAGS = {
     'return_mean': 'Metrics/AverageReturn',
@@ -31,80 +48,57 @@ class Table:
   """A CSV file that grows, in rows and in columns.
 
   A column that appears later rewrites the file with a wider header. Every row
-  is written when `add` returns, and none is kept in memory.
+  is written when `add` returns.
   """
 
   def __init__(
       self,
       path: str,
       columns: Iterable[str],
-      last: dict[str, int] | None = None,
+      rows: Callable[[], Iterable[dict[str, str]]],
   ):
-    """Opens the table.
+    """Writes a new table.
 
     Args:
       path: The file.
       columns: The first columns.
-      last: Counts, by column, of the checkpoint that the run resumes from.
-        Later rows are dropped, because that work is done again. None starts an
-        empty table.
+      rows: Function that returns the rows so far.
     """
     self._path = path
     self._columns = list(columns)
-    kept: Iterable[dict[str, str]] = ()
-    if last is not None and _has_rows(path):
-      self._columns, rows = run_files.read_table(path)
-      kept = (
-          row
-          for row in rows
-          if all(float(row[name]) <= last[name] for name in row.keys() & last)
-      )
-    self._rewrite(kept)
+    self._rows = rows
+    for row in rows():
+      self._widen(row)
+    self._rewrite()
 
-  def rows(self) -> Iterator[dict[str, str]]:
-    """Returns an iterator over the rows on the disk, dicts of text."""
-    return run_files.read_table(self._path)[1]
-
-  def add(self, row: dict[str, str | float]) -> None:
-    """Adds a row, a dict of column to text or number."""
-    new = [name for name in row if name not in self._columns]
-    if new:
-      self._columns += new
-      self._rewrite(self.rows())
+  def add(self, row: dict[str, str | float]) -> dict[str, str]:
+    """Adds a row; returns it as text by column, in the table's order."""
+    if self._widen(row):
+      self._rewrite()
     with open(self._path, 'a', newline='', encoding='utf-8') as file:
       csv.DictWriter(file, self._columns, restval='').writerow(row)
+    return {name: str(row[name]) for name in self._columns if name in row}
 
-  def _rewrite(self, rows: Iterable[dict[str, str]]) -> None:
+  def _widen(self, row: Mapping[str, Any]) -> bool:
+    """Adds the columns of a row; returns whether there are new ones."""
+    new = [name for name in row if name not in self._columns]
+    self._columns += new
+    return bool(new)
+
+  def _rewrite(self) -> None:
     with files.replacing(self._path) as file:
       writer = csv.DictWriter(file, self._columns, restval='')
       writer.writeheader()
-      for row in rows:
+      for row in self._rows():
         writer.writerow(row)
-
-
-def last_success_rate(root_dir: str, last_iteration: int) -> float | None:
-  """Returns the newest success rate up to an iteration, or None."""
-  rows = run_files.read_rows(root_dir) if has_rows(root_dir) else ()
-  values = [
-      row.values['success_rate']
-      for row in rows
-      if row.phase == 'eval'
-      and row.iteration <= last_iteration
-      and 'success_rate' in row.values
-  ]
-  return values[-1] if values else None
 
 
 def has_rows(root_dir: str) -> bool:
   """Returns whether a folder holds metrics of a run."""
-  return _has_rows(os.path.join(root_dir, run_files.METRICS_FILE))
-
-
-def _has_rows(path: str) -> bool:
   try:
-    with open(path, encoding='utf-8') as file:
+    with open(os.path.join(root_dir, run_files.METRICS_FILE), 'rb') as file:
       return bool(file.readline() and file.readline())
-  except FileNotFoundError:
+  except (FileNotFoundError, IsADirectoryError):
     return False
 
 
@@ -118,33 +112,40 @@ class MetricsLog:
   def __init__(
       self,
       root_dir: str,
-      last: dict[str, int] | None = None,
+      saved: dict[str, int] | None = None,
       columns: Iterable[str] = ('train_steps', 'total_episodes'),
   ):
     """Opens the log.
 
     Args:
       root_dir: The run's folder.
-      last: `runs.BaseRun.counts()` of the checkpoint that the run resumes from.
-        None starts empty files.
+      saved: Result of `save` in the checkpoint that the run resumes from. None
+        starts empty files.
       columns: First columns of `metrics.csv` after phase, iteration and
         environment steps.
     """
     counts = ('phase', 'iteration', 'env_steps')
-    self._metrics = Table(
-        os.path.join(root_dir, run_files.METRICS_FILE),
-        (*counts, *columns),
-        last,
-    )
-    self._timings = Table(
-        os.path.join(root_dir, run_files.TIMINGS_FILE),
-        (*counts, 'wall_time_s'),
-        last,
-    )
-    self._last: dict[tuple[str, str], float] = {}
-    for row in self._metrics.rows():
-      self._remember(row)
     self._root_dir = root_dir
+    self._rows_file = os.path.join(root_dir, _ROWS_FILE)
+    os.makedirs(os.path.dirname(self._rows_file), exist_ok=True)
+    self._csv_files = [
+        os.path.join(root_dir, name)
+        for name in (run_files.METRICS_FILE, run_files.TIMINGS_FILE)
+    ]
+    self._new_lines: list[str] = []  # Of the file, since `save`.
+    with warnings.catch_warnings():
+      warnings.simplefilter('ignore')  # Lines are compared as a whole.
+      self._saved = self._restore(saved)
+    tables = [
+        Table(path, (*counts, *first), functools.partial(self._rows, i))
+        for i, (path, first) in enumerate(
+            zip(self._csv_files, (columns, ['wall_time_s']))
+        )
+    ]
+    self._metrics, self._timings = tables
+    self._last: dict[tuple[str, str], float] = {}
+    for row in self._rows(0):
+      self._remember(row)
     self._writers: dict[str, tf.summary.SummaryWriter] = {}  # By phase.
 
   def write(
@@ -165,11 +166,12 @@ class MetricsLog:
     """
     row: dict[str, str | float] = {'phase': phase, **counters}
     row.update((name, _text(value, 8)) for name, value in metrics.items())
-    self._metrics.add(row)
+    added = [self._metrics.add(row)]
     self._remember(row)
     row = {name: row[name] for name in ('phase', 'iteration', 'env_steps')}
     row.update((name, _text(value, 6)) for name, value in timings.items())
-    self._timings.add(row)
+    added.append(self._timings.add(row))
+    self._new_lines.append(_line(*added))
     scalars: dict[str, float] = {
         _TAGS[name]: counters[name] for name in _TAGS if name in counters
     }
@@ -240,10 +242,83 @@ class MetricsLog:
     """Returns the newest value of a metric, or None."""
     return self._last.get((phase, metric))
 
+  def save(self) -> dict[str, int]:
+    """Brings all rows to the disk; returns what a checkpoint counts on."""
+    content = ''.join(self._new_lines).encode()
+    if content:
+      with open(self._rows_file, 'ab') as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    self._saved = dict(
+        rows=self._saved['rows'] + len(self._new_lines),
+        size=self._saved['size'] + len(content),
+        crc32=zlib.crc32(content, self._saved['crc32']),
+    )
+    self._new_lines = []
+    return self._saved
+
+  def _restore(self, saved: dict[str, int] | None) -> dict[str, int]:
+    """Reduces the file to what a checkpoint counts on; returns what it has."""
+    if saved is None:
+      with open(self._rows_file, 'wb'):
+        return dict(rows=0, size=0, crc32=0)
+    found: dict[str, int] = {}
+    with contextlib.suppress(OSError):
+      found = files.fingerprint(self._rows_file, saved['size'])
+    num_rows = saved['rows']
+    if dict(found, rows=num_rows) == saved:
+      os.truncate(self._rows_file, saved['size'])
+    else:
+      tables = [_read_rows(path, num_rows) for path in self._csv_files]
+      lines = [_line(*rows) for rows in zip(*tables)]
+      with files.replacing(self._rows_file) as file:
+        file.writelines(lines)
+      found = files.fingerprint(self._rows_file)
+      found['rows'] = len(lines)
+      logging.warning(
+          '%s is damaged or missing. It is written again from %s%s.',
+          self._rows_file,
+          ' and '.join(self._csv_files),
+          '' if found == saved else ', which have changed, too: rows are lost',
+      )
+      saved = found
+    for i, path in enumerate(self._csv_files):
+      both = _read_rows(path, num_rows), self._rows(i)
+      if any(row != other for row, other in itertools.zip_longest(*both)):
+        logging.warning(
+            '%s has changed since it was written, or is missing: its %d rows'
+            ' are restored from the checkpoint.',
+            path,
+            saved['rows'],
+        )
+    return saved
+
+  def _rows(self, table: int) -> Iterator[dict[str, str]]:
+    """Yields the rows of a table so far."""
+    with open(self._rows_file, encoding='ascii') as file:
+      for line in itertools.chain(file, self._new_lines):
+        yield json.loads(line)[table]
+
   def close(self) -> None:
     """Flushes and closes the event files."""
     for writer in self._writers.values():
       writer.close()
+
+
+def _line(*rows: Mapping[str, str]) -> str:
+  """Returns the line of `rows.jsonl` for a row of each table."""
+  return json.dumps(rows, separators=(',', ':')) + '\n'
+
+
+def _read_rows(path: str, num_rows: int) -> Iterator[dict[str, str]]:
+  """Yields the first rows of a CSV file; none of what is another file."""
+  try:
+    _, rows = run_files.read_table(path)
+  except (errors.MissingFile, errors.InvalidValue):
+    return
+  for row in itertools.islice(rows, num_rows):
+    yield {name: text for name, text in row.items() if text}
 
 
 def _text(value: float, digits: int) -> str:

@@ -10,7 +10,6 @@ run continues as if it had not stopped.
 from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import functools
-import shutil
 from typing import Any
 
 from absl import logging
@@ -27,14 +26,13 @@ from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.ops import annealing
-from rnd_agents.ops import priorities
 from rnd_agents.ops import q_learning
 from rnd_agents.replay import demonstrations as demonstration_files
 from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.replay import sequence_table
 from rnd_agents.replay import sequences
+from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
 from rnd_agents.training import loops
 from rnd_agents.training import runs
@@ -190,7 +188,7 @@ class ReplayTraining(training.Training):
   env_steps_per_update: float = 4
   importance_exponent: float = 0.6
   importance_anneal_train_steps: int | None = None
-  epsilon_fn: Callable = ladder_epsilon
+  epsilon_fn: Callable[[int, int], np.ndarray] = ladder_epsilon
   demonstrations: str | Sequence[str] | None = None
   allowed_demonstration_differences: Sequence[str] = ()
   demonstration_ratio: float = 0.0
@@ -304,8 +302,7 @@ class ReplayTraining(training.Training):
             spec, seed=[seed, *name.encode()]
         ),
         functools.partial(self._read_demonstrations, run.collector.specs),
-        run.path('checkpoints', f'replay{name}'),
-        run.config.num_checkpoints,
+        run.checkpoints.parts(f'replay{name}'),
     )
 
   def _read_demonstrations(
@@ -340,10 +337,15 @@ class ReplayTraining(training.Training):
           f' {", ".join(sorted(unknown))}: settings of the environment are'
           f' {", ".join(sorted(ours))}.'
       )
-    differences, _, _ = configuration.changes(*(
-        {name: value for name, value in each.items() if name not in allowed}
-        for each in (theirs, ours)
-    ))
+    try:
+      differences, _, _ = configuration.changes(*(
+          {name: value for name, value in each.items() if name not in allowed}
+          for each in (theirs, ours)
+      ))
+    except errors.GinError as error:
+      raise demonstration_files.DemonstrationError(
+          f'The record of {path} has settings that cannot be read: {error}'
+      ) from error
     if differences:
       names = [sentence.partition(' ')[0] for sentence in differences]
       raise demonstration_files.DemonstrationError(
@@ -364,8 +366,7 @@ class ReplayLearner(loops.Learner):
       config: ReplayTraining,
       replay: prioritized_replay.PrioritizedReplay,
       read_demonstrations: Callable[[], list[trajectory_lib.Trajectory]],
-      replay_dir: str,
-      num_checkpoints: int,
+      parts: checkpoints.Parts,
   ):
     """Builds the learner; nothing runs and nothing is written yet.
 
@@ -377,19 +378,14 @@ class ReplayLearner(loops.Learner):
       replay: An empty replay.
       read_demonstrations: Returns a list of episodes, each a `Trajectory` of
         arrays [T+1, ...]. A resumed run does not call it: its replay has them.
-      replay_dir: Directory of the replay's files.
-      num_checkpoints: How many checkpoints of the run are kept, each with the
-        files of its replay.
+      parts: The replay's files.
     """
     self._agent = agent
     self._num_environments = num_environments
     self._config = config
     self._replay = replay
     self._read_demonstrations = read_demonstrations
-    self._replay_dir = replay_dir
-    self._num_checkpoints = num_checkpoints
-    # Names of files, a list for each checkpoint.
-    self._saved_files: list[list[str]] = []
+    self._parts = parts
     self._updates_due = 0.0
     self._pretraining_steps = 0  # Done so far.
     self._is_ready = False
@@ -401,6 +397,7 @@ class ReplayLearner(loops.Learner):
         lambda found: replay.add(found, train_step=self._train_steps()),
     )
     self._train = common.function(self._train_on_batch)
+    self._loss_names: tuple[str, ...] = ()
     self._watch = common.function(self._watch_in_graph)
     self._are_finite = common.function(
         lambda: loops.are_finite([*self._floating_variables.values()])
@@ -416,8 +413,6 @@ class ReplayLearner(loops.Learner):
 
   def begin(self) -> None:
     self._add_demonstrations(self._read_demonstrations())
-    # Files of a run that was killed before its first checkpoint.
-    shutil.rmtree(self._replay_dir, ignore_errors=True)
 
   def pretrain(self) -> Iterator[bool]:
     """Learns from demonstrations only."""
@@ -571,13 +566,13 @@ class ReplayLearner(loops.Learner):
         self._config.batch_size, demonstration_ratio
     )
     ages = self._train_steps() - batch.train_steps
-    metrics, new_priorities = self._train(
+    losses, new_priorities = self._train(
         local.as_tensors(batch.sequences),
         tf.constant(batch.probabilities),
         tf.constant(batch.table_sizes),
     )
     self._policy_version += 1
-    info = {name: float(value.numpy()) for name, value in metrics.items()}
+    info = dict(zip(self._loss_names, losses.numpy().tolist(), strict=True))
     is_own = ~batch.sequences.is_demonstration
     info[_AGE] = float(np.sum(ages * is_own) / max(np.sum(is_own), 1))
     # If the agent has not measured it.
@@ -596,21 +591,27 @@ class ReplayLearner(loops.Learner):
       batch: episode_cutter.Sequence,
       probabilities: tf.Tensor,
       table_sizes: tf.Tensor,
-  ) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns scalars of the loss as one tensor, and the new priorities."""
     loss_info = self._agent.train(
         batch.trajectory,
-        weights=priorities.importance_weights(
+        weights=q_learning.importance_weights(
             probabilities, table_sizes, self._importance_exponent()
         ),
         network_state=batch.network_state,
         is_demonstration=batch.is_demonstration,
     )
-    metrics = dict(loss_info.extra._asdict(), loss=loss_info.loss)
-    return metrics, metrics.pop('priorities')
+    losses = dict(loss_info.extra._asdict(), loss=loss_info.loss)
+    new_priorities = losses.pop('priorities')
+    self._loss_names = tuple(losses)  # While the graph is traced.
+    return (
+        tf.stack([tf.cast(x, tf.float32) for x in losses.values()]),
+        new_priorities,
+    )
 
   def _importance_exponent(self) -> tf.Tensor:
     """Returns beta of this update, which rises linearly to 1 if annealed."""
-    return annealing.linear(
+    return q_learning.linear_schedule(
         self._config.importance_exponent,
         1.0,
         self._agent.train_step_counter,
@@ -649,16 +650,10 @@ class ReplayLearner(loops.Learner):
   # Saving and resuming.
 
   def get_state(self) -> dict[str, Any]:
-    # First, so that there is room for the new ones.
-    kept = self._saved_files[-self._num_checkpoints :]
-    prioritized_replay.prune(
-        self._replay_dir, {name for names in kept for name in names}
-    )
-    replay = self._replay.save(self._replay_dir)
-    self._saved_files = [*kept, prioritized_replay.file_names(replay)]
+    replay = self._replay.save(self._parts.folder)
+    self._parts.needed = prioritized_replay.saved_files(replay)
     return dict(
         replay=replay,
-        saved_files=self._saved_files,
         cutter=self._cutter.get_state(),
         updates_due=self._updates_due,
         pretraining_steps=self._pretraining_steps,
@@ -666,7 +661,7 @@ class ReplayLearner(loops.Learner):
 
   def set_state(self, state: Any, continues_episodes: bool) -> None:
     try:
-      self._replay.restore(self._replay_dir, state['replay'])
+      self._replay.restore(self._parts.folder, state['replay'])
     except sequence_table.DamagedReplayError as error:
       if not self._config.replaces_damaged_replay:
         raise errors.SetupError(
@@ -676,7 +671,6 @@ class ReplayLearner(loops.Learner):
         ) from error
       logging.warning('Continuing with an empty replay: %s', error)
       self._add_demonstrations(self._read_demonstrations())
-    self._saved_files = state['saved_files']
     self._updates_due = state['updates_due']
     self._pretraining_steps = state['pretraining_steps']
     if continues_episodes:

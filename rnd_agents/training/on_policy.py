@@ -17,7 +17,7 @@ from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents import rollout_agent
 from rnd_agents.agents import agent_factory
-from rnd_agents.agents import replicas
+from rnd_agents.agents import optimizers
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.training import loops
@@ -57,7 +57,9 @@ class OnPolicyTraining(training.Training):
 
   def _strategy(self) -> tf.distribute.Strategy | None:
     """Returns the strategy that shares optimizer steps; None for one device."""
-    return replicas.mirrored(self._devices()) if self.num_devices > 1 else None
+    if self.num_devices == 1:
+      return None
+    return optimizers.mirrored_strategy(self._devices())
 
   def _devices(self) -> list[str]:
     """Returns names of the devices; raises InvalidValue for too few."""

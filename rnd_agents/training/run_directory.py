@@ -121,8 +121,9 @@ def record_run(
     root_dir: str,
     settings: dict[str, str],
     changes: Sequence[str] = (),
+    saved: str | None = None,
     **facts: Any,
-) -> None:
+) -> str:
   """Writes `run.json` and `operative_config.gin`, which reproduce the run.
 
   In a resumed run both describe the newest start; `starts` in `run.json` lists
@@ -132,7 +133,11 @@ def record_run(
     root_dir: The run's folder.
     settings: From `configuration.operative`.
     changes: Sentences, one for each setting that differs from the last start.
+    saved: Content of `run.json` that the checkpoint holds, if there is one.
     **facts: More entries for `run.json`.
+
+  Returns:
+    The content of `run.json`, for checkpoints.
   """
   start = dict(
       time=_now(),
@@ -145,7 +150,7 @@ def record_run(
       facts,
       settings=settings,
       command=start['command'],
-      starts=[*run_files.read_run_record(root_dir).get('starts', ()), start],
+      starts=[*_starts(root_dir, saved), start],
       python=platform.python_version(),
       machine=platform.platform(),
       processor=processor(),
@@ -156,9 +161,29 @@ def record_run(
       packages={name: _package_version(name) for name in _RECORDED_PACKAGES},
   )
   with files.replacing(os.path.join(root_dir, run_files.RECORD_FILE)) as file:
-    json.dump(record, file, indent=2)
+    file.write(text := json.dumps(record, indent=2))
   with files.replacing(os.path.join(root_dir, CONFIG_FILE)) as file:
     file.write(gin.operative_config_str())
+  return text
+
+
+def _starts(root_dir: str, saved: str | None) -> list[dict[str, Any]]:
+  """Returns the starts so far, from `run.json` unless it was changed."""
+  record = run_files.read_run_record(root_dir)
+  starts = record.get('starts')
+  starts = starts if isinstance(starts, list) else []
+  if saved is None or record == json.loads(saved):
+    return starts
+  known = json.loads(saved)['starts']
+  # There may be starts that were killed before their first checkpoint.
+  if len(starts) > len(known) and starts[: len(known)] == known:
+    return starts
+  logging.warning(
+      '%s has changed since it was written, or is missing: it is written again'
+      ' from the checkpoint.',
+      os.path.join(root_dir, run_files.RECORD_FILE),
+  )
+  return known
 
 
 def write_status(root_dir: str, state: str, **facts: Any) -> None:

@@ -6,8 +6,12 @@ import abc
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
+import json
 import os
+import re
 import signal
+import socket
+import threading
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from absl import logging
@@ -17,7 +21,7 @@ from tf_agents.agents import tf_agent
 
 from rnd_agents import errors
 from rnd_agents import run_files
-from rnd_agents.collecting import shards
+from rnd_agents.collecting import collector as collector_lib
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import failures
 from rnd_agents.evaluation import evaluator
@@ -81,8 +85,12 @@ class Outcome(NamedTuple):
   picture: str | None
 
 
+# Seconds that an iteration may still take after a SIGTERM. Schedulers kill what
+# has not ended after 10 to 30.
+_PATIENCE_S = 5.0
+_END = b'\0'  # The number of no signal.
 # Version of the state in checkpoints; no other version can be resumed.
-STATE_VERSION = 10
+STATE_VERSION = 11
 
 
 @dataclasses.dataclass
@@ -94,6 +102,7 @@ class BaseRun(abc.ABC):
     counters: Counts iterations, steps and episodes.
     checkpoints: The run's checkpoints, once they are built.
     log: Log of metrics, once the run has started.
+    record: Content of `run.json`.
     callbacks: The run's callbacks, in their order.
     stopped_by: Name of the signal that stopped the run, or None.
     save_time_s: Seconds that the last checkpoint took; 0 once an iteration has
@@ -105,9 +114,11 @@ class BaseRun(abc.ABC):
   counters: loops.Counters = dataclasses.field(default_factory=loops.Counters)
   checkpoints: snapshots.Checkpoints = dataclasses.field(init=False)
   log: metrics_log.MetricsLog = dataclasses.field(init=False)
+  record: str = dataclasses.field(init=False)
   callbacks: Sequence[Any] = ()
   stopped_by: str | None = None
   save_time_s: float = 0.0
+  _is_amid_iteration: bool = dataclasses.field(init=False, default=False)
 
   @abc.abstractmethod
   def get_state(self) -> dict[str, Any]:
@@ -129,6 +140,24 @@ class BaseRun(abc.ABC):
   def stop(self, signal_name: str) -> None:
     """Stops the run after this iteration."""
     self.stopped_by = signal_name
+
+  def end(self, signal_name: str) -> None:
+    """Ends the process if that loses only a part of one iteration.
+
+    Another thread than that of the run calls it.
+    """
+    iteration = self.counters.iteration
+    is_saved = self.checkpoints.iterations()[-1:] == [iteration]
+    if self._is_amid_iteration and is_saved:
+      self.checkpoints.wait()
+      logging.info(
+          '%s: ending before the end of the iteration. The same command'
+          ' continues from iteration %d, which is saved.',
+          signal_name,
+          iteration,
+      )
+      self.write_status('stopped', signal_name)
+      os._exit(1)
 
   @property
   def is_done(self) -> bool:
@@ -155,10 +184,13 @@ class BaseRun(abc.ABC):
 
   def save(self) -> None:
     """Writes a checkpoint."""
+    self.checkpoints.wait()
     self.checkpoints.save(
         self.counters.iteration,
         dict(
             version=STATE_VERSION,
+            record=self.record,
+            rows=self.log.save(),
             callbacks=[callback.get_state() for callback in self.callbacks],
             **self.get_state(),
         ),
@@ -168,22 +200,23 @@ class BaseRun(abc.ABC):
     """Continues from a snapshot.
 
     Raises:
-      SetupError: If it is of another agent, or of another version.
+      SetupError: If it is of another agent.
     """
-    if snapshot.state.get('version') != STATE_VERSION:
-      raise errors.SetupError(
-          f'The checkpoint {snapshot.folder} is of another version of'
-          ' rnd_agents. Continue with that version, or choose another'
-          ' --root_dir.'
-      )
     self.checkpoints.restore(snapshot)
+    if min(self.counts().values()) < 0:  # It would hardly ever reach its end.
+      raise errors.SetupError(
+          f'The checkpoint {snapshot.folder} counts less than 0 steps. Bring'
+          ' back a copy, or choose another --root_dir.'
+      )
     self.set_state(snapshot.state)
     for callback, state in zip(
         self.callbacks, snapshot.state['callbacks'], strict=True
     ):
       callback.set_state(state)
 
-  def resume_or_record(self, settings: dict[str, str], **facts: Any) -> bool:
+  def resume_or_record(
+      self, settings: dict[str, str], **facts: Any
+  ) -> dict[str, int] | None:
     """Resumes from a checkpoint if there is one, and records the settings.
 
     Args:
@@ -191,10 +224,13 @@ class BaseRun(abc.ABC):
       **facts: More entries for `run.json`.
 
     Returns:
-      Whether the run continues from a checkpoint.
+      The rows of metrics that the checkpoint counts on, for `MetricsLog`; None
+      for a new run.
 
     Raises:
-      SetupError: If settings were changed that cannot be, or in vain.
+      SetupError: If settings were changed that cannot be, or in vain, or if the
+        checkpoint is of another version.
+      RunError: If the settings cannot be written.
     """
     snapshot = self.checkpoints.find()
     has_rows = metrics_log.has_rows(self.root_dir)
@@ -204,13 +240,23 @@ class BaseRun(abc.ABC):
           ' Move them away, or choose another --root_dir.'
       )
     harmless: Sequence[str] = ()
+    record = rows = None
     if snapshot is not None:
-      before = run_files.read_run_record(self.root_dir).get('settings', {})
-      fatal, harmless, of_learning = configuration.changes(before, settings)
+      if snapshot.state.get('version') != STATE_VERSION:
+        raise errors.SetupError(
+            f'The checkpoint {snapshot.folder} is of another version of'
+            ' rnd_agents. Continue with that version, or choose another'
+            ' --root_dir.'
+        )
+      record = snapshot.state['record']
+      fatal, harmless, of_learning = configuration.changes(
+          json.loads(record)['settings'], settings
+      )
       if fatal:
         self._forget_untrained(snapshot, fatal, has_rows)
         snapshot, harmless = None, ()
     if snapshot is not None:
+      rows = snapshot.state['rows']
       self.restore(snapshot)
       if of_learning and self.is_done:
         raise errors.SetupError(
@@ -221,15 +267,17 @@ class BaseRun(abc.ABC):
       for change in harmless:
         logging.warning('Continuing with a change: %s.', change)
       logging.info('Resuming at %d environment steps.', self.counters.env_steps)
-    run_directory.record_run(
-        self.root_dir,
-        settings,
-        harmless,
-        seed=self.config.seed,
-        env_steps=self.counters.env_steps,
-        **facts,
-    )
-    return snapshot is not None
+    with self.raising_run_errors():
+      self.record = run_directory.record_run(
+          self.root_dir,
+          settings,
+          harmless,
+          record,
+          seed=self.config.seed,
+          env_steps=self.counters.env_steps,
+          **facts,
+      )
+    return rows
 
   def _forget_untrained(
       self, snapshot: snapshots.Snapshot, fatal: list[str], has_rows: bool
@@ -267,7 +315,9 @@ class BaseRun(abc.ABC):
         callback.begin(self)
       prepare()
       while not self.is_done and not self.stopped_by:
+        self._is_amid_iteration = True
         iteration = next(iterations, None)
+        self._is_amid_iteration = False
         if iteration is None:
           break
         for callback in self.callbacks:
@@ -280,12 +330,12 @@ class BaseRun(abc.ABC):
   def final_status(self) -> Iterator[None]:
     """Writes to `status.json` how the block ended; see `raising_run_errors`."""
     try:
-      with self.raising_run_errors():
+      with self.raising_run_errors(), raising_out_of_memory():
         yield
         name = self.stopped_by
         self.write_status('stopped' if name else 'finished', name or '')
     except BaseException as error:
-      with contextlib.suppress(OSError):
+      with contextlib.suppress(OSError, errors.UserError):
         self.write_status('failed', f'{type(error).__name__}: {error}')
       raise
 
@@ -336,7 +386,7 @@ class Run(BaseRun):
   config: 'experiment.Experiment'
   seeds: Seeds
   agent: tf_agent.TFAgent
-  collector: shards.Shards
+  collector: collector_lib.Shards
   evaluator: evaluator.Evaluator
   loop: loops.Loop = dataclasses.field(init=False)
   success_rate: float | None = None
@@ -377,13 +427,16 @@ class Run(BaseRun):
     super().write_status(state, message, **facts)
 
   def get_state(self) -> dict[str, Any]:
-    """Returns the states of the collectors and of the loop."""
+    """Returns the success rate, and the states of collectors and loop."""
     return dict(
-        collector=self.collector.get_state(), loop=self.loop.get_state()
+        success_rate=self.success_rate,
+        collector=self.collector.get_state(),
+        loop=self.loop.get_state(),
     )
 
   def set_state(self, state: dict[str, Any]) -> None:
     """Restores what `get_state` returned."""
+    self.success_rate = state['success_rate']
     continues_episodes = self.collector.set_state(state['collector'])
     self.loop.set_state(state['loop'], continues_episodes)
 
@@ -393,9 +446,6 @@ class Run(BaseRun):
     super().restore(snapshot)
     for optimizer, rate in rates:
       optimizer.learning_rate = rate
-    self.success_rate = metrics_log.last_success_rate(
-        self.root_dir, self.counters.iteration
-    )
 
   @contextlib.contextmanager
   def raising_run_errors(self) -> Iterator[None]:
@@ -422,6 +472,28 @@ class Run(BaseRun):
     )
 
 
+@contextlib.contextmanager
+def raising_out_of_memory() -> Iterator[None]:
+  """Raises a RunError that names large settings where memory is short."""
+  try:
+    yield
+  except (MemoryError, tf.errors.ResourceExhaustedError, ValueError) as error:
+    # NumPy says that of arrays beyond all memory. TensorFlow has one error for
+    # memory and disk.
+    too_large = ('Maximum allowed', 'array is too big')
+    if snapshots.is_of_disk(error) or (
+        isinstance(error, ValueError) and not str(error).startswith(too_large)
+    ):
+      raise
+    wanted = re.search(r'shape ?[(\[][\d, ]+[)\]]', str(error))
+    raise errors.RunError(
+        'The memory does not suffice'
+        + (f' for an array of {wanted[0]}' if wanted else '')
+        + '. The largest numbers of the configuration are those of'
+        f' {configuration.largest()}: lower what needs the memory.'
+    ) from error
+
+
 def _learning_rates(
     agent: tf_agent.TFAgent
 ) -> list[tuple[tf.keras.optimizers.Optimizer, float]]:
@@ -434,27 +506,67 @@ def _learning_rates(
 
 
 @contextlib.contextmanager
-def stopping_on_signals(stop: Callable[[str], Any]) -> Iterator[None]:
+def stopping_on_signals(
+    stop: Callable[[str], Any], end: Callable[[str], Any] = lambda name: None
+) -> Iterator[None]:
   """Calls a function on Ctrl-C and SIGTERM; a second signal acts as usual.
+
+  Python calls it only between two operations, and an update may be one of
+  minutes. So a thread answers at once, with a log line.
 
   Args:
     stop: Function of the name of the signal.
+    end: Function of the name that the thread calls from `_PATIENCE_S` seconds
+      after a SIGTERM on, as long as the block lasts.
   """
   usual: dict[int, Any] = {}
 
   def handle(number: int, _: Any) -> None:
     signal.signal(number, usual[number])
-    name = signal.Signals(number).name
-    logging.info('%s: saving after this iteration.', name)
-    stop(name)
+    stop(signal.Signals(number).name)
 
+  ours, pythons = socket.socketpair()
+  pythons.setblocking(False)
+  thread = threading.Thread(target=_answer, args=(ours, end), daemon=True)
+  wakeup_fd = None
   try:
+    wakeup_fd = signal.set_wakeup_fd(pythons.fileno())
     for number in (signal.SIGINT, signal.SIGTERM):
       usual[number] = signal.signal(number, handle)
   except ValueError:
     pass  # Not the main thread: whoever runs this handles signals.
+  thread.start()
   try:
     yield
   finally:
     for restored, handler in usual.items():
       signal.signal(restored, handler)
+    if wakeup_fd is not None:
+      signal.set_wakeup_fd(wakeup_fd)
+    pythons.send(_END)  # A process that was forked may keep it open.
+    thread.join()
+    pythons.close()
+    ours.close()
+
+
+def _answer(signals: socket.socket, end: Callable[[str], Any]) -> None:
+  """Logs signals that arrive.
+
+  Args:
+    signals: Yields a byte for each signal, its number, and `_END` at the end.
+    end: As for `stopping_on_signals`.
+  """
+  name = ''
+  while True:
+    try:
+      number = signals.recv(1)
+    except TimeoutError:
+      end(name)
+      continue
+    if number == _END:
+      return
+    if number[0] in (signal.SIGINT, signal.SIGTERM):
+      name = signal.Signals(number[0]).name
+      logging.info('%s: saving after this iteration.', name)
+    if name == 'SIGTERM':
+      signals.settimeout(_PATIENCE_S)

@@ -16,6 +16,7 @@ import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
+from tf_agents.typing import types
 from tf_agents.utils import common
 
 from rnd_agents import errors
@@ -56,7 +57,9 @@ class TwoLevelTraining(training.Training):
 
   upper: training.Training | None = None
   lower: training.Training | None = None
-  goals_fn: Callable = hierarchy.EntryGoals
+  goals_fn: Callable[[types.NestedTensorSpec], hierarchy.Goals] = (
+      hierarchy.EntryGoals
+  )
   goal_length: int = 16
   discount_factor: float = 0.99
   hindsight_copies: int = 0

@@ -52,6 +52,9 @@ def connect(root_dir: str, num_cpus: int, address: str | None) -> None:
     _make_token(root_dir)
     # By default every other process of the machine has priority.
     os.environ.setdefault('RAY_worker_niceness', '0')
+    # Nobody starts its head again if that has ended; Ray waits for 60 s, the
+    # learner and Ray's agents alike.
+    os.environ.setdefault('RAY_gcs_rpc_server_reconnect_timeout_s', '20')
     options.update(
         num_cpus=num_cpus,
         include_dashboard=False,

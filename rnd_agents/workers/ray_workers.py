@@ -169,6 +169,7 @@ class RayWorkers(remote_collector.Workers):
     import ray  # pylint: disable=g-import-not-at-top
 
     self._ray = ray
+    self._node_id = ray.get_runtime_context().get_node_id()
     self._timeout_s = timeout_s
     self._setup = ray.put(setup)
     self._actor_class = ray.remote(Worker).options(
@@ -256,6 +257,7 @@ class RayWorkers(remote_collector.Workers):
 
     Raises:
       WorkerLost: If there is none; another worker takes its place.
+      RunError: If Ray has ended on this machine.
     """
     with self._lock:
       actor = self._actors[index]
@@ -263,6 +265,7 @@ class RayWorkers(remote_collector.Workers):
     began = time.monotonic()
     while not self._ray.wait([answer], timeout=_REMARK_INTERVAL_S)[0]:
       waited_s = time.monotonic() - began
+      self._require_own_node()
       if timeout_s is not None and waited_s > timeout_s:
         self._replace(index, actor)
         raise remote_collector.WorkerLost(
@@ -281,6 +284,22 @@ class RayWorkers(remote_collector.Workers):
       raise remote_collector.WorkerLost(
           f'Worker {index} died ({ray_cluster.first_line(error)}).'
       ) from error
+
+  def _require_own_node(self) -> None:
+    """Raises RunError if this machine has left the cluster.
+
+    Ray mostly ends the learner then, but not while it only waits, and a worker
+    that cannot be started gives no answer.
+    """
+    if not any(
+        node['NodeID'] == self._node_id and node['Alive']
+        for node in self._ray.nodes()
+    ):
+      raise errors.RunError(
+          "Ray's processes on the learner's machine have ended (see dmesg for"
+          ' the kernel, which kills processes when memory is short). The same'
+          ' command starts them again and continues from the last checkpoint.'
+      )
 
   def _replace(self, index: int, lost: Any) -> None:
     """Starts an actor in the place of a lost one, unless another thread did."""

@@ -18,7 +18,6 @@ import tensorflow as tf
 
 from rnd_agents import errors
 from rnd_agents.collecting import collector
-from rnd_agents.collecting import shards
 from rnd_agents.workers import shard_worker
 
 # More workers lost at one call than this are an error.
@@ -183,7 +182,7 @@ class RemoteCollector(collector.Collector):
     return rollout
 
 
-class RemoteShards(shards.Shards):
+class RemoteShards(collector.Shards):
   """Shards that work side by side."""
 
   def __init__(

@@ -11,10 +11,10 @@ import gin
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents import frame_stacks
 from rnd_agents import version
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.workers import packed_frames
 
 # Name of a method of a `Collector`, and its arguments.
 Call = tuple[str, tuple[Any, ...]]
@@ -90,7 +90,7 @@ def _pack(reply: Reply) -> Reply:
   """Returns a reply to send: frames once, the last row not in the state too."""
   if not isinstance(reply.result, collector.Rollout):
     return reply
-  result = _with_observations(reply.result, packed_frames.pack)
+  result = _with_observations(reply.result, frame_stacks.pack)
   return reply._replace(result=result, state=dict(reply.state, last_row=None))
 
 
@@ -98,7 +98,7 @@ def unpack_reply(reply: Reply) -> Reply:
   """Returns the reply that a worker has packed to send it."""
   if not isinstance(reply.result, collector.Rollout):
     return reply
-  result = _with_observations(reply.result, packed_frames.unpack)
+  result = _with_observations(reply.result, frame_stacks.unpack)
   last_row = tf.nest.map_structure(
       lambda x: x[:, -1].copy(), result.trajectory
   )

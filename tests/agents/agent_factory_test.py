@@ -66,7 +66,6 @@ def test_an_optimizer_of_its_own_for_the_curiosity():
 )
 def test_a_learning_rate_that_falls_by_a_schedule_of_keras(build, network):
   gin.parse_config("""
-      import gin.tf.external_configurables
       create_rnd_ppo_agent.learning_rate = @PiecewiseConstantDecay()
       create_r2d3_agent.learning_rate = @PiecewiseConstantDecay()
       PiecewiseConstantDecay.boundaries = [1]

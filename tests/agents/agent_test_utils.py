@@ -16,7 +16,7 @@ from rnd_agents import curiosity
 from rnd_agents import networks
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.agents import rollout as rollout_lib
-from rnd_agents.curiosity import observations
+from rnd_agents.curiosity import curiosity as curiosity_lib
 
 FLAT = tf.TensorSpec([3], tf.float32, 'observation')
 DISCRETE = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 2)
@@ -51,7 +51,7 @@ def small_networks(observation_spec, action_spec, observation_fn=None, **sizes):
   return networks.create_networks(
       observation_spec,
       action_spec,
-      observations.observation_spec(observation_spec, observation_fn),
+      curiosity_lib.observation_spec(observation_spec, observation_fn),
       functools.partial(networks.create_rnd_networks, **rnd_settings),
       **{'fc_layer_params': (8,), **sizes},
   )

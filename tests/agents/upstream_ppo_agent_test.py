@@ -22,10 +22,10 @@ from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.agents import rnd_ppo_arguments
 from rnd_agents.agents import rollout
-from rnd_agents.curiosity import observations
+from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import factory
-from rnd_agents.ops import gae
+from rnd_agents.ops import discounting
 from tests.agents import agent_test_utils
 
 
@@ -77,7 +77,7 @@ def _create_agent(
   rnd = random_network_distillation.RandomNetworkDistillation(
       time_step_spec.observation,
       *factory.create_rnd_networks(
-          observations.observation_spec(time_step_spec.observation)
+          curiosity.observation_spec(time_step_spec.observation)
       ),
   )
   in_train = settings.get('compute_value_and_advantage_in_train', True)
@@ -168,7 +168,7 @@ _METHODS = dict(
         agent, steps, weights=weights
     )['entropy_regularization_loss'],
     compute_advantages=lambda agent, rewards, _, discounts, values: (
-        gae.generalized_advantage_estimation(
+        discounting.generalized_advantage_estimation(
             rewards,
             values[:, :-1],
             values[:, -1],

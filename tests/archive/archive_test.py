@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 
+from rnd_agents import errors
 from rnd_agents.archive import archive as archive_lib
 
 
@@ -110,6 +111,29 @@ def test_state_restores_and_continues_alike():
   assert ours.keys() == theirs.keys()
   for name, array in ours.items():
     np.testing.assert_array_equal(array, theirs[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ('name', 'damage'),
+    [
+        ('node_parents', lambda parents: np.roll(parents, -1)),  # In a circle.
+        ('node_parents', lambda parents: parents + 10**6),
+        ('node_num_bytes', np.negative),
+        ('length', np.negative),
+        ('node', lambda nodes: nodes + 10**6),
+        ('world', lambda worlds: worlds - 1),
+        ('visits', lambda visits: visits[1:]),
+        ('best', lambda best: [10**6 for _ in best]),
+        ('next_node', lambda node: 0),
+    ],
+)
+def test_refuses_a_state_whose_numbers_lead_nowhere(name, damage):
+  archive, slow = _archive()
+  _random_walks(archive, slow, np.random.default_rng(1), 50)
+  state = archive.get_state()
+  state[name] = damage(state[name])
+  with pytest.raises(errors.SetupError, match='archive'):
+    archive_lib.Archive().set_state(state)
 
 
 def _copied(slow):

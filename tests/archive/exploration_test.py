@@ -27,6 +27,7 @@ from rnd_agents.replay import demonstrations
 from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
+from rnd_agents.training import loops
 from tests import command_lines
 from tests import tiny_runs
 from tests.archive import toys
@@ -62,11 +63,15 @@ def _explore(root_dir, *bindings, files=()):
   return exploration.explore(os.fspath(root_dir), seed=1)
 
 
-def _state(root_dir):
-  """State of the explorer in the one checkpoint."""
+def _saved(root_dir):
+  """State in the one checkpoint."""
   (path,) = root_dir.glob('checkpoints/iteration_*/state.bin')
   with open(path, 'rb') as file:
-    return plain_data.load(file)['explorer']
+    return plain_data.load(file)
+
+
+def _state(root_dir):
+  return _saved(root_dir)['explorer']
 
 
 def _archive(root_dir):
@@ -173,6 +178,18 @@ def test_interrupted_is_bit_for_bit_uninterrupted(tmp_path, monkeypatch, by):
   resumed = _explore(tmp_path / 'broken', *bindings)
   assert resumed.finished and resumed.env_steps == whole.env_steps >= 600
   _assert_same(tmp_path / 'broken', tmp_path / 'whole')
+
+
+def test_a_checkpoint_of_less_than_0_steps_is_refused(tmp_path):
+  _explore(tmp_path, *_DRIFT)
+  counters = loops.Counters()
+  counters.add(env_steps=-(10**12))
+  folder = os.fspath(tmp_path / 'checkpoints')
+  written = checkpoints.Checkpoints(folder, 1, counters=counters)
+  written.save(10**6, _saved(tmp_path))
+  written.wait()
+  with pytest.raises(errors.SetupError, match='less than 0 steps'):
+    _explore(tmp_path, *_DRIFT)
 
 
 @pytest.mark.parametrize('counts_unfinished', [False, True])
@@ -321,6 +338,9 @@ _BAD = {
     ),
     ('explore.num_worlds = 2', 'explore.world_seeds = [1]'): (
         'explore.world_seeds holds 1 seeds, for explore.num_worlds = 2.'
+    ),
+    ('explore.num_worlds = 1000000000000',): (
+        'explore.num_worlds must be at most explore.max_cells = 500000'
     ),
     ('explore.num_env_steps = 0',): (
         'explore.num_env_steps must be above 0, got 0.'

@@ -14,7 +14,6 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.collecting import shards
 from rnd_agents.environments import episode_replay
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
@@ -229,7 +228,7 @@ def test_failing_environment_is_named():
 def test_shards_are_one_batch_with_random_numbers_of_their_own():
   recipes = [_recipe(index, seed=index) for index in range(2)]
   variables = _variables(recipes[0])
-  batch = shards.Shards([local.LocalCollector(r) for r in recipes])
+  batch = collector.Shards([local.LocalCollector(r) for r in recipes])
   batch.reset()
   assert batch.num_environments == 4
   seen = []
@@ -292,7 +291,7 @@ def test_uniform_actions_follow_no_policy_and_go_on_in_their_middle():
 
 
 def test_shards_draw_uniform_actions_of_their_own():
-  batch = shards.Shards(
+  batch = collector.Shards(
       [local.LocalCollector(_recipe(index, seed=0)) for index in range(2)]
   )
   batch.reset()

@@ -11,6 +11,7 @@ from gymnasium.envs.classic_control import mountain_car
 import numpy as np
 import pytest
 
+from rnd_agents import errors
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vectorization
@@ -153,12 +154,13 @@ def test_bad_arguments(kwargs, message):
     loaders.load_environment(**kwargs)
 
 
-@pytest.mark.parametrize('discount', [-0.1, 1.5])
-def test_a_life_discount_out_of_range(discount):
-  with pytest.raises(ValueError, match='life_discount .*0 and 1'):
-    loaders.load_environment(
-        'CartPole-v1', lives_key='lives', life_discount=discount
-    )
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [('life_discount', -0.1), ('life_discount', 1.5), ('step_timeout_s', -1.0)],
+)
+def test_a_number_out_of_range(name, value):
+  with pytest.raises(errors.InvalidValue, match=f'{name} .*got {value}'):
+    loaders.load_environment('CartPole-v1', lives_key='a', **{name: value})
 
 
 @pytest.mark.parametrize('env_kwargs', [{}, {'size': 3}])

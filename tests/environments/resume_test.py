@@ -362,6 +362,37 @@ def test_actions_in_an_array_that_is_used_again():
   np.testing.assert_array_equal(env.reset()[0], other.reset()[0])
 
 
+@pytest.mark.parametrize(
+    'env_id, actions',
+    [
+        ('CartPole-v1', [0, 1, 1, 0, 1, 0, 0, 1]),
+        ('Pendulum-v1', [np.array([i], np.float32) for i in range(8)]),
+    ],
+)
+def test_all_actions_of_a_long_episode_are_saved_in_pieces(
+    monkeypatch, env_id, actions
+):
+  monkeypatch.setattr(episode_replay, '_STACKED_STEPS', 3)
+  env, other = [
+      episode_replay.SeededEpisodes(
+          gymnasium.make(env_id), episode_seeds.stream(seed)
+      )
+      for seed in range(2)
+  ]
+  env.reset()
+  for action in actions:
+    observation = env.step(action)[0]
+    state = env.get_episode_state()  # Saving adds no piece.
+  assert [length for length, _ in state['actions']] == [3, 3, 2]
+  np.testing.assert_array_equal(
+      np.concatenate([stacked for _, stacked in state['actions']]), actions
+  )
+  np.testing.assert_array_equal(other.set_episode_state(state), observation)
+  # The next episode begins without them.
+  env.reset()
+  assert env.get_episode_state()['actions'] == []
+
+
 def test_an_unseeded_run_goes_on_with_its_own_schedule():
   env = loaders.load_environment('CartPole-v1', 2)
   env.reset()

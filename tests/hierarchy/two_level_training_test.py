@@ -14,7 +14,7 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import errors
 from rnd_agents import hierarchy
-from rnd_agents.collecting import shards
+from rnd_agents.collecting import collector
 from rnd_agents.replay import episode_cutter
 from rnd_agents.training import two_level
 from tests import tiny_runs
@@ -83,7 +83,7 @@ class _Records:
 
 def _recorded(folder, settings):
   records = _Records(folder)
-  collect, cut = shards.Shards.collect, episode_cutter.EpisodeCutter.__call__
+  collect, cut = collector.Shards.collect, episode_cutter.EpisodeCutter.__call__
   build, join = episode_cutter.EpisodeCutter.__init__, two_level._joined
 
   def collecting(*args):
@@ -115,7 +115,7 @@ def _recorded(folder, settings):
     return joined
 
   with pytest.MonkeyPatch.context() as context:
-    context.setattr(shards.Shards, 'collect', collecting)
+    context.setattr(collector.Shards, 'collect', collecting)
     context.setattr(episode_cutter.EpisodeCutter, '__init__', building)
     context.setattr(episode_cutter.EpisodeCutter, '__call__', cutting)
     context.setattr(two_level, '_joined', joining)

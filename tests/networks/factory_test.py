@@ -16,10 +16,33 @@ from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
 from rnd_agents.networks import recurrent_cores
 
+# Of the authors' policy: their code has a 4x4 third kernel.
+_POLICY_CONV_LAYERS = ((32, 8, 4), (64, 4, 2), (64, 4, 1))
+
+
+def _create_atari_networks(num_actions):
+  """The networks of the RND authors' code for 84x84 Atari frames."""
+  return factory.create_networks(
+      tf.TensorSpec([84, 84, 4], tf.uint8),
+      encoders.discrete_spec(num_actions),
+      tf.TensorSpec([84, 84, 1], tf.float32),
+      fc_layer_params=(256, 448),
+      activation='relu',
+      conv_layers=_POLICY_CONV_LAYERS,
+      residual_heads=True,
+      rnd_networks_fn=functools.partial(
+          factory.create_rnd_networks,
+          fc_layer_params=(512, 512),
+          target_fc_layer_params=(),
+          output_size=512,
+          conv_layers=encoders.NATURE_CONV_LAYERS,
+      ),
+  )
+
 
 @pytest.fixture(name='atari', scope='module')
 def _atari():
-  return factory.create_atari_networks()
+  return _create_atari_networks(18)
 
 
 def _sizes(network):
@@ -86,7 +109,7 @@ def test_atari_networks_see_frames(atari):
 
 
 def test_number_of_atari_actions():
-  networks = factory.create_atari_networks(num_actions=6)
+  networks = _create_atari_networks(6)
   assert sum(_sizes(networks.actor_net)) == 1_223_156 - 449 * 12
 
 
@@ -186,6 +209,15 @@ def test_sizes_that_make_no_networks_of_rnd(settings, message):
     factory.create_rnd_networks(tf.TensorSpec([3], tf.float32), **settings)
 
 
+def test_a_convolution_larger_than_its_input_is_refused():
+  image = tf.TensorSpec([9, 8, 3], tf.uint8)
+  layers = ((4, 4, 2), (4, 3, 1))  # The second one has an input of 3 x 3.
+  factory.create_rnd_networks(image, conv_layers=layers)
+  for large in (((4, 9, 1),), (*layers, (4, 2, 1))):
+    with pytest.raises(errors.InvalidValue, match='convolution .* 1 x 1|9 x 8'):
+      factory.create_rnd_networks(image, conv_layers=large)
+
+
 # -------------------------------------------------------------------- with core
 def _recurrent(core, **kwargs):
   """Networks on three numbers."""
@@ -210,7 +242,7 @@ def test_recurrent_atari_policy():
       rnd_observation_spec=tf.TensorSpec([2], tf.float32),
       fc_layer_params=(256,),
       activation='relu',
-      conv_layers=encoders.RND_PAPER_POLICY_CONV_LAYERS,
+      conv_layers=_POLICY_CONV_LAYERS,
       residual_heads=True,
       core=recurrent_cores.GRUCore(256),
   )

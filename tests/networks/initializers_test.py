@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnd_agents.networks import initializers
+from rnd_agents.networks import keras_layers
 
 
 def _two_kernels(initializer, in_graph=False):
@@ -28,7 +28,7 @@ def _two_kernels(initializer, in_graph=False):
     'shape', [(8, 3), (3, 8), (5, 5), (7, 1), (3, 3, 2, 4), (1, 1, 2, 9)]
 )
 def test_rows_or_columns_are_orthogonal(shape, gain):
-  kernel = initializers.FreshOrthogonal(gain)(shape).numpy()
+  kernel = keras_layers.FreshOrthogonal(gain)(shape).numpy()
   assert kernel.shape == shape
   # As a dense layer sees it: all inputs of one place by the outputs.
   matrix = kernel.reshape([-1, shape[-1]])
@@ -41,7 +41,7 @@ def test_rows_or_columns_are_orthogonal(shape, gain):
 
 @pytest.mark.parametrize('in_graph', [False, True])
 def test_layers_that_share_it_differ(in_graph):
-  first, second = _two_kernels(initializers.FreshOrthogonal(), in_graph)
+  first, second = _two_kernels(keras_layers.FreshOrthogonal(), in_graph)
   # Columns of two independent draws have no more than chance in common.
   assert np.abs(first - second).max() > 0.1
   np.testing.assert_allclose(first.T @ first, np.eye(4), atol=1e-5)
@@ -51,7 +51,7 @@ def test_layers_that_share_it_differ(in_graph):
 def test_global_seed_decides():
   def draw(seed):
     tf.random.set_seed(seed)
-    return np.stack(_two_kernels(initializers.FreshOrthogonal()))
+    return np.stack(_two_kernels(keras_layers.FreshOrthogonal()))
 
   first = draw(7)
   np.testing.assert_array_equal(first, draw(7))
@@ -60,7 +60,7 @@ def test_global_seed_decides():
 
 def test_inside_a_graph_without_a_layer():
   # Keras layers lift their initializers out of the graph; others do not.
-  initializer = initializers.FreshOrthogonal()
+  initializer = keras_layers.FreshOrthogonal()
 
   @tf.function(autograph=False)
   def draw_two():
@@ -75,8 +75,8 @@ def test_inside_a_graph_without_a_layer():
 
 
 def test_config_keeps_the_gain():
-  initializer = initializers.FreshOrthogonal(0.25)
-  copy = initializers.FreshOrthogonal.from_config(initializer.get_config())
+  initializer = keras_layers.FreshOrthogonal(0.25)
+  copy = keras_layers.FreshOrthogonal.from_config(initializer.get_config())
   np.testing.assert_allclose(
       np.linalg.svd(copy([5, 3]).numpy())[1], [0.25] * 3, rtol=1e-5
   )

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests for policy_heads: distributions against closed forms."""
+"""Tests for the policy heads: distributions against closed forms."""
 
 import math
 
@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
-from rnd_agents.networks import policy_heads
+from rnd_agents.networks import actor_critic_network
 
 _COUNTS = [2, 5, 3]
 _MULTI = tensor_spec.BoundedTensorSpec([3], tf.int64, 0, [1, 4, 2])
@@ -53,13 +53,13 @@ def _set_dense(head, features, kernel, bias):
 def test_first_policy_is_nearly_uniform():
   spec = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 5)
   features = _features([200, 16])
-  distribution = policy_heads.create_policy_head(spec)(features)
+  distribution = actor_critic_network.create_policy_head(spec)(features)
   probabilities = distribution.probs_parameter()
   assert probabilities.shape == [200, 6]
   np.testing.assert_allclose(probabilities, 1 / 6, atol=0.02)
   assert np.std(probabilities) > 1e-4  # But it looks at its input.
   # With the trunk's gain it would be anything but.
-  steep = policy_heads.create_policy_head(spec, 2**0.5)(features)
+  steep = actor_critic_network.create_policy_head(spec, 2**0.5)(features)
   assert np.abs(steep.probs_parameter() - 1 / 6).max() > 0.3
 
 
@@ -69,7 +69,7 @@ def test_categorical_by_hand():
   bias = np.float32([0, 0.5, 1])
   features = _features([4, 5, 2])
   distribution = _set_dense(
-      policy_heads.create_policy_head(spec), features, kernel, bias
+      actor_critic_network.create_policy_head(spec), features, kernel, bias
   )
   logits = features.numpy() @ kernel + bias
   expected = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
@@ -86,7 +86,7 @@ def test_categorical_by_hand():
 
 def test_unequal_counts_with_zero_weights():
   distribution = _zero_weights(
-      policy_heads.create_policy_head(_MULTI), _features([2, 4])
+      actor_critic_network.create_policy_head(_MULTI), _features([2, 4])
   )
   np.testing.assert_allclose(
       _parts(distribution).entropy(),
@@ -112,7 +112,7 @@ def test_unequal_counts_with_zero_weights():
 
 def test_impossible_actions_are_never_sampled():
   features = 30 * _features([50, 4])  # Steep: some logits are at -100.
-  head = policy_heads.create_policy_head(_MULTI, init_gain=1.0)
+  head = actor_critic_network.create_policy_head(_MULTI, init_gain=1.0)
   distribution = head(features)
   samples = distribution.sample(200, seed=2).numpy()  # [200, 50, 3]
   for row, count in enumerate(_COUNTS):
@@ -125,7 +125,7 @@ def test_impossible_actions_are_never_sampled():
 
 
 def test_gradients_of_a_masked_head_are_finite():
-  head = policy_heads.create_policy_head(_MULTI)
+  head = actor_critic_network.create_policy_head(_MULTI)
   features = _features([6, 4])
   actions = tf.constant([[1, 4, 2]] * 6, tf.int64)
   with tf.GradientTape() as tape:
@@ -153,19 +153,19 @@ def test_gradients_of_a_masked_head_are_finite():
 )
 def test_discrete_actions_start_at_0(spec):
   with pytest.raises(ValueError, match='start at 0'):
-    policy_heads.create_policy_head(spec)
+    actor_critic_network.create_policy_head(spec)
 
 
 @pytest.mark.parametrize('dtype', [tf.uint8, tf.int8, tf.int16])
 def test_short_integers_as_actions_are_refused(dtype):
   spec = tensor_spec.BoundedTensorSpec([2], dtype, 0, 3)
   with pytest.raises(ValueError, match=f'int32 or int64.*got {dtype.name}'):
-    policy_heads.create_policy_head(spec)
+    actor_critic_network.create_policy_head(spec)
 
 
 def test_discrete_actions_need_bounds():
   with pytest.raises(ValueError, match='need bounds'):
-    policy_heads.create_policy_head(tf.TensorSpec([], tf.int64))
+    actor_critic_network.create_policy_head(tf.TensorSpec([], tf.int64))
 
 
 # Bounds that are no numbers to reckon with must not be reckoned with.
@@ -186,7 +186,7 @@ def test_discrete_actions_need_bounds():
 )
 def test_normal_in_half_ranges(spec, middle, half_range):
   features = _features([3, 2])
-  head = policy_heads.create_policy_head(spec)
+  head = actor_critic_network.create_policy_head(spec)
   distribution = _parts(_zero_weights(head, features))
   np.testing.assert_allclose(distribution.loc, [middle] * 3)
   np.testing.assert_allclose(
@@ -206,7 +206,7 @@ def test_normal_by_hand():
   features = _features([4, 5, 3])
   kernel = _features([3, 2], 1).numpy()
   bias = np.float32([0.5, -0.5])
-  head = policy_heads.NormalHead(_BOUNDED, init_scale=0.25)
+  head = actor_critic_network.NormalHead(_BOUNDED, init_scale=0.25)
   head(features)
   (log_scale,) = [v for v in head.trainable_variables if 'log_scale' in v.name]
   np.testing.assert_allclose(log_scale, [math.log(0.25)] * 2, rtol=1e-6)
@@ -233,7 +233,7 @@ def test_normal_by_hand():
 
 
 def test_first_normal_policy_is_nearly_the_same_everywhere():
-  head = policy_heads.create_policy_head(_BOUNDED)
+  head = actor_critic_network.create_policy_head(_BOUNDED)
   distribution = _parts(head(_features([200, 16])))
   np.testing.assert_allclose(distribution.loc, 2, atol=0.2)
   assert np.std(distribution.loc) > 1e-3
@@ -242,7 +242,7 @@ def test_first_normal_policy_is_nearly_the_same_everywhere():
 def test_scalar_actions():
   spec = tensor_spec.BoundedTensorSpec([], tf.float32, 0, 1)
   features = _features([3, 2])
-  head = policy_heads.create_policy_head(spec)
+  head = actor_critic_network.create_policy_head(spec)
   distribution = _set_dense(head, features, [[1.0], [-1.0]], [0.0])
   np.testing.assert_allclose(
       distribution.loc, 0.5 + 0.5 * (features[:, 0] - features[:, 1]), rtol=1e-5
@@ -251,7 +251,7 @@ def test_scalar_actions():
 
 @pytest.mark.parametrize('spec', [_MULTI, _BOUNDED])
 def test_unknown_batch_size(spec):
-  head = policy_heads.create_policy_head(spec)
+  head = actor_critic_network.create_policy_head(spec)
   head(_features([1, 4]))
 
   @tf.function(input_signature=[tf.TensorSpec([None, None, 4], tf.float32)])

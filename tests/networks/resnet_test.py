@@ -14,10 +14,10 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import agents
 from rnd_agents.networks import encoders
+from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 from rnd_agents.networks import q_network
 from rnd_agents.networks import recurrent_cores
-from rnd_agents.networks import resnet
 
 _IMAGE = tensor_spec.BoundedTensorSpec([7, 6, 2], tf.uint8, 0, 255)
 _ACTION = encoders.discrete_spec(3)
@@ -96,7 +96,7 @@ def test_is_figure_3(wrap, num_blocks, activation):
   gin.bind_parameter('ResNet.channels', (3, 4))
   gin.bind_parameter('ResNet.num_blocks', num_blocks)
   encoder = encoders.create_encoder(
-      _IMAGE, (), conv_activation=activation, image_layer_fn=resnet.ResNet
+      _IMAGE, (), conv_activation=activation, image_layer_fn=keras_layers.ResNet
   )
   encoder.create_variables()
   _stir(encoder.variables)
@@ -116,10 +116,12 @@ def test_is_figure_3(wrap, num_blocks, activation):
 
 def test_sees_pixels_raised_to_a_power():
   dim = encoders.create_encoder(
-      _IMAGE, (), image_layer_fn=resnet.ResNet, pixel_exponent=0.5
+      _IMAGE, (), image_layer_fn=keras_layers.ResNet, pixel_exponent=0.5
   )
   given = encoders.create_encoder(
-      tf.TensorSpec(_IMAGE.shape, tf.float32), (), image_layer_fn=resnet.ResNet
+      tf.TensorSpec(_IMAGE.shape, tf.float32),
+      (),
+      image_layer_fn=keras_layers.ResNet,
   )
   for encoder in (dim, given):
     encoder.create_variables()
@@ -140,7 +142,7 @@ def test_sizes_of_the_paper():
       tf.TensorSpec([84, 84, 4], tf.uint8),
       (256,),
       activation='relu',
-      image_layer_fn=resnet.ResNet,
+      image_layer_fn=keras_layers.ResNet,
   )
   encoder.create_variables()
   count = 0
@@ -177,7 +179,7 @@ def test_bfloat16_in_between():
   for ours, theirs in zip(short.variables, exact.variables, strict=True):
     assert ours.dtype == theirs.dtype == tf.float32
     ours.assign(theirs)
-  layer = resnet.ResNet(dtype=precision.layer_policy('bfloat16'))
+  layer = keras_layers.ResNet(dtype=precision.layer_policy('bfloat16'))
   assert layer(_images([2])).dtype == tf.bfloat16
   images = _images([64, 3])
   values, expected = (net(images)[0] for net in (short, exact))
@@ -231,17 +233,20 @@ def test_policies_are_saved_and_restored(tmp_path):
         (_IMAGE, {'image_layer_fn': 3}, '.*function'),
         (
             _IMAGE,
-            {'image_layer_fn': resnet.ResNet()},
+            {'image_layer_fn': keras_layers.ResNet()},
             '.*@ResNet .without brackets',
         ),
         (
             _IMAGE,
-            {'image_layer_fn': resnet.ResNet, 'conv_layers': ((4, 3, 1),)},
+            {
+                'image_layer_fn': keras_layers.ResNet,
+                'conv_layers': ((4, 3, 1),),
+            },
             r'.*conv_layers=\(\(4, 3, 1\),\)',
         ),
         (
             tf.TensorSpec([7], tf.float32),
-            {'image_layer_fn': resnet.ResNet},
+            {'image_layer_fn': keras_layers.ResNet},
             'has no effect',
         ),
     ],
@@ -264,4 +269,4 @@ def test_layers_that_are_not_asked_for(spec, settings, words):
 )
 def test_sizes_that_make_no_network(settings, words):
   with pytest.raises(ValueError, match=f'ResNet.{words}'):
-    resnet.ResNet(**settings)
+    keras_layers.ResNet(**settings)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnd_agents.ops import gae
+from rnd_agents.ops import discounting
 from tests import tensors
 from tests.ops import episodes
 
@@ -30,19 +30,19 @@ _TIME_LIMIT = np.float32([[1, 1, 1, 1, 1]])
 def _continuing(rewards, values, is_last, gamma=0.99, lam=0.95):
   """The intrinsic stream, from rows [B, T] and [B, T+1]."""
   is_boundary = is_last[:, :-1]
-  values = gae.bridge_boundary_values(values, is_boundary)
-  weights = gae.continuing_weights(gamma, lam, is_boundary)
-  return gae.generalized_advantage_estimation(
+  values = discounting.bridge_boundary_values(values, is_boundary)
+  weights = discounting.continuing_weights(gamma, lam, is_boundary)
+  return discounting.generalized_advantage_estimation(
       rewards, values[:, :-1], values[:, -1], *weights
   )
 
 
 def _episodic(rewards, values, discounts, is_last, gamma, lam, **kwargs):
   """The extrinsic stream, from rows [B, T] and [B, T+1]."""
-  weights = gae.episodic_weights(
+  weights = discounting.episodic_weights(
       gamma, lam, discounts, is_last[:, 1:], is_last[:, :-1], **kwargs
   )
-  return gae.generalized_advantage_estimation(
+  return discounting.generalized_advantage_estimation(
       rewards, values[:, :-1], values[:, -1], *weights
   )
 
@@ -135,7 +135,7 @@ def test_final_value_is_that_of_the_state_after_the_last_action(run):
   # TV9.
   rewards, values, ones = [[1.0, 0, 2]], [[0.5, 1, 2]], np.ones([1, 3], 'f')
   arguments = (0.9 * ones, 0.72 * ones)
-  estimate = gae.generalized_advantage_estimation
+  estimate = discounting.generalized_advantage_estimation
   np.testing.assert_allclose(
       run(estimate, rewards, values, [4.0], *arguments),
       [[3.842240, 3.392, 3.6]],
@@ -148,7 +148,7 @@ def test_bridged_values(run):
   values = np.array([[1.0, 2, 3, 4], [5, 6, 7, 8]])
   is_boundary = np.array([[True, False, True], [False, True, False]])
   np.testing.assert_array_equal(
-      run(gae.bridge_boundary_values, values, is_boundary),
+      run(discounting.bridge_boundary_values, values, is_boundary),
       [[2, 2, 4, 4], [5, 7, 7, 8]],
   )
 
@@ -161,7 +161,7 @@ def test_weights_of_the_table(run):
   next_is_last = np.array([[False, True, True, False, False, False]])
   is_boundary = np.array([[False, False, False, True, False, False]])
   discounts, weights = run(
-      lambda *x: gae.episodic_weights(0.9, 0.5, *x),
+      lambda *x: discounting.episodic_weights(0.9, 0.5, *x),
       environment_discounts,
       next_is_last,
       is_boundary,
@@ -169,7 +169,7 @@ def test_weights_of_the_table(run):
   np.testing.assert_allclose(discounts, [[0.9, 0, 0.9, 0, 0.45, 0]])
   np.testing.assert_allclose(weights, [[0.45, 0, 0, 0, 0.225, 0]])
   discounts, weights = run(
-      lambda *x: gae.episodic_weights(0.9, 0.5, *x, False),
+      lambda *x: discounting.episodic_weights(0.9, 0.5, *x, False),
       environment_discounts,
       next_is_last,
       is_boundary,
@@ -177,13 +177,13 @@ def test_weights_of_the_table(run):
   np.testing.assert_allclose(discounts, [[0.9, 0, 0, 0, 0.45, 0]])
   np.testing.assert_allclose(weights, [[0.45, 0, 0, 0, 0.225, 0]])
   discounts, weights = run(
-      lambda x: gae.continuing_weights(0.9, 0.5, x), is_boundary
+      lambda x: discounting.continuing_weights(0.9, 0.5, x), is_boundary
   )
   np.testing.assert_allclose(discounts, [[0.9, 0.9, 0.9, 1, 0.9, 0.9]])
   np.testing.assert_allclose(weights, [[0.45, 0.45, 0.45, 1, 0.45, 0.45]])
   # An environment's discount of 1/2 is half a termination.
   discounts, weights = run(
-      lambda x, y: gae.continuing_weights(0.9, 0.5, x, y, 0.8),
+      lambda x, y: discounting.continuing_weights(0.9, 0.5, x, y, 0.8),
       is_boundary,
       environment_discounts,
   )
@@ -254,7 +254,7 @@ def test_no_gradient_is_lost_on_the_way():
   # whoever uses it must say so.
   ones = np.ones([1, 2])
   by_reward, by_value, by_final_value = tensors.gradient(
-      lambda r, v, f: gae.generalized_advantage_estimation(
+      lambda r, v, f: discounting.generalized_advantage_estimation(
           r, v, f, 0.9 * ones, 0.45 * ones
       ),
       ones,
@@ -269,7 +269,7 @@ def test_no_gradient_is_lost_on_the_way():
 
 def test_ranks():
   row, rows = np.ones([3]), np.ones([1, 3])
-  estimate = gae.generalized_advantage_estimation
+  estimate = discounting.generalized_advantage_estimation
   with pytest.raises(ValueError, match=r'rewards must be \[B, T\]'):
     estimate(row, rows, row[:1], rows, rows)
   with pytest.raises(ValueError, match=r'values must be \[B, T\]'):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnd_agents.ops import discounting
 from rnd_agents.ops import moments
 from tests import tensors
 
@@ -36,7 +37,7 @@ def _take_in_one(mean, variance, count, values):
 
 def _rollout(rewards, sums, *state, gamma=_GAMMA):
   """One rollout as the authors do it: filter, merge, divide."""
-  filtered, last = moments.discounted_return_filter(
+  filtered, last = discounting.discounted_return_filter(
       rewards, gamma, sums, tf.ones_like(rewards, tf.bool)
   )
   state = _take_in(state, filtered, num_outer_dims=2)
@@ -204,7 +205,7 @@ def test_filter_equals_a_loop(run, num_steps):
   initial = rng.normal(size=9)
   # What stands in a row that does not count never matters.
   filtered, last = run(
-      moments.discounted_return_filter,
+      discounting.discounted_return_filter,
       np.where(valid, rewards, np.nan),
       np.where(valid, discounts, np.nan),
       initial,
@@ -221,7 +222,7 @@ def test_filter_equals_a_loop(run, num_steps):
 def test_filter_takes_one_discount_for_all(run):
   rewards, valid = np.ones([2, 4]), np.ones([2, 4], bool)
   one = run(
-      lambda r, i, v: moments.discounted_return_filter(r, 0.5, i, v),
+      lambda r, i, v: discounting.discounted_return_filter(r, 0.5, i, v),
       rewards,
       np.array([0.0, 8.0]),
       valid,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnd_agents.ops import priorities
+from rnd_agents.ops import q_learning
 from tests import tensors
 from tests.ops import q_sequences
 
@@ -21,7 +21,7 @@ _ALL = np.ones([4, 4], bool)
 
 @tensors.in_every_mode
 def test_worked_sequences(run):
-  found = run(priorities.sequence_priorities, _ERRORS, _ALL)
+  found = run(q_learning.sequence_priorities, _ERRORS, _ALL)
   np.testing.assert_allclose(found, [0.48, 1, 0, 1.85375], atol=1e-12)
   # What the replay makes of them.
   for alpha, expected in (
@@ -38,7 +38,7 @@ def test_ends_of_the_mixture(run):
   for weight, expected in ((1.0, [0.5, 1, 0, 2]), (0.0, [0.3, 1, 0, 2.15 / 4])):
     np.testing.assert_allclose(
         run(
-            lambda e, m, w=weight: priorities.sequence_priorities(e, m, w),
+            lambda e, m, w=weight: q_learning.sequence_priorities(e, m, w),
             _ERRORS,
             _ALL,
         ),
@@ -54,7 +54,7 @@ def test_steps_that_do_not_count(run):
   three = np.array([[0.445295, 0.405250, 0.275120, 0.034051, 0.0]])
   errors = np.concatenate([one, two, three])
   mask = np.tile(q_sequences.VALID, [3, 1])
-  fn = priorities.sequence_priorities
+  fn = q_learning.sequence_priorities
   expected = [0.155229, 0.293150, 0.429758]
   np.testing.assert_allclose(run(fn, errors, mask), expected, atol=1e-6)
   # Whatever stands there.
@@ -71,7 +71,7 @@ def test_steps_that_do_not_count(run):
 
 def test_priorities_are_no_part_of_the_loss():
   [gradient, _] = tensors.gradient(
-      lambda e, m: priorities.sequence_priorities(e, m > 0),
+      lambda e, m: q_learning.sequence_priorities(e, m > 0),
       _ERRORS,
       np.ones([4, 4]),
   )
@@ -80,7 +80,7 @@ def test_priorities_are_no_part_of_the_loss():
 
 def test_mask_of_another_shape():
   with pytest.raises(ValueError, match=r'must both be \[B, T\]'):
-    priorities.sequence_priorities(_ERRORS, _ALL[:, :1])
+    q_learning.sequence_priorities(_ERRORS, _ALL[:, :1])
 
 
 _P = np.array([0.5, 0.3, 0.15, 0.05])
@@ -96,12 +96,12 @@ def test_worked_weights(run):
       (1.0, [0.1, 1 / 6, 1 / 3, 1]),
   ):
     found = run(
-        lambda p, n, b=beta: priorities.importance_weights(p, n, b), _P, sizes
+        lambda p, n, b=beta: q_learning.importance_weights(p, n, b), _P, sizes
     )
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, expected, atol=6e-7)
   # An exponent that is annealed is a tensor.
-  found = run(priorities.importance_weights, _P, sizes, np.float32(0.4))
+  found = run(q_learning.importance_weights, _P, sizes, np.float32(0.4))
   np.testing.assert_allclose(found[0], 0.398107, atol=6e-7)
 
 
@@ -109,7 +109,7 @@ def test_worked_weights(run):
 def test_weights_over_two_tables(run):
   # Drawn uniformly from tables of 10 and 1000: no correction in either.
   p, sizes = np.array([0.1, 0.1, 1e-3]), np.array([10, 10, 1000])
-  weigh = priorities.importance_weights
+  weigh = q_learning.importance_weights
   np.testing.assert_allclose(run(weigh, p, sizes, 0.6), [1, 1, 1])
   # N P is 5, .5 and 2: the weights follow from that, not from P alone.
   p = np.array([0.5, 0.05, 2e-3])
@@ -123,7 +123,7 @@ def test_weights_of_rare_items_stay_finite(run):
   # As powers, the weights would overflow float32.
   p = np.array([1e-60, 1e-58])
   np.testing.assert_allclose(
-      run(priorities.importance_weights, p, np.array([2, 2]), 1.0),
+      run(q_learning.importance_weights, p, np.array([2, 2]), 1.0),
       [1, 0.01],
       rtol=1e-6,
   )
@@ -133,7 +133,7 @@ def test_weights_of_rare_items_stay_finite(run):
 def test_nothing_is_drawn_with_probability_zero(run):
   with pytest.raises(tf.errors.InvalidArgumentError, match='probability 0'):
     run(
-        priorities.importance_weights,
+        q_learning.importance_weights,
         np.array([0.5, 0.0]),
         np.array([2, 2]),
         0.5,

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnd_agents.ops import priorities
 from rnd_agents.ops import q_learning
-from rnd_agents.ops import value_rescaling
 from tests import tensors
 from tests.ops import q_sequences as seq
 
@@ -98,7 +96,7 @@ def test_an_episode_that_ends_with_a_death(run, n):
   found = _targets(run, n)
   np.testing.assert_allclose(found, targets, atol=6e-7)
   np.testing.assert_allclose(
-      tensors.eager(value_rescaling.inverse_rescale, found), returns, atol=2e-6
+      tensors.eager(q_learning.inverse_rescale, found), returns, atol=2e-6
   )
   # The errors, by way of the actions taken.
   errors = run(
@@ -135,7 +133,7 @@ def test_an_episode_that_ends_with_a_time_limit(run, n):
   found = _targets(run, n, seq.TIME_LIMIT)
   np.testing.assert_allclose(found, targets, atol=6e-7)
   np.testing.assert_allclose(
-      tensors.eager(value_rescaling.inverse_rescale, found), returns, atol=2e-6
+      tensors.eager(q_learning.inverse_rescale, found), returns, atol=2e-6
   )
 
 
@@ -454,11 +452,11 @@ def test_all_terms_together(run):
         'whole steps': wholes,
         'whole sum': q_learning.sequence_losses(wholes, seq.VALID),
         'whole mean': q_learning.sequence_losses(wholes, seq.VALID, True),
-        'priority': priorities.sequence_priorities(terms[0], seq.VALID),
-        'two errors': priorities.sequence_priorities(
+        'priority': q_learning.sequence_priorities(terms[0], seq.VALID),
+        'two errors': q_learning.sequence_priorities(
             n_step + one_step, seq.VALID
         ),
-        'loss as priority': priorities.sequence_priorities(wholes, seq.VALID),
+        'loss as priority': q_learning.sequence_priorities(wholes, seq.VALID),
     }
 
   found = run(fn, seq.ONLINE)

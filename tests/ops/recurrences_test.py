@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from rnd_agents.ops import recurrences
+from rnd_agents.ops import discounting
 from tests import tensors
 
 _LENGTHS = pytest.mark.parametrize('num_steps', [1, 2, 3, 7, 8, 9, 128])
@@ -46,13 +46,13 @@ def test_three_steps_by_hand(run):
   inputs, weights = [[1.0, 2.0, 3.0]], [[0.5, 0.1, 9.0]]
   # 3;  2 + .1 * 3 = 2.3;  1 + .5 * 2.3 = 2.15
   np.testing.assert_allclose(
-      run(recurrences.reverse_linear_recurrence, inputs, weights),
+      run(discounting.reverse_linear_recurrence, inputs, weights),
       [[2.15, 2.3, 3.0]],
       rtol=1e-6,
   )
   # 1 + .5 * 4 = 3;  2 + .1 * 3 = 2.3;  3 + 9 * 2.3 = 23.7
   np.testing.assert_allclose(
-      run(recurrences.linear_recurrence, inputs, weights, [4.0]),
+      run(discounting.linear_recurrence, inputs, weights, [4.0]),
       [[3.0, 2.3, 23.7]],
       rtol=1e-6,
   )
@@ -66,13 +66,13 @@ def test_equal_to_loops(run, num_steps):
   backward = _backward_loop(inputs, weights)
   forward = _forward_loop(inputs, weights, initial)
   np.testing.assert_allclose(
-      run(recurrences.reverse_linear_recurrence, inputs, weights),
+      run(discounting.reverse_linear_recurrence, inputs, weights),
       backward,
       rtol=1e-10,
       atol=1e-12,
   )
   np.testing.assert_allclose(
-      run(recurrences.linear_recurrence, inputs, weights, initial),
+      run(discounting.linear_recurrence, inputs, weights, initial),
       forward,
       rtol=1e-10,
       atol=1e-12,
@@ -89,7 +89,7 @@ def test_last_weight_is_never_read(run, num_steps):
   expected = _backward_loop(inputs, weights)
   weights[:, -1] = np.resize([np.nan, np.inf, -np.inf], len(weights))
   np.testing.assert_allclose(
-      run(recurrences.reverse_linear_recurrence, inputs, weights),
+      run(discounting.reverse_linear_recurrence, inputs, weights),
       expected,
       rtol=1e-12,
   )
@@ -103,7 +103,7 @@ def test_gradients_equal_finite_differences():
     return (direction * _backward_loop(x, w)).sum()
 
   gradients = tensors.gradient(
-      lambda x, w: direction * recurrences.reverse_linear_recurrence(x, w),
+      lambda x, w: direction * discounting.reverse_linear_recurrence(x, w),
       inputs,
       weights,
   )
@@ -121,6 +121,6 @@ def test_gradients_equal_finite_differences():
 
 def test_only_batches_of_sequences():
   with pytest.raises(ValueError, match=r'inputs must be \[B, T\]'):
-    recurrences.reverse_linear_recurrence([1.0, 2.0], [[1.0, 2.0]])
+    discounting.reverse_linear_recurrence([1.0, 2.0], [[1.0, 2.0]])
   with pytest.raises(ValueError, match=r'weights must be \[B, T\]'):
-    recurrences.reverse_linear_recurrence([[1.0, 2.0]], [1.0, 2.0])
+    discounting.reverse_linear_recurrence([[1.0, 2.0]], [1.0, 2.0])

@@ -5,7 +5,8 @@
 import numpy as np
 import pytest
 
-from rnd_agents.ops import rnd
+from rnd_agents.ops import losses
+from rnd_agents.ops import moments
 from tests import tensors
 
 _MEAN = np.array([2.0, 100.0])
@@ -19,7 +20,7 @@ _ERRORS = [4.0, 1.0, 2.0, 8.0]
 
 
 def _whiten(values, mean, variance):
-  return rnd.whiten_and_clip(values, mean, variance, 5.0)
+  return moments.whiten_and_clip(values, mean, variance, 5.0)
 
 
 @tensors.in_every_mode
@@ -37,12 +38,22 @@ def test_whitening(run):
 @tensors.in_every_mode
 def test_whitening_without_clipping(run):
   np.testing.assert_allclose(
-      run(lambda *x: rnd.whiten_and_clip(*x, None), _VALUES, _MEAN, _VARIANCE),
+      run(
+          lambda *x: moments.whiten_and_clip(*x, None),
+          _VALUES,
+          _MEAN,
+          _VARIANCE,
+      ),
       [[0.5, 1], [6, -6], [-5.5, 5]],
       rtol=1e-6,
   )
   np.testing.assert_allclose(
-      run(lambda *x: rnd.whiten_and_clip(*x, 0.75), _VALUES, _MEAN, _VARIANCE),
+      run(
+          lambda *x: moments.whiten_and_clip(*x, 0.75),
+          _VALUES,
+          _MEAN,
+          _VARIANCE,
+      ),
       [[0.5, 0.75], [0.75, -0.75], [-0.75, 0.75]],
       rtol=1e-6,
   )
@@ -51,23 +62,23 @@ def test_whitening_without_clipping(run):
 @tensors.in_every_mode
 def test_error_is_the_mean_over_the_features(run):
   # TV4.
-  error = run(rnd.rnd_error, _PREDICTIONS, _TARGETS)
+  error = run(losses.rnd_error, _PREDICTIONS, _TARGETS)
   np.testing.assert_array_equal(error, [2.0, 0.25])
   # Any number of outer dimensions.
   np.testing.assert_array_equal(
-      run(rnd.rnd_error, [[_PREDICTIONS]], [[_TARGETS]]), [[[2.0, 0.25]]]
+      run(losses.rnd_error, [[_PREDICTIONS]], [[_TARGETS]]), [[[2.0, 0.25]]]
   )
 
 
 def test_shapes_that_would_broadcast_are_refused():
   for targets in (np.zeros([2, 1]), np.zeros([4]), np.zeros([1, 4])):
     with pytest.raises(ValueError, match='equal shapes, got'):
-      rnd.rnd_error(np.zeros([2, 4]), targets)
+      losses.rnd_error(np.zeros([2, 4]), targets)
 
 
 def test_gradient_of_the_error():
   by_prediction, by_target = tensors.gradient(
-      rnd.rnd_error, _PREDICTIONS, _TARGETS
+      losses.rnd_error, _PREDICTIONS, _TARGETS
   )
   # 2 (f^ - f) / F: of a sum it would be four times that.
   np.testing.assert_allclose(
@@ -81,13 +92,13 @@ def test_loss_is_the_mean_of_the_kept(run):
   # TV10.
   mask = _UNIFORMS < 0.25
   np.testing.assert_array_equal(mask, [True, False, True, False])
-  assert run(rnd.predictor_loss, _ERRORS, mask) == 3.0
-  assert run(rnd.predictor_loss, _ERRORS, mask & False) == 0.0
-  assert run(rnd.predictor_loss, _ERRORS, mask | True) == 3.75
+  assert run(losses.predictor_loss, _ERRORS, mask) == 3.0
+  assert run(losses.predictor_loss, _ERRORS, mask & False) == 0.0
+  assert run(losses.predictor_loss, _ERRORS, mask | True) == 3.75
   # Weights: (.5 * 4 + 0 * 2) / 2. They are factors, whatever their sum.
   weights = np.float32([0.5, 1.0, 0.0, 2.0])
-  assert run(rnd.predictor_loss, _ERRORS, mask, weights) == 1.0
-  assert run(rnd.predictor_loss, _ERRORS, mask, weights / 64) == 1 / 64
+  assert run(losses.predictor_loss, _ERRORS, mask, weights) == 1.0
+  assert run(losses.predictor_loss, _ERRORS, mask, weights / 64) == 1 / 64
 
 
 @pytest.mark.parametrize('kept', [[1, 0, 1, 1, 0], [0, 0, 0, 0, 0]])
@@ -97,7 +108,7 @@ def test_gradient_of_the_loss_equals_finite_differences(kept):
   mask = np.array(kept, bool)
 
   def loss(p, t):
-    return rnd.predictor_loss(rnd.rnd_error(p, t), mask)
+    return losses.predictor_loss(losses.rnd_error(p, t), mask)
 
   by_prediction, by_target = tensors.gradient(loss, predictions, targets)
   assert by_target is None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnd_agents.ops import value_rescaling
+from rnd_agents.ops import q_learning
 from tests import tensors
 from tests.ops import q_sequences
 
@@ -38,12 +38,12 @@ _BOTH = pytest.mark.parametrize('epsilon', [1e-3, 1e-2])
 @tensors.in_every_mode
 def test_worked_numbers(run, epsilon):
   np.testing.assert_allclose(
-      run(lambda x: value_rescaling.rescale(x, epsilon), _X),
+      run(lambda x: q_learning.rescale(x, epsilon), _X),
       _H[epsilon],
       atol=6e-7,
   )
   np.testing.assert_allclose(
-      run(lambda x: value_rescaling.inverse_rescale(x, epsilon), _X),
+      run(lambda x: q_learning.inverse_rescale(x, epsilon), _X),
       _INVERSE[epsilon],
       atol=6e-7,
   )
@@ -51,10 +51,10 @@ def test_worked_numbers(run, epsilon):
 
 def test_epsilon_of_the_paper_is_the_default():
   np.testing.assert_allclose(
-      tensors.eager(value_rescaling.rescale, _X), _H[1e-3], atol=6e-7
+      tensors.eager(q_learning.rescale, _X), _H[1e-3], atol=6e-7
   )
   np.testing.assert_allclose(
-      tensors.eager(value_rescaling.inverse_rescale, _X),
+      tensors.eager(q_learning.inverse_rescale, _X),
       _INVERSE[1e-3],
       atol=6e-7,
   )
@@ -65,14 +65,14 @@ def test_equals_the_papers_form(epsilon):
   x = np.random.default_rng(0).normal(size=1000) * 10
   expected = [q_sequences.textbook_h(v, epsilon) for v in x]
   np.testing.assert_allclose(
-      tensors.eager(lambda v: value_rescaling.rescale(v, epsilon), x),
+      tensors.eager(lambda v: q_learning.rescale(v, epsilon), x),
       expected,
       rtol=1e-12,
       atol=1e-13,
   )
   expected = [q_sequences.textbook_inverse_h(v, epsilon) for v in x]
   np.testing.assert_allclose(
-      tensors.eager(lambda v: value_rescaling.inverse_rescale(v, epsilon), x),
+      tensors.eager(lambda v: q_learning.inverse_rescale(v, epsilon), x),
       expected,
       rtol=1e-9,
       atol=1e-9,
@@ -86,8 +86,8 @@ def test_there_and_back_in_float32(run, epsilon):
   x = np.concatenate([-x, [0], x]).astype(np.float32)
 
   def there_and_back(v):
-    v = value_rescaling.rescale(v, epsilon)
-    return value_rescaling.inverse_rescale(v, epsilon)
+    v = q_learning.rescale(v, epsilon)
+    return q_learning.inverse_rescale(v, epsilon)
 
   result = run(there_and_back, x)
   assert result.dtype == np.float32
@@ -98,16 +98,16 @@ def test_slopes():
   # h'(x) = 1 / (2 sqrt(|x| + 1)) + epsilon, and that of h^-1 is 1 over it.
   x = np.array([-8.0, -1e-3, 0.0, 3.0, 99.0])
   slope = 0.5 / np.sqrt(np.abs(x) + 1) + 0.01
-  [found] = tensors.gradient(lambda v: value_rescaling.rescale(v, 0.01), x)
+  [found] = tensors.gradient(lambda v: q_learning.rescale(v, 0.01), x)
   np.testing.assert_allclose(found, slope)
-  y = tensors.eager(lambda v: value_rescaling.rescale(v, 0.01), x)
+  y = tensors.eager(lambda v: q_learning.rescale(v, 0.01), x)
   [found] = tensors.gradient(
-      lambda v: value_rescaling.inverse_rescale(v, 0.01), y
+      lambda v: q_learning.inverse_rescale(v, 0.01), y
   )
   np.testing.assert_allclose(found, 1 / slope)
 
 
 def test_negative_epsilon():
-  for fn in (value_rescaling.rescale, value_rescaling.inverse_rescale):
+  for fn in (q_learning.rescale, q_learning.inverse_rescale):
     with pytest.raises(ValueError, match='at least 0, got -0.1'):
       fn(tf.ones([1]), -0.1)

@@ -293,7 +293,16 @@ def test_a_file_cut_between_frames(file, caplog, num_frames, more):
 
 def test_a_record_that_is_damaged(file):
   path, _ = file
-  for content in ('', '[]', '{"episodes": 3', '{"what": 3}'):
+  for content in (
+      '',
+      '[]',
+      '{"episodes": 3',
+      '{"what": 3}',
+      '{"environment": "a"}',
+      '{"environment": {"a.b": 3}}',
+      '{"episodes": "3", "frames": "3"}',
+      '{"episodes": 3}',
+  ):
     with open(path + '.json', 'w', encoding='utf-8') as record:
       record.write(content)
     with pytest.raises(
@@ -416,10 +425,15 @@ def _bad_episodes():
        'step types [0 1 1 ... 1 1 2]'),
       (tf.nest.map_structure(lambda x: x[:1], good), 'step types [0]'),
       (good._replace(next_step_type=good.step_type), 'next step types [0 1'),
+      (good._replace(step_type=np.array([0, 7, 1, 1, 2], np.int32)),
+       'step types [0 7'),
+      (good._replace(discount=good.discount + 4), 'discount goes from 4'),
+      (good._replace(discount=good.discount - 1), 'discount goes from -'),
+      (good._replace(reward=good.reward * _F32(1e30)), 'reward goes from -'),
   ]
 
 
-@pytest.mark.parametrize('index', range(11))
+@pytest.mark.parametrize('index', range(15))
 def test_no_bad_episode_is_written(tmp_path, index):
   episode, message = _bad_episodes()[index]
   with pytest.raises(demonstrations.DemonstrationError) as error:

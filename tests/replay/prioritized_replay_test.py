@@ -383,9 +383,10 @@ def test_sequences_that_do_not_fit():
 
 
 @pytest.mark.parametrize(('kwargs', 'match'), [
-    ({'max_sequences': 0}, 'min_sequences=1 .* to max_sequences=0'),
+    ({'max_sequences': 0}, 'max_sequences .*integer from 1, got 0'),
+    ({'max_sequences': 100.5}, 'max_sequences .*got 100.5'),
     ({'max_sequences': 9, 'min_sequences': 10}, 'min_sequences=10'),
-    ({'max_sequences': 9, 'min_sequences': 0}, 'min_sequences=0'),
+    ({'max_sequences': 9, 'min_sequences': 0}, 'min_sequences .*got 0'),
     ({'max_sequences': 9, 'priority_exponent': -0.5}, 'at least 0, got -0.5'),
 ])
 def test_refuses_arguments(kwargs, match):

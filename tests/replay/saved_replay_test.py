@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a replay saves, and what it is again after a restore."""
 
+import io
 import os
 from typing import NamedTuple
 
@@ -111,15 +112,15 @@ def test_a_state_stays_good_while_a_newer_one_is_written(tmp_path):
   _assert_equal(_work(restored, 30, 20), expected)
   # The files of what never was are written once more.
   again = restored.save(tmp_path)
-  assert prioritized_replay.file_names(again) == prioritized_replay.file_names(
-      newer
-  )
+  assert prioritized_replay.saved_files(
+      again
+  ) == prioritized_replay.saved_files(newer)
 
 
 def test_only_what_is_new_is_written(tmp_path):
   replay = _filled()
   _work(replay, 0, 30)
-  first = prioritized_replay.file_names(replay.save(tmp_path))
+  first = prioritized_replay.saved_files(replay.save(tmp_path))
   # Segments of 8: three are full; demonstrations have one.
   assert sorted(first) == [
       'agent_000000000000_00008.npz',
@@ -129,9 +130,9 @@ def test_only_what_is_new_is_written(tmp_path):
       'demonstrations_000000000000_00003.npz',
   ]
   times = {name: os.stat(tmp_path / name).st_mtime_ns for name in first}
-  assert prioritized_replay.file_names(replay.save(tmp_path)) == first
+  assert prioritized_replay.saved_files(replay.save(tmp_path)) == first
   _work(replay, 30, 21)  # The first segment is evicted, and 3 of the next.
-  second = prioritized_replay.file_names(replay.save(tmp_path))
+  second = prioritized_replay.saved_files(replay.save(tmp_path))
   assert set(second) - set(first) == {
       'agent_000000000024_00008.npz',
       'agent_000000000032_00008.npz',
@@ -143,25 +144,27 @@ def test_only_what_is_new_is_written(tmp_path):
   }
   for name in set(first) & set(second):
     assert os.stat(tmp_path / name).st_mtime_ns == times[name]
-  (tmp_path / 'agent_000000000056_00001.npz.new').write_bytes(b'half')
-  prioritized_replay.prune(tmp_path, second)
-  assert sorted(os.listdir(tmp_path)) == sorted(second)
-  prioritized_replay.prune(tmp_path / 'nowhere', [])
 
 
-@pytest.mark.parametrize('damage', ['short', 'half', 'other', 'empty', 'gone'])
+@pytest.mark.parametrize(
+    'damage', ['short', 'half', 'other', 'empty', 'gone', 'segment', 'array']
+)
 def test_a_damaged_file_is_named_and_the_replay_stays_empty(tmp_path, damage):
   replay = _filled()
   _work(replay, 0, 30)
   state = replay.save(tmp_path)
   path = tmp_path / 'demonstrations_000000000000_00003.npz'
+  segment = (tmp_path / 'agent_000000000000_00008.npz').read_bytes()
+  array = io.BytesIO()
+  np.save(array, np.zeros(3))
   content = bytearray(path.read_bytes())
   content[len(content) // 2] ^= 0xFF
   path.unlink()
   if damage != 'gone':
     path.write_bytes({
         'short': content[:20], 'half': content[: len(content) // 2],
-        'other': content, 'empty': b'',
+        'other': content, 'empty': b'', 'segment': segment,
+        'array': array.getvalue(),
     }[damage])
 
   restored = _create()
@@ -184,7 +187,7 @@ def test_files_are_on_the_disk_before_save_returns(tmp_path, monkeypatch):
     fsync(descriptor)
 
   monkeypatch.setattr(os, 'fsync', note)
-  names = prioritized_replay.file_names(_filled().save(tmp_path))
+  names = prioritized_replay.saved_files(_filled().save(tmp_path))
   assert synced == [f'{tmp_path}/{name}.new' for name in names] + [
       str(tmp_path)
   ]

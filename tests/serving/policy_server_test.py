@@ -385,5 +385,12 @@ def test_refuses_time_steps_out_of_order():
         session.action(time_step)
       with pytest.raises(errors.InvalidValue, match='ts.restart'):
         session.action(bad)
+    for wrong in (
+        dict(step_type=np.int32(7)),
+        dict(discount=np.float32(5)),
+        dict(discount=np.float32(-1)),
+    ):
+      with pytest.raises(errors.InvalidValue, match='step_type .*discount'):
+        session.action(second._replace(**wrong))
   with pytest.raises(errors.InvalidValue, match='block of serve_policy has'):
     session.action(second)

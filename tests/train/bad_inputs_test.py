@@ -135,13 +135,22 @@ _TABLE = {
         'train_eval.callbacks = [@OnPolicyTraining()]': '{} .*Callback',
         'train_eval.training = @OnPolicyTraining': 'Write @OnPolicyTraining..',
         'create_rnd_ppo_agent.agent_class = 3': '{} .*class.*not 3',
-    },
-    errors.InvalidType: {
         "create_rnd_ppo_agent.learning_rate = 'fast'": '{} .*number',
         "create_rnd_ppo_agent.rnd_learning_rate = '1e-3'": '{} .*number',
+        'RNDPPOAgent.discount_factor = True': '{} .*number, not True',
+        'load_environment.reward_fn = @ladder_epsilon': (
+            '{} calls .*env_steps, num_environments'
+        ),
+        'TwoLevelTraining.goals_fn = @OnPolicyTraining': '{} .*returns a Goals',
+        'EntryGoals.entries = [(1.5,)]': '{} .*list',
+    },
+    errors.InvalidType: {
         'train_eval.training = @TwoLevelTraining()': 'upper must be .*not None',
         'RNDPPOAgent.num_epoch = 1': 'num_epoch.* mean num_epochs',
-        "RNDPPOAgent.gradient_clipping = 'a'": "gradient_clipping .*got 'a'",
+    },
+    errors.RunError: {
+        'create_networks.fc_layer_params = (1000000000000,)': '{} .*000.*lower',
+        f'DEEP_SEA_SIZE = {10**30}': 'load_environment.env_kwargs .*lower',
     },
     errors.InvalidValue: {
         'train_eval.num_environments = 0': '{} .*above 0, got 0',

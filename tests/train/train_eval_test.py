@@ -3,9 +3,13 @@
 """The binary as a user runs it, for each kind of agent."""
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 
+from tests import source_tree
+from tests import tiny_runs
 from tests.train import binaries
 
 
@@ -66,6 +70,22 @@ def test_r2d2_from_another_directory(tmp_path):
   for episode in episodes:
     states = episode.policy_info['network_state']
     assert all(np.abs(part[1:]).max() > 0 for part in states)
+
+
+def test_closed_and_full_streams_end_no_run(tmp_path):
+  gin_file = tmp_path / 'tiny.gin'
+  length = 'train_eval.num_env_steps = 192'
+  gin_file.write_text('\n'.join([*tiny_runs.PPO_SETTINGS, length]))
+  command = f'{sys.executable} -m train.train_eval --gin_file=tiny.gin'
+  result = subprocess.run(
+      ['sh', '-c', f'exec {command} <&- >/dev/full 2>&-'],
+      cwd=tmp_path,
+      env=dict(os.environ, PYTHONPATH=str(source_tree.ROOT)),
+      check=False,
+      timeout=300,
+  )
+  assert result.returncode == 0
+  assert (tmp_path / 'runs/tiny/seed_0/learning_curve.png').exists()
 
 
 # `bad_inputs_test.py` has the others.

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents import files
 from rnd_agents.training import checkpoints
 
 
@@ -157,6 +158,59 @@ def test_a_damaged_one_is_gone_once_another_is_restored(tmp_path):
   run.snapshots.restore(run.snapshots.find())
   assert run.snapshots.iterations() == [1]
   assert 'iteration_00000001, of iteration 1' in run.snapshots.kept()
+
+
+@pytest.mark.parametrize('content', ['[]', 'null', '{}', '', '3'])
+def test_a_manifest_of_another_kind_is_damage(tmp_path, caplog, content):
+  run = _Run(tmp_path)
+  run.save(1)
+  run.save(2)
+  newest = run.snapshots.path(2)
+  with open(os.path.join(newest, 'manifest.json'), 'w') as file:
+    file.write(content)
+  assert run.snapshots.find().iteration == 1
+  assert f'{newest} is damaged' in caplog.text
+
+
+class _RunWithParts(_Run):
+  """Each snapshot needs the part 'all' and one of its own."""
+
+  def __init__(self, folder):
+    super().__init__(folder, max_to_keep=2)
+    self.parts = self.snapshots.parts('parts')
+    os.makedirs(self.parts.folder, exist_ok=True)
+
+  def path(self, name):
+    return os.path.join(self.parts.folder, name)
+
+  def save(self, iteration):
+    self.snapshots.wait()
+    self.parts.needed = {}
+    for name in ('all', f'of_{iteration}'):
+      with open(self.path(name), 'w') as file:
+        file.write(name)
+      self.parts.needed[name] = files.fingerprint(self.path(name))
+    super().save(iteration)
+
+
+def test_parts_stay_as_long_as_a_snapshot_needs_them(tmp_path):
+  run = _RunWithParts(tmp_path)
+  for iteration in (1, 2, 3):
+    run.save(iteration)
+  run.snapshots.wait()
+  assert sorted(os.listdir(run.parts.folder)) == ['all', 'of_2', 'of_3']
+
+
+@pytest.mark.parametrize('harm', [_truncate, _flip_a_bit, os.remove])
+def test_without_its_parts_a_snapshot_is_damaged(tmp_path, caplog, harm):
+  run = _RunWithParts(tmp_path)
+  for iteration in (1, 2):
+    run.save(iteration)
+  harm(run.path('of_2'))
+  assert run.snapshots.find().iteration == 1
+  assert 'parts/of_2' in caplog.text
+  harm(run.path('all'))  # Whoever reads it has to know.
+  assert run.snapshots.find().iteration == 2
 
 
 def test_if_all_are_damaged_nothing_begins_anew(tmp_path):

@@ -52,7 +52,6 @@ def with_more(number=1, **more):
         'linear_epsilon.num_env_steps',
         'create_networks.fc_layer_params',
         'create_networks.compute_dtype',
-        'create_atari_networks.num_actions',
         'create_encoder.conv_activation',
         'key_observation_fn.key',
         'load_environment.env',

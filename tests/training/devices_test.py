@@ -17,8 +17,8 @@ import pytest
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents.agents import optimizers
 from rnd_agents.agents import r2d3_agent
-from rnd_agents.agents import replicas
 from rnd_agents.training import on_policy
 from tests import tiny_runs
 from tests.agents import agent_test_utils
@@ -43,7 +43,8 @@ def _call():
 def _scope(num_devices):
   if num_devices == 1:
     return contextlib.nullcontext()
-  return replicas.mirrored([f'CPU:{i}' for i in range(num_devices)]).scope()
+  devices = [f'CPU:{i}' for i in range(num_devices)]
+  return optimizers.mirrored_strategy(devices).scope()
 
 
 # Units of the memory, or None, and settings of the agent.
@@ -86,7 +87,7 @@ def _split():
   """(samples, weights) of five, for each of four replicas."""
   with _scope(4):
     strategy = tf.distribute.get_strategy()
-    part = replicas.Replicas().split(
+    part = optimizers.Replicas().split(
         (tf.range(5), None), tf.constant([[1.0], [2.0], [0.0], [1.0], [1.0]])
     )
   return [
@@ -139,7 +140,7 @@ def test_a_run_resumes_with_as_many_devices_and_with_one(call, tmp_path):
 
 
 def _train_in_each_replica():
-  with replicas.mirrored(['CPU:0', 'CPU:1']).scope():
+  with optimizers.mirrored_strategy(['CPU:0', 'CPU:1']).scope():
     agent = agent_test_utils.build_agent()
     experience = agent_test_utils.rollout(agent)
     tf.distribute.get_strategy().run(agent.train, (experience,))
@@ -148,7 +149,7 @@ def _train_in_each_replica():
 def _refusal(of_what):
   """The message that building it in the scope of a strategy ends in."""
   devices = ['CPU:0', 'CPU:1']
-  mirrored = replicas.mirrored(devices)
+  mirrored = optimizers.mirrored_strategy(devices)
   strategy, build = dict(
       train=(None, lambda *_: _train_in_each_replica()),
       num_devices=(None, on_policy.OnPolicyTraining(num_devices=5).check),

@@ -182,18 +182,23 @@ class _Run(runs.BaseRun):
   set_state = get_state
 
 
+_STATE = dict(
+    version=runs.STATE_VERSION,
+    record='{"settings": {"--seed": "0"}, "starts": []}',
+)
+
+
 def test_the_checkpoint_of_other_settings_goes_before_they_are_recorded(
     tmp_path, monkeypatch
 ):
   """A kill in between leaves no state of one beside the settings of another."""
-  run_directory.record_run(tmp_path, {'--seed': '0'})
   forgotten = []
 
   def record_run(*args, **kwargs):
     raise tiny_runs.Killed
 
   monkeypatch.setattr(run_directory, 'record_run', record_run)
-  run = _Run(tmp_path, checkpoints.Snapshot(0, '', {}), forgotten)
+  run = _Run(tmp_path, checkpoints.Snapshot(0, '', _STATE), forgotten)
   with pytest.raises(tiny_runs.Killed):
     run.resume_or_record({'--seed': '1'})
   assert forgotten == [-1]
@@ -203,15 +208,13 @@ def test_the_checkpoint_of_other_settings_goes_before_they_are_recorded(
     ('iteration', 'state'), [(1, {}), (0, {'pretraining_steps': 1})]
 )
 def test_what_was_trained_does_not_begin_anew(tmp_path, iteration, state):
-  run_directory.record_run(tmp_path, {'--seed': '0'})
-  snapshot = checkpoints.Snapshot(iteration, '', {'loop': state})
+  snapshot = checkpoints.Snapshot(iteration, '', dict(_STATE, loop=state))
   run = _Run(tmp_path, snapshot)
   with pytest.raises(errors.SetupError, match='--seed was 0 and is now 1'):
     run.resume_or_record({'--seed': '1'})
 
 
 def test_a_checkpoint_of_another_version_is_named(tmp_path):
-  run_directory.record_run(tmp_path, {})
   snapshot = checkpoints.Snapshot(3, 'a/checkpoint', {'row': 1})
   run = _Run(tmp_path, snapshot)
   with pytest.raises(errors.SetupError, match='a/checkpoint .*version'):

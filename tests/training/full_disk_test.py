@@ -16,6 +16,7 @@ import pytest
 import tensorflow as tf
 
 from rnd_agents import errors
+from rnd_agents import files
 from rnd_agents import run_files
 from rnd_agents.archive import exploration
 from rnd_agents.plotting import learning_curves
@@ -220,6 +221,17 @@ def test_an_exploration_on_a_full_disk(tmp_path, monkeypatch, owner, name):
       exploration.explore(os.fspath(tmp_path))
   assert run_files.read_status(tmp_path)['state'] == 'failed'
   assert exploration.explore(os.fspath(tmp_path)).finished
+
+
+def test_a_second_start_on_a_full_disk(tmp_path, monkeypatch):
+  gin.parse_config([
+      'load_environment.env = @SmallDrift',
+      'load_environment.max_episode_steps = 30',
+  ])
+  exploration.explore(os.fspath(tmp_path), num_env_steps=100)
+  monkeypatch.setattr(files, 'replacing', _full)
+  with pytest.raises(errors.RunError, match='No space left on device'):
+    exploration.explore(os.fspath(tmp_path), num_env_steps=200)
 
 
 def test_a_folder_that_is_deleted_stops_the_run(tmp_path, monkeypatch):

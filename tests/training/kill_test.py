@@ -5,11 +5,16 @@
 import os
 import random
 import signal
+import sys
 import time
 
+from absl import logging
 import pytest
 import tensorflow as tf
 
+from rnd_agents import run_files
+from rnd_agents.training import loops
+from rnd_agents.training import runs
 from tests import tiny_runs
 
 _STEPS_OF_ITERATION = 16
@@ -112,4 +117,56 @@ def test_a_kill_after_the_random_steps_loses_no_evaluation(tmp_path):
   for root_dir in (broken, whole):
     tiny_runs.train(root_dir, 150, *settings)
   assert int(tiny_runs.rows(whole, 'eval')[0]['iteration']) == 1
+  tiny_runs.assert_same_run(broken, whole)
+
+
+def _train_until_an_endless_update(root_dir, log):
+  """What the process that gets a SIGTERM does."""
+  iterations = loops.Loop.iterations
+
+  @tf.function
+  def endless():
+    return tf.while_loop(lambda i: i >= 0, lambda i: i + 0 * i, [0])
+
+  def until_an_endless_update(loop):
+    for number, iteration in enumerate(iterations(loop)):
+      if number == 2:
+        print('No end.', file=sys.stderr, flush=True)
+        endless()
+      yield iteration
+
+  runs._PATIENCE_S = 3.0
+  loops.Loop.iterations = until_an_endless_update
+  with open(log, 'w', encoding='utf-8') as file:
+    os.dup2(file.fileno(), 2)
+  logging.set_verbosity(logging.INFO)
+  tiny_runs.train(root_dir, 320, settings=tiny_runs.PPO_SETTINGS)
+
+
+def test_sigterm_amid_a_long_update(tmp_path):
+  broken, whole = os.fspath(tmp_path / 'broken'), os.fspath(tmp_path / 'whole')
+  log = tmp_path / 'log'
+  process = tiny_runs.context().Process(
+      target=_train_until_an_endless_update,
+      args=(broken, os.fspath(log)),
+      daemon=True,
+  )
+  process.start()
+
+  def wait_for(words):
+    deadline = time.monotonic() + 120
+    while not log.exists() or words not in log.read_text():
+      assert process.is_alive() and time.monotonic() < deadline
+      time.sleep(0.01)
+
+  wait_for('No end.')
+  process.terminate()
+  wait_for('SIGTERM: saving')
+  process.join(60)
+  assert process.exitcode == 1
+  assert 'continues from iteration 2' in log.read_text()
+  status = run_files.read_status(broken)
+  assert (status['state'], status['message']) == ('stopped', 'SIGTERM')
+  for root_dir in (broken, whole):
+    tiny_runs.train(root_dir, 320, settings=tiny_runs.PPO_SETTINGS)
   tiny_runs.assert_same_run(broken, whole)

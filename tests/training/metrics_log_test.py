@@ -63,27 +63,16 @@ def test_rows_are_on_disk_at_once_and_columns_grow(tmp_path):
   assert log.last('train', 'a_loss') == 0.25
   assert log.last('train', 'return_mean') is None
   # A log that goes on remembers.
-  again = metrics_log.MetricsLog(tmp_path, last=dict(iteration=1))
-  assert again.last('train', 'a_loss') == 0.5
+  again = metrics_log.MetricsLog(tmp_path, log.save())
+  assert again.last('train', 'a_loss') == 0.25
   assert again.last('eval', 'return_mean') == -3.0
-
-
-def test_the_newest_success_rate_up_to_an_iteration(tmp_path):
-  assert metrics_log.last_success_rate(tmp_path, 9) is None
-  log = metrics_log.MetricsLog(tmp_path)
-  _write(log, 'train', 1, {'success_rate': 0.125})
-  assert metrics_log.last_success_rate(tmp_path, 9) is None
-  _write(log, 'eval', 1, {'success_rate': 0.25})
-  _write(log, 'eval', 2, {'success_rate': 0.5})
-  _write(log, 'eval', 3, {'return_mean': 4.0})
-  found = [metrics_log.last_success_rate(tmp_path, i) for i in range(4)]
-  assert found == [None, 0.25, 0.5, 0.5]
 
 
 def test_rows_below_a_long_header_are_kept(tmp_path):
   metrics = {f'worker_{i}_env_steps_per_s': 1.0 for i in range(400)}
-  _write(metrics_log.MetricsLog(tmp_path), 'train', 1, metrics)
-  again = metrics_log.MetricsLog(tmp_path, last=dict(iteration=1))
+  log = metrics_log.MetricsLog(tmp_path)
+  _write(log, 'train', 1, metrics)
+  again = metrics_log.MetricsLog(tmp_path, log.save())
   _write(again, 'train', 2, metrics)
   assert [row['iteration'] for row in _rows(tmp_path)] == ['1', '2']
 
@@ -149,16 +138,74 @@ def test_tensorboard_has_settings_and_pictures(tmp_path):
 def test_resuming_drops_rows_after_the_checkpoint_and_a_cut_line(tmp_path, cut):
   log = metrics_log.MetricsLog(tmp_path)
   for iteration in (1, 2, 3):
+    saved = log.save()
     _write(log, 'train', iteration, {'a': float(iteration)})
   log.close()
   with open(tmp_path / 'metrics.csv', 'a', encoding='utf-8') as file:
     file.write(cut)
-  log = metrics_log.MetricsLog(tmp_path, last=dict(iteration=2))
+  log = metrics_log.MetricsLog(tmp_path, saved)
   _write(log, 'train', 3, {'a': 30.0})
   assert [row['a'] for row in _rows(tmp_path)] == ['1', '2', '30']
   assert [row['iteration'] for row in _rows(tmp_path, 'timings.csv')] == [
       '1', '2', '3'
   ]
+
+
+def _empty(path, content):
+  path.write_bytes(b'')
+
+
+def _halve(path, content):
+  path.write_bytes(content[: len(content) // 2])
+
+
+def _change_a_number(path, content):
+  place = content.rindex(b'2')
+  path.write_bytes(content[:place] + b'x' + content[place + 1 :])
+
+
+def _cut_the_header(path, content):
+  path.write_bytes(content.partition(b'\n')[2])
+
+
+@pytest.mark.parametrize(
+    'harm',
+    [lambda path, _: path.unlink(), _empty, _halve, _change_a_number,
+     _cut_the_header],
+    ids=['missing', 'empty', 'half', 'number', 'header'],
+)
+@pytest.mark.parametrize(
+    'name', ['metrics.csv', 'timings.csv', 'checkpoints/rows.jsonl']
+)
+def test_rows_that_a_checkpoint_counts_on_come_back(
+    tmp_path, caplog, name, harm
+):
+  names = ('metrics.csv', 'timings.csv', 'checkpoints/rows.jsonl')
+  log = metrics_log.MetricsLog(tmp_path)
+  for iteration in (1, 2):
+    _write(log, 'train', iteration, {'a': float(iteration)})
+    _write(log, 'eval', iteration, {'b': -2.0})
+    saved = log.save()
+  contents = {each: (tmp_path / each).read_bytes() for each in names}
+  _write(log, 'train', 3, {'a': 3.0})
+  log.save()  # For a checkpoint that was killed, or is damaged.
+  harm(tmp_path / name, contents[name])
+  again = metrics_log.MetricsLog(tmp_path, saved)
+  assert {x: (tmp_path / x).read_bytes() for x in names} == contents
+  (message,) = [record.getMessage() for record in caplog.records]
+  assert message.startswith(f'{tmp_path / name} ')
+  assert again.last('train', 'a') == 2.0 and again.save() == saved
+
+
+def test_rows_that_are_lost_are_told(tmp_path, caplog):
+  log = metrics_log.MetricsLog(tmp_path)
+  for iteration in (1, 2):
+    _write(log, 'train', iteration, {})
+  saved = log.save()
+  (tmp_path / 'metrics.csv').unlink()
+  (tmp_path / 'checkpoints/rows.jsonl').unlink()
+  metrics_log.MetricsLog(tmp_path, saved)
+  assert 'rows are lost' in caplog.text
 
 
 def test_a_fresh_start_forgets_older_rows(tmp_path):
@@ -183,8 +230,7 @@ def test_who_tells_of_successes_only_fails_from_then_on(tmp_path):
   assert rates('eval', True, None) == 0.5
   assert rates('eval', None, None) == 0.0
   assert rates('train', None) is None  # It may look for another key.
-  run.log.close()
-  run.log = metrics_log.MetricsLog(str(tmp_path), last=dict(iteration=1))
+  run.log = metrics_log.MetricsLog(str(tmp_path), run.log.save())
   assert rates('eval', None) == 0.0
   assert rates('eval', True) == 1.0
   run.log.close()

@@ -531,13 +531,26 @@ def test_a_resumed_run_is_the_run_left_alone(
   assert len(rows) > 5 and float(rows[-1]['replay_sequences']) == 30  # Evicted.
 
 
+def test_the_checkpoint_before_a_segment_of_another_content_is_taken(
+    tmp_path, demonstration_file, whole, caplog
+):
+  root_dir = tmp_path / 'run'
+  shutil.copytree(whole, root_dir)
+  path = max(root_dir.glob('checkpoints/replay/agent_*'))
+  path.write_bytes(min(root_dir.glob('checkpoints/replay/a*')).read_bytes())
+  assert _run(root_dir, 150, *_exact(demonstration_file)).finished
+  assert f'replay/{path.name} has changed' in caplog.text
+  tiny_runs.assert_same_run(root_dir, whole)
+
+
 def test_a_damaged_replay_is_replaced_where_that_is_allowed(
     tmp_path, demonstration_file, whole
 ):
   root_dir = tmp_path / 'run'
   shutil.copytree(whole, root_dir)
   bindings = _exact(demonstration_file)
-  path = max(root_dir.glob('checkpoints/replay/agent_*'))
+  # All checkpoints need it.
+  (path,) = root_dir.glob('checkpoints/replay/demonstrations_*')
   path.write_bytes(path.read_bytes()[:-20])
   with pytest.raises(
       errors.UserError, match=f'{path}.* damaged.*replaces_damaged_replay'

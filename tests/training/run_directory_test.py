@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the folder of a run."""
 
+import json
 import multiprocessing
 import os
 import signal
@@ -107,11 +108,37 @@ def test_record_names_versions_settings_and_command(tmp_path, monkeypatch):
   assert record['tf_enable_onednn_opts'] == '0'
   assert record['packages']['tensorflow'] == tf.__version__
   assert (tmp_path / 'operative_config.gin').exists()
-  run_directory.record_run(tmp_path, {}, ['a.b was 1'], env_steps=9)
-  starts = run_files.read_run_record(tmp_path)['starts']
-  assert [(start['changes'], start['env_steps']) for start in starts] == [
-      ([], 0), (['a.b was 1'], 9)
-  ]
+
+
+def test_starts_come_from_the_checkpoint_if_the_record_was_changed(
+    tmp_path, caplog
+):
+  def record(changes, saved):
+    text = run_directory.record_run(tmp_path, {}, changes, saved)
+    starts = run_files.read_run_record(tmp_path)['starts']
+    return text, [each['changes'] for each in starts]
+
+  saved, _ = record(['a'], None)
+  newer, starts = record(['b'], saved)
+  assert starts == [['a'], ['b']]
+  # The second start was killed before it saved.
+  assert record(['c'], saved)[1] == [['a'], ['b'], ['c']]
+  assert not caplog.records
+  path = tmp_path / 'run.json'
+  for content in ('', 'null', newer.replace('"a"', '"x"')):
+    path.write_text(content)
+    assert record(['d'], newer)[1] == [['a'], ['b'], ['d']]
+    assert f'{path} has changed' in caplog.text
+    caplog.clear()
+
+
+@pytest.mark.parametrize('content', [{'settings': None}, {'starts': 3}])
+def test_a_record_of_other_values_before_the_first_checkpoint(
+    tmp_path, content
+):
+  (tmp_path / 'run.json').write_text(json.dumps(content))
+  run_directory.record_run(tmp_path, {})
+  assert len(run_files.read_run_record(tmp_path)['starts']) == 1
 
 
 def test_status_is_what_was_written_last(tmp_path):

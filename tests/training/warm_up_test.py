@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 
-from rnd_agents.collecting import shards
+from rnd_agents.collecting import collector
 from rnd_agents.training import callbacks
 from tests import tiny_runs
 
@@ -46,7 +46,7 @@ def _whole(kind, tmp_path_factory):
   """(folder, copy of it in the middle of the warm-up, rollouts by kind)."""
   folder = tmp_path_factory.mktemp('runs') / 'whole'
   middle = folder.parent / 'middle'
-  collect, rollouts = shards.Shards.collect, {True: [], False: []}
+  collect, rollouts = collector.Shards.collect, {True: [], False: []}
 
   def collecting(collectors, variables_of, num_steps, is_uniform=False):
     rollout = collect(collectors, variables_of, num_steps, is_uniform)
@@ -60,7 +60,7 @@ def _whole(kind, tmp_path_factory):
       shutil.copytree(folder, middle)
 
   with pytest.MonkeyPatch.context() as context:
-    context.setattr(shards.Shards, 'collect', collecting)
+    context.setattr(collector.Shards, 'collect', collecting)
     context.setattr(callbacks.Checkpoint, 'after_preparation', saving)
     _run(folder, kind)
   return folder, middle, rollouts

@@ -11,6 +11,7 @@ import socket
 import stat
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
@@ -19,6 +20,7 @@ from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import runs
 from rnd_agents.workers import ray_workers
+from rnd_agents.workers import shard_worker
 from tests import listening
 from tests import tiny_runs
 
@@ -116,6 +118,20 @@ def _check_nobody_else_reaches(listening_processes):
   assert len(listening_processes) >= 5
   for process, addresses in listening_processes.items():
     assert all(address.is_loopback for address in addresses), process
+
+
+def test_waits_for_no_worker_once_this_machine_has_left(monkeypatch):
+  ray = mock.MagicMock()
+  ray.wait.return_value = [], []
+  own = dict(NodeID=ray.get_runtime_context().get_node_id())
+  other = dict(NodeID='other', Alive=True)
+  ray.nodes.side_effect = [
+      [other, dict(own, Alive=is_alive)] for is_alive in (True, False)
+  ]
+  monkeypatch.setitem(sys.modules, 'ray', ray)
+  workers = ray_workers.RayWorkers(None, 1, 60.0)
+  with pytest.raises(errors.RunError, match='Ray'):
+    workers.run(shard_worker.Task(0, 0, ('reset', ())))
 
 
 def _create(root_dir, num_workers, address=None):

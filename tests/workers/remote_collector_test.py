@@ -14,7 +14,6 @@ from tf_agents.trajectories import trajectory
 from rnd_agents import errors
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
-from rnd_agents.collecting import shards
 from rnd_agents.environments import failures
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
@@ -121,7 +120,7 @@ class _Counting(collector.Collector):
   visits = close = reset
 
 
-class _CountingShards(shards.Shards):
+class _CountingShards(collector.Shards):
 
   def __init__(self, max_lag_rounds):
     self.only = _Counting()

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Generalised advantage estimation for any number of return streams.
+"""Discounted sums over time: linear recurrences, advantages, returns.
 
 Layout: TF-Agents' rows. Row t holds s_t, a_t and the reward, discount and step
 type that follow; T+1 rows make T transitions. Where an episode ends, the row of
@@ -25,11 +25,79 @@ effect: the bootstrap discount is d gamma in an episodic stream and
 (1 - (1 - c)(1 - d)) gamma in a continuing one.
 """
 
-
 import tensorflow as tf
 from tf_agents.typing import types
 
-from rnd_agents.ops import recurrences
+
+def reverse_linear_recurrence(
+    inputs: tf.Tensor, weights: tf.Tensor
+) -> tf.Tensor:
+  """Solves `y_t = x_t + w_t y_{t+1}` with `y_T = 0`, backwards in time.
+
+  Two steps of the recurrence compose into one of the same form, so doubling
+  the stride solves T steps in ceil(log2 T) vector operations instead of a loop
+  of T small ones.
+
+  Args:
+    inputs: `x`, a float tensor [B, T].
+    weights: `w`, a float tensor [B, T]; the last column has no effect.
+
+  Returns:
+    `y`, a float tensor [B, T].
+  """
+  inputs = tf.convert_to_tensor(inputs)
+  weights = tf.convert_to_tensor(weights, dtype=inputs.dtype)
+  tf.debugging.assert_rank(inputs, 2, 'inputs must be [B, T]')
+  tf.debugging.assert_rank(weights, 2, 'weights must be [B, T]')
+  num_steps = tf.shape(inputs)[1]
+
+  def shift_left(x: tf.Tensor, stride: tf.Tensor) -> tf.Tensor:
+    return tf.pad(x[:, stride:], [[0, 0], [0, stride]])
+
+  def double(
+      stride: tf.Tensor, y: tf.Tensor, w: tf.Tensor
+  ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    return (
+        2 * stride,
+        y + w * shift_left(y, stride),
+        w * shift_left(w, stride),
+    )
+
+  # The weight of the last step would multiply y_T = 0: dropping it keeps an
+  # infinite or NaN filler there from spreading.
+  weights = tf.pad(weights[:, :-1], [[0, 0], [0, 1]])
+  dynamic = tf.TensorShape([inputs.shape[0], None])
+  _, result, _ = tf.while_loop(
+      lambda stride, *_: stride < num_steps,
+      double,
+      (tf.constant(1), inputs, weights),
+      shape_invariants=(tf.TensorShape([]), dynamic, dynamic),
+  )
+  return tf.ensure_shape(result, inputs.shape)
+
+
+def linear_recurrence(
+    inputs: tf.Tensor, weights: tf.Tensor, initial: tf.Tensor
+) -> tf.Tensor:
+  """Solves `y_t = x_t + w_t y_{t-1}` with `y_{-1} = initial`, forwards in time.
+
+  Args:
+    inputs: `x`, a float tensor [B, T].
+    weights: `w`, a float tensor [B, T].
+    initial: The value before the first step, a float tensor [B].
+
+  Returns:
+    `y`, a float tensor [B, T].
+  """
+  inputs = tf.convert_to_tensor(inputs)
+  weights = tf.convert_to_tensor(weights, dtype=inputs.dtype)
+  initial = tf.convert_to_tensor(initial, dtype=inputs.dtype)
+  first = inputs[:, :1] + weights[:, :1] * initial[:, tf.newaxis]
+  inputs = tf.concat([first, inputs[:, 1:]], axis=1)
+  backwards = reverse_linear_recurrence(
+      tf.reverse(inputs, [1]), tf.reverse(weights, [1])
+  )
+  return tf.reverse(backwards, [1])
 
 
 def generalized_advantage_estimation(
@@ -67,7 +135,7 @@ def generalized_advantage_estimation(
   tf.debugging.assert_rank(final_value, 1, 'final_value must be [B]')
   next_values = tf.concat([values[:, 1:], final_value[:, tf.newaxis]], axis=1)
   deltas = rewards + discounts * next_values - values
-  return recurrences.reverse_linear_recurrence(deltas, trace_weights)
+  return reverse_linear_recurrence(deltas, trace_weights)
 
 
 def episodic_weights(
@@ -155,3 +223,39 @@ def bridge_boundary_values(
   """
   bridged = tf.where(is_boundary, values[:, 1:], values[:, :-1])
   return tf.concat([bridged, values[:, -1:]], axis=1)
+
+
+def discounted_return_filter(
+    rewards: tf.Tensor,
+    discounts: types.Float,
+    initial: tf.Tensor,
+    valid: tf.Tensor,
+) -> tuple[tf.Tensor, tf.Tensor]:
+  """Computes the discounted sums whose standard deviation scales rewards.
+
+      R_t = g_t R_{t-1} + r_t
+
+  It runs forwards in time, as the RND authors' `RewardForwardFilter` does
+  (Burda et al., 2018, section 2.4): each value is a discounted return seen from
+  its last reward. Rows that are not valid (boundaries between episodes) leave
+  it unchanged.
+
+  Args:
+    rewards: `r`, a float tensor [B, T].
+    discounts: `g`, a float tensor [B, T] or a float. A never-reset stream has
+      the same g everywhere; 0 at an episode's first transition resets.
+    initial: `R` after the rollout before this one, a float tensor [B].
+    valid: Boolean tensor [B, T].
+
+  Returns:
+    A tuple (filtered [B, T], last [B]): `R` at every row and after the last
+    one, to be handed in as `initial` next time.
+  """
+  rewards = tf.convert_to_tensor(rewards)
+  discounts = discounts * tf.ones_like(rewards)
+  filtered = linear_recurrence(
+      tf.where(valid, rewards, tf.zeros_like(rewards)),
+      tf.where(valid, discounts, tf.ones_like(discounts)),
+      initial,
+  )
+  return filtered, filtered[:, -1]

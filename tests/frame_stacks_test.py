@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import pytest
 
-from rnd_agents.workers import packed_frames
+from rnd_agents import frame_stacks
 
 
 def _stacks(num_frames, starts):
@@ -30,9 +30,9 @@ def _stacks(num_frames, starts):
 @pytest.mark.parametrize('num_frames', [1, 2, 4])
 def test_each_frame_travels_once(num_frames, starts):
   stacks = _stacks(num_frames, starts)
-  packed = packed_frames.pack(stacks)
-  np.testing.assert_array_equal(packed_frames.unpack(packed), stacks)
-  assert packed_frames.unpack(packed).flags['C_CONTIGUOUS']
+  packed = frame_stacks.pack(stacks)
+  np.testing.assert_array_equal(frame_stacks.unpack(packed), stacks)
+  assert frame_stacks.unpack(packed).flags['C_CONTIGUOUS']
   # Of each stack a flag, the newest frame, and of first ones the others.
   num_older = (2 + len(starts)) * (num_frames - 1)
   contents = [zlib.decompress(part) for part in packed.parts]
@@ -44,11 +44,11 @@ def test_what_is_no_stack_travels_whole():
   noise = np.random.RandomState(1).randint(
       0, 256, [2, 3, 4, 4, 3], dtype=np.uint8
   )
-  packed = packed_frames.pack(noise)
-  np.testing.assert_array_equal(packed_frames.unpack(packed), noise)
+  packed = frame_stacks.pack(noise)
+  np.testing.assert_array_equal(frame_stacks.unpack(packed), noise)
   assert {len(zlib.decompress(part)) for part in packed.parts} == {
       3 + 3 * 3 * 4 * 4
   }
   for other in (noise.astype(np.float32), noise[..., 0]):
-    assert packed_frames.pack(other) is other
-    assert packed_frames.unpack(other) is other
+    assert frame_stacks.pack(other) is other
+    assert frame_stacks.unpack(other) is other

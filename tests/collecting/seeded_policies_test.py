@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of policies that draw by a generator."""
+"""Tests of the policies that a local collector draws with."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
-from rnd_agents.collecting import random_policies
+from rnd_agents.collecting import local
 
 _TIME_STEP = ts.time_step_spec(tf.TensorSpec([2], tf.float32))
 
@@ -45,14 +45,14 @@ def _time_step(batch_size):
 
 def _eager(action_spec):
   """The action of a call without a graph."""
-  policy = random_policies.uniform(
+  policy = local.UniformPolicy(
       _Remembering(action_spec), tf.random.Generator.from_seed(1)
   )
   return policy.action(_time_step(2), policy.get_initial_state(2)).action
 
 
 def _draws(action_spec, batch_size=4000, seed=1):
-  policy = random_policies.uniform(
+  policy = local.UniformPolicy(
       _Remembering(action_spec),
       tf.random.Generator.from_seed(seed),
   )
@@ -104,7 +104,7 @@ def test_a_seed_decides_a_nest_of_actions():
 def test_the_state_is_that_of_the_policy():
   spec = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 99)
   generator = tf.random.Generator.from_seed(1)
-  policy = random_policies.uniform(_Remembering(spec), generator)
+  policy = local.UniformPolicy(_Remembering(spec), generator)
   state = policy.get_initial_state(3)
   time_step = ts.transition(tf.zeros([3, 2]), tf.zeros([3]))
   for i in range(3):

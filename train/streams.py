@@ -1,0 +1,29 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Standard streams that are closed or full, which must not end a run."""
+
+import logging
+import os
+import sys
+
+
+def open_closed() -> None:
+  """Opens the null device in place of each standard stream that is closed.
+
+  It gets the stream's number, which the next file of the program would get, and
+  then all that TensorFlow writes to its standard error.
+  """
+  for name in ('stdin', 'stdout', 'stderr'):
+    if getattr(sys, name) is None:
+      mode = 'r' if name == 'stdin' else 'w'
+      setattr(sys, name, open(os.devnull, mode, encoding='utf-8'))
+
+
+def print_outcome(text: str) -> None:
+  """Prints how a run ended; logs it where standard output takes no more."""
+  try:
+    print(text, flush=True)
+  except OSError as error:
+    logging.warning('%s on standard output: %s', error.strerror, text)
+    # Else Python writes the rest of its buffer as it ends, and fails again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
