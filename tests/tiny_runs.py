@@ -203,6 +203,7 @@ def prepare(*args, **kwargs):
 
   def iterations(loop):
     raise Killed
+    yield  # A generator is called before the random steps, and run after them.
 
   with mock.patch.object(loops.Loop, 'iterations', iterations):
     with contextlib.suppress(Killed):
