@@ -100,15 +100,7 @@ def test_learns_and_leaves_what_it_promises(tmp_path, caplog):
   assert [int(row['train_steps']) for row in rows] == [
       16 * int(row['iteration']) for row in rows
   ]
-  evaluations = tiny_runs.rows(tmp_path, 'eval')
-  assert evaluations[-1]['success_rate'] == '1'
-  # One at each multiple of 256 steps.
-  env_steps = [int(row['env_steps']) for row in rows]
-  assert [int(row['env_steps']) for row in evaluations] == [
-      steps
-      for before, steps in zip([0, *env_steps[:-1]], env_steps, strict=True)
-      if steps // 256 > before // 256
-  ]
+  assert tiny_runs.rows(tmp_path, 'eval')[-1]['success_rate'] == '1'
   assert os.path.getsize(result.picture) > 10_000
   policy = tf.saved_model.load(os.fspath(tmp_path / 'policies' / 'policy'))
   assert policy.get_initial_state(3) == ()

@@ -368,6 +368,30 @@ def test_saving_now_and_then(monkeypatch):
   assert saved == [71.0, 282.0]
 
 
+def test_evaluations_keep_to_multiples_of_their_interval():
+  counters = types.SimpleNamespace(wall_time_s=0.0, add=lambda wall_time_s: 0)
+  evaluated = []
+  run = types.SimpleNamespace(
+      config=types.SimpleNamespace(
+          eval_interval_env_steps=100, num_env_steps=450
+      ),
+      counters=counters,
+      stopped_by=None,
+      evaluator=types.SimpleNamespace(
+          run=lambda: evaluated.append(counters.env_steps)
+      ),
+      log=types.SimpleNamespace(write=print, last=lambda *names: None),
+      counts=dict,
+      summarize=lambda phase, episodes: {},
+  )
+  callback = callbacks.Evaluate(
+      types.SimpleNamespace(after_evaluation=lambda run, episodes: None)
+  )
+  for counters.env_steps in range(0, 481, 60):
+    callback.after_iteration(run, None)
+  assert evaluated == [120, 240, 300, 420, 480]
+
+
 @pytest.fixture(name='whole', scope='module')
 def _whole(demonstration_file, tmp_path_factory):
   """A run that was left alone, with demonstrations and a bonus."""
