@@ -221,15 +221,23 @@ def _use_keras_2() -> None:
   """
   os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
   tensorflow = sys.modules.get('tensorflow')
+  if tensorflow is None:
+    return
   # TensorFlow decides at the first use of tf.keras, such as in tf_agents.
-  if tensorflow is not None and not tensorflow.keras.layers.Layer.__module__ \
-      .startswith('tf_keras'):
+  if not tensorflow.keras.layers.Layer.__module__.startswith('tf_keras'):
     raise errors.SetupError(
         'TensorFlow was imported before rnd_agents and uses Keras 3, with'
         ' which TF-Agents does not work: import rnd_agents before tensorflow'
         ' and tf_agents, or set the environment variable TF_USE_LEGACY_KERAS=1'
         ' before Python starts.'
     )
+  # It decided when it was imported what `import tensorflow.keras` finds, which
+  # from then on is tf.keras, too; TF-Agents imports that.
+  spec = util.find_spec('tf_keras')
+  assert spec is not None and spec.origin is not None  # It is in use.
+  folder = os.path.join(os.path.dirname(spec.origin), 'api', '_v2')
+  if folder not in tensorflow.__path__:
+    tensorflow.__path__.insert(0, folder)
 
 
 def mend_packages() -> None:

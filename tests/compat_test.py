@@ -354,6 +354,8 @@ def test_keras_of_a_script_that_imports_something_first(first, said):
 import {first}
 import rnd_agents
 import tensorflow as tf
+# It imports the module tensorflow.keras, which replaces what tf.keras was.
+from tf_agents.networks import q_rnn_network
 print(tf.keras.layers.Layer.__module__)
 """
   finished = _python('-c', program)
