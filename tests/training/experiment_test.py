@@ -251,6 +251,7 @@ def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
   """A signal amid the random steps, a kill after them, two signals later."""
   prepare, iterations = loops.Loop.prepare, loops.Loop.iterations
   evaluate = evaluator.Evaluator.run
+  handler = signal.getsignal(signal.SIGTERM)  # Ray's, after tests with Ray.
   kills = [KeyboardInterrupt]
   limits = [256, 600]  # An evaluation is due; the run is at its end.
   random_steps, evaluations = [], []
@@ -294,7 +295,7 @@ def test_whatever_ends_a_start_the_run_is_the_one_left_alone(
     last = tiny_runs.rows(tmp_path, 'train')[-1]
     assert int(last['env_steps']) == result.env_steps
     # The handlers are back to what they were.
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) == handler
     numbers.append(len(tiny_runs.rows(tmp_path, 'eval')))
   assert len(random_steps) == 2  # The kill lost none.
   # A signal saves before an evaluation, which the next start makes.
