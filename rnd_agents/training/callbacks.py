@@ -120,6 +120,7 @@ class Evaluate(Callback):
     if self._is_owed and not run.stopped_by:
       self._evaluate(run)
       self._is_owed = False
+      run.save()  # With its row.
 
   def after_preparation(self, run: runs.Run, is_evaluation_due: bool) -> None:
     if is_evaluation_due:
