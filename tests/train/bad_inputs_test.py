@@ -322,7 +322,7 @@ def test_settings_that_a_resumed_run_cannot_change(tmp_path, trained):
       errors.SetupError,
       'other networks.*agent/_rnd_optimizer',
   )
-  for checkpoint in (tmp_path / 'checkpoints').iterdir():
+  for checkpoint in tmp_path.glob('checkpoints/iteration_*'):
     (checkpoint / 'state.bin').write_bytes(b'')
   _check(
       _end(tmp_path, *_TRAINED),

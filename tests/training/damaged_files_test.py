@@ -14,13 +14,15 @@ from rnd_agents import errors
 from rnd_agents.archive import exploration
 from tests.archive import toys
 
-gin.external_configurable(toys.Drift, 'Drift', module='damaged_files_test')
+gin.external_configurable(
+    toys.Drift, 'DamagedDrift', module='damaged_files_test'
+)
 
 
 def _explore(root_dir, num_env_steps=100, seed=0):
   gin.clear_config()
   gin.parse_config([
-      'load_environment.env = @Drift',
+      'load_environment.env = @DamagedDrift',
       'load_environment.max_episode_steps = 30',
       'explore.num_environments = 1',
       'explore.steps_per_visit = 10',
