@@ -144,6 +144,7 @@ def _tensorflow(module):
   """A TensorFlow whose layers are defined in `module`."""
   layer = type('Layer', (), {'__module__': module})
   return types.SimpleNamespace(
+      __path__=[],
       keras=types.SimpleNamespace(layers=types.SimpleNamespace(Layer=layer))
   )
 
