@@ -234,10 +234,10 @@ def _use_keras_2() -> None:
   # It decided when it was imported what `import tensorflow.keras` finds, which
   # from then on is tf.keras, too; TF-Agents imports that.
   spec = util.find_spec('tf_keras')
-  assert spec is not None and spec.origin is not None  # It is in use.
-  folder = os.path.join(os.path.dirname(spec.origin), 'api', '_v2')
-  if folder not in tensorflow.__path__:
-    tensorflow.__path__.insert(0, folder)
+  if spec is not None and spec.origin is not None:
+    folder = os.path.join(os.path.dirname(spec.origin), 'api', '_v2')
+    if folder not in tensorflow.__path__:
+      tensorflow.__path__.insert(0, folder)
 
 
 def mend_packages() -> None:
