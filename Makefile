@@ -18,6 +18,9 @@ TESTS     ?= tests
 TEST_JOBS ?= 3
 OLDEST_PYTHON ?= python3.10
 NEWEST_PYTHON ?= python3.13
+# Its TensorFlow is that of Python 3.11: what Python itself changes.
+NEWEST_TESTS ?= tests/*_test.py tests/docs tests/environments tests/evaluation \
+  tests/examples tests/serving tests/train tests/training
 PYTEST_ARGS ?=
 
 # TensorFlow's C++ side speaks of CUDA factories and CPU flags at each start;
@@ -97,6 +100,7 @@ test-oldest:  ## Run the most telling tests with Python 3.10, in its own .venv.
 
 test-newest:  ## Run the most telling tests with Python 3.13, in its own .venv.
 	$(MAKE) test VENV=.venv-newest PYTHON=$(NEWEST_PYTHON) \
+	  TESTS='$(NEWEST_TESTS)' \
 	  EXTRAS=dev,box2d,minigrid,atari,mujoco,video \
 	  PYTEST_ARGS='-m versions $(PYTEST_ARGS)'
 
