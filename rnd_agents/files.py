@@ -62,15 +62,30 @@ def fingerprint(path: str, size: int | None = None) -> dict[str, int]:
     path: The file.
     size: Number of bytes from its beginning; None for all of them.
   """
-  found = dict(size=0, crc32=0)
+  found = fingerprint_of(b'')
   with open(path, 'rb') as file:
     while True:
       part = 2**20 if size is None else min(2**20, size - found['size'])
       content = file.read(part)
       if not content:
         return found
-      found['size'] += len(content)
-      found['crc32'] = zlib.crc32(content, found['crc32'])
+      found = fingerprint_of(content, found)
+
+
+def fingerprint_of(
+    content: bytes | memoryview, before: dict[str, int] | None = None
+) -> dict[str, int]:
+  """Returns the `fingerprint` of a file of this content.
+
+  Args:
+    content: The content, or what follows in the file.
+    before: Fingerprint of what comes before it in the file; None for nothing.
+  """
+  before = before or dict(size=0, crc32=0)
+  return dict(
+      size=before['size'] + len(content),
+      crc32=zlib.crc32(content, before['crc32']),
+  )
 
 
 def sync(path: str) -> None:

@@ -45,6 +45,11 @@ from rnd_agents.statistics import finite
 
 SPEC_SUFFIX = '.spec'  # TF-Agents' own.
 RECORD_SUFFIX = '.json'
+# Of parts of every episode; an action has those of its spec.
+_BOUNDS = dict(
+    discount=(0.0, 1.0),
+    reward=(-finite.LARGEST_REWARD, finite.LARGEST_REWARD),
+)
 PARTIAL_SUFFIX = '.partial'
 _SALVAGE = (
     'To use its whole episodes: python -m train.collect_demos --salvage={}'
@@ -514,10 +519,12 @@ def _check_episode(
       )
     if leaf.dtype.is_floating and not np.isfinite(array).all():
       raise DemonstrationError(f'{what}: {name} has a NaN or an infinity.')
-    high = dict(discount=1.0, reward=finite.LARGEST_REWARD).get(name, np.inf)
-    low = 0.0 if name == 'discount' else -high
+    bounds = _BOUNDS.get(name)
     if name.startswith('action') and hasattr(leaf, 'minimum'):
-      low, high = leaf.minimum, leaf.maximum
+      bounds = leaf.minimum, leaf.maximum
+    if bounds is None:
+      continue
+    low, high = bounds
     if np.any(array < low) or np.any(array > high):
       raise DemonstrationError(
           f'{what}: {name} goes from {array.min()} to {array.max()}, beyond its'

@@ -292,7 +292,7 @@ class SequenceTable:
     np.savez(content, **arrays)
     with files.replacing(path, 'wb') as file:
       file.write(content.getbuffer())
-    return files.fingerprint(path)
+    return files.fingerprint_of(content.getbuffer())
 
   def _read(self, path: str, start: int, expected: dict[str, int]) -> None:
     try:

@@ -294,6 +294,14 @@ def describe(annotation: Any) -> str:
   return _WORDS.get(kind) or f'a {kind.__name__}'
 
 
+def _takes_functions(annotation: Any) -> bool:
+  """Returns whether functions are among the values of an annotation."""
+  kind = typing.get_origin(annotation) or annotation
+  if kind in _UNIONS or kind in _SEQUENCES:
+    return any(map(_takes_functions, typing.get_args(annotation)))
+  return kind is collections.abc.Callable
+
+
 def hint(value: Any, annotation: Any) -> str:
   """Returns advice on what to write instead of a value, or ''."""
   instead: list[Any] = []
@@ -302,7 +310,7 @@ def hint(value: Any, annotation: Any) -> str:
   elif isinstance(value, Reference):
     called = Reference(value.name, True)
     instead = [[value], [called], called]
-    if 'function' in describe(annotation):  # It returns something else.
+    if _takes_functions(annotation):  # It returns something else.
       instead = [[value]]
   elif isinstance(value, str):
     instead = [Reference(value, False)]

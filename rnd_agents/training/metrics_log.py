@@ -20,7 +20,6 @@ import os
 from typing import Any
 import uuid
 import warnings
-import zlib
 
 from absl import logging
 import numpy as np
@@ -251,9 +250,8 @@ class MetricsLog:
         file.flush()
         os.fsync(file.fileno())
     self._saved = dict(
+        files.fingerprint_of(content, self._saved),
         rows=self._saved['rows'] + len(self._new_lines),
-        size=self._saved['size'] + len(content),
-        crc32=zlib.crc32(content, self._saved['crc32']),
     )
     self._new_lines = []
     return self._saved
@@ -262,7 +260,7 @@ class MetricsLog:
     """Reduces the file to what a checkpoint counts on; returns what it has."""
     if saved is None:
       with open(self._rows_file, 'wb'):
-        return dict(rows=0, size=0, crc32=0)
+        return dict(files.fingerprint_of(b''), rows=0)
     found: dict[str, int] = {}
     with contextlib.suppress(OSError):
       found = files.fingerprint(self._rows_file, saved['size'])

@@ -172,9 +172,10 @@ def _starts(root_dir: str, saved: str | None) -> list[dict[str, Any]]:
   record = run_files.read_run_record(root_dir)
   starts = record.get('starts')
   starts = starts if isinstance(starts, list) else []
-  if saved is None or record == json.loads(saved):
+  known = None if saved is None else json.loads(saved)
+  if known is None or record == known:
     return starts
-  known = json.loads(saved)['starts']
+  known = known['starts']
   # There may be starts that were killed before their first checkpoint.
   if len(starts) > len(known) and starts[: len(known)] == known:
     return starts
