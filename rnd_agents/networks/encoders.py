@@ -204,6 +204,7 @@ def preprocessing(
   Returns:
     Its arguments `preprocessing_layers` and `preprocessing_combiner`, by name.
   """
+  precision.check_globals()
   layers = tf.nest.map_structure(
       lambda spec: input_layer(
           spec,

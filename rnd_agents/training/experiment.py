@@ -219,6 +219,7 @@ def run(
     RunError: If the run had to stop: an environment failed, a number was not
       finite, the disk was full.
   """
+  precision.check_globals()
   config.check()
   with contextlib.ExitStack() as stack:
     stack.enter_context(run_directory.locked(config.root_dir))
