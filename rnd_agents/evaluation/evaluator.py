@@ -130,7 +130,7 @@ def _play_round(
   running: dict[int, tuple[list[Any], list[Any]]] = {
       i: ([], []) for i in range(len(seeds))
   }
-  num_steps = 0
+  num_steps, action = 0, None
   while running and not should_stop():
     if num_steps == max_steps:
       logging.warning(
