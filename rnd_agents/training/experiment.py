@@ -23,6 +23,7 @@ from rnd_agents.collecting import local
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import watchdog
+from rnd_agents.evaluation import best_policy
 from rnd_agents.evaluation import evaluator
 from rnd_agents.networks import precision
 from rnd_agents.training import callbacks as callbacks_lib
@@ -73,7 +74,8 @@ class Experiment:
       environments ends the process with a message; None to wait for any time.
       With workers, seconds for a call of a worker: a whole rollout of a shard.
     record_video: Whether to record the best episode of an evaluation.
-    save_policies: Whether to save the policies at the end.
+    save_policies: Whether to save the policies at the end: the last one, and
+      the one of the best evaluation.
     callbacks: Further callbacks, called in their order after the evaluation and
       before the checkpoint of an iteration.
   """
@@ -231,6 +233,10 @@ def run(
         agent=agent,
         counters=run.counters,
     )
+    if config.save_policies:
+      run.best_policy = best_policy.BestPolicy(
+          agent.policy, run.path('checkpoints', 'best_policy')
+      )
     run.loop = config.training.build_loop(run)
     run.callbacks = callbacks_lib.create_callbacks(run)
 
@@ -359,23 +365,30 @@ def _finish(run: runs.Run) -> runs.Outcome:
         run.stopped_by,
         run.counters.env_steps,
     )
-  if run.config.save_policies:
-    with _quiet_saving():
-      policies = dict(
-          policy=run.agent.policy, collect_policy=run.agent.collect_policy
-      )
-      for name, policy in policies.items():
-        saver = policy_saver.PolicySaver(policy, batch_size=None)
-        saver.save(run.path('policies', name))
+  if run.best_policy is not None:
+    _save_policies(run, run.best_policy)
   picture = pictures.draw_curve(run)
   run.log.close()
   return runs.Outcome(
       run.stopped_by is None,
       run.log.last('eval', 'return_mean'),
+      run.best_policy and run.best_policy.return_mean,
       run.counters.env_steps,
       run.counters.wall_time_s,
       picture,
   )
+
+
+def _save_policies(run: runs.Run, best: best_policy.BestPolicy) -> None:
+  """Writes a SavedModel of each policy into the run's folder."""
+  with _quiet_saving():
+    saver = policy_saver.PolicySaver(run.agent.policy, batch_size=None)
+    saver.save(run.path('policies', 'policy'))
+    with best.in_place() as is_found:
+      if is_found:
+        saver.save(run.path('policies', 'best_policy'))
+    saver = policy_saver.PolicySaver(run.agent.collect_policy, batch_size=None)
+    saver.save(run.path('policies', 'collect_policy'))
 
 
 @contextlib.contextmanager
