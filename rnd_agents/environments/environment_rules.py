@@ -42,6 +42,9 @@ RULES = {
     'time-limit': (
         NOTE, 'If it is a limit, report truncated or give max_episode_steps=N;'
         ' if the task ends there, nothing is wrong.'),
+    'text': (
+        NOTE, 'If the text says what to do, encode it as numbers in a wrapper;'
+        " MiniGrid's missions: load_minigrid.mission = 'words'."),
     'seed-repeats': (
         FAULT, 'Call super().reset(seed=seed) in reset, draw from'
         ' self.np_random only, and seed the simulator within.'),

@@ -18,6 +18,7 @@ from tf_agents.specs import array_spec
 from tf_agents.typing import types
 
 from rnd_agents import errors
+from rnd_agents import words
 from rnd_agents.environments import failures
 
 Converter = Callable[[Any], types.NestedArray]
@@ -37,6 +38,13 @@ _SPEC_DTYPES = {
     'uint32': np.int64,
     'int64': np.int64,
 }
+
+
+class Words(spaces.Box):
+  """Texts of up to `length` words, as `words.Vocabulary` encodes them."""
+
+  def __init__(self, num_ids: int, length: int):
+    super().__init__(0, num_ids - 1, (length,), np.uint8)
 
 
 def observation_converter(
@@ -248,6 +256,8 @@ def _array_spec(
     raise failures.EnvironmentSetupError(
         f'{name!r} has dtype {space.dtype}, which is unsupported.'
     )
+  if isinstance(space, Words):
+    name = words.spec_name(name)
   minimum, maximum = _cast_bounds(minimum, maximum, dtype, round_inward)
   return array_spec.BoundedArraySpec(
       space.shape, dtype, minimum=minimum, maximum=maximum, name=name

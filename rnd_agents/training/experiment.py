@@ -171,6 +171,29 @@ def train_eval(
   return run(Experiment(root_dir, **more), make_shards)
 
 
+def train_files(
+    root_dir: str,
+    files: Sequence[str],
+    bindings: Sequence[str] = (),
+    **more: Any,
+) -> runs.Outcome:
+  """Trains as gin files say, for programs and notebooks that run several.
+
+  Gin's bindings from before are neither used nor changed.
+
+  Args:
+    root_dir: The run's folder.
+    files: Gin files: paths, or names of those that come with the package.
+    bindings: Gin bindings, which win over the files.
+    **more: Arguments of `train_eval`.
+
+  Raises:
+    UserError: If the settings cannot run, or the run had to stop.
+  """
+  with gin_files.parsed(files, bindings):
+    return train_eval(root_dir, **more)
+
+
 def local_shards(
     config: Experiment, seeds: runs.Seeds, shard_recipes: list[collector.Recipe]
 ) -> collector.Shards:
@@ -198,6 +221,7 @@ def run(
     RunError: If the run had to stop: an environment failed, a number was not
       finite, the disk was full.
   """
+  precision.check_globals()
   config.check()
   with contextlib.ExitStack() as stack:
     stack.enter_context(run_directory.locked(config.root_dir))

@@ -64,6 +64,7 @@ TABLE = [
     ('NestedView', 'observation-copy', '^the observation of the', False),
     ('Endless', 'episode-end', 'has ended in 2000 random steps', True),
     ('LimitAsDeath', 'time-limit', 'All 5 .* 20 steps, terminated', True),
+    ('TextWithTheTask', 'text', "the text 'task', such as '", True),
     ('IgnoresTheSeed', 'seed-repeats', f'^{_TWO} and then', False),
     # 7 steps of the episode that was cut short, and 13.
     ('KeepsOldSteps', 'reset-clears',
