@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
 import functools
+import json
 from typing import Any
 import warnings
 
@@ -16,10 +17,12 @@ from tf_agents.policies import policy_saver
 from tf_agents.policies import tf_policy
 
 from rnd_agents import errors
+from rnd_agents import files
 from rnd_agents import ranges
 from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
+from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import watchdog
@@ -200,6 +203,8 @@ def run(
   with contextlib.ExitStack() as stack:
     stack.enter_context(run_directory.locked(config.root_dir))
     stack.enter_context(runs.raising_out_of_memory())
+    facts: dict[str, Callable[[], int]] = {}
+    stack.enter_context(_watchdog(config, facts))
     seeds = runs.Seeds(config.seed)
     tf.keras.utils.set_random_seed(seeds.networks)
 
@@ -209,9 +214,7 @@ def run(
     stack.callback(collectors.close)
     eval_environment = _load('eval', config.num_eval_episodes, None)
     stack.callback(local.close, eval_environment)
-    environments = [*collectors.environments(), eval_environment]
-    with _watchdog(config, environments):
-      _check_alike(collectors, eval_environment)
+    _check_alike(collectors, eval_environment)
 
     agent = config.training.build_agent(
         collectors.specs, config.num_environments
@@ -242,7 +245,7 @@ def run(
         auto_compute_dtype=precision.layer_policy(precision.AUTO).compute_dtype,
     )
     stack.enter_context(run.final_status())
-    stack.enter_context(_watchdog(config, environments, run))
+    facts['env_steps'] = lambda: run.counters.env_steps
     with runs.stopping_on_signals(run.stop, run.end):
       run.log = metrics_log.MetricsLog(config.root_dir, rows)
       if rows is None:
@@ -367,6 +370,10 @@ def _finish(run: runs.Run) -> runs.Outcome:
       for name, policy in policies.items():
         saver = policy_saver.PolicySaver(policy, batch_size=None)
         saver.save(run.path('policies', name))
+    renamed = _renamed_keys(run.evaluator.environment)
+    if renamed:
+      with files.replacing(run.path('policies', 'renamed_keys.json')) as file:
+        json.dump(renamed, file, indent=2)
   picture = pictures.draw_curve(run)
   run.log.close()
   return runs.Outcome(
@@ -376,6 +383,17 @@ def _finish(run: runs.Run) -> runs.Outcome:
       run.counters.wall_time_s,
       picture,
   )
+
+
+def _renamed_keys(
+    environment: vector_environment.VectorPyEnvironment,
+) -> dict[str, str]:
+  """Returns the environment's keys that specs call by another name."""
+  env = environment.gymnasium_vector_env
+  renamed = gymnasium_spaces.renamed_keys(
+      env.single_observation_space, 'observation'
+  ) | gymnasium_spaces.renamed_keys(env.single_action_space, 'action')
+  return {name: str(key) for name, key in renamed.items()}
 
 
 @contextlib.contextmanager
@@ -392,18 +410,20 @@ def _quiet_saving() -> Iterator[None]:
 
 
 def _watchdog(
-    config: Experiment,
-    environments: Sequence[vector_environment.VectorPyEnvironment],
-    run: runs.Run | None = None,
+    config: Experiment, facts: dict[str, Callable[[], int]]
 ) -> watchdog.Watchdog:
-  """A `Watchdog` that leaves its message in `status.json`."""
+  """A `Watchdog` that leaves its message in `status.json`.
 
-  def on_hang(message: str) -> None:
-    facts = {} if run is None else dict(env_steps=run.counters.env_steps)
-    run_directory.write_status(
-        config.root_dir, 'failed', message=message, **facts
-    )
+  Args:
+    config: The settings.
+    facts: Functions that give more entries of `status.json`.
+  """
 
-  return watchdog.Watchdog(
-      environments, config.environment_timeout_s, on_hang
-  )
+  def on_hang(message: str, doing: str) -> None:
+    if doing != 'close':  # Then the status says already how the run ended.
+      more = {name: fact() for name, fact in facts.items()}
+      run_directory.write_status(
+          config.root_dir, 'failed', message=message, **more
+      )
+
+  return watchdog.Watchdog(config.environment_timeout_s, on_hang)

@@ -99,14 +99,6 @@ Float32Overflow = _variant(
     lambda env, sound: sound * np.float64(1e39),
     observation_space=spaces.Box(-np.inf, np.inf, (3,), np.float64),
 )
-# An array that has another length at each step.
-RaggedInfo = _variant(
-    step=lambda observation, *rest: (
-        observation,
-        *rest[:3],
-        {'moves': np.arange(1 + int(10 * abs(observation[0])))},
-    )
-)
 
 
 class SequenceAction(Sound):

@@ -38,7 +38,6 @@ TABLE = [
     ('NoObservationSpace', 'adapter', 'not a gymnasium Space', False),
     ('SequenceAction', 'adapter', "'action' is a Sequence space", True),
     ('Float32Overflow', 'adapter', _BATCH + '.* is -inf at index', True),
-    ('RaggedInfo', 'adapter', _BATCH + 'ValueError: could not broadcast', True),
     ('NaNObservation', 'adapter', _BATCH + ".*'observation' is nan", True),
     ('ArrayReward', 'adapter', 'the reward must be one number', True),
     ('InfiniteReward', 'adapter', _BATCH + ".*'reward' is inf", True),
