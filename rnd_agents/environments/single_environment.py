@@ -46,10 +46,11 @@ def from_gymnasium(
   if not isinstance(env, gymnasium.Env):
     raise failures.EnvironmentSetupError(
         f'from_gymnasium needs a gymnasium.Env, not {type(env).__name__}. Use'
-        ' from_old_gym for the old gym, load_environment for callables and ids.'
+        ' from_old_gym for the old gym, load_environment for callables and ids,'
+        ' VectorPyEnvironment for vector environments.'
     )
   if name is None:
-    name = type(env.unwrapped).__name__ if env.spec is None else env.spec.id
+    name = getattr(env.spec, 'id', None) or type(env.unwrapped).__name__
   return SinglePyEnvironment(
       vectorization.make_batch(
           lambda: env,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a batch of environments, stepped in turn or in a process each."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import functools
 import re
@@ -201,6 +201,13 @@ def _checked(env: gymnasium.Env, source: str) -> gymnasium.Env:
     raise failures.EnvironmentSetupError(
         f'{source} must return a gymnasium.Env, and returned '
         f'{type(env).__name__}.'
+    )
+  config = getattr(env.unwrapped, 'config', None)
+  if isinstance(config, Mapping) and 'num_envs' in config:  # EnvPool's.
+    raise failures.EnvironmentSetupError(
+        f'{source} must return a single environment, and returned a pool of'
+        f' {config["num_envs"]}: make a gymnasium.vector.VectorEnv with'
+        ' next-step autoreset of it, for VectorPyEnvironment.'
     )
   return env
 

@@ -63,7 +63,8 @@ class Experiment:
     max_lag_rounds: 0: environments wait while the agent learns. 1: workers
       collect the next rollouts meanwhile, with the policy from before.
     warm_up_env_steps: Uniformly random steps, all environments together, before
-      the first update; of two levels, goals are uniformly random, too.
+      the first update; of two levels, goals are uniformly random, too. A run
+      that has not so many steps takes a tenth of it, and says so.
     num_eval_episodes: Episodes an evaluation, on seeds that stay; greedy ones
       unless `RNDPPOAgent.greedy_eval` is False or `R2D3Agent.eval_epsilon` is
       above 0.
@@ -116,6 +117,9 @@ class Experiment:
         environment_timeout_s=self.environment_timeout_s,
     )
     ranges.check(dict(seed=ranges.COUNT_OR_0), vars(self))
+    ranges.check(
+        dict(warm_up_env_steps=ranges.COUNT_OR_0), vars(self), f'{name}.'
+    )
     if self.num_environments % self.num_shards:
       raise errors.InvalidValue(
           f'{name}.num_environments must be a multiple of num_shards, got'
@@ -124,16 +128,6 @@ class Experiment:
     if self.max_lag_rounds not in (0, 1):
       raise errors.InvalidValue(
           f'{name}.max_lag_rounds must be 0 or 1, got {self.max_lag_rounds}.'
-      )
-    # All environments step at once, so that the last steps may exceed it.
-    rows = -(-self.warm_up_env_steps // self.num_environments)
-    longest = rows * self.num_environments
-    if self.warm_up_env_steps < 0 or longest >= self.num_env_steps:
-      raise errors.InvalidValue(
-          f'{name}.warm_up_env_steps must be at least 0 and less than'
-          f' num_env_steps, which include it: got {self.warm_up_env_steps}'
-          f' and {self.num_env_steps} with {self.num_environments}'
-          ' environments.'
       )
     ranges.check(
         dict(stop_at_success_rate=ranges.WITHIN_0_AND_1.or_none()),
@@ -148,6 +142,27 @@ class Experiment:
     training_lib.check_training(f'{name}.training', self.training)
     configuration.check_scopes()
     self.training.check(self.num_env_steps, self.num_environments)
+    if self.random_env_steps < self.warm_up_env_steps:
+      logging.warning(
+          '%s.num_env_steps is %d, not more than its %d random steps'
+          ' (%s.warm_up_env_steps): this run takes %d random steps.',
+          name,
+          self.num_env_steps,
+          self.warm_up_env_steps,
+          name,
+          self.random_env_steps,
+      )
+
+  @property
+  def random_env_steps(self) -> int:
+    """`warm_up_env_steps`; about a tenth of a run that has not so many."""
+    # All environments step at once, so that the last steps may exceed it.
+    rows = -(-self.warm_up_env_steps // self.num_environments)
+    if rows * self.num_environments < self.num_env_steps:
+      return self.warm_up_env_steps
+    rows = max(self.num_env_steps // 10 // self.num_environments, 1)
+    steps = rows * self.num_environments
+    return steps if steps < self.num_env_steps else 0
 
 
 # Function of (config, seeds, recipes of the shards) that makes the collectors.

@@ -202,12 +202,13 @@ def test_success_is_read_only_where_the_info_is_known():
 ])
 def test_infos_are_joined_whatever_they_hold(info):
   places = iter(range(2))
-  env = loaders.load_environment(
-      lambda: environments_for_tests.Steps(
-          info=lambda env, i=next(places): info(i, env.num_steps)
-      ),
-      2,
-  )
+  def make():
+    place = next(places)
+    return environments_for_tests.Steps(
+        info=lambda env: info(place, env.num_steps)
+    )
+
+  env = loaders.load_environment(make, 2)
   env.reset()
   for _ in range(3):
     env.step(np.zeros(2, int))
