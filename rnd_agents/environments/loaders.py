@@ -235,7 +235,9 @@ def _check_registered(env_id: str) -> None:
     failures.import_module(module, env_id)
   if _is_registered(name):
     return
-  bare_ids = {_bare(other): other for other in gymnasium.registry}
+  # The shortest id of a name wins: that without a namespace.
+  known = sorted(gymnasium.registry, key=len, reverse=True)
+  bare_ids = {_bare(other): other for other in known}
   close = difflib.get_close_matches(_bare(name), bare_ids, n=5, cutoff=0.7)
   packages = _packages_not_imported()
   raise failures.EnvironmentSetupError(
@@ -271,7 +273,7 @@ def _bare(env_id: str) -> str:
 
 def _packages_not_imported() -> list[str]:
   """Returns modules of installed packages that need Gymnasium."""
-  known = {module for _, module, _ in _OPTIONAL}
+  known = {'rnd_agents', 'train', *(module for _, module, _ in _OPTIONAL)}
   found = set()
   for module, packages in metadata.packages_distributions().items():
     if module not in sys.modules and module not in known:

@@ -244,6 +244,15 @@ class LimitAsDeath(Sound):
     return self.observation(), 0.0, self.steps == LIMIT, False, {}
 
 
+class LimitAsBoth(Sound):
+  """Sets both flags at its limit, as ViZDoom does."""
+
+  def step(self, action):
+    observation, reward, _, truncated, info = super().step(action)
+    self.place = np.clip(self.place, -1, 1)
+    return observation, reward, truncated, truncated, info
+
+
 # --------------------------------------------------------------------- seeds
 class IgnoresTheSeed(Sound):
 
