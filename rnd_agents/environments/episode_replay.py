@@ -146,7 +146,7 @@ class SeededEpisodes(gymnasium.Wrapper):
   ) -> failures.EnvironmentFailure:
     if failures.is_of_user(error):
       raise error
-    return interface.failure_of(
+    return interface.failure_with_advice(
         error, method, self.env, self._environment_index
     )
 

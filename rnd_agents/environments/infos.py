@@ -149,7 +149,7 @@ def _as_number(value: Any, kind: str) -> float | None:
       else math.isfinite(value)
       and (kind == NUMBER or (value >= 0 and value % 1 == 0))
   )
-  return value if is_of_kind else None
+  return float(value) if is_of_kind else None
 
 
 @functools.lru_cache(maxsize=100)

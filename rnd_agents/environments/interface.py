@@ -93,7 +93,7 @@ def checked_step(
   return observation, number.item(), *(bool(np.all(e)) for e in ends), info
 
 
-def failure_of(
+def failure_with_advice(
     error: BaseException, method: str, env: gymnasium.Env, index: int
 ) -> failures.EnvironmentFailure:
   """Returns `failures.failure_of`, with advice if the method is of old Gym."""

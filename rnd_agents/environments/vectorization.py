@@ -171,7 +171,7 @@ def _make_seeded(
   with _making(name, 'its constructor', index):
     env = _checked(make(), name)
   for i, wrapper in enumerate(wrappers):  # The first is the innermost.
-    what = f'wrappers[{i}], {getattr(wrapper, "__name__", wrapper)},'
+    what = f'wrappers[{i}], {default_name(wrapper)},'
     with _making(name, what, index):
       env = _checked(wrapper(env), what)
   if drops_text:
