@@ -29,7 +29,6 @@ from tf_agents.utils import common
 from rnd_agents import _compat
 from rnd_agents.collecting import collector
 from rnd_agents.environments import failures
-from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import visits
 
 
@@ -76,9 +75,6 @@ class LocalCollector(collector.Collector):
   @functools.cached_property
   def _policy(self) -> tf_policy.TFPolicy:
     return self._recipe.make_policy(self.specs, self.num_environments)
-
-  def environments(self) -> Sequence[vector_environment.VectorPyEnvironment]:
-    return [self._environment]
 
   def close(self) -> None:
     close(self._environment)
