@@ -12,6 +12,7 @@ from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types as tf_types
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity as curiosity_lib
@@ -126,6 +127,9 @@ def _check_forgets(
     observation = tf.nest.map_structure(
         lambda spec: filled(spec, 0)[:, tf.newaxis], observation_spec
     )
+    rest, mask = action_masks.split_mask(observation)
+    if mask is not None:  # Else all values are minus infinity.
+      observation = action_masks.ObservationWithMask(rest, tf.ones_like(mask))
     outputs = [
         net(
             observation,

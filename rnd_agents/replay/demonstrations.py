@@ -38,6 +38,7 @@ from tf_agents.typing import types
 from tf_agents.utils import example_encoding
 from tf_agents.utils import example_encoding_dataset
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import spec_differences
@@ -520,7 +521,8 @@ def _check_episode(
     if leaf.dtype.is_floating and not np.isfinite(array).all():
       raise DemonstrationError(f'{what}: {name} has a NaN or an infinity.')
     bounds = _BOUNDS.get(name)
-    if name.startswith('action') and hasattr(leaf, 'minimum'):
+    # A continuous action without bounds has a range that it may leave.
+    if name.startswith('action') and leaf.dtype.is_integer:
       bounds = leaf.minimum, leaf.maximum
     if bounds is None:
       continue
@@ -529,6 +531,16 @@ def _check_episode(
       raise DemonstrationError(
           f'{what}: {name} goes from {array.min()} to {array.max()}, beyond its'
           f' bounds, {np.min(low)} to {np.max(high)}.'
+      )
+  _, mask = action_masks.split_mask(episode.observation)
+  if mask is not None:
+    chosen = np.asarray(arrays['action'])[..., np.newaxis]
+    allowed = np.take_along_axis(np.asarray(mask), chosen, axis=-1)
+    forbidden = np.argwhere(allowed[:-1] == 0)
+    if len(forbidden):
+      raise DemonstrationError(
+          f'{what}: its action mask forbids the action of step'
+          f' {forbidden[0, 0]}.'
       )
   expected = np.full(num_frames, ts.StepType.MID, np.int32)
   expected[:1], expected[-1:] = ts.StepType.FIRST, ts.StepType.LAST
