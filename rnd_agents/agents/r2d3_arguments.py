@@ -96,6 +96,7 @@ def check_networks(
           f'{label} must have an output for each of the {num_actions} actions,'
           f' [..., {num_actions}], got {output_spec}.'
       )
+    action_masks.check_network(label, net, time_step_spec.observation)
     _check_forgets(label, net, time_step_spec.observation)
   parameters.check_alike(**networks)
   own = {variable.ref() for variable in q_network.variables}

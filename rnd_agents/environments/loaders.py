@@ -131,6 +131,11 @@ def load_environment(
     raise failures.EnvironmentSetupError(
         f'action_repeat must be at least 1, not {action_repeat}.'
     )
+  if action_repeat > 1 and action_mask_key is not None:
+    raise failures.EnvironmentSetupError(
+        'action_repeat would repeat actions that the mask of'
+        ' load_environment.action_mask_key then forbids: leave one of them out.'
+    )
   if action_repeat > 1:
     vectorization_lib.check_wrappers(wrappers)
     repeat = functools.partial(

@@ -5,6 +5,9 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.networks import actor_distribution_network
+from tf_agents.networks import mask_splitter_network
+from tf_agents.networks import q_network
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
@@ -95,6 +98,42 @@ def test_bootstrapping_looks_at_allowed_actions_alone(double_q):
       q_learning.bootstrap_values(*masked, 1e-3, double_q),
       q_learning.bootstrap_values(*allowed, 1e-3, double_q),
   )
+
+
+def _tf_agents_actor(passes_mask):
+  """A policy network of TF-Agents, split by its own means."""
+  return mask_splitter_network.MaskSplitterNetwork(
+      action_masks.split_mask,
+      actor_distribution_network.ActorDistributionNetwork(
+          agent_test_utils.FLAT, agent_test_utils.DISCRETE, fc_layer_params=(4,)
+      ),
+      passthrough_mask=passes_mask,
+      input_tensor_spec=_MASKED,
+  )
+
+
+def test_networks_that_ignore_the_mask_are_refused():
+  nets = agent_test_utils.small_networks(
+      _MASKED, agent_test_utils.DISCRETE
+  )._asdict()
+  agent = agent_test_utils.build_agent(
+      _MASKED, nets=dict(nets, actor_net=_tf_agents_actor(True))
+  )
+  agent.train(agent_test_utils.rollout(agent))
+  with pytest.raises(errors.InvalidValue, match='actor_net ignores'):
+    agent_test_utils.build_agent(
+        _MASKED, nets=dict(nets, actor_net=_tf_agents_actor(False))
+    )
+  values = [
+      mask_splitter_network.MaskSplitterNetwork(
+          action_masks.split_mask,
+          q_network.QNetwork(agent_test_utils.FLAT, slow_r2d3.ACTION),
+          input_tensor_spec=_MASKED,
+      )
+      for _ in range(2)
+  ]
+  with pytest.raises(errors.InvalidValue, match='q_network ignores'):
+    slow_r2d3.build_agent(networks.QNetworks(*values))
 
 
 def test_a_mask_that_fits_no_action_is_refused():
