@@ -117,9 +117,9 @@ def action_converter(
 
   Discrete actions, integer Boxes too, count from 0 in the spec, also if the
   space starts elsewhere, as TF-Agents' networks expect. Continuous ones are
-  clipped to the space: a PPO policy samples from a normal distribution, which
-  has no bounds. Where the space has none, the spec has those of
-  `action_ranges.finite_range`, beyond which actions pass.
+  clipped to the bounds of the spec: a PPO policy samples from a normal
+  distribution, which has none. `action_ranges.finite_range` stands in for
+  infinite bounds of the space.
 
   Args:
     space: The action space of one environment.
@@ -136,9 +136,9 @@ def action_converter(
   is_floating = space.dtype.kind == 'f'
   if start is not None:
     spec = _from_zero_spec(spec, start)
-  minimum, maximum = spec.minimum, spec.maximum
-  if is_floating:
+  elif is_floating:
     spec = _with_finite_range(spec)
+  minimum, maximum = spec.minimum, spec.maximum
   shape = (num_environments,) + spec.shape
 
   def convert(action: Any) -> np.ndarray:
@@ -175,23 +175,6 @@ def from_zero(space: spaces.Space, action: Any) -> types.NestedArray:
     )
   start = _start(space)
   return np.asarray(action) if start is None else action - start
-
-
-def clipped(space: spaces.Space, action: Any) -> types.NestedArray:
-  """Returns a batch of actions of the spec, continuous ones clipped to a space.
-
-  These are the actions that the environment gets, counted from 0.
-  """
-  if isinstance(space, spaces.Dict):
-    return {key: clipped(space[key], action[key]) for key in space.spaces}
-  if isinstance(space, spaces.Tuple):
-    return tuple(
-        clipped(*pair) for pair in zip(space.spaces, action, strict=True)
-    )
-  if space.dtype.kind != 'f':
-    return np.asarray(action)
-  spec = _array_spec(space, 'action', round_inward=True)
-  return np.clip(np.asarray(action, spec.dtype), spec.minimum, spec.maximum)
 
 
 def num_values(space: spaces.Space) -> np.ndarray | None:
@@ -232,8 +215,9 @@ def _with_finite_range(
     return spec
   bounds = _cast_bounds(low, high, spec.dtype, False)
   _say_once(
-      f'{spec.name!r} has infinite bounds: random steps and policies begin from'
-      f' {bounds[0]} to {bounds[1]}; actions beyond pass.'
+      f'{spec.name!r} has infinite bounds: its range is {bounds[0]} to'
+      f' {bounds[1]}, for random steps and policies alike. Give the space'
+      ' bounds for another one.'
   )
   return array_spec.BoundedArraySpec(spec.shape, spec.dtype, *bounds, spec.name)
 

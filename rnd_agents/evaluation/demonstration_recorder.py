@@ -13,7 +13,6 @@ from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
 from rnd_agents.environments import episode_log
-from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import actors
 from rnd_agents.evaluation import evaluator
@@ -77,7 +76,7 @@ def record(
       keep_network_states=keep_network_state,
       should_stop=should_stop,
   ):
-    yield _demonstration(played, environment)
+    yield _demonstration(played, environment.action_spec())
 
 
 def replay(
@@ -120,28 +119,20 @@ def replay(
       tf.nest.map_structure(lambda *parts: np.concatenate(parts), *steps),
       (),
   )
-  return _demonstration(played, environment)
+  return _demonstration(played, environment.action_spec())
 
 
 def _demonstration(
-    played: evaluator.PlayedEpisode,
-    environment: vector_environment.VectorPyEnvironment,
+    played: evaluator.PlayedEpisode, action_spec: types.NestedArraySpec
 ) -> Demonstration:
   """Returns a `PlayedEpisode` as a `Demonstration`."""
   episode = played.episode
-  # A policy may sample beyond the bounds; the environment clips as well.
-  actions = gymnasium_spaces.clipped(
-      environment.gymnasium_vector_env.single_action_space, episode.actions
-  )
   return Demonstration(
       episode.seed,
       episode.return_,
       episode.length_env_steps,
       episode.success,
-      _trajectory(
-          played._replace(episode=episode._replace(actions=actions)),
-          environment.action_spec(),
-      ),
+      _trajectory(played, action_spec),
   )
 
 
@@ -153,7 +144,10 @@ def _trajectory(
   def with_boundary(
       action: np.ndarray, spec: array_spec.BoundedArraySpec
   ) -> np.ndarray:
+    # A policy may sample beyond the bounds; the environment clips as well.
     action = np.concatenate([action, np.zeros([1, *spec.shape], action.dtype)])
+    if action.dtype.kind == 'f':
+      action = np.clip(action, spec.minimum, spec.maximum)
     action[-1] = np.clip(action[-1], spec.minimum, spec.maximum)
     return action.astype(spec.dtype, copy=False)
 

@@ -521,8 +521,7 @@ def _check_episode(
     if leaf.dtype.is_floating and not np.isfinite(array).all():
       raise DemonstrationError(f'{what}: {name} has a NaN or an infinity.')
     bounds = _BOUNDS.get(name)
-    # A continuous action without bounds has a range that it may leave.
-    if name.startswith('action') and leaf.dtype.is_integer:
+    if name.startswith('action') and hasattr(leaf, 'minimum'):
       bounds = leaf.minimum, leaf.maximum
     if bounds is None:
       continue
