@@ -60,15 +60,13 @@ def observation_converter(
     name: Name of the spec, and prefix of the names of its parts.
   """
   if isinstance(space, SpaceWithMask):
-    (spec, convert), (mask_spec, convert_mask) = (
-        observation_converter(space['observation'], name),
-        observation_converter(space['action_mask'], f'{name}/action_mask'),
-    )
+    specs, convert_parts = _joined(space, {
+        'observation': observation_converter(space['observation'], name),
+        'action_mask': observation_converter(space['action_mask'], 'mask'),
+    })
     return (
-        action_masks.ObservationWithMask(spec, mask_spec),
-        lambda batch: action_masks.ObservationWithMask(
-            convert(batch['observation']), convert_mask(batch['action_mask'])
-        ),
+        action_masks.ObservationWithMask(**specs),
+        lambda batch: action_masks.ObservationWithMask(**convert_parts(batch)),
     )
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
     parts = {}
