@@ -414,7 +414,7 @@ def _finish(run: runs.Run) -> runs.Outcome:
   return runs.Outcome(
       run.stopped_by is None,
       run.log.last('eval', 'return_mean'),
-      run.best_policy and run.best_policy.return_mean,
+      None if run.best_policy is None else run.best_policy.return_mean,
       run.counters.env_steps,
       run.counters.wall_time_s,
       picture,
