@@ -12,6 +12,7 @@ import tensorflow as tf
 from tf_agents.agents.ppo import ppo_agent
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import optimizers
@@ -143,6 +144,11 @@ def checked(
       )
   networks = {name: arguments[name] for name in ('actor_net', 'value_net')}
   parameters.check_are_networks(**networks)
+  action_masks.check_network(
+      'actor_net',
+      networks['actor_net'],
+      arguments['time_step_spec'].observation,
+  )
   ranges.check(_RANGES, arguments)
   _check_normalizers(arguments)
   _check_strategy(arguments[_IN_TRAIN])

@@ -16,6 +16,7 @@ import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents import tables
@@ -315,6 +316,12 @@ def _load(num_environments: int) -> vector_environment.VectorPyEnvironment:
   with gin.config_scope('train'):
     environment = loaders.load_environment(
         num_environments=num_environments, seed=None
+    )
+  if action_masks.split_mask(environment.observation_spec())[1] is not None:
+    environment.close()
+    raise errors.SetupError(
+        'Archive exploration takes no action masks: leave out'
+        ' load_environment.action_mask_key.'
     )
   if not isinstance(environment.gymnasium_vector_env, vector.SyncVectorEnv):
     environment.close()

@@ -276,6 +276,7 @@ class _Check:
   ) -> None:
     """Plays whole episodes, adds them to `episodes`, checks their ends."""
     steps_left = self._max_steps
+    limits: list[bool] = []  # Of truncated episodes, whether terminated, too.
     while len(episodes) < num_episodes and steps_left > 0:
       moments = env.play(
           None if episodes else self._seed, self._seed + len(episodes)
@@ -287,12 +288,20 @@ class _Check:
       steps_left -= moment.step
       if moment.ended:
         terminated = bool(np.any(moment.terminated))
+        if np.any(moment.truncated):
+          limits.append(terminated)
         episodes.append(CheckedEpisode(return_, moment.step, terminated))
     lengths = {episode.length for episode in episodes}
     if not lengths:
       self._findings.add(
           'episode-end',
           f'No episode has ended in {self._max_steps} random steps.',
+      )
+    elif limits and all(limits):
+      self._findings.add(
+          'time-limit',
+          f'{_count(len(limits), "episode")} of {len(episodes)} ended both'
+          ' terminated and truncated, which counts as terminated.',
       )
     elif (
         len(episodes) >= _TIME_LIMIT_EPISODES

@@ -97,6 +97,8 @@ def load_minigrid(
         f'mission must be one of {MISSIONS}, not {mission!r}.'
     )
   failures.import_extra('minigrid', 'minigrid', env_id)
+  if observation != 'dict':
+    _check_wrappers(batch_arguments.get('wrappers', ()))
   env_kwargs = dict(env_kwargs or {})
   if max_episode_steps is not None:
     env_kwargs['max_episode_steps'] = max_episode_steps
@@ -108,6 +110,24 @@ def load_minigrid(
       num_environments=num_environments,
       **batch_arguments,
   )
+
+
+def _check_wrappers(wrappers: vectorization.Wrappers) -> None:
+  """Raises EnvironmentSetupError for those that need MiniGrid's own dicts."""
+  vectorization.check_wrappers(wrappers)
+  for wrapper in wrappers:
+    kind = getattr(wrapper, 'func', wrapper)  # Of a functools.partial.
+    if (
+        getattr(kind, '__module__', '') == 'minigrid.wrappers'
+        and isinstance(kind, type)
+        and issubclass(kind, gymnasium.ObservationWrapper)
+    ):
+      raise failures.EnvironmentSetupError(
+          f"{kind.__name__} changes MiniGrid's own observations, which are"
+          ' encoded before wrappers see them: bind load_environment.'
+          "preprocessing = False, or load_minigrid.observation = 'dict'."
+          " Another view is env_kwargs={'agent_view_size': N}."
+      )
 
 
 def _make_single(

@@ -18,7 +18,7 @@ from rnd_agents.environments import loaders
 from rnd_agents.environments import minigrid_family
 from rnd_agents.environments import wrappers
 
-pytest.importorskip('minigrid')
+minigrid_wrappers = pytest.importorskip('minigrid.wrappers')
 
 DOOR_KEY = 'MiniGrid-DoorKey-5x5-v0'
 
@@ -335,3 +335,29 @@ def test_where_there_is_no_way():
   env.reset(seed=0)
   with pytest.raises(ValueError, match='no way to a goal'):
     env.expert_action()
+
+
+def _wrappers_of_minigrid():
+  for name, kind in vars(minigrid_wrappers).items():
+    if getattr(kind, '__module__', '') == 'minigrid.wrappers' and issubclass(
+        kind, gymnasium.Wrapper
+    ):
+      arguments = {
+          'NoDeath': dict(no_death_types=('lava',)),
+          'ViewSizeWrapper': dict(agent_view_size=5),
+      }.get(name, {})
+      yield pytest.param(functools.partial(kind, **arguments), id=name)
+
+
+@pytest.mark.parametrize('wrapper', _wrappers_of_minigrid())
+def test_wrappers_of_minigrid_work_or_are_refused_by_name(wrapper):
+  for observation in ('dict', 'one_hot'):
+    try:
+      env = load(observation=observation, wrappers=[wrapper])
+    except failures.EnvironmentSetupError as error:
+      assert observation == 'one_hot'
+      assert wrapper.func.__name__ in str(error)
+      assert 'load_environment.preprocessing = False' in str(error)
+    else:
+      env.reset()
+      env.step(np.zeros(2, np.int64))
