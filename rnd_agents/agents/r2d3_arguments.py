@@ -17,6 +17,7 @@ from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.networks import parameters
+from rnd_agents.networks import precision
 from rnd_agents.networks import q_network as q_network_lib
 
 _CHOICES = dict(
@@ -56,6 +57,7 @@ def checked_settings(arguments: Mapping[str, Any]) -> types.SimpleNamespace:
   Returns:
     A namespace with an attribute for each; whole numbers are of type int.
   """
+  precision.check_globals()
   ranges.check(_RANGES, arguments, owner='R2D3Agent.')
   for name, choices in _CHOICES.items():
     if arguments[name] not in choices:

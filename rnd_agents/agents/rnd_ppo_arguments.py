@@ -20,6 +20,7 @@ from rnd_agents.agents import return_streams
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import parameters
+from rnd_agents.networks import precision
 from rnd_agents.replay import sequences
 
 # Arguments of PPOAgent that change nothing here.
@@ -125,6 +126,7 @@ def checked(
   Returns:
     All arguments by name, those for `PPOAgent` among them where given.
   """
+  precision.check_globals()
   others = local_variables['kwargs']
   own = {
       name: local_variables[name]

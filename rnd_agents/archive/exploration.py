@@ -449,7 +449,11 @@ def _write_demonstrations(run: ExplorationRun) -> int:
 def _best_trajectories(
     run: ExplorationRun,
 ) -> Iterator[tuple[int, shortening.Trajectory]]:
-  """Yields (episode seed, `shortening.Trajectory`) of each world."""
+  """Yields (episode seed, `shortening.Trajectory`) of each demonstration.
+
+  The best trajectories of all worlds are played again, so that no score is
+  reported that its actions do not reach.
+  """
   config, archive = run.config, run.explorer.archive
   least = config.min_demonstration_score
   if least is None:
@@ -458,10 +462,15 @@ def _best_trajectories(
     cell = archive.best(world)
     if cell is None:
       continue
-    if least is None or archive.column('score')[cell] >= least:
-      yield seed, shortening.best_trajectory(
-          run.explorer.returner, archive, world, config.shortening_env_steps
-      )
+    is_shown = least is None or archive.column('score')[cell] >= least
+    trajectory = shortening.best_trajectory(
+        run.explorer.returner,
+        archive,
+        world,
+        config.shortening_env_steps if is_shown else 0,
+    )
+    if is_shown:
+      yield seed, trajectory
 
 
 def _check_return(

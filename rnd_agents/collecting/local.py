@@ -31,7 +31,6 @@ from rnd_agents import action_masks
 from rnd_agents import action_ranges
 from rnd_agents.collecting import collector
 from rnd_agents.environments import failures
-from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import visits
 
 
@@ -78,9 +77,6 @@ class LocalCollector(collector.Collector):
   @functools.cached_property
   def _policy(self) -> tf_policy.TFPolicy:
     return self._recipe.make_policy(self.specs, self.num_environments)
-
-  def environments(self) -> Sequence[vector_environment.VectorPyEnvironment]:
-    return [self._environment]
 
   def close(self) -> None:
     close(self._environment)

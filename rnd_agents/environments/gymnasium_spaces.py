@@ -4,24 +4,32 @@
 
 Each converter reads a space once and returns the nest of specs together with a
 function that converts one batch, so that no step inspects a space.
-Dict spaces become dicts, Tuple spaces tuples.
+Dict spaces become dicts, Tuple spaces tuples. Keys that SavedModels cannot have
+are renamed: what is not a letter, a digit or one of _./- becomes an underscore.
 """
 
 from collections.abc import Callable, Iterable
 import functools
 import math
+import re
 from typing import Any
 
 from absl import logging
 from gymnasium import spaces
 import numpy as np
+import tensorflow as tf
 from tf_agents.specs import array_spec
 from tf_agents.typing import types
 
 from rnd_agents import action_masks
 from rnd_agents import action_ranges
 from rnd_agents import errors
+from rnd_agents import words
 from rnd_agents.environments import failures
+
+# Characters that the keys of specs, and names of SavedModels, cannot have.
+_NOT_IN_KEYS = re.compile(r'[^A-Za-z0-9_./-]')
+_NOT_IN_NAMES = re.compile(r'[^A-Za-z0-9_]')
 
 Converter = Callable[[Any], types.NestedArray]
 
@@ -40,6 +48,13 @@ _SPEC_DTYPES = {
     'uint32': np.int64,
     'int64': np.int64,
 }
+
+
+class Words(spaces.Box):
+  """Texts of up to `length` words, as `words.Vocabulary` encodes them."""
+
+  def __init__(self, num_ids: int, length: int):
+    super().__init__(0, num_ids - 1, (length,), np.uint8)
 
 
 class SpaceWithMask(spaces.Dict):
@@ -63,7 +78,7 @@ def observation_converter(
     specs, convert_parts = _joined(space, {
         'observation': observation_converter(space['observation'], name),
         'action_mask': observation_converter(space['action_mask'], 'mask'),
-    })
+    }, name)
     return (
         action_masks.ObservationWithMask(**specs),
         lambda batch: action_masks.ObservationWithMask(**convert_parts(batch)),
@@ -73,13 +88,11 @@ def observation_converter(
     for key, part in _parts(space):
       if is_text(part):
         logging.info('%s/%s is text, which no spec holds: dropped.', name, key)
+      elif 0 in (part.shape or ()):
+        logging.info('%s/%s holds no number: dropped.', name, key)
       else:
-        parts[key] = observation_converter(part, f'{name}/{key}')
-    if not parts:
-      raise failures.EnvironmentSetupError(
-          f'{name!r} has no part that is an array: {space}.'
-      )
-    return _joined(space, parts)
+        parts[key] = observation_converter(part, f'{name}/{_spec_key(key)}')
+    return _joined(space, parts, name)
   if is_text(space):
     raise failures.EnvironmentSetupError(
         f'{name!r} is text only, which a TF-Agents spec cannot hold; add a '
@@ -126,9 +139,11 @@ def action_converter(
   """
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
     return _joined(space, {
-        key: action_converter(part, num_environments, f'{name}/{key}')
+        key: action_converter(
+            part, num_environments, f'{name}/{_spec_key(key)}'
+        )
         for key, part in _parts(space)
-    })
+    }, name, is_action=True)
   spec = _array_spec(space, name, round_inward=True)
   start = _start(space)
   is_floating = space.dtype.kind == 'f'
@@ -166,7 +181,10 @@ def action_converter(
 def from_zero(space: spaces.Space, action: Any) -> types.NestedArray:
   """Returns an action of a space, or a batch of them, counted from 0."""
   if isinstance(space, spaces.Dict):
-    return {key: from_zero(space[key], action[key]) for key in space.spaces}
+    return {
+        _spec_key(key): from_zero(space[key], action[key])
+        for key in space.spaces
+    }
   if isinstance(space, spaces.Tuple):
     return tuple(
         from_zero(*pair) for pair in zip(space.spaces, action, strict=True)
@@ -269,13 +287,44 @@ def _parts(space: spaces.Space) -> Iterable[tuple[Any, spaces.Space]]:
 def _joined(
     space: spaces.Space,
     parts: dict[Any, tuple[types.NestedArraySpec, Converter]],
+    name: str,
+    is_action: bool = False,
 ) -> tuple[types.NestedArraySpec, Converter]:
   """Returns one (spec, function) from those of the parts, by key."""
-  specs = {key: spec for key, (spec, _) in parts.items()}
+  if not parts:
+    raise failures.EnvironmentSetupError(
+        f'{name!r} has no part that is an array: {space}.'
+    )
+  specs = {_spec_key(key): spec for key, (spec, _) in parts.items()}
   converters = {key: convert for key, (_, convert) in parts.items()}
+  # SavedModels tell names apart by these characters.
+  names = [
+      _NOT_IN_NAMES.sub('_', spec.name).lower()
+      for spec in tf.nest.flatten([spec for spec, _ in parts.values()])
+  ]
+  if len(set(names)) < len(names):
+    raise failures.EnvironmentSetupError(
+        f'Two keys of {name!r} have one name in a SavedModel, where letters'
+        ' have one case and other characters are underscores:'
+        f' {list(parts)}. Rename one in a wrapper.'
+    )
   if isinstance(space, spaces.Dict):
+    for key in parts:
+      if _spec_key(key) != key:
+        logging.info(
+            'Key %r of %s is %r in specs and saved policies.',
+            key,
+            name,
+            _spec_key(key),
+        )
+    # (key of what is given, key of what is returned, function)
+    pairs = [
+        (_spec_key(key), key, convert) if is_action
+        else (key, _spec_key(key), convert)
+        for key, convert in converters.items()
+    ]
     return specs, lambda batch: {
-        key: convert(batch[key]) for key, convert in converters.items()
+        new: convert(batch[old]) for old, new, convert in pairs
     }
 
   def convert_tuple(batch: Any) -> tuple[types.NestedArray, ...]:
@@ -284,6 +333,24 @@ def _joined(
     return tuple(convert(batch[i]) for i, convert in converters.items())
 
   return tuple(specs.values()), convert_tuple
+
+
+def _spec_key(key: Any) -> str:
+  """Returns the key of a part in specs: one that SavedModels can have."""
+  return _NOT_IN_KEYS.sub('_', str(key)) or '_'
+
+
+def renamed_keys(space: spaces.Space, name: str) -> dict[str, Any]:
+  """Returns {name in the specs: key of the space} of keys that differ."""
+  if not isinstance(space, (spaces.Dict, spaces.Tuple)):
+    return {}
+  renamed = {}
+  for key, part in _parts(space):
+    path = f'{name}/{_spec_key(key)}'
+    if isinstance(space, spaces.Dict) and _spec_key(key) != key:
+      renamed[path] = key
+    renamed |= renamed_keys(part, path)
+  return renamed
 
 
 def is_text(space: spaces.Space) -> bool:
@@ -312,6 +379,15 @@ def _array_spec(
         'fixed shape. Supported are Box, Discrete, MultiDiscrete, MultiBinary, '
         'and Dict and Tuple of these; add a wrapper that converts it.'
     )
+  if 0 in space.shape:
+    raise failures.EnvironmentSetupError(
+        f'{name!r} has shape {space.shape}, which holds no number.'
+    )
+  if not np.all(minimum <= maximum):
+    raise failures.EnvironmentSetupError(
+        f'{name!r} has bounds that are NaN or crossed: from {minimum} to'
+        f' {maximum}.'
+    )
   dtype = _SPEC_DTYPES.get(np.dtype(space.dtype).name)
   if dtype is None:
     raise failures.EnvironmentSetupError(
@@ -319,6 +395,8 @@ def _array_spec(
     )
   if round_inward and dtype == np.uint8:  # TensorFlow Probability lacks it.
     dtype = np.int32
+  if isinstance(space, Words):
+    name = words.spec_name(name)
   minimum, maximum = _cast_bounds(minimum, maximum, dtype, round_inward)
   return array_spec.BoundedArraySpec(
       space.shape, dtype, minimum=minimum, maximum=maximum, name=name

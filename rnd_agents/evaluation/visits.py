@@ -120,7 +120,10 @@ class VisitCounts:
       key = 'room' if self._kind == ROOMS else 'position'
       values = infos.get(key)
       # Gymnasium's mask of the environments with this entry.
-      if values is not None and f'_{key}' in infos:
+      shape = () if self._kind == ROOMS else (2,)
+      if not _are_integers(values, shape):
+        values = None
+      elif f'_{key}' in infos:
         values = values[infos[f'_{key}']]
     if values is not None:
       self._pending.append(values)
@@ -211,13 +214,15 @@ class VisitCounts:
     self._counts = _sum(self._counts, add)
 
 
-def _are_integers(values: Any, shape: tuple[int, ...], limit: int) -> bool:
+def _are_integers(
+    values: Any, shape: tuple[int, ...], limit: int | None = None
+) -> bool:
   """Returns whether values are integers [B, *shape] within a limit."""
   return (
       isinstance(values, np.ndarray)
       and values.shape[1:] == shape
       and values.dtype.kind in 'iu'
-      and bool((np.abs(values) < limit).all())
+      and (limit is None or bool((np.abs(values) < limit).all()))
   )
 
 

@@ -388,28 +388,20 @@ class NormalHead(tf.keras.layers.Layer):
         mean, features.shape[:-1].concatenate(self._action_shape)
     )
     location = self._middle + self._half_range * tf.cast(mean, tf.float32)
-    log_scale = _clip(self._log_scale)
+    log_scale = _reflect(self._log_scale)
     scale = self._half_range * tf.exp(log_scale) * tf.ones_like(location)
     return _joint(tfp.distributions.Normal(location, scale), self._action_shape)
 
 
-@tf.custom_gradient
-def _clip(log_scale: tf.Tensor) -> tuple[tf.Tensor, Any]:
-  """Clips to the bounds; passes all gradients but those that lead beyond.
+def _reflect(log_scale: tf.Tensor) -> tf.Tensor:
+  """Reflects what is beyond a bound back inside.
 
-  The gradient of `tf.clip_by_value` is 0 beyond a bound, from where no scale
-  would return.
+  Clipping would have a gradient of 0 beyond a bound, from where no scale would
+  return; here descent that leads beyond turns round.
   """
   low, high = _LOG_SCALE_BOUNDS
-
-  def gradient(upstream: tf.Tensor) -> tf.Tensor:
-    # Descent moves against the gradient.
-    leads_beyond = tf.where(
-        upstream < 0, log_scale >= high, log_scale <= low
-    )
-    return tf.where(leads_beyond, 0.0, upstream)
-
-  return tf.clip_by_value(log_scale, low, high), gradient
+  log_scale = tf.where(log_scale > high, 2 * high - log_scale, log_scale)
+  return tf.where(log_scale < low, 2 * low - log_scale, log_scale)
 
 
 def _joint(

@@ -111,6 +111,77 @@ def test_nothing_but_text():
     gymnasium_spaces.observation_converter(spaces.Dict(m=spaces.Text(3)))
 
 
+@pytest.mark.parametrize('keys, expected', [
+    (['agent pos', 'a.b', 'x/y'], ['agent_pos', 'a.b', 'x/y']),
+    (['a[0]', '', 'Ünit'], ['a_0_', '_', '_nit']),
+    ([0, 1], ['0', '1']),
+    ([('a', 1), 'b', 2], ['__a___1_', 'b', '2']),
+    (['a b', 'a_b'], None),
+    (['a-b', 'a_b'], None),
+    (['A', 'a'], None),
+    ([1, '1'], None),
+])
+def test_keys_that_saved_models_cannot_have_are_renamed(keys, expected):
+  space = spaces.Dict([(key, spaces.Discrete(9)) for key in keys])
+  if expected is None:
+    for convert in (
+        gymnasium_spaces.observation_converter,
+        lambda space: gymnasium_spaces.action_converter(space, 1),
+    ):
+      with pytest.raises(ValueError, match='Two keys of .*SavedModel'):
+        convert(space)
+    return
+  spec, convert = gymnasium_spaces.observation_converter(space)
+  assert sorted(spec) == sorted(expected)
+  given = {key: np.array([i]) for i, key in enumerate(keys)}
+  converted = convert(given)
+  assert converted == dict(zip(expected, given.values()))
+  _, convert_action = gymnasium_spaces.action_converter(space, 1)
+  assert convert_action(converted) == given
+  assert gymnasium_spaces.from_zero(space, given) == converted
+  assert gymnasium_spaces.renamed_keys(spaces.Tuple([space]), 'o') == {
+      f'o/0/{new}': old for new, old in zip(expected, keys) if new != old
+  }
+
+
+def test_two_paths_that_are_one_name_of_a_saved_model():
+  one = spaces.Discrete(2)
+  with pytest.raises(ValueError, match='Two keys'):
+    gymnasium_spaces.observation_converter(
+        spaces.Dict({'a': spaces.Dict({'b': one}), 'a_b': one})
+    )
+
+
+def _box(low, high):
+  box = spaces.Box(-1, 1, (2,))
+  box.low[0], box.high[0] = low, high
+  return box
+
+
+@pytest.mark.parametrize('space, message', [
+    (_box(np.nan, 1), 'bounds that are NaN or crossed'),
+    (_box(0, np.nan), 'bounds'),
+    (_box(1, -1), 'bounds'),
+    (spaces.Dict(a=_box(1, -1)), "'.*/a' has bounds"),
+    (spaces.Dict(), 'no part'),
+    (spaces.Dict(a=spaces.Tuple([])), "/a' has no part"),
+    (spaces.Box(-1, 1, (3, 0)), 'holds no number'),
+])
+def test_spaces_that_hold_nothing_or_everything(space, message):
+  with pytest.raises(ValueError, match=message):
+    gymnasium_spaces.observation_converter(space)
+  with pytest.raises(ValueError, match=message):
+    gymnasium_spaces.action_converter(space, 1)
+
+
+def test_a_part_without_numbers_is_dropped():
+  spec, convert = gymnasium_spaces.observation_converter(
+      spaces.Dict(a=spaces.Discrete(2), goal=spaces.Box(-1, 1, (0,)))
+  )
+  assert list(spec) == ['a']
+  assert convert({'a': np.array([1]), 'goal': np.zeros([1, 0])}) == {'a': [1]}
+
+
 def test_unsupported_spaces_are_named():
   space = spaces.Dict(
       a=spaces.Discrete(2), words=spaces.Sequence(spaces.Discrete(2))
