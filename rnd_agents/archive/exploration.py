@@ -161,6 +161,11 @@ class Exploration:
           f' {self.max_cells}, got {self.num_worlds}: each world begins with a'
           ' cell.'
       )
+    if self.num_environments > self.num_env_steps:
+      raise errors.InvalidValue(
+          'explore.num_environments must be at most explore.num_env_steps ='
+          f' {self.num_env_steps}, got {self.num_environments}.'
+      )
     seeds = self.world_seeds
     if seeds is not None and len(seeds) != self.num_worlds:
       raise errors.InvalidValue(

@@ -127,6 +127,11 @@ class Experiment:
           f'{name}.num_environments must be a multiple of num_shards, got'
           f' {self.num_environments} and {self.num_shards}.'
       )
+    if self.num_environments > self.num_env_steps:
+      raise errors.InvalidValue(
+          f'{name}.num_environments must be at most num_env_steps ='
+          f' {self.num_env_steps}, got {self.num_environments}.'
+      )
     if self.max_lag_rounds not in (0, 1):
       raise errors.InvalidValue(
           f'{name}.max_lag_rounds must be 0 or 1, got {self.max_lag_rounds}.'
