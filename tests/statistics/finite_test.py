@@ -33,5 +33,7 @@ def test_a_check_is_no_infinity_itself():
     assert all(check(numbers))
   finally:
     tf.debugging.disable_check_numerics()
-  with pytest.raises(tf.errors.InvalidArgumentError, match='logits is nan'):
-    check(tf.constant([[0.0, np.nan]]))
+  with pytest.raises(errors.InvalidValue, match='logits is nan'):
+    finite.verify(
+        dict(logits=tf.constant([[0.0, np.nan]])), largest=float('inf')
+    )
