@@ -91,7 +91,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       )
       epsilon = epsilon[:, tf.newaxis]
     best = tf.one_hot(tf.argmax(q_values, axis=-1), num_actions)
-    allowed = tf.cast(tf.not_equal(q_values, -np.inf), tf.float32)
+    allowed = tf.cast(~tf.math.is_inf(q_values), tf.float32)
     num_allowed = tf.reduce_sum(allowed, axis=-1, keepdims=True)
     info: types.NestedTensor = ()
     if self._stores_state:

@@ -8,6 +8,7 @@ import pytest
 
 from rnd_agents import run_files
 from rnd_agents.plotting import learning_curves
+from rnd_agents.plotting import statistics
 from tests.plotting import fake_runs
 
 
@@ -267,3 +268,23 @@ def test_losses_of_any_sign_have_a_linear_axis(tmp_path):
       [learning_curves.make_panel({'g': [run]}, 'policy_loss', 'train')],
       str(tmp_path / 'out.png'))
   assert fig.axes[0].get_yscale() == 'linear'
+
+
+@pytest.mark.parametrize('num_panels', [1, 2])
+def test_a_legend_of_many_curves_is_whole(tmp_path, num_panels):
+  steps = np.arange(3.0)
+  curve = statistics.GroupCurve(
+      steps, steps, steps, steps, np.ones(3), steps[np.newaxis]
+  )
+  curves = {f'some_experiment_{i}': curve for i in range(28)}
+  panel = learning_curves.Panel('return_mean', 'eval', curves)
+  fig = learning_curves.draw_panels(
+      [panel] * num_panels, str(tmp_path / 'many.png')
+  )
+  (legend,) = fig.legends or [axes.get_legend() for axes in fig.axes]
+  fig.draw_without_rendering()
+  box, page = legend.get_window_extent(), fig.bbox
+  assert len(legend.get_texts()) == 28
+  assert 0 <= box.y0 < box.y1 <= page.height
+  assert 0 <= box.x0 < box.x1 <= page.width
+  assert all(axes.bbox.height > 100 for axes in fig.axes)

@@ -21,3 +21,19 @@ def test_nan_and_plus_infinity_are_refused(wrap):
         match='Refused: The logit is NaN or infinite',
     ):
       look(tf.constant([0.0, bad, 0.0]))
+
+
+def test_a_check_is_no_infinity_itself():
+  tf.debugging.enable_check_numerics()
+  try:
+    numbers = tf.constant([[0.0, 3e38]])
+    check = tf.function(
+        lambda x: finite.verify(dict(logits=x), largest=float('inf'))
+    )
+    assert all(check(numbers))
+  finally:
+    tf.debugging.disable_check_numerics()
+  with pytest.raises(errors.InvalidValue, match='logits is nan'):
+    finite.verify(
+        dict(logits=tf.constant([[0.0, np.nan]])), largest=float('inf')
+    )
