@@ -38,6 +38,8 @@ class _SyncVectorEnv(vector.SyncVectorEnv):
   def _add_info(
       self, infos: dict[str, Any], info: dict[str, Any], index: int
   ) -> dict[str, Any]:
+    if not info:
+      return infos
     return infos_lib.add_info(infos, info, index, self.num_envs)
 
 
