@@ -44,7 +44,7 @@ class _SyncVectorEnv(vector.SyncVectorEnv):
 
 
 def make_batch(
-    make: Callable[[], gymnasium.Env],
+    make: Callable[[], gymnasium.Env] | list[Callable[[], gymnasium.Env]],
     name: str,
     make_vector: Callable[[int], vector.VectorEnv] | None = None,
     *,
@@ -62,7 +62,8 @@ def make_batch(
   """Returns `num_environments` environments as one batched PyEnvironment.
 
   The keyword arguments and the errors are those of `loaders.load_environment`.
-  `make` returns a new single environment; worker processes call it. `name` is
+  `make` returns a new single environment; worker processes call it. A list has
+  such a function for each environment. `name` is
   for messages, pictures and files. `make_vector` returns the environment's own
   vector implementation of a number of environments, for 'vector_entry_point';
   None if there is none.
@@ -95,7 +96,7 @@ def make_batch(
   makers = [
       functools.partial(
           _make_seeded,
-          make,
+          make[i] if isinstance(make, list) else make,
           tuple(wrappers),
           name,
           seeding,
