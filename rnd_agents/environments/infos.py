@@ -38,7 +38,8 @@ def add_info(
   """
   for key, value in info.items():
     mark = f'_{key}'
-    values, given = infos.get(key), infos.get(mark)
+    values: Any = infos.get(key)
+    given = infos.get(mark)
     if given is None or not _fits(value, values):
       if mark[:2] == '__' and mark[2:] in info:
         continue  # The name of another key's mask.
