@@ -29,6 +29,7 @@ from tf_agents.typing import types
 from tf_agents.utils import common
 from tf_agents.utils import nest_utils
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import return_streams
@@ -517,7 +518,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     """
     if self._curiosity is None:
       raise errors.InvalidValue('RNDPPOAgent.rnd_loss needs a curiosity.')
-    bonus = self._curiosity.bonus(curiosity_lib.Transitions(observations))
+    bonus = self._curiosity.bonus(
+        curiosity_lib.Transitions(action_masks.without_mask(observations))
+    )
     return bonus, tf.reduce_mean(bonus)
 
   def update_observation_statistics(
@@ -540,8 +543,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     with tf.control_dependencies(
         finite.verify({'observation': observations}, outer_rank)
     ):
+      seen = action_masks.without_mask(observations)
       for curiosity in return_streams.curiosities(self.streams):
-        curiosity.update_observation_statistics(observations, mask)
+        curiosity.update_observation_statistics(seen, mask)
       if self._observation_normalizer is not None:
         self._observation_normalizer.update(observations, mask)
 
@@ -1224,7 +1228,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     enters the statistics of the intrinsic return.
     """
     transitions = curiosity_lib.Transitions(
-        tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
+        tf.nest.map_structure(
+            lambda x: x[:, 1:], action_masks.without_mask(batched_observations)
+        )
     )
     with tf.control_dependencies(
         finite.verify({'observation': batched_observations})

@@ -25,6 +25,7 @@ import warnings
 from absl import app
 from absl import flags
 import gymnasium
+from gymnasium import spaces as spaces_lib
 from gymnasium.utils import env_checker
 import numpy as np
 from tf_agents.specs import array_spec
@@ -45,6 +46,8 @@ _STEPS_BEFORE = (0, 7, _REPLAYED_STEPS)
 # With fewer episodes or steps a common length may be chance.
 _TIME_LIMIT_EPISODES = 3
 _TIME_LIMIT_STEPS = 5
+# Episodes whose texts are compared.
+_TEXT_EPISODES = 8
 
 
 class Finding(NamedTuple):
@@ -214,6 +217,7 @@ class _Check:
       )
       self._play_episodes(first, num_episodes, episodes)
       self._check_inside(second.env)
+      self._check_text(second.env)
       self._check_repeats(self._make_watched(), self._make_watched())
       if self._findings.has_faults():
         left_out.append('a batch (fix the faults first)')
@@ -309,6 +313,28 @@ class _Check:
     rule = 'observation-copy'
     if rule in findings:
       self._findings.add(rule, f'Inside of the wrappers: {findings[rule]}')
+
+  def _check_text(self, env: gymnasium.Env) -> None:
+    """Checks whether text that changes is left out of what agents see."""
+    space, seen = env.unwrapped.observation_space, env.observation_space
+    if not isinstance(space, spaces_lib.Dict):
+      return
+    seen = seen if isinstance(seen, spaces_lib.Dict) else {}
+    for key, part in space.items():
+      kept = key in seen and not gymnasium_spaces.is_text(seen[key])
+      if kept or not gymnasium_spaces.is_text(part):
+        continue
+      with contextlib.suppress(Exception):  # It may need its wrappers.
+        texts = [
+            env.unwrapped.reset(seed=seed)[0][key]
+            for seed in range(self._seed, self._seed + _TEXT_EPISODES)
+        ]
+        if len(set(texts)) > 1:
+          self._findings.add(
+              'text',
+              f'Agents do not see the text {key!r}, such as {texts[0]!r}, which'
+              ' differs between episodes.',
+          )
 
   def _check_repeats(
       self, first: rules.WatchedEpisodes, second: rules.WatchedEpisodes

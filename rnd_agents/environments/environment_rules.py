@@ -44,6 +44,9 @@ RULES = {
         NOTE, 'If it is a limit, report truncated alone, or cut one step before'
         ' it: load_environment(..., max_episode_steps=N - 1). If the task ends'
         ' there, nothing is wrong.'),
+    'text': (
+        NOTE, 'If the text says what to do, encode it as numbers in a wrapper;'
+        " MiniGrid's missions: load_minigrid.mission = 'words'."),
     'seed-repeats': (
         FAULT, 'Call super().reset(seed=seed) in reset, draw from'
         ' self.np_random only, and seed the simulator within.'),

@@ -9,6 +9,7 @@ are renamed: what is not a letter, a digit or one of _./- becomes an underscore.
 """
 
 from collections.abc import Callable, Iterable
+import functools
 import math
 import re
 from typing import Any
@@ -20,7 +21,10 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 from tf_agents.typing import types
 
+from rnd_agents import action_masks
+from rnd_agents import action_ranges
 from rnd_agents import errors
+from rnd_agents import words
 from rnd_agents.environments import failures
 
 # Characters that the keys of specs, and names of SavedModels, cannot have.
@@ -46,6 +50,17 @@ _SPEC_DTYPES = {
 }
 
 
+class Words(spaces.Box):
+  """Texts of up to `length` words, as `words.Vocabulary` encodes them."""
+
+  def __init__(self, num_ids: int, length: int):
+    super().__init__(0, num_ids - 1, (length,), np.uint8)
+
+
+class SpaceWithMask(spaces.Dict):
+  """The space of an `ObservationWithMask`, with an entry for each field."""
+
+
 def observation_converter(
     space: spaces.Space, name: str = 'observation'
 ) -> tuple[types.NestedArraySpec, Converter]:
@@ -59,6 +74,15 @@ def observation_converter(
     space: The observation space of one environment.
     name: Name of the spec, and prefix of the names of its parts.
   """
+  if isinstance(space, SpaceWithMask):
+    specs, convert_parts = _joined(space, {
+        'observation': observation_converter(space['observation'], name),
+        'action_mask': observation_converter(space['action_mask'], 'mask'),
+    }, name)
+    return (
+        action_masks.ObservationWithMask(**specs),
+        lambda batch: action_masks.ObservationWithMask(**convert_parts(batch)),
+    )
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
     parts = {}
     for key, part in _parts(space):
@@ -102,9 +126,11 @@ def action_converter(
   is not finite or an integer out of range, and TypeError for floating numbers
   in place of integers.
 
-  Discrete actions count from 0 in the spec, also if the space starts elsewhere,
-  as TF-Agents' networks expect. Continuous ones are clipped to the space: a PPO
-  policy samples from a normal distribution, which has no bounds.
+  Discrete actions, integer Boxes too, count from 0 in the spec, also if the
+  space starts elsewhere, as TF-Agents' networks expect. Continuous ones are
+  clipped to the bounds of the spec: a PPO policy samples from a normal
+  distribution, which has none. `action_ranges.finite_range` stands in for
+  infinite bounds of the space.
 
   Args:
     space: The action space of one environment.
@@ -119,16 +145,14 @@ def action_converter(
         for key, part in _parts(space)
     }, name, is_action=True)
   spec = _array_spec(space, name, round_inward=True)
-  start = getattr(space, 'start', 0)
-  if np.any(start):
-    spec = array_spec.BoundedArraySpec(
-        spec.shape, spec.dtype, 0, spec.maximum - start, spec.name
-    )
-  else:
-    start = None
-  shape = (num_environments,) + spec.shape
-  minimum, maximum = spec.minimum, spec.maximum
+  start = _start(space)
   is_floating = space.dtype.kind == 'f'
+  if start is not None:
+    spec = _from_zero_spec(spec, start)
+  elif is_floating:
+    spec = _with_finite_range(spec)
+  minimum, maximum = spec.minimum, spec.maximum
+  shape = (num_environments,) + spec.shape
 
   def convert(action: Any) -> np.ndarray:
     array = np.asarray(action)
@@ -147,8 +171,9 @@ def action_converter(
       array = np.clip(array, minimum, maximum)
     else:
       _check_range(array, minimum, maximum, name)
-    array = array.astype(space.dtype, copy=False)
-    return array if start is None else array + start
+    if start is not None:
+      array = array + start
+    return array.astype(space.dtype, copy=False)
 
   return spec, convert
 
@@ -164,7 +189,59 @@ def from_zero(space: spaces.Space, action: Any) -> types.NestedArray:
     return tuple(
         from_zero(*pair) for pair in zip(space.spaces, action, strict=True)
     )
-  return np.asarray(action) - getattr(space, 'start', 0)
+  start = _start(space)
+  return np.asarray(action) if start is None else action - start
+
+
+def num_values(space: spaces.Space) -> np.ndarray | None:
+  """Returns the number of values of each entry; None unless discrete."""
+  if isinstance(space, (spaces.Dict, spaces.Tuple)) or is_text(space):
+    return None
+  spec, _ = action_converter(space, 1)
+  if not np.issubdtype(spec.dtype, np.integer):
+    return None
+  return np.broadcast_to(spec.maximum, spec.shape) + 1
+
+
+def _start(space: spaces.Space) -> np.ndarray | None:
+  """Returns the smallest values of discrete actions; None for 0 and floats."""
+  start = getattr(space, 'start', 0)
+  if isinstance(space, spaces.Box) and space.dtype.kind != 'f':
+    start = space.low
+  return np.asarray(start, np.int64) if np.any(start) else None
+
+
+def _from_zero_spec(
+    spec: array_spec.BoundedArraySpec, start: np.ndarray
+) -> array_spec.BoundedArraySpec:
+  """Returns the spec of discrete actions that are counted from 0."""
+  # Python's integers: the range of an int64 may exceed an int64.
+  largest = np.subtract(spec.maximum, start, dtype=object)
+  action_ranges.check_num_values(spec.name, int(np.max(largest)) + 1)
+  bounds = _cast_bounds(np.zeros_like(start), largest, spec.dtype, False)
+  return array_spec.BoundedArraySpec(spec.shape, spec.dtype, *bounds, spec.name)
+
+
+def _with_finite_range(
+    spec: array_spec.BoundedArraySpec
+) -> array_spec.BoundedArraySpec:
+  """Returns the spec with a range in place of infinite bounds."""
+  low, high = action_ranges.finite_range(spec)
+  if (low == spec.minimum).all() and (high == spec.maximum).all():
+    return spec
+  bounds = _cast_bounds(low, high, spec.dtype, False)
+  _say_once(
+      f'{spec.name!r} has infinite bounds: its range is {bounds[0]} to'
+      f' {bounds[1]}, for random steps and policies alike. Give the space'
+      ' bounds for another one.'
+  )
+  return array_spec.BoundedArraySpec(spec.shape, spec.dtype, *bounds, spec.name)
+
+
+@functools.cache
+def _say_once(text: str) -> None:
+  """Logs a text, once a process: many batches may have the same space."""
+  logging.info('%s', text)
 
 
 def check_finite_batch(array: np.ndarray, name: str) -> None:
@@ -316,6 +393,8 @@ def _array_spec(
     raise failures.EnvironmentSetupError(
         f'{name!r} has dtype {space.dtype}, which is unsupported.'
     )
+  if isinstance(space, Words):
+    name = words.spec_name(name)
   minimum, maximum = _cast_bounds(minimum, maximum, dtype, round_inward)
   return array_spec.BoundedArraySpec(
       space.shape, dtype, minimum=minimum, maximum=maximum, name=name

@@ -67,6 +67,7 @@ def load_environment(
     success_key: str = vector_environment.SUCCESS_KEY,
     lives_key: str | None = None,
     life_discount: float = 0.0,
+    action_mask_key: str | None = None,
     step_timeout_s: float | None = vectorization_lib.STEP_TIMEOUT_S,
     preprocessing: bool = True,
     first_place: int = 0,
@@ -108,6 +109,9 @@ def load_environment(
       games). The episode continues when one is lost. None for no lives.
     life_discount: Factor on the discount where a life is lost, with
       `lives_key`. 0 ends returns as a termination does, 1 has no effect.
+    action_mask_key: Key of a `Dict` observation, or else of the infos, with a 1
+      for each discrete action that is allowed and a 0 for others. No network
+      sees the mask, and no policy chooses another action. None for no mask.
     step_timeout_s: Longest wait for a worker process of 'async', which then
       counts as hung; None waits without a limit.
     preprocessing: Whether ALE and MiniGrid ids are preprocessed; False loads
@@ -135,6 +139,11 @@ def load_environment(
     raise failures.EnvironmentSetupError(
         f'action_repeat must be at least 1, not {action_repeat}.'
     )
+  if action_repeat > 1 and action_mask_key is not None:
+    raise failures.EnvironmentSetupError(
+        'action_repeat would repeat actions that the mask of'
+        ' load_environment.action_mask_key then forbids: leave one of them out.'
+    )
   if action_repeat > 1:
     vectorization_lib.check_wrappers(wrappers)
     repeat = functools.partial(
@@ -159,6 +168,7 @@ def load_environment(
       success_key=success_key,
       lives_key=lives_key,
       life_discount=life_discount,
+      action_mask_key=action_mask_key,
       step_timeout_s=step_timeout_s,
   )
   if isinstance(env, str):

@@ -20,6 +20,7 @@ from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import infos as infos_lib
+from rnd_agents.environments import masked_actions
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import watchdog
 from rnd_agents.environments import worker_processes
@@ -57,6 +58,7 @@ def make_batch(
     success_key: str = vector_environment.SUCCESS_KEY,
     lives_key: str | None = None,
     life_discount: float = 0.0,
+    action_mask_key: str | None = None,
     step_timeout_s: float | None = STEP_TIMEOUT_S,
 ) -> vector_environment.VectorPyEnvironment:
   """Returns `num_environments` environments as one batched PyEnvironment.
@@ -87,7 +89,9 @@ def make_batch(
       life_discount=life_discount,
   )
   if vectorization == 'vector_entry_point':
-    make_own = _checked_own_vector(name, make_vector, wrappers, seeding)
+    make_own = _checked_own_vector(
+        name, make_vector, wrappers or action_mask_key, seeding
+    )
     with _making(name):
       own = make_own(num_environments)
     return adapt(own, seed=seed)
@@ -103,6 +107,7 @@ def make_batch(
           i,
           num_environments,
           drops_text=vectorization == 'async',
+          action_mask_key=action_mask_key,
       )
       for i in range(num_environments)
   ]
@@ -143,7 +148,7 @@ def check_wrappers(wrappers: Any) -> None:
 def _checked_own_vector(
     name: str,
     make_vector: Callable[[int], vector.VectorEnv] | None,
-    wrappers: Wrappers,
+    wrappers: Wrappers | str | None,
     seeding: episode_seeds.EpisodeSeeds | None,
 ) -> Callable[[int], vector.VectorEnv]:
   """Returns `make_vector`; raises EnvironmentSetupError if it is unusable."""
@@ -155,7 +160,7 @@ def _checked_own_vector(
     )
   if wrappers or seeding is not None:
     raise failures.EnvironmentSetupError(
-        'wrappers and seeding are for single environments, and'
+        'wrappers, action_mask_key and seeding are for single environments, and'
         " vectorization='vector_entry_point' has none; use 'sync' or 'async'."
     )
   return make_vector
@@ -169,6 +174,7 @@ def _make_seeded(
     index: int,
     num_environments: int,
     drops_text: bool,
+    action_mask_key: str | None,
 ) -> gymnasium.Env:
   """Makes one environment with its wrappers; workers call it."""
   with _making(name, 'its constructor', index):
@@ -179,6 +185,8 @@ def _make_seeded(
       env = _checked(wrapper(env), what)
   if drops_text:
     env = _without_text(env, is_first=index == 0)
+  if action_mask_key is not None:
+    env = masked_actions.MaskedActions(env, action_mask_key)
   return episode_replay.SeededEpisodes(env, seeding, index, num_environments)
 
 

@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 import gin
+import numpy as np
 import tensorflow as tf
 from tf_agents.networks import encoding_network
 from tf_agents.specs import tensor_spec
@@ -14,6 +15,7 @@ from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents import words
 from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 
@@ -55,8 +57,12 @@ def encode_discrete(value: tf.Tensor, spec: tf.TensorSpec) -> tf.Tensor:
     spec: Its spec.
 
   Returns:
-    float32 [outer..., depth] if the leaf is a discrete scalar, else `value`.
+    float32 [outer..., depth] if the leaf is a discrete scalar, or which words
+    there are if it is a text, else `value`.
   """
+  if words.is_words(spec):
+    one_hot = tf.one_hot(tf.cast(value, tf.int32), _num_ids(spec))
+    return tf.reduce_max(one_hot, axis=-2)
   depth = one_hot_depth(spec)
   if depth is None:
     return value
@@ -69,11 +75,16 @@ def float_spec(
   """Returns float32 specs of a nest after `encode_discrete`."""
 
   def leaf_spec(spec: tf.TensorSpec) -> tf.TensorSpec:
-    depth = one_hot_depth(spec)
+    depth = _num_ids(spec) if words.is_words(spec) else one_hot_depth(spec)
     shape = spec.shape if depth is None else [depth]
     return tf.TensorSpec(shape, tf.float32, spec.name)
 
   return tf.nest.map_structure(leaf_spec, observation_spec)
+
+
+def _num_ids(spec: tf.TensorSpec) -> int:
+  """Returns the number of different words of a spec of words."""
+  return int(np.max(spec.maximum)) + 1
 
 
 def discrete_spec(num_values: int) -> tensor_spec.BoundedTensorSpec:
@@ -138,6 +149,8 @@ def input_layer(
     pixel_exponent: float = 1.0,
 ) -> tf.keras.layers.Layer:
   """Returns the layer that turns one leaf into a flat float vector."""
+  if words.is_words(spec):
+    return keras_layers.WordsInput(_num_ids(spec))
   image_layer_fn = _image_layer_fn(spec, conv_layers, image_layer_fn)
   if image_layer_fn is None:
     depth = one_hot_depth(spec)
@@ -191,6 +204,7 @@ def preprocessing(
   Returns:
     Its arguments `preprocessing_layers` and `preprocessing_combiner`, by name.
   """
+  precision.check_globals()
   layers = tf.nest.map_structure(
       lambda spec: input_layer(
           spec,

@@ -26,6 +26,7 @@ from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import watchdog
+from rnd_agents.evaluation import best_policy
 from rnd_agents.evaluation import evaluator
 from rnd_agents.networks import precision
 from rnd_agents.training import callbacks as callbacks_lib
@@ -77,7 +78,8 @@ class Experiment:
       environments ends the process with a message; None to wait for any time.
       With workers, seconds for a call of a worker: a whole rollout of a shard.
     record_video: Whether to record the best episode of an evaluation.
-    save_policies: Whether to save the policies at the end.
+    save_policies: Whether to save the policies at the end: the last one, and
+      the one of the best evaluation.
     callbacks: Further callbacks, called in their order after the evaluation and
       before the checkpoint of an iteration.
   """
@@ -124,6 +126,11 @@ class Experiment:
       raise errors.InvalidValue(
           f'{name}.num_environments must be a multiple of num_shards, got'
           f' {self.num_environments} and {self.num_shards}.'
+      )
+    if self.num_environments > self.num_env_steps:
+      raise errors.InvalidValue(
+          f'{name}.num_environments must be at most num_env_steps ='
+          f' {self.num_env_steps}, got {self.num_environments}.'
       )
     if self.max_lag_rounds not in (0, 1):
       raise errors.InvalidValue(
@@ -187,6 +194,29 @@ def train_eval(
   return run(Experiment(root_dir, **more), make_shards)
 
 
+def train_files(
+    root_dir: str,
+    files: Sequence[str],
+    bindings: Sequence[str] = (),
+    **more: Any,
+) -> runs.Outcome:
+  """Trains as gin files say, for programs and notebooks that run several.
+
+  Gin's bindings from before are neither used nor changed.
+
+  Args:
+    root_dir: The run's folder.
+    files: Gin files: paths, or names of those that come with the package.
+    bindings: Gin bindings, which win over the files.
+    **more: Arguments of `train_eval`.
+
+  Raises:
+    UserError: If the settings cannot run, or the run had to stop.
+  """
+  with gin_files.parsed(files, bindings):
+    return train_eval(root_dir, **more)
+
+
 def local_shards(
     config: Experiment, seeds: runs.Seeds, shard_recipes: list[collector.Recipe]
 ) -> collector.Shards:
@@ -214,6 +244,7 @@ def run(
     RunError: If the run had to stop: an environment failed, a number was not
       finite, the disk was full.
   """
+  precision.check_globals()
   config.check()
   with contextlib.ExitStack() as stack:
     stack.enter_context(run_directory.locked(config.root_dir))
@@ -251,6 +282,10 @@ def run(
         agent=agent,
         counters=run.counters,
     )
+    if config.save_policies:
+      run.best_policy = best_policy.BestPolicy(
+          agent.policy, run.path('checkpoints', 'best_policy')
+      )
     run.loop = config.training.build_loop(run)
     run.callbacks = callbacks_lib.create_callbacks(run)
 
@@ -381,27 +416,34 @@ def _finish(run: runs.Run) -> runs.Outcome:
         run.stopped_by,
         run.counters.env_steps,
     )
-  if run.config.save_policies:
-    with _quiet_saving():
-      policies = dict(
-          policy=run.agent.policy, collect_policy=run.agent.collect_policy
-      )
-      for name, policy in policies.items():
-        saver = policy_saver.PolicySaver(policy, batch_size=None)
-        saver.save(run.path('policies', name))
-    renamed = _renamed_keys(run.evaluator.environment)
-    if renamed:
-      with files.replacing(run.path('policies', 'renamed_keys.json')) as file:
-        json.dump(renamed, file, indent=2)
+  if run.best_policy is not None:
+    _save_policies(run, run.best_policy)
   picture = pictures.draw_curve(run)
   run.log.close()
   return runs.Outcome(
       run.stopped_by is None,
       run.log.last('eval', 'return_mean'),
+      None if run.best_policy is None else run.best_policy.return_mean,
       run.counters.env_steps,
       run.counters.wall_time_s,
       picture,
   )
+
+
+def _save_policies(run: runs.Run, best: best_policy.BestPolicy) -> None:
+  """Writes a SavedModel of each policy into the run's folder."""
+  with _quiet_saving():
+    saver = policy_saver.PolicySaver(run.agent.policy, batch_size=None)
+    saver.save(run.path('policies', 'policy'))
+    with best.in_place() as is_found:
+      if is_found:
+        saver.save(run.path('policies', 'best_policy'))
+    saver = policy_saver.PolicySaver(run.agent.collect_policy, batch_size=None)
+    saver.save(run.path('policies', 'collect_policy'))
+  renamed = _renamed_keys(run.evaluator.environment)
+  if renamed:
+    with files.replacing(run.path('policies', 'renamed_keys.json')) as file:
+      json.dump(renamed, file, indent=2)
 
 
 def _renamed_keys(

@@ -236,6 +236,16 @@ class Endless(Sound):
     return self.observation(), 0.0, False, False, {}
 
 
+class TextWithTheTask(Sound):
+  observation_space = spaces.Dict(
+      place=Sound.observation_space, task=spaces.Text(9)
+  )
+
+  def observation(self):
+    task = 'right' if self.np_random.random() < 0.5 else 'left'
+    return dict(place=super().observation(), task=task)
+
+
 class LimitAsDeath(Sound):
 
   def step(self, action):

@@ -64,6 +64,7 @@ TABLE = [
     ('NestedView', 'observation-copy', '^the observation of the', False),
     ('Endless', 'episode-end', 'has ended in 2000 random steps', True),
     ('LimitAsDeath', 'time-limit', 'All 5 .* 20 steps, terminated', True),
+    ('TextWithTheTask', 'text', "the text 'task', such as '", True),
     ('LimitAsBoth', 'time-limit',
      '5 episodes of 5 ended both terminated and truncated', True),
     ('IgnoresTheSeed', 'seed-repeats', f'^{_TWO} and then', False),

@@ -154,6 +154,7 @@ _TABLE = {
     },
     errors.InvalidValue: {
         'train_eval.num_environments = 0': '{} .*above 0, got 0',
+        'train_eval.num_environments = 10_000_000_000': '{} .*at most .*steps',
         'OnPolicyTraining.rollout_length = 0': '{} .*above 0, got 0',
         'train_eval.num_eval_episodes = 0': '{} .*above 0, got 0',
         'train_eval.num_checkpoints = 0': '{} .*above 0, got 0',
