@@ -28,7 +28,7 @@ COLORS = (
 DASHES = ('-', '--', '-.')
 
 _Layout = Literal['constrained', 'compressed', 'tight']
-_SIZE_INCHES = (10.0, 4.2)
+SIZE_INCHES = (10.0, 4.2)
 _DPI = 120
 
 
@@ -39,7 +39,7 @@ def import_matplotlib() -> None:
 
 
 def new_figure(
-    size_inches: tuple[float, float] = _SIZE_INCHES,
+    size_inches: tuple[float, float] = SIZE_INCHES,
     dpi: int = _DPI,
     layout: _Layout | None = 'constrained',
 ) -> Any:

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Mapping
 import functools
+import math
 import re
 from typing import Any
 
@@ -134,6 +135,8 @@ def _is_good(
   """Returns which numbers of a leaf are good, booleans."""
   if largest is None:
     good = tf.math.is_finite(leaf)
+  elif math.isinf(largest):  # Without a constant that is infinite.
+    good = ~tf.math.is_nan(leaf)
   else:
     good = tf.abs(leaf) <= tf.cast(largest, leaf.dtype)
   if mask is None:

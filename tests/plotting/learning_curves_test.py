@@ -203,16 +203,18 @@ def test_plot_groups_tells_many_apart(tmp_path):
   assert len(looks) == 15
 
 
-def test_legends_cover_nothing(tmp_path):
+@pytest.mark.parametrize('num_groups', [8, 20, 40])
+def test_legends_cover_nothing(tmp_path, num_groups):
   groups = {
       f'a label of some length {i}':
           [fake_runs.evaluations(tmp_path / str(i), [0, 1], [i, 1])]
-      for i in range(8)}
+      for i in range(num_groups)}
   fig = _plot_groups(groups, str(tmp_path / 'out.png'))
   (axes,) = fig.axes
   legend = axes.get_legend().get_window_extent()
   plot = axes.get_window_extent()
   assert plot.x1 <= legend.x0 and legend.x1 <= fig.bbox.x1
+  assert fig.bbox.y0 <= legend.y0 and legend.y1 <= fig.bbox.y1
   assert plot.width > 0.4 * fig.bbox.width
 
   root_dir = fake_runs.write(
