@@ -21,3 +21,19 @@ def test_nan_and_plus_infinity_are_refused(wrap):
         match='Refused: The logit is NaN or infinite',
     ):
       look(tf.constant([0.0, bad, 0.0]))
+
+
+def test_checks_work_beside_those_of_tensorflow():
+  tf.debugging.enable_check_numerics()
+  try:
+
+    @tf.function
+    def look(x):
+      with tf.control_dependencies(
+          finite.verify(dict(x=x), outer_rank=1, largest=np.inf)
+      ):
+        return tf.identity(x)
+
+    np.testing.assert_array_equal(look(tf.constant([1.0, 2.0])), [1, 2])
+  finally:
+    tf.debugging.disable_check_numerics()
