@@ -123,38 +123,22 @@ def load_environment(
     A batched PyEnvironment.
 
   Raises:
-    EnvironmentFailure: If a worker process did not start.
+    EnvironmentFailure: If a constructor raised an error, or a worker process
+      did not start.
     EnvironmentSetupError: If an id is unknown, an argument is out of range, or
       a callable or a wrapper does not return an environment.
     MissingPackageError: If the environment needs a package that is not
       installed.
   """
-  if max_episode_steps is not None and max_episode_steps < 1:
-    raise failures.EnvironmentSetupError(
-        'max_episode_steps must be None (the registered limit) or at least 1, '
-        f'not {max_episode_steps}.'
-    )
-  ranges.check_above_0('load_environment.', step_timeout_s=step_timeout_s)
-  if action_repeat < 1:
-    raise failures.EnvironmentSetupError(
-        f'action_repeat must be at least 1, not {action_repeat}.'
-    )
-  if action_repeat > 1 and action_mask_key is not None:
-    raise failures.EnvironmentSetupError(
-        'action_repeat would repeat actions that the mask of'
-        ' load_environment.action_mask_key then forbids: leave one of them out.'
-    )
+  _check_arguments(
+      env, max_episode_steps, action_repeat, action_mask_key, step_timeout_s
+  )
   if action_repeat > 1:
     vectorization_lib.check_wrappers(wrappers)
     repeat = functools.partial(
         env_wrappers.ActionRepeat, num_time_steps=action_repeat
     )
     wrappers = [repeat, *wrappers]
-  if not isinstance(env, str) and not callable(env):
-    raise failures.EnvironmentSetupError(
-        f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
-        'For an environment of your own: load_environment(lambda: MyEnv()).'
-    )
   if isinstance(env, str):
     env = _callable_named(env) or env
   name = vectorization_lib.default_name(env)
@@ -202,6 +186,36 @@ def load_environment(
       else None,
       **batch_arguments,
   )
+
+
+def _check_arguments(
+    env: EnvOrId,
+    max_episode_steps: int | None,
+    action_repeat: int,
+    action_mask_key: str | None,
+    step_timeout_s: float | None,
+) -> None:
+  """Raises InvalidValue for arguments that cannot be used."""
+  if max_episode_steps is not None and max_episode_steps < 1:
+    raise failures.EnvironmentSetupError(
+        'max_episode_steps must be None (the registered limit) or at least 1, '
+        f'not {max_episode_steps}.'
+    )
+  ranges.check_above_0('load_environment.', step_timeout_s=step_timeout_s)
+  if action_repeat < 1:
+    raise failures.EnvironmentSetupError(
+        f'action_repeat must be at least 1, not {action_repeat}.'
+    )
+  if action_repeat > 1 and action_mask_key is not None:
+    raise failures.EnvironmentSetupError(
+        'action_repeat would repeat actions that the mask of'
+        ' load_environment.action_mask_key then forbids: leave one of them out.'
+    )
+  if not isinstance(env, str) and not callable(env):
+    raise failures.EnvironmentSetupError(
+        f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
+        'For an environment of your own: load_environment(lambda: MyEnv()).'
+    )
 
 
 def _load_family(

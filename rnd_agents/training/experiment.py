@@ -74,8 +74,9 @@ class Experiment:
       loses at most that many.
     num_checkpoints: Number of checkpoints that are kept.
     stop_at_success_rate: An evaluation's success rate that ends the run early.
-    environment_timeout_s: Seconds after which a step or reset of all
-      environments ends the process with a message; None to wait for any time.
+    environment_timeout_s: Seconds after which a constructor, a `render`, a
+      `close`, or a step or reset of all environments ends the process with a
+      message; None to wait for any time.
       With workers, seconds for a call of a worker: a whole rollout of a shard.
     record_video: Whether to record the best episode of an evaluation.
     save_policies: Whether to save the policies at the end: the last one, and
