@@ -110,6 +110,7 @@ _CALLS = {
     'AgentPosition': None,
     'MiniGridExpert': None,
     'sign_of_reward': None,
+    'adapt_old_interface': None,
     'train_eval': functools.partial(experiment.Experiment, 'folder'),
     'explore': functools.partial(exploration.Exploration, 'folder'),
     'CuriosityNovelty': lambda: archive_novelty.CuriosityNovelty(None, None),

@@ -133,7 +133,17 @@ class SeededEpisodes(gymnasium.Wrapper):
         self._chunks.append(self._stacked(self._actions))
         self._actions.clear()
     try:
-      step = interface.checked_step(self.env, self.env.step(action))
+      step = self.env.step(action)
+      # Here and not in a function, since it runs at each step.
+      if not (
+          type(step) is tuple
+          and len(step) == 5
+          and type(step[1]) in interface.NUMBERS
+          and (step[2] is False or type(step[2]) in interface.FLAGS)
+          and (step[3] is False or type(step[3]) in interface.FLAGS)
+          and type(step[4]) is dict
+      ):
+        step = interface.checked_step(self.env, step)
       self._ended = step[2] or step[3]
       return step
     except BaseException as error:

@@ -9,6 +9,7 @@ package or of the environment and should keep its traceback.
 from collections.abc import Iterator
 import contextlib
 import importlib
+import os
 import re
 import signal
 import threading
@@ -24,6 +25,10 @@ from rnd_agents import errors
 # The second one is ALE's.
 _UNKNOWN_KEYWORD = re.compile(
     r"unexpected keyword argument '(\w+)'|incompatible (?:func|constr)"
+)
+
+_OUTER_FOLDERS = tuple(
+    os.path.dirname(path) + os.sep for path in (__file__, gymnasium.__file__)
 )
 
 
@@ -171,10 +176,18 @@ def failure_of(
   """
   if isinstance(error, EnvironmentFailure):
     return error
+  # Without the calls of ours and Gymnasium's that lead to the environment.
+  trace = error.__traceback__
+  while (
+      trace is not None
+      and trace.tb_next is not None
+      and trace.tb_frame.f_code.co_filename.startswith(_OUTER_FOLDERS)
+  ):
+    trace = trace.tb_next
   return EnvironmentFailure(
       f'{doing} raised {type(error).__name__}: {error}',
       environment_index=getattr(error, 'environment_index', environment_index),
       traceback_text=''.join(
-          traceback.format_exception(type(error), error, error.__traceback__)
+          traceback.format_exception(type(error), error, trace)
       ),
   )

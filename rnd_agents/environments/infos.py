@@ -17,6 +17,7 @@ import numpy as np
 # What `numbers` looks for.
 FLAG, COUNT, NUMBER = 'True or False', 'a whole number', 'a number'
 
+_LIMIT = 2**63  # Of 64-bit integers.
 _TYPES: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
 
 
@@ -37,18 +38,19 @@ def add_info(
   """
   for key, value in info.items():
     mark = f'_{key}'
-    if mark[:2] == '__' and mark[2:] in info:
-      continue  # The name of another key's mask.
+    values: Any = infos.get(key)
     given = infos.get(mark)
-    if given is None:
-      given = infos[mark] = np.zeros(size, np.bool_)
-    values = infos.get(key)
-    if isinstance(value, dict) and (values is None or isinstance(values, dict)):
-      infos[key] = add_info(values or {}, value, index, size)
-    else:
-      if values is None or not _fits(value, values):
-        values = infos[key] = _array_for(value, values, given)
-      values[index] = value
+    if given is None or not _fits(value, values):
+      if mark[:2] == '__' and mark[2:] in info:
+        continue  # The name of another key's mask.
+      if given is None:
+        given = infos[mark] = np.zeros(size, np.bool_)
+      if isinstance(value, dict) and isinstance(values, (dict, type(None))):
+        infos[key] = add_info(values or {}, value, index, size)
+        given[index] = True
+        continue
+      values = infos[key] = _array_for(value, values, given)
+    values[index] = value
     given[index] = True
   return infos
 
@@ -98,16 +100,19 @@ def numbers(
 
 
 def _fits(value: Any, values: Any) -> bool:
-  """Returns whether `values` can hold `value` without a loss."""
-  if isinstance(values, dict):
-    return False
-  if values.dtype.kind == 'O':
-    return values.ndim == 1
-  if isinstance(value, np.ndarray):
-    return value.dtype == values.dtype and value.shape == values.shape[1:]
+  """Returns whether an array can hold `value` without a loss."""
   kind = type(value)
-  return _TYPES.get(kind, kind) is values.dtype.type and (
-      kind is not int or abs(value) < 2**63
+  if type(values) is not np.ndarray or kind is dict:
+    return False
+  expected = values.dtype.type
+  if expected is np.object_ and values.ndim == 1:
+    return True
+  if kind is np.ndarray:
+    return value.dtype is values.dtype and value.shape == values.shape[1:]
+  return (
+      values.ndim == 1
+      and _TYPES.get(kind, kind) is expected
+      and (kind is not int or -_LIMIT < value < _LIMIT)
   )
 
 

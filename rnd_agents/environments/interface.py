@@ -34,8 +34,8 @@ _OLD_HABITS = re.compile(
     r'|to unpack \(expected (2|5, got 4)\)'
 )
 # Types of the values of a step that need no closer look.
-_NUMBERS = frozenset([float, int, np.float64, np.float32])
-_FLAGS = frozenset([bool, np.bool_])
+NUMBERS = frozenset([float, int, np.float64, np.float32])
+FLAGS = frozenset([bool, np.bool_])
 
 
 def checked_reset(env: gymnasium.Env, result: Any) -> tuple[Any, dict]:
@@ -62,15 +62,6 @@ def checked_step(
     EnvironmentFailure: If it has not 5 values, the reward is not one number, an
       end is neither True nor False, or the info is not a dict.
   """
-  if (
-      type(result) is tuple
-      and len(result) == 5
-      and type(result[1]) in _NUMBERS
-      and type(result[2]) in _FLAGS
-      and type(result[3]) in _FLAGS
-      and type(result[4]) is dict
-  ):
-    return result
   if not isinstance(result, (tuple, list)) or len(result) != 5:
     raise _returned(env, 'step', _described(result, 5))
   observation, reward, *ends, info = result

@@ -23,6 +23,8 @@ from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization as vectorization_lib
 from rnd_agents.environments import wrappers as env_wrappers
 
+# Arguments, or a function of an environment's place that returns them.
+EnvKwargs = dict[str, Any] | Callable[[int], dict[str, Any]]
 EnvOrId = str | Callable[..., gymnasium.Env]
 
 _KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)(-v3)?$')
@@ -57,7 +59,7 @@ def load_environment(
     seed: int | None = None,
     vectorization: str = 'sync',
     max_episode_steps: int | None = None,
-    env_kwargs: dict[str, Any] | None = None,
+    env_kwargs: EnvKwargs | None = None,
     wrappers: vectorization_lib.Wrappers = (),
     action_repeat: int = 1,
     seeding: episode_seeds.EpisodeSeeds | None = None,
@@ -68,6 +70,7 @@ def load_environment(
     action_mask_key: str | None = None,
     step_timeout_s: float | None = vectorization_lib.STEP_TIMEOUT_S,
     preprocessing: bool = True,
+    first_place: int = 0,
 ) -> vector_environment.VectorPyEnvironment:
   """Makes `num_environments` copies of an environment, stepped as one batch.
 
@@ -89,7 +92,8 @@ def load_environment(
       registered one. None keeps that. Limits inside an environment remain:
       raise MiniGrid's with `env_kwargs={'max_steps': ...}`.
     env_kwargs: Arguments of the environment's constructor, of the callable, or
-      of `load_atari`.
+      of `load_atari`. A function of the place of an environment that returns
+      them gives each simulator a port or a display of its own.
     wrappers: Functions that take a single environment and return one, the
       innermost first. They are outside the time limit and the preprocessing.
     action_repeat: Time steps for which each action is repeated, at most to the
@@ -112,44 +116,29 @@ def load_environment(
       counts as hung; None waits without a limit.
     preprocessing: Whether ALE and MiniGrid ids are preprocessed; False loads
       them as Gymnasium does.
+    first_place: Place of the first of these environments, for `env_kwargs`. In
+      a run all places differ: those of training are the first.
 
   Returns:
     A batched PyEnvironment.
 
   Raises:
-    EnvironmentFailure: If a worker process did not start.
+    EnvironmentFailure: If a constructor raised an error, or a worker process
+      did not start.
     EnvironmentSetupError: If an id is unknown, an argument is out of range, or
       a callable or a wrapper does not return an environment.
     MissingPackageError: If the environment needs a package that is not
       installed.
   """
-  if max_episode_steps is not None and max_episode_steps < 1:
-    raise failures.EnvironmentSetupError(
-        'max_episode_steps must be None (the registered limit) or at least 1, '
-        f'not {max_episode_steps}.'
-    )
-  ranges.check_above_0('load_environment.', step_timeout_s=step_timeout_s)
-  if action_repeat < 1:
-    raise failures.EnvironmentSetupError(
-        f'action_repeat must be at least 1, not {action_repeat}.'
-    )
-  if action_repeat > 1 and action_mask_key is not None:
-    raise failures.EnvironmentSetupError(
-        'action_repeat would repeat actions that the mask of'
-        ' load_environment.action_mask_key then forbids: leave one of them out.'
-    )
+  _check_arguments(
+      env, max_episode_steps, action_repeat, action_mask_key, step_timeout_s
+  )
   if action_repeat > 1:
     vectorization_lib.check_wrappers(wrappers)
     repeat = functools.partial(
         env_wrappers.ActionRepeat, num_time_steps=action_repeat
     )
     wrappers = [repeat, *wrappers]
-  if not isinstance(env, str) and not callable(env):
-    raise failures.EnvironmentSetupError(
-        f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
-        'For an environment of your own: load_environment(lambda: MyEnv()).'
-    )
-  env_kwargs = dict(env_kwargs or {})
   if isinstance(env, str):
     env = _callable_named(env) or env
   name = vectorization_lib.default_name(env)
@@ -166,17 +155,83 @@ def load_environment(
       action_mask_key=action_mask_key,
       step_timeout_s=step_timeout_s,
   )
-  if not isinstance(env, str):
-    make = functools.partial(
-        _make_from_callable, env, env_kwargs, max_episode_steps
+  if isinstance(env, str):
+    env_id = env.rpartition(':')[2]
+    for ids, module, extra in _OPTIONAL:
+      if ids.match(env_id):
+        failures.import_extra(module, extra, env_id)
+    _check_registered(env)
+    if preprocessing and (
+        env_id.startswith('ALE/') or _MINIGRID.match(env_id)
+    ):
+      return _load_family(
+          env_id, env_kwargs, max_episode_steps, batch_arguments
+      )
+  make_with = functools.partial(_make_single, env, max_episode_steps)
+  if callable(env_kwargs):
+    each = [env_kwargs(first_place + i) for i in range(num_environments)]
+    return vectorization_lib.make_batch(
+        [functools.partial(make_with, dict(kwargs)) for kwargs in each],
+        name,
+        **batch_arguments,
     )
-    return vectorization_lib.make_batch(make, name, **batch_arguments)
-  env_id = env.rpartition(':')[2]
-  for ids, module, extra in _OPTIONAL:
-    if ids.match(env_id):
-      failures.import_extra(module, extra, env_id)
-  _check_registered(env)
-  if preprocessing and env_id.startswith('ALE/'):
+  env_kwargs = dict(env_kwargs or {})
+  return vectorization_lib.make_batch(
+      functools.partial(make_with, env_kwargs),
+      name,
+      functools.partial(
+          _make_registered_vector, env, max_episode_steps, env_kwargs
+      )
+      if isinstance(env, str)
+      else None,
+      **batch_arguments,
+  )
+
+
+def _check_arguments(
+    env: EnvOrId,
+    max_episode_steps: int | None,
+    action_repeat: int,
+    action_mask_key: str | None,
+    step_timeout_s: float | None,
+) -> None:
+  """Raises InvalidValue for arguments that cannot be used."""
+  if max_episode_steps is not None and max_episode_steps < 1:
+    raise failures.EnvironmentSetupError(
+        'max_episode_steps must be None (the registered limit) or at least 1, '
+        f'not {max_episode_steps}.'
+    )
+  ranges.check_above_0('load_environment.', step_timeout_s=step_timeout_s)
+  if action_repeat < 1:
+    raise failures.EnvironmentSetupError(
+        f'action_repeat must be at least 1, not {action_repeat}.'
+    )
+  if action_repeat > 1 and action_mask_key is not None:
+    raise failures.EnvironmentSetupError(
+        'action_repeat would repeat actions that the mask of'
+        ' load_environment.action_mask_key then forbids: leave one of them out.'
+    )
+  if not isinstance(env, str) and not callable(env):
+    raise failures.EnvironmentSetupError(
+        f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
+        'For an environment of your own: load_environment(lambda: MyEnv()).'
+    )
+
+
+def _load_family(
+    env_id: str,
+    env_kwargs: EnvKwargs | None,
+    max_episode_steps: int | None,
+    batch_arguments: dict[str, Any],
+) -> vector_environment.VectorPyEnvironment:
+  """Loads preprocessed copies of an Atari game or a MiniGrid task."""
+  if callable(env_kwargs):
+    raise failures.EnvironmentSetupError(
+        f'env_kwargs must be a dict for {env_id}, which has a preprocessing: a'
+        ' function of the place is for simulators that need a port each.'
+    )
+  env_kwargs = dict(env_kwargs or {})
+  if env_id.startswith('ALE/'):
     with failures.explained('load_atari', env_kwargs):
       return atari.load_atari(
           env_id,
@@ -184,31 +239,35 @@ def load_environment(
           **batch_arguments,
           **env_kwargs,
       )
-  if preprocessing and _MINIGRID.match(env_id):
-    return minigrid_family.load_minigrid(
-        env_id,
-        max_episode_steps=max_episode_steps,
-        env_kwargs=env_kwargs,
-        **batch_arguments,
-    )
-  if max_episode_steps is not None:
-    env_kwargs['max_episode_steps'] = max_episode_steps
-  return vectorization_lib.make_batch(
-      functools.partial(_make_registered, env, env_kwargs),
-      name,
-      functools.partial(_make_registered_vector, env, env_kwargs),
+  return minigrid_family.load_minigrid(
+      env_id,
+      max_episode_steps=max_episode_steps,
+      env_kwargs=env_kwargs,
       **batch_arguments,
   )
 
 
-def _make_registered(env_id: str, env_kwargs: dict[str, Any]) -> gymnasium.Env:
-  """Makes one environment by its id; runs in the worker where there is one."""
-  with failures.explained(env_id, env_kwargs):
+def _make_single(
+    env: EnvOrId, max_episode_steps: int | None, env_kwargs: dict[str, Any]
+) -> gymnasium.Env:
+  """Makes one environment; runs in the worker where there is one."""
+  if not isinstance(env, str):
+    return _make_from_callable(env, env_kwargs, max_episode_steps)
+  env_kwargs = _with_limit(env_kwargs, max_episode_steps)
+  with failures.explained(env, env_kwargs):
     # Without Gymnasium's check of each step: the adapter checks the batch.
-    env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
-  if _KEEPS_WORLD.match(env_id.rpartition(':')[2]):
-    env = env_wrappers.FreshWorld(env)
-  return env
+    made = gymnasium.make(env, disable_env_checker=True, **env_kwargs)
+  if _KEEPS_WORLD.match(env.rpartition(':')[2]):
+    made = env_wrappers.FreshWorld(made)
+  return made
+
+
+def _with_limit(
+    env_kwargs: dict[str, Any], max_episode_steps: int | None
+) -> dict[str, Any]:
+  if max_episode_steps is None:
+    return env_kwargs
+  return {**env_kwargs, 'max_episode_steps': max_episode_steps}
 
 
 def _make_from_callable(
@@ -216,7 +275,6 @@ def _make_from_callable(
     env_kwargs: dict[str, Any],
     max_episode_steps: int | None,
 ) -> gymnasium.Env:
-  """Makes one environment; runs in the worker where there is one."""
   with failures.explained(vectorization_lib.default_name(make), env_kwargs):
     env = make(**env_kwargs)
   if max_episode_steps is not None and isinstance(env, gymnasium.Env):
@@ -226,9 +284,13 @@ def _make_from_callable(
 
 
 def _make_registered_vector(
-    env_id: str, env_kwargs: dict[str, Any], num_environments: int
+    env_id: str,
+    max_episode_steps: int | None,
+    env_kwargs: dict[str, Any],
+    num_environments: int,
 ) -> vector.VectorEnv:
   """Makes the vector environment registered for an id."""
+  env_kwargs = _with_limit(env_kwargs, max_episode_steps)
   with failures.explained(f'The vector environment of {env_id}', env_kwargs):
     return gymnasium.make_vec(
         env_id,

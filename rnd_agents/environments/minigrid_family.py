@@ -97,7 +97,7 @@ def load_minigrid(
         f'mission must be one of {MISSIONS}, not {mission!r}.'
     )
   failures.import_extra('minigrid', 'minigrid', env_id)
-  if observation != 'dict':
+  if observation != 'dict' or mission is not None:
     _check_wrappers(batch_arguments.get('wrappers', ()))
   env_kwargs = dict(env_kwargs or {})
   if max_episode_steps is not None:

@@ -380,18 +380,11 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         action
     )
     observation = self._convert_observation(observation)
-    for name, values, kinds in (
-        ('reward', reward, 'fiub'),
-        ('terminated', terminated, 'biu'),
-        ('truncated', truncated, 'biu'),
-    ):
-      array = np.asarray(values)
-      self._check_shape(name, array)
-      if array.dtype.kind not in kinds:
-        raise errors.InvalidValue(
-            f'{name} must hold {"numbers" if name == "reward" else "booleans"},'
-            f' and its dtype is {array.dtype}'
-        )
+    if not self._is_seeded:  # `SeededEpisodes` has checked them.
+      self._check_step(
+          reward=reward, terminated=terminated, truncated=truncated
+      )
+      infos = _checked_infos(infos)
     raw_reward = np.array(reward, np.float64)  # [B], a copy.
     reward = raw_reward.astype(np.float32)
     gymnasium_spaces.check_finite_batch(reward, 'reward')
@@ -400,8 +393,18 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       reward = np.array(self._reward_fn(raw_reward.copy()), np.float32)
       self._check_shape('reward of reward_fn', reward, self._reward_shape)
       gymnasium_spaces.check_finite_batch(reward, 'reward')
-    infos = _checked_infos(infos)
     return observation, raw_reward, reward, terminated, truncated, infos
+
+  def _check_step(self, **values: Any) -> None:
+    """Raises InvalidValue for values of a step that mean nothing."""
+    for name, value in values.items():
+      array = np.asarray(value)
+      self._check_shape(name, array)
+      if array.dtype.kind not in ('fiub' if name == 'reward' else 'biu'):
+        raise errors.InvalidValue(
+            f'{name} must hold {"numbers" if name == "reward" else "booleans"},'
+            f' and its dtype is {array.dtype}'
+        )
 
   def _check_shape(
       self, name: str, array: np.ndarray, shape: tuple[int, ...] = ()

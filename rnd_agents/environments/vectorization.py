@@ -39,11 +39,13 @@ class _SyncVectorEnv(vector.SyncVectorEnv):
   def _add_info(
       self, infos: dict[str, Any], info: dict[str, Any], index: int
   ) -> dict[str, Any]:
+    if not info:
+      return infos
     return infos_lib.add_info(infos, info, index, self.num_envs)
 
 
 def make_batch(
-    make: Callable[[], gymnasium.Env],
+    make: Callable[[], gymnasium.Env] | list[Callable[[], gymnasium.Env]],
     name: str,
     make_vector: Callable[[int], vector.VectorEnv] | None = None,
     *,
@@ -62,7 +64,8 @@ def make_batch(
   """Returns `num_environments` environments as one batched PyEnvironment.
 
   The keyword arguments and the errors are those of `loaders.load_environment`.
-  `make` returns a new single environment; worker processes call it. `name` is
+  `make` returns a new single environment; worker processes call it. A list has
+  such a function for each environment. `name` is
   for messages, pictures and files. `make_vector` returns the environment's own
   vector implementation of a number of environments, for 'vector_entry_point';
   None if there is none.
@@ -97,7 +100,7 @@ def make_batch(
   makers = [
       functools.partial(
           _make_seeded,
-          make,
+          make[i] if isinstance(make, list) else make,
           tuple(wrappers),
           name,
           seeding,

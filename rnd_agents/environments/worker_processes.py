@@ -192,6 +192,8 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
   def _add_info(
       self, infos: dict[str, Any], info: dict[str, Any], index: int
   ) -> dict[str, Any]:
+    if not info:
+      return infos
     return infos_lib.add_info(infos, info, index, self.num_envs)
 
   def _poll_pipe_envs(self, timeout: float | None = None) -> bool:

@@ -74,16 +74,18 @@ def rendering_environment(
     os.environ.setdefault('MUJOCO_GL', 'egl')
   with gin.config_scope(scope):
     bound = gin.get_bindings(loaders.load_environment)
-    env_kwargs = dict(
-        arguments.pop('env_kwargs', None) or bound.get('env_kwargs') or {},
-        render_mode='rgb_array',
-    )
+    given = arguments.pop('env_kwargs', None) or bound.get('env_kwargs') or {}
+
+    def env_kwargs(place: int) -> dict[str, Any]:
+      kwargs = given(place) if callable(given) else given
+      return dict(kwargs, render_mode='rgb_array')
+
     try:
       return loaders.load_environment(
           num_environments=1,
           # Own vector environments do not render.
           vectorization='sync',
-          env_kwargs=env_kwargs,
+          env_kwargs=env_kwargs if callable(given) else env_kwargs(0),
           **arguments,
       )
     except Exception as error:  # Constructors raise many kinds.

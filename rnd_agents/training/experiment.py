@@ -74,8 +74,9 @@ class Experiment:
       loses at most that many.
     num_checkpoints: Number of checkpoints that are kept.
     stop_at_success_rate: An evaluation's success rate that ends the run early.
-    environment_timeout_s: Seconds after which a step or reset of all
-      environments ends the process with a message; None to wait for any time.
+    environment_timeout_s: Seconds after which a constructor, a `render`, a
+      `close`, or a step or reset of all environments ends the process with a
+      message; None to wait for any time.
       With workers, seconds for a call of a worker: a whole rollout of a shard.
     record_video: Whether to record the best episode of an evaluation.
     save_policies: Whether to save the policies at the end: the last one, and
@@ -258,7 +259,9 @@ def run(
         config, seeds, recipes(config, seeds)
     )
     stack.callback(collectors.close)
-    eval_environment = _load('eval', config.num_eval_episodes, None)
+    eval_environment = _load(
+        'eval', config.num_eval_episodes, None, config.num_environments
+    )
     stack.callback(local.close, eval_environment)
     _check_alike(collectors, eval_environment)
 
@@ -317,12 +320,14 @@ def recipe(
 ) -> collector.Recipe:
   """Returns the recipe of the collector of a shard."""
   environment_seed, action_seed = seeds.of_shard(index)
+  num_environments = config.num_environments // config.num_shards
   return collector.Recipe(
       functools.partial(
           _load,
           'train',
-          config.num_environments // config.num_shards,
+          num_environments,
           environment_seed,
+          index * num_environments,
       ),
       functools.partial(_collect_policy, config.training),
       action_seed,
@@ -361,13 +366,13 @@ def _create_evaluator(
 
 
 def _load(
-    scope: str, num_environments: int, seed: int | None
+    scope: str, num_environments: int, seed: int | None, first_place: int
 ) -> vector_environment.VectorPyEnvironment:
   """Loads environments with gin's bindings of a scope."""
   with gin.config_scope(scope):
     # Passing the seed, gin does not record one, which would have no effect.
     return loaders.load_environment(
-        num_environments=num_environments, seed=seed
+        num_environments=num_environments, seed=seed, first_place=first_place
     )
 
 

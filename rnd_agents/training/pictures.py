@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator, Sequence
 import contextlib
+import functools
 import threading
 import time
 from typing import Any
@@ -129,7 +130,11 @@ class Pictures:
     logging.info('Recording an episode of return %g.', episode.return_)
     try:
       recording = video.record_episode(
-          video.rendering_environment,
+          functools.partial(
+              video.rendering_environment,
+              first_place=run.config.num_environments
+              + run.config.num_eval_episodes,
+          ),
           episode,
           run.path('videos', name),
           max_wall_time_s=_LONGEST_VIDEO_S,

@@ -130,6 +130,12 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
     (dict(env='Cartpole-v1'), 'Similar ids: .*CartPole-v1'),
     (dict(env='LunarLandr-v3'), 'LunarLander-v3'),
     (dict(env='zzzz'), "environment 'zzzz'. Import"),
+    (dict(env='MiniGrid-Empty-5x5-v0', env_kwargs=lambda place: {}),
+     'env_kwargs must be a dict'),
+    (dict(env='CartPole-v1', env_kwargs=lambda place: {'sise': place}),
+     "CartPole-v1 does not take {'sise': 0}"),
+    (dict(env='CartPole-v1', env_kwargs=lambda place: {},
+          vectorization='vector_entry_point'), 'vector_entry_point'),
     (dict(env='deepsea-v3'), 'Similar ids: rnd_agents/DeepSea-v0'),
     (dict(env='NetHackScore-v0'), "'NetHackScore-v0'. Import"),
     (dict(env='tests.environments.known:NoSuchClass'), 'Unknown'),
@@ -178,6 +184,31 @@ def test_a_bug_in_a_constructor_is_none_of_the_arguments(env_kwargs):
       failures.EnvironmentFailure, match="TypeError.* argument 'colour'"
   ):
     loaders.load_environment(make, env_kwargs=env_kwargs)
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+@pytest.mark.parametrize('env', [
+    environments_for_tests.Steps, 'rnd_agents/Recall-v0'
+])
+def test_arguments_of_each_place(env, vectorization):
+  name = 'length' if callable(env) else 'delay_env_steps'
+  env = loaders.load_environment(
+      env,
+      3,
+      env_kwargs=lambda place: {name: place + 2},
+      first_place=5,
+      vectorization=vectorization,
+  )
+  env.reset()
+  lengths = {}
+  for _ in range(14):
+    env.step(np.zeros(3, int))
+    for episode in env.pop_episodes():
+      lengths.setdefault(episode.environment_index, episode.length_env_steps)
+  # Recall's cue and question are two steps more.
+  more = 2 if name == 'delay_env_steps' else 0
+  assert lengths == {i: 5 + i + 2 + more for i in range(3)}
+  env.close()
 
 
 def test_one_environment_twice():
