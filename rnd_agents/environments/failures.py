@@ -158,6 +158,15 @@ def is_of_user(error: BaseException) -> bool:
   )
 
 
+def is_of_memory(error: BaseException) -> bool:
+  """Returns whether Python or NumPy raised an error for want of memory."""
+  # NumPy says that of arrays beyond all memory.
+  too_large = ('Maximum allowed', 'array is too big')
+  return isinstance(error, MemoryError) or (
+      isinstance(error, ValueError) and str(error).startswith(too_large)
+  )
+
+
 def episode_step(number: int, seed: int | None) -> str:
   """Returns the text for `EnvironmentFailure.episode_step`."""
   of = 'its episode' if seed is None else f'the episode with seed {seed}'

@@ -199,7 +199,11 @@ def _making(
     with watchdog.Inside(name, doing):
       yield
   except BaseException as error:
-    if isinstance(error, errors.UserError) or failures.is_of_user(error):
+    if (
+        isinstance(error, errors.UserError)
+        or failures.is_of_user(error)
+        or failures.is_of_memory(error)
+    ):
       raise
     failure = failures.failure_of(error, doing, index)
     failure.environment_name = name
