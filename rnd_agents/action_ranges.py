@@ -53,5 +53,6 @@ def check_num_values(name: str, num_values: int) -> None:
         f'{name!r} has {num_values:,} discrete values, and may have'
         f' {_MAX_VALUES:,}, since each is an output of a network. Make it'
         ' continuous and round it: gymnasium.wrappers.TransformAction(env,'
-        ' lambda x: numpy.rint(x).astype(int), Box(low, high, shape)).'
+        ' lambda x: numpy.rint(x).astype(env.action_space.dtype),'
+        ' gymnasium.spaces.Box(low, high, shape)).'
     )

@@ -91,8 +91,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       )
       epsilon = epsilon[:, tf.newaxis]
     best = tf.one_hot(tf.argmax(q_values, axis=-1), num_actions)
-    # Those above minus infinity, without an infinite constant.
-    allowed = tf.cast(~(q_values < q_values.dtype.min), tf.float32)
+    allowed = tf.cast(~tf.math.is_inf(q_values), tf.float32)
     num_allowed = tf.reduce_sum(allowed, axis=-1, keepdims=True)
     info: types.NestedTensor = ()
     if self._stores_state:

@@ -179,6 +179,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       num_minibatches: int = 4,
       target_kl: types.Float | None = None,
       importance_ratio_clipping: types.Float = 0.1,
+      dual_clip: types.Float | None = None,
       entropy_regularization: types.Float = 0.001,
       recurrent_state_init: str = 'stored',
       unroll_length: int | None = None,
@@ -263,6 +264,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         than that, its change is halved until it has not (TRPO's line search).
         None for all steps.
       importance_ratio_clipping: PPO's epsilon, above 0.
+      dual_clip: Above 1: largest ratio of probabilities that counts where an
+        advantage is negative (Ye et al., 2020). Without it, None, an action
+        that has become a thousand times likelier has a gradient a thousand
+        times the usual. Ye et al. take 3.
       entropy_regularization: Coefficient of the entropy bonus.
       recurrent_state_init: State of recurrent networks at the start of a chunk:
         'stored' for the state when it was collected, 'zero' for zeros.
@@ -1073,7 +1078,11 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     # Rows that are not samples have arbitrary values: no ratio may overflow.
     log_probability = tf.where(counts > 0, log_probability, old)
     surrogate, ratio = losses.clipped_surrogate_loss(
-        log_probability, old, minibatch.advantage, clipping
+        log_probability,
+        old,
+        minibatch.advantage,
+        clipping,
+        self._numbers['dual_clip'],
     )
     entropy = common.entropy(
         distributions, self._action_spec, outer_rank=counts.shape.rank

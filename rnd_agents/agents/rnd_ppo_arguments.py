@@ -51,6 +51,7 @@ _PPO_DEFAULTS = {
 _NUMBERS = dict(
     # TF-Agents takes 0 for no clipping.
     gradient_clipping=ranges.AT_LEAST_0.or_none(),
+    dual_clip=ranges.ABOVE_1.or_none(),
     value_clipping=ranges.AT_LEAST_0.or_none(),
     log_prob_clipping=ranges.AT_LEAST_0,
     reward_norm_clipping=ranges.AT_LEAST_0,

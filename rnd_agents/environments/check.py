@@ -19,6 +19,7 @@ import importlib
 import itertools
 import json
 import numbers
+import tempfile
 from typing import Any, NamedTuple
 import warnings
 
@@ -28,8 +29,12 @@ import gymnasium
 from gymnasium import spaces as spaces_lib
 from gymnasium.utils import env_checker
 import numpy as np
+import tensorflow as tf
+from tf_agents.policies import tf_policy
 from tf_agents.specs import array_spec
+from tf_agents.specs import tensor_spec
 
+from rnd_agents import _compat
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.environments import environment_rules as rules
@@ -155,6 +160,7 @@ def examine_environment(
     max_steps: int = DEFAULT_MAX_STEPS,
     seed: int = 0,
     accept: Sequence[str] = (),
+    tries_agent: bool = True,
 ) -> Report:
   """Checks an environment; returns a report, also if there are faults.
 
@@ -164,6 +170,8 @@ def examine_environment(
     max_steps: Largest number of steps of all these together.
     seed: Seed of the episodes and of the random actions.
     accept: Rules that the environment may break; such findings become notes.
+    tries_agent: Whether to build an agent, let it act, and save its policy,
+      which takes some seconds.
   """
   counts = dict(num_episodes=num_episodes, max_steps=max_steps)
   ranges.check(dict.fromkeys(counts, ranges.COUNT), counts)
@@ -175,16 +183,23 @@ def examine_environment(
     )
   with warnings.catch_warnings():
     warnings.simplefilter('ignore')  # Those that matter become findings.
-    return _Check(env_fn, max_steps, seed).run(num_episodes, accept)
+    return _Check(env_fn, max_steps, seed, tries_agent).run(
+        num_episodes, accept
+    )
 
 
 class _Check:
   """Runs all stages; each relies on the results of earlier ones."""
 
   def __init__(
-      self, env_fn: Callable[[], gymnasium.Env], max_steps: int, seed: int
+      self,
+      env_fn: Callable[[], gymnasium.Env],
+      max_steps: int,
+      seed: int,
+      tries_agent: bool,
   ):
     self._env_fn = env_fn
+    self._tries_agent = tries_agent
     self._max_steps = max_steps
     self._replayed_steps = min(max_steps, _REPLAYED_STEPS)
     self._seed = seed
@@ -223,6 +238,8 @@ class _Check:
         left_out.append('a batch (fix the faults first)')
       else:
         self._play_batch(batch)
+        if self._tries_agent and not self._findings.has_faults():
+          self._try_agent(batch)
       with self._findings.of('raises', 'close raised '):
         second.env.close()
         second.env.close()
@@ -399,6 +416,36 @@ class _Check:
             vector_env.single_action_space, vector_env.action_space.sample()
         )
         time_step = batch.step(actions)
+
+
+  def _try_agent(self, batch: vector_environment.VectorPyEnvironment) -> None:
+    """Does once what a run does: random steps, a policy's step, saving it."""
+    # The only place where environments know of agents, for the checker alone.
+    # pylint: disable=import-outside-toplevel
+    from tf_agents.policies import policy_saver
+
+    from rnd_agents.agents import agent_factory
+    from rnd_agents.collecting import local
+
+    def step(time_step: Any, policy: tf_policy.TFPolicy) -> Any:
+      tensors = tf.nest.map_structure(tf.convert_to_tensor, time_step)
+      state = policy.get_initial_state(batch.batch_size)
+      action = policy.action(tensors, state).action
+      return batch.step(tf.nest.map_structure(np.asarray, action))
+
+    specs = tensor_spec.from_spec(
+        (batch.time_step_spec(), batch.action_spec())
+    )
+    with (
+        _compat.separate_gin_state(),
+        tempfile.TemporaryDirectory() as folder,
+        self._findings.of('agent'),
+    ):
+      agent = agent_factory.create_rnd_ppo_agent(*specs)
+      generator = tf.random.Generator.from_seed(self._seed)
+      random = local.UniformPolicy(agent.collect_policy, generator)
+      step(step(batch.reset(), random), agent.collect_policy)
+      policy_saver.PolicySaver(agent.policy, batch_size=None).save(folder)
 
 
 def _count(number: int, noun: str) -> str:

@@ -28,6 +28,8 @@ RULES = {
     'adapter': (
         FAULT, 'See the message. One of the old Gym goes through'
         ' single_environment.from_old_gym.'),
+    'agent': (
+        FAULT, 'See the message; convert the space in a wrapper.'),
     'raises': (
         FAULT, 'Let reset take seed and options and return 2 values, step every'
         ' action of the space and return 5, or wrap it in'

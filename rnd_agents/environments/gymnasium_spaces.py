@@ -393,6 +393,8 @@ def _array_spec(
     raise failures.EnvironmentSetupError(
         f'{name!r} has dtype {space.dtype}, which is unsupported.'
     )
+  if round_inward and dtype == np.uint8:  # TensorFlow Probability lacks it.
+    dtype = np.int32
   if isinstance(space, Words):
     name = words.spec_name(name)
   minimum, maximum = _cast_bounds(minimum, maximum, dtype, round_inward)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import operator
 from typing import Any, NamedTuple
 
+from absl import logging
 import numpy as np
 import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
@@ -18,6 +19,10 @@ from rnd_agents.evaluation import actors
 
 # An environment without a time limit must not hang an evaluation.
 _MAX_EPISODE_STEPS = 200_000
+# Where an evaluation cuts episodes that no known time limit would end.
+_MAX_STEPS_WITHOUT_LIMIT = 10_000
+# Names by which an environment, or a wrapper, tells that its episodes end.
+_LIMITS = ('_max_episode_steps', 'max_steps', 'ale', 'ends_by_itself')
 
 
 class EndlessEpisode(errors.UserError, RuntimeError):
@@ -47,6 +52,7 @@ def play(
     keep_time_steps: bool = False,
     keep_network_states: bool = False,
     should_stop: Callable[[], bool] | None = None,
+    max_steps: int | None = None,
 ) -> Iterator[PlayedEpisode]:
   """Plays one episode from each seed, in rounds of `batch_size` episodes.
 
@@ -58,6 +64,8 @@ def play(
     keep_network_states: Whether to keep the states of the actor.
     should_stop: Optional function that is called before each step; if it
       returns True, playing ends after the complete episodes.
+    max_steps: Steps after which episodes are cut, as a time limit does; without
+      it they must end by themselves.
 
   Yields:
     `PlayedEpisode`s in the order of the seeds. If a round ends with an error,
@@ -93,6 +101,7 @@ def play(
           list(seeds[start : start + size]),
           kept,
           should_stop,
+          max_steps,
           played,
       )
     except Exception as found:  # pylint: disable=broad-exception-caught
@@ -108,6 +117,7 @@ def _play_round(
     seeds: list[int],
     kept: Callable[[ts.TimeStep, Any], tuple[Any, Any]],
     should_stop: Callable[[], bool],
+    max_steps: int | None,
     played: dict[int, PlayedEpisode],
 ) -> None:
   """Plays the episode of seeds[i] in environment i, into played[i]."""
@@ -120,8 +130,41 @@ def _play_round(
   running: dict[int, tuple[list[Any], list[Any]]] = {
       i: ([], []) for i in range(len(seeds))
   }
-  num_steps = 0
+  num_steps, action = 0, None
   while running and not should_stop():
+    if num_steps == max_steps:
+      logging.warning(
+          '%d of %d episodes had not ended after %d steps, and were cut:'
+          ' set eval/load_environment.max_episode_steps.',
+          len(running),
+          len(seeds),
+          num_steps,
+      )
+      returns = environment.running_returns()
+      for i, (actions, frames) in running.items():
+        episode = episode_log.Episode(
+            i,
+            float(returns[i]),
+            num_steps,
+            terminated=False,
+            success=None,
+            seed=seeds[i],
+            actions=_stacked(actions, action),
+        )
+        frames.append(_row(kept(time_step, state), i))
+        played[i] = PlayedEpisode(
+            episode, *_stacked(frames, kept(time_step, state))
+        )
+      return
+    if num_steps and num_steps % 1_000 == 0:
+      logging.log_every_n_seconds(
+          logging.INFO,
+          'After %d steps %d of %d episodes have ended.',
+          30,
+          num_steps,
+          len(seeds) - len(running),
+          len(seeds),
+      )
     if num_steps == _MAX_EPISODE_STEPS:
       raise EndlessEpisode(
           f'After {num_steps} steps only {len(seeds) - len(running)} of'
@@ -195,6 +238,22 @@ def replay_steps(
     yield time_step
 
 
+def has_time_limit(
+    environment: vector_environment.VectorPyEnvironment
+) -> bool:
+  """Returns whether an environment has a time limit that can be seen."""
+  vector_env = environment.gymnasium_vector_env
+  spec = vector_env.spec
+  if spec is not None and spec.max_episode_steps is not None:
+    return True
+  try:
+    return any(
+        vector_env.call('has_wrapper_attr', name)[0] for name in _LIMITS
+    )
+  except (AttributeError, NotImplementedError):  # It is a single simulator.
+    return True
+
+
 class Evaluator:
   """Evaluates a policy on the same episodes each time."""
 
@@ -222,6 +281,16 @@ class Evaluator:
     self._generator_state = generator and generator.state.numpy()
     if not self._seeds:
       raise errors.InvalidValue('An evaluation needs at least one seed.')
+    self._max_steps = None
+    if not has_time_limit(environment):
+      self._max_steps = _MAX_STEPS_WITHOUT_LIMIT
+      logging.warning(
+          '%s has no time limit that can be seen. If an episode may go on for'
+          ' ever, set load_environment.max_episode_steps; evaluations cut'
+          ' episodes after %d steps.',
+          environment.name,
+          self._max_steps,
+      )
 
   @property
   def environment(self) -> vector_environment.VectorPyEnvironment:
@@ -235,13 +304,18 @@ class Evaluator:
       A list of `Episode`s with seed and actions, in the order of the seeds.
 
     Raises:
-      EndlessEpisode: If an episode does not end.
+      EndlessEpisode: If an episode does not end, in spite of a time limit.
     """
     if self._generator is not None:
       self._generator.reset(self._generator_state)
     return [
         played.episode
-        for played in play(self._environment, self._actor, self._seeds)
+        for played in play(
+            self._environment,
+            self._actor,
+            self._seeds,
+            max_steps=self._max_steps,
+        )
     ]
 
 

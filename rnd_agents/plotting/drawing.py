@@ -11,6 +11,7 @@ import contextlib
 import math
 import os
 from typing import Any, Literal
+import warnings
 
 from rnd_agents import errors
 
@@ -28,8 +29,10 @@ COLORS = (
 DASHES = ('-', '--', '-.')
 
 _Layout = Literal['constrained', 'compressed', 'tight']
-SIZE_INCHES = (10.0, 4.2)
+_SIZE_INCHES = (10.0, 4.2)
 _DPI = 120
+# Height of a legend below the axes for which figures have room.
+_LEGEND_INCHES = 0.9
 
 
 def import_matplotlib() -> None:
@@ -39,7 +42,7 @@ def import_matplotlib() -> None:
 
 
 def new_figure(
-    size_inches: tuple[float, float] = SIZE_INCHES,
+    size_inches: tuple[float, float] = _SIZE_INCHES,
     dpi: int = _DPI,
     layout: _Layout | None = 'constrained',
 ) -> Any:
@@ -109,8 +112,8 @@ def legend_label(label: str) -> str:
 
 
 def legend_beside(axes: Any, **kwargs: Any) -> None:
-  """Puts a legend right of the axes, where it covers nothing."""
-  axes.legend(
+  """Puts a legend right of the axes; the figure grows to hold it."""
+  legend = axes.legend(
       loc='upper left',
       bbox_to_anchor=(1.01, 1.0),
       borderaxespad=0.0,
@@ -118,6 +121,7 @@ def legend_beside(axes: Any, **kwargs: Any) -> None:
       alignment='left',
       **kwargs,
   )
+  _make_room(axes.figure, legend, 0.7)
 
 
 def legend_below(
@@ -126,13 +130,16 @@ def legend_below(
     max_columns: int | None = None,
     **kwargs: Any,
 ) -> None:
-  """Puts one legend for all axes below them, with each label once."""
+  """Puts one legend for all axes below them, with each label once.
+
+  The figure grows to hold what is more than three lines.
+  """
   handles: dict[str, Any] = {}
   for axes in all_axes:
     for handle, label in zip(*axes.get_legend_handles_labels()):
       handles.setdefault(label, handle)
   if handles:
-    fig.legend(
+    legend = fig.legend(
         handles.values(),
         handles.keys(),
         loc='outside lower center',
@@ -140,3 +147,14 @@ def legend_below(
         frameon=False,
         **kwargs,
     )
+    _make_room(fig, legend, fig.get_figheight() - _LEGEND_INCHES)
+
+
+def _make_room(fig: Any, legend: Any, others_inches: float) -> None:
+  """Makes a figure as high as its legend and what is above and below it."""
+  with warnings.catch_warnings():  # The axes have no room yet.
+    warnings.simplefilter('ignore', UserWarning)
+    fig.draw_without_rendering()
+  legend_inches = legend.get_window_extent().height / fig.dpi
+  height = max(fig.get_figheight(), legend_inches + others_inches)
+  fig.set_figheight(height)

@@ -24,7 +24,6 @@ _LABELS = {
     ('train', 'success_rate'): 'Success rate in training',
 }
 _PANEL_INCHES = (5.6, 3.2)
-_LEGEND_LINE_INCHES = 0.21
 _LEGEND_COLUMNS = 4
 # Parts of the names of metrics that change by factors and are not better when
 # higher. Above this ratio of highest to lowest, their axis is logarithmic.
@@ -216,10 +215,7 @@ def draw_panels(
   looks = dict(zip(labels, styles))
   legend_title = f'IQM, {100 * statistics.CONFIDENCE:g} % interval'
   if len(panels) == 1:
-    width, height = drawing.SIZE_INCHES
-    # A legend beside the curves has a line for each, and its title.
-    height = max(height, (len(labels) + 4) * _LEGEND_LINE_INCHES)
-    fig = drawing.new_figure((width, height))
+    fig = drawing.new_figure()
     axes = fig.add_subplot()
     _draw_panel(axes, panels[0], looks)
     drawing.legend_beside(axes, title=legend_title)

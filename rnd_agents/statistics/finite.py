@@ -135,7 +135,7 @@ def _is_good(
   """Returns which numbers of a leaf are good, booleans."""
   if largest is None:
     good = tf.math.is_finite(leaf)
-  elif math.isinf(largest):  # Without a constant that is infinite.
+  elif math.isinf(largest):  # `enable_check_numerics` refuses it as a constant.
     good = ~tf.math.is_nan(leaf)
   else:
     good = tf.abs(leaf) <= tf.cast(largest, leaf.dtype)

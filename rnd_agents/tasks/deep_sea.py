@@ -280,6 +280,8 @@ class DeepSeaEnv(gymnasium.Env):
   It steps a DeepSeaVectorEnv of one environment.
   """
 
+  ends_by_itself = True  # No time limit is needed.
+
   metadata: dict[str, Any] = {'render_modes': []}
 
   def __init__(self, size: int = DEFAULT_SIZE, **kwargs: Any):

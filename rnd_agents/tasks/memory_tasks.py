@@ -38,6 +38,8 @@ class MemoryTask(gymnasium.Env):
   observation, a cell for each number, and so not the cue.
   """
 
+  ends_by_itself = True  # No time limit is needed.
+
   metadata: dict[str, Any] = {'render_modes': ['rgb_array'], 'render_fps': 4}
 
   def __init__(

@@ -32,6 +32,8 @@ class StochasticChain(gymnasium.Env):
   histories. The info of the last step has `is_success`: whether the end paid 1.
   """
 
+  ends_by_itself = True  # No time limit is needed.
+
   metadata: dict[str, Any] = {'render_modes': []}
 
   def __init__(

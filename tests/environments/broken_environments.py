@@ -101,6 +101,10 @@ Float32Overflow = _variant(
 )
 
 
+class ByteAction(Sound):
+  action_space = spaces.Box(0, 1, (), np.uint8)
+
+
 class SequenceAction(Sound):
   action_space = spaces.Sequence(spaces.Discrete(2))
 

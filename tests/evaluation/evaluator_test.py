@@ -44,6 +44,38 @@ def test_one_episode_from_each_seed_also_when_others_last_longer():
     assert [e.seed for e in episodes] == [0, 3, 4]
 
 
+def test_episodes_without_a_time_limit_are_cut(monkeypatch, caplog):
+  monkeypatch.setattr(evaluator, '_MAX_STEPS_WITHOUT_LIMIT', 3)
+  evaluation = _evaluator([0, 3, 4])
+  assert 'no time limit that can be seen' in caplog.text
+  for _ in range(2):
+    episodes = evaluation.run()
+    assert [e.length_env_steps for e in episodes] == [1, 3, 3]
+    assert [e.return_ for e in episodes] == [1.0, 111.0, 111.0]
+    assert [e.terminated for e in episodes] == [True, False, False]
+    assert [len(e.actions) for e in episodes] == [1, 3, 3]
+  assert '2 of 3 episodes had not ended after 3 steps' in caplog.text
+
+
+@pytest.mark.parametrize(
+    ('env', 'kwargs', 'expected'),
+    [
+        ('CliffWalking-v1', {}, False),
+        ('CliffWalking-v1', dict(max_episode_steps=9), True),
+        ('CartPole-v1', dict(vectorization='vector_entry_point'), True),
+        ('rnd_agents/DeepSea-v0', {}, True),
+        (SeededLength, {}, False),
+        (SeededLength, dict(vectorization='async'), False),
+        (SeededLength, dict(max_episode_steps=9), True),
+        (SeededLength, dict(max_episode_steps=9, vectorization='async'), True),
+    ],
+)
+def test_time_limits_that_can_be_seen(env, kwargs, expected):
+  environment = loaders.load_environment(env, **kwargs)
+  assert evaluator.has_time_limit(environment) == expected
+  environment.close()
+
+
 def test_more_seeds_than_environments_take_rounds():
   # Two environments: 0 and 3, then 4 and 1, then 2 alone.
   episodes = _evaluator([0, 3, 4, 1, 2], 2).run()
