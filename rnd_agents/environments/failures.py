@@ -19,6 +19,8 @@ from typing import Any
 
 import gin
 import gymnasium
+from gymnasium import vector
+import numpy as np
 
 from rnd_agents import errors
 
@@ -200,3 +202,26 @@ def failure_of(
           traceback.format_exception(type(error), error, trace)
       ),
   )
+
+
+def failure_of_observation(
+    space: gymnasium.Space, observation: Any, environment_index: int
+) -> EnvironmentFailure | None:
+  """Returns a failure if an observation cannot be stacked in its space.
+
+  Args:
+    space: The observation space of one environment.
+    observation: An observation.
+    environment_index: Index of the environment.
+  """
+  try:
+    vector.utils.concatenate(
+        space, [observation], vector.utils.create_empty_array(space, 1)
+    )
+  except Exception:  # NumPy's errors, KeyError, AttributeError ...
+    return EnvironmentFailure(
+        f'its observation of type {type(observation).__name__} and shape '
+        f'{np.shape(observation)} is not in its space {space}.',
+        environment_index=environment_index,
+    )
+  return None
