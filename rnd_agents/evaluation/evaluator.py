@@ -285,7 +285,7 @@ class Evaluator:
     if not has_time_limit(environment):
       self._max_steps = _MAX_STEPS_WITHOUT_LIMIT
       logging.warning(
-          '%s has no time limit that can be seen. If an episode may go on for'
+          '%s has no time limit that can be seen. If an episode may last for'
           ' ever, set load_environment.max_episode_steps; evaluations cut'
           ' episodes after %d steps.',
           environment.name,
