@@ -54,9 +54,20 @@ class SeededEpisodes(gymnasium.Wrapper):
       seeds: episode_seeds.EpisodeSeeds,
       environment_index: int = 0,
       num_environments: int = 1,
+      checks_observations: bool = False,
   ):
-    """Creates a SeededEpisodes of one of `num_environments` environments."""
+    """Creates a SeededEpisodes.
+
+    Args:
+      env: One of B environments.
+      seeds: The schedule of seeds.
+      environment_index: Its index.
+      num_environments: B.
+      checks_observations: Whether to refuse observations that cannot be stacked
+        in their space, as for shared memory, which cuts 0.5 to an integer.
+    """
     super().__init__(env)
+    self._checks_observations = checks_observations
     self._environment_index = environment_index
     self._num_environments = num_environments
     # Iterating over a batch of other spaces gives views, not numbers.
@@ -102,9 +113,12 @@ class SeededEpisodes(gymnasium.Wrapper):
       )
     self._start_episode(seed, options)
     try:
-      return interface.checked_reset(
+      result = interface.checked_reset(
           self.env, self.env.reset(seed=seed, options=options)
       )
+      if self._checks_observations:
+        self._check(result[0])
+      return result
     except BaseException as error:
       raise self._failure_of(error, 'reset') from error
 
@@ -144,12 +158,21 @@ class SeededEpisodes(gymnasium.Wrapper):
           and type(step[4]) is dict
       ):
         step = interface.checked_step(self.env, step)
+      if self._checks_observations:
+        self._check(step[0])
       self._ended = step[2] or step[3]
       return step
     except BaseException as error:
       failure = self._failure_of(error, 'step')
       failure.episode_step = failures.episode_step(self._length, self._seed)
       raise failure from error
+
+  def _check(self, observation: Any) -> None:
+    failure = failures.failure_of_observation(
+        self.observation_space, observation, self._environment_index
+    )
+    if failure is not None:
+      raise failure
 
   def _failure_of(
       self, error: BaseException, method: str

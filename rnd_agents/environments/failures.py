@@ -19,6 +19,8 @@ from typing import Any
 
 import gin
 import gymnasium
+from gymnasium import vector
+import numpy as np
 
 from rnd_agents import errors
 
@@ -158,6 +160,15 @@ def is_of_user(error: BaseException) -> bool:
   )
 
 
+def is_of_memory(error: BaseException) -> bool:
+  """Returns whether Python or NumPy raised an error for want of memory."""
+  # NumPy says that of arrays beyond all memory.
+  too_large = ('Maximum allowed', 'array is too big')
+  return isinstance(error, MemoryError) or (
+      isinstance(error, ValueError) and str(error).startswith(too_large)
+  )
+
+
 def episode_step(number: int, seed: int | None) -> str:
   """Returns the text for `EnvironmentFailure.episode_step`."""
   of = 'its episode' if seed is None else f'the episode with seed {seed}'
@@ -191,3 +202,26 @@ def failure_of(
           traceback.format_exception(type(error), error, trace)
       ),
   )
+
+
+def failure_of_observation(
+    space: gymnasium.Space, observation: Any, environment_index: int
+) -> EnvironmentFailure | None:
+  """Returns a failure if an observation cannot be stacked in its space.
+
+  Args:
+    space: The observation space of one environment.
+    observation: An observation.
+    environment_index: Index of the environment.
+  """
+  try:
+    vector.utils.concatenate(
+        space, [observation], vector.utils.create_empty_array(space, 1)
+    )
+  except Exception:  # NumPy's errors, KeyError, AttributeError ...
+    return EnvironmentFailure(
+        f'its observation of type {type(observation).__name__} and shape '
+        f'{np.shape(observation)} is not in its space {space}.',
+        environment_index=environment_index,
+    )
+  return None

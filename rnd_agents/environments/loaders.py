@@ -307,8 +307,14 @@ def _check_registered(env_id: str) -> None:
     failures.import_module(module, env_id)
   if _is_registered(name):
     return
+  namespace = name.rpartition('/')[0]
+  known = [
+      other
+      for other in gymnasium.registry
+      if namespace and other.startswith(f'{namespace}/')
+  ]
   # The shortest id of a name wins: that without a namespace.
-  known = sorted(gymnasium.registry, key=len, reverse=True)
+  known = sorted(known or gymnasium.registry, key=len, reverse=True)
   bare_ids = {_bare(other): other for other in known}
   close = difflib.get_close_matches(_bare(name), bare_ids, n=5, cutoff=0.7)
   packages = _packages_not_imported()

@@ -534,18 +534,10 @@ def _failure_of_shape(
   """Returns a failure that names the first observation not in its space."""
   space = vector_env.single_observation_space
   # SyncVectorEnv's, which stack() has just refused.
-  latest = _compat.latest_observations(vector_env)
-  for i, observation in enumerate(latest):
-    if observation is None:
-      continue
-    try:
-      vector.utils.concatenate(
-          space, [observation], vector.utils.create_empty_array(space, 1)
-      )
-    except Exception:  # NumPy's errors, KeyError, AttributeError ...
-      return failures.EnvironmentFailure(
-          f'its observation of type {type(observation).__name__} and shape '
-          f'{np.shape(observation)} is not in its space {space}.',
-          environment_index=i,
-      )
+  for i, observation in enumerate(_compat.latest_observations(vector_env)):
+    failure = observation is not None and failures.failure_of_observation(
+        space, observation, i
+    )
+    if failure:
+      return failure
   return None

@@ -106,7 +106,7 @@ def make_batch(
           seeding,
           i,
           num_environments,
-          drops_text=vectorization == 'async',
+          shares_memory=vectorization == 'async',
           action_mask_key=action_mask_key,
       )
       for i in range(num_environments)
@@ -173,7 +173,7 @@ def _make_seeded(
     seeding: episode_seeds.EpisodeSeeds,
     index: int,
     num_environments: int,
-    drops_text: bool,
+    shares_memory: bool,
     action_mask_key: str | None,
 ) -> gymnasium.Env:
   """Makes one environment with its wrappers; workers call it."""
@@ -183,11 +183,17 @@ def _make_seeded(
     what = f'wrappers[{i}], {default_name(wrapper)},'
     with _making(name, what, index):
       env = _checked(wrapper(env), what)
-  if drops_text:
+  if shares_memory:
     env = _without_text(env, is_first=index == 0)
   if action_mask_key is not None:
     env = masked_actions.MaskedActions(env, action_mask_key)
-  return episode_replay.SeededEpisodes(env, seeding, index, num_environments)
+  return episode_replay.SeededEpisodes(
+      env,
+      seeding,
+      index,
+      num_environments,
+      checks_observations=shares_memory,
+  )
 
 
 @contextlib.contextmanager
@@ -199,7 +205,11 @@ def _making(
     with watchdog.Inside(name, doing):
       yield
   except BaseException as error:
-    if isinstance(error, errors.UserError) or failures.is_of_user(error):
+    if (
+        isinstance(error, errors.UserError)
+        or failures.is_of_user(error)
+        or failures.is_of_memory(error)
+    ):
       raise
     failure = failures.failure_of(error, doing, index)
     failure.environment_name = name

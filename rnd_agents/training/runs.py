@@ -483,11 +483,9 @@ def raising_out_of_memory() -> Iterator[None]:
   try:
     yield
   except (MemoryError, tf.errors.ResourceExhaustedError, ValueError) as error:
-    # NumPy says that of arrays beyond all memory. TensorFlow has one error for
-    # memory and disk.
-    too_large = ('Maximum allowed', 'array is too big')
+    # TensorFlow has one error for memory and disk.
     if snapshots.is_of_disk(error) or (
-        isinstance(error, ValueError) and not str(error).startswith(too_large)
+        isinstance(error, ValueError) and not failures.is_of_memory(error)
     ):
       raise
     wanted = re.search(r'shape ?[(\[][\d, ]+[)\]]', str(error))

@@ -129,7 +129,8 @@ def test_bad_actions_are_refused():
     env.step(np.array([0.0, 0.7], np.float32))
 
 
-def test_observations_are_not_cut_to_the_type_of_their_space():
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_observations_are_not_cut_to_the_type_of_their_space(vectorization):
   fractions = functools.partial(
       environments_for_tests.Steps,
       observation=lambda env: (
@@ -137,10 +138,11 @@ def test_observations_are_not_cut_to_the_type_of_their_space():
       ),
       observation_space=spaces.Box(0, 255, (2,), np.uint8),
   )
-  env = loaders.load_environment(fractions, 2)
+  env = loaders.load_environment(fractions, 2, vectorization=vectorization)
   with pytest.raises(failures.EnvironmentFailure, match='not in its space Box'):
     for _ in range(2):
       env.step(np.zeros(2, int))
+  env.close()
 
 
 def test_raw_returns_are_summed_in_float64():

@@ -128,7 +128,7 @@ _TABLE = {
         "train/load_environment.reward_fn = 'sign_of_reward'": (
             '{} .*function.* Write @sign_of_reward'
         ),
-        'load_environment.env_kwargs = 3': '{} .*dict or None, not 3',
+        'load_environment.env_kwargs = 3': '{} .*dict or .*None, not 3',
         'load_environment.env = 3': '{} .*text in quotes or a function',
         "train_eval.stop_at_success_rate = '0.9'": '{} .*number or None',
         'train_eval.callbacks = @OnPolicyTraining()': '{} .*list',
