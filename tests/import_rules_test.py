@@ -40,9 +40,6 @@ _ALLOWED = {
     'train': _LEARNING | _ACTING | {'archive', 'training'},
 }
 
-# The checker tries what an agent makes of an environment.
-_EXCEPTIONS = {'rnd_agents/environments/check.py': {'agents', 'collecting'}}
-
 # Installed by an extra, or by hand: a module that needs one imports it in the
 # function that does, and says there how to install it.
 _OPTIONAL = {'ale_py', 'Box2D', 'cv2', 'minigrid', 'ray'}
@@ -67,7 +64,6 @@ def _faults(root=source_tree.ROOT):
       faults.append(f'{path}: {package} has no line in _ALLOWED')
       continue
     allowed = _ALLOWED[package] | {package, 'rnd_agents'}
-    allowed |= _EXCEPTIONS.get(path, set())
     for imported in sorted(source_tree.project_imports(path, root)):
       if _package(imported) not in allowed:
         faults.append(f'{path} imports {imported}')

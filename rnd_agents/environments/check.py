@@ -30,6 +30,7 @@ from gymnasium import spaces as spaces_lib
 from gymnasium.utils import env_checker
 import numpy as np
 import tensorflow as tf
+from tf_agents.policies import policy_saver
 from tf_agents.policies import tf_policy
 from tf_agents.specs import array_spec
 from tf_agents.specs import tensor_spec
@@ -420,12 +421,9 @@ class _Check:
 
   def _try_agent(self, batch: vector_environment.VectorPyEnvironment) -> None:
     """Does once what a run does: random steps, a policy's step, saving it."""
-    # The only place where environments know of agents, for the checker alone.
-    # pylint: disable=import-outside-toplevel
-    from tf_agents.policies import policy_saver
-
-    from rnd_agents.agents import agent_factory
-    from rnd_agents.collecting import local
+    # By name: environments know nothing of agents but here, where a user asks.
+    agent_factory = importlib.import_module('rnd_agents.agents.agent_factory')
+    local = importlib.import_module('rnd_agents.collecting.local')
 
     def step(time_step: Any, policy: tf_policy.TFPolicy) -> Any:
       tensors = tf.nest.map_structure(tf.convert_to_tensor, time_step)

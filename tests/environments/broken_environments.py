@@ -101,8 +101,11 @@ Float32Overflow = _variant(
 )
 
 
-class ByteAction(Sound):
-  action_space = spaces.Box(0, 1, (), np.uint8)
+class TooManyActions(Sound):
+  action_space = spaces.Discrete(2**20)
+
+  def step(self, action):
+    return super().step(action % 2)
 
 
 class SequenceAction(Sound):

@@ -31,7 +31,7 @@ _BATCH = 'Two instances in one batch: '
 # Gymnasium's check_env passes it in all versions). The rule is the only one but
 # for 'gymnasium'.
 TABLE = [
-    ('ByteAction', 'agent', 'must be int32 or int64', True),
+    ('TooManyActions', 'agent', '1,048,576 discrete values', True),
     ('NeedsAnArgument', 'adapter', "missing 1 required .*'size'", False),
     ('NotAnEnvironment', 'adapter', 'must return a gymnasium.Env', False),
     ('same_instance', 'adapter', 'same environment more than once', True),
