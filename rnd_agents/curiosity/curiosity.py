@@ -502,9 +502,10 @@ def observation_spec(
   Args:
     environment_observation_spec: A nest of tensor specs.
     observation_fn: Function that selects the input, from a nest of tensors
-      [outer..., *shape] to another. Discrete entries are one-hot, [outer...,
-      depth], so that their numbers do not count as sizes; all others are as the
-      environment gives them. None for the whole observation.
+      [outer..., *shape] to another. Discrete entries are one-hot, so that their
+      numbers do not count as sizes, and pictures [h, w, c], as in
+      `rnd_agents.observations`; all others are as the environment gives them.
+      None for the whole observation.
 
   Returns:
     A nest of float32 specs.
@@ -514,9 +515,9 @@ def observation_spec(
   """
   specs = tensor_spec.from_spec(environment_observation_spec)
   if observation_fn is None:
-    return encoders.float_spec(specs)
+    return encoders.encoded_spec(specs)
   example = tf.nest.map_structure(
-      lambda spec: encoders.encode_discrete(
+      lambda spec: encoders.encode(
           tf.zeros([1, 1] + spec.shape.as_list(), spec.dtype), spec
       ),
       specs,
@@ -594,7 +595,7 @@ class SeenObservations(tf.Module):
       A nest of float32 tensors [outer..., ...].
     """
     seen = tf.nest.map_structure(
-        encoders.encode_discrete, observations, self._environment_spec
+        encoders.encode, observations, self._environment_spec
     )
     if self._observation_fn is not None:
       seen = self._observation_fn(seen)

@@ -3,6 +3,7 @@
 """Loads a batched PyEnvironment by the name of its environment."""
 
 from collections.abc import Callable
+import contextlib
 import difflib
 import functools
 import re
@@ -23,6 +24,10 @@ from rnd_agents.environments import wrappers as env_wrappers
 
 EnvOrId = str | Callable[..., gymnasium.Env]
 
+# Names that ALE gave to its games before v5.
+_OLD_ATARI = re.compile(
+    r'(?:ALE/)?(\w+?)(?:-ram)?(?:NoFrameskip|Deterministic)?(?:-v\d+)?$'
+)
 _KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)(-v3)?$')
 _MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
 # (ids, the module that registers them or that they need, the extra with it)
@@ -70,7 +75,8 @@ def load_environment(
 
   `atari.load_atari` loads the ids of Atari games ('ALE/...') and
   `minigrid_family.load_minigrid` those of MiniGrid; their settings are
-  arguments of these functions.
+  arguments of these functions. Atari games of other names, such as 'Pong-v4',
+  are refused.
 
   Args:
     env: A Gymnasium id, also as 'module_to_import:id'; or a callable that
@@ -105,7 +111,7 @@ def load_environment(
     step_timeout_s: Longest wait for a worker process of 'async', which then
       counts as hung; None waits without a limit.
     preprocessing: Whether ALE and MiniGrid ids are preprocessed; False loads
-      them as Gymnasium does.
+      them as Gymnasium does, and Atari games of any name.
 
   Returns:
     A batched PyEnvironment.
@@ -154,7 +160,7 @@ def load_environment(
   )
   if not isinstance(env, str):
     make = functools.partial(
-        _make_from_callable, env, env_kwargs, max_episode_steps
+        _make_from_callable, env, env_kwargs, max_episode_steps, preprocessing
     )
     return vectorization_lib.make_batch(make, name, **batch_arguments)
   env_id = env.rpartition(':')[2]
@@ -180,18 +186,22 @@ def load_environment(
   if max_episode_steps is not None:
     env_kwargs['max_episode_steps'] = max_episode_steps
   return vectorization_lib.make_batch(
-      functools.partial(_make_registered, env, env_kwargs),
+      functools.partial(_make_registered, env, env_kwargs, preprocessing),
       name,
       functools.partial(_make_registered_vector, env, env_kwargs),
       **batch_arguments,
   )
 
 
-def _make_registered(env_id: str, env_kwargs: dict[str, Any]) -> gymnasium.Env:
+def _make_registered(
+    env_id: str, env_kwargs: dict[str, Any], preprocessing: bool
+) -> gymnasium.Env:
   """Makes one environment by its id; runs in the worker where there is one."""
   with failures.explained(env_id, env_kwargs):
     # Without Gymnasium's check of each step: the adapter checks the batch.
     env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
+  if preprocessing:
+    atari.check_preprocessed(env)
   if _KEEPS_WORLD.match(env_id.rpartition(':')[2]):
     env = env_wrappers.FreshWorld(env)
   return env
@@ -201,10 +211,13 @@ def _make_from_callable(
     make: Callable[..., gymnasium.Env],
     env_kwargs: dict[str, Any],
     max_episode_steps: int | None,
+    preprocessing: bool,
 ) -> gymnasium.Env:
   """Makes one environment; runs in the worker where there is one."""
   with failures.explained(vectorization_lib.default_name(make), env_kwargs):
     env = make(**env_kwargs)
+  if preprocessing and isinstance(env, gymnasium.Env):
+    atari.check_preprocessed(env)
   if max_episode_steps is not None and isinstance(env, gymnasium.Env):
     _check_no_time_limit(env)
     env = gymnasium.wrappers.TimeLimit(env, max_episode_steps)
@@ -234,6 +247,20 @@ def _check_registered(env_id: str) -> None:
   newest = re.compile(re.escape(name) + r'-v\d+')
   if name in known or any(newest.fullmatch(other) for other in known):
     return
+  game = _OLD_ATARI.match(name)
+  if game is not None:
+    with contextlib.suppress(failures.MissingPackageError):
+      failures.import_extra('ale_py', 'atari', name)
+    known = list(gymnasium.registry)
+    right = f'ALE/{game[1]}-v5'
+    if name in known:
+      return
+    if right in known:
+      raise failures.EnvironmentSetupError(
+          f'Unknown Gymnasium environment {name!r}: load {right!r}; its memory'
+          ' instead of pictures with load_environment.preprocessing = False and'
+          " env_kwargs = {'obs_type': 'ram'}."
+      )
   close = difflib.get_close_matches(name, known, n=5, cutoff=0.5)
   raise failures.EnvironmentSetupError(
       f'Unknown Gymnasium environment {name!r}. '

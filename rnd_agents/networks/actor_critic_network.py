@@ -15,6 +15,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.typing import types
 
 from rnd_agents import errors
+from rnd_agents.networks import encoders
 from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 from rnd_agents.networks import recurrent_cores
@@ -24,7 +25,7 @@ from rnd_agents.networks import recurrent_cores
 _IMPOSSIBLE_LOGIT = -1e9
 
 
-class ActorCriticNetwork(network.Network):
+class ActorCriticNetwork(encoders.ScalesIntegers):
   """Computes the action distribution and all values in one pass.
 
   With a core the network is recurrent: trunk, core, heads; its inputs are
@@ -180,7 +181,7 @@ class ActorCriticNetwork(network.Network):
     return (distributions, tf.cast(values, tf.float32)), network_state
 
 
-class HeadView(network.Network):
+class HeadView(encoders.ScalesIntegers):
   """A `Network` that returns one output of an `ActorCriticNetwork`."""
 
   def __init__(self, actor_critic: ActorCriticNetwork, index: int, name: str):
@@ -192,7 +193,7 @@ class HeadView(network.Network):
       name: Name of the view.
     """
     super().__init__(
-        actor_critic.input_tensor_spec,
+        actor_critic.observation_spec,
         state_spec=actor_critic.state_spec,
         name=name,
     )

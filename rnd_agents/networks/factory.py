@@ -179,7 +179,7 @@ def create_networks(
   if rnd_networks_fn is not None:
     # Before the views, which draw random numbers, too: a seed's runs stay.
     if rnd_observation_spec is None:
-      rnd_observation_spec = encoders.float_spec(observation_spec)
+      rnd_observation_spec = encoders.encoded_spec(observation_spec)
     rnd_networks = rnd_networks_fn(rnd_observation_spec)
   return Networks(*network.views(), *rnd_networks)
 
@@ -261,8 +261,8 @@ def check_convolutions(
 
   `layers` are lists of triples, or None, by name.
   """
-  specs = tf.nest.flatten(observation_spec)
-  images = [spec.shape[:2] for spec in specs if encoders.is_image(spec)]
+  shapes = map(encoders.picture_shape, tf.nest.flatten(observation_spec))
+  images = [shape[:2] for shape in shapes if shape]
   for name, convolutions in layers.items():
     if not convolutions:
       continue

@@ -399,6 +399,11 @@ class ReplayLearner(loops.Learner):
     self._train = common.function(self._train_on_batch)
     self._loss_names: tuple[str, ...] = ()
     self._watch = common.function(self._watch_in_graph)
+    self._update_observation_statistics = None
+    if agent.observation_normalizer is not None:
+      self._update_observation_statistics = common.function(
+          agent.update_observation_statistics
+      )
     self._are_finite = common.function(
         lambda: loops.are_finite([*self._floating_variables.values()])
     )
@@ -433,6 +438,12 @@ class ReplayLearner(loops.Learner):
     for episode in episodes:
       states = tuple(_stored_states(episode, spec))
       episode = episode.replace(policy_info=dict(network_state=states))
+      if self._agent.observation_normalizer is not None:
+        self._agent.update_observation_statistics(
+            tf.nest.map_structure(
+                lambda x: tf.constant(x)[tf.newaxis], episode.observation
+            )
+        )
       episodic = ()
       if self._agent.curiosity is not None:
         episodic = self._agent.curiosity.episodic_of_rows(episode)
@@ -492,6 +503,11 @@ class ReplayLearner(loops.Learner):
       self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
   ) -> None:
     episodic = ()
+    if self._update_observation_statistics is not None:
+      self._update_observation_statistics(
+          local.as_tensors(trajectory.observation), tf.constant(is_new)
+      )
+      self._policy_version += 1
     if self._agent.curiosity is not None:
       trajectory, is_new, episodic = local.as_numpy(
           self._watch(local.as_tensors(trajectory), tf.constant(is_new))
