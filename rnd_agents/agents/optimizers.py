@@ -150,6 +150,39 @@ def size_of_change(
   return tf.math.divide_no_nan(change, rate)
 
 
+def shorten_change(
+    before: Sequence[tf.Tensor],
+    variables: Sequence[tf.Variable],
+    is_too_far: Callable[[], tf.Tensor],
+    max_halvings: int = 20,
+) -> None:
+  """Halves the change of variables until it is small enough.
+
+  The line search of TRPO (Schulman et al., 2015, appendix C).
+
+  Args:
+    before: Earlier values of the variables.
+    variables: Variables to move back along the line to these values.
+    is_too_far: Function without arguments that tells by a bool scalar whether
+      the variables, as they are when it is called, are too far.
+    max_halvings: Number of halvings after which the search ends.
+  """
+  after = [variable.read_value() for variable in variables]
+
+  def halve(num_halvings: tf.Tensor, _: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    share = 0.5 ** tf.cast(num_halvings + 1, tf.float32)
+    for variable, old, new in zip(variables, before, after, strict=True):
+      variable.assign(old + tf.cast(share, old.dtype) * (new - old))
+    return num_halvings + 1, is_too_far()
+
+  tf.while_loop(
+      lambda num_halvings, is_far: is_far & (num_halvings < max_halvings),
+      halve,
+      (tf.constant(0), is_too_far()),
+      parallel_iterations=1,
+  )
+
+
 def trainable_variables(*networks: network.Network) -> list[tf.Variable]:
   """Returns the trainable variables of several networks, each once."""
   unique = {

@@ -260,7 +260,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       num_minibatches: Optimizer steps in each pass; only for whole rollouts.
         With recurrent networks each step learns from a part of the chunks.
       target_kl: The update ends after a minibatch in which the estimate of
-        KL(old, new) is above 1.5 times this; None for all steps.
+        KL(old, new) is above 1.5 times this; if the policy has gone farther
+        than that, its change is halved until it has not (TRPO's line search).
+        None for all steps.
       importance_ratio_clipping: PPO's epsilon, above 0.
       entropy_regularization: Coefficient of the entropy bonus.
       recurrent_state_init: State of recurrent networks at the start of a chunk:
@@ -856,6 +858,18 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     )
     kl_index = 1 + self._loss_names.index('approximate_kl')
     limit = self._numbers['target_kl']
+    if limit is not None:
+      probe, _ = sampler.minibatch(
+          rows, shuffled[: num_samples // tf.maximum(num_minibatches, 1)]
+      )
+      # Not as collected, with other states or rounding: the way from here.
+      probe = probe._replace(
+          old_log_probability=common.log_probability(
+              self._distributions_and_values(probe)[0],
+              probe.action,
+              self._action_spec,
+          )
+      )
 
     def step(
         i: tf.Tensor, _: tf.Tensor, sums: tf.Tensor
@@ -878,6 +892,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     )
     if limit is None:  # A constant: graphs multiply by its inverse.
       num_taken = num_steps
+    else:
+      optimizers.shorten_change(
+          before, policy_variables, lambda: self._kl(probe) > 1.5 * limit
+      )
     loss, *means = tf.unstack(
         sums / tf.cast(tf.maximum(num_taken, 1), tf.float32)
     )
@@ -888,6 +906,19 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         ),
         skipped_train_steps=tf.cast(num_steps - num_taken, tf.float32),
     )
+
+  def _kl(self, minibatch: rollout.Rows) -> tf.Tensor:
+    """Returns the estimate of KL(old, new) on a minibatch, a scalar."""
+
+    def kl(minibatch: rollout.Rows, counts: tf.Tensor | None) -> tf.Tensor:
+      minibatch = minibatch._replace(counts=counts)
+      losses = self._ppo_losses(
+          *self._distributions_and_values(minibatch), minibatch
+      )
+      return optimizers.mean_over_replicas(losses['approximate_kl'])
+
+    slices = self._replicas.split(minibatch, minibatch.counts)
+    return self._replicas.run(kl, *slices)
 
   def _step(
       self, rows: rollout.Rows, minibatch: rollout.Rows, begins: tf.Tensor
@@ -984,9 +1015,6 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       curiosity_samples: As `_curiosity_samples` returns it, like the next.
       curiosity_weights: Weights or None.
     """
-    distributions, values = self._collect_policy.distribution_and_values(
-        minibatch.observation, minibatch.step_type, minibatch.network_state
-    )
     curiosity_losses = [tf.constant(0.0)]
     if self._return_streams.curiosities:
       transitions, constants = curiosity_samples
@@ -997,12 +1025,19 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
           for i, curiosity in enumerate(self._return_streams.curiosities)
       ]
     return dict(
-        self._ppo_losses(distributions, values, minibatch),
+        self._ppo_losses(*self._distributions_and_values(minibatch), minibatch),
         l2_regularization_loss=self.l2_regularization_loss(),
         kl_penalty_loss=tf.constant(0.0),
         rnd_loss=curiosity_losses[0]
         if len(curiosity_losses) == 1
         else tf.add_n(curiosity_losses),
+    )
+
+  def _distributions_and_values(
+      self, minibatch: rollout.Rows
+  ) -> tuple[types.NestedDistribution, tf.Tensor]:
+    return self._collect_policy.distribution_and_values(
+        minibatch.observation, minibatch.step_type, minibatch.network_state
     )
 
   def _ppo_losses(

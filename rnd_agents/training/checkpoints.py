@@ -123,8 +123,8 @@ class Checkpoints:
   def parts(self, kind: str) -> Parts:
     """Returns new parts, in a folder of the name `kind`.
 
-    Call `wait` before writing there: until then, files that no snapshot needs
-    are deleted.
+    Write there only in a function for `save`: at other times, files that no
+    snapshot needs may be deleted.
     """
     self._parts.append(Parts(os.path.join(self._folder, kind)))
     return self._parts[-1]
@@ -134,13 +134,18 @@ class Checkpoints:
 
     Args:
       iteration: Iterations of training so far.
-      state: Plain data, for `plain_data.dump`.
+      state: Plain data, for `plain_data.dump`; or a function that returns it,
+        called when the snapshot before is on the disk.
 
     Raises:
-      RunError: If it cannot be written. Earlier snapshots stay.
+      RunError: If it cannot be written, or the one before could not. Earlier
+        snapshots stay.
     """
-    try:
+    with self._raising_run_error(iteration):
       self.wait()
+    if callable(state):
+      state = state()
+    with self._raising_run_error(iteration):
       aside = self._folders.aside()
       self._write(tf.constant(os.path.join(aside, _VARIABLES)))
       with open(os.path.join(aside, _STATE), 'wb') as file:
@@ -155,6 +160,12 @@ class Checkpoints:
         json.dump(manifest, file, sort_keys=True)
       self._folders.publish(iteration)
       self._syncing = self._thread.submit(self._sync, iteration)
+
+  @contextlib.contextmanager
+  def _raising_run_error(self, iteration: int) -> Iterator[None]:
+    """Turns errors of the disk in a snapshot's writing into a `RunError`."""
+    try:
+      yield
     except (OSError, tf.errors.OpError) as error:
       self._folders.clear()
       raise errors.RunError(

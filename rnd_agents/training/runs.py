@@ -184,10 +184,9 @@ class BaseRun(abc.ABC):
 
   def save(self) -> None:
     """Writes a checkpoint."""
-    self.checkpoints.wait()
     self.checkpoints.save(
         self.counters.iteration,
-        dict(
+        lambda: dict(
             version=STATE_VERSION,
             record=self.record,
             rows=self.log.save(),

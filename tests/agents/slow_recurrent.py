@@ -119,7 +119,13 @@ class SlowRecurrentAgent(slow_update.SlowAgent):
         chunks.append((b, rows))
     return chunks
 
+  def _logs(self, data, chosen):
+    return self._on_chunks(super()._logs, data, chosen)
+
   def _step(self, data, chosen):
+    return self._on_chunks(super()._step, data, chosen)
+
+  def _on_chunks(self, of_rows, data, chosen):
     self._chunks = chosen
     step_types = self._rollout.step_type.numpy()
     flat = [
@@ -128,10 +134,9 @@ class SlowRecurrentAgent(slow_update.SlowAgent):
         for t in rows
         if step_types[b, t] != slow_streams.LAST
     ]
-    result = super()._step(data, flat)
+    result = of_rows(data, flat)
     self._chunks = None
     return result
-
 
   def _share(self, chosen):
     # RND has no memory: each row once, whatever fills up the chunks.

@@ -178,7 +178,18 @@ class SlowAgent:
     samples = self._samples(step_types)
     policy = [ref.deref() for ref in self._behind_policy]
     before = [v.numpy().astype(np.float64) for v in policy]
+    size = len(samples) // self.settings.num_minibatches
+    first = [samples[i] for i in self._order(samples)[:size]]
+    old = self._logs(data, first)
+
+    def kl():
+      change = self._logs(data, first) - old
+      return np.mean(np.exp(change) - 1 - change)
+
     steps = self._steps(data, samples)
+    num_halvings = 0
+    if self.settings.target_kl is not None:
+      num_halvings = self._shorten(policy, before, kl)
     change = np.sqrt(
         sum(
             np.sum(np.square(variable.numpy() - old))
@@ -195,15 +206,28 @@ class SlowAgent:
         means,
         update_size=change / self.optimizer.learning_rate.numpy(),
         skipped_train_steps=num_steps - len(steps),
+        num_halvings=num_halvings,
     ), data
+
+  def _shorten(self, variables, before, kl):
+    """Halves the way from `before` while the policy is too far."""
+    ways = [v.numpy() - old for v, old in zip(variables, before, strict=True)]
+    num_halvings = 0
+    while kl() > 1.5 * self.settings.target_kl:
+      num_halvings += 1
+      for variable, old, way in zip(variables, before, ways, strict=True):
+        variable.assign((old + way / 2**num_halvings).astype(np.float32))
+    return num_halvings
+
+  def _order(self, samples, epoch=0):
+    indices = tf.range(len(samples))
+    return agent_test_utils.FixedShuffle.permutation(indices, epoch).numpy()
 
   def _steps(self, data, samples):
     """Losses of each optimizer step, until one is too far from the start."""
     steps = []
     for epoch in range(self.settings.num_epochs):
-      order = agent_test_utils.FixedShuffle.permutation(
-          tf.range(len(samples)), epoch
-      ).numpy()
+      order = self._order(samples, epoch)
       bounds = [
           len(samples) * part // self.settings.num_minibatches
           for part in range(self.settings.num_minibatches + 1)
@@ -308,17 +332,28 @@ class SlowAgent:
         is_clipped=is_clipped,
     )
 
-  def _step(self, data, chosen):
+  def _batch(self, data, chosen):
     def pick(x):
       return np.stack([np.asarray(x[b, t]) for b, t in chosen])
 
+    names = ('advantage', 'returns', 'old_values', 'old_log', 'weight')
     experience = data['experience']
-    batch = {
-        name: pick(data[name]).astype(np.float32)
-        for name in ('advantage', 'returns', 'old_values', 'old_log', 'weight')
-    }
-    batch['observation'] = tf.nest.map_structure(pick, experience.observation)
-    batch['action'] = tf.nest.map_structure(pick, experience.action)
+    return dict(
+        {name: pick(data[name]).astype(np.float32) for name in names},
+        observation=tf.nest.map_structure(pick, experience.observation),
+        action=tf.nest.map_structure(pick, experience.action),
+    )
+
+  def _logs(self, data, chosen):
+    """Log probabilities of the actions under the weights of now."""
+    batch = self._batch(data, chosen)
+    observations = tf.nest.map_structure(self._inputs, batch['observation'])
+    logs, _ = self._distribution_terms(observations, batch['action'])
+    return logs.numpy().astype(np.float64)
+
+  def _step(self, data, chosen):
+    experience = data['experience']
+    batch = self._batch(data, chosen)
     explores = self.settings.intrinsic_advantage_coefficient != 0
     share = self._share(chosen)
     with tf.GradientTape() as tape:

@@ -359,18 +359,26 @@ def test_statistics_live_on_in_the_next_update(
   _assert_equal_statistics(loss_info.extra, data, [before])
 
 
-def test_bounded_updates_equal_the_slow_ones(monkeypatch):
+@pytest.mark.parametrize(
+    # The KL of the first two minibatches is 0.0086 and 0.0156, most of it since
+    # the rollout is another policy's.
+    ('target_kl', 'skipped_train_steps', 'num_halvings'),
+    [(0.01, 4, 0), (1e-5, 5, 1)],
+)
+def test_bounded_updates_equal_the_slow_ones(
+    monkeypatch, target_kl, skipped_train_steps, num_halvings
+):
   settings = {
       'intrinsic_reward_clip': 0.3,
       'intrinsic_termination_discount': 0.7,
-      'target_kl': 0.01,
+      'target_kl': target_kl,
       'normalize_advantages': True,
       'advantage_scale_decay': 0.9,
   }
   agent, slow, before = _compare(monkeypatch, settings, graph=True)
   assert 0 < before['is_clipped'].mean() < 1
-  # The KL of the first two minibatches is 0.0086 and 0.0156.
-  assert before['losses']['skipped_train_steps'] == 4
+  assert before['losses']['skipped_train_steps'] == skipped_train_steps
+  assert before['losses']['num_halvings'] == num_halvings
   # Of rewards so small that the divisor is what is left of the first one.
   experience = agent_test_utils.rollout(agent, seed=50)
   experience = experience.replace(reward=1e-3 * experience.reward)
@@ -434,6 +442,7 @@ CHUNKING = {
             dict(ONCE, normalize_rewards=True, gradient_clipping=0.1),
             False,
         ),
+        ('GRUCore', {}, dict(ONCE, target_kl=1e-3), False),
     ],
 )
 def test_recurrent_update_equals_the_slow_one(

@@ -51,6 +51,8 @@ def _scope(num_devices):
 _UPDATES = dict(
     # 26 transitions in three minibatches; of 9 the last replica has none.
     flat=(None, agent_test_utils.EVERYTHING),
+    # A step goes farther than that, so that its change is halved.
+    limited=(None, dict(agent_test_utils.EVERYTHING, target_kl=1e-6)),
     # Of 11 or 12 chunks of one to three steps each minibatch has one or two, so
     # that most replicas have no sample, and masks differ.
     memory=(

@@ -35,6 +35,18 @@ def _train(root_dir, *bindings):
   )
 
 
+def test_a_checkpoint_that_never_reached_the_disk_is_named(
+    tmp_path, monkeypatch
+):
+  def fail(folders, number):
+    del folders, number
+    raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+  monkeypatch.setattr(files.NumberedFolders, 'sync', fail)
+  with pytest.raises(errors.RunError, match='checkpoint of iteration .*Stale'):
+    _train(tmp_path)
+
+
 @pytest.fixture(name='disk')
 def small_disk(tmp_path):
   """A file system of some megabytes."""

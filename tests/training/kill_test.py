@@ -18,12 +18,13 @@ from rnd_agents.training import runs
 from tests import tiny_runs
 
 _STEPS_OF_ITERATION = 16
-# Number of kills, whether functions run eagerly, which for a few small
-# iterations takes less than to trace them, and the settings: RND inside a
-# curiosity with a memory of the episode; two memories and a replay.
+# Number of kills (`benchmarks.worker_kills` makes as many as asked), whether
+# functions run eagerly, which for a few small iterations takes less than to
+# trace them, and the settings: RND inside a curiosity with a memory of the
+# episode; two memories and a replay.
 _RUNS = {
     'RND-PPO': (
-        20,
+        8,
         True,
         (
             *tiny_runs.SETTINGS,

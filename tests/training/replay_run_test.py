@@ -536,11 +536,12 @@ def test_a_resumed_run_is_the_run_left_alone(
   bindings = _exact(path)
   save, saves = checkpoints.Checkpoints.save, []
 
-  def dying(self, *args, **kwargs):
+  def dying(self, iteration, state):
+    state = state()
     saves.append(len([*tmp_path.glob('run/checkpoints/replay/*')]))
     if len(saves) in (1, 6):  # With nothing saved before, and with four.
       raise tiny_runs.Killed
-    return save(self, *args, **kwargs)
+    return save(self, iteration, state)
 
   monkeypatch.setattr(checkpoints.Checkpoints, 'save', dying)
   for num_saves in (1, 6):
