@@ -66,7 +66,7 @@ SPACES = (
 )
 _SETTINGS = (
     'load_environment.env = @Samples',
-    'train_eval.num_env_steps = 200',
+    'train_eval.num_env_steps = 120',
     'train_eval.num_environments = 4',
     'train_eval.warm_up_env_steps = 40',
     'train_eval.num_eval_episodes = 1',

@@ -225,11 +225,11 @@ def _range_check(
     raises = is_far.any()
     place = np.argwhere(is_far if raises else outside)[0].tolist()
     entry = tuple(place[1:])
-    bounds = spec.dtype.type(low[entry]), spec.dtype.type(high[entry])
     message = (
-        f'{name!r} is {array[tuple(place)]}'
+        f'{name!r} is {array[tuple(place)]!s}'
         + (f' at index {place[1:]}' if entry else '')
-        + f', and must be from {bounds[0]} to {bounds[1]}, as its space says'
+        + f', and must be from {spec.dtype.type(low[entry])!s} to'
+        f' {spec.dtype.type(high[entry])!s}, as its space says'
     )
     if raises:
       error: Any = errors.InvalidValue(f'Environment {place[0]}: {message}.')
