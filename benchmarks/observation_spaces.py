@@ -4,8 +4,8 @@
 
     python -m benchmarks.observation_spaces
 
-Checks an environment that shows samples of each space, trains both agents on it
-for some updates, and says what networks see of it.
+Checks an environment that shows samples of each space, trains RND-PPO on it for
+some updates, and says what networks see of it.
 """
 
 import copy
@@ -71,17 +71,10 @@ _SETTINGS = (
     'train_eval.warm_up_env_steps = 40',
     'train_eval.num_eval_episodes = 1',
     'train_eval.record_video = False',
+    'train_eval.save_policies = False',
+    'OnPolicyTraining.rollout_length = 16',
+    'RNDPPOAgent.num_epochs = 1',
 )
-_AGENTS = (
-    ('OnPolicyTraining.rollout_length = 16',),
-    (
-        'train_eval.training = @ReplayTraining()',
-        'ReplayTraining.batch_size = 4',
-        'PrioritizedReplay.max_sequences = 50',
-        'PrioritizedReplay.min_sequences = 4',
-    ),
-)
-
 
 @gin.configurable(module='observation_spaces')
 class Samples(gymnasium.Env):
@@ -107,15 +100,14 @@ class Samples(gymnasium.Env):
 
 
 def _trains():
-  """Returns whether both agents train on `Samples`, or why one does not."""
-  for settings in _AGENTS:
-    gin.clear_config()
-    gin_files.parse((), (*_SETTINGS, *settings))
-    with tempfile.TemporaryDirectory() as folder:
-      try:
-        experiment.train_eval(folder, seed=0)
-      except errors.UserError as error:
-        return f'no: {errors.message_of(error).splitlines()[0]}'
+  """Returns whether RND-PPO trains on `Samples`, or why not."""
+  gin.clear_config()
+  gin_files.parse((), _SETTINGS)
+  with tempfile.TemporaryDirectory() as folder:
+    try:
+      experiment.train_eval(folder, seed=0)
+    except errors.UserError as error:
+      return f'no: {errors.message_of(error).splitlines()[0]}'
   return 'yes'
 
 

@@ -17,7 +17,8 @@ The one place that decides it, by the dtype, bounds and shape of the spec:
 
 Pictures and grids become [h, w, channels] and pass convolutions, whether they
 are [h, w, c], channels or frames first [c, h, w], grey [h, w], or stacks
-[k, h, w, c] and [k, c, h, w] of up to 16 frames. Everything else is flattened.
+[k, h, w, c], [k, c, h, w] and [h, w, c, k] of up to 16 frames. Everything else
+is flattened.
 """
 
 from collections.abc import Iterator, Sequence
@@ -180,7 +181,11 @@ def image_axes(shape: tuple[int, ...]) -> tuple[int, ...] | None:
   if len(shape) == 3:
     return (1, 2, 0) if _is_channels_first(*shape) else (0, 1, 2)
   inner = image_axes(shape[1:]) if len(shape) == 4 else None
-  if inner is not None and shape[0] <= _MOST_CHANNELS:
+  if inner is None:
+    return None
+  if shape[0] > _MOST_CHANNELS >= max(shape[2:]) and shape[1] >= SMALLEST_GRID:
+    return 0, 1, 2, 3
+  if shape[0] <= _MOST_CHANNELS:
     height, width, channels = (axis + 1 for axis in inner)
     if min(shape[height], shape[width]) >= SMALLEST_GRID:
       return height, width, 0, channels

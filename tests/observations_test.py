@@ -125,6 +125,7 @@ def test_layouts_of_a_picture_are_one_picture():
       (np.moveaxis(frames, 3, 1), expected),
       (np.moveaxis(expected, 2, 0), expected),
       (expected, expected),
+      (np.moveaxis(frames, 0, -2), expected),
       (frames[0, ..., 0], frames[0, ..., :1]),
   ):
     own = observations.treatment(_spec(shown.shape, np.uint8, 0, 255))

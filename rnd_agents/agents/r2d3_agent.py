@@ -253,29 +253,14 @@ class R2D3Agent(tf_agent.TFAgent):
     """Number of first frames of a sequence that only warm up the states."""
     return self._settings.burn_in_length
 
-  def update_observation_statistics(
-      self, observations: types.NestedTensor, mask: tf.Tensor | None = None
-  ) -> None:
-    """Adds observations to the statistics of `normalize_observations`.
-
-    Args:
-      observations: A nest of tensors [B, T, ...].
-      mask: Optional booleans [B, T].
-    """
-    if self.observation_normalizer is None:
-      return
-    with tf.control_dependencies(
-        finite.verify({'observation': observations}, outer_rank=2)
-    ):
-      self.observation_normalizer.update(observations, mask)
-
   def update_statistics(
       self, row: trajectory.Trajectory, mask: tf.Tensor | None = None
   ) -> types.NestedTensor:
-    """Updates the curiosity's statistics with a row of all environments.
+    """Updates statistics with a row of all environments.
 
-    An observer of a driver; without a curiosity it does nothing. Statistics
-    follow the collected rows, in their order, and not the replayed ones.
+    An observer of a driver, for those of the curiosity and of whitened
+    observations; without both it does nothing. Statistics follow the collected
+    rows, in their order, and not the replayed ones.
 
     Args:
       row: A `Trajectory` [B]; row b of every call belongs to environment b.
@@ -287,10 +272,14 @@ class R2D3Agent(tf_agent.TFAgent):
       info of the replayed row must hold as an entry `episodic`; () if there is
       none.
     """
-    if self._curiosity is None:
+    if self._curiosity is None and self.observation_normalizer is None:
       return ()
     numbers = dict(observation=row.observation)
     with tf.control_dependencies(finite.verify(numbers, outer_rank=1)):
+      if self.observation_normalizer is not None:
+        self.observation_normalizer.update(row.observation, mask)
+      if self._curiosity is None:
+        return ()
       return self._curiosity.watch(self._previous_row.join(row, mask))
 
   def _initialize(self) -> None:

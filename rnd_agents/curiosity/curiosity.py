@@ -515,9 +515,9 @@ def observation_spec(
   """
   specs = tensor_spec.from_spec(environment_observation_spec)
   if observation_fn is None:
-    return encoders.encoded_spec(specs)
+    return encoders.float_spec(specs)
   example = tf.nest.map_structure(
-      lambda spec: encoders.encode(
+      lambda spec: encoders.encode_discrete(
           tf.zeros([1, 1] + spec.shape.as_list(), spec.dtype), spec
       ),
       specs,
@@ -595,7 +595,7 @@ class SeenObservations(tf.Module):
       A nest of float32 tensors [outer..., ...].
     """
     seen = tf.nest.map_structure(
-        encoders.encode, observations, self._environment_spec
+        encoders.encode_discrete, observations, self._environment_spec
     )
     if self._observation_fn is not None:
       seen = self._observation_fn(seen)

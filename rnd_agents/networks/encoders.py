@@ -41,10 +41,10 @@ def picture_shape(spec: tf.TensorSpec) -> tuple[int, ...] | None:
   return shape if len(shape) == 3 else None
 
 
-def encoded_spec(
+def float_spec(
     observation_spec: types.NestedTensorSpec
 ) -> types.NestedTensorSpec:
-  """Returns float32 specs of a nest after `encode`."""
+  """Returns float32 specs of a nest after `encode_discrete`."""
   return tf.nest.map_structure(
       lambda spec: tf.TensorSpec(
           observations.treatment(spec).encoded_shape, tf.float32, spec.name
@@ -53,8 +53,8 @@ def encoded_spec(
   )
 
 
-def encode(value: tf.Tensor, spec: tf.TensorSpec) -> tf.Tensor:
-  """Returns an observation as `observations.Treatment.encode` does."""
+def encode_discrete(value: tf.Tensor, spec: tf.TensorSpec) -> tf.Tensor:
+  """Returns what `observations.Treatment.encode` makes of an observation."""
   return observations.treatment(spec).encode(value)
 
 

@@ -179,7 +179,7 @@ def create_networks(
   if rnd_networks_fn is not None:
     # Before the views, which draw random numbers, too: a seed's runs stay.
     if rnd_observation_spec is None:
-      rnd_observation_spec = encoders.encoded_spec(observation_spec)
+      rnd_observation_spec = encoders.float_spec(observation_spec)
     rnd_networks = rnd_networks_fn(rnd_observation_spec)
   return Networks(*network.views(), *rnd_networks)
 

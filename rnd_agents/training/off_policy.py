@@ -399,11 +399,6 @@ class ReplayLearner(loops.Learner):
     self._train = common.function(self._train_on_batch)
     self._loss_names: tuple[str, ...] = ()
     self._watch = common.function(self._watch_in_graph)
-    self._update_observation_statistics = None
-    if agent.observation_normalizer is not None:
-      self._update_observation_statistics = common.function(
-          agent.update_observation_statistics
-      )
     self._are_finite = common.function(
         lambda: loops.are_finite([*self._floating_variables.values()])
     )
@@ -439,10 +434,8 @@ class ReplayLearner(loops.Learner):
       states = tuple(_stored_states(episode, spec))
       episode = episode.replace(policy_info=dict(network_state=states))
       if self._agent.observation_normalizer is not None:
-        self._agent.update_observation_statistics(
-            tf.nest.map_structure(
-                lambda x: tf.constant(x)[tf.newaxis], episode.observation
-            )
+        self._agent.observation_normalizer.update(
+            local.as_tensors(episode.observation)
         )
       episodic = ()
       if self._agent.curiosity is not None:
@@ -503,12 +496,10 @@ class ReplayLearner(loops.Learner):
       self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
   ) -> None:
     episodic = ()
-    if self._update_observation_statistics is not None:
-      self._update_observation_statistics(
-          local.as_tensors(trajectory.observation), tf.constant(is_new)
-      )
+    whitens = self._agent.observation_normalizer is not None
+    if whitens:
       self._policy_version += 1
-    if self._agent.curiosity is not None:
+    if whitens or self._agent.curiosity is not None:
       trajectory, is_new, episodic = local.as_numpy(
           self._watch(local.as_tensors(trajectory), tf.constant(is_new))
       )
@@ -517,7 +508,7 @@ class ReplayLearner(loops.Learner):
   def _watch_in_graph(
       self, rows: trajectory_lib.Trajectory, is_new: tf.Tensor
   ) -> tuple[trajectory_lib.Trajectory, tf.Tensor, types.NestedTensor]:
-    """Updates the curiosity's statistics with the new rows.
+    """Updates the agent's statistics with the new rows.
 
     Args:
       rows: A `Trajectory` [B, T+1].
@@ -538,8 +529,9 @@ class ReplayLearner(loops.Learner):
       return self._agent.update_statistics(row, mask), mask
 
     # The mask is returned because there may be nothing else to return.
+    curiosity = self._agent.curiosity
     dtypes = tf.nest.map_structure(
-        lambda x: x.dtype, self._agent.curiosity.episodic_spec
+        lambda x: x.dtype, () if curiosity is None else curiosity.episodic_spec
     )
     episodic, _ = tf.map_fn(
         watch,

@@ -24,7 +24,7 @@ def _features(spec, observation, **kwargs):
 
 
 def test_one_hot_counts_from_the_minimum():
-  one_hot = encoders.encode(tf.constant([3, 4, 6]), _CHOICE)
+  one_hot = encoders.encode_discrete(tf.constant([3, 4, 6]), _CHOICE)
   expected = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
   np.testing.assert_array_equal(one_hot, expected)
   observation = tf.constant([3, 4, 6], tf.int32)
