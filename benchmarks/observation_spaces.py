@@ -107,7 +107,7 @@ def _trains():
     try:
       experiment.train_eval(folder, seed=0)
     except errors.UserError as error:
-      return f'no: {errors.message_of(error).splitlines()[0]}'
+      return f'no: {errors.message_of(error).partition(",")[0]}'
   return 'yes'
 
 

@@ -24,7 +24,6 @@ from tf_agents.specs import tensor_spec
 
 from rnd_agents import hierarchy
 from rnd_agents.training import experiment
-from rnd_agents.training import gin_files
 
 _SIDE = 3  # Goals are the cells of 3 x 3.
 
@@ -130,9 +129,9 @@ def train(root_dir, *bindings, seed=0):
   Returns:
     A `runs.Outcome`.
   """
-  gin.clear_config()
-  gin_files.parse([], [*SETTINGS.splitlines(), *bindings])
-  return experiment.train_eval(root_dir, seed=seed)
+  return experiment.train_files(
+      root_dir, [], [*SETTINGS.splitlines(), *bindings], seed=seed
+  )
 
 
 def main(argv):

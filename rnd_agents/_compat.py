@@ -15,6 +15,7 @@
     (tensorflow/tensorflow#62217, tensorflow/agents#950).
 *   TensorFlow 2.17 and later, where `tf.keras` is Keras 3 unless
     `TF_USE_LEGACY_KERAS` is set; TF-Agents needs Keras 2.
+*   gin, which refuses a configurable that a notebook's cell defines again.
 *   Messages that a user of this package cannot act on.
 
 `mend_tf_agents` mends TF-Agents beside NumPy 2. `rnd_agents.networks` and
@@ -24,7 +25,8 @@ The functions at the end are the only code that uses private names of other
 packages. `tests/compat_test.py` fails when a new version changes these names.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+import contextlib
 from importlib import metadata
 from importlib import util
 import logging
@@ -253,6 +255,7 @@ def mend_packages() -> None:
   """
   _check_tf_agents()
   _silence()
+  accept_redefinitions()
   tensorflow = _version(*_TENSORFLOW_PACKAGES)
   if tensorflow is None:
     return
@@ -276,6 +279,58 @@ def mend_packages() -> None:
 
 
 # Private names of other packages.
+
+
+def accept_redefinitions() -> None:
+  """Lets gin replace a configurable by one of the same module and name.
+
+  That is what a notebook's cell that runs twice and a reloaded module define,
+  also after a run has locked gin's configuration. A second call has no effect.
+  """
+  from gin import config  # pylint: disable=g-import-not-at-top
+
+  make = config._make_configurable  # pylint: disable=protected-access
+  if hasattr(make, 'is_of_rnd_agents'):
+    return
+
+  def make_configurable(defined: Any, *args: Any, **kwargs: Any) -> Any:
+    origin = defined.__module__, defined.__qualname__
+    again = any(
+        (known.__module__, known.__qualname__) == origin
+        for known in config._INVERSE_REGISTRY  # pylint: disable=protected-access
+        if hasattr(known, '__qualname__')
+    )
+    with contextlib.ExitStack() as stack:
+      stack.enter_context(config.unlock_config())
+      if again and not config._INTERACTIVE_MODE:  # pylint: disable=protected-access
+        stack.enter_context(config.interactive_mode())
+      return make(defined, *args, **kwargs)
+
+  make_configurable.is_of_rnd_agents = True  # type: ignore[attr-defined]
+  config._make_configurable = make_configurable  # pylint: disable=protected-access
+
+
+@contextlib.contextmanager
+def separate_gin_state() -> Iterator[None]:
+  """Runs a block with an empty gin configuration; restores the one before."""
+  from gin import config  # pylint: disable=g-import-not-at-top
+
+  state = (
+      config._CONFIG,  # pylint: disable=protected-access
+      config._SINGLETONS,  # pylint: disable=protected-access
+      config._IMPORTS,  # pylint: disable=protected-access
+      config._OPERATIVE_CONFIG,  # pylint: disable=protected-access
+  )
+  saved = [part.copy() for part in state]
+  was_locked = config.config_is_locked()
+  config.clear_config()
+  try:
+    yield
+  finally:
+    for part, before in zip(state, saved, strict=True):
+      part.clear()
+      part.update(before)
+    config._set_config_is_locked(was_locked)  # pylint: disable=protected-access
 
 
 def gymnasium_worker() -> Callable[..., None]:

@@ -6,6 +6,7 @@ The one place that decides it, by the dtype, bounds and shape of the spec:
 
 | spec | what networks see |
 |---|---|
+| words (`rnd_agents.words`) | a GRU over vectors that are learned |
 | integer scalar of up to 4096 values | one-hot |
 | integers of 2 values, booleans | 0 and 1 |
 | integers of 3 to 64 values | one-hot of each |
@@ -30,6 +31,8 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.typing import types
 
+from rnd_agents import words
+
 # Sides of the smallest grid that passes convolutions, and of the smallest [h,
 # w] of bytes that is a grey picture: smaller ones are stacks of vectors.
 SMALLEST_GRID = 5
@@ -44,7 +47,7 @@ _CODE_SIZE = 16
 LARGEST_RAW = 100  # Floating numbers above saturate units.
 _LARGEST_PLANE = 32  # Bytes of [h, w, c] up to this are codes, not brightness.
 
-ONE_HOT, CODES, PIXELS = 'one-hot', 'codes', 'pixels'
+ONE_HOT, CODES, PIXELS, WORDS = 'one-hot', 'codes', 'pixels', 'words'
 FLAGS, NUMBERS, FLOATS = 'flags', 'numbers', 'floats'
 
 
@@ -53,7 +56,8 @@ class Treatment(NamedTuple):
 
   Attributes:
     kind: ONE_HOT, CODES (random ones), PIXELS (divided by 255), FLAGS (0 and
-      1), NUMBERS (integers that are scaled or whitened) or FLOATS.
+      1), NUMBERS (integers that are scaled or whitened), FLOATS, or WORDS,
+      which have a layer of their own (`keras_layers.WordsInput`).
     shape: Shape of the observation.
     low: Its least value.
     high: Its largest value.
@@ -69,10 +73,12 @@ class Treatment(NamedTuple):
 
   @property
   def depth(self) -> int:
-    """Numbers into which each entry is encoded."""
+    """Numbers into which each entry, or all words together, are encoded."""
     if self.kind == CODES:
       return _CODE_SIZE
-    return int(self.high - self.low) + 1 if self.kind == ONE_HOT else 1
+    if self.kind in (ONE_HOT, WORDS):
+      return int(self.high - self.low) + 1
+    return 1
 
   @property
   def encoded_shape(self) -> tuple[int, ...]:
@@ -80,15 +86,15 @@ class Treatment(NamedTuple):
     if self.axes is not None:
       height, width, *channels = (self.shape[axis] for axis in self.axes)
       return height, width, math.prod(channels) * self.depth
-    return (math.prod(self.shape) * self.depth,) if self.depth > 1 else (
-        self.shape
-    )
+    if self.kind == ONE_HOT:
+      return (math.prod(self.shape) * self.depth,)
+    return (self.depth,) if self.kind == WORDS else self.shape
 
   @property
   def keeps_layout(self) -> bool:
     """Whether `encode` returns what it is given."""
-    return self.encoded_shape == self.shape and (
-        self.axes in (None, tuple(range(len(self.shape))))
+    return self.kind not in (ONE_HOT, CODES, WORDS) and self.axes in (
+        None, (0, 1, 2)
     )
 
   @property
@@ -98,6 +104,8 @@ class Treatment(NamedTuple):
 
   def encode(self, value: tf.Tensor) -> tf.Tensor:
     """Returns one-hot or random codes, and pictures as [h, w, channels].
+
+    Of words it returns which there are.
 
     Args:
       value: A tensor [outer..., *shape].
@@ -115,13 +123,15 @@ class Treatment(NamedTuple):
     if self.axes is not None:
       order = [num_outer + axis for axis in self.axes]
       value = tf.transpose(value, [*range(num_outer), *order])
-    if self.depth > 1:
+    if self.kind in (ONE_HOT, CODES, WORDS):
       indices = tf.cast(value, tf.int64) - int(self.low)
       value = (
-          tf.one_hot(indices, self.depth)
-          if self.kind == ONE_HOT
-          else tf.gather(_random_codes(int(self.high - self.low) + 1), indices)
+          tf.gather(_random_codes(int(self.high - self.low) + 1), indices)
+          if self.kind == CODES
+          else tf.one_hot(indices, self.depth)
       )
+      if self.kind == WORDS:
+        value = tf.reduce_max(value, axis=-2)
     value = tf.reshape(value, tf.concat([outer_shape, self.encoded_shape], 0))
     return tf.ensure_shape(value, static_shape.concatenate(self.encoded_shape))
 
@@ -141,6 +151,8 @@ def treatment(spec: Any) -> Treatment:
   def result(kind: str, own_axes: tuple[int, ...] | None = axes) -> Treatment:
     return Treatment(kind, shape, low, high, own_axes)
 
+  if words.is_words(spec):
+    return Treatment(WORDS, shape, 0, high, None)
   grid_axes = axes
   if len(shape) == 2 and min(shape) >= SMALLEST_GRID:
     grid_axes = (0, 1)
@@ -288,6 +300,8 @@ def describe_observations(
     wide = own.kind == NUMBERS and own.high - own.low >= 256
     if whitened[i] if whitened else (wide and whitened is None):
       seen = 'whitened by running moments'
+    elif own.kind == WORDS:
+      seen = 'words, each a vector that is learned, in turn by a GRU'
     elif own.kind == ONE_HOT:
       seen = f'one-hot of {own.depth}'
     elif own.kind == CODES:

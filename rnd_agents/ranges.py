@@ -41,6 +41,7 @@ class Range(NamedTuple):
 
 ABOVE_0 = Range(lambda x: x > 0, 'above 0')
 AT_LEAST_0 = Range(lambda x: x >= 0, 'at least 0')
+ABOVE_1 = Range(lambda x: x > 1, 'above 1')
 WITHIN_0_AND_1 = Range(lambda x: 0 <= x <= 1, 'between 0 and 1')
 SHARE = Range(lambda x: 0 < x <= 1, 'above 0 and at most 1')
 COUNT = Range(lambda x: x >= 1 and x % 1 == 0, 'an integer from 1')

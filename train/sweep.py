@@ -276,13 +276,10 @@ def read_settings(
   Raises:
     SweepError: If a file or a binding is wrong.
   """
-  import gin
-
   from rnd_agents.training import gin_files as parser
 
   paths = {}
   for file in gin_files:
-    gin.clear_config()
     try:
       paths[file] = parser.parse([file], bindings)
     except errors.UserError as error:

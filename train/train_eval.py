@@ -83,7 +83,13 @@ def main(argv: Sequence[str]) -> None:
     sys.exit(f'train_eval: {errors.message_of(error)}')
   last = ''
   if result.eval_return is not None:
-    last = f'Mean return of the last evaluation: {result.eval_return:.1f}\n'
+    last = f'Mean return of the last evaluation: {result.eval_return:.1f}'
+    if result.best_eval_return is not None:
+      last += (
+          f', of the best: {result.best_eval_return:.1f}'
+          ' (policies/best_policy)'
+      )
+    last += '\n'
   streams.print_outcome(
       f'{last}{result.env_steps:,} environment steps in'
       f' {result.wall_time_s:.0f} s\n'

@@ -12,10 +12,12 @@ from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types as tf_types
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.networks import parameters
+from rnd_agents.networks import precision
 from rnd_agents.networks import q_network as q_network_lib
 
 _CHOICES = dict(
@@ -56,6 +58,7 @@ def checked_settings(arguments: Mapping[str, Any]) -> types.SimpleNamespace:
   Returns:
     A namespace with an attribute for each; whole numbers are of type int.
   """
+  precision.check_globals()
   ranges.check(_RANGES, arguments, owner='R2D3Agent.')
   for name, choices in _CHOICES.items():
     if arguments[name] not in choices:
@@ -96,6 +99,7 @@ def check_networks(
           f'{label} must have an output for each of the {num_actions} actions,'
           f' [..., {num_actions}], got {output_spec}.'
       )
+    action_masks.check_network(label, net, time_step_spec.observation)
     _check_forgets(label, net, time_step_spec.observation)
   parameters.check_alike(**networks)
   own = {variable.ref() for variable in q_network.variables}
@@ -127,6 +131,9 @@ def _check_forgets(
     observation = tf.nest.map_structure(
         lambda spec: filled(spec, 0)[:, tf.newaxis], observation_spec
     )
+    rest, mask = action_masks.split_mask(observation)
+    if mask is not None:  # Else all values are minus infinity.
+      observation = action_masks.ObservationWithMask(rest, tf.ones_like(mask))
     outputs = [
         net(
             observation,

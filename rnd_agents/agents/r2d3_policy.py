@@ -18,7 +18,8 @@ from rnd_agents.statistics import running_statistics
 class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
   """Takes the best action, or with probability epsilon a uniform one.
 
-  Its distribution gives epsilon / A to every action and the rest to the best.
+  Its distribution gives epsilon / A to every action and the rest to the best;
+  A is the number of actions whose value is not minus infinity.
   A `GreedyPolicy` around it is therefore greedy, and whoever samples chooses
   the random numbers.
 
@@ -100,12 +101,14 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       )
       epsilon = epsilon[:, tf.newaxis]
     best = tf.one_hot(tf.argmax(q_values, axis=-1), num_actions)
+    allowed = tf.cast(tf.not_equal(q_values, -np.inf), tf.float32)
+    num_allowed = tf.reduce_sum(allowed, axis=-1, keepdims=True)
     info: types.NestedTensor = ()
     if self._stores_state:
       info = dict(network_state=tuple(tf.nest.flatten(policy_state)))
     return policy_step.PolicyStep(
         tfp.distributions.Categorical(
-            probs=epsilon / num_actions + (1.0 - epsilon) * best,
+            probs=epsilon * allowed / num_allowed + (1.0 - epsilon) * best,
             dtype=self._action_spec.dtype,
         ),
         state,

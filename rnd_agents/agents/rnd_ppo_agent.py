@@ -29,6 +29,7 @@ from tf_agents.typing import types
 from tf_agents.utils import common
 from tf_agents.utils import nest_utils
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import return_streams
@@ -178,6 +179,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       num_minibatches: int = 4,
       target_kl: types.Float | None = None,
       importance_ratio_clipping: types.Float = 0.1,
+      dual_clip: types.Float | None = None,
       entropy_regularization: types.Float = 0.001,
       recurrent_state_init: str = 'stored',
       unroll_length: int | None = None,
@@ -264,6 +266,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         than that, its change is halved until it has not (TRPO's line search).
         None for all steps.
       importance_ratio_clipping: PPO's epsilon, above 0.
+      dual_clip: Above 1: largest ratio of probabilities that counts where an
+        advantage is negative (Ye et al., 2020). Without it, None, an action
+        that has become a thousand times likelier has a gradient a thousand
+        times the usual. Ye et al. take 3.
       entropy_regularization: Coefficient of the entropy bonus.
       recurrent_state_init: State of recurrent networks at the start of a chunk:
         'stored' for the state when it was collected, 'zero' for zeros.
@@ -529,7 +535,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     """
     if self._curiosity is None:
       raise errors.InvalidValue('RNDPPOAgent.rnd_loss needs a curiosity.')
-    bonus = self._curiosity.bonus(curiosity_lib.Transitions(observations))
+    bonus = self._curiosity.bonus(
+        curiosity_lib.Transitions(action_masks.without_mask(observations))
+    )
     return bonus, tf.reduce_mean(bonus)
 
   def update_observation_statistics(
@@ -552,8 +560,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     with tf.control_dependencies(
         finite.verify({'observation': observations}, outer_rank)
     ):
+      seen = action_masks.without_mask(observations)
       for curiosity in return_streams.curiosities(self.streams):
-        curiosity.update_observation_statistics(observations, mask)
+        curiosity.update_observation_statistics(seen, mask)
       if self._observation_normalizer is not None:
         self._observation_normalizer.update(observations, mask)
 
@@ -1081,7 +1090,11 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     # Rows that are not samples have arbitrary values: no ratio may overflow.
     log_probability = tf.where(counts > 0, log_probability, old)
     surrogate, ratio = losses.clipped_surrogate_loss(
-        log_probability, old, minibatch.advantage, clipping
+        log_probability,
+        old,
+        minibatch.advantage,
+        clipping,
+        self._numbers['dual_clip'],
     )
     entropy = common.entropy(
         distributions, self._action_spec, outer_rank=counts.shape.rank
@@ -1236,7 +1249,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     enters the statistics of the intrinsic return.
     """
     transitions = curiosity_lib.Transitions(
-        tf.nest.map_structure(lambda x: x[:, 1:], batched_observations)
+        tf.nest.map_structure(
+            lambda x: x[:, 1:], action_masks.without_mask(batched_observations)
+        )
     )
     with tf.control_dependencies(
         finite.verify({'observation': batched_observations})

@@ -12,6 +12,7 @@ import tensorflow as tf
 from tf_agents.agents.ppo import ppo_agent
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import optimizers
@@ -19,6 +20,7 @@ from rnd_agents.agents import return_streams
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import parameters
+from rnd_agents.networks import precision
 from rnd_agents.replay import sequences
 
 # Arguments of PPOAgent that change nothing here.
@@ -49,6 +51,7 @@ _PPO_DEFAULTS = {
 _NUMBERS = dict(
     # TF-Agents takes 0 for no clipping.
     gradient_clipping=ranges.AT_LEAST_0.or_none(),
+    dual_clip=ranges.ABOVE_1.or_none(),
     value_clipping=ranges.AT_LEAST_0.or_none(),
     log_prob_clipping=ranges.AT_LEAST_0,
     reward_norm_clipping=ranges.AT_LEAST_0,
@@ -124,6 +127,7 @@ def checked(
   Returns:
     All arguments by name, those for `PPOAgent` among them where given.
   """
+  precision.check_globals()
   others = local_variables['kwargs']
   own = {
       name: local_variables[name]
@@ -141,6 +145,11 @@ def checked(
       )
   networks = {name: arguments[name] for name in ('actor_net', 'value_net')}
   parameters.check_are_networks(**networks)
+  action_masks.check_network(
+      'actor_net',
+      networks['actor_net'],
+      arguments['time_step_spec'].observation,
+  )
   ranges.check(_RANGES, arguments)
   _check_normalizers(arguments)
   _check_strategy(arguments[_IN_TRAIN])

@@ -9,6 +9,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_policy
@@ -85,13 +86,14 @@ class Rows(NamedTuple):
     Returns:
       A tuple (`Transitions` [n], constants, weights).
     """
+    observation = action_masks.without_mask(self.observation)
     if self.next_observation is None:
-      next_observation = _gather(self.observation, begins + 1)
+      next_observation = _gather(observation, begins + 1)
     else:
       next_observation = _gather(self.next_observation, begins)
     transitions = curiosity.Transitions(
         next_observation=next_observation,
-        observation=_gather(self.observation, begins),
+        observation=_gather(observation, begins),
         action=_gather(self.action, begins),
         is_first=tf.equal(_gather(self.step_type, begins), ts.StepType.FIRST),
     )

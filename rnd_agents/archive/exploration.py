@@ -16,6 +16,7 @@ import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents import tables
@@ -159,6 +160,11 @@ class Exploration:
           f'explore.num_worlds must be at most explore.max_cells ='
           f' {self.max_cells}, got {self.num_worlds}: each world begins with a'
           ' cell.'
+      )
+    if self.num_environments > self.num_env_steps:
+      raise errors.InvalidValue(
+          'explore.num_environments must be at most explore.num_env_steps ='
+          f' {self.num_env_steps}, got {self.num_environments}.'
       )
     seeds = self.world_seeds
     if seeds is not None and len(seeds) != self.num_worlds:
@@ -316,6 +322,12 @@ def _load(num_environments: int) -> vector_environment.VectorPyEnvironment:
     environment = loaders.load_environment(
         num_environments=num_environments, seed=None
     )
+  if action_masks.split_mask(environment.observation_spec())[1] is not None:
+    environment.close()
+    raise errors.SetupError(
+        'Archive exploration takes no action masks: leave out'
+        ' load_environment.action_mask_key.'
+    )
   if not isinstance(environment.gymnasium_vector_env, vector.SyncVectorEnv):
     environment.close()
     raise errors.SetupError(
@@ -442,7 +454,11 @@ def _write_demonstrations(run: ExplorationRun) -> int:
 def _best_trajectories(
     run: ExplorationRun,
 ) -> Iterator[tuple[int, shortening.Trajectory]]:
-  """Yields (episode seed, `shortening.Trajectory`) of each world."""
+  """Yields (episode seed, `shortening.Trajectory`) of each demonstration.
+
+  The best trajectories of all worlds are played again, so that no score is
+  reported that its actions do not reach.
+  """
   config, archive = run.config, run.explorer.archive
   least = config.min_demonstration_score
   if least is None:
@@ -451,10 +467,15 @@ def _best_trajectories(
     cell = archive.best(world)
     if cell is None:
       continue
-    if least is None or archive.column('score')[cell] >= least:
-      yield seed, shortening.best_trajectory(
-          run.explorer.returner, archive, world, config.shortening_env_steps
-      )
+    is_shown = least is None or archive.column('score')[cell] >= least
+    trajectory = shortening.best_trajectory(
+        run.explorer.returner,
+        archive,
+        world,
+        config.shortening_env_steps if is_shown else 0,
+    )
+    if is_shown:
+      yield seed, trajectory
 
 
 def _check_return(

@@ -23,6 +23,8 @@ from rnd_agents.environments import failures
 KeyFn = Callable[[Any, gymnasium.Env], Hashable]
 # Steps that are played twice to see whether an environment repeats itself.
 _CHECKED_STEPS = 200
+# Steps between the snapshots that are checked, and after each.
+_SNAPSHOT_INTERVAL = 10
 _ADVICE = (
     'Archive exploration needs an environment that gives the same episode for'
     ' the same seed and actions (python -m rnd_agents.environments.check names'
@@ -229,8 +231,8 @@ class Returner:
     """Finds out how the environments can be put back.
 
     Plays random actions from the first world's seed in the first environment,
-    then again in the last one, and once more from a snapshot of the middle.
-    Snapshots are not used if they cannot be taken, or go another way.
+    then again in the last one, and once more from snapshots on the way.
+    Snapshots are not used if one cannot be taken, or goes another way.
 
     Args:
       rng: Generator of the actions.
@@ -242,7 +244,7 @@ class Returner:
     moments = [(self.reset(0, 0), 0.0, False)]
     played, taken = [], []
     for step in range(_CHECKED_STEPS):
-      if self.uses_snapshots and step % 10 == 0:
+      if self.uses_snapshots and step % _SNAPSHOT_INTERVAL == 0:
         taken.append((step, self._try(self._snapshots.take, 0)))
       played.append(self.actions.sample(rng))
       moments.append(self.step(0, played[-1]))
@@ -257,8 +259,10 @@ class Returner:
             f'The environment went another way at step {len(again) - 1} when'
             f' its seed and actions were played again. {_ADVICE}'
         )
-    if self.uses_snapshots and not self._try(
-        self._repeats, last, taken[len(taken) // 2], played, moments
+    # Each twice: what follows must not change a snapshot.
+    if self.uses_snapshots and not all(
+        self._try(self._repeats, last, *snapshot, played, moments)
+        for snapshot in [*reversed(taken), *taken]
     ):
       self._do_without_snapshots()
 
@@ -274,19 +278,17 @@ class Returner:
   def _repeats(
       self,
       index: int,
-      middle: tuple[int, bytes],
+      step: int,
+      snapshot: bytes,
       played: list[Any],
       moments: list[Any],
   ) -> bool:
     """Returns whether a snapshot continues as the episode did."""
-    step, snapshot = middle
-    self.reset(index, 0)
-    for _ in range(2):  # What follows must not change the snapshot.
-      self._snapshots.restore(index, snapshot)
-      for moment, action in zip(moments[step + 1 :], played[step:]):
-        if not environment_rules.equal(moment, self.step(index, action)):
-          return False
-    return True
+    self._snapshots.restore(index, snapshot)
+    return all(
+        environment_rules.equal(moments[t + 1], self.step(index, played[t]))
+        for t in range(step, min(step + _SNAPSHOT_INTERVAL, len(played)))
+    )
 
   def _try(self, function: Callable[..., Any], *arguments: Any) -> Any:
     """Returns the result of a function, None if it raises."""

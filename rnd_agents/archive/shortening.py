@@ -12,6 +12,8 @@ end in the same cell with no lower score.
 from collections.abc import Hashable
 from typing import NamedTuple
 
+import numpy as np
+
 from rnd_agents import errors
 from rnd_agents.archive import archive as archive_lib
 from rnd_agents.archive import returning
@@ -44,19 +46,32 @@ def best_trajectory(
 ) -> Trajectory:
   """Returns the best trajectory of a world, with fewer detours.
 
-  The archive stays as it is.
+  The archive stays as it is. Its trajectory is played first, and must have the
+  score and the length that the archive says.
 
   Args:
     returner: Its first environment plays.
     archive: An archive with a best trajectory of the world.
     world: Number of the world.
     max_env_steps: Steps after which no further try begins; 0 for no tries.
+
+  Raises:
+    NotPutBack: If the trajectory has another score when it is played again.
   """
   cell = archive.best(world)
   if cell is None:
     raise errors.InvalidValue(f'World {world} has no trajectory yet.')
   node = int(archive.column('node')[cell])
   best = _play(returner, world, archive.actions_to(node))
+  score, length = (archive.column(name)[cell] for name in ('score', 'length'))
+  if best.length != length or not np.isclose(best.scores[-1], score, 1e-6):
+    raise returning.NotPutBack(
+        f'The best trajectory of world {world} has score'
+        f' {best.scores[-1]:.6g} in {best.length} steps when it is played again'
+        f' from its beginning, and had {score:.6g} in {length}: copies of the'
+        " environment's state leave something out, so that"
+        ' explore.snapshot_memory_mb must be 0, in a new folder.'
+    )
   num_steps, tried = 0, {best.actions}
   found = True
   while found:

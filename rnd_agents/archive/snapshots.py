@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 
 import gymnasium
 from gymnasium.envs import registration
+import numpy as np
 
 # Never part of a snapshot: they stay the same, and many cannot be pickled.
 _CONSTANT = (
@@ -28,6 +29,65 @@ _CONSTANT = (
     types.FunctionType,
     types.ModuleType,
 )
+
+
+class _StickyALE:
+  """An ALE whose copies of its state include the action that it repeats.
+
+  With sticky actions, a frame repeats the action of the frame before with
+  `repeat_action_probability` (Machado et al., 2018, arXiv 1709.06009). ALE
+  keeps that action outside its state and does not tell it. It follows from
+  ALE's generator, a Mersenne twister: a frame draws a number for each of two
+  players. The action is set by frames that are played before ALE's own state
+  is restored.
+  """
+
+  def __init__(self, ale: Any):
+    """Creates the object.
+
+    Args:
+      ale: An `ale_py.ALEInterface`; the next reset must have a seed.
+    """
+    self._ale = ale
+    self._probability = ale.getFloat('repeat_action_probability')
+    self._begin(0, 0)
+
+  def __getattr__(self, name: str) -> Any:
+    return getattr(self._ale, name)
+
+  def loadROM(self, path: Any) -> None:  # pylint: disable=invalid-name
+    """Loads a game, which seeds ALE's generator."""
+    self._ale.loadROM(path)
+    self._begin(self._ale.getInt('random_seed'), 0)
+    self._action = (self._ale.getLegalActionSet()[0], 1.0)
+
+  def act(self, *action: Any) -> int:
+    """Plays a frame; returns its reward."""
+    draw, _ = self._draw(1)
+    self._num_frames += 1
+    if draw / 2**32 >= self._probability:
+      self._action = action
+    return self._ale.act(*action)
+
+  def cloneState(self, **options: Any) -> Any:  # pylint: disable=invalid-name
+    """Returns a copy of the state."""
+    state = self._ale.cloneState(**options)
+    return state, self._action, self._seed, self._num_frames
+
+  def restoreState(self, copy: Any) -> None:  # pylint: disable=invalid-name
+    """Restores a copy of the state."""
+    state, action, seed, num_frames = copy
+    while self._action != action:
+      self.act(*action)
+    self._ale.restoreState(state)
+    self._begin(seed, num_frames)
+
+  def _begin(self, seed: int, num_frames: int) -> None:
+    """Lets the draws continue as ALE's do after so many frames."""
+    self._seed, self._num_frames = seed, num_frames
+    rng = np.random.RandomState(seed % 2**32)
+    self._draw = lambda n: rng.randint(2**32, size=2 * n, dtype=np.uint32)
+    self._draw(num_frames)
 
 
 class Snapshots:
@@ -41,6 +101,11 @@ class Snapshots:
     """
     # [environment][layer], the outermost first.
     self._layers = [list(_layers(env)) for env in envs]
+    for layers in self._layers:
+      if hasattr(layers[-1], 'ale') and not isinstance(
+          layers[-1].ale, _StickyALE
+      ):
+        layers[-1].ale = _StickyALE(layers[-1].ale)
     self._constants: list[Any] = []
     self._indices: dict[int, int] = {}  # Of the constants, by id.
     self._is_constant: dict[type, bool] = {}

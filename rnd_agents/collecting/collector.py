@@ -163,10 +163,6 @@ class Collector(abc.ABC):
   def close(self) -> None:
     """Closes the environments."""
 
-  def environments(self) -> Sequence[vector_environment.VectorPyEnvironment]:
-    """Returns the environments in this process, for a watchdog."""
-    return ()
-
 
 class Ahead(NamedTuple):
   """A rollout that is collected while the learner learns.
@@ -216,10 +212,6 @@ class Shards:
   def num_environments(self) -> int:
     """B, of all shards together."""
     return self._slices[-1].stop
-
-  def environments(self) -> list[vector_environment.VectorPyEnvironment]:
-    """Returns the environments in this process, for a watchdog."""
-    return [e for each in self._collectors for e in each.environments()]
 
   def reset(self) -> None:
     """Starts new episodes."""

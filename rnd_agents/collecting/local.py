@@ -27,9 +27,10 @@ from tf_agents.typing import types
 from tf_agents.utils import common
 
 from rnd_agents import _compat
+from rnd_agents import action_masks
+from rnd_agents import action_ranges
 from rnd_agents.collecting import collector
 from rnd_agents.environments import failures
-from rnd_agents.environments import vector_environment
 from rnd_agents.evaluation import visits
 
 
@@ -76,9 +77,6 @@ class LocalCollector(collector.Collector):
   @functools.cached_property
   def _policy(self) -> tf_policy.TFPolicy:
     return self._recipe.make_policy(self.specs, self.num_environments)
-
-  def environments(self) -> Sequence[vector_environment.VectorPyEnvironment]:
-    return [self._environment]
 
   def close(self) -> None:
     close(self._environment)
@@ -403,7 +401,7 @@ class SeededPolicy(tf_policy.TFPolicy):
 
 
 class UniformPolicy(SeededPolicy):
-  """Draws actions evenly between the bounds of the action spec.
+  """Draws actions evenly in the range of the action spec.
 
   Policy state and policy info are those of another policy that sees the same
   time steps: a replay stores the memory of a recurrent policy with random
@@ -421,25 +419,38 @@ class UniformPolicy(SeededPolicy):
     outer_dims = tf.shape(time_step.step_type)
     # `TFPyEnvironment` must not step before it has returned the time step.
     with tf.control_dependencies(tf.nest.flatten(time_step)):
+      _, mask = action_masks.split_mask(time_step.observation)
       return [
           self._draw_leaf(spec, outer_dims)
+          if mask is None
+          else self._draw_allowed(spec, mask)
           for spec in tf.nest.flatten(self.action_spec)
       ]
+
+  def _draw_allowed(
+      self, spec: types.BoundedTensorSpec, mask: tf.Tensor
+  ) -> tf.Tensor:
+    """Draws actions [B, ...] that a mask [B, ..., values] allows."""
+    ranks = tf.cumsum(tf.cast(mask, tf.float64), axis=-1)
+    drawn = self._generator.uniform(tf.shape(mask)[:-1], dtype=tf.float64)
+    # The k-th allowed action has as many before it whose rank is k at most.
+    k = tf.floor(drawn * ranks[..., -1])
+    is_before = ranks <= k[..., tf.newaxis]
+    return tf.reduce_sum(tf.cast(is_before, spec.dtype), axis=-1)
 
   def _draw_leaf(
       self, spec: types.BoundedTensorSpec, outer_dims: tf.Tensor
   ) -> tf.Tensor:
     """Draws actions [B, ...] of one `BoundedTensorSpec`."""
-    low, high = (
-        np.asarray(bound, np.float64) for bound in (spec.minimum, spec.maximum)
-    )
     drawn = self._generator.uniform(
         tf.concat([outer_dims, spec.shape], axis=0), dtype=tf.float64
     )
     if spec.dtype.is_integer:
+      low, high = (
+          np.asarray(x, np.float64) for x in (spec.minimum, spec.maximum)
+      )
       drawn = tf.floor(low + drawn * (high - low + 1.0))
     else:
-      # As TF-Agents samples actions without bounds.
-      low, high = np.clip([low, high], spec.dtype.min / 8, spec.dtype.max / 8)
+      low, high = action_ranges.finite_range(spec)
       drawn = low + drawn * (high - low)
     return tf.cast(tf.minimum(drawn, high), spec.dtype)

@@ -19,6 +19,7 @@ from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 from tf_agents.utils import nest_utils
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.networks import encoders
@@ -35,7 +36,8 @@ class Transitions(NamedTuple):
   """Transitions [B, T] of a rollout in their order, or a minibatch [M] of them.
 
   Attributes:
-    next_observation: nest of tensors [outer..., ...]: raw observations.
+    next_observation: nest of tensors [outer..., ...]: raw observations, without
+      their action masks.
     valid: booleans [outer...]; False for an entry without a transition:
       padding, or the step from the end of an episode to the next episode. None
       if all are transitions.
@@ -75,12 +77,13 @@ class Transitions(NamedTuple):
       return tf.nest.map_structure(lambda x: x[:, 1:], nest)
 
     step_type = begin(experience.step_type)
+    observation = action_masks.without_mask(experience.observation)
     info = experience.policy_info
     has_episodic = isinstance(info, dict) and 'episodic' in info
     return cls(
-        next_observation=end(experience.observation),
+        next_observation=end(observation),
         valid=tf.not_equal(step_type, ts.StepType.LAST),
-        observation=begin(experience.observation),
+        observation=begin(observation),
         action=begin(experience.action),
         is_first=tf.equal(step_type, ts.StepType.FIRST),
         episodic=end(info['episodic']) if has_episodic else None,
@@ -157,12 +160,13 @@ class PreviousRow(tf.Module):
     kept = _kept(row)
     valid = is_known & ~row.is_first()
     next_is_first = ~valid
+    new = kept
     if mask is not None:
       valid, next_is_first = valid & mask, next_is_first & mask
-      kept = nest_utils.where(mask, kept, before)
-    self._rows.assign(kept)
+      new = nest_utils.where(mask, kept, before)
+    self._rows.assign(new)
     return Transitions(
-        next_observation=row.observation,
+        next_observation=kept[0],
         valid=valid,
         observation=observation,
         action=action,
@@ -172,7 +176,8 @@ class PreviousRow(tf.Module):
 
 
 def _kept(row: trajectory.Trajectory) -> tuple[types.NestedTensor, ...]:
-  return row.observation, row.action, row.step_type
+  observation = action_masks.without_mask(row.observation)
+  return observation, row.action, row.step_type
 
 
 def merge_time(nest: types.NestedTensor) -> types.NestedTensor:
@@ -481,7 +486,10 @@ def from_function(
         f'{name} must be a function of (time_step_spec, action_spec), such as'
         f' @create_rnd (without brackets), got {curiosity_fn!r}.'
     ) from error
-  curiosity = curiosity_fn(time_step_spec, action_spec)
+  observation = action_masks.without_mask(time_step_spec.observation)
+  curiosity = curiosity_fn(
+      time_step_spec._replace(observation=observation), action_spec
+  )
   if not isinstance(curiosity, Curiosity):
     raise errors.InvalidType(
         f'{name} must return a Curiosity, got {type(curiosity).__name__}.'
@@ -500,7 +508,8 @@ def observation_spec(
   """Returns the specs of a curiosity's input, for building its networks.
 
   Args:
-    environment_observation_spec: A nest of tensor specs.
+    environment_observation_spec: A nest of tensor specs; an action mask is left
+      out.
     observation_fn: Function that selects the input, from a nest of tensors
       [outer..., *shape] to another. Discrete entries are one-hot, so that their
       numbers do not count as sizes, and pictures [h, w, c], as in
@@ -513,7 +522,9 @@ def observation_spec(
   Raises:
     InvalidValue: If the function does not fit the observations.
   """
-  specs = tensor_spec.from_spec(environment_observation_spec)
+  specs = tensor_spec.from_spec(
+      action_masks.without_mask(environment_observation_spec)
+  )
   if observation_fn is None:
     return encoders.float_spec(specs)
   example = tf.nest.map_structure(
@@ -576,7 +587,9 @@ class SeenObservations(tf.Module):
         dict(observation_clip_value=ranges.ABOVE_0.or_none()),
         dict(observation_clip_value=clip_value),
     )
-    self._environment_spec = tensor_spec.from_spec(environment_observation_spec)
+    self._environment_spec = tensor_spec.from_spec(
+        action_masks.without_mask(environment_observation_spec)
+    )
     self._observation_fn = observation_fn
     self._clip_value = clip_value
     self.spec = observation_spec(environment_observation_spec, observation_fn)
@@ -595,7 +608,9 @@ class SeenObservations(tf.Module):
       A nest of float32 tensors [outer..., ...].
     """
     seen = tf.nest.map_structure(
-        encoders.encode_discrete, observations, self._environment_spec
+        encoders.encode_discrete,
+        action_masks.without_mask(observations),
+        self._environment_spec,
     )
     if self._observation_fn is not None:
       seen = self._observation_fn(seen)

@@ -11,6 +11,7 @@ from rnd_agents.environments import episode_log
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
+from rnd_agents.environments import interface
 from rnd_agents.environments import loaders
 from rnd_agents.environments import minigrid_family
 from rnd_agents.environments import single_environment
@@ -23,6 +24,7 @@ __all__ = [
     'episode_seeds',
     'failures',
     'gymnasium_spaces',
+    'interface',
     'loaders',
     'minigrid_family',
     'single_environment',

@@ -25,6 +25,7 @@ import warnings
 from absl import app
 from absl import flags
 import gymnasium
+from gymnasium import spaces as spaces_lib
 from gymnasium.utils import env_checker
 import numpy as np
 import tensorflow as tf
@@ -48,6 +49,8 @@ _STEPS_BEFORE = (0, 7, _REPLAYED_STEPS)
 # With fewer episodes or steps a common length may be chance.
 _TIME_LIMIT_EPISODES = 3
 _TIME_LIMIT_STEPS = 5
+# Episodes whose texts are compared.
+_TEXT_EPISODES = 8
 
 
 class Finding(NamedTuple):
@@ -220,6 +223,7 @@ class _Check:
       )
       self._play_episodes(first, num_episodes, episodes)
       self._check_inside(second.env)
+      self._check_text(second.env)
       self._check_repeats(self._make_watched(), self._make_watched())
       if self._findings.has_faults():
         left_out.append('a batch (fix the faults first)')
@@ -261,6 +265,7 @@ class _Check:
   ) -> None:
     """Plays whole episodes, adds them to `episodes`, checks their ends."""
     steps_left = self._max_steps
+    limits: list[bool] = []  # Of truncated episodes, whether terminated, too.
     while len(episodes) < num_episodes and steps_left > 0:
       moments = env.play(
           None if episodes else self._seed, self._seed + len(episodes)
@@ -272,12 +277,20 @@ class _Check:
       steps_left -= moment.step
       if moment.ended:
         terminated = bool(np.any(moment.terminated))
+        if np.any(moment.truncated):
+          limits.append(terminated)
         episodes.append(CheckedEpisode(return_, moment.step, terminated))
     lengths = {episode.length for episode in episodes}
     if not lengths:
       self._findings.add(
           'episode-end',
           f'No episode has ended in {self._max_steps} random steps.',
+      )
+    elif limits and all(limits):
+      self._findings.add(
+          'time-limit',
+          f'{_count(len(limits), "episode")} of {len(episodes)} ended both'
+          ' terminated and truncated, which counts as terminated.',
       )
     elif (
         len(episodes) >= _TIME_LIMIT_EPISODES
@@ -306,6 +319,28 @@ class _Check:
     rule = 'observation-copy'
     if rule in findings:
       self._findings.add(rule, f'Inside of the wrappers: {findings[rule]}')
+
+  def _check_text(self, env: gymnasium.Env) -> None:
+    """Checks whether text that changes is left out of what agents see."""
+    space, seen = env.unwrapped.observation_space, env.observation_space
+    if not isinstance(space, spaces_lib.Dict):
+      return
+    seen = seen if isinstance(seen, spaces_lib.Dict) else {}
+    for key, part in space.items():
+      kept = key in seen and not gymnasium_spaces.is_text(seen[key])
+      if kept or not gymnasium_spaces.is_text(part):
+        continue
+      with contextlib.suppress(Exception):  # It may need its wrappers.
+        texts = [
+            env.unwrapped.reset(seed=seed)[0][key]
+            for seed in range(self._seed, self._seed + _TEXT_EPISODES)
+        ]
+        if len(set(texts)) > 1:
+          self._findings.add(
+              'text',
+              f'Agents do not see the text {key!r}, such as {texts[0]!r}, which'
+              ' differs between episodes.',
+          )
 
   def _check_repeats(
       self, first: rules.WatchedEpisodes, second: rules.WatchedEpisodes

@@ -30,7 +30,8 @@ RULES = {
         ' single_environment.from_old_gym.'),
     'raises': (
         FAULT, 'Let reset take seed and options and return 2 values, step every'
-        ' action of the space and return 5, and close do nothing the second'
+        ' action of the space and return 5, or wrap it in'
+        ' interface.adapt_old_interface; let close do nothing the second'
         ' time.'),
     'action-unchanged': (FAULT, 'Work on a copy: action = np.array(action).'),
     'observation-copy': (
@@ -47,8 +48,12 @@ RULES = {
         WARNING, 'Give a time limit: load_environment(...,'
         ' max_episode_steps=N).'),
     'time-limit': (
-        NOTE, 'If it is a limit, report truncated or give max_episode_steps=N;'
-        ' if the task ends there, nothing is wrong.'),
+        NOTE, 'If it is a limit, report truncated alone, or cut one step before'
+        ' it: load_environment(..., max_episode_steps=N - 1). If the task ends'
+        ' there, nothing is wrong.'),
+    'text': (
+        NOTE, 'If the text says what to do, encode it as numbers in a wrapper;'
+        " MiniGrid's missions: load_minigrid.mission = 'words'."),
     'seed-repeats': (
         FAULT, 'Call super().reset(seed=seed) in reset, draw from'
         ' self.np_random only, and seed the simulator within.'),

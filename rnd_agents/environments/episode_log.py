@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rnd_agents.environments import episode_seeds
+from rnd_agents.environments import infos as infos_lib
 
 # Finished episodes kept for `pop_episodes`: a program that never pops them
 # must not run out of memory.
@@ -133,13 +134,19 @@ class EpisodeLog:
       terminated: Booleans [B], False where a time limit cut the episode.
       infos: Gymnasium's infos of this step.
     """
-    success = known(infos, self._success_key, indices)
-    rooms = known(infos, 'rooms_visited', indices)
-    time_steps = known(infos, 'time_steps', indices)
+    success = infos_lib.numbers(
+        infos, self._success_key, indices, infos_lib.FLAG
+    )
+    rooms = infos_lib.numbers(
+        infos, 'rooms_visited', indices, infos_lib.COUNT
+    )
+    time_steps = infos_lib.numbers(
+        infos, 'time_steps', indices, infos_lib.COUNT
+    )
     recorded = infos.get('episode')
-    returns = {}
+    returns: dict[int, float] = {}
     if isinstance(recorded, dict):  # Of RecordEpisodeStatistics.
-      returns = known(recorded, 'r', indices)
+      returns = infos_lib.numbers(recorded, 'r', indices, infos_lib.NUMBER)
     for i in indices:
       self._finished.append(
           Episode(
@@ -172,15 +179,3 @@ class EpisodeLog:
   def set_state(self, state: dict[str, Any]) -> None:
     """Restores a copy of the state that `get_state` returned."""
     vars(self).update(state)
-
-
-def known(
-    infos: dict[str, Any], key: str, indices: Sequence[int]
-) -> dict[int, Any]:
-  """Returns {i: infos[key][i]} for those `indices` that have the key."""
-  values = infos.get(key)
-  if values is None:
-    return {}
-  # Gymnasium marks with an underscore which environments gave the key.
-  given = infos.get('_' + key)
-  return {i: values[i] for i in indices if given is None or given[i]}

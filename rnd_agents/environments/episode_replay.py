@@ -17,9 +17,9 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.typing import types
 
-from rnd_agents import errors
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
+from rnd_agents.environments import interface
 
 # Longer episodes are not saved: with a task without an end every checkpoint
 # would be larger than the last one and take longer to replay.
@@ -102,11 +102,11 @@ class SeededEpisodes(gymnasium.Wrapper):
       )
     self._start_episode(seed, options)
     try:
-      return self.env.reset(seed=seed, options=options)
-    except Exception as error:
-      raise failures.failure_of(
-          error, 'reset', self._environment_index
-      ) from error
+      return interface.checked_reset(
+          self.env, self.env.reset(seed=seed, options=options)
+      )
+    except BaseException as error:
+      raise self._failure_of(error, 'reset') from error
 
   def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     """Steps the environment.
@@ -133,18 +133,22 @@ class SeededEpisodes(gymnasium.Wrapper):
         self._chunks.append(self._stacked(self._actions))
         self._actions.clear()
     try:
-      step = self.env.step(action)
-      if isinstance(step[1], np.ndarray) and step[1].ndim:
-        raise errors.InvalidValue(
-            'the reward must be one number, and has shape'
-            f' {list(step[1].shape)}'
-        )
+      step = interface.checked_step(self.env, self.env.step(action))
       self._ended = step[2] or step[3]
       return step
-    except Exception as error:
-      failure = failures.failure_of(error, 'step', self._environment_index)
+    except BaseException as error:
+      failure = self._failure_of(error, 'step')
       failure.episode_step = failures.episode_step(self._length, self._seed)
       raise failure from error
+
+  def _failure_of(
+      self, error: BaseException, method: str
+  ) -> failures.EnvironmentFailure:
+    if failures.is_of_user(error):
+      raise error
+    return interface.failure_with_advice(
+        error, method, self.env, self._environment_index
+    )
 
   def call_if_among(self, indices: Sequence[int], name: str) -> Any:
     """Calls a method of the environment if its index is among `indices`.

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import contextlib
 import importlib
 import re
+import signal
+import threading
 import traceback
 import types
 from typing import Any
@@ -140,6 +142,15 @@ def explained(name: str, env_kwargs: dict[str, Any]) -> Iterator[None]:
     raise EnvironmentSetupError(
         f'{name} does not take {env_kwargs}: {error}'
     ) from error
+
+
+def is_of_user(error: BaseException) -> bool:
+  """Returns whether an error is the user's Ctrl-C, which Python raises here."""
+  return (
+      isinstance(error, KeyboardInterrupt)
+      and threading.current_thread() is threading.main_thread()
+      and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+  )
 
 
 def episode_step(number: int, seed: int | None) -> str:

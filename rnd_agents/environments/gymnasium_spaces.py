@@ -4,21 +4,32 @@
 
 Each converter reads a space once and returns the nest of specs together with a
 function that converts one batch, so that no step inspects a space.
-Dict spaces become dicts, Tuple spaces tuples.
+Dict spaces become dicts, Tuple spaces tuples. Keys that SavedModels cannot have
+are renamed: what is not a letter, a digit or one of _./- becomes an underscore.
 """
 
 from collections.abc import Callable, Iterable
+import functools
 import math
+import re
 from typing import Any
 
 from absl import logging
 from gymnasium import spaces
 import numpy as np
+import tensorflow as tf
 from tf_agents.specs import array_spec
 from tf_agents.typing import types
 
+from rnd_agents import action_masks
+from rnd_agents import action_ranges
 from rnd_agents import errors
+from rnd_agents import words
 from rnd_agents.environments import failures
+
+# Characters that the keys of specs, and names of SavedModels, cannot have.
+_NOT_IN_KEYS = re.compile(r'[^A-Za-z0-9_./-]')
+_NOT_IN_NAMES = re.compile(r'[^A-Za-z0-9_]')
 
 Converter = Callable[[Any], types.NestedArray]
 
@@ -39,6 +50,17 @@ _SPEC_DTYPES = {
 }
 
 
+class Words(spaces.Box):
+  """Texts of up to `length` words, as `words.Vocabulary` encodes them."""
+
+  def __init__(self, num_ids: int, length: int):
+    super().__init__(0, num_ids - 1, (length,), np.uint8)
+
+
+class SpaceWithMask(spaces.Dict):
+  """The space of an `ObservationWithMask`, with an entry for each field."""
+
+
 def observation_converter(
     space: spaces.Space, name: str = 'observation'
 ) -> tuple[types.NestedArraySpec, Converter]:
@@ -54,18 +76,25 @@ def observation_converter(
     space: The observation space of one environment.
     name: Name of the spec, and prefix of the names of its parts.
   """
+  if isinstance(space, SpaceWithMask):
+    specs, convert_parts = _joined(space, {
+        'observation': observation_converter(space['observation'], name),
+        'action_mask': observation_converter(space['action_mask'], 'mask'),
+    }, name)
+    return (
+        action_masks.ObservationWithMask(**specs),
+        lambda batch: action_masks.ObservationWithMask(**convert_parts(batch)),
+    )
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
     parts = {}
     for key, part in _parts(space):
       if is_text(part):
         logging.info('%s/%s is text, which no spec holds: dropped.', name, key)
+      elif 0 in (part.shape or ()):
+        logging.info('%s/%s holds no number: dropped.', name, key)
       else:
-        parts[key] = observation_converter(part, f'{name}/{key}')
-    if not parts:
-      raise failures.EnvironmentSetupError(
-          f'{name!r} has no part that is an array: {space}.'
-      )
-    return _joined(space, parts)
+        parts[key] = observation_converter(part, f'{name}/{_spec_key(key)}')
+    return _joined(space, parts, name)
   if is_text(space):
     raise failures.EnvironmentSetupError(
         f'{name!r} is text only, which a TF-Agents spec cannot hold; add a '
@@ -102,9 +131,11 @@ def action_converter(
   is not finite or an integer out of range, and TypeError for floating numbers
   in place of integers.
 
-  Discrete actions count from 0 in the spec, also if the space starts elsewhere,
-  as TF-Agents' networks expect. Continuous ones are clipped to the space: a PPO
-  policy samples from a normal distribution, which has no bounds.
+  Discrete actions, integer Boxes too, count from 0 in the spec, also if the
+  space starts elsewhere, as TF-Agents' networks expect. Continuous ones are
+  clipped to the bounds of the spec: a PPO policy samples from a normal
+  distribution, which has none. `action_ranges.finite_range` stands in for
+  infinite bounds of the space.
 
   Args:
     space: The action space of one environment.
@@ -113,20 +144,20 @@ def action_converter(
   """
   if isinstance(space, (spaces.Dict, spaces.Tuple)):
     return _joined(space, {
-        key: action_converter(part, num_environments, f'{name}/{key}')
+        key: action_converter(
+            part, num_environments, f'{name}/{_spec_key(key)}'
+        )
         for key, part in _parts(space)
-    })
+    }, name, is_action=True)
   spec = _array_spec(space, name, round_inward=True)
-  start = getattr(space, 'start', 0)
-  if np.any(start):
-    spec = array_spec.BoundedArraySpec(
-        spec.shape, spec.dtype, 0, spec.maximum - start, spec.name
-    )
-  else:
-    start = None
-  shape = (num_environments,) + spec.shape
-  minimum, maximum = spec.minimum, spec.maximum
+  start = _start(space)
   is_floating = space.dtype.kind == 'f'
+  if start is not None:
+    spec = _from_zero_spec(spec, start)
+  elif is_floating:
+    spec = _with_finite_range(spec)
+  minimum, maximum = spec.minimum, spec.maximum
+  shape = (num_environments,) + spec.shape
 
   def convert(action: Any) -> np.ndarray:
     array = np.asarray(action)
@@ -145,8 +176,9 @@ def action_converter(
       array = np.clip(array, minimum, maximum)
     else:
       _check_range(array, minimum, maximum, name)
-    array = array.astype(space.dtype, copy=False)
-    return array if start is None else array + start
+    if start is not None:
+      array = array + start
+    return array.astype(space.dtype, copy=False)
 
   return spec, convert
 
@@ -154,12 +186,67 @@ def action_converter(
 def from_zero(space: spaces.Space, action: Any) -> types.NestedArray:
   """Returns an action of a space, or a batch of them, counted from 0."""
   if isinstance(space, spaces.Dict):
-    return {key: from_zero(space[key], action[key]) for key in space.spaces}
+    return {
+        _spec_key(key): from_zero(space[key], action[key])
+        for key in space.spaces
+    }
   if isinstance(space, spaces.Tuple):
     return tuple(
         from_zero(*pair) for pair in zip(space.spaces, action, strict=True)
     )
-  return np.asarray(action) - getattr(space, 'start', 0)
+  start = _start(space)
+  return np.asarray(action) if start is None else action - start
+
+
+def num_values(space: spaces.Space) -> np.ndarray | None:
+  """Returns the number of values of each entry; None unless discrete."""
+  if isinstance(space, (spaces.Dict, spaces.Tuple)) or is_text(space):
+    return None
+  spec, _ = action_converter(space, 1)
+  if not np.issubdtype(spec.dtype, np.integer):
+    return None
+  return np.broadcast_to(spec.maximum, spec.shape) + 1
+
+
+def _start(space: spaces.Space) -> np.ndarray | None:
+  """Returns the smallest values of discrete actions; None for 0 and floats."""
+  start = getattr(space, 'start', 0)
+  if isinstance(space, spaces.Box) and space.dtype.kind != 'f':
+    start = space.low
+  return np.asarray(start, np.int64) if np.any(start) else None
+
+
+def _from_zero_spec(
+    spec: array_spec.BoundedArraySpec, start: np.ndarray
+) -> array_spec.BoundedArraySpec:
+  """Returns the spec of discrete actions that are counted from 0."""
+  # Python's integers: the range of an int64 may exceed an int64.
+  largest = np.subtract(spec.maximum, start, dtype=object)
+  action_ranges.check_num_values(spec.name, int(np.max(largest)) + 1)
+  bounds = _cast_bounds(np.zeros_like(start), largest, spec.dtype, False)
+  return array_spec.BoundedArraySpec(spec.shape, spec.dtype, *bounds, spec.name)
+
+
+def _with_finite_range(
+    spec: array_spec.BoundedArraySpec
+) -> array_spec.BoundedArraySpec:
+  """Returns the spec with a range in place of infinite bounds."""
+  low, high = action_ranges.finite_range(spec)
+  if (low == spec.minimum).all() and (high == spec.maximum).all():
+    return spec
+  bounds = _cast_bounds(low, high, spec.dtype, False)
+  _say_once(
+      f'{spec.name!r} has infinite bounds: its range is {bounds[0]} to'
+      f' {bounds[1]}, for random steps and policies alike. Give the space'
+      ' bounds for another one.'
+  )
+  return array_spec.BoundedArraySpec(spec.shape, spec.dtype, *bounds, spec.name)
+
+
+@functools.cache
+def _say_once(text: str) -> None:
+  """Logs a text, once a process: many batches may have the same space."""
+  logging.info('%s', text)
 
 
 def check_finite_batch(array: np.ndarray, name: str) -> None:
@@ -265,13 +352,44 @@ def _parts(space: spaces.Space) -> Iterable[tuple[Any, spaces.Space]]:
 def _joined(
     space: spaces.Space,
     parts: dict[Any, tuple[types.NestedArraySpec, Converter]],
+    name: str,
+    is_action: bool = False,
 ) -> tuple[types.NestedArraySpec, Converter]:
   """Returns one (spec, function) from those of the parts, by key."""
-  specs = {key: spec for key, (spec, _) in parts.items()}
+  if not parts:
+    raise failures.EnvironmentSetupError(
+        f'{name!r} has no part that is an array: {space}.'
+    )
+  specs = {_spec_key(key): spec for key, (spec, _) in parts.items()}
   converters = {key: convert for key, (_, convert) in parts.items()}
+  # SavedModels tell names apart by these characters.
+  names = [
+      _NOT_IN_NAMES.sub('_', spec.name).lower()
+      for spec in tf.nest.flatten([spec for spec, _ in parts.values()])
+  ]
+  if len(set(names)) < len(names):
+    raise failures.EnvironmentSetupError(
+        f'Two keys of {name!r} have one name in a SavedModel, where letters'
+        ' have one case and other characters are underscores:'
+        f' {list(parts)}. Rename one in a wrapper.'
+    )
   if isinstance(space, spaces.Dict):
+    for key in parts:
+      if _spec_key(key) != key:
+        logging.info(
+            'Key %r of %s is %r in specs and saved policies.',
+            key,
+            name,
+            _spec_key(key),
+        )
+    # (key of what is given, key of what is returned, function)
+    pairs = [
+        (_spec_key(key), key, convert) if is_action
+        else (key, _spec_key(key), convert)
+        for key, convert in converters.items()
+    ]
     return specs, lambda batch: {
-        key: convert(batch[key]) for key, convert in converters.items()
+        new: convert(batch[old]) for old, new, convert in pairs
     }
 
   def convert_tuple(batch: Any) -> tuple[types.NestedArray, ...]:
@@ -280,6 +398,24 @@ def _joined(
     return tuple(convert(batch[i]) for i, convert in converters.items())
 
   return tuple(specs.values()), convert_tuple
+
+
+def _spec_key(key: Any) -> str:
+  """Returns the key of a part in specs: one that SavedModels can have."""
+  return _NOT_IN_KEYS.sub('_', str(key)) or '_'
+
+
+def renamed_keys(space: spaces.Space, name: str) -> dict[str, Any]:
+  """Returns {name in the specs: key of the space} of keys that differ."""
+  if not isinstance(space, (spaces.Dict, spaces.Tuple)):
+    return {}
+  renamed = {}
+  for key, part in _parts(space):
+    path = f'{name}/{_spec_key(key)}'
+    if isinstance(space, spaces.Dict) and _spec_key(key) != key:
+      renamed[path] = key
+    renamed |= renamed_keys(part, path)
+  return renamed
 
 
 def is_text(space: spaces.Space) -> bool:
@@ -308,11 +444,24 @@ def _array_spec(
         'fixed shape. Supported are Box, Discrete, MultiDiscrete, MultiBinary, '
         'and Dict and Tuple of these; add a wrapper that converts it.'
     )
+  if 0 in space.shape:
+    raise failures.EnvironmentSetupError(
+        f'{name!r} has shape {space.shape}, which holds no number.'
+    )
+  if not np.all(minimum <= maximum):
+    raise failures.EnvironmentSetupError(
+        f'{name!r} has bounds that are NaN or crossed: from {minimum} to'
+        f' {maximum}.'
+    )
   dtype = _SPEC_DTYPES.get(np.dtype(space.dtype).name)
   if dtype is None:
     raise failures.EnvironmentSetupError(
         f'{name!r} has dtype {space.dtype}, which is unsupported.'
     )
+  if round_inward and dtype == np.uint8:  # TensorFlow Probability lacks it.
+    dtype = np.int32
+  if isinstance(space, Words):
+    name = words.spec_name(name)
   minimum, maximum = _cast_bounds(minimum, maximum, dtype, round_inward)
   return array_spec.BoundedArraySpec(
       space.shape, dtype, minimum=minimum, maximum=maximum, name=name

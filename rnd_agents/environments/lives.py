@@ -73,9 +73,15 @@ class Lives:
     before = self.left
     if self._key in infos:
       given = infos.get(f'_{self._key}', True)  # Gymnasium's mark.
-      self.left = np.where(given, infos[self._key], before)
+      left = np.asarray(infos[self._key])
+      if left.dtype.kind not in 'biuf' or left.size not in (1, before.size):
+        raise failures.EnvironmentFailure(
+            f'load_environment.lives_key is {self._key!r}, whose values in its'
+            f' infos are not numbers: {left.tolist()}.'
+        )
+      self.left = np.where(given, left.ravel(), before)
     elif not is_first.all():
-      told = sorted(key for key in infos if not key.startswith('_'))
+      told = sorted(str(key) for key in infos if str(key)[:1] != '_')
       raise failures.EnvironmentFailure(
           f'load_environment.lives_key is {self._key!r}, which is not among its'
           f' infos {told}.'

@@ -6,7 +6,9 @@ from collections.abc import Callable
 import contextlib
 import difflib
 import functools
+from importlib import metadata
 import re
+import sys
 from typing import Any
 
 import gin
@@ -68,6 +70,7 @@ def load_environment(
     success_key: str = vector_environment.SUCCESS_KEY,
     lives_key: str | None = None,
     life_discount: float = 0.0,
+    action_mask_key: str | None = None,
     step_timeout_s: float | None = vectorization_lib.STEP_TIMEOUT_S,
     preprocessing: bool = True,
 ) -> vector_environment.VectorPyEnvironment:
@@ -80,7 +83,7 @@ def load_environment(
 
   Args:
     env: A Gymnasium id, also as 'module_to_import:id'; or a callable that
-      returns a new `gymnasium.Env` each time.
+      returns a new `gymnasium.Env` each time, also as 'module:callable'.
     num_environments: Number of copies.
     seed: Seed from which the seeds of all episodes are drawn. With
       'vector_entry_point', environment i starts from seed + i and continues by
@@ -108,6 +111,9 @@ def load_environment(
       games). The episode continues when one is lost. None for no lives.
     life_discount: Factor on the discount where a life is lost, with
       `lives_key`. 0 ends returns as a termination does, 1 has no effect.
+    action_mask_key: Key of a `Dict` observation, or else of the infos, with a 1
+      for each discrete action that is allowed and a 0 for others. No network
+      sees the mask, and no policy chooses another action. None for no mask.
     step_timeout_s: Longest wait for a worker process of 'async', which then
       counts as hung; None waits without a limit.
     preprocessing: Whether ALE and MiniGrid ids are preprocessed; False loads
@@ -133,6 +139,11 @@ def load_environment(
     raise failures.EnvironmentSetupError(
         f'action_repeat must be at least 1, not {action_repeat}.'
     )
+  if action_repeat > 1 and action_mask_key is not None:
+    raise failures.EnvironmentSetupError(
+        'action_repeat would repeat actions that the mask of'
+        ' load_environment.action_mask_key then forbids: leave one of them out.'
+    )
   if action_repeat > 1:
     vectorization_lib.check_wrappers(wrappers)
     repeat = functools.partial(
@@ -145,6 +156,8 @@ def load_environment(
         'For an environment of your own: load_environment(lambda: MyEnv()).'
     )
   env_kwargs = dict(env_kwargs or {})
+  if isinstance(env, str):
+    env = _callable_named(env) or env
   name = vectorization_lib.default_name(env)
   batch_arguments: dict[str, Any] = dict(
       num_environments=num_environments,
@@ -156,6 +169,7 @@ def load_environment(
       success_key=success_key,
       lives_key=lives_key,
       life_discount=life_discount,
+      action_mask_key=action_mask_key,
       step_timeout_s=step_timeout_s,
   )
   if not isinstance(env, str):
@@ -242,31 +256,83 @@ def _check_registered(env_id: str) -> None:
   module, _, name = env_id.rpartition(':')
   if module:
     failures.import_module(module, env_id)
-  known = list(gymnasium.registry)
-  # Gymnasium takes an id without its version for the newest one.
-  newest = re.compile(re.escape(name) + r'-v\d+')
-  if name in known or any(newest.fullmatch(other) for other in known):
+  if _is_registered(name):
     return
   game = _OLD_ATARI.match(name)
   if game is not None:
     with contextlib.suppress(failures.MissingPackageError):
       failures.import_extra('ale_py', 'atari', name)
-    known = list(gymnasium.registry)
     right = f'ALE/{game[1]}-v5'
-    if name in known:
+    if _is_registered(name):
       return
-    if right in known:
+    if right in gymnasium.registry:
       raise failures.EnvironmentSetupError(
           f'Unknown Gymnasium environment {name!r}: load {right!r}; its memory'
           ' instead of pictures with load_environment.preprocessing = False and'
           " env_kwargs = {'obs_type': 'ram'}."
       )
-  close = difflib.get_close_matches(name, known, n=5, cutoff=0.5)
+  # The shortest id of a name wins: that without a namespace.
+  known = sorted(gymnasium.registry, key=len, reverse=True)
+  bare_ids = {_bare(other): other for other in known}
+  close = difflib.get_close_matches(_bare(name), bare_ids, n=5, cutoff=0.7)
+  packages = _packages_not_imported()
   raise failures.EnvironmentSetupError(
       f'Unknown Gymnasium environment {name!r}. '
-      + (f'Similar ids: {", ".join(close)}. ' if close else '')
-      + 'Import the module that registers it, or load "module:id".'
+      + (
+          f'Similar ids: {", ".join(bare_ids[each] for each in close)}. '
+          if close
+          else ''
+      )
+      + 'Import the module that registers it, or load'
+      f' "{packages[0] if len(packages) == 1 else "module"}:{name}".'
+      + (
+          ' Installed packages with environments that were not imported:'
+          f' {", ".join(packages)}.'
+          if packages
+          else ''
+      )
   )
+
+
+def _is_registered(name: str) -> bool:
+  # Gymnasium takes an id without its version for the newest one.
+  newest = re.compile(re.escape(name) + r'-v\d+')
+  return name in gymnasium.registry or any(
+      newest.fullmatch(other) for other in gymnasium.registry
+  )
+
+
+def _bare(env_id: str) -> str:
+  """Returns an id without namespace and version, to look for similar ones."""
+  return re.sub(r'-v\d+$', '', env_id.rpartition('/')[2]).lower()
+
+
+def _packages_not_imported() -> list[str]:
+  """Returns modules of installed packages that need Gymnasium."""
+  known = {'rnd_agents', 'train', *(module for _, module, _ in _OPTIONAL)}
+  found = set()
+  for module, packages in metadata.packages_distributions().items():
+    if module not in sys.modules and module not in known:
+      needs = [
+          each
+          for package in packages
+          for each in metadata.requires(package) or ()
+      ]
+      if any(
+          re.match(r'gymnasium\b', each) and 'extra' not in each
+          for each in needs
+      ):
+        found.add(module)
+  return sorted(found)
+
+
+def _callable_named(name: str) -> Callable[..., gymnasium.Env] | None:
+  """Returns the callable of 'module:callable'; None for an id."""
+  module, _, attribute = name.rpartition(':')
+  if not module:
+    return None
+  found = getattr(failures.import_module(module, name), attribute, None)
+  return None if _is_registered(attribute) or not callable(found) else found
 
 
 def _check_no_time_limit(env: gymnasium.Env) -> None:

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 import functools
 from typing import Any, NamedTuple
 
+from absl import logging
 import gin
 import gymnasium
 from gymnasium import spaces
 import numpy as np
 
 from rnd_agents import errors
+from rnd_agents import words
 from rnd_agents.environments import failures
+from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization
 
@@ -21,9 +24,24 @@ from rnd_agents.environments import vectorization
 _LEFT, _RIGHT, _FORWARD, _PICK_UP, _TOGGLE = 0, 1, 2, 3, 5
 _STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 OBSERVATIONS = ('one_hot', 'pixels', 'dict')
+MISSIONS = (None, 'words')
+# Words of all missions of minigrid 3.1: those of its wrapper
+# DictObservationSpaceWrapper, then those that only BabyAI's instructions have.
+# Saved policies depend on their order: append new ones.
+_VOCABULARY = words.Vocabulary(
+    'red green blue yellow purple grey unseen empty wall floor box key ball'
+    ' door goal agent lava pick avoid get find put use open go fetch reach'
+    ' unlock traverse up the a at , square and then to of rooms near opening'
+    ' must you matching end hallway object from room maze'
+    ' after behind front in left next on right your'.split()
+)
+# BabyAI's longest sentence: four instructions of up to 15 words.
+_MISSION_LENGTH = 64
 
 
-@gin.configurable(module='rnd_agents', allowlist=['observation', 'tile_size'])
+@gin.configurable(
+    module='rnd_agents', allowlist=['observation', 'tile_size', 'mission']
+)
 def load_minigrid(
     env_id: str,
     num_environments: int = 1,
@@ -32,6 +50,7 @@ def load_minigrid(
     env_kwargs: dict[str, Any] | None = None,
     observation: str = 'one_hot',
     tile_size: int = 8,
+    mission: str | None = None,
     **batch_arguments: Any,
 ) -> vector_environment.VectorPyEnvironment:
   """Makes copies of a MiniGrid task, stepped as one batch.
@@ -44,6 +63,11 @@ def load_minigrid(
   * 'dict': direction and numbers as MiniGrid gives them, without the mission,
     which is text.
 
+  In tasks such as 'MiniGrid-Fetch-5x5-N2-v0' and BabyAI's, the mission says
+  what to do. With `mission='words'` observations are dicts of 'image' (and
+  'direction') and 'mission': the numbers of the mission's words, uint8 [64], 0
+  after the last one and 1 for unknown words. Networks embed them.
+
   Args:
     env_id: Id such as 'MiniGrid-DoorKey-8x8-v0'.
     num_environments: Number of copies.
@@ -52,6 +76,7 @@ def load_minigrid(
     env_kwargs: Arguments of the task's constructor.
     observation: One of the three above.
     tile_size: Width and height of a cell in pixels.
+    mission: 'words' to observe the mission; None not to.
     **batch_arguments: `seed`, `seeding`, `vectorization` ('sync' or 'async'),
       `wrappers` (around the encoding), `reward_fn`, `success_key`,
       `lives_key`, `life_discount`, `step_timeout_s`, as in `load_environment`.
@@ -67,13 +92,19 @@ def load_minigrid(
     raise failures.EnvironmentSetupError(
         f'observation must be one of {OBSERVATIONS}, not {observation!r}.'
     )
+  if mission not in MISSIONS:
+    raise failures.EnvironmentSetupError(
+        f'mission must be one of {MISSIONS}, not {mission!r}.'
+    )
   failures.import_extra('minigrid', 'minigrid', env_id)
+  if observation != 'dict':
+    _check_wrappers(batch_arguments.get('wrappers', ()))
   env_kwargs = dict(env_kwargs or {})
   if max_episode_steps is not None:
     env_kwargs['max_episode_steps'] = max_episode_steps
   return vectorization.make_batch(
       functools.partial(
-          _make_single, env_id, env_kwargs, observation, tile_size
+          _make_single, env_id, env_kwargs, observation, tile_size, mission
       ),
       vectorization.default_name(env_id),
       num_environments=num_environments,
@@ -81,21 +112,85 @@ def load_minigrid(
   )
 
 
+def _check_wrappers(wrappers: vectorization.Wrappers) -> None:
+  """Raises EnvironmentSetupError for those that need MiniGrid's own dicts."""
+  vectorization.check_wrappers(wrappers)
+  for wrapper in wrappers:
+    kind = getattr(wrapper, 'func', wrapper)  # Of a functools.partial.
+    if (
+        getattr(kind, '__module__', '') == 'minigrid.wrappers'
+        and isinstance(kind, type)
+        and issubclass(kind, gymnasium.ObservationWrapper)
+    ):
+      raise failures.EnvironmentSetupError(
+          f"{kind.__name__} changes MiniGrid's own observations, which are"
+          ' encoded before wrappers see them: bind load_environment.'
+          "preprocessing = False, or load_minigrid.observation = 'dict'."
+          " Another view is env_kwargs={'agent_view_size': N}."
+      )
+
+
 def _make_single(
-    env_id: str, env_kwargs: dict[str, Any], observation: str, tile_size: int
+    env_id: str,
+    env_kwargs: dict[str, Any],
+    observation: str,
+    tile_size: int,
+    mission: str | None,
 ) -> gymnasium.Env:
   """Returns one task with its encoding."""
   from minigrid import wrappers  # pylint: disable=import-outside-toplevel
 
   with failures.explained(env_id, env_kwargs):
-    env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
-  if observation == 'one_hot':
-    return _one_hot(wrappers.ImgObsWrapper(env))
+    task = env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
   if observation == 'pixels':
-    return wrappers.ImgObsWrapper(
-        wrappers.RGBImgPartialObsWrapper(env, tile_size)
+    env = wrappers.RGBImgPartialObsWrapper(env, tile_size)
+  if observation != 'dict':
+    env = wrappers.ImgObsWrapper(env)
+  if observation == 'one_hot':
+    env = _one_hot(env)
+  if mission is not None:
+    return _with_mission(env, task)
+  if says_the_task(task):
+    logging.log_every_n_seconds(  # Once for all copies.
+        logging.INFO,
+        'The mission of %s says what to do, such as %r, and is not observed:'
+        " load_minigrid.mission = 'words' shows it.",
+        10,
+        env_id,
+        task.observation_space['mission'].sample(),
     )
   return env
+
+
+def says_the_task(env: gymnasium.Env) -> bool:
+  """Returns whether a MiniGrid task has other missions in other episodes."""
+  space = env.unwrapped.observation_space
+  mission = space.get('mission') if isinstance(space, spaces.Dict) else None
+  return (
+      type(mission).__name__ == 'BabyAIMissionSpace'
+      or getattr(mission, 'ordered_placeholders', None) is not None
+  )
+
+
+def _with_mission(env: gymnasium.Env, task: gymnasium.Env) -> gymnasium.Env:
+  """Adds the words of the mission to the observations."""
+  space = env.observation_space
+  parts = (
+      {key: part for key, part in space.items() if key != 'mission'}
+      if isinstance(space, spaces.Dict)
+      else dict(image=space)
+  )
+
+  def observe(observation: Any) -> dict[str, Any]:
+    if not isinstance(space, spaces.Dict):
+      observation = dict(image=observation)
+    ids = _VOCABULARY.encode(task.unwrapped.mission, _MISSION_LENGTH)
+    return dict(observation, mission=ids)
+
+  mission = gymnasium_spaces.Words(_VOCABULARY.num_ids, _MISSION_LENGTH)
+  return gymnasium.wrappers.TransformObservation(
+      env, observe, spaces.Dict(**parts, mission=mission)
+  )
 
 
 def _one_hot(env: gymnasium.Env) -> gymnasium.Env:

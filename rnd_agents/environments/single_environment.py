@@ -13,6 +13,7 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
+from rnd_agents.environments import infos
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization
 
@@ -45,10 +46,11 @@ def from_gymnasium(
   if not isinstance(env, gymnasium.Env):
     raise failures.EnvironmentSetupError(
         f'from_gymnasium needs a gymnasium.Env, not {type(env).__name__}. Use'
-        ' from_old_gym for the old gym, load_environment for callables and ids.'
+        ' from_old_gym for the old gym, load_environment for callables and ids,'
+        ' VectorPyEnvironment for vector environments.'
     )
   if name is None:
-    name = type(env.unwrapped).__name__ if env.spec is None else env.spec.id
+    name = getattr(env.spec, 'id', None) or type(env.unwrapped).__name__
   return SinglePyEnvironment(
       vectorization.make_batch(
           lambda: env,
@@ -129,7 +131,7 @@ class SinglePyEnvironment(wrappers.PyEnvironmentBaseWrapper):
 
   def get_info(self) -> dict[str, Any]:
     """Returns Gymnasium's info of the last step or reset."""
-    return _info_of_one(self._env.get_info())
+    return infos.of_one(self._env.get_info(), 0)
 
   def set_state(self, state: dict[str, Any]) -> None:
     self._env.set_state(state)
@@ -150,12 +152,3 @@ class SinglePyEnvironment(wrappers.PyEnvironmentBaseWrapper):
 
 def _first(time_step: ts.TimeStep) -> ts.TimeStep:
   return tf.nest.map_structure(lambda array: array[0], time_step)
-
-
-def _info_of_one(infos: dict[str, Any]) -> dict[str, Any]:
-  """Returns the info of one environment from those of a vector of one."""
-  return {
-      key: _info_of_one(value) if isinstance(value, dict) else value[0]
-      for key, value in infos.items()
-      if not (key.startswith('_') and key[1:] in infos)
-  }

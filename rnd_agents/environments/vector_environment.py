@@ -10,8 +10,6 @@ the next episode. So B environments need one call per step and no Python loop.
 from collections.abc import Callable, Sequence
 import contextlib
 import pickle
-import threading
-import time
 from typing import Any
 
 import gymnasium
@@ -30,6 +28,7 @@ from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import lives
+from rnd_agents.environments import watchdog
 
 _NO_INDICES = np.zeros(0, np.int64)
 RewardFn = Callable[[np.ndarray], np.ndarray]
@@ -133,7 +132,6 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     )
     self._lives = lives.create_lives(lives_key, life_discount, self._num_envs)
     self._step_observers: list[StepObserver] = []
-    self._busy_since: tuple[int, float] | None = None
     self._restored = None  # A time step that the next reset returns.
     self._ended_indices = _NO_INDICES  # Of environments, in the step before.
 
@@ -231,15 +229,6 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     """Calls `observer(time_step, infos)` after each reset and each step."""
     self._step_observers.append(observer)
 
-  def busy_since(self) -> tuple[int, float] | None:
-    """Returns the thread and the begin of the running step, for a watchdog.
-
-    Returns:
-      Inside a reset or a step, the identifier of the thread and the
-      `time.monotonic()` of its begin; else None.
-    """
-    return self._busy_since
-
   def get_state(self) -> dict[str, Any]:
     """Returns a picklable state from which `set_state` continues.
 
@@ -324,6 +313,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       mode: 'rgb_array', or 'human' for environments with a window.
 
     Raises:
+      EnvironmentFailure: If the environment raised an error.
       EnvironmentSetupError: If the environment has another render mode.
     """
     if self._vector_env.render_mode != mode:
@@ -332,11 +322,12 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
           f'render_mode={self._vector_env.render_mode!r}. Pass '
           f"env_kwargs={{'render_mode': {mode!r}}} when you load it."
       )
-    frames = self._vector_env.render()
+    frames = self._inside('render', self._vector_env.render)
     return np.stack(frames) if mode == 'rgb_array' else None
 
   def close(self) -> None:
-    self._vector_env.close()
+    with watchdog.Inside(self.name, 'close'):
+      self._vector_env.close()
 
   def _reset(self) -> ts.TimeStep:
     if self._restored is not None and self._next_seed is None:
@@ -381,7 +372,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
   def _raw_reset(self, seed: Any) -> tuple[types.NestedArray, dict[str, Any]]:
     """Returns the converted observation and the infos."""
     observation, infos = self._vector_env.reset(seed=seed)
-    return self._convert_observation(observation), infos
+    return self._convert_observation(observation), _checked_infos(infos)
 
   def _raw_step(self, action: Any) -> tuple[Any, ...]:
     """Steps the vector environment; returns raw reward and reward, too."""
@@ -389,8 +380,19 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
         action
     )
     observation = self._convert_observation(observation)
+    for name, values, kinds in (
+        ('reward', reward, 'fiub'),
+        ('terminated', terminated, 'biu'),
+        ('truncated', truncated, 'biu'),
+    ):
+      array = np.asarray(values)
+      self._check_shape(name, array)
+      if array.dtype.kind not in kinds:
+        raise errors.InvalidValue(
+            f'{name} must hold {"numbers" if name == "reward" else "booleans"},'
+            f' and its dtype is {array.dtype}'
+        )
     raw_reward = np.array(reward, np.float64)  # [B], a copy.
-    self._check_shape('reward', raw_reward)
     reward = raw_reward.astype(np.float32)
     gymnasium_spaces.check_finite_batch(reward, 'reward')
     if self._reward_fn is not None:
@@ -398,6 +400,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       reward = np.array(self._reward_fn(raw_reward.copy()), np.float32)
       self._check_shape('reward of reward_fn', reward, self._reward_shape)
       gymnasium_spaces.check_finite_batch(reward, 'reward')
+    infos = _checked_infos(infos)
     return observation, raw_reward, reward, terminated, truncated, infos
 
   def _check_shape(
@@ -406,7 +409,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     expected = (self._num_envs, *shape)
     if array.shape != expected:
       raise errors.InvalidValue(
-          f'the {name} must be one number for each environment, of shape'
+          f'{name} must be one number for each environment, of shape'
           f' {list(expected)}, and has shape {list(array.shape)}'
       )
 
@@ -414,12 +417,14 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       self, doing: str, function: Callable[..., Any], *args: Any
   ) -> Any:
     """Calls a function; turns its errors into EnvironmentFailure."""
-    self._busy_since = (threading.get_ident(), time.monotonic())
     try:
-      return function(*args)
+      with watchdog.Inside(self.name, doing):
+        return function(*args)
     except (failures.StateNotRestored, NotImplementedError):
       raise
-    except Exception as error:
+    except BaseException as error:
+      if failures.is_of_user(error):
+        raise
       if isinstance(error, failures.EnvironmentFailure):
         failure = error
       else:
@@ -440,8 +445,6 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       if failure is error:
         raise
       raise failure from error
-    finally:
-      self._busy_since = None
 
   def _observed(self, time_step: ts.TimeStep) -> ts.TimeStep:
     """Calls the observers with a time step and returns it."""
@@ -482,6 +485,16 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       discount *= self._inside(
           'step', self._lives.discounts, self._infos, is_first
       )
+
+
+def _checked_infos(infos: Any) -> dict[str, Any]:
+  """Returns the infos of a vector environment; raises unless a dict."""
+  if not isinstance(infos, dict):
+    raise failures.EnvironmentFailure(
+        "its infos must be a dict of arrays, as of Gymnasium's vector"
+        f' environments, and are of type {type(infos).__name__}.'
+    )
+  return infos
 
 
 def _copied(state: Any) -> Any:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a batch of environments, stepped in turn or in a process each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import contextlib
 import functools
 import re
 from typing import Any
@@ -12,11 +13,16 @@ import gymnasium
 from gymnasium import spaces
 from gymnasium import vector
 
+from rnd_agents import _compat
+from rnd_agents import errors
 from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
+from rnd_agents.environments import infos as infos_lib
+from rnd_agents.environments import masked_actions
 from rnd_agents.environments import vector_environment
+from rnd_agents.environments import watchdog
 from rnd_agents.environments import worker_processes
 
 VECTORIZATIONS = ('sync', 'async', 'vector_entry_point')
@@ -24,6 +30,16 @@ VECTORIZATIONS = ('sync', 'async', 'vector_entry_point')
 STEP_TIMEOUT_S = 300.0
 
 Wrappers = Sequence[Callable[[gymnasium.Env], gymnasium.Env]]
+
+
+@_compat.overrides('_add_info')
+class _SyncVectorEnv(vector.SyncVectorEnv):
+  """Steps the environments in turn."""
+
+  def _add_info(
+      self, infos: dict[str, Any], info: dict[str, Any], index: int
+  ) -> dict[str, Any]:
+    return infos_lib.add_info(infos, info, index, self.num_envs)
 
 
 def make_batch(
@@ -40,6 +56,7 @@ def make_batch(
     success_key: str = vector_environment.SUCCESS_KEY,
     lives_key: str | None = None,
     life_discount: float = 0.0,
+    action_mask_key: str | None = None,
     step_timeout_s: float | None = STEP_TIMEOUT_S,
 ) -> vector_environment.VectorPyEnvironment:
   """Returns `num_environments` environments as one batched PyEnvironment.
@@ -69,8 +86,12 @@ def make_batch(
       life_discount=life_discount,
   )
   if vectorization == 'vector_entry_point':
-    make_own = _checked_own_vector(name, make_vector, wrappers, seeding)
-    return adapt(make_own(num_environments), seed=seed)
+    make_own = _checked_own_vector(
+        name, make_vector, wrappers or action_mask_key, seeding
+    )
+    with _making(name):
+      own = make_own(num_environments)
+    return adapt(own, seed=seed)
   if seeding is None:
     seeding = episode_seeds.new_stream(seed)
   makers = [
@@ -83,6 +104,7 @@ def make_batch(
           i,
           num_environments,
           drops_text=vectorization == 'async',
+          action_mask_key=action_mask_key,
       )
       for i in range(num_environments)
   ]
@@ -96,7 +118,7 @@ def make_batch(
       raise
   else:
     # Each step overwrites the arrays of the last one; the adapter copies them.
-    vector_env = vector.SyncVectorEnv(makers, copy=False)
+    vector_env = _SyncVectorEnv(makers, copy=False)
     _check_distinct(vector_env.envs)
   return adapt(vector_env, seeding=seeding)
 
@@ -123,7 +145,7 @@ def check_wrappers(wrappers: Any) -> None:
 def _checked_own_vector(
     name: str,
     make_vector: Callable[[int], vector.VectorEnv] | None,
-    wrappers: Wrappers,
+    wrappers: Wrappers | str | None,
     seeding: episode_seeds.EpisodeSeeds | None,
 ) -> Callable[[int], vector.VectorEnv]:
   """Returns `make_vector`; raises EnvironmentSetupError if it is unusable."""
@@ -135,7 +157,7 @@ def _checked_own_vector(
     )
   if wrappers or seeding is not None:
     raise failures.EnvironmentSetupError(
-        'wrappers and seeding are for single environments, and'
+        'wrappers, action_mask_key and seeding are for single environments, and'
         " vectorization='vector_entry_point' has none; use 'sync' or 'async'."
     )
   return make_vector
@@ -149,17 +171,36 @@ def _make_seeded(
     index: int,
     num_environments: int,
     drops_text: bool,
+    action_mask_key: str | None,
 ) -> gymnasium.Env:
   """Makes one environment with its wrappers; workers call it."""
-  env = _checked(make(), name)
+  with _making(name, 'its constructor', index):
+    env = _checked(make(), name)
   for i, wrapper in enumerate(wrappers):  # The first is the innermost.
-    env = _checked(
-        wrapper(env),
-        f'wrappers[{i}], {getattr(wrapper, "__name__", wrapper)},',
-    )
+    what = f'wrappers[{i}], {default_name(wrapper)},'
+    with _making(name, what, index):
+      env = _checked(wrapper(env), what)
   if drops_text:
     env = _without_text(env, is_first=index == 0)
+  if action_mask_key is not None:
+    env = masked_actions.MaskedActions(env, action_mask_key)
   return episode_replay.SeededEpisodes(env, seeding, index, num_environments)
+
+
+@contextlib.contextmanager
+def _making(
+    name: str, doing: str = 'its constructor', index: int | None = None
+) -> Iterator[None]:
+  """Turns errors of a constructor into EnvironmentFailures; for a watchdog."""
+  try:
+    with watchdog.Inside(name, doing):
+      yield
+  except BaseException as error:
+    if isinstance(error, errors.UserError) or failures.is_of_user(error):
+      raise
+    failure = failures.failure_of(error, doing, index)
+    failure.environment_name = name
+    raise failure from error
 
 
 def _checked(env: gymnasium.Env, source: str) -> gymnasium.Env:
@@ -168,6 +209,13 @@ def _checked(env: gymnasium.Env, source: str) -> gymnasium.Env:
     raise failures.EnvironmentSetupError(
         f'{source} must return a gymnasium.Env, and returned '
         f'{type(env).__name__}.'
+    )
+  config = getattr(env.unwrapped, 'config', None)
+  if isinstance(config, Mapping) and 'num_envs' in config:  # EnvPool's.
+    raise failures.EnvironmentSetupError(
+        f'{source} must return a single environment, and returned a pool of'
+        f' {config["num_envs"]}: make a gymnasium.vector.VectorEnv with'
+        ' next-step autoreset of it, for VectorPyEnvironment.'
     )
   return env
 

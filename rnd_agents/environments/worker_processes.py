@@ -22,7 +22,9 @@ import gymnasium
 from gymnasium import vector
 
 from rnd_agents import _compat
+from rnd_agents import errors
 from rnd_agents.environments import failures
+from rnd_agents.environments import infos as infos_lib
 
 # A worker reports that it failed, and immediately afterwards the error.
 _ERROR_WAIT_S = 10.0
@@ -52,7 +54,13 @@ def _end_with(parent: int) -> None:
 
 
 def _worker(
-    index: int, env_fn: Callable[[], gymnasium.Env], pipe: Any, *args: Any
+    index: int,
+    env_fn: Callable[[], gymnasium.Env],
+    pipe: Any,
+    parent_pipe: Any,
+    shared_memory: Any,
+    error_queue: Any,
+    *args: Any,
 ) -> None:
   """Runs Gymnasium's worker.
 
@@ -65,10 +73,28 @@ def _worker(
   signal.signal(signal.SIGINT, signal.SIG_IGN)
   signal.signal(signal.SIGTERM, signal.SIG_IGN)
   threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-  _compat.gymnasium_worker()(index, env_fn, pipe, *args)
+  try:
+    env = env_fn()
+  except errors.UserError as error:
+    # As Gymnasium's worker answers after an error of a step.
+    error_queue.put((index, type(error), error, ''))
+    pipe.recv()
+    pipe.send((None, False))
+    return
+  _compat.gymnasium_worker()(
+      index,
+      lambda: env,
+      pipe,
+      parent_pipe,
+      shared_memory,
+      error_queue,
+      *args,
+  )
 
 
-@_compat.overrides('_check_spaces', '_poll_pipe_envs', '_raise_if_errors')
+@_compat.overrides(
+    '_add_info', '_check_spaces', '_poll_pipe_envs', '_raise_if_errors'
+)
 class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
   """Steps each environment in a process; all errors are EnvironmentFailures.
 
@@ -163,6 +189,11 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     self.call('render_mode')
     super()._check_spaces()
 
+  def _add_info(
+      self, infos: dict[str, Any], info: dict[str, Any], index: int
+  ) -> dict[str, Any]:
+    return infos_lib.add_info(infos, info, index, self.num_envs)
+
   def _poll_pipe_envs(self, timeout: float | None = None) -> bool:
     """Waits until all workers have answered or died; False after `timeout`.
 
@@ -208,7 +239,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
       )
     index, kind, value, trace = min(received, key=lambda entry: entry[0])
     if isinstance(
-        value, (failures.EnvironmentFailure, failures.StateNotRestored)
+        value, (errors.UserError, failures.StateNotRestored)
     ):
       raise value
     raise failures.EnvironmentFailure(

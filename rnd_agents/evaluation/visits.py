@@ -10,6 +10,7 @@ import numpy as np
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
+from rnd_agents import action_masks
 from rnd_agents.plotting import heat_maps
 
 PLANE = 'plane'
@@ -67,6 +68,7 @@ class VisitCounts:
     self._counts = np.zeros((0, 0), np.int64)  # [H, W]; rooms: [1, 24].
     self._low = self._high = None  # [2], of a plane.
     self._pending: list[np.ndarray] = []  # Arrays [n, ...].
+    observation_spec = action_masks.without_mask(observation_spec)
     self._observation_shape = getattr(observation_spec, 'shape', None)
     if self._observation_shape == (2,):
       low, high = (
@@ -105,19 +107,23 @@ class VisitCounts:
         not write to them later.
       infos: Gymnasium's infos of a vector environment.
     """
+    observation = action_masks.without_mask(time_step.observation)
     if self._kind is None:
-      self._decide(time_step.observation, infos)
+      self._decide(observation, infos)
     if self._kind == _NOTHING:
       return
     if self._kind == PLANE:
-      values = time_step.observation
+      values = observation
     elif self._kind == BOARD:
-      values = _squares(time_step.observation)
+      values = _squares(observation)
     else:
       key = 'room' if self._kind == ROOMS else 'position'
       values = infos.get(key)
       # Gymnasium's mask of the environments with this entry.
-      if values is not None and f'_{key}' in infos:
+      shape = () if self._kind == ROOMS else (2,)
+      if not _are_integers(values, shape):
+        values = None
+      elif f'_{key}' in infos:
         values = values[infos[f'_{key}']]
     if values is not None:
       self._pending.append(values)
@@ -208,13 +214,15 @@ class VisitCounts:
     self._counts = _sum(self._counts, add)
 
 
-def _are_integers(values: Any, shape: tuple[int, ...], limit: int) -> bool:
+def _are_integers(
+    values: Any, shape: tuple[int, ...], limit: int | None = None
+) -> bool:
   """Returns whether values are integers [B, *shape] within a limit."""
   return (
       isinstance(values, np.ndarray)
       and values.shape[1:] == shape
       and values.dtype.kind in 'iu'
-      and bool((np.abs(values) < limit).all())
+      and (limit is None or bool((np.abs(values) < limit).all()))
   )
 
 

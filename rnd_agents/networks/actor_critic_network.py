@@ -14,6 +14,8 @@ from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
 from tf_agents.typing import types
 
+from rnd_agents import action_masks
+from rnd_agents import action_ranges
 from rnd_agents import errors
 from rnd_agents.networks import encoders
 from rnd_agents.networks import keras_layers
@@ -23,6 +25,8 @@ from rnd_agents.networks import recurrent_cores
 # Logit of an action that does not exist: probability exactly 0 in float32, and
 # unlike minus infinity it leaves the entropy finite.
 _IMPOSSIBLE_LOGIT = -1e9
+# Of the logarithm of a deviation in half ranges: as in TF-Agents' SAC and skrl.
+_LOG_SCALE_BOUNDS = -20.0, 2.0
 
 
 class ActorCriticNetwork(encoders.ScalesIntegers):
@@ -90,6 +94,8 @@ class ActorCriticNetwork(encoders.ScalesIntegers):
         create_policy_head(spec, policy_init_gain)
         for spec in tf.nest.flatten(action_spec)
     ]
+    _, mask_spec = action_masks.split_mask(observation_spec)
+    _check_mask(mask_spec, self._flat_heads)
     self._action_structure = tf.nest.map_structure(lambda _: None, action_spec)
     # One Dense of several units would make the heads orthogonal to each other:
     # each head is a layer of its own, as in the authors' code.
@@ -159,6 +165,7 @@ class ActorCriticNetwork(encoders.ScalesIntegers):
       training: bool = False,
   ) -> tuple[tuple[types.NestedDistribution, tf.Tensor], types.NestedTensor]:
     """Returns ((distributions, values [..., N]), network_state)."""
+    observation, mask = action_masks.split_mask(observation)
     features, _ = self._encoder(observation, step_type, training=training)
     if self._core is not None:
       features, network_state = self._core(
@@ -173,7 +180,11 @@ class ActorCriticNetwork(encoders.ScalesIntegers):
       features = _add(features, self._policy_residual)
       value_features = _add(value_features, self._value_residual)
     distributions = tf.nest.pack_sequence_as(
-        self._action_structure, [head(features) for head in self._flat_heads]
+        self._action_structure,
+        [
+            head(features) if mask is None else head(features, mask)
+            for head in self._flat_heads
+        ],
     )
     values = tf.concat(
         [head(value_features) for head in self._value_heads], axis=-1
@@ -221,6 +232,20 @@ class HeadView(encoders.ScalesIntegers):
         observation, step_type, network_state, training=training
     )
     return outputs[self._index], network_state
+
+
+def _check_mask(
+    mask_spec: tf.TensorSpec | None, heads: list[tf.keras.layers.Layer]
+) -> None:
+  """Raises InvalidValue for a mask that is not one of a discrete action."""
+  if mask_spec is None:
+    return
+  shapes = [getattr(head, 'mask_shape', None) for head in heads]
+  if shapes != [tuple(mask_spec.shape)]:
+    raise errors.InvalidValue(
+        'An action mask is for one discrete action, of shape'
+        f' [*action, values], got {mask_spec.shape}.'
+    )
 
 
 def _add(
@@ -272,23 +297,28 @@ class CategoricalHead(tf.keras.layers.Layer):
       raise errors.InvalidValue(
           'Discrete actions must start at 0, got the minimum'
           f' {action_spec.minimum}. Shift them in the environment, as'
-          ' rnd_agents.environments does for Discrete(start=...).'
+          ' rnd_agents.environments does.'
       )
     self._action_dtype = action_spec.dtype
     self._action_shape = tuple(action_spec.shape)
-    counts = np.broadcast_to(action_spec.maximum, self._action_shape) + 1
+    counts = np.broadcast_to(action_spec.maximum, self._action_shape) + 1.0
+    num_entries = int(np.prod(self._action_shape, dtype=int))
     num_logits = int(np.max(counts))
-    # [*action_shape, num_logits]
+    action_ranges.check_num_values(action_spec.name, num_entries * num_logits)
+    self.mask_shape = (*self._action_shape, num_logits)
     self._impossible = (
         np.arange(num_logits) >= np.asarray(counts)[..., np.newaxis]
     )
     self._num_logits = num_logits
     self._dense = tf.keras.layers.Dense(
-        int(np.prod(self._action_shape, dtype=int)) * num_logits,
+        num_entries * num_logits,
         kernel_initializer=keras_layers.FreshOrthogonal(init_gain),
     )
 
-  def call(self, features: tf.Tensor) -> tfp.distributions.Distribution:
+  def call(
+      self, features: tf.Tensor, mask: tf.Tensor | None = None
+  ) -> tfp.distributions.Distribution:
+    """Returns the distribution; `mask` is that of `ObservationWithMask`."""
     logits = self._dense(features)
     outer_shape = tf.shape(features)[:-1]
     inner_shape = self._action_shape + (self._num_logits,)
@@ -297,6 +327,8 @@ class CategoricalHead(tf.keras.layers.Layer):
     logits = tf.ensure_shape(logits, static_shape)
     if self._impossible.any():
       logits = tf.where(self._impossible, _IMPOSSIBLE_LOGIT, logits)
+    if mask is not None:
+      logits = tf.where(tf.cast(mask, tf.bool), logits, _IMPOSSIBLE_LOGIT)
     return _joint(
         tfp.distributions.Categorical(
             logits=tf.cast(logits, tf.float32), dtype=self._action_dtype
@@ -310,7 +342,8 @@ class NormalHead(tf.keras.layers.Layer):
 
   Location and scale are measured in half ranges around the middle of the spec,
   so that one initial scale suits any range. Samples may leave the range; the
-  environment clips them.
+  environment clips them. The scale is at most e^2 half ranges: the entropy
+  bonus alone would raise that of an action on which nothing depends for ever.
   """
 
   def __init__(
@@ -330,18 +363,11 @@ class NormalHead(tf.keras.layers.Layer):
     """
     super().__init__(name=name)
     self._action_shape = tuple(action_spec.shape)
-    middle = np.zeros(self._action_shape, np.float32)
-    half_range = np.ones(self._action_shape, np.float32)
-    if tensor_spec.is_bounded(action_spec):
-      low = np.broadcast_to(action_spec.minimum, self._action_shape)
-      high = np.broadcast_to(action_spec.maximum, self._action_shape)
-      # Box spaces without bounds have huge or infinite ones.
-      finite = (np.abs(low) < 1e6) & (np.abs(high) < 1e6)
-      low, high = np.where(finite, low, -1), np.where(finite, high, 1)
-      middle = ((low + high) / 2).astype(np.float32)
-      half_range = ((high - low) / 2).astype(np.float32)
-      # A single value: any scale but 0 is fine.
-      half_range = np.where(half_range > 0, half_range, 1).astype(np.float32)
+    low, high = action_ranges.finite_range(action_spec)
+    middle = ((low + high) / 2).astype(np.float32)
+    half_range = ((high - low) / 2).astype(np.float32)
+    # A single value: any scale but 0 is fine.
+    half_range = np.where(half_range > 0, half_range, 1).astype(np.float32)
     self._middle = middle
     self._half_range = half_range
     self._dense = tf.keras.layers.Dense(
@@ -363,8 +389,20 @@ class NormalHead(tf.keras.layers.Layer):
         mean, features.shape[:-1].concatenate(self._action_shape)
     )
     location = self._middle + self._half_range * tf.cast(mean, tf.float32)
-    scale = self._half_range * tf.exp(self._log_scale) * tf.ones_like(location)
+    log_scale = _reflect(self._log_scale)
+    scale = self._half_range * tf.exp(log_scale) * tf.ones_like(location)
     return _joint(tfp.distributions.Normal(location, scale), self._action_shape)
+
+
+def _reflect(log_scale: tf.Tensor) -> tf.Tensor:
+  """Reflects what is beyond a bound back inside.
+
+  Clipping would have a gradient of 0 beyond a bound, from where no scale would
+  return; here descent that leads beyond turns round.
+  """
+  low, high = _LOG_SCALE_BOUNDS
+  log_scale = tf.where(log_scale > high, 2 * high - log_scale, log_scale)
+  return tf.where(log_scale < low, 2 * low - log_scale, log_scale)
 
 
 def _joint(

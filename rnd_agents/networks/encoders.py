@@ -154,6 +154,8 @@ def input_layer(
 ) -> tf.keras.layers.Layer:
   """Returns the layer that turns one leaf into a flat float vector."""
   treatment = observations.treatment(spec)
+  if treatment.kind == observations.WORDS:
+    return keras_layers.WordsInput(treatment.depth)
   image_layer_fn = _image_layer_fn(spec, conv_layers, image_layer_fn)
   if image_layer_fn is None:
     return EncodedInput(treatment)
@@ -210,6 +212,7 @@ def preprocessing(
   Returns:
     Its arguments `preprocessing_layers` and `preprocessing_combiner`, by name.
   """
+  precision.check_globals()
   layers = tf.nest.map_structure(
       lambda spec: input_layer(
           spec,

@@ -13,6 +13,7 @@ from tf_agents.networks import encoding_network
 from tf_agents.specs import tensor_spec
 from tf_agents.typing import types
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
@@ -108,7 +109,8 @@ def create_networks(
   """Builds policy, values, RND predictor and target for one environment.
 
   Args:
-    observation_spec: A nest of tensor specs: flat, images, discrete, or mixed.
+    observation_spec: A nest of tensor specs: flat, images, discrete, or mixed;
+      in an `ObservationWithMask` if there are action masks.
     action_spec: A nest of bounded tensor specs.
     rnd_observation_spec: Nest of float32 specs of RND's input, such as
       `curiosity.observation_spec` returns; None for the whole observation.
@@ -133,7 +135,8 @@ def create_networks(
     `Networks`. Policy and values are the two views of one
     `ActorCriticNetwork`, which is their attribute `actor_critic`.
   """
-  observation_spec = tensor_spec.from_spec(observation_spec)
+  whole_spec = tensor_spec.from_spec(observation_spec)
+  observation_spec = action_masks.without_mask(whole_spec)
   action_spec = tensor_spec.from_spec(action_spec)
   owner = 'create_networks'
   check_units(
@@ -162,7 +165,7 @@ def create_networks(
   if residual_heads:
     residual_units = fc_layer_params[-1] if core is None else core.units
   network = actor_critic_network.ActorCriticNetwork(
-      observation_spec,
+      whole_spec,
       action_spec,
       trunk(fc_layer_params, 'Trunk'),
       value_encoder=(

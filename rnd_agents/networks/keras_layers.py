@@ -12,6 +12,7 @@ from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents import words
 
 Activation = str | Callable[[tf.Tensor], tf.Tensor]
 # Convolutions as (filters, kernel size, stride).
@@ -83,6 +84,52 @@ class ScaledConv2D(tf.keras.layers.Conv2D):
 
   def get_config(self) -> dict[str, Any]:
     return dict(super().get_config(), scale=self._scale)
+
+
+@tf.keras.utils.register_keras_serializable('rnd_agents')
+class WordsInput(tf.keras.layers.Layer):
+  """A GRU over the embeddings of words [B, length]; padding has no effect."""
+
+  def __init__(
+      self,
+      num_ids: int,
+      embedding_size: int = 32,
+      units: int = 64,
+      **kwargs: Any,
+  ):
+    """Creates the layer.
+
+    Args:
+      num_ids: Number of different words.
+      embedding_size: Numbers for each word.
+      units: Number of output features.
+      **kwargs: Arguments of `tf.keras.layers.Layer`.
+    """
+    super().__init__(**kwargs)
+    self._arguments = dict(
+        num_ids=num_ids, embedding_size=embedding_size, units=units
+    )
+    self._embedding = tf.keras.layers.Embedding(
+        num_ids, embedding_size, FreshOrthogonal()
+    )
+    self._rnn = tf.keras.layers.RNN(
+        tf.keras.layers.GRUCell(
+            units,
+            kernel_initializer=FreshOrthogonal(),
+            recurrent_initializer=FreshOrthogonal(),
+        )
+    )
+
+  def call(self, inputs: tf.Tensor) -> tf.Tensor:
+    is_word = tf.not_equal(inputs, words.PADDING)
+    num_words = tf.reduce_sum(tf.cast(is_word, tf.int32), axis=-1)
+    # The longest text of the batch decides how long the GRU takes.
+    longest = tf.maximum(tf.reduce_max(num_words), 1)
+    embedded = self._embedding(tf.cast(inputs[:, :longest], tf.int32))
+    return self._rnn(embedded, mask=is_word[:, :longest])
+
+  def get_config(self) -> dict[str, Any]:
+    return dict(super().get_config(), **self._arguments)
 
 
 @tf.keras.utils.register_keras_serializable('rnd_agents')

@@ -44,6 +44,47 @@ def layer_policy(compute_dtype: str) -> tf.keras.mixed_precision.Policy:
   )
 
 
+def check_globals() -> None:
+  """Refuses settings of TensorFlow and Keras that other code has left behind.
+
+  They hold for the whole process and change what layers compute.
+
+  Raises:
+    InvalidValue: If there are any.
+  """
+  policy = tf.keras.mixed_precision.global_policy().name
+  floatx = tf.keras.backend.floatx()
+  if floatx != FLOAT32:
+    raise errors.InvalidValue(
+        f'Keras computes in {floatx}, and rnd_agents in float32: call'
+        " tf.keras.backend.set_floatx('float32') first."
+    )
+  if policy != FLOAT32:
+    raise errors.InvalidValue(
+        f"Keras's global policy is {policy!r}, which would change parts of the"
+        " networks: call tf.keras.mixed_precision.set_global_policy('float32'),"
+        " and set create_networks.compute_dtype = 'bfloat16' or"
+        ' create_q_networks.compute_dtype to compute faster.'
+    )
+  if tf.keras.backend.image_data_format() != 'channels_last':
+    raise errors.InvalidValue(
+        'Keras expects channels first, and rnd_agents gives images [height,'
+        ' width, channels]: call'
+        " tf.keras.backend.set_image_data_format('channels_last')."
+    )
+  if hasattr(tf.Tensor, 'astype'):
+    raise errors.InvalidValue(
+        'tf.experimental.numpy.experimental_enable_numpy_behavior() changes the'
+        ' types of what TensorFlow computes, and cannot be undone: start a new'
+        ' process, or restart the kernel, without it.'
+    )
+  if not tf.compat.v1.executing_eagerly_outside_functions():
+    raise errors.InvalidValue(
+        'Eager execution of TensorFlow 2 is disabled: start a new process'
+        ' without tf.compat.v1.disable_eager_execution().'
+    )
+
+
 def has_fast_bfloat16() -> bool:
   """Returns whether the device has instructions for bfloat16."""
   gpus = tf.config.list_physical_devices('GPU')

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import gin
+import numpy as np
 import tensorflow as tf
 from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
 from tf_agents.typing import types
 
+from rnd_agents import action_masks
+from rnd_agents import action_ranges
 from rnd_agents import errors
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
@@ -34,6 +37,8 @@ class RecurrentQNetwork(encoders.ScalesIntegers):
   value and advantages have a hidden layer each:
 
       Q = V + A - mean_a A
+
+  Actions that a mask forbids have the value minus infinity.
   """
 
   def __init__(
@@ -98,6 +103,7 @@ class RecurrentQNetwork(encoders.ScalesIntegers):
       training: bool = False,
   ) -> tuple[tf.Tensor, types.NestedTensor]:
     """Returns (Q values [..., num_actions], network_state)."""
+    observation, mask = action_masks.split_mask(observation)
     features, _ = self._encoder(observation, step_type, training=training)
     if self._core is not None:
       features, network_state = self._core(
@@ -108,6 +114,8 @@ class RecurrentQNetwork(encoders.ScalesIntegers):
       q_values = q_learning.dueling_q_values(
           self._value_head(features), q_values
       )
+    if mask is not None:  # Nobody chooses it, nor bootstraps from it.
+      q_values = tf.where(tf.cast(mask, tf.bool), q_values, -np.inf)
     return q_values, network_state
 
 
@@ -123,6 +131,9 @@ def check_action_spec(action_spec: tensor_spec.BoundedTensorSpec) -> None:
         'Q-learning needs one discrete action from 0, an integer'
         f' BoundedTensorSpec of shape [], got {action_spec}.'
     )
+  action_ranges.check_num_values(
+      action_spec.name, int(action_spec.maximum) + 1
+  )
 
 
 @gin.configurable(
@@ -142,7 +153,8 @@ def create_q_networks(
   """Builds a Q network and its target for one environment.
 
   Args:
-    observation_spec: A nest of tensor specs: flat, images, discrete, or mixed.
+    observation_spec: A nest of tensor specs: flat, images, discrete, or mixed;
+      in an `ObservationWithMask` if there are action masks.
     action_spec: One discrete action.
     fc_layer_params: Units of the trunk.
     activation: Keras activation of the trunk.
@@ -165,14 +177,15 @@ def create_q_networks(
       head_units=() if head_units is None else (head_units,),
   )
   factory.check_activation(owner, activation)
-  factory.check_convolutions(owner, observation_spec, conv_layers=conv_layers)
+  seen_spec = action_masks.without_mask(observation_spec)
+  factory.check_convolutions(owner, seen_spec, conv_layers=conv_layers)
   cores = (None, None) if core is None else (core, core.fresh())
   return QNetworks(*(
       RecurrentQNetwork(
           observation_spec,
           action_spec,
           encoders.create_encoder(
-              observation_spec,
+              seen_spec,
               fc_layer_params,
               conv_layers,
               activation,

@@ -64,26 +64,34 @@ def clipped_surrogate_loss(
     old_log_probabilities: tf.Tensor,
     advantages: tf.Tensor,
     clip_value: float,
+    dual_clip: types.Float | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
   """Computes PPO's clipped objective, negated.
 
-  (Schulman et al., 2017, equation 7.)
+  (Schulman et al., 2017, equation 7; with `dual_clip` d, Ye et al., 2020,
+  "Mastering Complex Control in MOBA Games", equation 5.)
 
       rho = exp(log p - log p_old)
       L   = max(-A rho, -A clip(rho, 1 - c, 1 + c))
+      L   = min(L, -A d)  where A < 0
 
   Args:
     log_probabilities: log p of the actions taken, a float tensor [M].
     old_log_probabilities: log p_old, of the policy that took them, [M].
     advantages: A, [M].
     clip_value: c, a float above 0.
+    dual_clip: d, above 1; None for no bound.
 
   Returns:
     A tuple (loss [M], ratio [M]).
   """
   ratio = tf.exp(log_probabilities - old_log_probabilities)
   clipped = tf.clip_by_value(ratio, 1.0 - clip_value, 1.0 + clip_value)
-  return tf.maximum(-advantages * ratio, -advantages * clipped), ratio
+  loss = tf.maximum(-advantages * ratio, -advantages * clipped)
+  if dual_clip is not None:
+    bounded = tf.minimum(loss, -advantages * dual_clip)
+    loss = tf.where(advantages < 0, bounded, loss)
+  return loss, ratio
 
 
 def squared_value_error(

@@ -38,6 +38,7 @@ from tf_agents.typing import types
 from tf_agents.utils import example_encoding
 from tf_agents.utils import example_encoding_dataset
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import spec_differences
@@ -529,6 +530,16 @@ def _check_episode(
       raise DemonstrationError(
           f'{what}: {name} goes from {array.min()} to {array.max()}, beyond its'
           f' bounds, {np.min(low)} to {np.max(high)}.'
+      )
+  _, mask = action_masks.split_mask(episode.observation)
+  if mask is not None:
+    chosen = np.asarray(arrays['action'])[..., np.newaxis]
+    allowed = np.take_along_axis(np.asarray(mask), chosen, axis=-1)
+    forbidden = np.argwhere(allowed[:-1] == 0)
+    if len(forbidden):
+      raise DemonstrationError(
+          f'{what}: its action mask forbids the action of step'
+          f' {forbidden[0, 0]}.'
       )
   expected = np.full(num_frames, ts.StepType.MID, np.int32)
   expected[:1], expected[-1:] = ts.StepType.FIRST, ts.StepType.LAST

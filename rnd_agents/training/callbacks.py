@@ -12,6 +12,7 @@ from typing import Any
 from absl import logging
 import tqdm
 
+from rnd_agents.evaluation import best_policy
 from rnd_agents.training import loops
 from rnd_agents.training import pictures
 from rnd_agents.training import runs
@@ -51,7 +52,7 @@ def create_callbacks(run: runs.Run) -> list[Callback]:
   return [
       CheckFinite(),
       Log(),
-      Evaluate(pictures.Pictures(run)),
+      Evaluate(pictures.Pictures(run), run.best_policy),
       Progress(),
       *run.config.callbacks,
       Checkpoint(run.config.checkpoint_interval_iterations),
@@ -104,13 +105,17 @@ class Log(Callback):
 class Evaluate(Callback):
   """Plays evaluation episodes at multiples of the interval and at the end."""
 
-  def __init__(self, pictures_: pictures.Pictures):
+  def __init__(
+      self, pictures_: pictures.Pictures, best: best_policy.BestPolicy | None
+  ):
     """Creates the callback.
 
     Args:
       pictures_: Drawn after evaluations.
+      best: Keeps the policy that evaluated best, or None.
     """
     self._pictures = pictures_
+    self._best = best
     # Environment steps when an evaluation was due last.
     self._due_env_steps = 0
     # Whether a signal has postponed an evaluation that was due.
@@ -154,6 +159,8 @@ class Evaluate(Callback):
         ),
     )
     run.success_rate = run.log.last('eval', 'success_rate')
+    if self._best is not None:
+      self._best.after_evaluation(run.log.last('eval', 'return_mean'))
     self._pictures.after_evaluation(run, episodes)
     run.counters.add(wall_time_s=time.monotonic() - begun)
 
@@ -161,12 +168,15 @@ class Evaluate(Callback):
     return dict(
         due_env_steps=self._due_env_steps,
         is_owed=self._is_owed,
+        best_return_mean=self._best and self._best.return_mean,
         pictures=self._pictures.get_state(),
     )
 
   def set_state(self, state: Any) -> None:
     self._due_env_steps = state['due_env_steps']
     self._is_owed = state['is_owed']
+    if self._best is not None:
+      self._best.return_mean = state['best_return_mean']
     self._pictures.set_state(state['pictures'])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
 import functools
+import json
 from typing import Any
 import warnings
 
@@ -17,15 +18,19 @@ from tf_agents.agents import tf_agent
 from tf_agents.policies import policy_saver
 from tf_agents.policies import tf_policy
 
+from rnd_agents import action_masks
 from rnd_agents import errors
+from rnd_agents import files
 from rnd_agents import observations
 from rnd_agents import ranges
 from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
+from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import watchdog
+from rnd_agents.evaluation import best_policy
 from rnd_agents.evaluation import evaluator
 from rnd_agents.networks import precision
 from rnd_agents.training import callbacks as callbacks_lib
@@ -63,7 +68,8 @@ class Experiment:
     max_lag_rounds: 0: environments wait while the agent learns. 1: workers
       collect the next rollouts meanwhile, with the policy from before.
     warm_up_env_steps: Uniformly random steps, all environments together, before
-      the first update; of two levels, goals are uniformly random, too.
+      the first update; of two levels, goals are uniformly random, too. A run
+      that has not so many steps takes a tenth of it, and says so.
     num_eval_episodes: Episodes an evaluation, on seeds that stay; greedy ones
       unless `RNDPPOAgent.greedy_eval` is False or `R2D3Agent.eval_epsilon` is
       above 0.
@@ -76,7 +82,8 @@ class Experiment:
       environments ends the process with a message; None to wait for any time.
       With workers, seconds for a call of a worker: a whole rollout of a shard.
     record_video: Whether to record the best episode of an evaluation.
-    save_policies: Whether to save the policies at the end.
+    save_policies: Whether to save the policies at the end: the last one, and
+      the one of the best evaluation.
     callbacks: Further callbacks, called in their order after the evaluation and
       before the checkpoint of an iteration.
   """
@@ -116,24 +123,22 @@ class Experiment:
         environment_timeout_s=self.environment_timeout_s,
     )
     ranges.check(dict(seed=ranges.COUNT_OR_0), vars(self))
+    ranges.check(
+        dict(warm_up_env_steps=ranges.COUNT_OR_0), vars(self), f'{name}.'
+    )
     if self.num_environments % self.num_shards:
       raise errors.InvalidValue(
           f'{name}.num_environments must be a multiple of num_shards, got'
           f' {self.num_environments} and {self.num_shards}.'
       )
+    if self.num_environments > self.num_env_steps:
+      raise errors.InvalidValue(
+          f'{name}.num_environments must be at most num_env_steps ='
+          f' {self.num_env_steps}, got {self.num_environments}.'
+      )
     if self.max_lag_rounds not in (0, 1):
       raise errors.InvalidValue(
           f'{name}.max_lag_rounds must be 0 or 1, got {self.max_lag_rounds}.'
-      )
-    # All environments step at once, so that the last steps may exceed it.
-    rows = -(-self.warm_up_env_steps // self.num_environments)
-    longest = rows * self.num_environments
-    if self.warm_up_env_steps < 0 or longest >= self.num_env_steps:
-      raise errors.InvalidValue(
-          f'{name}.warm_up_env_steps must be at least 0 and less than'
-          f' num_env_steps, which include it: got {self.warm_up_env_steps}'
-          f' and {self.num_env_steps} with {self.num_environments}'
-          ' environments.'
       )
     ranges.check(
         dict(stop_at_success_rate=ranges.WITHIN_0_AND_1.or_none()),
@@ -148,6 +153,27 @@ class Experiment:
     training_lib.check_training(f'{name}.training', self.training)
     configuration.check_scopes()
     self.training.check(self.num_env_steps, self.num_environments)
+    if self.random_env_steps < self.warm_up_env_steps:
+      logging.warning(
+          '%s.num_env_steps is %d, not more than its %d random steps'
+          ' (%s.warm_up_env_steps): this run takes %d random steps.',
+          name,
+          self.num_env_steps,
+          self.warm_up_env_steps,
+          name,
+          self.random_env_steps,
+      )
+
+  @property
+  def random_env_steps(self) -> int:
+    """`warm_up_env_steps`; about a tenth of a run that has not so many."""
+    # All environments step at once, so that the last steps may exceed it.
+    rows = -(-self.warm_up_env_steps // self.num_environments)
+    if rows * self.num_environments < self.num_env_steps:
+      return self.warm_up_env_steps
+    rows = max(self.num_env_steps // 10 // self.num_environments, 1)
+    steps = rows * self.num_environments
+    return steps if steps < self.num_env_steps else 0
 
 
 # Function of (config, seeds, recipes of the shards) that makes the collectors.
@@ -170,6 +196,29 @@ def train_eval(
     UserError: If the settings cannot run, or the run had to stop.
   """
   return run(Experiment(root_dir, **more), make_shards)
+
+
+def train_files(
+    root_dir: str,
+    files: Sequence[str],
+    bindings: Sequence[str] = (),
+    **more: Any,
+) -> runs.Outcome:
+  """Trains as gin files say, for programs and notebooks that run several.
+
+  Gin's bindings from before are neither used nor changed.
+
+  Args:
+    root_dir: The run's folder.
+    files: Gin files: paths, or names of those that come with the package.
+    bindings: Gin bindings, which win over the files.
+    **more: Arguments of `train_eval`.
+
+  Raises:
+    UserError: If the settings cannot run, or the run had to stop.
+  """
+  with gin_files.parsed(files, bindings):
+    return train_eval(root_dir, **more)
 
 
 def local_shards(
@@ -199,10 +248,13 @@ def run(
     RunError: If the run had to stop: an environment failed, a number was not
       finite, the disk was full.
   """
+  precision.check_globals()
   config.check()
   with contextlib.ExitStack() as stack:
     stack.enter_context(run_directory.locked(config.root_dir))
     stack.enter_context(runs.raising_out_of_memory())
+    facts: dict[str, Callable[[], int]] = {}
+    stack.enter_context(_watchdog(config, facts))
     seeds = runs.Seeds(config.seed)
     tf.keras.utils.set_random_seed(seeds.networks)
 
@@ -212,9 +264,7 @@ def run(
     stack.callback(collectors.close)
     eval_environment = _load('eval', config.num_eval_episodes, None)
     stack.callback(local.close, eval_environment)
-    environments = [*collectors.environments(), eval_environment]
-    with _watchdog(config, environments):
-      _check_alike(collectors, eval_environment)
+    _check_alike(collectors, eval_environment)
 
     agent = config.training.build_agent(
         collectors.specs, config.num_environments
@@ -235,6 +285,10 @@ def run(
         agent=agent,
         counters=run.counters,
     )
+    if config.save_policies:
+      run.best_policy = best_policy.BestPolicy(
+          agent.policy, run.path('checkpoints', 'best_policy')
+      )
     run.loop = config.training.build_loop(run)
     run.callbacks = callbacks_lib.create_callbacks(run)
 
@@ -246,7 +300,7 @@ def run(
         auto_compute_dtype=precision.layer_policy(precision.AUTO).compute_dtype,
     )
     stack.enter_context(run.final_status())
-    stack.enter_context(_watchdog(config, environments, run))
+    facts['env_steps'] = lambda: run.counters.env_steps
     with runs.stopping_on_signals(run.stop, run.end):
       run.log = metrics_log.MetricsLog(config.root_dir, rows)
       if rows is None:
@@ -350,11 +404,18 @@ def _log_observations(
   # An agent of the user's own, or of two levels, may have no normalizer.
   normalizer = getattr(agent, 'observation_normalizer', None)
   whitened = () if normalizer is None else normalizer.whitened
-  spec = environment.observation_spec()
+  spec, first = map(
+      action_masks.without_mask,
+      (
+          environment.observation_spec(),
+          environment.current_time_step().observation,
+      ),
+  )
   for line in observations.describe_observations(spec, whitened):
     logging.info(line)
-  first = tf.nest.flatten(environment.current_time_step().observation)
-  largest = [np.max(np.abs(leaf), initial=0.0) for leaf in first]
+  largest = [
+      np.max(np.abs(leaf), initial=0.0) for leaf in tf.nest.flatten(first)
+  ]
   for line in observations.too_large(spec, largest, whitened):
     logging.warning(
         '%s: set normalize_observations = True of the agent, or scale it in a'
@@ -384,23 +445,45 @@ def _finish(run: runs.Run) -> runs.Outcome:
         run.stopped_by,
         run.counters.env_steps,
     )
-  if run.config.save_policies:
-    with _quiet_saving():
-      policies = dict(
-          policy=run.agent.policy, collect_policy=run.agent.collect_policy
-      )
-      for name, policy in policies.items():
-        saver = policy_saver.PolicySaver(policy, batch_size=None)
-        saver.save(run.path('policies', name))
+  if run.best_policy is not None:
+    _save_policies(run, run.best_policy)
   picture = pictures.draw_curve(run)
   run.log.close()
   return runs.Outcome(
       run.stopped_by is None,
       run.log.last('eval', 'return_mean'),
+      None if run.best_policy is None else run.best_policy.return_mean,
       run.counters.env_steps,
       run.counters.wall_time_s,
       picture,
   )
+
+
+def _save_policies(run: runs.Run, best: best_policy.BestPolicy) -> None:
+  """Writes a SavedModel of each policy into the run's folder."""
+  with _quiet_saving():
+    saver = policy_saver.PolicySaver(run.agent.policy, batch_size=None)
+    saver.save(run.path('policies', 'policy'))
+    with best.in_place() as is_found:
+      if is_found:
+        saver.save(run.path('policies', 'best_policy'))
+    saver = policy_saver.PolicySaver(run.agent.collect_policy, batch_size=None)
+    saver.save(run.path('policies', 'collect_policy'))
+  renamed = _renamed_keys(run.evaluator.environment)
+  if renamed:
+    with files.replacing(run.path('policies', 'renamed_keys.json')) as file:
+      json.dump(renamed, file, indent=2)
+
+
+def _renamed_keys(
+    environment: vector_environment.VectorPyEnvironment,
+) -> dict[str, str]:
+  """Returns the environment's keys that specs call by another name."""
+  env = environment.gymnasium_vector_env
+  renamed = gymnasium_spaces.renamed_keys(
+      env.single_observation_space, 'observation'
+  ) | gymnasium_spaces.renamed_keys(env.single_action_space, 'action')
+  return {name: str(key) for name, key in renamed.items()}
 
 
 @contextlib.contextmanager
@@ -417,18 +500,20 @@ def _quiet_saving() -> Iterator[None]:
 
 
 def _watchdog(
-    config: Experiment,
-    environments: Sequence[vector_environment.VectorPyEnvironment],
-    run: runs.Run | None = None,
+    config: Experiment, facts: dict[str, Callable[[], int]]
 ) -> watchdog.Watchdog:
-  """A `Watchdog` that leaves its message in `status.json`."""
+  """A `Watchdog` that leaves its message in `status.json`.
 
-  def on_hang(message: str) -> None:
-    facts = {} if run is None else dict(env_steps=run.counters.env_steps)
-    run_directory.write_status(
-        config.root_dir, 'failed', message=message, **facts
-    )
+  Args:
+    config: The settings.
+    facts: Functions that give more entries of `status.json`.
+  """
 
-  return watchdog.Watchdog(
-      environments, config.environment_timeout_s, on_hang
-  )
+  def on_hang(message: str, doing: str) -> None:
+    if doing != 'close':  # Then the status says already how the run ended.
+      more = {name: fact() for name, fact in facts.items()}
+      run_directory.write_status(
+          config.root_dir, 'failed', message=message, **more
+      )
+
+  return watchdog.Watchdog(config.environment_timeout_s, on_hang)

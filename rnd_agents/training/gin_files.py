@@ -15,6 +15,7 @@ from typing import Any
 
 import gin
 
+from rnd_agents import _compat
 from rnd_agents import errors
 from rnd_agents.training import configuration
 from rnd_agents.training import gin_values
@@ -87,6 +88,8 @@ def find(name: str) -> str:
 def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> list[str]:
   """Parses gin files and bindings; a name that gin does not know is an error.
 
+  What an earlier call has parsed in this process is cleared before.
+
   Args:
     files: Names as for `find`; an `include` in them is looked up beside the
       file and among the shipped ones.
@@ -105,13 +108,17 @@ def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> list[str]:
   for path in paths:
     _read(path, sources)
   given = configuration.parse_text('\n'.join(bindings))
+  if gin.config_is_locked():  # By an earlier call.
+    gin.clear_config()
   try:
     with _quiet_search():
       gin.parse_config_files_and_bindings(paths, list(bindings))
   except (
       AttributeError, ImportError, OSError, SyntaxError, TypeError, ValueError
   ) as error:
-    raise errors.GinError(_explain(error)) from error
+    message = _explain(error)
+    gin.clear_config()  # A half.
+    raise errors.GinError(message) from error
   configuration.check_macros([given, *sources.values()])
   configuration.check_types()
   _inherited.clear()
@@ -124,6 +131,23 @@ def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> list[str]:
     ):
       break
   return list(sources)
+
+
+@contextlib.contextmanager
+def parsed(
+    files: Sequence[str], bindings: Sequence[str] = ()
+) -> Iterator[list[str]]:
+  """Runs a block with gin as `parse` configures it, and with no more bindings.
+
+  Args:
+    files: As for `parse`.
+    bindings: As for `parse`.
+
+  Yields:
+    The result of `parse`. Afterwards gin is as it was before.
+  """
+  with _compat.separate_gin_state():
+    yield parse(files, bindings)
 
 
 def _read(

@@ -24,6 +24,7 @@ from rnd_agents import run_files
 from rnd_agents.collecting import collector as collector_lib
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import failures
+from rnd_agents.evaluation import best_policy as best_policy_lib
 from rnd_agents.evaluation import evaluator
 from rnd_agents.statistics import finite
 from rnd_agents.training import checkpoints as snapshots
@@ -73,6 +74,7 @@ class Outcome(NamedTuple):
   Attributes:
     finished: False if a signal stopped it; the same command continues it.
     eval_return: mean return of the last evaluation; None before the first.
+    best_eval_return: mean return of the best one; None if no policy is saved.
     env_steps: environment steps, random ones included.
     wall_time_s: seconds of the loop, without the start-up.
     picture: path of the learning curve; None if it could not be drawn.
@@ -80,6 +82,7 @@ class Outcome(NamedTuple):
 
   finished: bool
   eval_return: float | None
+  best_eval_return: float | None
   env_steps: int
   wall_time_s: float
   picture: str | None
@@ -90,7 +93,7 @@ class Outcome(NamedTuple):
 _PATIENCE_S = 5.0
 _END = b'\0'  # The number of no signal.
 # Version of the state in checkpoints; no other version can be resumed.
-STATE_VERSION = 11
+STATE_VERSION = 12
 
 
 @dataclasses.dataclass
@@ -378,6 +381,8 @@ class Run(BaseRun):
     collector: Collects with all environments.
     evaluator: Plays the evaluations.
     loop: Collects and trains, once it is built.
+    best_policy: Keeps the policy that evaluated best; None if no policies are
+      saved.
     success_rate: Success rate of the last evaluation; None if unknown.
     workers: Facts of each collecting worker in the last iteration.
   """
@@ -388,6 +393,7 @@ class Run(BaseRun):
   collector: collector_lib.Shards
   evaluator: evaluator.Evaluator
   loop: loops.Loop = dataclasses.field(init=False)
+  best_policy: best_policy_lib.BestPolicy | None = None
   success_rate: float | None = None
   workers: Sequence[dict[str, float]] = ()
 

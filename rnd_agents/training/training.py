@@ -106,7 +106,7 @@ class Training(abc.ABC):
         run.counters,
         self.rollout_length,
         self.collect_length,
-        run.config.warm_up_env_steps,
+        run.config.random_env_steps,
         learns_from_warm_up=self.is_off_policy,
     )
 

@@ -19,6 +19,7 @@ from tf_agents.trajectories import trajectory as trajectory_lib
 from tf_agents.typing import types
 from tf_agents.utils import common
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents import ranges
@@ -157,6 +158,11 @@ class TwoLevelTraining(training.Training):
       self, specs: collector.Specs
   ) -> tuple[hierarchy.Goals, dict[str, collector.Specs]]:
     """Returns the goals, and the specs of each level by its name."""
+    if action_masks.split_mask(specs.time_step.observation)[1] is not None:
+      raise errors.InvalidValue(
+          'TwoLevelTraining takes no action masks: leave out'
+          ' load_environment.action_mask_key, or train one level.'
+      )
     goals = self.goals_fn(specs.time_step.observation)
     return goals, dict(
         upper=collector.Specs(specs.time_step, goals.spec),

@@ -108,6 +108,7 @@ _BY_LEARNER = {
             'update_normalizers_in_train',
         ),
         ({'target_kl': 0.0}, 'target_kl .*above 0'),
+        ({'dual_clip': 1.0}, 'dual_clip .*above 1'),
         ({'intrinsic_reward_clip': -1.0}, 'reward_clip .*above 0'),
         (
             {'intrinsic_termination_discount': 1.5},

@@ -10,6 +10,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
+from rnd_agents import words
 from rnd_agents.evaluation import saved_policy
 from tests.agents import agent_test_utils
 from tests.agents import slow_r2d3
@@ -22,6 +23,9 @@ IMAGE = tensor_spec.BoundedTensorSpec([6, 6, 2], tf.uint8, 0, 255)
 DICT_OBSERVATION = {
     'position': tf.TensorSpec([2], tf.float32),
     'room': tensor_spec.BoundedTensorSpec([], tf.int64, 0, 4),
+    'text': tensor_spec.BoundedTensorSpec(
+        [6], tf.uint8, 0, 9, words.spec_name('text')
+    ),
 }
 
 

@@ -46,6 +46,16 @@ def _policy(epsilon, action_spec=slow_r2d3.ACTION):
   )
 
 
+def test_forbidden_actions_are_never_taken():
+  values = tf.constant([[5.0, 1.0, 2.0], [3.0, 4.0, 0.0]])
+  mask = np.bool_([[0, 1, 1], [1, 0, 0]])
+  time_step = ts.restart(tf.where(mask, values, -np.inf), 2)
+  probs = _policy(0.3).distribution(time_step).action.probs_parameter()
+  np.testing.assert_allclose(probs, [[0, 0.15, 0.85], [1, 0, 0]], rtol=1e-6)
+  greedy = greedy_policy.GreedyPolicy(_policy(0.3)).action(time_step).action
+  np.testing.assert_array_equal(greedy, [2, 0])
+
+
 def _rows(size):
   """Time steps in which action 1, 0 or 2 is the best, in turns."""
   observations = np.float32([[0.1, 3.0, -2.0], [5.0, 4.9, 0], [-3, -2, -1]])

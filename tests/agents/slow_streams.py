@@ -45,6 +45,7 @@ class Settings:
   num_minibatches: int = 3
   target_kl: float | None = None
   importance_ratio_clipping: float = 0.1
+  dual_clip: float | None = None
   entropy_regularization: float = 0.001
   value_pred_loss_coef: float = 0.5
   value_clipping: float = 0.0

@@ -94,12 +94,15 @@ class SlowAgent:
       )
     values, _ = self.value_net(observations)
     ratio = tf.exp(logs - batch['old_log'])
+    most = settings.dual_clip or np.inf
     epsilon = settings.importance_ratio_clipping
     gain = tf.minimum(
         ratio * batch['advantage'],
         tf.minimum(tf.maximum(ratio, 1 - epsilon), 1 + epsilon)
         * batch['advantage'],
     )
+    bad = batch['advantage'] < 0
+    gain = tf.where(bad & (ratio > most), most * batch['advantage'], gain)
     terms = {
         'policy': -tf.reduce_mean(weight * gain),
         'entropy': -settings.entropy_regularization

@@ -372,6 +372,7 @@ def test_bounded_updates_equal_the_slow_ones(
       'intrinsic_reward_clip': 0.3,
       'intrinsic_termination_discount': 0.7,
       'target_kl': target_kl,
+      'dual_clip': 1.05,
       'normalize_advantages': True,
       'advantage_scale_decay': 0.9,
   }

@@ -339,6 +339,9 @@ _BAD = {
     ('explore.num_worlds = 2', 'explore.world_seeds = [1]'): (
         'explore.world_seeds holds 1 seeds, for explore.num_worlds = 2.'
     ),
+    ('explore.num_environments = 1000000000',): (
+        'explore.num_environments must be at most explore.num_env_steps'
+    ),
     ('explore.num_worlds = 1000000000000',): (
         'explore.num_worlds must be at most explore.max_cells = 500000'
     ),

@@ -52,6 +52,39 @@ def test_snapshot_continues_as_the_original(name):
     np.testing.assert_equal(_play(other, actions[6:]), expected)
 
 
+@pytest.mark.parametrize(('probability', 'kwargs'), [
+    (0.25, {}),
+    (1.0, {}),
+    (0.9, dict(preprocessing=False)),  # Skips 4 frames by itself.
+])
+def test_a_sticky_frame_repeats_the_action_before_the_snapshot(
+    probability, kwargs
+):
+  first, second = toys.singles(
+      'ALE/MsPacman-v5',
+      env_kwargs=dict(repeat_action_probability=probability),
+      **kwargs,
+  )
+  taker = snapshots.Snapshots([first, second])
+  actions = np.random.default_rng(0).integers(9, size=40)
+  first.reset(seed=3)
+  # The players move after 260 frames.
+  _play(first, [0] * 65)
+  taken, expected = [], []
+  for action in actions:
+    taken.append(taker.take(0))
+    expected += _play(first, [action])
+  first.reset(seed=3)  # Snapshots change nothing on the way.
+  _play(first, [0] * 65)
+  np.testing.assert_equal(_play(first, actions), expected)
+  second.reset(seed=4)
+  for t in reversed(range(len(actions))):
+    taker.restore(1, taken[t])
+    np.testing.assert_equal(
+        _play(second, actions[t : t + 2]), expected[t : t + 2]
+    )
+
+
 def test_wrappers_are_part_of_a_snapshot():
   (env,) = toys.singles(toys.Drift, 1, max_episode_steps=5)
   taker = snapshots.Snapshots([env])
@@ -63,8 +96,27 @@ def test_wrappers_are_part_of_a_snapshot():
   assert [m[3] for m in _play(env, [3] * 9)] == [False, False, True]
 
 
+class Late(toys.Drift):
+  """A Drift that copies without its state up to its eighth step."""
+
+  hidden = [0.0]
+
+  def reset(self, *, seed=None, options=None):
+    Late.hidden[0] = self.count = 0
+    return super().reset(seed=seed, options=options)
+
+  def step(self, action):
+    self.count += 1
+    observation, reward, ended, _, _ = super().step(action)
+    if self.count <= 8:
+      Late.hidden[0] += 1
+      reward = float(Late.hidden[0])
+    return observation, reward, ended, False, {}
+
+
 @pytest.mark.parametrize(('env', 'uses_snapshots'), [
     (toys.Drift, True), (toys.Generator, False), (toys.Outside, False),
+    (Late, False),
 ])
 def test_snapshots_are_used_where_they_repeat(env, uses_snapshots):
   explorer = toys.explorer(toys.singles(env))

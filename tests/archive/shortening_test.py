@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rnd_agents.archive import archive as archive_lib
+from rnd_agents.archive import returning
 from rnd_agents.archive import shortening
 from tests.archive import toys
 
@@ -138,6 +139,15 @@ def test_what_snapshots_are_there_decides_nothing():
     assert _best(explorer, max_env_steps)[0] == text
     found.add(text)
   assert len(found) > 1
+
+
+@pytest.mark.parametrize(('column', 'wrong'), [('score', 30.0), ('length', 1)])
+def test_a_score_that_its_actions_do_not_reach(column, wrong):
+  explorer = _with('1' * _GOAL)
+  best = explorer.archive.best(0)
+  explorer.archive.column(column)[best] += wrong
+  with pytest.raises(returning.NotPutBack, match='played again'):
+    _best(explorer)
 
 
 def test_no_step_too_many():

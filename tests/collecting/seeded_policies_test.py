@@ -83,10 +83,43 @@ def test_floats_are_drawn_evenly_between_their_bounds():
   assert np.abs(np.corrcoef(draws.T)[0, 1]) < 0.06
 
 
-def test_actions_without_bounds_are_finite():
-  largest = tf.float32.max
-  spec = tensor_spec.BoundedTensorSpec([], tf.float32, -largest, largest)
-  assert np.all(np.isfinite(_draws(spec)))
+@pytest.mark.parametrize(
+    ('low', 'high', 'expected'),
+    [
+        (tf.float32.min, tf.float32.max, (-1, 1)),
+        (3.0, tf.float32.max, (3, 9)),
+        (0.0, 2e6, (0, 2e6)),
+    ],
+)
+def test_floats_are_drawn_in_the_range_of_the_policy(low, high, expected):
+  draws = _draws(tensor_spec.BoundedTensorSpec([], tf.float32, low, high))
+  np.testing.assert_allclose(
+      np.quantile(draws, [0, 0.5, 1]),
+      [expected[0], np.mean(expected), expected[1]],
+      atol=0.05 * np.ptp(expected),
+  )
+
+
+@pytest.mark.parametrize('shape', [(), (2,)])
+def test_allowed_actions_are_drawn_evenly(shape):
+  mask = np.uint8([[0, 1, 1, 0, 1], [0, 0, 0, 1, 0]])
+  mask = np.repeat(mask, 2000, axis=0)
+  if shape:  # The other entry allows what this one forbids.
+    mask = np.stack([mask, 1 - mask], axis=1)
+  spec = tensor_spec.BoundedTensorSpec(shape, tf.int64, 0, 4)
+  policy = local.UniformPolicy(
+      _Remembering(spec), tf.random.Generator.from_seed(1)
+  )
+  actions = policy._draw_allowed(spec, tf.constant(mask))
+  assert actions.dtype == tf.int64 and actions.shape == (4000, *shape)
+  actions, mask = actions.numpy().reshape(4000, -1), mask.reshape(4000, -1, 5)
+  for entry in range(mask.shape[1]):
+    for half in (slice(0, 2000), slice(2000, 4000)):
+      values, counts = np.unique(actions[half, entry], return_counts=True)
+      allowed = np.flatnonzero(mask[half, entry][0])
+      np.testing.assert_array_equal(values, allowed)
+      expected = 2000 / len(allowed)
+      np.testing.assert_allclose(counts, expected, atol=4 * expected**0.5)
 
 
 def test_a_seed_decides_a_nest_of_actions():

@@ -99,14 +99,6 @@ Float32Overflow = _variant(
     lambda env, sound: sound * np.float64(1e39),
     observation_space=spaces.Box(-np.inf, np.inf, (3,), np.float64),
 )
-# An array that has another length at each step.
-RaggedInfo = _variant(
-    step=lambda observation, *rest: (
-        observation,
-        *rest[:3],
-        {'moves': np.arange(1 + int(10 * abs(observation[0])))},
-    )
-)
 
 
 class SequenceAction(Sound):
@@ -249,12 +241,31 @@ class Endless(Sound):
     return self.observation(), 0.0, False, False, {}
 
 
+class TextWithTheTask(Sound):
+  observation_space = spaces.Dict(
+      place=Sound.observation_space, task=spaces.Text(9)
+  )
+
+  def observation(self):
+    task = 'right' if self.np_random.random() < 0.5 else 'left'
+    return dict(place=super().observation(), task=task)
+
+
 class LimitAsDeath(Sound):
 
   def step(self, action):
     self.steps += 1
     self.place = 0.9 * self.place
     return self.observation(), 0.0, self.steps == LIMIT, False, {}
+
+
+class LimitAsBoth(Sound):
+  """Sets both flags at its limit, as ViZDoom does."""
+
+  def step(self, action):
+    observation, reward, _, truncated, info = super().step(action)
+    self.place = np.clip(self.place, -1, 1)
+    return observation, reward, truncated, truncated, info
 
 
 # --------------------------------------------------------------------- seeds

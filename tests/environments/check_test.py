@@ -19,6 +19,7 @@ import pytest
 
 from rnd_agents.environments import check
 from rnd_agents.environments import environment_rules
+from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from tests.environments import broken_environments as broken
 
@@ -38,7 +39,6 @@ TABLE = [
     ('NoObservationSpace', 'adapter', 'not a gymnasium Space', False),
     ('SequenceAction', 'adapter', "'action' is a Sequence space", True),
     ('Float32Overflow', 'adapter', _BATCH + '.* is -inf at index', True),
-    ('RaggedInfo', 'adapter', _BATCH + 'ValueError: could not broadcast', True),
     ('NaNObservation', 'adapter', _BATCH + ".*'observation' is nan", True),
     ('ArrayReward', 'adapter', 'the reward must be one number', True),
     ('InfiniteReward', 'adapter', _BATCH + ".*'reward' is inf", True),
@@ -66,6 +66,9 @@ TABLE = [
     ('NestedView', 'observation-copy', '^the observation of the', False),
     ('Endless', 'episode-end', 'has ended in 2000 random steps', True),
     ('LimitAsDeath', 'time-limit', 'All 5 .* 20 steps, terminated', True),
+    ('TextWithTheTask', 'text', "the text 'task', such as '", True),
+    ('LimitAsBoth', 'time-limit',
+     '5 episodes of 5 ended both terminated and truncated', True),
     ('IgnoresTheSeed', 'seed-repeats', f'^{_TWO} and then', False),
     # 7 steps of the episode that was cut short, and 13.
     ('KeepsOldSteps', 'reset-clears',
@@ -143,6 +146,21 @@ def test_sound_actions_that_do_not_count_from_zero(space):
       return super().step(np.sum(action - np.asarray(space.start)) % 2)
 
   assert not _examine(Counting).findings
+
+
+@pytest.mark.parametrize('env_fn', [broken.LimitAsDeath, broken.LimitAsBoth])
+def test_the_advice_on_a_disguised_time_limit_works(env_fn):
+  env = loaders.load_environment(env_fn, max_episode_steps=broken.LIMIT - 1)
+  env.reset()
+  for _ in range(broken.LIMIT - 1):
+    time_step = env.step(np.zeros(1, int))
+  assert time_step.is_last() and time_step.discount == 1.0
+  # And the wrong advice, that limit itself, does nothing.
+  env = loaders.load_environment(env_fn, max_episode_steps=broken.LIMIT)
+  env.reset()
+  for _ in range(broken.LIMIT):
+    time_step = env.step(np.zeros(1, int))
+  assert time_step.is_last() and time_step.discount == 0.0
 
 
 def test_the_error_lists_all_faults_with_their_fixes():

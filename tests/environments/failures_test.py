@@ -223,12 +223,145 @@ def test_a_worker_that_cannot_be_started(monkeypatch):
   assert set(multiprocessing.active_children()) <= before
 
 
-def test_what_the_first_environment_raises_here_stays_what_it_is():
-  def make():
-    raise FileNotFoundError('no map')
+class NotMade(Fragile):
+  """Raises in the constructor, in worker processes only or everywhere."""
 
-  with pytest.raises(FileNotFoundError, match='no map'):
-    loaders.load_environment(make, 2, vectorization='async')
+  def __init__(self, error, everywhere=True):
+    super().__init__()
+    if everywhere or os.getpid() != DiesWhenMade.parent:
+      raise error
+
+
+@pytest.mark.parametrize('vectorization, error, everywhere', [
+    ('sync', FileNotFoundError('no map'), True),
+    ('sync', SystemExit('no map'), True),
+    ('async', FileNotFoundError('no map'), True),
+    ('async', OSError('no map'), False),
+    ('async', SystemExit('no map'), False),
+])
+def test_a_constructor_that_raises(vectorization, error, everywhere):
+  with pytest.raises(failures.EnvironmentFailure) as caught:
+    loaders.load_environment(
+        NotMade,
+        2,
+        vectorization=vectorization,
+        env_kwargs=dict(error=error, everywhere=everywhere),
+    )
+  assert str(caught.value).startswith(
+      'NotMade, environment 0 of the batch: its constructor raised'
+      f' {type(error).__name__}: no map'
+  )
+  assert '    raise error' in caught.value.traceback_text  # The user's line.
+
+
+def test_a_wrapper_that_raises():
+  def wrap(env):
+    raise KeyError('no key')
+
+  with pytest.raises(
+      failures.EnvironmentFailure, match=r'wrappers\[0\], wrap, raised KeyErr'
+  ):
+    loaders.load_environment('CartPole-v1', wrappers=[wrap])
+
+
+class Returns(environments_for_tests.Steps):
+  """Returns some other values from its steps."""
+
+  def __init__(self, values, number=5):
+    super().__init__()
+    self._values = values
+    self._number = number
+
+  def step(self, action):
+    step = dict(zip('orteI', super().step(action))) | self._values
+    return tuple(step.values())[: self._number]
+
+
+@pytest.mark.parametrize('arguments, message', [
+    (dict(values=dict(t=None)), 'terminated must be True or False.* None'),
+    (dict(values=dict(t=np.nan)), 'terminated must .* nan'),
+    (dict(values=dict(e='no')), "truncated must .* 'no'"),
+    (dict(values=dict(e=np.array([True, False]))), 'truncated must'),
+    (dict(values=dict(t=2)), 'terminated must'),
+    (dict(values=dict(r='1.5')), "reward must be one number.* '1.5'"),
+    (dict(values=dict(r=None)), 'reward must be one number.* None'),
+    (dict(values=dict(r=1j)), 'reward must be one number'),
+    (dict(values=dict(I=None)), 'Returns.step returned an info of .*NoneType'),
+    (dict(values=dict(I=[{}])), 'Returns.step .*list.*adapt_old_interface'),
+    (dict(values={}, number=4), 'Returns.step .*4 values.*adapt_old_interface'),
+])
+def test_values_of_steps_that_mean_nothing(arguments, message):
+  env = loaders.load_environment(Returns, 2, env_kwargs=arguments)
+  env.reset()
+  with pytest.raises(failures.EnvironmentFailure, match=message) as caught:
+    env.step(np.zeros(2, int))
+  assert caught.value.environment_index == 0
+  assert caught.value.traceback_text is None  # One sentence.
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_values_of_steps_of_other_types(vectorization):
+  env = loaders.load_environment(
+      Returns,
+      2,
+      vectorization=vectorization,
+      env_kwargs=dict(values=dict(r=np.int8(3), t=np.array([True]), e=0.0)),
+  )
+  env.reset()
+  time_step = env.step(np.zeros(2, int))
+  assert time_step.is_last().all() and not time_step.discount.any()
+  assert time_step.reward.tolist() == [3, 3]
+  env.close()
+
+
+class Quits(Fragile):
+  """Raises what only programs should raise."""
+
+  def __init__(self, error, method):
+    super().__init__()
+    self._error = error
+    self._method = method
+
+  def begin(self):
+    if self._method == 'reset':
+      raise self._error
+
+  def step(self, action):
+    raise self._error
+
+
+@pytest.mark.parametrize('error', [SystemExit(3), KeyboardInterrupt()])
+@pytest.mark.parametrize('vectorization, method', [
+    ('sync', 'step'), ('sync', 'reset'), ('async', 'step')
+])
+def test_an_exit_inside_of_an_environment_is_a_failure(
+    monkeypatch, vectorization, method, error
+):
+  # As in a run, where Ctrl-C raises nothing.
+  monkeypatch.setattr(signal, 'getsignal', lambda number: None)
+  env = loaders.load_environment(
+      Quits,
+      2,
+      vectorization=vectorization,
+      env_kwargs=dict(error=error, method=method),
+  )
+  with pytest.raises(
+      failures.EnvironmentFailure,
+      match=f'{method} raised {type(error).__name__}',
+  ):
+    env.reset()
+    env.step(np.zeros(2, int))
+  env.close()
+
+
+def test_the_users_interrupt_is_none_of_the_environment():
+  env = loaders.load_environment(
+      Quits, env_kwargs=dict(error=KeyboardInterrupt(), method='step')
+  )
+  env.reset()
+  with pytest.raises(KeyboardInterrupt):
+    env.step(np.zeros(1, int))
+  assert env.failure is None
 
 
 def test_errors_of_the_caller_are_none_of_the_environment():
@@ -244,43 +377,6 @@ def test_a_failure_passes_through_a_pipe():
   assert str(again) == str(failure) == (
       'name, environment 2 of the batch: what\n\nInside the environment:\ntrace'
   )
-
-
-class Slow(Fragile):
-
-  def __init__(self):
-    super().__init__()
-    self.goes_on = threading.Event()
-    self.is_in = threading.Event()
-
-  def step(self, action):
-    self.is_in.set()
-    assert self.goes_on.wait(10)
-    return super().step(action)
-
-
-def test_busy_since():
-  slow = Slow()
-  env = loaders.load_environment(lambda: slow, 1)
-  env.reset()
-  assert env.busy_since() is None
-  start_s = time.monotonic()
-  thread = threading.Thread(target=env.step, args=(np.zeros(1, int),))
-  thread.start()
-  assert slow.is_in.wait(10)
-  identifier, since_s = env.busy_since()
-  assert identifier == thread.ident
-  assert start_s <= since_s <= time.monotonic()
-  slow.goes_on.set()
-  thread.join()
-  assert env.busy_since() is None
-  # Also after a failure.
-  env.seed(0)
-  env.reset_with_seeds([FAILING])
-  with pytest.raises(failures.EnvironmentFailure):
-    for _ in range(3):
-      env.step(np.zeros(1, int))
-  assert env.busy_since() is None
 
 
 def test_observers_see_each_time_step_once():
@@ -407,28 +503,39 @@ env.step(np.zeros(3, int))
 
 
 # What ends a process whose environment hangs.
-class _Molasses:
-  """Busy whenever it is told to be."""
+class Hangs(Fragile):
+  """Waits in one of its methods until it is told to stop."""
 
-  name = 'Molasses-v0'
+  def __init__(self, where, until):
+    super().__init__()
+    self.render_mode = 'rgb_array'
+    self._where = where
+    self._until = until
+    self._wait('its constructor')
 
-  def __init__(self):
-    self._busy = None
+  def _wait(self, where):
+    if where == self._where:
+      assert self._until.wait(30.0)
 
-  def busy_since(self):
-    return self._busy
+  def begin(self):
+    self._wait('reset')
 
-  def slow_step(self, seconds, until=None):
-    self._busy = (threading.get_ident(), time.monotonic())
-    if until is None:
-      time.sleep(seconds)
-    else:
-      until.wait(seconds)
-    self._busy = None
+  def step(self, action):
+    self._wait('step')
+    return super().step(action)
+
+  def render(self):
+    self._wait('render')
+    return np.zeros([2, 2, 3], np.uint8)
+
+  def close(self):
+    self._wait('close')
 
 
-def test_a_step_beyond_the_limit_ends_the_process_with_its_traceback(caplog):
-  environment = _Molasses()
+@pytest.mark.parametrize(
+    'where', ['its constructor', 'reset', 'step', 'render', 'close']
+)
+def test_a_hang_ends_the_process_with_its_traceback(caplog, where):
   ended = threading.Event()
   codes, messages = [], []
 
@@ -436,22 +543,37 @@ def test_a_step_beyond_the_limit_ends_the_process_with_its_traceback(caplog):
     codes.append(code)
     ended.set()
 
-  with watchdog.Watchdog([environment], 0.1, messages.append, end):
-    environment.slow_step(30.0, until=ended)
+  with watchdog.Watchdog(0.1, lambda *text: messages.append(text), end):
+    env = loaders.load_environment(
+        Hangs, env_kwargs=dict(where=where, until=ended)
+    )
+    env.reset()
+    env.step(np.zeros(1, int))
+    env.render()
+    env.close()
   assert codes == [1]
-  (message,) = messages
-  for words in ('Molasses-v0', '0.1 s', 'train_eval.environment_timeout_s'):
+  ((message, doing),) = messages
+  assert doing == where and where in message
+  for words in ('Hangs', '0.1 s', 'train_eval.environment_timeout_s'):
     assert words in message
-  assert 'in slow_step' in caplog.text
+  assert 'in _wait' in caplog.text
 
 
-def test_steps_within_the_limit_are_left_alone():
-  environment = _Molasses()
+def _stay(seconds):
+  with watchdog.Inside('Molasses-v0', 'step'):
+    time.sleep(seconds)
+
+
+def _watchdog(limit_s, codes):
+  return watchdog.Watchdog(limit_s, lambda *_: None, codes.append)
+
+
+def test_calls_within_the_limit_are_left_alone():
   codes = []
-  with watchdog.Watchdog([environment], 2.0, codes.append, codes.append):
-    for _ in range(5):
-      environment.slow_step(0.2)
-  assert not codes
+  with _watchdog(1.0, codes):
+    for _ in range(8):
+      _stay(0.15)
+  assert not codes and not watchdog._activities
 
 
 def test_time_in_which_the_process_was_suspended_does_not_count(monkeypatch):
@@ -461,17 +583,16 @@ def test_time_in_which_the_process_was_suspended_does_not_count(monkeypatch):
       monotonic=lambda: time.monotonic() + asleep_s[0]
   )
   monkeypatch.setattr(watchdog, 'time', clock)
-  environment = _Molasses()
   codes = []
-  with watchdog.Watchdog([environment], 2.0, codes.append, codes.append):
+  with _watchdog(2.0, codes):
     timer = threading.Timer(0.3, lambda: asleep_s.__setitem__(0, 3_600.0))
     timer.start()
-    environment.slow_step(1.2)
+    _stay(1.2)
     timer.join()
   assert not codes
 
 
 def test_none_watches_nothing():
   before = threading.active_count()
-  with watchdog.Watchdog([_Molasses()], None, print, print):
+  with _watchdog(None, []):
     assert threading.active_count() == before

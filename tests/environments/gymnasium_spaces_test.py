@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tf_agents.specs import array_spec
+from tf_agents.specs import tensor_spec
 
+from rnd_agents import errors
 from rnd_agents.environments import gymnasium_spaces
 
 
@@ -148,6 +150,77 @@ def test_nothing_but_text():
     gymnasium_spaces.observation_converter(spaces.Dict(m=spaces.Text(3)))
 
 
+@pytest.mark.parametrize('keys, expected', [
+    (['agent pos', 'a.b', 'x/y'], ['agent_pos', 'a.b', 'x/y']),
+    (['a[0]', '', 'Ünit'], ['a_0_', '_', '_nit']),
+    ([0, 1], ['0', '1']),
+    ([('a', 1), 'b', 2], ['__a___1_', 'b', '2']),
+    (['a b', 'a_b'], None),
+    (['a-b', 'a_b'], None),
+    (['A', 'a'], None),
+    ([1, '1'], None),
+])
+def test_keys_that_saved_models_cannot_have_are_renamed(keys, expected):
+  space = spaces.Dict([(key, spaces.Discrete(9)) for key in keys])
+  if expected is None:
+    for convert in (
+        gymnasium_spaces.observation_converter,
+        lambda space: gymnasium_spaces.action_converter(space, 1),
+    ):
+      with pytest.raises(ValueError, match='Two keys of .*SavedModel'):
+        convert(space)
+    return
+  spec, convert = gymnasium_spaces.observation_converter(space)
+  assert sorted(spec) == sorted(expected)
+  given = {key: np.array([i]) for i, key in enumerate(keys)}
+  converted = convert(given)
+  assert converted == dict(zip(expected, given.values()))
+  _, convert_action = gymnasium_spaces.action_converter(space, 1)
+  assert convert_action(converted) == given
+  assert gymnasium_spaces.from_zero(space, given) == converted
+  assert gymnasium_spaces.renamed_keys(spaces.Tuple([space]), 'o') == {
+      f'o/0/{new}': old for new, old in zip(expected, keys) if new != old
+  }
+
+
+def test_two_paths_that_are_one_name_of_a_saved_model():
+  one = spaces.Discrete(2)
+  with pytest.raises(ValueError, match='Two keys'):
+    gymnasium_spaces.observation_converter(
+        spaces.Dict({'a': spaces.Dict({'b': one}), 'a_b': one})
+    )
+
+
+def _box(low, high):
+  box = spaces.Box(-1, 1, (2,))
+  box.low[0], box.high[0] = low, high
+  return box
+
+
+@pytest.mark.parametrize('space, message', [
+    (_box(np.nan, 1), 'bounds that are NaN or crossed'),
+    (_box(0, np.nan), 'bounds'),
+    (_box(1, -1), 'bounds'),
+    (spaces.Dict(a=_box(1, -1)), "'.*/a' has bounds"),
+    (spaces.Dict(), 'no part'),
+    (spaces.Dict(a=spaces.Tuple([])), "/a' has no part"),
+    (spaces.Box(-1, 1, (3, 0)), 'holds no number'),
+])
+def test_spaces_that_hold_nothing_or_everything(space, message):
+  with pytest.raises(ValueError, match=message):
+    gymnasium_spaces.observation_converter(space)
+  with pytest.raises(ValueError, match=message):
+    gymnasium_spaces.action_converter(space, 1)
+
+
+def test_a_part_without_numbers_is_dropped():
+  spec, convert = gymnasium_spaces.observation_converter(
+      spaces.Dict(a=spaces.Discrete(2), goal=spaces.Box(-1, 1, (0,)))
+  )
+  assert list(spec) == ['a']
+  assert convert({'a': np.array([1]), 'goal': np.zeros([1, 0])}) == {'a': [1]}
+
+
 def test_unsupported_spaces_are_named():
   space = spaces.Dict(
       a=spaces.Discrete(2), words=spaces.Sequence(spaces.Discrete(2))
@@ -178,6 +251,73 @@ def test_multi_discrete_actions_count_from_zero_in_the_spec():
   np.testing.assert_array_equal(spec.minimum, [0, 0])
   np.testing.assert_array_equal(spec.maximum, [2, 4])
   np.testing.assert_array_equal(convert(np.array([[2, 0]])), [[3, -2]])
+  tensor_spec.sample_spec_nest(tensor_spec.from_spec(spec), outer_dims=(4,))
+
+
+@pytest.mark.parametrize('low, high, dtype', [
+    (-1, 1, np.int32), (3, 9, np.int64), (-100, 100, np.int8),
+    ([2, -7], [4, 7], np.int16), (5, 250, np.uint8), (0, 255, np.uint8),
+    (2**31 - 3, 2**31 - 1, np.int32), (-(2**62), -(2**62) + 9, np.int64),
+])
+def test_integer_boxes_count_from_zero_in_the_spec(low, high, dtype):
+  low, high = (np.broadcast_to(np.array(x, dtype), 2) for x in (low, high))
+  space = spaces.Box(low, high, dtype=dtype)
+  spec, convert = gymnasium_spaces.action_converter(space, 1)
+  assert np.all(spec.minimum == 0) and spec.dtype in (np.int32, np.int64)
+  for bound, its in ((spec.minimum, low), (spec.maximum, high)):
+    action = np.broadcast_to(bound, (1, 2))
+    given = convert(action)
+    assert space.contains(given[0])
+    np.testing.assert_array_equal(given[0], np.broadcast_to(its, 2))
+    np.testing.assert_array_equal(
+        gymnasium_spaces.from_zero(space, given), action
+    )
+
+
+@pytest.mark.parametrize('low, high, dtype', [
+    (-(2**31), 2**31 - 1, np.int32), (-(2**62), 2**62, np.int64),
+])
+def test_integer_boxes_of_too_many_values(low, high, dtype):
+  with pytest.raises(errors.InvalidValue, match='TransformAction'):
+    gymnasium_spaces.action_converter(spaces.Box(low, high, (3,), dtype), 1)
+
+
+_INF = np.inf
+
+
+@pytest.mark.parametrize('low, high, expected', [
+    (-_INF, _INF, (-1, 1)),
+    (0, _INF, (0, 2)),
+    (-_INF, -50, (-150, -50)),
+    (5, _INF, (5, 15)),
+    (0, 2e6, (0, 2e6)),
+    (-1e12, 1e12, (-1e12, 1e12)),
+    ([-_INF, 0, -3], [_INF, 4, _INF], ([-1, 0, -3], [1, 4, 3])),
+])
+@pytest.mark.parametrize('dtype', [np.float32, np.float64])
+def test_only_infinite_bounds_are_replaced(low, high, expected, dtype):
+  low, high = (np.atleast_1d(np.array(x, dtype)) for x in (low, high))
+  space = spaces.Dict(a=spaces.Box(low, high, dtype=dtype))
+  specs, convert = gymnasium_spaces.action_converter(space, 1)
+  spec = specs['a']
+  np.testing.assert_allclose(
+      [spec.minimum, spec.maximum], expected, rtol=1e-6
+  )
+  far = np.full((1, *space['a'].shape), 1e30, np.float32)
+  for bound, beyond in zip(expected, (-far, far)):
+    given = convert({'a': beyond})['a']
+    np.testing.assert_allclose(
+        given, np.broadcast_to(bound, given.shape), rtol=1e-6
+    )
+    assert space['a'].contains(given[0])
+
+
+def test_the_range_in_place_of_infinite_bounds_is_said_once(caplog):
+  caplog.set_level('INFO')
+  for _ in range(3):
+    gymnasium_spaces.action_converter(spaces.Box(-7, np.inf, (2,)), 1, 'force')
+  (line,) = [x for x in caplog.messages if "'force'" in x]
+  assert '-7.0 to 7.0' in line
 
 
 def test_continuous_actions_are_clipped_to_the_space():
@@ -205,7 +345,7 @@ def test_integers_are_clipped_where_fractions_may_stand(dtype):
     (spaces.MultiDiscrete([3, 5]), [[2, 4], [3, 4]],
      r"1: 'action' is \[3 4\], .* from \[0 0\] to \[2 4\].$"),
     (spaces.MultiBinary(2), [[0, 1], [2, 1]], r"1: 'action' is \[2 1\], "),
-    (spaces.Box(-2, 3, (1,), np.int8), [[3], [-3]], ' from -2 to 3.$'),
+    (spaces.Box(-2, 3, (1,), np.int8), [[5], [6]], ' from 0 to 5.$'),
     (spaces.Dict(kind=spaces.Discrete(2)), {'kind': [0, 2]}, "'action/kind'"),
 ])
 def test_integers_out_of_range_are_refused(space, action, message):

@@ -4,6 +4,7 @@
 
 import functools
 import sys
+import types
 
 import gin
 import gymnasium
@@ -14,9 +15,11 @@ import pytest
 from rnd_agents import errors
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
+from rnd_agents.environments import single_environment
 from rnd_agents.environments import vectorization
 from rnd_agents.environments import wrappers
 from rnd_agents.tasks import deep_sea
+from tests import environments_for_tests
 
 DEEP_SEA_ID = 'rnd_agents/DeepSea-v0'
 
@@ -127,6 +130,9 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
     (dict(env='Cartpole-v1'), 'Similar ids: .*CartPole-v1'),
     (dict(env='LunarLandr-v3'), 'LunarLander-v3'),
     (dict(env='zzzz'), "environment 'zzzz'. Import"),
+    (dict(env='deepsea-v3'), 'Similar ids: rnd_agents/DeepSea-v0'),
+    (dict(env='NetHackScore-v0'), "'NetHackScore-v0'. Import"),
+    (dict(env='tests.environments.known:NoSuchClass'), 'Unknown'),
     (dict(env=deep_sea.DeepSeaEnv()), 'callable, not DeepSeaEnv'),
     (dict(env=lambda: 3), 'must return a gymnasium.Env.* int'),
     (dict(env=deep_sea.DeepSeaEnv, vectorization='vector_entry_point'),
@@ -164,13 +170,14 @@ def test_a_number_out_of_range(name, value):
 
 
 @pytest.mark.parametrize('env_kwargs', [{}, {'size': 3}])
-def test_a_bug_in_a_constructor_stays_what_it_is(env_kwargs):
+def test_a_bug_in_a_constructor_is_none_of_the_arguments(env_kwargs):
   def make(**kwargs):
     return deep_sea.DeepSeaEnv(colour='blue', **kwargs)
 
-  with pytest.raises(TypeError, match="argument 'colour'") as caught:
+  with pytest.raises(
+      failures.EnvironmentFailure, match="TypeError.* argument 'colour'"
+  ):
     loaders.load_environment(make, env_kwargs=env_kwargs)
-  assert not isinstance(caught.value, failures.EnvironmentSetupError)
 
 
 def test_one_environment_twice():
@@ -211,6 +218,55 @@ def test_worlds_that_outlive_episodes_are_made_anew(env_id, is_fresh):
     found.append(isinstance(inside, wrappers.FreshWorld))
     inside = inside.env
   assert any(found) == is_fresh
+
+
+@pytest.mark.parametrize('packages, words', [
+    (['nle'], ['"nle:NetHackScore-v0"']),
+    (['craftax', 'nle'], ['"module:NetHackScore-v0"', 'craftax, nle']),
+])
+def test_packages_that_may_register_an_id(monkeypatch, packages, words):
+  needs = dict.fromkeys(packages, ['numpy', 'gymnasium>=1.0'])
+  needs |= dict(other=['gymnasium; extra == "x"'], plain=None)
+  monkeypatch.setattr(
+      loaders,
+      'metadata',
+      types.SimpleNamespace(
+          packages_distributions=lambda: {name: [name] for name in needs},
+          requires=needs.get,
+      ),
+  )
+  with pytest.raises(failures.EnvironmentSetupError) as caught:
+    loaders.load_environment('NetHackScore-v0')
+  for word in words:
+    assert word in str(caught.value)
+  assert 'other' not in str(caught.value) and 'Similar' not in str(caught.value)
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_a_callable_of_a_module(vectorization):
+  env = loaders.load_environment(
+      'tests.environments_for_tests:Steps',
+      2,
+      env_kwargs={'length': 3},
+      max_episode_steps=2,
+      vectorization=vectorization,
+  )
+  assert env.name == 'Steps'
+  assert first_episode(env)[:4] == (0, 3.0, 2, False)
+  env.close()
+
+
+def test_a_pool_of_environments_is_not_one():
+  class Pool(environments_for_tests.Steps):
+    config = {'num_envs': 8}
+    spec = types.SimpleNamespace(config=config)  # EnvPool's own kind.
+
+  for load in (
+      lambda: loaders.load_environment(Pool),
+      lambda: single_environment.from_gymnasium(Pool()),
+  ):
+    with pytest.raises(failures.EnvironmentSetupError, match='pool of 8'):
+      load()
 
 
 def test_default_names():

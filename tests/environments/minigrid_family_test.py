@@ -4,18 +4,21 @@
 
 import copy
 import functools
+import re
 import sys
 
 import gymnasium
 import numpy as np
 import pytest
 
+from rnd_agents import errors
+from rnd_agents import words
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
 from rnd_agents.environments import minigrid_family
 from rnd_agents.environments import wrappers
 
-pytest.importorskip('minigrid')
+minigrid_wrappers = pytest.importorskip('minigrid.wrappers')
 
 DOOR_KEY = 'MiniGrid-DoorKey-5x5-v0'
 
@@ -58,6 +61,63 @@ def test_pixels():
           looks.setdefault(cell, set()).add(tiles[i, row, column].tobytes())
   assert len(looks) >= 4 and all(len(look) == 1 for look in looks.values())
   assert len(set.union(*looks.values())) == len(looks)
+
+
+@pytest.mark.parametrize(
+    ('env_id', 'observation', 'parts'),
+    [
+        ('MiniGrid-Fetch-5x5-N2-v0', 'one_hot', {'image'}),
+        ('MiniGrid-ObstructedMaze-1Dlh-v0', 'pixels', {'image'}),
+        ('BabyAI-MiniBossLevel-v0', 'dict', {'image', 'direction'}),
+        ('BabyAI-PutNextS5N2-v0', 'one_hot', {'image'}),
+    ],
+)
+def test_words_of_missions(env_id, observation, parts):
+  env = minigrid_family.load_minigrid(
+      env_id, 2, seed=0, observation=observation, mission='words'
+  )
+  assert set(env.observation_spec()) == {*parts, 'mission'}
+  tasks = [each.unwrapped for each in env.gymnasium_vector_env.envs]
+  seen = {}
+  for seed in range(10):
+    ids = env.reset_with_seeds([seed, seed + 100]).observation['mission']
+    for task, row in zip(tasks, ids, strict=True):
+      words_ = re.findall(r'[a-z]+|,', task.mission)
+      for word, number in zip(words_, row[: len(words_)], strict=True):
+        assert number > words.UNKNOWN
+        assert seen.setdefault(word, number) == number
+      assert not row[len(words_) :].any()
+  assert len(set(seen.values())) == len(seen)
+  assert env.step([0, 0]).observation['mission'].tolist() == ids.tolist()
+
+
+def test_the_vocabulary_has_the_words_of_minigrid():
+  from minigrid import wrappers as minigrid_wrappers
+  from minigrid.envs.babyai.core import verifier
+
+  vocabulary = minigrid_family._VOCABULARY
+  known = [
+      *minigrid_wrappers.DictObservationSpaceWrapper.get_minigrid_words(),
+      *verifier.OBJ_TYPES,
+      *verifier.COLOR_NAMES,
+      *verifier.LOC_NAMES,
+  ]
+  for word in known:
+    assert vocabulary.encode(word, 1) > words.UNKNOWN
+  np.testing.assert_array_equal(
+      vocabulary.encode('The teapot', 3),
+      [*vocabulary.encode('the', 1), words.UNKNOWN, words.PADDING],
+  )
+  with pytest.raises(errors.InvalidValue, match='room for 2'):
+    vocabulary.encode('go to it', 2)
+
+
+def test_a_mission_that_is_not_observed_is_mentioned(caplog):
+  with caplog.at_level('INFO'):
+    load()
+    assert 'mission' not in caplog.text  # It is always the same.
+    minigrid_family.load_minigrid('BabyAI-GoToLocal-v0', 3, seed=0)
+  assert caplog.text.count("load_minigrid.mission = 'words'") == 1
 
 
 def test_the_id_alone_and_raw():
@@ -141,6 +201,8 @@ def test_a_fixed_world_and_where_the_agent_is():
 def test_bad_arguments(monkeypatch):
   with pytest.raises(ValueError, match="observation must be one of .*'pixels'"):
     load(observation='rgb')
+  with pytest.raises(ValueError, match="mission must be one of .*'words'"):
+    load(mission='text')
   with pytest.raises(ValueError, match='registers no vector environment'):
     load(vectorization='vector_entry_point')
   with pytest.raises(failures.EnvironmentSetupError, match="take {'sise': 3}"):
@@ -273,3 +335,29 @@ def test_where_there_is_no_way():
   env.reset(seed=0)
   with pytest.raises(ValueError, match='no way to a goal'):
     env.expert_action()
+
+
+def _wrappers_of_minigrid():
+  for name, kind in vars(minigrid_wrappers).items():
+    if getattr(kind, '__module__', '') == 'minigrid.wrappers' and issubclass(
+        kind, gymnasium.Wrapper
+    ):
+      arguments = {
+          'NoDeath': dict(no_death_types=('lava',)),
+          'ViewSizeWrapper': dict(agent_view_size=5),
+      }.get(name, {})
+      yield pytest.param(functools.partial(kind, **arguments), id=name)
+
+
+@pytest.mark.parametrize('wrapper', _wrappers_of_minigrid())
+def test_wrappers_of_minigrid_work_or_are_refused_by_name(wrapper):
+  for observation in ('dict', 'one_hot'):
+    try:
+      env = load(observation=observation, wrappers=[wrapper])
+    except failures.EnvironmentSetupError as error:
+      assert observation == 'one_hot'
+      assert wrapper.func.__name__ in str(error)
+      assert 'load_environment.preprocessing = False' in str(error)
+    else:
+      env.reset()
+      env.step(np.zeros(2, np.int64))

@@ -16,6 +16,7 @@ from tf_agents.replay_buffers import tf_uniform_replay_buffer
 
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import failures
+from rnd_agents.environments import infos
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
 from tests import environments_for_tests
@@ -179,6 +180,148 @@ def test_success_is_read_only_where_the_info_is_known():
   successes = [episode.success for episode in env.pop_episodes()]
   assert successes == [True, None, False, True, True, None]
   assert all(s is None or type(s) is bool for s in successes)
+
+
+# Functions of the place of the environment and of the step that give its info.
+@pytest.mark.parametrize('info', [
+    lambda i, t: {'x': np.arange(t + i)},  # Of changing length.
+    lambda i, t: {'x': list(range(i))},
+    lambda i, t: {'x': [0, 0.5][i]},
+    lambda i, t: {'x': [False, 3][i]},
+    lambda i, t: {'x': [1, np.ones(2)][i]},
+    lambda i, t: {'x': [{'a': 1}, 3][i]},
+    lambda i, t: {'x': [3, {'a': 1}][i]},
+    lambda i, t: {'x': [1, 2**70][i]},
+    lambda i, t: {'x': [2**70, 1][i]},
+    lambda i, t: {'x': [None, 0.5][i]},
+    lambda i, t: {'x': ['a', 'bcd'][i]},
+    lambda i, t: {'x': np.array(['a', 'bcd'][i])},
+    lambda i, t: {0: 1.0, (1, 2): 3},
+    lambda i, t: {'x': {'y': {'z': np.arange(i)}}},
+    lambda i, t: {'x': 2.5} if i else {},
+])
+def test_infos_are_joined_whatever_they_hold(info):
+  places = iter(range(2))
+  def make():
+    place = next(places)
+    return environments_for_tests.Steps(
+        info=lambda env: info(place, env.num_steps)
+    )
+
+  env = loaders.load_environment(make, 2)
+  env.reset()
+  for _ in range(3):
+    env.step(np.zeros(2, int))
+  for i in range(2):
+    np.testing.assert_equal(infos.of_one(env.get_info(), i), info(i, 3))
+
+
+def test_the_name_of_a_mask_stays_a_mask():
+  told = {}
+  for info in ({'x': 1.0, '_x': ''}, {'_x': '', 'x': 2.0}):
+    infos.add_info(told, info, int(bool(told)), 2)
+  np.testing.assert_equal(told, {'x': [1.0, 2.0], '_x': [True, True]})
+
+
+# Keys that the adapter reads, as other environments use them; and what is read.
+@pytest.mark.parametrize('info, expected', [
+    ({'is_success': True}, dict(success=True)),
+    ({'is_success': 0.0}, dict(success=False)),
+    ({'is_success': np.array([1])}, dict(success=True)),
+    ({'is_success': 'no'}, {}),
+    ({'is_success': 0.7}, {}),
+    ({'is_success': np.nan}, {}),
+    ({'is_success': np.array([True, False])}, {}),
+    ({'is_success': [True, False]}, {}),
+    ({'is_success': {'left': True}}, {}),
+    ({'is_success': None}, {}),
+    ({'episode': 7}, {}),
+    ({'episode': {'r': 3.5, 'l': 3}}, dict(return_=3.5)),
+    ({'episode': {'r': np.array([1.0, 2.0])}}, {}),
+    ({'episode': {'r': None}}, {}),
+    ({'rooms_visited': 3}, dict(rooms_visited=3)),
+    ({'rooms_visited': [1, 2, 3]}, {}),
+    ({'rooms_visited': np.arange(3)}, {}),
+    ({'rooms_visited': -1}, {}),
+    ({'time_steps': np.int32(4)}, dict(length_time_steps=4)),
+    ({'time_steps': 12.7}, {}),
+    ({'time_steps': np.linspace(0, 1, 4)}, {}),
+    ({'time_steps': '12:00'}, {}),
+])
+def test_infos_that_may_mean_something_else(caplog, info, expected):
+  infos._say_ignored.cache_clear()
+  env = loaders.load_environment(
+      environments_for_tests.Steps,
+      2,
+      env_kwargs=dict(length=1, reward=lambda env: 2.0, info=lambda _: info),
+  )
+  env.reset()
+  env.step(np.zeros(2, int))
+  plain = dict(
+      return_=2.0, success=None, rooms_visited=None, length_time_steps=None
+  )
+  for episode in env.pop_episodes():
+    fields = episode._asdict()
+    assert {name: fields[name] for name in plain} == {**plain, **expected}
+  assert ('ignored' in caplog.text) == (not expected and info != {'episode': 7})
+
+
+@pytest.mark.parametrize('value, expected', [
+    (True, [True, True]), ([False, True], [False, True]), ('no', [None, None]),
+    ([True], [True, None]),
+])
+def test_a_success_of_all_environments(value, expected):
+  zeros, end = np.zeros([2, 1]), np.array([True, True])
+  env = known.playback(
+      spaces.Box(-1, 1, (1,)),
+      zeros,
+      [(zeros, np.ones(2), end, ~end, {'is_success': value})],
+  )
+  env.reset()
+  env.step(np.zeros(2, int))
+  assert [episode.success for episode in env.pop_episodes()] == expected
+
+
+def test_infos_of_a_vector_environment_that_are_a_list():
+  zeros, end = np.zeros([2, 1]), np.array([False, False])
+  env = known.playback(
+      spaces.Box(-1, 1, (1,)), zeros, [(zeros, end + 0.0, end, end, [{}, {}])]
+  )
+  env.reset()
+  with pytest.raises(
+      failures.EnvironmentFailure, match='infos must be a dict.* list'
+  ):
+    env.step(np.zeros(2, int))
+
+
+@pytest.mark.parametrize('reward, terminated, message', [
+    (np.array(['1', '2']), np.zeros(2, bool), 'reward must hold numbers'),
+    (np.zeros(2), np.array([None, False]), 'terminated must hold booleans'),
+    (np.zeros(2), np.array([np.nan, 0]), 'terminated must hold booleans'),
+    (np.zeros(2), False, r'terminated must be one .*shape \[\]'),
+])
+def test_values_of_a_vector_environment(reward, terminated, message):
+  zeros = np.zeros([2, 1])
+  env = known.playback(
+      spaces.Box(-1, 1, (1,)),
+      zeros,
+      [(zeros, reward, terminated, np.zeros(2, bool), {})],
+  )
+  env.reset()
+  with pytest.raises(failures.EnvironmentFailure, match=message):
+    env.step(np.zeros(2, int))
+
+
+@pytest.mark.parametrize('lives', ['three', None, np.arange(3), [3, 2]])
+def test_lives_that_are_no_numbers(lives):
+  env = loaders.load_environment(
+      environments_for_tests.Steps,
+      3,
+      env_kwargs=dict(info=lambda env: {'hearts': lives}),
+      lives_key='hearts',
+  )
+  with pytest.raises(failures.EnvironmentFailure, match='lives_key.*hearts'):
+    env.reset()
 
 
 def test_what_an_autoreset_step_claims_is_ignored():

@@ -9,6 +9,8 @@ from gymnasium import spaces
 import numpy as np
 import pytest
 
+from rnd_agents.environments import failures
+from rnd_agents.environments import interface
 from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
 from rnd_agents.evaluation import evaluator
@@ -287,3 +289,120 @@ def test_some_entries_need_a_flat_box(make):
 def test_environments_that_do_not_fit(wrap, message):
   with pytest.raises(ValueError, match=message):
     wrap(Counts())
+
+
+class Draws(environments_for_tests.Steps):
+  """Observes a random number at each step."""
+
+  def observation(self):
+    return self.np_random.random(1).astype(np.float32)
+
+
+class NoOptions(Draws):
+
+  def reset(self, seed=None):
+    return super().reset(seed=seed)
+
+
+class NoArguments(Draws):
+
+  def reset(self):
+    return super().reset()
+
+
+class SeedMethod(Draws):
+  """Is seeded before the reset, as in Gym before 0.22."""
+
+  def seed(self, seed=None):
+    self.given_seed = seed
+
+  def reset(self):
+    observation, info = super().reset()
+    return np.full_like(observation, self.given_seed), info
+
+
+class ObservationAlone(Draws):
+
+  def reset(self, *, seed=None, options=None):
+    return super().reset(seed=seed, options=options)[0]
+
+
+class FourValues(Draws):
+  """Tells a time limit as Gym's TimeLimit did."""
+
+  def step(self, action):
+    observation, reward, terminated, truncated, info = super().step(action)
+    info = {'TimeLimit.truncated': True} if truncated else None
+    return observation, reward, terminated or truncated, info
+
+
+class AllHabits(NoArguments, FourValues):
+
+  def reset(self):
+    return super().reset()[0]
+
+
+OLD = [NoOptions, NoArguments, ObservationAlone, FourValues, AllHabits]
+
+
+@pytest.mark.parametrize('old', OLD)
+@pytest.mark.parametrize('arguments', [
+    {}, dict(env_kwargs=dict(truncates=True)), dict(max_episode_steps=5)
+])
+def test_environments_of_older_habits_are_like_others(old, arguments):
+  adapted, plain = (
+      loaders.load_environment(each, 2, seed=0, wrappers=wrap, **arguments)
+      for each, wrap in ((old, [interface.adapt_old_interface]), (Draws, []))
+  )
+  steps = [(adapted.reset(), plain.reset())]
+  for _ in range(17):
+    steps.append([env.step(np.zeros(2, int)) for env in (adapted, plain)])
+  for step, expected in steps:
+    np.testing.assert_equal(step._asdict(), expected._asdict())
+  assert len(adapted.pop_episodes()) == len(plain.pop_episodes()) >= 4
+
+
+def test_an_old_seed_method_is_called():
+  env = interface.adapt_old_interface(SeedMethod())
+  assert env.reset(seed=7)[0] == 7
+
+
+def test_an_observation_that_looks_like_a_pair():
+  class Pair(ObservationAlone):
+    observation_space = spaces.Tuple(
+        [spaces.Discrete(2), spaces.Dict(a=spaces.Discrete(2))]
+    )
+
+    def observation(self):
+      return 1, {'a': 0}
+
+  env = interface.adapt_old_interface(Pair())
+  assert env.reset(seed=0) == ((1, {'a': 0}), {})
+
+
+@pytest.mark.parametrize('old, limit, words', [
+    (NoOptions, None, ['NoOptions.reset()', "'options'"]),
+    (NoArguments, None, ['NoArguments.reset()', "'seed'"]),
+    (ObservationAlone, None, ['ObservationAlone.reset returned one value']),
+    (FourValues, None, ['FourValues.step returned 4 values']),
+    (FourValues, 5, ['FourValues.step', 'expected 5, got 4']),  # TimeLimit's.
+])
+def test_older_habits_are_named_with_the_way(old, limit, words):
+  env = loaders.load_environment(old, max_episode_steps=limit)
+  with pytest.raises(failures.EnvironmentFailure) as caught:
+    env.reset()
+    env.step(np.zeros(1, int))
+  for word in [*words, '@adapt_old_interface']:
+    assert word in caught.value.what
+
+
+def test_another_error_of_a_reset_gets_no_advice():
+  def begin(env):
+    raise TypeError("f() got an unexpected keyword argument 'x'")
+
+  env = loaders.load_environment(
+      lambda: type('Env', (Draws,), dict(begin=begin))()
+  )
+  with pytest.raises(failures.EnvironmentFailure) as caught:
+    env.reset()
+  assert 'adapt_old_interface' not in str(caught.value)

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import words
 from rnd_agents.networks import encoders
 
 _BOX = tf.TensorSpec([2], tf.float32)
@@ -29,6 +30,35 @@ def test_one_hot_counts_from_the_minimum():
   np.testing.assert_array_equal(one_hot, expected)
   observation = tf.constant([3, 4, 6], tf.int32)
   np.testing.assert_array_equal(_features(_CHOICE, observation), expected)
+
+
+_WORDS = tensor_spec.BoundedTensorSpec(
+    [5], tf.uint8, 0, 9, words.spec_name('mission')
+)
+
+
+def test_words_are_embedded_in_their_order_and_padding_is_nothing():
+  texts = tf.constant(
+      [[2, 3, 0, 0, 0], [3, 2, 0, 0, 0], [2, 3, 4, 5, 6], [1, 3, 0, 0, 0],
+       [0, 0, 0, 0, 0]],
+      tf.uint8,
+  )
+  encoder = encoders.create_encoder(_WORDS, fc_layer_params=())
+  features = encoder(texts)[0].numpy()
+  assert features.shape == (5, 64)
+  assert len(np.unique(features, axis=0)) == 5
+  # Whatever else is in the batch.
+  np.testing.assert_allclose(encoder(texts[:1])[0], features[:1], atol=1e-6)
+  # Axes of batch and time.
+  sequences = encoder(texts[:, None])[0]
+  np.testing.assert_allclose(sequences[:, 0], features, atol=1e-6)
+
+
+def test_curiosities_see_which_words_there_are():
+  text = tf.constant([[2, 3, 3, 0, 0]], tf.uint8)
+  seen = encoders.encode_discrete(text, _WORDS)
+  np.testing.assert_array_equal(seen, [[1, 0, 1, 1, 0, 0, 0, 0, 0, 0]])
+  assert encoders.float_spec(_WORDS).shape == [10]
 
 
 def test_one_hot_below_zero():

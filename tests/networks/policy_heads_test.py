@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import errors
 from rnd_agents.networks import actor_critic_network
 
 _COUNTS = [2, 5, 3]
@@ -143,6 +144,66 @@ def test_gradients_of_a_masked_head_are_finite():
   )
 
 
+def test_a_mask_by_hand():
+  probabilities = np.float32([0.1, 0.2, 0.3, 0.4])
+  others = np.float32([0.4, 0.3, 0.2, 0.1])
+  mask = np.uint8([[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 1, 0]])
+  features = _features([3, 2])
+  spec = tensor_spec.BoundedTensorSpec([], tf.int64, 0, 3)
+
+  def masked(probabilities):
+    head = actor_critic_network.create_policy_head(spec)
+    _set_dense(head, features, np.zeros([2, 4]), np.log(probabilities))
+    expected = mask * probabilities
+    return head, head(features, mask), expected / expected.sum(-1)[:, None]
+
+  def sum_of(terms):
+    return np.where(mask, terms, 0).sum(-1)
+
+  head, distribution, p = masked(probabilities)
+  _, other, q = masked(others)
+  np.testing.assert_allclose(distribution.probs_parameter(), p, rtol=1e-6)
+  assert (distribution.probs_parameter().numpy()[mask == 0] == 0).all()
+  with np.errstate(divide='ignore', invalid='ignore'):
+    np.testing.assert_allclose(
+        distribution.entropy(), sum_of(-p * np.log(p)), 1e-5, 1e-6
+    )
+    np.testing.assert_allclose(
+        distribution.kl_divergence(other), sum_of(p * np.log(p / q)), 1e-5, 1e-6
+    )
+  np.testing.assert_allclose(
+      distribution.log_prob([1, 1, 2]), np.log([0.2, 1 / 3, 1]), 1e-5, 1e-6
+  )
+  np.testing.assert_array_equal(distribution.mode(), [3, 3, 2])
+  samples = distribution.sample(500, seed=1).numpy()
+  assert set(samples[:, 1]) == {1, 3} and set(samples[:, 2]) == {2}
+  # Forbidden logits get no gradient, and nothing is NaN.
+  with tf.GradientTape() as tape:
+    distribution = head(features, mask)
+    loss = tf.reduce_sum(
+        distribution.entropy() + distribution.log_prob([3, 3, 2])
+    )
+  _, bias = tape.gradient(loss, head.trainable_variables)
+  expected = np.zeros(4)
+  for row in range(3):
+    entropy = sum_of(-p * np.log(np.where(mask, p, 1)))[row]
+    slope = -p[row] * (np.log(np.where(mask, p, 1))[row] + entropy)
+    chosen = np.eye(4)[3 if row < 2 else 2]
+    expected += mask[row] * (slope + chosen - p[row])
+  np.testing.assert_allclose(bias, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_mask_of_several_entries():
+  mask = np.zeros([2, 3, 5], np.uint8)
+  mask[:, 0, 1] = mask[:, 1, 2:5] = mask[:, 2, :2] = 1
+  head = actor_critic_network.create_policy_head(_MULTI)
+  features = _features([2, 4])
+  _zero_weights(head, features)
+  np.testing.assert_allclose(
+      head(features, mask).entropy(), [math.log(1 * 3 * 2)] * 2, rtol=1e-6
+  )
+
+
 @pytest.mark.parametrize(
     'spec',
     [
@@ -177,7 +238,9 @@ def test_discrete_actions_need_bounds():
         (_box([-1, 0], [1, 10]), [0, 5], [1, 5]),
         (tf.TensorSpec([2], tf.float32), [0, 0], [1, 1]),
         (_box([-np.inf, -1], [np.inf, 3]), [0, 1], [1, 2]),
-        (_box(0, [np.inf, 1]), [0, 0.5], [1, 0.5]),
+        (_box(0, [np.inf, 1]), [1, 0.5], [1, 0.5]),
+        (_box([-np.inf, 4], [-9, np.inf]), [-18, 8], [9, 4]),
+        (_box(0, [2e6, 2e12]), [1e6, 1e12], [1e6, 1e12]),
         # The second entry can have one value only.
         (_box([-1, 3], [1, 3]), [0, 3], [1, 1]),
         # What TF-Agents makes of a Box without bounds.
@@ -247,6 +310,57 @@ def test_scalar_actions():
   np.testing.assert_allclose(
       distribution.loc, 0.5 + 0.5 * (features[:, 0] - features[:, 1]), rtol=1e-5
   )
+
+
+@pytest.mark.parametrize(
+    ('sign', 'bound'), [(1, math.exp(2)), (-1, math.exp(-20))]
+)
+def test_the_scale_is_bounded_and_returns_from_the_bound(sign, bound):
+  head = actor_critic_network.create_policy_head(_BOUNDED)
+  features = _features([8, 3])
+  head(features)
+  (log_scale,) = [v for v in head.trainable_variables if 'log_scale' in v.name]
+  optimizer = tf.keras.optimizers.Adam(0.1)
+
+  # Only the first entry is pushed: nothing depends on the other but its start.
+  def push(direction):
+    with tf.GradientTape() as tape:
+      entropy = _parts(head(features)).entropy()[:, 0]
+      loss = -direction * tf.reduce_mean(entropy)
+    (gradient,) = tape.gradient(loss, [log_scale])
+    optimizer.apply_gradients([(gradient, log_scale)])
+    return _parts(head(features)).scale.numpy()[0] / 4  # Half ranges.
+
+  scales = np.log([push(sign) for _ in range(300)])
+  assert np.abs(scales).max() <= abs(math.log(bound))
+  np.testing.assert_allclose(
+      scales[-1], np.log([bound, 0.6]), rtol=1e-5, atol=0.2
+  )
+  for _ in range(60):
+    scale = push(-sign)
+  assert abs(math.log(scale[0]) - math.log(bound)) > 1
+
+
+def test_the_bound_does_not_change_ordinary_scales():
+  head = actor_critic_network.create_policy_head(_BOUNDED)
+  features = _features([8, 3])
+  head(features)
+  (log_scale,) = [v for v in head.trainable_variables if 'log_scale' in v.name]
+  log_scale.assign([-19.9, 1.99])
+  with tf.GradientTape() as tape:
+    distribution = _parts(head(features))
+    loss = tf.reduce_mean(distribution.entropy() * [1.0, -3.0], axis=0)
+  np.testing.assert_allclose(
+      distribution.scale[0] / 4, np.exp([-19.9, 1.99]), rtol=1e-6
+  )
+  # The entropy of a normal is the logarithm of its scale, and a constant.
+  np.testing.assert_allclose(tape.gradient(loss, log_scale), [1.0, -3.0], 1e-5)
+
+
+def test_too_many_discrete_values():
+  spec = tensor_spec.BoundedTensorSpec([3], tf.int32, 0, 2**31 - 1)
+  with pytest.raises(errors.InvalidValue, match='TransformAction'):
+    actor_critic_network.create_policy_head(spec)
 
 
 @pytest.mark.parametrize('spec', [_MULTI, _BOUNDED])

@@ -7,7 +7,11 @@ import functools
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.trajectories import time_step as ts
 
+from rnd_agents import errors
+from rnd_agents.agents import r2d3_agent
+from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
@@ -15,6 +19,8 @@ from rnd_agents.networks import precision
 from rnd_agents.networks import q_network
 from rnd_agents.networks import recurrent_cores
 from rnd_agents.networks import rnd_network
+from rnd_agents.training import experiment
+from tests.agents import agent_test_utils
 
 _IMAGE = tf.TensorSpec([16, 16, 2], tf.uint8)
 _ACTION = encoders.discrete_spec(4)
@@ -235,3 +241,52 @@ def test_auto_asks_the_gpus_if_there_are_any(
 def test_other_dtypes_are_refused():
   with pytest.raises(ValueError, match="'bfloat16', got 'float16'"):
     factory.create_networks(_IMAGE, _ACTION, compute_dtype='float16', **_SIZES)
+
+
+@pytest.mark.parametrize(
+    ('setting', 'owner', 'left_behind'),
+    [
+        ('set_floatx', tf.keras.backend, 'float64'),
+        ('set_floatx', tf.keras.backend, 'float16'),
+        ('set_image_data_format', tf.keras.backend, 'channels_first'),
+        ('set_global_policy', tf.keras.mixed_precision, 'mixed_float16'),
+        ('set_global_policy', tf.keras.mixed_precision, 'mixed_bfloat16'),
+        ('enable_numpy_behavior', None, None),
+    ],
+)
+def test_what_other_code_leaves_behind_is_refused(
+    setting, owner, left_behind, monkeypatch
+):
+  build = agent_test_utils.build_agent
+  before = dict(
+      set_floatx='float32',
+      set_image_data_format='channels_last',
+      set_global_policy='float32',
+  )
+  networks = factory.create_networks(_IMAGE, _ACTION, **_SIZES)
+  time_step_spec = ts.time_step_spec(_IMAGE)
+  if owner is None:  # It cannot be undone.
+    monkeypatch.setattr(tf.Tensor, 'astype', None, raising=False)
+  else:
+    getattr(owner, setting)(left_behind)
+  try:
+    for start in (
+        build,
+        lambda: factory.create_networks(_IMAGE, _ACTION, **_SIZES),
+        lambda: rnd_ppo_agent.RNDPPOAgent(
+            time_step_spec, _ACTION, optimizer=None, **networks._asdict()
+        ),
+        lambda: r2d3_agent.R2D3Agent(
+            time_step_spec,
+            _ACTION,
+            q_network=None,
+            target_q_network=None,
+            optimizer=None,
+        ),
+        lambda: experiment.run(experiment.Experiment('nowhere')),
+    ):
+      with pytest.raises(errors.InvalidValue, match=setting):
+        start()
+  finally:
+    if owner is not None:
+      getattr(owner, setting)(before[setting])

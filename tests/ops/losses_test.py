@@ -129,6 +129,26 @@ def test_surrogate_moves_only_inside_the_clip():
 
 
 @tensors.in_every_mode
+def test_dual_clip_bounds_the_loss_of_negative_advantages(run):
+  ratios = np.float32([0.5, 1.0, 2.9, 3.1, 1e4, 1e4])
+  advantages = np.float32([-2, -2, -2, -2, -2, 2])
+  loss, _ = run(
+      lambda *x: losses.clipped_surrogate_loss(*x, 0.1, 3.0),
+      np.log(ratios),
+      np.zeros(6, np.float32),
+      advantages,
+  )
+  np.testing.assert_allclose(loss, [1.8, 2, 5.8, 6, 6, -2.2], rtol=1e-6)
+  by_new, *_ = tensors.gradient(
+      lambda *x: losses.clipped_surrogate_loss(*x, 0.1, 3.0)[0],
+      np.log(ratios),
+      np.zeros(6, np.float32),
+      advantages,
+  )
+  np.testing.assert_allclose(by_new, [0, 2, 5.8, 0, 0, 0], rtol=1e-6)
+
+
+@tensors.in_every_mode
 def test_value_losses(run):
   # TV11.
   extrinsic = run(

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of whole runs, tiny ones."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -14,13 +15,16 @@ import tensorflow as tf
 from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.agents import return_streams
+from rnd_agents.environments import loaders
 from rnd_agents.evaluation import evaluator
+from rnd_agents.evaluation import saved_policy
 from rnd_agents.networks import precision
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import loops
 from rnd_agents.training import run_directory
+from rnd_agents.training import runs
 from tests import tiny_runs
 
 
@@ -108,6 +112,33 @@ def test_learns_and_leaves_what_it_promises(tmp_path, caplog):
   # What cannot be rendered costs nothing but a line.
   assert 'No videos: ' in caplog.text
   assert not (tmp_path / 'videos').exists()
+
+
+def test_the_policy_of_the_best_evaluation_is_saved(tmp_path):
+  for num_env_steps in (640, 960):  # Also of a run that was resumed.
+    outcome = tiny_runs.train(
+        tmp_path,
+        num_env_steps,
+        'train_eval.save_policies = True',
+        'train_eval.eval_interval_env_steps = 64',
+        'create_rnd_ppo_agent.learning_rate = 0.1',
+        settings=tiny_runs.PPO_SETTINGS,
+    )
+  returns = [
+      float(row['return_mean']) for row in tiny_runs.rows(tmp_path, 'eval')
+  ]
+  assert len(returns) > 8
+  assert max(returns) not in (returns[-1], returns[0])  # Or this tells nothing.
+  assert outcome.best_eval_return == max(returns)
+  first = runs.Seeds(5).first_eval_episode
+  expected = dict(policy=returns[-1], best_policy=max(returns))
+  with contextlib.closing(
+      loaders.load_environment('CartPole-v1', 2, max_episode_steps=50)
+  ) as environment:
+    for name, return_mean in expected.items():
+      policy = saved_policy.SavedPolicy(os.fspath(tmp_path / 'policies' / name))
+      played = evaluator.Evaluator(environment, policy, [first, first + 1])
+      assert np.mean([each.return_ for each in played.run()]) == return_mean
 
 
 # The first evaluation ends it.

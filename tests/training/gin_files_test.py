@@ -31,6 +31,50 @@ def test_every_shipped_file_names_what_there_is():
     gin_files.parse([name])
 
 
+def _bound(*names):
+  return [gin.query_parameter(name) for name in names]
+
+
+def test_a_second_experiment_has_none_of_the_first_ones_bindings():
+  names = ('load_environment.env', 'RNDPPOAgent.num_epochs')
+  gin_files.parse(['cartpole'])
+  expected = gin.config_str()
+  first = ["load_environment.env = 'A'", 'RNDPPOAgent.gradient_clipping = 3.0']
+  gin_files.parse(['default'], first)
+  # A run that a notebook begins between two others.
+  with gin_files.parsed(['cartpole'], ['RNDPPOAgent.num_epochs = 99']):
+    assert _bound(*names) == ['CartPole-v1', 99]
+    assert 'gradient_clipping' not in gin.config_str()
+  assert _bound('load_environment.env') == ['A']
+  assert 'gradient_clipping = 3.0' in gin.config_str()
+  # One that fails leaves nothing.
+  with pytest.raises(errors.GinError):
+    gin_files.parse([], [*first, 'no_such.name = 1'])
+  gin_files.parse(['cartpole'])
+  assert gin.config_str() == expected
+
+
+_CELL = '''
+import gymnasium
+import gin
+@gin.configurable(module='a_notebook')
+class MyEnv(gymnasium.Env):
+  def __init__(self, length=%d):
+    self.length = length
+'''
+
+
+def test_a_cell_that_runs_again_defines_its_configurables_again():
+  cells = dict(__name__='a_notebook')
+  for length in (1, 2):
+    exec(_CELL % length, cells)
+    gin_files.parse([], ['load_environment.env = @MyEnv'])  # Locks gin.
+    env = gin.query_parameter('load_environment.env')
+    assert env.scoped_configurable_fn().length == length
+  with pytest.raises(ValueError, match='already exists'):
+    exec(_CELL % 3, dict(__name__='another_module'))
+
+
 def test_path_wins_over_a_shipped_file(tmp_path, monkeypatch):
   monkeypatch.chdir(tmp_path)
   (tmp_path / 'mountain_car.gin').write_text('train_eval.num_shards = 3\n')

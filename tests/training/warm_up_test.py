@@ -4,6 +4,7 @@
 
 import shutil
 
+import gin
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -11,6 +12,7 @@ from tf_agents.trajectories import time_step as ts
 
 from rnd_agents.collecting import collector
 from rnd_agents.training import callbacks
+from rnd_agents.training import experiment
 from tests import tiny_runs
 
 # Settings, and the environment steps of the warm-up.
@@ -112,3 +114,28 @@ def test_episodes_begin_anew_after_it_where_a_level_is_on_policy(kind, whole):
     assert first.num_old_rows == 1
   else:
     assert first.num_old_rows == 0 and np.all(is_first)
+
+
+@pytest.mark.parametrize('steps, warm_up, num_environments, expected', [
+    (3_000, 4_096, 32, 288),  # default.gin, cut short.
+    (4_096, 4_096, 32, 384),
+    (4_097, 4_096, 32, 4_096),
+    (200, 193, 8, 16),  # 25 rows of 8 would be all.
+    (200, 192, 8, 192),
+    (100, 4_096, 32, 32),
+    (20, 4_096, 32, 0),
+    (200, 0, 8, 0),
+])
+def test_random_steps_of_a_run_that_has_fewer(
+    caplog, steps, warm_up, num_environments, expected
+):
+  gin.bind_parameter('load_environment.env', 'CartPole-v1')
+  config = experiment.Experiment(
+      'unused',
+      num_env_steps=steps,
+      warm_up_env_steps=warm_up,
+      num_environments=num_environments,
+  )
+  assert config.random_env_steps == expected
+  config.check()
+  assert ('random steps' in caplog.text) == (expected < warm_up)

@@ -1,0 +1,162 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Joins the infos of the environments of a batch, and reads numbers in them.
+
+An environment may put anything into its info, also under a key that this
+package or Gymnasium uses for something else. Nothing in an info ends a run.
+"""
+
+from collections.abc import Sequence
+import functools
+import math
+from typing import Any
+
+from absl import logging
+import numpy as np
+
+# What `numbers` looks for.
+FLAG, COUNT, NUMBER = 'True or False', 'a whole number', 'a number'
+
+_TYPES: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
+
+
+def add_info(
+    infos: dict[Any, Any], info: dict[Any, Any], index: int, size: int
+) -> dict[Any, Any]:
+  """Adds the info of one environment to those of a batch, and returns these.
+
+  As Gymnasium does: an array of `size` values for each key, and a mask with an
+  underscore before its name. Where Gymnasium raises an error or cuts a number,
+  the array gets a wider type, or becomes one of objects.
+
+  Args:
+    infos: Infos of the environments before this one, which are changed.
+    info: Info of this environment.
+    index: Index of this environment.
+    size: B, the number of environments.
+  """
+  for key, value in info.items():
+    mark = f'_{key}'
+    if mark[:2] == '__' and mark[2:] in info:
+      continue  # The name of another key's mask.
+    given = infos.get(mark)
+    if given is None:
+      given = infos[mark] = np.zeros(size, np.bool_)
+    values = infos.get(key)
+    if isinstance(value, dict) and (values is None or isinstance(values, dict)):
+      infos[key] = add_info(values or {}, value, index, size)
+    else:
+      if values is None or not _fits(value, values):
+        values = infos[key] = _array_for(value, values, given)
+      values[index] = value
+    given[index] = True
+  return infos
+
+
+def of_one(infos: dict[Any, Any], index: int) -> dict[Any, Any]:
+  """Returns the info of one environment from those of a batch."""
+  marks = {f'_{key}' for key in infos}
+  return {
+      key: of_one(values, index) if isinstance(values, dict) else values[index]
+      for key, values in infos.items()
+      if key not in marks and infos.get(f'_{key}', {index: True})[index]
+  }
+
+
+def numbers(
+    infos: dict[str, Any], key: str, indices: Sequence[int], kind: str
+) -> dict[int, float]:
+  """Returns {i: number} of those `indices` whose info has a number.
+
+  What is not a number of this kind is ignored, as if the key were missing, and
+  the log says so once.
+
+  Args:
+    infos: Infos of a batch.
+    key: Key of the numbers. One value stands for all environments.
+    indices: Indices of environments.
+    kind: FLAG for 0 and 1, COUNT for whole numbers from 0, or NUMBER.
+  """
+  values = infos.get(key)
+  if values is None:
+    return {}
+  # Gymnasium marks with an underscore which environments gave the key.
+  given = infos.get('_' + key)
+  if getattr(getattr(given, 'dtype', None), 'kind', '') != 'b':
+    given = None
+  is_each = isinstance(values, (list, tuple)) or np.ndim(values) > 0
+  found = {}
+  for i in indices:
+    if given is None or given[i]:
+      value = values[i] if is_each and i < len(values) else values
+      number = _as_number(value, kind)
+      if number is None:
+        _say_ignored(key, kind, f'{type(value).__name__} {value}'[:80])
+      else:
+        found[i] = number
+  return found
+
+
+def _fits(value: Any, values: Any) -> bool:
+  """Returns whether `values` can hold `value` without a loss."""
+  if isinstance(values, dict):
+    return False
+  if values.dtype.kind == 'O':
+    return values.ndim == 1
+  if isinstance(value, np.ndarray):
+    return value.dtype == values.dtype and value.shape == values.shape[1:]
+  kind = type(value)
+  return _TYPES.get(kind, kind) is values.dtype.type and (
+      kind is not int or abs(value) < 2**63
+  )
+
+
+def _array_for(value: Any, values: Any, given: np.ndarray) -> np.ndarray:
+  """Returns an array [B, ...] that can hold `value`, with the given `values`.
+
+  Args:
+    value: A value of one environment.
+    values: Values of the environments before it, or None.
+    given: Booleans [B], which environments these are.
+  """
+  is_plain = isinstance(value, (*_TYPES, np.number, np.bool_, np.ndarray))
+  array = np.asarray(value) if is_plain else np.asarray(None)
+  shape = (len(given), *array.shape)
+  if values is None:
+    return np.zeros(shape, array.dtype) if is_plain else np.full(shape, None)
+  if (
+      isinstance(values, np.ndarray)
+      and values.shape == shape
+      and values.dtype.kind in 'biuf'
+      and array.dtype.kind in 'biuf'
+  ):
+    return values.astype(np.result_type(values, array))
+  objects = np.full(len(given), None)
+  for i in np.flatnonzero(given):
+    objects[i] = of_one({0: values}, i)[0]
+  return objects
+
+
+def _as_number(value: Any, kind: str) -> float | None:
+  """Returns a value as a number of a kind; None if it is not one."""
+  if isinstance(value, np.ndarray) and value.size == 1:
+    value = value.item()
+  if not isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
+    return None
+  is_of_kind = (
+      value in (0, 1)
+      if kind == FLAG
+      else math.isfinite(value)
+      and (kind == NUMBER or (value >= 0 and value % 1 == 0))
+  )
+  return float(value) if is_of_kind else None
+
+
+@functools.lru_cache(maxsize=100)
+def _say_ignored(key: str, kind: str, what: str) -> None:
+  logging.warning(
+      'info[%r] is not %s but %s: ignored, as if it were missing.',
+      key,
+      kind,
+      what,
+  )
