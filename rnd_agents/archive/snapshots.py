@@ -43,14 +43,14 @@ class _StickyALE:
   """
 
   def __init__(self, ale: Any):
-    """Creates the object.
+    """Creates the object; `loadROM` must be called before anything else.
 
     Args:
-      ale: An `ale_py.ALEInterface`; the next reset must have a seed.
+      ale: An `ale_py.ALEInterface`.
     """
     self._ale = ale
     self._probability = ale.getFloat('repeat_action_probability')
-    self._begin(0, 0)
+    self.has_begun = False
 
   def __getattr__(self, name: str) -> Any:
     return getattr(self._ale, name)
@@ -59,6 +59,7 @@ class _StickyALE:
     """Loads a game, which seeds ALE's generator."""
     self._ale.loadROM(path)
     self._begin(self._ale.getInt('random_seed'), 0)
+    self.has_begun = True
     self._action = (self._ale.getLegalActionSet()[0], 1.0)
 
   def act(self, *action: Any) -> int:
@@ -141,6 +142,8 @@ class Snapshots:
     _found.clear()
     if _clones(layers[-1]):
       layers, base = layers[:-1], layers[-1]
+      if hasattr(base, 'ale') and not base.ale.has_begun:
+        base.reset(seed=0)  # Loads the game.
       base.restore_state(state.pop(0))
     for layer, attributes in zip(layers, state, strict=True):
       own = vars(layer)
