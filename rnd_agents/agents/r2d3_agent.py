@@ -29,6 +29,7 @@ from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.networks import parameters
 from rnd_agents.ops import q_learning
 from rnd_agents.statistics import finite
+from rnd_agents.statistics import running_statistics
 
 # Transitions [B * T] of replayed sequences, and the curiosity's constants.
 _Replayed = tuple[curiosity_lib.Transitions, types.NestedTensor]
@@ -109,6 +110,7 @@ class R2D3Agent(tf_agent.TFAgent):
       gradient_clipping: float | None = None,
       collect_epsilon: types.Float = 0.1,
       eval_epsilon: float = 0.0,
+      normalize_observations: bool = False,
       curiosity: curiosity_lib.Curiosity | None = None,
       rnd_optimizer: types.Optimizer | None = None,
       bonus_weight: float = 1.0,
@@ -167,6 +169,9 @@ class R2D3Agent(tf_agent.TFAgent):
       eval_epsilon: The same for the policy that is evaluated and saved. 0 is
         greedy, and may go in circles to the end of an episode; DQN's
         evaluations have 0.05 (Mnih et al., 2015, Methods).
+      normalize_observations: Whether the networks see numbers of observations
+        whitened by running moments, as in `RNDPPOAgent`: for tasks whose
+        observations are far from [-1, 1]. Integers of a wide range always are.
       curiosity: A `Curiosity` whose bonus is added to the rewards; None for no
         bonus. `update_statistics` updates its statistics.
       rnd_optimizer: Trains the curiosity; required if that has trainable
@@ -186,12 +191,24 @@ class R2D3Agent(tf_agent.TFAgent):
     self._target_q_network = target_q_network
     self._optimizer = optimizer
     self._curiosity = curiosity
+    self.observation_normalizer = (
+        running_statistics.create_observation_normalizer(
+            time_step_spec.observation,
+            q_network.input_tensor_spec,
+            normalize_observations,
+        )
+    )
 
     def policy(
         epsilon: types.Float, stores_state: bool
     ) -> r2d3_policy.EpsilonGreedyQPolicy:
       return r2d3_policy.EpsilonGreedyQPolicy(
-          time_step_spec, action_spec, q_network, epsilon, stores_state
+          time_step_spec,
+          action_spec,
+          q_network,
+          epsilon,
+          stores_state,
+          self.observation_normalizer,
       )
 
     eval_policy = policy(settings.eval_epsilon, False)
@@ -239,10 +256,11 @@ class R2D3Agent(tf_agent.TFAgent):
   def update_statistics(
       self, row: trajectory.Trajectory, mask: tf.Tensor | None = None
   ) -> types.NestedTensor:
-    """Updates the curiosity's statistics with a row of all environments.
+    """Updates statistics with a row of all environments.
 
-    An observer of a driver; without a curiosity it does nothing. Statistics
-    follow the collected rows, in their order, and not the replayed ones.
+    An observer of a driver, for those of the curiosity and of whitened
+    observations; without both it does nothing. Statistics follow the collected
+    rows, in their order, and not the replayed ones.
 
     Args:
       row: A `Trajectory` [B]; row b of every call belongs to environment b.
@@ -254,10 +272,14 @@ class R2D3Agent(tf_agent.TFAgent):
       info of the replayed row must hold as an entry `episodic`; () if there is
       none.
     """
-    if self._curiosity is None:
+    if self._curiosity is None and self.observation_normalizer is None:
       return ()
     numbers = dict(observation=row.observation)
     with tf.control_dependencies(finite.verify(numbers, outer_rank=1)):
+      if self.observation_normalizer is not None:
+        self.observation_normalizer.update(row.observation, mask)
+      if self._curiosity is None:
+        return ()
       return self._curiosity.watch(self._previous_row.join(row, mask))
 
   def _initialize(self) -> None:
@@ -472,15 +494,22 @@ class R2D3Agent(tf_agent.TFAgent):
           spec, tf.nest.flatten(network_state)
       )
 
+    burn_in_observation, observation = burn_in.observation, frames.observation
+    if self.observation_normalizer is not None:
+      burn_in_observation, observation = map(
+          self.observation_normalizer.normalize,
+          (burn_in_observation, observation),
+      )
+
     def q_values_of(net: network.Network) -> tf.Tensor:
       states = first_states
       if spec and self.burn_in_length:
         _, states = net(
-            burn_in.observation, burn_in.step_type, network_state=states
+            burn_in_observation, burn_in.step_type, network_state=states
         )
         states = tf.nest.map_structure(tf.stop_gradient, states)
       q_values, _ = net(
-          frames.observation,
+          observation,
           frames.step_type,
           network_state=states,
           training=net is self._q_network,

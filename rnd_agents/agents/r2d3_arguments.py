@@ -23,6 +23,7 @@ from rnd_agents.networks import q_network as q_network_lib
 _CHOICES = dict(
     double_q=(False, True),
     mean_over_time=(False, True),
+    normalize_observations=(False, True),
     recurrent_state_init=('stored', 'zero'),
     priorities_from=('n_step_errors', 'both_errors', 'losses'),
 )

@@ -12,6 +12,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
 from rnd_agents import errors
+from rnd_agents.statistics import running_statistics
 
 
 class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
@@ -33,6 +34,9 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       q_network: network.Network,
       epsilon: types.Float = 0.0,
       stores_state: bool = False,
+      observation_normalizer: (
+          running_statistics.ObservationNormalizer | None
+      ) = None,
       name: str = 'EpsilonGreedyQPolicy',
   ):
     """Creates the policy.
@@ -44,6 +48,8 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       epsilon: Probability of a uniform action: a number, an array, a tensor or
         a variable; [], or [B] with one for each environment.
       stores_state: Whether the policy info has the network's state.
+      observation_normalizer: Whitens observations for the network; None if it
+        takes them as they are.
       name: Name of the policy.
     """
     if not tf.is_tensor(epsilon) and not _are_probabilities(epsilon):
@@ -66,6 +72,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     self._q_network = q_network
     self._epsilon = epsilon
     self._stores_state = stores_state
+    self._observation_normalizer = observation_normalizer
 
   @property
   def epsilon(self) -> types.Float:
@@ -77,8 +84,11 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
   ) -> policy_step.PolicyStep:
     if self._policy_state_spec and not tf.nest.flatten(policy_state):
       policy_state = self.get_initial_state(tf.shape(time_step.step_type)[0])
+    observation = time_step.observation
+    if self._observation_normalizer is not None:
+      observation = self._observation_normalizer.normalize(observation)
     q_values, state = self._q_network(
-        time_step.observation, time_step.step_type, network_state=policy_state
+        observation, time_step.step_type, network_state=policy_state
     )
     num_actions = q_values.shape[-1]
     epsilon = tf.cast(self._epsilon, tf.float32)

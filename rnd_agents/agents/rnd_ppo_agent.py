@@ -247,8 +247,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         last rollout's divisor to which the divisor may fall. 0 divides by the
         deviation of each rollout alone, which amplifies the noise of a policy
         that always succeeds.
-      normalize_observations: Whether policy and values see floating
-        observations whitened by running statistics of their own.
+      normalize_observations: Whether policy and values see numbers of
+        observations whitened by running statistics of their own. Pictures and
+        categories never are, integers of a wide range always
+        (`rnd_agents.observations`).
       normalize_rewards: Whether extrinsic rewards are divided by the running
         standard deviation of their discounted return, and clipped at
         `reward_norm_clipping` (10): the first reward after many steps of 0
@@ -340,10 +342,13 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     self._shuffling = tf.random.Generator.from_seed(
         tf.random.uniform([], maxval=tf.int64.max, dtype=tf.int64)
     )
-    if normalize_observations:
-      self._observation_normalizer = running_statistics.ObservationNormalizer(
-          self.time_step_spec.observation
-      )
+    self._observation_normalizer = (
+        running_statistics.create_observation_normalizer(
+            self.time_step_spec.observation,
+            self._actor_net.input_tensor_spec,
+            normalize_observations,
+        )
+    )
     self._build_policies(
         arguments['greedy_eval'], recurrent_state_init == 'stored'
     )
@@ -430,6 +435,13 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
           _trainable_variables(self._return_streams.curiosities),
           self._gradient_clipping,
       )
+
+  @property
+  def observation_normalizer(
+      self,
+  ) -> running_statistics.ObservationNormalizer | None:
+    """Whitens observations for the networks; None if nothing is whitened."""
+    return self._observation_normalizer
 
   @property
   def curiosity(self) -> curiosity_lib.Curiosity | None:

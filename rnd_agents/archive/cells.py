@@ -22,6 +22,7 @@ import gymnasium
 import numpy as np
 
 from rnd_agents import errors
+from rnd_agents import observations
 
 _DIGEST_BYTES = 16
 # An array of more entries is an image if it has the axes of one.
@@ -43,7 +44,8 @@ def coarse_observation(
 ) -> bytes:
   """Returns a hash of the coarse observation, 16 bytes.
 
-  Images (uint8, of 16 pixels or more a side) become grey pictures of
+  Images (uint8, of 16 pixels or more a side, in any layout that
+  `rnd_agents.observations` knows) become grey pictures of
   `width` x `height` pixels with `levels` levels, each pixel the mean of its
   area; of a stack of frames the newest counts. 11 x 8 with 8 levels are those
   of Go-Explore (Ecoffet et al., 2019, arXiv 1901.10995). Of all other
@@ -69,8 +71,9 @@ def coarse_observation(
         add(each)
     else:
       array = np.asarray(part)
-      if _is_image(array):
-        array = coarse_image(array, width, height, levels)
+      picture = _picture(array)
+      if picture is not None:
+        array = coarse_image(picture, width, height, levels)
       elif array.dtype.kind == 'f':
         array = np.round(array, digits) + 0.0  # -0.0 becomes 0.0.
       digest.update(array.tobytes())
@@ -113,12 +116,17 @@ def _areas(size: int, num_areas: int) -> np.ndarray:
   return (np.maximum(overlap, 0) * (num_areas / size)).astype(np.float32)
 
 
-def _is_image(array: np.ndarray) -> bool:
-  return (
-      array.dtype == np.uint8
-      and array.ndim in (2, 3)
-      and min(array.shape[:2]) >= _MIN_IMAGE_SIDE
-  )
+def _picture(array: np.ndarray) -> np.ndarray | None:
+  """Returns a picture [H, W] or [H, W, C], the newest of a stack; else None."""
+  if array.dtype != np.uint8:
+    return None
+  if array.ndim == 4:
+    array = array[-1]
+  axes = (0, 1) if array.ndim == 2 else observations.image_axes(array.shape)
+  if axes is None:
+    return None
+  picture = array.transpose(axes)
+  return picture if min(picture.shape[:2]) >= _MIN_IMAGE_SIDE else None
 
 
 @gin.configurable(module='rnd_agents', denylist=['observation', 'env'])

@@ -511,9 +511,10 @@ def observation_spec(
     environment_observation_spec: A nest of tensor specs; an action mask is left
       out.
     observation_fn: Function that selects the input, from a nest of tensors
-      [outer..., *shape] to another. Discrete entries are one-hot, [outer...,
-      depth], so that their numbers do not count as sizes; all others are as the
-      environment gives them. None for the whole observation.
+      [outer..., *shape] to another. Discrete entries are one-hot, so that their
+      numbers do not count as sizes, and pictures [h, w, c], as in
+      `rnd_agents.observations`; all others are as the environment gives them.
+      None for the whole observation.
 
   Returns:
     A nest of float32 specs.

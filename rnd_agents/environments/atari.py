@@ -225,6 +225,38 @@ def _channels_last_space(screen_size: int, stack_size: int) -> spaces.Box:
   return spaces.Box(0, 255, (screen_size, screen_size, stack_size), np.uint8)
 
 
+def check_preprocessed(env: gymnasium.Env) -> None:
+  """Raises EnvironmentSetupError for a game whose frames are not preprocessed.
+
+  Its memory, 128 bytes, passes.
+
+  Args:
+    env: Any environment.
+  """
+  game = env.unwrapped
+  if (
+      not any(
+          parent.__module__.partition('.')[0] == 'ale_py'
+          and parent.__name__ == 'AtariEnv'
+          for parent in type(game).__mro__
+      )
+      or env.observation_space != game.observation_space
+      or len(game.observation_space.shape) < 2
+  ):
+    return
+  name, right = 'This Atari game', 'ALE/MontezumaRevenge-v5'
+  if game.spec is not None:
+    name = game.spec.id
+    words = game.spec.kwargs.get('game', 'montezuma_revenge').split('_')
+    right = f'ALE/{"".join(map(str.capitalize, words))}-v5'
+  raise failures.EnvironmentSetupError(
+      f'{name} gives raw frames: only ids of v5 are preprocessed, here'
+      f' load_environment.env = {right!r} (v4 had no sticky actions, which is'
+      ' load_atari.repeat_action_probability = 0). For raw frames, or wrappers'
+      ' of your own, set load_environment.preprocessing = False.'
+  )
+
+
 def _env_id(game: str) -> str:
   """Returns 'ALE/Pong-v5' for 'Pong' and for itself, if ALE has the game."""
   failures.import_extra('ale_py', 'atari', game)

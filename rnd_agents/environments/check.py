@@ -34,9 +34,11 @@ from tf_agents.policies import policy_saver
 from tf_agents.policies import tf_policy
 from tf_agents.specs import array_spec
 from tf_agents.specs import tensor_spec
+from tf_agents.typing import types
 
 from rnd_agents import _compat
 from rnd_agents import errors
+from rnd_agents import observations
 from rnd_agents import ranges
 from rnd_agents.environments import environment_rules as rules
 from rnd_agents.environments import gymnasium_spaces
@@ -91,12 +93,14 @@ class Report(NamedTuple):
     episodes: Episodes that ended.
     spaces: Descriptions of the two spaces.
     left_out: Checks that were not made, and why.
+    observations: What networks see of each observation.
   """
 
   findings: list[Finding]
   episodes: list[CheckedEpisode]
   spaces: str
   left_out: list[str]
+  observations: list[str]
 
   @property
   def faults(self) -> list[Finding]:
@@ -122,7 +126,7 @@ class Report(NamedTuple):
   def __str__(self) -> str:
     lines = [str(found) for found in self.findings]
     lines += [f'not checked: {what}' for what in self.left_out]
-    return '\n'.join(lines + [self.summary()])
+    return '\n'.join([*lines, self.summary(), *self.observations])
 
 
 class EnvironmentCheckError(errors.InvalidValue):
@@ -210,7 +214,7 @@ class _Check:
   def run(self, num_episodes: int, accept: Sequence[str]) -> Report:
     """Runs the stages and returns the report."""
     episodes: list[CheckedEpisode] = []
-    left_out, spaces = [], 'no spaces'
+    left_out, spaces, seen = [], 'no spaces', []
     try:
       batch = self._make(
           functools.partial(
@@ -220,6 +224,7 @@ class _Check:
               seed=self._seed,
           )
       )
+      seen = list(observations.describe_observations(batch.observation_spec()))
       env = self._make(self._env_fn)
       with self._findings.of('gymnasium'):
         # Its own checks of these make environments of all render modes.
@@ -254,7 +259,7 @@ class _Check:
       level = rules.NOTE if rule in accept else rules.RULES[rule][0]
       findings.append(Finding(rule, what, level))
     findings.sort(key=lambda found: rules.LEVELS.index(found.level))
-    return Report(findings, episodes, spaces, left_out)
+    return Report(findings, episodes, spaces, left_out, seen)
 
   def _make(self, make: Callable[[], Any]) -> Any:
     """Returns make(), to be closed in the end; its errors are findings."""
@@ -406,6 +411,7 @@ class _Check:
     vector_env = batch.gymnasium_vector_env
     vector_env.action_space.seed(self._seed)
     spec = array_spec.add_outer_dims_nest(batch.time_step_spec(), (2,))
+    lowest = highest = None
     with self._findings.of('adapter', 'Two instances in one batch: '):
       time_step = batch.reset()
       for step in range(self._replayed_steps):
@@ -416,8 +422,35 @@ class _Check:
         actions = gymnasium_spaces.from_zero(
             vector_env.single_action_space, vector_env.action_space.sample()
         )
+        flat = tf.nest.flatten(time_step.observation)
+        lowest = _reduced(np.minimum, flat, lowest)
+        highest = _reduced(np.maximum, flat, highest)
         time_step = batch.step(actions)
+    if lowest is not None and highest is not None:
+      self._check_seen(batch.observation_spec(), lowest, highest)
 
+  def _check_seen(
+      self,
+      spec: types.NestedArraySpec,
+      lowest: list[np.ndarray],
+      highest: list[np.ndarray],
+  ) -> None:
+    """Checks the range of each entry of what a batch has shown, flat."""
+    largest = [
+        np.max(np.abs([low, high]), initial=0.0)
+        for low, high in zip(lowest, highest, strict=True)
+    ]
+    for what in observations.too_large(spec, largest):
+      self._findings.add('observation-scale', f'{what}.')
+    for leaf, low, high in zip(
+        tf.nest.flatten(spec), lowest, highest, strict=True
+    ):
+      if low.size and np.array_equal(low, high):
+        self._findings.add(
+            'observation-changes',
+            f'observation {leaf.name!r} was {rules.brief(low)} in all'
+            f' {self._replayed_steps} steps of two instances.',
+        )
 
   def _try_agent(self, batch: vector_environment.VectorPyEnvironment) -> None:
     """Does once what a run does: random steps, a policy's step, saving it."""
@@ -444,6 +477,14 @@ class _Check:
       random = local.UniformPolicy(agent.collect_policy, generator)
       step(step(batch.reset(), random), agent.collect_policy)
       policy_saver.PolicySaver(agent.policy, batch_size=None).save(folder)
+
+
+def _reduced(
+    ufunc: np.ufunc, flat: list[np.ndarray], so_far: list[np.ndarray] | None
+) -> list[np.ndarray]:
+  """Returns the extreme of each entry over batches [B, ...] so far."""
+  now = [ufunc.reduce(leaf, axis=0) for leaf in flat]
+  return now if so_far is None else list(map(ufunc, so_far, now))
 
 
 def _count(number: int, noun: str) -> str:

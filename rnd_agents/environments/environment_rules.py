@@ -39,6 +39,13 @@ RULES = {
     'observation-copy': (
         FAULT, 'Return self._state.copy(): frame stacks and lists of'
         ' demonstrations keep what they are given.'),
+    'observation-changes': (
+        NOTE, 'Show what the agent has to know. RescaleObservation keeps bytes,'
+        ' so that pictures from 0 to 1 are black: leave it out, since networks'
+        ' divide by 255.'),
+    'observation-scale': (
+        WARNING, 'Set normalize_observations = True of RNDPPOAgent or'
+        ' R2D3Agent, or scale it in a wrapper.'),
     'episode-end': (
         WARNING, 'Give a time limit: load_environment(...,'
         ' max_episode_steps=N).'),

@@ -67,8 +67,10 @@ def observation_converter(
   """Returns the spec of `space` and a function for batched observations.
 
   The function returns new arrays of the spec's dtypes, never views of its
-  argument, and raises ValueError if a floating one is not finite. Text is
-  dropped, since a spec cannot hold it; the log mentions it.
+  argument. It raises ValueError if a floating one is not finite, and
+  InvalidValue if one is outside of its space; floating ones may be so a little
+  (`_range_check`). Text is dropped, since a spec cannot hold it; the log
+  mentions it.
 
   Args:
     space: The observation space of one environment.
@@ -101,6 +103,7 @@ def observation_converter(
   spec = _array_spec(space, name)
   dtype, shape = spec.dtype, spec.shape
   is_floating = np.issubdtype(dtype, np.floating)
+  check_range = _range_check(spec, name)
 
   def convert(observation: Any) -> np.ndarray:
     array = np.array(observation, dtype=dtype, order='C')  # Copies, always.
@@ -111,6 +114,8 @@ def observation_converter(
       )
     if is_floating:
       check_finite_batch(array, name)
+    if check_range is not None:
+      check_range(array)
     return array
 
   return spec, convert
@@ -262,6 +267,66 @@ def check_finite_batch(array: np.ndarray, name: str) -> None:
   )
   error.environment_index = index[0]
   raise error
+
+
+def _range_check(
+    spec: array_spec.BoundedArraySpec, name: str
+) -> Callable[[np.ndarray], None] | None:
+  """Returns a function that checks a batch of observations; None if all fit.
+
+  Networks rely on the bounds of integers: any that is outside raises. Nothing
+  relies on those of floating numbers, and Gymnasium's own LunarLander leaves
+  its space by several times its width. So a warning, once, says where one is
+  outside; only numbers that are a hundred times the width away raise, such as
+  bytes in a Box from 0 to 1.
+  """
+  low, high = (
+      np.broadcast_to(bound, spec.shape)
+      for bound in (spec.minimum, spec.maximum)
+  )
+  least, most, far = low, high, np.zeros([], spec.dtype)
+  if spec.dtype.kind == 'f':
+    low, high = low.astype(np.float64), high.astype(np.float64)
+    # Some write "unbounded" as the largest number.
+    is_bounded = (np.abs(low) < 1e30) & (np.abs(high) < 1e30)
+    if not is_bounded.any():
+      return None
+    width = np.where(is_bounded, high - low, np.inf)
+    # Room for rounding.
+    room = 1e-5 * np.maximum(width, np.maximum(np.abs(low), np.abs(high)))
+    least = np.where(is_bounded, low - room, -np.inf).astype(np.float32)
+    most = np.where(is_bounded, high + room, np.inf).astype(np.float32)
+    far = np.where(width > 0, 100 * width, np.inf)
+  else:
+    limits = np.iinfo(spec.dtype)
+    if np.all(low <= limits.min) and np.all(high >= limits.max):
+      return None
+  has_warned = False
+
+  def check(array: np.ndarray) -> None:
+    nonlocal has_warned
+    outside = (array < least) | (array > most)
+    if not np.count_nonzero(outside):  # Faster than any().
+      return
+    is_far = (array < low - far) | (array > high + far)
+    raises = is_far.any()
+    place = np.argwhere(is_far if raises else outside)[0].tolist()
+    entry = tuple(place[1:])
+    message = (
+        f'{name!r} is {array[tuple(place)]!s}'
+        + (f' at index {place[1:]}' if entry else '')
+        + f', and must be from {spec.dtype.type(low[entry])!s} to'
+        f' {spec.dtype.type(high[entry])!s}, as its space says'
+    )
+    if raises:
+      error: Any = errors.InvalidValue(f'Environment {place[0]}: {message}.')
+      error.environment_index = place[0]
+      raise error
+    if not has_warned:
+      has_warned = True
+      logging.warning('%s: correct the space, or the environment.', message)
+
+  return check
 
 
 def _check_range(

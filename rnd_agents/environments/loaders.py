@@ -3,6 +3,7 @@
 """Loads a batched PyEnvironment by the name of its environment."""
 
 from collections.abc import Callable
+import contextlib
 import difflib
 import functools
 from importlib import metadata
@@ -27,6 +28,10 @@ from rnd_agents.environments import wrappers as env_wrappers
 EnvKwargs = dict[str, Any] | Callable[[int], dict[str, Any]]
 EnvOrId = str | Callable[..., gymnasium.Env]
 
+# Names that ALE gave to its games before v5.
+_OLD_ATARI = re.compile(
+    r'(?:ALE/)?(\w+?)(?:-ram)?(?:NoFrameskip|Deterministic)?(?:-v\d+)?$'
+)
 _KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)(-v3)?$')
 _MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
 # (ids, the module that registers them or that they need, the extra with it)
@@ -76,7 +81,8 @@ def load_environment(
 
   `atari.load_atari` loads the ids of Atari games ('ALE/...') and
   `minigrid_family.load_minigrid` those of MiniGrid; their settings are
-  arguments of these functions.
+  arguments of these functions. Atari games of other names, such as 'Pong-v4',
+  are refused.
 
   Args:
     env: A Gymnasium id, also as 'module_to_import:id'; or a callable that
@@ -115,7 +121,7 @@ def load_environment(
     step_timeout_s: Longest wait for a worker process of 'async', which then
       counts as hung; None waits without a limit.
     preprocessing: Whether ALE and MiniGrid ids are preprocessed; False loads
-      them as Gymnasium does.
+      them as Gymnasium does, and Atari games of any name.
     first_place: Place of the first of these environments, for `env_kwargs`. In
       a run all places differ: those of training are the first.
 
@@ -167,7 +173,9 @@ def load_environment(
       return _load_family(
           env_id, env_kwargs, max_episode_steps, batch_arguments
       )
-  make_with = functools.partial(_make_single, env, max_episode_steps)
+  make_with = functools.partial(
+      _make_single, env, max_episode_steps, preprocessing
+  )
   if callable(env_kwargs):
     each = [env_kwargs(first_place + i) for i in range(num_environments)]
     return vectorization_lib.make_batch(
@@ -248,15 +256,22 @@ def _load_family(
 
 
 def _make_single(
-    env: EnvOrId, max_episode_steps: int | None, env_kwargs: dict[str, Any]
+    env: EnvOrId,
+    max_episode_steps: int | None,
+    preprocessing: bool,
+    env_kwargs: dict[str, Any],
 ) -> gymnasium.Env:
   """Makes one environment; runs in the worker where there is one."""
   if not isinstance(env, str):
-    return _make_from_callable(env, env_kwargs, max_episode_steps)
+    return _make_from_callable(
+        env, env_kwargs, max_episode_steps, preprocessing
+    )
   env_kwargs = _with_limit(env_kwargs, max_episode_steps)
   with failures.explained(env, env_kwargs):
     # Without Gymnasium's check of each step: the adapter checks the batch.
     made = gymnasium.make(env, disable_env_checker=True, **env_kwargs)
+  if preprocessing:
+    atari.check_preprocessed(made)
   if _KEEPS_WORLD.match(env.rpartition(':')[2]):
     made = env_wrappers.FreshWorld(made)
   return made
@@ -274,9 +289,12 @@ def _make_from_callable(
     make: Callable[..., gymnasium.Env],
     env_kwargs: dict[str, Any],
     max_episode_steps: int | None,
+    preprocessing: bool,
 ) -> gymnasium.Env:
   with failures.explained(vectorization_lib.default_name(make), env_kwargs):
     env = make(**env_kwargs)
+  if preprocessing and isinstance(env, gymnasium.Env):
+    atari.check_preprocessed(env)
   if max_episode_steps is not None and isinstance(env, gymnasium.Env):
     _check_no_time_limit(env)
     env = gymnasium.wrappers.TimeLimit(env, max_episode_steps)
@@ -307,6 +325,19 @@ def _check_registered(env_id: str) -> None:
     failures.import_module(module, env_id)
   if _is_registered(name):
     return
+  game = _OLD_ATARI.match(name)
+  if game is not None:
+    with contextlib.suppress(failures.MissingPackageError):
+      failures.import_extra('ale_py', 'atari', name)
+    right = f'ALE/{game[1]}-v5'
+    if _is_registered(name):
+      return
+    if right in gymnasium.registry:
+      raise failures.EnvironmentSetupError(
+          f'Unknown Gymnasium environment {name!r}: load {right!r}; its memory'
+          ' instead of pictures with load_environment.preprocessing = False and'
+          " env_kwargs = {'obs_type': 'ram'}."
+      )
   namespace = name.rpartition('/')[0]
   known = [
       other

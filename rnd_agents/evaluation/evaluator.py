@@ -285,8 +285,8 @@ class Evaluator:
     if not has_time_limit(environment):
       self._max_steps = _MAX_STEPS_WITHOUT_LIMIT
       logging.warning(
-          '%s has no time limit that can be seen. If an episode may last for'
-          ' ever, set load_environment.max_episode_steps; evaluations cut'
+          '%s has no time limit that can be seen. If an episode may never end,'
+          ' set load_environment.max_episode_steps; evaluations cut'
           ' episodes after %d steps.',
           environment.name,
           self._max_steps,

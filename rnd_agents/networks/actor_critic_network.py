@@ -17,6 +17,7 @@ from tf_agents.typing import types
 from rnd_agents import action_masks
 from rnd_agents import action_ranges
 from rnd_agents import errors
+from rnd_agents.networks import encoders
 from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 from rnd_agents.networks import recurrent_cores
@@ -28,7 +29,7 @@ _IMPOSSIBLE_LOGIT = -1e9
 _LOG_SCALE_BOUNDS = -20.0, 2.0
 
 
-class ActorCriticNetwork(network.Network):
+class ActorCriticNetwork(encoders.ScalesIntegers):
   """Computes the action distribution and all values in one pass.
 
   With a core the network is recurrent: trunk, core, heads; its inputs are
@@ -191,7 +192,7 @@ class ActorCriticNetwork(network.Network):
     return (distributions, tf.cast(values, tf.float32)), network_state
 
 
-class HeadView(network.Network):
+class HeadView(encoders.ScalesIntegers):
   """A `Network` that returns one output of an `ActorCriticNetwork`."""
 
   def __init__(self, actor_critic: ActorCriticNetwork, index: int, name: str):
@@ -203,7 +204,7 @@ class HeadView(network.Network):
       name: Name of the view.
     """
     super().__init__(
-        actor_critic.input_tensor_spec,
+        actor_critic.observation_spec,
         state_spec=actor_critic.state_spec,
         name=name,
     )

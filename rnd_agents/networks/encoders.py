@@ -7,15 +7,15 @@ import functools
 from typing import Any
 
 import gin
-import numpy as np
 import tensorflow as tf
 from tf_agents.networks import encoding_network
+from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
 from tf_agents.typing import types
 
 from rnd_agents import errors
+from rnd_agents import observations
 from rnd_agents import ranges
-from rnd_agents import words
 from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 
@@ -30,61 +30,32 @@ NATURE_CONV_LAYERS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
 GRID_CONV_LAYERS = ((32, 3, 1), (64, 3, 1))
 
 _SMALLEST_NATURE_IMAGE = 36
-_SMALLEST_GRID = 5
-_LARGEST_ONE_HOT = 4096
 
 
-def is_image(spec: tf.TensorSpec) -> bool:
-  """Returns whether a spec is an image: [height, width, channels]."""
-  return spec.shape.rank == 3
+def picture_shape(spec: tf.TensorSpec) -> tuple[int, ...] | None:
+  """Returns [height, width, channels] of what convolutions see of a spec.
 
-
-def one_hot_depth(spec: tf.TensorSpec) -> int | None:
-  """Returns the number of values of a discrete scalar; None for others."""
-  if spec.shape.rank != 0 or not spec.dtype.is_integer:
-    return None
-  if not tensor_spec.is_bounded(spec):
-    return None
-  depth = int(spec.maximum) - int(spec.minimum) + 1
-  return depth if depth <= _LARGEST_ONE_HOT else None
-
-
-def encode_discrete(value: tf.Tensor, spec: tf.TensorSpec) -> tf.Tensor:
-  """Returns one observation leaf, one-hot if it is a discrete scalar.
-
-  Args:
-    value: A tensor [outer..., *spec.shape].
-    spec: Its spec.
-
-  Returns:
-    float32 [outer..., depth] if the leaf is a discrete scalar, or which words
-    there are if it is a text, else `value`.
+  None for everything else than pictures and grids (`observations.treatment`).
   """
-  if words.is_words(spec):
-    one_hot = tf.one_hot(tf.cast(value, tf.int32), _num_ids(spec))
-    return tf.reduce_max(one_hot, axis=-2)
-  depth = one_hot_depth(spec)
-  if depth is None:
-    return value
-  return tf.one_hot(tf.cast(value, tf.int64) - int(spec.minimum), depth)
+  shape = observations.treatment(spec).encoded_shape
+  return shape if len(shape) == 3 else None
 
 
 def float_spec(
     observation_spec: types.NestedTensorSpec
 ) -> types.NestedTensorSpec:
   """Returns float32 specs of a nest after `encode_discrete`."""
+  return tf.nest.map_structure(
+      lambda spec: tf.TensorSpec(
+          observations.treatment(spec).encoded_shape, tf.float32, spec.name
+      ),
+      observation_spec,
+  )
 
-  def leaf_spec(spec: tf.TensorSpec) -> tf.TensorSpec:
-    depth = _num_ids(spec) if words.is_words(spec) else one_hot_depth(spec)
-    shape = spec.shape if depth is None else [depth]
-    return tf.TensorSpec(shape, tf.float32, spec.name)
 
-  return tf.nest.map_structure(leaf_spec, observation_spec)
-
-
-def _num_ids(spec: tf.TensorSpec) -> int:
-  """Returns the number of different words of a spec of words."""
-  return int(np.max(spec.maximum)) + 1
+def encode_discrete(value: tf.Tensor, spec: tf.TensorSpec) -> tf.Tensor:
+  """Returns what `observations.Treatment.encode` makes of an observation."""
+  return observations.treatment(spec).encode(value)
 
 
 def discrete_spec(num_values: int) -> tensor_spec.BoundedTensorSpec:
@@ -93,51 +64,84 @@ def discrete_spec(num_values: int) -> tensor_spec.BoundedTensorSpec:
 
 
 @tf.keras.utils.register_keras_serializable('rnd_agents')
-class VectorInput(tf.keras.layers.Layer):
-  """Casts one leaf to float32 and flattens it; discrete scalars one-hot."""
+class EncodedInput(tf.keras.layers.Layer):
+  """Encodes observations; without a picture, to flat float32 vectors."""
 
   def __init__(
       self,
-      one_hot_minimum: int | None = None,
-      one_hot_depth: int | None = None,
+      treatment: Sequence[Any],
+      flattens: bool = True,
       **kwargs: Any,
   ):
+    """Creates the layer.
+
+    Args:
+      treatment: A `Treatment`, or a sequence of its attributes.
+      flattens: Whether to scale and flatten.
+      **kwargs: Arguments of `tf.keras.layers.Layer`.
+    """
     super().__init__(**kwargs)
-    self._one_hot_minimum = one_hot_minimum
-    self._one_hot_depth = one_hot_depth
-    self._flatten = tf.keras.layers.Flatten()
+    # In a tuple Keras would look for layers.
+    self._treatment = functools.partial(observations.Treatment, *treatment)
+    self._flatten = tf.keras.layers.Flatten() if flattens else None
 
   def call(self, inputs: tf.Tensor) -> tf.Tensor:
-    if self._one_hot_depth is not None:
-      indices = tf.cast(inputs, tf.int64) - self._one_hot_minimum
-      return tf.one_hot(indices, self._one_hot_depth)
-    return self._flatten(tf.cast(inputs, tf.float32))
+    treatment = self._treatment()
+    encoded = treatment.encode(inputs)
+    if self._flatten is None:
+      return encoded
+    encoded = tf.cast(encoded, tf.float32)
+    if treatment.scale != 1.0:
+      encoded *= treatment.scale
+    return self._flatten(encoded)
 
   def get_config(self) -> dict[str, Any]:
     return dict(
         super().get_config(),
-        one_hot_minimum=self._one_hot_minimum,
-        one_hot_depth=self._one_hot_depth,
+        treatment=list(self._treatment()),
+        flattens=self._flatten is not None,
     )
 
 
-def default_conv_layers(spec: tf.TensorSpec) -> keras_layers.ConvLayers:
-  """Returns convolutions that fit an image's size; () below 5x5."""
-  side = min(spec.shape[:2])
+class ScalesIntegers(network.Network):
+  """A network that also takes the integers that agents whiten.
+
+  Its `input_tensor_spec` has float32 in their place: whitened numbers pass,
+  integers are scaled by their bounds (`observations.scaled`).
+  """
+
+  @property
+  def observation_spec(self) -> types.NestedTensorSpec:
+    """Specs of the observations, with integers."""
+    return super().input_tensor_spec
+
+  @property
+  def input_tensor_spec(self) -> types.NestedTensorSpec:
+    return observations.network_spec(self.observation_spec)
+
+  def __call__(
+      self, inputs: types.NestedTensor, *args: Any, **kwargs: Any
+  ) -> Any:
+    return super().__call__(
+        observations.scaled(inputs, self.observation_spec), *args, **kwargs
+    )
+
+
+class Encoder(ScalesIntegers, encoding_network.EncodingNetwork):
+  """An `EncodingNetwork` of what environments show."""
+
+
+def default_conv_layers(shape: Sequence[int]) -> keras_layers.ConvLayers:
+  """Returns convolutions that fit [height, width, ...]; () below 5x5."""
+  side = min(shape[:2])
   if side >= _SMALLEST_NATURE_IMAGE:
     return NATURE_CONV_LAYERS
-  return GRID_CONV_LAYERS if side >= _SMALLEST_GRID else ()
+  return GRID_CONV_LAYERS if side >= observations.SMALLEST_GRID else ()
 
 
 def holds_pixels(spec: tf.TensorSpec) -> bool:
-  """Returns whether an image holds brightness as bytes."""
-  # Bytes of a small range are codes, such as MiniGrid's one-hot planes.
-  largest = getattr(spec, 'maximum', None)
-  return (
-      is_image(spec)
-      and spec.dtype == tf.uint8
-      and (largest is None or largest.max() > 32)
-  )
+  """Returns whether an image holds brightness from 0 to 255."""
+  return observations.treatment(spec).kind == observations.PIXELS
 
 
 def input_layer(
@@ -149,22 +153,25 @@ def input_layer(
     pixel_exponent: float = 1.0,
 ) -> tf.keras.layers.Layer:
   """Returns the layer that turns one leaf into a flat float vector."""
-  if words.is_words(spec):
-    return keras_layers.WordsInput(_num_ids(spec))
+  treatment = observations.treatment(spec)
+  if treatment.kind == observations.WORDS:
+    return keras_layers.WordsInput(treatment.depth)
   image_layer_fn = _image_layer_fn(spec, conv_layers, image_layer_fn)
   if image_layer_fn is None:
-    depth = one_hot_depth(spec)
-    one_hot = () if depth is None else (int(spec.minimum), depth)
-    return VectorInput(*one_hot)
-  scale = 1.0 / 255.0 if holds_pixels(spec) else 1.0
+    return EncodedInput(treatment)
   dtype = precision.layer_policy(compute_dtype)
-  layer = image_layer_fn(
-      activation=activation, scale=scale**pixel_exponent, dtype=dtype
-  )
-  if not holds_pixels(spec) or pixel_exponent == 1.0:
-    return layer
-  power = keras_layers.PixelPower(pixel_exponent, dtype=dtype)
-  return tf.keras.Sequential([power, layer])
+  layers = [
+      image_layer_fn(
+          activation=activation,
+          scale=treatment.scale**pixel_exponent,
+          dtype=dtype,
+      )
+  ]
+  if holds_pixels(spec) and pixel_exponent != 1.0:
+    layers.insert(0, keras_layers.PixelPower(pixel_exponent, dtype=dtype))
+  if not treatment.keeps_layout:
+    layers.insert(0, EncodedInput(treatment, flattens=False))
+  return layers[0] if len(layers) == 1 else tf.keras.Sequential(layers)
 
 
 def _image_layer_fn(
@@ -173,10 +180,11 @@ def _image_layer_fn(
     image_layer_fn: ImageLayerFn | None,
 ) -> ImageLayerFn | None:
   """Returns the function that makes an image's layer; None for other leaves."""
-  if not is_image(spec):
+  shape = picture_shape(spec)
+  if shape is None:
     return None
   if image_layer_fn is None:
-    layers = default_conv_layers(spec) if conv_layers is None else conv_layers
+    layers = default_conv_layers(shape) if conv_layers is None else conv_layers
     if layers:
       return functools.partial(keras_layers.ImageInput, layers)
   return image_layer_fn
@@ -248,9 +256,10 @@ def create_encoder(
   """Builds an encoder for flat, image, discrete and nested observations.
 
   Args:
-    observation_spec: A nest of tensor specs. Leaves of rank 3 are images and
-      pass convolutions; discrete scalars become one-hot; all others are cast to
-      float32 and flattened. The leaves' features are concatenated.
+    observation_spec: A nest of tensor specs. Pictures pass convolutions,
+      discrete entries become one-hot, all others are cast to float32 and
+      flattened: `rnd_agents.observations` has the table. The leaves' features
+      are concatenated.
     fc_layer_params: Units of the fully connected layers after that.
     conv_layers: Tuples (filters, kernel size, stride); None chooses them by the
       image's size, () flattens images without convolutions.
@@ -275,7 +284,7 @@ def create_encoder(
   _check_pixel_exponent(
       pixel_exponent, observation_spec, conv_layers, image_layer_fn
   )
-  return encoding_network.EncodingNetwork(
+  return Encoder(
       observation_spec,
       **preprocessing(
           observation_spec,
@@ -342,7 +351,7 @@ def _check_image_layer_fn(
         f'{owner} takes the place of conv_layers={conv_layers}: leave one of'
         ' them out.'
     )
-  if not any(map(is_image, tf.nest.flatten(observation_spec))):
+  if not any(map(picture_shape, tf.nest.flatten(observation_spec))):
     raise errors.InvalidValue(
         f'{owner} has no effect: no observation is an image [height, width,'
         ' channels].'

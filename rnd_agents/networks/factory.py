@@ -264,8 +264,8 @@ def check_convolutions(
 
   `layers` are lists of triples, or None, by name.
   """
-  specs = tf.nest.flatten(observation_spec)
-  images = [spec.shape[:2] for spec in specs if encoders.is_image(spec)]
+  shapes = map(encoders.picture_shape, tf.nest.flatten(observation_spec))
+  images = [shape[:2] for shape in shapes if shape]
   for name, convolutions in layers.items():
     if not convolutions:
       continue

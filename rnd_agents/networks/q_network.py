@@ -30,7 +30,7 @@ QNetworks = collections.namedtuple(
 )
 
 
-class RecurrentQNetwork(network.Network):
+class RecurrentQNetwork(encoders.ScalesIntegers):
   """Computes Q(s, .) of single steps or of sequences: trunk, core, head.
 
   With the dueling head of R2D2 (Kapturowski et al., 2019; Wang et al., 2016)

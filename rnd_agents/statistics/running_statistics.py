@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running statistics as modules, which checkpoints of their owner save."""
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 from tf_agents.typing import types
 
+from rnd_agents import observations as observations_lib
 from rnd_agents.ops import discounting
 from rnd_agents.ops import losses
 from rnd_agents.ops import moments
@@ -23,6 +26,7 @@ class RunningMoments(tf.Module):
       shape: types.Shape,
       name: str = 'RunningMoments',
       horizon: float | None = None,
+      initial_count: float = _INITIAL_COUNT,
   ):
     """Creates the statistics.
 
@@ -31,6 +35,8 @@ class RunningMoments(tf.Module):
       name: Name of the module.
       horizon: Largest weight of all earlier samples together, in samples. A
         smaller one forgets old samples sooner; None forgets nothing.
+      initial_count: Weight of the first mean, 0, and variance, 1, in samples;
+        above 0.
     """
     super().__init__(name=name)
     self._horizon = horizon
@@ -46,7 +52,7 @@ class RunningMoments(tf.Module):
 
     self.mean = variable(0.0, shape, 'mean')
     self.variance = variable(1.0, shape, 'variance')
-    self.count = variable(_INITIAL_COUNT, [], 'count')
+    self.count = variable(initial_count, [], 'count')
 
   def update(self, values: tf.Tensor, mask: tf.Tensor | None = None) -> None:
     """Adds new samples.
@@ -102,18 +108,19 @@ def _take_in(
 
 
 class ObservationNormalizer(tf.Module):
-  """Whitens the floating leaves of a nest of observations.
+  """Whitens the numbers among a nest of observations.
 
   Has the methods of TF-Agents' `TensorNormalizer` that policies use. Unlike
   that one it starts at variance 1, adds no epsilon of 1e-3 (which would hide
-  MountainCar's velocities), keeps float64 statistics and leaves integer leaves
-  (images, masks, categories) alone.
+  MountainCar's velocities), keeps float64 statistics and leaves pictures, masks
+  and categories alone.
   """
 
   def __init__(
       self,
       observation_spec: types.NestedTensorSpec,
       clip_value: float | None = 5.0,
+      whitened: Sequence[bool] | None = None,
       name: str = 'Normalizer',
   ):
     """Creates the normalizer.
@@ -121,20 +128,39 @@ class ObservationNormalizer(tf.Module):
     Args:
       observation_spec: A nest of tensor specs.
       clip_value: Bound on the whitened values, in standard deviations.
+      whitened: Which leaves are whitened, flat
+        (`observations.whitened_leaves`); None for those of floating numbers.
       name: Name of the module.
     """
     super().__init__(name=name)
     self._clip_value = clip_value
     self._spec = observation_spec
+    specs = tf.nest.flatten(observation_spec)
+    if whitened is None:
+      whitened = [spec.dtype.is_floating for spec in specs]
+    self.whitened = list(whitened)
     self._flat_moments = [
-        RunningMoments(spec.shape) if spec.dtype.is_floating else None
-        for spec in tf.nest.flatten(observation_spec)
+        # 0 would weigh too much beside a clock of 1e9 seconds.
+        RunningMoments(
+            spec.shape,
+            initial_count=_INITIAL_COUNT if spec.dtype.is_floating else 1e-30,
+        )
+        if is_whitened
+        else None
+        for spec, is_whitened in zip(specs, whitened, strict=True)
     ]
 
   def normalize(self, observations: types.NestedTensor) -> types.NestedTensor:
-    """Whitens a nest of tensors [outer..., *spec.shape]."""
+    """Whitens a nest of tensors [outer..., *spec.shape]; to floats."""
+
+    def whiten(own: RunningMoments, leaf: tf.Tensor) -> tf.Tensor:
+      if tf.as_dtype(leaf.dtype).is_floating:
+        return own.whiten(leaf, self._clip_value)
+      leaf = tf.cast(leaf, tf.float64)  # Clocks need more than 24 bits.
+      return tf.cast(own.whiten(leaf, self._clip_value), tf.float32)
+
     flat = [
-        leaf if own is None else own.whiten(leaf, self._clip_value)
+        leaf if own is None else whiten(own, leaf)
         for own, leaf in zip(
             self._flat_moments, tf.nest.flatten(observations), strict=True
         )
@@ -150,6 +176,26 @@ class ObservationNormalizer(tf.Module):
     ):
       if own is not None:
         own.update(leaf, mask)
+
+
+def create_observation_normalizer(
+    observation_spec: types.NestedTensorSpec,
+    input_spec: types.NestedTensorSpec,
+    normalize_observations: bool,
+) -> ObservationNormalizer | None:
+  """Returns an agent's normalizer; None if nothing is whitened.
+
+  Args:
+    observation_spec: A nest of tensor specs.
+    input_spec: The network's `input_tensor_spec`.
+    normalize_observations: As for `observations.whitened_leaves`.
+  """
+  whitened = observations_lib.whitened_leaves(
+      observation_spec, input_spec, normalize_observations
+  )
+  if not (normalize_observations or any(whitened)):
+    return None
+  return ObservationNormalizer(observation_spec, whitened=whitened)
 
 
 class EnvironmentRows(tf.Module):

@@ -12,12 +12,16 @@ import warnings
 
 from absl import logging
 import gin
+import numpy as np
 import tensorflow as tf
+from tf_agents.agents import tf_agent
 from tf_agents.policies import policy_saver
 from tf_agents.policies import tf_policy
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import files
+from rnd_agents import observations
 from rnd_agents import ranges
 from rnd_agents import spec_differences
 from rnd_agents.collecting import collector
@@ -268,6 +272,7 @@ def run(
     agent = config.training.build_agent(
         collectors.specs, config.num_environments
     )
+    _log_observations(agent, eval_environment)
     run = runs.Run(
         config,
         seeds,
@@ -394,6 +399,34 @@ def _check_alike(
         ' eval/load_environment.'
     )
   eval_environment.reset_with_seeds([0] * eval_environment.batch_size)
+
+
+def _log_observations(
+    agent: tf_agent.TFAgent,
+    environment: vector_environment.VectorPyEnvironment,
+) -> None:
+  """Logs what networks see of each observation, and which saturate them."""
+  # An agent of the user's own, or of two levels, may have no normalizer.
+  normalizer = getattr(agent, 'observation_normalizer', None)
+  whitened = () if normalizer is None else normalizer.whitened
+  spec, first = map(
+      action_masks.without_mask,
+      (
+          environment.observation_spec(),
+          environment.current_time_step().observation,
+      ),
+  )
+  for line in observations.describe_observations(spec, whitened):
+    logging.info(line)
+  largest = [
+      np.max(np.abs(leaf), initial=0.0) for leaf in tf.nest.flatten(first)
+  ]
+  for line in observations.too_large(spec, largest, whitened):
+    logging.warning(
+        '%s: set normalize_observations = True of the agent, or scale it in a'
+        ' wrapper.',
+        line,
+    )
 
 
 def _prepare(run: runs.Run) -> None:

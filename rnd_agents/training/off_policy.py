@@ -433,6 +433,10 @@ class ReplayLearner(loops.Learner):
     for episode in episodes:
       states = tuple(_stored_states(episode, spec))
       episode = episode.replace(policy_info=dict(network_state=states))
+      if self._agent.observation_normalizer is not None:
+        self._agent.observation_normalizer.update(
+            local.as_tensors(episode.observation)
+        )
       episodic = ()
       if self._agent.curiosity is not None:
         episodic = self._agent.curiosity.episodic_of_rows(episode)
@@ -492,7 +496,10 @@ class ReplayLearner(loops.Learner):
       self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
   ) -> None:
     episodic = ()
-    if self._agent.curiosity is not None:
+    whitens = self._agent.observation_normalizer is not None
+    if whitens:
+      self._policy_version += 1
+    if whitens or self._agent.curiosity is not None:
       trajectory, is_new, episodic = local.as_numpy(
           self._watch(local.as_tensors(trajectory), tf.constant(is_new))
       )
@@ -501,7 +508,7 @@ class ReplayLearner(loops.Learner):
   def _watch_in_graph(
       self, rows: trajectory_lib.Trajectory, is_new: tf.Tensor
   ) -> tuple[trajectory_lib.Trajectory, tf.Tensor, types.NestedTensor]:
-    """Updates the curiosity's statistics with the new rows.
+    """Updates the agent's statistics with the new rows.
 
     Args:
       rows: A `Trajectory` [B, T+1].
@@ -522,8 +529,9 @@ class ReplayLearner(loops.Learner):
       return self._agent.update_statistics(row, mask), mask
 
     # The mask is returned because there may be nothing else to return.
+    curiosity = self._agent.curiosity
     dtypes = tf.nest.map_structure(
-        lambda x: x.dtype, self._agent.curiosity.episodic_spec
+        lambda x: x.dtype, () if curiosity is None else curiosity.episodic_spec
     )
     episodic, _ = tf.map_fn(
         watch,

@@ -39,6 +39,37 @@ def test_states_before_the_first_frames():
   assert abs(_loss_of(agent, experience, flat[::-1]) - stored) > 1e-3
 
 
+def test_whitened_observations():
+  agent = slow_r2d3.build_agent()
+  nets = agent._q_network, agent._target_q_network
+  whitening = slow_r2d3.build_agent(normalize_observations=True)
+  slow_r2d3.copy_networks(
+      nets, (whitening._q_network, whitening._target_q_network)
+  )
+  experience = slow_r2d3.sequences()
+  far = experience.replace(
+      observation=1e4 + 3.0 * experience.observation
+  )
+  row = tf.nest.map_structure(lambda x: x[:, 0], far)
+  mask = tf.constant([True, False, True, True, True])
+  for _ in range(2):  # As observers are called, row by row.
+    whitening.update_statistics(row, mask)
+  seen = row.observation.numpy()[mask.numpy()].astype(np.float64)
+  moments = whitening.observation_normalizer._flat_moments[0]
+  np.testing.assert_allclose(moments.mean, seen.mean(0), rtol=1e-4)
+  moments.mean.assign([1e4] * 3)
+  moments.variance.assign([9.0] * 3)
+  expected = _loss_of(
+      agent, experience.replace(observation=(far.observation - 1e4) / 3.0)
+  )
+  assert abs(_loss_of(agent, far) - expected) > 1e-3
+  np.testing.assert_allclose(_loss_of(whitening, far), expected, rtol=1e-4)
+  # Acting whitens, too, with variables that a saved policy has.
+  for policy in (whitening.policy, whitening.collect_policy):
+    names = [id(variable) for variable in policy.variables()]
+    assert id(moments.mean) in names and id(moments.variance) in names
+
+
 def _garbage(experience, mask, observation):
   """Frames [B, L] where the mask is True hold nothing that makes sense."""
   mask = tf.constant(mask)

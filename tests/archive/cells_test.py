@@ -60,6 +60,25 @@ def test_coarse_observation_forgives_small_changes_of_images():
   assert keys[0] == keys[1] != keys[2]
 
 
+@pytest.mark.parametrize('layout', [
+    lambda frames: np.moveaxis(frames, 0, -1),
+    lambda frames: frames,  # Of Gymnasium's FrameStackObservation.
+    lambda frames: np.repeat(frames[..., np.newaxis], 3, -1),  # Of colours.
+    lambda frames: frames[-1],
+])
+def test_coarse_observation_of_every_layout(layout):
+  rng = np.random.default_rng(0)
+  base = rng.integers(0, 256, [84, 84], np.uint8)
+  keys = set()
+  for _ in range(50):
+    frame = base.copy()
+    frame[tuple(rng.integers(84, size=2))] ^= 1  # One pixel by one level.
+    keys.add(cells.coarse_observation(layout(np.stack([frame] * 4)), None))
+  assert len(keys) < 5
+  bright = layout(np.stack([base // 2] * 3 + [base // 2 + 100]))
+  assert cells.coarse_observation(bright, None) not in keys
+
+
 def test_position_of_largest():
   grid = np.zeros([4, 5])
   grid[3, 1] = 1.0

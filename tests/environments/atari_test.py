@@ -143,6 +143,32 @@ def test_raw_ids_stay_gymnasiums():
   assert env.observation_spec().shape == (128,)
 
 
+@pytest.mark.parametrize('env, message', [
+    ('PongNoFrameskip-v4', "gives raw frames.*'ALE/Pong-v5'"),
+    ('Pong-v4', "gives raw frames.*'ALE/Pong-v5'"),
+    ('ale_py:MontezumaRevenge-v0', "frames.*'ALE/MontezumaRevenge-v5'"),
+    (lambda: gymnasium.make('PongNoFrameskip-v4'), "frames.*'ALE/Pong-v5'"),
+    (lambda: sys.modules['ale_py'].env.AtariEnv('pong'), 'gives raw frames'),
+    ('BreakoutDeterministic-v4', "load 'ALE/Breakout-v5'"),
+    ('Pong-ram-v4', "load 'ALE/Pong-v5'.*'obs_type': 'ram'"),
+    ('MontezumaRevenge-v5', "load 'ALE/MontezumaRevenge-v5'"),
+])
+def test_games_of_other_names_are_refused(env, message):
+  with pytest.raises(failures.EnvironmentSetupError, match=message):
+    loaders.load_environment(env)
+
+
+def test_games_with_wrappers_of_the_users_own():
+  def make():
+    env = gymnasium.make('PongNoFrameskip-v4')
+    return gymnasium.wrappers.AtariPreprocessing(env)
+
+  env = loaders.load_environment(make)
+  assert env.observation_spec().shape == (84, 84)
+  env = loaders.load_environment('Pong-v4', preprocessing=False)
+  assert env.observation_spec().shape == (210, 160, 3)
+
+
 def test_rooms_in_montezuma():
   env = atari.load_atari('MontezumaRevenge', 2, seed=0,
                          wrappers=[wrappers.RoomsVisited])

@@ -135,6 +135,11 @@ LateOutOfBounds = _variant(
         lambda env: env.np_random.uniform(-0.5, 0.5), lambda env, place: None
     ),
 )
+Black = _variant(lambda env, sound: np.zeros_like(sound))
+FarAway = _variant(
+    lambda env, sound: sound + 1000,
+    observation_space=spaces.Box(-2000.0, 2000.0, (3,), np.float32),
+)
 NaNObservation = _variant(
     lambda env, sound: np.where(env.steps == 3, np.float32(np.nan), sound)
 )

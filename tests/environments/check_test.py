@@ -44,6 +44,8 @@ TABLE = [
     ('ArrayReward', 'adapter', 'the reward must be one number', True),
     ('InfiniteReward', 'adapter', _BATCH + ".*'reward' is inf", True),
     ('LateOutOfBounds', 'adapter', _BATCH + '.*Step 15: .* does not fit', True),
+    ('Black', 'observation-changes', r'was \[0. 0. 0.\] in all 300', True),
+    ('FarAway', 'observation-scale', 'reaches 100., .* as it is', True),
     ('MissingKey', 'gymnasium', 'not within the observation space', False),
     ('Float64', 'gymnasium', 'not within the observation space', False),
     ('NoneTruncated', 'gymnasium', 'AssertionError', False),
@@ -179,7 +181,8 @@ def test_the_error_lists_all_faults_with_their_fixes():
   assert lines[3].startswith('fault [seed-repeats] Two instances, ')
   assert lines[5] == 'not checked: a batch (fix the faults first)'
   assert lines[6].startswith('2 faults, 0 warnings, 0 notes; 5 episodes of ')
-  assert len(lines) == 7
+  assert lines[7].startswith("observation 'observation': float32 [3], values ")
+  assert len(lines) == 8
 
 
 def test_accepted_rules_are_notes():

@@ -43,6 +43,45 @@ def test_observations(space, batch, shape, dtype, minimum, maximum):
   array_spec.check_arrays_nest(converted[0], spec)
 
 
+@pytest.mark.parametrize('space, batch', [
+    (spaces.Discrete(6), [0, 6]),
+    (spaces.Discrete(6), [0, -1]),
+    (spaces.Discrete(6, start=1), [1, 0]),
+    (spaces.MultiDiscrete([6, 3]), [[5, 2], [2, 5]]),
+    (spaces.MultiBinary(2), [[0, 1], [0, 2]]),
+    (spaces.Box(0, 10, (1,), np.uint8), [[10], [11]]),
+    (spaces.Box(-3, 3, (1,), np.int64), [[-3], [-4]]),
+    (spaces.Box(0, 1, (1,), np.float32), [[1], [500]]),
+    # Bytes where there should be shares.
+    (spaces.Box(0, 1, (2, 2, 1), np.float64), np.full([2, 2, 2, 1], 255.0)),
+])
+def test_observations_outside_of_their_space(space, batch):
+  _, convert = gymnasium_spaces.observation_converter(space)
+  with pytest.raises(ValueError, match="'observation' is .* must be from"):
+    convert(np.array(batch))
+
+
+def test_floats_may_leave_their_space_a_little(monkeypatch):
+  lines = []
+  monkeypatch.setattr(logging, 'warning', lambda m, *a: lines.append(m % a))
+  _, convert = gymnasium_spaces.observation_converter(
+      spaces.Box(
+          np.array([-1, 0.1, -np.inf]),
+          np.array([1, 0.7, np.inf]),
+          dtype=np.float64,
+      )
+  )
+  for third in (0, 1e9):  # Rounding; and no bounds.
+    convert(np.array([[-1, 0.7 + 1e-7, 0], [1, 0.1 - 1e-7, third]]))
+  assert not lines
+  for _ in range(3):
+    convert(np.array([[0, 0.5, 0], [0, 3.5, 0]]))
+  assert lines == [
+      "'observation' is 3.5 at index [1], and must be from 0.1 to 0.7, as its"
+      ' space says: correct the space, or the environment.'
+  ]
+
+
 def test_unbounded_boxes():
   spec, _ = gymnasium_spaces.observation_converter(
       spaces.Box(np.array([-np.inf, -1e300]), np.array([np.inf, 1e300]),

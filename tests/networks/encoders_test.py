@@ -68,34 +68,6 @@ def test_one_hot_below_zero():
   )
 
 
-@pytest.mark.parametrize(
-    ('spec', 'depth'),
-    [
-        (_CHOICE, 4),
-        (tensor_spec.BoundedTensorSpec([], tf.uint8, 0, 1), 2),
-        (encoders.discrete_spec(9), 9),
-        (tensor_spec.BoundedTensorSpec([], tf.int64, 1, 4096), 4096),
-        (tensor_spec.BoundedTensorSpec([], tf.int64, 0, 4096), None),
-        (tensor_spec.BoundedTensorSpec([1], tf.int64, 0, 3), None),
-        (tensor_spec.BoundedTensorSpec([], tf.float32, 0, 3), None),
-        (tf.TensorSpec([], tf.int32), None),
-    ],
-)
-def test_what_becomes_one_hot(spec, depth):
-  assert encoders.one_hot_depth(spec) == depth
-  value = tf.ones([2] + spec.shape, spec.dtype)
-  result = encoders.encode_discrete(value, spec)
-  assert result.dtype == (spec.dtype if depth is None else tf.float32)
-  assert encoders.float_spec([spec]) == [
-      tf.TensorSpec(result.shape[1:], tf.float32)
-  ]
-  if depth is None:
-    np.testing.assert_array_equal(result, value)
-  else:
-    values = np.arange(int(spec.minimum), int(spec.maximum) + 1)
-    np.testing.assert_array_equal(result, [values == 1] * 2)
-
-
 def _one_pixel_conv(spec, image, activation='linear', rtol=1e-5, **kwargs):
   """A 1x1 convolution with weight 2 and bias -0.5 over an image."""
   encoder = encoders.create_encoder(
@@ -121,11 +93,10 @@ def _one_pixel_conv(spec, image, activation='linear', rtol=1e-5, **kwargs):
         (_image_spec([2, 3, 1], 255), 1 / 255),
         (tf.TensorSpec([2, 3, 1], tf.uint8), 1 / 255),
         (_image_spec([2, 3, 1], 33), 1 / 255),
-        # MiniGrid's planes, one-hot or of small codes.
-        (_image_spec([2, 3, 1], 32), 1),
-        (_image_spec([2, 3, 1], 1), 1),
-        (_image_spec([2, 3, 1], 255, tf.float32), 1),
-        (_image_spec([2, 3, 1], 255, tf.int32), 1),
+        (_image_spec([2, 3, 1], 255, tf.float32), 1 / 255),
+        (_image_spec([2, 3, 1], 255, tf.int32), 1 / 255),
+        (_image_spec([2, 3, 1], 1), 1),  # MiniGrid's planes.
+        (_image_spec([2, 3, 1], 30, tf.float32), 1),
     ],
 )
 def test_bytes_are_scaled_and_small_ranges_are_not(spec, scale):
@@ -154,8 +125,8 @@ def test_pixels_are_raised_to_a_power(exponent, compute_dtype, rtol):
 
 
 def test_codes_beside_pixels_are_no_pixels():
-  spec = (_image_spec([2, 3, 1], 255), _image_spec([2, 3, 1], 9))
-  image = tf.cast(np.full([1, 2, 3, 1], 4), tf.uint8)
+  spec = (_image_spec([2, 3, 1], 255), _image_spec([2, 3, 1], 1))
+  image = tf.cast(np.full([1, 2, 3, 1], 1), tf.uint8)
   encoder = encoders.create_encoder(
       spec,
       fc_layer_params=(),
@@ -167,7 +138,7 @@ def test_codes_beside_pixels_are_no_pixels():
     variable.assign(tf.fill(variable.shape, 3.0))
   features = encoder((image, image))[0].numpy()
   np.testing.assert_allclose(
-      features, [[(4 / 255) ** 0.5 * 3 + 3] * 6 + [4 * 3 + 3] * 6], rtol=1e-5
+      features, [[(1 / 255) ** 0.5 * 3 + 3] * 6 + [1 * 3 + 3] * 6], rtol=1e-5
   )
 
 
@@ -176,7 +147,7 @@ def test_codes_beside_pixels_are_no_pixels():
     [
         (_image_spec([6, 6, 1], 255), 0.0, 'must be above 0'),
         (_image_spec([6, 6, 1], 9), 0.5, 'has no effect'),
-        (_image_spec([6, 6, 1], 255, tf.float32), 0.5, 'has no effect'),
+        (_image_spec([6, 6, 1], 1, tf.float32), 0.5, 'has no effect'),
         (_image_spec([4, 4, 1], 255), 0.5, 'has no effect'),  # Too small.
         (_BOX, 0.5, 'has no effect'),
     ],
@@ -213,12 +184,13 @@ def test_convolutions_fit_the_image(shape, kernels):
   assert found == kernels
 
 
-def test_without_convolutions_images_pass_as_they_are():
+def test_without_convolutions_images_are_vectors():
   image = np.arange(2 * 4 * 4 * 3).reshape([2, 4, 4, 3]).astype(np.uint8)
   for kwargs in ({}, {'conv_layers': ()}):
-    np.testing.assert_array_equal(
+    np.testing.assert_allclose(
         _features(_image_spec([4, 4, 3], 255), image, **kwargs),
-        image.reshape([2, -1]),
+        image.reshape([2, -1]) / 255,
+        rtol=1e-6,
     )
 
 
