@@ -313,7 +313,7 @@ def test_only_infinite_bounds_are_replaced(low, high, expected, dtype):
 
 
 def test_the_range_in_place_of_infinite_bounds_is_said_once(caplog):
-  caplog.set_level('INFO')
+  caplog.set_level('INFO', logger='absl')
   for _ in range(3):
     gymnasium_spaces.action_converter(spaces.Box(-7, np.inf, (2,)), 1, 'force')
   (line,) = [x for x in caplog.messages if "'force'" in x]

@@ -113,7 +113,7 @@ def test_the_vocabulary_has_the_words_of_minigrid():
 
 
 def test_a_mission_that_is_not_observed_is_mentioned(caplog):
-  with caplog.at_level('INFO'):
+  with caplog.at_level('INFO', logger='absl'):
     load()
     assert 'mission' not in caplog.text  # It is always the same.
     minigrid_family.load_minigrid('BabyAI-GoToLocal-v0', 3, seed=0)
