@@ -33,7 +33,7 @@ SPACES = {
 SEEN_SIZES = {
     'newest-frame': 40 * 40,
     'room-number': 5,
-    'mixed': 5 + 2 + 7 * 7 * 3,
+    'mixed': 5 + 2 + 7 * 7 * 3 * 11,  # The codes 0 to 10, one-hot.
 }
 
 

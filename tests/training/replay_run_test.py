@@ -385,7 +385,7 @@ def test_evaluations_keep_to_multiples_of_their_interval():
       summarize=lambda phase, episodes: {},
   )
   callback = callbacks.Evaluate(
-      types.SimpleNamespace(after_evaluation=lambda run, episodes: None)
+      types.SimpleNamespace(after_evaluation=lambda run, episodes: None), None
   )
   for counters.env_steps in range(0, 481, 60):
     callback.after_iteration(run, None)
