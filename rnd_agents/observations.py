@@ -164,8 +164,12 @@ def treatment(spec: Any) -> Treatment:
     return result(ONE_HOT if num_values <= _LARGEST_SCALAR else NUMBERS)
   if num_values <= 2:
     return result(FLAGS)
-  least = _LARGEST_PLANE if dtype == np.uint8 else _LARGEST_ONE_HOT - 1
-  if low >= 0 and least < high <= 255 and (axes or is_grey):
+  is_brightness = (
+      low >= 0 and _LARGEST_PLANE < high
+      if dtype == np.uint8
+      else (low, high) == (0, 255)
+  )
+  if is_brightness and (axes or is_grey):
     return result(PIXELS, grid_axes)
   size = math.prod(shape) * num_values
   if num_values <= _LARGEST_ONE_HOT:
@@ -174,7 +178,7 @@ def treatment(spec: Any) -> Treatment:
     if not grid_axes and size <= _LARGEST_VECTOR:
       return result(ONE_HOT)
   # Small arrays of bytes are rather numbers than names of things.
-  is_named = num_values > 256 or num_values <= _LARGEST_ONE_HOT
+  is_named = dtype != np.uint8 or num_values <= _LARGEST_ONE_HOT
   if grid_axes == (0, 1) and is_named and num_values <= _LARGEST_CODE:
     return result(CODES, grid_axes)
   return result(NUMBERS)
@@ -214,6 +218,12 @@ def _is_channels_first(first: int, second: int, third: int) -> bool:
       or second == third != first
       or (first <= _MOST_CHANNELS and 4 * first <= shorter)
   )
+
+
+def is_wide(spec: Any) -> bool:
+  """Returns whether a spec is of integers whose bounds give no scale."""
+  own = treatment(spec)
+  return own.kind == NUMBERS and own.high - own.low >= 256
 
 
 def network_spec(
@@ -306,7 +316,9 @@ def describe_observations(
       seen = f'one-hot of {own.depth}'
     elif own.kind == CODES:
       seen = f'a random code of {own.depth} numbers for each value'
-    elif own.kind == PIXELS or (own.kind == NUMBERS and not own.low):
+    elif own.kind == PIXELS:
+      seen = 'divided by 255'
+    elif own.kind == NUMBERS and not own.low:
       seen = f'divided by {own.high:.0f}'
     elif own.kind == NUMBERS:
       seen = 'scaled to 0..1'

@@ -13,7 +13,8 @@ from rnd_agents import errors
 # Numbers of what follows a text, and of words that no vocabulary has.
 PADDING = 0
 UNKNOWN = 1
-_NAME = 'words'
+# What no key of an environment's own is likely to be called.
+_NAME = 'rnd_agents/words'
 
 
 class Vocabulary:
@@ -60,4 +61,8 @@ def spec_name(name: str) -> str:
 def is_words(spec: Any) -> bool:
   """Returns whether a tensor or array spec holds the numbers of words."""
   dtype = np.dtype(getattr(spec.dtype, 'as_numpy_dtype', spec.dtype))
-  return dtype.kind in 'iu' and (spec.name or '').endswith(f'/{_NAME}')
+  return (
+      dtype.kind in 'iu'
+      and len(spec.shape) == 1
+      and (spec.name or '').endswith(f'/{_NAME}')
+  )

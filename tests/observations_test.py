@@ -41,6 +41,12 @@ _TABLE = {
     'stacked ram': (
         _spec([8, 128], np.uint8, 0, 255),
         'divided by 255 (whitened with normalize_observations), dense'),
+    'dim picture': (
+        _spec([40, 40, 3], np.uint8, 0, 100),
+        'divided by 255, a picture [40, 40, 3]'),
+    'map of many': (
+        _spec([20, 20], np.int32, 0, 70),
+        'a random code of 16 numbers for each value, a picture [20, 20, 16]'),
     'counter': (
         _spec([1], np.int32, 0, 100),
         'divided by 100 (whitened with normalize_observations), dense'),
@@ -113,7 +119,7 @@ def test_every_kind_of_space(name):
   seen = curiosity.SeenObservations(spec)
   assert seen.spec.shape == own.encoded_shape
   np.testing.assert_array_equal(
-      seen.select(value), tf.cast(encoded, tf.float32)
+      tf.cast(seen.select(value), tf.float32), tf.cast(encoded, tf.float32)
   )
 
 
@@ -131,6 +137,31 @@ def test_layouts_of_a_picture_are_one_picture():
     own = observations.treatment(_spec(shown.shape, np.uint8, 0, 255))
     assert own.kind == observations.PIXELS
     np.testing.assert_array_equal(own.encode(shown[np.newaxis])[0], picture)
+
+
+@pytest.mark.parametrize('spec', [
+    _spec([], np.int64, 0, 4),
+    _spec([2], np.int64, 0, 4),
+    _spec([16, 16, 3], np.uint8, 0, 255),
+])
+def test_a_key_called_words_is_no_text(spec):
+  named = tensor_spec.BoundedTensorSpec(
+      spec.shape, spec.dtype, spec.minimum, spec.maximum, 'observation/words'
+  )
+  assert observations.treatment(named) == observations.treatment(spec)
+
+
+def test_curiosities_tell_clocks_apart():
+  base = 2**40
+  spec = _spec([], np.int64, 0, 2**50)
+  seen = curiosity.SeenObservations(spec)
+  values = np.arange(base, base + 1001)
+  seen.update(values)
+  whitened = seen.whiten(values)
+  assert whitened.dtype == tf.float32
+  np.testing.assert_allclose(
+      whitened, (values - values.mean()) / values.std(), atol=1e-3
+  )
 
 
 def test_codes_by_hand():

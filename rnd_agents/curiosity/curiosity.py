@@ -21,6 +21,7 @@ from tf_agents.utils import nest_utils
 
 from rnd_agents import action_masks
 from rnd_agents import errors
+from rnd_agents import observations as observations_lib
 from rnd_agents import ranges
 from rnd_agents.networks import encoders
 from rnd_agents.ops import rollout_parts
@@ -593,19 +594,32 @@ class SeenObservations(tf.Module):
     self._observation_fn = observation_fn
     self._clip_value = clip_value
     self.spec = observation_spec(environment_observation_spec, observation_fn)
+    flat_spec = tf.nest.flatten(self.spec)
+    # Integers such as clocks, which need more than the 24 bits of float32.
+    self._is_wide = [False] * len(flat_spec)
+    if observation_fn is None:
+      self._is_wide = [
+          observations_lib.is_wide(spec)
+          for spec in tf.nest.flatten(self._environment_spec)
+      ]
     self.moments = [
-        running_statistics.RunningMoments(spec.shape, 'rnd_observation')
-        for spec in tf.nest.flatten(self.spec)
+        running_statistics.RunningMoments(
+            spec.shape,
+            'rnd_observation',
+            initial_count=running_statistics.initial_count(is_wide),
+        )
+        for spec, is_wide in zip(flat_spec, self._is_wide, strict=True)
     ]
 
   def select(self, observations: types.NestedTensor) -> types.NestedTensor:
-    """Selects the input from raw observations, as float32, not whitened.
+    """Selects the input from raw observations, not whitened.
 
     Args:
       observations: A nest of tensors [outer..., *shape].
 
     Returns:
-      A nest of float32 tensors [outer..., ...].
+      A nest of tensors [outer..., ...]: float64 for integers of a wide range,
+      else float32.
     """
     seen = tf.nest.map_structure(
         encoders.encode_discrete,
@@ -614,7 +628,11 @@ class SeenObservations(tf.Module):
     )
     if self._observation_fn is not None:
       seen = self._observation_fn(seen)
-    return tf.nest.map_structure(lambda x: tf.cast(x, tf.float32), seen)
+    flat = [
+        tf.cast(x, tf.float64 if is_wide else tf.float32)
+        for x, is_wide in zip(tf.nest.flatten(seen), self._is_wide, strict=True)
+    ]
+    return tf.nest.pack_sequence_as(self.spec, flat)
 
   def whiten(self, observations: types.NestedTensor) -> types.NestedTensor:
     """Returns network inputs: observations selected, whitened and clipped."""
@@ -622,7 +640,7 @@ class SeenObservations(tf.Module):
     return tf.nest.pack_sequence_as(
         self.spec,
         [
-            leaf_moments.whiten(leaf, self._clip_value)
+            tf.cast(leaf_moments.whiten(leaf, self._clip_value), tf.float32)
             for leaf_moments, leaf in zip(self.moments, flat, strict=True)
         ],
     )

@@ -147,6 +147,8 @@ class EpisodeLog:
     returns: dict[int, float] = {}
     if isinstance(recorded, dict):  # Of RecordEpisodeStatistics.
       returns = infos_lib.numbers(recorded, 'r', indices, infos_lib.NUMBER)
+    elif recorded is not None:
+      infos_lib.say_ignored('episode', 'a dict', recorded)
     for i in indices:
       self._finished.append(
           Episode(

@@ -19,6 +19,7 @@ from tf_agents.typing import types
 
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
+from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import interface
 
 # Longer episodes are not saved: with a task without an end every checkpoint
@@ -68,6 +69,7 @@ class SeededEpisodes(gymnasium.Wrapper):
     """
     super().__init__(env)
     self._checks_observations = checks_observations
+    self._casts_integers = False  # In the episode that runs.
     self._environment_index = environment_index
     self._num_environments = num_environments
     # Iterating over a batch of other spaces gives views, not numbers.
@@ -118,6 +120,7 @@ class SeededEpisodes(gymnasium.Wrapper):
       )
       if self._checks_observations:
         self._check(result[0])
+      self._casts_integers = self._check_integers(result[0])
       return result
     except BaseException as error:
       raise self._failure_of(error, 'reset') from error
@@ -160,6 +163,8 @@ class SeededEpisodes(gymnasium.Wrapper):
         step = interface.checked_step(self.env, step)
       if self._checks_observations:
         self._check(step[0])
+      if self._casts_integers:
+        self._check_integers(step[0])
       self._ended = step[2] or step[3]
       return step
     except BaseException as error:
@@ -173,6 +178,26 @@ class SeededEpisodes(gymnasium.Wrapper):
     )
     if failure is not None:
       raise failure
+
+  def _check_integers(self, observation: Any) -> bool:
+    """Refuses integers that are cut in a batch; returns whether any could be.
+
+    Looked at in each reset: steps of an environment have the types of its
+    resets.
+    """
+    try:
+      is_cut = gymnasium_spaces.has_cut_integers(
+          self.observation_space, observation
+      )
+    except Exception:  # Of another structure, which joining a batch refuses.
+      return False
+    if is_cut:
+      raise failures.EnvironmentFailure(
+          f'its observation {observation} is not in its space'
+          f' {self.observation_space}, whose type cannot hold it.',
+          environment_index=self._environment_index,
+      )
+    return is_cut is not None
 
   def _failure_of(
       self, error: BaseException, method: str

@@ -409,6 +409,8 @@ def renamed_keys(space: spaces.Space, name: str) -> dict[str, Any]:
   """Returns {name in the specs: key of the space} of keys that differ."""
   if not isinstance(space, (spaces.Dict, spaces.Tuple)):
     return {}
+  if isinstance(space, SpaceWithMask):
+    return renamed_keys(space['observation'], name)
   renamed = {}
   for key, part in _parts(space):
     path = f'{name}/{_spec_key(key)}'
@@ -416,6 +418,33 @@ def renamed_keys(space: spaces.Space, name: str) -> dict[str, Any]:
       renamed[path] = key
     renamed |= renamed_keys(part, path)
   return renamed
+
+
+def has_cut_integers(space: spaces.Space, observation: Any) -> bool | None:
+  """Returns whether the dtype of a space would cut integers of an observation.
+
+  NumPy does so without a word where environments are joined to a batch.
+
+  Args:
+    space: The observation space of one environment.
+    observation: An observation.
+
+  Returns:
+    Whether an integer is lost; None if all types are those of the space.
+  """
+  if isinstance(space, (spaces.Dict, spaces.Tuple)):
+    found = [
+        has_cut_integers(part, observation[key]) for key, part in _parts(space)
+    ]
+    known = [each for each in found if each is not None]
+    return any(known) if known else None
+  array = np.asarray(observation)
+  if array.dtype == space.dtype or array.dtype.kind not in 'iu':
+    return None
+  if space.dtype is None or space.dtype.kind not in 'iu' or not array.size:
+    return None
+  limits = np.iinfo(space.dtype)
+  return bool(array.min() < limits.min or array.max() > limits.max)
 
 
 def is_text(space: spaces.Space) -> bool:

@@ -7,7 +7,6 @@ package or Gymnasium uses for something else. Nothing in an info ends a run.
 """
 
 from collections.abc import Sequence
-import functools
 import math
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 # What `numbers` looks for.
 FLAG, COUNT, NUMBER = 'True or False', 'a whole number', 'a number'
 
+_said: set[tuple[str, str]] = set()  # What the log has said.
 _LIMIT = 2**63  # Of 64-bit integers.
 _TYPES: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
 
@@ -93,7 +93,7 @@ def numbers(
       value = values[i] if is_each and i < len(values) else values
       number = _as_number(value, kind)
       if number is None:
-        _say_ignored(key, kind, f'{type(value).__name__} {value}'[:80])
+        say_ignored(key, kind, value)
       else:
         found[i] = number
   return found
@@ -157,8 +157,12 @@ def _as_number(value: Any, kind: str) -> float | None:
   return float(value) if is_of_kind else None
 
 
-@functools.lru_cache(maxsize=100)
-def _say_ignored(key: str, kind: str, what: str) -> None:
+def say_ignored(key: str, kind: str, value: Any) -> None:
+  """Says once in the log that the value of a key is ignored."""
+  if (key, kind) in _said:
+    return
+  _said.add((key, kind))
+  what = f'{type(value).__name__} {value}'[:80]
   logging.warning(
       'info[%r] is not %s but %s: ignored, as if it were missing.',
       key,

@@ -19,7 +19,8 @@ class BestPolicy:
   Attributes:
     return_mean: Mean return of that evaluation; None before the first one. Part
       of a checkpoint, unlike the file: what a resumed run repeats writes it
-      again.
+      again. `in_place` sets it to that of the file, which differs where a run
+      was killed and did not repeat its evaluations.
   """
 
   def __init__(self, policy: tf_policy.TFPolicy, folder: str):
@@ -32,7 +33,10 @@ class BestPolicy:
     self.return_mean: float | None = None
     self._variables = list(policy.variables())
     self._path = os.path.join(folder, 'variables')
-    self._best = tf.train.Checkpoint(variables=self._variables)
+    self._return_mean = tf.Variable(0.0, dtype=tf.float64)
+    self._best = tf.train.Checkpoint(
+        variables=self._variables, return_mean=self._return_mean
+    )
 
   def after_evaluation(self, return_mean: float | None) -> None:
     """Writes the variables if no earlier evaluation was as good."""
@@ -40,6 +44,7 @@ class BestPolicy:
         self.return_mean is not None and return_mean <= self.return_mean
     ):
       return
+    self._return_mean.assign(return_mean)
     self._best.write(self._path)
     self.return_mean = return_mean
 
@@ -67,4 +72,5 @@ class BestPolicy:
           'No best_policy: %s cannot be read (%s).', self._path, error
       )
       return False
+    self.return_mean = float(self._return_mean.numpy())
     return True

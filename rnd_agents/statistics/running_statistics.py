@@ -107,6 +107,12 @@ def _take_in(
   )
 
 
+def initial_count(is_integer: bool) -> float:
+  """Returns the `initial_count` of `RunningMoments` of observations."""
+  # 0 would weigh too much beside a clock of 1e9 seconds.
+  return 1e-30 if is_integer else _INITIAL_COUNT
+
+
 class ObservationNormalizer(tf.Module):
   """Whitens the numbers among a nest of observations.
 
@@ -140,10 +146,8 @@ class ObservationNormalizer(tf.Module):
       whitened = [spec.dtype.is_floating for spec in specs]
     self.whitened = list(whitened)
     self._flat_moments = [
-        # 0 would weigh too much beside a clock of 1e9 seconds.
         RunningMoments(
-            spec.shape,
-            initial_count=_INITIAL_COUNT if spec.dtype.is_floating else 1e-30,
+            spec.shape, initial_count=initial_count(not spec.dtype.is_floating)
         )
         if is_whitened
         else None

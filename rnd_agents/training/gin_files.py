@@ -146,8 +146,13 @@ def parsed(
   Yields:
     The result of `parse`. Afterwards gin is as it was before.
   """
+  inherited = set(_inherited)
   with _compat.separate_gin_state():
-    yield parse(files, bindings)
+    try:
+      yield parse(files, bindings)
+    finally:
+      _inherited.clear()
+      _inherited.update(inherited)
 
 
 def _read(

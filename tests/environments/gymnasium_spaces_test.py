@@ -178,6 +178,13 @@ def test_keys_that_saved_models_cannot_have_are_renamed(keys, expected):
   _, convert_action = gymnasium_spaces.action_converter(space, 1)
   assert convert_action(converted) == given
   assert gymnasium_spaces.from_zero(space, given) == converted
+  masked = gymnasium_spaces.SpaceWithMask(
+      observation=spaces.Tuple([space]),
+      action_mask=spaces.Box(0, 1, (2,), np.uint8),
+  )
+  assert gymnasium_spaces.renamed_keys(
+      masked, 'o'
+  ) == gymnasium_spaces.renamed_keys(spaces.Tuple([space]), 'o')
   assert gymnasium_spaces.renamed_keys(spaces.Tuple([space]), 'o') == {
       f'o/0/{new}': old for new, old in zip(expected, keys) if new != old
   }

@@ -251,7 +251,7 @@ def test_the_name_of_a_mask_stays_a_mask():
     ({'time_steps': '12:00'}, {}),
 ])
 def test_infos_that_may_mean_something_else(caplog, info, expected):
-  infos._say_ignored.cache_clear()
+  infos._said.clear()
   env = loaders.load_environment(
       environments_for_tests.Steps,
       2,
@@ -265,7 +265,25 @@ def test_infos_that_may_mean_something_else(caplog, info, expected):
   for episode in env.pop_episodes():
     fields = episode._asdict()
     assert {name: fields[name] for name in plain} == {**plain, **expected}
-  assert ('ignored' in caplog.text) == (not expected and info != {'episode': 7})
+  assert ('ignored' in caplog.text) == (not expected)
+
+
+def test_an_info_that_is_ignored_is_mentioned_once(caplog):
+  infos._said.clear()
+  env = loaders.load_environment(
+      environments_for_tests.Steps,
+      2,
+      env_kwargs=dict(
+          length=1,
+          reward=lambda env: 2.0,
+          info=lambda env: {'is_success': np.random.random()},
+      ),
+  )
+  env.reset()
+  for _ in range(4):
+    env.step(np.zeros(2, int))
+  assert len(env.pop_episodes()) == 4
+  assert caplog.text.count('ignored') == 1
 
 
 @pytest.mark.parametrize('value, expected', [
@@ -541,3 +559,25 @@ def test_render_and_close():
     env.render('human')
   env.close()
   assert env.gymnasium_vector_env.closed
+
+
+def _grown(env):
+  return np.array([10, 266][env.num_steps > 1:][:1], np.int64)
+
+
+@pytest.mark.parametrize('vectorization', ['sync', 'async'])
+def test_integers_that_the_type_of_the_space_would_cut(vectorization):
+  env = loaders.load_environment(
+      environments_for_tests.Steps,
+      2,
+      vectorization=vectorization,
+      env_kwargs=dict(
+          observation=_grown,
+          observation_space=spaces.Box(0, 100, (1,), np.int8),
+      ),
+  )
+  env.reset()
+  env.step(np.zeros(2, int))
+  with pytest.raises(failures.EnvironmentFailure, match='266.*cannot hold it'):
+    env.step(np.zeros(2, int))
+  env.close()

@@ -123,7 +123,7 @@ def test_episodes_begin_anew_after_it_where_a_level_is_on_policy(kind, whole):
     (200, 193, 8, 16),  # 25 rows of 8 would be all.
     (200, 192, 8, 192),
     (100, 4_096, 32, 32),
-    (20, 4_096, 32, 0),
+    (32, 4_096, 32, 0),
     (200, 0, 8, 0),
 ])
 def test_random_steps_of_a_run_that_has_fewer(
