@@ -98,6 +98,11 @@ class Treatment(NamedTuple):
     )
 
   @property
+  def is_wide(self) -> bool:
+    """Whether it holds integers whose bounds give no scale."""
+    return self.kind == NUMBERS and self.high - self.low >= 256
+
+  @property
   def scale(self) -> float:
     """Factor on what `encode` returns."""
     return 1.0 / 255.0 if self.kind == PIXELS else 1.0
@@ -220,12 +225,6 @@ def _is_channels_first(first: int, second: int, third: int) -> bool:
   )
 
 
-def is_wide(spec: Any) -> bool:
-  """Returns whether a spec is of integers whose bounds give no scale."""
-  own = treatment(spec)
-  return own.kind == NUMBERS and own.high - own.low >= 256
-
-
 def network_spec(
     observation_spec: types.NestedTensorSpec
 ) -> types.NestedTensorSpec:
@@ -278,10 +277,10 @@ def whitened_leaves(
   """
 
   def is_whitened(spec: tf.TensorSpec, own_input: tf.TensorSpec) -> bool:
-    kind, _, low, high, _ = treatment(spec)
-    if kind == NUMBERS and own_input.dtype.is_floating:
-      return normalize_observations or high - low >= 256
-    return kind == FLOATS and normalize_observations
+    own = treatment(spec)
+    if own.kind == NUMBERS and own_input.dtype.is_floating:
+      return normalize_observations or own.is_wide
+    return own.kind == FLOATS and normalize_observations
 
   return [
       is_whitened(*pair)
@@ -307,8 +306,7 @@ def describe_observations(
   for i, spec in enumerate(flat):
     own = treatment(spec)
     dtype = getattr(spec.dtype, 'name', spec.dtype)
-    wide = own.kind == NUMBERS and own.high - own.low >= 256
-    if whitened[i] if whitened else (wide and whitened is None):
+    if whitened[i] if whitened else (own.is_wide and whitened is None):
       seen = 'whitened by running moments'
     elif own.kind == WORDS:
       seen = 'words, each a vector that is learned, in turn by a GRU'
@@ -324,7 +322,7 @@ def describe_observations(
       seen = 'scaled to 0..1'
     else:
       seen = 'as it is'
-    if whitened is None and own.kind in (FLOATS, NUMBERS) and not wide:
+    if whitened is None and own.kind in (FLOATS, NUMBERS) and not own.is_wide:
       seen += ' (whitened with normalize_observations)'
     form = 'dense'
     if own.axes and min(own.encoded_shape[:2]) >= SMALLEST_GRID:

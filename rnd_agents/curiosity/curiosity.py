@@ -599,7 +599,7 @@ class SeenObservations(tf.Module):
     self._is_wide = [False] * len(flat_spec)
     if observation_fn is None:
       self._is_wide = [
-          observations_lib.is_wide(spec)
+          observations_lib.treatment(spec).is_wide
           for spec in tf.nest.flatten(self._environment_spec)
       ]
     self.moments = [

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from absl import logging
+from gymnasium import vector
 import numpy as np
 
 # What `numbers` looks for.
@@ -53,6 +54,18 @@ def add_info(
     values[index] = value
     given[index] = True
   return infos
+
+
+def add_info_of_vector(
+    vector_env: vector.VectorEnv,
+    infos: dict[Any, Any],
+    info: dict[Any, Any],
+    index: int,
+) -> dict[Any, Any]:
+  """Adds an info as `add_info` does; a method for vector environments."""
+  if not info:  # Most have none, at each step.
+    return infos
+  return add_info(infos, info, index, vector_env.num_envs)
 
 
 def of_one(infos: dict[Any, Any], index: int) -> dict[Any, Any]:

@@ -36,12 +36,7 @@ Wrappers = Sequence[Callable[[gymnasium.Env], gymnasium.Env]]
 class _SyncVectorEnv(vector.SyncVectorEnv):
   """Steps the environments in turn."""
 
-  def _add_info(
-      self, infos: dict[str, Any], info: dict[str, Any], index: int
-  ) -> dict[str, Any]:
-    if not info:
-      return infos
-    return infos_lib.add_info(infos, info, index, self.num_envs)
+  _add_info = infos_lib.add_info_of_vector
 
 
 def make_batch(

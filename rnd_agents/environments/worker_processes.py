@@ -189,12 +189,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     self.call('render_mode')
     super()._check_spaces()
 
-  def _add_info(
-      self, infos: dict[str, Any], info: dict[str, Any], index: int
-  ) -> dict[str, Any]:
-    if not info:
-      return infos
-    return infos_lib.add_info(infos, info, index, self.num_envs)
+  _add_info = infos_lib.add_info_of_vector
 
   def _poll_pipe_envs(self, timeout: float | None = None) -> bool:
     """Waits until all workers have answered or died; False after `timeout`.
