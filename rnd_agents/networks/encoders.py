@@ -279,6 +279,9 @@ def create_encoder(
     An `EncodingNetwork` with orthogonal weights (gain sqrt 2) and zero biases.
     Its output has the type `compute_dtype`.
   """
+  keras_layers.check_activation(
+      'create_encoder.conv_activation', conv_activation
+  )
   if image_layer_fn is not None:
     _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers)
   _check_pixel_exponent(
