@@ -26,10 +26,14 @@ ImageLayerFn = Callable[..., tf.keras.layers.Layer]
 # Convolutions as (filters, kernel size, stride), VALID padding.
 # Mnih et al., 2015; the RND authors' RND networks use the same.
 NATURE_CONV_LAYERS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
+# For pictures too small for them: 24x24 pixels become 800 features. Without
+# strides they would be 25,600, whose dense layer takes most of the time.
+SMALL_CONV_LAYERS = ((16, 4, 2), (32, 3, 2))
 # For grids of a few cells, such as MiniGrid's 7x7 view.
 GRID_CONV_LAYERS = ((32, 3, 1), (64, 3, 1))
 
 _SMALLEST_NATURE_IMAGE = 36
+_SMALLEST_SMALL_IMAGE = 12
 
 
 def picture_shape(spec: tf.TensorSpec) -> tuple[int, ...] | None:
@@ -136,6 +140,8 @@ def default_conv_layers(shape: Sequence[int]) -> keras_layers.ConvLayers:
   side = min(shape[:2])
   if side >= _SMALLEST_NATURE_IMAGE:
     return NATURE_CONV_LAYERS
+  if side >= _SMALLEST_SMALL_IMAGE:
+    return SMALL_CONV_LAYERS
   return GRID_CONV_LAYERS if side >= observations.SMALLEST_GRID else ()
 
 
