@@ -20,6 +20,7 @@ from train import explore
 from train import sweep
 
 _TRAINING_FLAGS = [
+    'fresh',
     'gin_bindings',
     'gin_file',
     'ray_address',
