@@ -145,7 +145,7 @@ def create_networks(
       value_fc_layer_params=value_fc_layer_params or (),
       num_values=(num_values,),
   )
-  check_activation(owner, activation)
+  keras_layers.check_activation(f'{owner}.activation', activation)
   check_convolutions(owner, observation_spec, conv_layers=conv_layers)
   _check_trunks(fc_layer_params, value_fc_layer_params, residual_heads, core)
 
@@ -228,17 +228,6 @@ def check_units(owner: str, **layers: Any) -> None:
         raise errors.InvalidValue(
             f'{owner}.{name} must hold integers from 1, got {number!r}.'
         )
-
-
-def check_activation(owner: str, activation: Any) -> None:
-  """Raises InvalidValue for an unknown Keras activation."""
-  try:
-    tf.keras.activations.get(activation)
-  except (TypeError, ValueError) as error:
-    raise errors.InvalidValue(
-        f'{owner}.activation: unknown Keras activation {activation!r}; try'
-        " 'tanh', 'relu' or 'elu'."
-    ) from error
 
 
 def check_core(core: Any, owner: str) -> None:
