@@ -43,6 +43,7 @@ from rnd_agents import errors
 from rnd_agents import observations
 from rnd_agents import ranges
 from rnd_agents.environments import environment_rules as rules
+from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
 from rnd_agents.environments import masked_actions
@@ -508,7 +509,7 @@ class _Check:
 
   def _try_agent(self, batch: vector_environment.VectorPyEnvironment) -> None:
     """Does once what a run does: random steps, a policy's step, saving it."""
-    # By name: environments know nothing of agents but here, where a user asks.
+    # By name: `collecting` imports this package, and Bazel takes no circle.
     agent_factory = importlib.import_module('rnd_agents.agents.agent_factory')
     local = importlib.import_module('rnd_agents.collecting.local')
 
@@ -560,13 +561,15 @@ def find_callable(
   """
   module, _, attribute = name.rpartition(':')
   if module:
-    found = getattr(importlib.import_module(module), attribute, None)
+    found = getattr(failures.import_module(module, name), attribute, None)
     if callable(found):
       return functools.partial(found, **env_kwargs)
 
   # Makes the single environment that the loader makes a batch of.
   def make() -> gymnasium.Env:
-    batch = loaders.load_environment(name, env_kwargs=env_kwargs)
+    batch = loaders.load_environment(
+        name, env_kwargs=env_kwargs, action_mask_key=None
+    )
     return batch.gymnasium_vector_env.envs[0].env
 
   make().close()
