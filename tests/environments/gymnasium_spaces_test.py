@@ -351,7 +351,8 @@ def test_integers_are_clipped_where_fractions_may_stand(dtype):
     (spaces.Discrete(3), np.uint8([255, 0]), "0: 'action' is 255, "),
     (spaces.MultiDiscrete([3, 5]), [[2, 4], [3, 4]],
      r"1: 'action' is 3 at index \[0\], .* from 0 to 2:"),
-    (spaces.MultiBinary(2), [[0, 1], [2, 1]], r"1: 'action' is 2 at index \[0\], "),
+    (spaces.MultiBinary(2), [[0, 1], [2, 1]],
+     r"1: 'action' is 2 at index \[0\], "),
     (spaces.Box(-2, 3, (1,), np.int8), [[5], [6]], ' from 0 to 5:'),
     (spaces.Dict(kind=spaces.Discrete(2)), {'kind': [0, 2]}, "'action/kind'"),
 ])
