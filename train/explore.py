@@ -14,6 +14,7 @@ from absl import app
 from absl import flags
 from absl import logging
 
+from rnd_agents import programs
 from train import streams
 
 
@@ -78,6 +79,10 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   return 1
 
 
+def run() -> None:
+  """Runs the program, as the command `rnd-explore` does."""
+  programs.run_program(main, define_flags)
+
+
 if __name__ == '__main__':
-  define_flags(flags.FLAGS)
-  app.run(main)
+  run()

@@ -16,6 +16,7 @@ from absl import flags
 from absl import logging
 
 from rnd_agents import errors
+from rnd_agents import programs
 from train import streams
 
 _ROOT_DIR = flags.DEFINE_string(
@@ -115,5 +116,10 @@ def _make_shards() -> Callable[..., Any] | None:
   )
 
 
+def run() -> None:
+  """Runs the program, as the command `rnd-train` does."""
+  programs.run_program(main)
+
+
 if __name__ == '__main__':
-  app.run(main)
+  run()
