@@ -194,11 +194,13 @@ def examine_environment(
     raise errors.InvalidValue(
         f'Unknown rules: {unknown}. The rules are {list(rules.RULES)}.'
     )
-  bound = gin.get_bindings(loaders.load_environment).get('action_mask_key')
+  if action_mask_key is None:
+    bindings = gin.get_bindings(loaders.load_environment)
+    action_mask_key = bindings.get('action_mask_key')
   with warnings.catch_warnings():
     warnings.simplefilter('ignore')  # Those that matter become findings.
     return _Check(
-        env_fn, max_steps, seed, tries_agent, action_mask_key or bound
+        env_fn, max_steps, seed, tries_agent, action_mask_key
     ).run(num_episodes, accept)
 
 

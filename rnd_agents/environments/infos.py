@@ -173,12 +173,12 @@ def _as_number(value: Any, kind: str) -> float | None:
 
 def say_ignored(key: str, kind: str, value: Any) -> None:
   """Says once in the log that the value of a key is ignored."""
-  what = f'{type(value).__name__} {value}'[:80]
   failures.say_once(
       logging.warning,
       (key, kind),
-      'info[%r] is not %s but %s: ignored, as if it were missing.',
+      'info[%r] is not %s but %s %.70s: ignored, as if it were missing.',
       key,
       kind,
-      what,
+      type(value).__name__,
+      value,
   )
