@@ -123,8 +123,8 @@ class BaseRun(abc.ABC):
   stopped_by: str | None = None
   save_time_s: float = 0.0
   _is_amid_iteration: bool = dataclasses.field(init=False, default=False)
-  # When `count_time` was called last.
-  _counted_s: float = dataclasses.field(init=False, default=0.0)
+  # When `count_time` was called last; None before `iterate`.
+  _counted_s: float | None = dataclasses.field(init=False, default=None)
 
   @abc.abstractmethod
   def get_state(self) -> dict[str, Any]:
@@ -178,9 +178,10 @@ class BaseRun(abc.ABC):
 
   def count_time(self) -> None:
     """Counts the seconds since the last call; `iterate` begins the clock."""
-    now_s = time.monotonic()
-    self.counters.add(wall_time_s=now_s - self._counted_s)
-    self._counted_s = now_s
+    if self._counted_s is not None:
+      now_s = time.monotonic()
+      self.counters.add(wall_time_s=now_s - self._counted_s)
+      self._counted_s = now_s
 
   def write_status(self, state: str, message: str = '', **facts: Any) -> None:
     """Writes `status.json`; arguments as for `run_directory.write_status`."""
