@@ -25,7 +25,9 @@ from tf_agents.specs import tensor_spec
 from rnd_agents import hierarchy
 from rnd_agents.training import experiment
 
-_SIDE = 3  # Goals are the cells of 3 x 3.
+# Goals are the cells of 4 x 4: the parcel is fetched in one corner's cell and
+# delivered in the opposite one's, so goals say what the task needs.
+_SIDE = 4
 
 
 @gin.configurable(module='examples')

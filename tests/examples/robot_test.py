@@ -26,10 +26,11 @@ def test_a_parcel_is_fetched_and_delivered():
 
 def test_goals_are_cells():
   goals = robot.Cells(tf.TensorSpec([3], tf.float32))
-  positions = [(x, y) for x in (-0.9, 0.0, 1.0) for y in (-1.0, 0.2, 0.9)]
+  centres = (-1.0, -0.3, 0.2, 0.9)
+  positions = [(x, y) for x in centres for y in centres]
   observation = tf.constant([(x, y, 0.0) for x, y in positions])
-  for cell in range(9):
-    goal = tf.fill([9], tf.constant(cell, tf.int64))
+  for cell in range(16):
+    goal = tf.fill([16], tf.constant(cell, tf.int64))
     reached = goals.reached(observation, goal)
     np.testing.assert_array_equal(np.flatnonzero(reached), [cell])
 
