@@ -43,6 +43,7 @@ from rnd_agents import ranges
 from rnd_agents.environments import environment_rules as rules
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
+from rnd_agents.environments import old_gym
 from rnd_agents.environments import vector_environment
 
 DEFAULT_EPISODES = 5
@@ -188,9 +189,10 @@ def examine_environment(
     )
   with warnings.catch_warnings():
     warnings.simplefilter('ignore')  # Those that matter become findings.
-    return _Check(env_fn, max_steps, seed, tries_agent).run(
-        num_episodes, accept
+    check = _Check(
+        lambda: old_gym.adapted(env_fn()), max_steps, seed, tries_agent
     )
+    return check.run(num_episodes, accept)
 
 
 class _Check:

@@ -14,12 +14,14 @@ from typing import Any
 import gin
 import gymnasium
 from gymnasium import vector
+from gymnasium.envs import registration
 
 from rnd_agents import ranges
 from rnd_agents.environments import atari
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 from rnd_agents.environments import minigrid_family
+from rnd_agents.environments import old_gym
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization as vectorization_lib
 from rnd_agents.environments import wrappers as env_wrappers
@@ -148,6 +150,8 @@ def load_environment(
   if isinstance(env, str):
     env = _callable_named(env) or env
   name = vectorization_lib.default_name(env)
+  if isinstance(env, str):
+    env = old_gym.maker(env, keeps_limit=max_episode_steps is None) or env
   batch_arguments: dict[str, Any] = dict(
       num_environments=num_environments,
       seed=seed,
@@ -222,7 +226,8 @@ def _check_arguments(
   if not isinstance(env, str) and not callable(env):
     raise failures.EnvironmentSetupError(
         f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
-        'For an environment of your own: load_environment(lambda: MyEnv()).'
+        'For an environment of your own: load_environment(lambda: MyEnv()); for'
+        ' one that exists: single_environment.from_gymnasium or from_old_gym.'
     )
 
 
@@ -292,7 +297,7 @@ def _make_from_callable(
     preprocessing: bool,
 ) -> gymnasium.Env:
   with failures.explained(vectorization_lib.default_name(make), env_kwargs):
-    env = make(**env_kwargs)
+    env = old_gym.adapted(make(**env_kwargs))
   if preprocessing and isinstance(env, gymnasium.Env):
     atari.check_preprocessed(env)
   if max_episode_steps is not None and isinstance(env, gymnasium.Env):
@@ -410,10 +415,10 @@ def _callable_named(name: str) -> Callable[..., gymnasium.Env] | None:
 
 def _check_no_time_limit(env: gymnasium.Env) -> None:
   """Raises EnvironmentSetupError for an environment with a TimeLimit."""
-  while isinstance(env, gymnasium.Wrapper):
-    if isinstance(env, gymnasium.wrappers.TimeLimit):
+  while env is not None:
+    if type(env).__name__ == 'TimeLimit':  # Of Gymnasium or of gym.
       raise failures.EnvironmentSetupError(
           'max_episode_steps cannot replace the TimeLimit that the callable '
           'put on its environment. Set the limit in one of the two places.'
       )
-    env = env.env
+    env = vars(env).get('env')
