@@ -25,6 +25,7 @@ from rnd_agents.archive import exploration
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
+from rnd_agents.evaluation import video
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.tasks import scripted_experts
 from rnd_agents.training import experiment
@@ -99,6 +100,9 @@ _CALLS = {
     'ActionRepeat': _load('CartPole-v1', wrappers=[wrappers.ActionRepeat]),
     'SomeEntries': _load('CartPole-v1', wrappers=[wrappers.SomeEntries]),
     'SomeActions': _load('CartPole-v1', wrappers=[wrappers.SomeActions]),
+    'FireReset': _load('CartPole-v1', wrappers=[wrappers.FireReset]),
+    'NoopReset': _load('CartPole-v1', wrappers=[wrappers.NoopReset]),
+    'RecordEpisodes': _load('CartPole-v1', wrappers=[video.RecordEpisodes]),
     'DelayedReward': _load('CartPole-v1', wrappers=[wrappers.DelayedReward]),
     'RoomsVisited': _load(
         'ALE/MontezumaRevenge-v5', wrappers=[wrappers.RoomsVisited]

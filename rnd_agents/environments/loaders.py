@@ -7,6 +7,7 @@ import contextlib
 import difflib
 import functools
 from importlib import metadata
+import inspect
 import re
 import sys
 from typing import Any
@@ -34,6 +35,10 @@ EnvOrId = str | Callable[..., gymnasium.Env]
 _OLD_ATARI = re.compile(
     r'(?:ALE/)?(\w+?)(?:-ram)?(?:NoFrameskip|Deterministic)?(?:-v\d+)?$'
 )
+_VERSION = re.compile(r'(.+)-v(\d+)$')
+# An entry of the version history in an environment's docstring, and links.
+_CHANGE = re.compile(r'(?ms)^[*-] v(\d+):(.*?)(?=^[*-] v\d|\Z)')
+_LINK = re.compile(r'\s*\(related \[[^)]*\)\)')
 _KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)(-v3)?$')
 _MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
 # (ids, the module that registers them or that they need, the extra with it)
@@ -88,7 +93,8 @@ def load_environment(
 
   Args:
     env: A Gymnasium id, also as 'module_to_import:id'; or a callable that
-      returns a new `gymnasium.Env` each time, also as 'module:callable'.
+      returns a new `gymnasium.Env` each time, also as 'module:callable'. The
+      same of the package `gym`: 'gym:id', 'module:id' or a callable.
     num_environments: Number of copies.
     seed: Seed from which the seeds of all episodes are drawn. With
       'vector_entry_point', environment i starts from seed + i and continues by
@@ -356,6 +362,7 @@ def _check_registered(env_id: str) -> None:
   packages = _packages_not_imported()
   raise failures.EnvironmentSetupError(
       f'Unknown Gymnasium environment {name!r}. '
+      + _newer_version(name)
       + (
           f'Similar ids: {", ".join(bare_ids[each] for each in close)}. '
           if close
@@ -370,6 +377,32 @@ def _check_registered(env_id: str) -> None:
           else ''
       )
   )
+
+
+def _newer_version(name: str) -> str:
+  """Returns what Gymnasium says of the version that replaced an id, or ''."""
+  asked = _VERSION.match(name)
+  if asked is None:
+    return ''
+  newer = [
+      (int(other[2]), other[0])
+      for other in map(_VERSION.match, gymnasium.registry)
+      if other and other[1] == asked[1] and int(other[2]) > int(asked[2])
+  ]
+  if not newer:
+    return ''
+  number, newest = min(newer)
+  made_by = gymnasium.registry[newest].entry_point
+  if isinstance(made_by, str):
+    made_by = registration.load_env_creator(made_by)
+  history = (inspect.getdoc(made_by) or '').partition('Version History')[2]
+  changes = [
+      f'v{version}: {" ".join(_LINK.sub("", text).split())}'
+      for version, text in _CHANGE.findall(history.partition('\n## ')[0])
+      if int(asked[2]) < int(version) <= number
+  ]
+  said = f', of which Gymnasium says: {" ".join(changes)}' if changes else ''
+  return f'There is {newest}{said.rstrip(".")}. '
 
 
 def _is_registered(name: str) -> bool:
@@ -421,4 +454,4 @@ def _check_no_time_limit(env: gymnasium.Env) -> None:
           'max_episode_steps cannot replace the TimeLimit that the callable '
           'put on its environment. Set the limit in one of the two places.'
       )
-    env = vars(env).get('env')
+    env = getattr(env, '__dict__', {}).get('env')
