@@ -38,6 +38,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       observation_normalizer: (
           running_statistics.ObservationNormalizer | None
       ) = None,
+      mean_epsilon: bool = False,
       name: str = 'EpsilonGreedyQPolicy',
   ):
     """Creates the policy.
@@ -51,6 +52,8 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       stores_state: Whether the policy info has the network's state.
       observation_normalizer: Whitens observations for the network; None if it
         takes them as they are.
+      mean_epsilon: Whether every row acts with the mean of `epsilon`, so that
+        the batch may have any size.
       name: Name of the policy.
     """
     if not tf.is_tensor(epsilon) and not _are_probabilities(epsilon):
@@ -72,6 +75,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     )
     self._q_network = q_network
     self._epsilon = epsilon
+    self._mean_epsilon = mean_epsilon
     self._stores_state = stores_state
     self._observation_normalizer = observation_normalizer
 
@@ -93,6 +97,8 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     )
     num_actions = q_values.shape[-1]
     epsilon = tf.cast(self._epsilon, tf.float32)
+    if self._mean_epsilon:
+      epsilon = tf.reduce_mean(epsilon)
     if epsilon.shape.rank:
       tf.debugging.assert_equal(
           tf.shape(epsilon)[0],

@@ -23,6 +23,7 @@ from tf_agents.agents.ppo import ppo_agent
 from tf_agents.agents.ppo import ppo_utils
 from tf_agents.networks import network
 from tf_agents.policies import greedy_policy
+from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
@@ -383,9 +384,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
           stores_state=stores_state,
       )
 
-    self._policy = build(collect=False)
+    self._policy = self._sampled_policy = build(collect=False)
     if greedy_eval:
-      self._policy = greedy_policy.GreedyPolicy(self._policy)
+      self._policy = greedy_policy.GreedyPolicy(self._sampled_policy)
     self._collect_policy = build(collect=True)
     self._collect_data_context = data_converter.DataContext(
         time_step_spec=self.time_step_spec,
@@ -442,6 +443,11 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   ) -> running_statistics.ObservationNormalizer | None:
     """Whitens observations for the networks; None if nothing is whitened."""
     return self._observation_normalizer
+
+  @property
+  def sampled_policy(self) -> tf_policy.TFPolicy:
+    """Samples actions as the collect policy does; nothing is recorded."""
+    return self._sampled_policy
 
   @property
   def curiosity(self) -> curiosity_lib.Curiosity | None:

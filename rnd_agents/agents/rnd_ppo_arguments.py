@@ -14,6 +14,7 @@ from tf_agents.specs import tensor_spec
 
 from rnd_agents import action_masks
 from rnd_agents import errors
+from rnd_agents import foreign_names
 from rnd_agents import ranges
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import return_streams
@@ -202,9 +203,10 @@ def _check_names(others: Mapping[str, Any], own: Mapping[str, Any]) -> None:
   known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
   for name in sorted(set(others) - set(known)):
     close = difflib.get_close_matches(name, {*known, *own}, n=3)
+    meant = f' Did you mean {", ".join(close)}?' if close else ''
     raise errors.InvalidType(
         f'RNDPPOAgent has no argument {name}.'
-        + (f' Did you mean {", ".join(close)}?' if close else '')
+        + (foreign_names.hint(name) or meant)
         + ' It takes its own arguments and those of TF-Agents\' PPOAgent.'
     )
   for name, value in FIXED_PPO_ARGUMENTS.items():

@@ -48,6 +48,7 @@ from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
 from rnd_agents.environments import masked_actions
+from rnd_agents.environments import old_gym
 from rnd_agents.environments import vector_environment
 
 DEFAULT_EPISODES = 5
@@ -200,7 +201,11 @@ def examine_environment(
   with warnings.catch_warnings():
     warnings.simplefilter('ignore')  # Those that matter become findings.
     return _Check(
-        env_fn, max_steps, seed, tries_agent, action_mask_key
+        lambda: old_gym.adapted(env_fn()),
+        max_steps,
+        seed,
+        tries_agent,
+        action_mask_key,
     ).run(num_episodes, accept)
 
 

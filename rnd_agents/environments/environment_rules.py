@@ -26,8 +26,8 @@ RULES = {
     'gymnasium': (
         FAULT, "See the message, which is of Gymnasium's check_env."),
     'adapter': (
-        FAULT, 'See the message. One of the old Gym goes through'
-        ' single_environment.from_old_gym.'),
+        FAULT, 'See the message. Environments of the package gym are adapted;'
+        ' others derive from gymnasium.Env.'),
     'agent': (
         FAULT, 'See the message; convert the space in a wrapper.'),
     'raises': (

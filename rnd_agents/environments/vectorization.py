@@ -219,8 +219,8 @@ def _checked(env: gymnasium.Env, source: str) -> gymnasium.Env:
   """Returns `env`; raises EnvironmentSetupError unless a gymnasium.Env."""
   if not isinstance(env, gymnasium.Env):
     raise failures.EnvironmentSetupError(
-        f'{source} must return a gymnasium.Env, and returned '
-        f'{type(env).__name__}.'
+        f'{source} must return a gymnasium.Env, or a gym.Env of the older'
+        f' package, and returned {type(env).__name__}.'
     )
   config = getattr(env.unwrapped, 'config', None)
   if isinstance(config, Mapping) and 'num_envs' in config:  # EnvPool's.

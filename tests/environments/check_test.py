@@ -314,13 +314,6 @@ def test_a_callable_that_can_be_called_twice_only():
   assert report.left_out == ['all that follows this (fix it first)']
 
 
-def test_old_gym_is_told_the_way():
-  gym = pytest.importorskip('gym')
-  report = _examine(functools.partial(gym.make, 'CartPole-v1'))
-  assert 'must return a gymnasium.Env' in report.findings[0].what
-  assert 'single_environment.from_old_gym' in str(report)
-
-
 def test_faults_inside_of_wrappers():
   stack = functools.partial(
       gymnasium.wrappers.FrameStackObservation, stack_size=3

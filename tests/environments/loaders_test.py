@@ -136,6 +136,10 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
      "CartPole-v1 does not take {'sise': 0}"),
     (dict(env='CartPole-v1', env_kwargs=lambda place: {},
           vectorization='vector_entry_point'), 'vector_entry_point'),
+    (
+        dict(env='LunarLander-v2'),
+        r'LunarLander-v3, of which Gymnasium says: v3: .*wind',
+    ),
     (dict(env='deepsea-v3'), 'Similar ids: rnd_agents/DeepSea-v0'),
     (dict(env='NetHackScore-v0'), "'NetHackScore-v0'. Import"),
     (dict(env='tests.environments.known:NoSuchClass'), 'Unknown'),
