@@ -22,7 +22,9 @@ def likely_keys(
 ) -> Iterator[str]:
   """Yields keys of an observation or an info that may hold an action mask."""
   counts = gymnasium_spaces.num_values(action_space)
-  for key, value in values.items() if counts is not None else ():
+  if counts is None:
+    return
+  for key, value in values.items():
     if isinstance(key, str) and _LIKELY.search(key):
       flat = _flat(value)
       if flat.shape == (np.sum(counts),) and np.isin(flat, (0, 1)).all():
