@@ -201,11 +201,7 @@ def examine_environment(
   with warnings.catch_warnings():
     warnings.simplefilter('ignore')  # Those that matter become findings.
     return _Check(
-        lambda: old_gym.adapted(env_fn()),
-        max_steps,
-        seed,
-        tries_agent,
-        action_mask_key,
+        env_fn, max_steps, seed, tries_agent, action_mask_key
     ).run(num_episodes, accept)
 
 
@@ -295,7 +291,7 @@ class _Check:
     raise rules.StopChecking
 
   def _make_allowing(self) -> gymnasium.Env:
-    return self._allowing(self._env_fn())
+    return self._allowing(old_gym.adapted(self._env_fn()))
 
   def _allowing(self, env: gymnasium.Env) -> gymnasium.Env:
     """Returns `env` so that its mask, if any, allows each action."""
