@@ -56,6 +56,10 @@ RULES = {
     'text': (
         NOTE, 'If the text says what to do, encode it as numbers in a wrapper;'
         " MiniGrid's missions: load_minigrid.mission = 'words'."),
+    'action-mask': (
+        NOTE, 'If it says which actions are allowed, name it:'
+        ' load_environment.action_mask_key, and --action_mask_key of the'
+        ' checker.'),
     'seed-repeats': (
         FAULT, 'Call super().reset(seed=seed) in reset, draw from'
         ' self.np_random only, and seed the simulator within.'),
