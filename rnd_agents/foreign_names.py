@@ -129,7 +129,7 @@ INSTEAD = dict(
 )
 
 
-def hint(name: str) -> str:
+def advice(name: str) -> str:
   """Returns a sentence for a foreign name, with a space before it, or ''."""
   instead = INSTEAD.get(name)
   return f' Instead of {name} use {instead}.' if instead else ''

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environments of the package `gym`, from which Gymnasium was forked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import functools
 import inspect
 import sys
@@ -19,8 +19,11 @@ from rnd_agents.environments import interface
 def is_old(env: Any) -> bool:
   """Returns whether an object is an environment with spaces of `gym`."""
   space = getattr(env, 'action_space', None)
+  config = getattr(env, 'config', None)
+  is_pool = isinstance(config, Mapping) and 'num_envs' in config  # EnvPool's.
   return (
       not isinstance(env, gymnasium.Env)
+      and not is_pool
       and _package_of(space) == 'gym'
       and all(callable(getattr(env, name, None)) for name in ('reset', 'step'))
   )

@@ -240,8 +240,8 @@ def _explain(error: Exception) -> str:
   )
   if match:
     owner, parameter = match.groups()
-    if hint := foreign_names.hint(parameter):
-      return message + hint
+    if advice := foreign_names.advice(parameter):
+      return message + advice
     known = inspect.signature(gin.get_configurable(owner)).parameters
     close = difflib.get_close_matches(parameter, known, n=3) + [
         f'{name}.{parameter}'
