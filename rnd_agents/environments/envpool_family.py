@@ -41,6 +41,18 @@ _OTHER_WORLDS = (
     ),
     (re.compile(r'BabyAI-SynthS5R2'), 'some resets never return'),
 )
+# Ids that are loaded although something differs, which the log says.
+_SMALL_DIFFERENCES = (
+    (
+        re.compile(r'Pendulum-'),
+        'at the largest speed, the angle moves by the speed before it is'
+        ' limited, up to 0.035 too far',
+    ),
+    (
+        re.compile(r'BabyAI-'),
+        'an instruction that fails on the step of the time limit is truncated',
+    ),
+)
 # Modules of pools in which a limit does nothing but end episodes. Others may
 # show it, or rename ends by it.
 _LIMIT_ENDS_ONLY = frozenset(
@@ -121,6 +133,7 @@ class PoolVectorEnv(vector.VectorEnv):
     self._settings = dict(settings, num_envs=num_environments)
     self._make = functools.partial(envpool.make_gymnasium, pool_id)
     self._is_original = _difference(pool_id) is None
+    _say_differences(pool_id)
     own = _spec(envpool, pool_id, self._settings)
     if own.config.max_num_players > 1:
       raise failures.EnvironmentSetupError(
@@ -368,6 +381,12 @@ def _difference(pool_id: str) -> str | None:
     if pattern.match(pool_id):
       return difference
   return None
+
+
+def _say_differences(pool_id: str) -> None:
+  for pattern, difference in _SMALL_DIFFERENCES:
+    if pattern.match(pool_id):
+      _say_once(f'{pool_id} of envpool: {difference}.')
 
 
 def _spec(envpool: ModuleType, pool_id: str, settings: dict[str, Any]) -> Any:

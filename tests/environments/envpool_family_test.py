@@ -139,6 +139,8 @@ def test_trajectories_are_those_of_the_original(env_id, state):
     original.reset()
     original.state = np.array(state(steps.observation[t, i].astype(float)))
     observation, reward, terminated, *_ = original.step(actions[t, i])
+    if env_id == 'Pendulum-v1' and abs(observation[2]) == 8:
+      continue  # The log and the docs say how envpool's differs there.
     np.testing.assert_allclose(
         steps.observation[t + 1, i], observation, atol=1e-5, rtol=1e-5
     )
