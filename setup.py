@@ -88,6 +88,8 @@ EXTRAS_REQUIRE = {
     + _where(_NEWER, ['opencv-python-headless<5']),
     'box2d': ['box2d==2.3.10'],
     'cluster': ['ray>=2.55'],
+    # The newest for 3.11; for 3.10 there is none that TF-Agents can be beside.
+    'envpool': _where(_NEWER, ['envpool>=1.2.5']),
     'minigrid': ['minigrid>=3.0'],
     # Gymnasium's renderer of MuJoCo imports imageio, whether it films or not.
     'mujoco': ['imageio>=2.14', 'mujoco>=3.1'],

@@ -11,7 +11,9 @@ from the defaults of AtariVectorEnv: sticky actions, a limit of 18,000 frames,
 no no-ops, no FIRE after a reset, episodes over all lives, raw rewards.
 """
 
+from collections.abc import Callable
 import functools
+import math
 from typing import Any, NamedTuple
 
 import gin
@@ -21,9 +23,11 @@ from gymnasium import vector
 import numpy as np
 
 from rnd_agents import ranges
+from rnd_agents.environments import envpool_family
 from rnd_agents.environments import failures
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization
+from rnd_agents.environments import wrappers
 
 
 class _Settings(NamedTuple):
@@ -99,7 +103,8 @@ def load_atari(
       `step_timeout_s`, as in `load_environment`.
       'vector_entry_point' is ALE's vector environment, which takes neither
       `wrappers` nor `seeding` nor `render_mode`, does not show its RAM and
-      cannot save its episodes.
+      cannot save its episodes. Nor does 'envpool', which knows the rooms of
+      Montezuma's Revenge and begins with one no-op at least.
 
   Returns:
     A batched PyEnvironment.
@@ -126,7 +131,14 @@ def load_atari(
   return vectorization.make_batch(
       functools.partial(_make_single, env_id, settings, render_mode),
       vectorization.default_name(env_id),
-      functools.partial(_make_vector, env_id, settings, render_mode),
+      functools.partial(
+          _make_pool
+          if batch_arguments.get('vectorization') == 'envpool'
+          else _make_vector,
+          env_id,
+          settings,
+          render_mode,
+      ),
       num_environments=num_environments,
       **batch_arguments,
   )
@@ -209,6 +221,70 @@ def _make_vector(
           settings.screen_size, settings.stack_size
       ),
   )
+
+
+def _make_pool(
+    env_id: str,
+    settings: _Settings,
+    render_mode: str | None,
+    num_environments: int,
+) -> envpool_family.PoolVectorEnv:
+  """Returns a game of envpool that plays as `_make_single`'s."""
+  if render_mode is not None or settings.terminal_on_life_loss:
+    raise failures.EnvironmentSetupError(
+        "vectorization='envpool' neither renders nor begins a new game where"
+        " a life is lost (terminal_on_life_loss); use 'sync'."
+    )
+  size, stack_size = settings.screen_size, settings.stack_size
+  frames = settings.max_num_frames_per_episode - min(settings.noop_max, 1)
+  limit = math.ceil(frames / settings.frame_skip)
+
+  def observe(frames: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    stacks = _stacks_last(frames)
+    for i in np.flatnonzero(steps < stack_size - 1):
+      # Copies of the first frame.
+      stacks[i, ..., : stack_size - 1 - steps[i]] = 0
+    return stacks
+
+  return envpool_family.PoolVectorEnv(
+      env_id.removeprefix('ALE/'),
+      num_environments,
+      dict(
+          repeat_action_probability=settings.repeat_action_probability,
+          frame_skip=settings.frame_skip,
+          img_height=size,
+          img_width=size,
+          stack_num=stack_size,
+          max_episode_steps=limit + 1,
+          noop_max=max(settings.noop_max, 1),  # 0 is undefined.
+          full_action_space=settings.full_action_space,
+          episodic_life=False,
+          gray_scale=True,
+          reward_clip=False,
+          use_fire_reset=False,
+          use_inter_area_resize=True,
+      ),
+      limit,
+      observation_space=_channels_last_space(size, stack_size),
+      observe=observe,
+      tell=_rooms(num_environments) if 'Montezuma' in env_id else None,
+  )
+
+
+def _rooms(
+    num_environments: int
+) -> Callable[[dict[str, Any], np.ndarray], None]:
+  """Returns a function that does what `wrappers.RoomsVisited` does."""
+  visited = np.zeros([num_environments, 256], np.bool_)
+
+  def tell(infos: dict[str, Any], steps: np.ndarray) -> None:
+    rooms = infos['ram'][:, wrappers.RoomsVisited.ROOM_ADDRESS]
+    visited[steps == 0] = False
+    visited[np.arange(num_environments), rooms] = True
+    infos['room'] = rooms.astype(np.int64)
+    infos['rooms_visited'] = visited.sum(axis=-1)
+
+  return tell
 
 
 def _stacks_last(observations: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from gymnasium.envs import registration
 
 from rnd_agents import ranges
 from rnd_agents.environments import atari
+from rnd_agents.environments import envpool_family
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 from rnd_agents.environments import minigrid_family
@@ -101,7 +102,8 @@ def load_environment(
       itself. None takes entropy from the system.
     vectorization: 'sync' steps them one after the other; 'async' in a process
       each, which is faster if a step takes longer than passing its results;
-      'vector_entry_point' uses the vector implementation registered for the id.
+      'vector_entry_point' uses the vector implementation registered for the
+      id; 'envpool' steps them in C++, the fastest way where envpool has the id.
     max_episode_steps: Time limit, reported as truncation; replaces the
       registered one. None keeps that. Limits inside an environment remain:
       raise MiniGrid's with `env_kwargs={'max_steps': ...}`.
@@ -176,10 +178,17 @@ def load_environment(
     for ids, module, extra in _OPTIONAL:
       if ids.match(env_id):
         failures.import_extra(module, extra, env_id)
-    _check_registered(env)
-    if preprocessing and (
-        env_id.startswith('ALE/') or _MINIGRID.match(env_id)
-    ):
+    is_of_family = env_id.startswith('ALE/') or _MINIGRID.match(env_id)
+    if vectorization == 'envpool':
+      env = envpool_family.check_id(env)
+      if is_of_family and not preprocessing:
+        raise failures.EnvironmentSetupError(
+            f"{env_id} needs preprocessing with vectorization='envpool': leave"
+            ' load_environment.preprocessing out.'
+        )
+    else:
+      _check_registered(env)
+    if preprocessing and is_of_family:
       return _load_family(
           env_id, env_kwargs, max_episode_steps, batch_arguments
       )
@@ -198,7 +207,12 @@ def load_environment(
       functools.partial(make_with, env_kwargs),
       name,
       functools.partial(
-          _make_registered_vector, env, max_episode_steps, env_kwargs
+          envpool_family.make_pool
+          if vectorization == 'envpool'
+          else _make_registered_vector,
+          env,
+          max_episode_steps,
+          env_kwargs,
       )
       if isinstance(env, str)
       else None,
@@ -334,7 +348,15 @@ def _check_registered(env_id: str) -> None:
   module, _, name = env_id.rpartition(':')
   if module:
     failures.import_module(module, env_id)
-  if _is_registered(name):
+  is_registered = _is_registered(name)
+  if env_id.startswith(envpool_family.PREFIX) or (
+      not is_registered and envpool_family.is_in_envpool(name)
+  ):
+    raise failures.EnvironmentSetupError(
+        f'{env_id} is an environment of envpool: set'
+        " load_environment.vectorization = 'envpool'."
+    )
+  if is_registered:
     return
   game = _OLD_ATARI.match(name)
   if game is not None:

@@ -3,7 +3,7 @@
 """Loads MiniGrid and BabyAI tasks, encoded for networks; an expert for them."""
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import functools
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from rnd_agents import errors
 from rnd_agents import words
+from rnd_agents.environments import envpool_family
 from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import vector_environment
@@ -77,7 +78,8 @@ def load_minigrid(
     observation: One of the three above.
     tile_size: Width and height of a cell in pixels.
     mission: 'words' to observe the mission; None not to.
-    **batch_arguments: `seed`, `seeding`, `vectorization` ('sync' or 'async'),
+    **batch_arguments: `seed`, `seeding`, `vectorization` (with 'envpool'
+      neither `wrappers` nor `seeding` nor 'pixels'),
       `wrappers` (around the encoding), `reward_fn`, `success_key`,
       `lives_key`, `life_discount`, `step_timeout_s`, as in `load_environment`.
 
@@ -107,6 +109,9 @@ def load_minigrid(
           _make_single, env_id, env_kwargs, observation, tile_size, mission
       ),
       vectorization.default_name(env_id),
+      functools.partial(_make_pool, env_id, env_kwargs, observation, mission)
+      if batch_arguments.get('vectorization') == 'envpool'
+      else None,
       num_environments=num_environments,
       **batch_arguments,
   )
@@ -162,6 +167,70 @@ def _make_single(
   return env
 
 
+def _make_pool(
+    env_id: str,
+    env_kwargs: dict[str, Any],
+    observation: str,
+    mission: str | None,
+    num_environments: int,
+) -> envpool_family.PoolVectorEnv:
+  """Returns a pool of envpool with the encoding of `_make_single`."""
+  if observation == 'pixels':
+    raise failures.EnvironmentSetupError(
+        "vectorization='envpool' draws no pictures: use 'sync', or another"
+        ' load_minigrid.observation.'
+    )
+  original = _make_single(env_id, env_kwargs, observation, 1, mission)
+  limits = ('max_steps', 'max_episode_steps')
+  settings = {k: v for k, v in env_kwargs.items() if k not in limits}
+  default = envpool_family.check_settings(env_id, settings).max_episode_steps
+  limit = env_kwargs.get('max_episode_steps')
+  reward = None
+  # BabyAI's own limit depends on the instruction.
+  if default or 'max_steps' in env_kwargs:
+    max_steps = original.unwrapped.max_steps
+    settings['max_episode_steps'] = max_steps + 1
+    limit = min(limit or max_steps, max_steps)
+
+    def reward(rewards: np.ndarray, steps: np.ndarray) -> np.ndarray:
+      return np.where(rewards > 0, 1 - 0.9 * (steps / max_steps), rewards)
+
+  is_dict = mission is not None or observation == 'dict'
+  encode = _one_hot_encoder() if observation == 'one_hot' else None
+
+  def observe(parts: dict[str, np.ndarray], steps: np.ndarray) -> Any:
+    del steps
+    image = parts['image'] if encode is None else encode(parts['image'])
+    if not is_dict:
+      return image
+    parts = dict(parts, image=image)
+    text = parts.pop('mission')
+    if mission is not None:
+      parts['mission'] = np.stack([_encoded(row.tobytes()) for row in text])
+    return parts
+
+  pool = envpool_family.PoolVectorEnv(
+      env_id,
+      num_environments,
+      settings,
+      limit,
+      observation_space=original.observation_space,
+      action_space=original.action_space,
+      observe=observe,
+      reward=reward,
+      rewarded_ends=True,
+  )
+  original.close()
+  return pool
+
+
+@functools.lru_cache(maxsize=4096)
+def _encoded(mission: bytes) -> np.ndarray:
+  """Returns the numbers of the words of a mission, padded with zero bytes."""
+  text = mission.rstrip(b'\0').decode()
+  return _VOCABULARY.encode(text, _MISSION_LENGTH)
+
+
 def says_the_task(env: gymnasium.Env) -> bool:
   """Returns whether a MiniGrid task has other missions in other episodes."""
   space = env.unwrapped.observation_space
@@ -199,6 +268,15 @@ def _one_hot(env: gymnasium.Env) -> gymnasium.Env:
   That wrapper loops over cells, which takes a third of the time of a step; and
   its bounds are 0 and 255, by which networks divide.
   """
+  encode = _one_hot_encoder()
+  shape = encode(np.zeros(env.observation_space.shape, np.uint8)).shape
+  return gymnasium.wrappers.TransformObservation(
+      env, encode, spaces.Box(0, 1, shape, np.uint8)
+  )
+
+
+def _one_hot_encoder() -> Callable[[np.ndarray], np.ndarray]:
+  """Returns a function of cells [..., 3] that returns their one-hots."""
   from minigrid.core import constants  # pylint: disable=import-outside-toplevel
 
   codes = [
@@ -209,13 +287,8 @@ def _one_hot(env: gymnasium.Env) -> gymnasium.Env:
           constants.STATE_TO_IDX,
       )
   ]
-  shape = (*env.observation_space.shape[:2], sum(map(len, codes)))
-  return gymnasium.wrappers.TransformObservation(
-      env,
-      lambda cells: np.concatenate(
-          [code[cells[..., i]] for i, code in enumerate(codes)], axis=-1
-      ),
-      spaces.Box(0, 1, shape, np.uint8),
+  return lambda cells: np.concatenate(
+      [code[cells[..., i]] for i, code in enumerate(codes)], axis=-1
   )
 
 

@@ -25,7 +25,9 @@ from rnd_agents.environments import vector_environment
 from rnd_agents.environments import watchdog
 from rnd_agents.environments import worker_processes
 
-VECTORIZATIONS = ('sync', 'async', 'vector_entry_point')
+# Those of whole batches, which have no single environments.
+_OWN_VECTORS = ('vector_entry_point', 'envpool')
+VECTORIZATIONS = ('sync', 'async', *_OWN_VECTORS)
 # A worker that takes longer for a step counts as hung.
 STEP_TIMEOUT_S = 300.0
 
@@ -61,9 +63,9 @@ def make_batch(
   The keyword arguments and the errors are those of `loaders.load_environment`.
   `make` returns a new single environment; worker processes call it. A list has
   such a function for each environment. `name` is
-  for messages, pictures and files. `make_vector` returns the environment's own
-  vector implementation of a number of environments, for 'vector_entry_point';
-  None if there is none.
+  for messages, pictures and files. `make_vector` returns the vector
+  implementation that `vectorization` names, of a number of environments; None
+  if there is none.
   """
   if num_environments < 1:
     raise failures.EnvironmentSetupError(
@@ -83,9 +85,10 @@ def make_batch(
       lives_key=lives_key,
       life_discount=life_discount,
   )
-  if vectorization == 'vector_entry_point':
+  if vectorization in _OWN_VECTORS:
     make_own = _checked_own_vector(
         name,
+        vectorization,
         make_vector,
         bool(wrappers) or action_mask_key is not None,
         seeding,
@@ -145,6 +148,7 @@ def check_wrappers(wrappers: Any) -> None:
 
 def _checked_own_vector(
     name: str,
+    vectorization: str,
     make_vector: Callable[[int], vector.VectorEnv] | None,
     has_wrappers: bool,
     seeding: episode_seeds.EpisodeSeeds | None,
@@ -152,14 +156,14 @@ def _checked_own_vector(
   """Returns `make_vector`; raises EnvironmentSetupError if it is unusable."""
   if make_vector is None:
     raise failures.EnvironmentSetupError(
-        f"{name} registers no vector environment: vectorization="
-        "'vector_entry_point' needs a Gymnasium id that does. Use 'sync' or"
-        " 'async', or VectorPyEnvironment(vector_env) for one of your own."
+        f'{name} has no vector environment: vectorization={vectorization!r}'
+        " needs an id that has one. Use 'sync' or 'async', or"
+        ' VectorPyEnvironment(vector_env) for one of your own.'
     )
   if has_wrappers or seeding is not None:
     raise failures.EnvironmentSetupError(
         'wrappers, action_repeat, action_mask_key and seeding are for single'
-        " environments, and vectorization='vector_entry_point' has none; use"
+        f' environments, and vectorization={vectorization!r} has none; use'
         " 'sync' or 'async'."
     )
   return make_vector
