@@ -42,7 +42,6 @@ def test_ppo_learner_trains_the_agent(tmp_path):
       normalize_observations=True,
       normalize_rewards=True,
       predictor_proportion=1.0,
-      optimizer=agent_test_utils.adam(1e-2),
       **FOR_LEARNER,
   )
   experience = _replay(agent, agent_test_utils.rollout(agent))
@@ -65,10 +64,10 @@ def test_ppo_learner_trains_the_agent(tmp_path):
       minibatch_size=12,
       shuffle_buffer_size=36,
   )
-  losses = [learner.run().extra.rnd_loss.numpy() for _ in range(2)]
+  losses = [learner.run().extra.rnd_loss.numpy() for _ in range(4)]
   # 4 x 9 rows are 3 minibatches, twice a run.
-  assert agent.train_step_counter.numpy() == 2 * 6
-  assert agent._optimizer.iterations.numpy() == 2 * 6
+  assert agent.train_step_counter.numpy() == 4 * 6
+  assert agent._optimizer.iterations.numpy() == 4 * 6
   for old, variable in zip(before, agent._ppo_variables, strict=True):
     assert not np.array_equal(old, variable), variable.name
   for old, variable in zip(predictor, agent._predictor_variables, strict=True):
@@ -85,7 +84,7 @@ def test_ppo_learner_trains_the_agent(tmp_path):
       (agent._observation_normalizer._flat_moments[0], 36),
       (agent._return_streams.scalers[0].moments, 36),
   ):
-    np.testing.assert_allclose(moments.count, 2 * count + 1e-4)
+    np.testing.assert_allclose(moments.count, 4 * count + 1e-4)
 
 
 def test_one_step_on_all_rows_is_that_of_the_whole_rollout():
