@@ -5,7 +5,10 @@
     python -m benchmarks.observation_spaces
 
 Checks an environment that shows samples of each space, trains RND-PPO on it for
-some updates, and says what networks see of it.
+some updates, and says what networks see of it. Whether it learns from bytes:
+
+    python -m train.train_eval --gin_file=cartpole.gin --seed=S --gin_bindings=\
+        "load_environment.env = 'benchmarks.observation_spaces:byte_cart_pole'"
 """
 
 import copy
@@ -97,6 +100,21 @@ class Samples(gymnasium.Env):
     self._num_steps += 1
     observation = self.observation_space.sample()
     return observation, float(action), False, self._num_steps == 8, {}
+
+
+def byte_cart_pole():
+  """Returns CartPole with its four numbers as bytes."""
+  largest = np.array([2.4, 3.0, 0.21, 3.0])
+
+  def to_bytes(observation):
+    shares = np.clip(observation / largest, -1, 1) / 2 + 0.5
+    return np.round(255 * shares).astype(np.uint8)
+
+  return gymnasium.wrappers.TransformObservation(
+      gymnasium.make('CartPole-v1'),
+      to_bytes,
+      spaces.Box(0, 255, (4,), np.uint8),
+  )
 
 
 def _trains():

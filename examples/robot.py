@@ -25,7 +25,10 @@ from tf_agents.specs import tensor_spec
 from rnd_agents import hierarchy
 from rnd_agents.training import experiment
 
-_SIDE = 3  # Goals are the cells of 3 x 3.
+# Goals are the cells of 4 x 4: the parcel is fetched in one corner's cell and
+# delivered in the opposite one's, so goals say what the task needs.
+_SIDE = 4
+_CORNER = 1.0 - 2.0 / _SIDE
 
 
 @gin.configurable(module='examples')
@@ -56,8 +59,8 @@ class Robot(gymnasium.Env):
   def step(self, action):
     moved = self._position + np.clip(action, -0.2, 0.2)
     self._position = np.clip(moved, -1.0, 1.0)
-    self._has_parcel |= bool(np.all(self._position > 0.5))
-    delivered = self._has_parcel and bool(np.all(self._position < -0.5))
+    self._has_parcel |= bool(np.all(self._position > _CORNER))
+    delivered = self._has_parcel and bool(np.all(self._position < -_CORNER))
     self._num_steps += 1
     cut = not delivered and self._num_steps >= self._limit_env_steps
     info = dict(is_success=delivered) if delivered or cut else {}

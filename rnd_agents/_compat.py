@@ -403,3 +403,8 @@ def release_environment(tf_environment: Any) -> None:
   `TFPyEnvironment`, until the process ends.
   """
   tf_environment._env = None  # pylint: disable=protected-access
+
+
+def set_input_spec(network: Any, spec: Any) -> None:
+  """Changes the spec of the observations that a TF-Agents network takes."""
+  network._input_tensor_spec = spec

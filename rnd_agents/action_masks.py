@@ -16,6 +16,10 @@ from tf_agents.typing import types
 
 from rnd_agents import errors
 
+# Logit of an action that does not exist or is forbidden: probability exactly 0
+# in float32, and unlike minus infinity it leaves the entropy finite.
+IMPOSSIBLE_LOGIT = -1e9
+
 
 class ObservationWithMask(NamedTuple):
   """An observation and its action mask; a nest of arrays, tensors or specs.
@@ -71,7 +75,7 @@ def check_network(
         network_state=net.get_initial_state(1),
     )
     if tf.is_tensor(output):
-      ignored = tf.reduce_any(output[..., 1:] > -float('inf'))
+      ignored = tf.reduce_any(output[..., 1:] > output.dtype.min)
     else:
       (distribution,) = tf.nest.flatten(output)
       second = tf.ones([1, *mask_spec.shape[:-1]], distribution.dtype)
@@ -80,6 +84,6 @@ def check_network(
     raise errors.InvalidValue(
         f'{label} ignores the action mask: split its observation by'
         ' action_masks.split_mask, and give forbidden actions the probability 0'
-        ' (of Q values: minus infinity), as create_networks and'
+        ' (of Q values: `q_values.dtype.min`), as create_networks and'
         ' create_q_networks do; or leave out load_environment.action_mask_key.'
     )

@@ -23,6 +23,7 @@ import tensorflow as tf
 from tensorflow.python.types import trace
 from tf_agents.environments import random_py_environment
 from tf_agents.environments import tf_py_environment
+from tf_agents.networks import encoding_network
 from tf_agents.networks import value_network
 from tf_agents.specs import array_spec
 from tf_agents.specs import tensor_spec
@@ -415,6 +416,16 @@ def test_latest_observations_of_a_vector():
   env.reset()
   env.step([0, 0])
   assert [float(x[0]) for x in _compat.latest_observations(env)] == [1.0, 1.0]
+
+
+def test_the_input_spec_of_a_network_is_replaced():
+  net = encoding_network.EncodingNetwork(
+      tf.TensorSpec([3], tf.uint8), fc_layer_params=(2,)
+  )
+  spec = tf.TensorSpec([3], tf.float32)
+  _compat.set_input_spec(net, spec)
+  assert net.input_tensor_spec == spec
+  np.testing.assert_array_equal(net(tf.zeros([1, 3]))[0], tf.zeros([1, 2]))
 
 
 def test_world_of_box2d_is_emptied():

@@ -3,15 +3,20 @@
 """Each gin parameter arrives, or gin refuses it."""
 
 import functools
+import inspect
+import re
 
 import gin
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.agents.ppo import ppo_agent
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import agents
 from rnd_agents import curiosity
+from rnd_agents import errors
+from rnd_agents import foreign_names
 from rnd_agents import hierarchy
 from rnd_agents import networks
 from rnd_agents.archive import archive_novelty
@@ -20,9 +25,11 @@ from rnd_agents.archive import exploration
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import loaders
 from rnd_agents.environments import wrappers
+from rnd_agents.evaluation import video
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.tasks import scripted_experts
 from rnd_agents.training import experiment
+from rnd_agents.training import gin_files
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
 from rnd_agents.training import two_level
@@ -93,6 +100,9 @@ _CALLS = {
     'ActionRepeat': _load('CartPole-v1', wrappers=[wrappers.ActionRepeat]),
     'SomeEntries': _load('CartPole-v1', wrappers=[wrappers.SomeEntries]),
     'SomeActions': _load('CartPole-v1', wrappers=[wrappers.SomeActions]),
+    'FireReset': _load('CartPole-v1', wrappers=[wrappers.FireReset]),
+    'NoopReset': _load('CartPole-v1', wrappers=[wrappers.NoopReset]),
+    'RecordEpisodes': _load('CartPole-v1', wrappers=[video.RecordEpisodes]),
     'DelayedReward': _load('CartPole-v1', wrappers=[wrappers.DelayedReward]),
     'RoomsVisited': _load(
         'ALE/MontezumaRevenge-v5', wrappers=[wrappers.RoomsVisited]
@@ -178,6 +188,33 @@ def test_what_a_loader_is_passed_is_refused_by_name():
     for loader in ('load_atari', 'load_minigrid'):
       with pytest.raises(ValueError, match=name):
         gin.bind_parameter(f'{loader}.{name}', 1)
+
+
+def test_settings_of_other_libraries_are_answered_with_ours():
+  for name, instead in foreign_names.INSTEAD.items():
+    for owner, parameter in re.findall(r'([A-Za-z_0-9]+)\.([a-z_]+)', instead):
+      taken = inspect.signature(_FOUND[f'rnd_agents.{owner}']).parameters
+      inherited = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
+      is_kept = owner == 'RNDPPOAgent' and parameter in inherited
+      assert parameter in taken or is_kept, (name, owner, parameter)
+
+
+@pytest.mark.parametrize(
+    'binding, instead',
+    [
+        ('RNDPPOAgent.use_rnd = True', 'create_rnd_ppo_agent.curiosity_fn'),
+        ('RNDPPOAgent.rnd_normalize_rewards = True', 'bonus is always divided'),
+        ('ReplayTraining.pho = 0.25', 'ReplayTraining.demonstration_ratio'),
+        ('load_environment.dynamic_seed = False', '--seed'),
+        ('OnPolicyTraining.n_steps = 128', 'OnPolicyTraining.rollout_length'),
+        ("ReplayTraining.window_remainder = 'null_padding'", "is 'pad' here"),
+    ],
+)
+def test_foreign_names_are_answered_where_they_are_bound(binding, instead):
+  with pytest.raises(errors.UserError, match=instead):
+    gin_files.parse([], [binding])
+    _rnd_ppo()()
+    off_policy.ReplayTraining().check(1_000, 2)
 
 
 @gin.configurable(module='gin_parameters_test')

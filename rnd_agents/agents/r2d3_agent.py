@@ -17,6 +17,7 @@ import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.networks import network
 from tf_agents.policies import greedy_policy
+from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
@@ -200,7 +201,7 @@ class R2D3Agent(tf_agent.TFAgent):
     )
 
     def policy(
-        epsilon: types.Float, stores_state: bool
+        epsilon: types.Float, stores_state: bool = False, is_mean: bool = False
     ) -> r2d3_policy.EpsilonGreedyQPolicy:
       return r2d3_policy.EpsilonGreedyQPolicy(
           time_step_spec,
@@ -209,9 +210,11 @@ class R2D3Agent(tf_agent.TFAgent):
           epsilon,
           stores_state,
           self.observation_normalizer,
+          is_mean,
       )
 
-    eval_policy = policy(settings.eval_epsilon, False)
+    self._sampled_policy = policy(collect_epsilon, is_mean=True)
+    eval_policy = policy(settings.eval_epsilon)
     if not eval_policy.epsilon:
       eval_policy = greedy_policy.GreedyPolicy(eval_policy)
     super().__init__(
@@ -236,6 +239,11 @@ class R2D3Agent(tf_agent.TFAgent):
   def curiosity(self) -> curiosity_lib.Curiosity | None:
     """The agent's `Curiosity`, or None."""
     return self._curiosity
+
+  @property
+  def sampled_policy(self) -> tf_policy.TFPolicy:
+    """The collect policy for any batch: with the mean of its epsilons."""
+    return self._sampled_policy
 
   @property
   def optimizers(self) -> Sequence[types.Optimizer]:

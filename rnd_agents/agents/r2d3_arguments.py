@@ -132,7 +132,7 @@ def _check_forgets(
         lambda spec: filled(spec, 0)[:, tf.newaxis], observation_spec
     )
     rest, mask = action_masks.split_mask(observation)
-    if mask is not None:  # Else all values are minus infinity.
+    if mask is not None:  # Else all values are the lowest.
       observation = action_masks.ObservationWithMask(rest, tf.ones_like(mask))
     outputs = [
         net(

@@ -11,6 +11,7 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents.statistics import running_statistics
 
@@ -19,7 +20,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
   """Takes the best action, or with probability epsilon a uniform one.
 
   Its distribution gives epsilon / A to every action and the rest to the best;
-  A is the number of actions whose value is not minus infinity.
+  A is the number of allowed actions, whose value is not the lowest one.
   A `GreedyPolicy` around it is therefore greedy, and whoever samples chooses
   the random numbers.
 
@@ -37,6 +38,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       observation_normalizer: (
           running_statistics.ObservationNormalizer | None
       ) = None,
+      mean_epsilon: bool = False,
       name: str = 'EpsilonGreedyQPolicy',
   ):
     """Creates the policy.
@@ -50,6 +52,8 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       stores_state: Whether the policy info has the network's state.
       observation_normalizer: Whitens observations for the network; None if it
         takes them as they are.
+      mean_epsilon: Whether every row acts with the mean of `epsilon`, so that
+        the batch may have any size.
       name: Name of the policy.
     """
     if not tf.is_tensor(epsilon) and not _are_probabilities(epsilon):
@@ -71,6 +75,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     )
     self._q_network = q_network
     self._epsilon = epsilon
+    self._mean_epsilon = mean_epsilon
     self._stores_state = stores_state
     self._observation_normalizer = observation_normalizer
 
@@ -92,6 +97,8 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     )
     num_actions = q_values.shape[-1]
     epsilon = tf.cast(self._epsilon, tf.float32)
+    if self._mean_epsilon:
+      epsilon = tf.reduce_mean(epsilon)
     if epsilon.shape.rank:
       tf.debugging.assert_equal(
           tf.shape(epsilon)[0],
@@ -101,14 +108,20 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
       )
       epsilon = epsilon[:, tf.newaxis]
     best = tf.one_hot(tf.argmax(q_values, axis=-1), num_actions)
-    allowed = tf.cast(~tf.math.is_inf(q_values), tf.float32)
+    allowed = tf.cast(q_values > q_values.dtype.min, tf.float32)
     num_allowed = tf.reduce_sum(allowed, axis=-1, keepdims=True)
     info: types.NestedTensor = ()
     if self._stores_state:
       info = dict(network_state=tuple(tf.nest.flatten(policy_state)))
+    probs = epsilon * allowed / num_allowed + (1.0 - epsilon) * best
+    logits = tf.where(
+        probs > 0,
+        tf.math.log(tf.maximum(probs, np.finfo(np.float32).tiny)),
+        action_masks.IMPOSSIBLE_LOGIT,
+    )
     return policy_step.PolicyStep(
         tfp.distributions.Categorical(
-            probs=epsilon * allowed / num_allowed + (1.0 - epsilon) * best,
+            logits=logits,
             dtype=self._action_spec.dtype,
         ),
         state,

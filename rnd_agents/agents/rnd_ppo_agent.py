@@ -23,6 +23,7 @@ from tf_agents.agents.ppo import ppo_agent
 from tf_agents.agents.ppo import ppo_utils
 from tf_agents.networks import network
 from tf_agents.policies import greedy_policy
+from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
@@ -154,7 +155,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       action_spec: types.NestedTensorSpec,
       optimizer: types.Optimizer | None = None,
       actor_net: network.Network | None = None,
-      value_net: network.Network | None = None,
+      value_net: network.Network | Sequence[network.Network] | None = None,
       rnd_network: network.Network | None = None,
       target_rnd_network: network.Network | None = None,
       rnd_optimizer: types.Optimizer | None = None,
@@ -203,7 +204,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         optimizer of its own.
       actor_net: A `Network` from observations to action distributions.
       value_net: A `Network` from observations to [..., N], a value for each
-        stream: extrinsic and intrinsic. Two `views` of one `ActorCriticNetwork`
+        stream: extrinsic and intrinsic. Or a tuple with a network for each
+        stream, such as TF-Agents' `ValueNetwork` or `ValueRnnNetwork`; for one
+        stream one of them. Two `views` of one `ActorCriticNetwork`
         are evaluated in one pass.
       rnd_network: RND's predictor, a `Network` on
         `curiosity.observation_spec(observation_spec, rnd_observation_fn)`. It,
@@ -300,7 +303,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     super().__init__(
         **dict(
             rnd_ppo_arguments.for_parent(arguments),
-            value_net=rnd_ppo_policy.FirstValueNetwork(value_net),
+            value_net=rnd_ppo_policy.FirstValueNetwork(arguments['value_net']),
             discount_factor=streams[0].discount_factor,
             num_epochs=int(num_epochs),
             # Own normalizers take the place of the parent's: docs/rnd_ppo.md.
@@ -383,9 +386,9 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
           stores_state=stores_state,
       )
 
-    self._policy = build(collect=False)
+    self._policy = self._sampled_policy = build(collect=False)
     if greedy_eval:
-      self._policy = greedy_policy.GreedyPolicy(self._policy)
+      self._policy = greedy_policy.GreedyPolicy(self._sampled_policy)
     self._collect_policy = build(collect=True)
     self._collect_data_context = data_converter.DataContext(
         time_step_spec=self.time_step_spec,
@@ -442,6 +445,11 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   ) -> running_statistics.ObservationNormalizer | None:
     """Whitens observations for the networks; None if nothing is whitened."""
     return self._observation_normalizer
+
+  @property
+  def sampled_policy(self) -> tf_policy.TFPolicy:
+    """Samples actions as the collect policy does; nothing is recorded."""
+    return self._sampled_policy
 
   @property
   def curiosity(self) -> curiosity_lib.Curiosity | None:
@@ -523,22 +531,29 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   # Public methods besides `train`.
 
   def rnd_loss(
-      self, observations: types.NestedTensor
+      self, observations: types.NestedTensor, debug_summaries: bool = False
   ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the raw bonus of arriving at raw observations, and its mean.
+    """Returns the bonus of arriving at observations, not scaled, and its mean.
 
     Args:
-      observations: A nest of tensors [B, T, ...].
+      observations: A nest of tensors [B, T, ...], as the environment gives
+        them: they are whitened and clipped here.
+      debug_summaries: Whether to write a histogram `rnd_loss` of the bonus.
 
     Returns:
-      A tuple (bonus [B, T], mean []).
+      A tuple (bonus [B, T], mean []). The gradient of the mean is that of the
+      curiosity's loss, into the predictor; `train` computes its own.
     """
     if self._curiosity is None:
       raise errors.InvalidValue('RNDPPOAgent.rnd_loss needs a curiosity.')
-    bonus = self._curiosity.bonus(
-        curiosity_lib.Transitions(action_masks.without_mask(observations))
+    transitions = curiosity_lib.Transitions(
+        action_masks.without_mask(observations)
     )
-    return bonus, tf.reduce_mean(bonus)
+    bonus = self._curiosity.bonus(transitions)
+    if debug_summaries:
+      tf.summary.histogram('rnd_loss', bonus, self.train_step_counter)
+    loss = self._curiosity.loss(transitions)
+    return bonus, tf.reduce_mean(bonus) + loss - tf.stop_gradient(loss)
 
   def update_observation_statistics(
       self,

@@ -14,9 +14,11 @@ from tf_agents.specs import tensor_spec
 
 from rnd_agents import action_masks
 from rnd_agents import errors
+from rnd_agents import foreign_names
 from rnd_agents import ranges
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import return_streams
+from rnd_agents.agents import rnd_ppo_policy
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import random_network_distillation
 from rnd_agents.networks import parameters
@@ -143,8 +145,18 @@ def checked(
           f' {spec.name or "the action"} a spec of float32 and cast in the'
           ' environment, as rnd_agents.environments does.'
       )
+  value_nets = arguments['value_net']
+  if not isinstance(value_nets, (list, tuple)) or not value_nets:
+    value_nets = [value_nets]
+  for value_net in value_nets:
+    parameters.check_are_networks(
+        actor_net=arguments['actor_net'], value_net=value_net
+    )
+  arguments['value_net'] = rnd_ppo_policy.joined(
+      arguments['value_net'],
+      tensor_spec.from_spec(arguments['time_step_spec'].observation),
+  )
   networks = {name: arguments[name] for name in ('actor_net', 'value_net')}
-  parameters.check_are_networks(**networks)
   action_masks.check_network(
       'actor_net',
       networks['actor_net'],
@@ -202,9 +214,10 @@ def _check_names(others: Mapping[str, Any], own: Mapping[str, Any]) -> None:
   known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
   for name in sorted(set(others) - set(known)):
     close = difflib.get_close_matches(name, {*known, *own}, n=3)
+    meant = f' Did you mean {", ".join(close)}?' if close else ''
     raise errors.InvalidType(
         f'RNDPPOAgent has no argument {name}.'
-        + (f' Did you mean {", ".join(close)}?' if close else '')
+        + (foreign_names.advice(name) or meant)
         + ' It takes its own arguments and those of TF-Agents\' PPOAgent.'
     )
   for name, value in FIXED_PPO_ARGUMENTS.items():
@@ -390,7 +403,8 @@ def _check_streams(
         f'value_net must have {num_heads} heads, one a stream'
         f' ({", ".join(names)}), as one output of shape [..., {num_heads}]; got'
         f' {output_spec}. rnd_agents.networks.create_networks builds such a'
-        f' network with num_values = {num_heads}.'
+        f' network with num_values = {num_heads}; or give a tuple of'
+        f' {num_heads} ValueNetworks.'
     )
   for each in [] if arguments[_IN_TRAIN] else paying:
     if tf.nest.flatten(each.episodic_spec):

@@ -13,8 +13,85 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
+from rnd_agents import errors
 from rnd_agents.curiosity import curiosity
 from rnd_agents.statistics import finite
+
+
+class JointValueNetwork(network.Network):
+  """The values of several networks of one value each as [..., N].
+
+  For TF-Agents' `ValueNetwork` and `ValueRnnNetwork`. Each network keeps a
+  state of its own.
+  """
+
+  def __init__(
+      self,
+      value_nets: Sequence[network.Network],
+      name: str = 'JointValueNetwork',
+  ):
+    """Creates the network.
+
+    Args:
+      value_nets: N `Network`s with outputs [...] or [..., 1].
+      name: Name of the network.
+    """
+    states = tuple(net.state_spec for net in value_nets)
+    super().__init__(
+        value_nets[0].input_tensor_spec,
+        state_spec=states if tf.nest.flatten(states) else (),
+        name=name,
+    )
+    self._value_nets = list(value_nets)
+
+  def call(
+      self,
+      observation: types.NestedTensor,
+      step_type: tf.Tensor | None = None,
+      network_state: types.NestedTensor = (),
+      training: bool = False,
+  ) -> tuple[tf.Tensor, types.NestedTensor]:
+    values, new_states = [], []
+    states = network_state or ((),) * len(self._value_nets)
+    for net, state in zip(self._value_nets, states, strict=True):
+      value, new_state = net(
+          observation, step_type, network_state=state, training=training
+      )
+      if net.create_variables().shape.rank:
+        value = value[..., 0]
+      values.append(value)
+      new_states.append(new_state)
+    return tf.stack(values, axis=-1), tuple(new_states) if states else ()
+
+
+def joined(
+    value_net: network.Network | Sequence[network.Network],
+    observation_spec: types.NestedTensorSpec,
+) -> network.Network:
+  """Returns a network with values [..., N] of one or of several networks.
+
+  Args:
+    value_net: A `Network` with outputs [..., N], or [...] for one stream; or
+      one of outputs [...] or [..., 1] for each stream.
+    observation_spec: Spec of the environment's observations.
+  """
+  is_one = isinstance(value_net, network.Network)
+  nets = [value_net] if is_one else list(value_net)
+  specs = [net.create_variables(observation_spec) for net in nets]
+  shapes = [getattr(spec, 'shape', None) for spec in specs]
+  if is_one and shapes != [[]]:
+    return value_net
+  if any(shape not in ([], [1]) for shape in shapes):
+    raise errors.InvalidValue(
+        'Each network of a value_net that is a tuple has one value a state, as'
+        f' ValueNetwork does, got outputs of shapes {shapes}.'
+    )
+  if len({id(net) for net in nets}) < len(nets):
+    raise errors.InvalidValue(
+        'value_net has one network twice: give each stream a network of its'
+        ' own.'
+    )
+  return JointValueNetwork(nets)
 
 
 class FirstValueNetwork(network.Network):

@@ -11,6 +11,7 @@ from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
+from rnd_agents import _compat
 from rnd_agents import errors
 from rnd_agents.curiosity import curiosity
 from rnd_agents.networks import factory
@@ -23,6 +24,19 @@ LossFn = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 def _assert_compatible(spec: tf.TensorSpec, expected: tf.TensorSpec) -> None:
   if not expected.is_compatible_with(tf.TensorSpec(spec.shape, spec.dtype)):
     raise errors.InvalidValue(f'its input is {spec}.')
+
+
+def _take_floats(net: network.Network, spec: types.NestedTensorSpec) -> None:
+  """Lets a network on an integer observation spec take whitened floats."""
+  given = net.input_tensor_spec
+  if given is None:
+    return
+  tf.nest.assert_same_structure(given, spec)
+  pairs = list(zip(tf.nest.flatten(given), tf.nest.flatten(spec)))
+  if all(raw.shape == seen.shape for raw, seen in pairs) and any(
+      raw.dtype.is_integer for raw, _ in pairs
+  ):
+    _compat.set_input_spec(net, spec)
 
 
 class RandomNetworkDistillation(curiosity.Curiosity):
@@ -53,7 +67,8 @@ class RandomNetworkDistillation(curiosity.Curiosity):
     Args:
       environment_observation_spec: A nest of tensor specs: raw observations.
       rnd_network: The predictor: a `Network` on `observation_spec(...)`.
-      target_rnd_network: The target, of the same output shape, not trainable.
+      target_rnd_network: The target, of the same output shape; it is made not
+        trainable.
       observation_fn: Selects RND's input; see `observation_spec`.
       loss_fn: Error of each sample, from (predictions, targets) [..., F] to
         [...], with no gradient into the targets.
@@ -67,7 +82,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
 
     Raises:
       InvalidValue: If the networks have equal weights, different output shapes
-        or a wrong input, or the target is trainable.
+        or a wrong input, or the predictor has nothing to learn.
     """
     super().__init__(discount_factor, name, **scale)
     self._loss_fn = loss_fn
@@ -86,6 +101,7 @@ class RandomNetworkDistillation(curiosity.Curiosity):
         ('target_rnd_network', self.target_rnd_network),
     ):
       try:
+        _take_floats(net, self.seen.spec)
         specs.append(net.create_variables(self.seen.spec))
         tf.nest.assert_same_structure(net.input_tensor_spec, self.seen.spec)
         tf.nest.map_structure(
@@ -108,11 +124,12 @@ class RandomNetworkDistillation(curiosity.Curiosity):
           'rnd_network and target_rnd_network must have outputs of one shape,'
           f' got {specs[0].shape} and {specs[1].shape}.'
       )
-    if target.trainable_variables:
+    target.trainable = False
+    if not predictor.trainable_variables:
       raise errors.InvalidValue(
-          'target_rnd_network must stay as it is drawn, but has'
-          f' {len(target.trainable_variables)} trainable variables. Set'
-          ' `target_rnd_network.trainable = False` after building it.'
+          'rnd_network has nothing to learn: its layers are those of'
+          ' target_rnd_network, which stay as they are drawn, or none is'
+          ' trainable. Build two networks.'
       )
     example = tf.nest.map_structure(
         lambda spec: tf.random.stateless_normal([8] + spec.shape, seed=[1, 2]),

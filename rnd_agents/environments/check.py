@@ -25,6 +25,7 @@ import warnings
 
 from absl import app
 from absl import flags
+import gin
 import gymnasium
 from gymnasium import spaces as spaces_lib
 from gymnasium.utils import env_checker
@@ -37,12 +38,17 @@ from tf_agents.specs import tensor_spec
 from tf_agents.typing import types
 
 from rnd_agents import _compat
+from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import observations
+from rnd_agents import programs
 from rnd_agents import ranges
 from rnd_agents.environments import environment_rules as rules
+from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import loaders
+from rnd_agents.environments import masked_actions
+from rnd_agents.environments import old_gym
 from rnd_agents.environments import vector_environment
 
 DEFAULT_EPISODES = 5
@@ -166,6 +172,7 @@ def examine_environment(
     seed: int = 0,
     accept: Sequence[str] = (),
     tries_agent: bool = True,
+    action_mask_key: str | None = None,
 ) -> Report:
   """Checks an environment; returns a report, also if there are faults.
 
@@ -177,6 +184,8 @@ def examine_environment(
     accept: Rules that the environment may break; such findings become notes.
     tries_agent: Whether to build an agent, let it act, and save its policy,
       which takes some seconds.
+    action_mask_key: As of `load_environment`, whose binding counts if this is
+      None. Random actions are those that the mask allows.
   """
   counts = dict(num_episodes=num_episodes, max_steps=max_steps)
   ranges.check(dict.fromkeys(counts, ranges.COUNT), counts)
@@ -186,11 +195,14 @@ def examine_environment(
     raise errors.InvalidValue(
         f'Unknown rules: {unknown}. The rules are {list(rules.RULES)}.'
     )
+  if action_mask_key is None:
+    bindings = gin.get_bindings(loaders.load_environment)
+    action_mask_key = bindings.get('action_mask_key')
   with warnings.catch_warnings():
     warnings.simplefilter('ignore')  # Those that matter become findings.
-    return _Check(env_fn, max_steps, seed, tries_agent).run(
-        num_episodes, accept
-    )
+    return _Check(
+        env_fn, max_steps, seed, tries_agent, action_mask_key
+    ).run(num_episodes, accept)
 
 
 class _Check:
@@ -202,9 +214,11 @@ class _Check:
       max_steps: int,
       seed: int,
       tries_agent: bool,
+      mask_key: str | None,
   ):
     self._env_fn = env_fn
     self._tries_agent = tries_agent
+    self._mask_key = mask_key
     self._max_steps = max_steps
     self._replayed_steps = min(max_steps, _REPLAYED_STEPS)
     self._seed = seed
@@ -222,15 +236,22 @@ class _Check:
               self._env_fn,
               num_environments=2,
               seed=self._seed,
+              action_mask_key=self._mask_key,
           )
       )
-      seen = list(observations.describe_observations(batch.observation_spec()))
-      env = self._make(self._env_fn)
+      seen = list(
+          observations.describe_observations(
+              action_masks.without_mask(batch.observation_spec())
+          )
+      )
+      env = self._make(self._make_allowing)
       with self._findings.of('gymnasium'):
         # Its own checks of these make environments of all render modes.
         env_checker.check_env(
             env, skip_render_check=True, skip_close_check=True
         )
+      if self._mask_key is None:
+        self._look_for_masks(env)
       first, second = self._make_watched(), self._make_watched()
       spaces = (
           f'observes {rules.brief(first.env.observation_space)}, acts '
@@ -269,9 +290,20 @@ class _Check:
       return env
     raise rules.StopChecking
 
+  def _make_allowing(self) -> gymnasium.Env:
+    return self._allowing(old_gym.adapted(self._env_fn()))
+
+  def _allowing(self, env: gymnasium.Env) -> gymnasium.Env:
+    """Returns `env` so that its mask, if any, allows each action."""
+    if self._mask_key is None:
+      return env
+    return masked_actions.OnlyAllowed(
+        masked_actions.MaskedActions(env, self._mask_key)
+    )
+
   def _make_watched(self) -> rules.WatchedEpisodes:
     return rules.WatchedEpisodes(
-        self._make(self._env_fn), self._findings, self._seed
+        self._make(self._make_allowing), self._findings, self._seed
     )
 
   def _play_episodes(
@@ -321,6 +353,22 @@ class _Check:
           'terminated.',
       )
 
+  def _look_for_masks(self, env: gymnasium.Env) -> None:
+    """Checks whether the environment offers an action mask."""
+    with contextlib.suppress(Exception):  # Of which a rule tells.
+      observation, info = env.reset(seed=self._seed)
+      places = {'info': info}
+      if isinstance(observation, dict):
+        places['observation'] = observation
+      for place, values in places.items():
+        for key in masked_actions.likely_keys(env.action_space, values):
+          self._findings.add(
+              'action-mask',
+              f'{place} {key!r} looks like a mask of'
+              f' {rules.brief(env.action_space)}, and random actions are of all'
+              ' values.',
+          )
+
   def _check_inside(self, env: gymnasium.Env) -> None:
     """Checks whether the environment inside of wrappers reuses a buffer.
 
@@ -330,8 +378,10 @@ class _Check:
     if env.unwrapped is env:
       return
     findings = rules.Findings()
-    inside = rules.WatchedEpisodes(env.unwrapped, findings, self._seed)
     with contextlib.suppress(Exception):  # It may need its wrappers.
+      inside = rules.WatchedEpisodes(
+          self._allowing(env.unwrapped), findings, self._seed
+      )
       inside.record(self._seed, max_steps=self._replayed_steps)
     rule = 'observation-copy'
     if rule in findings:
@@ -340,6 +390,8 @@ class _Check:
   def _check_text(self, env: gymnasium.Env) -> None:
     """Checks whether text that changes is left out of what agents see."""
     space, seen = env.unwrapped.observation_space, env.observation_space
+    if isinstance(seen, gymnasium_spaces.SpaceWithMask):
+      seen = seen['observation']
     if not isinstance(space, spaces_lib.Dict):
       return
     seen = seen if isinstance(seen, spaces_lib.Dict) else {}
@@ -411,6 +463,7 @@ class _Check:
     vector_env = batch.gymnasium_vector_env
     vector_env.action_space.seed(self._seed)
     spec = array_spec.add_outer_dims_nest(batch.time_step_spec(), (2,))
+    generator = np.random.default_rng(self._seed)
     lowest = highest = None
     with self._findings.of('adapter', 'Two instances in one batch: '):
       time_step = batch.reset()
@@ -419,15 +472,21 @@ class _Check:
           raise errors.InvalidValue(
               f'Step {step}: {time_step} does not fit {spec}.'
           )
-        actions = gymnasium_spaces.from_zero(
-            vector_env.single_action_space, vector_env.action_space.sample()
-        )
-        flat = tf.nest.flatten(time_step.observation)
+        observation, mask = action_masks.split_mask(time_step.observation)
+        if mask is None:
+          actions = gymnasium_spaces.from_zero(
+              vector_env.single_action_space, vector_env.action_space.sample()
+          )
+        else:
+          actions = np.argmax(mask * generator.random(mask.shape), axis=-1)
+        flat = tf.nest.flatten(observation)
         lowest = _reduced(np.minimum, flat, lowest)
         highest = _reduced(np.maximum, flat, highest)
         time_step = batch.step(actions)
     if lowest is not None and highest is not None:
-      self._check_seen(batch.observation_spec(), lowest, highest)
+      self._check_seen(
+          action_masks.without_mask(batch.observation_spec()), lowest, highest
+      )
 
   def _check_seen(
       self,
@@ -454,7 +513,7 @@ class _Check:
 
   def _try_agent(self, batch: vector_environment.VectorPyEnvironment) -> None:
     """Does once what a run does: random steps, a policy's step, saving it."""
-    # By name: environments know nothing of agents but here, where a user asks.
+    # By name: `collecting` imports this package, and Bazel takes no circle.
     agent_factory = importlib.import_module('rnd_agents.agents.agent_factory')
     local = importlib.import_module('rnd_agents.collecting.local')
 
@@ -506,13 +565,15 @@ def find_callable(
   """
   module, _, attribute = name.rpartition(':')
   if module:
-    found = getattr(importlib.import_module(module), attribute, None)
+    found = getattr(failures.import_module(module, name), attribute, None)
     if callable(found):
       return functools.partial(found, **env_kwargs)
 
   # Makes the single environment that the loader makes a batch of.
   def make() -> gymnasium.Env:
-    batch = loaders.load_environment(name, env_kwargs=env_kwargs)
+    batch = loaders.load_environment(
+        name, env_kwargs=env_kwargs, action_mask_key=None
+    )
     return batch.gymnasium_vector_env.envs[0].env
 
   make().close()
@@ -534,6 +595,9 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
   flags.DEFINE_string(
       'env_kwargs', '{}',
       'Arguments of the constructor, as JSON: \'{"size": 8}\'.', **to)
+  flags.DEFINE_string(
+      'action_mask_key', None,
+      'Key of the observation or the infos with the action mask.', **to)
 
 
 def main(
@@ -555,6 +619,7 @@ def main(
         flag_values.max_steps,
         flag_values.seed,
         flag_values.accept,
+        action_mask_key=flag_values.action_mask_key,
     )
   except (ImportError, ValueError) as error:
     raise app.UsageError(errors.message_of(error), exitcode=2) from error
@@ -562,6 +627,10 @@ def main(
   return 1 if report.faults else 0
 
 
+def run() -> None:
+  """Runs the program, as the command `rnd-check` does."""
+  programs.run_program(main, define_flags)
+
+
 if __name__ == '__main__':
-  define_flags()
-  app.run(main)
+  run()

@@ -26,8 +26,8 @@ RULES = {
     'gymnasium': (
         FAULT, "See the message, which is of Gymnasium's check_env."),
     'adapter': (
-        FAULT, 'See the message. One of the old Gym goes through'
-        ' single_environment.from_old_gym.'),
+        FAULT, 'See the message. Environments of the package gym are adapted;'
+        ' others derive from gymnasium.Env.'),
     'agent': (
         FAULT, 'See the message; convert the space in a wrapper.'),
     'raises': (
@@ -56,6 +56,10 @@ RULES = {
     'text': (
         NOTE, 'If the text says what to do, encode it as numbers in a wrapper;'
         " MiniGrid's missions: load_minigrid.mission = 'words'."),
+    'action-mask': (
+        NOTE, 'If it says which actions are allowed, name it:'
+        ' load_environment.action_mask_key, and --action_mask_key of the'
+        ' checker.'),
     'seed-repeats': (
         FAULT, 'Call super().reset(seed=seed) in reset, draw from'
         ' self.np_random only, and seed the simulator within.'),

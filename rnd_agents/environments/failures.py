@@ -6,7 +6,7 @@ A program may print these as one sentence. Any other exception is a bug of this
 package or of the environment and should keep its traceback.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 import contextlib
 import importlib
 import os
@@ -28,6 +28,8 @@ from rnd_agents import errors
 _UNKNOWN_KEYWORD = re.compile(
     r"unexpected keyword argument '(\w+)'|incompatible (?:func|constr)"
 )
+
+_said: set[Hashable] = set()  # Keys of what the log has said.
 
 _OUTER_FOLDERS = tuple(
     os.path.dirname(path) + os.sep for path in (__file__, gymnasium.__file__)
@@ -86,6 +88,22 @@ class EnvironmentFailure(errors.UserError, RuntimeError):
     if self.traceback_text:
       text += f'\n\nInside the environment:\n{self.traceback_text}'
     return text
+
+
+def say_once(
+    say: Callable[..., None], key: Hashable, message: str, *args: Any
+) -> None:
+  """Logs a message, once a process: many batches are alike.
+
+  Args:
+    say: A function of absl's logging, such as `logging.warning`.
+    key: What the message is about.
+    message: The message, with places for `args`.
+    *args: Values of the message.
+  """
+  if key not in _said:
+    _said.add(key)
+    say(message, *args)
 
 
 def import_extra(module: str, extra: str, who: str) -> None:

@@ -9,7 +9,6 @@ are renamed: what is not a letter, a digit or one of _./- becomes an underscore.
 """
 
 from collections.abc import Callable, Iterable
-import functools
 import math
 import re
 from typing import Any
@@ -101,9 +100,14 @@ def observation_converter(
         'wrapper that encodes it as an array.'
     )
   spec = _array_spec(space, name)
-  dtype, shape = spec.dtype, spec.shape
+  return spec, array_converter(spec)
+
+
+def array_converter(spec: array_spec.BoundedArraySpec) -> Converter:
+  """Returns the function of `observation_converter` for one array."""
+  name, dtype, shape = spec.name, spec.dtype, spec.shape
   is_floating = np.issubdtype(dtype, np.floating)
-  check_range = _range_check(spec, name)
+  check_range = _range_check(spec)
 
   def convert(observation: Any) -> np.ndarray:
     array = np.array(observation, dtype=dtype, order='C')  # Copies, always.
@@ -114,11 +118,11 @@ def observation_converter(
       )
     if is_floating:
       check_finite_batch(array, name)
-    if check_range is not None:
-      check_range(array)
+    if check_range is not None:  # Before the cast, which may cut integers.
+      check_range(np.asarray(observation))
     return array
 
-  return spec, convert
+  return convert
 
 
 def action_converter(
@@ -158,6 +162,7 @@ def action_converter(
     spec = _with_finite_range(spec)
   minimum, maximum = spec.minimum, spec.maximum
   shape = (num_environments,) + spec.shape
+  check_range = None if is_floating else _range_check(spec)
 
   def convert(action: Any) -> np.ndarray:
     array = np.asarray(action)
@@ -174,8 +179,8 @@ def action_converter(
       check_finite_batch(array, name)
     if is_floating:
       array = np.clip(array, minimum, maximum)
-    else:
-      _check_range(array, minimum, maximum, name)
+    elif check_range is not None:
+      check_range(array)
     if start is not None:
       array = array + start
     return array.astype(space.dtype, copy=False)
@@ -235,18 +240,15 @@ def _with_finite_range(
   if (low == spec.minimum).all() and (high == spec.maximum).all():
     return spec
   bounds = _cast_bounds(low, high, spec.dtype, False)
-  _say_once(
-      f'{spec.name!r} has infinite bounds: its range is {bounds[0]} to'
-      f' {bounds[1]}, for random steps and policies alike. Give the space'
-      ' bounds for another one.'
+  failures.say_once(
+      logging.info,
+      (spec.name, str(bounds)),
+      '%r has infinite bounds: its range is %s to %s, for random steps and'
+      ' policies alike. Give the space bounds for another one.',
+      spec.name,
+      *bounds,
   )
   return array_spec.BoundedArraySpec(spec.shape, spec.dtype, *bounds, spec.name)
-
-
-@functools.cache
-def _say_once(text: str) -> None:
-  """Logs a text, once a process: many batches may have the same space."""
-  logging.info('%s', text)
 
 
 def check_finite_batch(array: np.ndarray, name: str) -> None:
@@ -270,9 +272,9 @@ def check_finite_batch(array: np.ndarray, name: str) -> None:
 
 
 def _range_check(
-    spec: array_spec.BoundedArraySpec, name: str
+    spec: array_spec.BoundedArraySpec
 ) -> Callable[[np.ndarray], None] | None:
-  """Returns a function that checks a batch of observations; None if all fit.
+  """Returns a function that checks the range of a batch; None if all fit.
 
   Networks rely on the bounds of integers: any that is outside raises. Nothing
   relies on those of floating numbers, and Gymnasium's own LunarLander leaves
@@ -285,6 +287,7 @@ def _range_check(
       for bound in (spec.minimum, spec.maximum)
   )
   least, most, far = low, high, np.zeros([], spec.dtype)
+  is_whole_type = False
   if spec.dtype.kind == 'f':
     low, high = low.astype(np.float64), high.astype(np.float64)
     # Some write "unbounded" as the largest number.
@@ -299,12 +302,14 @@ def _range_check(
     far = np.where(width > 0, 100 * width, np.inf)
   else:
     limits = np.iinfo(spec.dtype)
-    if np.all(low <= limits.min) and np.all(high >= limits.max):
-      return None
-  has_warned = False
+    is_whole_type = bool(
+        np.all(low <= limits.min) and np.all(high >= limits.max)
+    )
+  key = (spec.name, str(low), str(high))
 
   def check(array: np.ndarray) -> None:
-    nonlocal has_warned
+    if is_whole_type and array.dtype == spec.dtype:
+      return
     outside = (array < least) | (array > most)
     if not np.count_nonzero(outside):  # Faster than any().
       return
@@ -313,33 +318,19 @@ def _range_check(
     place = np.argwhere(is_far if raises else outside)[0].tolist()
     entry = tuple(place[1:])
     message = (
-        f'{name!r} is {array[tuple(place)]!s}'
+        f'{spec.name!r} is {array[tuple(place)]!s}'
         + (f' at index {place[1:]}' if entry else '')
         + f', and must be from {spec.dtype.type(low[entry])!s} to'
-        f' {spec.dtype.type(high[entry])!s}, as its space says'
+        f' {spec.dtype.type(high[entry])!s}: correct its space, or what gave'
+        ' it.'
     )
     if raises:
-      error: Any = errors.InvalidValue(f'Environment {place[0]}: {message}.')
+      error: Any = errors.InvalidValue(f'Environment {place[0]}: {message}')
       error.environment_index = place[0]
       raise error
-    if not has_warned:
-      has_warned = True
-      logging.warning('%s: correct the space, or the environment.', message)
+    failures.say_once(logging.warning, key, message)
 
   return check
-
-
-def _check_range(
-    array: np.ndarray, minimum: Any, maximum: Any, name: str
-) -> None:
-  """Raises InvalidValue if a batch [B, ...] is out of bounds."""
-  outside = (array < minimum) | (array > maximum)
-  if np.count_nonzero(outside):  # Faster than any().
-    index = int(np.argwhere(outside)[0, 0])
-    raise errors.InvalidValue(
-        f'Environment {index}: {name!r} is {array[index]}, and must be from'
-        f' {minimum} to {maximum}.'
-    )
 
 
 def _parts(space: spaces.Space) -> Iterable[tuple[Any, spaces.Space]]:

@@ -14,10 +14,11 @@ from absl import logging
 from gymnasium import vector
 import numpy as np
 
+from rnd_agents.environments import failures
+
 # What `numbers` looks for.
 FLAG, COUNT, NUMBER = 'True or False', 'a whole number', 'a number'
 
-_said: set[tuple[str, str]] = set()  # What the log has said.
 _LIMIT = 2**63  # Of 64-bit integers.
 _TYPES: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
 
@@ -172,13 +173,12 @@ def _as_number(value: Any, kind: str) -> float | None:
 
 def say_ignored(key: str, kind: str, value: Any) -> None:
   """Says once in the log that the value of a key is ignored."""
-  if (key, kind) in _said:
-    return
-  _said.add((key, kind))
-  what = f'{type(value).__name__} {value}'[:80]
-  logging.warning(
-      'info[%r] is not %s but %s: ignored, as if it were missing.',
+  failures.say_once(
+      logging.warning,
+      (key, kind),
+      'info[%r] is not %s but %s %.70s: ignored, as if it were missing.',
       key,
       kind,
-      what,
+      type(value).__name__,
+      value,
   )

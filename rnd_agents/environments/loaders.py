@@ -7,6 +7,7 @@ import contextlib
 import difflib
 import functools
 from importlib import metadata
+import inspect
 import re
 import sys
 from typing import Any
@@ -14,12 +15,14 @@ from typing import Any
 import gin
 import gymnasium
 from gymnasium import vector
+from gymnasium.envs import registration
 
 from rnd_agents import ranges
 from rnd_agents.environments import atari
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 from rnd_agents.environments import minigrid_family
+from rnd_agents.environments import old_gym
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization as vectorization_lib
 from rnd_agents.environments import wrappers as env_wrappers
@@ -32,6 +35,10 @@ EnvOrId = str | Callable[..., gymnasium.Env]
 _OLD_ATARI = re.compile(
     r'(?:ALE/)?(\w+?)(?:-ram)?(?:NoFrameskip|Deterministic)?(?:-v\d+)?$'
 )
+_VERSION = re.compile(r'(.+)-v(\d+)$')
+# An entry of the version history in an environment's docstring, and links.
+_CHANGE = re.compile(r'(?ms)^[*-] v(\d+):(.*?)(?=^[*-] v\d|\Z)')
+_LINK = re.compile(r'\s*\(related \[[^)]*\)\)')
 _KEEPS_WORLD = re.compile(r'(BipedalWalker(Hardcore)?|CarRacing)(-v3)?$')
 _MINIGRID = re.compile(r'(MiniGrid|BabyAI)-')
 # (ids, the module that registers them or that they need, the extra with it)
@@ -86,7 +93,8 @@ def load_environment(
 
   Args:
     env: A Gymnasium id, also as 'module_to_import:id'; or a callable that
-      returns a new `gymnasium.Env` each time, also as 'module:callable'.
+      returns a new `gymnasium.Env` each time, also as 'module:callable'. The
+      same of the package `gym`: 'gym:id', 'module:id' or a callable.
     num_environments: Number of copies.
     seed: Seed from which the seeds of all episodes are drawn. With
       'vector_entry_point', environment i starts from seed + i and continues by
@@ -148,6 +156,8 @@ def load_environment(
   if isinstance(env, str):
     env = _callable_named(env) or env
   name = vectorization_lib.default_name(env)
+  if isinstance(env, str):
+    env = old_gym.maker(env, keeps_limit=max_episode_steps is None) or env
   batch_arguments: dict[str, Any] = dict(
       num_environments=num_environments,
       seed=seed,
@@ -222,7 +232,8 @@ def _check_arguments(
   if not isinstance(env, str) and not callable(env):
     raise failures.EnvironmentSetupError(
         f'env must be a Gymnasium id or a callable, not {type(env).__name__}. '
-        'For an environment of your own: load_environment(lambda: MyEnv()).'
+        'For an environment of your own: load_environment(lambda: MyEnv()); for'
+        ' one that exists: single_environment.from_gymnasium or from_old_gym.'
     )
 
 
@@ -292,7 +303,7 @@ def _make_from_callable(
     preprocessing: bool,
 ) -> gymnasium.Env:
   with failures.explained(vectorization_lib.default_name(make), env_kwargs):
-    env = make(**env_kwargs)
+    env = old_gym.adapted(make(**env_kwargs))
   if preprocessing and isinstance(env, gymnasium.Env):
     atari.check_preprocessed(env)
   if max_episode_steps is not None and isinstance(env, gymnasium.Env):
@@ -351,6 +362,7 @@ def _check_registered(env_id: str) -> None:
   packages = _packages_not_imported()
   raise failures.EnvironmentSetupError(
       f'Unknown Gymnasium environment {name!r}. '
+      + _newer_version(name)
       + (
           f'Similar ids: {", ".join(bare_ids[each] for each in close)}. '
           if close
@@ -365,6 +377,32 @@ def _check_registered(env_id: str) -> None:
           else ''
       )
   )
+
+
+def _newer_version(name: str) -> str:
+  """Returns what Gymnasium says of the version that replaced an id, or ''."""
+  asked = _VERSION.match(name)
+  if asked is None:
+    return ''
+  newer = [
+      (int(other[2]), other[0])
+      for other in map(_VERSION.match, gymnasium.registry)
+      if other and other[1] == asked[1] and int(other[2]) > int(asked[2])
+  ]
+  if not newer:
+    return ''
+  number, newest = min(newer)
+  made_by = gymnasium.registry[newest].entry_point
+  if isinstance(made_by, str):
+    made_by = registration.load_env_creator(made_by)
+  history = (inspect.getdoc(made_by) or '').partition('Version History')[2]
+  changes = [
+      f'v{version}: {" ".join(_LINK.sub("", text).split())}'
+      for version, text in _CHANGE.findall(history.partition('\n## ')[0])
+      if int(asked[2]) < int(version) <= number
+  ]
+  said = f', of which Gymnasium says: {" ".join(changes)}' if changes else ''
+  return f'There is {newest}{said.rstrip(".")}. '
 
 
 def _is_registered(name: str) -> bool:
@@ -410,10 +448,10 @@ def _callable_named(name: str) -> Callable[..., gymnasium.Env] | None:
 
 def _check_no_time_limit(env: gymnasium.Env) -> None:
   """Raises EnvironmentSetupError for an environment with a TimeLimit."""
-  while isinstance(env, gymnasium.Wrapper):
-    if isinstance(env, gymnasium.wrappers.TimeLimit):
+  while env is not None:
+    if type(env).__name__ == 'TimeLimit':  # Of Gymnasium or of gym.
       raise failures.EnvironmentSetupError(
           'max_episode_steps cannot replace the TimeLimit that the callable '
           'put on its environment. Set the limit in one of the two places.'
       )
-    env = env.env
+    env = getattr(env, '__dict__', {}).get('env')

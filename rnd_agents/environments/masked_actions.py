@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts the action mask of an environment into its observations."""
 
+from collections.abc import Iterator
+import re
 from typing import Any
 
 import gymnasium
@@ -10,6 +12,30 @@ import numpy as np
 
 from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
+
+# Names that environments give to their masks.
+_LIKELY = re.compile('mask|legal|avail|valid|allowed', re.IGNORECASE)
+
+
+def likely_keys(
+    action_space: spaces.Space, values: dict[Any, Any]
+) -> Iterator[str]:
+  """Yields keys of an observation or an info that may hold an action mask."""
+  counts = gymnasium_spaces.num_values(action_space)
+  if counts is None:
+    return
+  for key, value in values.items():
+    if isinstance(key, str) and _LIKELY.search(key):
+      flat = _flat(value)
+      if flat.shape == (np.sum(counts),) and np.isin(flat, (0, 1)).all():
+        yield key
+
+
+def _flat(mask: Any) -> np.ndarray:
+  """Returns a mask, or the masks of several entries, as one row."""
+  if isinstance(mask, (tuple, list)):
+    mask = [np.ravel(part) for part in mask]
+  return np.hstack(mask).ravel()
 
 
 class MaskedActions(gymnasium.Wrapper):
@@ -88,9 +114,7 @@ class MaskedActions(gymnasium.Wrapper):
 
   def _checked(self, mask: Any) -> np.ndarray:
     """Returns a mask as one row of 0 and 1."""
-    if isinstance(mask, (tuple, list)):
-      mask = [np.ravel(part) for part in mask]
-    flat = np.hstack(mask).ravel()
+    flat = _flat(mask)
     size = int(self._exists.sum())
     if flat.shape != (size,) or not np.isin(flat, (0, 1)).all():
       raise failures.EnvironmentFailure(
@@ -98,3 +122,32 @@ class MaskedActions(gymnasium.Wrapper):
           f' allowed action and 0 for others, and is {mask}.'
       )
     return flat
+
+
+class OnlyAllowed(gymnasium.Wrapper):
+  """Takes for a forbidden value of an action the next one that is allowed.
+
+  For the checker, whose random actions are those of the whole space.
+  """
+
+  def __init__(self, env: MaskedActions):
+    super().__init__(env)
+    self._mask = np.ones(env.observation_space['action_mask'].shape, np.uint8)
+
+  def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    observation, info = self.env.reset(**kwargs)
+    self._mask = observation['action_mask']
+    return observation, info
+
+  def step(self, action: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    value = np.asarray(gymnasium_spaces.from_zero(self.action_space, action))
+    size = self._mask.shape[-1]
+    # All values of each entry, its own first.
+    values = (value[..., np.newaxis] + np.arange(size)) % size
+    order = np.take_along_axis(self._mask, values, axis=-1).argmax(axis=-1)
+    if np.any(order):
+      allowed = (value + order) % size
+      action = (action - value + allowed).astype(self.action_space.dtype)
+    values = self.env.step(action)
+    self._mask = values[0]['action_mask']
+    return values

@@ -10,9 +10,11 @@ import tensorflow as tf
 from tf_agents.environments import gym_wrapper
 from tf_agents.environments import wrappers
 from tf_agents.trajectories import time_step as ts
+from tf_agents.typing import types
 
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
+from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import infos
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization
@@ -93,10 +95,33 @@ def from_old_gym(
 
 
 class OldGymPyEnvironment(gym_wrapper.GymWrapper):
-  """TF-Agents' GymWrapper with time limits as truncations."""
+  """TF-Agents' GymWrapper with time limits as truncations.
+
+  Observations pass the checks of `gymnasium_spaces.observation_converter`.
+  """
+
+  def __init__(self, gym_env: Any, discount: types.Float = 1.0):
+    super().__init__(gym_env, discount, match_obs_space_dtype=False)
+    self._convert = tf.nest.map_structure(
+        gymnasium_spaces.array_converter, self.observation_spec()
+    )
+
+  def _reset(self) -> ts.TimeStep:
+    return self._checked('reset', super()._reset())
+
+  def _checked(self, doing: str, time_step: ts.TimeStep) -> ts.TimeStep:
+    """Returns a time step whose observation has the types of its spec."""
+    try:
+      observation = _mapped(self._convert, time_step.observation)
+    except ValueError as error:
+      failure = failures.failure_of(error, doing)
+      failure.environment_index = None
+      failure.environment_name = type(self.gym.unwrapped).__name__
+      raise failure from error
+    return time_step._replace(observation=observation)
 
   def _step(self, action: Any) -> ts.TimeStep:
-    time_step = super()._step(np.asarray(action))
+    time_step = self._checked('step', super()._step(np.asarray(action)))
     if time_step.is_last() and self.get_info().get('TimeLimit.truncated'):
       time_step = ts.truncation(
           time_step.observation, time_step.reward, self._discount
@@ -148,6 +173,17 @@ class SinglePyEnvironment(wrappers.PyEnvironmentBaseWrapper):
   def _step(self, action: Any) -> ts.TimeStep:
     action = tf.nest.map_structure(lambda a: np.asarray(a)[np.newaxis], action)
     return _first(self._env.step(action))
+
+
+def _mapped(convert: Any, observation: Any) -> types.NestedArray:
+  """Converts an observation, whose lists are arrays, by a nest of functions."""
+  if isinstance(convert, dict):
+    return type(convert)(
+        (key, _mapped(part, observation[key])) for key, part in convert.items()
+    )
+  if isinstance(convert, tuple):
+    return tuple(map(_mapped, convert, observation))
+  return convert(np.asarray(observation)[np.newaxis])[0]
 
 
 def _first(time_step: ts.TimeStep) -> ts.TimeStep:

@@ -85,7 +85,10 @@ def make_batch(
   )
   if vectorization == 'vector_entry_point':
     make_own = _checked_own_vector(
-        name, make_vector, wrappers or action_mask_key, seeding
+        name,
+        make_vector,
+        bool(wrappers) or action_mask_key is not None,
+        seeding,
     )
     with _making(name):
       own = make_own(num_environments)
@@ -143,7 +146,7 @@ def check_wrappers(wrappers: Any) -> None:
 def _checked_own_vector(
     name: str,
     make_vector: Callable[[int], vector.VectorEnv] | None,
-    wrappers: Wrappers | str | None,
+    has_wrappers: bool,
     seeding: episode_seeds.EpisodeSeeds | None,
 ) -> Callable[[int], vector.VectorEnv]:
   """Returns `make_vector`; raises EnvironmentSetupError if it is unusable."""
@@ -153,10 +156,11 @@ def _checked_own_vector(
         "'vector_entry_point' needs a Gymnasium id that does. Use 'sync' or"
         " 'async', or VectorPyEnvironment(vector_env) for one of your own."
     )
-  if wrappers or seeding is not None:
+  if has_wrappers or seeding is not None:
     raise failures.EnvironmentSetupError(
-        'wrappers, action_mask_key and seeding are for single environments, and'
-        " vectorization='vector_entry_point' has none; use 'sync' or 'async'."
+        'wrappers, action_repeat, action_mask_key and seeding are for single'
+        " environments, and vectorization='vector_entry_point' has none; use"
+        " 'sync' or 'async'."
     )
   return make_vector
 
@@ -215,8 +219,8 @@ def _checked(env: gymnasium.Env, source: str) -> gymnasium.Env:
   """Returns `env`; raises EnvironmentSetupError unless a gymnasium.Env."""
   if not isinstance(env, gymnasium.Env):
     raise failures.EnvironmentSetupError(
-        f'{source} must return a gymnasium.Env, and returned '
-        f'{type(env).__name__}.'
+        f'{source} must return a gymnasium.Env, or a gym.Env of the older'
+        f' package, and returned {type(env).__name__}.'
     )
   config = getattr(env.unwrapped, 'config', None)
   if isinstance(config, Mapping) and 'num_envs' in config:  # EnvPool's.

@@ -18,6 +18,7 @@ from gymnasium.wrappers import utils
 import numpy as np
 
 from rnd_agents import _compat
+from rnd_agents import ranges
 from rnd_agents.environments import failures
 
 
@@ -154,6 +155,73 @@ class SomeActions(gymnasium.ActionWrapper):
 
   def action(self, action: np.int64) -> np.int64:
     return self._actions[action]
+
+
+class _FirstActions(gymnasium.Wrapper):
+  """Takes some actions after each reset, whose rewards nobody gets."""
+
+  def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    observation, info = self.env.reset(**kwargs)
+    for action in self._first_actions():
+      observation, _, terminated, truncated, info = self.env.step(action)
+      if terminated or truncated:  # Another episode: its seed comes next.
+        others = {key: kwargs[key] for key in kwargs if key != 'seed'}
+        observation, info = self.env.reset(**others)
+    return observation, info
+
+  def _first_actions(self) -> Sequence[Any]:
+    raise NotImplementedError
+
+
+@gin.configurable(module='rnd_agents', denylist=['env'])
+class NoopReset(_FirstActions):
+  """Begins each episode with 1 to `noop_max` steps that do nothing.
+
+  Their number is drawn from the generator of the environment, so the seed of
+  an episode determines it, as in Stable-Baselines3's `NoopResetEnv`.
+  """
+
+  def __init__(
+      self, env: gymnasium.Env, noop_max: int = 30, noop_action: Any = 0
+  ):
+    super().__init__(env)
+    ranges.check(
+        dict(noop_max=ranges.COUNT), dict(noop_max=noop_max), 'NoopReset.'
+    )
+    _check_actions(env, 'NoopReset.noop_action', [noop_action])
+    self._noop_max, self._noop_action = noop_max, noop_action
+
+  def _first_actions(self) -> Sequence[Any]:
+    number = self.unwrapped.np_random.integers(1, self._noop_max + 1)
+    return [self._noop_action] * int(number)
+
+
+@gin.configurable(module='rnd_agents', denylist=['env'])
+class FireReset(_FirstActions):
+  """Begins each episode with actions without which nothing moves.
+
+  For games that wait for FIRE, which is action 1, and then for action 2, as in
+  Stable-Baselines3's `FireResetEnv`.
+  """
+
+  def __init__(self, env: gymnasium.Env, actions: Sequence[Any] = (1, 2)):
+    super().__init__(env)
+    _check_actions(env, 'FireReset.actions', actions)
+    self._actions = list(actions)
+
+  def _first_actions(self) -> Sequence[Any]:
+    return self._actions
+
+
+def _check_actions(
+    env: gymnasium.Env, name: str, actions: Sequence[Any]
+) -> None:
+  """Raises EnvironmentSetupError for actions outside of the space."""
+  if not all(map(env.action_space.contains, actions)):
+    raise failures.EnvironmentSetupError(
+        f'{name} must be in the action space {env.action_space}, got'
+        f' {actions}.'
+    )
 
 
 class InfoWrapper(gymnasium.Wrapper):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from absl import logging
 import gin
+import gymnasium
 import numpy as np
 
 from rnd_agents import errors
@@ -173,6 +174,69 @@ def record_episode(
           path,
       )
   return Recording(return_, length, path, frames, matches)
+
+
+@gin.configurable(module='rnd_agents', denylist=['env'])
+class RecordEpisodes(gymnasium.Wrapper):
+  """Records each episode as an MP4, for `load_environment.wrappers`.
+
+  The files are `directory/name_000000.mp4` and so on; numbers that are there
+  are not used again, so that a batch may share a directory. A file gets its
+  frames at the end of its episode, at a reset or when the environment is
+  closed. Needs render_mode 'rgb_array' in `load_environment.env_kwargs`.
+  """
+
+  def __init__(
+      self, env: gymnasium.Env, directory: str, name: str = 'episode'
+  ):
+    super().__init__(env)
+    if env.render_mode != 'rgb_array':
+      raise errors.SetupError(
+          'RecordEpisodes needs rendered frames: set'
+          " load_environment.env_kwargs = {'render_mode': 'rgb_array'}."
+      )
+    self._pattern = os.path.join(directory, f'{name}_%06d.mp4')
+    self._fps = self.metadata.get('render_fps') or _DEFAULT_FPS
+    self._ffmpeg = _find_ffmpeg()
+    self._number = 0
+    self._file = contextlib.ExitStack()
+    self._write: Callable[[np.ndarray], None] | None = None
+    os.makedirs(directory, exist_ok=True)
+
+  def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    self._finish()
+    result = self.env.reset(**kwargs)
+    path = self._reserved_path()
+    self._write = self._file.enter_context(
+        _writing(self._ffmpeg, path, self._fps)
+    )
+    self._write(self.render())
+    return result
+
+  def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    result = self.env.step(action)
+    if self._write is not None:
+      self._write(self.render())
+    if result[2] or result[3]:
+      self._finish()
+    return result
+
+  def close(self) -> None:
+    self._finish()
+    self.env.close()
+
+  def _finish(self) -> None:
+    self._write = None
+    self._file.close()
+
+  def _reserved_path(self) -> str:
+    """Creates an empty file of the next number; returns its path."""
+    while True:
+      path = self._pattern % self._number
+      self._number += 1
+      with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        return path
 
 
 def _replay(

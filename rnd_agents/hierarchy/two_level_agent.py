@@ -7,6 +7,7 @@ import collections
 import numpy as np
 import tensorflow as tf
 from tf_agents.agents import tf_agent
+from tf_agents.policies import greedy_policy
 from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
@@ -91,13 +92,15 @@ class TwoLevelAgent(tf_agent.TFAgent):
           collect,
       )
 
+    acting = _acting(upper), _acting(lower)
+    self._sampled_policy = build(*acting, collect=False)
     self._decisions = decisions.Decisions(
         upper.collect_data_spec, discount_factor
     )
     super().__init__(
         time_step_spec,
         action_spec,
-        build(upper.policy, lower.policy, collect=False),
+        build(upper.policy, _acting(lower), collect=False),
         build(upper.collect_policy, lower.collect_policy, collect=True),
         train_sequence_length=None,
         train_step_counter=upper.train_step_counter,
@@ -112,6 +115,11 @@ class TwoLevelAgent(tf_agent.TFAgent):
   def lower(self) -> tf_agent.TFAgent:
     """The agent that reaches the goals."""
     return self._lower
+
+  @property
+  def sampled_policy(self) -> tf_policy.TFPolicy:
+    """Both levels as they act in training; nothing is recorded."""
+    return self._sampled_policy
 
   @property
   def discount_factor(self) -> float:
@@ -260,6 +268,18 @@ class TwoLevelAgent(tf_agent.TFAgent):
         experience.replace(action=info['goal'], policy_info=info['upper']),
         info['is_decision'],
     )
+
+
+def _acting(level: tf_agent.TFAgent) -> tf_policy.TFPolicy:
+  """Returns the policy of a level below others in evaluations.
+
+  The levels above have learned what their goals lead to where this one acts as
+  in training: its best actions alone would be another environment for them.
+  """
+  by_default = greedy_policy.GreedyPolicy, two_level_policy.TwoLevelPolicy
+  if isinstance(level.policy, by_default):
+    return getattr(level, 'sampled_policy', level.collect_policy)
+  return level.policy
 
 
 def _check_levels(

@@ -22,9 +22,6 @@ from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 from rnd_agents.networks import recurrent_cores
 
-# Logit of an action that does not exist: probability exactly 0 in float32, and
-# unlike minus infinity it leaves the entropy finite.
-_IMPOSSIBLE_LOGIT = -1e9
 # Of the logarithm of a deviation in half ranges: as in TF-Agents' SAC and skrl.
 _LOG_SCALE_BOUNDS = -20.0, 2.0
 
@@ -325,10 +322,11 @@ class CategoricalHead(tf.keras.layers.Layer):
     static_shape = features.shape[:-1].concatenate(inner_shape)
     logits = tf.reshape(logits, tf.concat([outer_shape, inner_shape], 0))
     logits = tf.ensure_shape(logits, static_shape)
+    impossible_logit = action_masks.IMPOSSIBLE_LOGIT
     if self._impossible.any():
-      logits = tf.where(self._impossible, _IMPOSSIBLE_LOGIT, logits)
+      logits = tf.where(self._impossible, impossible_logit, logits)
     if mask is not None:
-      logits = tf.where(tf.cast(mask, tf.bool), logits, _IMPOSSIBLE_LOGIT)
+      logits = tf.where(tf.cast(mask, tf.bool), logits, impossible_logit)
     return _joint(
         tfp.distributions.Categorical(
             logits=tf.cast(logits, tf.float32), dtype=self._action_dtype

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import gin
-import numpy as np
 import tensorflow as tf
 from tf_agents.networks import network
 from tf_agents.specs import tensor_spec
@@ -38,7 +37,7 @@ class RecurrentQNetwork(encoders.ScalesIntegers):
 
       Q = V + A - mean_a A
 
-  Actions that a mask forbids have the value minus infinity.
+  Actions that a mask forbids have the most negative finite value.
   """
 
   def __init__(
@@ -115,7 +114,8 @@ class RecurrentQNetwork(encoders.ScalesIntegers):
           self._value_head(features), q_values
       )
     if mask is not None:  # Nobody chooses it, nor bootstraps from it.
-      q_values = tf.where(tf.cast(mask, tf.bool), q_values, -np.inf)
+      lowest = q_values.dtype.min
+      q_values = tf.where(tf.cast(mask, tf.bool), q_values, lowest)
     return q_values, network_state
 
 
@@ -176,7 +176,7 @@ def create_q_networks(
       fc_layer_params=fc_layer_params,
       head_units=() if head_units is None else (head_units,),
   )
-  factory.check_activation(owner, activation)
+  keras_layers.check_activation(f'{owner}.activation', activation)
   seen_spec = action_masks.without_mask(observation_spec)
   factory.check_convolutions(owner, seen_spec, conv_layers=conv_layers)
   cores = (None, None) if core is None else (core, core.fresh())

@@ -99,7 +99,7 @@ def bootstrap_values(
       b_t = h^-1(max_a Q'(s_t, a))               without
 
   (van Hasselt et al., 2016, arXiv 1509.06461.) Actions that are not allowed
-  are to be -infinity in the Q values that choose: the online network's, the
+  are to be the lowest of the Q values that choose: the online network's, the
   target network's without double Q.
 
   Args:

@@ -113,7 +113,8 @@ class SequenceSettings(NamedTuple):
     if self.remainder not in REMAINDERS:
       raise errors.InvalidValue(
           f'{names["remainder"]} must be one of {REMAINDERS}, got'
-          f' {self.remainder!r}.'
+          f" {self.remainder!r} (DI-engine's 'null_padding' is 'pad' here, and"
+          " its 'last' is 'shift')."
       )
 
 

@@ -257,6 +257,15 @@ def check_types() -> None:
           f'{binding.name} must be {gin_values.describe(annotation)}, not'
           f' {binding.value!r}.{gin_values.hint(binding.value, annotation)}'
       )
+    if (
+        binding.parameter == 'name'
+        and isinstance(binding.value, str)
+        and not binding.value.isidentifier()
+    ):
+      raise errors.GinError(
+          f'{binding.name} names a TensorFlow module, and must be letters,'
+          f' digits and underscores, not {binding.value!r}.'
+      )
     numbers = gin_values.numbers_of_arguments(annotation)
     for leaf in gin_values.flatten(binding.value) if numbers else ():
       if isinstance(leaf, gin_values.Reference) and not leaf.is_called:

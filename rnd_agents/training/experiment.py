@@ -14,7 +14,6 @@ from absl import logging
 import gin
 import numpy as np
 import tensorflow as tf
-from tf_agents.agents import tf_agent
 from tf_agents.policies import policy_saver
 from tf_agents.policies import tf_policy
 
@@ -272,7 +271,9 @@ def run(
     agent = config.training.build_agent(
         collectors.specs, config.num_environments
     )
-    _log_observations(agent, eval_environment)
+    _log_observations(
+        config.training.whitened_observations(agent), eval_environment
+    )
     run = runs.Run(
         config,
         seeds,
@@ -402,13 +403,10 @@ def _check_alike(
 
 
 def _log_observations(
-    agent: tf_agent.TFAgent,
+    whitened: Sequence[bool],
     environment: vector_environment.VectorPyEnvironment,
 ) -> None:
   """Logs what networks see of each observation, and which saturate them."""
-  # An agent of the user's own, or of two levels, may have no normalizer.
-  normalizer = getattr(agent, 'observation_normalizer', None)
-  whitened = () if normalizer is None else normalizer.whitened
   spec, first = map(
       action_masks.without_mask,
       (

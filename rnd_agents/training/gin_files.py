@@ -17,6 +17,7 @@ import gin
 
 from rnd_agents import _compat
 from rnd_agents import errors
+from rnd_agents import foreign_names
 from rnd_agents.training import configuration
 from rnd_agents.training import gin_values
 
@@ -239,6 +240,8 @@ def _explain(error: Exception) -> str:
   )
   if match:
     owner, parameter = match.groups()
+    if advice := foreign_names.advice(parameter):
+      return message + advice
     known = inspect.signature(gin.get_configurable(owner)).parameters
     close = difflib.get_close_matches(parameter, known, n=3) + [
         f'{name}.{parameter}'

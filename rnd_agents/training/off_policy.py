@@ -284,6 +284,10 @@ class ReplayTraining(training.Training):
       )
     return agent
 
+  def whitened_observations(self, agent: tf_agent.TFAgent) -> Sequence[bool]:
+    normalizer = agent.observation_normalizer
+    return () if normalizer is None else normalizer.whitened
+
   def build_learner(
       self, run: runs.Run, agent: tf_agent.TFAgent, name: str = ''
   ) -> 'ReplayLearner':

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learns from rollouts, each of them once: RND-PPO."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import contextlib
 import dataclasses
 
@@ -92,6 +92,10 @@ class OnPolicyTraining(training.Training):
   ) -> tf_agent.TFAgent:
     # Without the devices of the learner.
     return self.create_agent(specs.time_step, specs.action)
+
+  def whitened_observations(self, agent: tf_agent.TFAgent) -> Sequence[bool]:
+    normalizer = agent.observation_normalizer
+    return () if normalizer is None else normalizer.whitened
 
   def build_learner(
       self, run: runs.Run, agent: tf_agent.TFAgent, name: str = ''

@@ -3,6 +3,7 @@
 """The interface of ways of training, such as on rollouts or with a replay."""
 
 import abc
+from collections.abc import Sequence
 from typing import Any
 
 from tf_agents.agents import tf_agent
@@ -83,6 +84,10 @@ class Training(abc.ABC):
       num_environments: The environments of the worker.
     """
     return self.build_agent(specs, num_environments)
+
+  def whitened_observations(self, agent: Any) -> Sequence[bool]:
+    """Returns which observations an agent whitens, flat; () for none."""
+    return ()
 
   @abc.abstractmethod
   def build_learner(

@@ -67,7 +67,7 @@ def test_values_and_bonuses_do_not_depend_on_the_mask():
 
 
 @pytest.mark.parametrize('core', [None, networks.LSTMCore])
-def test_forbidden_values_are_minus_infinity(core):
+def test_forbidden_values_are_the_lowest(core):
   nets = networks.create_q_networks(
       _MASKED, slow_r2d3.ACTION, core=core and core(4)
   )
@@ -83,7 +83,7 @@ def test_forbidden_values_are_minus_infinity(core):
         action_masks.ObservationWithMask(observation, mask), step_type
     )
     np.testing.assert_array_equal(
-        values, np.where(mask, everything, -np.inf)
+        values, np.where(mask, everything, tf.float32.min)
     )
 
 
@@ -92,7 +92,7 @@ def test_bootstrapping_looks_at_allowed_actions_alone(double_q):
   online, target = np.random.RandomState(1).normal(size=[2, 50, 4]) * 3
   masked = [np.float32(x) for x in (online, target)]
   for x in masked:
-    x[:, [0, 2]] = -np.inf
+    x[:, [0, 2]] = tf.float32.min
   allowed = [x[:, [1, 3]] for x in masked]
   np.testing.assert_array_equal(
       q_learning.bootstrap_values(*masked, 1e-3, double_q),

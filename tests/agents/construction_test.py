@@ -12,7 +12,6 @@ from tf_agents.networks import value_network
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
-from rnd_agents import networks
 from rnd_agents.agents import rnd_ppo_agent
 from tests.agents import agent_test_utils
 
@@ -66,11 +65,6 @@ def _refused(error, match, nets=None, **settings):
                 'value_net .*2 heads',
             )
             for width in (1, 3)
-        ),
-        (
-            'target_rnd_network',
-            lambda: networks.RNDNetwork(FLAT, (4,), 4),
-            '4 trainable.*trainable = False',
         ),
         *(
             (name, lambda: None, f'{name} .*tf_agents Network')

@@ -46,10 +46,12 @@ def _policy(epsilon, action_spec=slow_r2d3.ACTION):
   )
 
 
-def test_forbidden_actions_are_never_taken():
+# The lowest value is that of our networks.
+@pytest.mark.parametrize('forbidden', [-np.inf, tf.float32.min])
+def test_forbidden_actions_are_never_taken(forbidden):
   values = tf.constant([[5.0, 1.0, 2.0], [3.0, 4.0, 0.0]])
   mask = np.bool_([[0, 1, 1], [1, 0, 0]])
-  time_step = ts.restart(tf.where(mask, values, -np.inf), 2)
+  time_step = ts.restart(tf.where(mask, values, forbidden), 2)
   probs = _policy(0.3).distribution(time_step).action.probs_parameter()
   np.testing.assert_allclose(probs, [[0, 0.15, 0.85], [1, 0, 0]], rtol=1e-6)
   greedy = greedy_policy.GreedyPolicy(_policy(0.3)).action(time_step).action

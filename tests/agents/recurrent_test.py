@@ -10,6 +10,7 @@ from tf_agents.environments import tf_py_environment
 from tf_agents.networks import actor_distribution_rnn_network
 from tf_agents.networks import lstm_encoding_network
 from tf_agents.networks import network
+from tf_agents.networks import value_rnn_network
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
@@ -258,7 +259,19 @@ class _TwoValues(lstm_encoding_network.LSTMEncodingNetwork):
     )
 
 
-def _separate_networks(environment):
+def _two_value_networks(spec):
+  return tuple(
+      value_rnn_network.ValueRnnNetwork(
+          spec,
+          input_fc_layer_params=(5,),
+          lstm_size=(4,),
+          output_fc_layer_params=None,
+      )
+      for _ in range(2)
+  )
+
+
+def _separate_networks(environment, value_net):
   spec = environment.observation_spec()
   nets = agent_test_utils.small_networks(spec, environment.action_spec())
   return nets._replace(
@@ -269,15 +282,16 @@ def _separate_networks(environment):
           output_fc_layer_params=(5,),
           lstm_size=(4,),
       ),
-      value_net=_TwoValues(spec),
+      value_net=value_net(spec),
   )._asdict()
 
 
-def test_recurrent_networks_of_tf_agents_serve_too():
+@pytest.mark.parametrize('value_net', [_TwoValues, _two_value_networks])
+def test_recurrent_networks_of_tf_agents_serve_too(value_net):
   environment = _environment()
   agent = _agent(
       environment,
-      nets=_separate_networks(environment),
+      nets=_separate_networks(environment, value_net),
       optimizer=tf.keras.optimizers.SGD(0.0),
   )
   assert sorted(agent.collect_policy.policy_state_spec) == [

@@ -16,7 +16,6 @@ import pytest
 import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.agents.ppo import ppo_agent
-from tf_agents.networks import network
 
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_agent
@@ -46,19 +45,6 @@ def _path():
 _STRATEGY = re.compile('(Default|OneDevice|Mirrored|$)')
 
 
-class OneHead(network.Network):
-  """A value network of upstream's, [...], as one of one stream, [..., 1]."""
-
-  def __init__(self, net):
-    super().__init__(net.input_tensor_spec, net.state_spec, 'OneHead')
-    self._net = net
-
-  def call(self, observation, step_type=(), network_state=(), training=False):
-    del training
-    values, state = self._net(observation, step_type, network_state)
-    return values[..., tf.newaxis], state
-
-
 def _create_agent(
     time_step_spec,
     action_spec,
@@ -86,7 +72,7 @@ def _create_agent(
       action_spec,
       optimizer,
       actor_net,
-      OneHead(value_net),
+      value_net,
       curiosity=rnd,
       streams=[
           return_streams.ReturnStream(

@@ -135,6 +135,12 @@ LateOutOfBounds = _variant(
         lambda env: env.np_random.uniform(-0.5, 0.5), lambda env, place: None
     ),
 )
+OffersAMask = type('OffersAMask', (Sound,), {
+    '__module__': __name__,
+    'reset': lambda self, **kwargs: (
+        Sound.reset(self, **kwargs)[0], {'legal_actions': [True, False]}
+    ),
+})
 Black = _variant(lambda env, sound: np.zeros_like(sound))
 FarAway = _variant(
     lambda env, sound: sound + 1000,

@@ -11,6 +11,7 @@ import warnings
 
 from absl import app
 from absl import flags
+import gin
 import gymnasium
 from gymnasium import spaces
 from gymnasium.utils import env_checker
@@ -21,6 +22,7 @@ from rnd_agents.environments import check
 from rnd_agents.environments import environment_rules
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
+from tests import masked_environments
 from tests.environments import broken_environments as broken
 from tests.train import binaries
 
@@ -68,6 +70,8 @@ TABLE = [
     ('NestedView', 'observation-copy', '^the observation of the', False),
     ('Endless', 'episode-end', 'has ended in 2000 random steps', True),
     ('LimitAsDeath', 'time-limit', 'All 5 .* 20 steps, terminated', True),
+    ('OffersAMask', 'action-mask',
+     "info 'legal_actions' looks like a mask of Discrete", True),
     ('TextWithTheTask', 'text', "the text 'task', such as '", True),
     ('LimitAsBoth', 'time-limit',
      '5 episodes of 5 ended both terminated and truncated', True),
@@ -169,6 +173,65 @@ def test_the_advice_on_a_disguised_time_limit_works(env_fn):
   assert time_step.is_last() and time_step.discount == 0.0
 
 
+_LAMPS = masked_environments.Lamps
+
+
+@pytest.mark.parametrize('kwargs', [
+    dict(place='info'),
+    dict(place='observation'),
+    dict(action_space=spaces.MultiDiscrete([2, 3], start=[-1, 4])),
+])
+def test_actions_that_a_mask_allows(kwargs):
+  report = _examine(
+      functools.partial(_LAMPS, **kwargs),
+      tries_agent=kwargs == dict(place='info'),
+      action_mask_key='legal',
+  )
+  assert _rules(report) == ['time-limit'] and not report.left_out
+  assert not any('mask' in line for line in report.observations)
+
+
+def test_wrapped_environments_with_masks():
+  report = _examine(
+      lambda: gymnasium.wrappers.TimeLimit(_LAMPS('observation'), 4),
+      action_mask_key='legal',
+  )
+  assert not report.findings
+  assert {episode.length for episode in report.episodes} == {4}
+
+
+def test_a_mask_that_gin_names():
+  gin.parse_config('load_environment.action_mask_key = "legal"')
+  assert _rules(_examine(_LAMPS)) == ['time-limit']
+
+
+@pytest.mark.parametrize('kwargs, where', [
+    (dict(place='info'), "info 'legal'"),
+    (dict(place='observation'), "observation 'legal'"),
+])
+def test_a_mask_that_nothing_names(kwargs, where):
+  report = _examine(functools.partial(_LAMPS, **kwargs))
+  assert _rules(report)[-1] == 'action-mask'
+  assert where in report.findings[-1].what
+  assert 'load_environment.action_mask_key' in str(report)
+  # What is no mask of these actions.
+  report = _examine(
+      functools.partial(_LAMPS, mask=np.ones(3, np.int8), **kwargs)
+  )
+  assert 'action-mask' not in _rules(report)
+
+
+def test_a_name_that_is_no_mask():
+  for key, words in ('lamp', 'neither of its observation'), (
+      'rest', 'MultiDiscrete action'
+  ):
+    report = _examine(
+        _LAMPS if key == 'lamp' else lambda: gymnasium.make('Pendulum-v1'),
+        action_mask_key=key,
+    )
+    assert report.faults and words in str(report)
+
+
 def test_the_error_lists_all_faults_with_their_fixes():
   with pytest.raises(check.EnvironmentCheckError) as caught:
     check.check_environment(broken.IgnoresTheSeed)
@@ -250,13 +313,6 @@ def test_a_callable_that_can_be_called_twice_only():
   assert _rules(report) == ['adapter']
   assert 'IndexError: pop from empty list' in report.findings[0].what
   assert report.left_out == ['all that follows this (fix it first)']
-
-
-def test_old_gym_is_told_the_way():
-  gym = pytest.importorskip('gym')
-  report = _examine(functools.partial(gym.make, 'CartPole-v1'))
-  assert 'must return a gymnasium.Env' in report.findings[0].what
-  assert 'single_environment.from_old_gym' in str(report)
 
 
 def test_faults_inside_of_wrappers():

@@ -140,6 +140,43 @@ def test_old_gym_ends_are_ends(limit, discounts):
   utils.validate_py_environment(env, episodes=2)
 
 
+@pytest.mark.parametrize('space, right, wrong, words', [
+    (gym.spaces.Discrete(3), 2, 3, 'from 0 to 2'),
+    (gym.spaces.MultiBinary(2), [0, 1], [0, 2], r'2 at index \[1\]'),
+    # Cast to bytes, it would be 44.
+    (gym.spaces.Box(0, 255, (1,), np.uint8), [255], np.array([300]), '300'),
+    (gym.spaces.Box(0, 1, (2,), np.float32), [0.5, 0], [500, 0], '500'),
+    (gym.spaces.Box(0, 1, (1,), np.float32), [1.0], [np.nan], 'nan'),
+    (
+        gym.spaces.Dict(b=gym.spaces.Discrete(2), a=gym.spaces.Discrete(9)),
+        dict(b=1, a=8), dict(b=2, a=0), "observation/b' is 2",
+    ),
+])
+@pytest.mark.parametrize('doing', ['reset', 'step'])
+def test_old_gym_observations_outside_of_their_space(
+    doing, space, right, wrong, words
+):
+  class Shows(OldSuccess):
+    observation_space = space
+    shown = right
+
+    def reset(self):
+      super().reset()
+      return self.shown
+
+    def step(self, action):
+      return self.shown, *super().step(action)[1:]
+
+  env = single_environment.from_old_gym(Shows())
+  np.testing.assert_equal(dict(o=env.reset().observation), dict(o=right))
+  utils.validate_py_environment(env, episodes=1)
+  env.reset()
+  env.gym.shown = wrong
+  with pytest.raises(failures.EnvironmentFailure, match=words) as caught:
+    env.reset() if doing == 'reset' else env.step(np.array(0))
+  assert str(caught.value).startswith(f'Shows: {doing} raised ')
+
+
 def test_a_dict_action_without_a_batch():
   gym_env = environments_for_tests.Steps(
       reward=lambda env: float(env.action['kind']),

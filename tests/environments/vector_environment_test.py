@@ -251,7 +251,7 @@ def test_the_name_of_a_mask_stays_a_mask():
     ({'time_steps': '12:00'}, {}),
 ])
 def test_infos_that_may_mean_something_else(caplog, info, expected):
-  infos._said.clear()
+  failures._said.clear()
   env = loaders.load_environment(
       environments_for_tests.Steps,
       2,
@@ -269,7 +269,7 @@ def test_infos_that_may_mean_something_else(caplog, info, expected):
 
 
 def test_an_info_that_is_ignored_is_mentioned_once(caplog):
-  infos._said.clear()
+  failures._said.clear()
   env = loaders.load_environment(
       environments_for_tests.Steps,
       2,

@@ -211,6 +211,79 @@ def test_statistics_from_inside_a_wrapper_that_changes_rewards(vectorization):
   env.close()
 
 
+class Remembers(environments_for_tests.Steps):
+  """Keeps the actions of an episode, and counts its resets."""
+
+  num_resets = 0
+
+  def begin(self):
+    self.num_resets += 1
+    self.actions = []
+
+  def step(self, action):
+    self.actions.append(action)
+    return super().step(action)
+
+
+@pytest.mark.parametrize(
+    'length, actions, resets', [(9, [1, 2], 1), (1, [], 3), (2, [], 2)]
+)
+def test_an_episode_begins_by_fire(length, actions, resets):
+  # Stable-Baselines3's FireResetEnv presses the second button after an end by
+  # the first one, too, and returns the observation before its last reset.
+  env = wrappers.FireReset(Remembers(length=length))
+  observation, info = env.reset(seed=3)
+  assert env.unwrapped.actions == actions and not info
+  assert env.unwrapped.num_resets == resets
+  np.testing.assert_array_equal(observation, [len(actions)])
+  if length == 9:
+    assert env.step(4)[:2] == (np.float32([3]), 3)
+  other = wrappers.FireReset(Remembers(), actions=(4,))
+  assert other.reset()[0] == [1] and other.unwrapped.actions == [4]
+
+
+def test_an_episode_begins_with_a_number_of_noops_that_its_seed_draws():
+  env = wrappers.NoopReset(Remembers(length=99), noop_action=3)
+  numbers = []
+  for seed in (0, 1, 2, 0):
+    env.reset(seed=seed)
+    expected = gymnasium.utils.seeding.np_random(seed)[0].integers(1, 31)
+    assert env.unwrapped.actions == [3] * expected
+    numbers.append(expected)
+  assert len(set(numbers)) > 1
+  assert max(numbers) <= 30
+  # An end on the way begins another episode, in which the rest is taken.
+  short = wrappers.NoopReset(Remembers(length=4))
+  observation, _ = short.reset(seed=0)
+  np.testing.assert_array_equal(observation, [numbers[0] % 4])
+  assert short.unwrapped.num_resets == 1 + numbers[0] // 4
+
+
+class Lives(environments_for_tests.Steps):
+  """Loses a life each third step; the third one ends the game."""
+
+  def __init__(self):
+    super().__init__(
+        length=9, info=lambda env: {'lives': 3 - env.num_steps // 3}
+    )
+
+
+def test_returns_end_with_a_life_and_the_game_with_the_last():
+  # As through Stable-Baselines3's EpisodicLifeEnv, without its step from a life
+  # to the next: ends are at steps 3, 6 and 9, and only the last is a reset.
+  env = loaders.load_environment(Lives, lives_key='lives', seed=0)
+  steps = [env.reset()] + [env.step(np.array([1])) for _ in range(9)]
+  np.testing.assert_array_equal(
+      [step.discount[0] for step in steps], [1, 1, 1, 0, 1, 1, 0, 1, 1, 0]
+  )
+  np.testing.assert_array_equal(
+      [step.observation[0, 0] for step in steps], range(10)
+  )
+  assert [bool(step.is_last()[0]) for step in steps] == [False] * 9 + [True]
+  (episode,) = env.pop_episodes()
+  assert episode.return_ == sum(range(10))
+
+
 class Entries(gymnasium.Env):
   """Observes 10 t, 10 t + 1, ..., always in the same array."""
 
@@ -285,6 +358,9 @@ def test_some_entries_need_a_flat_box(make):
     (wrappers.RoomsVisited, 'needs an ALE game'),
     (wrappers.AgentPosition, 'needs a MiniGrid task'),
     (wrappers.FixedWorld, 'needs a MiniGrid task'),
+    (functools.partial(wrappers.FireReset, actions=(9,)), 'FireReset.actions'),
+    (functools.partial(wrappers.NoopReset, noop_action=-1), 'noop_action must'),
+    (functools.partial(wrappers.NoopReset, noop_max=0), 'NoopReset.noop_max'),
 ])
 def test_environments_that_do_not_fit(wrap, message):
   with pytest.raises(ValueError, match=message):

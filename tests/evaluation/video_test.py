@@ -10,6 +10,7 @@ import gin
 import numpy as np
 import pytest
 
+from rnd_agents import errors
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import loaders
 from rnd_agents.evaluation import video
@@ -199,6 +200,31 @@ def test_without_imageio_the_error_says_what_to_install(monkeypatch):
   monkeypatch.setitem(sys.modules, 'imageio_ffmpeg', None)
   with pytest.raises(ImportError, match=r'pip install "rnd_agents\[video\]"'):
     video.record_episode(_maker(), _episode(0, [0, 0, 0]), 'f.mp4')
+
+
+def test_every_episode_is_a_file(tmp_path):
+  env = video.RecordEpisodes(Brighter('rgb_array'), str(tmp_path), 'play')
+  for seed, num_steps in ((0, 3), (2, 5), (1, 1)):
+    env.reset(seed=seed)
+    ends = [any(env.step(1)[2:4]) for _ in range(num_steps)]
+    assert ends[-1] == (seed != 1)
+  env.close()  # In the middle of the third one.
+  other = video.RecordEpisodes(Brighter('rgb_array'), str(tmp_path), 'play')
+  other.reset(seed=0)
+  other.close()
+  assert sorted(os.listdir(tmp_path)) == [
+      f'play_00000{i}.mp4' for i in range(4)
+  ]
+  for number, length in enumerate((4, 6, 2, 1)):
+    fps, frames = _read(str(tmp_path / f'play_00000{number}.mp4'))
+    assert fps == 12 and len(frames) == length
+    np.testing.assert_allclose(
+        [frame[:30, :30].mean() for frame in frames],
+        10 * np.arange(length),
+        atol=2,
+    )
+  with pytest.raises(errors.UserError, match="'render_mode': 'rgb_array'"):
+    video.RecordEpisodes(Brighter(), str(tmp_path))
 
 
 def test_an_environment_without_a_rate_has_30_frames_a_second(tmp_path):

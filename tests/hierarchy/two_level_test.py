@@ -15,6 +15,7 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
+from rnd_agents import agents
 from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents import networks
@@ -211,6 +212,66 @@ def test_a_level_with_a_replay_is_not_trained_on_rollouts():
   )
   with pytest.raises(errors.UserError, match='_ReplayAgent .*replay'):
     agent.train(utils.rollout(agent.upper))
+
+
+def test_levels_below_are_evaluated_as_they_act_in_training():
+  goals = _ActionGoals(utils.FLAT, utils.DISCRETE)
+  spec = ts.time_step_spec(goals.lower_observation_spec)
+  greedy = utils.build_agent(utils.FLAT)
+
+  def build(lower):
+    return hierarchy.TwoLevelAgent(
+        ts.time_step_spec(utils.FLAT), utils.DISCRETE, greedy, lower,
+        goals, goal_length=2, discount_factor=0.999,
+    )  # fmt: skip
+
+  def r2d3(**settings):
+    return agents.R2D3Agent(
+        spec,
+        utils.DISCRETE,
+        *networks.create_q_networks(spec.observation, utils.DISCRETE),
+        optimizer=utils.adam(),
+        collect_epsilon=tf.Variable([0.2, 0.7]),
+        **settings,
+    )
+
+  step = ts.restart(utils.sample(utils.FLAT, [5], 0), batch_size=5)
+
+  def acts(agent):
+    """Returns goals [5] and probabilities of actions [5, A]."""
+    result = agent.policy.distribution(step, agent.policy.get_initial_state(5))
+    return result.state['goal'], result.action.probs_parameter()
+
+  ppo = utils.build_agent(spec.observation)
+  found, probabilities = acts(build(ppo))
+  best = greedy.policy.action(step).action
+  np.testing.assert_array_equal(found, best)
+  observation = goals.observe(step.observation, best)
+  expected = ppo.collect_policy.distribution(
+      step._replace(observation=observation)
+  ).action.probs_parameter()
+  np.testing.assert_allclose(probabilities, expected, atol=1e-6)
+  assert np.all(np.max(probabilities, axis=-1) < 0.99)
+  # The mean of both epsilons: a third of it for each of three actions.
+  found, probabilities = acts(build(r2d3()))
+  np.testing.assert_array_equal(found, best)
+  ordered = np.sort(probabilities, axis=-1)
+  np.testing.assert_allclose(ordered, [[0.15, 0.15, 0.7]] * 5, atol=1e-6)
+  _, chosen = acts(build(r2d3(eval_epsilon=0.03)))
+  np.testing.assert_allclose(np.max(chosen, axis=-1), 0.98, atol=1e-6)
+  # The middle one of three levels samples its goals.
+  middle_goals = _ActionGoals(spec.observation, utils.DISCRETE)
+  middle = utils.build_agent(spec.observation)
+  two = hierarchy.TwoLevelAgent(
+      spec, utils.DISCRETE, middle,
+      utils.build_agent(middle_goals.lower_observation_spec),
+      middle_goals, goal_length=2, discount_factor=0.999,
+  )  # fmt: skip
+  many = ts.restart(tf.zeros([200, 3]), batch_size=200)
+  three = build(two)
+  state = three.policy.action(many, three.policy.get_initial_state(200)).state
+  assert len(np.unique(state['goal'])) == 1
+  assert len(np.unique(state['lower']['goal'])) > 1
 
 
 def test_three_levels_decide_at_their_own_times_and_all_learn():

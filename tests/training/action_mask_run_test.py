@@ -32,6 +32,7 @@ _MASKED = (
 )
 _OBSERVED = (*_MASKED, "Lamps.place = 'observation'")
 _REPLAY = [x for x in tiny_runs.DEMO_SETTINGS if 'ecall' not in x]
+_R2D3 = [x for x in tiny_runs.R2D3_SETTINGS if 'ecall' not in x]
 
 
 def test_a_recurrent_policy_of_two_shards_is_saved(tmp_path):
@@ -97,6 +98,18 @@ def test_a_replay_with_demonstrations_resumes(tmp_path):
   row = tiny_runs.rows(tmp_path / 'run', 'train')[-1]
   for name in ('td_loss', 'margin_loss', 'q_mean', 'target_mean'):
     assert math.isfinite(float(row[name])), name
+
+
+@pytest.fixture
+def _checked_numerics():
+  tf.debugging.enable_check_numerics()
+  yield
+  tf.debugging.disable_check_numerics()
+
+
+@pytest.mark.parametrize('settings', [tiny_runs.PPO_SETTINGS, _R2D3])
+def test_healthy_runs_hold_no_infinity(tmp_path, settings, _checked_numerics):
+  tiny_runs.train(tmp_path, 160, *_MASKED, settings=settings, seed=3)
 
 
 def test_a_demonstrated_action_that_the_mask_forbids():
