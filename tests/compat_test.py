@@ -346,7 +346,6 @@ print(hasattr(kind, 'tolerates_unreadable_objects'))
 @pytest.mark.parametrize(
     ('first', 'said'),
     [
-        ('os', 'tf_keras'),  # Nothing that matters.
         ('tensorflow', 'tf_keras'),
         ('tf_agents.agents', 'import rnd_agents before tensorflow'),
     ],

@@ -71,6 +71,15 @@ _LONGEST = (
 )
 
 
+def pytest_ignore_collect(collection_path, config):
+  """Imports no file for `-m versions` that has none of these tests."""
+  if config.option.markexpr == 'versions' and collection_path.is_file():
+    name = collection_path.relative_to(os.path.dirname(__file__)).as_posix()
+    if name not in {each.partition('::')[0] for each in _VERSIONS}:
+      return True
+  return None
+
+
 def pytest_collection_modifyitems(items):
   """Marks the tests of `make test-oldest` and `-newest`; sorts the files."""
   items.sort(key=lambda item: item.path.name not in _LONGEST)
@@ -101,8 +110,8 @@ def pytest_collection_finish():
 # Tests of agents and of whole runs. Formulas are tested in graphs as users run
 # them, also those of whole updates (`optimized_graphs`).
 _WITHOUT_GRAPPLER = (
-    'agents', 'collecting', 'docs', 'evaluation', 'examples', 'hierarchy',
-    'train', 'training',
+    'agents', 'archive', 'benchmarks', 'collecting', 'docs', 'evaluation',
+    'examples', 'hierarchy', 'train', 'training', 'workers',
 )
 
 

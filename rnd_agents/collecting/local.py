@@ -251,6 +251,8 @@ class _Steps:
         # has the same shape however its episodes end.
         num_steps=tf_environment.batch_size * (max_rows + 1),
     )
+    # Apart, so that `_take`, which takes long to trace, has one trace.
+    self._begin = common.function(self._begin_in_graph)
     self._take = common.function(self._take_in_graph)
 
   def take(
@@ -270,23 +272,19 @@ class _Steps:
     Returns:
       A tuple (rows [B, N, ...], policy state) of NumPy arrays.
     """
+    self._begin(None if first_row is None else as_tensors(first_row))
     return as_numpy(
-        self._take(
-            tf.constant(num_rows),
-            as_tensors(policy_state),
-            None if first_row is None else as_tensors(first_row),
-        )
+        self._take(tf.constant(num_rows), as_tensors(policy_state))
     )
 
-  def _take_in_graph(
-      self,
-      num_rows: tf.Tensor,
-      policy_state: types.NestedTensor,
-      first_row: trajectory.Trajectory | None,
-  ) -> tuple[trajectory.Trajectory, types.NestedTensor]:
+  def _begin_in_graph(self, first_row: trajectory.Trajectory | None) -> None:
     self._buffer.clear()
     if first_row is not None:
       self._buffer.add_batch(first_row)
+
+  def _take_in_graph(
+      self, num_rows: tf.Tensor, policy_state: types.NestedTensor
+  ) -> tuple[trajectory.Trajectory, types.NestedTensor]:
     _, policy_state = self._driver.run(
         policy_state=policy_state, maximum_iterations=num_rows
     )

@@ -52,22 +52,16 @@ def verify(
   ]
   leaves = [(name, leaf) for name, leaf in leaves if leaf.dtype.is_floating]
   good = [_is_good(leaf, mask, largest) for _, leaf in leaves]
-  all_good = [tf.reduce_all(each) for each in good]
 
   def message() -> tf.Tensor:
-    fault = tf.constant('')
-    for (name, leaf), each, is_good in zip(
-        leaves[::-1], good[::-1], all_good[::-1], strict=True
-    ):
-      fault = tf.cond(
-          is_good,
-          lambda fault=fault: fault,
-          lambda name=name, leaf=leaf, each=each: _fault(
-              name, leaf, each, outer_rank
-          ),
-      )
+    faults = [
+        _first_fault(name, leaf, each, outer_rank)
+        for (name, leaf), each in zip(leaves, good, strict=True)
+    ]
+    fault = tf.concat(faults, axis=0)[0]
     return tf.strings.join([fault, '. Nothing has changed.', advice])
 
+  all_good = [tf.reduce_all(each) for each in good]
   return require(tf.reduce_all(all_good), message) if leaves else []
 
 
@@ -147,20 +141,20 @@ def _is_good(
   return good | tf.reshape(~mask, shape)
 
 
-def _fault(
+def _first_fault(
     name: str, leaf: tf.Tensor, good: tf.Tensor, outer_rank: int
 ) -> tf.Tensor:
-  """Returns a string tensor that names the first bad number."""
-  index = tf.where(~good)[0]
+  """Returns strings [1] that name the first bad number; [0] if all are good."""
+  index = tf.where(~good)[:1]
   words = [
       f'{name} is ',
       tf.strings.as_string(tf.gather_nd(leaf, index), shortest=True),
       ' at place ',
-      tf.strings.as_string(index[0]),
+      tf.strings.as_string(index[:, 0]),
       ' of the batch',
   ]
   if outer_rank > 1:
-    words += [', step ', tf.strings.as_string(index[1])]
+    words += [', step ', tf.strings.as_string(index[:, 1])]
   return tf.strings.join(words)
 
 

@@ -149,35 +149,45 @@ def _terminate(save):
   os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_a_kill_within_the_first_interval_begins_anew(tmp_path, monkeypatch):
+@pytest.fixture(name='whole', scope='module')
+def _whole(tmp_path_factory):
+  """(folder, `Outcome`) of an exploration that was left alone."""
+  folder = tmp_path_factory.mktemp('whole')
+  return folder, _explore(folder, *_DRIFT)
+
+
+def test_a_kill_within_the_first_interval_begins_anew(
+    tmp_path, monkeypatch, whole
+):
   with monkeypatch.context() as context, pytest.raises(tiny_runs.Killed):
     _interrupt_save(context, 2, _kill)  # The first one is of iteration 0.
-    _explore(tmp_path / 'broken', *_DRIFT)
-  assert len(run_files.read_rows(tmp_path / 'broken')) > 1
-  assert _explore(tmp_path / 'broken', *_DRIFT).finished
-  _explore(tmp_path / 'whole', *_DRIFT)
-  _assert_same(tmp_path / 'broken', tmp_path / 'whole')
+    _explore(tmp_path, *_DRIFT)
+  assert len(run_files.read_rows(tmp_path)) > 1
+  assert _explore(tmp_path, *_DRIFT).finished
+  _assert_same(tmp_path, whole[0])
 
 
 @pytest.mark.parametrize('by', ['kill', 'SIGTERM'])
-def test_interrupted_is_bit_for_bit_uninterrupted(tmp_path, monkeypatch, by):
-  whole = _explore(tmp_path / 'whole', *_DRIFT)
+def test_interrupted_is_bit_for_bit_uninterrupted(
+    tmp_path, monkeypatch, by, whole
+):
+  folder, outcome = whole
   bindings = *_DRIFT, 'explore.save_interval_s = 0.0'
   with monkeypatch.context() as context:
     if by == 'kill':  # What was done since the last save is lost.
       _interrupt_save(context, 5, _kill)
       with pytest.raises(tiny_runs.Killed):
-        _explore(tmp_path / 'broken', *bindings)
+        _explore(tmp_path, *bindings)
     else:
       _interrupt_save(context, 4, _terminate)
-      stopped = _explore(tmp_path / 'broken', *bindings)
+      stopped = _explore(tmp_path, *bindings)
       assert not stopped.finished and stopped.env_steps < 600
       assert stopped.demonstrations is None
-      status = run_files.read_status(tmp_path / 'broken')
+      status = run_files.read_status(tmp_path)
       assert (status['state'], status['message']) == ('stopped', 'SIGTERM')
-  resumed = _explore(tmp_path / 'broken', *bindings)
-  assert resumed.finished and resumed.env_steps == whole.env_steps >= 600
-  _assert_same(tmp_path / 'broken', tmp_path / 'whole')
+  resumed = _explore(tmp_path, *_DRIFT)
+  assert resumed.finished and resumed.env_steps == outcome.env_steps >= 600
+  _assert_same(tmp_path, folder)
 
 
 def test_a_checkpoint_of_less_than_0_steps_is_refused(tmp_path):
@@ -241,10 +251,10 @@ gin.external_configurable(
 )
 
 
-def test_scores_are_rewards_of_all_wrappers(tmp_path):
-  plain = _explore(tmp_path / 'plain', *_DRIFT)
+def test_scores_are_rewards_of_all_wrappers(tmp_path, whole):
+  _, plain = whole
   wrapped = _explore(
-      tmp_path / 'wrapped',
+      tmp_path,
       *_DRIFT,
       'load_environment.wrappers = [@doubled_with_inner_statistics]',
   )

@@ -14,7 +14,6 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
-from tf_agents.utils import common
 
 from rnd_agents import agents
 from rnd_agents import errors
@@ -159,11 +158,9 @@ class _ActionGoals(hierarchy.Goals):
 
 
 @pytest.mark.parametrize(
-    ('wrap', 'core'),
-    [(common.function, None), (lambda train: train, networks.GRUCore)],
-    ids=['graph', 'memory'],
+    'core', [None, networks.GRUCore], ids=['no memory', 'memory']
 )
-def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(wrap, core):
+def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(core):
 
   def build():
     memory = dict(sizes=dict(core=core(4)), unroll_length=3) if core else {}
@@ -185,7 +182,6 @@ def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(wrap, core):
       goal_length=1,
       discount_factor=0.9,
   )
-  train = [wrap(each.train) for each in (flat, agent)]
   for seed in (1, 2):
     rollout = utils.rollout(flat, seed=seed)
     if core:
@@ -198,7 +194,7 @@ def test_with_goals_of_one_step_the_upper_level_is_the_flat_agent(wrap, core):
             lower=(),
         )
     )
-    expected, found = train[0](rollout), train[1](both)
+    expected, found = flat.train(rollout), agent.train(both)
     np.testing.assert_array_equal(found.extra.upper_loss, expected.loss)
   assert len(flat.variables) == len(upper.variables) > 10
   for a, b in zip(flat.variables, upper.variables, strict=True):

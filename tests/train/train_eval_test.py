@@ -14,7 +14,7 @@ from tests.train import binaries
 
 
 def test_rnd_ppo_from_another_directory(tmp_path):
-  result = binaries.start(
+  result = binaries.run(
       tmp_path,
       'train.train_eval',
       '--gin_file=cartpole',

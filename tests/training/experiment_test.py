@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import signal
+from unittest import mock
 
 import gin
 import numpy as np
@@ -28,7 +29,9 @@ from rnd_agents.training import runs
 from tests import tiny_runs
 
 
-def _run(root_dir, num_env_steps, *bindings, seed=1, train=tiny_runs.train):
+def _run(
+    root_dir, num_env_steps, *bindings, seed=1, train=tiny_runs.train, **more
+):
   return train(
       root_dir,
       num_env_steps,
@@ -36,6 +39,7 @@ def _run(root_dir, num_env_steps, *bindings, seed=1, train=tiny_runs.train):
       settings=tiny_runs.DEEP_SEA_SETTINGS,
       files=['deep_sea'],
       seed=seed,
+      **more,
   )
 
 
@@ -90,6 +94,7 @@ def test_learns_and_leaves_what_it_promises(tmp_path, caplog):
       'RNDPPOAgent.num_epochs = 4',
       'RNDPPOAgent.num_minibatches = 4',
       seed=0,
+      draws_curve=True,
   )
   assert result.finished
   assert result.eval_return == pytest.approx(0.99)
@@ -114,9 +119,9 @@ def test_learns_and_leaves_what_it_promises(tmp_path, caplog):
   assert not (tmp_path / 'videos').exists()
 
 
-def test_the_policy_of_the_best_evaluation_is_saved(tmp_path):
-  for num_env_steps in (640, 960):  # Also of a run that was resumed.
-    outcome = tiny_runs.train(
+def test_the_policy_of_the_best_evaluation_is_saved(tmp_path, monkeypatch):
+  def run(num_env_steps):
+    return tiny_runs.train(
         tmp_path,
         num_env_steps,
         'train_eval.save_policies = True',
@@ -124,6 +129,12 @@ def test_the_policy_of_the_best_evaluation_is_saved(tmp_path):
         'create_rnd_ppo_agent.learning_rate = 0.1',
         settings=tiny_runs.PPO_SETTINGS,
     )
+
+  with monkeypatch.context() as context, pytest.raises(tiny_runs.Killed):
+    killing = mock.Mock(side_effect=tiny_runs.Killed)
+    context.setattr(experiment, '_finish', killing)  # Before it saves them.
+    run(640)
+  outcome = run(960)
   returns = [
       float(row['return_mean']) for row in tiny_runs.rows(tmp_path, 'eval')
   ]

@@ -158,13 +158,12 @@ class _Count(callbacks.Callback):
 
 
 def _train(root_dir, callback):
-  tiny_runs.parse(
+  return tiny_runs.train(
+      root_dir,
       64 * 5,
       'train_eval.checkpoint_interval_iterations = 100',
       settings=tiny_runs.PPO_SETTINGS,
-  )
-  return experiment.train_eval(
-      os.fspath(root_dir), seed=5, callbacks=[callback]
+      callbacks=[callback],
   )
 
 

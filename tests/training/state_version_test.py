@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints of another form are refused: the form has a number."""
 
+import functools
 import zlib
 
 import gin
@@ -44,11 +45,24 @@ def _names(state, path=''):
       yield from _names(value, path)
 
 
+@pytest.fixture(name='folders', scope='module')
+def _folders(tmp_path_factory):
+  """Gives the folder of a run of a kind, which is made once."""
+
+  @functools.cache
+  def folder(kind):
+    root_dir = tmp_path_factory.mktemp('run')
+    perform, _ = _RUNS[kind]
+    perform(root_dir)
+    return root_dir
+
+  return folder
+
+
 @pytest.mark.parametrize('kind', _RUNS)
-def test_a_state_of_another_form_has_another_version(tmp_path, kind):
-  perform, checksum = _RUNS[kind]
-  perform(tmp_path)
-  *_, newest = sorted(tmp_path.glob('checkpoints/iteration_*/state.bin'))
+def test_a_state_of_another_form_has_another_version(folders, kind):
+  _, checksum = _RUNS[kind]
+  *_, newest = sorted(folders(kind).glob('checkpoints/iteration_*/state.bin'))
   with open(newest, 'rb') as file:
     names = '\n'.join(sorted(set(_names(plain_data.load(file)))))
   assert (runs.STATE_VERSION, zlib.crc32(names.encode())) == (13, checksum), (
@@ -58,10 +72,10 @@ def test_a_state_of_another_form_has_another_version(tmp_path, kind):
   )
 
 
-def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
-  tiny_runs.train(tmp_path, 160)
-  before = (tmp_path / 'metrics.csv').read_bytes()
+def test_a_checkpoint_of_another_version_is_refused(folders, monkeypatch):
+  root_dir = folders('RND-PPO')
+  before = (root_dir / 'metrics.csv').read_bytes()
   monkeypatch.setattr(runs, 'STATE_VERSION', runs.STATE_VERSION + 1)
   with pytest.raises(errors.SetupError, match='another version'):
-    tiny_runs.train(tmp_path, 320)
-  assert (tmp_path / 'metrics.csv').read_bytes() == before
+    tiny_runs.train(root_dir, 320)
+  assert (root_dir / 'metrics.csv').read_bytes() == before

@@ -76,18 +76,19 @@ class _Killer(callbacks.Callback):
 @pytest.mark.skipif(
     importlib.util.find_spec('ray') is None, reason='It needs Ray.'
 )
+@pytest.mark.usefixtures('optimized_graphs')  # As in the workers' processes.
 def test_workers_may_die_and_their_number_may_change(tmp_path):
   def train(name, make_shards, callback):
-    tiny_runs.parse(
+    return tiny_runs.train(
+        tmp_path / name,
         500,
         _SHARDS,
         'train_eval.max_lag_rounds = 1',
         'train_eval.eval_interval_env_steps = 128',
         'RNDPPOAgent.greedy_eval = False',
         settings=tiny_runs.PPO_SETTINGS,
-    )
-    return experiment.train_eval(
-        os.fspath(tmp_path / name), make_shards, seed=5, callbacks=[callback]
+        make_shards=make_shards,
+        callbacks=[callback],
     )
 
   train('here', None, callbacks.Callback())
