@@ -75,11 +75,12 @@ def joined(
       one of outputs [...] or [..., 1] for each stream.
     observation_spec: Spec of the environment's observations.
   """
-  is_one = isinstance(value_net, network.Network)
-  nets = [value_net] if is_one else list(value_net)
+  nets = [value_net]
+  if not isinstance(value_net, network.Network):
+    nets = list(value_net)
   specs = [net.create_variables(observation_spec) for net in nets]
   shapes = [getattr(spec, 'shape', None) for spec in specs]
-  if is_one and shapes != [[]]:
+  if isinstance(value_net, network.Network) and shapes != [[]]:
     return value_net
   if any(shape not in ([], [1]) for shape in shapes):
     raise errors.InvalidValue(

@@ -175,7 +175,8 @@ def test_specs_and_limits_are_those_of_the_original(env_id, package):
   else:
     limit = env.spec.max_episode_steps
   assert pool.gymnasium_vector_env.spec.max_episode_steps == limit
-  _play(pool, _actions(pool, 20))  # Within the spaces, which the adapter checks.
+  # Within the spaces, which the adapter checks.
+  _play(pool, _actions(pool, 20))
 
 
 def test_missions_and_rewards_of_minigrid():
