@@ -75,9 +75,11 @@ def joined(
       one of outputs [...] or [..., 1] for each stream.
     observation_spec: Spec of the environment's observations.
   """
-  nets = [value_net]
-  if not isinstance(value_net, network.Network):
-    nets = list(value_net)
+  nets: list[network.Network] = []
+  if isinstance(value_net, network.Network):
+    nets.append(value_net)
+  else:
+    nets += value_net
   specs = [net.create_variables(observation_spec) for net in nets]
   shapes = [getattr(spec, 'shape', None) for spec in specs]
   if isinstance(value_net, network.Network) and shapes != [[]]:
