@@ -16,8 +16,8 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.trajectories import trajectory as trajectory_lib
-from tf_agents.utils import common
 
+from rnd_agents import graph_calls
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.environments import episode_log
@@ -229,7 +229,7 @@ class Loop:
         for variable in variables
     ]
     # In one call, which takes a fraction of the time of one call a variable.
-    self._read_variables = common.function(
+    self._read_variables = graph_calls.GraphCall(
         lambda: [variable.read_value() for variable in variables]
     )
 
