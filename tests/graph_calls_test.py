@@ -10,18 +10,18 @@ import tensorflow as tf
 
 from rnd_agents import graph_calls
 
-_Pair = collections.namedtuple("_Pair", ("a", "b"))
+_Pair = collections.namedtuple('_Pair', ('a', 'b'))
 
 
 def _polynomial(pair, more, offset):
-  result = pair.a * pair.b["x"] + tf.cast(more[0], tf.float32)
-  return _Pair(
-    result if offset is None else result + offset, {"n": tf.size(result)}
-  )
+  result = pair.a * pair.b['x'] + tf.cast(more[0], tf.float32)
+  if offset is not None:
+    result += offset
+  return _Pair(result, {'n': tf.size(result)})
 
 
-@pytest.mark.parametrize("as_tensors", [True, False])
-@pytest.mark.parametrize("eagerly", [True, False])
+@pytest.mark.parametrize('as_tensors', [True, False])
+@pytest.mark.parametrize('eagerly', [True, False])
 def test_nests_of_any_shapes_and_none(as_tensors, eagerly):
   calls = []
 
@@ -38,15 +38,15 @@ def test_nests_of_any_shapes_and_none(as_tensors, eagerly):
         for offset in (None, np.float32(0.5)):
           a, x = rng.normal(size=[2, size]).astype(np.float32)
           more = (np.arange(size), ())
-          args = _Pair(a, {"x": x}), more, offset
+          args = _Pair(a, {'x': x}), more, offset
           if as_tensors:
             args = tf.nest.map_structure(
-              lambda leaf: None if leaf is None else tf.constant(leaf), args
+                lambda leaf: None if leaf is None else tf.constant(leaf), args
             )
           found = call(*args)
           expected = a * x + np.arange(size) + (offset or 0.0)
           np.testing.assert_allclose(found.a, expected, rtol=1e-6)
-          assert found.b["n"] == size
+          assert found.b['n'] == size
   finally:
     tf.config.run_functions_eagerly(False)
   # A trace for each shape and place of None at most.
@@ -64,7 +64,7 @@ def test_variables_and_random_numbers_are_those_of_the_moment():
   call = graph_calls.GraphCall(step)
   values = [call(np.float32([1, 1])) for _ in range(3)]
   np.testing.assert_allclose(
-    [value for value, _ in values], [[2, 3], [3, 4], [4, 5]]
+      [value for value, _ in values], [[2, 3], [3, 4], [4, 5]]
   )
   other = tf.random.Generator.from_seed(3)
   for _, drawn in values:

@@ -82,10 +82,14 @@ class Counters(tf.Module):
       wall_time_s: float = 0.0,
   ) -> None:
     """Adds to the counters."""
-    self._iteration.assign_add(iterations)
-    self._env_steps.assign_add(env_steps)
-    self._episodes.assign_add(episodes)
-    self._wall_time_s.assign_add(wall_time_s)
+    for variable, number in (
+        (self._iteration, iterations),
+        (self._env_steps, env_steps),
+        (self._episodes, episodes),
+        (self._wall_time_s, wall_time_s),
+    ):
+      if number:
+        variable.assign_add(number)
 
 
 class Learner(abc.ABC):
