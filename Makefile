@@ -76,8 +76,12 @@ $(BIN)/pip:
 # there already and this changes nothing.
 $(STAMP): setup.py rnd_agents/version.py | $(BIN)/pip
 	@echo "Installing rnd_agents[$(EXTRAS)] into $(VENV) (some minutes)."
-	@$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' \
-	  $(PINS)
+	@# pip names each package that it looks for; its errors come as they are.
+	@{ $(BIN)/python -m pip install --progress-bar off \
+	  --editable '.[$(EXTRAS)]' $(PINS); echo $$? > $(VENV)/.status; } \
+	  | sed -nu -e 's/^Collecting \([^ ]*\).*/  \1/p' \
+	    -e 's/^Installing collected packages.*/  installing/p'; \
+	  exit $$(cat $(VENV)/.status)
 	@$(BIN)/python -m pip install --quiet --no-deps tf-agents==0.19.0
 	@touch $@
 

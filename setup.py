@@ -122,6 +122,17 @@ setuptools.setup(
         'rnd_agents': ['py.typed'],
         'rnd_agents.gin_configs': ['*.gin', '**/*.gin'],
     },
+    entry_points={
+        'console_scripts': [
+            'rnd-check = rnd_agents.environments.check:run',
+            'rnd-collect-demos = train.collect_demos:run',
+            'rnd-evaluate = train.evaluate:run',
+            'rnd-explore = train.explore:run',
+            'rnd-plot = rnd_agents.plotting.__main__:run',
+            'rnd-sweep = train.sweep:run',
+            'rnd-train = train.train_eval:run',
+        ]
+    },
     zip_safe=False,
     classifiers=[
         'Intended Audience :: Science/Research',

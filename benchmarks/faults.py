@@ -15,7 +15,7 @@ comparison of checksums a state of another checkpoint is found by this program.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import contextlib
 import logging
 import os
@@ -51,7 +51,7 @@ _TRAINING = (
     'train_eval.save_policies = False',
 )
 # Gin file, bindings, and the configurable that has the length.
-_KINDS = {
+KINDS = {
     'ppo': (
         'deep_sea.gin',
         (
@@ -85,18 +85,29 @@ _KINDS = {
         'explore',
     ),
 }
-_NUM_ENV_STEPS = (192, 256)  # When it is stopped, and of the whole run.
+NUM_ENV_STEPS = (192, 256)  # When it is stopped, and of the whole run.
 
 
-def _run(kind: str, root_dir: pathlib.Path, num_env_steps: int) -> None:
-  """Begins a run, or continues it."""
-  gin_file, bindings, settings = _KINDS[kind]
+def run(
+    kind: str,
+    root_dir: pathlib.Path,
+    num_env_steps: int,
+    more: Sequence[str] = (),
+) -> None:
+  """Begins a short run, or continues it.
+
+  Args:
+    kind: One of `KINDS`.
+    root_dir: Folder of the run.
+    num_env_steps: Length of the run.
+    more: Bindings of gin.
+  """
+  gin_file, bindings, settings = KINDS[kind]
   gin.clear_config()
-  gin_files.parse(
-      [gin_file], [*bindings, f'{settings}.num_env_steps = {num_env_steps}']
-  )
-  run = exploration.explore if kind == 'archive' else experiment.train_eval
-  run(os.fspath(root_dir))
+  length = f'{settings}.num_env_steps = {num_env_steps}'
+  gin_files.parse([gin_file], [*bindings, length, *more])
+  begin = exploration.explore if kind == 'archive' else experiment.train_eval
+  begin(os.fspath(root_dir))
 
 
 def _numbers(root_dir: pathlib.Path) -> dict[str, bytes]:
@@ -165,8 +176,8 @@ class Faults:
     self._kind = kind
     self._copy = folder / 'copy'
     self._stopped = folder / 'stopped'
-    _run(kind, self._stopped, _NUM_ENV_STEPS[0])
-    _run(kind, folder / 'whole', _NUM_ENV_STEPS[1])
+    run(kind, self._stopped, NUM_ENV_STEPS[0])
+    run(kind, folder / 'whole', NUM_ENV_STEPS[1])
     self._numbers = _numbers(folder / 'whole')
 
   @property
@@ -199,7 +210,7 @@ class Faults:
     try:
       with warnings.catch_warnings():
         warnings.simplefilter('ignore')  # The log is what a user reads.
-        _run(self._kind, self._copy, _NUM_ENV_STEPS[1])
+        run(self._kind, self._copy, NUM_ENV_STEPS[1])
       if _numbers(self._copy) == self._numbers:
         ending = 'same numbers'
     except errors.UserError as error:
@@ -241,18 +252,24 @@ def _check(kind: str, folder: pathlib.Path) -> int:
   return failures
 
 
-def main() -> int:
-  """Runs the command line; returns its exit status."""
-  parser = argparse.ArgumentParser(description=__doc__.split('\n', 1)[0])
-  parser.add_argument('--only', default=','.join(_KINDS))
+def prepare() -> None:
+  """Makes this process fit for many short runs."""
   # Tracing and other threads take longer than such runs.
   tf.config.run_functions_eagerly(True)
   tf.config.threading.set_intra_op_parallelism_threads(1)
   tf.config.threading.set_inter_op_parallelism_threads(1)
   pictures.Pictures.after_evaluation = pictures.draw_curve = mock.Mock()
   logging.getLogger('absl').propagate = False
+
+
+def main() -> int:
+  """Runs the command line; returns its exit status."""
+  parser = argparse.ArgumentParser(description=__doc__.split('\n', 1)[0])
+  parser.add_argument('--only', default=','.join(KINDS))
+  arguments = parser.parse_args()
+  prepare()
   failures = 0
-  for kind in parser.parse_args().only.split(','):
+  for kind in arguments.only.split(','):
     with contextlib.ExitStack() as stack:
       folder = stack.enter_context(tempfile.TemporaryDirectory())
       failures += _check(kind, pathlib.Path(folder))

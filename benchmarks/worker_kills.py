@@ -7,9 +7,9 @@
 A victim is a worker, the learner, or one of Ray's own processes on this machine
 (the raylet, its agent, the head of the cluster), whose end the learner does not
 survive. A run whose learner has ended is started again with the same command.
-At the end metrics.csv is compared with that of the same run in one process. Each
-kill of the learner prints what it held at that moment (resident memory, open
-files, threads) and the files of its folder: none of them grows with the kills.
+At the end metrics.csv is compared with that of the same run in one process.
+Each kill of the learner prints what it held at that moment (resident memory,
+open files, threads) and the files of its folder: none grows with the kills.
 """
 
 import argparse

@@ -4,6 +4,7 @@
 
 import collections
 import os
+import pathlib
 import re
 import runpy
 import shutil
@@ -155,6 +156,18 @@ def test_build_holds_the_packages_and_the_gin_files(tmp_path):
       for path in lib.rglob('*')
       if path.is_file()
   }
+
+
+def test_commands_are_programs(monkeypatch):
+  scripts = _setup_arguments(monkeypatch)['entry_points']['console_scripts']
+  for script in scripts:
+    name, _, place = script.partition(' = ')
+    module, _, function = place.partition(':')
+    path = pathlib.Path(_ROOT, *module.split('.')).with_suffix('.py')
+    code = path.read_text()
+    assert f'def {function}() -> None:' in code
+    assert f'`{name}`' in code
+  assert len(scripts) == 7
 
 
 def test_changelog_begins_with_this_version():

@@ -34,6 +34,7 @@ from absl import app
 from absl import flags
 
 from rnd_agents import errors
+from rnd_agents import programs
 from rnd_agents import tables
 
 if TYPE_CHECKING:  # TensorFlow takes seconds to load.
@@ -301,6 +302,10 @@ def _summary(kept: Sequence['recorder_lib.Demonstration'], path: str) -> str:
   )
 
 
+def run() -> None:
+  """Runs the program, as the command `rnd-collect-demos` does."""
+  programs.run_program(main, define_flags)
+
+
 if __name__ == '__main__':
-  define_flags(flags.FLAGS)
-  app.run(main)
+  run()

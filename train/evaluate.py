@@ -20,6 +20,7 @@ from absl import app
 from absl import flags
 
 from rnd_agents import errors
+from rnd_agents import programs
 from rnd_agents import tables
 
 if TYPE_CHECKING:  # TensorFlow takes seconds to load.
@@ -194,6 +195,10 @@ def _record(path: str, episode: 'episode_log.Episode') -> None:
   )
 
 
+def run() -> None:
+  """Runs the program, as the command `rnd-evaluate` does."""
+  programs.run_program(main, define_flags)
+
+
 if __name__ == '__main__':
-  define_flags(flags.FLAGS)
-  app.run(main)
+  run()

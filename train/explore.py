@@ -14,6 +14,7 @@ from absl import app
 from absl import flags
 from absl import logging
 
+from rnd_agents import programs
 from train import streams
 
 
@@ -23,6 +24,9 @@ def define_flags(values: flags.FlagValues) -> None:
   flags.DEFINE_string(
       'root_dir', None, 'Folder of the exploration, which the same command'
       ' resumes. Default: runs/NAME_OF_GIN_FILE/seed_SEED.', **to)
+  flags.DEFINE_bool(
+      'fresh', False, 'Begin a new exploration; what --root_dir holds is moved'
+      ' to its folder earlier/N.', **to)
   flags.DEFINE_multi_string(
       'gin_file', None, 'A gin file: a path, or the bare name of one that comes'
       ' with the package. Later ones win.', required=True, **to)
@@ -49,6 +53,7 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   from rnd_agents import errors
   from rnd_agents.archive import exploration
   from rnd_agents.training import gin_files
+  from rnd_agents.training import run_directory
 
   name = os.path.splitext(os.path.basename(args.gin_file[-1]))[0]
   root_dir = os.path.expanduser(  # In --root_dir=~/x no shell does.
@@ -57,6 +62,8 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   try:
     gin_files.parse(args.gin_file, args.gin_bindings)
     logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
+    if args.fresh:
+      run_directory.set_aside(root_dir)
     result = exploration.explore(root_dir, seed=args.seed)
   except errors.UserError as error:
     print(f'explore: {errors.message_of(error)}', file=sys.stderr)
@@ -78,6 +85,10 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   return 1
 
 
+def run() -> None:
+  """Runs the program, as the command `rnd-explore` does."""
+  programs.run_program(main, define_flags)
+
+
 if __name__ == '__main__':
-  define_flags(flags.FLAGS)
-  app.run(main)
+  run()

@@ -4,6 +4,7 @@
 
 import logging
 import os
+import shutil
 import sys
 
 
@@ -27,3 +28,9 @@ def print_outcome(text: str) -> None:
     logging.warning('%s on standard output: %s', error.strerror, text)
     # Else Python writes the rest of its buffer as it ends, and fails again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def path_of(command: str) -> str:
+  """Returns how a shell finds a command of this Python's environment."""
+  path = os.path.join(os.path.dirname(sys.executable), command)
+  return command if shutil.which(command) or not os.path.exists(path) else path

@@ -29,10 +29,11 @@ from absl import app
 from absl import flags
 
 from rnd_agents import errors
+from rnd_agents import programs
 from rnd_agents import run_files
 from train import run_processes
 
-_TRAIN = (sys.executable, '-m', 'train.train_eval')
+_TRAIN = programs.command('train.train_eval')
 _TAIL_LINES = 6  # Of the log of a run that failed.
 
 
@@ -324,6 +325,10 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   return status
 
 
+def run() -> None:
+  """Runs the program, as the command `rnd-sweep` does."""
+  programs.run_program(main, define_flags)
+
+
 if __name__ == '__main__':
-  define_flags(flags.FLAGS)
-  app.run(main)
+  run()

@@ -16,6 +16,7 @@ from absl import flags
 from absl import logging
 
 from rnd_agents import errors
+from rnd_agents import programs
 from train import streams
 
 _ROOT_DIR = flags.DEFINE_string(
@@ -37,6 +38,11 @@ _GIN_BINDINGS = flags.DEFINE_multi_string(
 )
 _SEED = flags.DEFINE_integer(
     'seed', 0, 'Seed of environments, networks, policy and shuffling.'
+)
+_FRESH = flags.DEFINE_bool(
+    'fresh',
+    False,
+    'Begin a new run; what --root_dir holds is moved to its folder earlier/N.',
 )
 _WORKERS = flags.DEFINE_integer(
     'workers',
@@ -67,6 +73,7 @@ def main(argv: Sequence[str]) -> None:
   # Here and not above: flags answer at once, TensorFlow takes seconds.
   from rnd_agents.training import experiment  # pylint: disable=g-import-not-at-top
   from rnd_agents.training import gin_files  # pylint: disable=g-import-not-at-top
+  from rnd_agents.training import run_directory  # pylint: disable=g-import-not-at-top
 
   name = os.path.splitext(os.path.basename(_GIN_FILE.value[-1]))[0]
   root_dir = os.path.expanduser(  # In --root_dir=~/x no shell does.
@@ -75,6 +82,8 @@ def main(argv: Sequence[str]) -> None:
   try:
     gin_files.parse(_GIN_FILE.value, _GIN_BINDINGS.value)
     logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
+    if _FRESH.value:
+      run_directory.set_aside(root_dir)
     result = experiment.train_eval(
         root_dir, _make_shards(), seed=_SEED.value
     )
@@ -94,7 +103,7 @@ def main(argv: Sequence[str]) -> None:
       f'{last}{result.env_steps:,} environment steps in'
       f' {result.wall_time_s:.0f} s\n'
       f'Learning curve: {result.picture or "not drawn"}\n'
-      f'TensorBoard: tensorboard --logdir={root_dir}'
+      f'TensorBoard: {streams.path_of("tensorboard")} --logdir={root_dir}'
   )
   if not result.finished:
     sys.exit('Stopped before the end: the same command continues.')
@@ -115,5 +124,10 @@ def _make_shards() -> Callable[..., Any] | None:
   )
 
 
+def run() -> None:
+  """Runs the program, as the command `rnd-train` does."""
+  programs.run_program(main)
+
+
 if __name__ == '__main__':
-  app.run(main)
+  run()

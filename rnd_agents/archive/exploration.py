@@ -5,7 +5,6 @@
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
-import time
 from typing import Any, NamedTuple
 
 from absl import logging
@@ -212,14 +211,10 @@ class ExplorationRun(runs.BaseRun):
   def iterations(self) -> Iterator[int]:
     """Yields the steps of each iteration; counts them, and writes rows."""
     interval = self.config.log_interval_env_steps
-    counted_s = time.monotonic()
     for num_env_steps in self.explorer.iterations():
       num_intervals = self.counters.env_steps // interval
-      now = time.monotonic()
-      self.counters.add(
-          iterations=1, env_steps=num_env_steps, wall_time_s=now - counted_s
-      )
-      counted_s = now
+      self.counters.add(iterations=1, env_steps=num_env_steps)
+      self.count_time()
       if self.counters.env_steps // interval > num_intervals:
         self.write_row()
       yield num_env_steps

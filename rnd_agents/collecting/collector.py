@@ -60,11 +60,15 @@ class Rollout(NamedTuple):
     num_old_rows: how many of the first rows the rollout before had, too: 1, or
       0 in the first rollout after a reset.
     episodes: the episodes that ended.
+    environment_time_s: seconds in the steps of the environments.
+    policy_time_s: seconds of the driver apart from that.
   """
 
   trajectory: trajectory_lib.Trajectory
   num_old_rows: int
   episodes: Sequence[episode_log.Episode]
+  environment_time_s: float = 0.0
+  policy_time_s: float = 0.0
 
   @property
   def is_new(self) -> np.ndarray:
@@ -302,6 +306,8 @@ class Shards:
         ),
         rollouts[0].num_old_rows,
         episodes,
+        sum(rollout.environment_time_s for rollout in rollouts),
+        sum(rollout.policy_time_s for rollout in rollouts),
     )
 
   def report(self) -> list[dict[str, float]]:

@@ -9,6 +9,7 @@ checkpoint.
 from collections.abc import Iterator, Sequence
 import contextlib
 import functools
+import time
 from typing import Any
 
 from absl import logging
@@ -106,13 +107,20 @@ class LocalCollector(collector.Collector):
           policy.get_initial_state(self.num_environments)
       )
     num_old_rows = int(self._last_row is not None)
+    begun_s = time.perf_counter()
     with self._environment_failures():
       rows, self._policy_state = steps.take(
           num_steps + 1 - num_old_rows, self._policy_state, self._last_row
       )
+    driver_time_s = time.perf_counter() - begun_s
+    environment_time_s = self._environment.pop_step_time_s()
     self._last_row = tf.nest.map_structure(lambda x: x[:, -1].copy(), rows)
     rollout = collector.Rollout(
-        rows, num_old_rows, self._environment.pop_episodes()
+        rows,
+        num_old_rows,
+        self._environment.pop_episodes(),
+        environment_time_s,
+        driver_time_s - environment_time_s,
     )
     self._env_steps += rollout.num_env_steps
     return rollout

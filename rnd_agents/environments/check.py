@@ -39,6 +39,7 @@ from tf_agents.typing import types
 from rnd_agents import _compat
 from rnd_agents import errors
 from rnd_agents import observations
+from rnd_agents import programs
 from rnd_agents import ranges
 from rnd_agents.environments import environment_rules as rules
 from rnd_agents.environments import gymnasium_spaces
@@ -562,6 +563,10 @@ def main(
   return 1 if report.faults else 0
 
 
+def run() -> None:
+  """Runs the program, as the command `rnd-check` does."""
+  programs.run_program(main, define_flags)
+
+
 if __name__ == '__main__':
-  define_flags()
-  app.run(main)
+  run()

@@ -10,6 +10,7 @@ the next episode. So B environments need one call per step and no Python loop.
 from collections.abc import Callable, Sequence
 import contextlib
 import pickle
+import time
 from typing import Any
 
 import gymnasium
@@ -134,6 +135,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._step_observers: list[StepObserver] = []
     self._restored = None  # A time step that the next reset returns.
     self._ended_indices = _NO_INDICES  # Of environments, in the step before.
+    self._step_time_s = 0.0
 
   @property
   def batched(self) -> bool:
@@ -216,6 +218,11 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     At most the newest 100,000. Episodes that a reset ended are left out.
     """
     return self._episodes.pop()
+
+  def pop_step_time_s(self) -> float:
+    """Returns the seconds spent in steps since the last call."""
+    step_time_s, self._step_time_s = self._step_time_s, 0.0
+    return step_time_s
 
   def running_returns(self) -> np.ndarray:
     """Returns the sums of rewards of the running episodes, float64 [B].
@@ -456,6 +463,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     return time_step
 
   def _step(self, action: Any) -> ts.TimeStep:
+    begun_s = time.perf_counter()
     self._restored = None
     observation, raw_reward, reward, terminated, truncated, self._infos = (
         self._inside('step', self._raw_step, self._convert_action(action))
@@ -477,6 +485,7 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
       discount[last] = 1.0 - np.asarray(terminated)[last]
       self._episodes.finish(last.tolist(), terminated, self._infos)
     self._discount_lives(step_type, discount)
+    self._step_time_s += time.perf_counter() - begun_s
     return self._observed(ts.TimeStep(step_type, reward, discount, observation))
 
   def _discount_lives(

@@ -87,7 +87,11 @@ def make_batch(
   )
   if vectorization in _OWN_VECTORS:
     make_own = _checked_own_vector(
-        name, vectorization, make_vector, wrappers or action_mask_key, seeding
+        name,
+        vectorization,
+        make_vector,
+        bool(wrappers) or action_mask_key is not None,
+        seeding,
     )
     with _making(name):
       own = make_own(num_environments)
@@ -146,17 +150,17 @@ def _checked_own_vector(
     name: str,
     vectorization: str,
     make_vector: Callable[[int], vector.VectorEnv] | None,
-    wrappers: Wrappers | str | None,
+    has_wrappers: bool,
     seeding: episode_seeds.EpisodeSeeds | None,
 ) -> Callable[[int], vector.VectorEnv]:
   """Returns `make_vector`; raises EnvironmentSetupError if it is unusable."""
   if make_vector is None:
     raise failures.EnvironmentSetupError(
         f'{name} has no vector environment: vectorization={vectorization!r}'
-        " needs an id that has one. Use 'sync' or 'async', or"
+        " needs a Gymnasium id that has one. Use 'sync' or 'async', or"
         ' VectorPyEnvironment(vector_env) for one of your own.'
     )
-  if wrappers or seeding is not None:
+  if has_wrappers or seeding is not None:
     raise failures.EnvironmentSetupError(
         'wrappers, action_repeat, action_mask_key and seeding are for single'
         f' environments, and vectorization={vectorization!r} has none; use'

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 import copy
 from typing import Any
 
+from absl import logging
 import numpy as np
+import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
@@ -39,7 +41,8 @@ class VisitCounts:
     first reset may have the `grid_size`, (width, height); positions beyond
     1,000 are ignored;
   * `plane`: observations of two numbers, in 50 x 50 cells between the bounds of
-    the observation space; numbers outside count in the cell at the edge;
+    the observation space; numbers outside count in the cell at the edge. In a
+    nest the entry `position`, or else the only one of two bounded numbers;
   * `board`: observations [H, W] with a single one among zeros, as of DeepSea.
 
   Register `observe` as a step observer of a `VectorPyEnvironment`: it keeps
@@ -66,17 +69,21 @@ class VisitCounts:
     self._kind: str | None = None  # Not known before the first time step.
     self._least_shape = (1, 1)  # Of the counts, but of a plane.
     self._counts = np.zeros((0, 0), np.int64)  # [H, W]; rooms: [1, 24].
-    self._low = self._high = None  # [2], of a plane.
+    self._low: np.ndarray | None = None  # [2], of a plane.
+    self._high: np.ndarray | None = None
+    self._leaf_name = 'observation'
     self._pending: list[np.ndarray] = []  # Arrays [n, ...].
     observation_spec = action_masks.without_mask(observation_spec)
     self._observation_shape = getattr(observation_spec, 'shape', None)
-    if self._observation_shape == (2,):
-      low, high = (
-          np.broadcast_to(getattr(observation_spec, bound, np.inf), 2)
-          for bound in ('minimum', 'maximum')
-      )
-      if (np.abs([low, high]) < _LARGEST_BOUND).all() and (low < high).all():
-        self._low, self._high = low.astype(np.float64), high.astype(np.float64)
+    leaves = tf.nest.flatten(observation_spec)
+    bounds = {i: _bounds(spec) for i, spec in enumerate(leaves)}
+    planes = {i: found for i, found in bounds.items() if found is not None}
+    if len(planes) > 1:
+      planes = {i: planes[i] for i in planes if leaves[i].name == 'position'}
+    self._leaf = 0  # Of a plane: which of the observations, flat.
+    if len(planes) == 1:
+      [(self._leaf, (self._low, self._high))] = planes.items()
+      self._leaf_name = leaves[self._leaf].name or 'observation'
 
   @classmethod
   def from_states(cls, states: Sequence[dict[str, Any]]) -> 'VisitCounts':
@@ -113,7 +120,7 @@ class VisitCounts:
     if self._kind == _NOTHING:
       return
     if self._kind == PLANE:
-      values = observation
+      values = tf.nest.flatten(observation)[self._leaf]
     elif self._kind == BOARD:
       values = _squares(observation)
     else:
@@ -162,7 +169,8 @@ class VisitCounts:
     if self._kind != PLANE or low is None or high is None:
       return heat_maps.grid_image(counts, title)
     x_label, y_label = _LABELS.get(
-        self._name.partition('-')[0], ('observation[0]', 'observation[1]')
+        self._name.partition('-')[0],
+        (f'{self._leaf_name}[0]', f'{self._leaf_name}[1]'),
     )
     return heat_maps.visitation_image(
         counts, x_label, y_label, (low[0], high[0], low[1], high[1]), title
@@ -190,6 +198,14 @@ class VisitCounts:
       if np.isin(board, (0, 1)).all() and (board.sum(axis=(1, 2)) == 1).all():
         self._kind = BOARD
         self._least_shape = tuple(shape)
+    position = infos.get('position')
+    if self._kind == _NOTHING and position is not None:
+      logging.info(
+          "No heat map: info['position'] is drawn if it is an array of two"
+          ' integers, the cell (x, y), below %d. Two numbers of a plane are'
+          ' drawn if they are an observation with bounds.',
+          _LARGEST_GRID,
+      )
 
   def _count_pending(self) -> None:
     """Adds the pending steps to the counts."""
@@ -212,6 +228,18 @@ class VisitCounts:
     values = values[(values >= 0).all(axis=1)]
     add = heat_maps.cell_counts(values, least_shape=least_shape)
     self._counts = _sum(self._counts, add)
+
+
+def _bounds(spec: Any) -> tuple[np.ndarray, np.ndarray] | None:
+  """Returns the bounds of an observation of two numbers; None for others."""
+  if getattr(spec, 'shape', None) != (2,):
+    return None
+  low, high = (
+      np.broadcast_to(getattr(spec, bound, np.inf), 2).astype(np.float64)
+      for bound in ('minimum', 'maximum')
+  )
+  has_range = (np.abs([low, high]) < _LARGEST_BOUND).all()
+  return (low, high) if has_range and (low < high).all() else None
 
 
 def _are_integers(

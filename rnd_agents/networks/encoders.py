@@ -26,10 +26,14 @@ ImageLayerFn = Callable[..., tf.keras.layers.Layer]
 # Convolutions as (filters, kernel size, stride), VALID padding.
 # Mnih et al., 2015; the RND authors' RND networks use the same.
 NATURE_CONV_LAYERS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
+# For pictures too small for them: 24x24 pixels become 800 features. Without
+# strides they would be 25,600, whose dense layer takes most of the time.
+SMALL_CONV_LAYERS = ((16, 4, 2), (32, 3, 2))
 # For grids of a few cells, such as MiniGrid's 7x7 view.
 GRID_CONV_LAYERS = ((32, 3, 1), (64, 3, 1))
 
 _SMALLEST_NATURE_IMAGE = 36
+_SMALLEST_SMALL_IMAGE = 12
 
 
 def picture_shape(spec: tf.TensorSpec) -> tuple[int, ...] | None:
@@ -136,6 +140,8 @@ def default_conv_layers(shape: Sequence[int]) -> keras_layers.ConvLayers:
   side = min(shape[:2])
   if side >= _SMALLEST_NATURE_IMAGE:
     return NATURE_CONV_LAYERS
+  if side >= _SMALLEST_SMALL_IMAGE:
+    return SMALL_CONV_LAYERS
   return GRID_CONV_LAYERS if side >= observations.SMALLEST_GRID else ()
 
 
@@ -279,6 +285,9 @@ def create_encoder(
     An `EncodingNetwork` with orthogonal weights (gain sqrt 2) and zero biases.
     Its output has the type `compute_dtype`.
   """
+  keras_layers.check_activation(
+      'create_encoder.conv_activation', conv_activation
+  )
   if image_layer_fn is not None:
     _check_image_layer_fn(image_layer_fn, observation_spec, conv_layers)
   _check_pixel_exponent(

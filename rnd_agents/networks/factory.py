@@ -15,6 +15,7 @@ from tf_agents.typing import types
 
 from rnd_agents import action_masks
 from rnd_agents import errors
+from rnd_agents import ranges
 from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import encoders
 from rnd_agents.networks import keras_layers
@@ -26,6 +27,12 @@ from rnd_agents.networks import rnd_network
 # `RNDPPOAgent(..., **create_networks(...)._asdict())`.
 Networks = collections.namedtuple(
     'Networks', ('actor_net', 'value_net', 'rnd_network', 'target_rnd_network')
+)
+
+
+# Each head is built in turn: a million would take hours without a word.
+_NUM_VALUES = ranges.Range(
+    lambda x: 1 <= x <= 100 and x % 1 == 0, 'an integer from 1 to 100'
 )
 
 
@@ -143,9 +150,11 @@ def create_networks(
       owner,
       fc_layer_params=fc_layer_params,
       value_fc_layer_params=value_fc_layer_params or (),
-      num_values=(num_values,),
   )
-  check_activation(owner, activation)
+  ranges.check(
+      dict(num_values=_NUM_VALUES), dict(num_values=num_values), f'{owner}.'
+  )
+  keras_layers.check_activation(f'{owner}.activation', activation)
   check_convolutions(owner, observation_spec, conv_layers=conv_layers)
   _check_trunks(fc_layer_params, value_fc_layer_params, residual_heads, core)
 
@@ -228,17 +237,6 @@ def check_units(owner: str, **layers: Any) -> None:
         raise errors.InvalidValue(
             f'{owner}.{name} must hold integers from 1, got {number!r}.'
         )
-
-
-def check_activation(owner: str, activation: Any) -> None:
-  """Raises InvalidValue for an unknown Keras activation."""
-  try:
-    tf.keras.activations.get(activation)
-  except (TypeError, ValueError) as error:
-    raise errors.InvalidValue(
-        f'{owner}.activation: unknown Keras activation {activation!r}; try'
-        " 'tanh', 'relu' or 'elu'."
-    ) from error
 
 
 def check_core(core: Any, owner: str) -> None:

@@ -19,6 +19,17 @@ Activation = str | Callable[[tf.Tensor], tf.Tensor]
 ConvLayers = Sequence[tuple[int, int, int]]
 
 
+def check_activation(name: str, activation: Any) -> None:
+  """Raises InvalidValue, with the parameter's name, for an unknown one."""
+  try:
+    tf.keras.activations.get(activation)
+  except (TypeError, ValueError) as error:
+    raise errors.InvalidValue(
+        f'{name}: unknown Keras activation {activation!r}; try'
+        " 'tanh', 'relu' or 'elu'."
+    ) from error
+
+
 class FreshOrthogonal(tf.keras.initializers.Initializer):
   """Draws new orthogonal weights at every call.
 

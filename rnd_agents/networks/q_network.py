@@ -176,7 +176,7 @@ def create_q_networks(
       fc_layer_params=fc_layer_params,
       head_units=() if head_units is None else (head_units,),
   )
-  factory.check_activation(owner, activation)
+  keras_layers.check_activation(f'{owner}.activation', activation)
   seen_spec = action_masks.without_mask(observation_spec)
   factory.check_convolutions(owner, seen_spec, conv_layers=conv_layers)
   cores = (None, None) if core is None else (core, core.fresh())

@@ -20,11 +20,11 @@ import os
 import sys
 from typing import Any
 
-from absl import app
 from absl import flags
 import numpy as np
 
 from rnd_agents import errors
+from rnd_agents import programs
 from rnd_agents import run_files
 from rnd_agents import tables
 from rnd_agents.plotting import drawing
@@ -253,6 +253,10 @@ def main(argv: Sequence[str], args: flags.FlagValues = flags.FLAGS) -> int:
   return 0
 
 
+def run() -> None:
+  """Runs the program, as the command `rnd-plot` does."""
+  programs.run_program(main, define_flags)
+
+
 if __name__ == '__main__':
-  define_flags(flags.FLAGS)
-  app.run(main)
+  run()

@@ -71,16 +71,13 @@ class Log(Callback):
   """Counts the iteration and writes a row of metrics."""
 
   def after_iteration(self, run: runs.Run, iteration: loops.Iteration) -> None:
-    time_s = sum(iteration.timings.values())
-    run.counters.add(
-        iterations=1,
-        episodes=len(iteration.episodes),
-        wall_time_s=time_s + run.save_time_s,
-    )
+    run.counters.add(iterations=1, episodes=len(iteration.episodes))
+    run.count_time()
     if iteration.episodes:
       iteration.metrics.update(run.summarize('train', iteration.episodes))
     run.workers = run.collector.report()
     timings, steps = iteration.timings, iteration.num_env_steps
+    time_s = timings['collect_time_s'] + timings['train_time_s']
     run.log.write(
         'train',
         run.counts(),
@@ -149,20 +146,19 @@ class Evaluate(Callback):
     begun = time.monotonic()
     episodes = run.evaluator.run()
     eval_time_s = time.monotonic() - begun
+    run.count_time()
     run.log.write(
         'eval',
         run.counts(),
         run.summarize('eval', episodes),
         dict(
-            wall_time_s=run.counters.wall_time_s + eval_time_s,
-            eval_time_s=eval_time_s,
+            wall_time_s=run.counters.wall_time_s, eval_time_s=eval_time_s
         ),
     )
     run.success_rate = run.log.last('eval', 'success_rate')
     if self._best is not None:
       self._best.after_evaluation(run.log.last('eval', 'return_mean'))
     self._pictures.after_evaluation(run, episodes)
-    run.counters.add(wall_time_s=time.monotonic() - begun)
 
   def get_state(self) -> Any:
     return dict(

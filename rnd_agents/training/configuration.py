@@ -22,8 +22,9 @@ from rnd_agents import errors
 from rnd_agents.training import gin_values
 
 # Settings of how a run is carried out and watched. Its numbers do not depend on
-# them (except on a 'vector_entry_point' or a pool of envpool that implements the
-# task otherwise), so that also a finished run may be started again with another value.
+# them (except on a 'vector_entry_point' or a pool of envpool that implements
+# the task otherwise), so that also a finished run may be started again with
+# another value.
 _OF_EXECUTION = frozenset({
     'train_eval.num_env_steps',
     'train_eval.stop_at_success_rate',

@@ -31,7 +31,10 @@ class Iteration(NamedTuple):
     finite: whether each floating variable of the agent is finite, by its name.
     episodes: the episodes that ended.
     num_env_steps: environment steps, all environments together.
-    timings: seconds by name, `collect_time_s` and `train_time_s` among them.
+    timings: seconds by name: `collect_time_s`, of which the environments took
+      `environment_time_s`, the driver with the policy `policy_time_s`, and the
+      hand-over of variables and rows the rest; and `train_time_s`. Those of
+      workers are sums over all of them.
   """
 
   metrics: dict[str, float]
@@ -68,7 +71,7 @@ class Counters(tf.Module):
 
   @property
   def wall_time_s(self) -> float:
-    """Seconds of training and evaluation, start-up apart."""
+    """Seconds of the loop with its callbacks, start-up apart."""
     return float(self._wall_time_s.numpy())
 
   def add(
@@ -275,12 +278,15 @@ class Loop:
     while True:
       start = time.monotonic()
       train_time_s, num_env_steps = 0.0, 0
+      environment_time_s = policy_time_s = 0.0
       episodes: list[episode_log.Episode] = []
       for _ in range(self._rollout_length // self._collect_length):
         self._learner.explore(self._counters.env_steps)
         rollout = self._collect(self._collect_length)
         new_env_steps = rollout.num_env_steps
         num_env_steps += new_env_steps
+        environment_time_s += rollout.environment_time_s
+        policy_time_s += rollout.policy_time_s
         episodes += rollout.episodes
         self._learner.add(rollout.trajectory, rollout.is_new)
         del rollout  # To have one copy of Atari's frames, not two.
@@ -295,6 +301,8 @@ class Loop:
           num_env_steps,
           dict(
               collect_time_s=max(total_s - train_time_s, 1e-9),
+              environment_time_s=environment_time_s,
+              policy_time_s=policy_time_s,
               train_time_s=max(train_time_s, 1e-9),
           ),
       )

@@ -26,6 +26,7 @@ from rnd_agents.networks import precision
 
 CONFIG_FILE = 'operative_config.gin'
 _LOCK_FILE = '.lock'
+_EARLIER_FOLDER = 'earlier'  # Of runs that were set aside.
 _RECORDED_PACKAGES = (
     'rnd_agents',
     'tensorflow',
@@ -86,6 +87,40 @@ def locked(root_dir: str) -> Iterator[None]:
       # Closing is not enough: a worker that was just forked has the file open.
       with contextlib.suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def set_aside(root_dir: str) -> None:
+  """Moves what a folder holds into `earlier/N` inside it, for a new run.
+
+  Plots and tables leave runs within the folder of a run out.
+
+  Args:
+    root_dir: The run's folder; it may be missing.
+
+  Raises:
+    SetupError: If the folder cannot be written, or another process uses it.
+  """
+  with locked(root_dir):
+    stays = {_LOCK_FILE, _EARLIER_FOLDER}
+    # A kill in between leaves no run that looks whole.
+    names = sorted(set(os.listdir(root_dir)) - stays)
+    if not names:
+      return
+    number = 1
+    while os.path.lexists(
+        path := os.path.join(root_dir, _EARLIER_FOLDER, str(number))
+    ):
+      number += 1
+    try:
+      os.makedirs(path)
+      for name in names:
+        os.rename(os.path.join(root_dir, name), os.path.join(path, name))
+    except OSError as error:
+      raise errors.SetupError(
+          f'The earlier run in --root_dir={root_dir} cannot be set aside:'
+          f' {error.strerror}. Choose another folder.'
+      ) from error
+    logging.info('The earlier run is in %s.', path)
 
 
 def _lock(file: TextIO, root_dir: str) -> None:

@@ -12,6 +12,7 @@ import re
 import signal
 import socket
 import threading
+import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from absl import logging
@@ -76,7 +77,7 @@ class Outcome(NamedTuple):
     eval_return: mean return of the last evaluation; None before the first.
     best_eval_return: mean return of the best one; None if no policy is saved.
     env_steps: environment steps, random ones included.
-    wall_time_s: seconds of the loop, without the start-up.
+    wall_time_s: seconds of the loop with its callbacks, without the start-up.
     picture: path of the learning curve; None if it could not be drawn.
   """
 
@@ -122,6 +123,8 @@ class BaseRun(abc.ABC):
   stopped_by: str | None = None
   save_time_s: float = 0.0
   _is_amid_iteration: bool = dataclasses.field(init=False, default=False)
+  # When `count_time` was called last.
+  _counted_s: float = dataclasses.field(init=False, default=0.0)
 
   @abc.abstractmethod
   def get_state(self) -> dict[str, Any]:
@@ -173,6 +176,12 @@ class BaseRun(abc.ABC):
         iteration=self.counters.iteration, env_steps=self.counters.env_steps
     )
 
+  def count_time(self) -> None:
+    """Counts the seconds since the last call; `iterate` begins the clock."""
+    now_s = time.monotonic()
+    self.counters.add(wall_time_s=now_s - self._counted_s)
+    self._counted_s = now_s
+
   def write_status(self, state: str, message: str = '', **facts: Any) -> None:
     """Writes `status.json`; arguments as for `run_directory.write_status`."""
     run_directory.write_status(
@@ -187,6 +196,7 @@ class BaseRun(abc.ABC):
 
   def save(self) -> None:
     """Writes a checkpoint."""
+    self.count_time()
     self.checkpoints.save(
         self.counters.iteration,
         lambda: dict(
@@ -311,6 +321,7 @@ class BaseRun(abc.ABC):
       iterations: What the callbacks get, one after the other.
       prepare: Called after the callbacks' `begin`, before the first iteration.
     """
+    self._counted_s = time.monotonic()
     with contextlib.ExitStack() as stack:
       for callback in self.callbacks:
         stack.callback(callback.end, self)

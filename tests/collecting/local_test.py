@@ -3,6 +3,7 @@
 """Tests of the local collector and of shards."""
 
 import functools
+import time
 
 import gymnasium
 import numpy as np
@@ -27,9 +28,10 @@ class Counting(environments_for_tests.Steps):
   action_space = gymnasium.spaces.Discrete(7)
   num_episodes = 0
 
-  def __init__(self, fails_after=None):
+  def __init__(self, fails_after=None, step_time_s=0.0):
     super().__init__(length=5)
     self._fails_after = fails_after
+    self._step_time_s = step_time_s
 
   def begin(self):
     self.num_episodes += 1
@@ -41,6 +43,7 @@ class Counting(environments_for_tests.Steps):
   def reward(self):
     if self.num_episodes == self._fails_after:
       raise OSError('The simulator is gone.')
+    time.sleep(self._step_time_s)
     return float(self.action)
 
 
@@ -114,6 +117,22 @@ def test_rows_follow_on_each_other_and_tell_what_the_environment_did():
   np.testing.assert_allclose(
       returns, [rows.reward[1, :5].sum(), rows.reward[1, 6:11].sum()]
   )
+
+
+def test_seconds_of_slow_environments_are_theirs():
+  shards = collector.Shards(
+      [
+          local.LocalCollector(_recipe(index, step_time_s=0.01))
+          for index in range(2)
+      ]
+  )
+  shards.reset()
+  begun_s = time.perf_counter()
+  # Four steps of two environments, in two shards.
+  rollout = shards.collect(None, 4)
+  seconds = time.perf_counter() - begun_s
+  assert rollout.environment_time_s > 4 * 2 * 2 * 0.01
+  assert 0 < rollout.policy_time_s < seconds - rollout.environment_time_s
 
 
 def test_state_of_plain_arrays_goes_on_in_another_collector():

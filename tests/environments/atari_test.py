@@ -212,7 +212,7 @@ def test_signs_are_what_is_trained_on_and_returns_stay_raw(vectorization):
     (dict(game='Montezuma'), "Unknown Atari game 'Montezuma'"),
     (dict(game='ALE/Pong-v4'), 'Unknown Atari game'),
     (dict(game='Pong', vectorization='vector_entry_point',
-          wrappers=[wrappers.RoomsVisited]), 'seeding are for single'),
+          wrappers=[wrappers.RoomsVisited]), 'seeding are for'),
     (dict(game='Pong', vectorization='vector_entry_point',
           render_mode='rgb_array'), 'does not render'),
     (dict(game='Pong', num_environments=0), 'at least 1'),

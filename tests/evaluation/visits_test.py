@@ -50,6 +50,45 @@ def test_plane_within_bounds_equals_the_slow_loop():
   assert counts.kind == 'plane'
 
 
+def _named(name, **bounds):
+  return array_spec.BoundedArraySpec((2,), np.float32, name=name, **bounds)
+
+
+@pytest.mark.parametrize(
+    'others',
+    [
+        {},
+        {'speed': _named('speed')},  # Without bounds.
+        {'goal': _named('goal', minimum=0, maximum=9)},
+    ],
+)
+def test_a_position_in_a_nest_is_a_plane(others):
+  bounds = dict(minimum=[-1, -2], maximum=[1, 6])
+  counts = visits.VisitCounts(
+      {**others, 'position': _named('position', **bounds)}
+  )
+  rng = np.random.default_rng(0)
+  points = rng.normal(size=[4, 2]).astype(np.float32)
+  observation = {name: points + 3 for name in others} | {'position': points}
+  counts.observe(ts.restart(observation, batch_size=4), {})
+  np.testing.assert_array_equal(
+      counts.counts(), _slow_plane(points, [-1, -2], [1, 6])
+  )
+
+
+def test_positions_that_are_not_drawn_are_told(caplog):
+  counts = visits.VisitCounts(
+      {name: _named(name, minimum=0, maximum=1) for name in 'ab'}
+  )
+  with caplog.at_level('INFO', 'absl'):
+    counts.observe(
+        ts.restart({name: np.zeros([3, 2]) for name in 'ab'}, batch_size=3),
+        {'position': np.full([3, 2], 0.5)},
+    )
+  assert counts.kind is None
+  assert "info['position']" in caplog.text
+
+
 @pytest.mark.parametrize('stop', [100, 256, 300])
 def test_state_goes_on_where_it_was(stop):
   rng = np.random.default_rng(2)

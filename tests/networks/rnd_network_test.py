@@ -85,7 +85,9 @@ def _convolve(values, kernel, bias, stride):
   return np.where(result < 0, 0.2 * result, result)
 
 
-@pytest.mark.parametrize(('size', 'strides'), [(36, [4, 2, 1]), (9, [1, 1])])
+@pytest.mark.parametrize(
+    ('size', 'strides'), [(36, [4, 2, 1]), (15, [2, 2]), (9, [1, 1])]
+)
 def test_default_convolutions_place_by_place(size, strides):
   network = rnd_network.RNDNetwork(
       tf.TensorSpec([size, size, 2], tf.float32),

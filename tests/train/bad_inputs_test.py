@@ -197,6 +197,8 @@ _TABLE = {
         'create_rnd_networks.conv_layers = ((8, 3),)': '{} .*list.*8, 3',
         'create_rnd_networks.conv_layers = ((8, 3, 0),)': '{} .*triples',
         "create_networks.activation = 'tan'": "{}.* 'tan'",
+        "create_encoder.conv_activation = 'tan'": "{}.* 'tan'",
+        'create_networks.num_values = 1_000_000': '{} .*from 1 to 100',
         "load_environment.vectorization = 'threads'": (
             "vectorization .*'async'.*not 'threads'"
         ),

@@ -11,6 +11,7 @@ import sys
 from absl import flags
 import pytest
 
+from rnd_agents import programs
 from rnd_agents.plotting import __main__ as plotting
 from tests import source_tree
 from train import collect_demos
@@ -19,6 +20,7 @@ from train import explore
 from train import sweep
 
 _TRAINING_FLAGS = [
+    'fresh',
     'gin_bindings',
     'gin_file',
     'ray_address',
@@ -43,8 +45,13 @@ def _names(program):
     ('rnd_agents.plotting', _names(plotting)),
 ])
 def test_help(tmp_path, module, names):
+  # Installed commands and sweeps start programs so, wherever they are.
+  (tmp_path / 'train.py').write_text('raise SystemExit("not ours")')
+  start = programs.command(module)
+  if module == 'rnd_agents.plotting':
+    start = (sys.executable, '-m', module)
   result = subprocess.run(
-      [sys.executable, '-X', 'importtime', '-m', module, '--help'],
+      [start[0], '-X', 'importtime', *start[1:], '--help'],
       cwd=tmp_path,
       env=dict(os.environ, PYTHONPATH=str(source_tree.ROOT)),
       capture_output=True,

@@ -5,6 +5,7 @@
 import dataclasses
 import os
 import signal
+import time
 from typing import Any, NamedTuple
 
 import gin
@@ -13,6 +14,7 @@ import pytest
 
 from rnd_agents import agents
 from rnd_agents import errors
+from rnd_agents import run_files
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from rnd_agents.training import loops
@@ -131,15 +133,20 @@ def test_what_lacks_a_method_is_no_way_of_training(tmp_path):
 
 
 # Callbacks.
+_PAUSE_S = 0.2
+
+
 class _Count(callbacks.Callback):
   """Counts iterations over all starts; stops the run after some of them."""
 
-  def __init__(self, last=None):
+  def __init__(self, last=None, pause_s=0.0):
     self.count = 0
     self._last = last
+    self._pause_s = pause_s
 
   def after_iteration(self, run, iteration):
     self.count += 1
+    time.sleep(self._pause_s)
     if self.count == self._last:
       run.stop('the test')
 
@@ -165,8 +172,20 @@ def _train(root_dir, callback):
 def _whole(tmp_path_factory):
   """Folder of a run that was left alone."""
   folder = tmp_path_factory.mktemp('whole')
-  _train(folder, _Count())
+  _train(folder, _Count(pause_s=_PAUSE_S))
   return folder
+
+
+def test_the_wall_clock_has_the_callbacks_in_it(whole):
+  rows = [
+      row.values
+      for row in run_files.read_rows(whole, 'timings.csv')
+      if row.phase == 'train'
+  ]
+  phases = ('collect_time_s', 'train_time_s')
+  loop_s = sum(row[name] for row in rows for name in phases)
+  pauses_s = _PAUSE_S * (len(rows) - 1)
+  assert run_files.wall_time_s(whole) > (loop_s + pauses_s) * (1 - 1e-4)
 
 
 def test_a_run_that_a_callback_stops_goes_on_from_there(tmp_path, whole):

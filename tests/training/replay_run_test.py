@@ -369,7 +369,7 @@ def test_saving_now_and_then(monkeypatch):
 
 
 def test_evaluations_keep_to_multiples_of_their_interval():
-  counters = types.SimpleNamespace(wall_time_s=0.0, add=lambda wall_time_s: 0)
+  counters = types.SimpleNamespace(wall_time_s=0.0)
   evaluated = []
   run = types.SimpleNamespace(
       config=types.SimpleNamespace(
@@ -377,6 +377,7 @@ def test_evaluations_keep_to_multiples_of_their_interval():
       ),
       counters=counters,
       stopped_by=None,
+      count_time=lambda: None,
       evaluator=types.SimpleNamespace(
           run=lambda: evaluated.append(counters.env_steps)
       ),

@@ -98,6 +98,25 @@ def test_a_worker_of_a_killed_process_does_not_keep_the_lock(tmp_path):
     os.kill(worker, signal.SIGKILL)
 
 
+def test_runs_that_are_set_aside_stay_whole(tmp_path):
+  root_dir = tmp_path / 'seed_0'
+  run_directory.set_aside(str(root_dir))  # There is none.
+  for text in ('first', 'second'):
+    run_directory.set_aside(str(root_dir))
+    (root_dir / 'train').mkdir()
+    (root_dir / 'train' / 'events').write_text(text)
+  run_directory.set_aside(str(root_dir))
+  assert sorted(os.listdir(root_dir)) == ['.lock', 'earlier']
+  for number, text in ((1, 'first'), (2, 'second')):
+    path = root_dir / 'earlier' / str(number) / 'train' / 'events'
+    assert path.read_text() == text
+  (root_dir / 'metrics.csv').touch()
+  with run_directory.locked(str(root_dir)):
+    with pytest.raises(errors.SetupError, match='in use'):
+      run_directory.set_aside(str(root_dir))
+  assert (root_dir / 'metrics.csv').exists()
+
+
 def test_record_names_versions_settings_and_command(tmp_path, monkeypatch):
   monkeypatch.setenv('TF_ENABLE_ONEDNN_OPTS', '0')
   run_directory.record_run(tmp_path, {'a.b': '1'}, seed=7)

@@ -1,0 +1,56 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the programs of the command line, installed or by `python -m`."""
+
+from collections.abc import Callable, Sequence
+import sys
+from typing import Any
+
+from absl import app
+from absl import flags
+
+
+def run_program(
+    main: Callable[..., Any],
+    define_flags: Callable[[flags.FlagValues], Any] | None = None,
+) -> None:
+  """Runs a program with the flags of the command line, and ends the process.
+
+  Modules of the working directory can be imported, as with `python -m`, but
+  come last: somebody's train.py does not take the place of ours.
+
+  Args:
+    main: Function of the command line without its flags; it returns the exit
+      status.
+    define_flags: Defines the program's flags; None if that was done.
+  """
+  if '' not in sys.path:
+    sys.path.append('')
+  if define_flags is not None:
+    define_flags(flags.FLAGS)
+  module = sys.modules[main.__module__]
+  if sys.argv[0] == '-c' and module.__file__:
+    sys.argv[0] = module.__file__  # For run.json and usage messages.
+  # absl looks for the help in the main module and for its flags under this
+  # name.
+  sys.modules['__main__'].__doc__ = module.__doc__
+  own_flags = flags.FLAGS.flags_by_module_dict().get(main.__module__, ())
+  for flag in own_flags:
+    flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
+  app.run(main)
+
+
+def command(module: str) -> Sequence[str]:
+  """Returns a command that starts a program, for other processes.
+
+  Args:
+    module: Module with a function `run`, such as 'train.train_eval'.
+  """
+  package, _, name = module.rpartition('.')
+  # As for `run_program`: -c and -m have the working directory first.
+  return (
+      sys.executable,
+      '-c',
+      'import sys; sys.path.append(sys.path.pop(0));'
+      f' from {package} import {name}; {name}.run()',
+  )
