@@ -274,6 +274,11 @@ def run(
     _log_observations(
         config.training.whitened_observations(agent), eval_environment
     )
+    weights = [v for v in agent.collect_policy.variables() if v.trainable]
+    logging.info(
+        'The networks of the collect policy have %s weights.',
+        f'{sum(v.shape.num_elements() for v in weights):,}',
+    )
     run = runs.Run(
         config,
         seeds,
