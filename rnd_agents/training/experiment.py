@@ -274,9 +274,9 @@ def run(
     _log_observations(
         config.training.whitened_observations(agent), eval_environment
     )
-    weights = [v for v in agent.collect_policy.variables() if v.trainable]
+    weights = [v for v in agent.policy.variables() if v.trainable]
     logging.info(
-        'The networks of the collect policy have %s weights.',
+        'The networks of the policy have %s weights.',
         f'{sum(v.shape.num_elements() for v in weights):,}',
     )
     run = runs.Run(
