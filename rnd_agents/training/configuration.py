@@ -11,6 +11,7 @@ import dataclasses
 import difflib
 import functools
 import inspect
+import re
 import tokenize
 from typing import Any
 
@@ -178,7 +179,15 @@ def parse_text(text: str, file: str = '') -> Configuration:
       line = statement.location.line_num
     return Configuration(tuple(bindings), tuple(includes), tuple(imports))
   except SyntaxError as error:
-    wrong = f'{error.msg} Line {error.lineno}: {(error.text or "").strip()}'
+    wrong = error.msg
+    word = re.search(r"^malformed.*Failed to parse token '(\w+)'", wrong, re.S)
+    if word:
+      name = word[1]
+      wrong = (
+          f'{name} is no value: write @{name} for a function or a class,'
+          f" %{name} for a macro, '{name}' for a text."
+      )
+    wrong += f' Line {error.lineno}: {(error.text or "").strip()}'
   except (tokenize.TokenError, RecursionError) as error:
     if isinstance(error, RecursionError) or 'nested' in str(error):
       wrong = f'Brackets are nested too deeply after line {line}.'

@@ -240,9 +240,11 @@ def _explain(error: Exception) -> str:
     instead = _INSTEAD.get(parameter, 'its caller passes it already.')
     return f'{name}.{parameter} has no effect: {instead}'
   close = []
-  match = re.search(r"[Nn]o configurable matching '([^']+)'", message)
+  match = re.search(
+      r"[Nn]o configurable matching (?:reference )?'@?([^'()]+)", message
+  )
   if match:
-    name = match.group(1).rpartition('.')[2]
+    name = match.group(1).rpartition('/')[2].rpartition('.')[2]
     close = difflib.get_close_matches(name, _configurables(), n=3)
   match = re.search(
       r"Configurable '([\w.]+)' doesn't have a parameter named '(\w+)'", message

@@ -173,6 +173,8 @@ def test_a_file_may_be_included_twice(tmp_path):
         (b'train_eval.num_shards = 1\nA = (1,\n', 'bracket.*after line 1'),
         (b"A = 1\nB = 2\nC = '''1\n", 'quotation mark.*after line 2'),
         (b'train_eval.num_shards = 1 2\n', 'Expected newline.*Line 1'),
+        (b'train_eval.seed = 1\nA = create_rnd\n', 'write @create_rnd.*Line 2'),
+        (b'A = @create_rdn\n', 'Did you mean create_rnd'),
         (b'A = ' + 5_000 * b'[' + 5_000 * b']', 'nested too deeply'),
         (b'A = ' + 330 * b'[' + 330 * b']', 'nested too deeply'),
     ],
