@@ -46,6 +46,7 @@ def test_setup_requirements(monkeypatch):
       'box2d',
       'cluster',
       'dev',
+      'envpool',
       'minigrid',
       'mujoco',
       'reverb',

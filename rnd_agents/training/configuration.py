@@ -184,7 +184,7 @@ def parse_text(text: str, file: str = '') -> Configuration:
     if word:
       name = word[1]
       wrong = (
-          f'{name} is no value: write @{name} for a function or a class,'
+          f'{name} needs a sign: write @{name} for a function or a class,'
           f" %{name} for a macro, '{name}' for a text."
       )
     wrong += f' Line {error.lineno}: {(error.text or "").strip()}'
