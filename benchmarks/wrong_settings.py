@@ -8,9 +8,9 @@ The settings are those that a short run of each kind uses, from its operative
 gin file. Each one gets values that its type allows and its meaning mostly does
 not: negative, zero, huge and infinite numbers, lists without items and with a
 negative one, a text that names nothing. A start must end in an error for the
-user that names the setting (or a binding of the same configurable, where two of
-them contradict each other), or the run must finish. Tracebacks, errors that
-name nothing and runs that stand still are printed; there must be none. What was
+user that names the setting (or one that it contradicts), or the run must
+finish, or find that its numbers are not finite. Tracebacks, errors that name
+nothing and runs that stand still are printed; there must be none. What was
 accepted is printed, too: for people, since some of it is right.
 """
 
@@ -38,6 +38,8 @@ _WRONG: dict[Any, tuple[str, ...]] = {
     str: ("''", "'no such'"),
     tuple: ('()', '(-1,)', '(0,)'),
 }
+# The message names the other one of two settings that contradict each other.
+_OTHER_NAMES = {'create_rnd_ppo_agent.curiosity_fn': 'num_values'}
 _NUM_ENV_STEPS = 128
 _LIMIT_S = 300  # A run takes some seconds.
 
@@ -61,6 +63,8 @@ def _bindings(root_dir: pathlib.Path) -> list[tuple[str, str]]:
     parameter = configuration.parameters_of(function)[binding.parameter]
     kinds = _kinds(gin_values.annotation_of(parameter))
     values = [value for kind in kinds for value in _WRONG.get(kind, ())]
+    if binding.parameter == 'num_env_steps':
+      values.remove('1_000_000_000_000')  # A long run.
     found += [(binding.name, value) for value in dict.fromkeys(values)]
   return found
 
@@ -79,10 +83,13 @@ def _outcome(kind: str, root_dir: pathlib.Path, name: str, value: str) -> str:
   try:
     faults.run(kind, root_dir, _NUM_ENV_STEPS, [f'{name} = {value}'])
   except errors.UserError as error:
-    scope_free = name.rpartition('/')[2]
-    selector, _, parameter = scope_free.rpartition('.')
-    named = parameter in str(error) or f'{selector}.' in str(error)
-    return 'refused' if named else f'unnamed: {error}'
+    setting = name.rpartition('/')[2]
+    selector, _, parameter = setting.rpartition('.')
+    names = parameter, f'{selector}.', _OTHER_NAMES.get(setting, parameter)
+    if any(each in str(error) for each in names):
+      return 'refused'
+    # Numbers that grow beyond all bounds are found when they are.
+    return 'diverged' if 'Refused: ' in str(error) else f'unnamed: {error}'
   except _StandsError:
     return 'stands'
   except Exception as error:  # pylint: disable=broad-exception-caught
