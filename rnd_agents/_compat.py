@@ -408,3 +408,17 @@ def release_environment(tf_environment: Any) -> None:
 def set_input_spec(network: Any, spec: Any) -> None:
   """Changes the spec of the observations that a TF-Agents network takes."""
   network._input_tensor_spec = spec
+
+
+def call_flat(concrete_function: Any, tensors: Sequence[Any]) -> Any:
+  """Calls a concrete function with its tensors in order, unchecked.
+
+  To bind and check each of them takes four times as long as the call.
+
+  Args:
+    concrete_function: A `ConcreteFunction` whose arguments are tensors.
+    tensors: Tensors of the dtypes and shapes that it was traced with.
+  """
+  return concrete_function._call_flat(  # pylint: disable=protected-access
+      tensors, concrete_function.captured_inputs
+  )

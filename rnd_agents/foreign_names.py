@@ -40,6 +40,11 @@ INSTEAD = dict(
     num_environment_steps=_LENGTH,
     collect_episodes_per_iteration=f'{_ROLLOUT}, in steps',
     norm_init_episodes='train_eval.warm_up_env_steps, in steps',
+    # Most of them.
+    learning_rate=(
+        'create_rnd_ppo_agent.learning_rate or create_r2d3_agent.learning_rate;'
+        ' in Python, that of the optimizer'
+    ),
     # OpenAI and CleanRL.
     int_coef=_C_I,
     int_coeff=_C_I,

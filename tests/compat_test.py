@@ -428,6 +428,14 @@ def test_the_input_spec_of_a_network_is_replaced():
   np.testing.assert_array_equal(net(tf.zeros([1, 3]))[0], tf.zeros([1, 2]))
 
 
+def test_a_concrete_function_is_called_with_its_tensors():
+  trace = tf.function(lambda x, y: {'sum': x + y}).get_concrete_function(
+      tf.TensorSpec([2]), tf.TensorSpec([2])
+  )
+  found = _compat.call_flat(trace, [tf.constant([1.0, 2.0]), tf.ones([2])])
+  np.testing.assert_array_equal(found['sum'], [2.0, 3.0])
+
+
 def test_world_of_box2d_is_emptied():
   pytest.importorskip('Box2D')
   env = gymnasium.make('BipedalWalker-v3').unwrapped

@@ -51,8 +51,9 @@ def create_rnd_ppo_agent(
     rnd_learning_rate: _LearningRate | None = None,
     curiosity_fn: _CuriosityFn | Sequence[_CuriosityFn] | None = None,
     agent_class: type[rnd_ppo_agent.RNDPPOAgent] = rnd_ppo_agent.RNDPPOAgent,
+    networks_fn: Callable[..., factory.Networks] = factory.create_networks,
 ) -> rnd_ppo_agent.RNDPPOAgent:
-  """Builds an `RNDPPOAgent` on networks of `create_networks`.
+  """Builds an `RNDPPOAgent` on networks of `create_networks`, or your own.
 
   Args:
     time_step_spec: A `TimeStep` spec.
@@ -65,6 +66,8 @@ def create_rnd_ppo_agent(
       `Curiosity`, or a list of them, each for a return stream of its own; None
       for `create_rnd`.
     agent_class: `RNDPPOAgent` or a subclass.
+    networks_fn: Function from (observation_spec, action_spec) to `Networks`, of
+      which `actor_net` and `value_net` are used; RND's come from `create_rnd`.
 
   Returns:
     The agent, initialized.
@@ -95,11 +98,15 @@ def create_rnd_ppo_agent(
     rnd_curiosity.append(rnd)
     return rnd.rnd_network, rnd.target_rnd_network
 
-  networks = factory.create_networks(
-      time_step_spec.observation,
-      action_spec,
-      rnd_networks_fn=create_rnd if curiosity_fn is None else None,
-  )
+  specs = time_step_spec.observation, action_spec
+  if networks_fn is factory.create_networks:
+    networks = factory.create_networks(
+        *specs, rnd_networks_fn=create_rnd if curiosity_fn is None else None
+    )
+  else:
+    networks = _own_networks(f'{owner}networks_fn', networks_fn, specs)
+    if curiosity_fn is None:
+      create_rnd(time_step_spec.observation)
   if curiosity_fn is None:
     curiosity = rnd_curiosity[0]
   elif isinstance(curiosity_fn, (list, tuple)):
@@ -121,6 +128,26 @@ def create_rnd_ppo_agent(
   )
   agent.initialize()
   return agent
+
+
+def _own_networks(
+    name: str,
+    networks_fn: Callable[..., factory.Networks],
+    specs: tuple[types.NestedTensorSpec, types.NestedTensorSpec],
+) -> factory.Networks:
+  """Returns the networks of a user's function; raises InvalidType if none."""
+  if not callable(networks_fn):
+    raise errors.InvalidType(
+        f'{name} must be a function, such as @create_networks (without'
+        f' brackets), got {networks_fn!r}.'
+    )
+  networks = networks_fn(*specs)
+  if not isinstance(networks, factory.Networks):
+    raise errors.InvalidType(
+        f'{name} must return rnd_agents.networks.Networks(actor_net, value_net,'
+        f' None, None), got {networks!r}.'
+    )
+  return networks
 
 
 @gin.configurable(

@@ -75,11 +75,14 @@ def joined(
       one of outputs [...] or [..., 1] for each stream.
     observation_spec: Spec of the environment's observations.
   """
-  is_one = isinstance(value_net, network.Network)
-  nets = [value_net] if is_one else list(value_net)
+  nets: list[network.Network] = []
+  if isinstance(value_net, network.Network):
+    nets.append(value_net)
+  else:
+    nets += value_net
   specs = [net.create_variables(observation_spec) for net in nets]
   shapes = [getattr(spec, 'shape', None) for spec in specs]
-  if is_one and shapes != [[]]:
+  if isinstance(value_net, network.Network) and shapes != [[]]:
     return value_net
   if any(shape not in ([], [1]) for shape in shapes):
     raise errors.InvalidValue(

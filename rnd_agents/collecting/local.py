@@ -25,11 +25,11 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
-from tf_agents.utils import common
 
 from rnd_agents import _compat
 from rnd_agents import action_masks
 from rnd_agents import action_ranges
+from rnd_agents import graph_calls
 from rnd_agents.collecting import collector
 from rnd_agents.environments import failures
 from rnd_agents.evaluation import visits
@@ -54,7 +54,7 @@ class LocalCollector(collector.Collector):
         int(recipe.action_seed) >> 1
     )
     # In one call, which takes a tenth of the time of one call a variable.
-    self._assign = common.function(self._assign_in_graph)
+    self._assign = graph_calls.GraphCall(self._assign_in_graph)
     self._steps: _Steps | None = None
     # NumPy; None for the initial one.
     self._policy_state: types.NestedArray | None = None
@@ -100,7 +100,7 @@ class LocalCollector(collector.Collector):
   ) -> collector.Rollout:
     policy = self._policy
     if variables is not None:
-      self._assign(as_tensors(variables))
+      self._assign(variables)
     steps = self._steps_for(num_steps + 1, is_uniform)
     if self._policy_state is None:
       self._policy_state = as_numpy(
@@ -252,8 +252,8 @@ class _Steps:
         num_steps=tf_environment.batch_size * (max_rows + 1),
     )
     # Apart, so that `_take`, which takes long to trace, has one trace.
-    self._begin = common.function(self._begin_in_graph)
-    self._take = common.function(self._take_in_graph)
+    self._begin = graph_calls.GraphCall(self._begin_in_graph)
+    self._take = graph_calls.GraphCall(self._take_in_graph)
 
   def take(
       self,
@@ -272,10 +272,8 @@ class _Steps:
     Returns:
       A tuple (rows [B, N, ...], policy state) of NumPy arrays.
     """
-    self._begin(None if first_row is None else as_tensors(first_row))
-    return as_numpy(
-        self._take(tf.constant(num_rows), as_tensors(policy_state))
-    )
+    self._begin(first_row)
+    return as_numpy(self._take(tf.constant(num_rows), policy_state))
 
   def _begin_in_graph(self, first_row: trajectory.Trajectory | None) -> None:
     self._buffer.clear()

@@ -149,8 +149,8 @@ class PoolVectorEnv(vector.VectorEnv):
     _check_alike(pool_id, own.action_space, action_space)
     if not isinstance(action_space, (spaces.Box, spaces.Discrete)):
       raise failures.EnvironmentSetupError(
-          f'{pool_id} has actions {action_space} in envpool: only Box and Discrete'
-          ' ones are supported.'
+          f'{pool_id} has actions {action_space} in envpool: only Box and'
+          ' Discrete ones are supported.'
       )
     self.single_observation_space = observation_space
     self.single_action_space = action_space

@@ -157,7 +157,7 @@ def _checked_own_vector(
   if make_vector is None:
     raise failures.EnvironmentSetupError(
         f'{name} has no vector environment: vectorization={vectorization!r}'
-        " needs an id that has one. Use 'sync' or 'async', or"
+        " needs a Gymnasium id that has one. Use 'sync' or 'async', or"
         ' VectorPyEnvironment(vector_env) for one of your own.'
     )
   if has_wrappers or seeding is not None:

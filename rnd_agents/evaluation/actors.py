@@ -15,9 +15,9 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
-from tf_agents.utils import common
 
 from rnd_agents import errors
+from rnd_agents import graph_calls
 from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import vector_environment
@@ -66,7 +66,7 @@ class PolicyActor:
         `tf.saved_model.load` returned.
     """
     self._policy = policy
-    self._action = common.function(policy.action)
+    self._action = graph_calls.GraphCall(policy.action)
 
   def initial_state(self, batch_size: int) -> types.NestedTensorOrArray:
     return self._policy.get_initial_state(batch_size)
@@ -78,9 +78,7 @@ class PolicyActor:
       wanted: Sequence[int] | None = None,
   ) -> tuple[types.NestedArray, types.NestedTensorOrArray]:
     del wanted
-    step = self._action(
-        tf.nest.map_structure(tf.convert_to_tensor, time_step), state
-    )
+    step = self._action(time_step, state)
     return tf.nest.map_structure(np.asarray, step.action), step.state
 
 

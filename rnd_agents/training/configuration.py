@@ -11,6 +11,7 @@ import dataclasses
 import difflib
 import functools
 import inspect
+import re
 import tokenize
 from typing import Any
 
@@ -22,8 +23,9 @@ from rnd_agents import errors
 from rnd_agents.training import gin_values
 
 # Settings of how a run is carried out and watched. Its numbers do not depend on
-# them (except on a 'vector_entry_point' or a pool of envpool that implements the
-# task otherwise), so that also a finished run may be started again with another value.
+# them (except on a 'vector_entry_point' or a pool of envpool that implements
+# the task otherwise), so that also a finished run may be started again with
+# another value.
 _OF_EXECUTION = frozenset({
     'train_eval.num_env_steps',
     'train_eval.stop_at_success_rate',
@@ -177,7 +179,15 @@ def parse_text(text: str, file: str = '') -> Configuration:
       line = statement.location.line_num
     return Configuration(tuple(bindings), tuple(includes), tuple(imports))
   except SyntaxError as error:
-    wrong = f'{error.msg} Line {error.lineno}: {(error.text or "").strip()}'
+    wrong = error.msg
+    word = re.search(r"^malformed.*Failed to parse token '(\w+)'", wrong, re.S)
+    if word:
+      name = word[1]
+      wrong = (
+          f'{name} is no value: write @{name} for a function or a class,'
+          f" %{name} for a macro, '{name}' for a text."
+      )
+    wrong += f' Line {error.lineno}: {(error.text or "").strip()}'
   except (tokenize.TokenError, RecursionError) as error:
     if isinstance(error, RecursionError) or 'nested' in str(error):
       wrong = f'Brackets are nested too deeply after line {line}.'

@@ -71,7 +71,7 @@ class Experiment:
       that has not so many steps takes a tenth of it, and says so.
     num_eval_episodes: Episodes an evaluation, on seeds that stay; greedy ones
       unless `RNDPPOAgent.greedy_eval` is False or `R2D3Agent.eval_epsilon` is
-      above 0.
+      above 0. Levels below others act as in training.
     eval_interval_env_steps: Environment steps between evaluations.
     checkpoint_interval_iterations: Iterations between checkpoints; a kill
       loses at most that many.
@@ -273,6 +273,11 @@ def run(
     )
     _log_observations(
         config.training.whitened_observations(agent), eval_environment
+    )
+    weights = [v for v in agent.policy.variables() if v.trainable]
+    logging.info(
+        'The networks of the policy have %s weights.',
+        f'{sum(v.shape.num_elements() for v in weights):,}',
     )
     run = runs.Run(
         config,

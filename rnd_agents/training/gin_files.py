@@ -196,25 +196,34 @@ gin.config.register_file_reader(
 def check_used() -> None:
   """Refuses bindings that had no effect, once everything is built.
 
+  Those of files that another file includes, such as a shipped one, are logged.
+
   Raises:
     GinError: If a bound parameter of this package was not used.
   """
   used = configuration.called().names
+  unused_inherited = []
   for binding in configuration.bound().parameters():
-    is_own = configuration.own_configurable(binding) is not None
-    if not is_own or binding.name in _inherited:
-      continue
     scope, _, name = binding.name.rpartition('/')
-    if not any(
+    if configuration.own_configurable(binding) is None or any(
         each == binding.name
         or each.endswith(f'/{name}') and each.startswith(scope)
         for each in used
     ):
+      continue
+    if binding.name in _inherited:
+      unused_inherited.append(binding.name)
+    else:
       raise errors.GinError(
           f'{binding.name} has no effect: nothing in this run calls'
           f' {binding.configurable} with it. Remove it, or bind'
           f' @{binding.configurable} where it is to be used.'
       )
+  if unused_inherited:
+    logging.getLogger('absl').info(
+        'Bindings of included files without effect in this run: %s.',
+        ', '.join(sorted(unused_inherited)),
+    )
 
 
 def _explain(error: Exception) -> str:
@@ -231,9 +240,11 @@ def _explain(error: Exception) -> str:
     instead = _INSTEAD.get(parameter, 'its caller passes it already.')
     return f'{name}.{parameter} has no effect: {instead}'
   close = []
-  match = re.search(r"[Nn]o configurable matching '([^']+)'", message)
+  match = re.search(
+      r"[Nn]o configurable matching (?:reference )?'@?([^'()]+)", message
+  )
   if match:
-    name = match.group(1).rpartition('.')[2]
+    name = match.group(1).rpartition('/')[2].rpartition('.')[2]
     close = difflib.get_close_matches(name, _configurables(), n=3)
   match = re.search(
       r"Configurable '([\w.]+)' doesn't have a parameter named '(\w+)'", message

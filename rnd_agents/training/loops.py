@@ -16,8 +16,8 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.trajectories import trajectory as trajectory_lib
-from tf_agents.utils import common
 
+from rnd_agents import graph_calls
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
 from rnd_agents.environments import episode_log
@@ -82,10 +82,14 @@ class Counters(tf.Module):
       wall_time_s: float = 0.0,
   ) -> None:
     """Adds to the counters."""
-    self._iteration.assign_add(iterations)
-    self._env_steps.assign_add(env_steps)
-    self._episodes.assign_add(episodes)
-    self._wall_time_s.assign_add(wall_time_s)
+    for variable, number in (
+        (self._iteration, iterations),
+        (self._env_steps, env_steps),
+        (self._episodes, episodes),
+        (self._wall_time_s, wall_time_s),
+    ):
+      if number:
+        variable.assign_add(number)
 
 
 class Learner(abc.ABC):
@@ -229,7 +233,7 @@ class Loop:
         for variable in variables
     ]
     # In one call, which takes a fraction of the time of one call a variable.
-    self._read_variables = common.function(
+    self._read_variables = graph_calls.GraphCall(
         lambda: [variable.read_value() for variable in variables]
     )
 

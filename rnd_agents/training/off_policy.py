@@ -22,6 +22,7 @@ from tf_agents.typing import types
 from tf_agents.utils import common
 
 from rnd_agents import errors
+from rnd_agents import graph_calls
 from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
 from rnd_agents.collecting import collector
@@ -400,10 +401,10 @@ class ReplayLearner(loops.Learner):
         config.window,
         lambda found: replay.add(found, train_step=self._train_steps()),
     )
-    self._train = common.function(self._train_on_batch)
+    self._train = graph_calls.GraphCall(self._train_on_batch)
     self._loss_names: tuple[str, ...] = ()
-    self._watch = common.function(self._watch_in_graph)
-    self._are_finite = common.function(
+    self._watch = graph_calls.GraphCall(self._watch_in_graph)
+    self._are_finite = graph_calls.GraphCall(
         lambda: loops.are_finite([*self._floating_variables.values()])
     )
 
@@ -505,7 +506,7 @@ class ReplayLearner(loops.Learner):
       self._policy_version += 1
     if whitens or self._agent.curiosity is not None:
       trajectory, is_new, episodic = local.as_numpy(
-          self._watch(local.as_tensors(trajectory), tf.constant(is_new))
+          self._watch(trajectory, is_new)
       )
     self._cutter(trajectory, episodic, is_new)
 
@@ -579,9 +580,7 @@ class ReplayLearner(loops.Learner):
     )
     ages = self._train_steps() - batch.train_steps
     losses, new_priorities = self._train(
-        local.as_tensors(batch.sequences),
-        tf.constant(batch.probabilities),
-        tf.constant(batch.table_sizes),
+        batch.sequences, batch.probabilities, batch.table_sizes
     )
     self._policy_version += 1
     info = dict(zip(self._loss_names, losses.numpy().tolist(), strict=True))

@@ -17,10 +17,10 @@ from tf_agents.agents import tf_agent
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
 from tf_agents.typing import types
-from tf_agents.utils import common
 
 from rnd_agents import action_masks
 from rnd_agents import errors
+from rnd_agents import graph_calls
 from rnd_agents import hierarchy
 from rnd_agents import ranges
 from rnd_agents.collecting import collector
@@ -259,7 +259,7 @@ class _Level:
       collect_length: Environment steps of each environment between updates.
     """
     self.learner = learner
-    self._view = common.function(view)
+    self._view = graph_calls.GraphCall(view)
     self._collect_length = collect_length
     # Rollouts since the last update, and their environment steps.
     self._parts: list[trajectory_lib.Trajectory] = []
@@ -286,7 +286,7 @@ class _Level:
   def _viewed(
       self, trajectory: trajectory_lib.Trajectory
   ) -> tuple[trajectory_lib.Trajectory, np.ndarray]:
-    return local.as_numpy(self._view(local.as_tensors(trajectory)))
+    return local.as_numpy(self._view(trajectory))
 
 
 def _joined(
@@ -315,7 +315,7 @@ class TwoLevelLearner(loops.Learner):
     """
     self._levels = levels
     self._learners = {name: level.learner for name, level in levels.items()}
-    self._count_goals = common.function(agent.count_goals)
+    self._count_goals = graph_calls.GraphCall(agent.count_goals)
     # Since the last row of metrics.
     self._num_chosen, self._num_reached = 0, 0
 
@@ -359,7 +359,7 @@ class TwoLevelLearner(loops.Learner):
   def add(
       self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
   ) -> None:
-    chosen, reached = self._count_goals(local.as_tensors(trajectory))
+    chosen, reached = self._count_goals(trajectory)
     self._num_chosen += int(chosen)
     self._num_reached += int(reached)
     for each in self._levels.values():

@@ -6,7 +6,9 @@ import gin
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.networks import actor_distribution_network
 from tf_agents.networks import q_rnn_network
+from tf_agents.networks import value_network
 from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import agents
@@ -100,6 +102,42 @@ def test_r2d3_with_and_without_a_curiosity():
   assert optimizer.epsilon == 1e-3
   assert rnd_optimizer.epsilon == 1e-8
   assert rnd_optimizer.learning_rate == np.float32(1e-2)
+
+
+@gin.configurable(module='agent_factory_test')
+def own_ppo_networks(observation_spec, action_spec, units=2):
+  actor_net = actor_distribution_network.ActorDistributionNetwork(
+      observation_spec, action_spec, fc_layer_params=(units,)
+  )
+  values = [
+      value_network.ValueNetwork(observation_spec, fc_layer_params=(units,))
+      for _ in range(2)
+  ]
+  return networks.Networks(actor_net, tuple(values), None, None)
+
+
+def test_rnd_ppo_on_networks_of_ones_own():
+  gin.parse_config("""
+      create_rnd_ppo_agent.networks_fn = @own_ppo_networks
+      own_ppo_networks.units = 5
+  """)
+  tf.random.set_seed(0)
+  agent = _rnd_ppo()
+  shapes = [v.shape.as_list() for v in agent.collect_policy.variables()]
+  assert shapes.count([3, 5]) == 3  # The policy and two values.
+  assert isinstance(agent.curiosity, curiosity.RandomNetworkDistillation)
+
+
+@pytest.mark.parametrize(
+    ('function', 'words'),
+    [
+        (lambda *specs: own_ppo_networks(*specs)[:2], r'return .*got \('),
+        ('create_networks', 'without brackets'),
+    ],
+)
+def test_what_makes_no_networks_is_refused(function, words):
+  with pytest.raises(TypeError, match=f'networks_fn .*{words}'):
+    _rnd_ppo(networks_fn=function)
 
 
 @gin.configurable(module='agent_factory_test')

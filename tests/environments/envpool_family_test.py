@@ -175,7 +175,7 @@ def test_specs_and_limits_are_those_of_the_original(env_id, package):
   else:
     limit = env.spec.max_episode_steps
   assert pool.gymnasium_vector_env.spec.max_episode_steps == limit
-  _play(pool, _actions(pool, 20))  # Within the spaces, which the adapter checks.
+  _play(pool, _actions(pool, 20))  # The adapter checks their range.
 
 
 def test_missions_and_rewards_of_minigrid():
@@ -311,8 +311,8 @@ def test_other_worlds_by_their_own_name():
         ('HalfCheetah-v5', dict(env_kwargs={'frame_stack': 2}), 'frame_stack'),
         ('CartPole-v1', dict(wrappers=[gymnasium.Wrapper]), 'wrappers'),
         ('CartPole-v1', dict(action_repeat=2), 'action_repeat'),
-        ('CartPole-v1', dict(env_kwargs=lambda place: {}), 'needs an id'),
-        (lambda: gymnasium.make('CartPole-v1'), {}, 'needs an id'),
+        ('CartPole-v1', dict(env_kwargs=lambda place: {}), 'Gymnasium id'),
+        (lambda: gymnasium.make('CartPole-v1'), {}, 'Gymnasium id'),
         ('envpool:CartPole-v1', dict(vectorization='sync'), "= 'envpool'"),
         ('LunarLander-v2', dict(vectorization='sync'), "= 'envpool'"),
         (

@@ -173,6 +173,8 @@ def test_a_file_may_be_included_twice(tmp_path):
         (b'train_eval.num_shards = 1\nA = (1,\n', 'bracket.*after line 1'),
         (b"A = 1\nB = 2\nC = '''1\n", 'quotation mark.*after line 2'),
         (b'train_eval.num_shards = 1 2\n', 'Expected newline.*Line 1'),
+        (b'train_eval.seed = 1\nA = create_rnd\n', 'write @create_rnd.*Line 2'),
+        (b'A = @create_rdn\n', 'Did you mean create_rnd'),
         (b'A = ' + 5_000 * b'[' + 5_000 * b']', 'nested too deeply'),
         (b'A = ' + 330 * b'[' + 330 * b']', 'nested too deeply'),
     ],
@@ -192,14 +194,16 @@ def test_a_file_that_cannot_be_read_is_named(
 _UNUSED = 'has no effect'
 
 
-def test_what_an_included_file_binds_may_be_replaced(tmp_path):
+def test_what_an_included_file_binds_may_be_replaced(tmp_path, caplog):
   (tmp_path / 'base.gin').write_text(
       'create_networks.core = @LSTMCore()\nLSTMCore.units = 7\n'
   )
   derived = tmp_path / 'derived.gin'
   derived.write_text("include 'base.gin'\ncreate_networks.core = None\n")
   files = [str(derived)]
-  tiny_runs.prepare(tmp_path / 'run', 128, files=files)
+  with caplog.at_level('INFO', 'absl'):
+    tiny_runs.prepare(tmp_path / 'run', 128, files=files)
+  assert 'without effect in this run: LSTMCore.units.' in caplog.text
   assert tiny_runs.iterations(tmp_path / 'run') == (0, -1)
   # Also on the command line, or by a file after it.
   files = [str(tmp_path / 'base.gin')]

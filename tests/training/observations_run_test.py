@@ -81,6 +81,12 @@ def test_every_kind_of_observation(agent, tmp_path, monkeypatch):
       'pair': 'one-hot of 5, dense',
       'far': whitened if normalizes else 'as it is, dense',
   }
+  if not normalizes:
+    features = 16 + 1 + 4 * 4 * 32 + 2 * 5 + 2
+    convolutions = (4 * 4 * 4 + 1) * 16 + (3 * 3 * 16 + 1) * 32
+    trunk = convolutions + (features + 1) * 8
+    heads = (8 + 1) * (2 + 1 + 1)  # Two actions, two values.
+    assert f'{2 * trunk + heads:,} weights' in '\n'.join(lines)
   told = [line for line in warnings if 'normalize_observations = True' in line]
   assert len(told) == (0 if normalizes else 1)
   # The moments of the clock are part of checkpoints and of saved policies.
