@@ -4,6 +4,7 @@
 
 import contextlib
 import csv
+import dataclasses
 import gc
 import multiprocessing
 from multiprocessing import forkserver
@@ -16,10 +17,12 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.environments import py_environment
 
+from rnd_agents import agents
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import loops
 from rnd_agents.training import pictures
+from rnd_agents.training import training
 from tests import source_tree
 
 # As in conftest.py, for the processes of `context`.
@@ -56,6 +59,14 @@ PPO_SETTINGS = (
     *SETTINGS,
     'RNDPPOAgent.intrinsic_advantage_coefficient = 0.0',
     'eval/load_environment.max_episode_steps = 50',
+)
+
+# Nothing is trained, 20 environment steps an iteration: for tests of what is
+# around training.
+COUNTING_SETTINGS = (
+    *[x for x in PPO_SETTINGS if not x.startswith('OnPolicyTraining')],
+    'train_eval.training = @CountingTraining()',
+    'train_eval.warm_up_env_steps = 0',
 )
 
 # Deep Sea of four rows, a gin file that ships; four steps an episode.
@@ -151,6 +162,45 @@ TWO_LEVELS = (
     'create_rnd_networks.fc_layer_params = (6,)',
     'create_rnd_networks.target_fc_layer_params = (6,)',
 )
+
+
+class _RowCounter(loops.Learner):
+  """Learns nothing; its metric is how many rows it has got in all starts."""
+
+  def __init__(self):
+    self._num_rows = 0
+
+  def add(self, trajectory, is_new):
+    self._num_rows += int(np.sum(is_new))
+
+  def train(self, num_env_steps):
+    pass
+
+  def metrics(self):
+    return dict(num_rows=self._num_rows)
+
+  def finite(self):
+    return {}
+
+  def get_state(self):
+    return self._num_rows
+
+  def set_state(self, state, continues_episodes):
+    self._num_rows = state
+
+
+@gin.configurable(module='tiny_runs')
+@dataclasses.dataclass(frozen=True)
+class CountingTraining(training.Training):
+  """The least that a way of training has to have."""
+
+  rollout_length: int = 5
+
+  def build_agent(self, specs, num_environments):
+    return agents.create_rnd_ppo_agent(specs.time_step, specs.action)
+
+  def build_learner(self, run, agent, name=''):
+    return _RowCounter()
 
 
 def parse(num_env_steps, *bindings, settings=SETTINGS, files=()):

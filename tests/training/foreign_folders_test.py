@@ -50,7 +50,9 @@ def _array_file(marker):
 
 
 def _train(root_dir, num_env_steps):
-  tiny_runs.train(root_dir, num_env_steps, settings=tiny_runs.PPO_SETTINGS)
+  tiny_runs.train(
+      root_dir, num_env_steps, settings=tiny_runs.COUNTING_SETTINGS
+  )
 
 
 def _explore(root_dir, num_env_steps):
@@ -66,7 +68,7 @@ def _explore(root_dir, num_env_steps):
 def fixture_started(tmp_path_factory, request):
   """What continues a run, and the folder of a run to copy."""
   root_dir = tmp_path_factory.mktemp('started')
-  request.param(root_dir, 160)
+  request.param(root_dir, 60)
   return request.param, root_dir
 
 

@@ -31,7 +31,7 @@ from tests.archive import toys
 
 def _train(root_dir, *bindings):
   return tiny_runs.train(
-      root_dir, 64 * 5, *bindings, settings=tiny_runs.PPO_SETTINGS
+      root_dir, 100, *bindings, settings=tiny_runs.COUNTING_SETTINGS
   )
 
 

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents, ways of training and callbacks of one's own."""
 
-import dataclasses
 import os
 import signal
 import time
 from typing import Any, NamedTuple
 
 import gin
-import numpy as np
 import pytest
 
 from rnd_agents import agents
@@ -17,7 +15,6 @@ from rnd_agents import errors
 from rnd_agents import run_files
 from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
-from rnd_agents.training import loops
 from rnd_agents.training import training
 from tests import tiny_runs
 
@@ -61,58 +58,10 @@ def test_its_loss_is_its_only_metric(tmp_path):
   assert not {'td_loss', 'demonstration_rate'} & rows[0].keys()
 
 
-class _RowCounter(loops.Learner):
-  """Learns nothing; its metric is how many rows it has got in all starts."""
-
-  def __init__(self):
-    self._num_rows = 0
-
-  def add(self, trajectory, is_new):
-    self._num_rows += int(np.sum(is_new))
-
-  def train(self, num_env_steps):
-    pass
-
-  def metrics(self):
-    return dict(num_rows=self._num_rows)
-
-  def finite(self):
-    return {}
-
-  def get_state(self):
-    return self._num_rows
-
-  def set_state(self, state, continues_episodes):
-    self._num_rows = state
-
-
-@gin.configurable(module='own_agent_test')
-@dataclasses.dataclass(frozen=True)
-class CountingTraining(training.Training):
-  """The least that a way of training has to have."""
-
-  rollout_length: int = 5
-
-  def build_agent(self, specs, num_environments):
-    return agents.create_rnd_ppo_agent(specs.time_step, specs.action)
-
-  def build_learner(self, run, agent, name=''):
-    return _RowCounter()
-
-
 def test_a_way_of_training_needs_few_methods(tmp_path):
-  settings = [
-      line
-      for line in tiny_runs.PPO_SETTINGS
-      if not line.startswith('OnPolicyTraining')
-  ]
   for num_env_steps in (100, 200):
     tiny_runs.train(
-        tmp_path,
-        num_env_steps,
-        'train_eval.training = @CountingTraining()',
-        'train_eval.warm_up_env_steps = 0',
-        settings=settings,
+        tmp_path, num_env_steps, settings=tiny_runs.COUNTING_SETTINGS
     )
   counts = [int(row['num_rows']) for row in tiny_runs.rows(tmp_path, 'train')]
   # Four environments; the first rollout has a row more.
@@ -160,9 +109,9 @@ class _Count(callbacks.Callback):
 def _train(root_dir, callback):
   return tiny_runs.train(
       root_dir,
-      64 * 5,
+      100,
       'train_eval.checkpoint_interval_iterations = 100',
-      settings=tiny_runs.PPO_SETTINGS,
+      settings=tiny_runs.COUNTING_SETTINGS,
       callbacks=[callback],
   )
 
