@@ -208,7 +208,7 @@ def test_frames_rewards_lives_and_rooms_of_atari():
       env_kwargs=dict(
           repeat_action_probability=0.0,
           noop_max=1,
-          max_num_frames_per_episode=1 + 4 * 120,
+          max_num_frames_per_episode=1 + 4 * 60,
       ),
       lives_key='lives',
   )
@@ -223,7 +223,7 @@ def test_frames_rewards_lives_and_rooms_of_atari():
   assert pool.time_step_spec() == original.time_step_spec()
   one, other = pool.reset(), original.reset()
   lasts = 0
-  for action in _actions(pool, 250):
+  for action in _actions(pool, 130):
     # Gymnasium leaves the last raw frame of the limit out.
     is_cut = one.is_last() & (one.discount == 1)
     one.observation[is_cut, ..., -1] = other.observation[is_cut, ..., -1] = 0
@@ -245,7 +245,7 @@ def test_sticky_actions_of_atari():
         'ALE/Breakout-v5',
         env_kwargs=dict(repeat_action_probability=probability),
     )
-    steps = _play(pool, np.tile([[1], [2], [0], [3]], [4, 4]))
+    steps = _play(pool, np.tile([[1], [2], [0], [3]], [3, 4]))
     frames = steps.observation[-1, ..., -1]
     same.append(len(np.unique(frames.reshape(4, -1), axis=0)) == 1)
   assert same == [True, False]
