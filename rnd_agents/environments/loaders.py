@@ -348,15 +348,12 @@ def _check_registered(env_id: str) -> None:
   module, _, name = env_id.rpartition(':')
   if module:
     failures.import_module(module, env_id)
-  is_registered = _is_registered(name)
-  if env_id.startswith(envpool_family.PREFIX) or (
-      not is_registered and envpool_family.is_in_envpool(name)
-  ):
+  if env_id.startswith(envpool_family.PREFIX):
     raise failures.EnvironmentSetupError(
-        f'{env_id} is an environment of envpool: set'
-        " load_environment.vectorization = 'envpool'."
+        f"{env_id} is envpool's: set load_environment.vectorization ="
+        " 'envpool'."
     )
-  if is_registered:
+  if _is_registered(name):
     return
   game = _OLD_ATARI.match(name)
   if game is not None:
@@ -385,6 +382,11 @@ def _check_registered(env_id: str) -> None:
   raise failures.EnvironmentSetupError(
       f'Unknown Gymnasium environment {name!r}. '
       + _newer_version(name)
+      + (
+          "envpool has it: load_environment.vectorization = 'envpool'. "
+          if envpool_family.is_in_envpool(name)
+          else ''
+      )
       + (
           f'Similar ids: {", ".join(bare_ids[each] for each in close)}. '
           if close
@@ -442,7 +444,8 @@ def _bare(env_id: str) -> str:
 
 def _packages_not_imported() -> list[str]:
   """Returns modules of installed packages that need Gymnasium."""
-  known = {'rnd_agents', 'train', *(module for _, module, _ in _OPTIONAL)}
+  known = {'rnd_agents', 'train', 'envpool'}
+  known |= {module for _, module, _ in _OPTIONAL}
   found = set()
   for module, packages in metadata.packages_distributions().items():
     if module not in sys.modules and module not in known:

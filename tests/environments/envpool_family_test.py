@@ -208,7 +208,7 @@ def test_frames_rewards_lives_and_rooms_of_atari():
       env_kwargs=dict(
           repeat_action_probability=0.0,
           noop_max=1,
-          max_num_frames_per_episode=1 + 4 * 120,
+          max_num_frames_per_episode=1 + 4 * 60,
       ),
       lives_key='lives',
   )
@@ -223,7 +223,7 @@ def test_frames_rewards_lives_and_rooms_of_atari():
   assert pool.time_step_spec() == original.time_step_spec()
   one, other = pool.reset(), original.reset()
   lasts = 0
-  for action in _actions(pool, 250):
+  for action in _actions(pool, 130):
     # Gymnasium leaves the last raw frame of the limit out.
     is_cut = one.is_last() & (one.discount == 1)
     one.observation[is_cut, ..., -1] = other.observation[is_cut, ..., -1] = 0
@@ -245,7 +245,7 @@ def test_sticky_actions_of_atari():
         'ALE/Breakout-v5',
         env_kwargs=dict(repeat_action_probability=probability),
     )
-    steps = _play(pool, np.tile([[1], [2], [0], [3]], [4, 4]))
+    steps = _play(pool, np.tile([[1], [2], [0], [3]], [3, 4]))
     frames = steps.observation[-1, ..., -1]
     same.append(len(np.unique(frames.reshape(4, -1), axis=0)) == 1)
   assert same == [True, False]
@@ -284,6 +284,10 @@ def test_ids_that_only_envpool_has():
   steps = _play(env, _actions(env, 31))
   assert (steps.observation < 0).any()
   assert (steps.step_type[30] == LAST).all()
+  # One that keeps its own flags and does not obey a limit.
+  env = _pool('Snake-v1', 2, max_episode_steps=2)
+  steps = _play(env, _actions(env, 5))
+  assert (steps.step_type[[2, 5]] == LAST).all()
 
 
 def test_other_worlds_by_their_own_name():

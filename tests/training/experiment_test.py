@@ -133,8 +133,8 @@ def test_the_policy_of_the_best_evaluation_is_saved(tmp_path, monkeypatch):
   with monkeypatch.context() as context, pytest.raises(tiny_runs.Killed):
     killing = mock.Mock(side_effect=tiny_runs.Killed)
     context.setattr(experiment, '_finish', killing)  # Before it saves them.
-    run(640)
-  outcome = run(704)  # One more evaluation, so that the best is of before.
+    run(920)
+  outcome = run(960)  # One more evaluation: the best is that of before.
   returns = [
       float(row['return_mean']) for row in tiny_runs.rows(tmp_path, 'eval')
   ]
