@@ -284,6 +284,10 @@ def test_ids_that_only_envpool_has():
   steps = _play(env, _actions(env, 31))
   assert (steps.observation < 0).any()
   assert (steps.step_type[30] == LAST).all()
+  # One that keeps its own flags and does not obey a limit.
+  env = _pool('Snake-v1', 2, max_episode_steps=2)
+  steps = _play(env, _actions(env, 5))
+  assert (steps.step_type[[2, 5]] == LAST).all()
 
 
 def test_other_worlds_by_their_own_name():
