@@ -452,7 +452,5 @@ def _merged(first: Any, second: Any, order: np.ndarray) -> Any:
   return np.concatenate([first, second])[order]
 
 
-@functools.cache
 def _say_once(text: str) -> None:
-  """Logs a text, once a process."""
-  logging.info('%s', text)
+  failures.say_once(logging.info, text, '%s', text)
