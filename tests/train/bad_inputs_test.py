@@ -88,7 +88,7 @@ _TABLE = {
     errors.GinError: {
         'Xyzzy.a = 1': "matching 'Xyzzy'.* line 16 Xyzzy.a = 1",
         'train_eval.learning_rat = 1.0': "'train_eval' .* 'learning_rat'.*line",
-        'train_eval.learning_rate = 1.0': 'create_rnd_ppo_agent.learning_rate or',
+        'train_eval.learning_rate = 1.0': 'create_rnd_ppo_agent.learning',
         'train_evel.num_env_steps = 1': 'mean train_eval',
         'train_eval.num_env_stpes = 1': 'mean num_env_steps',
         'train_eval.rollout_length = 1': (
