@@ -356,7 +356,10 @@ def test_an_exit_inside_of_an_environment_is_a_failure(
   env.close()
 
 
-def test_the_users_interrupt_is_none_of_the_environment():
+def test_the_users_interrupt_is_none_of_the_environment(monkeypatch):
+  # A shell starts processes in the background with Ctrl-C ignored.
+  handler = signal.default_int_handler
+  monkeypatch.setattr(signal, 'getsignal', lambda number: handler)
   env = loaders.load_environment(
       Quits, env_kwargs=dict(error=KeyboardInterrupt(), method='step')
   )
