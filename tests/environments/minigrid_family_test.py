@@ -203,7 +203,7 @@ def test_bad_arguments(monkeypatch):
     load(observation='rgb')
   with pytest.raises(ValueError, match="mission must be one of .*'words'"):
     load(mission='text')
-  with pytest.raises(ValueError, match='registers no vector environment'):
+  with pytest.raises(ValueError, match='has no vector environment'):
     load(vectorization='vector_entry_point')
   with pytest.raises(failures.EnvironmentSetupError, match="take {'sise': 3}"):
     load(env_kwargs={'sise': 3})
