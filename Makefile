@@ -80,11 +80,12 @@ $(BIN)/pip:
 $(STAMP): setup.py rnd_agents/version.py | $(BIN)/pip
 	@echo "Installing rnd_agents[$(EXTRAS)] into $(VENV) (some minutes)."
 	@# pip names each package that it looks for; its errors come as they are.
-	@{ $(BIN)/python -m pip install --progress-bar off \
+	@rm -f $(VENV)/.status; \
+	{ $(BIN)/python -m pip install --progress-bar off \
 	  --editable '.[$(EXTRAS)]' $(PINS); echo $$? > $(VENV)/.status; } \
 	  | sed -nu -e 's/^Collecting \([^ ]*\).*/  \1/p' \
 	    -e 's/^Installing collected packages.*/  installing/p'; \
-	  exit $$(cat $(VENV)/.status)
+	  status=$$(cat $(VENV)/.status); exit $${status:-1}
 	@$(BIN)/python -m pip install --quiet --no-deps tf-agents==0.19.0
 	@touch $@
 

@@ -28,7 +28,7 @@ class GraphCall:
 
     Args:
       function: Function of nests of tensors, always of the same structure but
-        where leaves are None.
+        where leaves are None: neither variables nor numbers of Python.
     """
     self._python_function = function
     # A tf.function by which of the leaves are None, and its traces by the

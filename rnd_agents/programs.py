@@ -51,6 +51,6 @@ def command(module: str) -> Sequence[str]:
   return (
       sys.executable,
       '-c',
-      'import sys; sys.path.append(sys.path.pop(0));'
+      'import sys; sys.path[0] or sys.path.append(sys.path.pop(0));'
       f' from {package} import {name}; {name}.run()',
   )

@@ -25,8 +25,9 @@ def define_flags(values: flags.FlagValues) -> None:
       'root_dir', None, 'Folder of the exploration, which the same command'
       ' resumes. Default: runs/NAME_OF_GIN_FILE/seed_SEED.', **to)
   flags.DEFINE_bool(
-      'fresh', False, 'Begin a new exploration; what --root_dir holds is moved'
-      ' to its folder earlier/N.', **to)
+      'fresh', False, 'Begin a new exploration: what --root_dir holds is moved'
+      ' to its folder earlier/N. The command without it continues the new'
+      ' one.', **to)
   flags.DEFINE_multi_string(
       'gin_file', None, 'A gin file: a path, or the bare name of one that comes'
       ' with the package. Later ones win.', required=True, **to)
@@ -64,6 +65,7 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
     logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
     if args.fresh:
       run_directory.set_aside(root_dir)
+      sys.argv = streams.without_flag(sys.argv, 'fresh')  # For run.json.
     result = exploration.explore(root_dir, seed=args.seed)
   except errors.UserError as error:
     print(f'explore: {errors.message_of(error)}', file=sys.stderr)
@@ -81,7 +83,11 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   )
   if result.finished:
     return 0
-  print('Stopped before the end: the same command continues.', file=sys.stderr)
+  without = ' without --fresh' if args.fresh else ''
+  print(
+      f'Stopped before the end: the same command{without} continues.',
+      file=sys.stderr,
+  )
   return 1
 
 

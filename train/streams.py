@@ -1,9 +1,14 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Standard streams that are closed or full, which must not end a run."""
+"""The command line and the standard streams of the programs.
 
+Streams that are closed or full must not end a run.
+"""
+
+from collections.abc import Sequence
 import logging
 import os
+import re
 import shutil
 import sys
 
@@ -34,3 +39,9 @@ def path_of(command: str) -> str:
   """Returns how a shell finds a command of this Python's environment."""
   path = os.path.join(os.path.dirname(sys.executable), command)
   return command if shutil.which(command) or not os.path.exists(path) else path
+
+
+def without_flag(argv: Sequence[str], name: str) -> list[str]:
+  """Returns a command line without a boolean flag."""
+  flag = re.compile(f'--?{name}(=.*)?')
+  return [word for word in argv if not flag.fullmatch(word)]

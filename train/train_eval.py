@@ -42,7 +42,8 @@ _SEED = flags.DEFINE_integer(
 _FRESH = flags.DEFINE_bool(
     'fresh',
     False,
-    'Begin a new run; what --root_dir holds is moved to its folder earlier/N.',
+    'Begin a new run: what --root_dir holds is moved to its folder earlier/N.'
+    ' The command without it continues the new run.',
 )
 _WORKERS = flags.DEFINE_integer(
     'workers',
@@ -84,6 +85,7 @@ def main(argv: Sequence[str]) -> None:
     logging.set_verbosity(logging.INFO)  # After gin's remarks on its search.
     if _FRESH.value:
       run_directory.set_aside(root_dir)
+      sys.argv = streams.without_flag(sys.argv, 'fresh')  # For run.json.
     result = experiment.train_eval(
         root_dir, _make_shards(), seed=_SEED.value
     )
@@ -106,7 +108,8 @@ def main(argv: Sequence[str]) -> None:
       f'TensorBoard: {streams.path_of("tensorboard")} --logdir={root_dir}'
   )
   if not result.finished:
-    sys.exit('Stopped before the end: the same command continues.')
+    without = ' without --fresh' if _FRESH.value else ''
+    sys.exit(f'Stopped before the end: the same command{without} continues.')
 
 
 def _make_shards() -> Callable[..., Any] | None:

@@ -61,7 +61,9 @@ class JointValueNetwork(network.Network):
         value = value[..., 0]
       values.append(value)
       new_states.append(new_state)
-    return tf.stack(values, axis=-1), tuple(new_states) if states else ()
+    return tf.stack(values, axis=-1), (
+        tuple(new_states) if self.state_spec else ()
+    )
 
 
 def joined(

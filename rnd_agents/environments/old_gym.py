@@ -24,7 +24,7 @@ def is_old(env: Any) -> bool:
   return (
       not isinstance(env, gymnasium.Env)
       and not is_pool
-      and _package_of(space) == 'gym'
+      and _class_of_gym(space) is not None
       and all(callable(getattr(env, name, None)) for name in ('reset', 'step'))
   )
 
@@ -77,8 +77,12 @@ def _make(name: str, keeps_limit: bool, **kwargs: Any) -> Any:
   return env
 
 
-def _package_of(value: Any) -> str:
-  return type(value).__module__.partition('.')[0]
+def _class_of_gym(value: Any) -> str | None:
+  """Returns the name of the class of `gym` that a value is of; None if none."""
+  for each in type(value).__mro__:
+    if each.__module__.partition('.')[0] == 'gym':
+      return each.__name__
+  return None
 
 
 class _OldGym(gymnasium.Env):
@@ -91,9 +95,12 @@ class _OldGym(gymnasium.Env):
     metadata = dict(getattr(env, 'metadata', None) or {})
     modes = metadata.get('render_modes') or metadata.get('render.modes') or []
     self.metadata = {**metadata, 'render_modes': list(modes)}
-    if 'rgb_array' in modes:
-      self.render_mode = 'rgb_array'
     self._unwrapped = getattr(env, 'unwrapped', env)
+    mode = getattr(self._unwrapped, 'render_mode', None)
+    if self._render_takes_a_mode():
+      mode = 'rgb_array'
+    if mode in modes:
+      self.render_mode = mode
     if callable(getattr(env, 'seed', None)):
       self.seed = env.seed
 
@@ -109,8 +116,12 @@ class _OldGym(gymnasium.Env):
       reward = np.asarray(reward).item()
     return observation, reward, *others
 
+  def _render_takes_a_mode(self) -> bool:
+    """Returns whether the mode is said at each call, as before gym 0.25."""
+    return 'mode' in inspect.signature(self._unwrapped.render).parameters
+
   def render(self) -> Any:
-    if 'mode' in inspect.signature(self._unwrapped.render).parameters:
+    if self._render_takes_a_mode():
       return self.env.render(mode='rgb_array')
     return self.env.render()
 
@@ -120,9 +131,9 @@ class _OldGym(gymnasium.Env):
 
 def _space(space: Any) -> spaces.Space:
   """Returns the space of Gymnasium like one of `gym`."""
-  if _package_of(space) != 'gym':
+  kind = _class_of_gym(space)
+  if kind is None:
     return space
-  kind = type(space).__name__
   if kind == 'Box':
     return spaces.Box(space.low, space.high, space.shape, space.dtype)
   if kind == 'Discrete':

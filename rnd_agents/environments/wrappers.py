@@ -177,8 +177,8 @@ class _FirstActions(gymnasium.Wrapper):
 class NoopReset(_FirstActions):
   """Begins each episode with 1 to `noop_max` steps that do nothing.
 
-  Their number is drawn from the generator of the environment, so the seed of
-  an episode determines it, as in Stable-Baselines3's `NoopResetEnv`.
+  The seed of an episode determines their number, also where the environment
+  leaves the generator of Gymnasium without it.
   """
 
   def __init__(
@@ -190,9 +190,15 @@ class NoopReset(_FirstActions):
     )
     _check_actions(env, 'NoopReset.noop_action', [noop_action])
     self._noop_max, self._noop_action = noop_max, noop_action
+    self._generator = np.random.default_rng()
+
+  def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    if kwargs.get('seed') is not None:
+      self._generator = np.random.default_rng(kwargs['seed'])
+    return super().reset(**kwargs)
 
   def _first_actions(self) -> Sequence[Any]:
-    number = self.unwrapped.np_random.integers(1, self._noop_max + 1)
+    number = self._generator.integers(1, self._noop_max + 1)
     return [self._noop_action] * int(number)
 
 

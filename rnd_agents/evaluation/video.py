@@ -180,14 +180,14 @@ def record_episode(
 class RecordEpisodes(gymnasium.Wrapper):
   """Records each episode as an MP4, for `load_environment.wrappers`.
 
-  The files are `directory/name_000000.mp4` and so on; numbers that are there
-  are not used again, so that a batch may share a directory. A file gets its
-  frames at the end of its episode, at a reset or when the environment is
+  The files are `directory/file_name_000000.mp4` and so on; numbers that are
+  there are not used again, so that a batch may share a directory. A file gets
+  its frames at the end of its episode, at a reset or when the environment is
   closed. Needs render_mode 'rgb_array' in `load_environment.env_kwargs`.
   """
 
   def __init__(
-      self, env: gymnasium.Env, directory: str, name: str = 'episode'
+      self, env: gymnasium.Env, directory: str, file_name: str = 'episode'
   ):
     super().__init__(env)
     if env.render_mode != 'rgb_array':
@@ -195,7 +195,7 @@ class RecordEpisodes(gymnasium.Wrapper):
           'RecordEpisodes needs rendered frames: set'
           " load_environment.env_kwargs = {'render_mode': 'rgb_array'}."
       )
-    self._pattern = os.path.join(directory, f'{name}_%06d.mp4')
+    self._pattern = os.path.join(directory, f'{file_name}_%06d.mp4')
     self._fps = self.metadata.get('render_fps') or _DEFAULT_FPS
     self._ffmpeg = _find_ffmpeg()
     self._number = 0

@@ -69,10 +69,12 @@ def find_runs(folders: Sequence[str]) -> list[str]:
   left_out = []
   for folder in folders:
     found = []
-    for path, below, _ in os.walk(os.path.abspath(folder)):
+    for path, below, names in os.walk(os.path.abspath(folder)):
       if run_files.has_metrics(path):
         found.append(path)
         below.clear()  # A folder inside of a run is not a run.
+      elif '.lock' in names and 'earlier' in below:  # It has just begun.
+        below.remove('earlier')
     for path in sorted(found):
       runs.setdefault(os.path.realpath(path), path)
     if not found:

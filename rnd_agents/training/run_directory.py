@@ -90,22 +90,29 @@ def locked(root_dir: str) -> Iterator[None]:
 
 
 def set_aside(root_dir: str) -> None:
-  """Moves what a folder holds into `earlier/N` inside it, for a new run.
+  """Moves what a run's folder holds into `earlier/N` inside it, for a new run.
 
-  Plots and tables leave runs within the folder of a run out.
+  Plots and tables leave these out.
 
   Args:
     root_dir: The run's folder; it may be missing.
 
   Raises:
-    SetupError: If the folder cannot be written, or another process uses it.
+    SetupError: If it is the folder of something else, or cannot be written, or
+      another process uses it.
   """
   with locked(root_dir):
     stays = {_LOCK_FILE, _EARLIER_FOLDER}
     # A kill in between leaves no run that looks whole.
-    names = sorted(set(os.listdir(root_dir)) - stays)
+    names = set(os.listdir(root_dir)) - stays
     if not names:
       return
+    of_runs = {run_files.RECORD_FILE, run_files.STATUS_FILE}
+    if not of_runs & names:
+      raise errors.SetupError(
+          f'--root_dir={root_dir} is not the folder of a run: --fresh would'
+          ' move all that it holds. Choose another folder.'
+      )
     number = 1
     while os.path.lexists(
         path := os.path.join(root_dir, _EARLIER_FOLDER, str(number))
@@ -113,7 +120,8 @@ def set_aside(root_dir: str) -> None:
       number += 1
     try:
       os.makedirs(path)
-      for name in names:
+      # Last what says that it is a run, should this be killed.
+      for name in sorted(names, key=lambda name: (name in of_runs, name)):
         os.rename(os.path.join(root_dir, name), os.path.join(path, name))
     except OSError as error:
       raise errors.SetupError(

@@ -10,6 +10,7 @@ import pytest
 from rnd_agents.environments import check
 from rnd_agents.environments import failures
 from rnd_agents.environments import loaders
+from rnd_agents.environments import old_gym
 from tests import tiny_runs
 
 _NAMED = f'{__name__}:Counts'
@@ -48,6 +49,28 @@ class Counts(gym.Env):
   def render(self, mode='human'):
     assert mode == 'rgb_array'
     return np.full([2, 2, 3], self._count, np.uint8)
+
+
+class _Bounded(gym.spaces.Box):
+  """A space of one's own."""
+
+
+class Pictures(Counts):
+  """Renders as from gym 0.25 on: what it was made for, here nothing."""
+
+  metadata = {'render_modes': ['rgb_array']}
+  render_mode = None
+  action_space = _Bounded(-1, 1, (2,), np.float32)
+
+  def render(self):
+    return None
+
+
+def test_a_space_of_ones_own_and_frames_that_were_not_asked_for():
+  env = old_gym.adapted(Pictures())
+  assert env.action_space == gymnasium.spaces.Box(-1, 1, (2,), np.float32)
+  assert env.render_mode is None
+  assert old_gym.adapted(Counts()).render_mode == 'rgb_array'
 
 
 @pytest.mark.parametrize('vectorization', ['sync', 'async'])

@@ -242,8 +242,16 @@ def test_an_episode_begins_by_fire(length, actions, resets):
   assert other.reset()[0] == [1] and other.unwrapped.actions == [4]
 
 
-def test_an_episode_begins_with_a_number_of_noops_that_its_seed_draws():
-  env = wrappers.NoopReset(Remembers(length=99), noop_action=3)
+class Unseeded(Remembers):
+  """Leaves Gymnasium's generator without the seed, as some environments do."""
+
+  def reset(self, *, seed=None, options=None):
+    return super().reset()
+
+
+@pytest.mark.parametrize('make', [Remembers, Unseeded])
+def test_an_episode_begins_with_a_number_of_noops_that_its_seed_draws(make):
+  env = wrappers.NoopReset(make(length=99), noop_action=3)
   numbers = []
   for seed in (0, 1, 2, 0):
     env.reset(seed=seed)

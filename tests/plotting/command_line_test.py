@@ -122,6 +122,14 @@ def test_runs_are_found_and_grouped(runs, monkeypatch, argv, labels):
   assert _labels('o.csv') == labels
 
 
+def test_runs_that_were_set_aside_are_left_out(tmp_path):
+  begun = tmp_path / 'seed_0'  # By --fresh, and has no row yet.
+  fake_runs.evaluations(begun / 'earlier' / '1', [1, 2], [0.0, 1.0])
+  (begun / '.lock').touch()
+  other = fake_runs.evaluations(tmp_path / 'seed_1', [1, 2], [0.0, 1.0])
+  assert plotting.find_runs([str(tmp_path)]) == [other]
+
+
 def test_groups_of_the_same_name_stay_apart(tmp_path):
   for task in ('deep_sea', 'mountain_car'):
     fake_runs.evaluations(tmp_path / task / 'rnd' / 's0', [0], [0])

@@ -105,16 +105,20 @@ def test_runs_that_are_set_aside_stay_whole(tmp_path):
     run_directory.set_aside(str(root_dir))
     (root_dir / 'train').mkdir()
     (root_dir / 'train' / 'events').write_text(text)
+    (root_dir / 'run.json').touch()
   run_directory.set_aside(str(root_dir))
   assert sorted(os.listdir(root_dir)) == ['.lock', 'earlier']
   for number, text in ((1, 'first'), (2, 'second')):
     path = root_dir / 'earlier' / str(number) / 'train' / 'events'
     assert path.read_text() == text
-  (root_dir / 'metrics.csv').touch()
+  (root_dir / 'run.json').touch()
+  with pytest.raises(errors.SetupError, match='not the folder of a run'):
+    run_directory.set_aside(str(tmp_path))  # The folder of several runs.
+  assert sorted(os.listdir(tmp_path)) == ['.lock', 'seed_0']
   with run_directory.locked(str(root_dir)):
     with pytest.raises(errors.SetupError, match='in use'):
       run_directory.set_aside(str(root_dir))
-  assert (root_dir / 'metrics.csv').exists()
+  assert (root_dir / 'run.json').exists()
 
 
 def test_record_names_versions_settings_and_command(tmp_path, monkeypatch):
