@@ -162,7 +162,14 @@ class TwoLevelPolicy(collector.ComposedPolicy):
       upper_state: types.NestedTensor,
       is_decision: tf.Tensor,
   ) -> policy_step.PolicyStep:
-    """Returns a step of the upper level; 0 if no environment needs one."""
+    """Returns a step of the upper level; 0 if no environment needs one.
+
+    In evaluations it is computed each time: the random numbers of an episode
+    would else depend on when the other environments, whose episodes may be over
+    and go their own ways, need a decision.
+    """
+    if not self._collects:
+      return self._upper.action(time_step, upper_state)
     batch_size = tf.shape(is_decision)
 
     def nothing() -> policy_step.PolicyStep:

@@ -538,6 +538,7 @@ def test_a_resumed_run_is_the_run_left_alone(
   save, saves = checkpoints.Checkpoints.save, []
 
   def dying(self, iteration, state):
+    self.wait()  # As `save` does before it asks for the state.
     state = state()
     saves.append(len([*tmp_path.glob('run/checkpoints/replay/*')]))
     if len(saves) in (1, 6):  # With nothing saved before, and with four.
