@@ -19,6 +19,7 @@ from rnd_agents import agents
 from rnd_agents import errors
 from rnd_agents import hierarchy
 from rnd_agents import networks
+from rnd_agents.collecting import local
 from tests.agents import agent_test_utils as utils
 from tests.agents import slow_recurrent
 
@@ -272,6 +273,31 @@ def test_levels_below_are_evaluated_as_they_act_in_training():
   state = three.policy.action(many, three.policy.get_initial_state(200)).state
   assert len(np.unique(state['goal'])) == 1
   assert len(np.unique(state['lower']['goal'])) > 1
+
+
+def test_an_evaluated_episode_does_not_depend_on_the_others():
+  goals = _ActionGoals(utils.FLAT, utils.DISCRETE)
+  agent = hierarchy.TwoLevelAgent(
+      ts.time_step_spec(utils.FLAT), utils.DISCRETE, utils.build_agent(),
+      utils.build_agent(goals.lower_observation_spec), goals, goal_length=9,
+      discount_factor=0.999,
+  )  # fmt: skip
+  generator = tf.random.Generator.from_seed(3)
+  policy = local.seeded_policy(agent.policy, generator)
+  first = ts.restart(tf.zeros([2, 3]), batch_size=2)
+  state = policy.action(first, policy.get_initial_state(2)).state
+  before = generator.state.numpy()
+
+  def act(step_type):
+    generator.reset(before)
+    step = first._replace(step_type=tf.constant([step_type, 1]))
+    return policy.action(step, state).action[1], generator.state.numpy()
+
+  # The second one keeps its goal; the first one does or needs another one.
+  kept, chosen = act(1), act(0)
+  assert not np.array_equal(kept[1], before)
+  for a, b in zip(kept, chosen, strict=True):
+    np.testing.assert_array_equal(a, b)
 
 
 def test_three_levels_decide_at_their_own_times_and_all_learn():
