@@ -104,7 +104,13 @@ def create_rnd_ppo_agent(
         *specs, rnd_networks_fn=create_rnd if curiosity_fn is None else None
     )
   else:
-    networks = _own_networks(f'{owner}networks_fn', networks_fn, specs)
+    networks = _networks_of(
+        f'{owner}networks_fn',
+        networks_fn,
+        specs,
+        factory.Networks,
+        'Networks(actor_net, value_net, None, None)',
+    )
     if curiosity_fn is None:
       create_rnd(time_step_spec.observation)
   if curiosity_fn is None:
@@ -130,22 +136,32 @@ def create_rnd_ppo_agent(
   return agent
 
 
-def _own_networks(
+def _networks_of(
     name: str,
-    networks_fn: Callable[..., factory.Networks],
+    networks_fn: Any,
     specs: tuple[types.NestedTensorSpec, types.NestedTensorSpec],
-) -> factory.Networks:
-  """Returns the networks of a user's function; raises InvalidType if none."""
+    kind: type[Any],
+    form: str,
+) -> Any:
+  """Returns the networks of a user's function; raises InvalidType if none.
+
+  Args:
+    name: Name of the parameter, after which the function is called `create_*`.
+    networks_fn: The function, of observation spec and action spec.
+    specs: These specs.
+    kind: Class of what it returns.
+    form: That class with its arguments, for messages.
+  """
   if not callable(networks_fn):
+    default = f'@create_{name.rpartition(".")[2].removesuffix("_fn")}'
     raise errors.InvalidType(
-        f'{name} must be a function, such as @create_networks (without'
-        f' brackets), got {networks_fn!r}.'
+        f'{name} must be a function, such as {default} (without brackets), got'
+        f' {networks_fn!r}.'
     )
   networks = networks_fn(*specs)
-  if not isinstance(networks, factory.Networks):
+  if not isinstance(networks, kind):
     raise errors.InvalidType(
-        f'{name} must return rnd_agents.networks.Networks(actor_net, value_net,'
-        f' None, None), got {networks!r}.'
+        f'{name} must return rnd_agents.networks.{form}, got {networks!r}.'
     )
   return networks
 
@@ -213,17 +229,13 @@ def create_r2d3_agent(
         f'{owner}rnd_learning_rate has no effect without a curiosity: set'
         f' {owner}curiosity_fn = @create_rnd, or leave it out.'
     )
-  if not callable(q_networks_fn):
-    raise errors.InvalidType(
-        f'{owner}q_networks_fn must be a function, such as @create_q_networks'
-        f' (without brackets), got {q_networks_fn!r}.'
-    )
-  networks = q_networks_fn(time_step_spec.observation, action_spec)
-  if not isinstance(networks, q_network.QNetworks):
-    raise errors.InvalidType(
-        f'{owner}q_networks_fn must return rnd_agents.networks.QNetworks('
-        f'q_network, target_q_network), got {networks!r}.'
-    )
+  networks = _networks_of(
+      f'{owner}q_networks_fn',
+      q_networks_fn,
+      (time_step_spec.observation, action_spec),
+      q_network.QNetworks,
+      'QNetworks(q_network, target_q_network)',
+  )
   agent = r2d3_agent.R2D3Agent(
       time_step_spec,
       action_spec,
