@@ -30,11 +30,10 @@ def _folder(tmp_path_factory):
   return folder
 
 
-@pytest.mark.parametrize('code', _BLOCKS, ids=['agent', 'saved policy'])
-def test_readme_runs(folder, code):
+def test_readme_runs(folder):
+  code = '\n'.join(_BLOCKS)  # Each as a script would import TensorFlow again.
   ran = subprocess.run(
       [sys.executable, '-c', code], cwd=folder, capture_output=True, text=True
   )
   assert ran.returncode == 0, ran.stderr
-  if 'saved_model' in code:
-    assert re.match(r'tf.Tensor\(\[[012]\], shape=\(1,\)', ran.stdout)
+  assert re.search(r'tf.Tensor\(\[[012]\], shape=\(1,\)', ran.stdout)
