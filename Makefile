@@ -34,7 +34,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(EXTRAS)
 
-.PHONY: help setup train test test-oldest test-newest lint clean
+.PHONY: help setup train test test-oldest test-newest docs lint clean
 .DEFAULT_GOAL := help
 
 help:  ## List the targets.
@@ -111,6 +111,12 @@ test-newest:  ## Run the most telling tests with Python 3.13, in its own .venv.
 	  TESTS='$(NEWEST_TESTS)' \
 	  EXTRAS=dev,box2d,minigrid,atari,mujoco,video \
 	  PYTEST_ARGS='-m versions $(PYTEST_ARGS)'
+
+docs: EXTRAS := $(EXTRAS),docs
+docs:  ## Build the docs site into build/site; a broken link is an error.
+	@$(MAKE) --no-print-directory setup EXTRAS=$(EXTRAS)
+	$(BIN)/python docs/stage.py build/docs
+	$(BIN)/zensical build --clean --strict
 
 lint: $(STAMP)  ## Check the style and the types of the code.
 	$(BIN)/ruff check .

@@ -46,9 +46,11 @@ def test_setup_requirements(monkeypatch):
       'box2d',
       'cluster',
       'dev',
+      'docs',
       'envpool',
       'minigrid',
       'mujoco',
+      'report',
       'reverb',
       'video',
   }
