@@ -10,6 +10,7 @@ and the reference of settings.
 """
 
 from collections.abc import Mapping
+import json
 import os
 import pathlib
 import re
@@ -37,7 +38,22 @@ _PACKAGES = (
 def sources() -> dict[str, str]:
   """Returns the Markdown files of the site: page by path in the repository."""
   pages = {f'docs/{path.name}': path.name for path in ROOT.glob('docs/*.md')}
-  return pages | _OUTSIDE
+  return pages | _OUTSIDE | {'docs/notebook.ipynb': 'notebook.md'}
+
+
+def _text(path: str) -> str:
+  """Returns a page as Markdown; of a notebook, its cells."""
+  text = (ROOT / path).read_text(encoding='utf-8')
+  if not path.endswith('.ipynb'):
+    return text
+  cells = [
+      (cell['cell_type'], ''.join(cell['source']))
+      for cell in json.loads(text)['cells']
+  ]
+  return '\n\n'.join(
+      f'```python\n{source}\n```' if kind == 'code' else source
+      for kind, source in cells
+  )
 
 
 def api_pages() -> dict[str, list[str]]:
@@ -87,7 +103,7 @@ def staged(path: str, pages: Mapping[str, str]) -> str:
 
   parts = re.split(
       r'(^```.*?^```|`[^`\n]+`)',
-      (ROOT / path).read_text(encoding='utf-8'),
+      _text(path),
       flags=re.MULTILINE | re.DOTALL,
   )
   # Texts of links may be code.

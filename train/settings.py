@@ -101,7 +101,8 @@ def _text_of_type(annotation: Any) -> str:
   text = re.sub(r'Union\[(\w+)\]', r'\1', text)
   text = re.sub(r'Union\[([\w, ]+)\]',
                 lambda union: union[1].replace(', ', ' | '), text)
-  return text.replace('NoneType', 'None').replace("'", '')
+  # A bar would divide a cell of the table.
+  return text.replace('NoneType', 'None').replace("'", '').replace('|', 'or')
 
 
 def _text_of_default(parameter: inspect.Parameter) -> str:
@@ -160,7 +161,7 @@ def _section(name: str, configurable: Callable[..., Any]) -> str:
   for row in rows:
     cells = [f'`{name}.{row.name}`', row.type and f'`{row.type}`',
              row.default and f'`{row.default}`', row.description]
-    lines.append('| ' + ' | '.join(x.replace('|', r'\|') for x in cells) + ' |')
+    lines.append(f'| {" | ".join(cells)} |')
   return '\n'.join(lines) + '\n'
 
 

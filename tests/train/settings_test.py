@@ -33,7 +33,7 @@ def test_rows():
   assert 'root_dir' not in rows  # Gin may not bind it.
   assert rows['num_env_steps'].type == 'int'
   assert rows['num_env_steps'].default == '500000'
-  assert rows['stop_at_success_rate'].type == 'float | None'
+  assert rows['stop_at_success_rate'].type == 'float or None'
   assert rows['warm_up_env_steps'].description.startswith('Uniformly random')
   rows = {row.name: row for row in settings.parameters(agents.RNDPPOAgent)}
   assert 'optimizer' not in rows
