@@ -10,6 +10,7 @@ commands of `sh` are parsed with their gin files, `text` is output or a sketch,
   <!-- run -->           commands are run, too
   <!-- run if MODULE --> only where the module is installed
 
+Runs are as short as `SHORT` says.
 """
 
 import importlib.util
@@ -31,8 +32,7 @@ NAMES = (
 LANGUAGES = ('python', 'gin', 'sh', 'text', 'diff')
 _BLOCK = re.compile(r'^(?:<!-- (.+?) -->\n)?```(\w*)\n(.*?)^```$', re.M | re.S)
 _COMMENT = re.compile(
-    r'(?:file: (?P<file>[\w.]+)|(?P<run>run)(?: if (?P<module>\w+))?'
-    r'|(?:run: )?(?P<old>.+) is (?P<new>.+))'
+    r'file: (?P<file>[\w.]+)|(?P<run>run)(?: if (?P<module>\w+))?'
 )
 
 
@@ -52,14 +52,6 @@ class Block(NamedTuple):
   code: str
   comment: dict[str, str | None] | None
 
-  def shortened(self) -> str:
-    """Returns the code with what its comment replaces."""
-    old = self.comment.get('old')
-    if not old:
-      return self.code
-    assert old in self.code, (self.where, old)
-    return self.code.replace(old, self.comment['new'])
-
 
 def blocks(page: str) -> list[Block]:
   """Returns the blocks of a page."""
@@ -68,16 +60,9 @@ def blocks(page: str) -> list[Block]:
   for match in _BLOCK.finditer(text):
     comment = _COMMENT.fullmatch(match[1]) if match[1] else {}
     line = text.count('\n', 0, match.start(2)) + 1
-    found.append(
-        Block(
-            f'{page}:{line}',
-            match[2],
-            match[3],
-            comment if comment is None else dict(
-                comment.groupdict() if comment else {}
-            ),
-        )
-    )
+    if comment:
+      comment = comment.groupdict()
+    found.append(Block(f'{page}:{line}', match[2], match[3], comment))
   return found
 
 

@@ -5,7 +5,6 @@
 import re
 
 import gin
-import pytest
 
 from rnd_agents import agents
 from rnd_agents.training import experiment
