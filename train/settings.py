@@ -61,7 +61,7 @@ def _described(configurable: Callable[..., Any]) -> dict[str, str]:
         part
         for kind in reversed(built.__mro__)
         if kind.__module__.startswith('rnd_agents')
-        for part in (kind, kind.__init__)
+        for part in (kind, vars(kind).get('__init__'))
     ]
   for part in documented:
     text = inspect.cleandoc(part.__doc__ or '') + '\n'
@@ -116,8 +116,9 @@ def _text_of_default(parameter: inspect.Parameter) -> str:
   return '' if text.startswith('<') else text
 
 
-def parameters(configurable: Callable[..., Any]) -> list[_Parameter]:
-  """Returns what gin can bind of a configurable, in its order."""
+def parameters(owner: str) -> list[_Parameter]:
+  """Returns what gin can bind of a configurable of this package, in order."""
+  configurable = gin.get_configurable(f'rnd_agents.{owner}')
   described = _described(configurable)
   found = []
   with _compat.separate_gin_state():
@@ -125,7 +126,7 @@ def parameters(configurable: Callable[..., Any]) -> list[_Parameter]:
       if each.kind in (each.VAR_KEYWORD, each.VAR_POSITIONAL):
         continue
       try:
-        gin.bind_parameter(f'{_selector(configurable)}.{name}', None)
+        gin.bind_parameter(f'rnd_agents.{owner}.{name}', None)
       except ValueError:  # On its denylist.
         continue
       found.append(
@@ -139,13 +140,6 @@ def parameters(configurable: Callable[..., Any]) -> list[_Parameter]:
   return found
 
 
-def _selector(configurable: Callable[..., Any]) -> str:
-  for name, each in gin_files.configurables().items():
-    if each is configurable:
-      return f'rnd_agents.{name}'
-  raise errors.InvalidValue(f'gin does not know {configurable}.')
-
-
 def _introduction(configurable: Callable[..., Any]) -> str:
   """Returns a docstring without its sections."""
   text = inspect.getdoc(configurable) or ''
@@ -155,7 +149,7 @@ def _introduction(configurable: Callable[..., Any]) -> str:
 def _section(name: str, configurable: Callable[..., Any]) -> str:
   """Returns the part of the page on one configurable."""
   lines = [f'### {name}', '', _introduction(configurable), '']
-  rows = parameters(configurable)
+  rows = parameters(name)
   if rows:
     lines += ['| parameter | type | default | |', '|---|---|---|---|']
   for row in rows:

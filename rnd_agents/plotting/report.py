@@ -246,10 +246,11 @@ def write_report(folders: Sequence[str], args: flags.FlagValues) -> None:
   groups = run_groups.group_runs(runs, args.label_by)
   panels = _panels(runs, args)
   looks = learning_curves.looks(list(groups))
+  confidence = f'{100 * statistics.CONFIDENCE:g} %'
   body = ['<div class="grid">', *[_figure(each, looks) for each in panels],
-          '</div>', f'<p class="note">Line: interquartile mean over seeds; band:'
-          f' {100 * statistics.CONFIDENCE:g} % interval. Drag to zoom,'
-          ' double-click to zoom out, click a name to hide it.</p>']
+          '</div>', '<p class="note">Line: interquartile mean over seeds,'
+          f' dotted where not all have a value; band: {confidence} interval. Drag to'
+          ' zoom, double-click to zoom out, click a name to hide it.</p>']
   ends, steps_to = [], []
   for panel in panels:
     head, *rows = run_groups.curve_table(panel.curves)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the code of pages of docs/; compares tables with the code."""
 
+import importlib
 import re
 
 import numpy as np
@@ -70,7 +71,11 @@ def test_tables_are_tables():
 
 def test_the_example_can_be_solved(in_a_folder_with_the_files):
   # Nine steps to the right from the first cell, less from the next two.
-  (code,) = [block.code for block in _BLOCKS if block.comment.get('file')]
+  (code,) = [
+      block.code
+      for block in _BLOCKS
+      if block.comment.get('file') == 'corridor.py'
+  ]
   env = pages.run_python(code, _NAME)['Corridor']()
   for seed in range(5):
     observation, _ = env.reset(seed=seed)
@@ -83,14 +88,11 @@ def test_the_example_can_be_solved(in_a_folder_with_the_files):
     assert rewards == [0.0] * (8 - start) + [1.0] and info['is_success']
 
 
-def test_the_curiosity_of_the_page_counts_visits():
-  (code,) = [
-      block.code
-      for block in pages.blocks('docs/curiosity.md')
-      if block.comment.get('file') == 'counts.py'
-  ]
-  namespace = pages.run_python(code, 'docs/curiosity.md')
-  counts = namespace['Counts'](None, None, cells_per_unit=10.0)
+def test_the_curiosity_of_the_page_counts_visits(tmp_path, monkeypatch):
+  pages.write_files('docs/curiosity.md', tmp_path, monkeypatch)
+  module = importlib.import_module('counts')
+  counts = module.Counts(None, None, cells_per_unit=10.0)
+  pages.forget_files(tmp_path, pages.registered())
   # Of the first cell three, one of them not valid; of the second one.
   positions = [[0.1, 0.2], [0.11, 0.19], [0.1, 0.2], [-0.5, 0.2]]
   transitions = curiosity.Transitions(
