@@ -249,8 +249,8 @@ def write_report(folders: Sequence[str], args: flags.FlagValues) -> None:
   confidence = f'{100 * statistics.CONFIDENCE:g} %'
   body = ['<div class="grid">', *[_figure(each, looks) for each in panels],
           '</div>', '<p class="note">Line: interquartile mean over seeds,'
-          f' dotted where not all have a value; band: {confidence} interval. Drag to'
-          ' zoom, double-click to zoom out, click a name to hide it.</p>']
+          f' dotted where not all have a value; band: {confidence} interval.'
+          ' Drag to zoom, double-click to zoom out, click a name to hide it.</p>']
   ends, steps_to = [], []
   for panel in panels:
     head, *rows = run_groups.curve_table(panel.curves)
