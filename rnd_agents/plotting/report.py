@@ -246,11 +246,13 @@ def write_report(folders: Sequence[str], args: flags.FlagValues) -> None:
   groups = run_groups.group_runs(runs, args.label_by)
   panels = _panels(runs, args)
   looks = learning_curves.looks(list(groups))
-  confidence = f'{100 * statistics.CONFIDENCE:g} %'
+  note = (
+      'Line: interquartile mean over seeds, dotted where not all have a value;'
+      f' band: {100 * statistics.CONFIDENCE:g} % interval. Drag to zoom,'
+      ' double-click to zoom out, click a name to hide it.'
+  )
   body = ['<div class="grid">', *[_figure(each, looks) for each in panels],
-          '</div>', '<p class="note">Line: interquartile mean over seeds,'
-          f' dotted where not all have a value; band: {confidence} interval.'
-          ' Drag to zoom, double-click to zoom out, click a name to hide it.</p>']
+          '</div>', f'<p class="note">{note}</p>']
   ends, steps_to = [], []
   for panel in panels:
     head, *rows = run_groups.curve_table(panel.curves)
