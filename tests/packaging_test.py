@@ -46,9 +46,11 @@ def test_setup_requirements(monkeypatch):
       'box2d',
       'cluster',
       'dev',
+      'docs',
       'envpool',
       'minigrid',
       'mujoco',
+      'report',
       'reverb',
       'video',
   }
@@ -168,7 +170,7 @@ def test_commands_are_programs(monkeypatch):
     code = path.read_text()
     assert f'def {function}() -> None:' in code
     assert f'`{name}`' in code
-  assert len(scripts) == 7
+  assert len(scripts) == 9
 
 
 def test_changelog_begins_with_this_version():

@@ -201,7 +201,7 @@ def train_eval(
 def train_files(
     root_dir: str,
     files: Sequence[str],
-    bindings: Sequence[str] = (),
+    bindings: gin_files.Bindings = (),
     **more: Any,
 ) -> runs.Outcome:
   """Trains as gin files say, for programs and notebooks that run several.
@@ -211,7 +211,7 @@ def train_files(
   Args:
     root_dir: The run's folder.
     files: Gin files: paths, or names of those that come with the package.
-    bindings: Gin bindings, which win over the files.
+    bindings: Gin bindings, or values by name, as for `gin_files.parse`.
     **more: Arguments of `train_eval`.
 
   Raises:

@@ -55,7 +55,10 @@ def ladder_epsilon(
     base: float = 0.4,
     exponent: float = 7.0,
 ) -> np.ndarray:
-  """Returns a fixed epsilon an environment, from `base` to nearly 0 (Ape-X)."""
+  """Returns a fixed epsilon an environment, from `base` to nearly 0 (Ape-X).
+
+  Environment i of N has `base ** (1 + exponent * i / (N - 1))`.
+  """
   return q_learning.epsilon_ladder(num_environments, base, exponent)
 
 
@@ -69,7 +72,10 @@ def linear_epsilon(
     last: float = 0.05,
     num_env_steps: float = 10_000,
 ) -> np.ndarray:
-  """Returns epsilons that fall linearly to `last` in `num_env_steps`."""
+  """Returns epsilons that fall linearly from `first` to `last`.
+
+  They reach it after `num_env_steps`.
+  """
   ranges.check_above_0('linear_epsilon.', num_env_steps=num_env_steps)
   share = min(env_steps / num_env_steps, 1.0)
   epsilon = first + share * (last - first)
