@@ -48,9 +48,11 @@ def test_setup_requirements(monkeypatch):
       'dev',
       'envpool',
       'minigrid',
+      'mlflow',
       'mujoco',
       'reverb',
       'video',
+      'wandb',
   }
   assert extras['box2d'] == ['box2d==2.3.10']
   assert 'ale-py>=0.12.1' in extras['atari']

@@ -8,8 +8,11 @@ from rnd_agents.training import configuration
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import gin_values
+from rnd_agents.training import hand_over
+from rnd_agents.training import loggers
 from rnd_agents.training import loops
 from rnd_agents.training import metrics_log
+from rnd_agents.training import mlflow_logger
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
@@ -17,6 +20,7 @@ from rnd_agents.training import run_directory
 from rnd_agents.training import runs
 from rnd_agents.training import training
 from rnd_agents.training import two_level
+from rnd_agents.training import wandb_logger
 
 __all__ = [
     'callbacks',
@@ -25,8 +29,11 @@ __all__ = [
     'experiment',
     'gin_files',
     'gin_values',
+    'hand_over',
+    'loggers',
     'loops',
     'metrics_log',
+    'mlflow_logger',
     'off_policy',
     'on_policy',
     'pictures',
@@ -34,4 +41,5 @@ __all__ = [
     'run_directory',
     'training',
     'two_level',
+    'wandb_logger',
 ]
