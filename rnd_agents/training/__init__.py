@@ -5,6 +5,7 @@
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
+from rnd_agents.training import curious_vector_env
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import gin_values
@@ -26,6 +27,7 @@ __all__ = [
     'callbacks',
     'checkpoints',
     'configuration',
+    'curious_vector_env',
     'experiment',
     'gin_files',
     'gin_values',
