@@ -90,6 +90,8 @@ EXTRAS_REQUIRE = {
     'cluster': ['ray>=2.55'],
     # The newest for 3.11; for 3.10 there is none that TF-Agents can be beside.
     'envpool': _where(_NEWER, ['envpool>=1.2.5']),
+    # It needs NumPy 2, and imports Pillow, which it does not ask for.
+    'minari': _where(_NEWER, ['minari[hdf5]>=0.5.4', 'pillow>=9']),
     'minigrid': ['minigrid>=3.0'],
     # They ask for newer typing-extensions than tf-agents admits on 3.10.
     'mlflow': _where(_NEWER, ['mlflow>=3.4']),

@@ -47,6 +47,7 @@ def test_setup_requirements(monkeypatch):
       'cluster',
       'dev',
       'envpool',
+      'minari',
       'minigrid',
       'mlflow',
       'mujoco',

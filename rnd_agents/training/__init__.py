@@ -13,6 +13,7 @@ from rnd_agents.training import hand_over
 from rnd_agents.training import loggers
 from rnd_agents.training import loops
 from rnd_agents.training import metrics_log
+from rnd_agents.training import minari_data
 from rnd_agents.training import mlflow_logger
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
@@ -35,6 +36,7 @@ __all__ = [
     'loggers',
     'loops',
     'metrics_log',
+    'minari_data',
     'mlflow_logger',
     'off_policy',
     'on_policy',
