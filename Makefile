@@ -34,7 +34,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(EXTRAS)
 
-.PHONY: help setup train test test-oldest test-newest lint clean
+.PHONY: help setup train test test-oldest test-newest docs lint clean
 .DEFAULT_GOAL := help
 
 help:  ## List the targets.
@@ -103,14 +103,20 @@ test: $(STAMP)  ## Run the tests: TESTS= TEST_JOBS= PYTEST_ARGS= to change it.
 test-oldest:  ## Run the most telling tests with Python 3.10, in its own .venv.
 	$(MAKE) test VENV=.venv-oldest PYTHON=$(OLDEST_PYTHON) \
 	  PINS=gymnasium==1.1.0 \
-	  EXTRAS=dev,box2d,minigrid,atari,mujoco,reverb,video \
+	  EXTRAS=dev,box2d,minigrid,atari,mujoco,reverb,video,report \
 	  PYTEST_ARGS='-m versions $(PYTEST_ARGS)'
 
 test-newest:  ## Run the most telling tests with Python 3.13, in its own .venv.
 	$(MAKE) test VENV=.venv-newest PYTHON=$(NEWEST_PYTHON) \
 	  TESTS='$(NEWEST_TESTS)' \
-	  EXTRAS=dev,box2d,minigrid,atari,mujoco,video \
+	  EXTRAS=dev,box2d,minigrid,atari,mujoco,video,report \
 	  PYTEST_ARGS='-m versions $(PYTEST_ARGS)'
+
+docs: EXTRAS := $(EXTRAS),docs
+docs:  ## Build the docs site into build/site; a broken link is an error.
+	@$(MAKE) --no-print-directory setup EXTRAS=$(EXTRAS)
+	$(BIN)/python docs/stage.py build/docs
+	$(BIN)/zensical build --clean --strict
 
 lint: $(STAMP)  ## Check the style and the types of the code.
 	$(BIN)/ruff check .

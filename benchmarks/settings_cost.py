@@ -8,6 +8,8 @@
 *   memory: an LSTM by the length of its chunks, beside no memory;
 *   levels, levels_replay: two levels beside one agent, on-policy and from a
     replay;
+*   equal_observations: networks on the distinct observations of a batch beside
+    those on all; on DoorKey, or the task of `--gin_file`;
 *   devices: learning on two devices beside one. Without GPUs the CPU is cut
     into devices, which then have the same cores: that measures what sharing
     costs;
@@ -103,6 +105,14 @@ _COMPARISONS = {
             'chain_two_level.gin',
             'TwoLevelTraining.upper = @upper/ReplayTraining()',
             *_replay('upper/'),
+        ),
+    },
+    'equal_observations': {
+        'all': ('default.gin',),
+        'distinct': (
+            'default.gin',
+            'create_encoder.merge_equal_observations = True',
+            'create_rnd_networks.merge_equal_observations = True',
         ),
     },
     'devices': {

@@ -242,6 +242,18 @@ def _use_keras_2() -> None:
       tensorflow.__path__.insert(0, folder)
 
 
+def _silence_programs() -> None:
+  """Keeps TensorFlow's C++ side quiet in the programs of this package.
+
+  What goes wrong there reaches Python as an exception. Somebody's own program
+  decides for itself.
+  """
+  name = os.path.basename(sys.argv[0]) if sys.argv else ''
+  # `python -m` has this name while it looks for its module.
+  if name == '-m' or name.startswith('rnd-'):
+    os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+
+
 def mend_packages() -> None:
   """Mends the installed packages as far as their versions need it.
 
@@ -255,6 +267,7 @@ def mend_packages() -> None:
   """
   _check_tf_agents()
   _silence()
+  _silence_programs()
   accept_redefinitions()
   tensorflow = _version(*_TENSORFLOW_PACKAGES)
   if tensorflow is None:

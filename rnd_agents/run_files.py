@@ -145,6 +145,14 @@ def series(rows: list[Row], phase: str, metric: str) -> Series:
           np.array(list(points.values()), np.float64))
 
 
+def has_metric(root_dir: str, phase: str, metric: str) -> bool:
+  """Returns whether a run has a value of a metric in a phase."""
+  return any(
+      row.phase == phase and metric in row.values
+      for row in read_rows(root_dir)
+  )
+
+
 def read_metrics(root_dir: str, phase: str, metric: str) -> Series:
   """Reads the values of one metric of one run.
 

@@ -484,3 +484,19 @@ def test_released_environment_is_collected():
   _compat.release_environment(tf_environment)
   gc.collect()
   assert is_alive() is None
+
+
+@pytest.mark.parametrize(
+    ('program', 'level'),
+    [
+        ('-m', '3'), ('/venv/bin/rnd-check', '3'), ('my_program.py', None),
+        ('rnd-check', '0'),
+    ],
+)
+def test_own_programs_silence_tensorflow(monkeypatch, program, level):
+  monkeypatch.setattr('sys.argv', [program])
+  monkeypatch.delenv('TF_CPP_MIN_LOG_LEVEL', raising=False)
+  if level == '0':  # The user's own choice.
+    monkeypatch.setenv('TF_CPP_MIN_LOG_LEVEL', '0')
+  _compat.mend_packages()
+  assert os.environ.get('TF_CPP_MIN_LOG_LEVEL') == level

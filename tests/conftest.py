@@ -41,7 +41,7 @@ _VERSIONS = (
     'agents/r2d3_training_test.py::test_a_',
     'curiosity/random_network_distillation_test.py::test_a_checkpoint',
     'curiosity/random_network_distillation_test.py::test_training',
-    'docs/readme_test.py',
+    'docs/tutorial_test.py',
     'environments/atari_test.py',
     'environments/families_test.py::test_one_update',
     'environments/vector_environment_test.py',

@@ -46,11 +46,16 @@ def test_setup_requirements(monkeypatch):
       'box2d',
       'cluster',
       'dev',
+      'docs',
       'envpool',
+      'minari',
       'minigrid',
+      'mlflow',
       'mujoco',
+      'report',
       'reverb',
       'video',
+      'wandb',
   }
   assert extras['box2d'] == ['box2d==2.3.10']
   assert 'ale-py>=0.12.1' in extras['atari']
@@ -168,7 +173,7 @@ def test_commands_are_programs(monkeypatch):
     code = path.read_text()
     assert f'def {function}() -> None:' in code
     assert f'`{name}`' in code
-  assert len(scripts) == 7
+  assert len(scripts) == 9
 
 
 def test_changelog_begins_with_this_version():

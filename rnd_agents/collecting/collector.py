@@ -29,6 +29,9 @@ from tf_agents.typing import types
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import vector_environment
 
+# Values of the policy's variables; in one process tensors, not copied.
+Variables = Sequence[tf.Tensor | np.ndarray]
+
 
 class Recipe(NamedTuple):
   """Recipe of a collector; it can be pickled.
@@ -126,7 +129,7 @@ class Collector(abc.ABC):
   @abc.abstractmethod
   def collect(
       self,
-      variables: list[np.ndarray] | None,
+      variables: Variables | None,
       num_steps: int,
       is_uniform: bool = False,
   ) -> Rollout:
@@ -178,7 +181,7 @@ class Ahead(NamedTuple):
     finish: function that waits for the rollout and returns it.
   """
 
-  variables: Sequence[list[np.ndarray] | None]
+  variables: Sequence[Variables | None]
   num_steps: int
   is_uniform: bool
   finish: Callable[[], Rollout]
@@ -199,7 +202,7 @@ class Shards:
     self._collectors = list(collectors)
     self._max_lag_rounds = max_lag_rounds
     # Those of the last call that gave some, for each shard.
-    self._variables: Sequence[list[np.ndarray] | None] = []
+    self._variables: Sequence[Variables | None] = []
     self._ahead: Ahead | None = None  # With a lag.
     stops = np.cumsum([each.num_environments for each in self._collectors])
     self._slices = [
@@ -241,7 +244,7 @@ class Shards:
 
   def collect(
       self,
-      variables_of: Callable[[slice], list[np.ndarray]] | None,
+      variables_of: Callable[[slice], Variables] | None,
       num_steps: int,
       is_uniform: bool = False,
   ) -> Rollout:
@@ -258,7 +261,9 @@ class Shards:
     if not self._max_lag_rounds:
       return self._collect(variables, num_steps, is_uniform)
     if variables_of is not None:  # Else a checkpoint needs the old values.
-      self._variables = variables
+      self._variables = [
+          each and [np.asarray(value) for value in each] for each in variables
+      ]
     begin = functools.partial(
         self._collect_ahead, self._variables, num_steps, is_uniform
     )
@@ -268,7 +273,7 @@ class Shards:
 
   def _collect(
       self,
-      variables: Sequence[list[np.ndarray] | None],
+      variables: Sequence[Variables | None],
       num_steps: int,
       is_uniform: bool,
   ) -> Rollout:
@@ -277,7 +282,7 @@ class Shards:
 
   def _collect_ahead(
       self,
-      variables: Sequence[list[np.ndarray] | None],
+      variables: Sequence[Variables | None],
       num_steps: int,
       is_uniform: bool,
   ) -> Ahead:

@@ -25,6 +25,7 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
+import tree
 
 from rnd_agents import _compat
 from rnd_agents import action_masks
@@ -94,7 +95,7 @@ class LocalCollector(collector.Collector):
 
   def collect(
       self,
-      variables: list[np.ndarray] | None,
+      variables: collector.Variables | None,
       num_steps: int,
       is_uniform: bool = False,
   ) -> collector.Rollout:
@@ -291,7 +292,8 @@ class _Steps:
 
 def as_numpy(nest: types.NestedTensor) -> types.NestedArray:
   """Returns a nest of tensors as NumPy arrays."""
-  return tf.nest.map_structure(lambda x: x.numpy(), nest)
+  # In half the time of `tf.nest`, which R2D3 calls three times an update.
+  return tree.map_structure(lambda x: x.numpy(), nest)
 
 
 def as_tensors(nest: types.NestedArray) -> types.NestedTensor:

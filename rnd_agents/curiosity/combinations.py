@@ -271,7 +271,10 @@ def create_product(
     action_spec: types.NestedTensorSpec,
     curiosity_fns: Sequence[curiosity.CuriosityFn] = (),
 ) -> Product:
-  """Builds the `Product` of curiosities, such as (@create_rnd, @create_e3b)."""
+  """Builds the `Product` of what `curiosity_fns` build.
+
+  Such as (@create_rnd, @create_e3b).
+  """
   specs = time_step_spec, action_spec
   return Product(_build('create_product', curiosity_fns, specs))
 
@@ -284,7 +287,10 @@ def create_sum(
     action_spec: types.NestedTensorSpec,
     curiosity_fns: Sequence[curiosity.CuriosityFn] = (),
 ) -> Sum:
-  """Builds the `Sum` of curiosities, such as (@create_rnd, @create_e3b)."""
+  """Builds the `Sum` of what `curiosity_fns` build.
+
+  Such as (@create_rnd, @create_e3b).
+  """
   specs = time_step_spec, action_spec
   return Sum(_build('create_sum', curiosity_fns, specs))
 
@@ -297,7 +303,10 @@ def create_bounded_factor(
     action_spec: types.NestedTensorSpec,
     curiosity_fn: curiosity.CuriosityFn | None = None,
 ) -> BoundedFactor:
-  """Builds a `BoundedFactor` of a curiosity, for a `create_product`."""
+  """Builds a `BoundedFactor` of what `curiosity_fn` builds.
+
+  For a `create_product`.
+  """
   return BoundedFactor(
       curiosity.from_function(
           'create_bounded_factor.curiosity_fn',

@@ -551,7 +551,7 @@ def observation_spec(
 
 @gin.configurable(module='rnd_agents')
 def key_observation_fn(key: str) -> ObservationFn:
-  """Returns an `observation_fn` that selects one entry of a dict."""
+  """Returns an `observation_fn` that selects the entry `key` of a dict."""
   return lambda observation: observation[key]
 
 

@@ -149,7 +149,10 @@ def create_novel_d(
     action_spec: types.NestedTensorSpec,
     novelty_fn: curiosity.CuriosityFn = random_network_distillation.create_rnd,
 ) -> NovelD:
-  """Builds `NovelD` on a novelty; gin binds its other arguments."""
+  """Builds `NovelD` on what `novelty_fn` builds.
+
+  Gin binds its other arguments.
+  """
   novelty = curiosity.from_function(
       'create_novel_d.novelty_fn', novelty_fn, time_step_spec, action_spec
   )

@@ -229,7 +229,7 @@ def create_rnd(
     least_scale_share: float = 0.0,
     rnd_class: type[RandomNetworkDistillation] = RandomNetworkDistillation,
 ) -> RandomNetworkDistillation:
-  """Builds RND, or a subclass, on networks of `create_rnd_networks`.
+  """Builds a `rnd_class`, RND or a subclass, on `create_rnd_networks`.
 
   The arguments are those of `RandomNetworkDistillation` and `Curiosity`. The
   bonus does not depend on actions.

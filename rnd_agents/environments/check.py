@@ -250,6 +250,7 @@ class _Check:
         env_checker.check_env(
             env, skip_render_check=True, skip_close_check=True
         )
+      self._name_misfits(env)
       if self._mask_key is None:
         self._look_for_masks(env)
       first, second = self._make_watched(), self._make_watched()
@@ -352,6 +353,26 @@ class _Check:
           f'All {len(episodes)} episodes ended after {min(lengths)} steps, '
           'terminated.',
       )
+
+  def _name_misfits(self, env: gymnasium.Env) -> None:
+    """Adds to Gymnasium's finding which entries leave the space, and how."""
+    said = self._findings.get('gymnasium', '')
+    if 'observation space' not in said:
+      return
+    with contextlib.suppress(Exception):  # Of which a rule tells.
+      seen = [env.reset(seed=self._seed)[0]]
+      env.action_space.seed(self._seed)
+      seen.append(env.step(env.action_space.sample())[0])
+      found = [
+          sentence
+          for observation in seen
+          for sentence in rules.misfits(
+              env.observation_space, observation, 'observation'
+          )
+      ]
+      if found:
+        named = '; '.join(dict.fromkeys(found))
+        self._findings['gymnasium'] = f'{said} Here: {named}.'
 
   def _look_for_masks(self, env: gymnasium.Env) -> None:
     """Checks whether the environment offers an action mask."""

@@ -12,6 +12,7 @@ import traceback
 from typing import Any, NamedTuple
 
 import gymnasium
+from gymnasium import spaces
 import numpy as np
 import tensorflow as tf
 
@@ -215,6 +216,40 @@ def first_difference(first: list[Moment], second: list[Moment]) -> str | None:
             f'{brief(its)}'
         )
   return None
+
+
+def misfits(space: spaces.Space, value: Any, name: str) -> list[str]:
+  """Returns a sentence for each entry of a value that is not in its space."""
+  if isinstance(space, spaces.Dict) and isinstance(value, dict):
+    keys = list(space.spaces)
+    found = [f'{name}/{key} is missing' for key in keys if key not in value]
+    found += [f'{name} has {key!r}, which the space lacks'
+              for key in value if key not in space.spaces]
+    parts = [(key, value[key]) for key in keys if key in value]
+    return found + [
+        sentence
+        for key, part in parts
+        for sentence in misfits(space[key], part, f'{name}/{key}')
+    ]
+  if isinstance(space, spaces.Tuple) and isinstance(value, (list, tuple)):
+    if len(value) != len(space.spaces):
+      return [f'{name} has {len(value)} parts, not {len(space.spaces)}']
+    return [
+        sentence
+        for i, part in enumerate(value)
+        for sentence in misfits(space[i], part, f'{name}/{i}')
+    ]
+  if space.contains(value):
+    return []
+  if not isinstance(value, (np.ndarray, np.generic)):
+    said = f'{type(value).__name__} {brief(value)}'
+  elif not np.can_cast(value.dtype, space.dtype or value.dtype):
+    said = str(value.dtype)
+  elif value.shape != space.shape:
+    said = f'of shape {value.shape}'
+  else:
+    said = brief(value)
+  return [f'{name} is {said}, not in {brief(space)}']
 
 
 def brief(value: Any) -> str:

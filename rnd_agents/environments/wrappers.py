@@ -63,7 +63,7 @@ class PreviousActionReward(gymnasium.Wrapper):
 
 @gin.configurable(module='rnd_agents', denylist=['env'])
 class ActionRepeat(gymnasium.Wrapper):
-  """Repeats each action for several time steps, or until the episode ends.
+  """Repeats each action `num_time_steps` times, or until the episode ends.
 
   Returns the sum of the rewards and the last observation. Infos have
   `time_steps`, the number of time steps of the episode so far.
@@ -177,6 +177,7 @@ class _FirstActions(gymnasium.Wrapper):
 class NoopReset(_FirstActions):
   """Begins each episode with 1 to `noop_max` steps that do nothing.
 
+  These steps take the action `noop_action`.
   The seed of an episode determines their number, also where the environment
   leaves the generator of Gymnasium without it.
   """

@@ -44,6 +44,7 @@ def create_rnd_networks(
     output_size: int = 64,
     conv_layers: keras_layers.ConvLayers | None = None,
     compute_dtype: str = precision.FLOAT32,
+    merge_equal_observations: bool = False,
 ) -> tuple[rnd_network.RNDNetwork, rnd_network.RNDNetwork]:
   """Builds RND's predictor and target for one environment.
 
@@ -56,6 +57,7 @@ def create_rnd_networks(
     conv_layers: Convolutions of both as (filters, kernel size, stride); None
       chooses them by the image's size.
     compute_dtype: As for `create_networks`.
+    merge_equal_observations: As for `create_encoder`.
 
   Returns:
     A tuple (predictor, target).
@@ -79,6 +81,7 @@ def create_rnd_networks(
         conv_layers,
         trainable=trainable,
         compute_dtype=compute_dtype,
+        merge_equal_observations=merge_equal_observations,
         name=name,
     )
 

@@ -5,15 +5,15 @@
 from collections.abc import Sequence
 
 import tensorflow as tf
-from tf_agents.networks import encoding_network
 from tf_agents.typing import types
 
 from rnd_agents.networks import encoders
+from rnd_agents.networks import equal_rows
 from rnd_agents.networks import keras_layers
 from rnd_agents.networks import precision
 
 
-class RNDNetwork(encoding_network.EncodingNetwork):
+class RNDNetwork(equal_rows.MergesEqualRows):
   """An `EncodingNetwork` whose last layer is linear.
 
   TF-Agents applies its activation to the last layer too: a ReLU there zeroes a
@@ -30,6 +30,7 @@ class RNDNetwork(encoding_network.EncodingNetwork):
       conv_layers: keras_layers.ConvLayers | None = None,
       trainable: bool = True,
       compute_dtype: str = precision.FLOAT32,
+      merge_equal_observations: bool = False,
       name: str = 'RNDNetwork',
   ):
     """Creates the network.
@@ -44,6 +45,8 @@ class RNDNetwork(encoding_network.EncodingNetwork):
       trainable: False for the target.
       compute_dtype: Type that all layers but the last compute in, see
         `precision.layer_policy`.
+      merge_equal_observations: Whether equal observations of a batch are
+        computed once (`equal_rows.over_distinct_rows`).
       name: Name of the network.
     """
     super().__init__(
@@ -54,6 +57,7 @@ class RNDNetwork(encoding_network.EncodingNetwork):
             tf.nn.leaky_relu,  # Slope 0.2; Keras's own has 0.3.
             compute_dtype,
         ),
+        merge_equal_observations=merge_equal_observations,
         name=name,
     )
     gain = 2**0.5
@@ -74,16 +78,11 @@ class RNDNetwork(encoding_network.EncodingNetwork):
     self.create_variables()
     self.trainable = trainable
 
-  def call(
-      self,
-      observation: types.NestedTensor,
-      step_type: tf.Tensor | None = None,
-      network_state: types.NestedTensor = (),
-      training: bool = False,
-  ) -> tuple[tf.Tensor, types.NestedTensor]:
-    features, network_state = super().call(
-        observation, step_type, network_state, training
-    )
+  def features(
+      self, observation: types.NestedTensor, training: bool = False
+  ) -> tf.Tensor:
+    """Returns the float32 features [outer..., F] of observations."""
+    features = super().features(observation, training)
     for layer in self._dense_layers:
       features = layer(features)
-    return tf.cast(features, tf.float32), network_state
+    return tf.cast(features, tf.float32)

@@ -210,14 +210,12 @@ def draw_panels(
   Returns:
     The matplotlib figure.
   """
-  labels = dict.fromkeys(label for p in panels for label in p.curves)
-  styles = itertools.cycle(itertools.product(drawing.DASHES, drawing.COLORS))
-  looks = dict(zip(labels, styles))
+  look_of = looks(list(dict.fromkeys(x for p in panels for x in p.curves)))
   legend_title = f'IQM, {100 * statistics.CONFIDENCE:g} % interval'
   if len(panels) == 1:
     fig = drawing.new_figure()
     axes = fig.add_subplot()
-    _draw_panel(axes, panels[0], looks)
+    _draw_panel(axes, panels[0], look_of)
     drawing.legend_beside(axes, title=legend_title)
     axes.set_title(title or '')
   else:
@@ -228,7 +226,7 @@ def draw_panels(
     all_axes = []
     for i, panel in enumerate(panels):
       all_axes.append(fig.add_subplot(grid[i // 2, i % 2]))
-      _draw_panel(all_axes[-1], panel, looks)
+      _draw_panel(all_axes[-1], panel, look_of)
     drawing.legend_below(fig, all_axes, _LEGEND_COLUMNS, title=legend_title)
     fig.suptitle(title or '')
   drawing.save_figure(fig, out)
@@ -236,10 +234,22 @@ def draw_panels(
   return fig
 
 
-def _draw_panel(axes: Any, panel: Panel, looks: dict[str, Any]) -> None:
+def looks(labels: Sequence[str]) -> dict[str, tuple[str, str]]:
+  """Returns (dash, color) of each group."""
+  styles = itertools.cycle(itertools.product(drawing.DASHES, drawing.COLORS))
+  return dict(zip(labels, styles))
+
+
+def label_of(panel: Panel) -> str:
+  """Returns the label of a panel's y axis."""
+  default = f'{panel.metric.replace("_", " ").capitalize()} ({panel.phase})'
+  return _LABELS.get((panel.phase, panel.metric), default)
+
+
+def _draw_panel(axes: Any, panel: Panel, look_of: dict[str, Any]) -> None:
   """Draws the curves of all groups."""
   for label, curve in panel.curves.items():
-    _draw_curve(axes, label, curve, *looks[label])
+    _draw_curve(axes, label, curve, *look_of[label])
   drawing.style(axes)
   drawing.step_axis(axes)
   values = np.concatenate(
@@ -248,8 +258,7 @@ def _draw_panel(axes: Any, panel: Panel, looks: dict[str, Any]) -> None:
       and values.min() > 0
       and values.max() > _LINEAR_RANGE * values.min()):
     drawing.log_axis(axes)
-  default = f'{panel.metric.replace("_", " ").capitalize()} ({panel.phase})'
-  axes.set_ylabel(_LABELS.get((panel.phase, panel.metric), default))
+  axes.set_ylabel(label_of(panel))
 
 
 def _draw_curve(
@@ -265,12 +274,17 @@ def _draw_curve(
   axes.fill_between(curve.env_steps, curve.low, curve.high, color=color,
                     alpha=0.18, linewidth=0)
   if not curve.complete.all():
-    partial = ~curve.complete
-    # One point further on both sides, to meet the solid line.
-    partial[1:] |= ~curve.complete[:-1]
-    partial[:-1] |= ~curve.complete[1:]
-    axes.plot(curve.env_steps, np.where(partial, curve.iqm, np.nan),
+    axes.plot(curve.env_steps, partial_line(curve),
               color=color, linestyle=':', linewidth=1.5)
+
+
+def partial_line(curve: statistics.GroupCurve) -> np.ndarray:
+  """Returns the IQM where only some runs have a value; NaN elsewhere, [G]."""
+  partial = ~curve.complete
+  # One point further on both sides, to meet the solid line.
+  partial[1:] |= ~curve.complete[:-1]
+  partial[:-1] |= ~curve.complete[1:]
+  return np.where(partial, curve.iqm, np.nan)
 
 
 def _csv_rows(panels: Sequence[Panel]) -> list[tuple]:

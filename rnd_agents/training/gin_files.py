@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finding and reading gin files, with errors that help."""
 
-from collections.abc import Callable, Iterator, Sequence
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import difflib
 import importlib.resources
@@ -21,6 +22,8 @@ from rnd_agents import foreign_names
 from rnd_agents.training import configuration
 from rnd_agents.training import gin_values
 
+# Lines of gin, or values by the name of a setting.
+Bindings = Sequence[str] | Mapping[str, Any]
 # Names of included files and their paths, in the order in which gin meets them.
 _includes: list[tuple[str, str]] = []
 # Names of bindings without effect that are not errors: those of included files
@@ -86,7 +89,7 @@ def find(name: str) -> str:
   )
 
 
-def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> list[str]:
+def parse(files: Sequence[str], bindings: Bindings = ()) -> list[str]:
   """Parses gin files and bindings; a name that gin does not know is an error.
 
   What an earlier call has parsed in this process is cleared before.
@@ -94,7 +97,9 @@ def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> list[str]:
   Args:
     files: Names as for `find`; an `include` in them is looked up beside the
       file and among the shipped ones.
-    bindings: Lines of gin, which win over the files.
+    bindings: Lines of gin, which win over the files; or values by name, such
+      as {'RNDPPOAgent.num_epochs': 2, 'load_environment.env': MyEnv}, where
+      functions and classes are those that gin knows.
 
   Returns:
     The paths of all files that were read, those that are included as well.
@@ -103,6 +108,10 @@ def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> list[str]:
     MissingFile: If a file is missing.
     GinError: If a binding does not fit; the message says where.
   """
+  if isinstance(bindings, Mapping):
+    bindings = [
+        f'{name} = {_as_text(name, value)}' for name, value in bindings.items()
+    ]
   paths = [find(name) for name in files]
   sources: dict[str, configuration.Configuration] = {}
   _includes.clear()
@@ -134,9 +143,35 @@ def parse(files: Sequence[str], bindings: Sequence[str] = ()) -> list[str]:
   return list(sources)
 
 
+def _as_text(name: str, value: Any) -> str:
+  """Returns the value of a setting as gin writes it."""
+  if isinstance(value, (list, tuple)):
+    parts = ''.join(f'{_as_text(name, part)}, ' for part in value)
+    return f'[{parts}]' if isinstance(value, list) else f'({parts})'
+  if callable(value):
+    own_name = getattr(value, '__name__', '')
+    for selector in (f'{value.__module__}.{own_name}', own_name):
+      with contextlib.suppress(ValueError):  # Gin does not know it.
+        gin.get_configurable(selector)
+        return f'@{selector}'
+    raise errors.GinError(
+        f'{name}: gin does not know {value!r}: decorate it with'
+        ' @gin.configurable.'
+    )
+  text = repr(value)
+  try:
+    ast.literal_eval(text)
+  except (SyntaxError, ValueError) as error:
+    raise errors.GinError(
+        f'{name} must be a number, a text, a list, a dict, None, or a function'
+        f' or class that gin knows, got {text}.'
+    ) from error
+  return text
+
+
 @contextlib.contextmanager
 def parsed(
-    files: Sequence[str], bindings: Sequence[str] = ()
+    files: Sequence[str], bindings: Bindings = ()
 ) -> Iterator[list[str]]:
   """Runs a block with gin as `parse` configures it, and with no more bindings.
 
@@ -245,7 +280,7 @@ def _explain(error: Exception) -> str:
   )
   if match:
     name = match.group(1).rpartition('/')[2].rpartition('.')[2]
-    close = difflib.get_close_matches(name, _configurables(), n=3)
+    close = difflib.get_close_matches(name, configurables(), n=3)
   match = re.search(
       r"Configurable '([\w.]+)' doesn't have a parameter named '(\w+)'", message
   )
@@ -256,13 +291,13 @@ def _explain(error: Exception) -> str:
     known = inspect.signature(gin.get_configurable(owner)).parameters
     close = difflib.get_close_matches(parameter, known, n=3) + [
         f'{name}.{parameter}'
-        for name, configurable in sorted(_configurables().items())
+        for name, configurable in sorted(configurables().items())
         if parameter in inspect.signature(configurable).parameters
     ]
   return message + (f' Did you mean {", ".join(close)}?' if close else '')
 
 
-def _configurables() -> dict[str, Callable[..., Any]]:
+def configurables() -> dict[str, Callable[..., Any]]:
   """Returns the configurables of this package by name, where imported."""
   names = {
       name

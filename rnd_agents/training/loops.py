@@ -19,7 +19,6 @@ from tf_agents.trajectories import trajectory as trajectory_lib
 
 from rnd_agents import graph_calls
 from rnd_agents.collecting import collector
-from rnd_agents.collecting import local
 from rnd_agents.environments import episode_log
 
 
@@ -323,13 +322,13 @@ class Loop:
     self._counters.add(env_steps=rollout.num_env_steps)
     return rollout
 
-  def _values(self) -> Callable[[slice], list[np.ndarray]]:
+  def _values(self) -> Callable[[slice], collector.Variables]:
     """Returns a function from a slice of the environments to variables."""
-    values = local.as_numpy(self._read_variables())
+    values = self._read_variables()
 
-    def of(part: slice) -> list[np.ndarray]:
+    def of(part: slice) -> collector.Variables:
       return [
-          value[part] if is_of_environments else value
+          value.numpy()[part] if is_of_environments else value
           for value, is_of_environments in zip(values, self._is_of_environments)
       ]
 

@@ -36,6 +36,7 @@ from rnd_agents.replay import sequences
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
 from rnd_agents.training import loops
+from rnd_agents.training import minari_data
 from rnd_agents.training import runs
 from rnd_agents.training import training
 
@@ -55,7 +56,10 @@ def ladder_epsilon(
     base: float = 0.4,
     exponent: float = 7.0,
 ) -> np.ndarray:
-  """Returns a fixed epsilon an environment, from `base` to nearly 0 (Ape-X)."""
+  """Returns a fixed epsilon an environment, from `base` to nearly 0 (Ape-X).
+
+  Environment i of N has `base ** (1 + exponent * i / (N - 1))`.
+  """
   return q_learning.epsilon_ladder(num_environments, base, exponent)
 
 
@@ -69,7 +73,10 @@ def linear_epsilon(
     last: float = 0.05,
     num_env_steps: float = 10_000,
 ) -> np.ndarray:
-  """Returns epsilons that fall linearly to `last` in `num_env_steps`."""
+  """Returns epsilons that fall linearly from `first` to `last`.
+
+  They reach it after `num_env_steps`.
+  """
   ranges.check_above_0('linear_epsilon.', num_env_steps=num_env_steps)
   share = min(env_steps / num_env_steps, 1.0)
   epsilon = first + share * (last - first)
@@ -161,7 +168,7 @@ class ReplayTraining(training.Training):
     epsilon_fn: Schedule of the probability of random actions: `ladder_epsilon`,
       `linear_epsilon`, `exponential_epsilon`, or a function like them.
     demonstrations: Path of a file of `train.collect_demos` or `train.explore`,
-      or a list of them; None for none.
+      `minari:NAME` of a data set of Minari, or a list of them; None for none.
     allowed_demonstration_differences: Names of settings of the environment,
       such as 'load_environment.wrappers', that may differ from those of the
       demonstrations.
@@ -318,7 +325,10 @@ class ReplayTraining(training.Training):
     episodes: list[trajectory_lib.Trajectory] = []
     try:
       for path in [paths] if isinstance(paths, str) else paths:
-        episodes += demonstration_files.read_episodes(
+        read: Any = demonstration_files.read_episodes
+        if path.startswith(minari_data.MINARI_PREFIX):
+          read = minari_data.read_data_set
+        episodes += read(
             path,
             demonstration_files.trajectory_spec(
                 specs.time_step.observation, specs.action

@@ -91,12 +91,12 @@ class RemoteCollector(collector.Collector):
 
   def collect(
       self,
-      variables: list[np.ndarray] | None,
+      variables: collector.Variables | None,
       num_steps: int,
       is_uniform: bool = False,
   ) -> collector.Rollout:
     if variables is not None:
-      self._variables = self._workers.share(variables)
+      self._variables = self._workers.share(list(map(np.asarray, variables)))
     has_old_row = self._state.get('last_row') is not None
     rollout = self._checked(
         self._call('collect', self._variables, num_steps, is_uniform)

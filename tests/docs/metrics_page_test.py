@@ -2,22 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the code of docs/metrics.md literally."""
 
-import re
 import sys
 import types
 
 from rnd_agents import run_files
-from tests import source_tree
 from tests import tiny_runs
-
-_TEXT = (source_tree.ROOT / 'docs/metrics.md').read_text(encoding='utf-8')
+from tests.docs import pages
 
 
 def test_the_callback_stops_the_run(tmp_path, monkeypatch):
-  [code] = re.findall(r'^```python\n(.*?)^```', _TEXT, re.M | re.S)
-  [bindings] = re.findall(
-      r'^```\n(import my_module\n.*?)^```', _TEXT, re.M | re.S
-  )
+  code, bindings = [
+      block.code
+      for block in pages.blocks('docs/metrics.md')
+      if block.language in ('python', 'gin')
+  ]
   module = types.ModuleType('my_module')
   monkeypatch.setitem(sys.modules, 'my_module', module)
   exec(code, vars(module))

@@ -49,8 +49,8 @@ TABLE = [
     ('LateOutOfBounds', 'adapter', _BATCH + '.*Step 15: .* does not fit', True),
     ('Black', 'observation-changes', r'was \[0. 0. 0.\] in all 300', True),
     ('FarAway', 'observation-scale', 'reaches 100., .* as it is', True),
-    ('MissingKey', 'gymnasium', 'not within the observation space', False),
-    ('Float64', 'gymnasium', 'not within the observation space', False),
+    ('MissingKey', 'gymnasium', 'Here: observation/.* is missing', False),
+    ('Float64', 'gymnasium', 'observation.* is float64, not in', False),
     ('NoneTruncated', 'gymnasium', 'AssertionError', False),
     ('InfoIsNone', 'gymnasium', '`info` .* must be a .*dictionary', False),
     ('OwnGenerator', 'gymnasium', 'super.*reset.seed=seed', False),
@@ -86,6 +86,32 @@ TABLE = [
     ('SeedsNumPy', 'shared-state', 'another .* stepped in turns', True),
     ('ClassState', 'shared-state', 'another .* stepped in turns', True),
 ]
+
+
+@pytest.mark.parametrize(
+    ('value', 'expected'),
+    [
+        (dict(at=np.zeros(2, np.float32), hand=(1, 0)), []),
+        (dict(at=np.zeros(2), hand=(1, 0)), ['o/at is float64, not in Box']),
+        (dict(at=np.zeros(3, np.float32), hand=(1, 0)), [r'of shape \(3,\)']),
+        (dict(at=np.full(2, 7, np.float32), hand=(1, 0)), [r'\[7. 7.\], not']),
+        (
+            dict(hand=(1, 5), x=0),
+            ['o/at is missing', "'x', which", 'o/hand/1 is int 5'],
+        ),
+        (dict(at=np.zeros(2, np.float32), hand=(1,)), ['1 parts, not 2']),
+        ([], ['o is list']),
+    ],
+)
+def test_misfits_name_entry_and_reason(value, expected):
+  space = spaces.Dict(
+      at=spaces.Box(-1, 1, (2,), np.float32),
+      hand=spaces.Tuple([spaces.Discrete(2), spaces.Discrete(2)]),
+  )
+  found = environment_rules.misfits(space, value, 'o')
+  assert len(found) == len(expected)
+  for sentence, pattern in zip(found, expected):
+    assert re.search(pattern, sentence)
 
 
 def _examine(env_fn, tries_agent=False, **kwargs):

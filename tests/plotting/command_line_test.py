@@ -10,6 +10,7 @@ from absl import flags
 import pytest
 
 from rnd_agents.plotting import __main__ as plotting
+from rnd_agents.plotting import run_groups
 from tests import command_lines
 from tests.plotting import fake_runs
 
@@ -127,7 +128,7 @@ def test_runs_that_were_set_aside_are_left_out(tmp_path):
   fake_runs.evaluations(begun / 'earlier' / '1', [1, 2], [0.0, 1.0])
   (begun / '.lock').touch()
   other = fake_runs.evaluations(tmp_path / 'seed_1', [1, 2], [0.0, 1.0])
-  assert plotting.find_runs([str(tmp_path)]) == [other]
+  assert run_groups.find_runs([str(tmp_path)]) == [other]
 
 
 def test_groups_of_the_same_name_stay_apart(tmp_path):

@@ -8,8 +8,10 @@ import os
 import gin
 import pytest
 
+from rnd_agents import curiosity
 from rnd_agents import errors
 from rnd_agents.archive import exploration  # noqa: F401  Registers names.
+from rnd_agents.environments import wrappers
 from rnd_agents.training import experiment  # noqa: F401
 from rnd_agents.training import gin_files
 from rnd_agents.training import off_policy  # noqa: F401
@@ -52,6 +54,41 @@ def test_a_second_experiment_has_none_of_the_first_ones_bindings():
     gin_files.parse([], [*first, 'no_such.name = 1'])
   gin_files.parse(['cartpole'])
   assert gin.config_str() == expected
+
+
+@gin.configurable(module='gin_files_test')
+def _own_reward(reward):
+  return reward
+
+
+def test_values_by_name_are_as_bindings():
+  values = {
+      'RNDPPOAgent.num_epochs': 2,
+      'create_rnd_ppo_agent.curiosity_fn': curiosity.create_e3b,
+      'train/load_environment.reward_fn': _own_reward,
+      'create_networks.fc_layer_params': (8,),
+      'load_environment.wrappers': [wrappers.NoopReset],
+      'load_environment.env_kwargs': {'size': 5},
+      'load_environment.env': "it's",
+      'RNDPPOAgent.target_kl': None,
+  }
+  gin_files.parse([], values)
+  by_values = gin.config_str()
+  gin_files.parse([], [
+      'RNDPPOAgent.num_epochs = 2',
+      'create_rnd_ppo_agent.curiosity_fn = @create_e3b',
+      'train/load_environment.reward_fn = @_own_reward',
+      'create_networks.fc_layer_params = (8,)',
+      'load_environment.wrappers = [@NoopReset]',
+      "load_environment.env_kwargs = {'size': 5}",
+      'load_environment.env = "it\'s"',
+      'RNDPPOAgent.target_kl = None',
+  ])
+  assert by_values == gin.config_str()
+  with pytest.raises(errors.GinError, match='decorate it'):
+    gin_files.parse([], {'load_environment.reward_fn': abs})
+  with pytest.raises(errors.GinError, match='num_epochs must be a number'):
+    gin_files.parse([], {'RNDPPOAgent.num_epochs': object()})
 
 
 _CELL = '''
