@@ -73,7 +73,7 @@ class PrioritizedReplay:
         attributes, such as `episode_cutter.sequence_spec` returns.
       max_sequences: Size of the agent's table, beyond which the oldest sequence
         is evicted. Required, because it depends on the machine's memory.
-      priority_exponent: alpha of P(i) = p_i^alpha / sum p^alpha, from 0: 0
+      priority_exponent: alpha of P(i) = p_i^alpha / sum p^alpha, 0 to 10: 0
         draws uniformly, a higher one prefers large errors.
       min_sequences: Number of sequences in the agent's table before any is
         sampled.
@@ -94,7 +94,10 @@ class PrioritizedReplay:
         dict(
             max_sequences=ranges.COUNT,
             min_sequences=ranges.COUNT,
-            priority_exponent=ranges.AT_LEAST_0,
+            # A priority to a higher power may not be a number.
+            priority_exponent=ranges.Range(
+                lambda x: 0 <= x <= 10, 'between 0 and 10'
+            ),
         ),
         locals(),
         'PrioritizedReplay.',

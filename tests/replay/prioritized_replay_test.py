@@ -387,7 +387,8 @@ def test_sequences_that_do_not_fit():
     ({'max_sequences': 100.5}, 'max_sequences .*got 100.5'),
     ({'max_sequences': 9, 'min_sequences': 10}, 'min_sequences=10'),
     ({'max_sequences': 9, 'min_sequences': 0}, 'min_sequences .*got 0'),
-    ({'max_sequences': 9, 'priority_exponent': -0.5}, 'at least 0, got -0.5'),
+    ({'max_sequences': 9, 'priority_exponent': -0.5}, '0 and 10, got -0.5'),
+    ({'max_sequences': 9, 'priority_exponent': 1e30}, '_exponent .*got 1e'),
 ])
 def test_refuses_arguments(kwargs, match):
   with pytest.raises(ValueError, match=match):
