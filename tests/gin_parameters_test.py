@@ -138,6 +138,7 @@ _CALLS = {
     'WandbLogger': wandb_logger.WandbLogger,
     'MLflowLogger': mlflow_logger.MLflowLogger,
     'EntryGoals': lambda: hierarchy.EntryGoals(agent_test_utils.FLAT),
+    'OpenGoals': lambda: hierarchy.OpenGoals(agent_test_utils.FLAT),
     'PositionGoals': lambda: hierarchy.PositionGoals(agent_test_utils.FLAT),
     'ladder_epsilon': lambda: off_policy.ladder_epsilon(0, 2),
     'linear_epsilon': lambda: off_policy.linear_epsilon(0, 2),
