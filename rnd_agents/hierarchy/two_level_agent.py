@@ -184,6 +184,7 @@ class TwoLevelAgent(tf_agent.TFAgent):
     if self._goal_length > 1:
       _check_memory(self._upper.collect_policy)
 
+  @tf.autograph.experimental.do_not_convert
   def _train(
       self, experience: trajectory.Trajectory, weights: types.Tensor | None
   ) -> tf_agent.LossInfo:
