@@ -126,14 +126,15 @@ SHORT = {
 }
 
 
-def shorten_runs(monkeypatch) -> None:
+def shorten_runs(monkeypatch, saves_policies: bool) -> None:
   """Makes what a page trains short, whatever its settings are."""
   parse = gin_files.parse
+  short = {**SHORT, 'train_eval.save_policies': saves_policies}
 
   def parse_shortened(files, bindings=()):
     if isinstance(bindings, dict):
-      return parse(files, bindings | SHORT)
-    return parse(files, [*bindings, *(f'{k} = {v}' for k, v in SHORT.items())])
+      return parse(files, bindings | short)
+    return parse(files, [*bindings, *(f'{k} = {v}' for k, v in short.items())])
 
   monkeypatch.setattr(gin_files, 'parse', parse_shortened)
 

@@ -82,7 +82,7 @@ def test_notebook(tmp_path, monkeypatch, capsys):
   path = source_tree.ROOT / 'docs/notebook.ipynb'
   cells = json.loads(path.read_text(encoding='utf-8'))['cells']
   monkeypatch.chdir(tmp_path)
-  pages.shorten_runs(monkeypatch)
+  pages.shorten_runs(monkeypatch, saves_policies=True)
   namespace = {'__name__': 'a_notebook_of_docs'}
   for cell in cells:
     if cell['cell_type'] == 'code':
