@@ -263,7 +263,7 @@ def _wandb_numbers(root_dir):
       (name, values['env_steps'], float(value))
       for _, values in wandb_logger.read_history(root_dir)
       for name, value in values.items()
-      if '/' in name and not isinstance(value, dict)
+      if '/' in name
   )
 
 
