@@ -210,7 +210,8 @@ def test_rewards_off(folder_of, tmp_path):
   }
   short = [f'{name} = {value}' for name, value in short.items()]
   short.append('train_eval.callbacks = [@Coverage(), @FallingBonus()]')
-  outcome = experiment.train_files('run', ['coverage.gin', 'falling.gin'], short)
+  files = ['coverage.gin', 'falling.gin']
+  outcome = experiment.train_files('run', files, short)
   lines = (tmp_path / 'run/coverage.csv').read_text().split()
   shares = [float(line.split(',')[1]) for line in lines]
   assert len(shares) > 1 and 0 < shares[0] <= shares[-1] < 1
