@@ -82,7 +82,8 @@ def test_python(block, folder_of, capsys, monkeypatch):
   if 'runs/explore_deep_sea' in block.code:
     gin_files.parse(['explore_deep_sea'], ['explore.num_env_steps = 200'])
     exploration.explore('runs/explore_deep_sea/seed_0', seed=0)
-  pages.shorten_runs(monkeypatch, 'policies/policy' in block.code)
+  saves = 'policies/policy' in block.code
+  pages.shorten_runs(monkeypatch, save_policies=saves)
   if block.comment.get('file'):
     importlib.import_module(block.comment['file'].removesuffix('.py'))
   else:
@@ -210,7 +211,8 @@ def test_rewards_off(folder_of, tmp_path):
   }
   short = [f'{name} = {value}' for name, value in short.items()]
   short.append('train_eval.callbacks = [@Coverage(), @FallingBonus()]')
-  outcome = experiment.train_files('run', ['coverage.gin', 'falling.gin'], short)
+  files = ['coverage.gin', 'falling.gin']
+  outcome = experiment.train_files('run', files, short)
   lines = (tmp_path / 'run/coverage.csv').read_text().split()
   shares = [float(line.split(',')[1]) for line in lines]
   assert len(shares) > 1 and 0 < shares[0] <= shares[-1] < 1
