@@ -91,12 +91,17 @@ EXTRAS_REQUIRE = {
     'docs': ['mkdocstrings[python]>=1.0', 'zensical>=0.0.73'],
     # The newest for 3.11; for 3.10 there is none that TF-Agents can be beside.
     'envpool': _where(_NEWER, ['envpool>=1.2.5']),
+    # It needs NumPy 2, and imports Pillow, which it does not ask for.
+    'minari': _where(_NEWER, ['minari[hdf5]>=0.5.4', 'pillow>=9']),
     'minigrid': ['minigrid>=3.0'],
+    # They ask for newer typing-extensions than tf-agents admits on 3.10.
+    'mlflow': _where(_NEWER, ['mlflow>=3.4']),
     # Gymnasium's renderer of MuJoCo imports imageio, whether it films or not.
     'mujoco': ['imageio>=2.14', 'mujoco>=3.1'],
     'report': ['plotly>=5.18'],
     'reverb': _where(_OLDER, ['dm-reverb~=0.14.0']),  # Needs TensorFlow 2.15.
     'video': ['imageio-ffmpeg>=0.4.9'],
+    'wandb': _where(_NEWER, ['wandb>=0.22']),
     # A newer mypy excludes the typing-extensions that tf-agents requires.
     'dev': ['mypy==1.10.1', 'pytest>=7.4', 'pytest-xdist>=3.3', 'ruff>=0.8'],
 }

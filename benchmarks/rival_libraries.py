@@ -58,8 +58,8 @@ def rllte(iterations):
   # pylint: disable=g-import-not-at-top
   import gymnasium
   from rllte import agent
-  from rllte import xplore
   from rllte.env import utils
+  from rllte.xplore.reward import rnd
 
   envs = utils.make_rllte_env(
       lambda: gymnasium.make('MountainCar-v0'),
@@ -79,7 +79,7 @@ def rllte(iterations):
       ent_coef=0.01,
       hidden_dim=64,
   )
-  bonus = xplore.reward.RND(envs, device='cpu', batch_size=1024)
+  bonus = rnd.RND(envs, device='cpu', batch_size=1024)
   compute = bonus.compute
   begun = []
 
@@ -96,7 +96,7 @@ def rllte(iterations):
       num_train_steps=(iterations + 1) * NUM_ENVS * LENGTH,
       log_interval=10**9,
       save_interval=10**9,
-      eval_interval=None,
+      eval_interval=10**9,
   )
 
 

@@ -22,6 +22,10 @@ has been compiled, to the end of the last. Make the rivals' Pythons with
       gymnax==1.0.1 optax==0.2.8 six
     python3.11 -m venv rllte
     rllte/bin/pip install torch torchvision rllte-core==1.0.1
+    rllte/bin/pip install gymnasium==0.29.1 'numpy<2' 'pandas<2.3' \\
+      matplotlib==3.8.4
+
+The last line is what rllte needs and does not ask for.
 """
 
 import os
@@ -84,18 +88,16 @@ def _rival(python, script, *arguments, **environment):
   """Returns a function that runs a script of a rival likewise."""
 
   def run():
-    output = subprocess.run(
-        [
-            python,
-            os.path.join(_HERE, f'{script}.py'),
-            *arguments,
-            str(_NUM_ITERATIONS.value),
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=dict(os.environ, **environment),
-    ).stdout
+    command = [python, os.path.join(_HERE, f'{script}.py'), *arguments]
+    with tempfile.TemporaryDirectory() as folder:  # rllte writes logs.
+      output = subprocess.run(
+          [*command, str(_NUM_ITERATIONS.value)],
+          check=True,
+          capture_output=True,
+          text=True,
+          cwd=folder,
+          env=dict(os.environ, **environment),
+      ).stdout
     times = []
     for line in output.splitlines():  # A library may print more.
       try:

@@ -42,7 +42,10 @@ _ALLOWED = {
 
 # Installed by an extra, or by hand: a module that needs one imports it in the
 # function that does, and says there how to install it.
-_OPTIONAL = {'ale_py', 'Box2D', 'cv2', 'minigrid', 'ray'}
+_OPTIONAL = {
+    'ale_py', 'Box2D', 'cv2', 'h5py', 'minari', 'minigrid', 'mlflow', 'ray',
+    'wandb',
+}
 
 
 def _package(path):

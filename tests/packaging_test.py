@@ -48,11 +48,14 @@ def test_setup_requirements(monkeypatch):
       'dev',
       'docs',
       'envpool',
+      'minari',
       'minigrid',
+      'mlflow',
       'mujoco',
       'report',
       'reverb',
       'video',
+      'wandb',
   }
   assert extras['box2d'] == ['box2d==2.3.10']
   assert 'ale-py>=0.12.1' in extras['atari']

@@ -21,15 +21,16 @@ def eager(fn, *arrays):
 
 
 def graph(fn, *arrays):
-  """The same inside a `tf.function` that knows all shapes."""
-  return _numpy(tf.function(fn)(*_tensors(arrays)))
+  """The same inside a `tf.function` that knows all shapes.
+
+  Without AutoGraph, which takes longer than the rest: the package's functions
+  must not lean on it.
+  """
+  return _numpy(tf.function(fn, autograph=False)(*_tensors(arrays)))
 
 
 def unknown_shapes(fn, *arrays):
-  """The same inside a `tf.function` that knows ranks, but no dimension.
-
-  Without AutoGraph, too: the package's functions must not lean on it.
-  """
+  """The same inside a `tf.function` that knows ranks, but no dimension."""
   tensors = _tensors(arrays)
   signature = [tf.TensorSpec([None] * t.shape.rank, t.dtype) for t in tensors]
   return _numpy(tf.function(fn, signature, autograph=False)(*tensors))

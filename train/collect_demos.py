@@ -16,7 +16,8 @@ A run refuses demonstrations of an environment with other settings than its own.
 
 Episode i begins from seed + i. With --min_return, more seeds are tried until
 there are --episodes of them. FILE.spec and FILE.json, which belong to FILE, and
-FILE.csv, a table of the episodes, are written beside it.
+FILE.csv, a table of the episodes, are written beside it. --out minari:NAME-v0
+writes a data set of Minari in their place.
 
 Ctrl-C keeps the complete episodes. Those that a kill has left, or damage:
 
@@ -120,7 +121,9 @@ def define_flags(values: flags.FlagValues) -> None:
 
 def _is_free(out: str | None) -> bool:
   """Checks that nothing would be written over."""
-  for path in () if out is None else (out, f'{out}.partial'):
+  if out is None or out.startswith('minari:'):  # Its writer checks it.
+    return True
+  for path in (out, f'{out}.partial'):
     if os.path.exists(path):
       reason = 'is a folder' if os.path.isdir(path) else 'exists'
       raise flags.ValidationError(f'{path} {reason}: name another file')
@@ -194,8 +197,9 @@ def _collect(args: Any) -> int:
     raise errors.InvalidValue(
         'There is no episode to keep, and no file was written.'
     )
-  rows = [(x.seed, x.return_, x.length_env_steps) for x in kept]
-  tables.write_csv(f'{args.out}.csv', _CSV_COLUMNS, rows)
+  if not args.out.startswith('minari:'):
+    rows = [(x.seed, x.return_, x.length_env_steps) for x in kept]
+    tables.write_csv(f'{args.out}.csv', _CSV_COLUMNS, rows)
   print(_summary(kept, args.out))
   if len(kept) == args.episodes:
     return 0
@@ -254,6 +258,7 @@ def _record(
   from rnd_agents.evaluation import demonstration_recorder
   from rnd_agents.replay import demonstrations
   from rnd_agents.training import configuration
+  from rnd_agents.training import minari_data
 
   states = ()
   if args.keep_network_state:
@@ -273,7 +278,14 @@ def _record(
   )
   kept = []
   described = configuration.of_environment(args.gin_scope)
-  with demonstrations.DemonstrationWriter(args.out, spec, described) as writer:
+  is_minari = args.out.startswith(minari_data.MINARI_PREFIX)
+  writer: Any
+  if is_minari:
+    env_spec = environment.gymnasium_vector_env.spec
+    writer = minari_data.MinariWriter(args.out, spec, described, env_spec)
+  else:
+    writer = demonstrations.DemonstrationWriter(args.out, spec, described)
+  with writer:
     for demo in episodes:
       line = (
           f'seed {demo.seed}: return {demo.return_:.6g},'
@@ -282,7 +294,7 @@ def _record(
       if args.min_return is not None and demo.return_ < args.min_return:
         print(f'{line}, too low', flush=True)
         continue
-      writer.write(demo.trajectory)
+      writer.write(demo.trajectory, *([demo.seed] if is_minari else []))
       kept.append(demo._replace(trajectory=None))
       print(f'{line} ({len(kept)} of {args.episodes})', flush=True)
       if len(kept) == args.episodes:

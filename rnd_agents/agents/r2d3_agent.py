@@ -293,6 +293,7 @@ class R2D3Agent(tf_agent.TFAgent):
   def _initialize(self) -> None:
     parameters.update(self._q_network, self._target_q_network)
 
+  @tf.autograph.experimental.do_not_convert
   @finite.refuses_sequences
   def _train(
       self,

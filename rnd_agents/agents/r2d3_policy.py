@@ -84,6 +84,7 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     """Epsilon as it was given to the constructor."""
     return self._epsilon
 
+  @tf.autograph.experimental.do_not_convert
   def _distribution(
       self, time_step: ts.TimeStep, policy_state: types.NestedTensor
   ) -> policy_step.PolicyStep:

@@ -584,6 +584,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   # ---------------------------------------------------------------------------
   # Training: an update from top to bottom.
 
+  @tf.autograph.experimental.do_not_convert
   def _train(
       self, experience: trajectory.Trajectory, weights: types.Tensor | None
   ) -> tf_agent.LossInfo:
@@ -1187,6 +1188,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
   # ---------------------------------------------------------------------------
   # For a PPOLearner: `preprocess_sequence`, and other methods that it calls.
 
+  @tf.autograph.experimental.do_not_convert
   def _preprocess(
       self, experience: trajectory.Trajectory
   ) -> trajectory.Trajectory:
@@ -1254,6 +1256,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         next_observation=info['next_observation'],
     )
 
+  @tf.autograph.experimental.do_not_convert
   def update_observation_normalizer(
       self, batched_observations: types.NestedTensor
   ) -> None:
@@ -1277,6 +1280,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         curiosity.update_statistics(transitions)
         curiosity.update_return_statistics(curiosity.bonus(transitions))
 
+  @tf.autograph.experimental.do_not_convert
   def update_reward_normalizer(self, batched_rewards: tf.Tensor) -> None:
     """Updates rewards' statistics; a `PPOLearner` calls it with [B, T+1]."""
     with tf.control_dependencies(finite.verify({'reward': batched_rewards})):

@@ -369,6 +369,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
       return ()
     return {name: states[name] for name in self._policy_state_spec}
 
+  @tf.autograph.experimental.do_not_convert
   def _action(
       self,
       time_step: ts.TimeStep,
@@ -382,6 +383,7 @@ class RNDPPOPolicy(ppo_policy.PPOPolicy):
           action=tf.nest.map_structure(tf.identity, step.action)
       )
 
+  @tf.autograph.experimental.do_not_convert
   def _distribution(
       self,
       time_step: ts.TimeStep,

@@ -303,6 +303,7 @@ def run(config: Exploration) -> Result:
     stack.enter_context(run.final_status())
     with runs.stopping_on_signals(run.stop, run.end):
       run.log = metrics_log.MetricsLog(config.root_dir, rows, _COLUMNS)
+      stack.enter_context(run.log)
       if rows is None:
         run.explorer.begin()
         run.save()

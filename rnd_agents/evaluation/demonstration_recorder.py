@@ -140,17 +140,6 @@ def _trajectory(
     played: evaluator.PlayedEpisode, action_spec: types.NestedArraySpec
 ) -> trajectory.Trajectory:
   """Returns the frames of an episode as TF-Agents' drivers would."""
-
-  def with_boundary(
-      action: np.ndarray, spec: array_spec.BoundedArraySpec
-  ) -> np.ndarray:
-    # A policy may sample beyond the bounds; the environment clips as well.
-    action = np.concatenate([action, np.zeros([1, *spec.shape], action.dtype)])
-    if action.dtype.kind == 'f':
-      action = np.clip(action, spec.minimum, spec.maximum)
-    action[-1] = np.clip(action[-1], spec.minimum, spec.maximum)
-    return action.astype(spec.dtype, copy=False)
-
   steps = played.time_steps
   states = played.network_states
   return trajectory.Trajectory(
@@ -164,3 +153,15 @@ def _trajectory(
       reward=np.append(steps.reward[1:], np.float32(0.0)),
       discount=np.append(steps.discount[1:], np.float32(1.0)),
   )
+
+
+def with_boundary(
+    action: np.ndarray, spec: array_spec.BoundedArraySpec
+) -> np.ndarray:
+  """Returns actions [T, ...] and the allowed one nearest to 0, [T + 1, ...]."""
+  # A policy may sample beyond the bounds; the environment clips as well.
+  action = np.concatenate([action, np.zeros([1, *spec.shape], action.dtype)])
+  if action.dtype.kind == 'f':
+    action = np.clip(action, spec.minimum, spec.maximum)
+  action[-1] = np.clip(action[-1], spec.minimum, spec.maximum)
+  return action.astype(spec.dtype, copy=False)

@@ -96,6 +96,7 @@ class TwoLevelPolicy(collector.ComposedPolicy):
         lower=self._lower.get_initial_state(batch_size),
     )
 
+  @tf.autograph.experimental.do_not_convert
   def _action(
       self,
       time_step: ts.TimeStep,
@@ -106,6 +107,7 @@ class TwoLevelPolicy(collector.ComposedPolicy):
         time_step, policy_state, lambda *args: self._lower.action(*args, seed)
     )
 
+  @tf.autograph.experimental.do_not_convert
   def _distribution(
       self, time_step: ts.TimeStep, policy_state: types.NestedTensor
   ) -> policy_step.PolicyStep:
@@ -168,6 +170,9 @@ class TwoLevelPolicy(collector.ComposedPolicy):
     would else depend on when the other environments, whose episodes may be over
     and go their own ways, need a decision.
     """
+    time_step = time_step._replace(
+        observation=self._goals.observe_above(time_step.observation)
+    )
     if not self._collects:
       return self._upper.action(time_step, upper_state)
     batch_size = tf.shape(is_decision)

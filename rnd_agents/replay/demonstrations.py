@@ -191,7 +191,7 @@ class DemonstrationWriter:
         episode.
     """
     episode = tf.nest.map_structure(np.asarray, episode)
-    _check_episode(episode, self._spec, f'Episode {self.num_episodes}')
+    check_episode(episode, self._spec, f'Episode {self.num_episodes}')
     for t in range(len(episode.step_type)):
       self._observer(tf.nest.map_structure(lambda x, t=t: x[t], episode))
     self._observer.flush()  # A kill of this process now loses none of it.
@@ -453,7 +453,7 @@ def _cut(
   episodes: list[trajectory.Trajectory] = []
   for start, end in zip([0, *ends[:-1]], ends):
     episode = tf.nest.map_structure(lambda x, s=start, e=end: x[s:e], frames)
-    _check_episode(episode, spec, f'{path}: episode {len(episodes)}')
+    check_episode(episode, spec, f'{path}: episode {len(episodes)}')
     episodes.append(episode)
   num_left = len(frames.step_type) - (ends[-1] if len(ends) else 0)
   if num_left:
@@ -499,10 +499,16 @@ def _check_types(spec: trajectory.Trajectory) -> None:
       )
 
 
-def _check_episode(
+def check_episode(
     episode: trajectory.Trajectory, spec: trajectory.Trajectory, what: str
 ) -> None:
-  """Raises DemonstrationError unless it is one whole episode of the spec."""
+  """Raises DemonstrationError unless it is one whole episode of the spec.
+
+  Args:
+    episode: A `Trajectory` of NumPy arrays.
+    spec: A `Trajectory` of specs of one frame.
+    what: Name of the episode in the message.
+  """
   arrays = dict(spec_differences.leaves(episode))
   specs = dict(spec_differences.leaves(spec))
   if arrays.keys() != specs.keys():

@@ -36,6 +36,7 @@ from rnd_agents.training import callbacks as callbacks_lib
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
 from rnd_agents.training import gin_files
+from rnd_agents.training import loggers as loggers_lib
 from rnd_agents.training import metrics_log
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
@@ -86,6 +87,8 @@ class Experiment:
       the one of the best evaluation.
     callbacks: Further callbacks, called in their order after the evaluation and
       before the checkpoint of an iteration.
+    loggers: Where numbers, settings and pictures go besides the CSV files, such
+      as `TensorBoardLogger`, `WandbLogger` and `MLflowLogger`.
   """
 
   root_dir: str
@@ -107,6 +110,9 @@ class Experiment:
   record_video: bool = True
   save_policies: bool = True
   callbacks: Sequence[callbacks_lib.Callback] = ()
+  loggers: Sequence[loggers_lib.Logger] = dataclasses.field(
+      default_factory=lambda: [loggers_lib.TensorBoardLogger()]
+  )
 
   def check(self) -> None:
     """Raises a UserError if settings cannot run or have no effect."""
@@ -150,6 +156,7 @@ class Experiment:
         raise errors.InvalidType(
             f'{name}.callbacks must be callbacks.Callback, got {callback!r}.'
         )
+    loggers_lib.check_loggers(f'{name}.loggers', self.loggers)
     training_lib.check_training(f'{name}.training', self.training)
     configuration.check_scopes()
     self.training.check(self.num_env_steps, self.num_environments)
@@ -311,9 +318,15 @@ def run(
     stack.enter_context(run.final_status())
     facts['env_steps'] = lambda: run.counters.env_steps
     with runs.stopping_on_signals(run.stop, run.end):
-      run.log = metrics_log.MetricsLog(config.root_dir, rows)
+      run.log = metrics_log.MetricsLog(
+          config.root_dir,
+          rows,
+          loggers=config.loggers,
+          settings=configuration.own(settings),
+          seed=config.seed,
+      )
+      stack.enter_context(run.log)
       if rows is None:
-        run.log.write_settings(configuration.own(settings), config.seed)
         run.loop.begin()
         run.save()
       run.iterate(run.loop.iterations(), lambda: _prepare(run))
@@ -456,7 +469,7 @@ def _finish(run: runs.Run) -> runs.Outcome:
   if run.best_policy is not None:
     _save_policies(run, run.best_policy)
   picture = pictures.draw_curve(run)
-  run.log.close()
+  run.log.close('stopped' if run.stopped_by else 'finished')
   return runs.Outcome(
       run.stopped_by is None,
       run.log.last('eval', 'return_mean'),

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a run's metrics as CSV files and for TensorBoard.
+"""Writes a run's metrics as CSV files, and gives them to loggers.
 
 A checkpoint counts on rows that are in a file of their own, `rows.jsonl` beside
 the checkpoints, which only grows: it knows their number, size and checksum. The
@@ -10,7 +10,7 @@ that work is done again. A damaged `rows.jsonl` is written again from the CSV
 files.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib
 import csv
 import functools
@@ -18,29 +18,18 @@ import itertools
 import json
 import os
 from typing import Any
-import uuid
 import warnings
 
 from absl import logging
-import numpy as np
-from tensorboard.compat.proto import summary_pb2
-from tensorboard.plugins.hparams import api as hparams_api
-from tensorboard.plugins.scalar import summary_v2 as scalar_summary
 import tensorflow as tf
 
-from rnd_agents import _compat
 from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import run_files
+from rnd_agents.training import hand_over
+from rnd_agents.training import loggers as loggers_lib
 
 _ROWS_FILE = os.path.join('checkpoints', 'rows.jsonl')
-# TensorBoard tags that TF-Agents' tools know.
-_TAGS = {
-    'return_mean': 'Metrics/AverageReturn',
-    'length_mean': 'Metrics/AverageEpisodeLength',
-    'env_steps': 'Metrics/EnvironmentSteps',
-    'total_episodes': 'Metrics/NumberOfEpisodes',
-}
 
 
 class Table:
@@ -105,7 +94,8 @@ class MetricsLog:
   """Writes one row for each iteration and each evaluation.
 
   `metrics.csv` holds numbers that are the same for every run with that seed;
-  `timings.csv` holds seconds and rates. TensorBoard has both.
+  `timings.csv` holds seconds and rates. Loggers get both. As a context manager
+  it closes the loggers of a run that fails.
   """
 
   def __init__(
@@ -113,6 +103,9 @@ class MetricsLog:
       root_dir: str,
       saved: dict[str, int] | None = None,
       columns: Iterable[str] = ('train_steps', 'total_episodes'),
+      loggers: Sequence[loggers_lib.Logger] | None = None,
+      settings: dict[str, str] | None = None,
+      seed: int = 0,
   ):
     """Opens the log.
 
@@ -122,6 +115,12 @@ class MetricsLog:
         starts empty files.
       columns: First columns of `metrics.csv` after phase, iteration and
         environment steps.
+      loggers: Get all rows; None for TensorBoard alone.
+      settings: Values by gin's names, as text, for the loggers.
+      seed: The run's seed.
+
+    Raises:
+      SetupError: If a logger cannot begin.
     """
     counts = ('phase', 'iteration', 'env_steps')
     self._root_dir = root_dir
@@ -145,7 +144,29 @@ class MetricsLog:
     self._last: dict[tuple[str, str], float] = {}
     for row in self._rows(0):
       self._remember(row)
-    self._writers: dict[str, tf.summary.SummaryWriter] = {}  # By phase.
+    if loggers is None:
+      loggers = [loggers_lib.TensorBoardLogger()]
+    facts: dict[str, Any] = dict(
+        root_dir=root_dir, settings=settings or {}, seed=seed
+    )
+    self._live = [logger for logger in loggers if not logger.waits]
+    for logger in self._live:
+      logger.begin(
+          loggers_lib.Start(is_new=saved is None, id='', time_s=0.0, **facts)
+      )
+    self._hand_overs = [
+        hand_over.HandOver(logger, self._rows_file, self._saved, **facts)
+        for logger in loggers
+        if logger.waits
+    ]
+
+  def __enter__(self) -> 'MetricsLog':
+    return self
+
+  def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    if kind is not None:
+      with contextlib.suppress(tf.errors.OpError):
+        self._close_loggers('failed')
 
   def write(
       self,
@@ -171,37 +192,10 @@ class MetricsLog:
     row.update((name, _text(value, 6)) for name, value in timings.items())
     added.append(self._timings.add(row))
     self._new_lines.append(_line(*added))
-    scalars: dict[str, float] = {
-        _TAGS[name]: counters[name] for name in _TAGS if name in counters
-    }
-    for name, value in metrics.items():
-      scope = 'Losses' if name.endswith('_loss') else 'Metrics'
-      scalars[_TAGS.get(name, f'{scope}/{name}')] = value
-    for name, value in timings.items():
-      scalars[f'Speed/{name}'] = value
-    # One event for all of them: calling tf.summary.scalar for each takes ten
-    # times as long, a few percent of the time of a small iteration.
-    summary = summary_pb2.Summary()
-    for tag, value in scalars.items():
-      summary.MergeFrom(scalar_summary.scalar_pb(tag, value))
-    with self._writing(phase, counters['env_steps']):
-      tf.summary.experimental.write_raw_pb(summary.SerializeToString())
-
-  @contextlib.contextmanager
-  def _writing(self, phase: str, env_steps: int) -> Iterator[None]:
-    """Directs the summaries of the block to the events of a phase."""
-    if phase not in self._writers:
-      self._writers[phase] = tf.summary.create_file_writer(
-          os.path.join(self._root_dir, phase), flush_millis=10_000
-      )
-    try:
-      with self._writers[phase].as_default(step=env_steps):
-        yield
-    except tf.errors.OpError:
-      # TensorFlow flushes at the end of the block. Where that fails (the disk
-      # is full), it leaves the writer set, and later runs of the process fail.
-      _compat.reset_summary_writer()
-      raise
+    number = self._saved['rows'] + len(self._new_lines) - 1
+    row_ = loggers_lib.LoggedRow(number, phase, counters, metrics, timings)
+    for logger in self._live:
+      logger.write([row_])
 
   def _remember(self, row: Mapping[str, str | float]) -> None:
     """Stores the numbers of a row of metrics for `last`."""
@@ -209,40 +203,35 @@ class MetricsLog:
       if name != 'phase' and value != '':
         self._last[str(row['phase']), name] = float(value)
 
-  def write_images(
-      self, phase: str, name: str, images: np.ndarray, env_steps: int
+  def write_picture(
+      self, picture: loggers_lib.Picture, env_steps: int
   ) -> None:
-    """Writes pictures for TensorBoard.
+    """Gives pictures to the loggers.
 
     Args:
-      phase: 'train' or 'eval'.
-      name: Tag of the pictures.
-      images: uint8 [K, H, W, 3].
+      picture: Pictures that were drawn after the newest row.
       env_steps: Environment steps so far.
     """
-    with self._writing(phase, env_steps):
-      tf.summary.image(name, images, max_outputs=len(images))
-
-  def write_settings(self, settings: dict[str, str], seed: int) -> None:
-    """Writes the settings for TensorBoard: as text, and for its HPARAMS page.
-
-    Args:
-      settings: Dict of names to text.
-      seed: The run's seed.
-    """
-    rows = ''.join(f'|{k}|`{v}`|\n' for k, v in settings.items())
-    values: dict[str, bool | float | str] = {'seed': seed}
-    values.update((name, _plain(value)) for name, value in settings.items())
-    with self._writing('train', 0):
-      tf.summary.text('settings', '|name|value|\n|---|---|\n' + rows)
-      hparams_api.hparams(values, trial_id=uuid.uuid4().hex)
+    number = self._saved['rows'] + len(self._new_lines) - 1
+    for each in self._hand_overs:
+      each.add_picture(number, picture)
+    row = loggers_lib.LoggedRow(
+        number, picture.phase, dict(env_steps=env_steps), {}, {}, [picture]
+    )
+    for logger in self._live:
+      logger.write([row])
 
   def last(self, phase: str, metric: str) -> float | None:
     """Returns the newest value of a metric, or None."""
     return self._last.get((phase, metric))
 
   def save(self) -> dict[str, int]:
-    """Brings all rows to the disk; returns what a checkpoint counts on."""
+    """Brings all rows to the disk; returns what a checkpoint counts on.
+
+    Call it when the checkpoint before is on the disk: its rows are handed over.
+    """
+    for each in self._hand_overs:
+      each.hand_over(self._saved)
     content = ''.join(self._new_lines).encode()
     if content:
       with open(self._rows_file, 'ab') as file:
@@ -298,10 +287,23 @@ class MetricsLog:
       for line in itertools.chain(file, self._new_lines):
         yield json.loads(line)[table]
 
-  def close(self) -> None:
-    """Flushes and closes the event files."""
-    for writer in self._writers.values():
-      writer.close()
+  def close(self, state: str = 'finished') -> None:
+    """Hands over all rows of the last `save`, and closes the loggers.
+
+    Call it when the last checkpoint is on the disk.
+
+    Args:
+      state: 'finished' or 'stopped'.
+    """
+    for each in self._hand_overs:
+      each.hand_over(self._saved, is_last=True)
+    self._close_loggers(state)
+
+  def _close_loggers(self, state: str) -> None:
+    for each in self._hand_overs:
+      each.close(state)
+    for logger in self._live:
+      logger.close(state)
 
 
 def _line(*rows: Mapping[str, str]) -> str:
@@ -322,13 +324,3 @@ def _read_rows(path: str, num_rows: int) -> Iterator[dict[str, str]]:
 def _text(value: float, digits: int) -> str:
   """Returns a number as text: whole numbers in full, others to some digits."""
   return str(value) if type(value) is int else f'{value:.{digits}g}'
-
-
-def _plain(text: str) -> bool | float | str:
-  """Returns a setting for the HPARAMS page: a bool, a number or text."""
-  if text in ('True', 'False'):
-    return text == 'True'
-  try:
-    return float(text)
-  except ValueError:
-    return text

@@ -36,6 +36,7 @@ from rnd_agents.replay import sequences
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
 from rnd_agents.training import loops
+from rnd_agents.training import minari_data
 from rnd_agents.training import runs
 from rnd_agents.training import training
 
@@ -167,7 +168,7 @@ class ReplayTraining(training.Training):
     epsilon_fn: Schedule of the probability of random actions: `ladder_epsilon`,
       `linear_epsilon`, `exponential_epsilon`, or a function like them.
     demonstrations: Path of a file of `train.collect_demos` or `train.explore`,
-      or a list of them; None for none.
+      `minari:NAME` of a data set of Minari, or a list of them; None for none.
     allowed_demonstration_differences: Names of settings of the environment,
       such as 'load_environment.wrappers', that may differ from those of the
       demonstrations.
@@ -324,7 +325,10 @@ class ReplayTraining(training.Training):
     episodes: list[trajectory_lib.Trajectory] = []
     try:
       for path in [paths] if isinstance(paths, str) else paths:
-        episodes += demonstration_files.read_episodes(
+        read: Any = demonstration_files.read_episodes
+        if path.startswith(minari_data.MINARI_PREFIX):
+          read = minari_data.read_data_set
+        episodes += read(
             path,
             demonstration_files.trajectory_spec(
                 specs.time_step.observation, specs.action

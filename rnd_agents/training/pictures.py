@@ -19,6 +19,7 @@ from rnd_agents.evaluation import visits
 from rnd_agents.plotting import drawing
 from rnd_agents.plotting import heat_maps
 from rnd_agents.plotting import learning_curves
+from rnd_agents.training import loggers
 from rnd_agents.training import runs
 
 _LONGEST_VIDEO_S = 30.0
@@ -144,7 +145,10 @@ class Pictures:
       logging.info('No videos: %s', error)
       return
     frames = np.stack(recording.frames)
-    run.log.write_images('eval', 'best_episode', frames, env_steps)
+    picture = loggers.Picture(
+        'eval', 'best_episode', frames, run.path('videos', name)
+    )
+    run.log.write_picture(picture, env_steps)
 
 
 def draw_curve(run: runs.Run) -> str | None:
@@ -161,9 +165,8 @@ def _draw_visits(run: runs.Run) -> None:
   image = visits.VisitCounts.from_states(states).image() if states else None
   if image is not None:
     heat_maps.save_image(image, run.path('visits.png'))
-    run.log.write_images(
-        'train', 'visits', image[np.newaxis], run.counters.env_steps
-    )
+    picture = loggers.Picture('train', 'visits', image[np.newaxis])
+    run.log.write_picture(picture, run.counters.env_steps)
 
 
 @contextlib.contextmanager

@@ -57,7 +57,8 @@ def _draws(action_spec, batch_size=4000, seed=1):
       tf.random.Generator.from_seed(seed),
   )
   state = policy.get_initial_state(batch_size)
-  action = tf.function(policy.action)(_time_step(batch_size), state).action
+  act = tf.function(policy.action, autograph=False)
+  action = act(_time_step(batch_size), state).action
   return tf.nest.map_structure(lambda x: x.numpy(), action)
 
 

@@ -27,7 +27,7 @@ def _rollouts(seed):
 
 
 def _compiled(function, in_graph):
-  return tf.function(function) if in_graph else function
+  return tf.function(function, autograph=False) if in_graph else function
 
 
 @pytest.mark.parametrize('in_graph', [False, True])

@@ -61,7 +61,7 @@ def test_bonus_from_the_weights(shape, in_graph):
   observations = _observations(shape)
   observations[0] = 100.0  # Clipped.
   whitened = ((observations - mean) / deviation).clip(-5, 5)
-  function = tf.function(rnd.bonus) if in_graph else rnd.bonus
+  function = tf.function(rnd.bonus, autograph=False) if in_graph else rnd.bonus
   bonus = function(_to(observations))
   np.testing.assert_allclose(bonus, _slow_bonus(rnd, whitened), rtol=1e-3)
 

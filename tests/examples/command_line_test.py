@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each example as its user starts it: does every flag reach the loop?"""
 
+import importlib.util
 import re
 
 import pytest
@@ -54,3 +55,12 @@ def test_ppo_learner_reverb(tmp_path):
   )
   policy = tmp_path / 'policies' / 'policy' / 'policy_specs.pbtxt'
   assert 'size: 4' in policy.read_text()  # CartPole's observation.
+
+
+def test_stable_baselines3_ppo():
+  # Not imported here: PyTorch's Triton ends a process that has TensorFlow.
+  if importlib.util.find_spec('stable_baselines3') is None:
+    pytest.skip('needs stable-baselines3')
+  said = _run('stable_baselines3_ppo', '--size=4', '--num_env_steps=40000')
+  share, steps = re.search(r': ([\d.]+) of .* after (\d+) steps', said).groups()
+  assert float(share) >= 0.9 and int(steps) < 40_000

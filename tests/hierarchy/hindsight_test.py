@@ -87,7 +87,7 @@ def test_copies_have_goals_that_later_steps_reach(in_graph):
   hindsight = hierarchy.HindsightGoals(
       hierarchy.EntryGoals(_VECTOR), num_copies, seed=1
   )
-  call = tf.function(hindsight) if in_graph else hindsight
+  call = tf.function(hindsight, autograph=False) if in_graph else hindsight
   found = call(rollout)
   goals = found.policy_info['goal'].numpy()
   np.testing.assert_array_equal(goals[:_NUM_ENVIRONMENTS], states)

@@ -77,7 +77,7 @@ def _collected(agent):
   observations = rng.normal(size=[*step_types.shape, 3]).astype(np.float32)
   # Which row it is.
   observations[..., 2] = 0.01 * np.arange(step_types.shape[1])
-  act = tf.function(agent.collect_policy.action)
+  act = tf.function(agent.collect_policy.action, autograph=False)
   state = agent.collect_policy.get_initial_state(_NUM_ENVIRONMENTS)
   rows = []
   for t, step_type in enumerate(step_types.T):

@@ -82,7 +82,9 @@ def test_a_goal_lasts_until_it_is_reached_or_old(in_graph):
   policy = hierarchy.TwoLevelPolicy(
       _TIME_STEP, _ACTION, upper, lower, goals, 3, collect=True
   )
-  act = tf.function(policy.action) if in_graph else policy.action
+  act = policy.action
+  if in_graph:
+    act = tf.function(act, autograph=False)
   state = policy.get_initial_state(4)
   step_types, _, _ = utils.step_type_rows(_ROWS)
   for t in range(10):
@@ -387,7 +389,9 @@ def test_entries_of_a_grid_are_goals(in_graph):
   for b, t in np.ndindex(2, 4):
     for i, entry in enumerate(entries):
       grids[(b, t, *entry)] = (i == asked[b, t]) == expected[b, t]
-  reached = tf.function(goals.reached) if in_graph else goals.reached
+  reached = goals.reached
+  if in_graph:
+    reached = tf.function(reached, autograph=False)
   np.testing.assert_array_equal(
       reached(tf.constant(grids), tf.constant(asked)), expected == 1
   )

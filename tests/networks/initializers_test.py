@@ -19,7 +19,7 @@ def _two_kernels(initializer, in_graph=False):
   def call(x):
     return [layer(x) for layer in layers]
 
-  (tf.function(call) if in_graph else call)(tf.ones([1, 6]))
+  (tf.function(call, autograph=False) if in_graph else call)(tf.ones([1, 6]))
   return [layer.kernel.numpy() for layer in layers]
 
 

@@ -23,7 +23,7 @@ def _rollouts(seed, num_rollouts=4, num_rows=9):
 
 
 def _compiled(function, in_graph):
-  return tf.function(function) if in_graph else function
+  return tf.function(function, autograph=False) if in_graph else function
 
 
 @pytest.mark.parametrize('in_graph', [False, True])

@@ -52,8 +52,8 @@ def _updates(scaler, in_graph):
       tf.TensorSpec([None, None], dtype)
       for dtype in (tf.float32, tf.bool, tf.bool)
   ]
-  with_starts = tf.function(scaler.update, signature)
-  without = tf.function(scaler.update, signature[:2])
+  with_starts = tf.function(scaler.update, signature, autograph=False)
+  without = tf.function(scaler.update, signature[:2], autograph=False)
 
   def update(rewards, valid, starts=None):
     return (
@@ -107,7 +107,7 @@ def test_another_batch_size_starts_at_zero(in_graph, signature):
   if not in_graph:
     update = scaler.update
   elif signature is None:
-    update = tf.function(scaler.update)
+    update = tf.function(scaler.update, autograph=False)
   else:
     update = _updates(scaler, True)
   slow = _SlowScaler()
@@ -157,7 +157,9 @@ def test_a_single_return_divides_by_its_size(in_graph):
   # It has no deviation: the first reward would be 45 times itself.
   scaler = running_statistics.ReturnScaler(_GAMMA)
   update = _updates(scaler, in_graph)
-  scale = tf.function(scaler.scale) if in_graph else scaler.scale
+  scale = scaler.scale
+  if in_graph:
+    scale = tf.function(scale, autograph=False)
   one = np.float32([[0.5]])
   update(one, np.array([[True]]))
   np.testing.assert_allclose(scale(one), [[1.0]], rtol=1e-3)

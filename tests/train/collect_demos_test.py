@@ -12,9 +12,11 @@ import gin
 import gymnasium
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from rnd_agents import environments
 from rnd_agents.replay import demonstrations
+from rnd_agents.training import minari_data
 from tests import command_lines
 from tests.train import binaries
 from tests.train import saved_poles
@@ -362,3 +364,21 @@ def test_a_policy_of_another_environment(policy_dir, tmp_path, capsys):
 def test_wrong_flags(tmp_path, argv, message):
   with pytest.raises(flags.Error, match=message):
     _collect(tmp_path / 'demos', *argv)
+
+
+def test_a_data_set_of_minari_has_the_episodes_of_a_file(tmp_path, monkeypatch):
+  pytest.importorskip('minari')
+  pytest.importorskip('h5py')
+  monkeypatch.setenv('MINARI_DATASETS_PATH', str(tmp_path / 'datasets'))
+  file, name = tmp_path / 'demos', 'minari:cue/lock-v0'
+  more = f'--env={_CUE_LOCK}', '--expert', '--episodes=3', '--seed=5'
+  assert _collect(file, *more) == 0 and _collect(name, *more) == 0
+  assert _collect(name, *more) == 1  # It exists.
+  settings = []
+  read = minari_data.read_data_set(
+      name, demonstrations.read_spec(file), settings.append
+  )
+  assert settings == [demonstrations.Record.read(file).environment]
+  expected = demonstrations.read_episodes(file)
+  for episode, other in zip(expected, read, strict=True):
+    tf.nest.map_structure(np.testing.assert_array_equal, episode, other)

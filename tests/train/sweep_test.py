@@ -369,7 +369,8 @@ def test_a_real_sweep(tmp_path, monkeypatch):
       'train_eval.num_environments = 4',
       'OnPolicyTraining.rollout_length = 16',
       'train_eval.num_eval_episodes = 2',
-      *tiny_runs.FAST,
+      # `evaluate_test.py` and `pictures_test.py` have videos.
+      'train_eval.record_video = False',
   ]
   result = binaries.start(
       tmp_path, 'train.sweep', '--gin_file=cartpole', '--seeds=3',
@@ -383,6 +384,19 @@ def test_a_real_sweep(tmp_path, monkeypatch):
   by_tensorflow = re.compile(r'[IW]0000 |WARNING: All log messages before absl')
   said = result.stderr.splitlines()
   assert not [line for line in said if not by_tensorflow.match(line)]
+  root_dir = tmp_path / 'runs' / 'cartpole' / 'seed_3'
+  said = (root_dir / 'sweep.log').read_text()
+  assert 'tensorboard --logdir=runs/cartpole/seed_3' in said
+  assert 'Mean return of the last evaluation:' in said
+  assert (root_dir / 'learning_curve.png').exists()
+  operative = (root_dir / 'operative_config.gin').read_text()
+  assert all(binding in operative for binding in bindings)
+  # What the run left can demonstrate.
+  episodes = binaries.demonstrate(
+      root_dir / 'policies' / 'policy', tmp_path / 'demos.tfrecord'
+  )
+  for episode in episodes:  # CartPole pays 1 a step.
+    assert episode.reward[:-1].sum() == len(episode.step_type) - 1 > 5
   monkeypatch.chdir(tmp_path)
   # Of what train_eval itself wrote; with other settings it is not finished.
   (job,) = sweep.make_jobs({'cartpole': []}, [3], 'runs', bindings)
@@ -391,12 +405,14 @@ def test_a_real_sweep(tmp_path, monkeypatch):
 
 
 @_needs_ray
-def test_on_ray_killed_runs_begin_again_up_to_a_number(
+def test_on_ray_what_is_lost_begins_again(
     command, tmp_path, capsys, monkeypatch
 ):
   monkeypatch.setattr(run_processes, '_MAX_RETRIES', 3)
   runs = run_processes.RayRuns('local', '', 1, 2)
   try:
+    _lose_a_machine(runs, command)
+    capsys.readouterr()
     jobs = _jobs(['good', 'bad', 'killed'], [0])
     assert sweep.Sweep(jobs, 3, command, runs).run() == 1
     assert [_starts(job) for job in jobs] == [1, 1, 4]
@@ -420,9 +436,9 @@ def test_on_ray_killed_runs_begin_again_up_to_a_number(
     runs.close()
 
 
-@_needs_ray
-def test_on_ray_a_run_begins_again_after_its_machine_was_lost(command):
-  jobs = _jobs(['good', 'lost'], [0])
+def _lose_a_machine(runs, command):
+  """Asserts that a run begins again after its machine was lost."""
+  jobs = _jobs(['fine', 'lost'], [0])
   lost = []
 
   def kill():
@@ -437,13 +453,8 @@ def test_on_ray_a_run_begins_again_after_its_machine_was_lost(command):
     os.kill(parent, signal.SIGKILL)
     lost.append(run)
 
-  killer = threading.Thread(target=kill, daemon=True)
-  runs = run_processes.RayRuns('local', '', 1, 2)
-  try:
-    killer.start()
-    assert sweep.Sweep(jobs, 2, command, runs).run() == 0
-  finally:
-    runs.close()
+  threading.Thread(target=kill, daemon=True).start()
+  assert sweep.Sweep(jobs, 2, command, runs).run() == 0
   # The second start would have failed beside the first.
   assert lost and [_starts(job) for job in jobs] == [1, 2]
   assert all(job.is_finished() for job in jobs)

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The binary as a user runs it, for each kind of agent."""
+"""The binary as a user runs it; `sweep_test.py` has RND-PPO."""
 
 import os
 import subprocess
@@ -11,36 +11,6 @@ import numpy as np
 from tests import source_tree
 from tests import tiny_runs
 from tests.train import binaries
-
-
-def test_rnd_ppo_from_another_directory(tmp_path):
-  result = binaries.run(
-      tmp_path,
-      'train.train_eval',
-      '--gin_file=cartpole',
-      '--seed=3',
-      '--gin_bindings=train_eval.num_env_steps = 768',
-      '--gin_bindings=train_eval.warm_up_env_steps = 256',
-      # `evaluate_test.py` and `pictures_test.py` have videos.
-      '--gin_bindings=train_eval.record_video = False',
-      '--gin_bindings=train_eval.num_eval_episodes = 2',
-      '--gin_bindings=train_eval.num_environments = 4',
-  )
-  assert result.returncode == 0, result.stderr
-  root_dir = os.path.join('runs', 'cartpole', 'seed_3')
-  assert f'tensorboard --logdir={root_dir}' in result.stdout
-  assert 'Mean return of the last evaluation:' in result.stdout
-  assert (tmp_path / root_dir / 'learning_curve.png').exists()
-  with open(tmp_path / root_dir / 'operative_config.gin') as file:
-    operative = file.read()
-  assert 'train_eval.num_env_steps = 768' in operative
-  assert 'train_eval.num_environments = 4' in operative
-  # What the run left can demonstrate.
-  episodes = binaries.demonstrate(
-      tmp_path / root_dir / 'policies' / 'policy', tmp_path / 'demos.tfrecord'
-  )
-  for episode in episodes:  # CartPole pays 1 a step.
-    assert episode.reward[:-1].sum() == len(episode.step_type) - 1 > 5
 
 
 def test_r2d2_from_another_directory(tmp_path):

@@ -31,11 +31,13 @@ _MASKED = (
     "load_environment.action_mask_key = 'legal'",
 )
 _OBSERVED = (*_MASKED, "Lamps.place = 'observation'")
-_REPLAY = [x for x in tiny_runs.DEMO_SETTINGS if 'ecall' not in x]
-_R2D3 = [x for x in tiny_runs.R2D3_SETTINGS if 'ecall' not in x]
+_REPLAY, _R2D3 = (
+    [x for x in tiny_runs.without_memory(settings) if 'ecall' not in x]
+    for settings in (tiny_runs.DEMO_SETTINGS, tiny_runs.R2D3_SETTINGS)
+)
 
 
-def test_a_recurrent_policy_of_two_shards_is_saved(tmp_path):
+def test_a_recurrent_policy_is_saved(tmp_path):
   result = tiny_runs.train(
       tmp_path,
       320,
@@ -44,7 +46,6 @@ def test_a_recurrent_policy_of_two_shards_is_saved(tmp_path):
       'create_networks.value_fc_layer_params = None',
       'LSTMCore.units = 6',
       'RNDPPOAgent.unroll_length = 5',
-      'train_eval.num_shards = 2',
       'train_eval.save_policies = True',
       settings=tiny_runs.PPO_SETTINGS,
       seed=3,

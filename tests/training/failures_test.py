@@ -63,7 +63,11 @@ def unrepeatable_environment():
   )
 
 
-_REPLAY = [line for line in tiny_runs.R2D3_SETTINGS if 'Recall' not in line]
+_REPLAY = [
+    line
+    for line in tiny_runs.without_memory(tiny_runs.R2D3_SETTINGS)
+    if 'Recall' not in line
+]
 
 
 @pytest.mark.parametrize('settings', [tiny_runs.PPO_SETTINGS, _REPLAY])

@@ -23,6 +23,7 @@ from rnd_agents.plotting import learning_curves
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
+from rnd_agents.training import loggers
 from rnd_agents.training import metrics_log
 from rnd_agents.training import runs
 from tests import tiny_runs
@@ -94,12 +95,14 @@ def _save_on_a_nearly_full_disk(disk, monkeypatch):
 
 def _fill_the_disk_after_a_row(disk, monkeypatch):
   write = metrics_log.MetricsLog.write
+  pixels = np.random.default_rng(0).integers(256, size=[1, 20, 20, 3])
+  noise = loggers.Picture('train', 'noise', pixels.astype(np.uint8))
 
   def writing(log, *args):
     write(log, *args)
     _fill(disk)
     for _ in range(10):  # TensorFlow writes now and then, and late.
-      log.write_settings({'a': 'b' * 1_000}, 0)
+      log.write_picture(noise, 0)
 
   monkeypatch.setattr(metrics_log.MetricsLog, 'write', writing)
 

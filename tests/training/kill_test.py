@@ -24,7 +24,7 @@ _STEPS_OF_ITERATION = 16
 # episode; two memories and a replay.
 _RUNS = {
     'RND-PPO': (
-        5,
+        4,
         True,
         (
             *tiny_runs.SETTINGS,
@@ -37,7 +37,7 @@ _RUNS = {
         ),
     ),
     'R2D3': (
-        4,
+        3,
         False,
         (
             *tiny_runs.R2D3_SETTINGS,
@@ -104,16 +104,15 @@ def test_kills_change_nothing(tmp_path, kind):
   tiny_runs.assert_same_run(broken, whole)
 
 
-# Five iterations. The first evaluation is due before the random steps end, so
+# Eight iterations. The first evaluation is due before the random steps end, so
 # that it comes after the first iteration.
 _SHORT = dict(
     num_env_steps=150,
     settings=(
-        *tiny_runs.PPO_SETTINGS,
+        *tiny_runs.COUNTING_SETTINGS,
         'train_eval.warm_up_env_steps = 70',
         'train_eval.eval_interval_env_steps = 64',
         'train_eval.num_environments = 2',
-        'OnPolicyTraining.rollout_length = 8',
     ),
 )
 

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 from rnd_agents.environments import episode_log
+from rnd_agents.training import loggers
 from rnd_agents.training import metrics_log
 from rnd_agents.training import runs
 
@@ -111,12 +112,10 @@ def test_tensorboard_has_the_same_numbers_over_environment_steps(tmp_path):
 
 
 def test_tensorboard_has_settings_and_pictures(tmp_path):
-  log = metrics_log.MetricsLog(tmp_path)
-  log.write_settings(
-      {'A.rate': '0.5', 'A.on': 'True', 'A.sizes': '(2, 3)'}, seed=4
-  )
+  settings = {'A.rate': '0.5', 'A.on': 'True', 'A.sizes': '(2, 3)'}
+  log = metrics_log.MetricsLog(tmp_path, settings=settings, seed=4)
   picture = np.arange(12, dtype=np.uint8).reshape([1, 2, 2, 3])
-  log.write_images('train', 'picture', picture, 70)
+  log.write_picture(loggers.Picture('train', 'picture', picture), 70)
   log.close()
   found = {
       value.tag: (step, value)

@@ -50,7 +50,7 @@ def test_its_loss_is_its_only_metric(tmp_path):
       tmp_path,
       120,
       'ReplayTraining.create_agent = @create_terse_agent',
-      settings=tiny_runs.R2D3_SETTINGS,
+      settings=tiny_runs.without_memory(tiny_runs.R2D3_SETTINGS),
   )
   rows = tiny_runs.rows(tmp_path, 'train')
   assert all(float(row['loss']) > 0 for row in rows)

@@ -26,6 +26,7 @@ _RECURRENT = (
     'LSTMCore.units = 6',
     'RNDPPOAgent.unroll_length = 5',
     'RNDPPOAgent.burn_in_length = 2',
+    'RNDPPOAgent.intrinsic_advantage_coefficient = 0.0',
     'load_environment.wrappers = [@SomeEntries]',
     'SomeEntries.entries = (0, 2)',
 )

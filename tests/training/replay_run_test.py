@@ -70,14 +70,17 @@ def _with_demonstrations(path, ratio=0.5, num_pretraining_steps=0):
   )
 
 
-def _run(root_dir, num_env_steps, *bindings):
+def _run(
+    root_dir, num_env_steps, *bindings, settings=tiny_runs.DEMO_SETTINGS
+):
   return tiny_runs.train(
-      root_dir,
-      num_env_steps,
-      *bindings,
-      settings=tiny_runs.DEMO_SETTINGS,
-      seed=3,
+      root_dir, num_env_steps, *bindings, settings=settings, seed=3
   )
+
+
+def _run_without_memory(root_dir, num_env_steps, *bindings):
+  settings = tiny_runs.without_memory(tiny_runs.DEMO_SETTINGS)
+  return _run(root_dir, num_env_steps, *bindings, settings=settings)
 
 
 def _rows(root_dir):
@@ -198,7 +201,7 @@ def test_what_is_replayed_knows_its_episode(
     return sample(replay, *arguments)
 
   monkeypatch.setattr(prioritized_replay.PrioritizedReplay, 'sample', watching)
-  _run(
+  _run_without_memory(
       tmp_path,
       100,
       *_with_demonstrations(demonstration_file),
@@ -291,15 +294,16 @@ def test_a_run_that_ends_before_its_first_iteration_goes_on(
   monkeypatch.setattr(off_policy.ReplayLearner, '_update', updating)
   monkeypatch.setattr(loops.Loop, '_warm_up', warming_up)
   bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
-  assert not _run(tmp_path, 60, *bindings).finished  # It was stopped.
+  stopped = _run_without_memory(tmp_path, 60, *bindings)
+  assert not stopped.finished
   with monkeypatch.context() as context, pytest.raises(tiny_runs.Killed):
     context.setattr(  # Saved after each update and step.
         callbacks.Checkpoint,
         'after_preparation',
         lambda callback, run, is_evaluation_due: run.save(),
     )
-    _run(tmp_path, 60, *bindings)
-  assert _run(tmp_path, 60, *bindings).finished
+    _run_without_memory(tmp_path, 60, *bindings)
+  assert _run_without_memory(tmp_path, 60, *bindings).finished
   # None is done twice, and none is left out. After four steps of each
   # environment a row only begins the next episode.
   assert seen == {
@@ -319,7 +323,7 @@ def test_a_number_that_is_not_finite_is_named_with_its_iteration(
     tmp_path, demonstration_file
 ):
   with pytest.raises(errors.RunError) as caught:
-    _run(
+    _run_without_memory(
         tmp_path,
         100,
         *_with_demonstrations(demonstration_file),
@@ -338,7 +342,7 @@ def test_weights_that_pretraining_destroys_are_not_saved(
 ):
   # The loss is finite still: the update after it would tell.
   with pytest.raises(errors.RunError) as caught:
-    _run(
+    _run_without_memory(
         tmp_path,
         100,
         *_with_demonstrations(demonstration_file, num_pretraining_steps=1),
@@ -511,14 +515,14 @@ _CANNOT_RUN = {
 @pytest.mark.parametrize('bindings', _CANNOT_RUN)
 def test_what_cannot_run_says_so_before_the_first_step(bindings, tmp_path):
   with pytest.raises(errors.UserError, match=_CANNOT_RUN[bindings]):
-    _run(tmp_path, 100, *bindings.splitlines())
+    _run_without_memory(tmp_path, 100, *bindings.splitlines())
 
 
 def test_demonstrations_that_are_too_short_to_keep(
     tmp_path, demonstration_file
 ):
   with pytest.raises(errors.UserError, match='5 steps.*drop'):
-    _run(
+    _run_without_memory(
         tmp_path,
         100,
         *_with_demonstrations(demonstration_file),
@@ -613,8 +617,8 @@ def test_pretraining_is_evaluated_and_ends_the_run_that_has_solved_it(
 
   monkeypatch.setattr(prioritized_replay.PrioritizedReplay, 'sample', dying)
   with pytest.raises(tiny_runs.Killed):
-    _run(tmp_path, 60, *bindings)
-  _run(tmp_path, 60, *bindings)
+    _run_without_memory(tmp_path, 60, *bindings)
+  _run_without_memory(tmp_path, 60, *bindings)
   found = [
       (int(row['env_steps']), int(row['train_steps']))
       for row in tiny_runs.rows(tmp_path, 'eval')
@@ -625,7 +629,7 @@ def test_pretraining_is_evaluated_and_ends_the_run_that_has_solved_it(
   monkeypatch.setattr(
       evaluator, 'summarize_episodes', lambda *args: {'success_rate': 1.0}
   )
-  result = _run(
+  result = _run_without_memory(
       tmp_path / 'solved',
       60,
       *bindings,

@@ -15,6 +15,12 @@ from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from tests import tiny_runs
 
+# Without memory and curiosity, which take long.
+_TWO_LEVELS = [
+    line
+    for line in tiny_runs.without_memory(tiny_runs.TWO_LEVELS)
+    if 'curiosity' not in line and 'create_rnd_networks' not in line
+]
 # Settings, and the environment steps of the warm-up.
 _RUNS = {
     'on-policy': (
@@ -26,9 +32,13 @@ _RUNS = {
         64,
     ),
     'replay': (
-        (*tiny_runs.R2D3_SETTINGS, 'train_eval.warm_up_env_steps = 40'), 40,
+        (
+            *tiny_runs.without_memory(tiny_runs.R2D3_SETTINGS),
+            'train_eval.warm_up_env_steps = 40',
+        ),
+        40,
     ),
-    'two levels': (tiny_runs.TWO_LEVELS, 40),
+    'two levels': (_TWO_LEVELS, 40),
 }
 _NUM_ENV_STEPS = 160
 

@@ -1,0 +1,155 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The wrapper pays what a slow computation in plain numbers pays."""
+
+import gymnasium
+from gymnasium import spaces
+from gymnasium import vector
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnd_agents import curiosity
+from rnd_agents import errors
+from rnd_agents.training import curious_vector_env
+
+_LENGTH = 3
+_DISCOUNT = 0.9
+_RATE = 0.05
+
+
+class _Counter(gymnasium.Env):
+  """Observes 10 x episode + step; ends after three steps, in turns by time."""
+
+  observation_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
+  action_space = spaces.Discrete(2, start=1)
+
+  def __init__(self):
+    self._episode = -1
+
+  def _observation(self):
+    return np.array([10 * self._episode + self._step], np.float32)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._episode, self._step = self._episode + 1, 0
+    return self._observation(), {}
+
+  def step(self, action):
+    self._step += 1
+    ends = self._step == _LENGTH
+    is_cut = self._episode % 2 == 1
+    return (
+        self._observation(), float(self._step), ends and not is_cut,
+        ends and is_cut, {},
+    )
+
+
+class _Distance(curiosity.Curiosity):
+  """Pays the squared distance of the next observation to what it has learnt."""
+
+  def __init__(self, time_step_spec, action_spec):
+    super().__init__(_DISCOUNT)
+    del time_step_spec
+    assert (action_spec.minimum, action_spec.maximum) == (0, 1)
+    self._learnt = tf.Variable(0.0)
+
+  def _distance(self, transitions):
+    return tf.square(transitions.next_observation[..., 0] - self._learnt)
+
+  def bonus(self, transitions, constants=None):
+    tf.debugging.assert_less(transitions.action, tf.constant(2, tf.int64))
+    return tf.stop_gradient(self._distance(transitions))
+
+  def loss(self, transitions, weights=None, constants=None):
+    valid = tf.cast(transitions.valid, tf.float32)
+    total = tf.reduce_sum(valid * self._distance(transitions))
+    return total / tf.reduce_sum(valid)
+
+
+def _environment(mode, num=2, **more):
+  env = vector.SyncVectorEnv([_Counter] * num, autoreset_mode=mode)
+  return curious_vector_env.CuriousVectorEnv(
+      env,
+      bonus_coefficient=0.5,
+      curiosity_fn=_Distance,
+      optimizer=tf.keras.optimizers.SGD(_RATE),
+      update_interval=4,
+      num_epochs=2,
+      num_minibatches=1,
+      **more,
+  )
+
+
+def _slow(mode, num_steps, num=2):
+  """(reward, bonus) of each step, of environments that are all equal."""
+  learnt, return_, returns, seen, rows = 0.0, 0.0, [], [], []
+  episode, step = 0, 0
+  for number in range(num_steps):
+    if step == _LENGTH and mode == vector.AutoresetMode.NEXT_STEP:
+      episode, step = episode + 1, 0
+      rows.append((0.0, 0.0))
+    else:
+      if step == _LENGTH:
+        episode, step = episode + 1, 0
+      step += 1
+      bonus = (10 * episode + step - learnt) ** 2
+      return_ = _DISCOUNT * return_ + bonus
+      returns += num * [return_]
+      # A mean of 0 and a variance of 1 of little weight come first.
+      weights = [1e-4] + [1.0] * len(returns)
+      mean = np.average([0.0] + returns, weights=weights)
+      squares = np.average([1.0] + np.square(returns).tolist(), weights=weights)
+      rows.append((float(step), bonus / np.sqrt(squares - mean**2)))
+      seen.append(10 * episode + step)
+    if number % 4 == 3:
+      for _ in range(2):
+        learnt += 2 * _RATE * (np.mean(seen) - learnt)
+      seen = []
+  return np.array(rows)
+
+
+@pytest.mark.parametrize(
+    'mode', [vector.AutoresetMode.NEXT_STEP, vector.AutoresetMode.SAME_STEP]
+)
+def test_rewards_are_those_of_a_slow_computation(mode):
+  env = _environment(mode)
+  env.reset(seed=0)
+  rows = []
+  for _ in range(15):
+    _, reward, _, _, infos = env.step(np.array([1, 2]))
+    np.testing.assert_allclose(reward, infos['reward'] + 0.5 * infos['bonus'])
+    assert infos['bonus'][0] == infos['bonus'][1]
+    rows.append((infos['reward'][0], infos['bonus'][0]))
+  # The first return of all has no deviation to speak of.
+  np.testing.assert_allclose(rows[1:], _slow(mode, 15)[1:], rtol=1e-4)
+
+
+def test_curiosities_of_the_package_learn():
+  env = vector.SyncVectorEnv([_Counter] * 2)
+  for create in (curiosity.create_rnd, curiosity.create_novel_d):
+    curious = curious_vector_env.CuriousVectorEnv(
+        env, curiosity_fn=create, update_interval=8, num_minibatches=2
+    )
+    curious.reset(seed=0)
+    before = [v.numpy() for v in curious.curiosity.trainable_variables]
+    bonuses = [curious.step(np.array([1, 2]))[4]['bonus'] for _ in range(8)]
+    assert np.all(np.isfinite(bonuses)) and np.any(bonuses)
+    after = curious.curiosity.trainable_variables
+    assert any(np.any(a != b.numpy()) for a, b in zip(before, after))
+
+
+@pytest.mark.parametrize(
+    ('mode', 'more', 'word'),
+    [
+        (vector.AutoresetMode.DISABLED, {}, 'autoreset'),
+        (None, dict(num_minibatches=3), 'num_minibatches'),
+        (None, dict(update_interval=0), 'update_interval'),
+        (None, dict(bonus_coefficient=np.inf), 'bonus_coefficient'),
+    ],
+)
+def test_wrong_arguments_are_refused(mode, more, word):
+  mode = mode or vector.AutoresetMode.NEXT_STEP
+  env = vector.SyncVectorEnv([_Counter] * 2, autoreset_mode=mode)
+  with pytest.raises(errors.InvalidValue, match=word):
+    curious_vector_env.CuriousVectorEnv(env, **more)

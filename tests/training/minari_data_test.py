@@ -1,0 +1,214 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Demonstrations go into Minari's data sets and come back as they were."""
+
+import os
+
+import gymnasium
+from gymnasium import spaces
+import numpy as np
+import pytest
+
+from rnd_agents.environments import gymnasium_spaces
+from rnd_agents.replay import demonstrations
+from rnd_agents.training import minari_data
+from tests import tiny_runs
+
+minari = pytest.importorskip('minari')
+pytest.importorskip('h5py')
+
+_NAME = 'minari:keys/expert-v0'
+_OTHER = 'minari:keys-v0'
+_SETTINGS = {'load_environment.env': "'Pictures-v0'"}
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+  monkeypatch.setenv('MINARI_DATASETS_PATH', str(tmp_path / 'datasets'))
+
+
+def _spec(observation_space, action_space):
+  return demonstrations.trajectory_spec(
+      gymnasium_spaces.observation_converter(observation_space)[0],
+      gymnasium_spaces.action_converter(action_space, 1)[0],
+  )
+
+
+def _episode(random, spec, length, discount):
+  """An episode of random numbers; its last discount is given."""
+
+  def draw(leaf, num):
+    low, high = np.minimum(leaf.minimum, 99), np.minimum(leaf.maximum, 99)
+    shape = (num, *leaf.shape)
+    if leaf.dtype.is_floating:
+      return random.normal(size=shape).astype(leaf.dtype.as_numpy_dtype)
+    drawn = random.integers(low, high + 1, size=shape)
+    return drawn.astype(leaf.dtype.as_numpy_dtype)
+
+  step_type = np.ones(length + 1, np.int32)
+  step_type[0], step_type[-1] = 0, 2
+  action = draw(spec.action, length + 1)
+  action[-1] = 0
+  discounts = np.ones(length + 1, np.float32)
+  discounts[length - 1] = discount
+  reward = random.normal(size=length + 1).astype(np.float32)
+  reward[-1] = 0
+  observation = spec.observation
+  return spec._replace(
+      step_type=step_type,
+      observation={k: draw(v, length + 1) for k, v in observation.items()}
+      if isinstance(observation, dict)
+      else draw(observation, length + 1),
+      action=action,
+      next_step_type=np.append(step_type[1:], np.int32(0)),
+      reward=reward,
+      discount=discounts,
+  )
+
+
+def _assert_equal(episode, other):
+  for name, value in episode._asdict().items():
+    theirs = getattr(other, name)
+    if isinstance(value, dict):
+      assert value.keys() == theirs.keys()
+      for key, part in value.items():
+        np.testing.assert_array_equal(part, theirs[key], strict=True)
+    elif name != 'policy_info':
+      np.testing.assert_array_equal(value, theirs, strict=True, err_msg=name)
+
+
+_PICTURE = spaces.Box(0, 255, (84, 84, 3), np.uint8)
+
+
+@pytest.mark.parametrize(
+    'space',
+    [
+        spaces.Box(-np.inf, np.inf, (4,), np.float64),
+        spaces.Box(0, 255, (84, 84, 1), np.uint8),
+        _PICTURE,
+        spaces.Box(0, 255, (84, 84, 4), np.uint8),
+        spaces.Dict(
+            image=spaces.Box(0, 255, (7, 7, 3), np.uint8),
+            direction=spaces.Discrete(4),
+        ),
+    ],
+    ids=lambda space: str(getattr(space, 'shape', None) or 'dict'),
+)
+def test_episodes_come_back_as_they_were(space):
+  random = np.random.default_rng(0)
+  spec = _spec(space, spaces.Discrete(3, start=1))
+  written = [
+      _episode(random, spec, 5 + i, discount=float(i % 2)) for i in range(20)
+  ]
+  written[3].discount[1] = 0.0  # A life was lost.
+  with minari_data.MinariWriter(_NAME, spec, _SETTINGS) as writer:
+    for i, episode in enumerate(written):
+      writer.write(episode, seed=100 + i)
+  checked = []
+  read = minari_data.read_data_set(_NAME, spec, checked.append)
+  assert checked == [_SETTINGS] and len(read) == 20
+  for episode, other in zip(written, read):
+    _assert_equal(episode, other)
+  # And for Minari itself.
+  dataset = minari.load_dataset('keys/expert-v0')
+  metadata = dataset.storage.get_episode_metadata(range(20))
+  assert [each['seed'] for each in metadata] == list(range(100, 120))
+  lengths = [len(episode) for episode in dataset.iterate_episodes()]
+  assert lengths == [5 + i for i in range(20)]
+
+
+def test_names_and_other_data_sets_are_refused():
+  spec = _spec(_PICTURE, spaces.Discrete(3))
+  names = {'minari:keys': 'keys/expert', _OTHER: 'not in'}
+  for name, word in names.items():
+    with pytest.raises(demonstrations.DemonstrationError, match=word):
+      minari_data.read_data_set(name, spec, lambda _: None)
+  episode = _episode(np.random.default_rng(0), spec, 3, 0.0)
+  for is_there in (False, True):
+    if is_there:
+      with pytest.raises(demonstrations.DemonstrationError, match='exists'):
+        minari_data.MinariWriter(_OTHER, spec, _SETTINGS)
+    else:
+      with minari_data.MinariWriter(_OTHER, spec, _SETTINGS) as writer:
+        writer.write(episode, 0)
+  other = _spec(_PICTURE, spaces.Discrete(4))
+  with pytest.raises(demonstrations.DemonstrationError, match='action'):
+    minari_data.read_data_set(_OTHER, other, lambda _: None)
+
+
+def test_a_kill_leaves_nothing_under_the_name(tmp_path):
+  spec = _spec(_PICTURE, spaces.Discrete(3))
+  random = np.random.default_rng(0)
+
+  def write(num_episodes):
+    """Is killed in the first write after so many, or at the renaming."""
+    with minari_data.MinariWriter(_OTHER, spec, _SETTINGS) as writer:
+      for i in range(3):
+        if i == num_episodes:
+          raise tiny_runs.Killed
+        writer.write(_episode(random, spec, 3, 0.0), i)
+
+  def stays(*args):
+    raise tiny_runs.Killed
+
+  for num_episodes in range(3):
+    with pytest.MonkeyPatch.context() as context:
+      context.setattr(minari_data.shutil, 'rmtree', lambda *a, **b: None)
+      with pytest.raises((tiny_runs.Killed, FileExistsError)):
+        write(num_episodes)
+    assert os.listdir(tmp_path / 'datasets') == ['keys-v0.partial']
+    minari_data.shutil.rmtree(tmp_path / 'datasets' / 'keys-v0.partial')
+  with pytest.MonkeyPatch.context() as context:
+    context.setattr(minari_data.os, 'rename', stays)
+    with pytest.raises(tiny_runs.Killed):
+      write(9)
+  assert os.listdir(tmp_path / 'datasets') == ['keys-v0.partial']
+  write(9)
+  assert os.listdir(tmp_path / 'datasets') == ['keys-v0']
+
+
+class _Missions(gymnasium.Env):
+  """A picture, a direction and a mission, as MiniGrid has them."""
+
+  observation_space = spaces.Dict(
+      image=_PICTURE, mission=spaces.Text(99, charset='abc ')
+  )
+  action_space = spaces.Discrete(3, start=1)
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed)
+    self._left = 4
+    return self._observation(), {}
+
+  def _observation(self):
+    picture = self.np_random.integers(256, size=(84, 84, 3), dtype=np.uint8)
+    return dict(image=picture, mission='a b')
+
+  def step(self, action):
+    self._left -= 1
+    return self._observation(), float(action), False, self._left == 0, {}
+
+
+@pytest.mark.parametrize('jpeg', [False, True])
+def test_a_data_set_of_minaris_collector(caplog, jpeg):
+  pytest.importorskip('jax')  # For minari.DataCollector.
+  env = minari.DataCollector(_Missions(), jpeg_encoding=jpeg)
+  frames = []
+  for seed in range(2):
+    observation, _ = env.reset(seed=seed)
+    frames.append(observation['image'])
+    for action in (1, 2, 3, 1):
+      observation, *_ = env.step(action)
+      frames.append(observation['image'])
+  env.create_dataset('missions-v0')
+  spec = _spec(_Missions.observation_space, _Missions.action_space)
+  checked = []
+  read = minari_data.read_data_set('minari:missions-v0', spec, checked.append)
+  assert 'names no environment' in caplog.text and not checked
+  assert len(read) == 2 and list(read[0].observation) == ['image']
+  images = np.concatenate([episode.observation['image'] for episode in read])
+  assert np.array_equal(images, frames) != jpeg
+  assert ('JPEG' in caplog.text) == jpeg
+  assert list(read[0].action) == [0, 1, 2, 0, 0]
+  assert list(read[0].reward) == [1, 2, 3, 1, 0]
+  assert list(read[0].discount) == [1, 1, 1, 1, 1]  # A time limit.
