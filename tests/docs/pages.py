@@ -126,10 +126,10 @@ SHORT = {
 }
 
 
-def shorten_runs(monkeypatch, saves_policies: bool) -> None:
+def shorten_runs(monkeypatch, **more) -> None:
   """Makes what a page trains short, whatever its settings are."""
   parse = gin_files.parse
-  short = {**SHORT, 'train_eval.save_policies': saves_policies}
+  short = {**SHORT, **{f'train_eval.{k}': v for k, v in more.items()}}
 
   def parse_shortened(files, bindings=()):
     if isinstance(bindings, dict):

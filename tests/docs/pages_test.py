@@ -82,7 +82,8 @@ def test_python(block, folder_of, capsys, monkeypatch):
   if 'runs/explore_deep_sea' in block.code:
     gin_files.parse(['explore_deep_sea'], ['explore.num_env_steps = 200'])
     exploration.explore('runs/explore_deep_sea/seed_0', seed=0)
-  pages.shorten_runs(monkeypatch, 'policies/policy' in block.code)
+  saves = 'policies/policy' in block.code
+  pages.shorten_runs(monkeypatch, save_policies=saves)
   if block.comment.get('file'):
     importlib.import_module(block.comment['file'].removesuffix('.py'))
   else:
