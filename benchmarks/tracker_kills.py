@@ -25,7 +25,7 @@ import urllib.request
 
 from benchmarks import network_faults
 from rnd_agents import run_files
-from rnd_agents.training import wandb_logger
+from rnd_agents.tracking import wandb_logger
 from tests import tiny_runs
 
 _LOGGERS = (

@@ -25,7 +25,6 @@ from rnd_agents import files
 from rnd_agents import run_files
 from rnd_agents.networks import precision
 
-CONFIG_FILE = 'operative_config.gin'
 # What gin writes of a configurable of which nothing can be said, such as each
 # spec of TF-Agents.
 _WITHOUT_PARAMETERS = re.compile(
@@ -211,7 +210,7 @@ def record_run(
   )
   with files.replacing(os.path.join(root_dir, run_files.RECORD_FILE)) as file:
     file.write(text := json.dumps(record, indent=2))
-  with files.replacing(os.path.join(root_dir, CONFIG_FILE)) as file:
+  with files.replacing(os.path.join(root_dir, run_files.CONFIG_FILE)) as file:
     file.write(_WITHOUT_PARAMETERS.sub('', gin.operative_config_str()))
   return text
 
