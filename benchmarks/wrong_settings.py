@@ -63,7 +63,7 @@ def _bindings(root_dir: pathlib.Path) -> list[tuple[str, str]]:
     parameter = configuration.parameters_of(function)[binding.parameter]
     kinds = _kinds(gin_values.annotation_of(parameter))
     values = [value for kind in kinds for value in _WRONG.get(kind, ())]
-    if binding.parameter == 'num_env_steps':
+    if binding.name in ('train_eval.num_env_steps', 'explore.num_env_steps'):
       values.remove('1_000_000_000_000')  # A long run.
     found += [(binding.name, value) for value in dict.fromkeys(values)]
   return found

@@ -45,6 +45,8 @@ _NAME = 'ReplayTraining'
 _OF_DEMONSTRATIONS = ('margin_loss', 'demonstration_agreement')
 # A metric that needs a batch with other sequences.
 _AGE = 'data_age_train_steps'
+_EPSILONS = dict.fromkeys(('base', 'first', 'last'), ranges.WITHIN_0_AND_1)
+_EPSILONS['exponent'] = ranges.AT_LEAST_0
 
 
 @gin.configurable(
@@ -60,6 +62,9 @@ def ladder_epsilon(
 
   Environment i of N has `base ** (1 + exponent * i / (N - 1))`.
   """
+  ranges.check(
+      _EPSILONS, dict(base=base, exponent=exponent), 'ladder_epsilon.'
+  )
   return q_learning.epsilon_ladder(num_environments, base, exponent)
 
 
@@ -77,6 +82,7 @@ def linear_epsilon(
 
   They reach it after `num_env_steps`.
   """
+  ranges.check(_EPSILONS, dict(first=first, last=last), 'linear_epsilon.')
   ranges.check_above_0('linear_epsilon.', num_env_steps=num_env_steps)
   share = min(env_steps / num_env_steps, 1.0)
   epsilon = first + share * (last - first)
@@ -97,6 +103,7 @@ def exponential_epsilon(
 
   As DI-engine does.
   """
+  ranges.check(_EPSILONS, dict(first=first, last=last), 'exponential_epsilon.')
   ranges.check_above_0(
       'exponential_epsilon.', decay_env_steps=decay_env_steps
   )

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often an agent acts at random."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,24 @@ def test_exponential(env_steps, expected):
                 steps, b, decay_env_steps=-1
             ),
             'exponential_epsilon.decay_env_steps .*got -1',
+        ),
+        *(
+            (
+                functools.partial(epsilon_fn, **{name: 1.5 - 2 * is_negative}),
+                f'{epsilon_fn.__name__}.{name} must be between 0 and 1',
+            )
+            for epsilon_fn, name in (
+                (off_policy.linear_epsilon, 'first'),
+                (off_policy.linear_epsilon, 'last'),
+                (off_policy.exponential_epsilon, 'first'),
+                (off_policy.exponential_epsilon, 'last'),
+                (off_policy.ladder_epsilon, 'base'),
+            )
+            for is_negative in (False, True)
+        ),
+        (
+            functools.partial(off_policy.ladder_epsilon, exponent=-1.0),
+            'ladder_epsilon.exponent .*at least 0',
         ),
     ],
 )
