@@ -171,6 +171,11 @@ class Exploration:
           f'explore.world_seeds holds {len(seeds)} seeds, for'
           f' explore.num_worlds = {self.num_worlds}.'
       )
+    if seeds is not None and min(seeds) < 0:
+      raise errors.InvalidValue(
+          'explore.world_seeds must be integers from 0, got'
+          f' {list(seeds)}.'
+      )
     if self.policy_dir is None and self.act_probability != 1.0:
       raise errors.InvalidValue(
           'explore.act_probability has no effect without explore.policy_dir.'
@@ -351,8 +356,11 @@ def _build_explorer(
   returner.key(0, returner.reset(0, 0))
   act = novelty = None
   if config.policy_dir is not None:
-    policy = saved_policy.SavedPolicy(config.policy_dir)
-    policy.check_fits(environment)
+    try:
+      policy = saved_policy.SavedPolicy(config.policy_dir)
+      policy.check_fits(environment)
+    except saved_policy.SavedPolicyError as error:
+      raise errors.SetupError(f'explore.policy_dir: {error}') from error
     act = actors.ObservationActor(actors.PolicyActor(policy))
   if config.novelty_fn is not None:
     tf.keras.utils.set_random_seed(runs.Seeds(config.seed).networks)

@@ -261,7 +261,10 @@ def update(units, settings):
   experience = rollout(agent)
   before = [v.numpy() for v in agent.variables]
   weights = tf.random.stateless_uniform(experience.reward.shape, [1, 2], 0.5, 2)
-  info = common.function(agent.train)(experience, weights)
+  train = agent.train
+  if tf.distribute.has_strategy():
+    train = common.function(train)
+  info = train(experience, weights)
   assert sum(  # Policy, values, predictor, Adam's moments, statistics.
       not np.array_equal(x, v.numpy())
       for x, v in zip(before, agent.variables, strict=True)

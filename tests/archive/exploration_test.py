@@ -367,7 +367,12 @@ _BAD = {
     ('explore.act_probability = 0.5',): (
         'explore.act_probability has no effect without explore.policy_dir.'
     ),
-    ("explore.policy_dir = 'nowhere'",): 'nowhere is not a directory.',
+    ("explore.policy_dir = 'nowhere'",): (
+        'explore.policy_dir: nowhere is not a directory.'
+    ),
+    ('explore.world_seeds = [-1]',): (
+        'explore.world_seeds must be integers from 0, got [-1].'
+    ),
     ('coarse_observation.width = 5', 'explore.key_fn = @failing_key'): (
         'The key function failing_key'
     ),

@@ -44,8 +44,9 @@ def test_r2d2_from_another_directory(tmp_path):
 
 def test_closed_and_full_streams_end_no_run(tmp_path):
   gin_file = tmp_path / 'tiny.gin'
-  length = 'train_eval.num_env_steps = 192'
-  gin_file.write_text('\n'.join([*tiny_runs.PPO_SETTINGS, length]))
+  settings = 'import tests.tiny_runs', *tiny_runs.COUNTING_SETTINGS
+  length = 'train_eval.num_env_steps = 100'
+  gin_file.write_text('\n'.join([*settings, length]))
   command = f'{sys.executable} -m train.train_eval --gin_file=tiny.gin'
   result = subprocess.run(
       ['sh', '-c', f'exec {command} <&- >/dev/full 2>&-'],

@@ -70,7 +70,7 @@ def test_a_policy_that_draws_is_recorded_with_its_draws(tmp_path, caplog):
       'RNDPPOAgent.greedy_eval = False',
       'train_eval.num_eval_episodes = 4',
       'train_eval.record_video = True',
-      settings=tiny_runs.PPO_SETTINGS,
+      settings=tiny_runs.COUNTING_SETTINGS,
   )
   (name,) = os.listdir(tmp_path / 'videos')
   return_ = float(name.partition('_return_')[2].partition('_')[0])
