@@ -112,9 +112,8 @@ test-newest:  ## Run the most telling tests with Python 3.13, in its own .venv.
 	  EXTRAS=dev,box2d,minigrid,atari,mujoco,video,report \
 	  PYTEST_ARGS='-m versions $(PYTEST_ARGS)'
 
-docs: EXTRAS := $(EXTRAS),docs
 docs:  ## Build the docs site into build/site; a broken link is an error.
-	@$(MAKE) --no-print-directory setup EXTRAS=$(EXTRAS)
+	@$(MAKE) --no-print-directory setup EXTRAS=$(EXTRAS),docs
 	$(BIN)/python docs/stage.py build/docs
 	$(BIN)/zensical build --clean --strict
 

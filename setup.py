@@ -42,6 +42,7 @@ def _readme():
 # control, so that gymnasium's extra of that name (another pygame) is not asked
 # for.
 _WITH_TENSORFLOW_2_15 = [
+    'gymnasium>=1.1,<1.4',  # 1.4 refuses the typing-extensions of tf-agents.
     'numpy>=1.23.5,<2',
     'tensorflow>=2.15,<2.16',
     'tf-agents==0.19.0',
@@ -54,7 +55,8 @@ _WITH_NEWER_TENSORFLOW = [
     'cloudpickle>=1.3',
     'dm-tree>=0.1.8',
     'gym==0.23.0',
-    'numpy>=1.26,<2.4',  # TF-Agents' categorical head fails with 2.4.
+    'gymnasium>=1.1,<1.5',
+    'numpy>=1.26,<2.6',
     'pygame-ce>=2.5',
     'six>=1.16',
     'tensorboard>=2.17',  # TensorFlow 2.21 no longer brings it.
@@ -72,7 +74,6 @@ def _where(marker, requirements):
 INSTALL_REQUIRES = [
     'absl-py>=1.0',
     'gin-config>=0.5.0',
-    'gymnasium>=1.1,<1.4',  # 1.4 refuses the typing-extensions of tf-agents.
     'matplotlib>=3.7',
     # TensorBoard before 2.21 imports pkg_resources, TF-Agents distutils.
     'setuptools<81',

@@ -5,9 +5,9 @@
     python -m benchmarks.tracker_kills [--kills=20]
 
 MLflow is a server of its own on this machine, with SQLite; W&B writes its
-files offline. The run is ended by SIGKILL and SIGTERM in turns and started
-again with the same command. At the end each number of metrics.csv and
-timings.csv must be in both trackers, once, and nothing else.
+files offline. The run, whose agent learns nothing so that it starts sooner, is
+ended by SIGKILL and SIGTERM in turns and started again. At the end each number
+of metrics.csv and timings.csv must be in both trackers, once, and nothing else.
 """
 
 import argparse
@@ -25,18 +25,12 @@ import urllib.request
 
 from benchmarks import network_faults
 from rnd_agents import run_files
-from rnd_agents.training import wandb_logger
+from rnd_agents.tracking import wandb_logger
+from tests import tiny_runs
 
-_BINDINGS = (
+_LOGGERS = (
     'train_eval.loggers = [@TensorBoardLogger(), @WandbLogger(),'
-    ' @MLflowLogger()]',
-    'DEEP_SEA_SIZE = 6',
-    'train_eval.warm_up_env_steps = 512',
-    'train_eval.num_environments = 4',
-    'train_eval.checkpoint_interval_iterations = 2',
-    'train_eval.eval_interval_env_steps = 5000',
-    'train_eval.record_video = False',
-    'train_eval.save_policies = False',
+    ' @MLflowLogger()]'
 )
 
 
@@ -70,7 +64,7 @@ def _of_wandb(root_dir):
   found = collections.Counter()
   for _, values in wandb_logger.read_history(root_dir):
     for name, value in values.items():
-      if '/' in name and not isinstance(value, dict):
+      if name.count('/') == 1 and isinstance(value, (int, float)):  # No image.
         found[name, values['env_steps'], float(value)] += 1
   return found
 
@@ -101,34 +95,36 @@ def _serve(folder):
   sys.exit('No server.')
 
 
-def _start(root_dir, num_env_steps, log):
-  bindings = (*_BINDINGS, f'train_eval.num_env_steps = {num_env_steps}')
-  return subprocess.Popen(
-      [
-          sys.executable, '-m', 'train.train_eval', '--gin_file=deep_sea.gin',
-          f'--root_dir={root_dir}',
-          *(f'--gin_bindings={binding}' for binding in bindings),
-      ],
-      stdout=log,
-      stderr=subprocess.STDOUT,
-  )
+def _train(root_dir, num_env_steps):
+  """What the process to be killed does."""
+  settings = (*tiny_runs.COUNTING_SETTINGS, _LOGGERS)
+  tiny_runs.train(root_dir, num_env_steps, settings=settings)
 
 
-def _run_under_fire(root_dir, kills, log):
+def _run_under_fire(root_dir, kills):
   """Kills the run as often as asked, then lets it end."""
+  processes = tiny_runs.context()
+
+  def start(num_env_steps):
+    process = processes.Process(target=_train, args=(root_dir, num_env_steps))
+    process.start()
+    return process
+
   for kill in range(kills):
     rows = network_faults.num_rows(root_dir)
-    run = _start(root_dir, 10**9, log)
-    while network_faults.num_rows(root_dir) <= rows and run.poll() is None:
+    run = start(10**9)
+    while network_faults.num_rows(root_dir) <= rows and run.is_alive():
       time.sleep(0.02)
-    # A hand-over takes place each 10 s and takes a part of a second.
+    # A hand-over begins each 10 s and takes a part of a second.
     time.sleep(random.choice([random.uniform(0, 1), random.uniform(0, 12)]))
     os.kill(run.pid, (signal.SIGKILL, signal.SIGTERM)[kill % 2])
-    run.wait()
-    print(f'kill {kill + 1}: {network_faults.num_rows(root_dir)} rows',
-          flush=True)
-  steps = run_files.read_rows(root_dir)[-1].env_steps
-  if _start(root_dir, steps + 20_000, log).wait():
+    run.join()
+    print(
+        f'kill {kill + 1}: {network_faults.num_rows(root_dir)} rows', flush=True
+    )
+  run = start(run_files.read_rows(root_dir)[-1].env_steps + 2_000)
+  run.join()
+  if run.exitcode:
     sys.exit('The run failed.')
 
 
@@ -146,8 +142,7 @@ def main():
     os.environ.update(MLFLOW_TRACKING_URI=uri, WANDB_MODE='offline')
     root_dir = os.path.join(folder, 'run')
     try:
-      with open(os.path.join(folder, 'log'), 'w', encoding='utf-8') as log:
-        _run_under_fire(root_dir, arguments.kills, log)
+      _run_under_fire(root_dir, arguments.kills)
       expected = _expected(root_dir)
       for name, found in (
           ('MLflow', _of_mlflow(uri)),

@@ -27,10 +27,10 @@ from rnd_agents.collecting import local
 from rnd_agents.evaluation import visits
 from rnd_agents.plotting import drawing
 from rnd_agents.plotting import learning_curves
+from rnd_agents.tracking import hand_over
 from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
-from rnd_agents.training import hand_over
 from rnd_agents.training import metrics_log
 from rnd_agents.training import pictures
 from rnd_agents.training import runs

@@ -30,8 +30,8 @@ _LINK = re.compile(r'(!?)\[((?:[^][]|\[[^][]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)')
 # Headings of API pages, in the order of the layers.
 _PACKAGES = (
     'agents', 'curiosity', 'networks', 'environments', 'training', 'hierarchy',
-    'archive', 'replay', 'evaluation', 'plotting', 'collecting', 'workers',
-    'serving', 'tasks', 'statistics', 'ops',
+    'archive', 'replay', 'evaluation', 'plotting', 'tracking', 'interchange',
+    'collecting', 'workers', 'serving', 'tasks', 'statistics', 'ops',
 )
 
 

@@ -90,7 +90,8 @@ train_eval.eval_interval_env_steps = 10_000
 train_eval.record_video = False
 
 train_eval.training = @TwoLevelTraining()
-TwoLevelTraining.goals_fn = @Cells
+TwoLevelTraining.goals_fn = @OpenGoals  # Not the cell where the robot is.
+OpenGoals.goals_fn = @Cells
 TwoLevelTraining.goal_length = 15
 TwoLevelTraining.discount_factor = 0.98
 

@@ -28,7 +28,7 @@ from stable_baselines3.common import callbacks
 from stable_baselines3.common import vec_env
 
 from rnd_agents import tasks  # noqa: F401 (registers Deep Sea)
-from rnd_agents.training import curious_vector_env
+from rnd_agents.interchange import curious_vector_env
 
 
 class VectorEnv(vec_env.VecEnv):

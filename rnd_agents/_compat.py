@@ -88,17 +88,19 @@ def tolerate_unreadable_objects(protocol: Any, method: str) -> None:
 
 
 def mend_tf_agents() -> None:
-  """Lets TF-Agents sample and write specs of bytes with NumPy 2.
+  """Lets TF-Agents sample and write specs of bytes, and take int, with NumPy 2.
 
   TF-Agents 0.19 adds 1 to the largest value before it samples. With NumPy 2 the
   sum is 0 for a byte of 255, so that networks on images cannot be built. To
-  write examples it calls `newbyteorder` of scalars, which NumPy 2 removed. A
+  write examples it calls `newbyteorder` of scalars, which NumPy 2 removed. Its
+  categorical head takes `int` of an array [1], which NumPy 2.4 refuses. A
   second call has no effect.
   """
   import numpy as np  # pylint: disable=g-import-not-at-top
   if int(np.__version__.split('.')[0]) < 2:
     return
   import tensorflow as tf  # pylint: disable=g-import-not-at-top
+  from tf_agents.networks import categorical_projection_network  # pylint: disable=g-import-not-at-top
   from tf_agents.specs import tensor_spec  # pylint: disable=g-import-not-at-top
   from tf_agents.utils import example_encoding  # pylint: disable=g-import-not-at-top
 
@@ -144,6 +146,9 @@ def mend_tf_agents() -> None:
   mended: Any = sample_bounded_spec
   mended.is_of_rnd_agents = True
   tensor_spec.sample_bounded_spec = mended
+  # The module's only use of the name.
+  head: Any = categorical_projection_network
+  head.int = lambda number: int(np.asarray(number).item())
   example_encoding._get_feature_encoder = get_feature_encoder  # pylint: disable=protected-access
 
 
@@ -263,7 +268,8 @@ def mend_packages() -> None:
   Raises:
     MissingPackage: If TF-Agents is not installed on Python 3.11 or later; a
       program of `train` exits with its message.
-    SetupError: If TensorFlow is 2.16, or in use with Keras 3.
+    SetupError: If TensorFlow is 2.16, or in use with Keras 3, or tf-keras is of
+      another version than it.
   """
   _check_tf_agents()
   _silence()
@@ -279,6 +285,13 @@ def mend_packages() -> None:
         ' (pip install --upgrade tensorflow tf-keras).'
     )
   if tensorflow > (2, 16):
+    keras = _version('tf-keras')
+    if keras not in (None, tensorflow):
+      names = ['.'.join(map(str, each)) for each in (keras, tensorflow) if each]
+      raise errors.SetupError(
+          f'tf-keras {names[0]} does not work with TensorFlow {names[1]}: pip'
+          f' install "tf-keras=={names[1]}.*", or another TensorFlow.'
+      )
     # Not on 2.15: without the package tf_keras it breaks the import of
     # tf.keras.
     _use_keras_2()

@@ -27,6 +27,7 @@ METRICS_FILE = 'metrics.csv'
 # Seconds, which differ from run to run, are kept out of metrics.csv, which the
 # seed determines.
 TIMINGS_FILE = 'timings.csv'
+CONFIG_FILE = 'operative_config.gin'
 RECORD_FILE = 'run.json'
 STATUS_FILE = 'status.json'
 TRAIN = 'train'

@@ -23,6 +23,7 @@ import tensorflow as tf
 from tensorflow.python.types import trace
 from tf_agents.environments import random_py_environment
 from tf_agents.environments import tf_py_environment
+from tf_agents.networks import categorical_projection_network
 from tf_agents.networks import encoding_network
 from tf_agents.networks import value_network
 from tf_agents.specs import array_spec
@@ -201,6 +202,15 @@ def test_a_tensorflow_that_loses_memory_is_refused(monkeypatch):
     _apply_with(monkeypatch, {'tensorflow': '2.16.2'})
 
 
+def test_a_tf_keras_of_another_tensorflow_is_refused(monkeypatch):
+  versions = {'tensorflow': '2.21.0', 'tf-keras': '2.21.0'}
+  assert _apply_with(monkeypatch, versions) == ([], '1')
+  # What pip installs without a word.
+  versions = {'tensorflow': '2.22.0rc0', 'tf-keras': '2.15.0'}
+  with pytest.raises(errors.SetupError, match='tf-keras==2.22'):
+    _apply_with(monkeypatch, versions)
+
+
 def test_keras_3_in_use_is_refused_with_what_to_do(monkeypatch):
   monkeypatch.setattr(os, 'environ', {})
   monkeypatch.setitem(sys.modules, 'tensorflow', _tensorflow('keras.src'))
@@ -321,6 +331,14 @@ def test_tf_agents_samples_and_builds_on_bytes():
           lambda x: tf.cast(x, tf.float32)
       )
   ).create_variables()
+
+
+def test_tf_agents_builds_a_categorical_head():
+  _compat.mend_tf_agents()
+  spec = tensor_spec.BoundedTensorSpec([2], tf.int64, [1, 0], [4, 3])
+  head = categorical_projection_network.CategoricalProjectionNetwork(spec)
+  distribution, _ = head(tf.ones([3, 5]), 1)
+  assert distribution.logits.shape == (3, 2, 4)
 
 
 @pytest.mark.skipif(

@@ -28,14 +28,14 @@ from rnd_agents.environments import wrappers
 from rnd_agents.evaluation import video
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.tasks import scripted_experts
+from rnd_agents.tracking import loggers
+from rnd_agents.tracking import mlflow_logger
+from rnd_agents.tracking import wandb_logger
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
-from rnd_agents.training import loggers
-from rnd_agents.training import mlflow_logger
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
 from rnd_agents.training import two_level
-from rnd_agents.training import wandb_logger
 from tests import gin_parameters
 from tests.agents import agent_test_utils
 
@@ -138,6 +138,7 @@ _CALLS = {
     'WandbLogger': wandb_logger.WandbLogger,
     'MLflowLogger': mlflow_logger.MLflowLogger,
     'EntryGoals': lambda: hierarchy.EntryGoals(agent_test_utils.FLAT),
+    'OpenGoals': lambda: hierarchy.OpenGoals(agent_test_utils.FLAT),
     'PositionGoals': lambda: hierarchy.PositionGoals(agent_test_utils.FLAT),
     'ladder_epsilon': lambda: off_policy.ladder_epsilon(0, 2),
     'linear_epsilon': lambda: off_policy.linear_epsilon(0, 2),

@@ -18,6 +18,7 @@ _LEARNING = {
     'ops', 'statistics', 'networks', 'curiosity', 'replay', 'agents',
     'hierarchy',
 }
+_DOORS = {'interchange', 'tracking'}
 _ACTING = {'collecting', 'environments', 'evaluation', 'plotting', 'workers'}
 _ALLOWED = {
     'rnd_agents': set(),
@@ -35,9 +36,14 @@ _ALLOWED = {
     'collecting': {'environments', 'evaluation'},
     'serving': set(),
     'workers': {'collecting'},
-    'training': _LEARNING | _ACTING,
+    'tracking': set(),
+    'interchange': {
+        'ops', 'statistics', 'networks', 'curiosity', 'replay', 'environments',
+        'evaluation',
+    },
+    'training': _LEARNING | _ACTING | _DOORS,
     'archive': _LEARNING | _ACTING | {'training'},
-    'train': _LEARNING | _ACTING | {'archive', 'training'},
+    'train': _LEARNING | _ACTING | _DOORS | {'archive', 'training'},
 }
 
 # Installed by an extra, or by hand: a module that needs one imports it in the

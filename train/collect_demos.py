@@ -256,9 +256,9 @@ def _record(
   """Plays and writes; returns the demonstrations without their frames."""
   from rnd_agents.evaluation import actors
   from rnd_agents.evaluation import demonstration_recorder
+  from rnd_agents.interchange import minari_data
   from rnd_agents.replay import demonstrations
   from rnd_agents.training import configuration
-  from rnd_agents.training import minari_data
 
   states = ()
   if args.keep_network_state:

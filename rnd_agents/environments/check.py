@@ -25,6 +25,7 @@ import warnings
 
 from absl import app
 from absl import flags
+from absl import logging
 import gin
 import gymnasium
 from gymnasium import spaces as spaces_lib
@@ -650,6 +651,9 @@ def main(
 
 def run() -> None:
   """Runs the program, as the command `rnd-check` does."""
+  # TensorFlow's remarks on the policy that is saved.
+  logging.set_verbosity(logging.ERROR)
+  tf.get_logger().setLevel('ERROR')
   programs.run_program(main, define_flags)
 
 

@@ -44,6 +44,17 @@ class Goals(abc.ABC):
     """Returns the lower level's observation, a nest [outer..., ...]."""
     return dict(observation=observation, goal=goal)
 
+  @property
+  def upper_observation_spec(self) -> types.NestedTensorSpec:
+    """Spec of the upper level's observation, a nest of tensor specs."""
+    return self.observation_spec
+
+  def observe_above(
+      self, observation: types.NestedTensor
+  ) -> types.NestedTensor:
+    """Returns the upper level's observation, a nest [outer..., ...]."""
+    return observation
+
   @abc.abstractmethod
   def reached(
       self, observation: types.NestedTensor, goal: types.NestedTensor

@@ -266,7 +266,11 @@ class TwoLevelAgent(tf_agent.TFAgent):
     """
     info = experience.policy_info
     return self._decisions(
-        experience.replace(action=info['goal'], policy_info=info['upper']),
+        experience.replace(
+            observation=self._goals.observe_above(experience.observation),
+            action=info['goal'],
+            policy_info=info['upper'],
+        ),
         info['is_decision'],
     )
 
@@ -292,7 +296,7 @@ def _check_levels(
 ) -> None:
   """Raises InvalidValue if the levels do not fit each other."""
   expected = (
-      ('upper', upper, time_step_spec.observation, goals.spec),
+      ('upper', upper, goals.upper_observation_spec, goals.spec),
       ('lower', lower, goals.lower_observation_spec, action_spec),
   )
   for name, agent, observation, action in expected:

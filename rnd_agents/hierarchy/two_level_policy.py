@@ -170,6 +170,9 @@ class TwoLevelPolicy(collector.ComposedPolicy):
     would else depend on when the other environments, whose episodes may be over
     and go their own ways, need a decision.
     """
+    time_step = time_step._replace(
+        observation=self._goals.observe_above(time_step.observation)
+    )
     if not self._collects:
       return self._upper.action(time_step, upper_state)
     batch_size = tf.shape(is_decision)

@@ -5,16 +5,11 @@
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
-from rnd_agents.training import curious_vector_env
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import gin_values
-from rnd_agents.training import hand_over
-from rnd_agents.training import loggers
 from rnd_agents.training import loops
 from rnd_agents.training import metrics_log
-from rnd_agents.training import minari_data
-from rnd_agents.training import mlflow_logger
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
@@ -22,22 +17,16 @@ from rnd_agents.training import run_directory
 from rnd_agents.training import runs
 from rnd_agents.training import training
 from rnd_agents.training import two_level
-from rnd_agents.training import wandb_logger
 
 __all__ = [
     'callbacks',
     'checkpoints',
     'configuration',
-    'curious_vector_env',
     'experiment',
     'gin_files',
     'gin_values',
-    'hand_over',
-    'loggers',
     'loops',
     'metrics_log',
-    'minari_data',
-    'mlflow_logger',
     'off_policy',
     'on_policy',
     'pictures',
@@ -45,5 +34,4 @@ __all__ = [
     'run_directory',
     'training',
     'two_level',
-    'wandb_logger',
 ]

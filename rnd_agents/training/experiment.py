@@ -32,11 +32,11 @@ from rnd_agents.environments import watchdog
 from rnd_agents.evaluation import best_policy
 from rnd_agents.evaluation import evaluator
 from rnd_agents.networks import precision
+from rnd_agents.tracking import loggers as loggers_lib
 from rnd_agents.training import callbacks as callbacks_lib
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
 from rnd_agents.training import gin_files
-from rnd_agents.training import loggers as loggers_lib
 from rnd_agents.training import metrics_log
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures

@@ -26,8 +26,8 @@ import tensorflow as tf
 from rnd_agents import errors
 from rnd_agents import files
 from rnd_agents import run_files
-from rnd_agents.training import hand_over
-from rnd_agents.training import loggers as loggers_lib
+from rnd_agents.tracking import hand_over
+from rnd_agents.tracking import loggers as loggers_lib
 
 _ROWS_FILE = os.path.join('checkpoints', 'rows.jsonl')
 

@@ -27,6 +27,7 @@ from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
+from rnd_agents.interchange import minari_data
 from rnd_agents.ops import q_learning
 from rnd_agents.replay import demonstrations as demonstration_files
 from rnd_agents.replay import episode_cutter
@@ -36,7 +37,6 @@ from rnd_agents.replay import sequences
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
 from rnd_agents.training import loops
-from rnd_agents.training import minari_data
 from rnd_agents.training import runs
 from rnd_agents.training import training
 

@@ -19,7 +19,7 @@ from rnd_agents.evaluation import visits
 from rnd_agents.plotting import drawing
 from rnd_agents.plotting import heat_maps
 from rnd_agents.plotting import learning_curves
-from rnd_agents.training import loggers
+from rnd_agents.tracking import loggers
 from rnd_agents.training import runs
 
 _LONGEST_VIDEO_S = 30.0

@@ -11,6 +11,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import socket
 import subprocess
 import sys
@@ -24,7 +25,11 @@ from rnd_agents import files
 from rnd_agents import run_files
 from rnd_agents.networks import precision
 
-CONFIG_FILE = 'operative_config.gin'
+# What gin writes of a configurable of which nothing can be said, such as each
+# spec of TF-Agents.
+_WITHOUT_PARAMETERS = re.compile(
+    r'^# Parameters for .*:\n# =+\n# None\.\n+', re.MULTILINE
+)
 _LOCK_FILE = '.lock'
 _EARLIER_FOLDER = 'earlier'  # Of runs that were set aside.
 _RECORDED_PACKAGES = (
@@ -205,8 +210,8 @@ def record_run(
   )
   with files.replacing(os.path.join(root_dir, run_files.RECORD_FILE)) as file:
     file.write(text := json.dumps(record, indent=2))
-  with files.replacing(os.path.join(root_dir, CONFIG_FILE)) as file:
-    file.write(gin.operative_config_str())
+  with files.replacing(os.path.join(root_dir, run_files.CONFIG_FILE)) as file:
+    file.write(_WITHOUT_PARAMETERS.sub('', gin.operative_config_str()))
   return text
 
 

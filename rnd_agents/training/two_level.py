@@ -165,7 +165,10 @@ class TwoLevelTraining(training.Training):
       )
     goals = self.goals_fn(specs.time_step.observation)
     return goals, dict(
-        upper=collector.Specs(specs.time_step, goals.spec),
+        upper=collector.Specs(
+            specs.time_step._replace(observation=goals.upper_observation_spec),
+            goals.spec,
+        ),
         lower=collector.Specs(
             ts.time_step_spec(goals.lower_observation_spec), specs.action
         ),

@@ -126,14 +126,15 @@ SHORT = {
 }
 
 
-def shorten_runs(monkeypatch) -> None:
+def shorten_runs(monkeypatch, **more) -> None:
   """Makes what a page trains short, whatever its settings are."""
   parse = gin_files.parse
+  short = {**SHORT, **{f'train_eval.{k}': v for k, v in more.items()}}
 
   def parse_shortened(files, bindings=()):
     if isinstance(bindings, dict):
-      return parse(files, bindings | SHORT)
-    return parse(files, [*bindings, *(f'{k} = {v}' for k, v in SHORT.items())])
+      return parse(files, bindings | short)
+    return parse(files, [*bindings, *(f'{k} = {v}' for k, v in short.items())])
 
   monkeypatch.setattr(gin_files, 'parse', parse_shortened)
 

@@ -82,7 +82,8 @@ def test_python(block, folder_of, capsys, monkeypatch):
   if 'runs/explore_deep_sea' in block.code:
     gin_files.parse(['explore_deep_sea'], ['explore.num_env_steps = 200'])
     exploration.explore('runs/explore_deep_sea/seed_0', seed=0)
-  pages.shorten_runs(monkeypatch)
+  saves = 'policies/policy' in block.code
+  pages.shorten_runs(monkeypatch, save_policies=saves)
   if block.comment.get('file'):
     importlib.import_module(block.comment['file'].removesuffix('.py'))
   else:
@@ -206,13 +207,15 @@ def test_rewards_off(folder_of, tmp_path):
       'train_eval.num_env_steps': 128,
       'train_eval.save_policies': False,
       'train_eval.record_video': False,
+      'FallingBonus.num_env_steps': 256,
   }
-  experiment.train_files('covered', ['coverage.gin'], short)
-  lines = (tmp_path / 'covered/coverage.csv').read_text().split()
+  short = [f'{name} = {value}' for name, value in short.items()]
+  short.append('train_eval.callbacks = [@Coverage(), @FallingBonus()]')
+  files = ['coverage.gin', 'falling.gin']
+  outcome = experiment.train_files('run', files, short)
+  lines = (tmp_path / 'run/coverage.csv').read_text().split()
   shares = [float(line.split(',')[1]) for line in lines]
   assert len(shares) > 1 and 0 < shares[0] <= shares[-1] < 1
-  short['FallingBonus.num_env_steps'] = 256
-  outcome = experiment.train_files('falling', ['falling.gin'], short)
   falling_bonus = importlib.import_module('falling_bonus')
   share = outcome.env_steps / 256
   assert float(falling_bonus.VALUE) == pytest.approx(1 - 0.9 * share, abs=1e-5)

@@ -31,7 +31,8 @@ def _train(*argv):
   name = path.removesuffix('.gin')
   short = dict(
       pages.SHORT,
-      **{'create_networks.conv_layers': ((4, 8, 8),),
+      **{'train_eval.save_policies': 'ppo' not in name,
+         'create_networks.conv_layers': ((4, 8, 8),),
          'create_rnd_networks.conv_layers': ((4, 8, 8),)},
   )
   experiment.train_files(f'runs/{name}/seed_0', [path], short, seed=0)

@@ -11,12 +11,14 @@ import warnings
 
 from absl import app
 from absl import flags
+from absl import logging
 import gin
 import gymnasium
 from gymnasium import spaces
 from gymnasium.utils import env_checker
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from rnd_agents.environments import check
 from rnd_agents.environments import environment_rules
@@ -464,3 +466,19 @@ def test_help(tmp_path):
 
 def test_importing_it_defines_no_flags():
   assert 'max_steps' not in flags.FLAGS and 'env_kwargs' not in flags.FLAGS
+
+
+def test_program_leaves_out_remarks_on_the_saved_policy(monkeypatch):
+  levels = []
+  monkeypatch.setattr(
+      check.programs,
+      'run_program',
+      lambda *_: levels.append((
+          logging.get_verbosity(), tf.get_logger().level
+      )),
+  )
+  before = logging.get_verbosity(), tf.get_logger().level
+  check.run()
+  logging.set_verbosity(before[0])
+  tf.get_logger().setLevel(before[1])
+  assert levels == [(logging.ERROR, 40)]

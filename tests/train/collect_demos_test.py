@@ -15,8 +15,8 @@ import pytest
 import tensorflow as tf
 
 from rnd_agents import environments
+from rnd_agents.interchange import minari_data
 from rnd_agents.replay import demonstrations
-from rnd_agents.training import minari_data
 from tests import command_lines
 from tests.train import binaries
 from tests.train import saved_poles

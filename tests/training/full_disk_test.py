@@ -21,9 +21,9 @@ from rnd_agents import run_files
 from rnd_agents.archive import exploration
 from rnd_agents.plotting import learning_curves
 from rnd_agents.replay import prioritized_replay
+from rnd_agents.tracking import loggers
 from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
-from rnd_agents.training import loggers
 from rnd_agents.training import metrics_log
 from rnd_agents.training import runs
 from tests import tiny_runs

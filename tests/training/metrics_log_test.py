@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from rnd_agents.environments import episode_log
-from rnd_agents.training import loggers
+from rnd_agents.tracking import loggers
 from rnd_agents.training import metrics_log
 from rnd_agents.training import runs
 

@@ -10,10 +10,14 @@ import subprocess
 import sys
 import time
 
+import gin
+import numpy as np
 import pytest
 import tensorflow as tf
+from tf_agents.specs import array_spec
 
 from rnd_agents import errors
+from rnd_agents import networks
 from rnd_agents import run_files
 from rnd_agents.training import run_directory
 from tests import tiny_runs
@@ -123,6 +127,10 @@ def test_runs_that_are_set_aside_stay_whole(tmp_path):
 
 def test_record_names_versions_settings_and_command(tmp_path, monkeypatch):
   monkeypatch.setenv('TF_ENABLE_ONEDNN_OPTS', '0')
+  gin.clear_config()
+  gin.bind_parameter('GRUCore.units', 5)
+  networks.GRUCore()
+  array_spec.ArraySpec([], np.float32, name='x')  # Gin has nothing to say.
   run_directory.record_run(tmp_path, {'a.b': '1'}, seed=7)
   record = run_files.read_run_record(tmp_path)
   assert record['seed'] == 7
@@ -130,7 +138,9 @@ def test_record_names_versions_settings_and_command(tmp_path, monkeypatch):
   assert record['command'][1:] == sys.argv
   assert record['tf_enable_onednn_opts'] == '0'
   assert record['packages']['tensorflow'] == tf.__version__
-  assert (tmp_path / 'operative_config.gin').exists()
+  settings = (tmp_path / 'operative_config.gin').read_text()
+  assert 'GRUCore.units = 5' in settings and 'ArraySpec' not in settings
+  gin.clear_config()
 
 
 def test_starts_come_from_the_checkpoint_if_the_record_was_changed(

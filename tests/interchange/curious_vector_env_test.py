@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from rnd_agents import curiosity
 from rnd_agents import errors
-from rnd_agents.training import curious_vector_env
+from rnd_agents.interchange import curious_vector_env
 
 _LENGTH = 3
 _DISCOUNT = 0.9

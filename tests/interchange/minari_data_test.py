@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rnd_agents.environments import gymnasium_spaces
+from rnd_agents.interchange import minari_data
 from rnd_agents.replay import demonstrations
-from rnd_agents.training import minari_data
 from tests import tiny_runs
 
 minari = pytest.importorskip('minari')

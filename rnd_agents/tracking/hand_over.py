@@ -25,7 +25,7 @@ from absl import logging
 
 from rnd_agents import errors
 from rnd_agents import files
-from rnd_agents.training import loggers
+from rnd_agents.tracking import loggers
 
 # Rows that a logger gets at once.
 _MAX_ROWS = 16

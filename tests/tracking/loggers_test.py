@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from rnd_agents import errors
-from rnd_agents.training import hand_over
-from rnd_agents.training import loggers
+from rnd_agents.tracking import hand_over
+from rnd_agents.tracking import loggers
+from rnd_agents.tracking import mlflow_logger
+from rnd_agents.tracking import wandb_logger
 from rnd_agents.training import metrics_log
-from rnd_agents.training import mlflow_logger
-from rnd_agents.training import wandb_logger
 from tests import tiny_runs
 
 
@@ -263,7 +263,7 @@ def _wandb_numbers(root_dir):
       (name, values['env_steps'], float(value))
       for _, values in wandb_logger.read_history(root_dir)
       for name, value in values.items()
-      if '/' in name and not isinstance(value, dict)
+      if '/' in name
   )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import gin
 
 from rnd_agents import errors
-from rnd_agents.training import loggers
-from rnd_agents.training import run_directory
+from rnd_agents import run_files
+from rnd_agents.tracking import loggers
 
 _ID_TAG = 'rnd_agents.run_id'
 # MLflow's limits of a batch, and of a value, which it would cut in silence.
@@ -93,7 +93,7 @@ class MLflowLogger(loggers.Logger):
     ]
     for part in _parts(params, _MAX_PARAMS):
       self._client.log_batch(self._run_id, params=part)
-    config = os.path.join(start.root_dir, run_directory.CONFIG_FILE)
+    config = os.path.join(start.root_dir, run_files.CONFIG_FILE)
     if os.path.exists(config):
       self._client.log_artifact(self._run_id, config)
     return None if found else 0

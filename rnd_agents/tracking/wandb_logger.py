@@ -12,7 +12,7 @@ from typing import Any
 import gin
 
 from rnd_agents import errors
-from rnd_agents.training import loggers
+from rnd_agents.tracking import loggers
 
 # Of the file of a run: a header of its own, then LevelDB's log format.
 _HEADER_BYTES = 7
