@@ -174,6 +174,8 @@ def n_step_returns(
   # One pass a step of n: the k-step return is one reward and the (k-1)-step
   # return of the frame after it, and 0 steps from an end are its value.
   returns = values
+  if values.shape[1] is not None:
+    num_steps = min(num_steps, values.shape[1] - 1)
   for _ in range(num_steps):
     # A termination cuts off even an infinite value.
     future = tf.math.multiply_no_nan(returns[:, 1:], weights)

@@ -263,6 +263,15 @@ def test_n_is_a_number_of_steps():
       q_learning.n_step_returns(*arrays, 0.9, n)
 
 
+def test_more_steps_than_a_sequence_has_are_as_many_as_it_has():
+  arrays = seq.REWARDS, seq.DEATH, seq.TARGET[..., 0], seq.IS_LAST
+  whole, more = (
+      q_learning.n_step_returns(*arrays, 0.9, n)
+      for n in (seq.REWARDS.shape[1], 10**12)
+  )
+  np.testing.assert_array_equal(whole, more)
+
+
 def test_shapes():
   # Rows of one more or less would broadcast where T is 1.
   one, two = np.ones([3, 1]), np.ones([3, 2])
