@@ -192,6 +192,7 @@ class CuriousVectorEnv(vector.VectorWrapper):
       self, transitions: curiosity_lib.Transitions
   ) -> tuple[tf.Tensor, types.NestedTensor]:
     """Returns the normalized bonus [B] and the episodic part of it."""
+    transitions = _as_tensors(transitions)
     episodic = self.curiosity.watch(transitions)
     transitions = transitions._replace(episodic=episodic)
     return self.curiosity.rewards(transitions), episodic
@@ -214,7 +215,7 @@ class CuriousVectorEnv(vector.VectorWrapper):
     if not variables:
       return
     with tf.GradientTape() as tape:
-      loss = self.curiosity.loss(transitions)
+      loss = self.curiosity.loss(_as_tensors(transitions))
     gradients = tape.gradient(loss, variables)
     self.optimizer.apply_gradients(zip(gradients, variables))
 
@@ -224,3 +225,12 @@ def _take(
 ) -> curiosity_lib.Transitions:
   """Returns a minibatch of transitions."""
   return tf.nest.map_structure(lambda x: x[rows], transitions)
+
+
+def _as_tensors(
+    transitions: curiosity_lib.Transitions
+) -> curiosity_lib.Transitions:
+  """Returns tensors, also where functions run eagerly."""
+  return tf.nest.map_structure(
+      lambda x: None if x is None else tf.convert_to_tensor(x), transitions
+  )
