@@ -27,12 +27,6 @@ _OUTSIDE = {
     'benchmarks/RESULTS.md': 'results.md',
 }
 _LINK = re.compile(r'(!?)\[((?:[^][]|\[[^][]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)')
-# Headings of API pages, in the order of the layers.
-_PACKAGES = (
-    'agents', 'curiosity', 'networks', 'environments', 'training', 'hierarchy',
-    'archive', 'replay', 'evaluation', 'plotting', 'tracking', 'interchange',
-    'collecting', 'workers', 'serving', 'tasks', 'statistics', 'ops',
-)
 
 
 def sources() -> dict[str, str]:
@@ -58,15 +52,14 @@ def _text(path: str) -> str:
 
 def api_pages() -> dict[str, list[str]]:
   """Returns the modules of each page of the API reference."""
-  pages = {}
-  for package in _PACKAGES:
-    folder = ROOT / 'rnd_agents' / package
-    pages[f'api/{package}.md'] = [
-        f'rnd_agents.{package}.{path.stem}'
-        for path in sorted(folder.glob('*.py'))
-        if not path.stem.startswith('_')
-    ]
-  return pages
+  return {
+      f'api/{package.parent.name}.md': [
+          f'rnd_agents.{package.parent.name}.{path.stem}'
+          for path in sorted(package.parent.glob('*.py'))
+          if not path.stem.startswith('_')
+      ]
+      for package in sorted(ROOT.glob('rnd_agents/*/__init__.py'))
+  }
 
 
 def staged(path: str, pages: Mapping[str, str]) -> str:

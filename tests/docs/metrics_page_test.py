@@ -14,7 +14,7 @@ def test_the_callback_stops_the_run(tmp_path, monkeypatch):
   code, bindings = [
       block.code
       for block in pages.blocks('docs/metrics.md')
-      if block.language in ('python', 'gin')
+      if block.comment.get('file') or 'import my_module' in block.code
   ]
   module = types.ModuleType('my_module')
   monkeypatch.setitem(sys.modules, 'my_module', module)

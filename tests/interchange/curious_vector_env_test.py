@@ -125,7 +125,15 @@ def test_rewards_are_those_of_a_slow_computation(mode):
   np.testing.assert_allclose(rows[1:], _slow(mode, 15)[1:], rtol=1e-4)
 
 
-def test_curiosities_of_the_package_learn():
+@pytest.fixture(name='_eager')
+def _run_eagerly():
+  """Takes less time than to trace a few calls."""
+  tf.config.run_functions_eagerly(True)
+  yield
+  tf.config.run_functions_eagerly(False)
+
+
+def test_curiosities_of_the_package_learn(_eager):
   env = vector.SyncVectorEnv([_Counter] * 2)
   for create in (curiosity.create_rnd, curiosity.create_novel_d):
     curious = curious_vector_env.CuriousVectorEnv(
