@@ -280,7 +280,9 @@ class SequenceTable:
           f'The table {self._name!r} of PrioritizedReplay takes'
           f' {needed / 2**30:,.0f} GiB for {num_sequences:,} sequences, and'
           f' this machine has {available / 2**30:,.0f} GiB: lower'
-          ' PrioritizedReplay.max_sequences, or read fewer demonstrations.'
+          ' PrioritizedReplay.max_sequences, or the length of sequences'
+          ' (ReplayTraining.unroll_length and burn_in_length), or read fewer'
+          ' demonstrations.'
       )
 
   def _write(self, path: str, start: int, count: int) -> dict[str, int]:

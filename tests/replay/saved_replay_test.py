@@ -211,7 +211,7 @@ def test_images_take_less_and_come_back():
 
 def test_a_table_beyond_the_memory_is_refused():
   spec = _SPEC._replace(number=tf.TensorSpec([1_000_000], tf.float64))
-  with pytest.raises(ValueError, match="'agent'.* GiB for 10,000,000 seq"):
+  with pytest.raises(ValueError, match="'agent'.* GiB for 10,000,000 .*unroll"):
     prioritized_replay.PrioritizedReplay(spec, 10_000_000)
 
 
