@@ -151,7 +151,7 @@ def _array_for(value: Any, values: Any, given: np.ndarray) -> np.ndarray:
   ):
     return values.astype(np.result_type(values, array))
   objects = np.full(len(given), None)
-  for i in np.flatnonzero(given):
+  for i in np.flatnonzero(given).tolist():
     objects[i] = of_one({0: values}, i)[0]
   return objects
 
