@@ -247,10 +247,16 @@ class _Check:
       )
       env = self._make(self._make_allowing)
       with self._findings.of('gymnasium'):
-        # Its own checks of these make environments of all render modes.
-        env_checker.check_env(
-            env, skip_render_check=True, skip_close_check=True
-        )
+        try:
+          # Its own checks of these make environments of all render modes.
+          env_checker.check_env(
+              env, skip_render_check=True, skip_close_check=True
+          )
+        except AssertionError as error:
+          # Gymnasium 1.4 refuses also what is shared and never changes; the
+          # rule observation-copy finds what does.
+          if 'share an object' not in str(error):
+            raise
       self._name_misfits(env)
       if self._mask_key is None:
         self._look_for_masks(env)

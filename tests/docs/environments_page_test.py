@@ -49,7 +49,8 @@ def test_the_table_of_rules():
 
 def test_what_gymnasiums_own_check_passes():
   table = check_test.TABLE
-  passed = sum(row[3] for row in table)
+  # The page counts for Gymnasium before 1.4.
+  passed = sum(row[3] or row[0] == 'BuffersInTurn' for row in table)
   text = ' '.join(_TEXT.split())
   assert f'it passes {passed} of {len(table)}; each is caught here.' in text
 

@@ -139,18 +139,20 @@ class _CountingShards(collector.Shards):
 def test_a_round_ahead_acts_with_the_variables_of_the_call_before():
   lagged = _CountingShards(1)
   collected = [
-      lagged.collect(lambda _, v=v: v, 8) if v else lagged.collect(None, 8)
+      lagged.collect(lambda _, v=v: [v], 8) if v else lagged.collect(None, 8)
       for v in ('a', 'b', None, 'c')
   ]
-  assert collected == [('a', 8, 1), ('a', 8, 2), ('b', 8, 3), ('b', 8, 4)]
+  assert collected == [
+      (['a'], 8, 1), (['a'], 8, 2), (['b'], 8, 3), (['b'], 8, 4)
+  ]
   resumed = _CountingShards(1)
   resumed.set_state(pickle.loads(pickle.dumps(lagged.get_state())))
   for each in (lagged, resumed):
-    assert each.collect(lambda _: 'd', 8) == ('c', 8, 5)
-    assert each.collect(None, 8) == ('d', 8, 6)
+    assert each.collect(lambda _: ['d'], 8) == (['c'], 8, 5)
+    assert each.collect(None, 8) == (['d'], 8, 6)
   exact = _CountingShards(0)
-  assert exact.collect(lambda _: 'a', 8) == ('a', 8, 1)
-  assert exact.collect(lambda _: 'b', 8) == ('b', 8, 2)
+  assert exact.collect(lambda _: ['a'], 8) == (['a'], 8, 1)
+  assert exact.collect(lambda _: ['b'], 8) == (['b'], 8, 2)
 
 
 _SPECS = collector.Specs(
