@@ -59,7 +59,7 @@ class WandbLogger(loggers.Logger):
           'WandbLogger needs W&B: pip install "rnd_agents[wandb]", with Python'
           ' 3.11 or later.'
       ) from error
-    self._wandb = wandb
+    self._wandb: Any = wandb
     self._arguments = dict(
         project=project, name=name, group=group, entity=entity, mode=mode
     )
