@@ -192,10 +192,20 @@ class MetricsLog:
     row.update((name, _text(value, 6)) for name, value in timings.items())
     added.append(self._timings.add(row))
     self._new_lines.append(_line(*added))
-    number = self._saved['rows'] + len(self._new_lines) - 1
-    row_ = loggers_lib.LoggedRow(number, phase, counters, metrics, timings)
+    self._write_live(
+        loggers_lib.LoggedRow(
+            self._newest_row(), phase, counters, metrics, timings
+        )
+    )
+
+  def _newest_row(self) -> int:
+    """Returns the number of the newest row of the run, from 0."""
+    return self._saved['rows'] + len(self._new_lines) - 1
+
+  def _write_live(self, row: loggers_lib.LoggedRow) -> None:
+    """Gives a row to the loggers that do not wait for a checkpoint."""
     for logger in self._live:
-      logger.write([row_])
+      logger.write([row])
 
   def _remember(self, row: Mapping[str, str | float]) -> None:
     """Stores the numbers of a row of metrics for `last`."""
@@ -212,14 +222,14 @@ class MetricsLog:
       picture: Pictures that were drawn after the newest row.
       env_steps: Environment steps so far.
     """
-    number = self._saved['rows'] + len(self._new_lines) - 1
+    number = self._newest_row()
     for each in self._hand_overs:
       each.add_picture(number, picture)
-    row = loggers_lib.LoggedRow(
-        number, picture.phase, dict(env_steps=env_steps), {}, {}, [picture]
+    self._write_live(
+        loggers_lib.LoggedRow(
+            number, picture.phase, dict(env_steps=env_steps), {}, {}, [picture]
+        )
     )
-    for logger in self._live:
-      logger.write([row])
 
   def last(self, phase: str, metric: str) -> float | None:
     """Returns the newest value of a metric, or None."""
