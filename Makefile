@@ -13,9 +13,9 @@ TRAIN_ARGS ?=
 # Versions in place of the newest that setup.py admits, such as
 # PINS=gymnasium==1.1.0; with a VENV of their own.
 PINS      ?=
-# What to test, and with how many processes (0: in this one).
+# What to test, and with how many processes (0: in this one). Each takes 2 GB.
 TESTS     ?= tests
-TEST_JOBS ?= 3
+TEST_JOBS ?= $(shell cores=$$(nproc); echo $$((cores < 4 ? cores : 4)))
 OLDEST_PYTHON ?= python3.10
 NEWEST_PYTHON ?= python3.13
 # Its TensorFlow is that of Python 3.11: what Python itself changes.
@@ -49,11 +49,11 @@ PYTHONS := $(if $(PYTHON),$(PYTHON) \
   python3.13 python3.12 python3.11 python3.10)
 define find_python
 for candidate in $(PYTHONS); do \
-  if $$candidate -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))' \
+  if $$candidate -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 15))' \
      2>/dev/null; then python=$$candidate; break; fi; \
 done; \
 if [ -z "$$python" ]; then \
-  echo 'rnd_agents needs Python 3.10, 3.11, 3.12 or 3.13, and' \
+  echo 'rnd_agents needs Python 3.10, 3.11, 3.12 or 3.13 (3.14 by name), and' \
     '$(or $(PYTHON),none of $(strip $(PYTHONS)))' \
     '$(if $(PYTHON),is not one of these or does not run,runs): install one of them (on Debian:' \
     'apt-get install python3-venv) so that it is on PATH, or say where it is:' \
@@ -87,6 +87,9 @@ $(STAMP): setup.py rnd_agents/version.py | $(BIN)/pip
 	    -e 's/^Installing collected packages.*/  installing/p'; \
 	  status=$$(cat $(VENV)/.status); exit $${status:-1}
 	@$(BIN)/python -m pip install --quiet --no-deps tf-agents==0.19.0
+	@# On 3.14, experimental: it refuses the TensorFlow there is, and works.
+	@! $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 14))' || \
+	  $(BIN)/python -m pip install --quiet --no-deps tf-keras==2.21.0
 	@touch $@
 
 setup: $(STAMP)  ## Make .venv and install the package into it.

@@ -8,12 +8,12 @@ import sys
 # Kept free of newer syntax, so that an older Python gets the sentence below
 # and not a SyntaxError. pip asks for metadata first (egg_info, dist_info) and
 # then says by itself, in one line, that PYTHON_REQUIRES is not met.
-PYTHON_REQUIRES = '>=3.10,<3.14'
-_SERVES = (3, 10) <= sys.version_info[:2] < (3, 14)
+PYTHON_REQUIRES = '>=3.10,<3.15'
+_SERVES = (3, 10) <= sys.version_info[:2] < (3, 15)
 if not _SERVES and not {'egg_info', 'dist_info'} & set(sys.argv):
   sys.exit(
-      'rnd_agents needs Python 3.10, 3.11, 3.12 or 3.13 (those that TensorFlow'
-      ' 2.15 to 2.21 has builds for); this is Python %d.%d.'
+      'rnd_agents needs Python 3.10, 3.11, 3.12 or 3.13 (3.14 is experimental);'
+      ' this is Python %d.%d.'
       % sys.version_info[:2]
   )
 
@@ -60,11 +60,11 @@ _WITH_NEWER_TENSORFLOW = [
     'pygame-ce>=2.5',
     'six>=1.16',
     'tensorboard>=2.17',  # TensorFlow 2.21 no longer brings it.
-    'tensorflow>=2.17,<2.22',
     'tensorflow-probability>=0.24,<0.26',
-    'tf-keras>=2.17,<2.22',
 ]
 _OLDER, _NEWER = "python_version < '3.11'", "python_version >= '3.11'"
+_RELEASED = _NEWER + " and python_version < '3.14'"
+_EXPERIMENTAL = "python_version >= '3.14'"
 
 
 def _where(marker, requirements):
@@ -81,6 +81,12 @@ INSTALL_REQUIRES = [
 ]
 INSTALL_REQUIRES += _where(_OLDER, _WITH_TENSORFLOW_2_15)
 INSTALL_REQUIRES += _where(_NEWER, _WITH_NEWER_TENSORFLOW)
+INSTALL_REQUIRES += _where(
+    _RELEASED, ['tensorflow>=2.17,<2.22', 'tf-keras>=2.17,<2.22']
+)
+# The first with builds for 3.14. The newest tf-keras, 2.21, excludes it, and
+# works with it: a step of its own, like tf-agents.
+INSTALL_REQUIRES += _where(_EXPERIMENTAL, ['tensorflow>=2.22.0rc0,<2.23'])
 
 EXTRAS_REQUIRE = {
     # opencv 4.12 asks for NumPy 2, 5 for a newer one than TF-Agents can use.
@@ -99,8 +105,12 @@ EXTRAS_REQUIRE = {
     'mlflow': _where(_NEWER, ['mlflow>=3.4']),
     # Gymnasium's renderer of MuJoCo imports imageio, whether it films or not.
     'mujoco': ['imageio>=2.14', 'mujoco>=3.1'],
+    # On 3.10 tf-agents brings another pygame than that of the particle games.
+    'pettingzoo': ['pettingzoo>=1.24'] + _where(_NEWER, ['mpe2>=1.1']),
     'report': ['plotly>=5.18'],
     'reverb': _where(_OLDER, ['dm-reverb~=0.14.0']),  # Needs TensorFlow 2.15.
+    'share': _where(_NEWER, ['huggingface_hub>=1']),
+    'tune': _where(_NEWER, ['optuna>=4']),
     'video': ['imageio-ffmpeg>=0.4.9'],
     'wandb': _where(_NEWER, ['wandb>=0.22']),
     # A newer mypy excludes the typing-extensions that tf-agents requires.
@@ -139,8 +149,10 @@ setuptools.setup(
             'rnd-plot = rnd_agents.plotting.__main__:run',
             'rnd-report = rnd_agents.plotting.report:run',
             'rnd-settings = train.settings:run',
+            'rnd-share = train.share:run',
             'rnd-sweep = train.sweep:run',
             'rnd-train = train.train_eval:run',
+            'rnd-tune = train.tune:run',
         ]
     },
     zip_safe=False,

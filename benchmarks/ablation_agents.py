@@ -8,35 +8,6 @@ Only parts that no argument of the agent replaces.
 import gin
 
 from rnd_agents import curiosity as curiosity_lib
-from rnd_agents.agents import return_streams
-
-
-@gin.configurable(module='ablations', denylist=['curiosity'])
-def one_value_head(
-    curiosity,
-    discount_factor=0.999,
-    advantage_coefficient=2.0,
-    bonus_weight=0.5,
-):
-  """One episodic stream of reward and bonus, summed: the usual shortcut.
-
-  Bind it to `RNDPPOAgent.streams`, with `create_networks.num_values = 1`.
-
-  Args:
-    curiosity: The agent's.
-    discount_factor: Discount of the sum.
-    advantage_coefficient: Factor of its advantage.
-    bonus_weight: Weight of the normalized bonus in the sum.
-
-  Returns:
-    A list of one `ReturnStream`.
-  """
-  reward = [(1.0, None), (bonus_weight, curiosity)]
-  return [
-      return_streams.ReturnStream(
-          'extrinsic', discount_factor, advantage_coefficient, reward=reward
-      )
-  ]
 
 
 class CurrentObservation(curiosity_lib.RandomNetworkDistillation):

@@ -54,6 +54,21 @@ CURIOSITIES = {
         'create_product.curiosity_fns = (@create_rnd, @create_e3b)',
     ),
     'ICM': (f'{_FN} = @create_icm',),
+    'counts': (f'{_FN} = @create_counts',),
+    'DRND': (f'{_FN} = @create_drnd',),
+    'LPM': (f'{_FN} = @create_lpm',),
+    'LPM, other sign': (
+        f'{_FN} = @create_lpm',
+        'LearningProgress.pays_progress = False',
+        'LearningProgress.eta = 0.1',
+    ),
+    'NGU': (
+        f'{_FN} = @create_product',
+        'create_product.curiosity_fns = (@create_ngu_episodic,'
+        ' @create_bounded_factor)',
+        'create_bounded_factor.curiosity_fn = @create_rnd',
+    ),
+    'ETD': (f'{_FN} = @create_etd',),
 }
 _PPO = (f'{_FN} = @create_rnd', _NO_BONUS)
 
@@ -250,33 +265,71 @@ _NO_DEMOS = (
 )
 _TRACE_8 = (f'{_REPLAY}.unroll_length = 8', f'{_REPLAY}.burn_in_length = 4')
 
-# Group -> (name of a file in runs/demos, flags of train.collect_demos).
+
+
+def _ratio(ratio):
+  return (f'{_REPLAY}.demonstration_ratio = {ratio}',)
+
+
+# DI-engine's document on R2D3 compares these on Pong. A run ends where it is
+# solved: the question is how soon.
+_CUE_LOCK = ('train_eval.eval_interval_env_steps = 500', _STOP)
+_PRETRAINING = (f'{_REPLAY}.num_pretraining_steps = 100',)
+_L2 = ('create_r2d3_agent.weight_decay = 1e-5',)
+
+
+def _pool(num_episodes):
+  return f'door_key_{num_episodes}'
+
+
+_POOLS = (50, 1_000, 5_000, 10_000)
+
+
+def _door_key_demos(num_episodes):
+  return (
+      '--gin_file=door_key_r2d3.gin', '--expert', f'--episodes={num_episodes}'
+  )
+
+
+# Sparse, partly seen, another start each time.
+_DOOR_KEY_8X8 = "load_environment.env = 'MiniGrid-DoorKey-8x8-v0'"
+
+_DEMOS_8X8 = f"{_REPLAY}.demonstrations = 'runs/demos/door_key_8x8.tfrecord'"
+
+_CUE_LOCK_DEMOS = {
+    'cue_lock': ('--gin_file=cue_lock_r2d3.gin', '--expert', '--episodes=20')
+}
+
+# Group -> {name of a file in runs/demos: flags of train.collect_demos}.
 DEMONSTRATIONS = {
-    'cue_lock': (
-        'cue_lock',
-        ('--gin_file=cue_lock_r2d3.gin', '--expert', '--episodes=20'),
-    ),
-    'deep_sea_demos': (
-        'deep_sea',
-        (
+    'cue_lock': _CUE_LOCK_DEMOS,
+    'r2d3_ratios': _CUE_LOCK_DEMOS,
+    'r2d3_pretraining': _CUE_LOCK_DEMOS,
+    'r2d3_pools': {_pool(n): _door_key_demos(n) for n in _POOLS},
+    'r2d3_three_properties': {
+        'door_key_8x8': (
+            '--gin_file=door_key_r2d3.gin',
+            f'--gin_bindings={_DOOR_KEY_8X8}',
+            '--expert',
+            '--episodes=100',
+        )
+    },
+    'deep_sea_demos': {
+        'deep_sea': (
             '--gin_file=deep_sea.gin',
             '--expert=rnd_agents.tasks.scripted_experts:deep_sea',
             '--episodes=1',
-        ),
-    ),
-    'door_key': (
-        'door_key',
-        ('--gin_file=door_key_r2d3.gin', '--expert', '--episodes=50'),
-    ),
+        )
+    },
+    'door_key': {'door_key': _door_key_demos(50)},
     # From a run of pong_ppo.gin, whose header says how long it takes.
-    'pong': (
-        'pong',
-        (
+    'pong': {
+        'pong': (
             '--policy_dir=runs/pong_ppo/seed_0/policies/policy',
             '--episodes=20',
             '--min_return=20',
-        ),
-    ),
+        )
+    },
 }
 
 GROUPS = {
@@ -328,6 +381,22 @@ GROUPS = {
         'load_environment.env_kwargs = {}',
         'RNDPPOAgent.normalize_advantages = False',
     ),
+    # Figures 4 and 5 of RND's paper, on a small budget.
+    'montezuma_ablations': _jobs(
+        {
+            label: ('montezuma_revenge_small_budget.gin', *lines)
+            for label, lines in {
+                'as in the file': (),
+                'episodic intrinsic stream': (
+                    'RNDPPOAgent.episodic_intrinsic_stream = True',
+                    'RNDPPOAgent.intrinsic_termination_discount = 1.0',
+                ),
+                'gamma_E = 0.99': ('RNDPPOAgent.discount_factor = 0.99',),
+                'gamma_E = 0.999': ('RNDPPOAgent.discount_factor = 0.999',),
+            }.items()
+        },
+        1,
+    ),
     'chain': _jobs(
         _CHAIN,
         5,
@@ -378,10 +447,55 @@ GROUPS = {
         {
             'ratio 0': ('pong_r2d3.gin', *_NO_DEMOS),
             'ratio 1/16': ('pong_r2d3.gin',),
-            'ratio 1/4': (
-                'pong_r2d3.gin', f'{_REPLAY}.demonstration_ratio = 0.25'
-            ),
+            'ratio 1/4': ('pong_r2d3.gin', *_ratio(0.25)),
+            'ratio 1/2': ('pong_r2d3_half.gin',),
         },
         1,
+    ),
+    'r2d3_ratios': _jobs(
+        {
+            'ratio 0': ('cue_lock_r2d3.gin', *_NO_DEMOS),
+            'ratio 1/16': ('cue_lock_r2d3.gin', *_ratio(0.0625)),
+            'ratio 1/4': ('cue_lock_r2d3.gin',),
+            'ratio 1/2': ('cue_lock_r2d3.gin', *_ratio(0.5)),
+        },
+        5,
+        *_CUE_LOCK,
+    ),
+    'r2d3_pretraining': _jobs(
+        {
+            # Neither is ratio 1/4 of r2d3_ratios.
+            'pretraining': ('cue_lock_r2d3.gin', *_PRETRAINING),
+            'L2': ('cue_lock_r2d3.gin', *_L2),
+            'both': ('cue_lock_r2d3.gin', *_PRETRAINING, *_L2),
+        },
+        5,
+        *_CUE_LOCK,
+    ),
+    'r2d3_three_properties': _jobs(
+        {
+            'R2D3': ('door_key_r2d3.gin', _DEMOS_8X8),
+            'R2D2': ('door_key_r2d3.gin', *_NO_DEMOS),
+            'demonstrations alone': (
+                'door_key_r2d3.gin', _DEMOS_8X8, *_ratio(1.0)
+            ),
+        },
+        5,
+        _DOOR_KEY_8X8,
+        'train_eval.num_env_steps = 200_000',
+        'train_eval.eval_interval_env_steps = 10_000',
+        'linear_epsilon.num_env_steps = 60_000',
+    ),
+    'r2d3_pools': _jobs(
+        {
+            f'{n:,} demonstrations': (
+                'door_key_r2d3.gin',
+                f"{_REPLAY}.demonstrations = 'runs/demos/{_pool(n)}.tfrecord'",
+            )
+            for n in _POOLS
+        },
+        5,
+        'train_eval.eval_interval_env_steps = 500',
+        'train_eval.stop_at_return = 0.94',  # Of 0.964, the demonstrator's.
     ),
 }

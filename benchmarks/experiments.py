@@ -55,28 +55,24 @@ def _sweep_job(out, group, job):
   """The job as a sweep runs it."""
   folder = os.path.abspath(root_dir(out, group, job))
   gin_file = os.path.join('gin_configs', job.gin_file)
-  return sweep.Job(
+  return run_processes.make_job(
       f'{group}: {job.label}, seed {job.seed}',
       folder,
-      (
-          f'--gin_file={gin_file}',
-          f'--root_dir={folder}',
-          f'--seed={job.seed}',
-          *(f'--gin_bindings={binding}' for binding in job.bindings),
-      ),
+      [gin_file],
+      job.seed,
+      job.bindings,
       (os.path.join(ROOT, gin_file),),
   )
 
 
 def _collect_demonstrations(group):
   """Records the demonstrations of a group if they are missing."""
-  if group not in experiment_groups.DEMONSTRATIONS:
-    return
-  name, flags = experiment_groups.DEMONSTRATIONS[group]
-  path = os.path.join('runs', 'demos', f'{name}.tfrecord')
-  if not os.path.exists(os.path.join(ROOT, path)):
-    command = [sys.executable, '-m', 'train.collect_demos', *flags]
-    subprocess.run([*command, f'--out={path}'], cwd=ROOT, check=True)
+  demonstrations = experiment_groups.DEMONSTRATIONS.get(group, {})
+  for name, flags in demonstrations.items():
+    path = os.path.join('runs', 'demos', f'{name}.tfrecord')
+    if not os.path.exists(os.path.join(ROOT, path)):
+      command = [sys.executable, '-m', 'train.collect_demos', *flags]
+      subprocess.run([*command, f'--out={path}'], cwd=ROOT, check=True)
 
 
 def main():
@@ -93,7 +89,7 @@ def main():
     _collect_demonstrations(group)
   os.chdir(ROOT)
   os.environ.update(dict.fromkeys(run_processes.THREADS, '1'))
-  sys.exit(sweep.Sweep(jobs, arguments.jobs).run())
+  sys.exit(sweep.run_sweep(jobs, run_processes.Runner(arguments.jobs)))
 
 
 if __name__ == '__main__':

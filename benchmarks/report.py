@@ -140,6 +140,27 @@ _COLUMNS = {
         **_RETURN,
     },
     **dict.fromkeys(
+        ('r2d3_ratios', 'r2d3_pretraining'),
+        {
+            'solved at (k steps)': (
+                _partial(_first, 'eval', 'success_rate', _SOLVED), '.1f'
+            ),
+            **_SECONDS,
+        },
+    ),
+    'r2d3_three_properties': {
+        'greedy return 0.9 at (k steps)': (
+            _partial(_first, 'eval', 'return_mean', 0.9), '.0f'
+        ),
+        **_RETURN,
+    },
+    'r2d3_pools': {
+        'greedy return 0.94 at (k steps)': (
+            _partial(_first, 'eval', 'return_mean', 0.94), '.1f'
+        ),
+        **_SECONDS,
+    },
+    **dict.fromkeys(
         (
             'default_door_key',
             'default_multi_room',

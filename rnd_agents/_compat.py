@@ -286,11 +286,16 @@ def mend_packages() -> None:
     )
   if tensorflow > (2, 16):
     keras = _version('tf-keras')
-    if keras not in (None, tensorflow):
+    # The newest tf-keras is 2.21; it works with TensorFlow 2.22.0rc0.
+    works = keras in (None, tensorflow) or (keras, tensorflow) == (
+        (2, 21), (2, 22)
+    )
+    if not works:
       names = ['.'.join(map(str, each)) for each in (keras, tensorflow) if each]
       raise errors.SetupError(
           f'tf-keras {names[0]} does not work with TensorFlow {names[1]}: pip'
-          f' install "tf-keras=={names[1]}.*", or another TensorFlow.'
+          f' install "tf-keras=={names[1]}.*", or another TensorFlow'
+          ' (docs/install.md).'
       )
     # Not on 2.15: without the package tf_keras it breaks the import of
     # tf.keras.

@@ -41,6 +41,13 @@ def finite_range(spec: types.Spec) -> tuple[np.ndarray, np.ndarray]:
   )
 
 
+def has_bounds(spec: types.Spec) -> bool:
+  """Returns whether a floating spec has two finite bounds everywhere."""
+  low = getattr(spec, 'minimum', -np.inf)
+  high = getattr(spec, 'maximum', np.inf)
+  return bool(np.all(low > -_LARGEST) and np.all(high < _LARGEST))
+
+
 def check_num_values(name: str, num_values: int) -> None:
   """Raises InvalidValue for a discrete action of too many values.
 

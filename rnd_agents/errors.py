@@ -39,6 +39,10 @@ class RunError(UserError, RuntimeError):
   """A run had to stop; the message says why and what was saved."""
 
 
+class Diverged(RunError):
+  """A run had to stop as its numbers are no longer finite."""
+
+
 def message_of(error: BaseException) -> str:
   """Returns the text of `error` without the call site that gin appends."""
   return str(error).partition('\n  In call to')[0]

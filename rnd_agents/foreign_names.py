@@ -40,6 +40,10 @@ INSTEAD = dict(
     num_environment_steps=_LENGTH,
     collect_episodes_per_iteration=f'{_ROLLOUT}, in steps',
     norm_init_episodes='train_eval.warm_up_env_steps, in steps',
+    # TF-Agents' DqnAgent.
+    observation_and_action_constraint_splitter=(
+        'load_environment.action_mask_key'
+    ),
     # Most of them.
     learning_rate=(
         'create_rnd_ppo_agent.learning_rate or create_r2d3_agent.learning_rate;'
@@ -115,7 +119,7 @@ INSTEAD = dict(
     n_episode=_ROLLOUT,
     collector_env_num='train_eval.num_environments',
     n_evaluator_episode='train_eval.num_eval_episodes',
-    stop_value='train_eval.stop_at_success_rate',
+    stop_value='train_eval.stop_at_return',
     intrinsic_reward_weight=_C_I,
     obs_norm=_WHITENED,
     ignore_done='RNDPPOAgent.bootstrap_at_time_limit',

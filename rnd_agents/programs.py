@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the programs of the command line, installed or by `python -m`."""
 
+import atexit
 from collections.abc import Callable, Sequence
+import contextlib
+import gc
+import io
 import sys
 from typing import Any
 
@@ -37,7 +41,24 @@ def run_program(
   own_flags = flags.FLAGS.flags_by_module_dict().get(main.__module__, ())
   for flag in own_flags:
     flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
+  # Modules and graphs are many small objects that stay: with Python's own
+  # thresholds, garbage collection takes a tenth of the time of a short run.
+  gc.set_threshold(10_000, 20, 20)
+  atexit.register(_leave_garbage)  # Registered first, called last.
   app.run(main)
+
+
+def _leave_garbage() -> None:
+  """Spares the last collection of garbage, of graphs above all: it takes 1 s.
+
+  Files in it, such as those that an environment never closed, are written.
+  """
+  files = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
+  for each in gc.get_objects():
+    if issubclass(type(each), files):
+      with contextlib.suppress(OSError, ValueError):
+        each.flush()
+  gc.freeze()
 
 
 def command(module: str) -> Sequence[str]:

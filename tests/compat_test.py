@@ -205,6 +205,9 @@ def test_a_tensorflow_that_loses_memory_is_refused(monkeypatch):
 def test_a_tf_keras_of_another_tensorflow_is_refused(monkeypatch):
   versions = {'tensorflow': '2.21.0', 'tf-keras': '2.21.0'}
   assert _apply_with(monkeypatch, versions) == ([], '1')
+  # The newest pair, which pip does not install by itself.
+  versions = {'tensorflow': '2.22.0rc0', 'tf-keras': '2.21.0'}
+  assert _apply_with(monkeypatch, versions) == ([], '1')
   # What pip installs without a word.
   versions = {'tensorflow': '2.22.0rc0', 'tf-keras': '2.15.0'}
   with pytest.raises(errors.SetupError, match='tf-keras==2.22'):
@@ -403,7 +406,10 @@ def test_gymnasium_calls_the_methods_that_are_overridden():
   def worker(*args):
     _compat.gymnasium_worker()(*args)
 
-  env = Recording([environments_for_tests.Steps], worker=worker)
+  # Python 3.14's own choice does not take a local function.
+  env = Recording(
+      [environments_for_tests.Steps], worker=worker, context='fork'
+  )
   assert called[0] == 'spaces'
   for call in (env.reset, lambda: env.step([0])):
     called.clear()
@@ -491,6 +497,7 @@ def test_summary_writer_that_was_left_set_is_reset(tmp_path):
 
 
 def test_released_environment_is_collected():
+  gc.freeze()  # The garbage of other tests takes long.
   environment = random_py_environment.RandomPyEnvironment(
       array_spec.BoundedArraySpec([1], np.float32, 0, 1),
       array_spec.BoundedArraySpec([], np.int32, 0, 1),
@@ -501,6 +508,7 @@ def test_released_environment_is_collected():
   del environment
   _compat.release_environment(tf_environment)
   gc.collect()
+  gc.unfreeze()
   assert is_alive() is None
 
 

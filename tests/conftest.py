@@ -61,17 +61,23 @@ _VERSIONS = (
     'train/sweep_test.py::test_a_real_sweep',
     'train/train_eval_test.py::test_r2d2',
     'training/checkpoints_test.py',
-    'training/digests_test.py::test_numbers_are_those_that_were_recorded[deep',
+    'training/digests_test.py::test_numbers_are_those_that_were_recorded[mountain_car]',
 )
 
 
-# What takes longest comes first: else one worker waits for it at the end.
+# What takes longest comes first: else one worker waits for it at the end. So do
+# files whose tests share a run: else two workers may take a half of them each,
+# and both make the run.
 _LONGEST = (
+    'experiment_test.py',
     'kill_test.py',
     'ray_workers_test.py',
+    'recurrent_run_test.py',
     'remote_collector_test.py',
+    'replay_run_test.py',
     'sweep_test.py',
     'two_level_test.py',
+    'two_level_training_test.py',
 )
 
 
@@ -92,6 +98,26 @@ def pytest_collection_modifyitems(items):
       item.add_marker('versions')
 
 
+_stacks = []
+
+
+def _one_stack(stacklevel=1):
+  del stacklevel
+  return _stacks[0]
+
+
+def _forget_stacks():
+  """Lets nodes of a graph share one stack of Python, in place of each its own.
+
+  TensorFlow walks the stack for every node that is traced, to say in errors
+  where it was made: an eighth of the time of tests of agents.
+  """
+  tf_stack = sys.modules.get('tensorflow.python.util.tf_stack')
+  if tf_stack is not None and tf_stack.extract_stack is not _one_stack:
+    _stacks.append(tf_stack.extract_stack())
+    tf_stack.extract_stack = _one_stack
+
+
 def _optimize_graphs(is_on):
   tf = sys.modules.get('tensorflow')
   if tf is not None:
@@ -108,7 +134,12 @@ def pytest_collection_finish():
   """
   gc.collect()
   gc.freeze()
-  gc.set_threshold(5_000, 10, 5)
+  gc.set_threshold(10_000, 20, 10)
+
+
+def pytest_unconfigure():
+  """Spares the last collection of garbage, as programs do."""
+  gc.freeze()
 
 
 # Tests of agents and of whole runs. Formulas are tested in graphs as users run
@@ -128,6 +159,7 @@ def pytest_runtest_setup(item):
   users do. A hook comes before the fixtures that several tests share.
   """
   _optimize_graphs(item.path.parent.name not in _WITHOUT_GRAPPLER)
+  _forget_stacks()
 
 
 @pytest.fixture
@@ -149,6 +181,18 @@ def _same_chance_every_time():
   tf = sys.modules.get('tensorflow')
   if tf is not None:
     tf.random.set_seed(seed)
+
+
+@pytest.fixture(autouse=True)
+def _forget_what_was_said():
+  """Lets each test see what the log says once a process, or now and then."""
+  failures = sys.modules.get('rnd_agents.environments.failures')
+  if failures is not None:
+    failures._said.clear()
+  absl_logging = sys.modules.get('absl.logging')
+  if absl_logging is not None:  # log_first_n and log_every_n_seconds.
+    absl_logging._log_counter_per_token.clear()
+    absl_logging._log_timer_per_token.clear()
 
 
 @pytest.fixture(autouse=True)

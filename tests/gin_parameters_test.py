@@ -55,6 +55,15 @@ def _r2d3():
   return agents.create_r2d3_agent(*_SPECS)
 
 
+def _curious(name):
+  action_spec = _SPECS[1] if name == 'dqn' else agent_test_utils.BOX
+  return lambda: agents.create_curious_agent(
+      _SPECS[0],
+      action_spec,
+      agent_fn=getattr(agents, f'create_{name}_agent'),
+  )
+
+
 def _of(name):
   return functools.partial(getattr(curiosity, f'create_{name}'), *_SPECS)
 
@@ -69,11 +78,25 @@ _CALLS = {
     'R2D3Agent': _r2d3,
     'create_rnd_ppo_agent': _rnd_ppo(),
     'create_r2d3_agent': _r2d3,
+    'CuriousAgent': _curious('sac'),
+    'create_curious_agent': lambda: agents.create_curious_agent(*_SPECS),
+    'create_dqn_agent': _curious('dqn'),
+    'create_inverse_dynamics': lambda: agents.create_inverse_dynamics(
+        *_SPECS, 8
+    ),
+    'create_sac_agent': _curious('sac'),
+    'create_td3_agent': _curious('td3'),
     'ReturnStream': agents.return_streams.ReturnStream,
+    'one_value_head': lambda: agents.return_streams.one_value_head(None),
     'create_rnd': _of('rnd'),
     'create_novel_d': _of('novel_d'),
     'create_e3b': None,
     'create_icm': None,
+    'create_counts': None,
+    'create_drnd': _of('drnd'),
+    'create_lpm': _of('lpm'),
+    'create_ngu_episodic': None,
+    'create_etd': None,
     'create_sum': _of('sum'),
     'create_product': _of('product'),
     'create_bounded_factor': _of('bounded_factor'),
@@ -81,6 +104,11 @@ _CALLS = {
     'EllipticalBonus': _of('e3b'),
     'IntrinsicCuriosityModule': _of('icm'),
     'InverseModel': _of('icm'),
+    'CountBonus': _of('counts'),
+    'DistributionalRND': _of('drnd'),
+    'LearningProgress': _of('lpm'),
+    'NeighborBonus': _of('ngu_episodic'),
+    'TemporalDistance': _of('etd'),
     'Sum': _combined('sum'),
     'Product': _combined('product'),
     'BoundedFactor': lambda: _of('bounded_factor')(curiosity.create_rnd),
@@ -88,6 +116,7 @@ _CALLS = {
     'newest_frame_observation_fn': None,
     'GRUCore': networks.GRUCore,
     'LSTMCore': networks.LSTMCore,
+    'LayerNormLSTMCore': networks.LayerNormLSTMCore,
     'ResNet': networks.ResNet,
     'create_networks': _rnd_ppo(),
     'create_q_networks': _r2d3,
@@ -212,6 +241,10 @@ def test_settings_of_other_libraries_are_answered_with_ours():
     [
         ('RNDPPOAgent.use_rnd = True', 'create_rnd_ppo_agent.curiosity_fn'),
         ('RNDPPOAgent.rnd_normalize_rewards = True', 'bonus is always divided'),
+        (
+            'RNDPPOAgent.observation_and_action_constraint_splitter = None',
+            'load_environment.action_mask_key',
+        ),
         ('ReplayTraining.pho = 0.25', 'ReplayTraining.demonstration_ratio'),
         ('load_environment.dynamic_seed = False', '--seed'),
         ('OnPolicyTraining.n_steps = 128', 'OnPolicyTraining.rollout_length'),

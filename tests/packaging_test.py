@@ -39,7 +39,7 @@ def test_setup_requirements(monkeypatch):
   said = _setup_arguments(monkeypatch)
   assert said['name'] == 'rnd_agents'
   assert said['version'] == version.__version__
-  assert said['python_requires'] == '>=3.10,<3.14'
+  assert said['python_requires'] == '>=3.10,<3.15'
   extras = said['extras_require']
   assert set(extras) == {
       'atari',
@@ -52,8 +52,11 @@ def test_setup_requirements(monkeypatch):
       'minigrid',
       'mlflow',
       'mujoco',
+      'pettingzoo',
       'report',
       'reverb',
+      'share',
+      'tune',
       'video',
       'wandb',
   }
@@ -81,6 +84,7 @@ def _required(requirements, python):
         ('3.11', 'tensorflow<2.22,>=2.17', True),
         ('3.12', 'tensorflow<2.22,>=2.17', True),
         ('3.13', 'tensorflow<2.22,>=2.17', True),
+        ('3.14', 'tensorflow<2.23,>=2.22.0rc0', True),
     ],
 )
 def test_each_python_gets_its_tensorflow(
@@ -97,15 +101,17 @@ def test_each_python_gets_its_tensorflow(
   assert ('tf-agents==0.19.0' in required) == (not newer)
   imported_by_tf_agents = {
       'cloudpickle', 'dm-tree', 'gym', 'six', 'tensorboard',
-      'tensorflow-probability', 'tf-keras',
+      'tensorflow-probability',
   }
   assert (imported_by_tf_agents <= names) == newer
+  # On 3.14 it would exclude TensorFlow: make installs it by itself, too.
+  assert ('tf-keras' in names) == (python in ('3.11', '3.12', '3.13'))
   extras = said['extras_require']
   assert bool(_required(extras['reverb'], python)) == (not newer)
   assert 'ale-py>=0.12.1' in _required(extras['atari'], python)
 
 
-@pytest.mark.parametrize('python', [(3, 9, 18), (3, 14, 0), (2, 7, 18)])
+@pytest.mark.parametrize('python', [(3, 9, 18), (3, 15, 0), (2, 7, 18)])
 def test_setup_refuses_other_pythons_in_one_sentence(monkeypatch, python):
   with pytest.raises(SystemExit) as stopped:
     _setup_arguments(monkeypatch, ('setup.py', 'install'), python)
@@ -115,7 +121,7 @@ def test_setup_refuses_other_pythons_in_one_sentence(monkeypatch, python):
   assert '\n' not in sentence
 
 
-@pytest.mark.parametrize('python', [(3, 10, 0), (3, 13, 9)])
+@pytest.mark.parametrize('python', [(3, 10, 0), (3, 14, 9)])
 def test_setup_accepts_its_pythons(monkeypatch, python):
   said = _setup_arguments(monkeypatch, ('setup.py', 'install'), python)
   assert said['name'] == 'rnd_agents'
@@ -123,8 +129,8 @@ def test_setup_accepts_its_pythons(monkeypatch, python):
 
 def test_setup_tells_pip_the_versions_on_other_pythons(monkeypatch):
   # pip asks, and then refuses in one line of its own.
-  said = _setup_arguments(monkeypatch, ('setup.py', 'egg_info'), (3, 14, 0))
-  assert said['python_requires'] == '>=3.10,<3.14'
+  said = _setup_arguments(monkeypatch, ('setup.py', 'egg_info'), (3, 15, 0))
+  assert said['python_requires'] == '>=3.10,<3.15'
 
 
 def test_build_holds_the_packages_and_the_gin_files(tmp_path):
@@ -174,7 +180,7 @@ def test_commands_are_programs(monkeypatch):
     code = path.read_text()
     assert f'def {function}() -> None:' in code
     assert f'`{name}`' in code
-  assert len(scripts) == 9
+  assert len(scripts) == 11
 
 
 def test_changelog_begins_with_this_version():
@@ -246,7 +252,9 @@ def test_make_train_keeps_experiments_and_seeds_apart():
   )
 
 
-_SENTENCE = 'rnd_agents needs Python 3.10, 3.11, 3.12 or 3.13, and '
+_SENTENCE = (
+    'rnd_agents needs Python 3.10, 3.11, 3.12 or 3.13 (3.14 by name), and '
+)
 
 
 def _plant_python(folder, name, version):
@@ -286,9 +294,9 @@ def test_make_takes_the_newest_python_that_runs(tmp_path):
             'python3.11 is not one of these or does not run:',
         ),
         (
-            'python3.14',
-            {'python3.14': (3, 14, 0), 'python3.13': (3, 13, 0)},
-            'python3.14 is not one of these or does not run:',
+            'python3.15',
+            {'python3.15': (3, 15, 0), 'python3.13': (3, 13, 0)},
+            'python3.15 is not one of these or does not run:',
         ),
     ],
 )

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small runs, and what lies in their folders."""
 
+import collections
 import contextlib
 import csv
 import dataclasses
@@ -171,6 +172,14 @@ def without_memory(settings):
   return *rest, 'ReplayTraining.burn_in_length = 0'
 
 
+# Without memory and curiosity, which take half of its time.
+PLAIN_LEVELS = tuple(
+    line
+    for line in without_memory(TWO_LEVELS)
+    if 'curiosity' not in line and 'create_rnd_networks' not in line
+)
+
+
 class _RowCounter(loops.Learner):
   """Learns nothing; its metric is how many rows it has got in all starts."""
 
@@ -245,19 +254,17 @@ def train(
 @contextlib.contextmanager
 def left_behind():
   """Gives a list of the graphs and environments that its block leaves alive."""
-
-  def alive():
-    gc.collect()
-    kinds = (tf.Graph, py_environment.PyEnvironment)
-    return [x for x in gc.get_objects() if issubclass(type(x), kinds)]
-
   # The two graphs that TensorFlow and Keras keep are among those before.
   tf.compat.v1.get_default_graph()
   tf.keras.Input([])
-  left, before = [], alive()
-  known = {id(x) for x in before}
+  left, kinds = [], (tf.Graph, py_environment.PyEnvironment)
+  gc.collect()
+  gc.freeze()  # What is there is not among `gc.get_objects`.
   yield left
-  left += [type(x).__name__ for x in alive() if id(x) not in known]
+  gc.collect()
+  found = collections.Counter(map(type, gc.get_objects()))
+  for kind, number in found.items():
+    left += [kind.__name__] * number * issubclass(kind, kinds)
 
 
 class Killed(BaseException):

@@ -37,6 +37,7 @@ from absl import flags
 from rnd_agents import errors
 from rnd_agents import programs
 from rnd_agents import tables
+from train import share
 
 if TYPE_CHECKING:  # TensorFlow takes seconds to load.
   from rnd_agents.environments import vector_environment
@@ -63,7 +64,7 @@ def define_flags(values: flags.FlagValues) -> None:
   to: dict[str, Any] = {'flag_values': values}
   flags.DEFINE_string(
       'policy_dir', None, 'Folder of the SavedModel: ROOT_DIR/policies/policy'
-      ' of a run.', **to)
+      ' of a run, or hf://OWNER/NAME on the Hugging Face Hub.', **to)
   flags.DEFINE_flag(
       flags.Flag(
           _ExpertParser(), None, 'expert', None, '--expert=MODULE:FUNCTION'
@@ -181,6 +182,7 @@ def _collect(args: Any) -> int:
 
   policy = None
   if args.policy_dir is not None:
+    args.policy_dir = share.fetch(args.policy_dir)
     policy = saved_policy.SavedPolicy(args.policy_dir)
   _configure(args)
   size = min(args.episodes, args.num_environments)

@@ -22,6 +22,7 @@ from absl import flags
 from rnd_agents import errors
 from rnd_agents import programs
 from rnd_agents import tables
+from train import share
 
 if TYPE_CHECKING:  # TensorFlow takes seconds to load.
   from rnd_agents.environments import episode_log
@@ -38,7 +39,8 @@ def define_flags(values: flags.FlagValues) -> None:
   to: dict[str, Any] = {'flag_values': values}
   flags.DEFINE_string(
       'policy_dir', None, 'Folder of the SavedModel: ROOT_DIR/policies/policy'
-      ' of a run.', required=True, **to)
+      ' of a run, or hf://OWNER/NAME on the Hugging Face Hub.', required=True,
+      **to)
   flags.DEFINE_integer(
       'episodes', 20, 'Number of episodes.', lower_bound=1, **to)
   flags.DEFINE_string(
@@ -81,11 +83,16 @@ def _evaluate(args: Any) -> None:
   from rnd_agents.evaluation import evaluator
   from rnd_agents.evaluation import saved_policy
 
+  args.policy_dir = share.fetch(args.policy_dir)
   policy = saved_policy.SavedPolicy(args.policy_dir)
   configure_environment(args, 'eval')
   size = min(args.episodes, _NUM_ENVIRONMENTS)
   with gin.config_scope('eval'):
-    environment = loaders.load_environment(num_environments=size)
+    bound = gin.get_bindings(loaders.load_environment)
+    num_agents = bound.get('num_agents') or 1
+    environment = loaders.load_environment(
+        num_environments=max(size - size % num_agents, num_agents)
+    )
   try:
     policy.check_fits(environment)
     seeds = range(args.seed, args.seed + args.episodes)

@@ -1,14 +1,16 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Trains each gin file with each seed, several runs at a time.
+r"""Trains each gin file with each seed and value, several runs at a time.
 
   python -m train.sweep --gin_file deep_sea --gin_file deep_sea_ppo \
       --seeds 0-9 --jobs 2
 
 Each run is a process of train.train_eval with the folder
-ROOT_DIR/NAME_OF_GIN_FILE/seed_SEED, and its output is in sweep.log there. A run
-that fails is reported and the others continue. The same command skips finished
-runs and resumes the others. Ctrl-C and SIGTERM let the running ones save first.
+ROOT_DIR/NAME_OF_GIN_FILE/seed_SEED, or with --vary such as
+ROOT_DIR/NAME_OF_GIN_FILE,num_epochs=2/seed_SEED, and its output is in sweep.log
+there. A run that fails is reported and the others continue. The same command
+skips finished runs and resumes the others. Ctrl-C and SIGTERM let the running
+ones save first.
 
 With --ray_address each run is a Ray task, which continues from its checkpoint
 if the machine or the process was lost (docs/cluster.md).
@@ -17,63 +19,23 @@ if the machine or the process was lost (docs/cluster.md).
 import collections
 from collections.abc import Sequence
 from concurrent import futures
+import itertools
 import multiprocessing
 import os
 import re
-import signal
 import sys
-import threading
-from typing import Any, NamedTuple
+from typing import Any
 
 from absl import app
 from absl import flags
 
 from rnd_agents import errors
 from rnd_agents import programs
-from rnd_agents import run_files
 from train import run_processes
-
-_TRAIN = programs.command('train.train_eval')
-_TAIL_LINES = 6  # Of the log of a run that failed.
 
 
 class SweepError(errors.InvalidValue):
   """A command line that cannot be run."""
-
-
-class Job(NamedTuple):
-  """One run.
-
-  Attributes:
-    name: name for messages.
-    root_dir: folder of the run.
-    flags: flags of train_eval.
-    gin_files: paths of the gin files that it reads.
-  """
-
-  name: str
-  root_dir: str
-  flags: Sequence[str]
-  gin_files: Sequence[str]
-
-  @property
-  def log(self) -> str:
-    """Path of the file with the output of the run."""
-    return os.path.join(self.root_dir, 'sweep.log')
-
-  def is_finished(self) -> bool:
-    """Returns whether it is finished with the same flags and gin files.
-
-    If it is not, train_eval resumes it, or reports settings that must stay.
-    """
-    if run_files.read_status(self.root_dir).get('state') != 'finished':
-      return False
-    command = run_files.read_run_record(self.root_dir).get('command') or ()
-    status = os.path.join(self.root_dir, run_files.STATUS_FILE)
-    return list(command)[2:] == list(self.flags) and all(
-        os.path.getmtime(path) <= os.path.getmtime(status)
-        for path in self.gin_files
-    )
 
 
 def define_flags(values: flags.FlagValues) -> None:
@@ -90,6 +52,10 @@ def define_flags(values: flags.FlagValues) -> None:
   flags.DEFINE_string('root_dir', 'runs', 'Folder of all runs.', **to)
   flags.DEFINE_multi_string(
       'gin_bindings', [], 'A gin binding for all runs; several times.', **to)
+  flags.DEFINE_multi_string(
+      'vary', [], 'A setting and its values, such as'
+      ' RNDPPOAgent.entropy_regularization=0.01,0.001; several times for all'
+      ' combinations.', **to)
   flags.DEFINE_string(
       'ray_address', None, "HOST:PORT of a Ray cluster for the runs, or 'local'"
       ' for Ray on this machine (needs rnd_agents[cluster]).', **to)
@@ -113,12 +79,47 @@ def parse_seeds(text: str) -> list[int]:
   return list(seeds)
 
 
+def split_values(text: str) -> list[str]:
+  """Splits at commas between gin's values: '1, (2, 3)' -> ['1', '(2, 3)']."""
+  values, depth, quote = [''], 0, ''
+  for character in text:
+    if quote:
+      quote = '' if character == quote else quote
+    elif character in '\'"':
+      quote = character
+    depth += not quote and (character in '([{') - (character in ')]}')
+    if character == ',' and not depth and not quote:
+      values.append('')
+    else:
+      values[-1] += character
+  return [value.strip() for value in values]
+
+
+def parse_variants(texts: Sequence[str]) -> list[list[str]]:
+  """Returns all combinations of the values of --vary, as lists of bindings.
+
+  ['a.b=1,2', 'c.d=3'] -> [['a.b=1', 'c.d=3'], ['a.b=2', 'c.d=3']]
+  """
+  bindings = []
+  for text in texts:
+    name, _, values = text.partition('=')
+    each = split_values(values)
+    if not name.strip() or '' in each:
+      raise SweepError(
+          f'--vary={text}: write a name and values, such as'
+          ' RNDPPOAgent.num_epochs=2,4.'
+      )
+    bindings.append([f'{name.strip()}={value}' for value in each])
+  return [list(each) for each in itertools.product(*bindings)]
+
+
 def make_jobs(
     gin_files: dict[str, list[str]],
     seeds: Sequence[int],
     root_dir: str,
     bindings: Sequence[str] = (),
-) -> list[Job]:
+    variants: Sequence[Sequence[str]] = ((),),
+) -> list[run_processes.Job]:
   """Makes the jobs of a sweep; the first seed of every gin file comes first.
 
   Args:
@@ -127,152 +128,89 @@ def make_jobs(
     seeds: Seeds of each gin file.
     root_dir: Folder of all runs.
     bindings: Gin bindings for all runs.
+    variants: More bindings; each gin file is trained with each of the lists.
 
   Raises:
-    SweepError: If two gin files would share a folder.
+    SweepError: If two gin files, or variants, would share a folder.
   """
-  names = {f: os.path.splitext(os.path.basename(f))[0] for f in gin_files}
-  name, number = collections.Counter(names.values()).most_common(1)[0]
+  experiments = [
+      (_folder_name(file, variant), file, variant)
+      for file in gin_files for variant in variants
+  ]
+  names = collections.Counter(name for name, _, _ in experiments)
+  name, number = names.most_common(1)[0]
   if number > 1:
     raise SweepError(
-        f'Two of the gin files are named {name}, and would share the folder'
-        f' {os.path.join(root_dir, name)}: rename one.'
+        f'Two of the gin files or values are named {name}, and would share the'
+        f' folder {os.path.join(root_dir, name)}: rename one.'
     )
-  jobs = []
-  for seed in seeds:
-    for file, name in names.items():
-      folder = os.path.join(root_dir, name, f'seed_{seed}')
-      job_flags = [f'--gin_file={file}', f'--root_dir={folder}']
-      job_flags += [f'--seed={seed}']
-      job_flags += [f'--gin_bindings={binding}' for binding in bindings]
-      jobs.append(
-          Job(f'{name} seed {seed}', folder, job_flags, gin_files[file])
+  return [
+      run_processes.make_job(
+          f'{name} seed {seed}',
+          os.path.join(root_dir, name, f'seed_{seed}'),
+          [file],
+          seed,
+          [*bindings, *variant],
+          gin_files[file],
       )
-  return jobs
+      for seed in seeds
+      for name, file, variant in experiments
+  ]
 
 
-class Sweep:
-  """Runs jobs in processes, a number of them at a time."""
+def _folder_name(gin_file: str, variant: Sequence[str]) -> str:
+  """('x/a.gin', ['b.c=1']) -> 'a,c=1', with `_` for what a path cannot have."""
+  parts = [os.path.splitext(os.path.basename(gin_file))[0]]
+  for binding in variant:
+    name, _, value = binding.partition('=')
+    value = re.sub(r'[^\w.+-]+', '_', value).strip('_')
+    parts.append(f'{name.rpartition(".")[2]}={value}')
+  return ','.join(parts)
 
-  def __init__(
-      self,
-      jobs: Sequence[Job],
-      num_jobs: int,
-      command: Sequence[str] = _TRAIN,
-      processes: run_processes.Processes | None = None,
-  ):
-    """Prepares the sweep.
 
-    Args:
-      jobs: The jobs.
-      num_jobs: Number of jobs at a time, which share the machine's cores.
-      command: Command to which the flags of a job are added.
-      processes: Starts the processes; None for those of this machine.
-    """
-    self._jobs = jobs
-    self._num_jobs = num_jobs
-    self._runs = processes or run_processes.LocalRuns(num_jobs)
-    self._command = list(command)
-    # The last reason to stop, and its exit status.
-    self._stopped_by: tuple[str, int] | None = None
-    self._processes: set[Any] = set()
-    # Held to start processes, to signal them and to print. Reentrant, as a
-    # signal may interrupt the handler of another one.
-    self._lock = threading.RLock()
+def run_sweep(
+    jobs: Sequence[run_processes.Job], runner: run_processes.Runner
+) -> int:
+  """Runs the jobs that are not finished; returns the exit status."""
+  waiting = [job for job in jobs if not job.is_finished()]
+  total = len(jobs)
+  print(
+      f'{total} runs: {total - len(waiting)} finished before, {len(waiting)} to'
+      f' go, {runner.description}.',
+      flush=True)
+  states = runner.run(waiting)
+  print_unfinished(waiting, states)
+  if runner.stopped_by is not None:
+    reason, status = runner.stopped_by
+    print(f'Stopped by {reason},'
+          f' {states.count("waiting")} runs have not begun.')
+    return status
+  return 1 if 'failed' in states else 0
 
-  def run(self) -> int:
-    """Runs the jobs that are not finished; returns the exit status."""
-    jobs = [job for job in self._jobs if not job.is_finished()]
-    total = len(self._jobs)
-    print(
-        f'{total} runs: {total - len(jobs)} finished before, {len(jobs)} to go,'
-        f' {self._runs.description}.',
-        flush=True)
-    handlers = {
-        number: signal.signal(number, self._on_signal)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) != signal.SIG_IGN  # nohup ignores SIGHUP.
-    }
-    try:
-      with futures.ThreadPoolExecutor(self._num_jobs) as pool:
-        states = list(pool.map(self._run, jobs))
-    finally:
-      for number, handler in handlers.items():
-        signal.signal(number, handler)
-    bad = [
-        f'{job.name}: {state}, see {job.log}'
-        for job, state in zip(jobs, states) if state in ('failed', 'stopped')]
-    if bad:
-      print('\nNot finished:', *bad, sep='\n  ')
-      print('The same command tries these again and skips the others.')
-    if self._stopped_by is not None:
-      reason, status = self._stopped_by
-      print(f'Stopped by {reason},'
-            f' {states.count("waiting")} runs have not begun.')
-      return status
-    return 1 if bad else 0
 
-  def _on_signal(self, number: int, frame: Any) -> None:
-    """Lets the runs save and stop; called again, ends them at once."""
-    del frame
-    self._stop(signal.Signals(number).name, 128 + number)
-
-  def _stop(self, reason: str, status: int) -> None:
-    with self._lock:
-      is_first, self._stopped_by = self._stopped_by is None, (reason, status)
-      for process in self._processes:
-        process.terminate()
-      if is_first:
-        print(
-            f'\n{reason}: runs are saving; repeat it to end them at once.',
-            file=sys.stderr)
-
-  def _run(self, job: Job) -> str:
-    """Runs one job and prints how it ended; returns its state."""
-    process, known_bytes = None, 0  # The log has earlier attempts, too.
-    try:
-      with self._lock:
-        if self._stopped_by is not None:
-          return 'waiting'
-        if os.path.exists(job.log):
-          known_bytes = os.path.getsize(job.log)
-        process = self._runs.start(self._command + list(job.flags), job.log)
-        self._processes.add(process)
-      status = process.wait()
-      state, details = 'finished', []
-      if status is None:
-        return 'waiting'
-      if status and self._stopped_by is not None:
-        state = 'stopped'
-      elif status:
-        how = f'exit status {status}'
-        if status < 0:
-          how = f'killed by {signal.Signals(-status).name}'
-        with open(job.log, encoding='utf-8', errors='replace') as log:
-          log.seek(known_bytes)
-          lines = [line.rstrip() for line in log if line.strip()]
-        state = 'failed'
-        details = [f'{how}, {job.log} ends:', *lines[-_TAIL_LINES:]]
-    except OSError as error:  # No folder, no process, or no log.
-      state, details = 'failed', [str(error)]
-    except run_processes.NotShared as error:  # The next runs would fail, too.
-      with self._lock:
-        if self._stopped_by is not None:
-          return 'waiting'
-        self._stop('a machine that does not have the folder', 2)
-      state, details = 'failed', [str(error)]
-    finally:
-      with self._lock:
-        self._processes.discard(process)
-    with self._lock:
-      print(f'{job.name}: {state}', *details, sep='\n  ', flush=True)
-    return state
+def print_unfinished(
+    jobs: Sequence[run_processes.Job], states: Sequence[str]
+) -> None:
+  """Prints which jobs have failed or were stopped, if any."""
+  bad = [
+      f'{job.name}: {state}, see {job.log}'
+      for job, state in zip(jobs, states) if state in ('failed', 'stopped')]
+  if bad:
+    print('\nNot finished:', *bad, sep='\n  ')
+    print('The same command tries these again and skips the others.')
 
 
 def read_settings(
-    gin_files: Sequence[str], bindings: Sequence[str]
+    gin_files: Sequence[str],
+    bindings: Sequence[str],
+    variants: Sequence[Sequence[str]] = ((),),
 ) -> dict[str, list[str]]:
   """Returns the paths that each gin file reads, by its name.
+
+  Args:
+    gin_files: Names of gin files.
+    bindings: Gin bindings for all of them.
+    variants: Lists of more bindings, each of which is tried with each file.
 
   Raises:
     SweepError: If a file or a binding is wrong.
@@ -281,10 +219,11 @@ def read_settings(
 
   paths = {}
   for file in gin_files:
-    try:
-      paths[file] = parser.parse([file], bindings)
-    except errors.UserError as error:
-      raise SweepError(str(error)) from error
+    for variant in variants:
+      try:
+        paths[file] = parser.parse([file], [*bindings, *variant])
+      except errors.UserError as error:
+        raise SweepError(str(error)) from error
   return paths
 
 
@@ -296,12 +235,13 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
   root_dir = os.path.expanduser(args.root_dir)
   try:
     seeds = parse_seeds(args.seeds)
+    variants = parse_variants(args.vary)
     # In a process of its own: this one does not load TensorFlow.
     context = multiprocessing.get_context('spawn')
     with futures.ProcessPoolExecutor(1, context) as pool:
       paths = pool.submit(
-          read_settings, args.gin_file, args.gin_bindings).result()
-    jobs = make_jobs(paths, seeds, root_dir, args.gin_bindings)
+          read_settings, args.gin_file, args.gin_bindings, variants).result()
+    jobs = make_jobs(paths, seeds, root_dir, args.gin_bindings, variants)
     os.makedirs(root_dir, exist_ok=True)
     runs: run_processes.Processes
     if args.ray_address:
@@ -315,7 +255,8 @@ def main(argv: Sequence[str], args: Any = flags.FLAGS) -> int:
     print(f'sweep: {error}', file=sys.stderr)
     return 2
   try:
-    status = Sweep(jobs, num_jobs, processes=runs).run()
+    runner = run_processes.Runner(num_jobs, processes=runs)
+    status = run_sweep(jobs, runner)
   finally:
     runs.close()
   folders = dict.fromkeys(os.path.dirname(job.root_dir) for job in jobs)

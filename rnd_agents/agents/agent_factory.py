@@ -13,21 +13,22 @@ from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import ranges
+from rnd_agents.agents import auxiliary_loss as auxiliary_loss_lib
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import r2d3_agent
 from rnd_agents.agents import rnd_ppo_agent
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import random_network_distillation
+from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import factory
 from rnd_agents.networks import q_network
 
 # As in the RND authors' code.
 _ADAM_EPSILON = 1e-8
 
-_LearningRate: TypeAlias = (
+LearningRate: TypeAlias = (
     types.Float | tf.keras.optimizers.schedules.LearningRateSchedule
 )
-_CuriosityFn = Callable[..., curiosity_lib.Curiosity]
 
 # As gin.tf.external_configurables, which fails with TensorFlow above 2.15.
 for _schedule in (
@@ -47,11 +48,14 @@ for _schedule in (
 def create_rnd_ppo_agent(
     time_step_spec: ts.TimeStep,
     action_spec: types.NestedTensorSpec,
-    learning_rate: _LearningRate = 3e-4,
-    rnd_learning_rate: _LearningRate | None = None,
-    curiosity_fn: _CuriosityFn | Sequence[_CuriosityFn] | None = None,
+    learning_rate: LearningRate = 3e-4,
+    rnd_learning_rate: LearningRate | None = None,
+    curiosity_fn: (
+        curiosity_lib.CuriosityFn | Sequence[curiosity_lib.CuriosityFn] | None
+    ) = None,
     agent_class: type[rnd_ppo_agent.RNDPPOAgent] = rnd_ppo_agent.RNDPPOAgent,
     networks_fn: Callable[..., factory.Networks] = factory.create_networks,
+    auxiliary_loss_fn: auxiliary_loss_lib.AuxiliaryLossFn | None = None,
 ) -> rnd_ppo_agent.RNDPPOAgent:
   """Builds an `RNDPPOAgent` on networks of `create_networks`, or your own.
 
@@ -64,10 +68,14 @@ def create_rnd_ppo_agent(
       trains everything with one.
     curiosity_fn: Function from (time_step_spec, action_spec) to the agent's
       `Curiosity`, or a list of them, each for a return stream of its own; None
-      for `create_rnd`.
+      for `create_rnd`. To train without one set
+      `RNDPPOAgent.intrinsic_advantage_coefficient = 0`.
     agent_class: `RNDPPOAgent` or a subclass.
     networks_fn: Function from (observation_spec, action_spec) to `Networks`, of
       which `actor_net` and `value_net` are used; RND's come from `create_rnd`.
+    auxiliary_loss_fn: Function from (time_step_spec, action_spec, number of the
+      trunk's features) to an `AuxiliaryLoss`, such as
+      `create_inverse_dynamics`; None for none.
 
   Returns:
     The agent, initialized.
@@ -104,7 +112,7 @@ def create_rnd_ppo_agent(
         *specs, rnd_networks_fn=create_rnd if curiosity_fn is None else None
     )
   else:
-    networks = _networks_of(
+    networks = networks_of(
         f'{owner}networks_fn',
         networks_fn,
         specs,
@@ -122,6 +130,14 @@ def create_rnd_ppo_agent(
     ]
   else:
     curiosity = _curiosity(owner, curiosity_fn, time_step_spec, action_spec)
+  more: dict[str, Any] = {}
+  if auxiliary_loss_fn is not None:
+    num_features = 1  # The agent refuses networks without such a trunk.
+    if isinstance(networks.actor_net, actor_critic_network.HeadView):
+      num_features = networks.actor_net.actor_critic.num_features
+    more['auxiliary_loss'] = auxiliary_loss_fn(
+        time_step_spec, action_spec, num_features
+    )
   agent = agent_class(
       time_step_spec,
       action_spec,
@@ -130,13 +146,14 @@ def create_rnd_ppo_agent(
       value_net=networks.value_net,
       rnd_optimizer=rnd_optimizer,
       curiosity=curiosity,
-      train_step_counter=_train_step_counter(),
+      train_step_counter=create_train_step_counter(),
+      **more,
   )
   agent.initialize()
   return agent
 
 
-def _networks_of(
+def networks_of(
     name: str,
     networks_fn: Any,
     specs: tuple[types.NestedTensorSpec, types.NestedTensorSpec],
@@ -177,11 +194,11 @@ def create_r2d3_agent(
     action_spec: types.NestedTensorSpec,
     burn_in_length: int = 0,
     collect_epsilon: types.Float = 0.1,
-    learning_rate: _LearningRate = 1e-3,
+    learning_rate: LearningRate = 1e-3,
     adam_epsilon: float = 1e-3,
     weight_decay: float | None = None,
-    curiosity_fn: _CuriosityFn | None = None,
-    rnd_learning_rate: _LearningRate | None = None,
+    curiosity_fn: curiosity_lib.CuriosityFn | None = None,
+    rnd_learning_rate: LearningRate | None = None,
     q_networks_fn: Callable[
         ..., q_network.QNetworks
     ] = q_network.create_q_networks,
@@ -217,19 +234,10 @@ def create_r2d3_agent(
       owner,
   )
   optimizer = _adam(learning_rate, adam_epsilon, weight_decay)
-  curiosity, rnd_optimizer = None, None
-  if curiosity_fn is not None:
-    if rnd_learning_rate is None:
-      rnd_learning_rate = 1e-4
-    ranges.check_learning_rates(owner, rnd_learning_rate=rnd_learning_rate)
-    rnd_optimizer = _adam(rnd_learning_rate)
-    curiosity = _curiosity(owner, curiosity_fn, time_step_spec, action_spec)
-  elif rnd_learning_rate is not None:
-    raise errors.InvalidValue(
-        f'{owner}rnd_learning_rate has no effect without a curiosity: set'
-        f' {owner}curiosity_fn = @create_rnd, or leave it out.'
-    )
-  networks = _networks_of(
+  curiosity, rnd_optimizer = create_curiosity(
+      owner, curiosity_fn, rnd_learning_rate, time_step_spec, action_spec
+  )
+  networks = networks_of(
       f'{owner}q_networks_fn',
       q_networks_fn,
       (time_step_spec.observation, action_spec),
@@ -245,10 +253,43 @@ def create_r2d3_agent(
       collect_epsilon=collect_epsilon,
       curiosity=curiosity,
       rnd_optimizer=rnd_optimizer,
-      train_step_counter=_train_step_counter(),
+      train_step_counter=create_train_step_counter(),
   )
   agent.initialize()
   return agent
+
+
+def create_curiosity(
+    owner: str,
+    curiosity_fn: curiosity_lib.CuriosityFn | None,
+    rnd_learning_rate: LearningRate | None,
+    time_step_spec: ts.TimeStep,
+    action_spec: types.NestedTensorSpec,
+) -> tuple[curiosity_lib.Curiosity | None, optimizers.Adam | None]:
+  """Returns a curiosity and its optimizer; (None, None) without a function.
+
+  Args:
+    owner: Name of the factory with the arguments, with a dot, for messages.
+    curiosity_fn: Function from the two specs to a `Curiosity`, or None.
+    rnd_learning_rate: Learning rate of its Adam; None for 1e-4.
+    time_step_spec: A `TimeStep` spec.
+    action_spec: A nest of `BoundedTensorSpec`.
+  """
+  if curiosity_fn is None:
+    if rnd_learning_rate is not None:
+      raise errors.InvalidValue(
+          f'{owner}rnd_learning_rate has no effect without a curiosity: set'
+          f' {owner}curiosity_fn = @create_rnd, or leave it out.'
+      )
+    return None, None
+  if rnd_learning_rate is None:
+    rnd_learning_rate = 1e-4
+  ranges.check_learning_rates(owner, rnd_learning_rate=rnd_learning_rate)
+  rnd_optimizer = _adam(rnd_learning_rate)
+  return (
+      _curiosity(owner, curiosity_fn, time_step_spec, action_spec),
+      rnd_optimizer,
+  )
 
 
 def _curiosity(owner: str, *args: Any) -> curiosity_lib.Curiosity:
@@ -256,7 +297,7 @@ def _curiosity(owner: str, *args: Any) -> curiosity_lib.Curiosity:
 
 
 def _adam(
-    learning_rate: _LearningRate,
+    learning_rate: LearningRate,
     epsilon: float = _ADAM_EPSILON,
     weight_decay: float | None = None,
 ) -> optimizers.Adam:
@@ -265,6 +306,7 @@ def _adam(
   )
 
 
-def _train_step_counter() -> tf.Variable:
+def create_train_step_counter() -> tf.Variable:
+  """Returns a counter of an agent's own, in place of the global step."""
   return tf.Variable(0, dtype=tf.int64, name='train_step')
 

@@ -17,7 +17,6 @@ import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.networks import network
 from tf_agents.policies import greedy_policy
-from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
@@ -26,14 +25,12 @@ from rnd_agents import errors
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import r2d3_arguments
 from rnd_agents.agents import r2d3_policy
+from rnd_agents.agents import replay_agent
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.networks import parameters
 from rnd_agents.ops import q_learning
 from rnd_agents.statistics import finite
 from rnd_agents.statistics import running_statistics
-
-# Transitions [B * T] of replayed sequences, and the curiosity's constants.
-_Replayed = tuple[curiosity_lib.Transitions, types.NestedTensor]
 
 
 class R2D3LossInfo(NamedTuple):
@@ -69,7 +66,7 @@ class R2D3LossInfo(NamedTuple):
         'train_step_counter',
     ],
 )
-class R2D3Agent(tf_agent.TFAgent):
+class R2D3Agent(replay_agent.ReplayAgent):
   """R2D2, and R2D3 where some of the sequences are demonstrations.
 
   `train` takes sequences [B, L] of L = burn_in_length + T + 1 frames: T steps
@@ -187,11 +184,12 @@ class R2D3Agent(tf_agent.TFAgent):
     r2d3_arguments.check_networks(
         time_step_spec, action_spec, q_network, target_q_network
     )
-    r2d3_arguments.check_curiosity(curiosity, optimizer, rnd_optimizer)
+    replay_agent.check_curiosity(
+        'R2D3Agent.', curiosity, optimizer, rnd_optimizer
+    )
     self._q_network = q_network
     self._target_q_network = target_q_network
     self._optimizer = optimizer
-    self._curiosity = curiosity
     self.observation_normalizer = (
         running_statistics.create_observation_normalizer(
             time_step_spec.observation,
@@ -201,7 +199,7 @@ class R2D3Agent(tf_agent.TFAgent):
     )
 
     def policy(
-        epsilon: types.Float, stores_state: bool = False, is_mean: bool = False
+        epsilon: types.Float, stores_state: bool = False
     ) -> r2d3_policy.EpsilonGreedyQPolicy:
       return r2d3_policy.EpsilonGreedyQPolicy(
           time_step_spec,
@@ -210,10 +208,8 @@ class R2D3Agent(tf_agent.TFAgent):
           epsilon,
           stores_state,
           self.observation_normalizer,
-          is_mean,
       )
 
-    self._sampled_policy = policy(collect_epsilon, is_mean=True)
     eval_policy = policy(settings.eval_epsilon)
     if not eval_policy.epsilon:
       eval_policy = greedy_policy.GreedyPolicy(eval_policy)
@@ -228,22 +224,7 @@ class R2D3Agent(tf_agent.TFAgent):
     self._variables_to_train = list(q_network.trainable_variables)
     if optimizer is not None:
       optimizers.build(optimizer, self._variables_to_train)
-    self._rnd_optimizer = None
-    if curiosity is not None:
-      self._previous_row = curiosity_lib.PreviousRow(self.collect_data_spec)
-      if curiosity.trainable_variables:
-        self._rnd_optimizer = rnd_optimizer
-        optimizers.build(rnd_optimizer, list(curiosity.trainable_variables))
-
-  @property
-  def curiosity(self) -> curiosity_lib.Curiosity | None:
-    """The agent's `Curiosity`, or None."""
-    return self._curiosity
-
-  @property
-  def sampled_policy(self) -> tf_policy.TFPolicy:
-    """The collect policy for any batch: with the mean of its epsilons."""
-    return self._sampled_policy
+    self._take_curiosity(curiosity, rnd_optimizer, settings.bonus_weight)
 
   @property
   def optimizers(self) -> Sequence[types.Optimizer]:
@@ -260,35 +241,6 @@ class R2D3Agent(tf_agent.TFAgent):
   def burn_in_length(self) -> int:
     """Number of first frames of a sequence that only warm up the states."""
     return self._settings.burn_in_length
-
-  def update_statistics(
-      self, row: trajectory.Trajectory, mask: tf.Tensor | None = None
-  ) -> types.NestedTensor:
-    """Updates statistics with a row of all environments.
-
-    An observer of a driver, for those of the curiosity and of whitened
-    observations; without both it does nothing. Statistics follow the collected
-    rows, in their order, and not the replayed ones.
-
-    Args:
-      row: A `Trajectory` [B]; row b of every call belongs to environment b.
-      mask: Booleans [B]: False for environments without a row; None if all have
-        one.
-
-    Returns:
-      The curiosity's `episodic` of the transition to the row, which the policy
-      info of the replayed row must hold as an entry `episodic`; () if there is
-      none.
-    """
-    if self._curiosity is None and self.observation_normalizer is None:
-      return ()
-    numbers = dict(observation=row.observation)
-    with tf.control_dependencies(finite.verify(numbers, outer_rank=1)):
-      if self.observation_normalizer is not None:
-        self.observation_normalizer.update(row.observation, mask)
-      if self._curiosity is None:
-        return ()
-      return self._curiosity.watch(self._previous_row.join(row, mask))
 
   def _initialize(self) -> None:
     parameters.update(self._q_network, self._target_q_network)
@@ -316,7 +268,7 @@ class R2D3Agent(tf_agent.TFAgent):
     """
     if self._optimizer is None:
       raise errors.InvalidValue('R2D3Agent needs an optimizer to train.')
-    replayed = self._replayed_transitions(experience)
+    replayed = self._replayed_transitions(self._split(experience)[1])
     with tf.GradientTape() as tape:
       loss, info = self._loss(
           experience,
@@ -330,10 +282,9 @@ class R2D3Agent(tf_agent.TFAgent):
         self._settings.gradient_clipping,
     )
     optimizers.apply(self._optimizer, gradients, self._variables_to_train)
-    info = info._replace(gradient_norm=norm)
-    if self._curiosity is not None and replayed is not None:
-      rnd_loss = self._train_curiosity(self._curiosity, *replayed)
-      info = info._replace(rnd_loss=rnd_loss)
+    info = info._replace(
+        gradient_norm=norm, rnd_loss=self._train_curiosity(replayed)
+    )
 
     self.train_step_counter.assign_add(1)
     period = self._settings.target_update_period_train_steps
@@ -351,7 +302,7 @@ class R2D3Agent(tf_agent.TFAgent):
       training: bool = False,
       network_state: types.NestedTensor | None = None,
       is_demonstration: tf.Tensor | None = None,
-      replayed: _Replayed | None = None,
+      replayed: replay_agent.Replayed | None = None,
   ) -> tf_agent.LossInfo:
     """Computes the loss and the priorities of sequences; changes nothing.
 
@@ -361,7 +312,7 @@ class R2D3Agent(tf_agent.TFAgent):
       training: Ignored: the online network is always called in training mode.
       network_state: States stored with the first frames, as in `_train`.
       is_demonstration: Booleans [B]; None if no sequence is a demonstration.
-      replayed: `_replayed_transitions(experience)` where already known.
+      replayed: `_replayed_transitions` of the frames where already known.
 
     Returns:
       A `LossInfo` with an `R2D3LossInfo`; the gradient's norm and the
@@ -369,14 +320,17 @@ class R2D3Agent(tf_agent.TFAgent):
     """
     del training
     settings = self._settings
-    replayed = replayed or self._replayed_transitions(experience)
+    # The burn-in may be padded before the first frame of an episode.
     burn_in, frames = self._split(experience)
+    replayed = replayed or self._replayed_transitions(frames)
     if is_demonstration is None:
       is_demonstration = tf.fill([tf.shape(frames.discount)[0]], False)
     is_last = frames.is_boundary()  # [B, T+1]; those of the T steps are [B, T].
     valid = q_learning.valid_steps(is_last)
     demonstrated = valid & is_demonstration[:, tf.newaxis]
-    rewards, bonus_mean = self._rewards(frames, replayed)
+    rewards, bonus_mean = self._add_bonus(
+        frames.reward[:, :-1], frames, replayed
+    )
     all_q_values, target_q_values = self._unroll(burn_in, frames, network_state)
     q_values, actions = all_q_values[:, :-1], frames.action[:, :-1]
 
@@ -437,18 +391,20 @@ class R2D3Agent(tf_agent.TFAgent):
     info = R2D3LossInfo(
         td_loss=_mean_square(n_step_errors, valid),
         one_step_loss=_mean_square(one_step_errors, valid),
-        margin_loss=_mean(margin_losses, demonstrated),
+        margin_loss=replay_agent.mean(margin_losses, demonstrated),
         l2_loss=l2_loss,
         rnd_loss=tf.constant(0.0),
-        td_error_mean=_mean(tf.abs(n_step_errors), valid),
-        q_mean=_mean(q_learning.action_values(q_values, actions), valid),
-        target_mean=_mean(targets, valid),
+        td_error_mean=replay_agent.mean(tf.abs(n_step_errors), valid),
+        q_mean=replay_agent.mean(
+            q_learning.action_values(q_values, actions), valid
+        ),
+        target_mean=replay_agent.mean(targets, valid),
         bonus_mean=bonus_mean,
         gradient_norm=tf.constant(0.0),
         demonstration_rate=tf.reduce_mean(
             tf.cast(is_demonstration, tf.float32)
         ),
-        demonstration_agreement=_mean(
+        demonstration_agreement=replay_agent.mean(
             tf.equal(tf.argmax(q_values, -1), tf.cast(actions, tf.int64)),
             demonstrated,
         ),
@@ -535,68 +491,7 @@ class R2D3Agent(tf_agent.TFAgent):
     )
     return True
 
-  # ---------------------------------------------------------------------------
-  # Curiosity.
-
-  def _replayed_transitions(
-      self, experience: trajectory.Trajectory
-  ) -> _Replayed | None:
-    """Returns the transitions that the curiosity pays for and learns from.
-
-    Those of the burn-in are left out, because it may be padded before the first
-    frame of an episode.
-
-    Args:
-      experience: A `Trajectory` [B, L].
-
-    Returns:
-      A tuple (`Transitions` [B * T], the curiosity's `constants` of them); None
-      without a curiosity.
-    """
-    if self._curiosity is None:
-      return None
-    _, frames = self._split(experience)
-    transitions = curiosity_lib.Transitions.of_trajectory(frames).flatten()
-    return transitions, self._curiosity.constants(transitions)
-
-  def _rewards(
-      self, frames: trajectory.Trajectory, replayed: _Replayed | None
-  ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns rewards [B, T] with the present bonus, and the bonus's mean."""
-    rewards = frames.reward[:, :-1]
-    if self._curiosity is None or replayed is None:
-      return rewards, tf.constant(0.0)
-    bonus = tf.reshape(self._curiosity.rewards(*replayed), tf.shape(rewards))
-    paid = rewards + tf.cast(self._settings.bonus_weight * bonus, tf.float32)
-    valid = q_learning.valid_steps(frames.is_boundary())
-    return paid, _mean(paid - rewards, valid)
-
-  def _train_curiosity(
-      self,
-      curiosity: curiosity_lib.Curiosity,
-      transitions: curiosity_lib.Transitions,
-      constants: types.NestedTensor,
-  ) -> tf.Tensor:
-    """Takes an optimizer step on the curiosity's loss; returns the loss."""
-    variables = list(curiosity.trainable_variables)
-    with tf.GradientTape() as tape:
-      loss = curiosity.loss(transitions, constants=constants)
-    if variables:
-      optimizers.apply(
-          self._rnd_optimizer, tape.gradient(loss, variables), variables
-      )
-    return loss
-
-
-def _mean(values: tf.Tensor | None, mask: tf.Tensor) -> tf.Tensor:
-  """Returns the mean of values where the mask is True; 0 without values."""
-  if values is None:
-    return tf.constant(0.0)
-  values = tf.where(mask, tf.cast(values, tf.float32), 0.0)
-  count = tf.reduce_sum(tf.cast(mask, tf.float32))
-  return tf.math.divide_no_nan(tf.reduce_sum(values), count)
-
 
 def _mean_square(values: tf.Tensor | None, mask: tf.Tensor) -> tf.Tensor:
   """Returns the mean of squared values where the mask is True; 0 without."""
-  return _mean(None if values is None else tf.square(values), mask)
+  return replay_agent.mean(None if values is None else tf.square(values), mask)

@@ -15,7 +15,6 @@ from tf_agents.typing import types as tf_types
 from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import ranges
-from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.networks import parameters
 from rnd_agents.networks import precision
 from rnd_agents.networks import q_network as q_network_lib
@@ -151,31 +150,4 @@ def _check_forgets(
         ' FIRST, its output must not depend on network_state. That of'
         ' create_q_networks and QRnnNetwork of TF-Agents do not; a Keras LSTM'
         ' in a Sequential does.'
-    )
-
-
-def check_curiosity(
-    curiosity: curiosity_lib.Curiosity | None,
-    optimizer: tf_types.Optimizer | None,
-    rnd_optimizer: tf_types.Optimizer | None,
-) -> None:
-  """Raises an error if a curiosity has no optimizer of its own to train it."""
-  if curiosity is None:
-    return
-  if not isinstance(curiosity, curiosity_lib.Curiosity):
-    raise errors.InvalidType(
-        'R2D3Agent.curiosity must be a Curiosity, such as'
-        f' RandomNetworkDistillation, got {type(curiosity).__name__}.'
-    )
-  if not curiosity.trainable_variables:
-    return
-  if rnd_optimizer is None:
-    raise errors.InvalidValue(
-        'R2D3Agent.rnd_optimizer is missing: the curiosity has trainable'
-        ' variables and needs one to learn.'
-    )
-  if rnd_optimizer is optimizer:
-    raise errors.InvalidValue(
-        'R2D3Agent.optimizer and rnd_optimizer are one object, which would take'
-        ' two steps an update: give each an optimizer of its own.'
     )

@@ -84,6 +84,17 @@ class EpsilonGreedyQPolicy(tf_policy.TFPolicy):
     """Epsilon as it was given to the constructor."""
     return self._epsilon
 
+  def for_any_batch(self) -> 'EpsilonGreedyQPolicy':
+    """Returns this policy with its mean epsilon, which stores no states."""
+    return EpsilonGreedyQPolicy(
+        self.time_step_spec,
+        self.action_spec,
+        self._q_network,
+        self._epsilon,
+        observation_normalizer=self._observation_normalizer,
+        mean_epsilon=True,
+    )
+
   @tf.autograph.experimental.do_not_convert
   def _distribution(
       self, time_step: ts.TimeStep, policy_state: types.NestedTensor

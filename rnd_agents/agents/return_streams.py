@@ -155,6 +155,38 @@ class ReturnStream:
     return self.advantage_coefficient != 0
 
 
+@gin.configurable(module='rnd_agents', denylist=['curiosity'])
+def one_value_head(
+    curiosity: curiosity_lib.Curiosity | None,
+    discount_factor: float = 0.999,
+    advantage_coefficient: float = 2.0,
+    bonus_weight: float = 0.5,
+) -> list[ReturnStream]:
+  """Returns one episodic stream of reward and bonus, summed.
+
+  Bind it to `RNDPPOAgent.streams`, with `create_networks.num_values = 1`: the
+  usual shortcut, which the authors of RND compare with their two heads.
+
+  Args:
+    curiosity: The agent's.
+    discount_factor: Discount of the sum.
+    advantage_coefficient: Factor of its advantage.
+    bonus_weight: Weight of the normalized bonus in the sum; higher explores
+      more.
+  """
+  if curiosity is None:  # It would stand for the reward, a second time.
+    raise errors.InvalidValue(
+        'one_value_head sums reward and bonus, and the agent has no curiosity:'
+        ' give it one, or leave streams out.'
+    )
+  reward = [(1.0, None), (bonus_weight, curiosity)]
+  return [
+      ReturnStream(
+          'extrinsic', discount_factor, advantage_coefficient, reward=reward
+      )
+  ]
+
+
 class ReturnStreams(tf.Module):
   """The return streams of an agent (Burda et al., 2018, section 2.3).
 
@@ -172,6 +204,7 @@ class ReturnStreams(tf.Module):
       advantage_normalizer: (
           running_statistics.AdvantageNormalizer | None
       ) = None,
+      return_lambda: types.Float | None = None,
       name: str = 'ReturnStreams',
   ):
     """Creates the sums of each episode's bonuses.
@@ -184,6 +217,8 @@ class ReturnStreams(tf.Module):
       bootstrap_at_time_limit: Whether a return that ends with the episode
         bootstraps where a time limit cut it.
       advantage_normalizer: Normalizes the combined advantages; None for none.
+      return_lambda: lambda of the returns, which are the values' targets; None
+        for that of GAE.
       name: Name of the module.
     """
     super().__init__(name=name)
@@ -201,6 +236,7 @@ class ReturnStreams(tf.Module):
     ]
     self._reward_clip = reward_clip
     self._lambda = lambda_value
+    self._return_lambda = return_lambda
     self._bootstrap_at_time_limit = bootstrap_at_time_limit
 
   @property
@@ -320,14 +356,22 @@ class ReturnStreams(tf.Module):
       heads).
     """
     old_values = values[:, :-1]
-    of_streams = [
-        tf.zeros_like(old_values[..., head])
-        if reward is None
-        else self._advantages_of(stream, experience, reward, values[..., head])
-        for head, (stream, reward) in enumerate(
-            zip(self.streams, rewards, strict=True)
-        )
-    ]
+
+    def all_advantages(lambda_value: types.Float) -> list[tf.Tensor]:
+      return [
+          tf.zeros_like(old_values[..., head])
+          if reward is None
+          else self._advantages_of(
+              stream, experience, reward, values[..., head], lambda_value
+          )
+          for head, (stream, reward) in enumerate(
+              zip(self.streams, rewards, strict=True)
+          )
+      ]
+
+    of_streams = of_returns = all_advantages(self._lambda)
+    if self._return_lambda is not None:
+      of_returns = all_advantages(self._return_lambda)
     combined = losses.combine_advantages(
         of_streams, [stream.advantage_coefficient for stream in self.streams]
     )
@@ -335,7 +379,7 @@ class ReturnStreams(tf.Module):
       combined = self.advantage_normalizer(
           combined, valid_transitions(experience), updates_statistics
       )
-    return combined, tf.stack(of_streams, axis=-1) + old_values
+    return combined, tf.stack(of_returns, axis=-1) + old_values
 
   def _advantages_of(
       self,
@@ -343,6 +387,7 @@ class ReturnStreams(tf.Module):
       experience: trajectory.Trajectory,
       rewards: tf.Tensor,
       values: tf.Tensor,
+      lambda_value: types.Float,
   ) -> tf.Tensor:
     """Returns a stream's GAE [B, T] of rewards [B, T] and values [B, T+1]."""
     is_boundary = ~valid_transitions(experience)
@@ -350,7 +395,7 @@ class ReturnStreams(tf.Module):
     if stream.ends_with_episode:
       weights = discounting.episodic_weights(
           stream.discount_factor,
-          self._lambda,
+          lambda_value,
           experience.discount[:, :-1],
           tf.equal(experience.next_step_type[:, :-1], ts.StepType.LAST),
           is_boundary,
@@ -360,7 +405,7 @@ class ReturnStreams(tf.Module):
       values = discounting.bridge_boundary_values(values, is_boundary)
       weights = discounting.continuing_weights(
           stream.discount_factor,
-          self._lambda,
+          lambda_value,
           is_boundary,
           experience.discount[:, :-1],
           stream.termination_discount,

@@ -32,6 +32,7 @@ from tf_agents.utils import nest_utils
 
 from rnd_agents import action_masks
 from rnd_agents import errors
+from rnd_agents.agents import auxiliary_loss as auxiliary_loss_lib
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_arguments
@@ -45,12 +46,15 @@ from rnd_agents.statistics import finite
 from rnd_agents.statistics import running_statistics
 
 
-def _loss_names(stream_names: Sequence[str]) -> tuple[str, ...]:
+def _loss_names(
+    stream_names: Sequence[str], more: Sequence[str] = ()
+) -> tuple[str, ...]:
   """Returns the names of the means over the optimizer steps of a `train`."""
   return (
       *ppo_agent.PPOLossInfo._fields,
       *(f'{name}_value_loss' for name in stream_names),
       'rnd_loss',
+      *more,
       'entropy',
       'approximate_kl',
       'gradient_norm',
@@ -60,7 +64,9 @@ def _loss_names(stream_names: Sequence[str]) -> tuple[str, ...]:
 
 @functools.cache
 def _loss_info_type(
-    stream_names: tuple[str, ...], curious_names: tuple[str, ...]
+    stream_names: tuple[str, ...],
+    curious_names: tuple[str, ...],
+    more: tuple[str, ...] = (),
 ) -> type[Any]:
   """Creates the `RNDPPOLossInfo` of an agent, a namedtuple class.
 
@@ -71,10 +77,11 @@ def _loss_info_type(
   Args:
     stream_names: Names of the agent's streams.
     curious_names: Names of the streams with a curiosity.
+    more: Names of further losses.
   """
   return collections.namedtuple(
       'RNDPPOLossInfo',
-      _loss_names(stream_names)
+      _loss_names(stream_names, more)
       + ('update_size', 'skipped_train_steps')
       + return_streams.statistics_names(stream_names, curious_names),
   )
@@ -95,10 +102,7 @@ _UNUSED_METHODS = dict(
     policy_gradient_loss=_LOSSES,
     value_estimation_loss=_LOSSES,
     entropy_regularization_loss=_LOSSES,
-    kl_cutoff_loss=_LOSSES,
     kl_penalty_loss=_LOSSES,
-    adaptive_kl_loss=_LOSSES,
-    update_adaptive_kl_beta=_LOSSES,
     compute_advantages=_STREAMS,
     compute_return_and_advantage=_STREAMS,
 )
@@ -121,6 +125,7 @@ def _unused_message(agent_class: type, name: str) -> str:
         'value_net',
         'rnd_optimizer',
         'curiosity',
+        'auxiliary_loss',
         'train_step_counter',
         *rnd_ppo_arguments.RND_ARGUMENTS.values(),
         *rnd_ppo_arguments.UNUSED_PPO_ARGUMENTS,
@@ -192,6 +197,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
           | Callable[..., Sequence[return_streams.ReturnStream]]
           | None
       ) = None,
+      auxiliary_loss: auxiliary_loss_lib.AuxiliaryLoss | None = None,
       name: str = 'RNDPPOAgent',
       **kwargs: Any,
   ):
@@ -268,7 +274,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         KL(old, new) is above 1.5 times this; if the policy has gone farther
         than that, its change is halved until it has not (TRPO's line search).
         None for all steps.
-      importance_ratio_clipping: PPO's epsilon, above 0.
+      importance_ratio_clipping: PPO's epsilon; 0 for no clipping, which needs a
+        KL penalty.
       dual_clip: Above 1: largest ratio of probabilities that counts where an
         advantage is negative (Ye et al., 2020). Without it, None, an action
         that has become a thousand times likelier has a gradient a thousand
@@ -288,11 +295,15 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         `discount_factor` to `intrinsic_termination_discount` describe: a list
         of `ReturnStream`, or a function from `curiosity` to one. `value_net`
         has as many heads.
+      auxiliary_loss: An `AuxiliaryLoss` on the policy's trunk, or None. For
+        networks of `create_networks`, without an action mask.
       name: Name of the agent.
       **kwargs: The other arguments of `PPOAgent`: `greedy_eval`,
         `lambda_value`, `value_pred_loss_coef`, `gradient_clipping`,
         `value_clipping`, `reward_norm_clipping`, `policy_l2_reg`,
-        `check_numerics`,
+        `check_numerics`, `use_gae` and `use_td_lambda_return` (here True),
+        `initial_adaptive_kl_beta` and `kl_cutoff_factor` (here 0: no KL
+        penalty),
         `compute_value_and_advantage_in_train`, `update_normalizers_in_train`,
         `summarize_grads_and_vars` (variables only), `train_step_counter`
         ... `debug_summaries` changes nothing.
@@ -312,12 +323,18 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         )
     )
     self._numbers = rnd_ppo_arguments.numbers_of(arguments)
+    self._penalizes_kl = rnd_ppo_arguments.penalizes_kl(arguments)
+    lambda_value, return_lambda = rnd_ppo_arguments.lambdas(
+        arguments, self._lambda
+    )
     self._curiosity = curiosity
     self._rnd_optimizer = rnd_optimizer
     names = tuple(stream.name for stream in streams)
-    self._loss_names = _loss_names(names)
+    self._auxiliary_loss = auxiliary_loss
+    more = () if auxiliary_loss is None else ('auxiliary_loss',)
+    self._loss_names = _loss_names(names, more)
     self._loss_info_type = _loss_info_type(
-        names, tuple(s.name for s in streams if s.curiosity is not None)
+        names, tuple(s.name for s in streams if s.curiosity is not None), more
     )
     self._is_recurrent = bool(
         self._actor_net.state_spec or self._value_net.state_spec
@@ -334,11 +351,12 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
             for stream in streams
         ],
         self._reward_norm_clipping,
-        self._lambda,
+        lambda_value,
         bootstrap_at_time_limit,
         running_statistics.AdvantageNormalizer(advantage_scale_decay)
         if normalize_advantages
         else None,
+        return_lambda=return_lambda,
     )
     # Its state is part of a checkpoint, where that of `tf.random.shuffle` is
     # not: a run that is resumed draws what it would have drawn.
@@ -423,9 +441,12 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     """Creates the variables of the optimizers, and lists what they train."""
     # In the networks' order, which checkpoints rely on, and not sorted by name:
     # Keras numbers layers through a process, and dense_10 sorts before dense_9.
-    self._ppo_variables = optimizers.trainable_variables(
+    variables = optimizers.trainable_variables(
         self._actor_net, self._value_net
     )
+    if self._auxiliary_loss is not None:
+      variables += self._auxiliary_loss.trainable_variables
+    self._ppo_variables = variables
     self._predictor_variables = _trainable_variables(
         return_streams.curiosities(self.streams)
     )
@@ -632,6 +653,12 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       if weights is not None:
         rows = rows._replace(weight=tf.reshape(weights, [-1]))
       loss, means = self._run_epochs(rows, sampler, num_minibatches)
+      if self._adaptive_kl_beta is not None:
+        kl = self._mean_kl(rows, sampler, num_minibatches)
+        # At the target nothing changes, as for padding alone.
+        self.update_adaptive_kl_beta(
+            tf.where(num_samples > 0, kl, self._adaptive_kl_target)
+        )
       if (
           self.trains_on_rollouts
           and self.update_normalizers_in_train
@@ -838,6 +865,11 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
             action=experience.action,
             old_log_probability=log_probability,
             network_state=experience.policy_info.get('network_state'),
+            dist_params=(
+                experience.policy_info['dist_params']
+                if self._penalizes_kl
+                else None
+            ),
             **of_transitions,
         )
     )
@@ -899,10 +931,8 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     def step(
         i: tf.Tensor, _: tf.Tensor, sums: tf.Tensor
     ) -> tuple[tf.Tensor, ...]:
-      # Sizes of parts of a pass differ by one sample at most.
       epoch, part = i // num_minibatches, i % num_minibatches
-      start = part * num_samples // num_minibatches
-      end = (part + 1) * num_samples // num_minibatches
+      start, end = _ends_of_part(part, num_minibatches, num_samples)
       chosen = shuffled[epoch * num_samples + start : epoch * num_samples + end]
       terms = self._step(rows, *sampler.minibatch(rows, chosen))
       return i + 1, terms[kl_index], sums + terms
@@ -945,6 +975,47 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     slices = self._replicas.split(minibatch, minibatch.counts)
     return self._replicas.run(kl, *slices)
 
+  def _mean_kl(
+      self, rows: rollout.Rows, sampler: _Sampler, num_parts: types.Int
+  ) -> tf.Tensor:
+    """Returns the mean KL(old, new) of all samples, a minibatch at a time."""
+    num_samples = tf.size(sampler.indices)
+
+    def add(i: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+      start, end = _ends_of_part(i, num_parts, num_samples)
+      chosen = sampler.indices[start:end]
+      minibatch, _ = sampler.minibatch(rows, chosen)
+      distributions, _ = self._distributions_and_values(minibatch)
+      kl = self._kl_divergences(distributions, minibatch)
+      for factor in (minibatch.counts, minibatch.weight):
+        kl = kl if factor is None else kl * factor
+      share = tf.size(chosen) / num_samples
+      return i + 1, total + tf.cast(share, tf.float32) * tf.reduce_mean(kl)
+
+    return tf.while_loop(
+        lambda i, _: i < num_parts,
+        add,
+        (tf.constant(0), tf.constant(0.0)),
+        parallel_iterations=1,
+    )[1]
+
+  def _kl_divergences(
+      self, distributions: types.NestedDistribution, minibatch: rollout.Rows
+  ) -> tf.Tensor:
+    """Returns KL(old, new) of each row of a minibatch; 0 for no sample."""
+    old = ppo_utils.distribution_from_spec(
+        self._action_distribution_spec,
+        minibatch.dist_params,
+        legacy_distribution_network=self._collect_policy.is_legacy,
+    )
+    rank = minibatch.advantage.shape.rank
+    kl = ppo_utils.nested_kl_divergence(
+        old, distributions, outer_dims=list(range(rank))
+    )
+    return kl if minibatch.counts is None else tf.where(
+        minibatch.counts > 0, kl, 0.0
+    )
+
   def _step(
       self, rows: rollout.Rows, minibatch: rollout.Rows, begins: tf.Tensor
   ) -> tf.Tensor:
@@ -968,6 +1039,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         terms = self._loss_terms(
             minibatch._replace(counts=counts), *curiosity_samples
         )
+        if self._auxiliary_loss is not None:
+          terms['auxiliary_loss'] = self._auxiliary_term(
+              self._auxiliary_loss, rows, begins
+          )
         total = self._total_loss(terms)
         if self._check_numerics:
           total = tf.debugging.check_numerics(total, 'total loss')
@@ -990,16 +1065,35 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
 
   def _total_loss(self, terms: dict[str, tf.Tensor]) -> tf.Tensor:
     """Returns the loss that an optimizer step minimizes."""
-    return tf.add_n([
-        terms[name]
-        for name in (
-            'policy_gradient_loss',
-            'value_estimation_loss',
-            'l2_regularization_loss',
-            'entropy_regularization_loss',
-            'rnd_loss',
-        )
-    ])
+    names = [
+        'policy_gradient_loss',
+        'value_estimation_loss',
+        'l2_regularization_loss',
+        'entropy_regularization_loss',
+        'rnd_loss',
+    ]
+    if self._penalizes_kl:
+      names.append('kl_penalty_loss')
+    if self._auxiliary_loss is not None:
+      names.append('auxiliary_loss')
+    return tf.add_n([terms[name] for name in names])
+
+  def _auxiliary_term(
+      self,
+      auxiliary_loss: auxiliary_loss_lib.AuxiliaryLoss,
+      rows: rollout.Rows,
+      begins: tf.Tensor,
+  ) -> tf.Tensor:
+    """Returns the weighted auxiliary loss of transitions, on one device."""
+    transitions, _, weights = rows.transitions(begins)
+    loss = auxiliary_loss.loss(
+        lambda x: self._actor_net.actor_critic.features(
+            self._collect_policy.normalize(x)
+        ),
+        transitions,
+        weights,
+    )
+    return auxiliary_loss.coefficient * loss
 
   def _curiosity_samples(
       self, rows: rollout.Rows, begins: tf.Tensor
@@ -1052,7 +1146,6 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
     return dict(
         self._ppo_losses(*self._distributions_and_values(minibatch), minibatch),
         l2_regularization_loss=self.l2_regularization_loss(),
-        kl_penalty_loss=tf.constant(0.0),
         rnd_loss=curiosity_losses[0]
         if len(curiosity_losses) == 1
         else tf.add_n(curiosity_losses),
@@ -1128,6 +1221,10 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         )
         for head, stream in enumerate(self.streams)
     }
+    kl_penalty = tf.constant(0.0)
+    if self._penalizes_kl:
+      kl = mean(self._kl_divergences(distributions, minibatch))
+      kl_penalty = self.kl_cutoff_loss(kl) + self.adaptive_kl_loss(kl)
     # Not the logarithm of the ratio, which may be 0 in float32.
     log_ratio = log_probability - old
     off = tf.abs(ratio - 1.0) > clipping
@@ -1138,6 +1235,7 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
         ),
         entropy_regularization_loss=-self._entropy_regularization
         * mean(entropy),
+        kl_penalty_loss=kl_penalty,
         clip_fraction=average(tf.cast(off, tf.float32), counts),
         entropy=average(entropy, counts),
         # Schulman's estimator of KL(old, new): never negative.
@@ -1287,6 +1385,19 @@ class RNDPPOAgent(ppo_agent.PPOAgent):
       self._return_streams.update_scalers(
           batched_rewards, tf.ones(tf.shape(batched_rewards)[:2], tf.bool)
       )
+
+
+def _ends_of_part(
+    part: tf.Tensor, num_parts: types.Int, num_samples: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+  """Returns where a part of the samples begins and ends.
+
+  Sizes of parts differ by one sample at most.
+  """
+  return (
+      part * num_samples // num_parts,
+      (part + 1) * num_samples // num_parts,
+  )
 
 
 def _raising(name: str) -> Callable[..., None]:

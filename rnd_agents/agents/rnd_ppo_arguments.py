@@ -16,37 +16,42 @@ from rnd_agents import action_masks
 from rnd_agents import errors
 from rnd_agents import foreign_names
 from rnd_agents import ranges
+from rnd_agents.agents import auxiliary_loss
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_policy
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.curiosity import random_network_distillation
+from rnd_agents.networks import actor_critic_network
 from rnd_agents.networks import parameters
 from rnd_agents.networks import precision
 from rnd_agents.replay import sequences
 
 # Arguments of PPOAgent that change nothing here.
-UNUSED_PPO_ARGUMENTS = (
-    'adaptive_kl_target',
-    'adaptive_kl_tolerance',
-    'aggregate_losses_across_replicas',
-    'debug_summaries',
-)
-# Arguments of PPOAgent that RND-PPO decides itself.
-FIXED_PPO_ARGUMENTS = dict(
-    use_gae=True,
-    use_td_lambda_return=True,
-    kl_cutoff_factor=0.0,
-    kl_cutoff_coef=0.0,
-    initial_adaptive_kl_beta=0.0,
-)
+UNUSED_PPO_ARGUMENTS = ('aggregate_losses_across_replicas', 'debug_summaries')
 
 _IN_TRAIN = 'compute_value_and_advantage_in_train'
-# Defaults of PPOAgent that are read here.
+# Of the KL penalty: what gives each an effect, and values accepted without it,
+# TF-Agents' default and 0.
+_KL_PENALTY: dict[str, tuple[tuple[str, ...], tuple[float, ...]]] = dict(
+    adaptive_kl_target=(
+        ('initial_adaptive_kl_beta', 'kl_cutoff_factor'), (0.01, 0.0)
+    ),
+    adaptive_kl_tolerance=(('initial_adaptive_kl_beta',), (0.3, 0.0)),
+    kl_cutoff_coef=(('kl_cutoff_factor',), (1000.0, 0.0)),
+)
+# Defaults of PPOAgent that are read here, and RND-PPO's own in place of them.
 _PPO_DEFAULTS = {
     _IN_TRAIN: True,
     'update_normalizers_in_train': True,
     'greedy_eval': True,
+    'use_gae': True,
+    'use_td_lambda_return': True,
+    'kl_cutoff_factor': 0.0,
+    'kl_cutoff_coef': 1000.0,
+    'initial_adaptive_kl_beta': 0.0,
+    'adaptive_kl_target': 0.01,
+    'adaptive_kl_tolerance': 0.3,
 }
 
 # Whether these are 0, or None, decides what graph is built: no schedules.
@@ -57,6 +62,11 @@ _NUMBERS = dict(
     value_clipping=ranges.AT_LEAST_0.or_none(),
     log_prob_clipping=ranges.AT_LEAST_0,
     reward_norm_clipping=ranges.AT_LEAST_0,
+    kl_cutoff_factor=ranges.AT_LEAST_0,
+    kl_cutoff_coef=ranges.AT_LEAST_0,
+    initial_adaptive_kl_beta=ranges.AT_LEAST_0,
+    adaptive_kl_target=ranges.ABOVE_0,
+    adaptive_kl_tolerance=ranges.WITHIN_0_AND_1,
 )
 # Those of the two streams that the arguments describe.
 _STREAM_NUMBERS_OR_SCHEDULES = dict(
@@ -72,7 +82,7 @@ _NUMBERS_OR_SCHEDULES = dict(
     predictor_proportion=ranges.SHARE._replace(
         hint=' To train without RND set intrinsic_advantage_coefficient to 0.'
     ),
-    importance_ratio_clipping=ranges.ABOVE_0,
+    importance_ratio_clipping=ranges.AT_LEAST_0,
     num_epochs=ranges.COUNT,
     num_minibatches=ranges.COUNT,
     lambda_value=ranges.WITHIN_0_AND_1,
@@ -164,7 +174,10 @@ def checked(
   )
   ranges.check(_RANGES, arguments)
   _check_normalizers(arguments)
+  _check_advantages(arguments, others)
+  _check_kl_penalty(arguments)
   _check_strategy(arguments[_IN_TRAIN])
+  _check_auxiliary_loss(arguments)
   state_init = arguments['recurrent_state_init']
   if state_init not in ('stored', 'zero'):
     raise errors.InvalidValue(
@@ -185,14 +198,36 @@ def checked(
 
 
 def for_parent(arguments: Mapping[str, Any]) -> dict[str, Any]:
-  """Returns the arguments for `PPOAgent`, with those that RND-PPO decides."""
+  """Returns the arguments for `PPOAgent`."""
   known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
-  used = {
+  return {
       name: value
       for name, value in arguments.items()
       if name in known and name not in UNUSED_PPO_ARGUMENTS
   }
-  return dict(used, **FIXED_PPO_ARGUMENTS)
+
+
+def lambdas(arguments: Mapping[str, Any], lambda_value: Any) -> tuple[Any, Any]:
+  """Returns lambda of the advantages, and of the returns; None for the same.
+
+  With 1 an advantage is the discounted return, with the last value as its end,
+  less the value: PPO without GAE.
+
+  Args:
+    arguments: The arguments by name, from `checked`.
+    lambda_value: `lambda_value`, or the default of `PPOAgent`.
+  """
+  if not arguments['use_gae']:
+    return 1.0, None
+  return lambda_value, None if arguments['use_td_lambda_return'] else 1.0
+
+
+def penalizes_kl(arguments: Mapping[str, Any]) -> bool:
+  """Returns whether the loss has a KL penalty."""
+  return bool(
+      arguments['initial_adaptive_kl_beta']
+      or arguments['kl_cutoff_factor'] * arguments['kl_cutoff_coef']
+  )
 
 
 def numbers_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,7 +245,7 @@ def sequence_settings(
 
 
 def _check_names(others: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-  """Refuses unknown arguments, and other values than those of RND-PPO."""
+  """Refuses unknown arguments."""
   known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
   for name in sorted(set(others) - set(known)):
     close = difflib.get_close_matches(name, {*known, *own}, n=3)
@@ -220,12 +255,62 @@ def _check_names(others: Mapping[str, Any], own: Mapping[str, Any]) -> None:
         + (foreign_names.advice(name) or meant)
         + ' It takes its own arguments and those of TF-Agents\' PPOAgent.'
     )
-  for name, value in FIXED_PPO_ARGUMENTS.items():
-    if others.get(name, value) != value:
+
+
+def _check_advantages(
+    arguments: Mapping[str, Any], others: Mapping[str, Any]
+) -> None:
+  """Refuses a lambda that would have no effect."""
+  known = inspect.signature(ppo_agent.PPOAgent.__init__).parameters
+  default = known['lambda_value'].default
+  is_changed = others.get('lambda_value', default) != default
+  if is_changed and not arguments['use_gae']:
+    raise errors.InvalidValue(
+        'RNDPPOAgent.lambda_value has no effect with use_gae=False: leave one'
+        ' of them out.'
+    )
+
+
+def _check_kl_penalty(arguments: dict[str, Any]) -> None:
+  """Refuses settings of the KL penalty that do not fit together.
+
+  Args:
+    arguments: The arguments by name; a clipping of 0, none, becomes infinity.
+  """
+  for name, (others, allowed) in _KL_PENALTY.items():
+    has_effect = any(arguments[other] for other in others)
+    if not has_effect and arguments[name] not in allowed:
       raise errors.InvalidValue(
-          f'RNDPPOAgent always has {name}={value}, got {others[name]}:'
-          ' leave the argument out.'
+          f'RNDPPOAgent.{name} has no effect without that part of the KL'
+          f' penalty: set {" or ".join(others)} above 0, or leave it out.'
       )
+  clipping = arguments['importance_ratio_clipping']
+  clips = tf.is_tensor(clipping) or clipping > 0
+  if not clips:
+    arguments['importance_ratio_clipping'] = float('inf')
+  if not penalizes_kl(arguments):
+    if not clips:
+      raise errors.InvalidValue(
+          'RNDPPOAgent.importance_ratio_clipping = 0, no clipping, needs a KL'
+          ' penalty, which keeps the policy near: set initial_adaptive_kl_beta'
+          ' (TF-Agents: 1.0) or kl_cutoff_factor (2.0).'
+      )
+    return
+  observation_spec = arguments['time_step_spec'].observation
+  if action_masks.split_mask(observation_spec)[1] is not None:
+    raise errors.InvalidValue(
+        'RNDPPOAgent has no KL penalty with action masks, whose actions have a'
+        ' probability of 0: leave out initial_adaptive_kl_beta and'
+        ' kl_cutoff_factor.'
+    )
+  strategy = optimizers.strategy_in_scope()
+  num_replicas = 1 if strategy is None else strategy.num_replicas_in_sync
+  if arguments['kl_cutoff_factor'] and num_replicas > 1:
+    raise errors.InvalidValue(
+        'RNDPPOAgent.kl_cutoff_factor squares the mean of a whole minibatch, of'
+        ' which each device has a slice: train on one device, or take'
+        ' initial_adaptive_kl_beta instead.'
+    )
 
 
 def _check_normalizers(arguments: Mapping[str, Any]) -> None:
@@ -261,6 +346,34 @@ def _check_strategy(in_train: bool) -> None:
         ' `train`. Leave compute_value_and_advantage_in_train at True and call'
         ' `train` on whole rollouts.',
     )
+
+
+def _check_auxiliary_loss(arguments: Mapping[str, Any]) -> None:
+  """Refuses a loss on the trunk of networks that have none for it."""
+  loss, actor_net = arguments['auxiliary_loss'], arguments['actor_net']
+  if loss is None:
+    return
+  if not isinstance(loss, auxiliary_loss.AuxiliaryLoss):
+    raise errors.InvalidType(
+        'RNDPPOAgent.auxiliary_loss must be an AuxiliaryLoss, such as'
+        f' InverseDynamics, got {type(loss).__name__}.'
+    )
+  if not isinstance(actor_net, actor_critic_network.HeadView):
+    raise errors.InvalidValue(
+        'RNDPPOAgent.auxiliary_loss is for networks of create_networks, whose'
+        f' trunk it trains, and actor_net is a {type(actor_net).__name__}:'
+        ' leave it out.'
+    )
+  observation_spec = arguments['time_step_spec'].observation
+  if action_masks.split_mask(observation_spec)[1] is not None:
+    raise errors.InvalidValue(
+        'RNDPPOAgent.auxiliary_loss takes no observations with an action mask:'
+        ' leave it out.'
+    )
+  optimizers.refuse_replicas(
+      'RNDPPOAgent.auxiliary_loss',
+      'set OnPolicyTraining.num_devices = 1, or leave it out.',
+  )
 
 
 # -----------------------------------------------------------------------------

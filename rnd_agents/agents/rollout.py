@@ -41,6 +41,8 @@ class Rows(NamedTuple):
       curiosity; None if they were not computed, and in a minibatch.
     next_observation: None if it is the observation of the next row, and in a
       minibatch.
+    dist_params: parameters of the distributions by which the actions were
+      collected; None without a KL penalty.
     counts: floats of mean 1: how much each row of a minibatch counts; 0 for a
       row that is not a sample. None where all rows count alike.
   """
@@ -56,6 +58,7 @@ class Rows(NamedTuple):
   network_state: types.NestedTensor | None = None
   constants: types.NestedTensor | None = None
   next_observation: types.NestedTensor | None = None
+  dist_params: types.NestedTensor | None = None
   counts: tf.Tensor | None = None
 
   def minibatch(

@@ -75,9 +75,11 @@ class Rollout(NamedTuple):
 
   @property
   def is_new(self) -> np.ndarray:
-    """Whether the rollout before did not have the row, booleans [B, T+1]."""
-    is_new = np.ones(self.trajectory.step_type.shape, bool)
+    """Whether rows are new and not padding after an end, booleans [B, T+1]."""
+    is_last = self.trajectory.step_type == ts.StepType.LAST
+    is_new = np.ones(is_last.shape, bool)
     is_new[:, : self.num_old_rows] = False
+    is_new[:, 1:] &= ~(is_last[:, 1:] & is_last[:, :-1])
     return is_new
 
   @property

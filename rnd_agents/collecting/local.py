@@ -31,6 +31,7 @@ from rnd_agents import _compat
 from rnd_agents import action_masks
 from rnd_agents import action_ranges
 from rnd_agents import graph_calls
+from rnd_agents import random_numbers
 from rnd_agents.collecting import collector
 from rnd_agents.environments import failures
 from rnd_agents.evaluation import visits
@@ -354,7 +355,8 @@ class SeededPolicy(tf_policy.TFPolicy):
     """Creates the policy.
 
     Args:
-      policy: A policy with a distribution.
+      policy: A policy with a distribution, or one that samples distributions
+        of TensorFlow Probability in `action`, such as `GaussianPolicy`.
       generator: A `tf.random.Generator`; whoever saves checkpoints tracks it.
     """
     super().__init__(
@@ -382,7 +384,11 @@ class SeededPolicy(tf_policy.TFPolicy):
       policy_state: types.NestedTensor,
       seed: types.Seed | None,
   ) -> policy_step.PolicyStep:
-    step = self._policy.distribution(time_step, policy_state)
+    try:
+      step = self._policy.distribution(time_step, policy_state)
+    except NotImplementedError:
+      with random_numbers.seeded(self._generator):
+        step = self._policy.action(time_step, policy_state)
     return step._replace(
         action=tf.nest.pack_sequence_as(
             step.action, self._draw(time_step, step)
@@ -394,6 +400,8 @@ class SeededPolicy(tf_policy.TFPolicy):
   ) -> list[tf.Tensor]:
     """Returns actions [B, ...], one for each leaf of the action spec."""
     distributions = tf.nest.flatten(step.action)
+    if all(map(tf.is_tensor, distributions)):  # Sampled already.
+      return distributions
     # TensorFlow Probability takes two int32 for a seed without a state.
     seeds = self._generator.uniform_full_int(
         [len(distributions), 2], dtype=tf.int32

@@ -46,7 +46,7 @@ class EpisodicMemory(tf.Module, abc.ABC):
         `update`.
 
     Returns:
-      float32 [B, T] or [B].
+      float32 [B, T, ...] or [B, ...].
 
     Raises:
       InvalidValue: If attributes of the transitions are missing.
@@ -62,7 +62,7 @@ class EpisodicMemory(tf.Module, abc.ABC):
   def _look(
       self, transitions: curiosity.Transitions
   ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns (values [B, T], memory [B, ...] with the transitions)."""
+    """Returns (values [B, T, ...], memory [B, ...] with the transitions)."""
     transitions.require_whole(self.name)
     if not transitions.is_rollout:
       transitions = transitions.add_time()
@@ -94,7 +94,7 @@ class EpisodicMemory(tf.Module, abc.ABC):
       counts: tf.Tensor,
       memory: tf.Tensor,
   ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns (values [B, R], the memory after the rows).
+    """Returns (values [B, R, ...], the memory after the rows).
 
     Args:
       observations: A nest [B, R, ...].
@@ -102,6 +102,34 @@ class EpisodicMemory(tf.Module, abc.ABC):
       counts: Booleans [B, R]: rows that are part of their episode.
       memory: [B, ...].
     """
+
+
+class EpisodicBonus(curiosity.Curiosity):
+  """The base class of bonuses that are all of their episode, from `_memory`."""
+
+  _memory: EpisodicMemory
+
+  @property
+  def episodic_spec(self) -> types.NestedTensorSpec:
+    """Spec of the bonus itself."""
+    return tf.TensorSpec([], tf.float32)
+
+  def episodic(self, transitions: curiosity.Transitions) -> types.NestedTensor:
+    """Returns the bonus of transitions, from the memory of the episodes."""
+    return self._memory.values(transitions)
+
+  def bonus(
+      self,
+      transitions: curiosity.Transitions,
+      constants: types.NestedTensor | None = None,
+  ) -> tf.Tensor:
+    """Returns the bonus; for replayed transitions that of their collection."""
+    return self.episodic_part(transitions)
+
+  def update_statistics(self, transitions: curiosity.Transitions) -> None:
+    """Adds transitions to the memory of the episodes and the whitening."""
+    self._memory.update(transitions)
+    super().update_statistics(transitions)
 
 
 class FirstVisits(EpisodicMemory):
@@ -168,6 +196,52 @@ class EllipticalMemory(EpisodicMemory):
   ) -> tuple[tf.Tensor, tf.Tensor]:
     return episodic.elliptical_bonuses(
         self._features_fn(observations), starts, counts, memory, self._ridge
+    )
+
+
+class NearestNeighbors(EpisodicMemory):
+  """Returns the distances [..., K] of the nearest rows of the episode."""
+
+  def __init__(
+      self,
+      features_fn: Callable[[types.NestedTensor], tf.Tensor],
+      num_features: int,
+      num_neighbors: int,
+      max_rows: int,
+      distance_fn: episodic.DistanceFn | None = None,
+      name: str = 'NearestNeighbors',
+  ):
+    """Creates an empty memory.
+
+    Args:
+      features_fn: Function from observations [B, R, ...] to floats [B, R, F].
+      num_features: F.
+      num_neighbors: K.
+      max_rows: Newest rows of an episode that are remembered.
+      distance_fn: As for `episodic.nearest_neighbors`.
+      name: Name of the module.
+    """
+    super().__init__([None, 1 + num_features], tf.float32, name)
+    self._features_fn = features_fn
+    self._num_neighbors = num_neighbors
+    self._max_rows = max_rows
+    self._distance_fn = distance_fn
+
+  def _of_rows(
+      self,
+      observations: types.NestedTensor,
+      starts: tf.Tensor,
+      counts: tf.Tensor,
+      memory: tf.Tensor,
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    return episodic.nearest_neighbors(
+        self._features_fn(observations),
+        starts,
+        counts,
+        memory,
+        self._num_neighbors,
+        self._max_rows,
+        self._distance_fn,
     )
 
 

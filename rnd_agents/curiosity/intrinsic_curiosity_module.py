@@ -15,13 +15,12 @@ from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import inverse_model
 from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
-from rnd_agents.ops import losses
 
 
 @gin.configurable(
     module='rnd_agents', denylist=['model', 'action_spec', 'name']
 )
-class IntrinsicCuriosityModule(curiosity.Curiosity):
+class IntrinsicCuriosityModule(inverse_model.InverseModelCuriosity):
   """Pays the bonus of the intrinsic curiosity module (Pathak et al., 2017).
 
       1/2 ||g(f(s), a) - f(s')||^2
@@ -55,7 +54,11 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
       name: Name of the module.
     """
     super().__init__(
-        discount_factor, name, scale_horizon_env_steps, least_scale_share
+        model,
+        discount_factor,
+        name,
+        scale_horizon_env_steps,
+        least_scale_share,
     )
     ranges.check(
         dict(forward_loss_share=ranges.WITHIN_0_AND_1),
@@ -63,7 +66,6 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
         f'{name}.',
     )
     factory.check_units(name, fc_layer_params=fc_layer_params)
-    self.model = model
     self._action_spec = tensor_spec.from_spec(action_spec)
     self._share = forward_loss_share
     example = tensor_spec.sample_spec_nest(self._action_spec, outer_dims=[1])
@@ -115,26 +117,16 @@ class IntrinsicCuriosityModule(curiosity.Curiosity):
         tf.shape(transitions.is_first),
     )
 
-  def loss(
+  def _model_errors(
       self,
-      transitions: curiosity.Transitions,
-      weights: tf.Tensor | None = None,
-      constants: types.NestedTensor | None = None,
+      features: tf.Tensor,
+      next_features: tf.Tensor,
+      action: types.NestedTensor,
   ) -> tf.Tensor:
-    """Returns the weighted mean loss of both models."""
-    transitions.require_whole(self.name)
-    features = self.model.features(transitions.observation)
-    next_features = self.model.features(transitions.next_observation)
-    given = features, next_features, transitions.action
+    """Returns the weighted losses [M] of both models."""
+    given = features, next_features, action
     errors = (1.0 - self._share) * self.model.errors(*given)
-    errors += self._share * self._forward_errors(*given)
-    return losses.predictor_loss(errors, transitions.valid, weights)
-
-  def update_observation_statistics(
-      self, observations: types.NestedTensor, mask: tf.Tensor | None = None
-  ) -> None:
-    """Adds raw observations [outer..., *shape] to the whitening."""
-    self.model.seen.update(observations, mask)
+    return errors + self._share * self._forward_errors(*given)
 
 
 @gin.configurable(

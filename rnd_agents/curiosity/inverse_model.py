@@ -1,8 +1,12 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A model that predicts the action between two observations."""
+"""A model that predicts the action between two observations.
+
+And the base class of the curiosities that use its features.
+"""
 
 from collections.abc import Sequence
+from typing import Any
 
 import gin
 import numpy as np
@@ -15,6 +19,7 @@ from rnd_agents.networks import encoders
 from rnd_agents.networks import factory
 from rnd_agents.networks import keras_layers
 from rnd_agents.networks import rnd_network
+from rnd_agents.ops import losses
 
 
 @gin.configurable(
@@ -73,16 +78,11 @@ class InverseModel(tf.Module):
     )
     self._flat_action_spec = tf.nest.flatten(tensor_spec.from_spec(action_spec))
     self._action_layers = encoders.dense_layers(
-        action_fc_layer_params, sum(self._action_sizes()), gain=0.01
+        action_fc_layer_params,
+        sum(action_sizes(self._flat_action_spec)),
+        gain=0.01,
     )
     self._action_layers.build([None, 2 * num_features])
-
-  def _action_sizes(self) -> list[int]:
-    """Returns the number of outputs of each action: logits or means."""
-    return [
-        (_num_values(spec) or 1) * spec.shape.num_elements()
-        for spec in self._flat_action_spec
-    ]
 
   @property
   def trainable_variables(self) -> Sequence[tf.Variable]:
@@ -109,10 +109,6 @@ class InverseModel(tf.Module):
   ) -> tf.Tensor:
     """Returns the negative log likelihood of actions.
 
-    The distribution of a discrete action is categorical. That of another action
-    is normal with variance 1, in units of half its range (in its own units if
-    the range is infinite); the constant is left out.
-
     Args:
       features: f(s), floats [M, F].
       next_features: f(s'), floats [M, F].
@@ -121,21 +117,100 @@ class InverseModel(tf.Module):
     Returns:
       float32 [M], with a gradient into f.
     """
-    outputs = tf.split(
+    return action_errors(
         self._action_layers(tf.concat([features, next_features], axis=-1)),
-        self._action_sizes(),
-        axis=-1,
+        action,
+        self._flat_action_spec,
     )
-    terms = [
-        _error(output, leaf, spec)
-        for output, leaf, spec in zip(
-            outputs,
-            tf.nest.flatten(action),
-            self._flat_action_spec,
-            strict=True,
-        )
-    ]
-    return tf.add_n(terms)
+
+
+class InverseModelCuriosity(curiosity.Curiosity):
+  """The base class of curiosities on the features of an inverse model."""
+
+  def __init__(self, model: InverseModel, *args: Any, **kwargs: Any):
+    """Creates the module.
+
+    Args:
+      model: An `InverseModel`.
+      *args: Arguments of `Curiosity`.
+      **kwargs: Arguments of `Curiosity`.
+    """
+    super().__init__(*args, **kwargs)
+    self.model = model
+
+  @property
+  def trainable_variables(self) -> Sequence[tf.Variable]:
+    """Trainable variables of the inverse model."""
+    return self.model.trainable_variables
+
+  def loss(
+      self,
+      transitions: curiosity.Transitions,
+      weights: tf.Tensor | None = None,
+      constants: types.NestedTensor | None = None,
+  ) -> tf.Tensor:
+    """Returns the weighted mean loss of the model."""
+    transitions.require_whole(self.name)
+    errors = self._model_errors(
+        self.model.features(transitions.observation),
+        self.model.features(transitions.next_observation),
+        transitions.action,
+    )
+    return losses.predictor_loss(errors, transitions.valid, weights)
+
+  def _model_errors(
+      self,
+      features: tf.Tensor,
+      next_features: tf.Tensor,
+      action: types.NestedTensor,
+  ) -> tf.Tensor:
+    """Returns the losses [M] of what is learned; see `InverseModel.errors`."""
+    return self.model.errors(features, next_features, action)
+
+  def update_observation_statistics(
+      self, observations: types.NestedTensor, mask: tf.Tensor | None = None
+  ) -> None:
+    """Adds raw observations [outer..., *shape] to the whitening."""
+    self.model.seen.update(observations, mask)
+
+
+def action_sizes(flat_action_spec: Sequence[tf.TensorSpec]) -> list[int]:
+  """Returns the number of outputs of each action: logits or means."""
+  return [
+      (_num_values(spec) or 1) * spec.shape.num_elements()
+      for spec in flat_action_spec
+  ]
+
+
+def action_errors(
+    outputs: tf.Tensor,
+    action: types.NestedTensor,
+    flat_action_spec: Sequence[tf.TensorSpec],
+) -> tf.Tensor:
+  """Returns the negative log likelihood of actions.
+
+  The distribution of a discrete action is categorical. That of another action
+  is normal with variance 1, in units of half its range (in its own units if the
+  range is infinite); the constant is left out.
+
+  Args:
+    outputs: Logits and means, floats [M, sum of `action_sizes`].
+    action: A nest of tensors [M, ...].
+    flat_action_spec: Specs of its leaves.
+
+  Returns:
+    float32 [M].
+  """
+  terms = [
+      _error(output, leaf, spec)
+      for output, leaf, spec in zip(
+          tf.split(outputs, action_sizes(flat_action_spec), axis=-1),
+          tf.nest.flatten(action),
+          flat_action_spec,
+          strict=True,
+      )
+  ]
+  return tf.add_n(terms)
 
 
 def encode_actions(

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import gymnasium
 from gymnasium import spaces
 import numpy as np
-import tensorflow as tf
 
 from rnd_agents import errors
 
@@ -267,11 +266,13 @@ def _described(error: BaseException) -> str:
 
 def equal(nest: Any, other: Any) -> bool:
   """Returns whether two nests of arrays are equal; NaN equals NaN."""
-
-  def same(part: Any, its: Any) -> bool:
-    part, its = np.asarray(part), np.asarray(its)
-    is_floating = part.dtype.kind == its.dtype.kind == 'f'
-    return np.array_equal(part, its, equal_nan=is_floating)
-
-  parts, others = tf.nest.flatten(nest), tf.nest.flatten(other)
-  return len(parts) == len(others) and all(map(same, parts, others))
+  # Keys of several types have no order, in which TensorFlow would take them.
+  if isinstance(nest, dict) and isinstance(other, dict):
+    return nest.keys() == other.keys() and all(
+        equal(part, other[key]) for key, part in nest.items()
+    )
+  if isinstance(nest, (list, tuple)) and isinstance(other, (list, tuple)):
+    return len(nest) == len(other) and all(map(equal, nest, other))
+  part, its = np.asarray(nest), np.asarray(other)
+  is_floating = part.dtype.kind == its.dtype.kind == 'f'
+  return np.array_equal(part, its, equal_nan=is_floating)

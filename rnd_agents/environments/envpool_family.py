@@ -23,6 +23,7 @@ from gymnasium import vector
 from gymnasium.envs import registration
 import numpy as np
 
+from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 
@@ -111,6 +112,7 @@ class PoolVectorEnv(vector.VectorEnv):
       reward: Function | None = None,
       tell: Callable[[dict[str, Any], np.ndarray], None] | None = None,
       rewarded_ends: bool = False,
+      reward_bounds: tuple[float, float] = (-np.inf, np.inf),
   ):
     """Creates a PoolVectorEnv; its first reset makes the pool.
 
@@ -128,6 +130,7 @@ class PoolVectorEnv(vector.VectorEnv):
       tell: Function of the infos and the steps that adds to the infos.
       rewarded_ends: Whether a positive reward ends an episode, also on the last
         step of the pool's own limit.
+      reward_bounds: Bounds of the rewards of the original.
 
     Raises:
       EnvironmentSetupError: If the pool refuses the settings, or its spaces are
@@ -157,6 +160,7 @@ class PoolVectorEnv(vector.VectorEnv):
           f'{pool_id} has actions {action_space} in envpool: only Box and'
           ' Discrete ones are supported.'
       )
+    self.reward_bounds = reward_bounds
     self.single_observation_space = observation_space
     self.single_action_space = action_space
     self.observation_space, self.action_space = (
@@ -298,6 +302,7 @@ def make_pool(
       limit,
       observation_space=original and original.observation_space,
       action_space=original and original.action_space,
+      reward_bounds=episode_replay.reward_bounds_of(original),
   )
 
 

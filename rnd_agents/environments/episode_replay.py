@@ -30,10 +30,44 @@ MAX_REPLAYED_STEPS = 50_000
 _STACKED_STEPS = 1_000
 # The kind of a saved state that consists of seeds and actions.
 _REPLAYED = 'single environments'
+# Their `step` returns the reward of the environment inside.
+_KEEP_REWARDS = (
+    gymnasium.Wrapper,
+    gymnasium.ObservationWrapper,
+    gymnasium.ActionWrapper,
+    gymnasium.wrappers.OrderEnforcing,
+    gymnasium.wrappers.PassiveEnvChecker,
+    gymnasium.wrappers.RecordEpisodeStatistics,
+    gymnasium.wrappers.TimeLimit,
+)
 _DETERMINISM = (
     ' After reset(seed=...) the episode must depend on the seed and the actions'
     ' alone: on no random numbers of other sources and on no earlier episodes.'
 )
+
+
+def reward_bounds_of(env: gymnasium.Env | None) -> tuple[float, float]:
+  """Returns the `reward_range` that an environment tells, or infinities.
+
+  Where a wrapper may change rewards the range of what it wraps means nothing.
+  For None, infinities.
+  """
+  while isinstance(env, gymnasium.Wrapper):
+    if all(type(env).step is not each.step for each in _KEEP_REWARDS):
+      return -np.inf, np.inf
+    env = env.env
+  try:
+    low, high = map(float, getattr(env, 'reward_range', ()))
+  except (TypeError, ValueError):  # None, or bounds of several rewards.
+    return -np.inf, np.inf
+  # Rewards are float32; some environments write the largest float64.
+  largest = float(np.finfo(np.float32).max)
+  if not low <= high or low > largest or high < -largest:
+    return -np.inf, np.inf
+  return (
+      low if low >= -largest else -np.inf,
+      high if high <= largest else np.inf,
+  )
 
 
 class SeededEpisodes(gymnasium.Wrapper):
@@ -207,6 +241,10 @@ class SeededEpisodes(gymnasium.Wrapper):
     return interface.failure_with_advice(
         error, method, self.env, self._environment_index
     )
+
+  def reward_bounds(self) -> tuple[float, float]:
+    """Returns the bounds of its rewards, as `reward_bounds_of`."""
+    return reward_bounds_of(self.env)
 
   def call_if_among(self, indices: Sequence[int], name: str) -> Any:
     """Calls a method of the environment if its index is among `indices`.

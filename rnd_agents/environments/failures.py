@@ -9,6 +9,7 @@ package or of the environment and should keep its traceback.
 from collections.abc import Callable, Hashable, Iterator
 import contextlib
 import importlib
+from importlib import metadata
 import os
 import re
 import signal
@@ -149,8 +150,9 @@ def import_module(module: str, who: str) -> types.ModuleType:
 def explained(name: str, env_kwargs: dict[str, Any]) -> Iterator[None]:
   """Turns errors of an environment's constructor into EnvironmentSetupError.
 
-  These are Gymnasium's own errors, and those for a keyword of `env_kwargs` that
-  the constructor does not take. Other errors do not change.
+  These are Gymnasium's own errors, those for a keyword of `env_kwargs` that the
+  constructor does not take, and those of versions of MuJoCo. Other errors do
+  not change.
 
   Args:
     name: Name of the environment.
@@ -158,8 +160,11 @@ def explained(name: str, env_kwargs: dict[str, Any]) -> Iterator[None]:
   """
   try:
     yield
-  except gymnasium.error.Error as error:
-    raise EnvironmentSetupError(str(error)) from error
+  except (gymnasium.error.Error, AssertionError) as error:
+    said = _of_mujoco(name, error)
+    if said is None and isinstance(error, AssertionError):
+      raise
+    raise EnvironmentSetupError(said or str(error)) from error
   except TypeError as error:
     keyword = _UNKNOWN_KEYWORD.search(str(error))
     if keyword is None or keyword.group(1) not in (*env_kwargs, None):
@@ -167,6 +172,31 @@ def explained(name: str, env_kwargs: dict[str, Any]) -> Iterator[None]:
     raise EnvironmentSetupError(
         f'{name} does not take {env_kwargs}: {error}'
     ) from error
+
+
+def _of_mujoco(name: str, error: Exception) -> str | None:
+  """Returns what helps if MuJoCo's version is the cause; None if it is not."""
+  cause = error.__cause__
+  if isinstance(cause, ImportError) and 'mujoco-core' in str(cause):
+    # Gymnasium says that MuJoCo is not installed, and MuJoCo 4.0.0 names a
+    # command that installs parts of different versions.
+    return (
+        f'{name}: parts of MuJoCo are missing or of different versions, as'
+        ' after an upgrade from a version before 4: pip uninstall -y mujoco'
+        ' mujoco-core mujoco-studio, then pip install "rnd_agents[mujoco]".'
+    )
+  frames = traceback.extract_tb(error.__traceback__)
+  of_robotics = 'gymnasium_robotics/utils/mujoco_utils.py'
+  if not frames[-1].filename.endswith(of_robotics):
+    return None
+  version = metadata.version('mujoco')
+  if tuple(map(int, version.split('.')[:2])) >= (3, 12):
+    return (
+        f'{name} fails with MuJoCo {version}, as Fetch, Hand'
+        ' and Kitchen of gymnasium-robotics do from 3.12 on: pip install'
+        ' "mujoco<3.12".'
+    )
+  return None
 
 
 def is_of_user(error: BaseException) -> bool:

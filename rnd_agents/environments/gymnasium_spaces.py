@@ -18,6 +18,7 @@ from gymnasium import spaces
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import array_spec
+from tf_agents.specs import tensor_spec
 from tf_agents.typing import types
 
 from rnd_agents import action_masks
@@ -186,6 +187,24 @@ def action_converter(
     return array.astype(space.dtype, copy=False)
 
   return spec, convert
+
+
+def space_of(spec: types.NestedSpec) -> spaces.Space:
+  """Returns the space of a nest of specs: the way back."""
+  if isinstance(spec, dict):
+    return spaces.Dict({key: space_of(part) for key, part in spec.items()})
+  if isinstance(spec, tuple):
+    return spaces.Tuple([space_of(part) for part in spec])
+  leaf = tensor_spec.to_array_spec(spec)
+  if not isinstance(leaf, array_spec.BoundedArraySpec):
+    leaf = array_spec.BoundedArraySpec.from_spec(leaf)
+  if leaf.shape == () and leaf.dtype.kind in 'iu':
+    low, high = int(leaf.minimum), int(leaf.maximum)
+    return spaces.Discrete(high - low + 1, start=low, dtype=leaf.dtype)
+  bounds = [
+      np.broadcast_to(x, leaf.shape) for x in (leaf.minimum, leaf.maximum)
+  ]
+  return spaces.Box(*bounds, leaf.shape, leaf.dtype)
 
 
 def from_zero(space: spaces.Space, action: Any) -> types.NestedArray:
@@ -446,6 +465,23 @@ def is_text(space: spaces.Space) -> bool:
   )
 
 
+def check_space(space: Any, name: str) -> None:
+  """Raises EnvironmentSetupError unless it is a space with right bounds."""
+  if not isinstance(space, spaces.Space):
+    raise failures.EnvironmentSetupError(
+        f'{name!r} is not a gymnasium Space but {type(space).__module__}.'
+        f'{type(space).__name__}: use those of gymnasium.spaces.'
+    )
+  if isinstance(space, (spaces.Dict, spaces.Tuple)):
+    for key, part in _parts(space):
+      check_space(part, f'{name}/{_spec_key(key)}')
+  if isinstance(space, spaces.Box) and not np.all(space.low <= space.high):
+    raise failures.EnvironmentSetupError(
+        f'{name!r} has bounds that are NaN or crossed: from {space.low} to'
+        f' {space.high}.'
+    )
+
+
 def _array_spec(
     space: spaces.Space, name: str, round_inward: bool = False
 ) -> array_spec.BoundedArraySpec:
@@ -468,11 +504,7 @@ def _array_spec(
     raise failures.EnvironmentSetupError(
         f'{name!r} has shape {space.shape}, which holds no number.'
     )
-  if not np.all(minimum <= maximum):
-    raise failures.EnvironmentSetupError(
-        f'{name!r} has bounds that are NaN or crossed: from {minimum} to'
-        f' {maximum}.'
-    )
+  check_space(space, name)
   dtype = _SPEC_DTYPES.get(np.dtype(space.dtype).name)
   if dtype is None:
     raise failures.EnvironmentSetupError(

@@ -4,7 +4,7 @@
 
 import inspect
 import re
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import gin
 import gymnasium
@@ -36,6 +36,17 @@ _OLD_HABITS = re.compile(
 # Types of the values of a step that need no closer look.
 NUMBERS = frozenset([float, int, np.float64, np.float32])
 FLAGS = frozenset([bool, np.bool_])
+
+
+@runtime_checkable
+class Environment(Protocol):
+  """An environment of Gymnasium, of `gym`, or a parallel one of PettingZoo."""
+
+  def reset(self, *args: Any, **kwargs: Any) -> Any:
+    """Begins an episode."""
+
+  def step(self, *args: Any, **kwargs: Any) -> Any:
+    """Takes an action."""
 
 
 def checked_reset(env: gymnasium.Env, result: Any) -> tuple[Any, dict]:

@@ -22,15 +22,17 @@ from rnd_agents.environments import atari
 from rnd_agents.environments import envpool_family
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
+from rnd_agents.environments import interface
 from rnd_agents.environments import minigrid_family
 from rnd_agents.environments import old_gym
+from rnd_agents.environments import parallel_agents
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import vectorization as vectorization_lib
 from rnd_agents.environments import wrappers as env_wrappers
 
 # Arguments, or a function of an environment's place that returns them.
 EnvKwargs = dict[str, Any] | Callable[[int], dict[str, Any]]
-EnvOrId = str | Callable[..., gymnasium.Env]
+EnvOrId = str | Callable[..., interface.Environment]
 
 # Names that ALE gave to its games before v5.
 _OLD_ATARI = re.compile(
@@ -84,6 +86,7 @@ def load_environment(
     step_timeout_s: float | None = vectorization_lib.STEP_TIMEOUT_S,
     preprocessing: bool = True,
     first_place: int = 0,
+    num_agents: int | None = None,
 ) -> vector_environment.VectorPyEnvironment:
   """Makes `num_environments` copies of an environment, stepped as one batch.
 
@@ -134,6 +137,10 @@ def load_environment(
       them as Gymnasium does, and Atari games of any name.
     first_place: Place of the first of these environments, for `env_kwargs`. In
       a run all places differ: those of training are the first.
+    num_agents: Agents of each environment, which share the policy: each is one
+      of the `num_environments` places. For callables that return a parallel
+      environment of PettingZoo, such as 'mpe2.simple_spread_v3:parallel_env'.
+      None for environments of Gymnasium.
 
   Returns:
     A batched PyEnvironment.
@@ -149,6 +156,14 @@ def load_environment(
   _check_arguments(
       env, max_episode_steps, action_repeat, action_mask_key, step_timeout_s
   )
+  if num_agents is not None:
+    parallel_agents.check_arguments(
+        num_agents,
+        num_environments,
+        wrappers=wrappers or action_repeat > 1,
+        lives_key=lives_key,
+        action_mask_key=action_mask_key,
+    )
   if action_repeat > 1:
     vectorization_lib.check_wrappers(wrappers)
     repeat = functools.partial(
@@ -172,7 +187,13 @@ def load_environment(
       life_discount=life_discount,
       action_mask_key=action_mask_key,
       step_timeout_s=step_timeout_s,
+      num_agents=num_agents,
   )
+  if isinstance(env, str) and num_agents is not None:
+    raise failures.EnvironmentSetupError(
+        f'{env} is an id, and load_environment.num_agents needs a callable that'
+        " returns a parallel environment, or its name: 'module:callable'."
+    )
   if isinstance(env, str):
     env_id = env.rpartition(':')[2]
     for ids, module, extra in _OPTIONAL:
@@ -193,10 +214,16 @@ def load_environment(
           env_id, env_kwargs, max_episode_steps, batch_arguments
       )
   make_with = functools.partial(
-      _make_single, env, max_episode_steps, preprocessing
+      _make_single, env, max_episode_steps, preprocessing, num_agents
   )
   if callable(env_kwargs):
-    each = [env_kwargs(first_place + i) for i in range(num_environments)]
+    places = range(first_place, first_place + num_environments, num_agents or 1)
+    each = [env_kwargs(place) for place in places]
+    if not all(isinstance(kwargs, dict) for kwargs in each):
+      raise failures.EnvironmentSetupError(
+          'load_environment.env_kwargs must return a dict of arguments for each'
+          f' place, and returned {each}.'
+      )
     return vectorization_lib.make_batch(
         [functools.partial(make_with, dict(kwargs)) for kwargs in each],
         name,
@@ -284,12 +311,13 @@ def _make_single(
     env: EnvOrId,
     max_episode_steps: int | None,
     preprocessing: bool,
+    num_agents: int | None,
     env_kwargs: dict[str, Any],
 ) -> gymnasium.Env:
   """Makes one environment; runs in the worker where there is one."""
   if not isinstance(env, str):
     return _make_from_callable(
-        env, env_kwargs, max_episode_steps, preprocessing
+        env, env_kwargs, max_episode_steps, preprocessing, num_agents
     )
   env_kwargs = _with_limit(env_kwargs, max_episode_steps)
   with failures.explained(env, env_kwargs):
@@ -311,13 +339,16 @@ def _with_limit(
 
 
 def _make_from_callable(
-    make: Callable[..., gymnasium.Env],
+    make: Callable[..., Any],
     env_kwargs: dict[str, Any],
     max_episode_steps: int | None,
     preprocessing: bool,
+    num_agents: int | None,
 ) -> gymnasium.Env:
   with failures.explained(vectorization_lib.default_name(make), env_kwargs):
     env = old_gym.adapted(make(**env_kwargs))
+  if num_agents is not None or parallel_agents.is_game(env):
+    env = parallel_agents.ParallelGame(env, num_agents)
   if preprocessing and isinstance(env, gymnasium.Env):
     atari.check_preprocessed(env)
   if max_episode_steps is not None and isinstance(env, gymnasium.Env):
@@ -392,8 +423,13 @@ def _check_registered(env_id: str) -> None:
           if close
           else ''
       )
-      + 'Import the module that registers it, or load'
-      f' "{packages[0] if len(packages) == 1 else "module"}:{name}".'
+      + (
+          f'The module {module} neither registers it nor has a callable of that'
+          ' name.'
+          if module
+          else 'Import the module that registers it, or load'
+          f' "{packages[0] if len(packages) == 1 else "module"}:{name}".'
+      )
       + (
           ' Installed packages with environments that were not imported:'
           f' {", ".join(packages)}.'
@@ -462,7 +498,9 @@ def _packages_not_imported() -> list[str]:
   return sorted(found)
 
 
-def _callable_named(name: str) -> Callable[..., gymnasium.Env] | None:
+def _callable_named(
+    name: str,
+) -> Callable[..., interface.Environment] | None:
   """Returns the callable of 'module:callable'; None for an id."""
   module, _, attribute = name.rpartition(':')
   if not module:

@@ -16,6 +16,7 @@ import numpy as np
 from rnd_agents import errors
 from rnd_agents import words
 from rnd_agents.environments import envpool_family
+from rnd_agents.environments import episode_replay
 from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import vector_environment
@@ -156,11 +157,11 @@ def _make_single(
   if mission is not None:
     return _with_mission(env, task)
   if says_the_task(task):
-    logging.log_every_n_seconds(  # Once for all copies.
-        logging.INFO,
+    failures.say_once(  # Not for every copy.
+        logging.info,
+        (env_id, 'mission'),
         'The mission of %s says what to do, such as %r, and is not observed:'
         " load_minigrid.mission = 'words' shows it.",
-        10,
         env_id,
         task.observation_space['mission'].sample(),
     )
@@ -219,6 +220,7 @@ def _make_pool(
       observe=observe,
       reward=reward,
       rewarded_ends=True,
+      reward_bounds=episode_replay.reward_bounds_of(original),
   )
   original.close()
   return pool

@@ -9,6 +9,7 @@ the next episode. So B environments need one call per step and no Python loop.
 
 from collections.abc import Callable, Sequence
 import contextlib
+import inspect
 import pickle
 import time
 from typing import Any
@@ -23,13 +24,16 @@ from tf_agents.typing import types
 
 from rnd_agents import _compat
 from rnd_agents import errors
+from rnd_agents.environments import envpool_family
 from rnd_agents.environments import episode_log
 from rnd_agents.environments import episode_replay
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import lives
+from rnd_agents.environments import parallel_agents
 from rnd_agents.environments import watchdog
+from rnd_agents.environments import wrappers
 
 _NO_INDICES = np.zeros(0, np.int64)
 RewardFn = Callable[[np.ndarray], np.ndarray]
@@ -48,6 +52,9 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
   * LAST, discount 0, where it terminated;
   * LAST, discount 1, where it was truncated and did not terminate;
   * MID, discount 1, otherwise.
+
+  An agent that ended before its game has further LAST ones until the next game
+  begins (`parallel_agents.AgentsVectorEnv`): padding, which nothing learns.
 
   With `lives_key`, the discount is multiplied by `life_discount` where a life
   was lost.
@@ -122,9 +129,23 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     self._action_spec, self._convert_action = gymnasium_spaces.action_converter(
         vector_env.single_action_space, self._num_envs
     )
+    self._reward_bounds = (-np.inf, np.inf)
+    if reward_fn is None and self._is_seeded:
+      self._reward_bounds = vector_env.call('reward_bounds')[0]
+    elif reward_fn is None and isinstance(
+        vector_env, envpool_family.PoolVectorEnv
+    ):
+      self._reward_bounds = vector_env.reward_bounds
+    elif reward_fn is not None and (
+        inspect.unwrap(reward_fn) is inspect.unwrap(wrappers.sign_of_reward)
+    ):
+      self._reward_bounds = (-1.0, 1.0)
     # Copied at each step, which is faster than making them.
     self._all_mid = np.full(self._num_envs, ts.StepType.MID, np.int32)
     self._all_one = np.ones(self._num_envs, np.float32)
+    self._waiting = np.zeros(self._num_envs, np.bool_)
+    if isinstance(vector_env, parallel_agents.AgentsVectorEnv):
+      self._waiting = vector_env.waiting
     self._next_seed: Any = None  # A seed, or one for each environment.
     self.seed(seed)
     self._infos: dict[str, Any] = {}
@@ -157,7 +178,13 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     return self._action_spec
 
   def reward_spec(self) -> types.NestedArraySpec:
-    return array_spec.ArraySpec(self._reward_shape, np.float32, 'reward')
+    low, high = self._reward_bounds
+    if np.isinf([low, high]).all():
+      return array_spec.ArraySpec(self._reward_shape, np.float32, 'reward')
+    # A FIRST step has a reward of 0.
+    return array_spec.BoundedArraySpec(
+        self._reward_shape, np.float32, min(low, 0.0), max(high, 0.0), 'reward'
+    )
 
   def seed(self, seed: types.Seed | None) -> int | None:
     """Stores the seed that the next `reset()` uses, and returns it.
@@ -471,15 +498,19 @@ class VectorPyEnvironment(py_environment.PyEnvironment):
     step_type = self._all_mid.copy()
     discount = self._all_one.copy()
     ended = np.logical_or(terminated, truncated)
-    first = self._ended_indices
+    first, waiting = self._ended_indices, _NO_INDICES
     if first.size:
       # Reward and end of an autoreset step belong to no transition.
       reward[first] = raw_reward[first] = 0.0
       ended[first] = False
+      waits = self._waiting[first]
+      first, waiting = first[~waits], first[waits]
       step_type[first] = ts.StepType.FIRST
+      step_type[waiting] = ts.StepType.LAST
     self._episodes.add(raw_reward)
     self._episodes.begin(first.tolist())
-    self._ended_indices = last = ended.nonzero()[0]
+    last = ended.nonzero()[0]
+    self._ended_indices = np.concatenate([last, waiting])
     if last.size:
       step_type[last] = ts.StepType.LAST
       discount[last] = 1.0 - np.asarray(terminated)[last]

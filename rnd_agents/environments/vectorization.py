@@ -12,6 +12,7 @@ from absl import logging
 import gymnasium
 from gymnasium import spaces
 from gymnasium import vector
+import numpy as np
 
 from rnd_agents import _compat
 from rnd_agents import errors
@@ -21,6 +22,7 @@ from rnd_agents.environments import failures
 from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import infos as infos_lib
 from rnd_agents.environments import masked_actions
+from rnd_agents.environments import parallel_agents
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import watchdog
 from rnd_agents.environments import worker_processes
@@ -28,6 +30,7 @@ from rnd_agents.environments import worker_processes
 # Those of whole batches, which have no single environments.
 _OWN_VECTORS = ('vector_entry_point', 'envpool')
 VECTORIZATIONS = ('sync', 'async', *_OWN_VECTORS)
+_MOST_ENVIRONMENTS = 100_000
 # A worker that takes longer for a step counts as hung.
 STEP_TIMEOUT_S = 300.0
 
@@ -57,12 +60,13 @@ def make_batch(
     life_discount: float = 0.0,
     action_mask_key: str | None = None,
     step_timeout_s: float | None = STEP_TIMEOUT_S,
+    num_agents: int | None = None,
 ) -> vector_environment.VectorPyEnvironment:
   """Returns `num_environments` environments as one batched PyEnvironment.
 
   The keyword arguments and the errors are those of `loaders.load_environment`.
   `make` returns a new single environment; worker processes call it. A list has
-  such a function for each environment. `name` is
+  such a function for each environment, or each game of agents. `name` is
   for messages, pictures and files. `make_vector` returns the vector
   implementation that `vectorization` names, of a number of environments; None
   if there is none.
@@ -90,14 +94,21 @@ def make_batch(
         name,
         vectorization,
         make_vector,
-        bool(wrappers) or action_mask_key is not None,
+        bool(wrappers) or action_mask_key is not None or num_agents is not None,
         seeding,
     )
     with _making(name):
       own = make_own(num_environments)
     return adapt(own, seed=seed)
+  if num_environments > _MOST_ENVIRONMENTS:  # Memory ends without an error.
+    raise failures.EnvironmentSetupError(
+        f'num_environments must be at most {_MOST_ENVIRONMENTS:,}, since each'
+        f' is an object, and is {num_environments:,}: lower it; in a run'
+        ' train_eval.num_environments or train_eval.num_eval_episodes.'
+    )
   if seeding is None:
     seeding = episode_seeds.new_stream(seed)
+  num_games = num_environments // (num_agents or 1)
   makers = [
       functools.partial(
           _make_seeded,
@@ -106,11 +117,11 @@ def make_batch(
           name,
           seeding,
           i,
-          num_environments,
+          num_games,
           shares_memory=vectorization == 'async',
           action_mask_key=action_mask_key,
       )
-      for i in range(num_environments)
+      for i in range(num_games)
   ]
   if vectorization == 'async':
     try:
@@ -124,6 +135,11 @@ def make_batch(
     # Each step overwrites the arrays of the last one; the adapter copies them.
     vector_env = _SyncVectorEnv(makers, copy=False)
     _check_distinct(vector_env.envs)
+  if num_agents is not None:
+    return adapt(
+        parallel_agents.AgentsVectorEnv(vector_env, num_agents),
+        name=str(vector_env.metadata.get('name', name)),
+    )
   return adapt(vector_env, seeding=seeding)
 
 
@@ -162,9 +178,9 @@ def _checked_own_vector(
     )
   if has_wrappers or seeding is not None:
     raise failures.EnvironmentSetupError(
-        'wrappers, action_repeat, action_mask_key and seeding are for single'
-        f' environments, and vectorization={vectorization!r} has none; use'
-        " 'sync' or 'async'."
+        'wrappers, action_repeat, action_mask_key, num_agents and seeding are'
+        f' for single environments, and vectorization={vectorization!r} has'
+        " none; use 'sync' or 'async'."
     )
   return make_vector
 
@@ -216,11 +232,31 @@ def _making(
       raise
     failure = failures.failure_of(error, doing, index)
     failure.environment_name = name
-    raise failure from error
+    # After `raise failure from StopIteration` contextlib raises that again.
+    raise failure from (None if isinstance(error, StopIteration) else error)
+
+
+def _check_rescaled(env: gymnasium.Env) -> None:
+  """Raises EnvironmentSetupError for integers in a range of fewer of them."""
+  while isinstance(env, gymnasium.Wrapper):
+    if isinstance(env, gymnasium.wrappers.RescaleObservation):
+      outer, inner = env.observation_space, env.env.observation_space
+      widths = [np.subtract(s.high, s.low, dtype=float) for s in (outer, inner)]
+      if outer.dtype.kind in 'iu' and np.any(widths[0] < widths[1]):
+        raise failures.EnvironmentSetupError(
+            f'RescaleObservation keeps the type {outer.dtype}, which cannot'
+            ' hold numbers of the smaller range: leave it out, since networks'
+            ' divide pictures by 255, or put DtypeObservation(env, np.float32)'
+            ' inside.'
+        )
+    env = env.env
 
 
 def _checked(env: gymnasium.Env, source: str) -> gymnasium.Env:
-  """Returns `env`; raises EnvironmentSetupError unless a gymnasium.Env."""
+  """Returns `env`; raises EnvironmentSetupError unless a gymnasium.Env.
+
+  Gymnasium and NumPy fail on other spaces before their specs are made.
+  """
   if not isinstance(env, gymnasium.Env):
     raise failures.EnvironmentSetupError(
         f'{source} must return a gymnasium.Env, or a gym.Env of the older'
@@ -233,6 +269,11 @@ def _checked(env: gymnasium.Env, source: str) -> gymnasium.Env:
         f' {config["num_envs"]}: make a gymnasium.vector.VectorEnv with'
         ' next-step autoreset of it, for VectorPyEnvironment.'
     )
+  for name in ('observation_space', 'action_space'):
+    gymnasium_spaces.check_space(
+        getattr(env, name, None), f'{source}.{name}'
+    )
+  _check_rescaled(env)
   return env
 
 

@@ -117,6 +117,7 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
     Raises:
       EnvironmentFailure: If a worker did not start.
     """
+    self._owner = os.getpid()
     self._timeout_s = timeout_s
     self._broken = False
     self._pollers: list[select.poll] | None = None
@@ -284,6 +285,8 @@ class WatchedAsyncVectorEnv(vector.AsyncVectorEnv):
       self, timeout: float | None = None, terminate: bool = False
   ) -> None:
     """Closes the environments; kills workers after ten seconds."""
+    if os.getpid() != self._owner:  # A process that was forked drops its copy.
+      return
     timeout = _CLOSE_WAIT_S if timeout is None else timeout
     if terminate or self._broken or _compat.is_waiting(self):
       self._kill()

@@ -67,7 +67,7 @@ def rendering_environment(
     A `VectorPyEnvironment` of one environment.
 
   Raises:
-    RecordingError: If the environment does not render.
+    RecordingError: If the environment does not render, or has several agents.
   """
   # A video is silent; pygame would look for a sound card and complain.
   os.environ.setdefault('SDL_AUDIODRIVER', 'dummy')
@@ -75,6 +75,12 @@ def rendering_environment(
     os.environ.setdefault('MUJOCO_GL', 'egl')
   with gin.config_scope(scope):
     bound = gin.get_bindings(loaders.load_environment)
+    if {**bound, **arguments}.get('num_agents') is not None:
+      raise RecordingError(
+          'A video plays one agent again, and load_environment.num_agents puts'
+          ' several into each environment: set train_eval.record_video = False,'
+          ' or leave --video out.'
+      )
     given = arguments.pop('env_kwargs', None) or bound.get('env_kwargs') or {}
 
     def env_kwargs(place: int) -> dict[str, Any]:

@@ -14,15 +14,11 @@ import shutil
 from typing import Any
 
 from absl import logging
-from gymnasium import spaces
 from gymnasium.envs import registration
 import numpy as np
 import tensorflow as tf
-from tf_agents.specs import array_spec
-from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
-from tf_agents.typing import types
 
 from rnd_agents import errors
 from rnd_agents import files
@@ -111,8 +107,8 @@ class MinariWriter:
     os.makedirs(data)
     self._storage = minari_storage.MinariStorage.new(
         data,
-        _space(self._spec.observation),
-        _space(self._spec.action),
+        gymnasium_spaces.space_of(self._spec.observation),
+        gymnasium_spaces.space_of(self._spec.action),
         self._env_spec,
         jpeg_encoding=False,
     )
@@ -155,24 +151,6 @@ class MinariWriter:
       os.rename(self._partial, self._folder)
     else:
       shutil.rmtree(self._partial, ignore_errors=True)
-
-
-def _space(spec: types.NestedSpec) -> spaces.Space:
-  """Returns the space of a nest of specs."""
-  if isinstance(spec, dict):
-    return spaces.Dict({key: _space(part) for key, part in spec.items()})
-  if isinstance(spec, tuple):
-    return spaces.Tuple([_space(part) for part in spec])
-  leaf = tensor_spec.to_array_spec(spec)
-  if not isinstance(leaf, array_spec.BoundedArraySpec):
-    leaf = array_spec.BoundedArraySpec.from_spec(leaf)
-  if leaf.shape == () and leaf.dtype.kind in 'iu':
-    low, high = int(leaf.minimum), int(leaf.maximum)
-    return spaces.Discrete(high - low + 1, start=low, dtype=leaf.dtype)
-  bounds = [
-      np.broadcast_to(x, leaf.shape) for x in (leaf.minimum, leaf.maximum)
-  ]
-  return spaces.Box(*bounds, leaf.shape, leaf.dtype)
 
 
 def read_data_set(

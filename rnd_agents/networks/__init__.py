@@ -21,6 +21,7 @@ from rnd_agents.networks.q_network import create_q_networks
 from rnd_agents.networks.q_network import QNetworks
 from rnd_agents.networks.q_network import RecurrentQNetwork
 from rnd_agents.networks.recurrent_cores import GRUCore
+from rnd_agents.networks.recurrent_cores import LayerNormLSTMCore
 from rnd_agents.networks.recurrent_cores import LSTMCore
 from rnd_agents.networks.rnd_network import RNDNetwork
 
@@ -28,6 +29,7 @@ __all__ = [
     'ActorCriticNetwork',
     'GRUCore',
     'LSTMCore',
+    'LayerNormLSTMCore',
     'Networks',
     'QNetworks',
     'RNDNetwork',

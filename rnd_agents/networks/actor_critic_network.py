@@ -35,6 +35,9 @@ class ActorCriticNetwork(encoders.ScalesIntegers):
   TF-Agents' components expect a policy network and a value network: `views`
   returns two networks that share the weights of this one. `RNDPPOAgent`
   recognises two views of one network and runs it once for each sample.
+
+  Attributes:
+    num_features: Number of features of the policy's trunk.
   """
 
   def __init__(
@@ -131,6 +134,12 @@ class ActorCriticNetwork(encoders.ScalesIntegers):
         HeadView(self, 1, name='ValueNetwork'),
     )
 
+  def features(self, observation: types.NestedTensor) -> tf.Tensor:
+    """Returns features of the policy's trunk, without core, [outer..., F]."""
+    observation, _ = action_masks.split_mask(observation)
+    features, _ = self._encoder(observation, training=True)
+    return features
+
   def weights_behind(self, index: int) -> list[tf.Variable]:
     """Returns the trainable weights that one output depends on.
 
@@ -164,6 +173,8 @@ class ActorCriticNetwork(encoders.ScalesIntegers):
     """Returns ((distributions, values [..., N]), network_state)."""
     observation, mask = action_masks.split_mask(observation)
     features, _ = self._encoder(observation, step_type, training=training)
+    # Asked for its spec, the encoder would draw a random number.
+    self.num_features: int = features.shape[-1]
     if self._core is not None:
       features, network_state = self._core(
           features, step_type, network_state, training=training

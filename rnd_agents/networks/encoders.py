@@ -257,6 +257,7 @@ def create_encoder(
     conv_activation: keras_layers.Activation = 'relu',
     image_layer_fn: ImageLayerFn | None = None,
     pixel_exponent: float = 1.0,
+    layer_norm: bool = False,
     compute_dtype: str = precision.FLOAT32,
     merge_equal_observations: bool = False,
     name: str = 'Encoder',
@@ -279,6 +280,8 @@ def create_encoder(
     pixel_exponent: Exponent of the pixels of byte images, scaled to [0, 1].
       Below 1 it brightens dark pixels: with 0.5 a pixel of 16 of 255 counts
       0.25 and not 0.06. 1 changes nothing.
+    layer_norm: Whether each fully connected layer has layer normalization (Ba
+      et al., 2016) before its activation.
     compute_dtype: Type that all layers compute in, see
       `precision.layer_policy`.
     merge_equal_observations: Whether equal observations of a batch are computed
@@ -298,16 +301,30 @@ def create_encoder(
   _check_pixel_exponent(
       pixel_exponent, observation_spec, conv_layers, image_layer_fn
   )
+  inputs = preprocessing(
+      observation_spec,
+      conv_layers,
+      conv_activation,
+      compute_dtype,
+      image_layer_fn,
+      pixel_exponent,
+  )
+  if layer_norm:
+    if not fc_layer_params:
+      raise errors.InvalidValue(
+          'create_encoder.layer_norm has no effect: there are no fully'
+          ' connected layers (fc_layer_params).'
+      )
+    # An `EncodingNetwork` has nothing between a layer and its activation.
+    inputs['preprocessing_combiner'] = keras_layers.NormalizedDense(
+        fc_layer_params,
+        activation,
+        dtype=precision.layer_policy(compute_dtype),
+    )
+    fc_layer_params = ()
   return Encoder(
       observation_spec,
-      **preprocessing(
-          observation_spec,
-          conv_layers,
-          conv_activation,
-          compute_dtype,
-          image_layer_fn,
-          pixel_exponent,
-      ),
+      **inputs,
       fc_layer_params=fc_layer_params,
       activation_fn=tf.keras.activations.get(activation),
       kernel_initializer=keras_layers.FreshOrthogonal(2**0.5),

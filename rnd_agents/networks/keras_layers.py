@@ -288,6 +288,53 @@ class ResNet(tf.keras.layers.Layer):
 
 
 @tf.keras.utils.register_keras_serializable('rnd_agents')
+class NormalizedDense(tf.keras.layers.Layer):
+  """Fully connected layers on the concatenation of features [B, F_i].
+
+  Each is normalized over its units (Ba et al., 2016), scaled and shifted before
+  its activation.
+  """
+
+  def __init__(
+      self, units: Sequence[int], activation: Activation, **kwargs: Any
+  ):
+    """Creates the layers.
+
+    Args:
+      units: Units of each.
+      activation: A Keras activation, for each.
+      **kwargs: Arguments of `tf.keras.layers.Layer`, such as the `dtype` from
+        `precision.layer_policy`.
+    """
+    super().__init__(**kwargs)
+    self._units = tuple(units)
+    self._activation = activation
+    dtype = self.dtype_policy
+    self._layers = [
+        layer
+        for size in self._units
+        for layer in (
+            tf.keras.layers.Dense(
+                size, kernel_initializer=FreshOrthogonal(2**0.5), dtype=dtype
+            ),
+            tf.keras.layers.LayerNormalization(dtype=dtype),
+            tf.keras.layers.Activation(activation, dtype=dtype),
+        )
+    ]
+
+  def call(self, inputs: Sequence[tf.Tensor]) -> tf.Tensor:
+    features = tf.concat(inputs, axis=-1)
+    for layer in self._layers:
+      features = layer(features)
+    return features
+
+  def get_config(self) -> dict[str, Any]:
+    return dict(
+        super().get_config(), units=self._units, activation=self._activation
+    )
+
+
+@tf.keras.utils.register_keras_serializable('rnd_agents')
 class PixelPower(tf.keras.layers.Layer):
   """Raises the pixels of images [B, H, W, C] to a power.
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Recurrent layers between a trunk and its heads: LSTM and GRU."""
+"""Recurrent layers between a trunk and its heads: LSTMs and GRU."""
 
 import abc
 import inspect
@@ -158,6 +158,65 @@ class LSTMCore(RecurrentCore):
 
   def _create_cell(self) -> tf.keras.layers.Layer:
     return tf.keras.layers.LSTMCell(
+        self.units,
+        kernel_initializer=keras_layers.FreshOrthogonal(),
+        recurrent_initializer=keras_layers.FreshOrthogonal(),
+    )
+
+
+class _LayerNormLSTMCell(tf.keras.layers.LSTMCell):
+  """An LSTM cell that normalizes its sums over the units."""
+
+  def __init__(self, units: int, **kwargs: Any):
+    super().__init__(units, **kwargs)
+    # The bias of the cell is their offset.
+    self._kernel_norm = tf.keras.layers.LayerNormalization(center=False)
+    self._recurrent_norm = tf.keras.layers.LayerNormalization(center=False)
+    self._cell_norm = tf.keras.layers.LayerNormalization()
+
+  def build(self, input_shape: Any) -> None:
+    super().build(input_shape)
+    for norm in (self._kernel_norm, self._recurrent_norm):
+      norm.build([None, 4 * self.units])
+    self._cell_norm.build([None, self.units])
+
+  def call(
+      self,
+      inputs: tf.Tensor,
+      states: types.NestedTensor,
+      training: bool = False,
+  ) -> tuple[tf.Tensor, types.NestedTensor]:
+    output, cell = states
+    sums = (
+        self._kernel_norm(tf.matmul(inputs, self.kernel))
+        + self._recurrent_norm(tf.matmul(output, self.recurrent_kernel))
+        + self.bias
+    )
+    in_gate, forget_gate, candidate, out_gate = tf.split(sums, 4, axis=-1)
+    cell = tf.sigmoid(forget_gate) * cell
+    cell += tf.sigmoid(in_gate) * tf.tanh(candidate)
+    output = tf.sigmoid(out_gate) * tf.tanh(self._cell_norm(cell))
+    return output, [output, cell]
+
+
+@gin.configurable(module='rnd_agents')
+class LayerNormLSTMCore(RecurrentCore):
+  """Long short-term memory with layer normalization (Ba et al., 2016).
+
+      sums = norm(W x) + norm(U output) + bias,   output = o tanh(norm(cell))
+
+  (arXiv 1607.06450, supplementary equations 20 to 22, with one bias.) Features
+  and states of any scale leave the gates in the range where they learn. Its
+  state and biases are those of `LSTMCore`.
+  """
+
+  def __init__(self, units: int = 128, name: str = 'LayerNormLSTMCore'):
+    """Creates the core; `units` is the number of output features."""
+    spec = _state_spec('LayerNormLSTMCore', units)
+    super().__init__(units, (spec, spec), name)
+
+  def _create_cell(self) -> tf.keras.layers.Layer:
+    return _LayerNormLSTMCell(
         self.units,
         kernel_initializer=keras_layers.FreshOrthogonal(),
         recurrent_initializer=keras_layers.FreshOrthogonal(),

@@ -212,7 +212,10 @@ def continuing_weights(
 def bridge_boundary_values(
     values: tf.Tensor, is_boundary: tf.Tensor
 ) -> tf.Tensor:
-  """Replaces the value of each boundary row by that of the next row.
+  """Replaces the value of each boundary row by that of the next episode.
+
+  Several boundary rows may follow each other: padding, as of an agent that
+  waits for the end of its game.
 
   Args:
     values: `V(s_0) .. V(s_T)`, a float tensor [B, T+1].
@@ -221,8 +224,12 @@ def bridge_boundary_values(
   Returns:
     A float tensor [B, T+1]: the values to use with `continuing_weights`.
   """
-  bridged = tf.where(is_boundary, values[:, 1:], values[:, :-1])
-  return tf.concat([bridged, values[:, -1:]], axis=1)
+  is_boundary = tf.pad(tf.cast(is_boundary, tf.int32), [[0, 0], [0, 1]])
+  # Rows of episodes in their order, then the others.
+  rows = tf.argsort(is_boundary, axis=1, stable=True)
+  num_before = tf.cumsum(1 - is_boundary, axis=1, exclusive=True)
+  following = tf.gather(rows, num_before, axis=1, batch_dims=1)
+  return tf.gather(values, following, axis=1, batch_dims=1)
 
 
 def discounted_return_filter(

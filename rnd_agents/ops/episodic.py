@@ -1,12 +1,18 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Novelty within episodes: first visits, elliptical bonuses.
+"""Novelty within episodes: first visits, elliptical bonuses, neighbours.
 
 Rows [B, R] are observations of B environments in their order. For an episode
 that began in an earlier call, a memory holds what it has shown so far.
 """
 
+from collections.abc import Callable
+
+import numpy as np
 import tensorflow as tf
+
+# Distances [B, R, N] of features [B, N, F] and [B, R, F].
+DistanceFn = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
 def first_visits(
@@ -108,6 +114,76 @@ def elliptical_bonuses(
   covariance = tf.where(is_continued, covariance, zero)
   covariance += tf.matmul(kept, kept, transpose_a=True)
   return tf.cast(tf.maximum(bonuses, zero), tf.float32), covariance
+
+
+def nearest_neighbors(
+    features: tf.Tensor,
+    starts: tf.Tensor,
+    counts: tf.Tensor,
+    memory: tf.Tensor,
+    num_neighbors: int,
+    max_rows: int,
+    distance_fn: DistanceFn | None = None,
+) -> tuple[tf.Tensor, tf.Tensor]:
+  """Returns the distances of rows to the nearest of their episode.
+
+  (Badia et al., 2020, arXiv 2002.06038, section 2.)
+
+  Args:
+    features: Floats [B, R, F].
+    starts: Booleans [B, R]: rows that begin an episode.
+    counts: Booleans [B, R]: False for rows that are ignored.
+    memory: float32 [B, N, 1 + F]: features of the running episodes, in their
+      order, behind a column that is 1, or 0 where the entry is unused.
+    num_neighbors: K.
+    max_rows: Number of rows to keep, the newest ones.
+    distance_fn: Distances [B, R, N] from each of N features [B, N, F] to each
+      of R, its second argument; None for `squared_distances`.
+
+  Returns:
+    A tuple (distances [B, R, K] from rows before in the episode, the nearest
+    first and infinite where there are fewer than K, memory [B, M, 1+F] of the
+    episodes of the last rows).
+  """
+  features = tf.cast(features, tf.float32)
+  known = tf.concat([memory[:, :, 1:], features], axis=1)
+  episodes = _episodes(starts)
+  is_known = tf.concat(
+      [
+          # A row sees the memory until an episode begins,
+          tf.equal(episodes, 0)[:, :, tf.newaxis]
+          & (memory[:, tf.newaxis, :, 0] > 0),
+          # and the earlier rows of its own episode.
+          _same_episode_before(episodes) & counts[:, tf.newaxis],
+      ],
+      axis=-1,
+  )
+  distances = (distance_fn or squared_distances)(known, features)
+  distances = tf.where(is_known, distances, np.inf)
+  # At least K columns.
+  distances = tf.pad(
+      distances, [[0, 0], [0, 0], [0, num_neighbors]], constant_values=np.inf
+  )
+  nearest, _ = tf.math.top_k(-distances, num_neighbors)
+  is_continued = tf.equal(episodes[:, -1:], 0)
+  in_last = tf.equal(episodes, episodes[:, -1:])
+  kept = tf.concat(
+      [is_continued & (memory[:, :, 0] > 0), in_last & counts], axis=1
+  )
+  memory = tf.ragged.boolean_mask(
+      tf.concat([tf.ones_like(known[:, :, :1]), known], axis=-1), kept
+  )[:, -max_rows:].to_tensor()
+  return -nearest, memory
+
+
+def squared_distances(known: tf.Tensor, features: tf.Tensor) -> tf.Tensor:
+  """Returns squared distances [B, R, N] of [B, N, F] and [B, R, F]."""
+  distances = (
+      tf.reduce_sum(tf.square(features), -1)[:, :, tf.newaxis]
+      + tf.reduce_sum(tf.square(known), -1)[:, tf.newaxis]
+      - 2.0 * tf.matmul(features, known, transpose_b=True)
+  )
+  return tf.maximum(distances, 0.0)
 
 
 def _episodes(starts: tf.Tensor) -> tf.Tensor:

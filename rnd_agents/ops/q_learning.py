@@ -17,6 +17,7 @@ LAST frame of the episode, or after the frame to bootstrap from.
 """
 
 import numbers
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -183,6 +184,59 @@ def n_step_returns(
     returns = tf.concat([returns, values[:, -1:]], axis=1)
   returns = returns[:, :-1]
   return tf.where(valid, returns, tf.zeros_like(returns))
+
+
+class NStepTransitions(NamedTuple):
+  """Transitions over n steps, each [B, T].
+
+  Attributes:
+    rewards: sums of discounted rewards.
+    discounts: their discounts but for one gamma, which whoever computes a
+      one-step target `rewards + gamma discounts V` multiplies with.
+    ends: int32: numbers of the frames to bootstrap from, 1 to T; t itself where
+      no action was taken.
+  """
+
+  rewards: tf.Tensor
+  discounts: tf.Tensor
+  ends: tf.Tensor
+
+
+def n_step_transitions(
+    rewards: tf.Tensor,
+    discounts: tf.Tensor,
+    is_last: tf.Tensor,
+    discount_factor: float,
+    num_steps: int,
+) -> NStepTransitions:
+  """Joins up to n steps to one, for agents that learn from single transitions.
+
+  They end where those of `n_step_returns` do.
+
+  Args:
+    rewards: Float [B, T].
+    discounts: The environment's, float [B, T].
+    is_last: Whether each frame's step type is LAST, booleans [B, T+1].
+    discount_factor: gamma, a float.
+    num_steps: n, an int from 1.
+  """
+  frames = tf.pad(rewards, [[0, 0], [0, 1]])  # For the shape, [B, T+1].
+
+  def sums(
+      numbers: tf.Tensor, own: tf.Tensor, values: tf.Tensor, gamma: float
+  ) -> tf.Tensor:
+    return n_step_returns(numbers, own, values, is_last, gamma, num_steps)
+
+  nothing, ones = tf.zeros_like(frames), tf.ones_like(frames)
+  lengths = sums(ones[:, 1:], ones[:, 1:], nothing, 1.0)
+  return NStepTransitions(
+      rewards=sums(rewards, discounts, nothing, discount_factor),
+      discounts=tf.math.divide_no_nan(
+          sums(nothing[:, 1:], discounts, ones, discount_factor),
+          discount_factor,
+      ),
+      ends=tf.range(tf.shape(rewards)[1]) + tf.cast(lengths, tf.int32),
+  )
 
 
 def n_step_targets(

@@ -110,9 +110,13 @@ class EpisodeCutter:
     # [B], step type of the newest row.
     self._step_type = np.zeros([0], np.int32)
 
-  def reset(self) -> None:
-    """Drops unfinished episodes; the next rows must be FIRST."""
-    self._step_type[:] = ts.StepType.LAST
+  def reset(self, environments: np.ndarray | slice = slice(None)) -> None:
+    """Drops unfinished episodes; the next rows must be FIRST.
+
+    Args:
+      environments: Booleans [B]: which environments' episodes; all by default.
+    """
+    self._step_type[environments] = ts.StepType.LAST
 
   def __call__(
       self,
@@ -137,7 +141,14 @@ class EpisodeCutter:
         one before.
     """
     states = _flat(_network_state(rows.policy_info))
-    rows = _with_info(rows, episodic)
+    rows = _with_info(rows, episodic).replace(
+        # Padding, which has no row here, may follow the end of an episode.
+        next_step_type=np.where(
+            np.equal(rows.step_type, ts.StepType.LAST),
+            ts.StepType.FIRST,
+            rows.next_step_type,
+        )
+    )
     leaves = _flat(rows)
     known = self._num_rows if self._rings else np.atleast_1d(leaves[0])
     num_environments = len(known)

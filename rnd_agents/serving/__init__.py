@@ -4,5 +4,6 @@
 
 from rnd_agents.serving import batched_policy
 from rnd_agents.serving import policy_server
+from rnd_agents.serving import replay_trainer
 
-__all__ = ['batched_policy', 'policy_server']
+__all__ = ['batched_policy', 'policy_server', 'replay_trainer']

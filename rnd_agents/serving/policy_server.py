@@ -13,6 +13,7 @@
 `ts` is `tf_agents.trajectories.time_step`.
 """
 
+import abc
 from collections.abc import Callable, Iterable, Iterator
 import contextlib
 import threading
@@ -33,20 +34,42 @@ from rnd_agents import ranges
 from rnd_agents import rollout_agent
 from rnd_agents.serving import batched_policy
 
+_LEARNS_IN = ('thread', 'session', 'call')
+
+
+class TrainerOfEach(abc.ABC):
+  """A `train` of `serve_policy` that takes rollouts of each simulator alone.
+
+  For agents with a replay: nothing is lost where simulators differ in speed.
+  """
+
+  @abc.abstractmethod
+  def __call__(self, rollout: trajectory.Trajectory, place: int) -> None:
+    """Trains on a rollout.
+
+    Args:
+      rollout: A `Trajectory` of tensors [1, T+1, ...].
+      place: Its place, below B.
+    """
+
+
+Train = Callable[[trajectory.Trajectory], Any] | TrainerOfEach
+
 
 @contextlib.contextmanager
 def serve_policy(
     agent: tf_agent.TFAgent,
     num_environments: int,
     rollout_length: int,
-    train: Callable[[trajectory.Trajectory], Any] | None = None,
+    train: Train | None = None,
+    learns_in: str = 'thread',
 ) -> Iterator['PolicyServer']:
-  """Serves an agent's `collect_policy`, and trains the agent in a thread.
+  """Serves an agent's `collect_policy`, and trains the agent.
 
   The reported time steps become rollouts like those of a `Collector`: B places
   of T+1 rows, each with consecutive episodes. The first row of a place is the
-  last one of the rollout before, or begins an episode. The agent trains as soon
-  as all B places have T+1 rows.
+  last one of the rollout before, or begins an episode. The agent can train as
+  soon as all B places have T+1 rows.
 
   A simulator that is two rollouts ahead waits while the agent trains. It never
   waits for other simulators: if they are behind, it gets actions without being
@@ -57,8 +80,14 @@ def serve_policy(
     num_environments: B, the simulators that are recorded.
     rollout_length: T.
     train: Function of a rollout, a `Trajectory` of tensors [B, T+1, ...]; None
-      for `agent.train`. An agent with a replay needs one that adds the rollout
-      to the replay and trains.
+      for `agent.train`. Or a `TrainerOfEach`, which trains on the rollout of
+      each place as soon as that has T+1 rows: agents with a replay need one, a
+      `replay_trainer.ReplayTrainer`.
+    learns_in: 'thread': in a thread of its own, beside the simulators.
+      'session': in the thread of the simulator whose report completes a
+      rollout, before it is answered. 'call': only in calls of
+      `PolicyServer.learn`; a simulator that is two rollouts ahead does not wait
+      for one, and is recorded again from its next episode.
 
   Yields:
     A `PolicyServer`.
@@ -69,17 +98,26 @@ def serve_policy(
   """
   sizes = dict(num_environments=num_environments, rollout_length=rollout_length)
   ranges.check(dict.fromkeys(sizes, ranges.COUNT), sizes, 'serve_policy.')
+  if learns_in not in _LEARNS_IN:
+    raise errors.InvalidValue(
+        f'serve_policy.learns_in must be one of {", ".join(_LEARNS_IN)}, got'
+        f' {learns_in!r}.'
+    )
   if train is None:
     _check_agent(agent, **sizes)
     train = common.function(agent.train)
-  server = PolicyServer(agent.collect_policy, train, **sizes)
-  thread = threading.Thread(target=server.learn, daemon=True)
-  thread.start()
+  server = PolicyServer(
+      agent.collect_policy, train, **sizes, learns_in=learns_in
+  )
+  thread = threading.Thread(target=server.run, daemon=True)
+  if learns_in == 'thread':
+    thread.start()
   try:
     yield server
   finally:
     server.close()
-    thread.join()
+    if thread.ident is not None:
+      thread.join()
   server.raise_failure()
 
 
@@ -110,15 +148,17 @@ class PolicyServer:
   def __init__(
       self,
       policy: tf_policy.TFPolicy,
-      train: Callable[[trajectory.Trajectory], Any],
+      train: Train,
       num_environments: int,
       rollout_length: int,
+      learns_in: str = 'thread',
   ):
-    """Creates the server; a thread has to call `learn`."""
+    """Creates the server; arguments as for `serve_policy`."""
     self.policy = batched_policy.BatchedPolicy(policy)
     self.num_env_steps = 0
     self.num_rollouts = 0
     self._train = train
+    self._learns_in = learns_in
     self._places = [_Place(rollout_length + 1) for _ in range(num_environments)]
     self._changed = threading.Condition()  # Guards the next attributes.
     self._is_training = False
@@ -129,33 +169,56 @@ class PolicyServer:
     """Returns a new session, for one simulator in one thread."""
     return Session(self)
 
-  def learn(self) -> None:
+  def run(self) -> None:
     """Trains on each complete rollout, until `close` or a failure."""
+    with contextlib.suppress(errors.RunError):  # Sessions raise it.
+      while True:
+        with self._changed:
+          self._changed.wait_for(lambda: self._is_complete() or self._is_closed)
+        if not self.learn():
+          return
+
+  def learn(self) -> bool:
+    """Trains on the rollout that waits; returns whether there is one.
+
+    Raises:
+      RunError: If training fails, or has failed.
+    """
+    with self._changed:
+      self._changed.wait_for(lambda: not self._is_training)
+      self.raise_failure()
+      if not self._is_complete():
+        return False
+      self._is_training = True
+      rollouts = {
+          i: _stacked(place.take())
+          for i, place in enumerate(self._places)
+          if place.rollout is not None
+      }
     try:
-      while rollout := self._take():
-        self._train(_stacked(map(_stacked, rollout), tf.constant))
+      if isinstance(self._train, TrainerOfEach):
+        for i, rollout in rollouts.items():
+          self._train(_stacked([rollout], tf.constant), i)
+          self.num_rollouts += 1
+      else:
+        self._train(_stacked(rollouts.values(), tf.constant))
         self.num_rollouts += 1
     except Exception as error:  # pylint: disable=broad-exception-caught
       self._failure = error
-    self.close()
-
-  def _take(self) -> list[list[trajectory.Trajectory]] | None:
-    """Waits for a rollout; returns its rows, or None once the server closes."""
-    with self._changed:
-      self._is_training = False
-      self._changed.notify_all()
-      self._changed.wait_for(lambda: self._is_complete() or self._is_closed)
-      if not self._is_complete():
-        return None
-      self._is_training = True
-      self._changed.notify_all()
-      return [place.take() for place in self._places]
+      self.close()
+    finally:
+      with self._changed:
+        self._is_training = False
+        self._changed.notify_all()
+    self.raise_failure()
+    return True
 
   def _is_complete(self) -> bool:
-    return all(place.rollout is not None for place in self._places)
+    needs = any if isinstance(self._train, TrainerOfEach) else all
+    return needs(place.rollout is not None for place in self._places)
 
   def close(self) -> None:
-    """Ends `learn`, after a rollout that is complete, and all answers."""
+    """Ends `run`, after a rollout that is complete, and all answers."""
     with self._changed:
       self._is_closed = True
       self._changed.notify_all()
@@ -189,7 +252,9 @@ class PolicyServer:
     """
 
     def may_continue() -> bool:
-      is_busy = self._is_training or self._is_complete()
+      is_busy = self._is_training or (
+          self._is_complete() and self._learns_in != 'call'
+      )
       return self._is_closed or not (is_busy and place and place.is_full)
 
     with self._changed:
@@ -202,9 +267,12 @@ class PolicyServer:
         )
       self.num_env_steps += not time_step.is_first()
       is_recorded = place is not None and place.arrive(time_step)
-      if self._is_complete():
+      is_complete = self._is_complete()
+      if is_complete:
         self._changed.notify_all()
-      return is_recorded
+    if is_complete and self._learns_in == 'session':
+      self.learn()
+    return is_recorded
 
   def leave(self, place: '_Place', in_episode: bool) -> None:
     """Frees a place; drops its incomplete rollout if an episode is cut off."""

@@ -118,9 +118,14 @@ def without_nan(name: str, values: tf.Tensor) -> tf.Tensor:
 
 
 def refusal_message(error: BaseException) -> str | None:
-  """Returns the message of a failed check in a graph; None for others."""
-  match = re.search(rf'{_REFUSED}[^\]\n]*', str(error))
-  return match and match.group()
+  """Returns the message of a failed check in a graph; None for others.
+
+  Also of `tf.debugging.check_numerics`, by which TF-Agents checks losses.
+  """
+  match = re.search(
+      _REFUSED + r'[^\]\n]*|[^}\n]* : Tensor had [^\n]* values', str(error)
+  )
+  return match and match.group().strip()
 
 
 def _is_good(

@@ -107,14 +107,15 @@ class WandbLogger(loggers.Logger):
     self._run.finish(exit_code=int(state == 'failed'))
 
 
-def _num_rows(root_dir: str, run_id: str) -> int | None:
-  """Returns how many rows W&B's files hold; None if there are no files.
+def _num_rows(root_dir: str, run_id: str) -> int:
+  """Returns how many rows W&B's files hold.
 
-  A start writes a file of its own, with the rows after those of the others.
+  A start writes a file of its own, with the rows after those of the others. A
+  kill may come before W&B has made the first file: then they hold none, however
+  many rows it was given.
   """
-  files = _files(root_dir, run_id)
   steps = [step for step, _ in read_history(root_dir, run_id)]
-  return max(steps, default=-1) + 1 if files else None
+  return max(steps, default=-1) + 1
 
 
 def _files(root_dir: str, run_id: str) -> list[str]:

@@ -156,8 +156,9 @@ class Evaluate(Callback):
         ),
     )
     run.success_rate = run.log.last('eval', 'success_rate')
+    run.return_mean = run.log.last('eval', 'return_mean')
     if self._best is not None:
-      self._best.after_evaluation(run.log.last('eval', 'return_mean'))
+      self._best.after_evaluation(run.return_mean)
     self._pictures.after_evaluation(run, episodes)
 
   def get_state(self) -> Any:

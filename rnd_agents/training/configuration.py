@@ -29,6 +29,7 @@ from rnd_agents.training import gin_values
 _OF_EXECUTION = frozenset({
     'train_eval.num_env_steps',
     'train_eval.stop_at_success_rate',
+    'train_eval.stop_at_return',
     'train_eval.record_video',
     'train_eval.save_policies',
     'train_eval.num_checkpoints',
@@ -64,6 +65,12 @@ _SAFE = _OF_EXECUTION | {
     'create_r2d3_agent.rnd_learning_rate',
     'RNDPPOAgent.gradient_clipping',
     'R2D3Agent.gradient_clipping',
+    'create_curious_agent.rnd_learning_rate',
+    *(
+        f'create_{name}_agent.{setting}'
+        for name in ('dqn', 'sac', 'td3')
+        for setting in ('learning_rate', 'gradient_clipping')
+    ),
 }
 # Arguments that a run passes to `load_environment`, and their settings.
 _INSTEAD = dict(
@@ -197,6 +204,8 @@ def parse_text(text: str, file: str = '') -> Configuration:
           f" %{name} for a macro, '{name}' for a text."
       )
     wrong += f' Line {error.lineno}: {(error.text or "").strip()}'
+  except TypeError as error:
+    wrong = f'The key of a dict is a list or a dict after line {line}: {error}.'
   except (tokenize.TokenError, RecursionError) as error:
     if isinstance(error, RecursionError) or 'nested' in str(error):
       wrong = f'Brackets are nested too deeply after line {line}.'

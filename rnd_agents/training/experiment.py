@@ -78,6 +78,8 @@ class Experiment:
       loses at most that many.
     num_checkpoints: Number of checkpoints that are kept.
     stop_at_success_rate: An evaluation's success rate that ends the run early.
+    stop_at_return: An evaluation's mean return that ends the run early, such as
+      20 in Pong; without `stop_at_success_rate`.
     environment_timeout_s: Seconds after which a constructor, a `render`, a
       `close`, or a step or reset of all environments ends the process with a
       message; None to wait for any time.
@@ -106,6 +108,7 @@ class Experiment:
   checkpoint_interval_iterations: int = 1
   num_checkpoints: int = 3
   stop_at_success_rate: float | None = None
+  stop_at_return: float | None = None
   environment_timeout_s: float | None = 600.0
   record_video: bool = True
   save_policies: bool = True
@@ -147,10 +150,19 @@ class Experiment:
           f'{name}.max_lag_rounds must be 0 or 1, got {self.max_lag_rounds}.'
       )
     ranges.check(
-        dict(stop_at_success_rate=ranges.WITHIN_0_AND_1.or_none()),
+        dict(
+            stop_at_success_rate=ranges.WITHIN_0_AND_1.or_none(),
+            stop_at_return=ranges.FINITE.or_none(),
+        ),
         vars(self),
         f'{name}.',
     )
+    if None not in (self.stop_at_success_rate, self.stop_at_return):
+      raise errors.InvalidValue(
+          f'{name}.stop_at_success_rate = {self.stop_at_success_rate} and'
+          f' stop_at_return = {self.stop_at_return} do not say which of them'
+          ' ends the run: set one of them to None.'
+      )
     for callback in self.callbacks:
       if not isinstance(callback, callbacks_lib.Callback):
         raise errors.InvalidType(
@@ -488,7 +500,8 @@ def _save_policies(run: runs.Run, best: best_policy.BestPolicy) -> None:
     with best.in_place() as is_found:
       if is_found:
         saver.save(run.path('policies', 'best_policy'))
-    saver = policy_saver.PolicySaver(run.agent.collect_policy, batch_size=None)
+    acting = run.config.training.acting_policy(run.agent)
+    saver = policy_saver.PolicySaver(acting, batch_size=None)
     saver.save(run.path('policies', 'collect_policy'))
   renamed = _renamed_keys(run.evaluator.environment)
   if renamed:

@@ -331,6 +331,19 @@ def _read_rows(path: str, num_rows: int) -> Iterator[dict[str, str]]:
     yield {name: text for name, text in row.items() if text}
 
 
+def last_saved(
+    root_dir: str, num_rows: int, phase: str, metric: str
+) -> float | None:
+  """Returns the newest value among the first rows of a run, or None."""
+  path = os.path.join(root_dir, run_files.METRICS_FILE)
+  values = [
+      float(row[metric])
+      for row in _read_rows(path, num_rows)
+      if row['phase'] == phase and metric in row
+  ]
+  return values[-1] if values else None
+
+
 def _text(value: float, digits: int) -> str:
   """Returns a number as text: whole numbers in full, others to some digits."""
   return str(value) if type(value) is int else f'{value:.{digits}g}'

@@ -1,6 +1,6 @@
 # Copyright 2026 The rnd_agents Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Learns from replayed sequences, demonstrations among them: R2D2 and R2D3.
+"""Learns from replayed sequences, demonstrations among them.
 
 A checkpoint holds the replay with its demonstrations and priorities, the parts
 of episodes that are not cut yet and every random generator, so that a resumed
@@ -16,7 +16,7 @@ from absl import logging
 import gin
 import numpy as np
 import tensorflow as tf
-from tf_agents.agents import tf_agent
+from tf_agents.policies import tf_policy
 from tf_agents.trajectories import trajectory as trajectory_lib
 from tf_agents.typing import types
 from tf_agents.utils import common
@@ -25,8 +25,10 @@ from rnd_agents import errors
 from rnd_agents import graph_calls
 from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
+from rnd_agents.agents import replay_agent
 from rnd_agents.collecting import collector
 from rnd_agents.collecting import local
+from rnd_agents.environments import failures
 from rnd_agents.interchange import minari_data
 from rnd_agents.ops import q_learning
 from rnd_agents.replay import demonstrations as demonstration_files
@@ -185,12 +187,13 @@ class ReplayTraining(training.Training):
       environment step.
     pretraining_eval_interval_train_steps: Number of these updates between
       evaluations, each of which ends the run if
-      `train_eval.stop_at_success_rate` is reached; None for no evaluation
-      before the first environment step.
+      `train_eval.stop_at_success_rate` or `stop_at_return` is reached; None for
+      no evaluation before the first environment step.
     replaces_damaged_replay: Whether a resumed run whose replay has lost files
       continues with an empty one, into which demonstrations are read again.
     create_agent: Function of (time step spec, action spec, burn_in_length,
-      collect_epsilon) that returns the agent, such as `create_r2d3_agent`.
+      collect_epsilon) that returns the agent: `create_r2d3_agent`,
+      `create_curious_agent` for SAC, TD3 and DQN, or one like them.
   """
 
   unroll_length: int = 40
@@ -213,8 +216,8 @@ class ReplayTraining(training.Training):
   create_agent: Callable = agent_factory.create_r2d3_agent
 
   remedy = (
-      'Lower create_r2d3_agent.learning_rate, or set'
-      ' R2D3Agent.gradient_clipping'
+      'Lower the learning rate (create_r2d3_agent.learning_rate, or that of'
+      ' another ReplayTraining.create_agent), or set its gradient_clipping'
   )
   is_off_policy = True
 
@@ -282,7 +285,7 @@ class ReplayTraining(training.Training):
 
   def build_agent(
       self, specs: collector.Specs, num_environments: int
-  ) -> tf_agent.TFAgent:
+  ) -> replay_agent.ReplayAgent:
     agent = self.create_agent(
         specs.time_step,
         specs.action,
@@ -299,35 +302,53 @@ class ReplayTraining(training.Training):
       )
     return agent
 
-  def whitened_observations(self, agent: tf_agent.TFAgent) -> Sequence[bool]:
+  def acting_policy(
+      self, agent: replay_agent.ReplayAgent
+  ) -> tf_policy.TFPolicy:
+    return agent.sampled_policy
+
+  def whitened_observations(
+      self, agent: replay_agent.ReplayAgent
+  ) -> Sequence[bool]:
     normalizer = agent.observation_normalizer
     return () if normalizer is None else normalizer.whitened
 
   def build_learner(
-      self, run: runs.Run, agent: tf_agent.TFAgent, name: str = ''
+      self, run: runs.Run, agent: replay_agent.ReplayAgent, name: str = ''
   ) -> 'ReplayLearner':
-    spec = episode_cutter.sequence_spec(
-        agent.collect_data_spec,
-        self.window,
-        agent.collect_policy.policy_state_spec,
-        agent.curiosity.episodic_spec if agent.curiosity is not None else (),
-    )
     seed = int(run.seeds.loop.generate_state(2, np.uint64)[1])
     return ReplayLearner(
         agent,
         run.config.num_environments,
         self,
         prioritized_replay.PrioritizedReplay(
-            spec, seed=[seed, *name.encode()]
+            self.sequence_spec(agent), seed=[seed, *name.encode()]
         ),
-        functools.partial(self._read_demonstrations, run.collector.specs),
+        functools.partial(self.read_demonstrations, run.collector.specs),
         run.checkpoints.parts(f'replay{name}'),
     )
 
-  def _read_demonstrations(
-      self, specs: collector.Specs
+  def sequence_spec(
+      self, agent: replay_agent.ReplayAgent
+  ) -> episode_cutter.Sequence:
+    """Returns the spec of the sequences that an agent learns from."""
+    return episode_cutter.sequence_spec(
+        agent.collect_data_spec,
+        self.window,
+        agent.collect_policy.policy_state_spec,
+        agent.curiosity.episodic_spec if agent.curiosity is not None else (),
+    )
+
+  def read_demonstrations(
+      self, specs: collector.Specs, checks_environment: bool = True
   ) -> list[trajectory_lib.Trajectory]:
-    """Returns the episodes of the files, checked against the environment."""
+    """Returns the episodes of the files.
+
+    Args:
+      specs: Specs that they must fit.
+      checks_environment: Whether they must be of the environment that gin
+        describes.
+    """
     paths = self.demonstrations or ()
     episodes: list[trajectory_lib.Trajectory] = []
     try:
@@ -340,7 +361,9 @@ class ReplayTraining(training.Training):
             demonstration_files.trajectory_spec(
                 specs.time_step.observation, specs.action
             ),
-            check_environment=functools.partial(self._check_environment, path),
+            check_environment=functools.partial(self._check_environment, path)
+            if checks_environment
+            else None,
         )
     except demonstration_files.DemonstrationError as error:
       raise demonstration_files.DemonstrationError(
@@ -383,7 +406,7 @@ class ReplayLearner(loops.Learner):
 
   def __init__(
       self,
-      agent: tf_agent.TFAgent,
+      agent: replay_agent.ReplayAgent,
       num_environments: int,
       config: ReplayTraining,
       replay: prioritized_replay.PrioritizedReplay,
@@ -393,8 +416,8 @@ class ReplayLearner(loops.Learner):
     """Builds the learner; nothing runs and nothing is written yet.
 
     Args:
-      agent: An off-policy agent, such as `R2D3Agent`, with an epsilon [B] that
-        is a variable of its collect policy.
+      agent: An agent such as `R2D3Agent`. An epsilon [B] of its collect policy
+        must be a variable.
       num_environments: B.
       config: How the agent is trained.
       replay: An empty replay.
@@ -412,7 +435,7 @@ class ReplayLearner(loops.Learner):
     self._pretraining_steps = 0  # Done so far.
     self._is_ready = False
     self._infos: list[dict[str, float]] = []  # Metrics of each update.
-    self._epsilon = agent.collect_policy.epsilon
+    self._epsilon: tf.Variable | None = agent.collect_epsilon
     self._floating_variables = loops.floating_variables(agent)
     self._cutter = episode_cutter.EpisodeCutter(
         config.window,
@@ -427,8 +450,8 @@ class ReplayLearner(loops.Learner):
 
   @property
   def environment_variables(self) -> list[tf.Variable]:
-    """The epsilon of each environment."""
-    return [self._epsilon]
+    """The epsilon of each environment, if the agent has one."""
+    return [] if self._epsilon is None else [self._epsilon]
 
   # ---------------------------------------------------------------------------
   # Beginning.
@@ -506,13 +529,17 @@ class ReplayLearner(loops.Learner):
   # Learning.
 
   def explore(self, env_steps: int) -> None:
+    if self._epsilon is None:
+      return
     epsilon = self._config.epsilon_fn(env_steps, self._num_environments)
     if not np.array_equal(self._epsilon.numpy(), epsilon):
       self._epsilon.assign(epsilon)
       self._policy_version += 1
 
-  def begin_episodes(self) -> None:
-    self._cutter.reset()
+  def begin_episodes(
+      self, environments: np.ndarray | slice = slice(None)
+  ) -> None:
+    self._cutter.reset(environments)
 
   def add(
       self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
@@ -605,6 +632,8 @@ class ReplayLearner(loops.Learner):
     info[_AGE] = float(np.sum(ages * is_own) / max(np.sum(is_own), 1))
     # If the agent has not measured it.
     info.setdefault('demonstration_rate', float(np.mean(~is_own)))
+    if new_priorities is None:
+      return info
     new_priorities = new_priorities.numpy()
     if not np.all(np.isfinite(new_priorities)):
       # Not after the iteration, because the replay would refuse them.
@@ -619,7 +648,7 @@ class ReplayLearner(loops.Learner):
       batch: episode_cutter.Sequence,
       probabilities: tf.Tensor,
       table_sizes: tf.Tensor,
-  ) -> tuple[tf.Tensor, tf.Tensor]:
+  ) -> tuple[tf.Tensor, tf.Tensor | None]:
     """Returns scalars of the loss as one tensor, and the new priorities."""
     loss_info = self._agent.train(
         batch.trajectory,
@@ -631,6 +660,14 @@ class ReplayLearner(loops.Learner):
     )
     losses = dict(loss_info.extra._asdict(), loss=loss_info.loss)
     new_priorities = losses.pop('priorities')
+    # The losses of an agent inside of another come before the others.
+    inside = losses.pop('agent', ())
+    if inside:
+      losses = {
+          name: tf.reduce_mean(x)
+          for name, x in inside._asdict().items()
+          if tf.is_tensor(x)
+      } | losses
     self._loss_names = tuple(losses)  # While the graph is traced.
     return (
         tf.stack([tf.cast(x, tf.float32) for x in losses.values()]),
@@ -663,7 +700,8 @@ class ReplayLearner(loops.Learner):
     metrics['replay_sequences'] = sizes['agent']
     if sizes['demonstrations']:
       metrics['demonstration_sequences'] = sizes['demonstrations']
-    metrics['epsilon_mean'] = float(np.mean(self._epsilon.numpy()))
+    if self._epsilon is not None:
+      metrics['epsilon_mean'] = float(np.mean(self._epsilon.numpy()))
     return metrics
 
   def finite(self) -> dict[str, bool]:
@@ -738,19 +776,19 @@ def _stored_states(
   shapes = [leaf.shape.as_list() for leaf in flat_spec]
   stored_shapes = [list(part.shape[1:]) for part in stored]
   if stored and stored_shapes == shapes:
-    logging.log_first_n(
-        logging.INFO,
+    failures.say_once(
+        logging.info,
+        'taken states',
         'Taking the states that were recorded with the demonstrations for'
         ' states of this network.',
-        1,
     )
     return stored
   if stored:
-    logging.log_first_n(
-        logging.WARNING,
+    failures.say_once(
+        logging.warning,
+        ('other states', str(stored_shapes), str(shapes)),
         'The states that were recorded with the demonstrations have shapes %s,'
         ' not %s: states of zeros are taken instead.',
-        1,
         stored_shapes,
         shapes,
     )

@@ -68,9 +68,15 @@ def locked(root_dir: str) -> Iterator[None]:
     root_dir: The run's folder.
 
   Raises:
-    SetupError: If the folder cannot be written, or another process uses it.
+    SetupError: If the folder cannot be written, or read again, or another
+      process uses it.
   """
   path = os.path.join(root_dir, _LOCK_FILE)
+  if set(path) & set('[]\\'):
+    raise errors.SetupError(
+        f'--root_dir={root_dir} has a bracket or a backslash, which TensorFlow'
+        ' takes for a pattern when it reads checkpoints. Choose another folder.'
+    )
   try:
     os.makedirs(root_dir, exist_ok=True)
     # Not truncated: it names the process that holds the lock.

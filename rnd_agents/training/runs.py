@@ -396,6 +396,7 @@ class Run(BaseRun):
     best_policy: Keeps the policy that evaluated best; None if no policies are
       saved.
     success_rate: Success rate of the last evaluation; None if unknown.
+    return_mean: Mean return of the last evaluation; None if there was none.
     workers: Facts of each collecting worker in the last iteration.
   """
 
@@ -407,6 +408,7 @@ class Run(BaseRun):
   loop: loops.Loop = dataclasses.field(init=False)
   best_policy: best_policy_lib.BestPolicy | None = None
   success_rate: float | None = None
+  return_mean: float | None = None
   workers: Sequence[dict[str, float]] = ()
 
   @property
@@ -416,10 +418,13 @@ class Run(BaseRun):
 
   @property
   def is_done(self) -> bool:
-    """Whether all steps are done, or the success rate is reached."""
-    rate, least = self.success_rate, self.config.stop_at_success_rate
-    return super().is_done or (
-        rate is not None and least is not None and rate >= least
+    """Whether all steps are done, or an evaluation was good enough."""
+    return super().is_done or any(
+        value is not None and least is not None and value >= least
+        for value, least in (
+            (self.success_rate, self.config.stop_at_success_rate),
+            (self.return_mean, self.config.stop_at_return),
+        )
     )
 
   def counts(self) -> dict[str, int]:
@@ -461,6 +466,10 @@ class Run(BaseRun):
     """Continues from a snapshot, with the learning rates of the settings."""
     rates = _learning_rates(self.agent)
     super().restore(snapshot)
+    if self.config.stop_at_return is not None:
+      self.return_mean = metrics_log.last_saved(
+          self.root_dir, snapshot.state['rows']['rows'], 'eval', 'return_mean'
+      )
     for optimizer, rate in rates:
       optimizer.learning_rate = rate
 
@@ -478,10 +487,10 @@ class Run(BaseRun):
         raise
       raise self._not_finite(refusal) from error
 
-  def _not_finite(self, reason: Any) -> errors.RunError:
+  def _not_finite(self, reason: Any) -> errors.Diverged:
     """Returns the error of a run whose numbers are not finite."""
     reason = str(reason).rstrip('.')
-    return errors.RunError(
+    return errors.Diverged(
         f'In iteration {self.counters.iteration + 1}, at'
         f' {self.counters.env_steps} environment steps, {reason}.'
         f' {self.checkpoints.kept()} {self.config.training.remedy}, and give'

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tf_agents.agents import tf_agent
+from tf_agents.policies import tf_policy
 
 from rnd_agents import errors
 from rnd_agents.collecting import collector
@@ -84,6 +85,10 @@ class Training(abc.ABC):
       num_environments: The environments of the worker.
     """
     return self.build_agent(specs, num_environments)
+
+  def acting_policy(self, agent: Any) -> tf_policy.TFPolicy:
+    """Returns the collect policy for a batch of any size, to be saved."""
+    return agent.collect_policy
 
   def whitened_observations(self, agent: Any) -> Sequence[bool]:
     """Returns which observations an agent whitens, flat; () for none."""

@@ -14,6 +14,7 @@ import gin
 import numpy as np
 import tensorflow as tf
 from tf_agents.agents import tf_agent
+from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory as trajectory_lib
 from tf_agents.typing import types
@@ -225,6 +226,11 @@ class TwoLevelTraining(training.Training):
         hindsight=hindsight,
         **agents,
     )
+
+  def acting_policy(
+      self, agent: hierarchy.TwoLevelAgent
+  ) -> tf_policy.TFPolicy:
+    return agent.sampled_policy
 
   def build_learner(
       self, run: runs.Run, agent: hierarchy.TwoLevelAgent, name: str = ''

@@ -218,9 +218,8 @@ def _agent_with_memory(kind, core):
 @pytest.mark.parametrize(
     ('kind', 'core', 'greedy'),
     [
-        ('RND-PPO', 'lstm', True),
-        ('RND-PPO', 'gru', False),
-        ('R2D3', 'lstm', False),
+        # Greedy ones of RND-PPO: tests/training/recurrent_run_test.py.
+        ('RND-PPO', 'lstm', False),
         ('R2D3', 'gru', True),
     ],
 )

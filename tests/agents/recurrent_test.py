@@ -13,7 +13,6 @@ from tf_agents.networks import network
 from tf_agents.networks import value_rnn_network
 from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.trajectories import time_step as ts
-from tf_agents.utils import common
 
 from rnd_agents import networks
 from rnd_agents.agents import rollout
@@ -293,6 +292,8 @@ def test_recurrent_networks_of_tf_agents_serve_too(value_net):
       environment,
       nets=_separate_networks(environment, value_net),
       optimizer=tf.keras.optimizers.SGD(0.0),
+      num_epochs=1,
+      num_minibatches=1,
   )
   assert sorted(agent.collect_policy.policy_state_spec) == [
       'actor_network_state', 'value_network_state'
@@ -301,7 +302,7 @@ def test_recurrent_networks_of_tf_agents_serve_too(value_net):
   collect = _collector(environment, agent.collect_policy)
   collect()
   experience = collect()
-  info = common.function(agent.train)(experience).extra
+  info = agent.train(experience).extra
   assert info.clip_fraction == 0
   assert abs(info.approximate_kl) < 1e-7
   # Values from their own stored state: those of one unroll from its start.

@@ -104,7 +104,7 @@ def test_a_recurrent_rollout_that_is_not_finite_changes_nothing():
   )
   agent_test_utils.stir(agent, size=10.0)
   rollout = agent_test_utils.rollout(agent)
-  refuses = _Refusing(agent, agent.train)
+  refuses = _Refusing(agent, agent.train, in_graph=False)
   where = 'place 2', 'step 5'
   refuses(_spoiled(rollout, 'network_state', np.nan), 'network_state', *where)
   # Of an observation that is finite, which nothing need bound.

@@ -16,6 +16,7 @@ from tf_agents.replay_buffers import tf_uniform_replay_buffer
 from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
+from rnd_agents import errors
 from rnd_agents import networks
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_agent
@@ -79,6 +80,11 @@ def test_an_environment_with_a_vector_of_rewards():
   # Half at first.
   distribution = agent.collect_policy.distribution(step).action
   assert distribution.probs_parameter()[0, 1] > 0.8
+
+
+def test_one_value_head_without_a_bonus_is_refused():
+  with pytest.raises(errors.InvalidValue, match='no curiosity'):
+    return_streams.one_value_head(None)
 
 
 def test_one_value_head_for_the_sum_of_reward_and_bonus():
@@ -226,10 +232,7 @@ _UNUSED = (
     'policy_gradient_loss',
     'value_estimation_loss',
     'entropy_regularization_loss',
-    'kl_cutoff_loss',
     'kl_penalty_loss',
-    'adaptive_kl_loss',
-    'update_adaptive_kl_beta',
     'compute_advantages',
     'compute_return_and_advantage',
 )
@@ -249,6 +252,9 @@ def test_no_other_public_method_of_the_parent_is_left_without_an_effect():
   own = {n for n in vars(ppo_agent.PPOAgent) if not n.startswith('_')}
   assert own - set(_UNUSED) == {
       'actor_net',
+      'adaptive_kl_loss',
+      'kl_cutoff_loss',
+      'update_adaptive_kl_beta',
       'l2_regularization_loss',
       'update_observation_normalizer',
       'update_reward_normalizer',

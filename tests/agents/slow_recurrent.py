@@ -93,6 +93,10 @@ class SlowRecurrentAgent(slow_update.SlowAgent):
     logits, _ = self._unrolled()
     return slow_update._log_probability({'logits': logits}, actions)
 
+  def _new_parameters(self, observations):
+    del observations
+    return [dict(logits=self._unrolled()[0])]
+
   # The update.
 
   def train(self, experience, weights=None):
@@ -121,6 +125,9 @@ class SlowRecurrentAgent(slow_update.SlowAgent):
 
   def _logs(self, data, chosen):
     return self._on_chunks(super()._logs, data, chosen)
+
+  def _kls(self, data, chosen):
+    return self._on_chunks(super()._kls, data, chosen)
 
   def _step(self, data, chosen):
     return self._on_chunks(super()._step, data, chosen)

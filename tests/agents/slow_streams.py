@@ -54,6 +54,13 @@ class Settings:
   policy_l2_reg: float = 0.0
   value_function_l2_reg: float = 0.0
   shared_vars_l2_reg: float = 0.0
+  use_gae: bool = True
+  use_td_lambda_return: bool = True
+  initial_adaptive_kl_beta: float = 0.0
+  kl_cutoff_factor: float = 0.0
+  kl_cutoff_coef: float = 1000.0
+  adaptive_kl_target: float = 0.01
+  adaptive_kl_tolerance: float = 0.3
 
   def streams(self):
     """The streams in the order of the value heads."""
@@ -84,6 +91,30 @@ class ThreeStreams(Settings):
         Stream('intrinsic', 0.99, 1.0, True, 'bonus'),
         Stream('goal', 0.95, 1.5, True, 0),
     )
+
+
+def monte_carlo(settings, stream, rewards, values, step_types, discounts):
+  """One environment's discounted returns; the last value ends a cut one."""
+  gamma, returns = stream.discount_factor, np.zeros(len(rewards))
+  following = values[len(rewards)]
+  for t in reversed(range(len(rewards))):
+    if step_types[t] == LAST:
+      if not stream.ends_with_episode:
+        returns[t] = following
+        continue
+      returns[t] = values[t]
+    else:
+      died = discounts[t] == 0
+      if not stream.ends_with_episode:
+        left = settings.intrinsic_termination_discount if died else 1.0
+      elif step_types[t + 1] == LAST:
+        left = float(not died and settings.bootstrap_at_time_limit)
+        following = values[t + 1]
+      else:
+        left = float(not died)
+      returns[t] = rewards[t] + gamma * left * following
+    following = returns[t]
+  return returns
 
 
 class Samples:

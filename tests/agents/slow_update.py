@@ -37,6 +37,7 @@ class SlowAgent:
     self.filter = None
     self.extrinsic_filter = None
     self.advantage_deviation = 0.0
+    self.kl_beta = settings.initial_adaptive_kl_beta
     self._behind_policy = self._behind(self.actor_net, _parameters)
     self._behind_values = self._behind(self.value_net, lambda values: [values])
 
@@ -95,7 +96,7 @@ class SlowAgent:
     values, _ = self.value_net(observations)
     ratio = tf.exp(logs - batch['old_log'])
     most = settings.dual_clip or np.inf
-    epsilon = settings.importance_ratio_clipping
+    epsilon = settings.importance_ratio_clipping or np.inf
     gain = tf.minimum(
         ratio * batch['advantage'],
         tf.minimum(tf.maximum(ratio, 1 - epsilon), 1 + epsilon)
@@ -121,6 +122,12 @@ class SlowAgent:
       terms[stream.name] = settings.value_pred_loss_coef * tf.reduce_mean(
           weight * error
       )
+    if settings.initial_adaptive_kl_beta or settings.kl_cutoff_factor:
+      kl = tf.reduce_mean(weight * self._kl_divergences(batch))
+      over = kl - settings.kl_cutoff_factor * settings.adaptive_kl_target
+      terms['penalty'] = self.kl_beta * kl
+      if settings.kl_cutoff_factor:
+        terms['penalty'] += settings.kl_cutoff_coef * tf.maximum(over, 0) ** 2
     ratio = ratio.numpy()
     figures = {
         'mean_entropy': np.mean(entropies),
@@ -128,6 +135,22 @@ class SlowAgent:
         'kl': np.mean(ratio - 1 - np.log(ratio)),
     }
     return terms, figures
+
+  def _kl_divergences(self, batch):
+    """KL(old, new), [M]: sums over the leaves of the action."""
+    observations = tf.nest.map_structure(self._inputs, batch['observation'])
+    return sum(
+        _kl(old, new)
+        for old, new in zip(
+            batch['old_parameters'],
+            self._new_parameters(observations),
+            strict=True,
+        )
+    )
+
+  def _new_parameters(self, observations):
+    distributions, _ = self.actor_net(observations)
+    return [_leaf(d.parameters) for d in tf.nest.flatten(distributions)]
 
   def _l2_loss(self):
     settings = self.settings
@@ -190,6 +213,14 @@ class SlowAgent:
       return np.mean(np.exp(change) - 1 - change)
 
     steps = self._steps(data, samples)
+    if self.kl_beta:
+      kls = self._kls(data, samples)
+      target = self.settings.adaptive_kl_target
+      tolerance = self.settings.adaptive_kl_tolerance
+      if np.mean(kls) < (1 - tolerance) * target:
+        self.kl_beta /= 1.5
+      if np.mean(kls) > (1 + tolerance) * target:
+        self.kl_beta *= 1.5
     num_halvings = 0
     if self.settings.target_kl is not None:
       num_halvings = self._shorten(policy, before, kl)
@@ -292,22 +323,33 @@ class SlowAgent:
     sources = {'reward': rewards, 'bonus': intrinsic_rewards}
     if rewards.ndim == 3:
       sources.update(enumerate(np.moveaxis(rewards, -1, 0)))
-    streams = [
-        np.stack([
-            slow_streams.gae(settings, stream, *of_environment)
-            for of_environment in zip(
-                sources[stream.source],
-                values[..., head],
-                step_types,
-                discounts,
-                strict=True,
-            )
-        ])
-        for head, stream in enumerate(settings.streams())
-    ]
+
+    def of_streams(estimate):
+      return [
+          np.stack([
+              estimate(settings, stream, *of_environment)
+              for of_environment in zip(
+                  sources[stream.source],
+                  values[..., head],
+                  step_types,
+                  discounts,
+                  strict=True,
+              )
+          ])
+          for head, stream in enumerate(settings.streams())
+      ]
+
+    estimates = of_streams(slow_streams.gae)
+    returns = np.stack(estimates, -1) + values[:, :-1]
+    if not (settings.use_gae and settings.use_td_lambda_return):
+      returns = np.stack(of_streams(slow_streams.monte_carlo), -1)
+    if not settings.use_gae:
+      estimates = np.moveaxis(returns - values[:, :-1], -1, 0)
     advantages = sum(
         stream.coefficient * advantages * (explores or stream.source != 'bonus')
-        for stream, advantages in zip(settings.streams(), streams, strict=True)
+        for stream, advantages in zip(
+            settings.streams(), estimates, strict=True
+        )
     )
     if settings.normalize_advantages:
       kept = advantages[step_types[:, :-1] != slow_streams.LAST]
@@ -326,7 +368,7 @@ class SlowAgent:
     return dict(
         experience=experience,
         advantage=advantages,
-        returns=np.stack(streams, -1) + values[:, :-1],
+        returns=returns,
         old_values=values[:, :-1],
         old_log=old_log.numpy(),
         bonus=bonus,
@@ -345,7 +387,16 @@ class SlowAgent:
         {name: pick(data[name]).astype(np.float32) for name in names},
         observation=tf.nest.map_structure(pick, experience.observation),
         action=tf.nest.map_structure(pick, experience.action),
+        old_parameters=[
+            {name: pick(x) for name, x in _leaf(parameters).items()}
+            for parameters, _ in _old_distributions(experience)
+        ],
     )
+
+  def _kls(self, data, chosen):
+    """KL(old, new) under the weights of now, times the weights of rows."""
+    batch = self._batch(data, chosen)
+    return (batch['weight'] * self._kl_divergences(batch)).numpy()
 
   def _logs(self, data, chosen):
     """Log probabilities of the actions under the weights of now."""
@@ -421,6 +472,26 @@ def _log_probability(parameters, action):
   logs = -0.5 * distance**2 - tf.math.log(scale) - 0.5 * np.log(2 * np.pi)
   entropy = 0.5 + 0.5 * np.log(2 * np.pi) + tf.math.log(scale)
   return logs, entropy
+
+
+def _leaf(parameters):
+  """The tensors of categorical or normal parameters."""
+  if 'distribution' in parameters:
+    parts = parameters['distribution']
+    return _leaf(getattr(parts, 'parameters', parts))
+  if parameters.get('logits') is not None:
+    return dict(logits=parameters['logits'])
+  return dict(loc=parameters['loc'], scale=parameters['scale'])
+
+
+def _kl(old, new):
+  """KL(old, new), [M], of categorical or normal parameters."""
+  if 'logits' in old:
+    logs, new_logs = map(tf.nn.log_softmax, (old['logits'], new['logits']))
+    return tf.reduce_sum(tf.exp(logs) * (logs - new_logs), axis=-1)
+  square = old['scale'] ** 2 + (old['loc'] - new['loc']) ** 2
+  kl = tf.math.log(new['scale'] / old['scale'])
+  return tf.reduce_sum(kl + square / (2 * new['scale'] ** 2) - 0.5, axis=-1)
 
 
 def _parameters(distributions):

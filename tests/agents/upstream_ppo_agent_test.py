@@ -19,7 +19,6 @@ from tf_agents.agents.ppo import ppo_agent
 
 from rnd_agents.agents import return_streams
 from rnd_agents.agents import rnd_ppo_agent
-from rnd_agents.agents import rnd_ppo_arguments
 from rnd_agents.agents import rollout
 from rnd_agents.curiosity import curiosity
 from rnd_agents.curiosity import random_network_distillation
@@ -54,12 +53,12 @@ def _create_agent(
     discount_factor=0.99,
     **settings,
 ):
-  """`PPOAgent(...)`: one stream, in which RND pays nothing but learns.
-
-  What RND-PPO decides itself, such as `use_gae`, is left out.
-  """
-  for name in rnd_ppo_arguments.FIXED_PPO_ARGUMENTS:
-    settings.pop(name, None)
+  """`PPOAgent(...)`: one stream, in which RND pays nothing but learns."""
+  if not (
+      settings.get('kl_cutoff_factor', 0) * settings.get('kl_cutoff_coef', 1)
+      or settings.get('initial_adaptive_kl_beta')
+  ):  # Refused, for it has no effect.
+    settings.pop('adaptive_kl_target', None)
   rnd = random_network_distillation.RandomNetworkDistillation(
       time_step_spec.observation,
       *factory.create_rnd_networks(
@@ -159,7 +158,7 @@ _METHODS = dict(
             values[:, :-1],
             values[:, -1],
             discounts,
-            agent._lambda * discounts,
+            agent._return_streams._lambda * discounts,
         )
     ),
 )
@@ -168,14 +167,11 @@ _METHODS = dict(
 # What the error says of those of upstream's statements that do not hold; by the
 # name of the test without its parameters. docs/rnd_ppo.md explains them.
 _REFUSED = {
-    'testAdaptiveKlLoss': 'adaptive_kl_loss has no effect',
     'testComputeAdvantagesNoGae': 'Mismatched elements',
-    'testKlCutoffLoss': 'kl_cutoff_loss has no effect',
     'testKlPenaltyLoss': 'kl_penalty_loss has no effect',
     'testRNNTrain': 'Rewards may be up to 1e+15 in size',
     'testSequencePreprocess': 'compute_return_and_advantage has no effect',
     'testSequencePreprocessNotBatched': 'Mismatched elements',
-    'testUpdateAdaptiveKlBeta': 'update_adaptive_kl_beta has no effect',
 }
 
 

@@ -97,6 +97,7 @@ def test_one_step_on_all_rows_is_that_of_the_whole_rollout():
       update_normalizers_in_train=False,
       normalize_advantages=True,
       gradient_clipping=0.2,
+      initial_adaptive_kl_beta=0.5,
   )
   whole = agent_test_utils.build_agent(**settings)
   by_rows = agent_test_utils.build_agent(
@@ -127,7 +128,9 @@ def test_one_step_on_all_rows_is_that_of_the_whole_rollout():
 
 
 def test_a_minibatch_of_padding_alone_changes_nothing():
-  agent = agent_test_utils.build_agent(**FOR_LEARNER)
+  agent = agent_test_utils.build_agent(
+      initial_adaptive_kl_beta=0.5, **FOR_LEARNER
+  )
   rows = _flat(agent.preprocess_sequence(agent_test_utils.rollout(agent)))
   # The boundary within the first environment, and its last row.
   nothing = tf.nest.map_structure(lambda x: tf.gather(x, [3, 8]), rows)

@@ -103,7 +103,7 @@ def test_deep_sea_from_the_gin_file_to_r2d3(tmp_path):
   with gin.config_scope('train'):
     environment = loaders.load_environment(num_environments=1, seed=None)
   training = experiment.Experiment('').training
-  (episode,) = training._read_demonstrations(local.specs_of(environment))
+  (episode,) = training.read_demonstrations(local.specs_of(environment))
   environment.close()
   assert episode.reward.sum() == pytest.approx(0.99, abs=1e-6)
   np.testing.assert_array_equal(episode.step_type, [0, 1, 1, 1, 1, 1, 1, 2])

@@ -33,6 +33,7 @@ def test_one_value_head():
   agent = _agent(
       'RNDPPOAgent.streams = @one_value_head',
       'create_networks.num_values = 1',
+      'create_rnd_ppo_agent.curiosity_fn = None',  # As operative_config.gin.
       'one_value_head.bonus_weight = 0.25',
   )
   (stream,) = agent.streams

@@ -133,9 +133,9 @@ def test_counts_solve_deep_sea_in_rnd_ppo():
   assert counts.variables[0].numpy().sum() > 500
 
 
-def test_counts_solve_deep_sea_in_r2d3():
-  tf.keras.utils.set_random_seed(0)
+def test_counts_pay_for_what_r2d3_replays():
   env = _deep_sea()
+  counts = Counts()
   agent = agents.R2D3Agent(
       env.time_step_spec(),
       env.action_spec(),
@@ -143,28 +143,29 @@ def test_counts_solve_deep_sea_in_r2d3():
           env.observation_spec(), env.action_spec()
       )._asdict(),
       optimizer=tf.keras.optimizers.Adam(1e-3),
-      curiosity=Counts(),
+      curiosity=counts,
       discount_factor=0.99,
-      target_update_period_train_steps=50,
-      collect_epsilon=0.05,
+      collect_epsilon=1.0,
       train_step_counter=tf.Variable(0, dtype=tf.int64),
   )
   agent.initialize()
   assert agent.optimizers == [agent._optimizer]
-  buffer, collect = _collector(env, agent, 2_000, agent.update_statistics)
-  collect(50)
-  batches = iter(buffer.as_dataset(sample_batch_size=64, num_steps=SIZE + 1))
-  train = common.function(agent.train)
-
-  def iterate():
-    for _ in range(20):
-      collect(4)
-      info = train(next(batches)[0]).extra
-    assert info.rnd_loss == 0
-    assert info.bonus_mean > 0
-
-  # Of 24 seeds the slowest took 58 iterations, the median 21.
-  assert _is_solved_within(200, agent, iterate)
+  length = 2 * SIZE + 2
+  buffer, collect = _collector(env, agent, length, agent.update_statistics)
+  collect(length)
+  experience = buffer.gather_all()
+  info = agent.train(experience).extra
+  assert info.rnd_loss == 0
+  steps = ~experience.is_boundary().numpy()[:, :-1]
+  cells = experience.observation.numpy().reshape([NUM_ENVS, length, -1])
+  places = 2 * cells.argmax(-1) + experience.action.numpy()
+  visits = np.bincount(places[:, :-1][steps], minlength=2 * SIZE * SIZE)
+  bonus = 1 / np.sqrt(1 + visits[places[:, :-1]])
+  deviation = 1 / counts.normalize_bonus(tf.constant(1.0))
+  np.testing.assert_allclose(
+      info.bonus_mean, bonus[steps].mean() / deviation, rtol=1e-5
+  )
+  assert deviation > 1
 
 
 def _rows(step_types, observations):

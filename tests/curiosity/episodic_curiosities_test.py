@@ -6,18 +6,13 @@ import gin
 import numpy as np
 import pytest
 import tensorflow as tf
-from tf_agents.specs import tensor_spec
-from tf_agents.trajectories import time_step as ts
 
 from rnd_agents import curiosity
 from rnd_agents import errors
 from rnd_agents.curiosity import episodic_memory
 from tests.curiosity import random_rollouts
 
-_SPECS = (
-    ts.time_step_spec(random_rollouts.OBSERVATION_SPEC),
-    tensor_spec.BoundedTensorSpec([], tf.int64, 0, 2),
-)
+_SPECS = random_rollouts.SPECS
 of_trajectory = curiosity.Transitions.of_trajectory
 
 
@@ -121,6 +116,54 @@ def test_e3b_equals_a_loop(in_graph):
       np.testing.assert_allclose(bonus[b, t], expected, rtol=2e-4)
       covariances[b] += np.outer(f, f)
     update(transitions)
+
+
+@pytest.mark.parametrize('in_graph', [False, True])
+def test_neighbor_bonus_equals_a_loop(in_graph):
+  tf.keras.utils.set_random_seed(0)
+  gin.bind_parameter('InverseModel.num_features', 5)
+  gin.bind_parameter('NeighborBonus.num_neighbors', 3)
+  gin.bind_parameter('NeighborBonus.max_rows', 4)
+  # So that some rows are like too many others, and pay nothing.
+  gin.bind_parameter('NeighborBonus.max_similarity', 1.5)
+  module = curiosity.create_ngu_episodic(*_SPECS)
+  bonus_of = _compiled(module.bonus, in_graph)
+  update = _compiled(module.update_statistics, in_graph)
+
+  def features(place):
+    f = module.model.features(tf.constant(place[np.newaxis]))
+    return f.numpy()[0].astype(np.float64)
+
+  remembered, all_distances, paid = {}, [], []
+  for transitions in _rollouts(3):
+    bonus = bonus_of(transitions).numpy()
+    within = {b: [] for b in range(len(bonus))}  # Of this rollout.
+    nearest = {}
+    for b, t, begins, place, following in random_rollouts.by_environment(
+        transitions
+    ):
+      if begins:
+        remembered[b], within[b] = [], [features(place)]
+      f = features(following)
+      # The memory forgets between calls alone.
+      nearest[b, t] = sorted(
+          np.sum((f - g) ** 2) for g in remembered[b] + within[b]
+      )[:3]
+      within[b].append(f)
+      all_distances += nearest[b, t]
+    mean = np.mean(all_distances)
+    for (b, t), distances in nearest.items():
+      kernels = [
+          1e-3 / (max(d / mean - 8e-3, 0) + 1e-3) for d in distances
+      ]
+      similarity = np.sqrt(sum(kernels)) + 1e-3
+      expected = 0 if similarity > 1.5 else 1 / similarity
+      np.testing.assert_allclose(bonus[b, t], expected, rtol=2e-3)
+      paid.append(expected > 0)
+    for b, rows in within.items():
+      remembered[b] = (remembered[b] + rows)[-4:]
+    update(transitions)
+  assert 0.3 < np.mean(paid) < 0.99
 
 
 def _created(name):

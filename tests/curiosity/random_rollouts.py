@@ -4,10 +4,15 @@
 
 import numpy as np
 import tensorflow as tf
+from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 
 OBSERVATION_SPEC = tf.TensorSpec([3], tf.float32)
+SPECS = (
+    ts.time_step_spec(OBSERVATION_SPEC),
+    tensor_spec.BoundedTensorSpec([], tf.int64, 0, 2),
+)
 NUM_PLACES = 6
 
 

@@ -20,7 +20,9 @@ import sys
 from typing import NamedTuple
 
 import gymnasium
+import tensorflow as tf
 
+from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from tests import source_tree
 
@@ -137,6 +139,21 @@ def shorten_runs(monkeypatch, **more) -> None:
     return parse(files, [*bindings, *(f'{k} = {v}' for k, v in short.items())])
 
   monkeypatch.setattr(gin_files, 'parse', parse_shortened)
+  run_eagerly(monkeypatch)
+
+
+def run_eagerly(monkeypatch) -> None:
+  """Makes runs trace nothing, which takes longer than their few steps."""
+  run = experiment.run
+
+  def run_without_graphs(*args):
+    tf.config.run_functions_eagerly(True)
+    try:
+      return run(*args)
+    finally:
+      tf.config.run_functions_eagerly(False)
+
+  monkeypatch.setattr(experiment, 'run', run_without_graphs)
 
 
 def run_python(code: str, where: str, **names) -> dict:

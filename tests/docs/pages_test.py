@@ -38,8 +38,10 @@ _PROGRAMS = {
         plot='rnd_agents.plotting.__main__',
         report='rnd_agents.plotting.report',
         settings='train.settings',
+        share='train.share',
         sweep='train.sweep',
         train='train.train_eval',
+        tune='train.tune',
     ).items()
 } | {'rnd-collect-demos': 'train.collect_demos'}
 
@@ -200,8 +202,9 @@ def test_names_of_other_libraries_are_all_on_their_page():
   gin.clear_config()
 
 
-def test_rewards_off(folder_of, tmp_path):
+def test_rewards_off(folder_of, tmp_path, monkeypatch):
   folder_of('docs/rewards_off.md')
+  pages.run_eagerly(monkeypatch)
   short = {
       **pages.SHORT,
       'train_eval.num_env_steps': 128,

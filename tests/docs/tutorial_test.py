@@ -58,6 +58,7 @@ def test_tutorial(tmp_path, monkeypatch, capsys):
   pytest.importorskip('imageio_ffmpeg')
   registered = pages.registered()
   pages.write_files(_PAGE, tmp_path, monkeypatch)
+  pages.run_eagerly(monkeypatch)
   shown = []
   for block in pages.blocks(_PAGE):
     if block.language == 'sh' and block.comment.get('run'):

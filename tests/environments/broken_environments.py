@@ -25,7 +25,7 @@ class Sound(gymnasium.Env):
     self.steps += 1
     self.place += 0.2 * (2 * int(action) - 1) + self.np_random.normal(0, 0.05)
     terminated = bool(abs(self.place) > 1)
-    truncated = self.steps >= LIMIT
+    truncated = self.steps >= LIMIT and not terminated
     return self.observation(), self.reward(), terminated, truncated, {}
 
   def observation(self):
@@ -276,9 +276,10 @@ class LimitAsBoth(Sound):
   """Sets both flags at its limit, as ViZDoom does."""
 
   def step(self, action):
-    observation, reward, _, truncated, info = super().step(action)
+    observation, reward, _, _, info = super().step(action)
     self.place = np.clip(self.place, -1, 1)
-    return observation, reward, truncated, truncated, info
+    at_limit = self.steps >= LIMIT
+    return observation, reward, at_limit, at_limit, info
 
 
 # --------------------------------------------------------------------- seeds

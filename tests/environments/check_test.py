@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for check: each rule has an environment that breaks it."""
 
+import copy
 import functools
 import inspect
 import re
@@ -119,6 +120,13 @@ def test_misfits_name_entry_and_reason(value, expected):
   assert len(found) == len(expected)
   for sentence, pattern in zip(found, expected):
     assert re.search(pattern, sentence)
+
+
+def test_keys_of_several_types():
+  nest = {'a': np.float32([1, np.nan]), 3: ([1, 2], {2: 'x'})}
+  assert environment_rules.equal(nest, copy.deepcopy(nest))
+  for other in ({'a': nest['a']}, dict(nest, a=1.0), {**nest, 3: ([1, 3], {})}):
+    assert not environment_rules.equal(nest, other)
 
 
 def _examine(env_fn, tries_agent=False, **kwargs):

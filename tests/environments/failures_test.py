@@ -107,7 +107,7 @@ def test_a_failure_names_the_environment(vectorization, how, message):
     assert 'in _fail' in failure.traceback_text
     assert 'raise ' in str(failure) and __file__ in str(failure)
   env.close()
-  assert time.monotonic() - start_s < 6.0
+  assert time.monotonic() - start_s < 60.0  # It hangs for 600.
   for process in getattr(env.gymnasium_vector_env, 'processes', ()):
     assert not process.is_alive()
 
@@ -160,12 +160,12 @@ def test_a_worker_that_hangs_outside_of_steps(hang):
 
   thread = threading.Thread(target=run, daemon=True)
   thread.start()
-  thread.join(8.0)
+  thread.join(60.0)
   assert not thread.is_alive()
   assert caught[0].environment_index == FAILING
   assert 'no answer from worker(s) [1] within 1.5 s' in str(caught[0])
   env.close()
-  assert time.monotonic() - start_s < 8.0
+  assert time.monotonic() - start_s < 60.0
 
 
 class DiesWhenMade(Fragile):
@@ -235,6 +235,7 @@ class NotMade(Fragile):
 @pytest.mark.parametrize('vectorization, error, everywhere', [
     ('sync', FileNotFoundError('no map'), True),
     ('sync', SystemExit('no map'), True),
+    ('sync', StopIteration('no map'), True),
     ('async', FileNotFoundError('no map'), True),
     ('async', OSError('no map'), False),
     ('async', SystemExit('no map'), False),
@@ -432,6 +433,11 @@ def test_a_timeout_is_counted_in_seconds_of_waiting(num_empty, has_answered):
   workers._pollers = [types.SimpleNamespace(poll=poll)]
   assert workers._poll_pipe_envs() == has_answered
   assert sum(waited_ms) == 4000
+  # In a process that was forked, where its copy is collected.
+  workers._owner = 0
+  workers.close_extras(terminate=True)
+  workers._owner = os.getpid()
+  assert all(process.is_alive() for process in workers.processes)
   workers.close()
 
 

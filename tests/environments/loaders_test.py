@@ -7,6 +7,7 @@ import sys
 import types
 
 import gin
+import gym
 import gymnasium
 from gymnasium.envs.classic_control import mountain_car
 import numpy as np
@@ -121,9 +122,35 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
   assert len(runs[0][2]) == 9
 
 
+def _made_with(**attributes):
+  def make():
+    env = deep_sea.DeepSeaEnv()
+    vars(env).update(attributes)
+    return env
+
+  return make
+
+
+_NAN_BOX = gymnasium.spaces.Box(-1, 1, (2,))
+_NAN_BOX.low = np.float32([np.nan, -1])
+
+
 @pytest.mark.parametrize('kwargs, message', [
+    (dict(env=_made_with(action_space=4)), 'action_space.* Space but .*int'),
+    (dict(env=_made_with(observation_space=None), vectorization='async'),
+     'observation_space.* Space but .*NoneType'),
+    (dict(env=_made_with(observation_space=gym.spaces.Discrete(3))),
+     'observation_space.* Space but gym.spaces'),
+    (dict(env=_made_with(observation_space=gymnasium.spaces.Dict(a=_NAN_BOX))),
+     'observation_space/a.* NaN or crossed'),
+    (dict(env=_made_with(
+        observation_space=gymnasium.spaces.Box(0, 255, (4, 4, 3), np.uint8)),
+          wrappers=[functools.partial(
+              gymnasium.wrappers.RescaleObservation, min_obs=0, max_obs=1)]),
+     'uint8, which .*DtypeObservation'),
     (dict(env='CartPole-v1', num_environments=0), 'num_environments .*not 0'),
     (dict(env='CartPole-v1', num_environments=-2), 'not -2'),
+    (dict(env='CartPole-v1', num_environments=100_001), 'num_eval_episodes'),
     (dict(env='CartPole-v1', max_episode_steps=0), 'max_episode_steps .*not 0'),
     (dict(env='CartPole-v1', vectorization='threads'),
      "one of .*'async'.*, not 'threads'"),
@@ -136,13 +163,16 @@ def test_the_vectorizations_agree(vectorizations, is_windy):
      "CartPole-v1 does not take {'sise': 0}"),
     (dict(env='CartPole-v1', env_kwargs=lambda place: {},
           vectorization='vector_entry_point'), 'vector_entry_point'),
+    (dict(env='CartPole-v1', env_kwargs=lambda place: place),
+     r'env_kwargs must return a dict .*\[0\]'),
     (
         dict(env='LunarLander-v2'),
         r'LunarLander-v3, of which Gymnasium says: v3: .*wind',
     ),
     (dict(env='deepsea-v3'), 'Similar ids: rnd_agents/DeepSea-v0'),
     (dict(env='NetHackScore-v0'), "'NetHackScore-v0'. Import"),
-    (dict(env='tests.environments.known:NoSuchClass'), 'Unknown'),
+    (dict(env='tests.environments.known:NoSuchClass'),
+     "Unknown .*'NoSuchClass'. The module tests.environments.known neither"),
     (dict(env=deep_sea.DeepSeaEnv()), 'callable, not DeepSeaEnv'),
     (dict(env=lambda: 3), 'must return a gymnasium.Env.* int'),
     (dict(env=deep_sea.DeepSeaEnv, vectorization='vector_entry_point'),
@@ -279,6 +309,28 @@ def test_packages_that_may_register_an_id(monkeypatch, packages, words):
   for word in words:
     assert word in str(caught.value)
   assert 'other' not in str(caught.value) and 'Similar' not in str(caught.value)
+
+
+def _mujoco_in_parts():
+  try:
+    raise ImportError("its core bindings ('mujoco-core') are missing")
+  except ImportError as error:
+    raise gymnasium.error.DependencyNotInstalled('Not installed.') from error
+
+
+def _enumerations_of_robotics():
+  path = '/x/gymnasium_robotics/utils/mujoco_utils.py'
+  exec(compile('assert False', path, 'exec'))
+
+
+@pytest.mark.parametrize('env, advice', [
+    (_mujoco_in_parts, 'pip uninstall -y mujoco mujoco-core'),
+    (_enumerations_of_robotics, 'fails with MuJoCo 3.12.0.*"mujoco<3.12"'),
+])
+def test_versions_of_mujoco_that_do_not_work(monkeypatch, env, advice):
+  monkeypatch.setattr(failures.metadata, 'version', {'mujoco': '3.12.0'}.get)
+  with pytest.raises(failures.EnvironmentSetupError, match=advice):
+    loaders.load_environment(env)
 
 
 @pytest.mark.parametrize('vectorization', ['sync', 'async'])

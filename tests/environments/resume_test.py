@@ -129,7 +129,7 @@ def test_resumed_equals_unbroken(name, vectorization):
         env, NUM_ENVIRONMENTS, seed=3, vectorization=vectorization
     )
 
-  check_resumed(make, num_steps=600, num_after=300, saves=2)
+  check_resumed(make, num_steps=300, num_after=150, saves=2)
 
 
 def test_resumed_before_a_life_is_lost():

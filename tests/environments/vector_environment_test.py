@@ -4,6 +4,7 @@
 
 import functools
 
+import gin
 from gymnasium import spaces
 from gymnasium import vector
 import numpy as np
@@ -19,6 +20,7 @@ from rnd_agents.environments import failures
 from rnd_agents.environments import infos
 from rnd_agents.environments import loaders
 from rnd_agents.environments import vector_environment
+from rnd_agents.environments import wrappers
 from tests import environments_for_tests
 from tests.environments import known
 
@@ -251,7 +253,6 @@ def test_the_name_of_a_mask_stays_a_mask():
     ({'time_steps': '12:00'}, {}),
 ])
 def test_infos_that_may_mean_something_else(caplog, info, expected):
-  failures._said.clear()
   env = loaders.load_environment(
       environments_for_tests.Steps,
       2,
@@ -269,7 +270,6 @@ def test_infos_that_may_mean_something_else(caplog, info, expected):
 
 
 def test_an_info_that_is_ignored_is_mentioned_once(caplog):
-  failures._said.clear()
   env = loaders.load_environment(
       environments_for_tests.Steps,
       2,
@@ -581,3 +581,55 @@ def test_integers_that_the_type_of_the_space_would_cut(vectorization):
   with pytest.raises(failures.EnvironmentFailure, match='266.*cannot hold it'):
     env.step(np.zeros(2, int))
   env.close()
+
+
+class _Ranged(known.ScriptedEnv):
+  reward_range = (1, 5)
+
+  def __init__(self):
+    super().__init__([3])
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'bounds'),
+    [
+        ({}, (0, 5)),
+        ({'max_episode_steps': 2, 'vectorization': 'async'}, (0, 5)),
+        ({'action_repeat': 2}, None),
+        ({'reward_fn': lambda r: 2 * r}, None),
+        ({'reward_fn': wrappers.sign_of_reward}, (-1, 1)),
+    ],
+)
+def test_rewards_have_the_bounds_that_are_known(arguments, bounds):
+  env = loaders.load_environment(_Ranged, **arguments)
+  spec = env.reward_spec()
+  found = (spec.minimum, spec.maximum) if hasattr(spec, 'minimum') else None
+  assert found == bounds and env.reset().reward == 0
+  env.close()
+
+
+@pytest.mark.parametrize(
+    ('told', 'bounds'),
+    [
+        (None, None),
+        ((0, None), None),
+        ((1, 0), None),
+        ((np.zeros(2), np.ones(2)), None),
+        ((-1e300, 1e300), None),
+        ((-1e300, 2.0), (-float(np.finfo(np.float32).max), 2)),
+    ],
+)
+def test_a_range_of_rewards_that_tells_nothing_is_no_error(told, bounds):
+  env = loaders.load_environment(
+      lambda: type('Told', (_Ranged,), dict(reward_range=told))()
+  )
+  spec = env.reward_spec()
+  found = (spec.minimum, spec.maximum) if hasattr(spec, 'minimum') else None
+  assert found == bounds and env.reset().reward == 0
+  env.close()
+
+
+def test_a_reward_function_of_a_gin_file_has_its_bounds():
+  gin.parse_config('load_environment.reward_fn = @sign_of_reward')
+  env = loaders.load_environment(_Ranged)
+  assert env.reward_spec().minimum == -1

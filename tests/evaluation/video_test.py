@@ -169,6 +169,9 @@ def test_rendering_environment_keeps_what_gin_binds():
   environment.close()
   with pytest.raises(video.RecordingError, match='render_mode=rgb_array'):
     video.rendering_environment(None, env='rnd_agents/DeepSea-v0')
+  gin.bind_parameter('load_environment.num_agents', 2)
+  with pytest.raises(video.RecordingError, match='num_agents.*record_video'):
+    video.rendering_environment()
 
 
 @pytest.mark.parametrize('length', [3, 8, 9, 40, 100])

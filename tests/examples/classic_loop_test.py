@@ -71,10 +71,16 @@ def test_trains_saves_and_goes_on(tmp_path, monkeypatch):
   actions = first.policy.action(states).action
   np.testing.assert_array_equal(saved.action(states, ()).action, actions)
 
-  second, metrics = classic_loop.train(tmp_path, 4, **small)
+  second, metrics = classic_loop.train(tmp_path, 3, **small)
 
-  assert second.train_step_counter.numpy() == 4 * 16
-  assert metrics['env_steps'].result().numpy() == 4 * 17
+  # All iterations are done: it has what the first one had, and no more.
+  assert second.train_step_counter.numpy() == 3 * 16
+  assert metrics['env_steps'].result().numpy() == 0
+  _assert_equal(
+      _values(second.policy.variables()), _values(first.policy.variables())
+  )
+  _assert_equal(_values(second.curiosity.rnd_network.variables), trained)
   _assert_equal(
       _values(second.curiosity.target_rnd_network.variables), drawn[0][1]
   )
+  assert len(drawn) == 2

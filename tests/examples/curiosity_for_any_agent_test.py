@@ -12,14 +12,15 @@ def test_dqn_and_predictor_learn_together():
   drawn = []
 
   def remember(*specs):
-    rnd = example.create_rnd(*specs)
+    rnd = curiosity.create_rnd(*specs)
     for network in (rnd.rnd_network, rnd.target_rnd_network):
       drawn.append([variable.numpy() for variable in network.variables])
     return rnd
 
-  agent, rnd, replay_buffer = example.train(
-      'CartPole-v1', num_iterations=100, num_envs=2, create_curiosity=remember
+  agent, replay_buffer = example.train(
+      'CartPole-v1', num_iterations=100, num_envs=2, curiosity_fn=remember
   )
+  rnd = agent.curiosity
 
   assert agent.train_step_counter.numpy() == 100
   rows = replay_buffer.gather_all()
@@ -38,11 +39,11 @@ def test_dqn_and_predictor_learn_together():
 
 
 def test_replayed_transitions_know_their_episode():
-  _, novel_d, replay_buffer = example.train(
+  agent, replay_buffer = example.train(
       'rnd_agents/DeepSea-v0',
       num_iterations=50,
       num_envs=2,
-      create_curiosity=example.CURIOSITIES['novel_d'],
+      curiosity_fn=example.CURIOSITIES['novel_d'],
   )
   rows = replay_buffer.gather_all()
   transitions = curiosity.Transitions.of_trajectory(rows)
@@ -50,5 +51,5 @@ def test_replayed_transitions_know_their_episode():
   np.testing.assert_array_equal(
       transitions.episodic.numpy()[transitions.valid.numpy()], 1
   )
-  rewards = novel_d.rewards(transitions).numpy()
+  rewards = agent.curiosity.rewards(transitions).numpy()
   assert 0.2 < np.mean(rewards > 0) < 1

@@ -52,9 +52,9 @@ def test_no_decision_of_a_run_takes_a_goal_that_holds(tmp_path, monkeypatch):
   monkeypatch.setattr(collector.Shards, 'collect', collecting)
   tiny_runs.train(
       tmp_path,
-      300,
+      160,
       'TwoLevelTraining.goals_fn = @OpenGoals',
-      settings=tiny_runs.TWO_LEVELS,
+      settings=tiny_runs.PLAIN_LEVELS,
   )
   num_decisions = 0
   for each in rows:  # Random steps, the initial and the trained policy.

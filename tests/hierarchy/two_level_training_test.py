@@ -40,19 +40,15 @@ class InnerGoals(hierarchy.Goals):
     return tf.gather(vector, goal, batch_dims=goal.shape.rank) > 0.5
 
 
-# PPO with a memory over two levels with replays, the lowest with a memory; two
-# shards that act with the policy from before.
+# PPO over two levels with replays, the lowest with a memory, that act with the
+# policy from before. Each shard and each memory takes seconds.
 _THREE = (
     *tiny_runs.LEVELS,
-    'train_eval.num_shards = 2',
     'train_eval.max_lag_rounds = 1',
     'TwoLevelTraining.upper = @upper/OnPolicyTraining()',
     'TwoLevelTraining.lower = @lower/TwoLevelTraining()',
     'TwoLevelTraining.goal_length = 8',
     'upper/OnPolicyTraining.rollout_length = 16',
-    'upper/create_networks.core = @GRUCore()',
-    'upper/create_networks.value_fc_layer_params = None',
-    'GRUCore.units = 5',
     'lower/TwoLevelTraining.upper = @lower/upper/ReplayTraining()',
     'lower/TwoLevelTraining.lower = @lower/lower/ReplayTraining()',
     'lower/TwoLevelTraining.goals_fn = @InnerGoals',

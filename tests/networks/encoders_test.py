@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
+from rnd_agents import errors
 from rnd_agents import words
 from rnd_agents.networks import encoders
 
@@ -256,6 +257,41 @@ def test_dense_layers_by_hand(activation):
   # Orthogonal with gain sqrt 2; layers of one shape differ.
   for kernel in kernels:
     np.testing.assert_allclose(np.linalg.svd(kernel)[1], 2**0.5, rtol=1e-5)
+
+
+@pytest.mark.parametrize('spec', ['several leaves', 'one leaf'])
+def test_layer_norm_by_hand(spec):
+  observation = _mixed([3, 5])
+  leaves = _mixed_by_hand(
+      tf.nest.map_structure(
+          lambda x: tf.reshape(x, [15, *x.shape[2:]]), observation
+      )
+  )
+  spec, observation, expected = {
+      'several leaves': (_MIXED, observation, leaves),
+      'one leaf': (_BOX, observation['b'], leaves[:, 4:6]),
+  }[spec]
+  encoder = encoders.create_encoder(spec, (8, 6), layer_norm=True)
+  encoder.create_variables()
+  rng = np.random.default_rng(3)
+  for variable in encoder.variables:
+    variable.assign(rng.normal(size=variable.shape))
+  # Of each layer: kernel, bias; scale and offset of the normalization.
+  weights = iter([variable.numpy() for variable in encoder.variables])
+  for kernel, bias, scale, offset in zip(*4 * [weights], strict=True):
+    assert scale.shape == offset.shape == bias.shape
+    outputs = expected @ kernel + bias
+    centred = outputs - outputs.mean(axis=1, keepdims=True)
+    deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-3)
+    expected = np.tanh(scale * centred / deviation + offset)
+  np.testing.assert_allclose(
+      encoder(observation)[0], expected.reshape([3, 5, 6]), atol=1e-5
+  )
+
+
+def test_layer_norm_without_layers_is_refused():
+  with pytest.raises(errors.InvalidValue, match='layer_norm'):
+    encoders.create_encoder(_BOX, (), layer_norm=True)
 
 
 @pytest.mark.parametrize(

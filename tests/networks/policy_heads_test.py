@@ -323,21 +323,22 @@ def test_the_scale_is_bounded_and_returns_from_the_bound(sign, bound):
   optimizer = tf.keras.optimizers.Adam(0.1)
 
   # Only the first entry is pushed: nothing depends on the other but its start.
+  @tf.function(autograph=False)
   def push(direction):
     with tf.GradientTape() as tape:
       entropy = _parts(head(features)).entropy()[:, 0]
       loss = -direction * tf.reduce_mean(entropy)
     (gradient,) = tape.gradient(loss, [log_scale])
     optimizer.apply_gradients([(gradient, log_scale)])
-    return _parts(head(features)).scale.numpy()[0] / 4  # Half ranges.
+    return _parts(head(features)).scale[0] / 4  # Half ranges.
 
-  scales = np.log([push(sign) for _ in range(300)])
+  scales = np.log([push(tf.constant(sign, tf.float32)) for _ in range(300)])
   assert np.abs(scales).max() <= abs(math.log(bound))
   np.testing.assert_allclose(
       scales[-1], np.log([bound, 0.6]), rtol=1e-5, atol=0.2
   )
   for _ in range(60):
-    scale = push(-sign)
+    scale = push(tf.constant(-sign, tf.float32))
   assert abs(math.log(scale[0]) - math.log(bound)) > 1
 
 

@@ -36,6 +36,23 @@ def _lstm_step(x, state, kernel, recurrent, bias):
   return h, (h, c)
 
 
+def _norm(x, scale, offset=0.0):
+  return scale * (x - x.mean()) / np.sqrt(x.var() + 1e-3) + offset
+
+
+def _layer_norm_lstm_step(
+    x, state, kernel, recurrent, bias, kernel_scale, recurrent_scale,
+    cell_scale, cell_offset,
+):
+  """Ba's cell with one bias; (output, cell)."""
+  h, c = state
+  sums = _norm(x @ kernel, kernel_scale) + _norm(h @ recurrent, recurrent_scale)
+  i, f, candidate, o = np.split(sums + bias, 4)
+  c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(candidate)
+  h = _sigmoid(o) * np.tanh(_norm(c, cell_scale, cell_offset))
+  return h, (h, c)
+
+
 def _gru_step(x, state, kernel, recurrent, bias):
   """Cho's cell; its update gate z keeps, its reset gate r forgets."""
   (h,) = state
@@ -51,6 +68,9 @@ def _gru_step(x, state, kernel, recurrent, bias):
 
 _CORES = {
     'lstm': (recurrent_cores.LSTMCore, _lstm_step, 2, 4),
+    'layer_norm_lstm': (
+        recurrent_cores.LayerNormLSTMCore, _layer_norm_lstm_step, 2, 4
+    ),
     'gru': (recurrent_cores.GRUCore, _gru_step, 1, 3),
 }
 
@@ -194,7 +214,7 @@ def test_first_weights(case):
   tf.random.set_seed(1)
   core = type(case.core)(_UNITS)
   core(tf.zeros([1, 2]))
-  kernel, recurrent, bias = [v.numpy() for v in core.variables]
+  kernel, recurrent, bias = [v.numpy() for v in core.variables[:3]]
   width = case.num_gates * _UNITS
   assert kernel.shape == (2, width)
   # Rows of length 1 at right angles.
@@ -223,7 +243,7 @@ def test_two_cores_start_with_weights_of_their_own(case):
   # Input and recurrent weights of one size are no copies of each other.
   square = type(case.core)(_UNITS)
   square(tf.zeros([1, _UNITS]))
-  kernel, recurrent, _ = [v.numpy() for v in square.variables]
+  kernel, recurrent, *_ = [v.numpy() for v in square.variables]
   assert np.abs(kernel - recurrent).max() > 0.05
 
 

@@ -145,11 +145,12 @@ def test_final_value_is_that_of_the_state_after_the_last_action(run):
 
 @tensors.in_every_mode
 def test_bridged_values(run):
-  values = np.array([[1.0, 2, 3, 4], [5, 6, 7, 8]])
-  is_boundary = np.array([[True, False, True], [False, True, False]])
+  values = np.tile([[1.0, 2, 3, 4]], [4, 1])
+  # Two in a row: the second is padding.
+  is_boundary = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 1, 1]], bool)
   np.testing.assert_array_equal(
       run(discounting.bridge_boundary_values, values, is_boundary),
-      [[2, 2, 4, 4], [5, 7, 7, 8]],
+      [[2, 2, 4, 4], [1, 3, 3, 4], [3, 3, 3, 4], [1, 4, 4, 4]],
   )
 
 

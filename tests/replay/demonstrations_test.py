@@ -305,10 +305,11 @@ def test_a_record_that_is_damaged(file):
   ):
     with open(path + '.json', 'w', encoding='utf-8') as record:
       record.write(content)
-    with pytest.raises(
-        demonstrations.DemonstrationError, match='json is damaged'
-    ):
-      demonstrations.read_episodes(path)
+    for salvage in (False, True):
+      with pytest.raises(
+          demonstrations.DemonstrationError, match='json is damaged'
+      ):
+        demonstrations.read_episodes(path, salvage=salvage)
 
 
 def test_files_that_are_none(file, tmp_path):

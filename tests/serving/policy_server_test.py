@@ -4,6 +4,7 @@
 
 import contextlib
 import functools
+import itertools
 import threading
 import time
 import types
@@ -134,7 +135,7 @@ def _play(session, simulator, episode):
 
 
 def _wait(is_true):
-  limit = time.monotonic() + 20
+  limit = time.monotonic() + 60
   while not is_true():
     assert time.monotonic() < limit
     time.sleep(0.005)
@@ -282,7 +283,12 @@ def test_who_is_ahead_waits_for_the_training_and_loses_nothing():
 
 def test_training_in_the_background_is_that_of_a_loop():
   agent, twin = (
-      utils.stir(utils.build_agent(action_spec=utils.BOX)) for _ in range(2)
+      utils.stir(
+          utils.build_agent(
+              action_spec=utils.BOX, num_epochs=1, num_minibatches=2
+          )
+      )
+      for _ in range(2)
   )
   utils.copy_variables(agent, twin)
   simulators = [
@@ -330,9 +336,105 @@ def test_training_in_the_background_is_that_of_a_loop():
       may_train.clear()
       twin.train(rows(last - 8))
 
-  assert agent.train_step_counter.numpy() == 2 * 6
+  assert agent.train_step_counter.numpy() == 2 * 2
   for a, b in zip(agent.variables, twin.variables, strict=True):
     np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_the_session_that_completes_a_rollout_learns_before_its_answer():
+  rollouts, learned_in = [], []
+  # One that runs ahead of the others is not recorded for a while.
+  in_step = threading.Barrier(3)
+
+  def train(rollout):
+    learned_in.append(threading.current_thread())
+    rollouts.append(rollout)
+
+  def simulate(simulator):
+    time_steps = (_time_steps(simulator, episode) for episode in range(4))
+    with server.session() as session:
+      for time_step in itertools.islice(
+          itertools.chain.from_iterable(time_steps), 21
+      ):
+        in_step.wait(60)
+        session.action(time_step)
+
+  with policy_server.serve_policy(
+      _agent(), 3, 4, train, learns_in='session'
+  ) as server:
+    threads = [threading.Thread(target=simulate, args=(i,)) for i in range(3)]
+    for thread in threads:
+      thread.start()
+    for thread in threads:
+      thread.join(60)
+      assert not thread.is_alive()
+    # 20 rows of each simulator: five, and four for each rollout that follows.
+    assert len(rollouts) == server.num_rollouts == 4
+
+  assert set(learned_in) <= set(threads)
+  episodes = [(i, episode) for i in range(3) for episode in range(4)]
+  _check_rollouts(rollouts, _loop_over(episodes))
+
+
+def test_two_tasks_of_a_simulator_have_data_and_time_of_their_own():
+  moves, plans = [], []
+  serve = functools.partial(policy_server.serve_policy, learns_in='session')
+  with serve(_agent(), 1, 4, moves.append) as mover, serve(
+      _agent(), 1, 2, plans.append
+  ) as planner, mover.session() as moving, planner.session() as planning:
+    for episode in range(5):
+      plan = _time_steps(2, episode)
+      for i, time_step in enumerate(_time_steps(6, episode)):
+        if i % 3 == 0 and (decision := next(plan, None)):
+          planning.action(decision)
+        moving.action(time_step)
+      for decision in plan:
+        planning.action(decision)
+
+  assert moves[0].step_type.shape == (1, 5)
+  assert plans[0].step_type.shape == (1, 3)
+  for rollouts, simulator in ((moves, 6), (plans, 2)):
+    episodes = [(simulator, episode) for episode in range(5)]
+    keys = _check_rollouts(rollouts, _loop_over(episodes))
+    num_rows = sum(_length(*episode) + 1 for episode in episodes)
+    assert num_rows - len(keys) <= rollouts[0].step_type.shape[1]
+
+
+def test_who_calls_learn_trains_and_nobody_waits_for_it():
+  rollouts = []
+  with policy_server.serve_policy(
+      _agent(), 1, 7, rollouts.append, learns_in='call'
+  ) as server:
+    session = server.session()
+    assert not server.learn()
+    _play(session, 6, 0)  # Six steps, and a rollout has eight rows.
+    assert not server.learn()
+    _play(session, 6, 1)
+    assert server.learn() and not server.learn()
+    for episode in range(2, 6):  # No room: some are not recorded.
+      _play(session, 6, episode)
+    assert server.learn() and server.num_rollouts == 2
+    _play(session, 6, 6)
+    _play(session, 6, 7)
+    assert server.learn()
+
+  keys = _check_rollouts(
+      rollouts, _loop_over([(6, episode) for episode in range(8)])
+  )
+  assert (6, 7, 0) in keys or (6, 6, 0) in keys
+
+
+@pytest.mark.parametrize('learns_in', ['session', 'call'])
+def test_a_failure_of_training_reaches_who_learns(learns_in):
+  def train(rollout):
+    raise ZeroDivisionError('no learning rate')
+
+  with pytest.raises(errors.RunError, match='no learning rate'):
+    with policy_server.serve_policy(
+        _agent(), 1, 1, train, learns_in=learns_in
+    ) as server:
+      _play(server.session(), 2, 0)
+      server.learn()
 
 
 def test_a_failure_of_training_reaches_who_asks():
@@ -366,6 +468,9 @@ def test_refuses_what_it_cannot_learn_from():
       pass
   with serve(2, 1), serve(2, 8, lambda rollout: None):
     pass
+  with pytest.raises(errors.InvalidValue, match='learns_in .*session'):
+    with serve(2, 1, learns_in='process'):
+      pass
   with pytest.raises(errors.InvalidValue, match='serve_policy.num_env'):
     with serve(0, 1):
       pass

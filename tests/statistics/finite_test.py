@@ -37,3 +37,10 @@ def test_a_check_is_no_infinity_itself():
     finite.verify(
         dict(logits=tf.constant([[0.0, np.nan]])), largest=float('inf')
     )
+
+
+def test_what_tf_agents_refuses_in_a_graph_has_a_message():
+  check = tf.function(lambda x: tf.debugging.check_numerics(x, 'Loss is nan.'))
+  with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+    check(tf.constant(np.nan))
+  assert finite.refusal_message(caught.value).startswith('Loss is nan.')

@@ -6,7 +6,9 @@ import json
 import os
 import random
 import signal
+import sys
 import time
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -142,10 +144,13 @@ def _kill(method, after):
 )
 def test_a_kill_loses_and_repeats_no_row(tmp_path, owner, name, after, tells):
   disk = _Disk(_Tracker(tmp_path / 'tracker', tells), tmp_path)
+  log = disk.start()
   with pytest.MonkeyPatch.context() as context:
     context.setattr(owner, name, _kill(getattr(owner, name), after))
     with pytest.raises(tiny_runs.Killed):
-      disk.work(disk.start(), 20)
+      disk.work(log, 20)
+  for each in log._hand_overs:  # A process that is killed has no threads left.
+    each._thread.shutdown()
   log = disk.start()
   disk.work(log, 20)
   log.close()
@@ -334,6 +339,14 @@ def _log_until_killed(root_dir, saved_file, num_rows):
     os.replace(f'{saved_file}.new', saved_file)
     time.sleep(0.05)
   log.close()
+
+
+def test_wandb_holds_no_rows_before_its_first_file(tmp_path, monkeypatch):
+  """W&B makes its file some time after it was given rows."""
+  for name in ('wandb', 'wandb.proto'):
+    monkeypatch.setitem(sys.modules, name, mock.MagicMock())
+  start = loggers.Start(str(tmp_path), False, 'an_id', 0.0, {}, 7)
+  assert wandb_logger.WandbLogger().begin(start) == 0
 
 
 def test_wandb_has_each_row_once(tmp_path):

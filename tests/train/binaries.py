@@ -41,7 +41,7 @@ def run(cwd, module, *argv):
   with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
     files = [f'/proc/{os.getpid()}/fd/{file.fileno()}' for file in (out, err)]
     process = tiny_runs.context().Process(
-        target=_run_module, args=(os.fspath(cwd), files, module, argv)
+        target=run_module, args=(os.fspath(cwd), files, module, argv)
     )
     process.start()
     process.join(300)
@@ -51,8 +51,8 @@ def run(cwd, module, *argv):
   return subprocess.CompletedProcess(argv, process.exitcode, *said)
 
 
-def _run_module(cwd, files, module, argv):
-  """What the process of `run` does."""
+def run_module(cwd, files, module, argv):
+  """Runs a module with its output in two files, in a process of its own."""
   for target, path in enumerate(files, start=1):
     with open(path, 'ab') as file:
       os.dup2(file.fileno(), target)

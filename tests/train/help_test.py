@@ -17,7 +17,9 @@ from tests import source_tree
 from train import collect_demos
 from train import evaluate
 from train import explore
+from train import share
 from train import sweep
+from train import tune
 
 _TRAINING_FLAGS = [
     'fresh',
@@ -41,7 +43,9 @@ def _names(program):
     ('train.explore', _names(explore)),
     ('train.evaluate', _names(evaluate)),
     ('train.collect_demos', _names(collect_demos)),
+    ('train.share', _names(share)),
     ('train.sweep', _names(sweep)),
+    ('train.tune', _names(tune)),
     ('rnd_agents.plotting', _names(plotting)),
 ])
 def test_help(tmp_path, module, names):

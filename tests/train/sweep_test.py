@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of sweeps, most of them with a replacement for train_eval."""
 
+import fcntl
 import importlib.util
 import os
 import re
@@ -85,7 +86,9 @@ def _command(tmp_path, monkeypatch):
 
 
 def _run(jobs, num_jobs, command):
-  return sweep.Sweep(jobs, num_jobs, command=command).run()
+  return sweep.run_sweep(
+      jobs, run_processes.Runner(num_jobs, command)
+  )
 
 
 def _jobs(names, seeds, root_dir='out'):
@@ -139,6 +142,41 @@ def test_jobs_are_gin_files_times_seeds():
   assert jobs[2].gin_files == ['x/a.gin', '/c.gin']
   with pytest.raises(sweep.SweepError, match='named a, .* folder out/a: '):
     _jobs(['x/a.gin', 'y/a'], [0])
+
+
+@pytest.mark.parametrize(
+    ('text', 'values'),
+    [
+        ('0.01,0.001', ['0.01', '0.001']),
+        (' (64, 64), (8,) ', ['(64, 64)', '(8,)']),
+        ("'a,b', @c(), [1, {'d': (2, 3)}]",
+         ["'a,b'", '@c()', "[1, {'d': (2, 3)}]"]),
+        ("'(', 2", ["'('", '2']),
+        ('', ['']),
+    ],
+)
+def test_values_between_commas(text, values):
+  assert sweep.split_values(text) == values
+
+
+def test_jobs_are_all_combinations_of_varied_values():
+  variants = sweep.parse_variants(['a.x=1,(2, 3)', 'B = @c, 1e-3'])
+  jobs = sweep.make_jobs({'d.gin': []}, [0, 1], 'out', ['e=4'], variants)
+  assert [job.root_dir for job in jobs[:4]] == [
+      'out/d,x=1,B=c/seed_0', 'out/d,x=1,B=1e-3/seed_0',
+      'out/d,x=2_3,B=c/seed_0', 'out/d,x=2_3,B=1e-3/seed_0']
+  assert len(jobs) == len({job.root_dir for job in jobs}) == 8
+  assert jobs[3].flags[3:] == [
+      '--gin_bindings=e=4', '--gin_bindings=a.x=(2, 3)',
+      '--gin_bindings=B=1e-3']
+  with pytest.raises(sweep.SweepError, match='share the folder'):
+    sweep.make_jobs({'d': []}, [0], 'out', (), [['x=@a'], ['x="a"']])
+
+
+@pytest.mark.parametrize('text', ['a.b', '=1', 'a.b=', 'a.b=1,,2'])
+def test_bad_values(text):
+  with pytest.raises(sweep.SweepError, match='write a name and values'):
+    sweep.parse_variants([text])
 
 
 def test_one_fails_the_others_go_on_and_the_same_command_retries(
@@ -263,7 +301,8 @@ def _sweep_process(tmp_path, where=_HERE):
       'import sys\nfrom train import run_processes\nfrom train import sweep\n'
       'jobs = sweep.make_jobs({"slow": []}, [0, 1, 2], "out")\n'
       'command = [sys.executable, "stand_in.py"]\n'
-      f'sys.exit(sweep.Sweep(jobs, {where}, command=command).run())\n'
+      f'runner = run_processes.Runner({where}, command=command)\n'
+      'sys.exit(sweep.run_sweep(jobs, runner))\n'
   )
   process = subprocess.Popen(
       [sys.executable, '-c', code],
@@ -308,6 +347,21 @@ def test_a_signal_stops_the_runs_and_the_same_command_goes_on(
   assert _run(_jobs(['slow'], [0, 1, 2]), 2, command) == 0
 
 
+def test_runs_end_with_a_sweep_that_is_killed(command, tmp_path):
+  process = _sweep_process(tmp_path)
+  process.kill()
+  process.communicate()
+  (tmp_path / 'fixed').touch()
+  for path in tmp_path.glob('out/slow/*/.lock'):
+    begun = time.monotonic()
+    with open(path, 'a', encoding='utf-8') as lock:
+      fcntl.flock(lock, fcntl.LOCK_EX)
+    assert time.monotonic() - begun < 45  # The runs would take a minute.
+  assert _run(_jobs(['slow'], [0, 1]), 2, command) == 0
+  assert not list(tmp_path.glob('out/slow/*/saved'))  # Nothing told them.
+  assert [_starts(job) for job in _jobs(['slow'], [0, 1])] == [2, 2]
+
+
 def test_a_run_that_is_not_ready_to_save_is_stopped_and_not_failed(
     command, tmp_path
 ):
@@ -329,6 +383,7 @@ def test_a_run_that_is_not_ready_to_save_is_stopped_and_not_failed(
             ('--gin_file=cartpole', '--gin_bindings=train_eval.sead = 1'),
             "'sead'",
         ),
+        (('--gin_file=cartpole', '--vary=train_eval.seat=1,2'), "'seat'"),
         # In --root_dir=~/x no shell does it.
         (('--gin_file=cartpole', '--root_dir=~/file'), "{home}/file'"),
     ],
@@ -414,7 +469,9 @@ def test_on_ray_what_is_lost_begins_again(
     _lose_a_machine(runs, command)
     capsys.readouterr()
     jobs = _jobs(['good', 'bad', 'killed'], [0])
-    assert sweep.Sweep(jobs, 3, command, runs).run() == 1
+    assert sweep.run_sweep(
+        jobs, run_processes.Runner(3, command, runs)
+    ) == 1
     assert [_starts(job) for job in jobs] == [1, 1, 4]
     out = capsys.readouterr().out
     assert 'good seed 0: finished\n' in out
@@ -424,7 +481,9 @@ def test_on_ray_what_is_lost_begins_again(
 
     marker, = tmp_path.glob('.sweep_*')
     marker.unlink()  # As on a machine that has not mounted the folder.
-    assert sweep.Sweep(_jobs(['a', 'b'], [0]), 1, command, runs).run() == 2
+    assert sweep.run_sweep(
+        _jobs(['a', 'b'], [0]), run_processes.Runner(1, command, runs)
+    ) == 2
     out = capsys.readouterr().out
     assert re.search(
         rf'a seed 0: failed\n  The machine \S+ does not have {marker}: .*mount',
@@ -454,7 +513,9 @@ def _lose_a_machine(runs, command):
     lost.append(run)
 
   threading.Thread(target=kill, daemon=True).start()
-  assert sweep.Sweep(jobs, 2, command, runs).run() == 0
+  assert sweep.run_sweep(
+      jobs, run_processes.Runner(2, command, runs)
+  ) == 0
   # The second start would have failed beside the first.
   assert lost and [_starts(job) for job in jobs] == [1, 2]
   assert all(job.is_finished() for job in jobs)

@@ -80,6 +80,7 @@ def test_what_the_past_of_a_run_depends_on_stays(name):
     [
         ('train_eval.num_env_steps', False),
         ('train_eval.stop_at_success_rate', False),
+        ('train_eval.stop_at_return', False),
         ('train_eval.record_video', False),
         ('train_eval.save_policies', False),
         ('train_eval.num_checkpoints', False),

@@ -48,7 +48,7 @@ def _read(path, gin_file, *bindings):
     environment = loaders.load_environment(num_environments=1)
   try:
     training = experiment.Experiment('').training
-    return training._read_demonstrations(local.specs_of(environment))
+    return training.read_demonstrations(local.specs_of(environment))
   finally:
     environment.close()
 

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 
+import gin
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -31,13 +32,18 @@ def _cut_cpu():
   )
 
 
+def _without_bindings(function, *arguments):
+  gin.clear_config()  # Of the call before.
+  return function(*arguments)
+
+
 @pytest.fixture(name='call', scope='module')
 def _call():
   """A function that calls another one in a process with four devices."""
   with concurrent.futures.ProcessPoolExecutor(
       1, tiny_runs.context(), _cut_cpu
   ) as pool:
-    yield lambda *arguments: pool.submit(*arguments).result()
+    yield lambda *call: pool.submit(_without_bindings, *call).result()
 
 
 def _scope(num_devices):
@@ -47,15 +53,14 @@ def _scope(num_devices):
   return optimizers.mirrored_strategy(devices).scope()
 
 
-# Units of the memory, or None, and settings of the agent.
+# Number of devices, units of the memory, or None, and settings of the agent.
 _UPDATES = dict(
-    # 26 transitions in three minibatches; of 9 the last replica has none.
-    flat=(None, agent_test_utils.EVERYTHING),
     # A step goes farther than that, so that its change is halved.
-    limited=(None, dict(agent_test_utils.EVERYTHING, target_kl=1e-6)),
+    limited=(2, None, dict(agent_test_utils.EVERYTHING, target_kl=1e-6)),
     # Of 11 or 12 chunks of one to three steps each minibatch has one or two, so
     # that most replicas have no sample, and masks differ.
     memory=(
+        4,
         5,
         dict(
             agent_test_utils.EVERYTHING,
@@ -69,16 +74,17 @@ _UPDATES = dict(
 
 def _update(num_devices, name):
   with _scope(num_devices):
-    return agent_test_utils.update(*_UPDATES[name])
+    return agent_test_utils.update(*_UPDATES[name][1:])
 
 
 @pytest.mark.parametrize('name', list(_UPDATES))
 def test_an_update_is_that_of_one_device(call, name):
   """Also where a replica has no sample."""
-  variables, metrics = call(_update, 4, name)
+  num_devices = _UPDATES[name][0]
+  variables, metrics = call(_update, num_devices, name)
   expected, expected_metrics = call(_update, 1, name)
   for copies, (value,) in zip(variables, expected, strict=True):
-    assert len(copies) == 4
+    assert len(copies) == num_devices
     for copy in copies:
       np.testing.assert_array_equal(copy, copies[0])
       np.testing.assert_allclose(copy, value, rtol=1e-6, atol=1e-6)

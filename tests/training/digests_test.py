@@ -42,7 +42,6 @@ _SHORT = _SMALL + (
 )
 _RUNS = {
     'mountain_car': _SHORT,
-    'deep_sea': _SHORT,
     'cartpole_masked': _SHORT,
     'mountain_car_ppo': _SHORT,
     'recall_r2d2': _SMALL + (

@@ -167,7 +167,7 @@ def test_the_policy_of_the_best_evaluation_is_saved(tmp_path, monkeypatch):
 
 
 # The first evaluation ends it.
-_SOLVED = (6000, 'train_eval.stop_at_success_rate = 0.0')
+_SOLVED = (6000, 'train_eval.stop_at_return = -1.0')
 
 
 @pytest.fixture(name='solved', scope='module')
@@ -177,6 +177,12 @@ def _solved(tmp_path_factory):
   result = _run(folder, *_SOLVED, seed=2)
   assert result.finished and result.env_steps < 1000
   return folder
+
+
+def test_one_of_two_goals_ends_a_run():
+  goals = dict(stop_at_success_rate=1.0, stop_at_return=20.0)
+  with pytest.raises(errors.InvalidValue, match='return = 20.0 .*one of them'):
+    experiment.Experiment('runs/x', **goals).check()
 
 
 def test_another_seed_gives_other_numbers(whole, solved):

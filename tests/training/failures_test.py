@@ -19,9 +19,12 @@ from rnd_agents.training import run_directory
 from rnd_agents.training import runs
 from tests import environments_for_tests
 from tests import tiny_runs
+from train import trials
 
-# Warm-up: 64 + 4 rows; an iteration: 16 or 17 rows, all of 4 environments.
-_STEPS_OF_TWO_ITERATIONS = 16 + 17 + 16
+# What is around updates is the same without them.
+_COUNTING = (*tiny_runs.COUNTING_SETTINGS, 'train_eval.warm_up_env_steps = 64')
+# The random ones, and five an iteration of each environment.
+_STEPS_OF_TWO_ITERATIONS = 16 + 5 + 5
 
 
 class _Failing(environments_for_tests.Steps):
@@ -70,7 +73,7 @@ _REPLAY = [
 ]
 
 
-@pytest.mark.parametrize('settings', [tiny_runs.PPO_SETTINGS, _REPLAY])
+@pytest.mark.parametrize('settings', [_COUNTING, _REPLAY])
 def test_episodes_that_do_not_repeat_begin_anew(tmp_path, caplog, settings):
   caplog.set_level('INFO', logger='absl')
   for train in (tiny_runs.prepare, tiny_runs.train):
@@ -96,7 +99,7 @@ def _train(
     *bindings,
     num_env_steps=10**6,
     train=tiny_runs.train,
-    settings=tiny_runs.PPO_SETTINGS,
+    settings=_COUNTING,
 ):
   return train(
       root_dir,
@@ -118,6 +121,7 @@ def _failure(root_dir, fault, word):
   status = run_files.read_status(root_dir)
   assert status['state'] == 'failed'
   assert word in message and word in status['message']
+  assert not trials.has_diverged(root_dir)
   return message
 
 
@@ -130,7 +134,7 @@ def test_a_failing_environment_is_named_and_the_run_can_go_on(
   assert 'iteration_00000002' in message
   # Mended, it goes on from there.
   monkeypatch.setattr(_Failing, 'good_steps', 10**6)
-  _train(tmp_path, 'raises', num_env_steps=64 * 6)
+  _train(tmp_path, 'raises', num_env_steps=64 * 3)
   assert tiny_runs.iterations(tmp_path)[0] > 4
 
 
@@ -147,7 +151,12 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
     tmp_path, caplog
 ):
   with pytest.raises(errors.RunError, match='the motor is off'):
-    _train(tmp_path / 'a', 'raises', 'train_eval.warm_up_env_steps = 640')
+    _train(
+        tmp_path / 'a',
+        'raises',
+        'train_eval.warm_up_env_steps = 640',
+        settings=tiny_runs.PPO_SETTINGS,
+    )
   assert tiny_runs.iterations(tmp_path / 'a') == (0, -1)
   changes = (
       'OnPolicyTraining.rollout_length = 8',
@@ -160,6 +169,7 @@ def test_what_failed_before_it_trained_begins_anew_with_other_settings(
         *changes,
         num_env_steps=64 * 3,
         train=tiny_runs.prepare,
+        settings=tiny_runs.PPO_SETTINGS,
     )
   assert 'Nothing was trained yet' in caplog.text
   # It is where a run is that did not fail.
@@ -227,11 +237,17 @@ def test_a_checkpoint_of_another_version_is_named(tmp_path):
 
 def test_a_number_that_is_not_finite_is_named_with_its_iteration(tmp_path):
   with pytest.raises(errors.RunError) as caught:
-    _train(tmp_path, 'none', 'create_rnd_ppo_agent.learning_rate = 1e30')
+    _train(
+        tmp_path,
+        'none',
+        'create_rnd_ppo_agent.learning_rate = 1e30',
+        settings=tiny_runs.PPO_SETTINGS,
+    )
   message = str(caught.value)
   saved, _ = tiny_runs.iterations(tmp_path)
   assert message.startswith(f'In iteration {saved + 1}, at ')
   assert ' became nan' in message or ' is not finite' in message
+  assert trials.has_diverged(tmp_path)
   assert f'of iteration {saved}.' in message
   # Every variable that was saved is a number.
   _, variables = tiny_runs.checkpoint(tmp_path)
@@ -253,7 +269,7 @@ def test_a_policy_that_gives_nan_is_named_and_not_its_action(
       ),
   )
   with pytest.raises(errors.RunError) as caught:
-    _train(tmp_path, 'none')
+    _train(tmp_path, 'none', settings=tiny_runs.PPO_SETTINGS)
   message = str(caught.value)
   assert message.startswith('In iteration 1, at ')
   assert "policy's distribution is NaN" in message

@@ -213,6 +213,7 @@ def test_a_file_may_be_included_twice(tmp_path):
         (b'train_eval.seed = 1\nA = create_rnd\n', 'write @create_rnd.*Line 2'),
         (b'A = @create_rdn\n', 'Did you mean create_rnd'),
         (b'A = ' + 5_000 * b'[' + 5_000 * b']', 'nested too deeply'),
+        (b'A = {[]: 3}\n', 'key of a dict.*after line 0'),
         (b'A = ' + 330 * b'[' + 330 * b']', 'nested too deeply'),
     ],
 )
@@ -231,6 +232,11 @@ def test_a_file_that_cannot_be_read_is_named(
 _UNUSED = 'has no effect'
 
 
+def _prepare(root_dir, files, *bindings):
+  no_random_steps = 'train_eval.warm_up_env_steps = 0'
+  tiny_runs.prepare(root_dir, 128, no_random_steps, *bindings, files=files)
+
+
 def test_what_an_included_file_binds_may_be_replaced(tmp_path, caplog):
   (tmp_path / 'base.gin').write_text(
       'create_networks.core = @LSTMCore()\nLSTMCore.units = 7\n'
@@ -239,21 +245,19 @@ def test_what_an_included_file_binds_may_be_replaced(tmp_path, caplog):
   derived.write_text("include 'base.gin'\ncreate_networks.core = None\n")
   files = [str(derived)]
   with caplog.at_level('INFO', 'absl'):
-    tiny_runs.prepare(tmp_path / 'run', 128, files=files)
+    _prepare(tmp_path / 'run', files)
   assert 'without effect in this run: LSTMCore.units.' in caplog.text
   assert tiny_runs.iterations(tmp_path / 'run') == (0, -1)
   # Also on the command line, or by a file after it.
   files = [str(tmp_path / 'base.gin')]
   replaced = 'create_networks.core = None'
-  tiny_runs.prepare(tmp_path / 'c', 128, replaced, files=files)
+  _prepare(tmp_path / 'c', files, replaced)
   (tmp_path / 'later.gin').write_text(f'{replaced}\n')
-  tiny_runs.prepare(
-      tmp_path / 'd', 128, files=[*files, str(tmp_path / 'later.gin')]
-  )
+  _prepare(tmp_path / 'd', [*files, str(tmp_path / 'later.gin')])
   # Not where the file itself, or the command line, binds it.
   files = [str(derived)]
   with pytest.raises(errors.UserError, match=f'LSTMCore.units {_UNUSED}'):
-    tiny_runs.train(tmp_path / 'b', 128, 'LSTMCore.units = 8', files=files)
+    _prepare(tmp_path / 'b', files, 'LSTMCore.units = 8')
   derived.write_text(derived.read_text() + 'LSTMCore.units = 9\n')
   with pytest.raises(errors.UserError, match=f'LSTMCore.units {_UNUSED}'):
-    tiny_runs.train(tmp_path / 'b', 128, files=files)
+    _prepare(tmp_path / 'b', files)

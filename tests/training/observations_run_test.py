@@ -63,7 +63,11 @@ def test_every_kind_of_observation(agent, tmp_path, monkeypatch):
       f'{agent}.normalize_observations = {normalizes}',
       f'train_eval.save_policies = {normalizes}',
       settings=(
-          [x for x in tiny_runs.R2D3_SETTINGS if 'Recall' not in x]
+          [
+              line
+              for line in tiny_runs.without_memory(tiny_runs.R2D3_SETTINGS)
+              if 'Recall' not in line
+          ]
           if normalizes
           else tiny_runs.PPO_SETTINGS
       ),

@@ -40,43 +40,22 @@ def _run(root_dir, num_env_steps, *bindings):
 
 @pytest.fixture(name='runs', scope='module')
 def _runs(tmp_path_factory):
-  """(folder, `Result`) of a run; its folder as a kill would have left it."""
+  """A run.
+
+  Its (folder, `Result`, folder as a kill would have left it, (step types,
+  stored states) of each rollout).
+  """
   folder = tmp_path_factory.mktemp('whole')
   killed = tmp_path_factory.mktemp('killed') / 'run'
   save = checkpoints.Checkpoints.save
 
   def copying(self, iteration, state):
     save(self, iteration, state)
-    if iteration == 5:
+    if iteration == 3:
       self.wait()
       shutil.copytree(folder, killed)
 
-  with pytest.MonkeyPatch.context() as context:
-    context.setattr(checkpoints.Checkpoints, 'save', copying)
-    result = _run(
-        folder,
-        64 + 64 * 11,
-        'train_eval.save_policies = True',
-        'train_eval.checkpoint_interval_iterations = 5',
-    )
-  return folder, result, killed
-
-
-def test_a_resumed_run_is_the_run_that_went_through(runs):
-  whole, _, broken = runs
-  assert tiny_runs.iterations(broken) == (5, 5)
-  _run(broken, 64 + 64 * 11)
-  assert len(tiny_runs.rows(whole, 'train')) >= 11
-  tiny_runs.assert_same_run(broken, whole)
-  _, variables = tiny_runs.checkpoint(whole)
-  assert sum('_ppo_variables' in name for name in variables) == 11
-
-
-def test_what_is_remembered_passes_from_rollout_to_rollout(
-    tmp_path, monkeypatch
-):
-  seen = []  # (step types, stored states) of each rollout.
-  train = rnd_ppo_agent.RNDPPOAgent.train
+  seen, train = [], rnd_ppo_agent.RNDPPOAgent.train
 
   def watching(agent, experience):
     tf.numpy_function(
@@ -86,8 +65,30 @@ def test_what_is_remembered_passes_from_rollout_to_rollout(
     )
     return train(agent, experience)
 
-  monkeypatch.setattr(rnd_ppo_agent.RNDPPOAgent, 'train', watching)
-  _run(tmp_path, 64 + 64 * 4, 'create_rnd_ppo_agent.learning_rate = 1e-9')
+  with pytest.MonkeyPatch.context() as context:
+    context.setattr(checkpoints.Checkpoints, 'save', copying)
+    context.setattr(rnd_ppo_agent.RNDPPOAgent, 'train', watching)
+    result = _run(
+        folder,
+        64 + 64 * 6,
+        'train_eval.save_policies = True',
+        'train_eval.checkpoint_interval_iterations = 3',
+    )
+  return folder, result, killed, seen
+
+
+def test_a_resumed_run_is_the_run_that_went_through(runs):
+  whole, _, broken, _ = runs
+  assert tiny_runs.iterations(broken) == (3, 3)
+  _run(broken, 64 + 64 * 6)
+  assert len(tiny_runs.rows(whole, 'train')) >= 6
+  tiny_runs.assert_same_run(broken, whole)
+  _, variables = tiny_runs.checkpoint(whole)
+  assert sum('_ppo_variables' in name for name in variables) == 11
+
+
+def test_what_is_remembered_passes_from_rollout_to_rollout(runs):
+  *_, seen = runs
   assert len(seen) >= 4
   goes_on = 0
   for (_, before), (step_types, after) in zip(seen[:-1], seen[1:], strict=True):
@@ -101,7 +102,7 @@ def test_what_is_remembered_passes_from_rollout_to_rollout(
 
 
 def test_a_saved_policy_plays_what_the_run_evaluated(runs):
-  folder, result, _ = runs
+  folder, result, *_ = runs
   policy = saved_policy.SavedPolicy(os.path.join(folder, 'policies', 'policy'))
   gin.parse_config(tiny_runs.SETTINGS)
   gin.parse_config(_RECURRENT)

@@ -71,16 +71,18 @@ def _with_demonstrations(path, ratio=0.5, num_pretraining_steps=0):
 
 
 def _run(
-    root_dir, num_env_steps, *bindings, settings=tiny_runs.DEMO_SETTINGS
+    root_dir,
+    num_env_steps,
+    *bindings,
+    settings=tiny_runs.DEMO_SETTINGS,
+    train=tiny_runs.train,
 ):
-  return tiny_runs.train(
-      root_dir, num_env_steps, *bindings, settings=settings, seed=3
-  )
+  return train(root_dir, num_env_steps, *bindings, settings=settings, seed=3)
 
 
-def _run_without_memory(root_dir, num_env_steps, *bindings):
+def _run_without_memory(root_dir, num_env_steps, *bindings, **more):
   settings = tiny_runs.without_memory(tiny_runs.DEMO_SETTINGS)
-  return _run(root_dir, num_env_steps, *bindings, settings=settings)
+  return _run(root_dir, num_env_steps, *bindings, settings=settings, **more)
 
 
 def _rows(root_dir):
@@ -259,6 +261,7 @@ def test_pretraining_comes_before_the_first_step(
       'ReplayTraining.unroll_length = 4',
       'ReplayTraining.burn_in_length = 0',
       'LSTMCore.units = 16',
+      train=tiny_runs.prepare,
   )
   before = [entry for entry in seen if entry[0] == 0]
   assert [steps for _, steps, _ in before] == list(range(1, 151))
@@ -401,7 +404,7 @@ def test_evaluations_keep_to_multiples_of_their_interval():
 def _whole(demonstration_file, tmp_path_factory):
   """A run that was left alone, with demonstrations and a bonus."""
   folder = tmp_path_factory.mktemp('whole')
-  _run(folder, 150, *_exact(demonstration_file))
+  _run_without_memory(folder, 150, *_exact(demonstration_file))
   return folder
 
 
@@ -437,16 +440,19 @@ def test_states_of_demonstrations(caplog):
     )
 
   fitting = episode(5)
+  off_policy._stored_states(fitting, spec)
   states = off_policy._stored_states(fitting, spec)
   for x, y in zip(states, fitting.policy_info['network_state'], strict=True):
     np.testing.assert_array_equal(x, y)
-  assert 'states of this network' in caplog.text
+  assert caplog.text.count('states of this network') == 1
   assert 'states of zeros' not in caplog.text
-  for other in (episode(6), episode(5, is_stored=False)):
+  others = episode(6), episode(7), episode(6), episode(5, is_stored=False)
+  for other in others:
     states = off_policy._stored_states(other, spec)
     assert [part.shape for part in states] == [(4, 5), (4, 5)]
     assert not np.any(states)
-  assert '[[6], [6]], not [[5], [5]]' in caplog.text
+  for units in (6, 7):  # Each kind once, however many episodes there are.
+    assert caplog.text.count(f'[[{units}], [{units}]], not [[5], [5]]') == 1
 
 
 @gin.configurable(module='replay_run_test')
@@ -552,11 +558,11 @@ def test_a_resumed_run_is_the_run_left_alone(
   monkeypatch.setattr(checkpoints.Checkpoints, 'save', dying)
   for num_saves in (1, 6):
     with pytest.raises(tiny_runs.Killed):
-      _run(tmp_path / 'run', 150, *bindings)
+      _run_without_memory(tmp_path / 'run', 150, *bindings)
     # The replay is saved first.
     assert saves[0] and len(saves) == num_saves
   path.unlink()  # What was saved has the demonstrations.
-  assert _run(tmp_path / 'run', 150, *bindings).finished
+  assert _run_without_memory(tmp_path / 'run', 150, *bindings).finished
   tiny_runs.assert_same_run(tmp_path / 'run', whole)
   rows = _rows(tmp_path / 'run')
   assert len(rows) > 5 and float(rows[-1]['replay_sequences']) == 30  # Evicted.
@@ -569,7 +575,9 @@ def test_the_checkpoint_before_a_segment_of_another_content_is_taken(
   shutil.copytree(whole, root_dir)
   path = max(root_dir.glob('checkpoints/replay/agent_*'))
   path.write_bytes(min(root_dir.glob('checkpoints/replay/a*')).read_bytes())
-  assert _run(root_dir, 150, *_exact(demonstration_file)).finished
+  assert _run_without_memory(
+      root_dir, 150, *_exact(demonstration_file)
+  ).finished
   assert f'replay/{path.name} has changed' in caplog.text
   tiny_runs.assert_same_run(root_dir, whole)
 
@@ -586,8 +594,8 @@ def test_a_damaged_replay_is_replaced_where_that_is_allowed(
   with pytest.raises(
       errors.UserError, match=f'{path}.* damaged.*replaces_damaged_replay'
   ):
-    _run(root_dir, 250, *bindings)
-  result = _run(
+    _run_without_memory(root_dir, 250, *bindings)
+  result = _run_without_memory(
       root_dir, 250, *bindings, 'ReplayTraining.replaces_damaged_replay = True'
   )
   assert result.finished

@@ -32,6 +32,17 @@ def test_unwritable_folder_is_refused_by_name(tmp_path):
       pass
 
 
+@pytest.mark.parametrize('name', ['a[0]', 'a\\b'])
+def test_folders_from_which_tensorflow_restores_nothing(tmp_path, name):
+  prefix = str(tmp_path / name / 'variables')
+  tf.train.Checkpoint(x=tf.Variable(0.0)).write(prefix)
+  with pytest.raises(tf.errors.NotFoundError):
+    tf.train.load_checkpoint(prefix)
+  with pytest.raises(errors.SetupError, match='bracket or a backslash'):
+    with run_directory.locked(str(tmp_path / name)):
+      pass
+
+
 def test_second_one_at_the_folder_is_refused_and_told_who_has_it(tmp_path):
   with run_directory.locked(tmp_path):
     with pytest.raises(errors.SetupError, match=f'in use .*{os.getpid()} '):

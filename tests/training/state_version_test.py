@@ -17,7 +17,7 @@ from tests import tiny_runs
 
 
 def _train_r2d3(root_dir):
-  tiny_runs.train(root_dir, 120, settings=tiny_runs.R2D3_SETTINGS)
+  tiny_runs.prepare(root_dir, 120, settings=tiny_runs.R2D3_SETTINGS)
 
 
 def _explore(root_dir):

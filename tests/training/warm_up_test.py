@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The random steps before the first update, in each way of training."""
 
+import contextlib
 import shutil
 
 import gin
@@ -15,12 +16,6 @@ from rnd_agents.training import callbacks
 from rnd_agents.training import experiment
 from tests import tiny_runs
 
-# Without memory and curiosity, which take long.
-_TWO_LEVELS = [
-    line
-    for line in tiny_runs.without_memory(tiny_runs.TWO_LEVELS)
-    if 'curiosity' not in line and 'create_rnd_networks' not in line
-]
 # Settings, and the environment steps of the warm-up.
 _RUNS = {
     'on-policy': (
@@ -38,9 +33,8 @@ _RUNS = {
         ),
         40,
     ),
-    'two levels': (_TWO_LEVELS, 40),
+    'two levels': (tiny_runs.PLAIN_LEVELS, 40),
 }
-_NUM_ENV_STEPS = 160
 
 
 @pytest.fixture(name='kind', params=_RUNS, scope='module')
@@ -48,9 +42,38 @@ def _kind(request):
     return request.param
 
 
-def _run(root_dir, kind):
-  settings, _ = _RUNS[kind]
-  return tiny_runs.train(root_dir, _NUM_ENV_STEPS, settings=settings)
+def _run(root_dir, kind, middle=None):
+  """A run that saves amid its random steps; returns its rollouts by kind.
+
+  It is killed at its first rollout of a policy: to trace an update takes long.
+  A replay shows in its updates alone, so that its run is whole.
+
+  Args:
+    root_dir: Folder of the run.
+    kind: Of `_RUNS`.
+    middle: Where its folder is copied after two rollouts.
+  """
+  collect, rollouts = collector.Shards.collect, {True: [], False: []}
+
+  def collecting(collectors, variables_of, num_steps, is_uniform=False):
+    rollout = collect(collectors, variables_of, num_steps, is_uniform)
+    rollouts[is_uniform].append(rollout)
+    if not is_uniform and kind != 'replay':
+      raise tiny_runs.Killed
+    return rollout
+
+  def saving(callback, run, is_evaluation_due):
+    run.save()
+    run.checkpoints.wait()
+    if middle is not None and len(rollouts[True]) == 2:
+      shutil.copytree(root_dir, middle)
+
+  with pytest.MonkeyPatch.context() as context:
+    context.setattr(collector.Shards, 'collect', collecting)
+    context.setattr(callbacks.Checkpoint, 'after_preparation', saving)
+    with contextlib.suppress(tiny_runs.Killed):
+      tiny_runs.train(root_dir, 160, settings=_RUNS[kind][0])
+  return rollouts
 
 
 @pytest.fixture(name='whole', scope='module')
@@ -58,32 +81,25 @@ def _whole(kind, tmp_path_factory):
   """(folder, copy of it in the middle of the warm-up, rollouts by kind)."""
   folder = tmp_path_factory.mktemp('runs') / 'whole'
   middle = folder.parent / 'middle'
-  collect, rollouts = collector.Shards.collect, {True: [], False: []}
-
-  def collecting(collectors, variables_of, num_steps, is_uniform=False):
-    rollout = collect(collectors, variables_of, num_steps, is_uniform)
-    rollouts[is_uniform].append(rollout)
-    return rollout
-
-  def saving(callback, run, is_evaluation_due):
-    if len(rollouts[True]) == 2:
-      run.save()
-      run.checkpoints.wait()
-      shutil.copytree(folder, middle)
-
-  with pytest.MonkeyPatch.context() as context:
-    context.setattr(collector.Shards, 'collect', collecting)
-    context.setattr(callbacks.Checkpoint, 'after_preparation', saving)
-    _run(folder, kind)
-  return folder, middle, rollouts
+  return folder, middle, _run(folder, kind, middle)
 
 
 def test_a_kill_in_the_middle_changes_nothing(kind, whole):
   folder, middle, rollouts = whole
   assert len(rollouts[True]) > 2
   assert tiny_runs.iterations(middle) == (0, -1)
-  _run(middle, kind)
-  tiny_runs.assert_same_run(middle, folder)
+  found = _run(middle, kind)
+  for x, y in zip(
+      found[True] + found[False],
+      rollouts[True][2:] + rollouts[False],
+      strict=True,
+  ):
+    tf.nest.map_structure(
+        np.testing.assert_array_equal, x.trajectory, y.trajectory
+    )
+  tiny_runs.assert_same_variables(middle, folder)
+  if kind == 'replay':
+    tiny_runs.assert_same_run(middle, folder)
 
 
 def test_it_has_as_many_steps_as_it_should(kind, whole):

@@ -1,0 +1,344 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Adds the bonus of a curiosity to the rewards of any off-policy agent."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import gin
+import tensorflow as tf
+from tf_agents.agents import tf_agent
+from tf_agents.policies import greedy_policy
+from tf_agents.trajectories import trajectory
+from tf_agents.typing import types
+
+from rnd_agents import errors
+from rnd_agents import random_numbers
+from rnd_agents import ranges
+from rnd_agents.agents import optimizers
+from rnd_agents.agents import replay_agent
+from rnd_agents.agents import two_stream_sac
+from rnd_agents.curiosity import curiosity as curiosity_lib
+from rnd_agents.ops import q_learning
+from rnd_agents.statistics import finite
+
+_LEARNS_FROM = ('sampled', 'collected')
+_RANGES = dict(
+    bonus_weight=ranges.AT_LEAST_0.or_schedule(),
+    extrinsic_coefficient=ranges.AT_LEAST_0,
+    n_step=ranges.COUNT,
+    discount_factor=ranges.WITHIN_0_AND_1.or_none(),
+)
+
+
+class CuriousLossInfo(NamedTuple):
+  """`LossInfo.extra` of a `CuriousAgent`.
+
+  Attributes:
+    agent: That of the agent inside.
+    reward_mean: Mean reward that it learned from, with the bonus.
+    bonus_mean: Mean of the weighted bonus in it.
+    rnd_loss: Loss of the curiosity.
+    priorities: New priority of each sequence, [B]; None if the agent does not
+      return the `td_error` of each transition, as `DqnAgent` does.
+  """
+
+  agent: Any
+  reward_mean: tf.Tensor
+  bonus_mean: tf.Tensor
+  rnd_loss: tf.Tensor
+  priorities: tf.Tensor | None
+
+
+@gin.configurable(
+    module='rnd_agents',
+    denylist=['agent', 'curiosity', 'rnd_optimizer'],
+)
+class CuriousAgent(replay_agent.ReplayAgent):
+  """A `DqnAgent`, `SacAgent`, `Td3Agent` or similar one with a curiosity.
+
+  `train` takes sequences [B, T+1] of a replay and passes their B * T steps to
+  the agent inside, which learns from them with its own loss, as from single
+  transitions with the rewards
+
+      extrinsic_coefficient * reward + bonus_weight * bonus
+
+  of which a `TwoStreamSacAgent` gets each by itself. The bonus is that of the
+  present predictor and statistics. Steps that begin with a LAST frame, padding
+  and the step to the next episode, have weight 0.
+  """
+
+  def __init__(
+      self,
+      agent: tf_agent.TFAgent,
+      curiosity: curiosity_lib.Curiosity | None = None,
+      rnd_optimizer: types.Optimizer | None = None,
+      bonus_weight: types.Float | Callable[[tf.Tensor], tf.Tensor] = 1.0,
+      extrinsic_coefficient: float = 1.0,
+      n_step: int = 1,
+      discount_factor: float | None = None,
+      greedy_eval: bool = True,
+      predictor_learns_from: str = 'sampled',
+      name: str = 'CuriousAgent',
+  ):
+    """Creates the agent.
+
+    Args:
+      agent: A `TFAgent` that learns from single transitions.
+      curiosity: A `Curiosity` whose bonus is added to the rewards; None for no
+        bonus. `update_statistics` updates its statistics.
+      rnd_optimizer: Trains the curiosity on the sampled transitions; required
+        if that has trainable variables.
+      bonus_weight: Factor of the bonus, which is divided by the running
+        deviation of the collected intrinsic return: a number, or one of Keras's
+        schedules over updates.
+      extrinsic_coefficient: Factor of the environment's rewards; 0 explores
+        without them.
+      n_step: Number of steps that are joined to one transition, or fewer up to
+        the end of the episode or of the sequence: sequences should be some
+        times longer. The bonus of each of these steps is discounted like its
+        reward. A larger one carries rewards back faster, and trusts more of
+        what older policies did.
+      discount_factor: The agent's gamma, for n_step above 1; None for the one
+        that TF-Agents' agents know.
+      greedy_eval: Whether `policy`, which is evaluated and saved, takes the
+        mode of the agent's distributions. SAC's own samples from them.
+      predictor_learns_from: 'sampled': the curiosity takes a step on each
+        sampled batch, so that what the agent has replayed often stops paying,
+        also where it was only once, or only a demonstrator was. 'collected': a
+        step on each row of all environments as it is collected, so that a place
+        becomes known by visits alone, however often it is replayed. Statistics
+        follow the collected rows in both cases (`ReplayAgent`).
+      name: Name of the agent.
+    """
+    tf.Module.__init__(self, name=name)
+    optimizers.refuse_replicas(
+        'CuriousAgent', 'build it outside of the scope.'
+    )
+    ranges.check(
+        _RANGES,
+        {
+            key: value
+            for key, value in locals().items()
+            if not (key == 'bonus_weight' and callable(value))
+        },
+        'CuriousAgent.',
+    )
+    if predictor_learns_from not in _LEARNS_FROM:
+      raise errors.InvalidValue(
+          f'CuriousAgent.predictor_learns_from must be one of {_LEARNS_FROM},'
+          f' got {predictor_learns_from!r}.'
+      )
+    _check_agent(agent)
+    replay_agent.check_curiosity(
+        'CuriousAgent.', curiosity, None, rnd_optimizer
+    )
+    if curiosity is None and isinstance(
+        agent, two_stream_sac.TwoStreamSacAgent
+    ):
+      raise errors.InvalidValue(
+          'create_sac_agent.bonus_discount_factor has no effect without a'
+          ' bonus: bind create_curious_agent.curiosity_fn, or leave it out.'
+      )
+    if n_step == 1:
+      discount_factor = 1.0  # Nothing is discounted between steps.
+    elif discount_factor is None:
+      discount_factor = getattr(agent, '_gamma', None)
+    if discount_factor is None:
+      raise errors.InvalidValue(
+          'CuriousAgent.discount_factor is missing: n_step ='
+          f' {n_step} needs the gamma of {type(agent).__name__}.'
+      )
+    self._agent = agent
+    self._extrinsic_coefficient = extrinsic_coefficient
+    self._n_step = int(n_step)
+    self._discount_factor = float(discount_factor)
+    # The agent's losses sample, and a resumed run must draw the same.
+    self._generator = tf.random.Generator.from_seed(
+        tf.random.uniform([], maxval=2**31 - 1, dtype=tf.int32)
+    )
+    policy = agent.policy
+    if greedy_eval and not isinstance(policy, greedy_policy.GreedyPolicy):
+      policy = greedy_policy.GreedyPolicy(policy)
+    super().__init__(
+        agent.time_step_spec,
+        agent.action_spec,
+        policy,
+        agent.collect_policy,
+        train_sequence_length=None,
+        train_step_counter=agent.train_step_counter,
+    )
+    self._take_curiosity(
+        curiosity,
+        rnd_optimizer,
+        bonus_weight,
+        learns_from_sampled=predictor_learns_from == 'sampled',
+    )
+
+  @property
+  def agent(self) -> tf_agent.TFAgent:
+    """The agent inside."""
+    return self._agent
+
+  @property
+  def optimizers(self) -> list[types.Optimizer]:
+    """Keras's optimizers of the agent and of the curiosity."""
+    kinds = (
+        tf.keras.optimizers.Optimizer,
+        tf.keras.optimizers.legacy.Optimizer,
+    )
+    found = [*vars(self._agent).values(), self._rnd_optimizer]
+    return [each for each in found if isinstance(each, kinds)]
+
+  def _initialize(self) -> None:
+    self._agent.initialize()
+
+  @tf.autograph.experimental.do_not_convert
+  @finite.refuses_sequences
+  def _train(
+      self,
+      experience: trajectory.Trajectory,
+      weights: tf.Tensor | None = None,
+      network_state: types.NestedTensor | None = None,
+      is_demonstration: tf.Tensor | None = None,
+  ) -> tf_agent.LossInfo:
+    """Takes an optimizer step of the agent, then one of the curiosity.
+
+    Args:
+      experience: A `Trajectory` [B, T+1].
+      weights: Importance weights [B]; None for 1.
+      network_state: Ignored: the agent's networks have none.
+      is_demonstration: Ignored: demonstrations are transitions like others.
+
+    Returns:
+      A `LossInfo` with a `CuriousLossInfo`.
+    """
+    del network_state, is_demonstration
+    num_frames = experience.discount.shape[1]
+    if num_frames is not None and num_frames <= self._n_step:
+      raise errors.InvalidValue(
+          f'CuriousAgent.n_step={self._n_step} needs sequences of at least'
+          f' {self._n_step + 1} frames (ReplayTraining.unroll_length ='
+          f' {self._n_step} or more), got {num_frames}.'
+      )
+    is_last = experience.is_boundary()
+    valid = q_learning.valid_steps(is_last)
+    # TF-Agents' `is_last` is that of the next step types.
+    step_weights = q_learning.step_weights(is_last, experience.is_last())
+    if weights is not None:
+      step_weights *= weights[:, tf.newaxis]
+    replayed = self._replayed_transitions(experience)
+    rewards = self._extrinsic_coefficient * experience.reward[:, :-1]
+    stream = {}
+    if isinstance(self._agent, two_stream_sac.TwoStreamSacAgent):
+      nothing = tf.zeros_like(rewards)
+      bonus, bonus_mean = self._add_bonus(nothing, experience, replayed)
+      paid = rewards + bonus
+      joined = self._join(
+          bonus, experience, float(self._agent.bonus_discount_factor)
+      )
+      stream = dict(
+          bonus=tf.reshape(joined.rewards, [-1]),
+          bonus_discount=tf.reshape(joined.discounts, [-1]),
+      )
+    else:
+      rewards, bonus_mean = self._add_bonus(rewards, experience, replayed)
+      paid = rewards
+    refusals = finite.verify(
+        dict(reward_with_bonus=paid),
+        mask=valid,
+        largest=finite.LARGEST_REWARD,
+    )
+    with tf.control_dependencies(refusals), random_numbers.seeded(
+        self._generator
+    ):
+      info = self._agent.train(
+          self._single_transitions(experience, rewards),
+          tf.reshape(step_weights, [-1]),
+          **stream,
+      )
+    return tf_agent.LossInfo(
+        info.loss,
+        CuriousLossInfo(
+            agent=info.extra,
+            reward_mean=replay_agent.mean(paid, valid),
+            bonus_mean=bonus_mean,
+            rnd_loss=self._train_curiosity(
+                replayed, takes_step=self._learns_from_sampled
+            ),
+            priorities=_priorities(info.extra, valid),
+        ),
+    )
+
+  def _single_transitions(
+      self, experience: trajectory.Trajectory, rewards: tf.Tensor
+  ) -> trajectory.Trajectory:
+    """Returns steps [B * T, 2] of sequences [B, T+1], for a one-step target.
+
+    Args:
+      experience: A `Trajectory` [B, T+1].
+      rewards: Floats [B, T] in place of its rewards.
+    """
+    experience = experience.replace(policy_info=())
+    joined = self._join(rewards, experience, self._discount_factor)
+    end = tf.nest.map_structure(
+        lambda x: tf.gather(x, joined.ends, axis=1, batch_dims=1), experience
+    )
+    begin = tf.nest.map_structure(lambda x: x[:, :-1], experience).replace(
+        reward=joined.rewards,
+        discount=joined.discounts,
+        next_step_type=end.step_type,
+    )
+    return curiosity_lib.merge_time(
+        tf.nest.map_structure(
+            lambda *frames: tf.stack(frames, axis=2), begin, end
+        )
+    )
+
+  def _join(
+      self,
+      rewards: tf.Tensor,
+      experience: trajectory.Trajectory,
+      discount_factor: float,
+  ) -> q_learning.NStepTransitions:
+    """Joins up to n steps of rewards [B, T] to one."""
+    return q_learning.n_step_transitions(
+        rewards,
+        experience.discount[:, :-1],
+        experience.is_boundary(),
+        discount_factor,
+        self._n_step,
+    )
+
+
+def _check_agent(agent: tf_agent.TFAgent) -> None:
+  """Raises an error unless an agent learns from single transitions."""
+  if not isinstance(agent, tf_agent.TFAgent):
+    raise errors.InvalidType(
+        f'CuriousAgent.agent must be a TFAgent, got {type(agent).__name__}.'
+    )
+  name = type(agent).__name__
+  if agent.train_sequence_length != 2:
+    raise errors.InvalidValue(
+        'CuriousAgent takes agents that learn from single transitions, and'
+        f' {name}.train_sequence_length is {agent.train_sequence_length}, not'
+        " 2: set CuriousAgent.n_step in place of the agent's own n-step"
+        ' update, take R2D3Agent for networks with a memory, and RNDPPOAgent'
+        ' for whole rollouts.'
+    )
+  if tf.nest.flatten(agent.collect_data_spec.policy_info):
+    raise errors.InvalidValue(
+        f'{name} learns from the policy info'
+        f' {agent.collect_data_spec.policy_info}, which the replay does not'
+        ' keep: build it without, as with emit_log_probability=False.'
+    )
+
+
+def _priorities(extra: Any, valid: tf.Tensor) -> tf.Tensor | None:
+  """Returns priorities [B] of sequences by an agent's TD errors, if it has."""
+  td_error = getattr(extra, 'td_error', None)
+  if not tf.is_tensor(td_error):
+    return None
+  return q_learning.sequence_priorities(
+      tf.reshape(td_error, tf.shape(valid)), valid
+  )

@@ -1,0 +1,42 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for programs."""
+
+import subprocess
+import sys
+
+_PROGRAM = """
+import atexit
+from rnd_agents import programs
+
+class Graph:  # It refers to itself, as graphs do.
+  def __init__(self):
+    self.graph = self
+    self.log = open('log.txt', 'w')  # Nobody closes it.
+  def __del__(self):
+    print('taken apart')
+
+kept = Graph()
+
+def main(argv):
+  atexit.register(print, 'at exit')
+  kept.log.write('logged')
+  return 3
+
+programs.run_program(main)
+"""
+
+
+def test_a_program_ends_without_taking_graphs_apart(tmp_path):
+  path = tmp_path / 'program.py'
+  path.write_text(_PROGRAM, encoding='utf-8')
+  result = subprocess.run(
+      [sys.executable, path],
+      cwd=tmp_path,
+      capture_output=True,
+      text=True,
+      check=False,
+  )
+  assert (result.returncode, result.stderr) == (3, '')
+  assert result.stdout == 'at exit\n'
+  assert (tmp_path / 'log.txt').read_text(encoding='utf-8') == 'logged'
