@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers as actors of Ray, on this machine or on a cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+import contextlib
 import copy
 import dataclasses
 import threading
@@ -24,6 +25,8 @@ from rnd_agents.workers import shard_worker
 _REMARK_INTERVAL_S = 10.0
 _START_TIMEOUT_S = 120.0
 _MAX_STARTS = 3
+# Time for calls in progress to end once their workers are killed.
+_CLOSE_TIMEOUT_S = 20.0
 
 
 class _Settings(Protocol):
@@ -177,9 +180,10 @@ class RayWorkers(remote_collector.Workers):
         scheduling_strategy='SPREAD',
         runtime_env=dict(env_vars=ray_cluster.environment()),
     )
-    self._lock = threading.Lock()
+    self._lock = threading.Condition()
     self._actors = [self._start() for _ in range(num_workers)]
     self._shared: tuple[Any, Any] = None, None  # Variables and their reference.
+    self._num_uses = 0  # Of Ray, in progress.
     self._is_closed = False
     self._facts = [_Facts() for _ in range(num_workers)]
 
@@ -219,11 +223,12 @@ class RayWorkers(remote_collector.Workers):
     )
 
   def share(self, variables: list[np.ndarray]) -> Any:
-    known, reference = self._shared
-    if known is not variables:
-      reference = self._ray.put(variables)
-      self._shared = variables, reference
-    return reference
+    with self._use():
+      known, reference = self._shared
+      if known is not variables:
+        reference = self._ray.put(variables)
+        self._shared = variables, reference
+      return reference
 
   def run(self, task: shard_worker.Task) -> shard_worker.Reply:
     index = task.shard % len(self._actors)
@@ -257,33 +262,34 @@ class RayWorkers(remote_collector.Workers):
 
     Raises:
       WorkerLost: If there is none; another worker takes its place.
-      RunError: If Ray has ended on this machine.
+      RunError: If Ray has ended on this machine, or the workers are closed.
     """
-    with self._lock:
-      actor = self._actors[index]
-    answer = getattr(actor, method).remote(*arguments)
-    began = time.monotonic()
-    while not self._ray.wait([answer], timeout=_REMARK_INTERVAL_S)[0]:
-      waited_s = time.monotonic() - began
-      self._require_own_node()
-      if timeout_s is not None and waited_s > timeout_s:
+    with self._use():
+      with self._lock:
+        actor = self._actors[index]
+      answer = getattr(actor, method).remote(*arguments)
+      began = time.monotonic()
+      while not self._ray.wait([answer], timeout=_REMARK_INTERVAL_S)[0]:
+        waited_s = time.monotonic() - began
+        self._require_own_node()
+        if timeout_s is not None and waited_s > timeout_s:
+          self._replace(index, actor)
+          raise remote_collector.WorkerLost(
+              f'Worker {index} gave no answer for {waited_s:.0f} s.'
+          )
+        logging.info(
+            'Waiting for worker %d %s since %.0f s.', index, purpose, waited_s
+        )
+      try:
+        return self._ray.get(answer)
+      except (
+          self._ray.exceptions.RayActorError,
+          self._ray.exceptions.ObjectLostError,
+      ) as error:
         self._replace(index, actor)
         raise remote_collector.WorkerLost(
-            f'Worker {index} gave no answer for {waited_s:.0f} s.'
-        )
-      logging.info(
-          'Waiting for worker %d %s since %.0f s.', index, purpose, waited_s
-      )
-    try:
-      return self._ray.get(answer)
-    except (
-        self._ray.exceptions.RayActorError,
-        self._ray.exceptions.ObjectLostError,
-    ) as error:
-      self._replace(index, actor)
-      raise remote_collector.WorkerLost(
-          f'Worker {index} died ({ray_cluster.first_line(error)}).'
-      ) from error
+            f'Worker {index} died ({ray_cluster.first_line(error)}).'
+        ) from error
 
   def _require_own_node(self) -> None:
     """Raises RunError if this machine has left the cluster.
@@ -304,12 +310,41 @@ class RayWorkers(remote_collector.Workers):
   def _replace(self, index: int, lost: Any) -> None:
     """Starts an actor in the place of a lost one, unless another thread did."""
     with self._lock:
-      if self._actors[index] is lost and not self._is_closed:
+      self._require_open()
+      if self._actors[index] is lost:
         self._ray.kill(lost)
         self._actors[index] = self._start()
         self._facts[index].restarts += 1
 
+  @contextlib.contextmanager
+  def _use(self) -> Iterator[None]:
+    """Lets Ray be shut down only after what is done within.
+
+    A thread that asks something of Ray while it is shut down leaves a client of
+    a cluster that has ended, which ends this process some seconds later.
+
+    Raises:
+      RunError: If the workers are closed.
+    """
+    with self._lock:
+      self._require_open()
+      self._num_uses += 1
+    try:
+      yield
+    finally:
+      with self._lock:
+        self._num_uses -= 1
+        self._lock.notify_all()
+
+  def _require_open(self) -> None:
+    if self._is_closed:
+      raise errors.RunError('The workers are closed.')
+
   def close(self) -> None:
     with self._lock:
-      self._is_closed = True  # No call of a round ahead starts Ray again.
+      self._is_closed = True
+      if self._num_uses:  # A round ahead.
+        for actor in self._actors:
+          self._ray.kill(actor)
+      self._lock.wait_for(lambda: not self._num_uses, _CLOSE_TIMEOUT_S)
     self._ray.shutdown()

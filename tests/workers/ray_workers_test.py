@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers on Ray: the same run, whatever happens to them."""
 
+import concurrent.futures
 import functools
 import importlib.util
 import json
@@ -11,6 +12,8 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
+import time
 from unittest import mock
 
 import pytest
@@ -133,6 +136,37 @@ def test_waits_for_no_worker_once_this_machine_has_left(monkeypatch):
   workers = ray_workers.RayWorkers(None, 1, 60.0)
   with pytest.raises(errors.RunError, match='Ray'):
     workers.run(shard_worker.Task(0, 0, ('reset', ())))
+
+
+def test_ray_is_shut_down_after_the_calls_and_not_asked_again(monkeypatch):
+  ray = mock.MagicMock()
+  ray.exceptions.RayActorError = ray.exceptions.ObjectLostError = KeyError
+  is_asked, is_killed = threading.Event(), threading.Event()
+
+  def wait(answers, timeout):
+    is_asked.set()
+    assert is_killed.wait(timeout)
+    time.sleep(0.2)  # Ray tells of the end of an actor some time after it.
+    return answers, []
+
+  ray.wait.side_effect = wait
+  ray.kill.side_effect = lambda actor: is_killed.set()
+  ray.get.side_effect = KeyError('The actor was killed.')
+  monkeypatch.setitem(sys.modules, 'ray', ray)
+  workers = ray_workers.RayWorkers(None, 1, 60.0)
+  task = shard_worker.Task(0, 0, ('reset', ()))
+  with concurrent.futures.ThreadPoolExecutor(1) as thread:
+    call = thread.submit(workers.run, task)
+    assert is_asked.wait(60.0)
+    workers.close()
+    with pytest.raises(errors.RunError, match='closed'):
+      call.result()
+  names = [name for name, *_ in ray.mock_calls]
+  assert names[-3:] == ['kill', 'get', 'shutdown']
+  for ask in (lambda: workers.run(task), lambda: workers.share([])):
+    with pytest.raises(errors.RunError, match='closed'):
+      ask()
+  assert len(ray.mock_calls) == len(names)
 
 
 def _create(root_dir, num_workers, address=None):
