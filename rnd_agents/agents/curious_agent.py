@@ -15,6 +15,7 @@ from tf_agents.typing import types
 from rnd_agents import errors
 from rnd_agents import random_numbers
 from rnd_agents import ranges
+from rnd_agents.agents import double_dqn
 from rnd_agents.agents import optimizers
 from rnd_agents.agents import replay_agent
 from rnd_agents.agents import two_stream_sac
@@ -189,6 +190,21 @@ class CuriousAgent(replay_agent.ReplayAgent):
     )
     found = [*vars(self._agent).values(), self._rnd_optimizer]
     return [each for each in found if isinstance(each, kinds)]
+
+  @property
+  def acts_by_statistics(self) -> bool:
+    """Whether the collect policy depends on what rows were collected."""
+    counts = isinstance(self._agent, double_dqn.OptimisticDqnAgent)
+    return counts or super().acts_by_statistics
+
+  def update_statistics(
+      self, row: trajectory.Trajectory, mask: tf.Tensor | None = None
+  ) -> types.NestedTensor:
+    """Updates statistics with a row of all environments, as `ReplayAgent`."""
+    episodic = super().update_statistics(row, mask)
+    if isinstance(self._agent, double_dqn.OptimisticDqnAgent):
+      self._agent.count(row, mask)
+    return episodic
 
   def _initialize(self) -> None:
     self._agent.initialize()

@@ -9,7 +9,6 @@ import gin
 import tensorflow as tf
 from tf_agents.agents import tf_agent
 from tf_agents.agents.dqn import dqn_agent
-from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
 
@@ -17,8 +16,8 @@ from rnd_agents import errors
 from rnd_agents import ranges
 from rnd_agents.agents import agent_factory
 from rnd_agents.agents import curious_agent
+from rnd_agents.agents import double_dqn
 from rnd_agents.agents import optimizers
-from rnd_agents.agents import r2d3_policy
 from rnd_agents.curiosity import curiosity as curiosity_lib
 from rnd_agents.networks import q_network as q_network_lib
 
@@ -81,25 +80,6 @@ def create_curious_agent(
   return agent
 
 
-class EpsilonDqnAgent(dqn_agent.DdqnAgent):
-  """Double DQN whose collect policy has a distribution.
-
-  So that a run can draw its actions from the generator in its checkpoints, and
-  each environment can have an epsilon of its own.
-  """
-
-  def _setup_policy(
-      self,
-      time_step_spec: ts.TimeStep,
-      action_spec: types.NestedTensorSpec,
-      *args: Any,
-  ) -> tuple[tf_policy.TFPolicy, tf_policy.TFPolicy]:
-    policy, _ = super()._setup_policy(time_step_spec, action_spec, *args)
-    return policy, r2d3_policy.EpsilonGreedyQPolicy(
-        time_step_spec, action_spec, self._q_network, self._epsilon_greedy
-    )
-
-
 @gin.configurable(
     module='rnd_agents',
     denylist=['time_step_spec', 'action_spec', 'collect_epsilon'],
@@ -116,6 +96,8 @@ def create_dqn_agent(
     q_networks_fn: Callable[
         ..., q_network_lib.QNetworks
     ] = q_network_lib.create_q_networks,
+    optimism: float = 0.0,
+    optimism_exponent: float = 2.0,
 ) -> dqn_agent.DqnAgent:
   """Builds TF-Agents' double DQN, an `agent_fn` of `create_curious_agent`.
 
@@ -132,6 +114,11 @@ def create_dqn_agent(
     gradient_clipping: Largest norm of the gradient of each variable; None for
       any.
     q_networks_fn: As for `create_r2d3_agent`; the networks have no memory.
+    optimism: C. An action that was tried N times at an observation is worth
+      C / (N + 1)^M more when collecting and in targets
+      (`double_dqn.OptimisticDqnAgent`), on the scale of returns: for tasks with
+      few different observations. 0 for double DQN.
+    optimism_exponent: M.
 
   Returns:
     The agent, not initialized.
@@ -146,7 +133,11 @@ def create_dqn_agent(
       'QNetworks(q_network, target_q_network)',
   )
   optimizer = adam(learning_rate)
-  agent = EpsilonDqnAgent(
+  agent_class, more = double_dqn.EpsilonDqnAgent, {}
+  if optimism:
+    agent_class = double_dqn.OptimisticDqnAgent
+    more = dict(optimism=optimism, optimism_exponent=optimism_exponent)
+  agent = agent_class(
       time_step_spec,
       action_spec,
       **networks._asdict(),
@@ -157,6 +148,7 @@ def create_dqn_agent(
       gamma=discount_factor,
       gradient_clipping=gradient_clipping,
       train_step_counter=agent_factory.create_train_step_counter(),
+      **more,
   )
   optimizers.build(optimizer, list(networks.q_network.trainable_variables))
   return agent
@@ -174,6 +166,8 @@ _RANGES = dict(
     target_policy_noise=ranges.AT_LEAST_0,
     target_policy_noise_clip=ranges.AT_LEAST_0,
     gradient_clipping=ranges.ABOVE_0.or_none(),
+    optimism=ranges.AT_LEAST_0,
+    optimism_exponent=ranges.ABOVE_0,
 )
 
 

@@ -74,6 +74,11 @@ class ReplayAgent(tf_agent.TFAgent):
     return self._curiosity
 
   @property
+  def acts_by_statistics(self) -> bool:
+    """Whether the collect policy depends on `update_statistics`."""
+    return self.observation_normalizer is not None
+
+  @property
   def collect_epsilon(self) -> types.Float | None:
     """Probability of random actions when collecting; None without any."""
     policy = self.collect_policy

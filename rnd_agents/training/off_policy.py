@@ -545,10 +545,10 @@ class ReplayLearner(loops.Learner):
       self, trajectory: trajectory_lib.Trajectory, is_new: np.ndarray
   ) -> None:
     episodic = ()
-    whitens = self._agent.observation_normalizer is not None
-    if whitens:
+    changes_policy = self._agent.acts_by_statistics
+    if changes_policy:
       self._policy_version += 1
-    if whitens or self._agent.curiosity is not None:
+    if changes_policy or self._agent.curiosity is not None:
       trajectory, is_new, episodic = local.as_numpy(
           self._watch(trajectory, is_new)
       )

@@ -50,6 +50,25 @@ _LOSSES = {
 # A lost worker takes the traces of its policies with it, those of a memory take
 # longest.
 _FEW_LOSSES = {(1, 2): 'after the call', (0, 4): 'but lives'}
+# Workers act by counts, too, which change without an update.
+_OPTIMISTIC_DQN = (
+    *tiny_runs.FAST,
+    'train_eval.training = @ReplayTraining()',
+    "load_environment.env = 'rnd_agents/DeepSea-v0'",
+    "load_environment.env_kwargs = {'size': 6}",
+    'train_eval.num_environments = 4',
+    'train_eval.warm_up_env_steps = 0',
+    'train_eval.eval_interval_env_steps = 100',
+    'ReplayTraining.create_agent = @create_curious_agent',
+    'ReplayTraining.rollout_length = 12',
+    'ReplayTraining.batch_size = 4',
+    'ReplayTraining.unroll_length = 6',
+    'PrioritizedReplay.max_sequences = 100',
+    'create_curious_agent.agent_fn = @create_dqn_agent',
+    'create_dqn_agent.optimism = 1.0',
+    'create_q_networks.fc_layer_params = (4,)',
+    'create_q_networks.head_units = None',
+)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +81,9 @@ _FEW_LOSSES = {(1, 2): 'after the call', (0, 4): 'but lives'}
             _FEW_LOSSES,
             False,
         ),
+        (_OPTIMISTIC_DQN, 0, _FEW_LOSSES, True),
     ],
-    ids=['PPO ahead', 'R2D3'],
+    ids=['PPO ahead', 'R2D3', 'optimistic DQN'],
 )
 def test_lost_workers_change_no_number(
     tmp_path, settings, lag_rounds, losses, goes_home
