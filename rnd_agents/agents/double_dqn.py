@@ -44,8 +44,8 @@ class EpsilonDqnAgent(dqn_agent.DdqnAgent):
 class OptimisticDqnAgent(EpsilonDqnAgent):
   """Double DQN that takes actions which it has seldom tried to be good.
 
-  (OPIQ; Rashid et al., 2020, arXiv 2002.12174, equations 3 and 4.) It collects
-  by, and its targets have the largest of,
+  (OPIQ; Rashid et al., 2020, arXiv 2002.12174, with one C for actions and
+  targets.) It collects by, and its targets have the largest of,
 
       Q+(s, a) = Q(s, a) + optimism / (N(s, a) + 1)^exponent
 
