@@ -118,6 +118,22 @@ DEMO_SETTINGS = (
     'PrioritizedReplay.max_sequences = 30',
 )
 
+# SAC, TD3 or DQN, without an agent and an environment; seven steps an episode.
+OFF_POLICY_SETTINGS = (
+    *FAST,
+    'train_eval.training = @ReplayTraining()',
+    'train_eval.num_environments = 2',
+    'train_eval.warm_up_env_steps = 16',
+    'train_eval.num_eval_episodes = 2',
+    'train_eval.eval_interval_env_steps = 20',
+    'load_environment.max_episode_steps = 7',
+    'ReplayTraining.create_agent = @create_curious_agent',
+    'ReplayTraining.rollout_length = 5',
+    'ReplayTraining.batch_size = 4',
+    'ReplayTraining.env_steps_per_update = 3',
+    'PrioritizedReplay.max_sequences = 30',
+)
+
 # What runs of two levels and more have in common.
 LEVELS = (
     *FAST,

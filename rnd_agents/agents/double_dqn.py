@@ -37,8 +37,15 @@ class EpsilonDqnAgent(dqn_agent.DdqnAgent):
   ) -> tuple[tf_policy.TFPolicy, tf_policy.TFPolicy]:
     policy, _ = super()._setup_policy(time_step_spec, action_spec, *args)
     return policy, r2d3_policy.EpsilonGreedyQPolicy(
-        time_step_spec, action_spec, self._q_network, self._epsilon_greedy
+        time_step_spec,
+        action_spec,
+        self._acting_network(),
+        self._epsilon_greedy,
     )
+
+  def _acting_network(self) -> network.Network:
+    """Returns the network by which the collect policy acts."""
+    return self._q_network
 
 
 class OptimisticDqnAgent(EpsilonDqnAgent):
@@ -84,19 +91,8 @@ class OptimisticDqnAgent(EpsilonDqnAgent):
     self._tried = _TriedActions(num_actions, optimism, optimism_exponent)
     super().__init__(time_step_spec, action_spec, *args, **kwargs)
 
-  def _setup_policy(
-      self,
-      time_step_spec: ts.TimeStep,
-      action_spec: types.NestedTensorSpec,
-      *args: Any,
-  ) -> tuple[tf_policy.TFPolicy, tf_policy.TFPolicy]:
-    policy, _ = super()._setup_policy(time_step_spec, action_spec, *args)
-    return policy, r2d3_policy.EpsilonGreedyQPolicy(
-        time_step_spec,
-        action_spec,
-        _OptimisticQNetwork(self._q_network, self._tried),
-        self._epsilon_greedy,
-    )
+  def _acting_network(self) -> network.Network:
+    return _OptimisticQNetwork(self._q_network, self._tried)
 
   def _compute_next_q_values(
       self, next_time_steps: ts.TimeStep, info: types.NestedTensor
@@ -143,9 +139,8 @@ class _TriedActions(tf.Module):
     )
 
   def _buckets(self, observation: types.NestedTensor) -> tf.Tensor:
-    keys = tf.nest.map_structure(lambda x: x[:, tf.newaxis], observation)
     return tf.math.floormod(
-        episodic_memory.fingerprints(keys)[:, 0], _NUM_BUCKETS
+        episodic_memory.fingerprints(observation, outer_rank=1), _NUM_BUCKETS
     )
 
   def optimism(self, observation: types.NestedTensor) -> tf.Tensor:
@@ -179,7 +174,6 @@ class _OptimisticQNetwork(network.Network):
     super().__init__(q_network.input_tensor_spec, name='OptimisticQNetwork')
     self._q_network = q_network
     self._tried = tried
-    self._counts = tried.counts
 
   def call(
       self,

@@ -76,12 +76,9 @@ class CountBonus(curiosity.Curiosity):
     """Returns the index of the count of each observation, int64 [outer...]."""
     outer_rank = nest_utils.get_outer_rank(observations, self._environment_spec)
     keys = observations if self._key_fn is None else self._key_fn(observations)
-    if outer_rank == 1:
-      keys = tf.nest.map_structure(lambda x: x[:, tf.newaxis], keys)
-    buckets = tf.math.floormod(
-        episodic_memory.fingerprints(keys), self._counts.shape[0]
+    return tf.math.floormod(
+        episodic_memory.fingerprints(keys, outer_rank), self._counts.shape[0]
     )
-    return buckets[:, 0] if outer_rank == 1 else buckets
 
   def bonus(
       self,

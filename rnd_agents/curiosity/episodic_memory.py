@@ -245,17 +245,18 @@ class NearestNeighbors(EpisodicMemory):
     )
 
 
-def fingerprints(nest: types.NestedTensor) -> tf.Tensor:
-  """Returns a hash of each row of a nest of tensors [B, R, ...]; never 0.
+def fingerprints(nest: types.NestedTensor, outer_rank: int = 2) -> tf.Tensor:
+  """Returns a hash of each row of a nest of tensors [outer..., ...]; never 0.
 
   Args:
     nest: Nest of tensors of numbers or booleans.
+    outer_rank: Number of dimensions of `outer`.
 
   Returns:
-    int64 [B, R].
+    int64 [outer...].
   """
   leaves = tf.nest.flatten(nest)
-  outer = tf.shape(leaves[0])[:2]
+  outer = tf.shape(leaves[0])[:outer_rank]
   columns = [_bytes(leaf, tf.reduce_prod(outer)) for leaf in leaves]
   hashes = tf.bitcast(tf.fingerprint(tf.concat(columns, axis=1)), tf.int64)
   one = tf.ones_like(hashes)

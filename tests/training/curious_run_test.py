@@ -17,21 +17,6 @@ from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
 from tests import tiny_runs
 
-_SETTINGS = (
-    *tiny_runs.FAST,
-    'train_eval.training = @ReplayTraining()',
-    'train_eval.num_environments = 2',
-    'train_eval.warm_up_env_steps = 16',
-    'train_eval.num_eval_episodes = 2',
-    'train_eval.eval_interval_env_steps = 20',
-    'load_environment.max_episode_steps = 7',
-    'ReplayTraining.create_agent = @create_curious_agent',
-    'ReplayTraining.rollout_length = 5',
-    'ReplayTraining.batch_size = 4',
-    'ReplayTraining.env_steps_per_update = 3',
-    'PrioritizedReplay.max_sequences = 30',
-)
-
 
 def _write_demonstration(path):
   """Writes an episode of Pendulum that ends by a time limit of 7 steps."""
@@ -62,7 +47,7 @@ def test_a_killed_and_resumed_run_is_the_run_left_alone(tmp_path, monkeypatch):
   path = os.fspath(tmp_path / 'demos.tfrecord')
   _write_demonstration(path)
   settings = (
-      *_SETTINGS,
+      *tiny_runs.OFF_POLICY_SETTINGS,
       "load_environment.env = 'Pendulum-v1'",
       'ReplayTraining.unroll_length = 3',
       'CuriousAgent.n_step = 2',
@@ -115,7 +100,7 @@ def test_dqn_draws_by_its_td_errors_and_explores_by_epsilon(
 ):
   monkeypatch.setattr(experiment.policy_saver, 'PolicySaver', _Saver)
   settings = (
-      *_SETTINGS,
+      *tiny_runs.OFF_POLICY_SETTINGS,
       "load_environment.env = 'CartPole-v1'",
       'ReplayTraining.unroll_length = 2',
       'ReplayTraining.epsilon_fn = @linear_epsilon',

@@ -52,18 +52,11 @@ _LOSSES = {
 _FEW_LOSSES = {(1, 2): 'after the call', (0, 4): 'but lives'}
 # Workers act by counts, too, which change without an update.
 _OPTIMISTIC_DQN = (
-    *tiny_runs.FAST,
-    'train_eval.training = @ReplayTraining()',
+    *tiny_runs.OFF_POLICY_SETTINGS,
     "load_environment.env = 'rnd_agents/DeepSea-v0'",
     "load_environment.env_kwargs = {'size': 6}",
-    'train_eval.num_environments = 4',
-    'train_eval.warm_up_env_steps = 0',
     'train_eval.eval_interval_env_steps = 100',
-    'ReplayTraining.create_agent = @create_curious_agent',
-    'ReplayTraining.rollout_length = 12',
-    'ReplayTraining.batch_size = 4',
     'ReplayTraining.unroll_length = 6',
-    'PrioritizedReplay.max_sequences = 100',
     'create_curious_agent.agent_fn = @create_dqn_agent',
     'create_dqn_agent.optimism = 1.0',
     'create_q_networks.fc_layer_params = (4,)',
