@@ -31,6 +31,7 @@ from rnd_agents.tasks import scripted_experts
 from rnd_agents.tracking import loggers
 from rnd_agents.tracking import mlflow_logger
 from rnd_agents.tracking import wandb_logger
+from rnd_agents.training import epsilons
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import off_policy
@@ -169,9 +170,9 @@ _CALLS = {
     'EntryGoals': lambda: hierarchy.EntryGoals(agent_test_utils.FLAT),
     'OpenGoals': lambda: hierarchy.OpenGoals(agent_test_utils.FLAT),
     'PositionGoals': lambda: hierarchy.PositionGoals(agent_test_utils.FLAT),
-    'ladder_epsilon': lambda: off_policy.ladder_epsilon(0, 2),
-    'linear_epsilon': lambda: off_policy.linear_epsilon(0, 2),
-    'exponential_epsilon': (lambda: off_policy.exponential_epsilon(0, 2)),
+    'ladder_epsilon': lambda: epsilons.ladder_epsilon(0, 2),
+    'linear_epsilon': lambda: epsilons.linear_epsilon(0, 2),
+    'exponential_epsilon': (lambda: epsilons.exponential_epsilon(0, 2)),
     'PrioritizedReplay': functools.partial(
         prioritized_replay.PrioritizedReplay, None, seed=np.uint64(1)
     ),

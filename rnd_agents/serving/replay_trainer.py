@@ -29,6 +29,7 @@ from rnd_agents.replay import prioritized_replay
 from rnd_agents.serving import policy_server
 from rnd_agents.training import checkpoints
 from rnd_agents.training import off_policy
+from rnd_agents.training import replay_learner
 
 
 class ReplayTrainer(policy_server.TrainerOfEach):
@@ -77,7 +78,7 @@ class ReplayTrainer(policy_server.TrainerOfEach):
     self._epsilon = epsilon
     self._num_environments = num_environments
     self._last_rows: dict[int, trajectory.Trajectory] = {}  # By place.
-    self._learner = off_policy.ReplayLearner(
+    self._learner = replay_learner.ReplayLearner(
         agent,
         num_environments,
         training,

@@ -5,6 +5,7 @@
 from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import configuration
+from rnd_agents.training import epsilons
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import gin_values
@@ -13,6 +14,7 @@ from rnd_agents.training import metrics_log
 from rnd_agents.training import off_policy
 from rnd_agents.training import on_policy
 from rnd_agents.training import pictures
+from rnd_agents.training import replay_learner
 from rnd_agents.training import run_directory
 from rnd_agents.training import runs
 from rnd_agents.training import training
@@ -22,6 +24,7 @@ __all__ = [
     'callbacks',
     'checkpoints',
     'configuration',
+    'epsilons',
     'experiment',
     'gin_files',
     'gin_values',
@@ -30,8 +33,9 @@ __all__ = [
     'off_policy',
     'on_policy',
     'pictures',
-    'runs',
+    'replay_learner',
     'run_directory',
+    'runs',
     'training',
     'two_level',
 ]

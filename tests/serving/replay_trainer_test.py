@@ -22,6 +22,7 @@ from rnd_agents.replay import episode_cutter
 from rnd_agents.replay import prioritized_replay
 from rnd_agents.serving import policy_server
 from rnd_agents.serving import replay_trainer
+from rnd_agents.training import epsilons
 from rnd_agents.training import off_policy
 
 _TIME_STEP = ts.time_step_spec(tf.TensorSpec([2], tf.float32))
@@ -139,8 +140,8 @@ def test_the_replay_has_the_sequences_of_each_episode_alone():
   assert len(in_order(added)) >= 8
   np.testing.assert_array_equal(in_order(added), in_order(expected))
   assert train.num_env_steps == num_steps
-  epsilons = off_policy.ladder_epsilon(0, 2)
-  assert agent.collect_epsilon.numpy() == pytest.approx(epsilons.mean())
+  mean = epsilons.ladder_epsilon(0, 2).mean()
+  assert agent.collect_epsilon.numpy() == pytest.approx(mean)
 
 
 def test_dqn_makes_the_updates_that_are_due():
@@ -150,7 +151,7 @@ def test_dqn_makes_the_updates_that_are_due():
       batch_size=4,
       env_steps_per_update=5,
       epsilon_fn=functools.partial(
-          off_policy.linear_epsilon, num_env_steps=1_000
+          epsilons.linear_epsilon, num_env_steps=1_000
       ),
   )
   train = replay_trainer.ReplayTrainer(agent, training, 2, _REPLAY)

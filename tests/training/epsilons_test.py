@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 
-from rnd_agents.training import off_policy
+from rnd_agents.training import epsilons
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from rnd_agents.training import off_policy
 )
 def test_linear(env_steps, expected):
   np.testing.assert_allclose(
-      off_policy.linear_epsilon(env_steps, 3), [expected] * 3, rtol=1e-6
+      epsilons.linear_epsilon(env_steps, 3), [expected] * 3, rtol=1e-6
   )
 
 
@@ -26,7 +26,7 @@ def test_linear(env_steps, expected):
 )
 def test_exponential(env_steps, expected):
   np.testing.assert_allclose(
-      off_policy.exponential_epsilon(env_steps, 2), [expected] * 2, atol=1e-6
+      epsilons.exponential_epsilon(env_steps, 2), [expected] * 2, atol=1e-6
   )
 
 
@@ -42,13 +42,13 @@ def test_exponential(env_steps, expected):
         (lambda steps, b: np.full([b], np.nan), '0 and 1'),
         (lambda steps, b: 0.1, r'3 environments, .*\[\]'),
         (
-            lambda steps, b: off_policy.linear_epsilon(
+            lambda steps, b: epsilons.linear_epsilon(
                 steps, b, num_env_steps=0
             ),
             'linear_epsilon.num_env_steps .*got 0',
         ),
         (
-            lambda steps, b: off_policy.exponential_epsilon(
+            lambda steps, b: epsilons.exponential_epsilon(
                 steps, b, decay_env_steps=-1
             ),
             'exponential_epsilon.decay_env_steps .*got -1',
@@ -59,32 +59,32 @@ def test_exponential(env_steps, expected):
                 f'{epsilon_fn.__name__}.{name} must be between 0 and 1',
             )
             for epsilon_fn, name in (
-                (off_policy.linear_epsilon, 'first'),
-                (off_policy.linear_epsilon, 'last'),
-                (off_policy.exponential_epsilon, 'first'),
-                (off_policy.exponential_epsilon, 'last'),
-                (off_policy.ladder_epsilon, 'base'),
+                (epsilons.linear_epsilon, 'first'),
+                (epsilons.linear_epsilon, 'last'),
+                (epsilons.exponential_epsilon, 'first'),
+                (epsilons.exponential_epsilon, 'last'),
+                (epsilons.ladder_epsilon, 'base'),
             )
             for is_negative in (False, True)
         ),
         (
-            functools.partial(off_policy.ladder_epsilon, exponent=-1.0),
+            functools.partial(epsilons.ladder_epsilon, exponent=-1.0),
             'ladder_epsilon.exponent .*at least 0',
         ),
     ],
 )
 def test_what_gives_no_probabilities_is_refused(epsilon_fn, message):
   with pytest.raises(ValueError, match=message):
-    off_policy.check_epsilon_fn(
+    epsilons.check_epsilon_fn(
         epsilon_fn, num_env_steps=1_000, num_environments=3
     )
 
 
 def test_all_that_there_are_give_probabilities():
   for epsilon_fn in (
-      off_policy.ladder_epsilon,
-      off_policy.linear_epsilon,
-      off_policy.exponential_epsilon,
+      epsilons.ladder_epsilon,
+      epsilons.linear_epsilon,
+      epsilons.exponential_epsilon,
   ):
     for num_environments in (1, 3):
-      off_policy.check_epsilon_fn(epsilon_fn, 10**6, num_environments)
+      epsilons.check_epsilon_fn(epsilon_fn, 10**6, num_environments)

@@ -32,6 +32,7 @@ from rnd_agents.training import callbacks
 from rnd_agents.training import checkpoints
 from rnd_agents.training import loops
 from rnd_agents.training import off_policy
+from rnd_agents.training import replay_learner
 from tests import tiny_runs
 
 _NUM_DEMONSTRATIONS = 3
@@ -241,7 +242,7 @@ def test_pretraining_comes_before_the_first_step(
     tmp_path, demonstration_file, monkeypatch
 ):
   seen = []
-  update = off_policy.ReplayLearner._update
+  update = replay_learner.ReplayLearner._update
 
   def watching(learner, demonstration_ratio):
     info = update(learner, demonstration_ratio)
@@ -250,7 +251,7 @@ def test_pretraining_comes_before_the_first_step(
     seen.append((learner._replay.sizes()['agent'], steps, info))
     return info
 
-  monkeypatch.setattr(off_policy.ReplayLearner, '_update', watching)
+  monkeypatch.setattr(replay_learner.ReplayLearner, '_update', watching)
   _run(
       tmp_path,
       60,
@@ -273,7 +274,7 @@ def test_pretraining_comes_before_the_first_step(
 def test_a_run_that_ends_before_its_first_iteration_goes_on(
     tmp_path, demonstration_file, monkeypatch
 ):
-  update, warm_up = off_policy.ReplayLearner._update, loops.Loop._warm_up
+  update, warm_up = replay_learner.ReplayLearner._update, loops.Loop._warm_up
   seen = {'pretraining': [], 'random steps': []}
   ends = []
 
@@ -294,7 +295,7 @@ def test_a_run_that_ends_before_its_first_iteration_goes_on(
     note('random steps', loop._counters.env_steps)
     warm_up(loop)
 
-  monkeypatch.setattr(off_policy.ReplayLearner, '_update', updating)
+  monkeypatch.setattr(replay_learner.ReplayLearner, '_update', updating)
   monkeypatch.setattr(loops.Loop, '_warm_up', warming_up)
   bindings = _with_demonstrations(demonstration_file, num_pretraining_steps=7)
   stopped = _run_without_memory(tmp_path, 60, *bindings)
@@ -440,15 +441,15 @@ def test_states_of_demonstrations(caplog):
     )
 
   fitting = episode(5)
-  off_policy._stored_states(fitting, spec)
-  states = off_policy._stored_states(fitting, spec)
+  replay_learner._stored_states(fitting, spec)
+  states = replay_learner._stored_states(fitting, spec)
   for x, y in zip(states, fitting.policy_info['network_state'], strict=True):
     np.testing.assert_array_equal(x, y)
   assert caplog.text.count('states of this network') == 1
   assert 'states of zeros' not in caplog.text
   others = episode(6), episode(7), episode(6), episode(5, is_stored=False)
   for other in others:
-    states = off_policy._stored_states(other, spec)
+    states = replay_learner._stored_states(other, spec)
     assert [part.shape for part in states] == [(4, 5), (4, 5)]
     assert not np.any(states)
   for units in (6, 7):  # Each kind once, however many episodes there are.
@@ -657,13 +658,15 @@ def test_batches_without_a_demonstration_tell_nothing_of_them():
       dict(loss=6.0, demonstration_rate=0.25, margin_loss=0.2,
            demonstration_agreement=0.25),
   ]
-  assert off_policy._means(infos) == pytest.approx(
+  assert replay_learner._means(infos) == pytest.approx(
       dict(loss=4.0, demonstration_rate=0.25, margin_loss=0.4,
            demonstration_agreement=0.5)
   )
   # None at all: no number.
-  assert off_policy._means(infos[:1]) == dict(loss=2.0, demonstration_rate=0.0)
-  assert off_policy._means([]) == {}
+  assert replay_learner._means(infos[:1]) == dict(
+      loss=2.0, demonstration_rate=0.0
+  )
+  assert replay_learner._means([]) == {}
 
 
 @pytest.mark.parametrize(
@@ -673,7 +676,7 @@ def test_batches_without_a_demonstration_tell_nothing_of_them():
 def test_the_importance_exponent_rises_to_one(anneal_train_steps, exponents):
   counter = tf.Variable(0, dtype=tf.int64)
   extra = collections.namedtuple('Extra', ['priorities'])
-  learner = object.__new__(off_policy.ReplayLearner)
+  learner = object.__new__(replay_learner.ReplayLearner)
   learner._config = off_policy.ReplayTraining(
       importance_exponent=0.4, importance_anneal_train_steps=anneal_train_steps
   )
