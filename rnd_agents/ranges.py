@@ -47,6 +47,7 @@ SHARE = Range(lambda x: 0 < x <= 1, 'above 0 and at most 1')
 COUNT = Range(lambda x: x >= 1 and x % 1 == 0, 'an integer from 1')
 COUNT_OR_0 = Range(lambda x: x >= 0 and x % 1 == 0, 'an integer from 0')
 FINITE = Range(math.isfinite, 'neither infinite nor NaN')
+_LARGEST = float(tf.float32.max)
 
 
 def check(
@@ -61,7 +62,7 @@ def check(
 
   Raises:
     InvalidType: If a value is not a number.
-    InvalidValue: If a number is out of range.
+    InvalidValue: If a number is out of range, or too large for float32.
   """
   for name, range_ in ranges.items():
     if name not in arguments:
@@ -79,6 +80,11 @@ def check(
     if not range_.contains(value):
       raise errors.InvalidValue(
           f'{owner}{name} must be {range_.words}, got {value}.{range_.hint}'
+      )
+    if abs(value) > _LARGEST:
+      raise errors.InvalidValue(
+          f'{owner}{name} must be {range_.words}, and {value} is too large for'
+          ' float32.'
       )
 
 

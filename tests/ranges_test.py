@@ -17,6 +17,16 @@ from rnd_agents import ranges
         (ranges.COUNT_OR_0, None, 'A.n must be an integer from 0, got None.'),
         (ranges.ABOVE_0, 'a', "A.n must be a number above 0, got 'a'."),
         (ranges.ABOVE_0, True, 'A.n must be a number above 0, got True.'),
+        (
+            ranges.ABOVE_0,
+            float('inf'),
+            'A.n must be above 0, and inf is too large for float32.',
+        ),
+        (
+            ranges.AT_LEAST_0,
+            1e39,
+            'A.n must be at least 0, and 1e+39 is too large for float32.',
+        ),
         (ranges.ABOVE_0.or_none(), -1, 'A.n must be above 0, got -1.'),
     ],
 )

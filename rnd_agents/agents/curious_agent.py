@@ -197,14 +197,12 @@ class CuriousAgent(replay_agent.ReplayAgent):
     counts = isinstance(self._agent, double_dqn.OptimisticDqnAgent)
     return counts or super().acts_by_statistics
 
-  def update_statistics(
-      self, row: trajectory.Trajectory, mask: tf.Tensor | None = None
-  ) -> types.NestedTensor:
-    """Updates statistics with a row of all environments, as `ReplayAgent`."""
-    episodic = super().update_statistics(row, mask)
+  def _update_acting(
+      self, row: trajectory.Trajectory, mask: tf.Tensor | None
+  ) -> None:
+    super()._update_acting(row, mask)
     if isinstance(self._agent, double_dqn.OptimisticDqnAgent):
       self._agent.count(row, mask)
-    return episodic
 
   def _initialize(self) -> None:
     self._agent.initialize()

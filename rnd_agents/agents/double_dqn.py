@@ -52,14 +52,15 @@ class OptimisticDqnAgent(EpsilonDqnAgent):
   """Double DQN that takes actions which it has seldom tried to be good.
 
   (OPIQ; Rashid et al., 2020, arXiv 2002.12174, with one C for actions and
-  targets.) It collects by, and its targets have the largest of,
+  targets, and without the bonus.) It collects by
 
       Q+(s, a) = Q(s, a) + optimism / (N(s, a) + 1)^exponent
 
   where N counts the collected steps with this observation and action: of an
-  action that was never tried the network may say anything. Targets of several
-  joined steps miss the untried actions between them. `policy`, which is
-  evaluated and saved, is greedy by Q.
+  action that was never tried the network may say anything. Targets have the
+  target network's Q+ of the action that is best by the online network's. Those
+  of several joined steps miss the untried actions between them. `policy` is
+  greedy by Q.
   """
 
   def __init__(
@@ -160,7 +161,8 @@ class _TriedActions(tf.Module):
     where = tf.stack(
         [self._buckets(observation), tf.cast(action, tf.int64)], axis=1
     )
-    self.counts.scatter_nd_add(where, tf.cast(counted, tf.int32))
+    where = tf.boolean_mask(where, counted)  # Other actions may be anything.
+    self.counts.scatter_nd_add(where, tf.ones_like(where[:, 0], tf.int32))
 
 
 class _OptimisticQNetwork(network.Network):

@@ -99,9 +99,9 @@ class ReplayAgent(tf_agent.TFAgent):
   ) -> types.NestedTensor:
     """Updates statistics with a row of all environments.
 
-    An observer of a driver, for those of the curiosity and of whitened
-    observations; without both it does nothing. Statistics follow the collected
-    rows, in their order, and not the replayed ones.
+    An observer of a driver, for those of the curiosity and those that the
+    collect policy depends on; without both it does nothing. Statistics follow
+    the collected rows, in their order, and not the replayed ones.
 
     Args:
       row: A `Trajectory` [B]; row b of every call belongs to environment b.
@@ -113,12 +113,11 @@ class ReplayAgent(tf_agent.TFAgent):
       info of the replayed row must hold as an entry `episodic`; () if there is
       none.
     """
-    if self._curiosity is None and self.observation_normalizer is None:
+    if self._curiosity is None and not self.acts_by_statistics:
       return ()
     numbers = dict(observation=row.observation)
     with tf.control_dependencies(finite.verify(numbers, outer_rank=1)):
-      if self.observation_normalizer is not None:
-        self.observation_normalizer.update(row.observation, mask)
+      self._update_acting(row, mask)
       if self._curiosity is None:
         return ()
       transitions = self._previous_row.join(row, mask)
@@ -135,6 +134,13 @@ class ReplayAgent(tf_agent.TFAgent):
             lambda: tf.constant(0.0),
         )
       return episodic
+
+  def _update_acting(
+      self, row: trajectory.Trajectory, mask: tf.Tensor | None
+  ) -> None:
+    """Updates the statistics that the collect policy depends on."""
+    if self.observation_normalizer is not None:
+      self.observation_normalizer.update(row.observation, mask)
 
   def _replayed_transitions(
       self, frames: trajectory.Trajectory

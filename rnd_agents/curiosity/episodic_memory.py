@@ -267,7 +267,8 @@ def _bytes(leaf: tf.Tensor, num_rows: tf.Tensor) -> tf.Tensor:
   if leaf.dtype.is_bool:
     leaf = tf.cast(leaf, tf.uint8)
   elif leaf.dtype.is_floating:
-    leaf += 0.0  # -0 is 0.
-  if leaf.dtype.size > 1:
+    # -0 is 0. Not by adding 0, which TensorFlow leaves out of graphs.
+    leaf = tf.where(tf.equal(leaf, 0.0), tf.zeros_like(leaf), leaf)
+  if leaf.dtype != tf.uint8:
     leaf = tf.bitcast(leaf, tf.uint8)
   return tf.reshape(leaf, [num_rows, -1])

@@ -38,10 +38,10 @@ def _create(optimism=_C, **kwargs):
   return agent
 
 
-# Few places, so that some are met again.
+# Few places, so that some are met again, with zeros of both signs.
 def _observations(generator, shape):
   return dict(
-      place=generator.integers(0, 2, [*shape, 2]).astype(np.float32),
+      place=generator.choice(np.float32([0.0, -0.0, 1.0]), [*shape, 2]),
       key=generator.integers(0, 2, shape),
   )
 
@@ -65,7 +65,8 @@ def _rows(observation, action, step_type, reward=None, discount=None):
 
 def _key(observation, index):
   return tuple(
-      np.asarray(leaf[index]).tobytes() for leaf in tf.nest.flatten(observation)
+      tuple(np.ravel(leaf[index]).tolist())  # In which -0 equals 0.
+      for leaf in tf.nest.flatten(observation)
   )
 
 
@@ -95,15 +96,15 @@ def _collected(agent, num_rows=12):
   generator = np.random.default_rng(0)
   slow = _Slow()
   curious = agents.CuriousAgent(agent)
+  update = tf.function(curious.update_statistics)
   for _ in range(num_rows):
     observation = _observations(generator, [4])
     action = generator.integers(0, 3, [4])
     step_type = generator.integers(0, 3, [4])
     mask = generator.random(4) < 0.8
     slow.add(observation, action, step_type, mask)
-    curious.update_statistics(
-        _rows(observation, action, step_type), tf.constant(mask)
-    )
+    action = np.where(mask, action, -1)
+    update(_rows(observation, action, step_type), tf.constant(mask))
   return slow
 
 
@@ -135,6 +136,16 @@ def test_it_collects_by_q_and_optimism_and_is_evaluated_by_q_alone():
       variable is agent._tried.counts
       for variable in agent.collect_policy.variables()
   )
+
+
+def test_an_observation_that_is_not_finite_is_not_counted():
+  agent = _create()
+  observation = _observations(np.random.default_rng(0), [2])
+  observation['place'][1, 0] = np.nan
+  row = _rows(observation, np.zeros([2], np.int64), [FIRST, MID])
+  with pytest.raises(errors.InvalidValue, match='observation/place'):
+    agents.CuriousAgent(agent).update_statistics(row)
+  assert not agent._tried.counts.numpy().any()
 
 
 def test_targets_are_those_of_opiq():

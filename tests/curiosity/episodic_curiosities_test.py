@@ -319,12 +319,15 @@ def test_bare_observations_are_refused():
       _created(name).bonus(curiosity.Transitions(tf.zeros([4, 5, 3])))
 
 
-def test_fingerprints_are_of_all_entries_and_of_the_sign_of_no_zero():
-  hashes = episodic_memory.fingerprints(
+@pytest.mark.parametrize('in_graph', [False, True])
+def test_fingerprints_are_of_all_entries_and_of_the_sign_of_no_zero(in_graph):
+  call = tf.function(episodic_memory.fingerprints)
+  hashes = (call if in_graph else episodic_memory.fingerprints)(
       dict(
           a=tf.constant([[1.0, 1.0, 0.0, -0.0, 2.0]])[..., tf.newaxis],
           b=tf.constant([[True, False, True, True, True]]),
           c=tf.constant([[7, 7, 7, 7, 7]], tf.int64),
+          d=tf.constant([[-1, -1, 3, 3, 3]], tf.int8),
       )
   ).numpy()[0]
   assert hashes[2] == hashes[3]
