@@ -350,7 +350,11 @@ def test_weights_that_pretraining_destroys_are_not_saved(
         tmp_path,
         100,
         *_with_demonstrations(demonstration_file, num_pretraining_steps=1),
-        'create_r2d3_agent.learning_rate = 1e39',
+        'create_r2d3_agent.learning_rate = @PolynomialDecay()',
+        'PolynomialDecay.decay_steps = 1',
+        # The difference of the two is infinite, and so is the first rate.
+        'PolynomialDecay.initial_learning_rate = 3e38',
+        'PolynomialDecay.end_learning_rate = -3e38',
     )
   message = str(caught.value)
   assert 'at 0 environment steps, the policy or value ' in message
