@@ -12,6 +12,7 @@ from multiprocessing import forkserver
 import os
 import re
 from unittest import mock
+import weakref
 
 import gin
 import numpy as np
@@ -19,6 +20,7 @@ import tensorflow as tf
 from tf_agents.environments import py_environment
 
 from rnd_agents import agents
+from rnd_agents.replay import sequence_table
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import loops
@@ -281,6 +283,26 @@ def left_behind():
   found = collections.Counter(map(type, gc.get_objects()))
   for kind, number in found.items():
     left += [kind.__name__] * number * issubclass(kind, kinds)
+
+
+@contextlib.contextmanager
+def replay_tables():
+  """Gives weak references to the tables created in its block.
+
+  Python collects no garbage in it.
+  """
+  tables, create = [], sequence_table.SequenceTable.__init__
+
+  def creating(table, *args, **kwargs):
+    create(table, *args, **kwargs)
+    tables.append(weakref.ref(table))
+
+  gc.disable()
+  try:
+    with mock.patch.object(sequence_table.SequenceTable, '__init__', creating):
+      yield tables
+  finally:
+    gc.enable()
 
 
 class Killed(BaseException):

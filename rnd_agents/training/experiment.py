@@ -318,6 +318,7 @@ def run(
           agent.policy, run.path('checkpoints', 'best_policy')
       )
     run.loop = config.training.build_loop(run)
+    stack.callback(run.loop.close)
     run.callbacks = callbacks_lib.create_callbacks(run)
 
     settings = configuration.operative(seed=config.seed)

@@ -184,6 +184,13 @@ class Learner(abc.ABC):
         progress; if not, new ones begin.
     """
 
+  def close(self) -> None:  # noqa: B027
+    """Frees what takes much memory, such as a replay; the last call of a run.
+
+    A learner and its compiled functions refer to each other, so that Python's
+    garbage collection alone frees it, which may be long after the run.
+    """
+
 
 class Loop:
   """Collects and trains, one iteration after the other.
@@ -341,6 +348,10 @@ class Loop:
   def set_state(self, state: Any, continues_episodes: bool) -> None:
     """Restores a state; as `Learner.set_state`."""
     self._learner.set_state(state, continues_episodes)
+
+  def close(self) -> None:
+    """Frees what takes much memory; the last call of a run."""
+    self._learner.close()
 
 
 def floating_variables(agent: tf_agent.TFAgent) -> dict[str, tf.Variable]:

@@ -76,7 +76,7 @@ class ReplayLearner(loops.Learner):
     self._floating_variables = loops.floating_variables(agent)
     self._cutter = episode_cutter.EpisodeCutter(
         config.window,
-        lambda found: replay.add(found, train_step=self._train_steps()),
+        lambda found: self._replay.add(found, train_step=self._train_steps()),
     )
     self._train = graph_calls.GraphCall(self._train_on_batch)
     self._loss_names: tuple[str, ...] = ()
@@ -378,6 +378,9 @@ class ReplayLearner(loops.Learner):
     self._pretraining_steps = state['pretraining_steps']
     if continues_episodes:
       self._cutter.set_state(state['cutter'])
+
+  def close(self) -> None:
+    del self._replay
 
 
 def _means(infos: Sequence[dict[str, float]]) -> dict[str, float]:

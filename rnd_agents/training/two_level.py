@@ -400,3 +400,7 @@ class TwoLevelLearner(loops.Learner):
   def set_state(self, state: Any, continues_episodes: bool) -> None:
     for name, each in self._learners.items():
       each.set_state(state[name], continues_episodes)
+
+  def close(self) -> None:
+    for each in self._learners.values():
+      each.close()

@@ -75,6 +75,8 @@ class _Records:
   rollouts: list = dataclasses.field(default_factory=list)
   cutters: list = dataclasses.field(default_factory=list)
   joined: list = dataclasses.field(default_factory=list)
+  num_tables: int = 0
+  num_kept_tables: int = 0
 
 
 def _recorded(folder, settings):
@@ -115,7 +117,10 @@ def _recorded(folder, settings):
     context.setattr(episode_cutter.EpisodeCutter, '__init__', building)
     context.setattr(episode_cutter.EpisodeCutter, '__call__', cutting)
     context.setattr(two_level, '_joined', joining)
-    _run(folder, 400, settings=settings)
+    with tiny_runs.replay_tables() as tables:
+      _run(folder, 400, settings=settings)
+      records.num_tables = len(tables)
+      records.num_kept_tables = sum(table() is not None for table in tables)
   return records
 
 
@@ -127,6 +132,10 @@ def _off_on(tmp_path_factory):
 @pytest.fixture(name='three', scope='module')
 def _three(tmp_path_factory):
   return _recorded(tmp_path_factory.mktemp('three'), _THREE)
+
+
+def test_each_level_frees_its_replay_when_the_run_ends(three):
+  assert (three.num_tables, three.num_kept_tables) == (4, 0)
 
 
 def _streams(records):

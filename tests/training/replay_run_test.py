@@ -238,6 +238,13 @@ def test_a_run_leaves_nothing_in_memory(counted):
   assert counted[3] == []
 
 
+def test_a_run_frees_its_replay_at_once(tmp_path):
+  with tiny_runs.replay_tables() as tables:
+    _run_without_memory(tmp_path / 'finished', 48)
+    _run_without_memory(tmp_path / 'killed', 48, train=tiny_runs.prepare)
+    assert [table() for table in tables] == [None] * 4
+
+
 def test_pretraining_comes_before_the_first_step(
     tmp_path, demonstration_file, monkeypatch
 ):
