@@ -198,10 +198,15 @@ def _make_pool(
 
   is_dict = mission is not None or observation == 'dict'
   encode = _one_hot_encoder() if observation == 'one_hot' else None
+  has_blue_boxes = env_id.startswith('MiniGrid-ObstructedMaze')
 
   def observe(parts: dict[str, np.ndarray], steps: np.ndarray) -> Any:
     del steps
-    image = parts['image'] if encode is None else encode(parts['image'])
+    image = parts['image']
+    if has_blue_boxes:
+      image = _with_grey_boxes(image)
+    if encode is not None:
+      image = encode(image)
     if not is_dict:
       return image
     parts = dict(parts, image=image)
@@ -224,6 +229,20 @@ def _make_pool(
   )
   original.close()
   return pool
+
+
+def _with_grey_boxes(cells: np.ndarray) -> np.ndarray:
+  """Returns cells [..., 3] with the boxes of minigrid's ObstructedMaze.
+
+  Boxes that hide keys are blue in envpool and grey in minigrid, where nothing
+  else differs but the first room of the tasks called Full.
+  """
+  from minigrid.core import constants  # pylint: disable=import-outside-toplevel
+
+  cells = cells.copy()
+  is_box = cells[..., 0] == constants.OBJECT_TO_IDX['box']
+  cells[..., 1][is_box] = constants.COLOR_TO_IDX['grey']
+  return cells
 
 
 @functools.lru_cache(maxsize=4096)

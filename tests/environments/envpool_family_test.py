@@ -290,9 +290,37 @@ def test_ids_that_only_envpool_has():
   assert (steps.step_type[[2, 5]] == LAST).all()
 
 
+@pytest.mark.parametrize('observation', ['dict', 'one_hot'])
+def test_cells_of_obstructed_mazes_are_those_of_the_original(observation):
+  pytest.importorskip('minigrid')
+  env_id, num_worlds = 'MiniGrid-ObstructedMaze-2Dlhb-v1', 400
+  with gin.unlock_config():
+    gin.bind_parameter('load_minigrid.observation', observation)
+  numbers = []
+  for vectorization in ('envpool', 'sync'):
+    env = _pool(env_id, num_worlds, vectorization=vectorization)
+    first = env.reset().observation
+    cells = first['image'] if observation == 'dict' else first
+    # How often each kind, colour and state of a cell is seen in each world.
+    kinds, found = np.unique(
+        cells.reshape(-1, cells.shape[-1]), axis=0, return_inverse=True
+    )
+    seen = np.eye(len(kinds))[found.reshape(num_worlds, -1)].sum(axis=1)
+    numbers.append(
+        dict(zip(map(tuple, kinds), zip(seen.mean(axis=0), seen.var(axis=0))))
+    )
+  pool, original = numbers
+  assert pool.keys() == original.keys()
+  assert len(pool) == 3 + 2 + 6 * 2  # With balls, boxes, doors closed or locked.
+  for kind, (mean, variance) in pool.items():
+    other_mean, other_variance = original[kind]
+    error = np.sqrt((variance + other_variance) / num_worlds)
+    assert abs(mean - other_mean) < 4 * error, kind
+
+
 def test_other_worlds_by_their_own_name():
   pytest.importorskip('minigrid')
-  env = _pool('envpool:MiniGrid-ObstructedMaze-1Dlh-v0', 2)
+  env = _pool('envpool:MiniGrid-MultiRoom-N2-S4-v0', 2)
   env.reset()
   with pytest.raises(failures.EnvironmentFailure, match='eval/'):
     env.reset_with_seeds([0, 1])
@@ -301,7 +329,7 @@ def test_other_worlds_by_their_own_name():
 @pytest.mark.parametrize(
     ('env_id', 'arguments', 'message'),
     [
-        ('MiniGrid-ObstructedMaze-2Dlhb-v1', {}, "'envpool:MiniGrid"),
+        ('MiniGrid-ObstructedMaze-Full-v1', {}, "'envpool:MiniGrid"),
         ('MiniGrid-ObstructedMaze-Full-v0', {}, 'side room'),
         ('BabyAI-ActionObjDoor-v0', {}, 'no key'),
         ('BabyAI-SynthS5R2-v0', {}, 'never return'),
