@@ -311,7 +311,8 @@ def test_cells_of_obstructed_mazes_are_those_of_the_original(observation):
     )
   pool, original = numbers
   assert pool.keys() == original.keys()
-  assert len(pool) == 3 + 2 + 6 * 2  # With balls, boxes, doors closed or locked.
+  # Three without colour, a ball, a box, doors of six colours closed or locked.
+  assert len(pool) == 3 + 2 + 6 * 2
   for kind, (mean, variance) in pool.items():
     other_mean, other_variance = original[kind]
     error = np.sqrt((variance + other_variance) / num_worlds)
