@@ -75,6 +75,17 @@ class Cells(hierarchy.Goals):
     goal = tensor_spec.BoundedTensorSpec([], tf.int64, 0, _SIDE**2 - 1, 'goal')
     super().__init__(observation_spec, goal)
 
+  @property
+  def lower_observation_spec(self):
+    centre = tensor_spec.BoundedTensorSpec([2], tf.float32, -1, 1, 'centre')
+    return dict(observation=self.observation_spec, goal=centre)
+
+  def observe(self, observation, goal):
+    # Where the cell is, so that what is learned of one helps with the others.
+    cell = tf.stack([goal // _SIDE, goal % _SIDE], axis=-1)
+    centre = (tf.cast(cell, tf.float32) + 0.5) * 2.0 / _SIDE - 1.0
+    return dict(observation=observation, goal=centre)
+
   def reached(self, observation, goal):
     cell = tf.floor((observation[..., :2] + 1.0) * 0.5 * _SIDE)
     cell = tf.cast(tf.clip_by_value(cell, 0, _SIDE - 1), tf.int64)
