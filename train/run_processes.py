@@ -132,7 +132,7 @@ class LocalRuns:
     """Starts a process whose output is added to a file; returns a `Popen`."""
     # Else a new start of what was killed would find its runs in use.
     return _start(
-        command, log, self._threads, preexec_fn=_end_with_parent
+        command, log, self._threads, preexec_fn=_ends_with(os.getpid())
     )
 
   def close(self) -> None:
@@ -391,9 +391,19 @@ class _RayRun:
         pass
 
 
-def _end_with_parent() -> None:
-  """Makes the system kill this process as soon as its parent has ended."""
-  _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _ends_with(parent: int) -> Callable[[], None]:
+  """Returns what lets a new process be killed as soon as its parent has ended.
+
+  Args:
+    parent: Process id of the parent.
+  """
+
+  def end_with_parent() -> None:
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # It has ended before the system was asked.
+      os.kill(os.getpid(), signal.SIGKILL)
+
+  return end_with_parent
 
 
 def _start(
@@ -437,7 +447,7 @@ def _run_in_task(
       threads,
       cwd=cwd,
       # The run must not continue here while it begins again elsewhere.
-      preexec_fn=_end_with_parent,
+      preexec_fn=_ends_with(os.getpid()),
   )
   while process.poll() is None:
     time.sleep(_POLL_INTERVAL_S)

@@ -33,6 +33,11 @@ def test_goals_are_cells():
     goal = tf.fill([16], tf.constant(cell, tf.int64))
     reached = goals.reached(observation, goal)
     np.testing.assert_array_equal(np.flatnonzero(reached), [cell])
+    # The lower level sees a place in that cell.
+    seen = goals.observe(observation, goal)['goal']
+    there = tf.concat([seen, tf.zeros([16, 1])], axis=1)
+    assert np.all(goals.reached(there, goal))
+    assert goals.lower_observation_spec['goal'].is_compatible_with(seen[0])
 
 
 def test_goals_and_movements_are_learned_in_their_periods(

@@ -37,7 +37,14 @@ for flag in sys.argv[1:]:
 root_dir, seed = flags['root_dir'], int(flags['seed'])
 rate, epochs = float(bindings['a.rate']), int(bindings['a.epochs'])
 lock = open(os.path.join(root_dir, '.lock'), 'a')
-fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+for i in range(500):  # One that is being killed may take a while to end.
+  try:
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    break
+  except BlockingIOError:
+    time.sleep(0.01)
+else:
+  sys.exit('in use')
 def path(name):
   return os.path.join(root_dir, name)
 def write(name, **content):
@@ -132,15 +139,16 @@ def make_study(root_dir, **changes):
 def _drive(folder, num_processes=1, num_kills=0, num_trials=_TRIALS):
   os.makedirs(folder.parent, exist_ok=True)
   (folder.parent / 'run.py').write_text(_STAND_IN)
-  return subprocess.run(
+  done = subprocess.run(
       [sys.executable, '-c', _DRIVER, os.fspath(folder), str(num_processes),
        str(num_kills), str(num_trials)],
       env=dict(os.environ, PYTHONPATH=str(source_tree.ROOT)),
       capture_output=True,
       text=True,
-      check=True,
       timeout=300,
-  ).stdout
+  )
+  assert not done.returncode, done.stdout + done.stderr
+  return done.stdout
 
 
 def _outcomes(folder):

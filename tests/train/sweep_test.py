@@ -362,6 +362,19 @@ def test_runs_end_with_a_sweep_that_is_killed(command, tmp_path):
   assert [_starts(job) for job in _jobs(['slow'], [0, 1])] == [2, 2]
 
 
+@pytest.mark.parametrize(
+    ('find_parent', 'status'),
+    [(os.getpid, 0), (os.getppid, -signal.SIGKILL)],
+)
+def test_a_run_whose_sweep_was_killed_while_it_began_ends(find_parent, status):
+  # Of a parent that has ended the system tells nothing any more.
+  run = subprocess.run(
+      [sys.executable, '-c', ''],
+      preexec_fn=run_processes._ends_with(find_parent()),
+  )
+  assert run.returncode == status
+
+
 def test_a_run_that_is_not_ready_to_save_is_stopped_and_not_failed(
     command, tmp_path
 ):
