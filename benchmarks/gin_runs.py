@@ -3,6 +3,9 @@
 """Runs of `train_eval`, built from gin and measured in parts."""
 
 from collections.abc import Callable, Sequence
+import subprocess
+import sys
+import tempfile
 from typing import Any, NamedTuple
 
 import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
@@ -11,11 +14,32 @@ import rnd_agents  # noqa: F401 (it chooses the Keras of TF-Agents)
 import gin
 import tensorflow as tf
 
+from rnd_agents import run_files
 from rnd_agents.collecting import local
 from rnd_agents.training import checkpoints
 from rnd_agents.training import experiment
 from rnd_agents.training import gin_files
 from rnd_agents.training import runs
+
+
+def timings(gin_file: str, bindings: Sequence[str]) -> list[run_files.Row]:
+  """Makes a whole run in a process; returns its iterations' rows of timings."""
+  with tempfile.TemporaryDirectory() as folder:
+    subprocess.run(
+        [
+            sys.executable,
+            '-m',
+            'train.train_eval',
+            f'--gin_file={gin_file}',
+            f'--root_dir={folder}/run',
+            *[f'--gin_bindings={line}' for line in bindings],
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    rows = run_files.read_rows(f'{folder}/run', run_files.TIMINGS_FILE)
+  return [row for row in rows if row.phase == 'train']
 
 
 class Built(NamedTuple):

@@ -30,15 +30,14 @@ The last line is what rllte needs and does not ask for.
 
 import os
 import subprocess
-import sys
 import tempfile
 
 from absl import app
 from absl import flags
 
+from benchmarks import gin_runs
 from benchmarks import paired
 from benchmarks import tables
-from rnd_agents import run_files
 
 _STEPS = 32 * 128
 _FIRST = 3  # Iterations that do not count.
@@ -59,26 +58,12 @@ def _ours(*bindings):
   """Returns a function that makes a run and returns its env steps/s."""
 
   def run():
-    with tempfile.TemporaryDirectory() as folder:
-      num_env_steps = (_NUM_ITERATIONS.value + 2) * _STEPS  # With the warm-up.
-      bound = [f'train_eval.num_env_steps = {num_env_steps}', *bindings]
-      subprocess.run(
-          [
-              sys.executable,
-              '-m',
-              'train.train_eval',
-              '--gin_file=mountain_car.gin',
-              f'--root_dir={folder}/run',
-              *[f'--gin_bindings={line}' for line in bound],
-          ],
-          check=True,
-          stdout=subprocess.DEVNULL,
-          stderr=subprocess.DEVNULL,
-      )
-      rows = run_files.read_rows(f'{folder}/run', run_files.TIMINGS_FILE)
-    times = [
-        row.values['wall_time_s'] for row in rows if row.phase == 'train'
-    ]
+    num_env_steps = (_NUM_ITERATIONS.value + 2) * _STEPS  # With the warm-up.
+    rows = gin_runs.timings(
+        'mountain_car.gin',
+        [f'train_eval.num_env_steps = {num_env_steps}', *bindings],
+    )
+    times = [row.values['wall_time_s'] for row in rows]
     return (len(times) - _FIRST) * _STEPS / (times[-1] - times[_FIRST - 1])
 
   return run

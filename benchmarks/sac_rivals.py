@@ -15,17 +15,16 @@ all has been compiled. Make the rivals' Python with
       sbx-rl==0.28.0 'gymnasium[mujoco]'
 """
 
+import functools
 import os
 import subprocess
-import sys
-import tempfile
 
 from absl import app
 from absl import flags
 
+from benchmarks import gin_runs
 from benchmarks import paired
 from benchmarks import tables
-from rnd_agents import run_files
 
 _INTERVAL = 200  # Steps of an iteration, and between the rivals' times.
 _FIRST = 600
@@ -43,30 +42,18 @@ _NUM_STEPS = flags.DEFINE_integer('num_steps', 3000, 'Steps of each run.')
 
 def _ours(env_id, period):
   """Makes a run; returns its steps/s."""
-  with tempfile.TemporaryDirectory() as folder:
-    bindings = (
-        f"load_environment.env = '{env_id}'",
-        f'train_eval.num_env_steps = {_NUM_STEPS.value}',
-        f'ReplayTraining.collect_length = {period}',
-    )
-    subprocess.run(
-        [
-            sys.executable,
-            '-m',
-            'train.train_eval',
-            '--gin_file=sac.gin',
-            f'--root_dir={folder}/run',
-            *[f'--gin_bindings={line}' for line in bindings],
-        ],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    rows = run_files.read_rows(f'{folder}/run', run_files.TIMINGS_FILE)
+  rows = gin_runs.timings(
+      'sac.gin',
+      [
+          f"load_environment.env = '{env_id}'",
+          f'train_eval.num_env_steps = {_NUM_STEPS.value}',
+          f'ReplayTraining.collect_length = {period}',
+      ],
+  )
   found = [
       (row.env_steps, row.values['wall_time_s'])
       for row in rows
-      if row.phase == 'train' and row.env_steps >= _FIRST
+      if row.env_steps >= _FIRST
   ]
   (first, begun_s), (last, ended_s) = found[0], found[-1]
   return (last - first) / (ended_s - begun_s)
@@ -98,18 +85,20 @@ def main(argv):
   del argv
   print(paired.machine(), flush=True)
   load = paired.ForeignLoad()
+  contenders = {
+      'ours': _ours,
+      'sb3': functools.partial(_rival, 'sb3'),
+      'sbx': functools.partial(_rival, 'sbx'),
+  }
   rows = []
   for env_id in _ENVS.value:
     for period in _PERIODS.value:
-      speeds = {'ours': [], 'sb3': [], 'sbx': []}
+      speeds = {name: [] for name in contenders}
       for _ in range(_NUM_ROUNDS.value):
-        for name, its in speeds.items():
-          its.append(
-              _ours(env_id, period)
-              if name == 'ours'
-              else _rival(name, env_id, period)
-          )
-          print(f'{env_id}, {period}, {name}: {its[-1]:.1f}', flush=True)
+        for name, run in contenders.items():
+          speed = run(env_id, period)
+          speeds[name].append(speed)
+          print(f'{env_id}, {period}, {name}: {speed:.1f}', flush=True)
       for name, its in speeds.items():
         rows.append((
             env_id,
