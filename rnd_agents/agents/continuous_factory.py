@@ -9,7 +9,6 @@ from typing import Any
 
 import gin
 import tensorflow as tf
-from tf_agents.agents.sac import sac_agent
 from tf_agents.agents.td3 import td3_agent
 from tf_agents.trajectories import time_step as ts
 from tf_agents.typing import types
@@ -17,6 +16,7 @@ from tf_agents.typing import types
 from rnd_agents.agents import agent_factory
 from rnd_agents.agents import off_policy_factory
 from rnd_agents.agents import optimizers
+from rnd_agents.agents import scaled_sac
 from rnd_agents.agents import two_stream_sac
 from rnd_agents.networks import continuous_networks
 from rnd_agents.networks import factory
@@ -41,7 +41,7 @@ def create_sac_agent(
     fc_layer_params: Sequence[int] = (256, 256),
     conv_layers: keras_layers.ConvLayers | None = None,
     bonus_discount_factor: float | None = None,
-) -> sac_agent.SacAgent:
+) -> scaled_sac.ScaledSacAgent:
   """Builds TF-Agents' SAC, an `agent_fn` of `create_curious_agent`.
 
   Args:
@@ -53,8 +53,9 @@ def create_sac_agent(
     discount_factor: gamma.
     target_update_tau: Share of the online weights in a target update.
     target_update_period_train_steps: Train steps between target updates.
-    target_entropy: Entropy to which alpha is adapted; None for minus the number
-      of actions. A higher one explores more.
+    target_entropy: Entropy to which alpha is adapted, of actions that are
+      scaled to [-1, 1]; None for minus the number of actions. A higher one
+      explores more.
     initial_alpha: First weight of the entropy.
     gradient_clipping: Largest norm of the gradient of each variable; None for
       any.
@@ -82,7 +83,7 @@ def create_sac_agent(
   actor_optimizer, critic_optimizer, alpha_optimizer = (
       off_policy_factory.adam(learning_rate) for _ in range(3)
   )
-  create: Callable[..., sac_agent.SacAgent] = sac_agent.SacAgent
+  create: Callable[..., scaled_sac.ScaledSacAgent] = scaled_sac.ScaledSacAgent
   if bonus_discount_factor is not None:
     create = functools.partial(
         two_stream_sac.TwoStreamSacAgent,

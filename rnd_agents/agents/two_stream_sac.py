@@ -7,15 +7,16 @@ from typing import Any
 
 import tensorflow as tf
 from tf_agents.agents import tf_agent
-from tf_agents.agents.sac import sac_agent
 from tf_agents.networks import network
 from tf_agents.trajectories import time_step as ts
 from tf_agents.trajectories import trajectory
 from tf_agents.typing import types
 from tf_agents.utils import common
 
+from rnd_agents.agents import scaled_sac
 
-class TwoStreamSacAgent(sac_agent.SacAgent):
+
+class TwoStreamSacAgent(scaled_sac.ScaledSacAgent):
   """SAC with critics of two heads: one for the rewards, one for the bonus.
 
   Both heads take the lower one of two critics i, and only that of the rewards

@@ -135,7 +135,8 @@ class CriticNetwork(TrunkNetwork):
 
     Args:
       observation_spec: A nest of tensor specs.
-      action_spec: A nest of tensor specs.
+      action_spec: A nest of floating `BoundedTensorSpec`s, whose actions its
+        layers see scaled to [-1, 1].
       fc_layer_params: As for `TrunkNetwork`.
       conv_layers: As for `TrunkNetwork`.
       num_streams: Number of values S; None for one value without an axis.
@@ -144,6 +145,7 @@ class CriticNetwork(TrunkNetwork):
     super().__init__(
         (observation_spec, action_spec), fc_layer_params, conv_layers, name
     )
+    self._action_spec = action_spec
     self._num_streams = num_streams
     self._head = encoders.dense_layers((), num_streams or 1, name='Value')
     self.create_variables((observation_spec, action_spec))
@@ -156,7 +158,9 @@ class CriticNetwork(TrunkNetwork):
       training: bool = False,
   ) -> tuple[tf.Tensor, types.NestedTensor]:
     """Returns (Q values [B] or [B, S], network_state)."""
-    values = self._head(self._features(inputs, training))
+    observation, actions = inputs
+    actions = tf.nest.map_structure(_unscaled, actions, self._action_spec)
+    values = self._head(self._features((observation, actions), training))
     return values if self._num_streams else values[:, 0], network_state
 
 
@@ -172,3 +176,12 @@ def _scaled(x: tf.Tensor, spec: tensor_spec.BoundedTensorSpec) -> tf.Tensor:
   x = tf.cast(tf.reshape(x, [-1, *spec.shape]), spec.dtype)
   low, high = (tf.cast(y, spec.dtype) for y in (spec.minimum, spec.maximum))
   return low + (high - low) * (x + 1.0) / 2.0
+
+
+def _unscaled(
+    actions: tf.Tensor, spec: tensor_spec.BoundedTensorSpec
+) -> tf.Tensor:
+  """Returns numbers from -1 to 1 for actions between the bounds, [B, ...]."""
+  low, high = (tf.cast(y, spec.dtype) for y in (spec.minimum, spec.maximum))
+  # In this order -1 and 1 change nothing, not by rounding either.
+  return (actions - (low + high) / 2.0) / ((high - low) / 2.0)
