@@ -159,6 +159,7 @@ _CALLS = {
     'CuriosityNovelty': lambda: archive_novelty.CuriosityNovelty(None, None),
     'coarse_observation': lambda: cells.coarse_observation(0, None),
     'position_of_largest': lambda: cells.position_of_largest(0, None),
+    'minigrid_without_movables': None,
     'minigrid_state': lambda: cells.minigrid_state(0, None),
     'ram_bytes': lambda: cells.ram_bytes(0, None),
     'OnPolicyTraining': on_policy.OnPolicyTraining,

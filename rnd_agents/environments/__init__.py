@@ -14,6 +14,7 @@ from rnd_agents.environments import gymnasium_spaces
 from rnd_agents.environments import interface
 from rnd_agents.environments import loaders
 from rnd_agents.environments import minigrid_family
+from rnd_agents.environments import minigrid_views
 from rnd_agents.environments import single_environment
 from rnd_agents.environments import vector_environment
 from rnd_agents.environments import wrappers
@@ -27,6 +28,7 @@ __all__ = [
     'interface',
     'loaders',
     'minigrid_family',
+    'minigrid_views',
     'single_environment',
     'vector_environment',
     'wrappers',

@@ -1,0 +1,70 @@
+# Copyright 2026 The rnd_agents Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Views without movables beside those of worlds that have none."""
+
+import copy
+
+import gymnasium
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnd_agents import errors
+from rnd_agents.environments import minigrid_views
+
+pytest.importorskip('minigrid')
+
+_MOVABLE = ('key', 'ball', 'box')
+
+
+def _views(env_id, num_steps=400):
+  """Pairs of the view of a world and of that without its loose objects."""
+  env = gymnasium.make(env_id).unwrapped
+  rng = np.random.default_rng(0)
+  env.reset(seed=0)
+  was_carried = set()
+  for _ in range(num_steps):
+    # Things in the way are picked up more often than by chance.
+    front = env.grid.get(*env.front_pos)
+    is_loose = front is not None and front.type in _MOVABLE
+    env.step(3 if is_loose and rng.random() < 0.3 else rng.choice(6))
+    was_carried.add(env.carrying and env.carrying.type)
+    bare = copy.deepcopy(env)
+    for i, each in enumerate(bare.grid.grid):
+      if each is not None and each.type in _MOVABLE:
+        bare.grid.grid[i] = None
+    yield env.gen_obs()['image'], bare.gen_obs()['image']
+  assert was_carried >= {None, 'ball', 'box'}
+
+
+def _one_hot(cells):
+  codes = [np.eye(n, dtype=np.float32)[cells[..., i]]
+           for i, n in enumerate((11, 6, 3))]
+  return np.concatenate(codes, axis=-1)
+
+
+@pytest.mark.parametrize('width', [7, 5])
+def test_what_is_carried_stays_and_what_lies_about_goes(width):
+  seen, bare = (np.array(x) for x in zip(*_views(
+      'MiniGrid-ObstructedMaze-2Dlhb-v1'
+  ), strict=True))
+  # A smaller view is the part of the larger one before the agent.
+  k = (7 - width) // 2
+  seen, bare = (x[:, k : 7 - k, 7 - width :] for x in (seen, bare))
+  function = tf.function(minigrid_views.minigrid_without_movables)
+  np.testing.assert_array_equal(function(tf.constant(seen)), bare)
+  shape = 20, -1, width, width, 20
+  one_hot = [_one_hot(x).reshape(shape) for x in (seen, bare)]
+  np.testing.assert_array_equal(function(tf.constant(one_hot[0])), one_hot[1])
+  found = function(dict(direction=tf.range(4), image=tf.constant(one_hot[0])))
+  np.testing.assert_array_equal(found['image'], one_hot[1])
+  np.testing.assert_array_equal(found['direction'], np.arange(4))
+  assert (seen != bare).any((1, 2, 3)).sum() > 100
+
+
+@pytest.mark.parametrize(
+    'observation', [tf.zeros([2, 4]), dict(position=tf.zeros([2]))]
+)
+def test_other_observations_are_refused(observation):
+  with pytest.raises(errors.InvalidValue, match='needs cells of MiniGrid'):
+    minigrid_views.minigrid_without_movables(observation)
