@@ -131,6 +131,8 @@ def _table(setting):
       )
   )
   table.to_csv(path, index=False)
+  # Up to two gigabytes of replay, of no more use.
+  shutil.rmtree(os.path.join(folder, 'checkpoints'))
   return table
 
 
