@@ -15,6 +15,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from typing import Any, TextIO
 
 from absl import logging
@@ -31,6 +32,8 @@ _WITHOUT_PARAMETERS = re.compile(
     r'^# Parameters for .*:\n# =+\n# None\.\n+', re.MULTILINE
 )
 _LOCK_FILE = '.lock'
+# A run that was stopped saves its policies first, which takes some seconds.
+_LOCK_WAIT_S = 20.0
 _EARLIER_FOLDER = 'earlier'  # Of runs that were set aside.
 _RECORDED_PACKAGES = (
     'rnd_agents',
@@ -69,7 +72,7 @@ def locked(root_dir: str) -> Iterator[None]:
 
   Raises:
     SetupError: If the folder cannot be written, or read again, or another
-      process uses it.
+      process uses it for the next 20 seconds, too.
   """
   path = os.path.join(root_dir, _LOCK_FILE)
   if set(path) & set('[]\\'):
@@ -145,15 +148,8 @@ def set_aside(root_dir: str) -> None:
 def _lock(file: TextIO, root_dir: str) -> None:
   """Locks the open file and writes the name of this process to it."""
   try:
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    _wait_for_lock(file, root_dir)
   except OSError as error:
-    if error.errno in (errno.EAGAIN, errno.EACCES):
-      file.seek(0)
-      owner = file.read().strip() or 'another process'
-      raise errors.SetupError(
-          f'--root_dir={root_dir} is in use by {owner}. Wait for it, stop it,'
-          ' or choose another folder.'
-      ) from error
     logging.warning(
         '%s cannot be locked (%s): make sure that no other process trains'
         ' there.',
@@ -169,6 +165,34 @@ def _lock(file: TextIO, root_dir: str) -> None:
         f'--root_dir={root_dir} cannot be written: {error.strerror}. Make room,'
         ' or choose another folder.'
     ) from error
+
+
+def _wait_for_lock(file: TextIO, root_dir: str) -> None:
+  """Locks the open file, once a process that is ending has released it."""
+  deadline_s = None
+  while True:
+    try:
+      fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+      return
+    except OSError as error:
+      if error.errno not in (errno.EAGAIN, errno.EACCES):
+        raise
+      file.seek(0)
+      owner = file.read().strip() or 'another process'
+      if deadline_s is None:
+        deadline_s = time.monotonic() + _LOCK_WAIT_S
+        logging.info(
+            '%s is in use by %s: waiting up to %.0f s for it to end.',
+            root_dir,
+            owner,
+            _LOCK_WAIT_S,
+        )
+      elif time.monotonic() > deadline_s:
+        raise errors.SetupError(
+            f'--root_dir={root_dir} is in use by {owner}. Wait for it, stop it,'
+            ' or choose another folder.'
+        ) from error
+    time.sleep(0.1)
 
 
 def record_run(

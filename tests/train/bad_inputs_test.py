@@ -274,6 +274,7 @@ def test_folders_and_seeds_that_will_not_do(tmp_path, monkeypatch):
   for root_dir in (file, '~/file'):
     _check(_end(root_dir), errors.SetupError, refused)
   _check(_end(tmp_path / 'run', seed=-1), errors.InvalidValue, 'seed .*got -1')
+  monkeypatch.setattr(run_directory, '_LOCK_WAIT_S', 0.0)
   with run_directory.locked(tmp_path / 'run'):
     _check(
         _end(tmp_path / 'run'),

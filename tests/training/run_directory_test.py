@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import gin
@@ -43,6 +44,12 @@ def test_folders_from_which_tensorflow_restores_nothing(tmp_path, name):
       pass
 
 
+@pytest.fixture(name='no_wait')
+def _no_wait(monkeypatch):
+  monkeypatch.setattr(run_directory, '_LOCK_WAIT_S', 0.0)
+
+
+@pytest.mark.usefixtures('no_wait')
 def test_second_one_at_the_folder_is_refused_and_told_who_has_it(tmp_path):
   with run_directory.locked(tmp_path):
     with pytest.raises(errors.SetupError, match=f'in use .*{os.getpid()} '):
@@ -52,6 +59,29 @@ def test_second_one_at_the_folder_is_refused_and_told_who_has_it(tmp_path):
     pass
 
 
+def test_one_that_ends_is_waited_for(tmp_path, caplog):
+  events = []
+
+  def hold():
+    with run_directory.locked(tmp_path):
+      is_held.set()
+      time.sleep(1.0)
+      events.append('released')
+
+  is_held = threading.Event()
+  thread = threading.Thread(target=hold)
+  thread.start()
+  is_held.wait()
+  with caplog.at_level('INFO', logger='absl'):
+    with run_directory.locked(tmp_path):
+      events.append('locked')
+  thread.join()
+  assert events == ['released', 'locked']
+  words = f'{tmp_path} is in use by process {os.getpid()} on'
+  assert [words in record.getMessage() for record in caplog.records] == [True]
+
+
+@pytest.mark.usefixtures('no_wait')
 def test_a_killed_process_gives_the_lock_back(tmp_path):
   # Only what the lock needs: TensorFlow would take seconds to import.
   program = (
@@ -90,6 +120,7 @@ def _tell_and_wait(root_dir):
   time.sleep(600)
 
 
+@pytest.mark.usefixtures('no_wait')
 def test_a_worker_of_a_killed_process_does_not_keep_the_lock(tmp_path):
   process = tiny_runs.context().Process(
       target=_hold_the_lock_with_a_worker, args=(os.fspath(tmp_path),)
@@ -113,6 +144,7 @@ def test_a_worker_of_a_killed_process_does_not_keep_the_lock(tmp_path):
     os.kill(worker, signal.SIGKILL)
 
 
+@pytest.mark.usefixtures('no_wait')
 def test_runs_that_are_set_aside_stay_whole(tmp_path):
   root_dir = tmp_path / 'seed_0'
   run_directory.set_aside(str(root_dir))  # There is none.
