@@ -173,6 +173,24 @@ def _mazes(task, num_env_steps, *bindings):
   )
 
 
+def _obstructed_mazes():
+  key = 'NovelD.key_fn = '
+  seen = 'create_rnd.observation_fn = '
+  settings = {
+      '2Dlhb': (),
+      '1Q': ("load_environment.env = 'MiniGrid-ObstructedMaze-1Q-v1'",),
+      '2Dlhb, RND sees all': (f'{seen}None',),
+      '2Dlhb, both see all': (f'{seen}None', f'{key}None'),
+  }
+  return _jobs(
+      {
+          label: ('obstructed_maze.gin', *lines)
+          for label, lines in settings.items()
+      },
+      3,
+  )
+
+
 # One set of numbers for all: what a task changes is its name and its budget.
 _DEFAULT_TASKS = {
     'CartPole-v1': (200_000,),
@@ -364,6 +382,7 @@ GROUPS = {
     'default_multi_room': _mazes('MultiRoom-N6', 400_000),
     'default_key_corridor': _mazes('KeyCorridorS3R3', 600_000),
     'default_obstructed_maze': _mazes('ObstructedMaze-1Dl', 600_000),
+    'obstructed_maze': _obstructed_mazes(),
     'noisy_tile': _mazes(
         'DoorKey-8x8',
         400_000,

@@ -46,15 +46,15 @@ def _last(phase, metric, folder):
   return values[-1] if len(values) else np.nan
 
 
-def _end(folder):
-  """Mean return of the training episodes of the last iterations."""
-  return smoothed(series(folder, 'train', 'return_mean')[1])[-_LAST:].mean()
+def _end(metric, folder):
+  """Mean of a metric of the training episodes of the last iterations."""
+  return smoothed(series(folder, 'train', metric)[1])[-_LAST:].mean()
 
 
 def _first(phase, metric, threshold, folder):
   """Thousands of steps until a metric first reached a threshold, or inf."""
   steps, values = series(folder, phase, metric)
-  if phase == 'train' and metric == 'return_mean':
+  if phase == 'train':
     values = smoothed(values)
   reached = np.flatnonzero(np.asarray(values) >= threshold)
   return steps[reached[0]] / 1000 if len(reached) else np.inf
@@ -108,8 +108,19 @@ _LEVELS = {
         )
         for level in (0.1, 0.5, 0.8)
     },
-    'at the end': (_end, '.2f'),
+    'at the end': (_partial(_end, 'return_mean'), '.2f'),
     **_RETURN,
+}
+_SUCCESS_LEVELS = {
+    **{
+        f'training success {level} at (k steps)': (
+            _partial(_first, 'train', 'terminated_rate', level), '.0f'
+        )
+        for level in (1e-9, 0.5, 0.8)
+    },
+    'at the end': (_partial(_end, 'terminated_rate'), '.2f'),
+    'evaluated at the end': (_partial(_last, 'eval', 'terminated_rate'), '.2f'),
+    **_SECONDS,
 }
 _COVERAGE = {
     'share of the cells visited': (_all_cells, '.2f'),
@@ -133,6 +144,7 @@ _COLUMNS = {
         **_RETURN,
     },
     'four_rooms': _COVERAGE,
+    'obstructed_maze': _SUCCESS_LEVELS,
     'pong': {
         'greedy return 18 at (k steps)': (
             _partial(_first, 'eval', 'return_mean', 18), '.1f'
