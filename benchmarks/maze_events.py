@@ -56,7 +56,7 @@ class _Events(gymnasium.Wrapper):
     cell = tuple(int(x) for x in task.agent_pos)
     _counts['enters a new cell'] += cell not in self._cells
     self._cells.add(cell)
-    _counts['succeeds'] += result[2]
+    _counts['succeeds'] += result[1] > 0
     return result
 
 
