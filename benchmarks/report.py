@@ -46,15 +46,39 @@ def _last(phase, metric, folder):
   return values[-1] if len(values) else np.nan
 
 
-def _end(metric, folder):
-  """Mean of a metric of the training episodes of the last iterations."""
-  return smoothed(series(folder, 'train', metric)[1])[-_LAST:].mean()
+def _end(folder):
+  """Mean return of the training episodes of the last iterations."""
+  return smoothed(series(folder, 'train', 'return_mean')[1])[-_LAST:].mean()
+
+
+def _terminated(folder):
+  """Steps, and the share of terminated episodes of the last iterations.
+
+  Of all episodes together: where episodes fail at a time limit those that begin
+  together end together, and most iterations have successes alone.
+  """
+  rows = [
+      row
+      for row in run_files.read_rows(folder)
+      if row.phase == 'train' and row.values.get('episodes')
+  ]
+  num = np.array([row.values['episodes'] for row in rows])
+  terminated = num * [row.values['terminated_rate'] for row in rows]
+  shares = smoothed(terminated, _LAST) / smoothed(num, _LAST)
+  return [row.env_steps for row in rows], shares
+
+
+def _first_terminated(share, folder):
+  """Thousands of steps until so many of the episodes terminated, or inf."""
+  steps, shares = _terminated(folder)
+  reached = np.flatnonzero(shares >= share)
+  return steps[reached[0]] / 1000 if len(reached) else np.inf
 
 
 def _first(phase, metric, threshold, folder):
   """Thousands of steps until a metric first reached a threshold, or inf."""
   steps, values = series(folder, phase, metric)
-  if phase == 'train':
+  if phase == 'train' and metric == 'return_mean':
     values = smoothed(values)
   reached = np.flatnonzero(np.asarray(values) >= threshold)
   return steps[reached[0]] / 1000 if len(reached) else np.inf
@@ -108,17 +132,18 @@ _LEVELS = {
         )
         for level in (0.1, 0.5, 0.8)
     },
-    'at the end': (_partial(_end, 'return_mean'), '.2f'),
+    'at the end': (_end, '.2f'),
     **_RETURN,
 }
-_SUCCESS_LEVELS = {
+_TERMINATIONS = {
+    'first success (k steps)': (_partial(_first_terminated, 1e-9), '.0f'),
     **{
-        f'training success {level} at (k steps)': (
-            _partial(_first, 'train', 'terminated_rate', level), '.0f'
+        f'{share} of the episodes succeed at (k steps)': (
+            _partial(_first_terminated, share), '.0f'
         )
-        for level in (1e-9, 0.5, 0.8)
+        for share in (0.5, 0.8)
     },
-    'at the end': (_partial(_end, 'terminated_rate'), '.2f'),
+    'at the end': (lambda folder: _terminated(folder)[1][-1], '.2f'),
     'evaluated at the end': (_partial(_last, 'eval', 'terminated_rate'), '.2f'),
     **_SECONDS,
 }
@@ -144,7 +169,7 @@ _COLUMNS = {
         **_RETURN,
     },
     'four_rooms': _COVERAGE,
-    'obstructed_maze': _SUCCESS_LEVELS,
+    'obstructed_maze': _TERMINATIONS,
     'pong': {
         'greedy return 18 at (k steps)': (
             _partial(_first, 'eval', 'return_mean', 18), '.1f'

@@ -153,3 +153,18 @@ def test_plot_scaling_when_all_is_solved(tmp_path):
       [(4, 10, True)], str(tmp_path / 'out.png'))
   assert _texts(fig.axes[0].get_legend()) == [
       'RND-PPO (1 of 1 runs solved)', 'random policy: N 2^N']
+
+
+def test_the_share_of_successes_is_of_episodes_and_not_of_iterations(tmp_path):
+  # Three environments fail together, and one of them succeeds twice between.
+  counts = [(4, 0.0), (1, 1.0), (1, 1.0), (4, 0.25), ('', ''), (6, 1.0)]
+  lines = ['phase,iteration,env_steps,train_steps,episodes,terminated_rate']
+  for i, (num, rate) in enumerate(counts, start=1):
+    lines.append(f'train,{i},{1000 * i},{i},{num},{rate}')
+  (tmp_path / 'metrics.csv').write_text('\n'.join(lines) + '\n')
+  columns = report.columns_of('obstructed_maze', {})
+  first, half, most, end = [
+      function(str(tmp_path)) for function, _ in list(columns.values())[:4]
+  ]
+  assert (first, half, most) == (2, 6, np.inf)  # 1 of 5; 9 of 16.
+  np.testing.assert_allclose(end, 9 / 16)
