@@ -130,9 +130,9 @@ def _table(setting):
           total_bad_episodes=rule.num_bad,
       )
   )
-  table.to_csv(path, index=False)
   # Up to two gigabytes of replay, of no more use.
   shutil.rmtree(os.path.join(folder, 'checkpoints'))
+  table.to_csv(path, index=False)
   return table
 
 

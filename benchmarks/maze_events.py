@@ -34,8 +34,11 @@ class _Events(gymnasium.Wrapper):
 
   def reset(self, **kwargs):
     result = self.env.reset(**kwargs)
-    self._cells = {self.unwrapped.agent_pos}
+    self._cells = {self._cell()}
     return result
+
+  def _cell(self):
+    return tuple(int(x) for x in self.unwrapped.agent_pos)
 
   def step(self, action):
     task = self.unwrapped
@@ -53,7 +56,7 @@ class _Events(gymnasium.Wrapper):
       _counts['opens a box'] += 1
     if is_door and thing.is_open and not was_open:
       _counts['unlocks a door' if was_locked else 'opens a door'] += 1
-    cell = tuple(int(x) for x in task.agent_pos)
+    cell = self._cell()
     _counts['enters a new cell'] += cell not in self._cells
     self._cells.add(cell)
     _counts['succeeds'] += result[1] > 0
@@ -65,6 +68,7 @@ def main(argv):
   policy = saved_policy.SavedPolicy(_POLICY_DIR.value)
   # One at a time: in a batch those that have ended play on.
   environment = loaders.load_environment(_ENV.value, wrappers=[_Events])
+  policy.check_fits(environment)
   evaluator.Evaluator(environment, policy, range(_EPISODES.value)).run()
   tables.print_table(
       ('in an episode', 'mean'),

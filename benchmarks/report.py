@@ -84,6 +84,11 @@ def _first(phase, metric, threshold, folder):
   return steps[reached[0]] / 1000 if len(reached) else np.inf
 
 
+def _last_terminated(folder):
+  shares = _terminated(folder)[1]
+  return shares[-1] if len(shares) else np.nan
+
+
 def _cells(share, folder):
   """Thousands of steps until so many cells of FourRooms were visited."""
   steps, cells = coverage.read_curve(folder)
@@ -143,7 +148,7 @@ _TERMINATIONS = {
         )
         for share in (0.5, 0.8)
     },
-    'at the end': (lambda folder: _terminated(folder)[1][-1], '.2f'),
+    'at the end': (_last_terminated, '.2f'),
     'evaluated at the end': (_partial(_last, 'eval', 'terminated_rate'), '.2f'),
     **_SECONDS,
 }

@@ -26,9 +26,9 @@ def minigrid_without_movables(
   `create_rnd.observation_fn`; the policy sees all.
 
   Args:
-    observation: Observations [outer..., W, H, 20] or [outer..., W, H, 3] as
+    observation: Observations [outer..., W, W, 20] or [outer..., W, W, 3] as
       `load_minigrid` makes them, 'one_hot' or numbers, or a dict with those as
-      'image'.
+      'image'. W is odd: the agent stands in the middle.
 
   Returns:
     The same nest.
@@ -39,7 +39,8 @@ def minigrid_without_movables(
   if isinstance(observation, dict) and 'image' in observation:
     image = minigrid_without_movables(observation['image'])
     return dict(observation, image=image)
-  depth = getattr(observation, 'shape', [0])[-1]
+  shape = getattr(observation, 'shape', tf.TensorShape([]))
+  depth = shape[-1] if _is_view(shape) else None
   if depth == sum(_SIZES):
     kinds = tf.argmax(observation[..., : _SIZES[0]], axis=-1)
     empty = tf.concat(
@@ -49,14 +50,15 @@ def minigrid_without_movables(
     kinds, empty = observation[..., 0], tf.constant(_EMPTY_CELL)
   else:
     raise errors.InvalidValue(
-        'minigrid_without_movables needs cells of MiniGrid, [W, H, 20] or'
-        f" [W, H, 3], or a dict with them as 'image'; got {observation}."
+        'minigrid_without_movables needs cells of MiniGrid, [W, W, 20] or'
+        " [W, W, 3], or a dict with them as 'image'; got the shape"
+        f' {tf.nest.map_structure(lambda x: x.shape, observation)}.'
     )
   kinds = tf.cast(kinds, tf.int32)
-  width, height = observation.shape[-3:-1]
+  width = shape[-2]
   # The agent stands in the middle of the last row of its view.
   is_own = (tf.range(width)[:, tf.newaxis] == width // 2) & (
-      tf.range(height) == height - 1
+      tf.range(width) == width - 1
   )
   is_movable = (kinds == _KEY) | (kinds == _BALL) | (kinds == _BOX)
   return tf.where(
@@ -64,3 +66,9 @@ def minigrid_without_movables(
       tf.cast(empty, observation.dtype),
       observation,
   )
+
+
+def _is_view(shape: tf.TensorShape) -> bool:
+  """Returns whether a shape may be [outer..., W, W, numbers of a cell]."""
+  # Pictures of MiniGrid have an even width, but for odd sizes of tiles.
+  return shape.rank > 2 and shape[-3] == shape[-2] and shape[-2] % 2 == 1

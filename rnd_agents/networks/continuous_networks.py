@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tf_agents.agents.sac import sac_agent
 from tf_agents.agents.sac import tanh_normal_projection_network
@@ -86,6 +87,12 @@ class ActorNetwork(TrunkNetwork):
             f' between bounds, got {spec}: for discrete ones set'
             ' create_curious_agent.agent_fn = @create_dqn_agent, and give'
             ' others bounds by a wrapper (load_environment.wrappers).'
+        )
+      if is_stochastic and np.any(spec.minimum >= spec.maximum):
+        raise errors.InvalidValue(
+            'create_sac_agent needs a lowest below the highest value of each'
+            f' action, got {spec}: leave out those that cannot change, by a'
+            ' wrapper (load_environment.wrappers), or take create_td3_agent.'
         )
     self._heads: list[Any] = [
         tanh_normal_projection_network.TanhNormalProjectionNetwork(
@@ -184,4 +191,5 @@ def _unscaled(
   """Returns numbers from -1 to 1 for actions between the bounds, [B, ...]."""
   low, high = (tf.cast(y, spec.dtype) for y in (spec.minimum, spec.maximum))
   # In this order -1 and 1 change nothing, not by rounding either.
-  return (actions - (low + high) / 2.0) / ((high - low) / 2.0)
+  shifted = actions - (low + high) / 2.0
+  return tf.math.divide_no_nan(shifted, (high - low) / 2.0)

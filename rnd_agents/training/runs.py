@@ -94,7 +94,7 @@ class Outcome(NamedTuple):
 _PATIENCE_S = 5.0
 _END = b'\0'  # The number of no signal.
 # Version of the state in checkpoints; no other version can be resumed.
-STATE_VERSION = 13
+STATE_VERSION = 14
 
 
 @dataclasses.dataclass

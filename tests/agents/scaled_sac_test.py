@@ -10,6 +10,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from rnd_agents import agents
+from rnd_agents import errors
 from rnd_agents import random_numbers
 from tests.agents import curious_agent_test as test_utils
 
@@ -72,3 +73,19 @@ def test_alpha_falls_in_a_narrow_range():
     rows = _rows(rng)
     agent.train(rows.replace(action=rows.action / 100))
   assert agent._log_alpha.numpy() < -0.05
+
+
+def test_an_action_that_cannot_change():
+  spec = tensor_spec.BoundedTensorSpec(
+      [2], tf.float32, [-1.0, 0.5], [1.0, 0.5]
+  )
+  specs = ts.time_step_spec(test_utils.VECTOR), spec
+  with pytest.raises(errors.InvalidValue, match='lowest below the highest'):
+    agents.create_sac_agent(*specs)
+  agent = agents.create_td3_agent(*specs, fc_layer_params=(8,))
+  agent.initialize()
+  rows = _rows(np.random.default_rng(0))
+  for _ in range(3):
+    agent.train(rows)
+  for variable in agent.variables:
+    assert np.isfinite(variable.numpy()).all()

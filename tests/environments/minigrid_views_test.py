@@ -63,7 +63,15 @@ def test_what_is_carried_stays_and_what_lies_about_goes(width):
 
 
 @pytest.mark.parametrize(
-    'observation', [tf.zeros([2, 4]), dict(position=tf.zeros([2]))]
+    'observation',
+    [
+        tf.zeros([2, 4]),
+        tf.zeros([2, 3]),
+        tf.zeros([2, 1, 3]),
+        tf.zeros([]),
+        tf.zeros([2, 3, 56, 56, 3], tf.uint8),
+        dict(position=tf.zeros([2])),
+    ],
 )
 def test_other_observations_are_refused(observation):
   with pytest.raises(errors.InvalidValue, match='needs cells of MiniGrid'):

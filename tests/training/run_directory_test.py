@@ -71,7 +71,7 @@ def test_one_that_ends_is_waited_for(tmp_path, caplog):
   is_held = threading.Event()
   thread = threading.Thread(target=hold)
   thread.start()
-  is_held.wait()
+  assert is_held.wait(60)
   with caplog.at_level('INFO', logger='absl'):
     with run_directory.locked(tmp_path):
       events.append('locked')

@@ -65,7 +65,7 @@ def test_a_state_of_another_form_has_another_version(folders, kind):
   *_, newest = sorted(folders(kind).glob('checkpoints/iteration_*/state.bin'))
   with open(newest, 'rb') as file:
     names = '\n'.join(sorted(set(_names(plain_data.load(file)))))
-  assert (runs.STATE_VERSION, zlib.crc32(names.encode())) == (13, checksum), (
+  assert (runs.STATE_VERSION, zlib.crc32(names.encode())) == (14, checksum), (
       'What checkpoints hold has changed, so that those of before cannot be'
       ' resumed: raise runs.STATE_VERSION, or their users see a traceback. Then'
       f' change the numbers here. The names now:\n{names}'
