@@ -23,6 +23,7 @@ from rnd_agents import run_files
 
 _NUM_CELLS = 4 * 8 * 8 + 4  # FourRooms: rooms, and gaps between them.
 _LAST = 10  # Iterations whose mean stands for the end.
+_LEAST_EPISODES = 32  # Of these iterations, for a share of them.
 _SMOOTH = 5  # Iterations of a running mean.
 _SOLVED = 0.95
 
@@ -64,7 +65,11 @@ def _terminated(folder):
   ]
   num = np.array([row.values['episodes'] for row in rows])
   terminated = num * [row.values['terminated_rate'] for row in rows]
-  shares = smoothed(terminated, _LAST) / smoothed(num, _LAST)
+  of_last = [slice(max(end - _LAST, 0), end) for end in range(1, len(num) + 1)]
+  totals = np.array([num[part].sum() for part in of_last])
+  successes = np.array([terminated[part].sum() for part in of_last])
+  # A first success among few episodes is no share: then 0.
+  shares = np.where(totals >= _LEAST_EPISODES, successes / totals, 0)
   return [row.env_steps for row in rows], shares
 
 
@@ -141,7 +146,9 @@ _LEVELS = {
     **_RETURN,
 }
 _TERMINATIONS = {
-    'first success (k steps)': (_partial(_first_terminated, 1e-9), '.0f'),
+    'first success (k steps)': (
+        _partial(_first, 'train', 'terminated_rate', 1e-9), '.0f'
+    ),
     **{
         f'{share} of the episodes succeed at (k steps)': (
             _partial(_first_terminated, share), '.0f'
