@@ -181,6 +181,7 @@ def _obstructed_mazes():
       '1Q': ("load_environment.env = 'MiniGrid-ObstructedMaze-1Q-v1'",),
       '2Dlhb, RND sees all': (f'{seen}None',),
       '2Dlhb, both see all': (f'{seen}None', f'{key}None'),
+      '2Dlhb, no bonus': (_NO_BONUS,),
   }
   return _jobs(
       {

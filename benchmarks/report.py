@@ -41,6 +41,12 @@ def smoothed(values, width=_SMOOTH):
   ])
 
 
+def _thousands_until(steps, is_reached):
+  """Thousands of steps until the first that is reached, or inf."""
+  reached = np.flatnonzero(is_reached)
+  return steps[reached[0]] / 1000 if len(reached) else np.inf
+
+
 # Functions of a column: from the folder of a run to a number.
 def _last(phase, metric, folder):
   values = series(folder, phase, metric)[1]
@@ -76,8 +82,7 @@ def _terminated(folder):
 def _first_terminated(share, folder):
   """Thousands of steps until so many of the episodes terminated, or inf."""
   steps, shares = _terminated(folder)
-  reached = np.flatnonzero(shares >= share)
-  return steps[reached[0]] / 1000 if len(reached) else np.inf
+  return _thousands_until(steps, shares >= share)
 
 
 def _first(phase, metric, threshold, folder):
@@ -85,8 +90,7 @@ def _first(phase, metric, threshold, folder):
   steps, values = series(folder, phase, metric)
   if phase == 'train' and metric == 'return_mean':
     values = smoothed(values)
-  reached = np.flatnonzero(np.asarray(values) >= threshold)
-  return steps[reached[0]] / 1000 if len(reached) else np.inf
+  return _thousands_until(steps, np.asarray(values) >= threshold)
 
 
 def _last_terminated(folder):
@@ -97,8 +101,7 @@ def _last_terminated(folder):
 def _cells(share, folder):
   """Thousands of steps until so many cells of FourRooms were visited."""
   steps, cells = coverage.read_curve(folder)
-  reached = np.flatnonzero(cells >= share * _NUM_CELLS)
-  return steps[reached[0]] / 1000 if len(reached) else np.inf
+  return _thousands_until(steps, cells >= share * _NUM_CELLS)
 
 
 def _all_cells(folder):
