@@ -24,6 +24,7 @@ from rnd_agents.archive import cells
 from rnd_agents.archive import exploration
 from rnd_agents.environments import episode_seeds
 from rnd_agents.environments import loaders
+from rnd_agents.environments import minigrid_views
 from rnd_agents.environments import wrappers
 from rnd_agents.evaluation import video
 from rnd_agents.replay import prioritized_replay
@@ -159,7 +160,9 @@ _CALLS = {
     'CuriosityNovelty': lambda: archive_novelty.CuriosityNovelty(None, None),
     'coarse_observation': lambda: cells.coarse_observation(0, None),
     'position_of_largest': lambda: cells.position_of_largest(0, None),
-    'minigrid_without_movables': None,
+    'minigrid_without_movables': lambda: (
+        minigrid_views.minigrid_without_movables(tf.zeros([1, 3, 3, 3]))
+    ),
     'minigrid_state': lambda: cells.minigrid_state(0, None),
     'ram_bytes': lambda: cells.ram_bytes(0, None),
     'OnPolicyTraining': on_policy.OnPolicyTraining,

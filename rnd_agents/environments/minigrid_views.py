@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selects what of a MiniGrid observation is a place, for curiosities."""
 
+from collections.abc import Sequence
+
 import gin
 import tensorflow as tf
 from tf_agents.typing import types
@@ -11,12 +13,20 @@ from rnd_agents import errors
 # Of minigrid: 11 kinds, 6 colours and 3 states of a cell.
 _SIZES = (11, 6, 3)
 _EMPTY_CELL = (1, 0, 0)
-_KEY, _BALL, _BOX = 5, 6, 7
+_MOVABLES = {'key': 5, 'ball': 6, 'box': 7}
+_COLORS = {
+    name: code
+    for code, name in enumerate(
+        ('red', 'green', 'blue', 'purple', 'yellow', 'grey')
+    )
+}
 
 
 @gin.configurable(module='rnd_agents', denylist=['observation'])
 def minigrid_without_movables(
     observation: types.NestedTensor,
+    hidden: Sequence[str] = tuple(_MOVABLES),
+    carried_hidden: Sequence[str] = (),
 ) -> types.NestedTensor:
   """Shows keys, balls and boxes as empty cells, but for the one carried.
 
@@ -29,43 +39,78 @@ def minigrid_without_movables(
     observation: Observations [outer..., W, W, 20] or [outer..., W, W, 3] as
       `load_minigrid` makes them, 'one_hot' or numbers, or a dict with those as
       'image'. W is odd: the agent stands in the middle.
+    hidden: Which of 'key', 'ball' and 'box' lie about unseen, with or without a
+      color, such as 'green ball'. The ball that is the goal should be seen: it
+      tells its room from the others, and nobody carries it about.
+    carried_hidden: Which of them are not seen in the agent's hands, either.
+      With a thing in hand all places are new once more.
 
   Returns:
     The same nest.
 
   Raises:
-    InvalidValue: For other observations.
+    InvalidValue: For other observations and kinds of things.
   """
   if isinstance(observation, dict) and 'image' in observation:
-    image = minigrid_without_movables(observation['image'])
+    image = minigrid_without_movables(
+        observation['image'], hidden, carried_hidden
+    )
     return dict(observation, image=image)
   shape = getattr(observation, 'shape', tf.TensorShape([]))
   depth = shape[-1] if _is_view(shape) else None
   if depth == sum(_SIZES):
-    kinds = tf.argmax(observation[..., : _SIZES[0]], axis=-1)
+    kinds, colors = (
+        tf.argmax(part, axis=-1)
+        for part in tf.split(observation, _SIZES, axis=-1)[:2]
+    )
     empty = tf.concat(
         [tf.one_hot(i, size) for i, size in zip(_EMPTY_CELL, _SIZES)], axis=0
     )
   elif depth == len(_SIZES):
-    kinds, empty = observation[..., 0], tf.constant(_EMPTY_CELL)
+    kinds, colors = observation[..., 0], observation[..., 1]
+    empty = tf.constant(_EMPTY_CELL)
   else:
     raise errors.InvalidValue(
         'minigrid_without_movables needs cells of MiniGrid, [W, W, 20] or'
         " [W, W, 3], or a dict with them as 'image'; got the shape"
         f' {tf.nest.map_structure(lambda x: x.shape, observation)}.'
     )
-  kinds = tf.cast(kinds, tf.int32)
+  kinds, colors = tf.cast(kinds, tf.int32), tf.cast(colors, tf.int32)
   width = shape[-2]
   # The agent stands in the middle of the last row of its view.
   is_own = (tf.range(width)[:, tf.newaxis] == width // 2) & (
       tf.range(width) == width - 1
   )
-  is_movable = (kinds == _KEY) | (kinds == _BALL) | (kinds == _BOX)
+  is_hidden = tf.where(
+      is_own,
+      _is_one_of(kinds, colors, carried_hidden),
+      _is_one_of(kinds, colors, hidden),
+  )
   return tf.where(
-      (is_movable & ~is_own)[..., tf.newaxis],
+      is_hidden[..., tf.newaxis],
       tf.cast(empty, observation.dtype),
       observation,
   )
+
+
+def _is_one_of(
+    kinds: tf.Tensor, colors: tf.Tensor, names: Sequence[str]
+) -> tf.Tensor:
+  """Returns which cells have a thing of one of the names."""
+  found = tf.zeros_like(kinds, tf.bool)
+  for name in [names] if isinstance(names, str) else names:
+    color, _, kind = str(name).rpartition(' ')
+    if kind not in _MOVABLES or (color and color not in _COLORS):
+      raise errors.InvalidValue(
+          'hidden and carried_hidden of minigrid_without_movables are lists of'
+          f' {", ".join(map(repr, _MOVABLES))}, with or without a color, such as'
+          f" 'green ball'; got {name!r}."
+      )
+    its = kinds == _MOVABLES[kind]
+    if color:
+      its &= colors == _COLORS[color]
+    found |= its
+  return found
 
 
 def _is_view(shape: tf.TensorShape) -> bool:

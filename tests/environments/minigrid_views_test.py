@@ -76,3 +76,48 @@ def test_what_is_carried_stays_and_what_lies_about_goes(width):
 def test_other_observations_are_refused(observation):
   with pytest.raises(errors.InvalidValue, match='needs cells of MiniGrid'):
     minigrid_views.minigrid_without_movables(observation)
+
+
+def test_chosen_things_are_seen_on_the_floor_or_not_even_in_the_hands():
+  key, ball, box = ([kind, color, 0] for kind, color in ((5, 4), (6, 1), (7, 4)))
+  empty = [1, 0, 0]
+  # The agent stands in the middle of the last row, and has a ball in hand.
+  seen = np.full([1, 3, 3, 3], empty)
+  seen[0, 0, 0], seen[0, 0, 1], seen[0, 2, 2], seen[0, 1, 2] = (
+      key, box, ball, ball
+  )
+  def expected(*kept):
+    result = seen.copy()
+    for place in {(0, 0), (0, 1), (2, 2), (1, 2)} - set(kept):
+      result[0][place] = empty
+    return result
+
+  for hidden, carried_hidden, kept in (
+      (['key'], [], [(0, 1), (2, 2), (1, 2)]),
+      (['box', 'ball'], ['key'], [(0, 0), (1, 2)]),
+      (['key', 'ball', 'box'], ['ball', 'box'], []),
+      ([], ['ball'], [(0, 0), (0, 1), (2, 2)]),
+      (
+          ['green ball', 'green key', 'yellow box'],
+          ['blue ball'],
+          [(0, 0), (1, 2)],
+      ),
+  ):
+    found = minigrid_views.minigrid_without_movables(
+        tf.constant(seen), hidden, carried_hidden
+    )
+    np.testing.assert_array_equal(found, expected(*kept))
+    one_hot = minigrid_views.minigrid_without_movables(
+        dict(image=tf.constant(_one_hot(seen))), hidden, carried_hidden
+    )
+    np.testing.assert_array_equal(one_hot['image'], _one_hot(expected(*kept)))
+
+
+@pytest.mark.parametrize('names', [['door'], ['key', 5], ['big red key'], [''],
+                                   ['pink key'], 'red'])
+@pytest.mark.parametrize('argument', ['hidden', 'carried_hidden'])
+def test_other_kinds_are_refused(argument, names):
+  with pytest.raises(errors.InvalidValue, match='are lists of'):
+    minigrid_views.minigrid_without_movables(
+        tf.zeros([1, 3, 3, 3]), **{argument: names}
+    )
