@@ -103,8 +103,8 @@ def _is_one_of(
     if kind not in _MOVABLES or (color and color not in _COLORS):
       raise errors.InvalidValue(
           'hidden and carried_hidden of minigrid_without_movables are lists of'
-          f' {", ".join(map(repr, _MOVABLES))}, with or without a color, such as'
-          f" 'green ball'; got {name!r}."
+          f' {", ".join(map(repr, _MOVABLES))}, with or without a color, such'
+          f" as 'green ball'; got {name!r}."
       )
     its = kinds == _MOVABLES[kind]
     if color:

@@ -79,7 +79,7 @@ def test_other_observations_are_refused(observation):
 
 
 def test_chosen_things_are_seen_on_the_floor_or_not_even_in_the_hands():
-  key, ball, box = ([kind, color, 0] for kind, color in ((5, 4), (6, 1), (7, 4)))
+  key, ball, box = [5, 4, 0], [6, 1, 0], [7, 4, 0]
   empty = [1, 0, 0]
   # The agent stands in the middle of the last row, and has a ball in hand.
   seen = np.full([1, 3, 3, 3], empty)
