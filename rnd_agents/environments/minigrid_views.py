@@ -27,6 +27,7 @@ def minigrid_without_movables(
     observation: types.NestedTensor,
     hidden: Sequence[str] = tuple(_MOVABLES),
     carried_hidden: Sequence[str] = (),
+    has_carried_color: bool = True,
 ) -> types.NestedTensor:
   """Shows keys, balls and boxes as empty cells, but for the one carried.
 
@@ -44,6 +45,8 @@ def minigrid_without_movables(
       tells its room from the others, and nobody carries it about.
     carried_hidden: Which of them are not seen in the agent's hands, either.
       With a thing in hand all places are new once more.
+    has_carried_color: Whether the color of what is carried is seen. Otherwise
+      it is red, so that a second key does not make all places new again.
 
   Returns:
     The same nest.
@@ -53,7 +56,7 @@ def minigrid_without_movables(
   """
   if isinstance(observation, dict) and 'image' in observation:
     image = minigrid_without_movables(
-        observation['image'], hidden, carried_hidden
+        observation['image'], hidden, carried_hidden, has_carried_color
     )
     return dict(observation, image=image)
   shape = getattr(observation, 'shape', tf.TensorShape([]))
@@ -63,12 +66,17 @@ def minigrid_without_movables(
         tf.argmax(part, axis=-1)
         for part in tf.split(observation, _SIZES, axis=-1)[:2]
     )
-    empty = tf.concat(
-        [tf.one_hot(i, size) for i, size in zip(_EMPTY_CELL, _SIZES)], axis=0
-    )
+
+    def cell(codes: Sequence[int]) -> tf.Tensor:
+      parts = [tf.one_hot(i, n) for i, n in zip(codes, _SIZES, strict=True)]
+      return tf.cast(tf.concat(parts, axis=0), observation.dtype)
+
   elif depth == len(_SIZES):
     kinds, colors = observation[..., 0], observation[..., 1]
-    empty = tf.constant(_EMPTY_CELL)
+
+    def cell(codes: Sequence[int]) -> tf.Tensor:
+      return tf.constant(codes, observation.dtype)
+
   else:
     raise errors.InvalidValue(
         'minigrid_without_movables needs cells of MiniGrid, [W, W, 20] or'
@@ -86,11 +94,16 @@ def minigrid_without_movables(
       _is_one_of(kinds, colors, carried_hidden),
       _is_one_of(kinds, colors, hidden),
   )
-  return tf.where(
-      is_hidden[..., tf.newaxis],
-      tf.cast(empty, observation.dtype),
-      observation,
+  result = tf.where(
+      is_hidden[..., tf.newaxis], cell(_EMPTY_CELL), observation
   )
+  if not has_carried_color:
+    for kind in _MOVABLES.values():
+      is_carried = is_own & ~is_hidden & (kinds == kind)
+      result = tf.where(
+          is_carried[..., tf.newaxis], cell((kind, _COLORS['red'], 0)), result
+      )
+  return result
 
 
 def _is_one_of(

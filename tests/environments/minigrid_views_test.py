@@ -113,6 +113,25 @@ def test_chosen_things_are_seen_on_the_floor_or_not_even_in_the_hands():
     np.testing.assert_array_equal(one_hot['image'], _one_hot(expected(*kept)))
 
 
+def test_the_color_of_what_is_carried_may_be_hidden():
+  key, other_key, box, empty = [5, 4, 0], [5, 2, 0], [7, 4, 0], [1, 0, 0]
+  seen = np.full([4, 3, 3, 3], empty)
+  seen[:, 0, 0] = key  # On the floor.
+  seen[:, 1, 2] = key, other_key, box, empty
+  expected = seen.copy()
+  expected[:, 1, 2] = [5, 0, 0], [5, 0, 0], empty, empty
+  arguments = ['box'], ['box'], False
+  np.testing.assert_array_equal(
+      minigrid_views.minigrid_without_movables(tf.constant(seen), *arguments),
+      expected,
+  )
+  one_hot = minigrid_views.minigrid_without_movables(
+      dict(image=tf.constant(_one_hot(seen).astype(np.uint8))), *arguments
+  )['image']
+  assert one_hot.dtype == tf.uint8
+  np.testing.assert_array_equal(one_hot, _one_hot(expected))
+
+
 @pytest.mark.parametrize('names', [['door'], ['key', 5], ['big red key'], [''],
                                    ['pink key'], 'red'])
 @pytest.mark.parametrize('argument', ['hidden', 'carried_hidden'])
