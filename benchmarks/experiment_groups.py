@@ -173,23 +173,34 @@ def _mazes(task, num_env_steps, *bindings):
   )
 
 
+_SEEN_BY_RND = 'create_rnd.observation_fn = '
+_KEY = 'NovelD.key_fn = '
+_SEES_ALL = (f'{_SEEN_BY_RND}None', f'{_KEY}None')
+
+
+def _without_movables(gin_file, settings):
+  return _jobs({label: (gin_file, *its) for label, its in settings.items()}, 3)
+
+
 def _obstructed_mazes():
-  key = 'NovelD.key_fn = '
-  seen = 'create_rnd.observation_fn = '
   settings = {
       '2Dlhb': (),
       '1Q': ("load_environment.env = 'MiniGrid-ObstructedMaze-1Q-v1'",),
-      '2Dlhb, RND sees all': (f'{seen}None',),
-      '2Dlhb, both see all': (f'{seen}None', f'{key}None'),
+      '2Dlhb, RND sees all': (f'{_SEEN_BY_RND}None',),
+      '2Dlhb, both see all': _SEES_ALL,
       '2Dlhb, no bonus': (_NO_BONUS,),
   }
-  return _jobs(
-      {
-          label: ('obstructed_maze.gin', *lines)
-          for label, lines in settings.items()
-      },
-      3,
-  )
+  return _without_movables('obstructed_maze.gin', settings)
+
+
+def _key_corridors():
+  hidden = 'minigrid_without_movables.hidden = '
+  settings = {
+      'keys unseen': (),
+      'keys and balls unseen': (f"{hidden}('key', 'ball')",),
+      'both see all': _SEES_ALL,
+  }
+  return _without_movables('key_corridor.gin', settings)
 
 
 # One set of numbers for all: what a task changes is its name and its budget.
@@ -384,6 +395,7 @@ GROUPS = {
     'default_key_corridor': _mazes('KeyCorridorS3R3', 600_000),
     'default_obstructed_maze': _mazes('ObstructedMaze-1Dl', 600_000),
     'obstructed_maze': _obstructed_mazes(),
+    'key_corridor': _key_corridors(),
     'noisy_tile': _mazes(
         'DoorKey-8x8',
         400_000,
