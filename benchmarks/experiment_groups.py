@@ -176,31 +176,65 @@ def _mazes(task, num_env_steps, *bindings):
 _SEEN_BY_RND = 'create_rnd.observation_fn = '
 _KEY = 'NovelD.key_fn = '
 _SEES_ALL = (f'{_SEEN_BY_RND}None', f'{_KEY}None')
-
-
-def _without_movables(gin_file, settings):
-  return _jobs({label: (gin_file, *its) for label, its in settings.items()}, 3)
+_HIDDEN = 'minigrid_without_movables.hidden = '
+_HAS_COLOR = 'minigrid_without_movables.has_carried_color = '
 
 
 def _obstructed_mazes():
-  settings = {
-      '2Dlhb': (),
-      '1Q': ("load_environment.env = 'MiniGrid-ObstructedMaze-1Q-v1'",),
-      '2Dlhb, RND sees all': (f'{_SEEN_BY_RND}None',),
-      '2Dlhb, both see all': _SEES_ALL,
-      '2Dlhb, no bonus': (_NO_BONUS,),
-  }
-  return _without_movables('obstructed_maze.gin', settings)
+  of_2q = 'obstructed_maze_2q.gin'
+  return _jobs(
+      {
+          '2Dlhb': ('obstructed_maze.gin',),
+          '1Q': (
+              'obstructed_maze.gin',
+              "load_environment.env = 'MiniGrid-ObstructedMaze-1Q-v1'",
+          ),
+          '2Dlhb, RND sees all': ('obstructed_maze.gin', f'{_SEEN_BY_RND}None'),
+          '2Dlhb, both see all': ('obstructed_maze.gin', *_SEES_ALL),
+          '2Dlhb, no bonus': ('obstructed_maze.gin', _NO_BONUS),
+          '2Q': (of_2q,),
+          '2Q, colors of keys': (of_2q, f'{_HAS_COLOR}True'),
+          '2Q, colors of keys, no balls': (
+              of_2q,
+              f'{_HAS_COLOR}True',
+              f"{_HIDDEN}('key', 'box', 'ball')",
+          ),
+          '2Q, all that is carried': (
+              'obstructed_maze.gin',
+              "load_environment.env = 'MiniGrid-ObstructedMaze-2Q-v1'",
+          ),
+      },
+      3,
+  )
 
 
 def _key_corridors():
-  hidden = 'minigrid_without_movables.hidden = '
   settings = {
       'keys unseen': (),
-      'keys and balls unseen': (f"{hidden}('key', 'ball')",),
+      'keys and balls unseen': (f"{_HIDDEN}('key', 'ball')",),
       'both see all': _SEES_ALL,
   }
-  return _without_movables('key_corridor.gin', settings)
+  return _jobs(
+      {label: ('key_corridor.gin', *its) for label, its in settings.items()}, 3
+  )
+
+
+def _ten_rooms():
+  # Pools of envpool have other worlds.
+  return _jobs(
+      {
+          'NovelD': (
+              'minigrid_fast.gin',
+              "train/load_environment.vectorization = 'sync'",
+              "load_environment.env = 'MiniGrid-MultiRoom-N6-v0'",
+              'load_environment.env_kwargs = {"minNumRooms": 10,'
+              ' "maxNumRooms": 10, "maxRoomSize": 10}',
+              'train_eval.num_env_steps = 400_000',
+              'RNDPPOAgent.greedy_eval = False',
+          ),
+      },
+      3,
+  )
 
 
 # One set of numbers for all: what a task changes is its name and its budget.
@@ -396,6 +430,7 @@ GROUPS = {
     'default_obstructed_maze': _mazes('ObstructedMaze-1Dl', 600_000),
     'obstructed_maze': _obstructed_mazes(),
     'key_corridor': _key_corridors(),
+    'ten_rooms': _ten_rooms(),
     'noisy_tile': _mazes(
         'DoorKey-8x8',
         400_000,

@@ -186,6 +186,7 @@ _COLUMNS = {
     'four_rooms': _COVERAGE,
     'obstructed_maze': _TERMINATIONS,
     'key_corridor': _TERMINATIONS,
+    'ten_rooms': _TERMINATIONS,
     'pong': {
         'greedy return 18 at (k steps)': (
             _partial(_first, 'eval', 'return_mean', 18), '.1f'
