@@ -175,7 +175,6 @@ def _mazes(task, num_env_steps, *bindings):
 
 _SEEN_BY_RND = 'create_rnd.observation_fn = '
 _KEY = 'NovelD.key_fn = '
-_SEES_ALL = (f'{_SEEN_BY_RND}None', f'{_KEY}None')
 _HIDDEN = 'minigrid_without_movables.hidden = '
 _HAS_COLOR = 'minigrid_without_movables.has_carried_color = '
 
@@ -190,7 +189,11 @@ def _obstructed_mazes():
               "load_environment.env = 'MiniGrid-ObstructedMaze-1Q-v1'",
           ),
           '2Dlhb, RND sees all': ('obstructed_maze.gin', f'{_SEEN_BY_RND}None'),
-          '2Dlhb, both see all': ('obstructed_maze.gin', *_SEES_ALL),
+          '2Dlhb, both see all': (
+              'obstructed_maze.gin',
+              f'{_SEEN_BY_RND}None',
+              f'{_KEY}None',
+          ),
           '2Dlhb, no bonus': ('obstructed_maze.gin', _NO_BONUS),
           '2Q': (of_2q,),
           '2Q, colors of keys': (of_2q, f'{_HAS_COLOR}True'),
@@ -212,7 +215,7 @@ def _key_corridors():
   settings = {
       'keys unseen': (),
       'keys and balls unseen': (f"{_HIDDEN}('key', 'ball')",),
-      'both see all': _SEES_ALL,
+      'all seen': (f'{_SEEN_BY_RND}None', f'{_KEY}None'),
   }
   return _jobs(
       {label: ('key_corridor.gin', *its) for label, its in settings.items()}, 3
@@ -220,20 +223,19 @@ def _key_corridors():
 
 
 def _ten_rooms():
-  # Pools of envpool have other worlds.
   return _jobs(
       {
-          'NovelD': (
-              'minigrid_fast.gin',
-              "train/load_environment.vectorization = 'sync'",
-              "load_environment.env = 'MiniGrid-MultiRoom-N6-v0'",
-              'load_environment.env_kwargs = {"minNumRooms": 10,'
-              ' "maxNumRooms": 10, "maxRoomSize": 10}',
-              'train_eval.num_env_steps = 400_000',
-              'RNDPPOAgent.greedy_eval = False',
-          ),
+          'NovelD': ('minigrid_fast.gin',),
+          'no bonus': ('minigrid_fast.gin', _NO_BONUS),
       },
       3,
+      # Pools of envpool have other worlds.
+      "train/load_environment.vectorization = 'sync'",
+      "load_environment.env = 'MiniGrid-MultiRoom-N6-v0'",
+      "load_environment.env_kwargs = {'minNumRooms': 10, 'maxNumRooms': 10,"
+      " 'maxRoomSize': 10}",
+      'train_eval.num_env_steps = 400_000',
+      'RNDPPOAgent.greedy_eval = False',
   )
 
 
