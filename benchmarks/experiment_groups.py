@@ -175,6 +175,7 @@ def _mazes(task, num_env_steps, *bindings):
 
 _SEEN_BY_RND = 'create_rnd.observation_fn = '
 _KEY = 'NovelD.key_fn = '
+_SEES_ALL = (f'{_SEEN_BY_RND}None', f'{_KEY}None')
 _HIDDEN = 'minigrid_without_movables.hidden = '
 _HAS_COLOR = 'minigrid_without_movables.has_carried_color = '
 
@@ -189,11 +190,7 @@ def _obstructed_mazes():
               "load_environment.env = 'MiniGrid-ObstructedMaze-1Q-v1'",
           ),
           '2Dlhb, RND sees all': ('obstructed_maze.gin', f'{_SEEN_BY_RND}None'),
-          '2Dlhb, both see all': (
-              'obstructed_maze.gin',
-              f'{_SEEN_BY_RND}None',
-              f'{_KEY}None',
-          ),
+          '2Dlhb, both see all': ('obstructed_maze.gin', *_SEES_ALL),
           '2Dlhb, no bonus': ('obstructed_maze.gin', _NO_BONUS),
           '2Q': (of_2q,),
           '2Q, colors of keys': (of_2q, f'{_HAS_COLOR}True'),
@@ -215,7 +212,7 @@ def _key_corridors():
   settings = {
       'keys unseen': (),
       'keys and balls unseen': (f"{_HIDDEN}('key', 'ball')",),
-      'all seen': (f'{_SEEN_BY_RND}None', f'{_KEY}None'),
+      'all seen': _SEES_ALL,
   }
   return _jobs(
       {label: ('key_corridor.gin', *its) for label, its in settings.items()}, 3
