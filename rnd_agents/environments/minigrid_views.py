@@ -14,12 +14,7 @@ from rnd_agents import errors
 _SIZES = (11, 6, 3)
 _EMPTY_CELL = (1, 0, 0)
 _MOVABLES = {'key': 5, 'ball': 6, 'box': 7}
-_COLORS = {
-    name: code
-    for code, name in enumerate(
-        ('red', 'green', 'blue', 'purple', 'yellow', 'grey')
-    )
-}
+_COLORS = dict(red=0, green=1, blue=2, purple=3, yellow=4, grey=5)
 
 
 @gin.configurable(module='rnd_agents', denylist=['observation'])
@@ -61,49 +56,46 @@ def minigrid_without_movables(
     return dict(observation, image=image)
   shape = getattr(observation, 'shape', tf.TensorShape([]))
   depth = shape[-1] if _is_view(shape) else None
-  if depth == sum(_SIZES):
-    kinds, colors = (
-        tf.argmax(part, axis=-1)
-        for part in tf.split(observation, _SIZES, axis=-1)[:2]
-    )
-
-    def cell(codes: Sequence[int]) -> tf.Tensor:
-      parts = [tf.one_hot(i, n) for i, n in zip(codes, _SIZES, strict=True)]
-      return tf.cast(tf.concat(parts, axis=0), observation.dtype)
-
-  elif depth == len(_SIZES):
-    kinds, colors = observation[..., 0], observation[..., 1]
-
-    def cell(codes: Sequence[int]) -> tf.Tensor:
-      return tf.constant(codes, observation.dtype)
-
-  else:
+  is_one_hot = depth == sum(_SIZES)
+  if not is_one_hot and depth != len(_SIZES):
     raise errors.InvalidValue(
         'minigrid_without_movables needs cells of MiniGrid, [W, W, 20] or'
         " [W, W, 3], or a dict with them as 'image'; got the shape"
         f' {tf.nest.map_structure(lambda x: x.shape, observation)}.'
     )
-  kinds, colors = tf.cast(kinds, tf.int32), tf.cast(colors, tf.int32)
+  parts = tf.split(observation, _SIZES if is_one_hot else [1, 1, 1], axis=-1)
+
+  def code(part: int, number: int) -> tf.Tensor:
+    coded = tf.one_hot(number, _SIZES[part]) if is_one_hot else [number]
+    return tf.cast(coded, observation.dtype)
+
+  kinds, colors = (
+      tf.cast(
+          tf.argmax(part, axis=-1) if is_one_hot else part[..., 0], tf.int32
+      )
+      for part in parts[:2]
+  )
   width = shape[-2]
   # The agent stands in the middle of the last row of its view.
   is_own = (tf.range(width)[:, tf.newaxis] == width // 2) & (
       tf.range(width) == width - 1
   )
+  if not has_carried_color:
+    is_carried = is_own & _is_one_of(kinds, colors, tuple(_MOVABLES))
+    parts[1] = tf.where(
+        is_carried[..., tf.newaxis], code(1, _COLORS['red']), parts[1]
+    )
   is_hidden = tf.where(
       is_own,
       _is_one_of(kinds, colors, carried_hidden),
       _is_one_of(kinds, colors, hidden),
   )
-  result = tf.where(
-      is_hidden[..., tf.newaxis], cell(_EMPTY_CELL), observation
+  empty = [code(part, number) for part, number in enumerate(_EMPTY_CELL)]
+  return tf.where(
+      is_hidden[..., tf.newaxis],
+      tf.concat(empty, axis=0),
+      tf.concat(parts, axis=-1),
   )
-  if not has_carried_color:
-    for kind in _MOVABLES.values():
-      is_carried = is_own & ~is_hidden & (kinds == kind)
-      result = tf.where(
-          is_carried[..., tf.newaxis], cell((kind, _COLORS['red'], 0)), result
-      )
-  return result
 
 
 def _is_one_of(
