@@ -5,7 +5,10 @@
 import gin
 import gymnasium
 from gymnasium import spaces
+from gymnasium import vector
 import numpy as np
+
+from rnd_agents.tasks import deep_sea
 
 
 @gin.configurable(module='benchmarks')
@@ -41,6 +44,87 @@ class RiverSwim(gymnasium.Env):
     return self._observation(), float(is_end), is_end, is_cut, {}
 
 
+class NoisyDeepSeaVectorEnv(deep_sea.DeepSeaVectorEnv):
+  """Deep Sea above a row of noise: N numbers of [0, 1), new in each step.
+
+  Observations are float32 [B, N + 1, N]. All else is as in Deep Sea.
+  """
+
+  _state = (*deep_sea.DeepSeaVectorEnv._state, '_snow')
+
+  def __init__(self, num_envs=1, size=deep_sea.DEFAULT_SIZE, **kwargs):
+    super().__init__(num_envs, size, **kwargs)
+    self._snow = np.zeros([num_envs, size], np.float32)
+    self.single_observation_space = spaces.Box(0.0, 1.0, (size + 1, size))
+    self.observation_space = vector.utils.batch_space(
+        self.single_observation_space, num_envs
+    )
+
+  def reset(self, *, seed=None, options=None):
+    super().reset(seed=seed, options=options)  # It seeds the generators.
+    self._draw()
+    return self._observations(), {}
+
+  def step(self, actions):
+    _, *others = super().step(actions)
+    self._draw()
+    return (self._observations(), *others)
+
+  def _draw(self):
+    for i, generator in enumerate(self._generators):
+      self._snow[i] = generator.random(self._size, np.float32)
+
+  def _observations(self):
+    return np.concatenate(
+        [super()._observations(), self._snow[:, np.newaxis]], axis=1
+    )
+
+
+gymnasium.register(
+    'benchmarks/NoisyDeepSea-v0',
+    vector_entry_point=f'{__name__}:NoisyDeepSeaVectorEnv',
+)
+
+
+# Of MiniGrid's one-hot view [7, 7, 20]: 11 kinds, 6 colours, 3 states.
+_COLOURS = slice(11, 17)
+
+
+@gin.configurable(module='benchmarks', denylist=['env'])
+class Television(gymnasium.Wrapper):
+  """A television left in MiniGrid's view, whose remote control is `done`.
+
+  It fills the colours of the seven left tiles: one of 6^7 pictures, each as
+  likely, and another one whenever the agent chooses `done`, which does nothing
+  else in DoorKey. An agent that looks for what is new can stay and press it
+  (Burda et al., 2019, "the noisy TV" that the agent controls).
+  """
+
+  def __init__(self, env):
+    super().__init__(env)
+    self._picture = np.zeros([7, 6])
+
+  def _draw(self):
+    colours = self.env.unwrapped.np_random.integers(6, size=7)
+    self._picture = np.eye(6)[colours]
+
+  def _watch(self, observation):
+    observation = np.array(observation)
+    observation[0, :, _COLOURS] = self._picture
+    return observation
+
+  def reset(self, *, seed=None, options=None):
+    observation, info = self.env.reset(seed=seed, options=options)
+    self._draw()
+    return self._watch(observation), info
+
+  def step(self, action):
+    observation, *others = self.env.step(action)
+    if action == self.env.unwrapped.actions.done:
+      self._draw()
+    return (self._watch(observation), *others)
+
+
 @gin.configurable(module='benchmarks', denylist=['env'])
 class NoisyTile(gymnasium.ObservationWrapper):
   """Draws a colour for the nearest left tile of MiniGrid's view in each step.
@@ -48,12 +132,9 @@ class NoisyTile(gymnasium.ObservationWrapper):
   A noisy screen (Burda et al., 2019, "the noisy TV") that is always in view.
   """
 
-  # Of the one-hot view [7, 7, 20]: 11 kinds, 6 colours, 3 states.
-  _COLOURS = slice(11, 17)
-
   def observation(self, observation):
     observation = np.array(observation)
     colours = np.zeros(6, observation.dtype)
     colours[self.env.unwrapped.np_random.integers(6)] = 1
-    observation[0, -1, self._COLOURS] = colours
+    observation[0, -1, _COLOURS] = colours
     return observation

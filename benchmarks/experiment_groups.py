@@ -133,11 +133,12 @@ _SHORT_CUTS = {
 }
 
 
-def _on_deep_sea(settings):
+def _on_deep_sea(settings, *bindings):
   return _jobs(
       {label: ('deep_sea.gin', *lines) for label, lines in settings.items()},
       5,
       _STOP,
+      *bindings,
   )
 
 
@@ -170,6 +171,13 @@ def _mazes(task, num_env_steps, *bindings):
       f"load_environment.env = 'MiniGrid-{task}-v0'",
       f'train_eval.num_env_steps = {num_env_steps}',
       *bindings,
+  )
+
+
+def _seen_through(wrapper):
+  return (
+      'import benchmarks.curiosity_tasks',
+      f'load_environment.wrappers = [@{wrapper}]',
   )
 
 
@@ -430,13 +438,14 @@ GROUPS = {
     'obstructed_maze': _obstructed_mazes(),
     'key_corridor': _key_corridors(),
     'ten_rooms': _ten_rooms(),
-    'noisy_tile': _mazes(
-        'DoorKey-8x8',
-        400_000,
-        'import benchmarks.curiosity_tasks',
-        'load_environment.wrappers = [@NoisyTile]',
-    ),
+    'noisy_tile': _mazes('DoorKey-8x8', 400_000, *_seen_through('NoisyTile')),
+    'television': _mazes('DoorKey-8x8', 400_000, *_seen_through('Television')),
     'deep_sea_curiosities': _on_deep_sea(CURIOSITIES),
+    'noisy_deep_sea': _on_deep_sea(
+        CURIOSITIES,
+        'import benchmarks.curiosity_tasks',
+        "load_environment.env = 'benchmarks/NoisyDeepSea-v0'",
+    ),
     'scale_deep_sea': _scales('deep_sea.gin', 1_000_000, _STOP),
     'scale_river_swim': _scales(
         'deep_sea.gin',
