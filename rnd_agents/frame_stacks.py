@@ -45,10 +45,11 @@ def expand(compressed: bytes, stacks: np.ndarray) -> None:
   content = zlib.decompress(compressed)
   is_moved = np.frombuffer(content, np.bool_, length)
   frames = np.frombuffer(content, np.uint8, offset=length)
-  frames = frames.reshape(-1, height, width)
-  if channels == 1:
-    stacks[..., 0] = frames
+  if frames.size == stacks.size:  # No stack is a moved one.
+    frames = frames.reshape(length, channels, height, width)
+    stacks[...] = np.moveaxis(frames, 1, -1)
     return
+  frames = frames.reshape(-1, height, width)
   # Index of the frame in each channel of each stack.
   indices = np.empty([length, channels], np.int64)
   num_read = 0

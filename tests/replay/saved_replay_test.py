@@ -193,10 +193,12 @@ def test_files_are_on_the_disk_before_save_returns(tmp_path, monkeypatch):
   ]
 
 
-def test_images_take_less_and_come_back():
+# A sequence of 21 KB, expanded in place, and one of 84 KB, by a thread.
+@pytest.mark.parametrize(('height', 'width'), [(12, 11), (24, 22)])
+def test_images_take_less_and_come_back(height, width):
   # Stacks of four frames of noise; at frame 17 another episode begins.
   rng = np.random.default_rng(0)
-  frames = rng.integers(0, 256, [2, 43, 12, 11], np.uint8)
+  frames = rng.integers(0, 256, [2, 43, height, width], np.uint8)
   stacks = np.stack([frames[:, t : t + 40] for t in range(4)], axis=-1)
   images = np.concatenate([stacks[0, :17], stacks[1, 17:]])
   spec = _SPEC._replace(frames=tf.TensorSpec(images.shape, tf.uint8))
@@ -206,7 +208,7 @@ def test_images_take_less_and_come_back():
     np.testing.assert_array_equal(found, images)
   column = replay._tables['agent']._columns[1]
   # Noise cannot be compressed: 17 + 3 frames of one, 23 + 3 of the other.
-  assert 46 <= len(column._compressed[0]) / (12 * 11) < 47
+  assert 46 <= len(column._compressed[0]) / (height * width) < 47
 
 
 def test_a_table_beyond_the_memory_is_refused():
